@@ -1,0 +1,42 @@
+# lib.sh - what every script here shares: where things are, how to fail, how to read `pins`.
+#
+# Sourced, never run. Sets $top (the repository) and $build (everything generated).
+# A script that fails says so in one line on stderr, by die, and leaves no half-written file:
+# results are made under a temporary name inside $build and renamed.
+
+top=$(cd "$(dirname "$0")/.." && pwd -P)
+build=$top/build
+
+# die MESSAGE: what was wrong, what was expected, what to do; on one line.
+die() {
+    echo "${0##*/}: $*" >&2
+    exit 1
+}
+
+# need COMMAND PACKAGE: a missing command names the Debian package that has it.
+need() {
+    command -v "$1" >/dev/null 2>&1 || die "$1 not found: install the Debian package $2"
+}
+
+# pin ARCHIVE KEY [N]: the value of KEY in ARCHIVE's record of `pins`, or its Nth word.
+pin() {
+    awk -v archive="$1" -v key="$2" -v n="${3:-0}" '
+        $1 == "archive" { here = $2 == archive }
+        here && $1 == key { sub(/^[^ ]+ +/, ""); print n ? $n : $0; exit }
+    ' "$top/pins"
+}
+
+# sha256 FILE: its checksum alone.
+sha256() {
+    sha256sum "$1" | cut -d' ' -f1
+}
+
+# scratch: a new empty directory $tmp under $build, removed when the script ends.
+scratch() {
+    mkdir -p "$build/tmp"
+    tmp=$(mktemp -d "$build/tmp/${0##*/}.XXXXXX")
+    trap 'rm -rf "$tmp"' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
