@@ -7,7 +7,7 @@
 #   RING0_UPB     the unpacked upb (scripts/unpack-upb)
 #   RING0_CC      compiler and flags: no include path of Ruby's, so that ring 0 cannot reach up
 #   RING0_SCRIPTS the scripts directory
-#   PROTOC, OBJCOPY, LD
+#   PROTOC, OBJCOPY, LD, and MRI's ECHO and Q: how to say what is done, and hide how
 # and gets
 #   RING0_OBJS      the objects to link, with -lz
 #   RING0_UPB_SRCS  upb's own files, for a rule that unpacks them
@@ -24,27 +24,33 @@ RING0_COMPILE_UPB = $(RING0_COMPILE) -I$(RING0_OBJ) -isystem $(RING0_UPB) -fno-l
 
 $(RING0_OBJ)/%.o: $(RING0_SRC)/%.c
 	@mkdir -p $(@D)
-	$(RING0_COMPILE) -MMD -MP -c -o $@ $<
+	$(ECHO) compiling $<
+	$(Q) $(RING0_COMPILE) -MMD -MP -c -o $@ $<
 
 $(RING0_OBJ)/pprof.o: $(RING0_PARTS)
-	$(LD) -r -o $@.new $^
-	$(OBJCOPY) --wildcard --keep-global-symbol='rb_heapprof_*' $@.new
-	mv $@.new $@
+	$(ECHO) linking $@
+	$(Q) $(LD) -r -o $@.new $^
+	$(Q) $(OBJCOPY) --wildcard --keep-global-symbol='rb_heapprof_*' $@.new
+	$(Q) mv $@.new $@
 
 $(RING0_OBJ)/parts/pprof.o: $(RING0_SRC)/pprof.c $(RING0_OBJ)/pprof_descriptor.h
 	@mkdir -p $(@D)
-	$(RING0_COMPILE_UPB) -MMD -MP -c -o $@ $<
+	$(ECHO) compiling $<
+	$(Q) $(RING0_COMPILE_UPB) -MMD -MP -c -o $@ $<
 
 $(RING0_OBJ)/parts/ruby-upb.o: $(RING0_UPB)/ruby-upb.c
 	@mkdir -p $(@D)
-	$(RING0_COMPILE_UPB) -w -c -o $@ $<
+	$(ECHO) compiling $<
+	$(Q) $(RING0_COMPILE_UPB) -w -c -o $@ $<
 
 $(RING0_OBJ)/parts/%.o: $(RING0_UPB)/third_party/utf8_range/%.c
 	@mkdir -p $(@D)
-	$(RING0_COMPILE_UPB) -w -c -o $@ $<
+	$(ECHO) compiling $<
+	$(Q) $(RING0_COMPILE_UPB) -w -c -o $@ $<
 
 $(RING0_OBJ)/pprof_descriptor.h: $(RING0_SRC)/pprof.proto $(RING0_SCRIPTS)/descriptor
 	@mkdir -p $(@D)
-	$(RING0_SCRIPTS)/descriptor $(PROTOC) $< $@
+	$(ECHO) generating $@
+	$(Q) $(RING0_SCRIPTS)/descriptor $(PROTOC) $< $@
 
 -include $(wildcard $(RING0_OBJ)/*.d $(RING0_OBJ)/parts/*.d)

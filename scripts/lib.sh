@@ -40,3 +40,15 @@ scratch() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
 }
+
+# queue: the patch files in order of their number, which counts over both directories.
+queue() {
+    for patch in "$top"/gc/patches/*.patch "$top"/vm/patches/*.patch; do
+        [ ! -e "$patch" ] || echo "${patch##*/} $patch"
+    done | sort | cut -d' ' -f2-
+}
+
+# touched: the upstream files the queue changes.
+touched() {
+    queue | xargs -r sed -n 's|^+++ b/||p' | sort -u
+}

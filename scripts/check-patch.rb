@@ -1,0 +1,79 @@
+# check-patch.rb - the rules one patch of the queue keeps.
+#
+#   ruby check-patch.rb TOP gc/patches/NNNN-stem.patch
+#
+# A patch is a hook and nothing else: at most three added lines in a hunk, no removed line.
+# Its trailers say where it hooks (one `Hook: file:name` for each hunk, where the hunk's
+# header or context shows the name), which of our files it calls, which test covers it, and what
+# became of it upstream. Prints one line for each broken rule; the exit status says whether any was.
+
+MAX_ADDED = 3
+TRAILERS = %w[Hook Handler Test Forwarded]
+
+Hunk = Struct.new(:file, :header, :lines) do
+  def added = lines.count { |line| line.start_with?("+") }
+  def removed = lines.count { |line| line.start_with?("-") }
+
+  # The name stands where upstream's own lines show it: one of our own proves nothing.
+  def shows?(name)
+    shown = [header, *lines.select { |line| line.start_with?(" ") }]
+    shown.any? { |line| line.match?(/(?<![\w$])#{Regexp.escape(name)}(?!\w)/) }
+  end
+end
+
+# Splits a patch file into its message and its hunks.
+def read_patch(path)
+  message, *diffs = File.read(path).split(/^diff --git .*\n/)
+  hunks = diffs.flat_map do |diff|
+    head, *rest = diff.split(/^(?=@@ )/)
+    file = head[%r{^\+\+\+ b/(.*)}, 1]
+    rest.map do |text|
+      header, *lines = text.lines(chomp: true)
+      Hunk.new(file, header, lines)
+    end
+  end
+  [message, hunks]
+end
+
+def trailers(message)
+  message.lines(chomp: true).filter_map { |line| line.match(/\A([A-Z][a-z]+): (.+)/)&.captures }
+         .select { |key, _| TRAILERS.include?(key) }
+         .group_by(&:first).transform_values { |pairs| pairs.map(&:last) }
+end
+
+def hook_problems(hooks, hunks)
+  problems = []
+  problems << "#{hooks.size} Hook trailers for #{hunks.size} hunks: one for each" if hooks.size != hunks.size
+  covers = ->(hook, hunk) { file, name = hook.split(":", 2); file == hunk.file && name && hunk.shows?(name) }
+  hooks.each do |hook|
+    problems << "Hook: #{hook}: no hunk shows that name in that file" if hunks.none? { |hunk| covers[hook, hunk] }
+  end
+  hunks.each do |hunk|
+    problems << "#{hunk.file} #{hunk.header}: no Hook trailer names it" if hooks.none? { |hook| covers[hook, hunk] }
+  end
+  problems
+end
+
+def hunk_problems(hunks)
+  hunks.flat_map do |hunk|
+    problems = []
+    problems << "removes #{hunk.removed} lines: a patch only adds" if hunk.removed > 0
+    problems << "adds #{hunk.added} lines: at most #{MAX_ADDED} in a hunk" if hunk.added > MAX_ADDED
+    problems.map { |problem| "#{hunk.file} #{hunk.header}: #{problem}" }
+  end
+end
+
+def trailer_problems(found, top)
+  missing = TRAILERS.reject { |key| found[key] }.map { |key| "no #{key} trailer" }
+  absent = %w[Handler Test].flat_map { |key| found.fetch(key, []).map { |file| [key, file] } }
+                           .reject { |_, file| File.file?(File.join(top, file)) }
+  missing + absent.map { |key, file| "#{key}: #{file}: no such file" }
+end
+
+top, name = ARGV
+message, hunks = read_patch(File.join(top, name))
+found = trailers(message)
+problems = trailer_problems(found, top) + hook_problems(found.fetch("Hook", []), hunks) + hunk_problems(hunks)
+problems << "changes nothing" if hunks.empty?
+problems.each { |problem| warn "#{name}: #{problem}" }
+exit problems.empty?

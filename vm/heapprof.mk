@@ -1,0 +1,47 @@
+# heapprof.mk - our part of MRI's build, included by common.mk (patch 0001-heapprof).
+#
+# Decides which objects join ruby, how each ring is compiled, and what a change rebuilds:
+#   ring 0  heapprof/profiler/*.o  without any include path of Ruby's (profiler/ring0.mk)
+#   ring 1  gc/*.c                 included by gc.c, so it is gc.o that depends on them
+#   ring 2  heapprof/vm/*.o        as MRI compiles its own files
+# The compiler writes the dependencies of our objects and of the MRI files that our patches
+# change, so that an edited file rebuilds what includes it, relinks, and touches nothing else.
+#
+# $(srcdir)/heapprof is the overlay: links to this repository's directories (scripts/prepare).
+# heapprof.rb is linked into $(srcdir) itself, for a builtin is known by its path from there, and
+# its path has to be its name.
+
+HEAPPROF = $(srcdir)/heapprof
+PROTOC ?= protoc
+
+RING0_SRC = $(HEAPPROF)/profiler
+RING0_OBJ = heapprof/profiler
+RING0_UPB = $(HEAPPROF)/upb
+RING0_CC = $(CC) $(CFLAGS) $(filter-out -I%,$(XCFLAGS) $(CPPFLAGS))
+RING0_SCRIPTS = $(HEAPPROF)/scripts
+include $(RING0_SRC)/ring0.mk
+
+HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT),$(wildcard $(HEAPPROF)/vm/*.c))
+HEAPPROF_OBJS = $(RING0_OBJS) $(HEAPPROF_VM_OBJS)
+
+# Last in the search, so that MRI's own gc/ and vm files are found before ours.
+INCFLAGS += -I$(HEAPPROF)
+
+ifeq ($(filter -lz,$(MAINLIBS)),)
+MAINLIBS += -lz
+endif
+
+heapprof/vm/%.$(OBJEXT): $(HEAPPROF)/vm/%.c
+	@$(MAKEDIRS) $(@D)
+	$(ECHO) compiling $<
+	$(Q) $(CC) $(CFLAGS) $(XCFLAGS) $(CPPFLAGS) -MMD -MP $(COUTFLAG)$@ -c $(CSRCFLAG)$<
+
+# Generated before the first compilation, when no dependency is known yet.
+$(HEAPPROF_VM_OBJS): | probes.h $(srcdir)/heapprof.rbinc
+
+# MRI's files that include ours: gc.c, and every file a patch changes.
+HEAPPROF_HOOKED := $(sort gc.$(OBJEXT) $(shell \
+	sed -n 's|^+++ b/\([^/]*\)\.c$$|\1.$(OBJEXT)|p' /dev/null $(wildcard $(HEAPPROF)/*/patches/*.patch)))
+$(HEAPPROF_HOOKED): private XCFLAGS += -MMD -MP
+
+-include $(wildcard heapprof/vm/*.d $(HEAPPROF_HOOKED:.$(OBJEXT)=.d))
