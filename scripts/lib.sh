@@ -4,7 +4,7 @@
 # A script that fails says so in one line on stderr, by die, and leaves no half-written file:
 # results are made under a temporary name inside $build and renamed.
 
-top=$(cd "$(dirname "$0")/.." && pwd -P)
+top=$(cd -P "$(dirname "$0")/.." && pwd)
 build=$top/build
 
 # die MESSAGE: what was wrong, what was expected, what to do; on one line.
