@@ -1,0 +1,145 @@
+/* mem.c - pages from the kernel, charged to one budget.
+ *
+ * A block is a whole number of pages holding an array. Its owner knows how many
+ * elements fit; how many bytes are mapped follows from that:
+ *
+ *     |<-------------------- mapped --------------------->|
+ *     | element | element | ... | element | rest < 1 elem. |
+ *     |<------------ capacity elements -->|  always zero
+ *
+ *   I1  mapped = capacity * element_bytes, rounded up to pages.
+ *   I2  used_bytes is the sum of mapped over all blocks, and <= budget_bytes.
+ *   I3  bytes that no element has covered yet are zero, for nobody writes to the
+ *       rest and fresh anonymous pages are zero. So new elements need no clearing.
+ *
+ * Growth at least doubles, which makes n additions cost O(n). On Linux the kernel
+ * moves the pages (mremap) and copies nothing; elsewhere the block is mapped anew
+ * and copied. The budget is charged by what is mapped, touched or not: the figure
+ * never depends on what the kernel thinks of our pages.
+ *
+ * May be called anywhere, in GC too: takes no lock, raises nothing, and leaves
+ * errno alone, since an allocation may stand between a failed call of the program
+ * and its look at errno. The caller serialises.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* mremap, MAP_ANONYMOUS */
+#endif
+#include "mem.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static size_t
+page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Bytes mapped for so many elements; SIZE_MAX when the number is absurd. */
+static size_t
+mapped_bytes(size_t count, size_t element_bytes)
+{
+    size_t page = page_bytes();
+
+    HEAPPROF_ASSERT(element_bytes > 0 && element_bytes <= page);
+    if (count > (SIZE_MAX - page) / element_bytes) return SIZE_MAX;
+    return (count * element_bytes + page - 1) / page * page;
+}
+
+/* Owners keep pointers of their own type. Going through bytes reads and writes
+ * them without claiming that they are void pointers, which aliasing rules forbid. */
+static void *
+load_block(void **block)
+{
+    void *pages;
+
+    memcpy(&pages, block, sizeof(pages));
+    return pages;
+}
+
+static void
+store_block(void **block, void *pages)
+{
+    memcpy(block, &pages, sizeof(pages));
+}
+
+/* A larger block that begins with what the old one holds; MAP_FAILED leaves the old. */
+static void *
+remap(void *old, size_t old_bytes, size_t new_bytes)
+{
+    void *pages;
+
+#ifdef MREMAP_MAYMOVE
+    if (old) return mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE);
+#endif
+    pages = mmap(NULL, new_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (old && pages != MAP_FAILED) {
+        memcpy(pages, old, old_bytes);
+        munmap(old, old_bytes);
+    }
+    return pages;
+}
+
+void
+rb_heapprof_mem_init(struct heapprof_mem *mem, size_t budget_bytes)
+{
+    memset(mem, 0, sizeof(*mem));
+    mem->budget_bytes = budget_bytes;
+}
+
+static bool
+resize(struct heapprof_mem *mem, void **block, size_t old_bytes, size_t new_bytes)
+{
+    void *pages;
+
+    if (new_bytes == SIZE_MAX || new_bytes - old_bytes > mem->budget_bytes - mem->used_bytes) {
+        return false;
+    }
+    pages = remap(load_block(block), old_bytes, new_bytes);
+    if (pages == MAP_FAILED) return false;
+
+    store_block(block, pages);
+    mem->used_bytes += new_bytes - old_bytes;
+    if (mem->used_bytes > mem->peak_bytes) mem->peak_bytes = mem->used_bytes;
+    return true;
+}
+
+bool
+rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
+                     size_t count, size_t element_bytes)
+{
+    size_t old_bytes, new_bytes;
+    int saved_errno = errno;
+
+    if (count <= *capacity) return true;
+    if (count < *capacity * 2) count = *capacity * 2;
+
+    old_bytes = mapped_bytes(*capacity, element_bytes);
+    new_bytes = mapped_bytes(count, element_bytes);
+    if (!resize(mem, block, old_bytes, new_bytes)) {
+        mem->refused++;
+        errno = saved_errno;
+        return false;
+    }
+    *capacity = new_bytes / element_bytes;
+    return true;
+}
+
+void
+rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
+                        size_t element_bytes)
+{
+    void *pages = load_block(block);
+
+    if (pages) {
+        size_t bytes = mapped_bytes(*capacity, element_bytes);
+        munmap(pages, bytes);
+        mem->used_bytes -= bytes;
+    }
+    store_block(block, NULL);
+    *capacity = 0;
+}

@@ -1,0 +1,42 @@
+#ifndef HEAPPROF_MEM_H
+#define HEAPPROF_MEM_H
+/* Memory for the profiler's own tables, under one budget.
+ *
+ * Pages come straight from the kernel (mmap): no allocator lock is taken, no
+ * malloc accounting changes and no GC can start, so every function here may be
+ * called while the collector runs. Each table owns a few large blocks that grow
+ * by doubling; there are no small allocations to keep track of.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct heapprof_mem {
+    size_t   budget_bytes;  /* most that used_bytes may become; SIZE_MAX: no limit */
+    size_t   used_bytes;    /* mapped now */
+    size_t   peak_bytes;    /* highest used_bytes so far */
+    uint64_t refused;       /* requests turned down: over the budget, or by the kernel */
+};
+
+/* Starts an account with nothing in use. */
+void rb_heapprof_mem_init(struct heapprof_mem *mem, size_t budget_bytes);
+
+/* Grows *block, an array of element_bytes wide elements, until it holds at least
+ * count elements; *capacity is its present number of elements (0 with *block NULL
+ * at first). New elements are zero. Returns false, with everything as it was,
+ * when the budget or the kernel refuses. The block may move. errno is kept. An
+ * element is no wider than a page. */
+bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
+                          size_t count, size_t element_bytes);
+
+/* Gives the block back; *block becomes NULL and *capacity 0. NULL is allowed. */
+void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
+                             size_t element_bytes);
+
+/* The same for an array of any type, named with the variable that has its capacity. */
+#define HEAPPROF_MEM_GROW(mem, array, capacity, count) \
+    rb_heapprof_mem_grow((mem), (void **)&(array), &(capacity), (count), sizeof(*(array)))
+#define HEAPPROF_MEM_RELEASE(mem, array, capacity) \
+    rb_heapprof_mem_release((mem), (void **)&(array), &(capacity), sizeof(*(array)))
+
+#endif

@@ -1,0 +1,216 @@
+// mem_test.cc - blocks of pages under a budget.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+
+#include "table_testing.h"
+
+namespace {
+
+const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
+// An array of elements as wide as the test wants.
+struct Block {
+    heapprof_mem *mem;
+    size_t element_bytes;
+    void *pages = nullptr;
+    size_t capacity = 0;
+
+    Block(heapprof_mem *account, size_t bytes) : mem(account), element_bytes(bytes) {}
+    ~Block() { Release(); }
+    Block(const Block &) = delete;
+    Block &operator=(const Block &) = delete;
+
+    bool
+    Grow(size_t count)
+    {
+        return rb_heapprof_mem_grow(mem, &pages, &capacity, count, element_bytes);
+    }
+
+    void
+    Release()
+    {
+        rb_heapprof_mem_release(mem, &pages, &capacity, element_bytes);
+    }
+
+    size_t
+    MappedBytes() const
+    {
+        return (capacity * element_bytes + kPage - 1) / kPage * kPage;
+    }
+
+    // The value of every byte in the elements first to end - 1, or -1 if they differ.
+    int
+    EveryByte(size_t first, size_t end) const
+    {
+        const unsigned char *bytes = static_cast<const unsigned char *>(pages);
+        for (size_t i = first * element_bytes; i < end * element_bytes; i++) {
+            if (bytes[i] != bytes[first * element_bytes]) return -1;
+        }
+        return bytes[first * element_bytes];
+    }
+};
+
+class MemTest : public testing::Test {
+  protected:
+    heapprof_mem mem_;
+
+    void
+    SetUp() override
+    {
+        rb_heapprof_mem_init(&mem_, SIZE_MAX);
+    }
+};
+
+TEST_F(MemTest, GrowMakesRoomForWhatWasAsked)
+{
+    for (size_t count : {1, 2, 511, 512, 513, 100000}) {
+        Block block(&mem_, 8);
+        ASSERT_TRUE(block.Grow(count));
+        EXPECT_GE(block.capacity, count);
+        memset(block.pages, 0xff, block.capacity * 8);
+    }
+}
+
+TEST_F(MemTest, GrowKeepsOldElementsAndNewOnesAreZero)
+{
+    for (size_t element_bytes : {1, 4, 12, 16, 20, 24, 40, 48, 1000, 4096}) {
+        Block block(&mem_, element_bytes);
+        ASSERT_TRUE(block.Grow(1));
+        EXPECT_EQ(0, block.EveryByte(0, block.capacity)) << element_bytes;
+        for (int i = 0; i < 6; i++) {
+            size_t old_capacity = block.capacity;
+            memset(block.pages, 0xff, old_capacity * element_bytes);
+            ASSERT_TRUE(block.Grow(old_capacity + 1));
+            EXPECT_EQ(0xff, block.EveryByte(0, old_capacity)) << element_bytes;
+            EXPECT_EQ(0, block.EveryByte(old_capacity, block.capacity)) << element_bytes;
+        }
+    }
+}
+
+TEST_F(MemTest, GrowthAtLeastDoubles)
+{
+    for (size_t element_bytes : {4, 20, 48}) {
+        Block block(&mem_, element_bytes);
+        ASSERT_TRUE(block.Grow(1));
+        for (int i = 0; i < 8; i++) {
+            size_t old_capacity = block.capacity;
+            ASSERT_TRUE(block.Grow(old_capacity + 1));
+            EXPECT_GE(block.capacity, 2 * old_capacity);
+        }
+    }
+}
+
+TEST_F(MemTest, GrowthWithinCapacityChangesNothing)
+{
+    Block block(&mem_, 20);
+    ASSERT_TRUE(block.Grow(1));
+    void *pages = block.pages;
+    size_t capacity = block.capacity;
+    mem_.budget_bytes = 0;
+    EXPECT_TRUE(block.Grow(capacity));
+    EXPECT_EQ(pages, block.pages);
+    EXPECT_EQ(capacity, block.capacity);
+    EXPECT_EQ(0u, mem_.refused);
+}
+
+TEST_F(MemTest, UsedIsTheSumOfWhatIsMapped)
+{
+    Choices choose(1);
+    const size_t widths[] = {1, 4, 16, 20, 48};
+    std::vector<std::unique_ptr<Block>> blocks;
+    for (size_t width : widths) blocks.push_back(std::make_unique<Block>(&mem_, width));
+    size_t peak = 0;
+    for (int i = 0; i < 2000; i++) {
+        Block &block = *blocks[choose.Below(blocks.size())];
+        if (choose.OneIn(8)) {
+            block.Release();
+        }
+        else {
+            ASSERT_TRUE(block.Grow(1 + choose.Below(50000)));
+        }
+        size_t mapped = 0;
+        for (const auto &each : blocks) mapped += each->MappedBytes();
+        peak = std::max(peak, mapped);
+        ASSERT_EQ(mapped, mem_.used_bytes);
+        ASSERT_EQ(peak, mem_.peak_bytes);
+    }
+    blocks.clear();
+    EXPECT_EQ(0u, mem_.used_bytes);
+    EXPECT_EQ(peak, mem_.peak_bytes);
+}
+
+TEST_F(MemTest, BudgetIsUsedToTheLastPageAndNotBeyond)
+{
+    mem_.budget_bytes = 8 * kPage;
+    Block first(&mem_, kPage), second(&mem_, kPage);
+    ASSERT_TRUE(first.Grow(4));
+    EXPECT_FALSE(second.Grow(5));
+    EXPECT_TRUE(second.Grow(4));
+    EXPECT_EQ(mem_.budget_bytes, mem_.used_bytes);
+    EXPECT_FALSE(first.Grow(5));
+    second.Release();
+    EXPECT_TRUE(first.Grow(5));
+    EXPECT_EQ(8u, first.capacity);
+    EXPECT_EQ(2u, mem_.refused);
+}
+
+TEST_F(MemTest, RefusalLeavesAllAsItWas)
+{
+    mem_.budget_bytes = 2 * kPage;
+    Block block(&mem_, 4);
+    ASSERT_TRUE(block.Grow(kPage / 4));
+    memset(block.pages, 0x5a, kPage);
+    void *pages = block.pages;
+    errno = ENOTTY;
+    EXPECT_FALSE(block.Grow(kPage));
+    EXPECT_EQ(ENOTTY, errno);
+    EXPECT_EQ(pages, block.pages);
+    EXPECT_EQ(kPage / 4, block.capacity);
+    EXPECT_EQ(0x5a, block.EveryByte(0, block.capacity));
+    EXPECT_EQ(kPage, mem_.used_bytes);
+    EXPECT_EQ(1u, mem_.refused);
+}
+
+TEST_F(MemTest, WhatTheKernelCannotMapIsRefusedAndErrnoKept)
+{
+    Block block(&mem_, 16);
+    ASSERT_TRUE(block.Grow(1));
+    memset(block.pages, 0x5a, block.capacity * 16);
+    errno = ENOTTY;
+    for (size_t count : {SIZE_MAX / 32, SIZE_MAX / 16, SIZE_MAX / 8, SIZE_MAX}) {
+        EXPECT_FALSE(block.Grow(count)) << count;
+        EXPECT_EQ(ENOTTY, errno);
+    }
+    EXPECT_EQ(kPage, mem_.used_bytes);
+    EXPECT_EQ(0x5a, block.EveryByte(0, block.capacity));
+    EXPECT_EQ(4u, mem_.refused);
+}
+
+TEST_F(MemTest, ReleaseOfNothingIsAllowed)
+{
+    Block block(&mem_, 4);
+    block.Release();
+    EXPECT_EQ(nullptr, block.pages);
+    EXPECT_EQ(0u, mem_.used_bytes);
+}
+
+TEST_F(MemTest, ReleasedBlockIsEmptyAndGrowsAgain)
+{
+    Block block(&mem_, 4);
+    ASSERT_TRUE(block.Grow(1));
+    memset(block.pages, 0xff, kPage);
+    block.Release();
+    EXPECT_EQ(nullptr, block.pages);
+    EXPECT_EQ(0u, block.capacity);
+    ASSERT_TRUE(block.Grow(1));
+    EXPECT_EQ(0, block.EveryByte(0, block.capacity));
+}
+
+} // namespace
