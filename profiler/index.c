@@ -1,0 +1,150 @@
+/* index.c - from a key to the number of its entry.
+ *
+ * Open addressing with linear probing over a power of two of uint32_t. A hash
+ * names a home bucket; an entry stands there or in the first free bucket after
+ * it, wrapping at the end.
+ *
+ *   I1  count <= 3/4 of capacity, so every search ends at a free bucket.
+ *   I2  no number is in twice.
+ *   I3  between an entry's home and the entry no bucket is free.
+ *   I4  capacity is 0 or a power of two.
+ *
+ * Erase leaves no tombstone. It shifts back what would be cut off from its home:
+ *
+ *   bucket       3    4    5    6    7
+ *   before       a3   b3   c5   d4   .       (letter: entry, digit: its home)
+ *   erase a      .    b3   c5   d4   .       b may move to 3: home 3
+ *                b3   .    c5   d4   .       c stays: home 5 is behind the hole
+ *                b3   d4   c5   .    .       d moves to 4; 7 is free: done
+ *
+ * Growing doubles the block where it is (mem.c: the kernel moves pages, not
+ * bytes) and then moves each entry up by half the new capacity if the new hash
+ * bit is set. Entries are taken in the order of the old probe sequence, from
+ * behind a free bucket on. By induction each finds a place no further from its
+ * home than its old one, so a place never lies behind an entry that has yet to
+ * move, and I3 holds for all that have.
+ *
+ * The caller serialises (GVL, or the VM barrier of a GC). Only reserve allocates;
+ * the rest may run anywhere in the collector.
+ */
+#include "index.h"
+
+#include "check.h"
+
+static size_t
+mask(const struct heapprof_index *index)
+{
+    return index->capacity - 1;
+}
+
+/* ---- room ---- */
+
+static void
+spread(struct heapprof_index *index, size_t old_capacity,
+       heapprof_hash_i *hash_i, const void *owner)
+{
+    size_t start = 0;
+    size_t step;
+
+    while (start < old_capacity && index->buckets[start]) start++;
+    for (step = 1; step < old_capacity; step++) {
+        size_t bucket = (start + step) & (old_capacity - 1);
+        uint32_t number = index->buckets[bucket];
+        if (number) {
+            index->buckets[bucket] = 0;
+            rb_heapprof_index_insert(index, hash_i(owner, number), number);
+        }
+    }
+}
+
+bool
+rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
+                          size_t count, heapprof_hash_i *hash_i, const void *owner)
+{
+    size_t old_capacity = index->capacity;
+
+    if (count >= INT32_MAX) { /* numbers stay far from UINT32_MAX, which callers give a meaning */
+        mem->refused++;
+        return false;
+    }
+    if (count + 1 <= old_capacity / 4 * 3) return true;
+    if (!HEAPPROF_MEM_GROW(mem, index->buckets, index->capacity, old_capacity + 1)) {
+        return false;
+    }
+    HEAPPROF_ASSERT((index->capacity & mask(index)) == 0); /* growth doubles */
+    spread(index, old_capacity, hash_i, owner);
+    return true;
+}
+
+void
+rb_heapprof_index_release(struct heapprof_index *index, struct heapprof_mem *mem)
+{
+    HEAPPROF_MEM_RELEASE(mem, index->buckets, index->capacity);
+}
+
+/* ---- entries ---- */
+
+void
+rb_heapprof_index_insert(struct heapprof_index *index, uint64_t hash, uint32_t number)
+{
+    while (rb_heapprof_index_at(index, hash)) hash++;
+    index->buckets[hash & mask(index)] = number;
+}
+
+/* Whether an entry in bucket would still be found if it stood in the hole before it. */
+static bool
+may_fill_p(const struct heapprof_index *index, size_t hole, size_t bucket, uint64_t hash)
+{
+    return ((bucket - hash) & mask(index)) >= ((bucket - hole) & mask(index));
+}
+
+void
+rb_heapprof_index_erase(struct heapprof_index *index, uint32_t number,
+                        heapprof_hash_i *hash_i, const void *owner)
+{
+    size_t hole = hash_i(owner, number) & mask(index);
+    size_t bucket;
+    uint32_t other;
+
+    while (index->buckets[hole] != number) {
+        HEAPPROF_ASSERT(index->buckets[hole] != 0);
+        hole = (hole + 1) & mask(index);
+    }
+    for (bucket = hole + 1; (other = rb_heapprof_index_at(index, bucket)) != 0; bucket++) {
+        if (may_fill_p(index, hole, bucket, hash_i(owner, other))) {
+            index->buckets[hole] = other;
+            hole = bucket & mask(index);
+        }
+    }
+    index->buckets[hole] = 0;
+}
+
+/* ---- debug ---- */
+
+static bool
+reachable_p(const struct heapprof_index *index, size_t bucket, uint64_t hash)
+{
+    while ((hash & mask(index)) != bucket) {
+        uint32_t other = rb_heapprof_index_at(index, hash);
+        if (other == 0 || other == index->buckets[bucket]) return false;
+        hash++;
+    }
+    return true;
+}
+
+void
+rb_heapprof_index_check(const struct heapprof_index *index, size_t count,
+                        heapprof_hash_i *hash_i, const void *owner)
+{
+    size_t bucket, seen = 0;
+
+    HEAPPROF_ASSERT(index->capacity == 0 || (index->capacity & mask(index)) == 0);
+    HEAPPROF_ASSERT(count <= index->capacity / 4 * 3);
+    for (bucket = 0; bucket < index->capacity; bucket++) {
+        uint32_t number = index->buckets[bucket];
+        if (number == 0) continue;
+        HEAPPROF_ASSERT(reachable_p(index, bucket, hash_i(owner, number)));
+        seen++;
+    }
+    HEAPPROF_ASSERT(seen == count);
+}

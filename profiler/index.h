@@ -1,0 +1,54 @@
+#ifndef HEAPPROF_INDEX_H
+#define HEAPPROF_INDEX_H
+/* The hash index under every table of ring 0: from a key to the number of its
+ * entry. The entries are in the owner's arrays; the index keeps numbers only, and
+ * asks the owner for the hash of an entry when it has to place one again.
+ * index.c has the picture.
+ */
+#include "mem.h"
+
+struct heapprof_index {
+    uint32_t *buckets;  /* number of an entry, 0: free */
+    size_t    capacity; /* 0 or a power of two */
+};
+
+/* The hash of the key that entry number has now. */
+typedef uint64_t heapprof_hash_i(const void *owner, uint32_t number);
+
+/* Makes room for one entry more than the count there are. False, with everything
+ * as it was, when memory is refused; room that was made stays until it is used. */
+bool rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
+                               size_t count, heapprof_hash_i *hash_i, const void *owner);
+
+void rb_heapprof_index_release(struct heapprof_index *index, struct heapprof_mem *mem);
+
+/* Enters a number whose key is absent. There must be room. Allocates nothing. */
+void rb_heapprof_index_insert(struct heapprof_index *index, uint64_t hash, uint32_t number);
+
+/* Takes out a number that is in, while its entry still has its key. Allocates nothing. */
+void rb_heapprof_index_erase(struct heapprof_index *index, uint32_t number,
+                             heapprof_hash_i *hash_i, const void *owner);
+
+/* Asserts I1 to I4 (index.c); count is how many numbers there should be. */
+void rb_heapprof_index_check(const struct heapprof_index *index, size_t count,
+                             heapprof_hash_i *hash_i, const void *owner);
+
+/* The candidate at a probe; 0 ends the search. A search starts with probe = hash
+ * and counts upwards; in an index without buckets it ends at once. */
+static inline uint32_t
+rb_heapprof_index_at(const struct heapprof_index *index, uint64_t probe)
+{
+    return index->capacity ? index->buckets[probe & (index->capacity - 1)] : 0;
+}
+
+/* Spreads what differs anywhere in key over all bits (the 64-bit finalizer of
+ * MurmurHash3, Appleby 2011): slot addresses differ in a few middle bits only. */
+static inline uint64_t
+rb_heapprof_index_hash(uint64_t key)
+{
+    key = (key ^ (key >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+    key = (key ^ (key >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return key ^ (key >> 33);
+}
+
+#endif
