@@ -19,7 +19,7 @@ RING0_OBJS = $(patsubst $(RING0_SRC)/%.c,$(RING0_OBJ)/%.o,$(wildcard $(RING0_SRC
 RING0_UPB_SRCS = $(addprefix $(RING0_UPB)/,ruby-upb.c \
 	$(addprefix third_party/utf8_range/,naive.c range2-neon.c range2-sse.c))
 RING0_PARTS = $(addprefix $(RING0_OBJ)/parts/,pprof.o $(notdir $(RING0_UPB_SRCS:.c=.o)))
-RING0_COMPILE = $(RING0_CC) -std=gnu99 -fvisibility=hidden -I$(RING0_SRC)
+RING0_COMPILE = $(RING0_CC) -std=gnu99 -fvisibility=hidden -iquote $(RING0_SRC)
 RING0_COMPILE_UPB = $(RING0_COMPILE) -I$(RING0_OBJ) -isystem $(RING0_UPB) -fno-lto -DNDEBUG
 
 $(RING0_OBJ)/%.o: $(RING0_SRC)/%.c
@@ -29,7 +29,7 @@ $(RING0_OBJ)/%.o: $(RING0_SRC)/%.c
 
 $(RING0_OBJ)/pprof.o: $(RING0_PARTS)
 	$(ECHO) linking $@
-	$(Q) $(LD) -r -o $@.new $^
+	$(Q) $(LD) -r -o $@.new $(RING0_PARTS)
 	$(Q) $(OBJCOPY) --wildcard --keep-global-symbol='rb_heapprof_*' $@.new
 	$(Q) mv $@.new $@
 
