@@ -1,0 +1,134 @@
+#ifndef HEAPPROF_GC_HOOKS_H
+#define HEAPPROF_GC_HOOKS_H
+/* hooks.h - everything the profiler costs when it is off, and when it is on but
+ * the object at hand is not sampled. Included by the collector before its own
+ * structs; the patches embed the two structs below in the collector's and call
+ * the gates. README.md has the map of events.
+ *
+ *   gate                   runs once per                    off      not sampled
+ *   rb_heapprof_gate_page  page taken by a ractor           1 test   + count down slots
+ *   rb_heapprof_due_p      miss of the free list            1 test   1 test
+ *   rb_heapprof_gate_clear ractor and GC                    1 test   redraw the gaps
+ *   rb_heapprof_gate_sweep page swept                       1 test   1 test
+ *   rb_heapprof_gate_move  object moved by compaction       1 test   1 test
+ *
+ * The allocation fast path and the sweep of an object have no gate: `make
+ * bench-off` counts the instructions.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "ruby/internal/fl_type.h"
+#include "ruby/internal/has/builtin.h"
+
+struct free_slot;
+struct heap_page;
+struct ractor_newobj_cache;
+struct rb_objspace;
+
+/* On an object: it is in the live table, or its identity is known (an iseq or a
+ * class that names come from), or both. */
+#define HEAPPROF_FLAG RUBY_FL_UNUSED6
+
+#define HEAPPROF_HEAPS 5
+
+/* One slot size of one ractor: the end of the free list that was cut off so that
+ * the list runs dry just before the slot to sample. */
+struct heapprof_cut {
+    struct free_slot *rest; /* its first slot is the next sample; NULL: not due on this page */
+    size_t rest_slots;      /* length of rest */
+    uint64_t skip_slots;    /* rest is NULL: slots to pass after this page until the next sample */
+};
+
+/* A sample whose object was not initialised yet when it was taken. */
+struct heapprof_pending {
+    VALUE    object;     /* 0: none */
+    uint32_t stack;      /* held */
+    uint32_t birth_gc;
+    uint32_t size_bytes;
+    float    weight;
+};
+
+/* Part of a ractor's newobj cache. Zero, as it begins, means off. */
+struct heapprof_ractor {
+    struct heapprof_cut cuts[HEAPPROF_HEAPS];
+    struct heapprof_pending pending;
+    uint64_t epoch;      /* gaps were drawn for this epoch of the profiler; others are stale */
+};
+
+/* Part of struct heap_page: heads of this page's chains (profiler/address_table.h). */
+struct heapprof_page {
+    uint32_t samples;
+    uint32_t identities;
+};
+
+extern bool rb_heapprof_on; /* state.h */
+
+#define HEAPPROF_COLD __attribute__((__cold__, __noinline__))
+
+/* The free list ran dry: where a sample is due it did so on purpose. */
+static inline bool
+rb_heapprof_due_p(const struct heapprof_ractor *ractor, size_t heap_idx)
+{
+    return RB_UNLIKELY(ractor->cuts[heap_idx].rest != NULL);
+}
+
+/* The due slot as a sampled object; Qfalse if a GC came first and took the list. */
+HEAPPROF_COLD static VALUE
+rb_heapprof_newobj(struct rb_objspace *objspace, struct ractor_newobj_cache *cache, size_t heap_idx);
+
+HEAPPROF_COLD static void
+rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots);
+
+/* The cache has just taken over a page's free list of that many slots. */
+static inline void
+rb_heapprof_gate_page(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots)
+{
+    if (RB_UNLIKELY(rb_heapprof_on)) rb_heapprof_cut(cache, heap_idx, slots);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_clear(struct ractor_newobj_cache *cache);
+
+/* The cache's free lists are about to go back to their pages: before each sweep,
+ * when marking has ended, and when the ractor ends. */
+static inline void
+rb_heapprof_gate_clear(struct ractor_newobj_cache *cache)
+{
+    if (RB_UNLIKELY(rb_heapprof_on)) rb_heapprof_clear(cache);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_sweep(struct heap_page *page);
+
+/* The page is about to be swept: its mark bits tell who is dead. */
+static inline void
+rb_heapprof_gate_sweep(struct heap_page *page, const struct heapprof_page *known)
+{
+    if (RB_UNLIKELY(known->samples | known->identities)) rb_heapprof_sweep(page);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_move(VALUE from, VALUE to);
+
+/* The object is about to be copied to another slot. */
+static inline void
+rb_heapprof_gate_move(VALUE from, VALUE to)
+{
+    if (RB_FL_ANY_RAW(from, HEAPPROF_FLAG)) rb_heapprof_move(from, to);
+}
+
+static void
+rb_heapprof_verify(struct rb_objspace *objspace);
+
+/* A GC has ended. Only debug builds look: HEAPPROF_CHECK is a constant. */
+#ifndef HEAPPROF_CHECK
+# define HEAPPROF_CHECK 0
+#endif
+static inline void
+rb_heapprof_gate_swept(struct rb_objspace *objspace)
+{
+    if (HEAPPROF_CHECK && rb_heapprof_on) rb_heapprof_verify(objspace);
+}
+
+#endif

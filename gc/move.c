@@ -1,0 +1,22 @@
+/* move.c - compaction: what the profiler knows about an object follows it to its new
+ * slot. Compiled inside gc.c. The flag bit is copied with the object.
+ *
+ * In GC, or in the read barrier's signal handler: rekeys in place, asks for no memory.
+ */
+#include "track.h"
+
+static void
+rb_heapprof_move(VALUE from, VALUE to)
+{
+    struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+    struct heapprof_address_table *identities = &rb_heapprof.tables.identities.addresses;
+    struct heapprof_page *from_page = page_of(from), *to_page = page_of(to);
+    uint32_t entry;
+
+    if ((entry = rb_heapprof_address_table_find(live, from)) != 0) {
+        rb_heapprof_address_table_move(live, entry, &from_page->samples, &to_page->samples, to);
+    }
+    if ((entry = rb_heapprof_address_table_find(identities, from)) != 0) {
+        rb_heapprof_address_table_move(identities, entry, &from_page->identities, &to_page->identities, to);
+    }
+}

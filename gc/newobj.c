@@ -1,0 +1,333 @@
+/* newobj.c - takes a sample where the byte stream says so. Compiled inside gc.c.
+ *
+ * When a ractor takes over a page's free list, the list is cut just before the slot
+ * in which the next sample falls:
+ *
+ *     freelist -> o -> o -> o -> NULL      skip_slots slots nobody has to look at
+ *     rest     -> X -> o -> o -> o -> NULL X is the sample
+ *
+ * The allocation path then finds the list empty exactly there, misses as it does at
+ * the end of a page, and comes here. After X the rest is cut again, or becomes the
+ * list when the next sample lies beyond it. At each GC both lists go back to their
+ * page and the gaps are drawn anew (they are memoryless, and whether a GC comes does
+ * not depend on where a sample would have been).
+ *
+ * At the miss the object has neither class nor flags: the caller writes them next. So
+ * the sample waits in the ractor as pending and is resolved by the ractor's next sample,
+ * or when marking has ended, whichever comes first; only the sweep after that could
+ * free its object.
+ *
+ * I1  rest != NULL only while the profiler is on.   I2  rest lies on using_page.
+ * I3  at most one pending sample a ractor; its stack is held.
+ * In GC and in the miss: no xmalloc, no Ruby allocation, no raise, nothing that may
+ * start a GC. Under the VM lock, or with all ractors stopped.
+ */
+#include "state.h"
+#include "profiler/check.h"
+#include "track.h"
+#include "vm/frames.h"
+
+struct heapprof rb_heapprof;
+bool rb_heapprof_on;
+
+STATIC_ASSERT(heapprof_heaps, HEAPPROF_HEAPS == HEAP_COUNT);
+
+/* ---- pending samples ---- */
+
+static void
+pending_drop(struct heapprof_pending *pending)
+{
+    rb_heapprof.dropped++;
+    rb_heapprof_stacks_unhold(&rb_heapprof.tables.stacks, pending->stack);
+    pending->object = 0;
+}
+
+static bool
+pending_enter(const struct heapprof_pending *pending)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint32_t class_id = rb_heapprof_class_of(pending->object);
+    if (class_id == 0) return false;
+
+    uint32_t site = rb_heapprof_sites_intern(&tables->sites, pending->stack, class_id);
+    if (site == 0) return false;
+
+    struct heapprof_sample sample = {
+        site, pending->birth_gc, pending->size_bytes, pending->weight
+    };
+    if (!track_sample(pending->object, &sample)) return false;
+    rb_heapprof_sites_count_alloc(&tables->sites, site, pending->weight, pending->size_bytes);
+    return true;
+}
+
+static void
+pending_resolve(struct heapprof_pending *pending)
+{
+    if (!pending->object) return;
+
+    /* No flags: the allocation was given up after the slot had been taken. */
+    if (RB_BUILTIN_TYPE(pending->object) == T_NONE ||
+        !(pending_enter(pending) || (rb_heapprof_gc_make_room() && pending_enter(pending)))) {
+        pending_drop(pending);
+        return;
+    }
+    rb_heapprof_stacks_unhold(&rb_heapprof.tables.stacks, pending->stack);
+    pending->object = 0;
+}
+
+static uint32_t
+capture_stack(void)
+{
+    uint32_t stack = rb_heapprof_frames_capture(GET_EC());
+    if (stack == HEAPPROF_NO_STACK && rb_heapprof_gc_make_room()) {
+        stack = rb_heapprof_frames_capture(GET_EC());
+    }
+    return stack;
+}
+
+static void
+pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE object, size_t heap_idx)
+{
+    pending_resolve(&ractor->pending);
+    rb_heapprof.total_samples++;
+
+    uint32_t stack = capture_stack();
+    if (stack == HEAPPROF_NO_STACK) {
+        rb_heapprof.dropped++;
+        return;
+    }
+    rb_heapprof_stacks_hold(&rb_heapprof.tables.stacks, stack);
+    size_t slot_size = heaps[heap_idx].slot_size;
+    ractor->pending = (struct heapprof_pending){
+        .object = object,
+        .stack = stack,
+        .birth_gc = (uint32_t)objspace->profile.count,
+        .size_bytes = (uint32_t)slot_size,
+        .weight = (float)rb_heapprof_sampler_weight(rb_heapprof.options.interval_bytes, slot_size),
+    };
+}
+
+/* ---- cutting ---- */
+
+static uint64_t
+draw_skip(size_t heap_idx)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    return rb_heapprof_sampler_skip_slots(&rb_heapprof.sampler, heaps[heap_idx].slot_size);
+}
+
+static struct free_slot *
+slot_next(struct free_slot *slot)
+{
+    rb_asan_unpoison_object((VALUE)slot, false);
+    struct free_slot *next = slot->next;
+    rb_asan_poison_object((VALUE)slot);
+    return next;
+}
+
+static void
+slot_set_next(struct free_slot *slot, struct free_slot *next)
+{
+    rb_asan_unpoison_object((VALUE)slot, true);
+    slot->next = next;
+    rb_asan_poison_object((VALUE)slot);
+}
+
+static size_t
+list_length(struct free_slot *slot)
+{
+    size_t length = 0;
+    for (; slot; slot = slot_next(slot)) length++;
+    return length;
+}
+
+/* Cuts the free list, of that many slots, before the slot that cut->skip_slots leads to. */
+static void
+list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
+{
+    HEAPPROF_ASSERT(list_length(*list) == slots);
+    HEAPPROF_ASSERT(cut->rest == NULL);
+
+    if (cut->skip_slots >= slots) {
+        cut->skip_slots -= slots;
+        return;
+    }
+    if (cut->skip_slots == 0) {
+        cut->rest = *list;
+        *list = NULL;
+    }
+    else {
+        struct free_slot *last = *list;
+        for (uint64_t i = 1; i < cut->skip_slots; i++) last = slot_next(last);
+        cut->rest = slot_next(last);
+        slot_set_next(last, NULL);
+    }
+    cut->rest_slots = slots - cut->skip_slots;
+}
+
+/* Draws the gaps of all heaps and cuts what free lists the ractor holds. */
+static void
+ractor_arm(rb_ractor_newobj_cache_t *cache)
+{
+    cache->heapprof.epoch = rb_heapprof.epoch;
+    for (size_t i = 0; i < HEAP_COUNT; i++) {
+        struct heapprof_cut *cut = &cache->heapprof.cuts[i];
+        struct free_slot **list = &cache->heap_caches[i].freelist;
+
+        cut->skip_slots = draw_skip(i);
+        list_cut(cut, list, list_length(*list));
+    }
+}
+
+/* Joins what was cut off to its free list again. */
+static void
+ractor_disarm(rb_ractor_newobj_cache_t *cache)
+{
+    for (size_t i = 0; i < HEAP_COUNT; i++) {
+        struct heapprof_cut *cut = &cache->heapprof.cuts[i];
+        struct free_slot **list = &cache->heap_caches[i].freelist;
+
+        if (!cut->rest) continue;
+        if (*list) {
+            struct free_slot *last = *list;
+            for (struct free_slot *next; (next = slot_next(last)) != NULL; last = next);
+            slot_set_next(last, cut->rest);
+        }
+        else {
+            *list = cut->rest;
+        }
+        cut->rest = NULL;
+    }
+    cache->heapprof.epoch = 0;
+}
+
+static void
+rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots)
+{
+    struct heapprof_cut *cut = &cache->heapprof.cuts[heap_idx];
+
+    if (cache->heapprof.epoch != rb_heapprof.epoch) {
+        ractor_disarm(cache);
+        ractor_arm(cache);
+        return;
+    }
+    list_cut(cut, &cache->heap_caches[heap_idx].freelist, slots);
+}
+
+/* Takes the due slot and readies what follows it for the next sample. */
+static VALUE
+take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
+{
+    struct heapprof_cut *cut = &cache->heapprof.cuts[heap_idx];
+    struct free_slot *slot = cut->rest;
+    struct free_slot **list = &cache->heap_caches[heap_idx].freelist;
+
+    *list = slot_next(slot);
+    cut->rest = NULL;
+    cut->skip_slots = draw_skip(heap_idx);
+    list_cut(cut, list, cut->rest_slots - 1);
+    return (VALUE)slot;
+}
+
+static VALUE
+rb_heapprof_newobj(rb_objspace_t *objspace, rb_ractor_newobj_cache_t *cache, size_t heap_idx)
+{
+    VALUE object = Qfalse;
+    unsigned int lev = rb_gc_cr_lock();
+
+    /* Waiting for the lock may have let a GC in, which took the list back. */
+    if (cache->heapprof.cuts[heap_idx].rest) {
+        object = take_due(cache, heap_idx);
+        rb_asan_unpoison_object(object, true);
+        pending_set(&cache->heapprof, objspace, object, heap_idx);
+        if (is_incremental_marking(objspace)) cache->incremental_mark_step_allocated_slots++;
+#if RGENGC_CHECK_MODE
+        MEMZERO((char *)object, char, heap_slot_size(heap_idx));
+#endif
+    }
+    rb_gc_cr_unlock(lev);
+    return object;
+}
+
+/* ---- at each GC ---- */
+
+static void
+rb_heapprof_clear(struct ractor_newobj_cache *cache)
+{
+    pending_resolve(&cache->heapprof.pending);
+    ractor_disarm(cache);
+    /* The stack walked last may name code that this GC frees. */
+    rb_heapprof_frames_forget();
+}
+
+/* ---- for vm/ ---- */
+
+static void
+cache_start_i(void *cache, void *unused)
+{
+    ractor_arm(cache);
+}
+
+static void
+cache_redraw_i(void *cache, void *unused)
+{
+    ractor_disarm(cache);
+    ractor_arm(cache);
+}
+
+static void
+cache_stop_i(void *cache, void *unused)
+{
+    rb_ractor_newobj_cache_t *ractor_cache = cache;
+    ractor_disarm(ractor_cache);
+    ractor_cache->heapprof.pending.object = 0;
+}
+
+static void
+cache_resolve_i(void *cache, void *unused)
+{
+    pending_resolve(&((rb_ractor_newobj_cache_t *)cache)->heapprof.pending);
+}
+
+void
+rb_heapprof_gc_start(void)
+{
+    rb_heapprof.epoch++;
+    rb_heapprof_on = true;
+    rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
+}
+
+void
+rb_heapprof_gc_stop(void)
+{
+    rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
+    rb_heapprof_on = false;
+    untrack_all();
+}
+
+void
+rb_heapprof_gc_resolve_all(void)
+{
+    rb_gc_ractor_newobj_cache_foreach(cache_resolve_i, NULL);
+}
+
+void
+rb_heapprof_gc_redraw(void)
+{
+    rb_heapprof.epoch++;
+    rb_gc_ractor_newobj_cache_foreach(cache_redraw_i, NULL);
+}
+
+bool
+rb_heapprof_gc_make_room(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    uint64_t now = objspace->profile.count + 1;
+
+    if (rb_heapprof.folded_at_gc == now) return false;
+    rb_heapprof.folded_at_gc = now;
+    rb_heapprof_frames_forget();
+    if (rb_heapprof_sites_fold(&rb_heapprof.tables.sites) == 0) return false;
+    rb_heapprof_stacks_trim(&rb_heapprof.tables.stacks);
+    return true;
+}

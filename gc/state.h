@@ -1,0 +1,60 @@
+#ifndef HEAPPROF_GC_STATE_H
+#define HEAPPROF_GC_STATE_H
+/* The profiler's one state, and what gc/ offers to vm/.
+ *
+ * Written under the VM lock (rb_gc_cr_lock: the GVL alone while there is one
+ * ractor), or by the collector with all ractors stopped. Ring 0 gets pointers into
+ * it and knows nothing of it.
+ */
+#include "ruby/ruby.h"
+#include "profiler/options.h"
+#include "profiler/sampler.h"
+#include "profiler/snapshot.h"
+
+struct heapprof {
+    struct heapprof_options options;  /* of this run */
+    struct heapprof_mem     mem;      /* what the tables below draw from */
+    struct heapprof_tables  tables;
+    struct heapprof_sampler sampler;
+    uint64_t epoch;                   /* grows whenever all gaps must be drawn again */
+    uint64_t total_samples;           /* taken since start, dropped ones included */
+    uint64_t dropped;                 /* samples given up for want of memory */
+    uint64_t truncated;               /* stacks cut at options.depth */
+    uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
+    int64_t  start_ns;                /* wall clock */
+    bool     provisional_names;       /* something was named after a class without a name */
+};
+
+extern struct heapprof rb_heapprof;
+
+/* Is the profiler on? Changes with all ractors stopped. */
+extern bool rb_heapprof_on;
+
+/* Keys of identities below this are types of objects without a class, not addresses. */
+#define HEAPPROF_FIRST_ADDRESS 65536
+
+/* ---- for vm/: what only the collector's side can do ---- */
+
+/* The identity of a live iseq or class, given on first sight; 0 when memory is
+ * refused. No GC, no Ruby allocation. */
+uint32_t rb_heapprof_gc_identify(VALUE object);
+
+/* Turns sampling on for the settings in rb_heapprof, tables being empty; and off,
+ * forgetting every sample and clearing every flag. All ractors are stopped. */
+void rb_heapprof_gc_start(void);
+void rb_heapprof_gc_stop(void);
+
+/* Makes every pending sample live, so that a snapshot has them. All ractors are stopped. */
+void rb_heapprof_gc_resolve_all(void);
+
+/* Draws all gaps anew, as a child of fork must. All ractors are stopped. */
+void rb_heapprof_gc_redraw(void);
+
+/* Frees what only old totals need, for a request that memory was refused for.
+ * Stack numbers nobody holds are void afterwards. False: nothing was to be had. */
+bool rb_heapprof_gc_make_room(void);
+
+/* For rb_heapprof_snapshot_take: dead but not swept. */
+bool rb_heapprof_gc_gone_p(uintptr_t address, void *unused);
+
+#endif

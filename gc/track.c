@@ -1,0 +1,110 @@
+/* track.c - the objects the profiler knows: flag bit, page chains, identities.
+ * Compiled inside gc.c.
+ *
+ *     object --flag--> address table entry <--chain-- struct heap_page
+ *
+ * I1  an object has HEAPPROF_FLAG if and only if its address is in the live table or
+ *     among the identities.   I2  an entry is in the chain of the page its address is on.
+ * Nothing here keeps an object alive: no root, no mark. The sweep of a page asks that
+ * page's chains (free.c), compaction rekeys (move.c).
+ *
+ * What allocates raw memory says so; nothing allocates Ruby objects, raises, or may
+ * start a GC.
+ */
+#include "track.h"
+#include "internal/imemo.h"
+#include "vm/names.h"
+
+static struct heapprof_page *
+page_of(VALUE object)
+{
+    return &GET_HEAP_PAGE(object)->heapprof;
+}
+
+static bool
+track_sample(VALUE object, const struct heapprof_sample *sample)
+{
+    struct heapprof_live_table *live = &rb_heapprof.tables.live;
+
+    if (!rb_heapprof_live_table_add(live, &page_of(object)->samples, object, sample)) return false;
+    RB_FL_SET_RAW(object, HEAPPROF_FLAG);
+    return true;
+}
+
+uint32_t
+rb_heapprof_gc_identify(VALUE object)
+{
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+
+    if (RB_FL_ANY_RAW(object, HEAPPROF_FLAG)) {
+        uint32_t known = rb_heapprof_identities_find(identities, object);
+        if (known) return known;
+    }
+    uint32_t id = rb_heapprof_identities_add(identities, &page_of(object)->identities, object);
+    if (id) RB_FL_SET_RAW(object, HEAPPROF_FLAG);
+    return id;
+}
+
+/* ---- what an object is labelled with ---- */
+
+/* Types stand in the identities under numbers no object can have as its address. */
+static uint32_t
+type_identity(VALUE object, const char *detail)
+{
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    uintptr_t key = 1 + RB_BUILTIN_TYPE(object);
+    if (RB_BUILTIN_TYPE(object) == T_IMEMO) key |= (uintptr_t)(imemo_type(object) + 1) << 8;
+
+    uint32_t id = rb_heapprof_identities_find(identities, key);
+    if (id) return id;
+
+    static uint32_t no_page;
+    id = rb_heapprof_identities_add(identities, &no_page, key);
+    if (id == 0) return 0;
+
+    char name[64];
+    int length = snprintf(name, sizeof(name), detail ? "%s(%s)" : "%s", obj_type_name(object), detail);
+    identities->names[id] = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, (size_t)length);
+    return id;
+}
+
+static uint32_t
+rb_heapprof_class_of(VALUE object)
+{
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_IMEMO:
+        return type_identity(object, rb_imemo_name(imemo_type(object)));
+      case T_ICLASS:
+      case T_NODE:
+        return type_identity(object, NULL);
+      default:
+        if (!RBASIC_CLASS(object)) return type_identity(object, "hidden");
+        return rb_heapprof_class_identity(RBASIC_CLASS(object));
+    }
+}
+
+/* ---- stop ---- */
+
+static void
+untrack_table(const struct heapprof_address_table *table)
+{
+    for (uint32_t entry = 1; entry < table->entries_end; entry++) {
+        VALUE object = rb_heapprof_address_table_address(table, entry);
+        if (object < HEAPPROF_FIRST_ADDRESS) continue; /* free, or a type */
+        *page_of(object) = (struct heapprof_page){0};
+        RB_FL_UNSET_RAW(object, HEAPPROF_FLAG);
+    }
+}
+
+static void
+untrack_all(void)
+{
+    untrack_table(&rb_heapprof.tables.live.addresses);
+    untrack_table(&rb_heapprof.tables.identities.addresses);
+}
+
+bool
+rb_heapprof_gc_gone_p(uintptr_t address, void *unused)
+{
+    return rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), (VALUE)address);
+}

@@ -1,0 +1,52 @@
+/* verify.c - the debug build's check, after each GC: flag bits and tables agree, and
+ * every table is whole. Compiled inside gc.c; does nothing unless HEAPPROF_CHECK. */
+#include "track.h"
+
+static bool
+known_p(VALUE object)
+{
+    return rb_heapprof_address_table_find(&rb_heapprof.tables.live.addresses, object) ||
+           rb_heapprof_address_table_find(&rb_heapprof.tables.identities.addresses, object);
+}
+
+static void
+verify_object_i(VALUE object, void *unused)
+{
+    if (RB_BUILTIN_TYPE(object) == T_NONE || RB_BUILTIN_TYPE(object) == T_MOVED) return;
+    bool flagged = RB_FL_ANY_RAW(object, HEAPPROF_FLAG);
+
+    if (flagged != known_p(object)) {
+        rb_bug("heapprof: %s has%s the flag bit but is%s known", rb_obj_info(object),
+               flagged ? "" : " not", flagged ? " not" : "");
+    }
+}
+
+static void
+verify_chain(const struct heapprof_address_table *table, uint32_t entry, struct heap_page *page)
+{
+    for (; entry; entry = rb_heapprof_address_table_next(table, entry)) {
+        VALUE object = rb_heapprof_address_table_address(table, entry);
+        if (GET_HEAP_PAGE(object) != page) {
+            rb_bug("heapprof: %p is in the chain of another page", (void *)object);
+        }
+    }
+}
+
+static void
+rb_heapprof_verify(rb_objspace_t *objspace)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    rb_heapprof_live_table_check(&tables->live);
+    rb_heapprof_identities_check(&tables->identities);
+    rb_heapprof_functions_check(&tables->functions);
+    rb_heapprof_stacks_check(&tables->stacks);
+    rb_heapprof_sites_check(&tables->sites);
+    rb_gc_impl_each_object(objspace, verify_object_i, NULL);
+
+    for (size_t i = 0; i < rb_darray_size(objspace->heap_pages.sorted); i++) {
+        struct heap_page *page = rb_darray_get(objspace->heap_pages.sorted, i);
+        verify_chain(&tables->live.addresses, page->heapprof.samples, page);
+        verify_chain(&tables->identities.addresses, page->heapprof.identities, page);
+    }
+}

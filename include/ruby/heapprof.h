@@ -1,0 +1,117 @@
+#ifndef RUBY_HEAPPROF_H
+#define RUBY_HEAPPROF_H
+/**
+ * @file
+ * @brief  The heap profiler's C API.
+ *
+ * Which code holds the memory of this process: objects are sampled by bytes as the
+ * collector allocates them and followed until it frees them.
+ *
+ * The contract, for every function here unless it says otherwise: call it with the GVL
+ * from any ractor; not from a finalizer's C function, a mark function, or a tracepoint
+ * that runs inside the allocator (RUBY_INTERNAL_EVENT_*); none raises a Ruby exception.
+ * A child made by fork goes on profiling, with the samples it inherited. A pointer that
+ * may be NULL says so.
+ */
+#include "ruby/internal/config.h"
+#include "ruby/internal/dllexport.h"
+#include "ruby/internal/value.h"
+#include <stddef.h>
+#include <stdint.h>
+
+RBIMPL_SYMBOL_EXPORT_BEGIN()
+
+/** Settings of a run. Fill with rb_heapprof_config_init(), then change what you like. */
+struct rb_heapprof_config {
+    uint64_t interval_bytes;   /**< mean bytes between samples, 1 to 2^40; 1 samples every object */
+    uint32_t depth;            /**< frames kept per stack, innermost first, 1 to 65535 */
+    size_t   memory_bytes;     /**< budget of the profiler's own tables, at least 1 MiB */
+    const uint64_t *seed;      /**< a fixed random seed, for tests; NULL: from the system */
+};
+
+/** Sets the defaults: 512 KiB, 512 frames, 64 MiB, no seed. */
+void rb_heapprof_config_init(struct rb_heapprof_config *config);
+
+/** What start did. */
+enum rb_heapprof_started {
+    RB_HEAPPROF_STARTED,       /**< sampling */
+    RB_HEAPPROF_RUNNING,       /**< it ran before; nothing changed */
+    RB_HEAPPROF_BAD_CONFIG     /**< a value out of the range stated above; nothing changed */
+};
+
+/** Starts sampling with nothing recorded. config may be NULL: the defaults. */
+enum rb_heapprof_started rb_heapprof_start(const struct rb_heapprof_config *config);
+
+/** Stops sampling and forgets every sample. Does nothing when not running. */
+void rb_heapprof_stop(void);
+
+/** Non-zero while sampling. */
+int rb_heapprof_running_p(void);
+
+/** A profile at one moment. Immutable; stays good after stop. */
+typedef struct heapprof_snapshot rb_heapprof_snapshot_t;
+
+/**
+ * Takes a snapshot. gc non-zero: after a full GC, so that what is not reachable is
+ * not in it (runs finalizers, may therefore raise). NULL when not running, or out of
+ * memory. Free it with rb_heapprof_snapshot_free().
+ */
+rb_heapprof_snapshot_t *rb_heapprof_snapshot(int gc);
+
+/** Frees it; NULL is allowed. Needs no GVL. */
+void rb_heapprof_snapshot_free(rb_heapprof_snapshot_t *snapshot);
+
+/** One frame of a stack. Texts are UTF-8 or what the program used, NUL-terminated. */
+struct rb_heapprof_frame {
+    const char *label;         /**< as in backtraces, such as Foo#bar */
+    const char *path;          /**< absolute where there is a file */
+    uint32_t lineno;           /**< 0: unknown. A C method has path and line of its caller */
+};
+
+/** A row of a profile: a stack, a class, an age. Values are estimates, rounded. */
+struct rb_heapprof_row {
+    const char *class_name;
+    const struct rb_heapprof_frame *frames; /**< innermost first */
+    size_t   frame_count;
+    int64_t  gc_age;           /**< GCs survived, rounded down to 0 or a power of two; -1: already dead */
+    uint64_t alloc_objects;    /**< allocated since start */
+    uint64_t alloc_space;      /**< and their slots' bytes */
+    uint64_t inuse_objects;    /**< alive at the snapshot */
+    uint64_t inuse_space;      /**< and their slots' bytes */
+};
+
+/**
+ * Calls function for each row until it returns non-zero. The row and all it points
+ * to are good during that call only. Returns what function returned last, 0 without
+ * rows; -1 when out of memory. Needs no GVL if function does not.
+ */
+int rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
+                              int (*function)(const struct rb_heapprof_row *row, void *data), void *data);
+
+/**
+ * Writes it as gzip'd pprof (profile.proto), to a temporary name first. Returns the
+ * bytes written, or -1 with errno set and no file left. Needs no GVL; releases none.
+ */
+int64_t rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *path);
+
+/** Numbers about the profiler itself; all 0 when not running. */
+struct rb_heapprof_stat {
+    uint64_t interval_bytes;   /**< of this run */
+    uint64_t live_samples;     /**< sampled objects not freed yet */
+    uint64_t total_samples;    /**< taken since start */
+    uint64_t dropped;          /**< samples given up for want of memory */
+    uint64_t folded;           /**< sites whose stacks were given up for want of memory */
+    uint64_t truncated;        /**< stacks cut at depth frames */
+    uint64_t sites;            /**< stack and class pairs known */
+    uint64_t stack_nodes;      /**< nodes of the stack trie */
+    uint64_t functions;        /**< functions known */
+    uint64_t memory_used;      /**< bytes of our own tables */
+    uint64_t memory_peak;      /**< highest memory_used so far */
+    uint64_t memory_budget;    /**< cap of memory_used */
+};
+
+void rb_heapprof_stat(struct rb_heapprof_stat *stat);
+
+RBIMPL_SYMBOL_EXPORT_END()
+
+#endif /* RUBY_HEAPPROF_H */

@@ -1,0 +1,304 @@
+/* api.c - ObjectSpace::HeapProfile's primitives. heapprof.rb is the documentation and
+ * the methods; the work is capi.c's. Everything that raises in the profiler raises here,
+ * after all arguments have been looked at and before anything has changed.
+ */
+#include "ruby/ruby.h"
+#include "ruby/encoding.h"
+#include "ruby/heapprof.h"
+#include "ruby/thread.h"
+#include "api.h"
+#include "flush.h"
+#include "run.h"
+#include "profiler/options.h"
+#include "internal/numeric.h"
+#include "vm_core.h"
+#include "builtin.h"
+
+static VALUE cHeapProfile, cSample, cFrame;
+
+/* ---- the object: a snapshot ---- */
+
+static void
+heapprof_free(void *snapshot)
+{
+    rb_heapprof_snapshot_free(snapshot);
+}
+
+static size_t
+heapprof_memsize(const void *snapshot)
+{
+    return snapshot ? rb_heapprof_snapshot_memsize(snapshot) : 0;
+}
+
+static const rb_data_type_t heapprof_type = {
+    "heap_profile",
+    { NULL, heapprof_free, heapprof_memsize },
+    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+};
+
+static const struct heapprof_snapshot *
+snapshot_of(VALUE self)
+{
+    return rb_check_typeddata(self, &heapprof_type);
+}
+
+void
+rb_heapprof_define_class(void)
+{
+    cHeapProfile = rb_define_class_under(rb_define_module("ObjectSpace"), "HeapProfile", rb_cObject);
+    rb_undef_alloc_func(cHeapProfile);
+    rb_gc_register_address(&cHeapProfile);
+
+    cFrame = rb_data_define(0, "path", "lineno", "label", NULL);
+    rb_define_const(cHeapProfile, "Frame", cFrame);
+    rb_gc_register_address(&cFrame);
+
+    cSample = rb_data_define(0, "class_name", "frames", "gc_age", "inuse_objects", "inuse_space",
+                             "alloc_objects", "alloc_space", NULL);
+    rb_define_const(cHeapProfile, "Sample", cSample);
+    rb_gc_register_address(&cSample);
+}
+
+/* ---- start, stop, snapshot ---- */
+
+/* A setting as an integer; what is too large or negative becomes a value that no range
+ * contains, so that the message names the range. */
+static uint64_t
+setting(VALUE value, uint64_t bad)
+{
+    VALUE integer = rb_to_int(value);
+    if (!FIXNUM_P(integer) || FIX2LONG(integer) < 0) return bad;
+    return (uint64_t)FIX2LONG(integer);
+}
+
+static VALUE
+heapprof_start(rb_execution_context_t *ec, VALUE self, VALUE interval, VALUE depth, VALUE memory, VALUE seed)
+{
+    struct heapprof_options options;
+    const char *expected, *key;
+
+    rb_heapprof_options_default(&options);
+    options.interval_bytes = setting(interval, 0);
+    uint64_t frames = setting(depth, 0);
+    options.depth = frames > UINT32_MAX ? 0 : (uint32_t)frames;
+    options.memory_bytes = setting(memory, 0);
+    options.seeded = !NIL_P(seed);
+    if (options.seeded) options.seed = NUM2ULL(rb_int_and(rb_to_int(seed), ULL2NUM(UINT64_MAX)));
+
+    key = rb_heapprof_options_out_of_range(&options, &expected);
+    if (key) rb_raise(rb_eArgError, "%s: out of range (expected %s)", key, expected);
+    if (!rb_heapprof_start_with(&options)) {
+        rb_raise(rb_eRuntimeError, "the heap profiler is running already; stop it first");
+    }
+    return Qtrue;
+}
+
+static VALUE
+heapprof_stop(rb_execution_context_t *ec, VALUE self)
+{
+    rb_heapprof_stop();
+    return Qnil;
+}
+
+static VALUE
+heapprof_running_p(rb_execution_context_t *ec, VALUE self)
+{
+    return RBOOL(rb_heapprof_running_p());
+}
+
+static VALUE
+heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc)
+{
+    /* Made before the snapshot is taken, so that it is not lost if this raises. */
+    VALUE profile = TypedData_Wrap_Struct(cHeapProfile, &heapprof_type, NULL);
+    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot(RTEST(gc));
+
+    if (!snapshot) {
+        if (rb_heapprof_running_p()) rb_memerror();
+        rb_raise(rb_eRuntimeError, "the heap profiler is not running; start it first");
+    }
+    RTYPEDDATA_DATA(profile) = snapshot;
+    return profile;
+}
+
+/* ---- each ---- */
+
+/* Strings and frames already made, by their numbers in the snapshot. */
+struct reading {
+    const struct heapprof_snapshot *snapshot;
+    VALUE strings;
+    VALUE frames;
+};
+
+static VALUE
+make_string(const char *bytes, size_t length)
+{
+    VALUE string = rb_utf8_str_new(bytes, length);
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) rb_enc_associate(string, rb_ascii8bit_encoding());
+    return rb_str_freeze(string);
+}
+
+static VALUE
+string_at(const struct reading *reading, uint32_t number)
+{
+    VALUE string = rb_ary_entry(reading->strings, number);
+
+    if (NIL_P(string)) {
+        size_t length;
+        const char *bytes = rb_heapprof_strings_get(&reading->snapshot->strings, number, &length);
+        string = make_string(bytes, length);
+        rb_ary_store(reading->strings, number, string);
+    }
+    return string;
+}
+
+static VALUE
+frame_at(const struct reading *reading, uint32_t node, const struct heapprof_frame *raw)
+{
+    VALUE frame = rb_ary_entry(reading->frames, node);
+
+    if (NIL_P(frame)) {
+        VALUE values[] = {
+            string_at(reading, raw->path), UINT2NUM(raw->line), string_at(reading, raw->name)
+        };
+        frame = rb_class_new_instance(3, values, cFrame);
+        rb_ary_store(reading->frames, node, frame);
+    }
+    return frame;
+}
+
+static VALUE
+frames_of(const struct reading *reading, uint32_t stack)
+{
+    size_t count = rb_heapprof_snapshot_frames(reading->snapshot, stack, NULL, 0);
+    VALUE holder, frames = rb_ary_new_capa((long)count);
+    struct heapprof_frame *raw = ALLOCV_N(struct heapprof_frame, holder, count);
+
+    rb_heapprof_snapshot_frames(reading->snapshot, stack, raw, count);
+    for (size_t i = 0; i < count; i++) {
+        rb_ary_push(frames, frame_at(reading, stack, &raw[i]));
+        stack = rb_heapprof_stacks_node(&reading->snapshot->stacks, stack)->parent;
+    }
+    ALLOCV_END(holder);
+    return rb_ary_freeze(frames);
+}
+
+static VALUE
+rounded(double value)
+{
+    return ULL2NUM((uint64_t)(value + 0.5));
+}
+
+static VALUE
+sample_of(const struct reading *reading, const struct heapprof_row *row)
+{
+    VALUE values[] = {
+        string_at(reading, row->class_name),
+        frames_of(reading, row->stack),
+        row->gc_age == HEAPPROF_AGE_DEAD ? Qnil : UINT2NUM(row->gc_age),
+        rounded(row->inuse_objects), rounded(row->inuse_bytes),
+        rounded(row->alloc_objects), rounded(row->alloc_bytes),
+    };
+    return rb_class_new_instance(numberof(values), values, cSample);
+}
+
+static VALUE
+heapprof_each(rb_execution_context_t *ec, VALUE self)
+{
+    struct reading reading = { snapshot_of(self), rb_ary_new(), rb_ary_new() };
+
+    for (size_t i = 0; i < reading.snapshot->row_count; i++) {
+        rb_yield(sample_of(&reading, &reading.snapshot->rows[i]));
+    }
+    RB_GC_GUARD(reading.strings);
+    RB_GC_GUARD(reading.frames);
+    return self;
+}
+
+static VALUE
+heapprof_row_count(rb_execution_context_t *ec, VALUE self)
+{
+    return SIZET2NUM(snapshot_of(self)->row_count);
+}
+
+/* ---- write ---- */
+
+/* A flush on its way, for the parts that run without the GVL. */
+struct flush {
+    const struct heapprof_snapshot *snapshot;
+    const char *path;
+    char  *bytes;
+    size_t size;
+    int    error;
+};
+
+static void *
+encode_without_gvl(void *data)
+{
+    struct flush *flush = data;
+    flush->bytes = rb_heapprof_flush_encode(flush->snapshot, &flush->size);
+    return NULL;
+}
+
+static void *
+write_without_gvl(void *data)
+{
+    struct flush *flush = data;
+    encode_without_gvl(flush);
+    flush->error = flush->bytes ? rb_heapprof_flush_write(flush->path, flush->bytes, flush->size) : ENOMEM;
+    free(flush->bytes);
+    return NULL;
+}
+
+static VALUE
+heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
+{
+    FilePathValue(path);
+    struct flush flush = { .snapshot = snapshot_of(self), .path = StringValueCStr(path) };
+
+    rb_nogvl(write_without_gvl, &flush, NULL, NULL, 0);
+    RB_GC_GUARD(self);
+    if (flush.error) rb_syserr_fail_str(flush.error, path);
+    return SIZET2NUM(flush.size);
+}
+
+static VALUE
+heapprof_encode(rb_execution_context_t *ec, VALUE self)
+{
+    struct flush flush = { .snapshot = snapshot_of(self) };
+
+    rb_nogvl(encode_without_gvl, &flush, NULL, NULL, 0);
+    RB_GC_GUARD(self);
+    if (!flush.bytes) rb_memerror();
+    VALUE string = rb_str_new(flush.bytes, (long)flush.size);
+    free(flush.bytes);
+    return string;
+}
+
+/* ---- stat ---- */
+
+static VALUE
+heapprof_stat(rb_execution_context_t *ec, VALUE self)
+{
+    struct rb_heapprof_stat stat;
+    VALUE hash = rb_hash_new();
+
+    rb_heapprof_stat(&stat);
+#define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name))
+    SET(interval_bytes);
+    SET(live_samples);
+    SET(total_samples);
+    SET(dropped);
+    SET(folded);
+    SET(truncated);
+    SET(sites);
+    SET(stack_nodes);
+    SET(functions);
+    SET(memory_used);
+    SET(memory_peak);
+    SET(memory_budget);
+#undef SET
+    return hash;
+}
+
+#include "heapprof.rbinc"

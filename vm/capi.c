@@ -1,0 +1,283 @@
+/* capi.c - the C API (include/ruby/heapprof.h): a run from start to stop, and what can
+ * be read of it. api.c is the same for Ruby, on top of this.
+ *
+ *     off --start--> on --snapshot--> on --stop--> off
+ *
+ * Changes of state happen with all ractors stopped, under the VM lock. No function
+ * here allocates a Ruby object; only snapshot with gc runs Ruby code (finalizers).
+ */
+#include "ruby/ruby.h"
+#include "ruby/heapprof.h"
+#include "gc/state.h"
+#include "frames.h"
+#include "names.h"
+#include "run.h"
+#include "vm_sync.h"
+#include <sys/random.h>
+#include <time.h>
+
+/* ---- the tables of a run ---- */
+
+static void
+tables_init(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct heapprof_mem *mem = &rb_heapprof.mem;
+
+    rb_heapprof_mem_init(mem, rb_heapprof.options.memory_bytes);
+    rb_heapprof_strings_init(&tables->strings, mem);
+    rb_heapprof_identities_init(&tables->identities, mem);
+    rb_heapprof_functions_init(&tables->functions, mem);
+    rb_heapprof_stacks_init(&tables->stacks, mem);
+    rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
+    rb_heapprof_live_table_init(&tables->live, mem);
+}
+
+static void
+tables_free(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    rb_heapprof_frames_free();
+    rb_heapprof_live_table_free(&tables->live);
+    rb_heapprof_sites_free(&tables->sites);
+    rb_heapprof_stacks_free(&tables->stacks);
+    rb_heapprof_functions_free(&tables->functions);
+    rb_heapprof_identities_free(&tables->identities);
+    rb_heapprof_strings_free(&tables->strings);
+}
+
+/* ---- start and stop ---- */
+
+uint64_t
+rb_heapprof_random_seed(void)
+{
+    uint64_t seed;
+    struct timespec now;
+
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed)) return seed;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 32;
+}
+
+static int64_t
+wall_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool
+rb_heapprof_start_with(const struct heapprof_options *options)
+{
+    bool started = false;
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    if (!rb_heapprof_on) {
+        uint64_t epoch = rb_heapprof.epoch;
+        rb_heapprof = (struct heapprof){ .options = *options, .epoch = epoch, .start_ns = wall_clock_ns() };
+        tables_init();
+        rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes,
+                                 options->seeded ? options->seed : rb_heapprof_random_seed());
+        rb_heapprof_gc_start();
+        started = true;
+    }
+    RB_VM_LOCK_LEAVE();
+    return started;
+}
+
+void
+rb_heapprof_config_init(struct rb_heapprof_config *config)
+{
+    struct heapprof_options options;
+
+    rb_heapprof_options_default(&options);
+    *config = (struct rb_heapprof_config){
+        .interval_bytes = options.interval_bytes,
+        .depth = options.depth,
+        .memory_bytes = options.memory_bytes,
+    };
+}
+
+enum rb_heapprof_started
+rb_heapprof_start(const struct rb_heapprof_config *config)
+{
+    struct heapprof_options options;
+    const char *expected;
+
+    rb_heapprof_options_default(&options);
+    if (config) {
+        options.interval_bytes = config->interval_bytes;
+        options.depth = config->depth;
+        options.memory_bytes = config->memory_bytes;
+        options.seeded = config->seed != NULL;
+        if (config->seed) options.seed = *config->seed;
+        if (rb_heapprof_options_out_of_range(&options, &expected)) return RB_HEAPPROF_BAD_CONFIG;
+    }
+    return rb_heapprof_start_with(&options) ? RB_HEAPPROF_STARTED : RB_HEAPPROF_RUNNING;
+}
+
+void
+rb_heapprof_stop(void)
+{
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    if (rb_heapprof_on) {
+        rb_heapprof_gc_stop();
+        tables_free();
+    }
+    RB_VM_LOCK_LEAVE();
+}
+
+int
+rb_heapprof_running_p(void)
+{
+    return rb_heapprof_on;
+}
+
+/* ---- snapshots ---- */
+
+static struct heapprof_facts
+facts_now(void)
+{
+    return (struct heapprof_facts){
+        .interval_bytes = rb_heapprof.options.interval_bytes,
+        .gc_count = rb_gc_count(),
+        .total_samples = rb_heapprof.total_samples,
+        .dropped = rb_heapprof.dropped,
+        .truncated = rb_heapprof.truncated,
+        .budget_bytes = rb_heapprof.mem.budget_bytes,
+        .used_bytes = rb_heapprof.mem.used_bytes,
+        .start_ns = rb_heapprof.start_ns,
+        .time_ns = wall_clock_ns(),
+    };
+}
+
+rb_heapprof_snapshot_t *
+rb_heapprof_snapshot(int gc)
+{
+    struct heapprof_snapshot *snapshot = NULL;
+
+    if (gc && rb_heapprof_on) rb_gc_start();
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    if (rb_heapprof_on) {
+        rb_heapprof_gc_resolve_all();
+        rb_heapprof_names_refresh();
+        struct heapprof_facts facts = facts_now();
+        snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, rb_heapprof_gc_gone_p, NULL);
+    }
+    RB_VM_LOCK_LEAVE();
+    return snapshot;
+}
+
+/* ---- reading a snapshot ---- */
+
+struct row_reader {
+    const struct heapprof_snapshot *snapshot;
+    struct heapprof_frame *raw;
+    struct rb_heapprof_frame *frames;
+    size_t capacity;
+};
+
+static bool
+reader_reserve(struct row_reader *reader, size_t count)
+{
+    if (count <= reader->capacity) return true;
+
+    struct heapprof_frame *raw = realloc(reader->raw, count * sizeof(*raw));
+    if (raw) reader->raw = raw;
+    struct rb_heapprof_frame *frames = realloc(reader->frames, count * sizeof(*frames));
+    if (frames) reader->frames = frames;
+    if (!raw || !frames) return false;
+    reader->capacity = count;
+    return true;
+}
+
+static const char *
+text(const struct row_reader *reader, uint32_t string)
+{
+    return rb_heapprof_strings_get(&reader->snapshot->strings, string, NULL);
+}
+
+static bool
+reader_frames(struct row_reader *reader, uint32_t stack, size_t *count)
+{
+    *count = rb_heapprof_snapshot_frames(reader->snapshot, stack, NULL, 0);
+    if (!reader_reserve(reader, *count)) return false;
+
+    rb_heapprof_snapshot_frames(reader->snapshot, stack, reader->raw, *count);
+    for (size_t i = 0; i < *count; i++) {
+        const struct heapprof_frame *raw = &reader->raw[i];
+        reader->frames[i] = (struct rb_heapprof_frame){
+            text(reader, raw->name), text(reader, raw->path), raw->line
+        };
+    }
+    return true;
+}
+
+static bool
+reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_heapprof_row *out)
+{
+    size_t count;
+
+    if (!reader_frames(reader, row->stack, &count)) return false;
+    *out = (struct rb_heapprof_row){
+        .class_name = text(reader, row->class_name),
+        .frames = reader->frames,
+        .frame_count = count,
+        .gc_age = row->gc_age == HEAPPROF_AGE_DEAD ? -1 : (int64_t)row->gc_age,
+        .alloc_objects = (uint64_t)(row->alloc_objects + 0.5),
+        .alloc_space = (uint64_t)(row->alloc_bytes + 0.5),
+        .inuse_objects = (uint64_t)(row->inuse_objects + 0.5),
+        .inuse_space = (uint64_t)(row->inuse_bytes + 0.5),
+    };
+    return true;
+}
+
+int
+rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
+                          int (*function)(const struct rb_heapprof_row *row, void *data), void *data)
+{
+    struct row_reader reader = { .snapshot = snapshot };
+    int result = 0;
+
+    for (size_t i = 0; i < snapshot->row_count && result == 0; i++) {
+        struct rb_heapprof_row row;
+        result = reader_row(&reader, &snapshot->rows[i], &row) ? function(&row, data) : -1;
+    }
+    free(reader.raw);
+    free(reader.frames);
+    return result;
+}
+
+/* ---- numbers ---- */
+
+void
+rb_heapprof_stat(struct rb_heapprof_stat *stat)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    *stat = (struct rb_heapprof_stat){0};
+    RB_VM_LOCK_ENTER();
+    if (rb_heapprof_on) {
+        *stat = (struct rb_heapprof_stat){
+            .interval_bytes = rb_heapprof.options.interval_bytes,
+            .live_samples = tables->live.addresses.count,
+            .total_samples = rb_heapprof.total_samples,
+            .dropped = rb_heapprof.dropped,
+            .folded = tables->sites.folded_count,
+            .truncated = rb_heapprof.truncated,
+            .sites = tables->sites.count,
+            .stack_nodes = tables->stacks.count,
+            .functions = tables->functions.count,
+            .memory_used = rb_heapprof.mem.used_bytes,
+            .memory_peak = rb_heapprof.mem.peak_bytes,
+            .memory_budget = rb_heapprof.mem.budget_bytes,
+        };
+    }
+    RB_VM_LOCK_LEAVE();
+}

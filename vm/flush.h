@@ -1,0 +1,18 @@
+#ifndef HEAPPROF_VM_FLUSH_H
+#define HEAPPROF_VM_FLUSH_H
+#include "profiler/snapshot.h"
+
+/* The snapshot as gzip'd pprof in a block from malloc, its length in *size; NULL when
+ * out of memory. Needs no GVL. */
+char *rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size);
+
+/* Writes a whole file: to a temporary name beside it, then renamed; a path that is
+ * there and no regular file (a pipe, /dev/null) is written to as it is. 0, or errno with
+ * nothing left behind. Needs no GVL. */
+int rb_heapprof_flush_write(const char *path, const char *bytes, size_t size);
+
+/* The path of the file that the out template stands for now, absolute; directory is
+ * where a relative one starts. False: too long. */
+bool rb_heapprof_flush_path(const char *out, const char *directory, char *path, size_t size);
+
+#endif

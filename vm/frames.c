@@ -1,0 +1,198 @@
+/* frames.c - from control frames to a stack number.
+ *
+ * The frames of a Ruby backtrace, outermost first, each a function and a line:
+ *
+ *     control frames   cfp ->  Array#map | block in run | run | <main> | (dummy)
+ *     recent                   Array#map | block in run | run | <main>
+ *                                                 <-- same as last time --
+ *
+ * Consecutive samples share most of their stack. The frames and nodes of the last
+ * stack are kept; walking inwards from the outermost frame, only what differs is
+ * looked up and pushed. A frame is the same when iseq, pc and method entry are; since
+ * those are addresses, a GC makes us forget (rb_heapprof_frames_forget).
+ *
+ * Which frames count, and that a rescue or ensure frame stands for the method's own,
+ * follows rb_ec_partial_backtrace_object in vm_backtrace.c.
+ *
+ * Under the VM lock. No Ruby allocation, no raise, no GC.
+ */
+#include "ruby/ruby.h"
+#include "frames.h"
+#include "gc/state.h"
+#include "internal/vm.h"
+#include "iseq.h"
+#include "names.h"
+
+struct frame {
+    const rb_iseq_t *iseq;  /* NULL: a C method */
+    const VALUE *pc;
+    const rb_callable_method_entry_t *method;
+    uint32_t node;          /* the stack from the outermost frame to this one */
+};
+
+/* Both innermost first. */
+static struct {
+    struct frame *frames;   /* of the stack being walked */
+    size_t frames_capacity;
+    struct frame *last;     /* of the one before */
+    size_t last_capacity;
+    size_t last_count;
+} recent;
+
+static bool
+stands_for_outer_p(const rb_iseq_t *iseq)
+{
+    enum rb_iseq_type type = ISEQ_BODY(iseq)->type;
+    return type == ISEQ_TYPE_RESCUE || type == ISEQ_TYPE_ENSURE;
+}
+
+/* Collects up to depth frames, innermost first; *cut tells whether there were more. */
+static size_t
+collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
+{
+    const rb_control_frame_t *cfp = ec->cfp;
+    const rb_control_frame_t *end = RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
+    bool skip = false;
+    size_t count = 0;
+
+    *cut = false;
+    for (; cfp < end; cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
+        if (cfp->iseq) {
+            if (!cfp->pc) continue;
+            bool skipped = skip;
+            skip = stands_for_outer_p(cfp->iseq);
+            if (skipped) continue;
+        }
+        if (count == depth) {
+            *cut = true;
+            break;
+        }
+        recent.frames[count++] = (struct frame){
+            cfp->iseq, cfp->iseq ? cfp->pc : NULL, rb_vm_frame_method_entry(cfp), 0
+        };
+    }
+    return count;
+}
+
+static uint32_t
+line_of(const struct frame *frame)
+{
+    size_t position = frame->pc - ISEQ_BODY(frame->iseq)->iseq_encoded;
+    if (position) position--; /* the pc is already at the next instruction */
+    return (uint32_t)rb_iseq_line_no(frame->iseq, position);
+}
+
+static uint32_t
+push(uint32_t parent, const struct frame *frame)
+{
+    uint32_t number = rb_heapprof_function_of(frame->iseq, frame->method);
+    if (number == 0) return HEAPPROF_NO_STACK;
+
+    bool cfunc = rb_heapprof_functions_get(&rb_heapprof.tables.functions, number)->cfunc;
+    return rb_heapprof_stacks_push(&rb_heapprof.tables.stacks, parent, number, cfunc ? 0 : line_of(frame));
+}
+
+static bool
+same_p(const struct frame *a, const struct frame *b)
+{
+    return a->iseq == b->iseq && a->pc == b->pc && a->method == b->method;
+}
+
+/* The node of the frames that are as they were last time; *rest frames are left. */
+static uint32_t
+shared_part(size_t count, size_t *rest)
+{
+    const struct frame *now = recent.frames + count, *before = recent.last + recent.last_count;
+    uint32_t node = 0;
+
+    while (now > recent.frames && before > recent.last && same_p(now - 1, before - 1)) {
+        now--, before--;
+        recent.frames[now - recent.frames].node = node = before->node;
+    }
+    *rest = now - recent.frames;
+    return node;
+}
+
+static void
+remember(size_t count)
+{
+    struct frame *frames = recent.frames;
+    size_t capacity = recent.frames_capacity;
+
+    recent.frames = recent.last;
+    recent.frames_capacity = recent.last_capacity;
+    recent.last = frames;
+    recent.last_capacity = capacity;
+    recent.last_count = count;
+}
+
+/* The stack's number below the first frames that differ, starting from the node above them. */
+static uint32_t
+push_rest(uint32_t node, size_t rest)
+{
+    while (rest-- > 0) {
+        node = push(node, &recent.frames[rest]);
+        if (node == HEAPPROF_NO_STACK) break;
+        recent.frames[rest].node = node;
+    }
+    return node;
+}
+
+static uint32_t
+truncated_stack(void)
+{
+    uint32_t function = rb_heapprof_function_truncated();
+    rb_heapprof.truncated++;
+    if (function == 0) return HEAPPROF_NO_STACK;
+    return rb_heapprof_stacks_push(&rb_heapprof.tables.stacks, 0, function, 0);
+}
+
+static bool
+reserve(size_t depth)
+{
+    struct heapprof_mem *mem = &rb_heapprof.mem;
+    return rb_heapprof_mem_grow(mem, (void **)&recent.frames, &recent.frames_capacity, depth, sizeof(struct frame)) &&
+           rb_heapprof_mem_grow(mem, (void **)&recent.last, &recent.last_capacity, depth, sizeof(struct frame));
+}
+
+uint32_t
+rb_heapprof_frames_capture(const rb_execution_context_t *ec)
+{
+    size_t depth = rb_heapprof.options.depth, rest;
+    bool cut;
+
+    if (!ec || !ec->cfp || !ec->vm_stack) return 0;
+    if (!reserve(depth)) return HEAPPROF_NO_STACK;
+
+    size_t count = collect(ec, depth, &cut);
+    if (cut) {
+        /* What was outermost then is another frame now. */
+        recent.last_count = 0;
+        uint32_t root = truncated_stack();
+        return root == HEAPPROF_NO_STACK ? root : push_rest(root, count);
+    }
+    uint32_t node = shared_part(count, &rest);
+    node = push_rest(node, rest);
+    if (node == HEAPPROF_NO_STACK) {
+        recent.last_count = 0;
+        return node;
+    }
+    remember(count);
+    return node;
+}
+
+void
+rb_heapprof_frames_forget(void)
+{
+    recent.last_count = 0;
+}
+
+void
+rb_heapprof_frames_free(void)
+{
+    struct heapprof_mem *mem = &rb_heapprof.mem;
+
+    recent.last_count = 0;
+    rb_heapprof_mem_release(mem, (void **)&recent.frames, &recent.frames_capacity, sizeof(struct frame));
+    rb_heapprof_mem_release(mem, (void **)&recent.last, &recent.last_capacity, sizeof(struct frame));
+}

@@ -1,0 +1,162 @@
+module ObjectSpace
+  # A profile of the live heap: which code allocated the objects that are alive, how many
+  # of which class, in how many bytes, and for how many garbage collections they have
+  # survived.
+  #
+  # While it runs, the collector itself samples objects, one for every +interval+ bytes
+  # allocated on average and chosen at random, and follows each until it is freed. Every
+  # value of a profile is an estimate of the true number: a sample stands for all the
+  # objects like it that were passed over. With an interval of 1 every object is sampled
+  # and the values are exact. Space is that of the slots; memory that objects have
+  # elsewhere is not in it.
+  #
+  #   ObjectSpace::HeapProfile.start
+  #   serve_requests
+  #   profile = ObjectSpace::HeapProfile.snapshot(gc: true)
+  #   profile.write("heap.pb.gz")        # go tool pprof -http=: heap.pb.gz
+  #   profile.max_by(10, &:inuse_space).each do |sample|
+  #     puts "#{sample.inuse_space} #{sample.class_name} #{sample.frames.first}"
+  #   end
+  #   ObjectSpace::HeapProfile.stop
+  #
+  # The environment variable +RUBY_HEAPPROF+ does all this without a change of the program.
+  #
+  # Only C Ruby built with the heap profiler has this class.
+  class HeapProfile
+    include Enumerable
+
+    # call-seq:
+    #   start(interval: 524_288, depth: 512, memory: 67_108_864, seed: nil) -> true
+    #
+    # Starts sampling, with nothing recorded.
+    #
+    # [interval] Mean bytes of slots between samples, 1 to 2**40.
+    # [depth] Frames kept per stack, innermost first, 1 to 65535.
+    # [memory] Bytes the profiler may use for its own tables, at least 2**20. When they
+    #          are used up, the totals of dead objects lose their stacks first, then
+    #          samples are dropped; stat and the profile tell how many.
+    # [seed] An Integer for reproducible samples; from the system when +nil+.
+    #
+    # Raises RuntimeError when running already, ArgumentError for a value out of range.
+    def self.start(interval: 524_288, depth: 512, memory: 67_108_864, seed: nil)
+      Primitive.heapprof_start(interval, depth, memory, seed)
+    end
+
+    # call-seq:
+    #   stop -> nil
+    #
+    # Stops sampling and forgets all samples; snapshots stay. Does nothing when not running.
+    def self.stop
+      Primitive.heapprof_stop
+    end
+
+    # call-seq:
+    #   running? -> true or false
+    def self.running?
+      Primitive.heapprof_running_p
+    end
+
+    # call-seq:
+    #   snapshot(gc: false) -> heap_profile
+    #
+    # The profile at this moment. Without +gc+ it has what the last garbage collection
+    # left alive and all that was allocated since; with it, a full garbage collection runs
+    # first and only what is reachable is in use.
+    #
+    # Raises RuntimeError when not running.
+    def self.snapshot(gc: false)
+      Primitive.heapprof_snapshot(gc)
+    end
+
+    # call-seq:
+    #   profile(out: nil, gc: true, **options) { ... } -> heap_profile
+    #
+    # Profiles the block: starts with the options of start, runs it, takes a snapshot (after
+    # a full garbage collection unless +gc+ is false) and stops, also when the block raises.
+    # Writes the snapshot to +out+ if given (see write).
+    #
+    # What the profile shows in use is what the block allocated and left reachable.
+    def self.profile(out: nil, gc: true, **options)
+      raise ArgumentError, "a block is needed: what should be profiled?" unless block_given?
+      start(**options)
+      begin
+        yield
+        profile = snapshot(gc: gc)
+      ensure
+        stop
+      end
+      profile.write(out) if out
+      profile
+    end
+
+    # call-seq:
+    #   stat -> hash
+    #   stat(key) -> integer
+    #
+    # Numbers about the profiler itself, all 0 when it is not running:
+    #
+    # [:interval_bytes] the interval of this run
+    # [:live_samples] sampled objects not freed yet
+    # [:total_samples] samples taken since start
+    # [:dropped] samples given up for want of memory
+    # [:folded] sites whose stacks were given up for want of memory
+    # [:truncated] stacks cut at +depth+ frames
+    # [:sites] pairs of a stack and a class known
+    # [:stack_nodes] nodes of the tree of stacks
+    # [:functions] functions known
+    # [:memory_used, :memory_peak, :memory_budget] bytes of the profiler's own tables
+    def self.stat(key = nil)
+      stat = Primitive.heapprof_stat
+      return stat if key.nil?
+      raise TypeError, "non-symbol given" unless Symbol === key
+      stat.fetch(key) { raise ArgumentError, "unknown key: #{key}" }
+    end
+
+    # call-seq:
+    #   each {|sample| ... } -> self
+    #   each -> enumerator
+    #
+    # Calls the block with each row of the profile, a Sample:
+    #
+    # [class_name] String, such as "Foo::Bar"; "#<Class < Foo>" for a class without a name;
+    #              "T_IMEMO(iseq)", "T_ARRAY(hidden)" for what only the VM sees
+    # [frames] Array of Frame (path, lineno, label), innermost first, as in a backtrace
+    # [gc_age] GCs survived, rounded down to 0 or a power of two; +nil+ in the row of what
+    #          is dead
+    # [inuse_objects, inuse_space] alive at the snapshot: number, bytes of slots
+    # [alloc_objects, alloc_space] allocated since start
+    #
+    # Rows with the same class and frames differ in gc_age; each value adds up.
+    def each
+      return to_enum(:each) { Primitive.heapprof_row_count } unless block_given?
+      Primitive.heapprof_each
+    end
+
+    # call-seq:
+    #   write(path) -> integer
+    #   write(io) -> integer
+    #
+    # Writes the profile in the format of +pprof+, compressed by gzip, and returns the
+    # number of bytes. A file appears under its name only when it is complete. The work is
+    # done without the global VM lock.
+    def write(path_or_io)
+      if IO === path_or_io || (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
+        path_or_io.write(Primitive.heapprof_encode)
+      else
+        Primitive.heapprof_write_path(path_or_io)
+      end
+    end
+
+    # :nodoc:
+    def inspect
+      "#<#{self.class} #{Primitive.heapprof_row_count} rows>"
+    end
+
+    class Frame
+      # As in a backtrace: "path:lineno:in 'label'".
+      def to_s
+        "#{path}:#{lineno}:in '#{label}'"
+      end
+    end
+  end
+end

@@ -1,0 +1,20 @@
+#ifndef HEAPPROF_VM_NAMES_H
+#define HEAPPROF_VM_NAMES_H
+#include "vm_core.h"
+
+/* The identity of the class an object is labelled with: klass, or the first ancestor
+ * that is neither a singleton nor an included module. 0 when memory is refused. */
+uint32_t rb_heapprof_class_identity(VALUE klass);
+
+/* The function a frame runs: iseq and the method it belongs to, either may be NULL.
+ * 0 when memory is refused. */
+uint32_t rb_heapprof_function_of(const rb_iseq_t *iseq, const rb_callable_method_entry_t *method);
+
+/* The function that stands for the frames cut off at the depth limit. */
+uint32_t rb_heapprof_function_truncated(void);
+
+/* Names again what was named after a class that had no name then and may have one
+ * now. Before a snapshot. */
+void rb_heapprof_names_refresh(void);
+
+#endif
