@@ -1,0 +1,43 @@
+#ifndef HEAPPROF_STRINGS_H
+#define HEAPPROF_STRINGS_H
+/* Interned strings: names and paths, each stored once, known by a small number.
+ * Strings are never removed, so a number stays good until the table is freed.
+ * Number 0 is the empty string, always there. */
+#include "index.h"
+
+struct heapprof_strings {
+    struct heapprof_mem *mem;
+    char     *bytes;             /* all strings end to end, each with a final NUL */
+    size_t    bytes_capacity;
+    size_t    bytes_used;
+    struct heapprof_string *all; /* by number: where in bytes, how long, hash; [0] unused */
+    size_t    all_capacity;
+    uint32_t  count;             /* including number 0 */
+    struct heapprof_index index; /* text -> number; 0 is not in it */
+};
+
+struct heapprof_string {
+    uint64_t hash;
+    uint32_t offset;
+    uint32_t length;             /* without the NUL */
+};
+
+/* An empty table; allocates nothing. mem must outlive it. */
+void rb_heapprof_strings_init(struct heapprof_strings *strings, struct heapprof_mem *mem);
+
+/* Gives the memory back; the table is then as after init. */
+void rb_heapprof_strings_free(struct heapprof_strings *strings);
+
+/* The string's number, or UINT32_MAX when memory is refused. May contain NULs.
+ * text must not be a string of this table. */
+uint32_t rb_heapprof_strings_intern(struct heapprof_strings *strings, const char *text,
+                                    size_t length);
+
+/* The bytes, NUL-terminated; good until the next intern. *length may be NULL. */
+const char *rb_heapprof_strings_get(const struct heapprof_strings *strings, uint32_t number,
+                                    size_t *length);
+
+/* Asserts the invariants of strings.c. */
+void rb_heapprof_strings_check(const struct heapprof_strings *strings);
+
+#endif
