@@ -1,0 +1,85 @@
+#ifndef HEAPPROF_ADDRESS_TABLE_H
+#define HEAPPROF_ADDRESS_TABLE_H
+/* Which objects are known, by address, and grouped by the heap page they lie on.
+ *
+ *     page head -> entry <-> entry <-> entry     (one chain a heap page)
+ *     hash(address) -> entry                     (open addressing, no tombstones)
+ *
+ * A sweep of a page asks only that page's chain; a move rekeys in place. The
+ * caller owns the page heads (uint32_t, 0: empty chain) and passes the one the
+ * address belongs to. Entries are numbered from 1; the number of a removed entry
+ * is used again. Parallel arrays indexed by entry number carry what the owner
+ * wants to know about an address.
+ *
+ * Only add allocates; find, move and remove may run anywhere in the collector.
+ */
+#include "index.h"
+
+struct heapprof_address_entry {
+    uintptr_t address;   /* 0: entry is free, next is the next free one */
+    uint32_t  next;      /* in the page's chain; 0: last */
+    uint32_t  previous;  /* 0: first, the page head names this entry */
+};
+
+struct heapprof_address_table {
+    struct heapprof_mem *mem;
+    struct heapprof_address_entry *entries; /* [0] unused */
+    size_t    entries_capacity;
+    uint32_t  entries_end;      /* numbers below this have been handed out */
+    uint32_t  free_head;        /* free entries, through next */
+    uint32_t  count;            /* entries in use */
+    struct heapprof_index index; /* address -> entry */
+};
+
+/* An empty table; allocates nothing. mem must outlive it. */
+void rb_heapprof_address_table_init(struct heapprof_address_table *table, struct heapprof_mem *mem);
+
+/* Gives the memory back; the table is then as after init. The caller clears its
+ * page heads. */
+void rb_heapprof_address_table_free(struct heapprof_address_table *table);
+
+/* The new entry's number, or 0 when memory is refused. The address must be
+ * non-zero and absent. */
+uint32_t rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *page_head,
+                                       uintptr_t address);
+
+/* The number the next add will give, if memory is not refused: parallel arrays make
+ * room for it first. */
+static inline uint32_t
+rb_heapprof_address_table_next_entry(const struct heapprof_address_table *table)
+{
+    return table->free_head ? table->free_head : table->entries_end;
+}
+
+/* The entry's number, or 0. */
+uint32_t rb_heapprof_address_table_find(const struct heapprof_address_table *table,
+                                        uintptr_t address);
+
+/* The object of this entry now lives at address, where no other entry is, on the
+ * page whose chain is to_head (which may be from_head). */
+void rb_heapprof_address_table_move(struct heapprof_address_table *table, uint32_t entry,
+                                    uint32_t *from_head, uint32_t *to_head, uintptr_t address);
+
+/* The object of this entry, on page_head's page, is no more. Clears the entry, so
+ * ask for the next one of a chain before removing. */
+void rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t *page_head,
+                                      uint32_t entry);
+
+/* Asserts the invariants of address_table.c. */
+void rb_heapprof_address_table_check(const struct heapprof_address_table *table);
+
+/* The entry after this one on its page, 0 after the last. */
+static inline uint32_t
+rb_heapprof_address_table_next(const struct heapprof_address_table *table, uint32_t entry)
+{
+    return table->entries[entry].next;
+}
+
+/* Where the object of an entry in use lives. */
+static inline uintptr_t
+rb_heapprof_address_table_address(const struct heapprof_address_table *table, uint32_t entry)
+{
+    return table->entries[entry].address;
+}
+
+#endif
