@@ -1,0 +1,42 @@
+#ifndef HEAPPROF_LIVE_TABLE_H
+#define HEAPPROF_LIVE_TABLE_H
+/* The sampled objects that are alive: an address table with what each sample
+ * stands for beside it. Weight is kept per sample, so that a later change of the
+ * interval leaves earlier samples right. */
+#include "address_table.h"
+
+struct heapprof_sample {
+    uint32_t site;       /* who allocated it, and its class (sites.h) */
+    uint32_t birth_gc;   /* GC count when it was allocated, low 32 bits */
+    uint32_t size_bytes; /* of its slot, then */
+    float    weight;     /* objects it stands for; relative error < 6e-8, exact for 1 */
+};
+
+struct heapprof_live_table {
+    struct heapprof_address_table addresses;
+    struct heapprof_sample *samples; /* by entry number */
+    size_t samples_capacity;
+};
+
+/* An empty table; allocates nothing. mem must outlive it. */
+void rb_heapprof_live_table_init(struct heapprof_live_table *table, struct heapprof_mem *mem);
+
+/* Gives the memory back; the table is then as after init. */
+void rb_heapprof_live_table_free(struct heapprof_live_table *table);
+
+/* Enters a sample. Returns its entry, or 0 when memory is refused. To look one up, to
+ * move and to remove it, use the address table. */
+uint32_t rb_heapprof_live_table_add(struct heapprof_live_table *table, uint32_t *page_head,
+                                    uintptr_t address, const struct heapprof_sample *sample);
+
+/* The sample of an entry that is in use. */
+static inline struct heapprof_sample *
+rb_heapprof_live_table_sample(const struct heapprof_live_table *table, uint32_t entry)
+{
+    return &table->samples[entry];
+}
+
+/* Asserts the invariants of live_table.c. */
+void rb_heapprof_live_table_check(const struct heapprof_live_table *table);
+
+#endif
