@@ -1,0 +1,42 @@
+#ifndef HEAPPROF_IDENTITIES_H
+#define HEAPPROF_IDENTITIES_H
+/* Numbers for the heap objects that names come from: iseqs and classes.
+ *
+ * A profile outlives the code it speaks of, and addresses are used again. So each
+ * iseq and class gets a number on first sight that is never given to another; the
+ * address leads to it for as long as the object lives, and nothing keeps the
+ * object alive. Whoever sees the object die removes the address; the number and
+ * the name that was found for it stay.
+ */
+#include "address_table.h"
+
+struct heapprof_identities {
+    struct heapprof_address_table addresses;
+    uint32_t *ids;            /* identity by address entry */
+    size_t    ids_capacity;
+    uint32_t *names;          /* string by identity; HEAPPROF_UNNAMED: no name yet */
+    size_t    names_capacity;
+    uint32_t  count;          /* identities handed out; they are 1..count */
+};
+
+#define HEAPPROF_UNNAMED UINT32_MAX
+
+/* An empty table; allocates nothing. mem must outlive it. */
+void rb_heapprof_identities_init(struct heapprof_identities *identities, struct heapprof_mem *mem);
+
+/* Gives the memory back; the table is then as after init, and counts from 1 again. */
+void rb_heapprof_identities_free(struct heapprof_identities *identities);
+
+/* The identity of the live object at address, 0 when it has none. */
+uint32_t rb_heapprof_identities_find(const struct heapprof_identities *identities,
+                                     uintptr_t address);
+
+/* A new identity, still unnamed, for an address that has none; 0 when memory is refused.
+ * To move and to remove the address, use the address table. */
+uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
+                                    uintptr_t address);
+
+/* Asserts the invariants of identities.c. */
+void rb_heapprof_identities_check(const struct heapprof_identities *identities);
+
+#endif
