@@ -1,0 +1,55 @@
+#ifndef HEAPPROF_FUNCTIONS_H
+#define HEAPPROF_FUNCTIONS_H
+/* The functions of the stacks: a name as Ruby's backtraces print it, a file and a
+ * first line. A function is known by two keys: an iseq's identity and that of the
+ * class that owns the method (a block may run as a method of several classes), or
+ * for a C method its ID and the owner.
+ */
+#include "index.h"
+
+struct heapprof_function {
+    uint64_t origin;      /* iseq identity, or method ID with HEAPPROF_ORIGIN_C */
+    uint32_t owner;       /* class identity; 0: none */
+    uint32_t name;        /* string */
+    uint32_t path;        /* string, absolute where there is a file; 0 for C */
+    uint32_t first_line;
+    bool     cfunc;       /* its path and line are those of the Ruby frame that called it */
+    bool     provisional; /* the owner had no name yet: ask again at the next snapshot */
+};
+
+#define HEAPPROF_ORIGIN_C (UINT64_C(1) << 63)
+
+struct heapprof_functions {
+    struct heapprof_mem *mem;
+    struct heapprof_function *all; /* by number; [0] unused */
+    size_t    all_capacity;
+    uint32_t  count;               /* numbers handed out: 1..count */
+    struct heapprof_index index;   /* (origin, owner) -> number */
+};
+
+/* An empty table; allocates nothing. mem must outlive it. */
+void rb_heapprof_functions_init(struct heapprof_functions *functions, struct heapprof_mem *mem);
+
+/* Gives the memory back; the table is then as after init. */
+void rb_heapprof_functions_free(struct heapprof_functions *functions);
+
+/* The function's number, 0 when unknown. */
+uint32_t rb_heapprof_functions_find(const struct heapprof_functions *functions,
+                                    uint64_t origin, uint32_t owner);
+
+/* Adds one whose keys are absent; 0 when memory is refused. function must not lie in
+ * the table. */
+uint32_t rb_heapprof_functions_add(struct heapprof_functions *functions,
+                                   const struct heapprof_function *function);
+
+/* Good until the next add. Its keys, origin and owner, may not be changed. */
+static inline struct heapprof_function *
+rb_heapprof_functions_get(const struct heapprof_functions *functions, uint32_t number)
+{
+    return &functions->all[number];
+}
+
+/* Asserts the invariants of functions.c. */
+void rb_heapprof_functions_check(const struct heapprof_functions *functions);
+
+#endif
