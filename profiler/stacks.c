@@ -1,0 +1,210 @@
+/* stacks.c - call stacks as a trie with counts.
+ *
+ * Two stacks that share their outer frames share nodes:
+ *
+ *     node   parent  frame      holds
+ *     1      0       <main>:9   1      (child 2)
+ *     2      1       run:3      2      (children 3 and 4)
+ *     3      2       map:0      1      (held: some site's stack is 1 2 3)
+ *     4      2       Foo.new:0  0      goes at the next trim
+ *
+ *   I1  no two nodes have the same parent, function and line: equal stacks have
+ *       equal numbers.
+ *   I2  holds of a node = its children + what others hold of it.
+ *   I3  parents of a node in use are in use; depth is the parent's + 1.
+ *   I4  the empty stack 0 has no node and is never freed.
+ *
+ * Nodes go only in trim, never when a hold goes: a stack being pushed has no hold
+ * on its last node yet, and the next sample will often want the same nodes again.
+ * trim needs no memory: one pass over the nodes, and from each that nobody needs
+ * a walk outwards for as long as the parent was kept by that child alone.
+ *
+ * The caller serialises. push allocates (mem.c); the rest may run anywhere.
+ */
+#include "stacks.h"
+
+#include <string.h>
+
+#include "check.h"
+
+static uint64_t
+key_hash(uint32_t parent, uint32_t function, uint32_t line)
+{
+    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)parent << 32 | function) + line);
+}
+
+static uint64_t
+hash_i(const void *owner, uint32_t stack)
+{
+    const struct heapprof_stack_node *node =
+        rb_heapprof_stacks_node((const struct heapprof_stacks *)owner, stack);
+
+    return key_hash(node->parent, node->function, node->line);
+}
+
+static uint32_t
+find(const struct heapprof_stacks *stacks, uint32_t parent, uint32_t function, uint32_t line)
+{
+    uint64_t probe = key_hash(parent, function, line);
+    uint32_t stack;
+
+    for (; (stack = rb_heapprof_index_at(&stacks->index, probe)) != 0; probe++) {
+        const struct heapprof_stack_node *node = &stacks->nodes[stack];
+        if (node->parent == parent && node->function == function && node->line == line) break;
+    }
+    return stack;
+}
+
+/* ---- nodes ---- */
+
+static bool
+reserve(struct heapprof_stacks *stacks)
+{
+    return HEAPPROF_MEM_GROW(stacks->mem, stacks->nodes, stacks->nodes_capacity,
+                             (size_t)stacks->nodes_end + 1) &&
+           rb_heapprof_index_reserve(&stacks->index, stacks->mem, stacks->count, hash_i, stacks);
+}
+
+static uint32_t
+take_node(struct heapprof_stacks *stacks)
+{
+    uint32_t stack = stacks->free_head;
+
+    if (stack) {
+        stacks->free_head = stacks->nodes[stack].holds;
+    }
+    else {
+        stack = stacks->nodes_end++;
+    }
+    stacks->count++;
+    return stack;
+}
+
+static void
+free_node(struct heapprof_stacks *stacks, uint32_t stack)
+{
+    struct heapprof_stack_node *node = &stacks->nodes[stack];
+
+    rb_heapprof_index_erase(&stacks->index, stack, hash_i, stacks);
+    memset(node, 0, sizeof(*node));
+    node->holds = stacks->free_head;
+    stacks->free_head = stack;
+    stacks->count--;
+}
+
+/* ---- life ---- */
+
+void
+rb_heapprof_stacks_init(struct heapprof_stacks *stacks, struct heapprof_mem *mem)
+{
+    memset(stacks, 0, sizeof(*stacks));
+    stacks->mem = mem;
+    stacks->nodes_end = 1;
+}
+
+void
+rb_heapprof_stacks_free(struct heapprof_stacks *stacks)
+{
+    HEAPPROF_MEM_RELEASE(stacks->mem, stacks->nodes, stacks->nodes_capacity);
+    rb_heapprof_index_release(&stacks->index, stacks->mem);
+    rb_heapprof_stacks_init(stacks, stacks->mem);
+}
+
+/* ---- operations ---- */
+
+uint32_t
+rb_heapprof_stacks_push(struct heapprof_stacks *stacks, uint32_t parent,
+                        uint32_t function, uint32_t line)
+{
+    struct heapprof_stack_node *node;
+    uint32_t stack = find(stacks, parent, function, line);
+
+    HEAPPROF_ASSERT(function != 0);
+    if (stack) return stack;
+    if (!reserve(stacks)) return HEAPPROF_NO_STACK;
+
+    stack = take_node(stacks);
+    node = &stacks->nodes[stack];
+    node->parent = parent;
+    node->function = function;
+    node->line = line;
+    node->holds = 0;
+    node->depth = parent ? stacks->nodes[parent].depth + 1 : 1;
+    rb_heapprof_stacks_hold(stacks, parent);
+    rb_heapprof_index_insert(&stacks->index, hash_i(stacks, stack), stack);
+    return stack;
+}
+
+void
+rb_heapprof_stacks_hold(struct heapprof_stacks *stacks, uint32_t stack)
+{
+    if (stack == 0) return;
+    HEAPPROF_ASSERT(stacks->nodes[stack].function != 0);
+    stacks->nodes[stack].holds++;
+}
+
+void
+rb_heapprof_stacks_unhold(struct heapprof_stacks *stacks, uint32_t stack)
+{
+    if (stack == 0) return;
+    HEAPPROF_ASSERT(stacks->nodes[stack].function != 0 && stacks->nodes[stack].holds > 0);
+    stacks->nodes[stack].holds--;
+}
+
+static bool
+needless_p(const struct heapprof_stacks *stacks, uint32_t stack)
+{
+    return stack && stacks->nodes[stack].function && stacks->nodes[stack].holds == 0;
+}
+
+void
+rb_heapprof_stacks_trim(struct heapprof_stacks *stacks)
+{
+    uint32_t each, stack;
+
+    for (each = 1; each < stacks->nodes_end; each++) {
+        for (stack = each; needless_p(stacks, stack); ) {
+            uint32_t parent = stacks->nodes[stack].parent;
+            free_node(stacks, stack);
+            rb_heapprof_stacks_unhold(stacks, parent);
+            stack = parent;
+        }
+    }
+}
+
+/* ---- debug ---- */
+
+static void
+check_node(const struct heapprof_stacks *stacks, uint32_t stack)
+{
+    const struct heapprof_stack_node *node = &stacks->nodes[stack];
+    const struct heapprof_stack_node *parent = &stacks->nodes[node->parent];
+
+    HEAPPROF_ASSERT(node->parent < stacks->nodes_end);
+    HEAPPROF_ASSERT(!node->parent || (parent->function && parent->holds > 0));
+    HEAPPROF_ASSERT(node->depth == (node->parent ? parent->depth + 1 : 1));
+    HEAPPROF_ASSERT(find(stacks, node->parent, node->function, node->line) == stack);
+}
+
+void
+rb_heapprof_stacks_check(const struct heapprof_stacks *stacks)
+{
+    uint32_t stack, used = 0, free_nodes = 0;
+    uint64_t children = 0, holds = 0;
+
+    for (stack = 1; stack < stacks->nodes_end; stack++) {
+        if (stacks->nodes[stack].function == 0) continue;
+        check_node(stacks, stack);
+        children += stacks->nodes[stack].parent != 0;
+        holds += stacks->nodes[stack].holds;
+        used++;
+    }
+    for (stack = stacks->free_head; stack; stack = stacks->nodes[stack].holds) {
+        HEAPPROF_ASSERT(stack < stacks->nodes_end && stacks->nodes[stack].function == 0);
+        free_nodes++;
+        HEAPPROF_ASSERT(free_nodes < stacks->nodes_end);
+    }
+    HEAPPROF_ASSERT(used == stacks->count && used + free_nodes + 1 == stacks->nodes_end);
+    HEAPPROF_ASSERT(children <= holds);
+    rb_heapprof_index_check(&stacks->index, stacks->count, hash_i, stacks);
+}

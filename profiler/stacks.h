@@ -1,0 +1,64 @@
+#ifndef HEAPPROF_STACKS_H
+#define HEAPPROF_STACKS_H
+/* Call stacks, interned in a trie that shares what they have in common.
+ *
+ *     0 (empty) -- <main>:9 -- Object#run:3 -- Array#map:0 -- block in ...:4
+ *                                          \__ Foo.new:0
+ *
+ * A stack is the number of its innermost node; following parents leads outwards.
+ * Each node counts its children and the holds others have on it. A stack is
+ * pushed frame by frame from the outermost, then held by its leaf; trim takes
+ * away every node nobody needs. So numbers without a hold are good only until
+ * the next trim. */
+#include "index.h"
+
+struct heapprof_stack_node {
+    uint32_t parent;    /* 0: outermost frame */
+    uint32_t function;  /* functions.h; 0 in a free node */
+    uint32_t line;
+    uint32_t holds;     /* children + holds; a free node: next free one */
+    uint32_t depth;     /* frames from the outermost, this one included */
+};
+
+struct heapprof_stacks {
+    struct heapprof_mem *mem;
+    struct heapprof_stack_node *nodes; /* [0] unused: the empty stack has no node */
+    size_t    nodes_capacity;
+    uint32_t  nodes_end;        /* numbers below this have been handed out */
+    uint32_t  free_head;
+    uint32_t  count;            /* nodes in use, the empty stack not counted */
+    struct heapprof_index index; /* (parent, function, line) -> node */
+};
+
+#define HEAPPROF_NO_STACK UINT32_MAX
+
+/* An empty table; allocates nothing. mem must outlive it. */
+void rb_heapprof_stacks_init(struct heapprof_stacks *stacks, struct heapprof_mem *mem);
+
+/* Gives the memory back; the table is then as after init. */
+void rb_heapprof_stacks_free(struct heapprof_stacks *stacks);
+
+/* The stack that has one frame more than parent; HEAPPROF_NO_STACK when memory is
+ * refused, where what was pushed before stays for the next trim. function is not 0. */
+uint32_t rb_heapprof_stacks_push(struct heapprof_stacks *stacks, uint32_t parent,
+                                 uint32_t function, uint32_t line);
+
+/* A held stack survives trim. Holds add up: each wants its own unhold. Holds on the
+ * empty stack 0 are allowed and ignored. */
+void rb_heapprof_stacks_hold(struct heapprof_stacks *stacks, uint32_t stack);
+void rb_heapprof_stacks_unhold(struct heapprof_stacks *stacks, uint32_t stack);
+
+/* Frees all nodes without children or holds, and what that leaves without. */
+void rb_heapprof_stacks_trim(struct heapprof_stacks *stacks);
+
+/* The innermost frame of a stack other than the empty one; good until the next push. */
+static inline const struct heapprof_stack_node *
+rb_heapprof_stacks_node(const struct heapprof_stacks *stacks, uint32_t stack)
+{
+    return &stacks->nodes[stack];
+}
+
+/* Asserts the invariants of stacks.c. */
+void rb_heapprof_stacks_check(const struct heapprof_stacks *stacks);
+
+#endif
