@@ -1,0 +1,199 @@
+/* sites.c - what each stack has allocated of each class.
+ *
+ *     all        1                  2                  3
+ *                stack 7, String    free               stack 7, Array
+ *                live 3             next_free 0        live 0: foldable
+ *                12000 objects                         400 objects
+ *     folded     totals of sites that were given up
+ *     index      hash(stack, class) -> site
+ *
+ *   I1  no two sites in use have the same stack and class.
+ *   I2  a site in use holds its stack once.
+ *   I3  live_samples of a site = samples in the live table that name it.
+ *   I4  the sum of all totals, folded's included, is what was counted: folding
+ *       loses where something came from, never how much it was.
+ *
+ * The totals are of all samples since start, so what is alive can be subtracted
+ * from them and leaves what is dead.
+ *
+ * The caller serialises. intern allocates (mem.c); the rest may run anywhere.
+ */
+#include "sites.h"
+
+#include <string.h>
+
+#include "check.h"
+
+static uint64_t
+key_hash(uint32_t stack, uint32_t class_id)
+{
+    return rb_heapprof_index_hash((uint64_t)stack << 32 | class_id);
+}
+
+static uint64_t
+hash_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_site *site =
+        rb_heapprof_sites_get((const struct heapprof_sites *)owner, number);
+
+    return key_hash(site->stack, site->class_id);
+}
+
+static uint32_t
+find(const struct heapprof_sites *sites, uint32_t stack, uint32_t class_id)
+{
+    uint64_t probe = key_hash(stack, class_id);
+    uint32_t number;
+
+    for (; (number = rb_heapprof_index_at(&sites->index, probe)) != 0; probe++) {
+        const struct heapprof_site *site = &sites->all[number];
+        if (site->stack == stack && site->class_id == class_id) break;
+    }
+    return number;
+}
+
+static bool
+reserve(struct heapprof_sites *sites)
+{
+    return HEAPPROF_MEM_GROW(sites->mem, sites->all, sites->all_capacity, (size_t)sites->end + 1) &&
+           rb_heapprof_index_reserve(&sites->index, sites->mem, sites->count, hash_i, sites);
+}
+
+static uint32_t
+take_site(struct heapprof_sites *sites)
+{
+    uint32_t number = sites->free_head;
+
+    if (number) {
+        sites->free_head = sites->all[number].next_free;
+    }
+    else {
+        number = sites->end++;
+    }
+    sites->count++;
+    return number;
+}
+
+static void
+free_site(struct heapprof_sites *sites, uint32_t number)
+{
+    struct heapprof_site *site = &sites->all[number];
+
+    rb_heapprof_index_erase(&sites->index, number, hash_i, sites);
+    rb_heapprof_stacks_unhold(sites->stacks, site->stack);
+    memset(site, 0, sizeof(*site));
+    site->next_free = sites->free_head;
+    sites->free_head = number;
+    sites->count--;
+}
+
+/* ---- life ---- */
+
+void
+rb_heapprof_sites_init(struct heapprof_sites *sites, struct heapprof_mem *mem,
+                       struct heapprof_stacks *stacks)
+{
+    memset(sites, 0, sizeof(*sites));
+    sites->mem = mem;
+    sites->stacks = stacks;
+    sites->end = 1;
+}
+
+void
+rb_heapprof_sites_free(struct heapprof_sites *sites)
+{
+    HEAPPROF_MEM_RELEASE(sites->mem, sites->all, sites->all_capacity);
+    rb_heapprof_index_release(&sites->index, sites->mem);
+    rb_heapprof_sites_init(sites, sites->mem, sites->stacks);
+}
+
+/* ---- operations ---- */
+
+uint32_t
+rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id)
+{
+    struct heapprof_site *site;
+    uint32_t number = find(sites, stack, class_id);
+
+    if (number) return number;
+    if (!reserve(sites)) return 0;
+
+    number = take_site(sites);
+    site = &sites->all[number];
+    memset(site, 0, sizeof(*site));
+    site->used = true;
+    site->stack = stack;
+    site->class_id = class_id;
+    rb_heapprof_stacks_hold(sites->stacks, stack);
+    rb_heapprof_index_insert(&sites->index, hash_i(sites, number), number);
+    return number;
+}
+
+void
+rb_heapprof_sites_count_alloc(struct heapprof_sites *sites, uint32_t site, double weight,
+                              size_t size_bytes)
+{
+    struct heapprof_site *counted = &sites->all[site];
+    float kept = (float)weight; /* or the dead, totals minus live, would keep the rounding */
+
+    HEAPPROF_ASSERT(counted->used);
+    counted->live_samples++;
+    counted->alloc_objects += kept;
+    counted->alloc_bytes += (double)kept * (double)size_bytes;
+}
+
+void
+rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site)
+{
+    HEAPPROF_ASSERT(sites->all[site].used && sites->all[site].live_samples > 0);
+    sites->all[site].live_samples--;
+}
+
+uint32_t
+rb_heapprof_sites_fold(struct heapprof_sites *sites)
+{
+    uint32_t number, folded = 0;
+
+    for (number = 1; number < sites->end; number++) {
+        struct heapprof_site *site = &sites->all[number];
+        if (!site->used || site->live_samples) continue;
+        sites->folded.alloc_objects += site->alloc_objects;
+        sites->folded.alloc_bytes += site->alloc_bytes;
+        free_site(sites, number);
+        folded++;
+    }
+    sites->folded_count += folded;
+    return folded;
+}
+
+/* ---- debug ---- */
+
+static void
+check_site(const struct heapprof_sites *sites, uint32_t number)
+{
+    const struct heapprof_site *site = &sites->all[number];
+    uint32_t stack = site->stack;
+
+    HEAPPROF_ASSERT(find(sites, stack, site->class_id) == number);
+    HEAPPROF_ASSERT(!stack || rb_heapprof_stacks_node(sites->stacks, stack)->holds > 0);
+    HEAPPROF_ASSERT(site->alloc_objects >= site->live_samples);
+}
+
+void
+rb_heapprof_sites_check(const struct heapprof_sites *sites)
+{
+    uint32_t number, used = 0, free_sites = 0;
+
+    for (number = 1; number < sites->end; number++) {
+        if (!sites->all[number].used) continue;
+        check_site(sites, number);
+        used++;
+    }
+    for (number = sites->free_head; number; number = sites->all[number].next_free) {
+        HEAPPROF_ASSERT(number < sites->end && !sites->all[number].used);
+        free_sites++;
+        HEAPPROF_ASSERT(free_sites < sites->end);
+    }
+    HEAPPROF_ASSERT(used == sites->count && used + free_sites + 1 == sites->end);
+    rb_heapprof_index_check(&sites->index, sites->count, hash_i, sites);
+}

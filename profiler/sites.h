@@ -1,0 +1,63 @@
+#ifndef HEAPPROF_SITES_H
+#define HEAPPROF_SITES_H
+/* Allocation sites: a stack and the class of what it allocates, with running
+ * totals. A site holds its stack. Its totals must outlive its last live sample,
+ * or alloc_* would shrink; so a site without live samples stays until memory is
+ * needed, and is then folded: its totals go to the site of the empty stack. */
+#include "stacks.h"
+
+struct heapprof_site {
+    uint32_t stack;
+    uint32_t class_id;      /* identities.h */
+    uint32_t live_samples;  /* in the live table now */
+    uint32_t next_free;     /* of a free site */
+    double   alloc_objects; /* weighted, since start */
+    double   alloc_bytes;
+    bool     used;
+};
+
+struct heapprof_sites {
+    struct heapprof_stacks *stacks;
+    struct heapprof_mem *mem;
+    struct heapprof_site *all;  /* by number; [0] unused */
+    size_t    all_capacity;
+    uint32_t  end;              /* numbers below this have been handed out */
+    uint32_t  free_head;
+    uint32_t  count;            /* in use */
+    struct heapprof_index index; /* (stack, class_id) -> site */
+    struct heapprof_site folded; /* totals of folded sites; stack 0, class 0 */
+    uint64_t  folded_count;      /* sites folded since start */
+};
+
+/* An empty table; allocates nothing. mem and stacks must outlive it. */
+void rb_heapprof_sites_init(struct heapprof_sites *sites, struct heapprof_mem *mem,
+                            struct heapprof_stacks *stacks);
+
+/* Gives the memory back; the table is then as after init. The stacks keep the holds
+ * of its sites: free them too. */
+void rb_heapprof_sites_free(struct heapprof_sites *sites);
+
+/* The site's number, made if need be; 0 when memory is refused. Good until the next
+ * fold, or for as long as the site has a live sample. */
+uint32_t rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id);
+
+/* One sample more, standing for weight objects of size_bytes each / that sample died.
+ * The weight counts as a sample keeps it, rounded to float (live_table.h). */
+void rb_heapprof_sites_count_alloc(struct heapprof_sites *sites, uint32_t site, double weight,
+                                   size_t size_bytes);
+void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
+
+/* Folds every site that has no live sample and lets go of its stack. Returns how many. */
+uint32_t rb_heapprof_sites_fold(struct heapprof_sites *sites);
+
+/* A site in use; good until the next intern. */
+static inline const struct heapprof_site *
+rb_heapprof_sites_get(const struct heapprof_sites *sites, uint32_t number)
+{
+    return &sites->all[number];
+}
+
+/* Asserts the invariants of sites.c. */
+void rb_heapprof_sites_check(const struct heapprof_sites *sites);
+
+#endif
