@@ -7,7 +7,7 @@
  *
  *   gate                   runs once per                    off      not sampled
  *   rb_heapprof_gate_page  page taken by a ractor           1 test   + count down slots
- *   rb_heapprof_due_p      miss of the free list            1 test   1 test
+ *   rb_heapprof_gate_newobj miss of the free list           3 tests  3 tests
  *   rb_heapprof_gate_clear ractor and GC                    1 test   redraw the gaps
  *   rb_heapprof_gate_sweep page swept                       1 test   1 test
  *   rb_heapprof_gate_move  object moved by compaction       1 test   1 test
@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include "ruby/internal/fl_type.h"
 #include "ruby/internal/has/builtin.h"
+#include "ruby/internal/special_consts.h"
 
 struct free_slot;
 struct heap_page;
@@ -66,16 +67,16 @@ extern bool rb_heapprof_on; /* state.h */
 
 #define HEAPPROF_COLD __attribute__((__cold__, __noinline__))
 
-/* The free list ran dry: where a sample is due it did so on purpose. */
-static inline bool
-rb_heapprof_due_p(const struct heapprof_ractor *ractor, size_t heap_idx)
-{
-    return RB_UNLIKELY(ractor->cuts[heap_idx].rest != NULL);
-}
-
-/* The due slot as a sampled object; Qfalse if a GC came first and took the list. */
 HEAPPROF_COLD static VALUE
-rb_heapprof_newobj(struct rb_objspace *objspace, struct ractor_newobj_cache *cache, size_t heap_idx);
+rb_heapprof_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor, size_t heap_idx);
+
+/* The free list ran dry: where a sample is due it did so on purpose, and this is the
+ * object. Qfalse: no sample is due, or incremental marking wants a step first. */
+static inline VALUE
+rb_heapprof_gate_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
+{
+    return RB_UNLIKELY(ractor->cuts[heap_idx].rest) ? rb_heapprof_newobj(objspace, ractor, heap_idx) : Qfalse;
+}
 
 HEAPPROF_COLD static void
 rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots);

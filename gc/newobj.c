@@ -229,17 +229,33 @@ take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
     return (VALUE)slot;
 }
 
-static VALUE
-rb_heapprof_newobj(rb_objspace_t *objspace, rb_ractor_newobj_cache_t *cache, size_t heap_idx)
+/* Incremental marking lets a ractor allocate so many slots between two of its steps. */
+static bool
+step_wanted_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache)
 {
+    return is_incremental_marking(objspace) &&
+           cache->incremental_mark_step_allocated_slots >= INCREMENTAL_MARK_STEP_ALLOCATIONS;
+}
+
+static bool
+due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t heap_idx)
+{
+    return cache->heapprof.cuts[heap_idx].rest && !cache->heap_caches[heap_idx].freelist &&
+           !step_wanted_p(objspace, cache);
+}
+
+static VALUE
+rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
+{
+    rb_ractor_newobj_cache_t *cache = (void *)((char *)ractor - offsetof(rb_ractor_newobj_cache_t, heapprof));
     VALUE object = Qfalse;
     unsigned int lev = rb_gc_cr_lock();
 
-    /* Waiting for the lock may have let a GC in, which took the list back. */
-    if (cache->heapprof.cuts[heap_idx].rest) {
+    /* Asked with the lock: waiting for it may have let a GC in, which took the list back. */
+    if (due_p(objspace, cache, heap_idx)) {
         object = take_due(cache, heap_idx);
         rb_asan_unpoison_object(object, true);
-        pending_set(&cache->heapprof, objspace, object, heap_idx);
+        pending_set(ractor, objspace, object, heap_idx);
         if (is_incremental_marking(objspace)) cache->incremental_mark_step_allocated_slots++;
 #if RGENGC_CHECK_MODE
         MEMZERO((char *)object, char, heap_slot_size(heap_idx));

@@ -78,9 +78,10 @@ rb_heapprof_class_of(VALUE object)
       case T_NODE:
         return type_identity(object, NULL);
       default:
-        if (!RBASIC_CLASS(object)) return type_identity(object, "hidden");
-        return rb_heapprof_class_identity(RBASIC_CLASS(object));
+        break;
     }
+    VALUE klass = rb_heapprof_real_class(object);
+    return klass ? rb_heapprof_class_identity(klass) : type_identity(object, "hidden");
 }
 
 /* ---- stop ---- */
