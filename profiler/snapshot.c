@@ -1,0 +1,357 @@
+/* snapshot.c - the profile at one moment, copied out of the tables.
+ *
+ *     tables (the profiler's)          snapshot (anybody's)
+ *     strings    -- copy -->           strings, and its index: "(anonymous)" joins
+ *     functions  -- copy -->           functions   by number only
+ *     stacks     -- copy -->           stacks      by number only
+ *     live  \
+ *     sites  >-- add up -->            rows
+ *     names /
+ *
+ * Adding up: the live samples are strung together by site, then each site's are
+ * put into one bin an age. Ages are 0 or a power of two, so a site has few bins,
+ * and all takes time in proportion to samples and sites:
+ *
+ *     first[site] -> sample -> sample -> 0           rows of a site
+ *                      next[]                        age 0      alloc = inuse
+ *                                                    age 1, 2, 4, ...
+ *     totals of the site - all those rows =          age DEAD   inuse 0
+ *
+ *   I1  over the rows of a site alloc adds up to its totals, inuse to its live
+ *       samples: what is left out of a row rounds to nothing.
+ *   I2  rows come by site number, then age, the dead last; after all of them the
+ *       folded row. Equal tables give equal rows.
+ *   I3  nothing in the snapshot points outside it.
+ *
+ * Allocates (mem.c, an account of its own); takes no lock and calls nothing but
+ * gone_p. Reads the tables, so whoever may change them must wait for take; not for
+ * anything else here.
+ */
+#include "snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+#define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
+
+/* One bin of a site: what its samples stand for. */
+struct sum {
+    double objects;
+    double bytes;
+};
+
+/* What adding up needs; its blocks go when the rows are done. */
+struct adding {
+    struct heapprof_snapshot *snapshot;
+    const struct heapprof_tables *tables;
+    uint32_t *first;             /* by site: a live sample's entry, 0: none */
+    size_t    first_capacity;
+    uint32_t *next;              /* by entry: the next one of the same site */
+    size_t    next_capacity;
+    uint32_t  anonymous;         /* string for classes without a name */
+};
+
+/* ---- copies ---- */
+
+static bool
+copy(struct heapprof_mem *mem, void **block, size_t *capacity,
+     const void *from, size_t count, size_t element_bytes)
+{
+    void *pages;
+
+    if (count == 0) return true;
+    if (!rb_heapprof_mem_grow(mem, block, capacity, count, element_bytes)) return false;
+    memcpy(&pages, block, sizeof(pages));
+    memcpy(pages, from, count * element_bytes);
+    return true;
+}
+
+#define COPY(mem, to, from, array, count) \
+    copy((mem), (void **)&(to)->array, &(to)->array##_capacity, (from)->array, (count), \
+         sizeof(*(to)->array))
+
+static bool
+copy_strings(struct heapprof_strings *to, const struct heapprof_strings *from)
+{
+    to->bytes_used = from->bytes_used;
+    to->count = from->count;
+    return COPY(to->mem, to, from, bytes, from->bytes_used) &&
+           COPY(to->mem, to, from, all, from->count > 1 ? from->count : 0) &&
+           copy(to->mem, (void **)&to->index.buckets, &to->index.capacity,
+                from->index.buckets, from->index.capacity, sizeof(*from->index.buckets));
+}
+
+static bool
+copy_functions(struct heapprof_functions *to, const struct heapprof_functions *from)
+{
+    to->count = from->count;
+    return COPY(to->mem, to, from, all, from->count ? (size_t)from->count + 1 : 0);
+}
+
+static bool
+copy_stacks(struct heapprof_stacks *to, const struct heapprof_stacks *from)
+{
+    to->nodes_end = from->nodes_end;
+    to->free_head = from->free_head;
+    to->count = from->count;
+    return COPY(to->mem, to, from, nodes, from->nodes_end > 1 ? from->nodes_end : 0);
+}
+
+/* ---- adding up ---- */
+
+/* Strings the samples that are alive together by site. Goes backwards, so that each
+ * chain runs forwards. */
+static bool
+chain_samples(struct adding *adding, bool (*gone_p)(uintptr_t, void *), void *data)
+{
+    const struct heapprof_live_table *live = &adding->tables->live;
+    struct heapprof_mem *mem = &adding->snapshot->mem;
+    uint32_t entry;
+
+    if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity,
+                           adding->tables->sites.end) ||
+        !HEAPPROF_MEM_GROW(mem, adding->next, adding->next_capacity,
+                           live->addresses.entries_end)) {
+        return false;
+    }
+    for (entry = live->addresses.entries_end - 1; entry > 0; entry--) {
+        uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
+        uint32_t site;
+        if (address == 0 || (gone_p && gone_p(address, data))) continue;
+        site = rb_heapprof_live_table_sample(live, entry)->site;
+        HEAPPROF_ASSERT(site < adding->tables->sites.end);
+        adding->next[entry] = adding->first[site];
+        adding->first[site] = entry;
+        adding->snapshot->facts.live_samples++;
+    }
+    return true;
+}
+
+/* 0 for an age of 0, else 1 + the exponent of the power of two at or below it. The
+ * count may have wrapped since the birth. One that seems to lie ahead is of an object
+ * younger than the GC the snapshot is as of. */
+static int
+age_bin(uint64_t gc_count, uint32_t birth_gc)
+{
+    uint32_t age = (uint32_t)gc_count - birth_gc;
+    int bin = 0;
+
+    if (age > INT32_MAX) return 0;
+    while (age >> bin) bin++;
+    return bin;
+}
+
+static uint32_t
+bin_age(int bin)
+{
+    return bin ? UINT32_C(1) << (bin - 1) : 0;
+}
+
+static uint32_t
+class_name(const struct adding *adding, uint32_t class_id)
+{
+    uint32_t name;
+
+    if (class_id == 0) return 0;
+    name = adding->tables->identities.names[class_id];
+    return name == HEAPPROF_UNNAMED ? adding->anonymous : name;
+}
+
+static bool
+nothing_p(double estimate)
+{
+    return estimate < 0.5;
+}
+
+/* Adds row with these values, unless they round to nothing. */
+static bool
+add_row(struct adding *adding, struct heapprof_row row,
+        const struct sum *alloc, const struct sum *inuse)
+{
+    struct heapprof_snapshot *snapshot = adding->snapshot;
+
+    row.alloc_objects = alloc->objects;
+    row.alloc_bytes = alloc->bytes;
+    row.inuse_objects = inuse->objects;
+    row.inuse_bytes = inuse->bytes;
+    if (nothing_p(row.alloc_objects) && nothing_p(row.alloc_bytes) &&
+        nothing_p(row.inuse_objects) && nothing_p(row.inuse_bytes)) return true;
+    if (!HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
+                           snapshot->row_count + 1)) return false;
+    snapshot->rows[snapshot->row_count++] = row;
+    return true;
+}
+
+/* Puts a site's live samples into bins and takes them off its totals in *dead. */
+static void
+bin_samples(const struct adding *adding, uint32_t number,
+            struct sum bins[AGE_BINS], struct sum *dead)
+{
+    const struct heapprof_live_table *live = &adding->tables->live;
+    uint64_t gc_count = adding->snapshot->facts.gc_count;
+    struct sum inuse = {0, 0};
+    uint32_t entry;
+
+    memset(bins, 0, sizeof(*bins) * AGE_BINS);
+    for (entry = adding->first[number]; entry; entry = adding->next[entry]) {
+        const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+        struct sum *bin = &bins[age_bin(gc_count, sample->birth_gc)];
+        double bytes = (double)sample->weight * sample->size_bytes;
+        bin->objects += sample->weight;
+        bin->bytes += bytes;
+        inuse.objects += sample->weight;
+        inuse.bytes += bytes;
+    }
+    dead->objects -= inuse.objects;
+    dead->bytes -= inuse.bytes;
+}
+
+static bool
+add_site(struct adding *adding, uint32_t number)
+{
+    static const struct sum none = {0, 0};
+    const struct heapprof_site *site = rb_heapprof_sites_get(&adding->tables->sites, number);
+    struct sum bins[AGE_BINS];
+    struct sum dead = {site->alloc_objects, site->alloc_bytes};
+    struct heapprof_row row = {0};
+    int bin;
+
+    row.stack = site->stack;
+    row.class_name = class_name(adding, site->class_id);
+    bin_samples(adding, number, bins, &dead);
+    for (bin = 0; bin < AGE_BINS; bin++) {
+        row.gc_age = bin_age(bin);
+        if (!add_row(adding, row, &bins[bin], &bins[bin])) return false;
+    }
+    row.gc_age = HEAPPROF_AGE_DEAD;
+    return add_row(adding, row, &dead, &none);
+}
+
+static bool
+add_folded(struct adding *adding)
+{
+    static const struct sum none = {0, 0};
+    const struct heapprof_site *folded = &adding->tables->sites.folded;
+    struct sum dead = {folded->alloc_objects, folded->alloc_bytes};
+    struct heapprof_row row = {0};
+
+    row.gc_age = HEAPPROF_AGE_DEAD;
+    row.folded = true;
+    return add_row(adding, row, &dead, &none);
+}
+
+static bool
+add_rows(struct adding *adding)
+{
+    const struct heapprof_sites *sites = &adding->tables->sites;
+    uint32_t number;
+
+    for (number = 1; number < sites->end; number++) {
+        if (rb_heapprof_sites_get(sites, number)->used && !add_site(adding, number)) return false;
+    }
+    return add_folded(adding);
+}
+
+static bool
+name_anonymous(struct adding *adding)
+{
+    static const char text[] = "(anonymous)";
+
+    adding->anonymous = rb_heapprof_strings_intern(&adding->snapshot->strings,
+                                                   text, sizeof(text) - 1);
+    return adding->anonymous != UINT32_MAX;
+}
+
+/* ---- life ---- */
+
+static struct heapprof_snapshot *
+new_snapshot(const struct heapprof_tables *tables, const struct heapprof_facts *facts)
+{
+    struct heapprof_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+    if (!snapshot) return NULL;
+    rb_heapprof_mem_init(&snapshot->mem, SIZE_MAX);
+    rb_heapprof_strings_init(&snapshot->strings, &snapshot->mem);
+    rb_heapprof_functions_init(&snapshot->functions, &snapshot->mem);
+    rb_heapprof_stacks_init(&snapshot->stacks, &snapshot->mem);
+    snapshot->facts = *facts;
+    snapshot->facts.live_samples = 0;
+    snapshot->facts.folded = tables->sites.folded_count;
+    return snapshot;
+}
+
+struct heapprof_snapshot *
+rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
+                          bool (*gone_p)(uintptr_t address, void *data), void *data)
+{
+    struct adding adding = {0};
+    bool taken;
+
+    adding.tables = tables;
+    adding.snapshot = new_snapshot(tables, facts);
+    if (!adding.snapshot) return NULL;
+
+    taken = copy_strings(&adding.snapshot->strings, &tables->strings) &&
+            copy_functions(&adding.snapshot->functions, &tables->functions) &&
+            copy_stacks(&adding.snapshot->stacks, &tables->stacks) &&
+            name_anonymous(&adding) &&
+            chain_samples(&adding, gone_p, data) &&
+            add_rows(&adding);
+
+    HEAPPROF_MEM_RELEASE(&adding.snapshot->mem, adding.first, adding.first_capacity);
+    HEAPPROF_MEM_RELEASE(&adding.snapshot->mem, adding.next, adding.next_capacity);
+    if (!taken) {
+        rb_heapprof_snapshot_free(adding.snapshot);
+        return NULL;
+    }
+    return adding.snapshot;
+}
+
+void
+rb_heapprof_snapshot_free(struct heapprof_snapshot *snapshot)
+{
+    if (!snapshot) return;
+    rb_heapprof_strings_free(&snapshot->strings);
+    rb_heapprof_functions_free(&snapshot->functions);
+    rb_heapprof_stacks_free(&snapshot->stacks);
+    HEAPPROF_MEM_RELEASE(&snapshot->mem, snapshot->rows, snapshot->rows_capacity);
+    HEAPPROF_ASSERT(snapshot->mem.used_bytes == 0);
+    free(snapshot);
+}
+
+/* ---- reading ---- */
+
+size_t
+rb_heapprof_snapshot_memsize(const struct heapprof_snapshot *snapshot)
+{
+    return sizeof(*snapshot) + snapshot->mem.used_bytes;
+}
+
+size_t
+rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uint32_t stack,
+                            struct heapprof_frame *frames, size_t capacity)
+{
+    size_t count = 0, unplaced = 0; /* C functions from unplaced to count wait for a Ruby frame */
+
+    while (stack) {
+        const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&snapshot->stacks, stack);
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(&snapshot->functions, node->function);
+        if (count < capacity) {
+            frames[count].name = function->name;
+            frames[count].first_line = function->first_line;
+            frames[count].path = 0;
+            frames[count].line = 0;
+        }
+        count++;
+        for (; !function->cfunc && unplaced < count; unplaced++) {
+            if (unplaced >= capacity) continue;
+            frames[unplaced].path = function->path;
+            frames[unplaced].line = node->line;
+        }
+        stack = node->parent;
+    }
+    return count;
+}

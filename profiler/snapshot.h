@@ -1,0 +1,94 @@
+#ifndef HEAPPROF_SNAPSHOT_H
+#define HEAPPROF_SNAPSHOT_H
+/* A profile at one moment: copies of the tables and the rows they add up to.
+ * Immutable once taken, owns all its memory, shares nothing with the profiler; it
+ * can be read, encoded and freed on any thread, without the GVL, after a stop.
+ *
+ * A row is a stack, a class and an age. Of each site there is one row for every
+ * age among its live samples, and one of age HEAPPROF_AGE_DEAD for what was
+ * allocated and is gone; so the alloc columns and the inuse columns both add up.
+ * Values are estimates of the true numbers (already weighted), not yet rounded.
+ */
+#include "functions.h"
+#include "identities.h"
+#include "live_table.h"
+#include "sites.h"
+#include "strings.h"
+
+#define HEAPPROF_AGE_DEAD UINT32_MAX
+
+struct heapprof_row {
+    uint32_t stack;        /* into stacks; 0: allocated outside any frame */
+    uint32_t class_name;   /* string */
+    uint32_t gc_age;       /* GCs survived, rounded down to 0 or a power of two */
+    bool     folded;       /* of many sites whose stacks were given up for memory */
+    double   alloc_objects;
+    double   alloc_bytes;
+    double   inuse_objects;
+    double   inuse_bytes;
+};
+
+/* What a profile says about itself. */
+struct heapprof_facts {
+    uint64_t interval_bytes;
+    uint64_t gc_count;        /* the GC whose marking the live samples are as of */
+    uint64_t live_samples;
+    uint64_t total_samples;   /* taken since start */
+    uint64_t dropped;         /* samples given up: no memory */
+    uint64_t folded;          /* sites folded: no memory */
+    uint64_t truncated;       /* stacks cut at depth frames */
+    uint64_t budget_bytes;
+    uint64_t used_bytes;
+    int64_t  start_ns;        /* wall clock, ns since the epoch */
+    int64_t  time_ns;         /* of the snapshot */
+};
+
+struct heapprof_snapshot {
+    struct heapprof_mem       mem;       /* its own account, without a limit */
+    struct heapprof_strings   strings;
+    struct heapprof_functions functions; /* to read by number: its index is empty */
+    struct heapprof_stacks    stacks;    /* the same */
+    struct heapprof_row      *rows;      /* by site, then age; the folded row last */
+    size_t                    rows_capacity;
+    size_t                    row_count;
+    struct heapprof_facts     facts;
+};
+
+/* The tables a snapshot is taken of. */
+struct heapprof_tables {
+    struct heapprof_strings    strings;
+    struct heapprof_identities identities;
+    struct heapprof_functions  functions;
+    struct heapprof_stacks     stacks;
+    struct heapprof_sites      sites;
+    struct heapprof_live_table live;
+};
+
+/* Copies the tables and adds up the rows. gone_p, asked once for each live sample,
+ * tells whether the object is already dead though not yet swept (NULL: none is).
+ * facts come from the caller, but for live_samples and folded. Returns NULL when there
+ * is no memory. The caller keeps the tables still meanwhile. */
+struct heapprof_snapshot *
+rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
+                          bool (*gone_p)(uintptr_t address, void *data), void *data);
+
+/* Gives the memory back. NULL is allowed. */
+void rb_heapprof_snapshot_free(struct heapprof_snapshot *snapshot);
+
+/* Bytes it occupies. */
+size_t rb_heapprof_snapshot_memsize(const struct heapprof_snapshot *snapshot);
+
+/* A frame of a row's stack, ready to show. */
+struct heapprof_frame {
+    uint32_t name;  /* string */
+    uint32_t path;  /* string; of a C function, the path and line that called it */
+    uint32_t line;
+    uint32_t first_line;
+};
+
+/* Writes the stack's frames, innermost first, into frames, at most capacity of
+ * them; returns how many there are. The empty stack has none. */
+size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uint32_t stack,
+                                   struct heapprof_frame *frames, size_t capacity);
+
+#endif

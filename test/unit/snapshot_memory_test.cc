@@ -1,0 +1,127 @@
+// snapshot_memory_test.cc - taking a snapshot when memory runs out. The C library's mapping
+// functions are replaced for this program by ones that refuse the request a test asks them
+// to; each request of a snapshot is refused in turn.
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern "C" {
+#include "snapshot.h"
+}
+
+namespace {
+
+long requests_left = -1; // until one is refused; negative: none is
+size_t refused;
+bool watching;
+long mapped_bytes;       // taken and not given back while watching
+
+bool
+RefuseP()
+{
+    if (requests_left < 0 || requests_left-- > 0) return false;
+    refused++;
+    errno = ENOMEM;
+    return true;
+}
+
+void *
+Count(long result, size_t old_bytes, size_t new_bytes)
+{
+    void *pages = reinterpret_cast<void *>(result);
+    if (watching && pages != MAP_FAILED) mapped_bytes += static_cast<long>(new_bytes - old_bytes);
+    return pages;
+}
+
+} // namespace
+
+extern "C" {
+
+void *
+mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset) noexcept
+{
+    if (RefuseP()) return MAP_FAILED;
+    return Count(syscall(SYS_mmap, address, bytes, protection, flags, fd, offset), 0, bytes);
+}
+
+void *
+mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...) noexcept
+{
+    if (RefuseP()) return MAP_FAILED;
+    return Count(syscall(SYS_mremap, old, old_bytes, bytes, flags), old_bytes, bytes);
+}
+
+int
+munmap(void *pages, size_t bytes) noexcept
+{
+    if (watching) mapped_bytes -= static_cast<long>(bytes);
+    return static_cast<int>(syscall(SYS_munmap, pages, bytes));
+}
+
+} // extern "C"
+
+namespace {
+
+// Tables whose rows need several growths.
+struct Tables {
+    heapprof_mem mem;
+    heapprof_tables tables;
+
+    Tables()
+    {
+        rb_heapprof_mem_init(&mem, SIZE_MAX);
+        rb_heapprof_strings_init(&tables.strings, &mem);
+        rb_heapprof_identities_init(&tables.identities, &mem);
+        rb_heapprof_functions_init(&tables.functions, &mem);
+        rb_heapprof_stacks_init(&tables.stacks, &mem);
+        rb_heapprof_sites_init(&tables.sites, &mem, &tables.stacks);
+        rb_heapprof_live_table_init(&tables.live, &mem);
+
+        heapprof_function function = {};
+        function.origin = 1;
+        function.name = rb_heapprof_strings_intern(&tables.strings, "f", 1);
+        uint32_t number = rb_heapprof_functions_add(&tables.functions, &function);
+        uint32_t head = 0;
+        for (uint32_t line = 1; line <= 1000; line++) {
+            uint32_t stack = rb_heapprof_stacks_push(&tables.stacks, 0, number, line);
+            heapprof_sample sample = {rb_heapprof_sites_intern(&tables.sites, stack, 0), 0, 40, 1};
+            rb_heapprof_sites_count_alloc(&tables.sites, sample.site, 1, 40);
+            rb_heapprof_live_table_add(&tables.live, &head, 40 * line, &sample);
+        }
+    }
+};
+
+heapprof_snapshot *
+TakeWithRefusalOf(const heapprof_tables *tables, long request)
+{
+    heapprof_facts facts = {};
+    requests_left = request;
+    heapprof_snapshot *snapshot = rb_heapprof_snapshot_take(tables, &facts, nullptr, nullptr);
+    requests_left = -1;
+    return snapshot;
+}
+
+TEST(SnapshotMemory, EveryRefusalGivesNullAndTheMemoryBack)
+{
+    static Tables tables;
+    watching = true;
+    heapprof_snapshot *snapshot;
+    long request = 0;
+    while (!(snapshot = TakeWithRefusalOf(&tables.tables, request))) {
+        EXPECT_EQ(0, mapped_bytes) << request;
+        request++;
+        ASSERT_EQ(static_cast<size_t>(request), refused);
+    }
+    EXPECT_GT(request, 8); // 5 copies, 2 for adding up, and the rows' growths
+    EXPECT_EQ(1000u, snapshot->row_count);
+    EXPECT_EQ(static_cast<size_t>(mapped_bytes), snapshot->mem.used_bytes);
+    rb_heapprof_snapshot_free(snapshot);
+    EXPECT_EQ(0, mapped_bytes);
+    watching = false;
+}
+
+} // namespace

@@ -1,0 +1,414 @@
+// snapshot_test.cc - rows against a model that adds up with std::map, and frames.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "table_testing.h"
+
+extern "C" {
+#include "snapshot.h"
+}
+
+namespace {
+
+using Snapshot = std::unique_ptr<heapprof_snapshot, decltype(&rb_heapprof_snapshot_free)>;
+
+class SnapshotTest : public testing::Test {
+  protected:
+    heapprof_mem mem_;
+    heapprof_tables tables_;
+    heapprof_facts facts_ = {};
+    uint32_t head_ = 0;
+    uintptr_t address_ = 0x10000;
+    std::set<uintptr_t> gone_;
+    std::multiset<uintptr_t> asked_;
+
+    void
+    SetUp() override
+    {
+        rb_heapprof_mem_init(&mem_, SIZE_MAX);
+        rb_heapprof_strings_init(&tables_.strings, &mem_);
+        rb_heapprof_identities_init(&tables_.identities, &mem_);
+        rb_heapprof_functions_init(&tables_.functions, &mem_);
+        rb_heapprof_stacks_init(&tables_.stacks, &mem_);
+        rb_heapprof_sites_init(&tables_.sites, &mem_, &tables_.stacks);
+        rb_heapprof_live_table_init(&tables_.live, &mem_);
+        facts_.gc_count = 100;
+    }
+
+    void
+    TearDown() override
+    {
+        rb_heapprof_live_table_free(&tables_.live);
+        rb_heapprof_sites_free(&tables_.sites);
+        rb_heapprof_stacks_free(&tables_.stacks);
+        rb_heapprof_functions_free(&tables_.functions);
+        rb_heapprof_identities_free(&tables_.identities);
+        rb_heapprof_strings_free(&tables_.strings);
+        EXPECT_EQ(0u, mem_.used_bytes);
+    }
+
+    uint32_t
+    String(const std::string &text)
+    {
+        return rb_heapprof_strings_intern(&tables_.strings, text.data(), text.size());
+    }
+
+    uint32_t
+    Class()
+    {
+        return rb_heapprof_identities_add(&tables_.identities, &head_, address_ += 40);
+    }
+
+    uint32_t
+    Class(const std::string &name)
+    {
+        uint32_t id = Class();
+        tables_.identities.names[id] = String(name);
+        return id;
+    }
+
+    uint32_t
+    Function(const std::string &name, const std::string &path, bool cfunc = false)
+    {
+        heapprof_function function = {};
+        function.origin = tables_.functions.count + 1;
+        function.name = String(name);
+        function.path = String(path);
+        function.first_line = 1;
+        function.cfunc = cfunc;
+        return rb_heapprof_functions_add(&tables_.functions, &function);
+    }
+
+    uint32_t
+    Push(uint32_t parent, uint32_t function, uint32_t line)
+    {
+        return rb_heapprof_stacks_push(&tables_.stacks, parent, function, line);
+    }
+
+    // One sample that lives at the address returned.
+    uintptr_t
+    Live(uint32_t stack, uint32_t class_id, uint32_t birth_gc, double weight = 1,
+         uint32_t size = 40)
+    {
+        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
+        heapprof_sample sample = {site, birth_gc, size, static_cast<float>(weight)};
+        rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
+        rb_heapprof_live_table_add(&tables_.live, &head_, address_ += 40, &sample);
+        return address_;
+    }
+
+    void
+    Free(uintptr_t address)
+    {
+        uint32_t entry = rb_heapprof_address_table_find(&tables_.live.addresses, address);
+        uint32_t site = rb_heapprof_live_table_sample(&tables_.live, entry)->site;
+        rb_heapprof_sites_count_free(&tables_.sites, site);
+        rb_heapprof_address_table_remove(&tables_.live.addresses, &head_, entry);
+    }
+
+    static bool
+    GoneP(uintptr_t address, void *data)
+    {
+        SnapshotTest *self = static_cast<SnapshotTest *>(data);
+        self->asked_.insert(address);
+        return self->gone_.count(address) != 0;
+    }
+
+    Snapshot
+    Take()
+    {
+        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, GoneP, this),
+                        rb_heapprof_snapshot_free);
+    }
+
+    static std::string
+    Text(const Snapshot &snapshot, uint32_t string)
+    {
+        size_t length = 0;
+        const char *text = rb_heapprof_strings_get(&snapshot->strings, string, &length);
+        return std::string(text, length);
+    }
+
+    static std::vector<uint32_t>
+    Ages(const Snapshot &snapshot)
+    {
+        std::vector<uint32_t> ages;
+        for (size_t i = 0; i < snapshot->row_count; i++) ages.push_back(snapshot->rows[i].gc_age);
+        return ages;
+    }
+
+    // "name path:line" of each frame, innermost first.
+    static std::vector<std::string>
+    Frames(const Snapshot &snapshot, uint32_t stack, size_t capacity = 100)
+    {
+        std::vector<heapprof_frame> frames(capacity);
+        size_t count = rb_heapprof_snapshot_frames(snapshot.get(), stack, frames.data(), capacity);
+        std::vector<std::string> texts;
+        for (size_t i = 0; i < std::min(count, capacity); i++) {
+            texts.push_back(Text(snapshot, frames[i].name) + " " + Text(snapshot, frames[i].path) +
+                            ":" + std::to_string(frames[i].line));
+        }
+        return texts;
+    }
+};
+
+using Strings = std::vector<std::string>;
+using Numbers = std::vector<uint32_t>;
+
+// ---- rows ----
+
+// Weights are quarters, which doubles add without rounding: sums must be equal, not near.
+TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
+{
+    using Key = std::tuple<uint32_t, std::string, uint32_t, bool>; // stack, class, age, folded
+    struct Sums {
+        double alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
+    };
+    std::map<Key, Sums> model;
+    Choices choose(90);
+    std::vector<std::pair<uint32_t, std::string>> classes = {{0, ""}};
+    for (int i = 0; i < 20; i++) {
+        std::string name = i % 5 ? "Class" + std::to_string(i) : "(anonymous)";
+        classes.emplace_back(i % 5 ? Class(name) : Class(), name);
+    }
+    uint32_t function = Function("f", "/f.rb");
+    uint64_t live_samples = 0;
+    for (int i = 0; i < 100000; i++) {
+        uint32_t line = static_cast<uint32_t>(choose.Below(50));
+        uint32_t stack = line ? Push(0, function, line) : 0;
+        auto class_id = classes[choose.Below(classes.size())];
+        uint32_t age = static_cast<uint32_t>(choose.Below(70)), rounded = 0;
+        for (uint32_t power = 1; power <= age; power *= 2) rounded = power;
+        double weight = 1 + static_cast<double>(choose.Below(50000)) / 4;
+        uint32_t size = 40u << choose.Below(5);
+        uintptr_t address = Live(stack, class_id.first, 100 - age, weight, size);
+        bool dead = choose.OneIn(3);
+        if (dead && choose.OneIn(2)) {
+            gone_.insert(address);
+        }
+        else if (dead) {
+            Free(address);
+        }
+        live_samples += !dead;
+        Sums &sums = model[Key(stack, class_id.second, dead ? HEAPPROF_AGE_DEAD : rounded, false)];
+        sums.alloc_objects += weight;
+        sums.alloc_bytes += weight * size;
+        sums.inuse_objects += dead ? 0 : weight;
+        sums.inuse_bytes += dead ? 0 : weight * size;
+    }
+    Snapshot snapshot = Take();
+    EXPECT_EQ(live_samples, snapshot->facts.live_samples);
+
+    // Classes without a name are several rows of one key.
+    std::map<Key, Sums> rows;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const heapprof_row &row = snapshot->rows[i];
+        Sums &sums = rows[Key(row.stack, Text(snapshot, row.class_name), row.gc_age, row.folded)];
+        sums.alloc_objects += row.alloc_objects;
+        sums.alloc_bytes += row.alloc_bytes;
+        sums.inuse_objects += row.inuse_objects;
+        sums.inuse_bytes += row.inuse_bytes;
+    }
+    ASSERT_EQ(model.size(), rows.size());
+    for (const auto &each : model) {
+        const Sums &expected = each.second, &actual = rows.at(each.first);
+        EXPECT_EQ(expected.alloc_objects, actual.alloc_objects);
+        EXPECT_EQ(expected.alloc_bytes, actual.alloc_bytes);
+        EXPECT_EQ(expected.inuse_objects, actual.inuse_objects);
+        EXPECT_EQ(expected.inuse_bytes, actual.inuse_bytes);
+    }
+}
+
+TEST_F(SnapshotTest, EmptyTablesGiveNoRows)
+{
+    Snapshot snapshot = Take();
+    EXPECT_EQ(0u, snapshot->row_count);
+    EXPECT_EQ(0u, rb_heapprof_snapshot_frames(snapshot.get(), 0, nullptr, 0));
+}
+
+TEST_F(SnapshotTest, AgesAreRoundedDownToZeroOrAPowerOfTwo)
+{
+    facts_.gc_count = UINT32_C(1) << 31;
+    for (uint32_t age : {0u, 1u, 2u, 3u, 4u, 7u, 8u, 1000u, 0x7fffffffu}) {
+        Live(0, 0, static_cast<uint32_t>(facts_.gc_count) - age);
+    }
+    EXPECT_EQ(Numbers({0, 1, 2, 4, 8, 512, 1u << 30}), Ages(Take()));
+}
+
+TEST_F(SnapshotTest, AgesStayRightWhenTheGcCountOutgrowsThirtyTwoBits)
+{
+    facts_.gc_count = (UINT64_C(1) << 32) + 5;
+    Live(0, 0, UINT32_MAX);
+    EXPECT_EQ(Numbers({4}), Ages(Take()));
+}
+
+TEST_F(SnapshotTest, ASampleYoungerThanTheSnapshotsGcHasAgeZero)
+{
+    Live(0, 0, 101);
+    EXPECT_EQ(Numbers({0}), Ages(Take()));
+}
+
+TEST_F(SnapshotTest, RowsComeBySiteThenAgeTheDeadAndTheFoldedLast)
+{
+    uint32_t function = Function("f", "/f.rb");
+    uint32_t first = Push(0, function, 2), second = Push(0, function, 1);
+    Free(Live(Push(0, function, 3), 0, 100));
+    rb_heapprof_sites_fold(&tables_.sites);
+    Live(first, 0, 90);
+    Live(second, 0, 100);
+    Live(first, 0, 99);
+    Free(Live(first, 0, 99));
+    Snapshot snapshot = Take();
+    Numbers stacks;
+    for (size_t i = 0; i < snapshot->row_count; i++) stacks.push_back(snapshot->rows[i].stack);
+    EXPECT_EQ(Numbers({first, first, first, second, 0}), stacks);
+    EXPECT_EQ(Numbers({1, 8, HEAPPROF_AGE_DEAD, 0, HEAPPROF_AGE_DEAD}), Ages(snapshot));
+    EXPECT_FALSE(snapshot->rows[3].folded);
+    EXPECT_TRUE(snapshot->rows[4].folded);
+    EXPECT_EQ(1, snapshot->rows[4].alloc_objects);
+    EXPECT_EQ(0, snapshot->rows[4].inuse_objects);
+    EXPECT_EQ(1u, snapshot->facts.folded);
+}
+
+TEST_F(SnapshotTest, EachLiveSampleIsAskedAboutOnce)
+{
+    std::multiset<uintptr_t> live;
+    for (int i = 0; i < 100; i++) live.insert(Live(0, 0, 100));
+    Free(Live(0, 0, 100));
+    Take();
+    EXPECT_EQ(live, asked_);
+}
+
+TEST_F(SnapshotTest, WithoutAQuestionNoneIsGone)
+{
+    Live(0, 0, 100);
+    Snapshot snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, nullptr, nullptr),
+                      rb_heapprof_snapshot_free);
+    EXPECT_EQ(1u, snapshot->facts.live_samples);
+}
+
+// With weights that doubles cannot add exactly.
+TEST_F(SnapshotTest, ASiteWithNothingDeadHasNoDeadRow)
+{
+    Choices choose(91);
+    for (int i = 0; i < 100000; i++) {
+        double weight = 1 + static_cast<double>(choose.Below(1000000)) / 77;
+        Live(0, 0, 100, weight, 40u << choose.Below(5));
+    }
+    EXPECT_EQ(Numbers({0}), Ages(Take()));
+}
+
+TEST_F(SnapshotTest, ASiteThatCountedNothingHasNoRow)
+{
+    rb_heapprof_sites_intern(&tables_.sites, 0, Class("String"));
+    EXPECT_EQ(0u, Take()->row_count);
+}
+
+TEST_F(SnapshotTest, ClassesWithoutANameAreAnonymousAndNoClassIsEmpty)
+{
+    String("(anonymous)");
+    Live(0, Class(), 100);
+    Live(0, 0, 100);
+    Live(0, Class("String"), 100);
+    Snapshot snapshot = Take();
+    ASSERT_EQ(3u, snapshot->row_count);
+    EXPECT_EQ("(anonymous)", Text(snapshot, snapshot->rows[0].class_name));
+    EXPECT_EQ(String("(anonymous)"), snapshot->rows[0].class_name);
+    EXPECT_EQ("", Text(snapshot, snapshot->rows[1].class_name));
+    EXPECT_EQ("String", Text(snapshot, snapshot->rows[2].class_name));
+}
+
+TEST_F(SnapshotTest, FactsAreTheCallersButForWhatTheTablesKnow)
+{
+    facts_.interval_bytes = 4096;
+    facts_.total_samples = 7;
+    facts_.live_samples = 77;
+    facts_.folded = 777;
+    Snapshot snapshot = Take();
+    EXPECT_EQ(4096u, snapshot->facts.interval_bytes);
+    EXPECT_EQ(100u, snapshot->facts.gc_count);
+    EXPECT_EQ(7u, snapshot->facts.total_samples);
+    EXPECT_EQ(0u, snapshot->facts.live_samples);
+    EXPECT_EQ(0u, snapshot->facts.folded);
+}
+
+TEST_F(SnapshotTest, SnapshotOutlivesTheTablesAndTheirContents)
+{
+    uint32_t main = Function("<main>", "/main.rb"), run = Function("Foo#run", "/foo.rb");
+    uint32_t stack = Push(Push(0, main, 9), run, 3);
+    Live(stack, Class("String"), 100);
+    Snapshot snapshot = Take();
+    TearDown();
+    SetUp();
+    ASSERT_EQ(1u, snapshot->row_count);
+    EXPECT_EQ("String", Text(snapshot, snapshot->rows[0].class_name));
+    EXPECT_EQ(Strings({"Foo#run /foo.rb:3", "<main> /main.rb:9"}), Frames(snapshot, stack));
+    rb_heapprof_strings_check(&snapshot->strings);
+}
+
+TEST_F(SnapshotTest, MemsizeIsAllItOwns)
+{
+    Snapshot empty = Take();
+    for (int i = 0; i < 10000; i++) Live(0, Class(), 100);
+    Snapshot snapshot = Take();
+    EXPECT_GE(rb_heapprof_snapshot_memsize(empty.get()), sizeof(heapprof_snapshot));
+    EXPECT_GE(rb_heapprof_snapshot_memsize(snapshot.get()),
+              rb_heapprof_snapshot_memsize(empty.get()) + 9000 * sizeof(heapprof_row));
+    EXPECT_EQ(sizeof(heapprof_snapshot) + snapshot->mem.used_bytes,
+              rb_heapprof_snapshot_memsize(snapshot.get()));
+}
+
+TEST_F(SnapshotTest, FreeOfNothingIsAllowed)
+{
+    rb_heapprof_snapshot_free(nullptr);
+}
+
+// ---- frames ----
+
+TEST_F(SnapshotTest, FramesComeInnermostFirstAndCFunctionsWhereTheyWereCalled)
+{
+    uint32_t main = Function("<main>", "/main.rb"), block = Function("block in <main>", "/main.rb");
+    uint32_t times = Function("Integer#times", "", true), map = Function("Array#map", "", true);
+    uint32_t stack = Push(0, main, 9);
+    stack = Push(stack, map, 0);
+    stack = Push(stack, times, 0);
+    stack = Push(stack, block, 10);
+    stack = Push(stack, map, 0);
+    EXPECT_EQ(Strings({"Array#map /main.rb:10", "block in <main> /main.rb:10",
+                       "Integer#times /main.rb:9", "Array#map /main.rb:9", "<main> /main.rb:9"}),
+              Frames(Take(), stack));
+}
+
+TEST_F(SnapshotTest, ACFunctionWithoutARubyFrameOutsideHasNoPlace)
+{
+    uint32_t stack = Push(0, Function("Kernel#require", "", true), 0);
+    stack = Push(stack, Function("<top>", "/a.rb"), 5);
+    EXPECT_EQ(Strings({"<top> /a.rb:5", "Kernel#require :0"}), Frames(Take(), stack));
+}
+
+TEST_F(SnapshotTest, FramesBeyondCapacityAreCountedAndNotWritten)
+{
+    uint32_t main = Function("<main>", "/main.rb"), map = Function("Array#map", "", true);
+    uint32_t stack = Push(Push(Push(0, main, 9), map, 0), map, 0);
+    Snapshot snapshot = Take();
+    heapprof_frame frames[3] = {};
+    EXPECT_EQ(3u, rb_heapprof_snapshot_frames(snapshot.get(), stack, frames, 1));
+    EXPECT_EQ(0u, frames[1].name);
+    EXPECT_EQ(3u, rb_heapprof_snapshot_frames(snapshot.get(), stack, nullptr, 0));
+    for (size_t capacity = 0; capacity <= 3; capacity++) {
+        Strings all = {"Array#map /main.rb:9", "Array#map /main.rb:9", "<main> /main.rb:9"};
+        all.resize(capacity);
+        EXPECT_EQ(all, Frames(snapshot, stack, capacity));
+    }
+}
+
+} // namespace
