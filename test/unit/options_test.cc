@@ -1,0 +1,333 @@
+// options_test.cc - RUBY_HEAPPROF, word for word, and out templates.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+extern "C" {
+#include "options.h"
+}
+
+namespace {
+
+// What a text is read as.
+struct Parsed {
+    heapprof_options options;
+    heapprof_options_result result;
+    std::string message;
+
+    explicit Parsed(const char *text)
+    {
+        char line[256] = "";
+        memset(&options, 0xa5, sizeof(options));
+        result = rb_heapprof_options_parse(text, &options, line, sizeof(line));
+        message = line;
+    }
+
+    explicit Parsed(const std::string &text) : Parsed(text.c_str()) {}
+};
+
+const char kKnown[] = "known keys are interval, out, depth, memory, seed, gc";
+
+heapprof_options
+On(const std::string &text)
+{
+    Parsed parsed(text);
+    EXPECT_EQ(HEAPPROF_OPTIONS_ON, parsed.result) << text << ": " << parsed.message;
+    return parsed.options;
+}
+
+std::string
+Bad(const std::string &text)
+{
+    Parsed parsed(text);
+    EXPECT_EQ(HEAPPROF_OPTIONS_BAD, parsed.result) << text;
+    return parsed.message;
+}
+
+void
+ExpectDefaults(const heapprof_options &options)
+{
+    EXPECT_EQ(524288u, options.interval_bytes);
+    EXPECT_EQ(512u, options.depth);
+    EXPECT_EQ(67108864u, options.memory_bytes);
+    EXPECT_FALSE(options.seeded);
+    EXPECT_TRUE(options.gc);
+    EXPECT_STREQ("heapprof-%p.pb.gz", options.out);
+}
+
+// ---- on and off ----
+
+TEST(Options, UnsetEmptyAndZeroAreOff)
+{
+    for (const char *text : {static_cast<const char *>(nullptr), "", "0"}) {
+        EXPECT_EQ(HEAPPROF_OPTIONS_OFF, Parsed(text).result);
+    }
+}
+
+TEST(Options, OneIsOnWithDefaults)
+{
+    ExpectDefaults(On("1"));
+    heapprof_options options;
+    rb_heapprof_options_default(&options);
+    ExpectDefaults(options);
+}
+
+TEST(Options, ASettingChangesOnlyItsKey)
+{
+    heapprof_options options = On("gc=0");
+    EXPECT_FALSE(options.gc);
+    options.gc = true;
+    ExpectDefaults(options);
+}
+
+TEST(Options, AllKeysTogetherInAnyOrder)
+{
+    heapprof_options options = On("seed=7,out=p.pb.gz,gc=0,memory=2m,depth=20,interval=4k");
+    EXPECT_EQ(4096u, options.interval_bytes);
+    EXPECT_EQ(20u, options.depth);
+    EXPECT_EQ(2097152u, options.memory_bytes);
+    EXPECT_TRUE(options.seeded);
+    EXPECT_EQ(7u, options.seed);
+    EXPECT_FALSE(options.gc);
+    EXPECT_STREQ("p.pb.gz", options.out);
+}
+
+TEST(Options, OfAKeyGivenTwiceTheLastCounts)
+{
+    EXPECT_EQ(1024u, On("interval=4k,depth=3,interval=1k").interval_bytes);
+    EXPECT_STREQ("b", On("out=aaaa,out=b").out);
+}
+
+// ---- values ----
+
+TEST(Options, IntervalTakesBytesWithSuffixes)
+{
+    EXPECT_EQ(1u, On("interval=1").interval_bytes);
+    EXPECT_EQ(4096u, On("interval=4096").interval_bytes);
+    EXPECT_EQ(524288u, On("interval=512k").interval_bytes);
+    EXPECT_EQ(1048576u, On("interval=1m").interval_bytes);
+    EXPECT_EQ(UINT64_C(1) << 40, On("interval=1024g").interval_bytes);
+    EXPECT_EQ(UINT64_C(1) << 40, On("interval=1099511627776").interval_bytes);
+    EXPECT_EQ(8u, On("interval=0008").interval_bytes);
+}
+
+TEST(Options, MalformedIntervalNamesKeyValueAndWhatIsAccepted)
+{
+    for (const char *value : {"banana", "", "k", "4K", "4kk", "4 k", " 4", "-4", "+4", "4.5k",
+                              "0x10"}) {
+        EXPECT_EQ("interval=" + std::string(value) +
+                      ": expected bytes between samples, such as 4096, 512k or 1m",
+                  Bad("interval=" + std::string(value)));
+    }
+}
+
+TEST(Options, IntervalOutOfRangeNamesTheRange)
+{
+    for (const char *value : {"0", "0k", "1025g", "1099511627777", "99999999999g",
+                              "18446744073709551615", "18446744073709551616",
+                              "18014398509481984k", "99999999999999999999999999"}) {
+        EXPECT_EQ("interval=" + std::string(value) + ": expected 1 to 1099511627776 bytes",
+                  Bad("interval=" + std::string(value)));
+    }
+}
+
+TEST(Options, DepthIsOneToSixteenBits)
+{
+    EXPECT_EQ(1u, On("depth=1").depth);
+    EXPECT_EQ(65535u, On("depth=65535").depth);
+    for (const char *value : {"0", "65536", "4294967297", "99999999999999999999"}) {
+        EXPECT_EQ("depth=" + std::string(value) + ": expected 1 to 65535 frames",
+                  Bad("depth=" + std::string(value)));
+    }
+    for (const char *value : {"", "deep", "1k", "-1"}) {
+        EXPECT_EQ("depth=" + std::string(value) + ": expected frames per stack, such as 512",
+                  Bad("depth=" + std::string(value)));
+    }
+}
+
+TEST(Options, MemoryIsAtLeastOneMebibyte)
+{
+    EXPECT_EQ(1048576u, On("memory=1m").memory_bytes);
+    EXPECT_EQ(UINT64_C(1) << 33, On("memory=8g").memory_bytes);
+    for (const char *value : {"0", "1048575", "1023k", "17179869184g"}) {
+        EXPECT_EQ("memory=" + std::string(value) + ": expected at least 1048576 bytes",
+                  Bad("memory=" + std::string(value)));
+    }
+    EXPECT_EQ("memory=lots: expected bytes for the profiler's own tables, such as 64m",
+              Bad("memory=lots"));
+}
+
+TEST(Options, SeedIsAnyNumberOfSixtyFourBits)
+{
+    EXPECT_EQ(0u, On("seed=0").seed);
+    EXPECT_TRUE(On("seed=0").seeded);
+    EXPECT_EQ(UINT64_MAX, On("seed=18446744073709551615").seed);
+    EXPECT_EQ("seed=18446744073709551616: expected 0 to 18446744073709551615",
+              Bad("seed=18446744073709551616"));
+    for (const char *value : {"", "4k", "random"}) {
+        EXPECT_EQ("seed=" + std::string(value) +
+                      ": expected a number, such as 42: equal seeds sample equally",
+                  Bad("seed=" + std::string(value)));
+    }
+}
+
+TEST(Options, GcIsOneOrZero)
+{
+    EXPECT_TRUE(On("gc=1").gc);
+    EXPECT_FALSE(On("gc=0").gc);
+    EXPECT_EQ("gc=2: expected 1 or 0", Bad("gc=2"));
+    for (const char *value : {"", "yes", "true"}) {
+        EXPECT_EQ("gc=" + std::string(value) +
+                      ": expected 1 (a full GC before a file is written) or 0",
+                  Bad("gc=" + std::string(value)));
+    }
+}
+
+TEST(Options, OutMayHoldAnythingButAComma)
+{
+    EXPECT_STREQ("a=b=c", On("out=a=b=c").out);
+    EXPECT_STREQ("/var/%e %p\xc3\xa9.gz", On("out=/var/%e %p\xc3\xa9.gz").out);
+    EXPECT_EQ("out=: expected a file name, such as heapprof-%p.pb.gz", Bad("out="));
+}
+
+TEST(Options, OutIsTakenUpToItsLastPossibleCharacter)
+{
+    std::string longest(HEAPPROF_OUT_MAX - 1, 'x');
+    EXPECT_EQ(longest, On("out=" + longest).out);
+    EXPECT_EQ("out=" + std::string(60, 'x') + "...: expected at most 4095 characters",
+              Bad("out=x" + longest));
+}
+
+// ---- what is no setting ----
+
+TEST(Options, UnknownKeysAreNamedWithTheKnownOnes)
+{
+    for (const char *setting : {"nonsense=1", "=1", "Interval=4k", "inter=4k", "intervals=4k",
+                                "every=10", "signal=USR1", " interval=4k", "interval =4k"}) {
+        EXPECT_EQ(std::string(setting) + ": no such key; " + kKnown, Bad(setting));
+    }
+}
+
+TEST(Options, WhatIsNoSettingIsNamedWithWhatIsAccepted)
+{
+    for (const char *setting : {"2", "banana", "on", "interval", "01", "1 "}) {
+        EXPECT_EQ(std::string(setting) + ": expected 1, 0 or key=value; " + kKnown, Bad(setting));
+    }
+}
+
+TEST(Options, NothingBetweenCommasIsNoSetting)
+{
+    for (const char *text : {"interval=4k,", ",interval=4k", "interval=4k,,gc=0", ","}) {
+        EXPECT_EQ(std::string("(nothing): expected 1, 0 or key=value; ") + kKnown, Bad(text));
+    }
+}
+
+TEST(Options, TheFirstBadSettingIsNamed)
+{
+    EXPECT_EQ("gc=2: expected 1 or 0", Bad("interval=4k,gc=2,depth=0"));
+    EXPECT_EQ("1: expected 1, 0 or key=value; " + std::string(kKnown), Bad("gc=1,1"));
+}
+
+// ---- messages ----
+
+TEST(Options, MessagesAreOneLineWhateverTheValue)
+{
+    EXPECT_EQ("gc=a?b?c?: expected 1 (a full GC before a file is written) or 0",
+              Bad("gc=a\nb\rc\x7f"));
+}
+
+TEST(Options, OfALongValueTheBeginningIsQuoted)
+{
+    std::string nines = "gc=" + std::string(61, '9');
+    EXPECT_EQ(nines + ": expected 1 or 0", Bad(nines));
+    EXPECT_EQ(nines + "...: expected 1 or 0", Bad(nines + "9"));
+}
+
+TEST(Options, MessageKeepsWithinItsSize)
+{
+    char line[] = "################";
+    heapprof_options options;
+    EXPECT_EQ(HEAPPROF_OPTIONS_BAD, rb_heapprof_options_parse("gc=2", &options, line, 8));
+    EXPECT_STREQ("gc=2: e", line);
+    EXPECT_EQ('#', line[8]);
+    EXPECT_EQ(HEAPPROF_OPTIONS_BAD, rb_heapprof_options_parse("gc=2", &options, nullptr, 0));
+}
+
+// ---- ranges of options that were not read from text ----
+
+TEST(Options, OutOfRangeNamesTheKeyAndTheRange)
+{
+    heapprof_options options;
+    const char *expected = nullptr;
+    rb_heapprof_options_default(&options);
+    EXPECT_EQ(nullptr, rb_heapprof_options_out_of_range(&options, &expected));
+
+    options.interval_bytes = 0;
+    EXPECT_STREQ("interval", rb_heapprof_options_out_of_range(&options, &expected));
+    EXPECT_STREQ("1 to 1099511627776 bytes", expected);
+    options.interval_bytes = (UINT64_C(1) << 40) + 1;
+    EXPECT_STREQ("interval", rb_heapprof_options_out_of_range(&options, &expected));
+
+    rb_heapprof_options_default(&options);
+    options.depth = 65536;
+    EXPECT_STREQ("depth", rb_heapprof_options_out_of_range(&options, &expected));
+    EXPECT_STREQ("1 to 65535 frames", expected);
+
+    rb_heapprof_options_default(&options);
+    options.memory_bytes = 1048575;
+    EXPECT_STREQ("memory", rb_heapprof_options_out_of_range(&options, &expected));
+    EXPECT_STREQ("at least 1048576 bytes", expected);
+}
+
+// ---- out templates ----
+
+const heapprof_out_values kValues = {4711, "/usr/bin/app.rb", 1700000000, 3};
+
+std::string
+Expand(const std::string &text, heapprof_out_values values = kValues)
+{
+    char path[256];
+    EXPECT_TRUE(rb_heapprof_options_expand_out(text.c_str(), &values, path, sizeof(path)));
+    return path;
+}
+
+TEST(Options, TemplateLettersAreReplaced)
+{
+    EXPECT_EQ("heapprof-4711.pb.gz", Expand("heapprof-%p.pb.gz"));
+    EXPECT_EQ("app.rb-1700000000-3", Expand("%e-%t-%n"));
+    EXPECT_EQ("100%", Expand("100%%"));
+    EXPECT_EQ("%p", Expand("%%p"));
+    EXPECT_EQ("47114711", Expand("%p%p"));
+}
+
+TEST(Options, UnknownLettersAndALastPercentStay)
+{
+    EXPECT_EQ("%q%P", Expand("%q%P"));
+    EXPECT_EQ("a%", Expand("a%"));
+    EXPECT_EQ("", Expand(""));
+}
+
+TEST(Options, OnlyTheLastComponentOfTheProgramIsUsed)
+{
+    for (const char *program : {"../x/app", "/app", "app"}) {
+        EXPECT_EQ("app", Expand("%e", {1, program, 0, 0}));
+    }
+    EXPECT_EQ("-e", Expand("%e", {1, "-e", 0, 0}));
+}
+
+TEST(Options, AnExpansionThatDoesNotFitIsRefused)
+{
+    for (const char *text : {"%p", "abcd", "ab%%d", "%tx"}) {
+        std::string whole = Expand(text);
+        for (size_t size = 1; size <= whole.size() + 1; size++) {
+            std::string path(size, '#');
+            bool fits = rb_heapprof_options_expand_out(text, &kValues, &path[0], size);
+            EXPECT_EQ(size > whole.size(), fits) << text << " " << size;
+            EXPECT_TRUE(!fits || path.c_str() == whole);
+        }
+    }
+}
+
+} // namespace
