@@ -36,11 +36,10 @@ rb_heapprof_gc_identify(VALUE object)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
 
-    if (RB_FL_ANY_RAW(object, HEAPPROF_FLAG)) {
-        uint32_t known = rb_heapprof_identities_find(identities, object);
-        if (known) return known;
-    }
-    uint32_t id = rb_heapprof_identities_add(identities, &page_of(object)->identities, object);
+    uint32_t id = rb_heapprof_identities_find(identities, object);
+
+    if (id) return id;
+    id = rb_heapprof_identities_add(identities, &page_of(object)->identities, object);
     if (id) RB_FL_SET_RAW(object, HEAPPROF_FLAG);
     return id;
 }

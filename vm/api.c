@@ -10,6 +10,7 @@
 #include "flush.h"
 #include "run.h"
 #include "profiler/options.h"
+#include "internal.h"
 #include "internal/numeric.h"
 #include "vm_core.h"
 #include "builtin.h"
@@ -161,7 +162,7 @@ frame_at(const struct reading *reading, uint32_t node, const struct heapprof_fra
         VALUE values[] = {
             string_at(reading, raw->path), UINT2NUM(raw->line), string_at(reading, raw->name)
         };
-        frame = rb_class_new_instance(3, values, cFrame);
+        frame = rb_funcallv(cFrame, rb_intern("new"), 3, values);
         rb_ary_store(reading->frames, node, frame);
     }
     return frame;
@@ -199,7 +200,7 @@ sample_of(const struct reading *reading, const struct heapprof_row *row)
         rounded(row->inuse_objects), rounded(row->inuse_bytes),
         rounded(row->alloc_objects), rounded(row->alloc_bytes),
     };
-    return rb_class_new_instance(numberof(values), values, cSample);
+    return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);
 }
 
 static VALUE

@@ -147,13 +147,15 @@ name_intern(const struct name *name)
 
 /* ---- classes ---- */
 
+/* 0 when there is none, or when a class on the way is so new that it has no superclass
+ * yet (rb_class_boot sets Qundef first). */
 static VALUE
 real_class(VALUE klass)
 {
-    while (klass && (RCLASS_SINGLETON_P(klass) || RB_TYPE_P(klass, T_ICLASS))) {
+    while (!SPECIAL_CONST_P(klass) && (RCLASS_SINGLETON_P(klass) || RB_TYPE_P(klass, T_ICLASS))) {
         klass = RCLASS_SUPER(klass);
     }
-    return klass;
+    return SPECIAL_CONST_P(klass) ? 0 : klass;
 }
 
 /* Names the class if it has one; anonymous classes go by their first named ancestor. */
@@ -172,8 +174,11 @@ class_name(VALUE klass, bool *provisional)
     for (VALUE super = klass; NIL_P(path) && (super = real_class(RCLASS_SUPER(super))) != 0; ) {
         path = rb_mod_name0(super, &permanent);
     }
-    name_add_cstr(&name, "#<Class < ");
-    if (!NIL_P(path)) name_add_str(&name, path);
+    name_add_cstr(&name, "#<Class");
+    if (!NIL_P(path)) {
+        name_add_cstr(&name, " < ");
+        name_add_str(&name, path);
+    }
     name_add_cstr(&name, ">");
     return name_intern(&name);
 }
@@ -189,12 +194,16 @@ identity_name(uint32_t id, VALUE klass)
     if (provisional) rb_heapprof.provisional_names = true;
 }
 
+VALUE
+rb_heapprof_real_class(VALUE object)
+{
+    /* A class may not have been given its metaclass yet. */
+    return RB_TYPE_P(object, T_CLASS) ? rb_cClass : real_class(RBASIC_CLASS(object));
+}
+
 uint32_t
 rb_heapprof_class_identity(VALUE klass)
 {
-    klass = real_class(klass);
-    if (!klass) return 0;
-
     uint32_t id = rb_heapprof_gc_identify(klass);
     if (id && rb_heapprof.tables.identities.names[id] == HEAPPROF_UNNAMED) identity_name(id, klass);
     return id;
