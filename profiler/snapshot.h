@@ -9,11 +9,7 @@
  * allocated and is gone; so the alloc columns and the inuse columns both add up.
  * Values are estimates of the true numbers (already weighted), not yet rounded.
  */
-#include "functions.h"
-#include "identities.h"
-#include "live_table.h"
-#include "sites.h"
-#include "strings.h"
+#include "tables.h"
 
 #define HEAPPROF_AGE_DEAD UINT32_MAX
 
@@ -52,16 +48,6 @@ struct heapprof_snapshot {
     size_t                    rows_capacity;
     size_t                    row_count;
     struct heapprof_facts     facts;
-};
-
-/* The tables a snapshot is taken of. */
-struct heapprof_tables {
-    struct heapprof_strings    strings;
-    struct heapprof_identities identities;
-    struct heapprof_functions  functions;
-    struct heapprof_stacks     stacks;
-    struct heapprof_sites      sites;
-    struct heapprof_live_table live;
 };
 
 /* Copies the tables and adds up the rows. gone_p, asked once for each live sample,

@@ -74,12 +74,7 @@ struct Tables {
     Tables()
     {
         rb_heapprof_mem_init(&mem, SIZE_MAX);
-        rb_heapprof_strings_init(&tables.strings, &mem);
-        rb_heapprof_identities_init(&tables.identities, &mem);
-        rb_heapprof_functions_init(&tables.functions, &mem);
-        rb_heapprof_stacks_init(&tables.stacks, &mem);
-        rb_heapprof_sites_init(&tables.sites, &mem, &tables.stacks);
-        rb_heapprof_live_table_init(&tables.live, &mem);
+        rb_heapprof_tables_init(&tables, &mem);
 
         heapprof_function function = {};
         function.origin = 1;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,24 +36,14 @@ class SnapshotTest : public testing::Test {
     SetUp() override
     {
         rb_heapprof_mem_init(&mem_, SIZE_MAX);
-        rb_heapprof_strings_init(&tables_.strings, &mem_);
-        rb_heapprof_identities_init(&tables_.identities, &mem_);
-        rb_heapprof_functions_init(&tables_.functions, &mem_);
-        rb_heapprof_stacks_init(&tables_.stacks, &mem_);
-        rb_heapprof_sites_init(&tables_.sites, &mem_, &tables_.stacks);
-        rb_heapprof_live_table_init(&tables_.live, &mem_);
+        rb_heapprof_tables_init(&tables_, &mem_);
         facts_.gc_count = 100;
     }
 
     void
     TearDown() override
     {
-        rb_heapprof_live_table_free(&tables_.live);
-        rb_heapprof_sites_free(&tables_.sites);
-        rb_heapprof_stacks_free(&tables_.stacks);
-        rb_heapprof_functions_free(&tables_.functions);
-        rb_heapprof_identities_free(&tables_.identities);
-        rb_heapprof_strings_free(&tables_.strings);
+        rb_heapprof_tables_free(&tables_);
         EXPECT_EQ(0u, mem_.used_bytes);
     }
 
@@ -170,10 +161,11 @@ using Numbers = std::vector<uint32_t>;
 TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
 {
     using Key = std::tuple<uint32_t, std::string, uint32_t, bool>; // stack, class, age, folded
-    struct Sums {
-        double alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
+    using Values = std::array<double, 4>; // alloc objects and bytes, inuse objects and bytes
+    auto add = [](Values *to, const Values &values) {
+        for (int i = 0; i < 4; i++) (*to)[i] += values[i];
     };
-    std::map<Key, Sums> model;
+    std::map<Key, Values> model;
     Choices choose(90);
     std::vector<std::pair<uint32_t, std::string>> classes = {{0, ""}};
     for (int i = 0; i < 20; i++) {
@@ -199,33 +191,22 @@ TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
             Free(address);
         }
         live_samples += !dead;
-        Sums &sums = model[Key(stack, class_id.second, dead ? HEAPPROF_AGE_DEAD : rounded, false)];
-        sums.alloc_objects += weight;
-        sums.alloc_bytes += weight * size;
-        sums.inuse_objects += dead ? 0 : weight;
-        sums.inuse_bytes += dead ? 0 : weight * size;
+        double bytes = weight * size;
+        add(&model[Key(stack, class_id.second, dead ? HEAPPROF_AGE_DEAD : rounded, false)],
+            {weight, bytes, dead ? 0 : weight, dead ? 0 : bytes});
     }
     Snapshot snapshot = Take();
     EXPECT_EQ(live_samples, snapshot->facts.live_samples);
 
     // Classes without a name are several rows of one key.
-    std::map<Key, Sums> rows;
+    std::map<Key, Values> rows;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        Sums &sums = rows[Key(row.stack, Text(snapshot, row.class_name), row.gc_age, row.folded)];
-        sums.alloc_objects += row.alloc_objects;
-        sums.alloc_bytes += row.alloc_bytes;
-        sums.inuse_objects += row.inuse_objects;
-        sums.inuse_bytes += row.inuse_bytes;
+        add(&rows[Key(row.stack, Text(snapshot, row.class_name), row.gc_age, row.folded)],
+            {row.alloc_objects, row.alloc_bytes, row.inuse_objects, row.inuse_bytes});
     }
-    ASSERT_EQ(model.size(), rows.size());
-    for (const auto &each : model) {
-        const Sums &expected = each.second, &actual = rows.at(each.first);
-        EXPECT_EQ(expected.alloc_objects, actual.alloc_objects);
-        EXPECT_EQ(expected.alloc_bytes, actual.alloc_bytes);
-        EXPECT_EQ(expected.inuse_objects, actual.inuse_objects);
-        EXPECT_EQ(expected.inuse_bytes, actual.inuse_bytes);
-    }
+    EXPECT_GT(model.size(), 1000u);
+    EXPECT_EQ(model, rows);
 }
 
 TEST_F(SnapshotTest, EmptyTablesGiveNoRows)

@@ -1,0 +1,93 @@
+/* tables.c - the tables of a profile as one.
+ *
+ *   I1  the site of a live sample is in use.
+ *   I2  live_samples, over all sites, add up to the live samples there are.
+ *   I3  frames of stacks are functions, classes of sites are identities, and names
+ *       are strings or not known yet.
+ *
+ * I2 holds where a sample enters the live table and its site's totals together, and
+ * leaves both together; between the two it does not.
+ *
+ * The caller serialises. Allocates nothing.
+ */
+#include "tables.h"
+
+#include "check.h"
+
+void
+rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem)
+{
+    rb_heapprof_strings_init(&tables->strings, mem);
+    rb_heapprof_identities_init(&tables->identities, mem);
+    rb_heapprof_functions_init(&tables->functions, mem);
+    rb_heapprof_stacks_init(&tables->stacks, mem);
+    rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
+    rb_heapprof_live_table_init(&tables->live, mem);
+}
+
+void
+rb_heapprof_tables_free(struct heapprof_tables *tables)
+{
+    rb_heapprof_live_table_free(&tables->live);
+    rb_heapprof_sites_free(&tables->sites);
+    rb_heapprof_stacks_free(&tables->stacks);
+    rb_heapprof_functions_free(&tables->functions);
+    rb_heapprof_identities_free(&tables->identities);
+    rb_heapprof_strings_free(&tables->strings);
+}
+
+/* ---- debug ---- */
+
+static void
+check_samples(const struct heapprof_tables *tables)
+{
+    const struct heapprof_address_table *addresses = &tables->live.addresses;
+    uint64_t live_samples = 0;
+    uint32_t entry, number;
+
+    for (entry = 1; entry < addresses->entries_end; entry++) {
+        uint32_t site = rb_heapprof_live_table_sample(&tables->live, entry)->site;
+        if (rb_heapprof_address_table_address(addresses, entry) == 0) continue;
+        HEAPPROF_ASSERT(site > 0 && site < tables->sites.end);
+        HEAPPROF_ASSERT(rb_heapprof_sites_get(&tables->sites, site)->live_samples > 0);
+    }
+    for (number = 1; number < tables->sites.end; number++) {
+        const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
+        HEAPPROF_ASSERT(site->class_id <= tables->identities.count);
+        live_samples += site->live_samples;
+    }
+    HEAPPROF_ASSERT(live_samples == addresses->count);
+}
+
+static void
+check_names(const struct heapprof_tables *tables)
+{
+    uint32_t number, strings = tables->strings.count;
+
+    for (number = 1; number < tables->stacks.nodes_end; number++) {
+        HEAPPROF_ASSERT(rb_heapprof_stacks_node(&tables->stacks, number)->function <=
+                        tables->functions.count);
+    }
+    for (number = 1; number <= tables->functions.count; number++) {
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(&tables->functions, number);
+        HEAPPROF_ASSERT(function->name < strings && function->path < strings);
+    }
+    for (number = 1; number <= tables->identities.count; number++) {
+        uint32_t name = tables->identities.names[number];
+        HEAPPROF_ASSERT(name < strings || name == HEAPPROF_UNNAMED);
+    }
+}
+
+void
+rb_heapprof_tables_check(const struct heapprof_tables *tables)
+{
+    rb_heapprof_strings_check(&tables->strings);
+    rb_heapprof_identities_check(&tables->identities);
+    rb_heapprof_functions_check(&tables->functions);
+    rb_heapprof_stacks_check(&tables->stacks);
+    rb_heapprof_sites_check(&tables->sites);
+    rb_heapprof_live_table_check(&tables->live);
+    check_samples(tables);
+    check_names(tables);
+}

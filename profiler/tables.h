@@ -1,0 +1,30 @@
+#ifndef HEAPPROF_TABLES_H
+#define HEAPPROF_TABLES_H
+/* All that one profile knows, table by table. README.md draws who names whom. */
+#include "functions.h"
+#include "identities.h"
+#include "live_table.h"
+#include "sites.h"
+#include "strings.h"
+
+struct heapprof_tables {
+    struct heapprof_strings    strings;
+    struct heapprof_identities identities;
+    struct heapprof_functions  functions;
+    struct heapprof_stacks     stacks;
+    struct heapprof_sites      sites;
+    struct heapprof_live_table live;
+};
+
+/* Empty tables under one budget; allocates nothing. mem must outlive them, and they
+ * must stay where they are: sites name stacks by address. */
+void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem);
+
+/* Gives the memory back; the tables are then as after init. The caller clears its page
+ * heads. */
+void rb_heapprof_tables_free(struct heapprof_tables *tables);
+
+/* Asserts the invariants of each table and those between them (tables.c). */
+void rb_heapprof_tables_check(const struct heapprof_tables *tables);
+
+#endif
