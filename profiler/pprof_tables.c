@@ -1,0 +1,295 @@
+/* pprof_tables.c - numbers a snapshot's rows the way pprof wants them.
+ *
+ *     snapshot                                tables
+ *     row -> stack                            sample
+ *              | parent ... parent               v
+ *              +----------- location_of ----> location -> function
+ *
+ * Two of ring 0's own tables do the numbering. Functions are entered under name and path.
+ * A location is a function and a line, which is a stack of one frame.
+ *
+ * Whether two stacks would look alike is told by a 64-bit hash of their locations: rows are
+ * sorted by it, and neighbours of one hash are compared for certain before they are added
+ * up. Should two different stacks have one hash, rows that could have been merged may stay
+ * apart; nothing is ever merged wrongly.
+ *
+ *  I1  Functions and locations are numbered from 1 without gaps, since nothing is ever
+ *      taken out.
+ *  I2  A value is the rounded sum of the rows it was made of, never a sum of rounded ones.
+ *
+ * A frame is resolved once for each node of the snapshot's trie, however many rows share
+ * it: the work is proportional to nodes and rows, not to rows times depth.
+ *
+ * Reads the snapshot only; may run on any thread, without the GVL.
+ */
+#include "pprof_tables.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct entry {
+    uint64_t stack_hash;
+    uint32_t location;
+    uint32_t outer;
+    uint32_t class_name;
+    uint32_t gc_age;
+    double   values[HEAPPROF_PPROF_VALUES];
+};
+
+struct builder {
+    struct heapprof_pprof_tables   *tables;
+    const struct heapprof_snapshot *snapshot;
+    uint64_t     *hash_of;          /* by the snapshot's stack: of all its locations */
+    size_t        hash_of_capacity;
+    uint32_t     *path;             /* scratch: stacks from a leaf outwards */
+    size_t        path_capacity;
+    struct entry *entries;          /* one for each row */
+    size_t        entries_capacity;
+};
+
+/* ---- numbering: each returns 0 when memory is refused ---- */
+
+static uint32_t
+function_number(struct builder *builder, const struct heapprof_frame *frame)
+{
+    struct heapprof_functions *functions = &builder->tables->functions;
+    uint64_t origin = (uint64_t)frame->name << 32 | frame->path;
+    uint32_t number = rb_heapprof_functions_find(functions, origin, 0);
+    if (number) return number;
+
+    struct heapprof_function function = {
+        .origin = origin, .name = frame->name, .path = frame->path,
+        .first_line = frame->first_line,
+    };
+    return rb_heapprof_functions_add(functions, &function);
+}
+
+static uint32_t
+location_number(struct builder *builder, const struct heapprof_frame *frame)
+{
+    uint32_t function = function_number(builder, frame);
+    if (!function) return 0;
+
+    uint32_t location =
+        rb_heapprof_stacks_push(&builder->tables->locations, 0, function, frame->line);
+    return location == HEAPPROF_NO_STACK ? 0 : location;
+}
+
+static uint32_t
+synthetic_location(struct builder *builder, uint32_t name)
+{
+    struct heapprof_frame frame = {.name = name};
+
+    return location_number(builder, &frame);
+}
+
+/* The frame of a node inside the location caller. rb_heapprof_snapshot_frames would walk the
+ * whole stack for it; where a C function was called is what caller says already. */
+static struct heapprof_frame
+node_frame(const struct builder *builder, const struct heapprof_stack_node *node, uint32_t caller)
+{
+    const struct heapprof_pprof_tables *tables = builder->tables;
+    const struct heapprof_function *function =
+        rb_heapprof_functions_get(&builder->snapshot->functions, node->function);
+    struct heapprof_frame frame = {.name = function->name, .first_line = function->first_line};
+
+    if (!function->cfunc) {
+        frame.path = function->path;
+        frame.line = node->line;
+    }
+    else if (caller) {
+        const struct heapprof_stack_node *location =
+            rb_heapprof_stacks_node(&tables->locations, caller);
+        frame.path = rb_heapprof_functions_get(&tables->functions, location->function)->path;
+        frame.line = location->line;
+    }
+    return frame;
+}
+
+/* Puts the stacks from leaf outwards that are not numbered yet into path; returns how many. */
+static size_t
+unnumbered_path(struct builder *builder, uint32_t leaf)
+{
+    size_t count = 0;
+
+    for (uint32_t stack = leaf; stack && !builder->tables->location_of[stack];) {
+        builder->path[count++] = stack;
+        stack = rb_heapprof_stacks_node(&builder->snapshot->stacks, stack)->parent;
+    }
+    return count;
+}
+
+/* Numbers a stack whose parent is numbered. */
+static bool
+number_stack(struct builder *builder, uint32_t stack)
+{
+    uint32_t *location_of = builder->tables->location_of;
+    const struct heapprof_stack_node *node =
+        rb_heapprof_stacks_node(&builder->snapshot->stacks, stack);
+    struct heapprof_frame frame = node_frame(builder, node, location_of[node->parent]);
+
+    location_of[stack] = location_number(builder, &frame);
+    builder->hash_of[stack] =
+        rb_heapprof_index_hash(builder->hash_of[node->parent] + location_of[stack]);
+    return location_of[stack] != 0;
+}
+
+static bool
+number_frames(struct builder *builder, uint32_t leaf)
+{
+    uint32_t depth = rb_heapprof_stacks_node(&builder->snapshot->stacks, leaf)->depth;
+    if (!HEAPPROF_MEM_GROW(&builder->tables->mem, builder->path, builder->path_capacity, depth)) {
+        return false;
+    }
+    for (size_t count = unnumbered_path(builder, leaf); count > 0; count--) {
+        if (!number_stack(builder, builder->path[count - 1])) return false;
+    }
+    return true;
+}
+
+/* ---- merging ---- */
+
+static bool
+enter_synthetic(struct builder *builder, struct entry *entry, uint32_t name)
+{
+    entry->location = synthetic_location(builder, name);
+    entry->stack_hash = rb_heapprof_index_hash(entry->location);
+    return entry->location != 0;
+}
+
+static bool
+enter_stack(struct builder *builder, struct entry *entry, const struct heapprof_row *row)
+{
+    if (row->folded) return enter_synthetic(builder, entry, HEAPPROF_PPROF_NAME_FOLDED);
+    if (row->stack == 0) return enter_synthetic(builder, entry, HEAPPROF_PPROF_NAME_NO_FRAME);
+    if (!number_frames(builder, row->stack)) return false;
+
+    entry->location = builder->tables->location_of[row->stack];
+    entry->outer = rb_heapprof_stacks_node(&builder->snapshot->stacks, row->stack)->parent;
+    entry->stack_hash = builder->hash_of[row->stack];
+    return true;
+}
+
+static bool
+enter_rows(struct builder *builder)
+{
+    const struct heapprof_snapshot *snapshot = builder->snapshot;
+
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const struct heapprof_row *row = &snapshot->rows[i];
+        struct entry *entry = &builder->entries[i];
+        if (!enter_stack(builder, entry, row)) return false;
+        entry->class_name = row->class_name;
+        entry->gc_age = row->gc_age;
+        entry->values[0] = row->alloc_objects;
+        entry->values[1] = row->alloc_bytes;
+        entry->values[2] = row->inuse_objects;
+        entry->values[3] = row->inuse_bytes;
+    }
+    return true;
+}
+
+static int
+compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+
+    if (a->stack_hash != b->stack_hash) return a->stack_hash < b->stack_hash ? -1 : 1;
+    if (a->class_name != b->class_name) return a->class_name < b->class_name ? -1 : 1;
+    if (a->gc_age != b->gc_age) return a->gc_age < b->gc_age ? -1 : 1;
+    return 0;
+}
+
+static bool
+same_stack_p(const struct builder *builder, const struct entry *a, const struct entry *b)
+{
+    const uint32_t *location_of = builder->tables->location_of;
+    uint32_t x = a->outer, y = b->outer;
+
+    if (a->location != b->location) return false;
+    while (x != y && location_of[x] == location_of[y]) {
+        x = rb_heapprof_stacks_node(&builder->snapshot->stacks, x)->parent;
+        y = rb_heapprof_stacks_node(&builder->snapshot->stacks, y)->parent;
+    }
+    return x == y;
+}
+
+static void
+add_sample(struct builder *builder, const struct entry *entry, const double *sums)
+{
+    struct heapprof_pprof_tables *tables = builder->tables;
+    struct heapprof_pprof_sample *sample = &tables->samples[tables->sample_count++];
+
+    sample->location = entry->location;
+    sample->outer = entry->outer;
+    sample->class_name = entry->class_name;
+    sample->gc_age = entry->gc_age;
+    for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sample->values[v] = llround(sums[v]);
+}
+
+static void
+merge_entries(struct builder *builder, size_t count)
+{
+    const struct entry *entries = builder->entries;
+
+    if (count > 0) qsort(builder->entries, count, sizeof(struct entry), compare_entries);
+    for (size_t i = 0; i < count;) {
+        const struct entry *first = &entries[i];
+        double sums[HEAPPROF_PPROF_VALUES] = {0};
+        do {
+            for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sums[v] += entries[i].values[v];
+            i++;
+        } while (i < count && compare_entries(first, &entries[i]) == 0 &&
+                 same_stack_p(builder, first, &entries[i]));
+        add_sample(builder, first, sums);
+    }
+}
+
+/* ---- lifecycle ---- */
+
+/* All arrays at their final size; location_of and hash_of of stack 0 are 0. */
+static bool
+reserve(struct builder *builder)
+{
+    struct heapprof_pprof_tables *tables = builder->tables;
+    struct heapprof_mem *mem = &tables->mem;
+    size_t rows = builder->snapshot->row_count;
+    size_t stacks = (size_t)builder->snapshot->stacks.nodes_end + 1;
+
+    return HEAPPROF_MEM_GROW(mem, tables->location_of, tables->location_of_capacity, stacks) &&
+           HEAPPROF_MEM_GROW(mem, builder->hash_of, builder->hash_of_capacity, stacks) &&
+           HEAPPROF_MEM_GROW(mem, builder->entries, builder->entries_capacity, rows) &&
+           HEAPPROF_MEM_GROW(mem, tables->samples, tables->samples_capacity, rows);
+}
+
+bool
+rb_heapprof_pprof_tables_build(struct heapprof_pprof_tables *tables,
+                               const struct heapprof_snapshot *snapshot)
+{
+    struct builder builder = {.tables = tables, .snapshot = snapshot};
+
+    *tables = (struct heapprof_pprof_tables){0};
+    rb_heapprof_mem_init(&tables->mem, SIZE_MAX);
+    rb_heapprof_functions_init(&tables->functions, &tables->mem);
+    rb_heapprof_stacks_init(&tables->locations, &tables->mem);
+
+    bool built = reserve(&builder) && enter_rows(&builder);
+    if (built) merge_entries(&builder, snapshot->row_count);
+
+    HEAPPROF_MEM_RELEASE(&tables->mem, builder.hash_of, builder.hash_of_capacity);
+    HEAPPROF_MEM_RELEASE(&tables->mem, builder.path, builder.path_capacity);
+    HEAPPROF_MEM_RELEASE(&tables->mem, builder.entries, builder.entries_capacity);
+    return built;
+}
+
+void
+rb_heapprof_pprof_tables_free(struct heapprof_pprof_tables *tables)
+{
+    rb_heapprof_stacks_free(&tables->locations);
+    rb_heapprof_functions_free(&tables->functions);
+    HEAPPROF_MEM_RELEASE(&tables->mem, tables->location_of, tables->location_of_capacity);
+    HEAPPROF_MEM_RELEASE(&tables->mem, tables->samples, tables->samples_capacity);
+    HEAPPROF_ASSERT(tables->mem.used_bytes == 0);
+}

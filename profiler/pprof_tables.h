@@ -1,0 +1,44 @@
+#ifndef HEAPPROF_PPROF_TABLES_H
+#define HEAPPROF_PPROF_TABLES_H
+/* A snapshot in the shape of a pprof profile: functions, locations and samples, each known
+ * by a number, nothing twice, values rounded.
+ *
+ * A snapshot may hold the same stack several times, as a block that ran for two classes of
+ * one name, and a reader of pprof would show two rows that look alike. Here rows that
+ * would look alike are one sample, and were added up before they were rounded.
+ */
+#include "snapshot.h"
+
+#define HEAPPROF_PPROF_VALUES 4 /* alloc objects, alloc bytes, inuse objects, inuse bytes */
+
+/* Names of frames that no code stands for, beside the snapshot's own strings. */
+#define HEAPPROF_PPROF_NAME_FOLDED   (UINT32_MAX - 1) /* sites given up for memory */
+#define HEAPPROF_PPROF_NAME_NO_FRAME (UINT32_MAX - 2) /* allocated outside any frame */
+
+struct heapprof_pprof_sample {
+    uint32_t location;   /* of the innermost frame */
+    uint32_t outer;      /* the snapshot's stack around it; 0: none */
+    uint32_t class_name; /* string of the snapshot; 0: not known */
+    uint32_t gc_age;     /* HEAPPROF_AGE_DEAD: no age */
+    int64_t  values[HEAPPROF_PPROF_VALUES];
+};
+
+struct heapprof_pprof_tables {
+    struct heapprof_mem       mem;         /* its own account, without a limit */
+    struct heapprof_functions functions;   /* one for each name and path */
+    struct heapprof_stacks    locations;   /* one-frame stacks: one for each function and line */
+    uint32_t *location_of;                 /* by the snapshot's stack: of its innermost frame */
+    size_t    location_of_capacity;
+    struct heapprof_pprof_sample *samples;
+    size_t    samples_capacity;
+    size_t    sample_count;
+};
+
+/* Fills tables from the snapshot, which has to outlive them; false when there is no
+ * memory. Call free either way. */
+bool rb_heapprof_pprof_tables_build(struct heapprof_pprof_tables *tables,
+                                    const struct heapprof_snapshot *snapshot);
+
+void rb_heapprof_pprof_tables_free(struct heapprof_pprof_tables *tables);
+
+#endif

@@ -1,0 +1,176 @@
+// pprof_tables_test.cc - what rows become the same sample, and how values are rounded.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "snapshot_builder.h"
+
+extern "C" {
+#include "pprof_tables.h"
+}
+
+namespace {
+
+// The tables of a snapshot, and the snapshot they read.
+struct Tables {
+    Snapshot snapshot;
+    heapprof_pprof_tables tables;
+
+    explicit Tables(SnapshotBuilder &builder) : snapshot(builder.Take())
+    {
+        EXPECT_TRUE(rb_heapprof_pprof_tables_build(&tables, snapshot.get()));
+        rb_heapprof_functions_check(&tables.functions);
+        rb_heapprof_stacks_check(&tables.locations);
+    }
+
+    ~Tables()
+    {
+        rb_heapprof_pprof_tables_free(&tables);
+        EXPECT_EQ(0u, tables.mem.used_bytes);
+    }
+
+    std::string
+    String(uint32_t number) const
+    {
+        size_t length;
+        const char *text = rb_heapprof_strings_get(&snapshot->strings, number, &length);
+        return std::string(text, length);
+    }
+
+    std::string
+    Location(uint32_t number) const
+    {
+        const heapprof_stack_node *location = rb_heapprof_stacks_node(&tables.locations, number);
+        uint32_t name = rb_heapprof_functions_get(&tables.functions, location->function)->name;
+        return String(name) + ":" + std::to_string(location->line);
+    }
+
+    // "inner:line<outer:line"
+    std::string
+    Stack(const heapprof_pprof_sample &sample) const
+    {
+        std::string text = Location(sample.location);
+        for (uint32_t stack = sample.outer; stack;) {
+            text += "<" + Location(tables.location_of[stack]);
+            stack = rb_heapprof_stacks_node(&snapshot->stacks, stack)->parent;
+        }
+        return text;
+    }
+};
+
+TEST(PprofTables, RowsThatWouldLookAlikeAreOneSample)
+{
+    SnapshotBuilder builder;
+    uint32_t a = builder.Class("A");
+    builder.Live(builder.Stack({{builder.Function("f"), 4}}), a, 10, 40);
+    builder.Live(builder.Stack({{builder.Function("f"), 4}}), a, 5, 40);
+    builder.Live(builder.Stack({{builder.Function("f"), 4}}), builder.Class("A"), 1, 40);
+    Tables t(builder);
+    EXPECT_EQ(3u, t.snapshot->row_count);
+    ASSERT_EQ(1u, t.tables.sample_count);
+    EXPECT_EQ(16, t.tables.samples[0].values[0]);
+    EXPECT_EQ(640, t.tables.samples[0].values[3]);
+}
+
+TEST(PprofTables, RowsThatDifferInStackClassOrAgeStayApart)
+{
+    SnapshotBuilder builder;
+    uint32_t f = builder.Function("f"), a = builder.Class("A"), b = builder.Class("B");
+    builder.Live(builder.Stack({{f, 4}}), a, 1, 40, 0);
+    builder.Live(builder.Stack({{f, 4}}), a, 1, 40, 1);
+    builder.Live(builder.Stack({{f, 4}}), b, 1, 40, 0);
+    builder.Live(builder.Stack({{f, 5}}), a, 1, 40, 0);
+    builder.Live(builder.Stack({{f, 4}, {f, 4}}), a, 1, 40, 0);
+    Tables t(builder);
+    EXPECT_EQ(5u, t.tables.sample_count);
+}
+
+TEST(PprofTables, AnOuterFrameAloneKeepsStacksApart)
+{
+    SnapshotBuilder builder;
+    uint32_t f = builder.Function("f"), g = builder.Function("g"), h = builder.Function("h");
+    uint32_t a = builder.Class("A");
+    builder.Live(builder.Stack({{g, 1}, {f, 4}}), a, 1, 40);
+    builder.Live(builder.Stack({{h, 1}, {f, 4}}), a, 1, 40);
+    Tables t(builder);
+    ASSERT_EQ(2u, t.tables.sample_count);
+    EXPECT_EQ(3u, t.tables.locations.count);
+    EXPECT_NE(t.Stack(t.tables.samples[0]), t.Stack(t.tables.samples[1]));
+}
+
+TEST(PprofTables, ValuesAreSummedBeforeTheyAreRounded)
+{
+    SnapshotBuilder builder;
+    uint32_t a = builder.Class("A");
+    for (int i = 0; i < 5; i++) {
+        builder.Live(builder.Stack({{builder.Function("f"), 4}}), a, 1.25, 40);
+    }
+    Tables t(builder);
+    ASSERT_EQ(1u, t.tables.sample_count);
+    EXPECT_EQ(6, t.tables.samples[0].values[0]); // 6.25, where rounding first gives 5
+    EXPECT_EQ(250, t.tables.samples[0].values[1]);
+}
+
+TEST(PprofTables, CFunctionsCalledFromTwoFilesAreTwoFunctions)
+{
+    SnapshotBuilder builder;
+    uint32_t x = builder.Function("f", "/x.rb"), y = builder.Function("g", "/y.rb");
+    uint32_t map = builder.CFunction("Array#map"), a = builder.Class("A");
+    builder.Live(builder.Stack({{x, 1}, {map, 0}}), a, 1, 40);
+    builder.Live(builder.Stack({{y, 1}, {map, 0}}), a, 1, 40);
+    Tables t(builder);
+    EXPECT_EQ(4u, t.tables.functions.count);
+}
+
+TEST(PprofTables, AnEmptySnapshotHasNoSamples)
+{
+    SnapshotBuilder builder;
+    Tables t(builder);
+    EXPECT_EQ(0u, t.tables.sample_count);
+    EXPECT_EQ(0u, t.tables.functions.count);
+}
+
+// Random stacks over few functions, so that many collide; the model adds up by text.
+TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
+{
+    using Key = std::tuple<std::string, std::string, uint32_t>;
+    std::mt19937 random(20250702);
+    SnapshotBuilder builder;
+    std::vector<uint32_t> functions, classes;
+    for (int i = 0; i < 8; i++) functions.push_back(builder.Function(std::string(1, 'a' + i / 2)));
+    for (int i = 0; i < 6; i++) classes.push_back(builder.Class(std::string(1, 'A' + i / 2)));
+
+    std::map<Key, double> objects;
+    for (int i = 0; i < 20000; i++) {
+        std::vector<SnapshotBuilder::Frame> frames;
+        std::string text;
+        for (uint32_t depth = 1 + random() % 4; depth > 0; depth--) {
+            uint32_t f = random() % 8, line = 1 + random() % 2;
+            frames.push_back({functions[f], line});
+            std::string frame = std::string(1, 'a' + f / 2) + ":" + std::to_string(line);
+            text = frame + (text.empty() ? "" : "<" + text);
+        }
+        uint32_t c = random() % 6, age = 1u << random() % 3;
+        double weight = 1 + random() % 64 / 64.0; // exact in a float
+        builder.Live(builder.Stack(frames), classes[c], weight, 40, age);
+        objects[{text, std::string(1, 'A' + c / 2), age}] += weight;
+    }
+
+    Tables t(builder);
+    ASSERT_EQ(objects.size(), t.tables.sample_count);
+    for (size_t i = 0; i < t.tables.sample_count; i++) {
+        const heapprof_pprof_sample &sample = t.tables.samples[i];
+        auto found = objects.find({t.Stack(sample), t.String(sample.class_name), sample.gc_age});
+        ASSERT_NE(objects.end(), found);
+        EXPECT_EQ(llround(found->second), sample.values[2]);
+        EXPECT_EQ(llround(found->second * 40), sample.values[3]);
+        objects.erase(found);
+    }
+}
+
+} // namespace

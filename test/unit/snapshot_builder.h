@@ -1,0 +1,145 @@
+// snapshot_builder.h - makes snapshots for tests: fills ring 0's tables as the collector
+// would, sample by sample, and takes a snapshot of them.
+
+#ifndef HEAPPROF_SNAPSHOT_BUILDER_H
+#define HEAPPROF_SNAPSHOT_BUILDER_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "snapshot.h"
+#include "tables.h"
+}
+
+using Snapshot = std::unique_ptr<heapprof_snapshot, decltype(&rb_heapprof_snapshot_free)>;
+
+class SnapshotBuilder {
+  public:
+    struct Frame {
+        uint32_t function;
+        uint32_t line;
+    };
+
+    heapprof_facts facts = {};
+
+    SnapshotBuilder()
+    {
+        rb_heapprof_mem_init(&mem_, SIZE_MAX);
+        rb_heapprof_tables_init(&tables_, &mem_);
+        facts.interval_bytes = 524288;
+        facts.gc_count = 100;
+    }
+
+    ~SnapshotBuilder()
+    {
+        rb_heapprof_tables_free(&tables_);
+    }
+
+    SnapshotBuilder(const SnapshotBuilder &) = delete;
+    SnapshotBuilder &operator=(const SnapshotBuilder &) = delete;
+
+    // A function of its own, even when name and path are those of another.
+    uint32_t
+    Function(const std::string &name, const std::string &path = "/app/main.rb",
+             uint32_t first_line = 1)
+    {
+        return AddFunction(name, String(path), first_line, false);
+    }
+
+    // A C function: shown where it was called.
+    uint32_t
+    CFunction(const std::string &name)
+    {
+        return AddFunction(name, 0, 0, true);
+    }
+
+    // A stack, from the outermost frame to the innermost.
+    uint32_t
+    Stack(const std::vector<Frame> &frames)
+    {
+        uint32_t stack = 0;
+        for (const Frame &frame : frames) {
+            stack = rb_heapprof_stacks_push(&tables_.stacks, stack, frame.function, frame.line);
+        }
+        return stack;
+    }
+
+    uint32_t
+    Class(const std::string &name)
+    {
+        uint32_t id = rb_heapprof_identities_add(&tables_.identities, &page_head_, NextAddress());
+        tables_.identities.names[id] = String(name);
+        return id;
+    }
+
+    // One live sample, born age GCs ago, that stands for weight objects of size bytes.
+    void
+    Live(uint32_t stack, uint32_t class_id, double weight, uint32_t size, uint32_t age = 0)
+    {
+        uint32_t site = Dead(stack, class_id, weight, size, true);
+        uint32_t birth_gc = static_cast<uint32_t>(facts.gc_count) - age;
+        heapprof_sample sample = {site, birth_gc, size, static_cast<float>(weight)};
+        rb_heapprof_live_table_add(&tables_.live, &page_head_, NextAddress(), &sample);
+    }
+
+    // One sample that was freed again, unless keep. Returns its site.
+    uint32_t
+    Dead(uint32_t stack, uint32_t class_id, double weight, uint32_t size, bool keep = false)
+    {
+        uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
+        rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
+        if (!keep) rb_heapprof_sites_count_free(&tables_.sites, site);
+        return site;
+    }
+
+    // Gives up all sites that have no live sample.
+    void
+    Fold()
+    {
+        rb_heapprof_sites_fold(&tables_.sites);
+    }
+
+    Snapshot
+    Take()
+    {
+        auto none_gone = [](uintptr_t, void *) { return false; };
+        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts, none_gone, nullptr),
+                        rb_heapprof_snapshot_free);
+    }
+
+  private:
+    heapprof_mem mem_ = {};
+    heapprof_tables tables_ = {};
+    uint32_t page_head_ = 0;
+    uintptr_t last_address_ = 0x10000;
+    uint64_t last_origin_ = 0;
+
+    uintptr_t
+    NextAddress()
+    {
+        return last_address_ += 40;
+    }
+
+    uint32_t
+    String(const std::string &text)
+    {
+        return rb_heapprof_strings_intern(&tables_.strings, text.data(), text.size());
+    }
+
+    uint32_t
+    AddFunction(const std::string &name, uint32_t path, uint32_t first_line, bool cfunc)
+    {
+        heapprof_function function = {};
+        function.origin = ++last_origin_;
+        function.name = String(name);
+        function.path = path;
+        function.first_line = first_line;
+        function.cfunc = cfunc;
+        return rb_heapprof_functions_add(&tables_.functions, &function);
+    }
+};
+
+#endif
