@@ -1,0 +1,13 @@
+#ifndef HEAPPROF_PPROF_H
+#define HEAPPROF_PPROF_H
+/* A snapshot as a pprof Profile message (profile.proto), encoded by upb. */
+#include "snapshot.h"
+
+/* The encoded message in a block from malloc, its length in *size; NULL when there
+ * is no memory. binary is the file name of the mapping, build_id its identity.
+ * Names that are not UTF-8 are written as utf8.h has it. Equal snapshots make equal
+ * bytes. Touches nothing but the snapshot; needs no GVL. */
+char *rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *binary,
+                               const char *build_id, size_t *size);
+
+#endif
