@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+#
+# scratch_repository.rb - a repository in miniature for the tests of scripts/: our real scripts,
+# beside a toy MRI and a toy upb with pins of their own.
+#
+# The scripts find everything from where they lie, so a copy of them works on the copy. No test
+# reaches the network: the archives come from a directory, and where one must not be found, PATH
+# has no downloader.
+
+require "digest"
+require "fileutils"
+require "open3"
+require "tmpdir"
+
+class ScratchRepository
+  SCRIPTS = File.expand_path("../../scripts", __dir__)
+  TOY = <<~C
+    int
+    first(int a)
+    {
+        a += 1;
+        a += 2;
+        return a;
+    }
+
+    int
+    second(int b)
+    {
+        b += 1;
+        b += 2;
+        return b;
+    }
+  C
+
+  attr_reader :top
+
+  def self.open
+    Dir.mktmpdir("heapprof") { |top| yield new(File.realpath(top)) }
+  end
+
+  def initialize(top)
+    @top = top
+    FileUtils.cp_r(SCRIPTS, path("scripts"))
+    %w[distfiles cache gc vm/patches profiler include/ruby test].each { |directory| FileUtils.mkdir_p(path(directory)) }
+    write("gc/first.c", "")
+    write("vm/second.c", "")
+    write("test/test_toy.rb", "")
+    pack("mri.tar.gz", "ruby-1.0/toy.c" => TOY, "ruby-1.0/other.c" => TOY, "ruby-1.0/README.md" => "toy",
+                       "ruby-1.0/include/ruby/toy.h" => "", "ruby-1.0/ext/-test-/toy.c" => "")
+    pack("upb.tar.gz", "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.c" => "",
+                       "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.h" => "",
+                       "upb-1.0/third_party/utf8_range/naive.c" => "")
+    write_pins
+  end
+
+  def path(name) = File.join(top, name)
+  def read(name) = File.read(path(name))
+
+  def write(name, text)
+    FileUtils.mkdir_p(File.dirname(path(name)))
+    File.write(path(name), text)
+  end
+
+  # A script's output, messages and success.
+  def run(script, *arguments, env: {})
+    command = [path("scripts/#{script}"), *arguments]
+    out, err, status = Open3.capture3(environment.merge(env), *command, chdir: top, stdin_data: "")
+    [out, err, status.success?]
+  end
+
+  def run!(*command)
+    out, err, ok = run(*command)
+    ok or raise "#{command.join(' ')} failed: #{err}"
+    out
+  end
+
+  # A directory of links to the commands of the system, without these.
+  def path_without(*commands)
+    directory = path("commands")
+    FileUtils.mkdir_p(directory)
+    ENV["PATH"].split(":").flat_map { |from| Dir.glob("#{from}/*") }.each do |file|
+      link = File.join(directory, File.basename(file))
+      File.symlink(file, link) unless commands.include?(File.basename(file)) || File.symlink?(link)
+    end
+    directory
+  end
+
+  # A commit in build/patch-edit, with `text` put behind the first line of `file` that matches.
+  def hook(file, after, text, message)
+    lines = read("build/patch-edit/#{file}").lines
+    lines.insert(lines.index { |line| line.match?(after) } + 1, text)
+    write("build/patch-edit/#{file}", lines.join)
+    commit(message)
+  end
+
+  def commit(message)
+    system(environment, "git", "-C", path("build/patch-edit"), "commit", "-qam", message, exception: true)
+  end
+
+  private
+
+  def environment
+    { "HEAPPROF_DISTFILES" => path("distfiles"), "XDG_CACHE_HOME" => path("cache"), "BASERUBY" => ENV["BASERUBY"] || "ruby",
+      "GIT_CONFIG_GLOBAL" => "/dev/null", "RUBYOPT" => nil, "RUBYLIB" => nil }
+  end
+
+  def pack(archive, files)
+    Dir.mktmpdir do |directory|
+      files.each do |name, text|
+        FileUtils.mkdir_p(File.dirname(File.join(directory, name)))
+        File.write(File.join(directory, name), text)
+      end
+      system("tar", "-czf", path("distfiles/#{archive}"), "-C", directory, *Dir.children(directory), exception: true)
+    end
+  end
+
+  def write_pins
+    records = %w[mri upb].map do |name|
+      file = "#{name}.tar.gz"
+      sha = Digest::SHA256.file(path("distfiles/#{file}")).hexdigest
+      "archive #{name}\nversion 1.0\nupstream file:///nowhere/#{file} #{file} #{sha}\n" \
+        "debian #{name} #{file} #{sha} nosuite\n"
+    end
+    write("pins", records.join("\n"))
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require "test/unit"
+require_relative "scratch_repository"
+
+class TestScriptsConfigure < Test::Unit::TestCase
+  CONFIGURE = File.expand_path("../../configure", __dir__)
+  PACKAGES = { "protoc" => "protobuf-compiler", "objcopy" => "binutils", "git" => "git", "xz" => "xz-utils" }
+
+  PACKAGES.each do |tool, package|
+    define_method("test_without_#{tool}_one_line_names_the_package") do
+      assert_configure_fails(/\Aconfigure: error: #{tool} not found: install the Debian package #{package}\n\z/,
+                             without: [tool])
+    end
+  end
+
+  def test_ruby_too_old_to_build_with_is_one_line
+    assert_configure_fails(/\Aconfigure: error: .* is older than 3\.0 or has no ripper: install the Debian package ruby\n\z/,
+                           "BASERUBY=#{`which false`.chomp}")
+  end
+
+  def test_distfiles_that_is_no_directory_is_one_line
+    assert_configure_fails(/\Aconfigure: error: --with-distfiles=nowhere is not a directory: .*\n\z/,
+                           "--with-distfiles=nowhere")
+  end
+
+  private
+
+  def assert_configure_fails(pattern, *arguments, without: [])
+    ScratchRepository.open do |repository|
+      env = { "PATH" => repository.path_without(*without), "RUBYOPT" => nil, "RUBYLIB" => nil }
+      FileUtils.cp(CONFIGURE, repository.path("configure"))
+      _, err, status = Open3.capture3(env, repository.path("configure"), *arguments, chdir: repository.top)
+      refute_predicate status, :success?
+      assert_match pattern, err
+      refute_path_exist repository.path("Makefile")
+    end
+  end
+end

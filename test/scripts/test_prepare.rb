@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require "test/unit"
+require_relative "scratch_repository"
+
+class TestScriptsPrepare < Test::Unit::TestCase
+  TREE = "build/src/ruby-1.0"
+  TRAILERS = "\nHook: toy.c:first\nHandler: gc/first.c\nTest: test/test_toy.rb\nForwarded: no\n"
+
+  def test_tree_has_the_hooks_and_our_directories
+    with_tree do |repository|
+      assert_include repository.read("#{TREE}/toy.c"), "told(a)"
+      repository.write("gc/late.c", "edited")
+      assert_equal "edited", repository.read("#{TREE}/heapprof/gc/late.c")
+    end
+  end
+
+  def test_nothing_is_written_when_nothing_changed
+    with_tree do |repository|
+      before = ages(repository)
+      assert_empty repository.run!("prepare")
+      assert_equal before, ages(repository)
+    end
+  end
+
+  def test_changed_hook_writes_only_the_file_it_is_in
+    with_tree do |repository|
+      before = ages(repository)
+      repository.hook("other.c", /b \+= 1/, "    told(b);\n", "other.c: another\n#{TRAILERS.sub('toy.c:first', 'other.c:second')}")
+      repository.run!("patches", "export")
+      assert_equal "patched other.c\n", repository.run!("prepare")
+      changed = ages(repository).reject { |file, age| before[file] == age }.keys
+      assert_equal ["heapprof/.patched", "heapprof/.queue", "other.c"], changed.sort
+    end
+  end
+
+  def test_file_that_is_no_longer_patched_goes_back
+    with_tree do |repository|
+      system("git", "-C", repository.path("build/patch-edit"), "reset", "-q", "--hard", "base", exception: true)
+      repository.run!("patches", "export")
+      repository.run!("prepare")
+      assert_equal ScratchRepository::TOY, repository.read("#{TREE}/toy.c")
+    end
+  end
+
+  def test_patch_that_does_not_apply_is_one_line_and_changes_nothing
+    with_tree do |repository|
+      before = repository.read("#{TREE}/toy.c")
+      patch = "gc/patches/0001-first.patch"
+      repository.write(patch, repository.read(patch).sub("     a += 2;", "     a += 3;"))
+      _, err, ok = repository.run("prepare")
+      refute ok
+      assert_match(/\Aprepare: gc\/patches\/0001-first\.patch does not apply: .*\n\z/, err)
+      assert_equal before, repository.read("#{TREE}/toy.c")
+    end
+  end
+
+  private
+
+  def with_tree
+    ScratchRepository.open do |repository|
+      repository.run!("patches", "edit")
+      repository.hook("toy.c", /a \+= 1/, "    told(a);\n", "toy.c: tell us\n#{TRAILERS}")
+      repository.run!("patches", "export")
+      repository.run!("prepare")
+      yield repository
+    end
+  end
+
+  def ages(repository)
+    tree = repository.path(TREE)
+    files = Dir.glob("**/*", File::FNM_DOTMATCH, base: tree).select { |file| File.file?(File.join(tree, file)) }
+    files.to_h { |file| [file, File.mtime(File.join(tree, file))] }
+  end
+end
