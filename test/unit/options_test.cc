@@ -127,7 +127,7 @@ TEST(Options, IntervalOutOfRangeNamesTheRange)
 {
     for (const char *value : {"0", "0k", "1025g", "1099511627777", "99999999999g",
                               "18446744073709551615", "18446744073709551616",
-                              "18014398509481984k", "99999999999999999999999999"}) {
+                              "18014398509481988k", "99999999999999999999999999"}) {
         EXPECT_EQ("interval=" + std::string(value) + ": expected 1 to 1099511627776 bytes",
                   Bad("interval=" + std::string(value)));
     }

@@ -288,10 +288,15 @@ TEST_F(SnapshotTest, ASiteWithNothingDeadHasNoDeadRow)
     EXPECT_EQ(Numbers({0}), Ages(Take()));
 }
 
-TEST_F(SnapshotTest, ASiteThatCountedNothingHasNoRow)
+TEST_F(SnapshotTest, RowsThatRoundToNothingAreLeftOut)
 {
-    rb_heapprof_sites_intern(&tables_.sites, 0, Class("String"));
+    uint32_t number = rb_heapprof_sites_intern(&tables_.sites, 0, 0);
+    heapprof_site *site = &tables_.sites.all[number];
     EXPECT_EQ(0u, Take()->row_count);
+    site->alloc_objects = site->alloc_bytes = 0.49;
+    EXPECT_EQ(0u, Take()->row_count);
+    site->alloc_bytes = 0.5;
+    EXPECT_EQ(Numbers({HEAPPROF_AGE_DEAD}), Ages(Take()));
 }
 
 TEST_F(SnapshotTest, ClassesWithoutANameAreAnonymousAndNoClassIsEmpty)
