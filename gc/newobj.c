@@ -305,7 +305,7 @@ cache_resolve_i(void *cache, void *unused)
     pending_resolve(&((rb_ractor_newobj_cache_t *)cache)->heapprof.pending);
 }
 
-void
+HEAPPROF_COLD void
 rb_heapprof_gc_start(void)
 {
     rb_heapprof.epoch++;
@@ -313,7 +313,7 @@ rb_heapprof_gc_start(void)
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
 }
 
-void
+HEAPPROF_COLD void
 rb_heapprof_gc_stop(void)
 {
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
@@ -321,20 +321,20 @@ rb_heapprof_gc_stop(void)
     untrack_all();
 }
 
-void
+HEAPPROF_COLD void
 rb_heapprof_gc_resolve_all(void)
 {
     rb_gc_ractor_newobj_cache_foreach(cache_resolve_i, NULL);
 }
 
-void
+HEAPPROF_COLD void
 rb_heapprof_gc_redraw(void)
 {
     rb_heapprof.epoch++;
     rb_gc_ractor_newobj_cache_foreach(cache_redraw_i, NULL);
 }
 
-bool
+HEAPPROF_COLD bool
 rb_heapprof_gc_make_room(void)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();

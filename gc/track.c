@@ -31,7 +31,7 @@ track_sample(VALUE object, const struct heapprof_sample *sample)
     return true;
 }
 
-uint32_t
+HEAPPROF_COLD uint32_t
 rb_heapprof_gc_identify(VALUE object)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
@@ -103,7 +103,7 @@ untrack_all(void)
     untrack_table(&rb_heapprof.tables.identities.addresses);
 }
 
-bool
+HEAPPROF_COLD bool
 rb_heapprof_gc_gone_p(uintptr_t address, void *unused)
 {
     return rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), (VALUE)address);

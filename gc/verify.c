@@ -37,11 +37,7 @@ rb_heapprof_verify(rb_objspace_t *objspace)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
 
-    rb_heapprof_live_table_check(&tables->live);
-    rb_heapprof_identities_check(&tables->identities);
-    rb_heapprof_functions_check(&tables->functions);
-    rb_heapprof_stacks_check(&tables->stacks);
-    rb_heapprof_sites_check(&tables->sites);
+    rb_heapprof_tables_check(tables);
     rb_gc_impl_each_object(objspace, verify_object_i, NULL);
 
     for (size_t i = 0; i < rb_darray_size(objspace->heap_pages.sorted); i++) {

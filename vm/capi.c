@@ -16,37 +16,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* ---- the tables of a run ---- */
-
-static void
-tables_init(void)
-{
-    struct heapprof_tables *tables = &rb_heapprof.tables;
-    struct heapprof_mem *mem = &rb_heapprof.mem;
-
-    rb_heapprof_mem_init(mem, rb_heapprof.options.memory_bytes);
-    rb_heapprof_strings_init(&tables->strings, mem);
-    rb_heapprof_identities_init(&tables->identities, mem);
-    rb_heapprof_functions_init(&tables->functions, mem);
-    rb_heapprof_stacks_init(&tables->stacks, mem);
-    rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
-    rb_heapprof_live_table_init(&tables->live, mem);
-}
-
-static void
-tables_free(void)
-{
-    struct heapprof_tables *tables = &rb_heapprof.tables;
-
-    rb_heapprof_frames_free();
-    rb_heapprof_live_table_free(&tables->live);
-    rb_heapprof_sites_free(&tables->sites);
-    rb_heapprof_stacks_free(&tables->stacks);
-    rb_heapprof_functions_free(&tables->functions);
-    rb_heapprof_identities_free(&tables->identities);
-    rb_heapprof_strings_free(&tables->strings);
-}
-
 /* ---- start and stop ---- */
 
 uint64_t
@@ -78,7 +47,8 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     if (!rb_heapprof_on) {
         uint64_t epoch = rb_heapprof.epoch;
         rb_heapprof = (struct heapprof){ .options = *options, .epoch = epoch, .start_ns = wall_clock_ns() };
-        tables_init();
+        rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
+        rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem);
         rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes,
                                  options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_start();
@@ -126,7 +96,8 @@ rb_heapprof_stop(void)
     rb_vm_barrier();
     if (rb_heapprof_on) {
         rb_heapprof_gc_stop();
-        tables_free();
+        rb_heapprof_frames_free();
+        rb_heapprof_tables_free(&rb_heapprof.tables);
     }
     RB_VM_LOCK_LEAVE();
 }
