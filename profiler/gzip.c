@@ -5,6 +5,10 @@
  * int, so input and output are handed over in pieces. The header holds no name and no
  * time: equal profiles make equal files.
  *
+ * The level is zlib's default, 6. On the profile of examples/demo (590 kB before), level 1
+ * takes 0.6 of the time for a file a fifth larger, level 9 twice the time for one a
+ * hundredth smaller (python3: zlib.compress of the unpacked file at each level).
+ *
  * No state; may run on any thread, without the GVL.
  */
 #include "gzip.h"
