@@ -73,9 +73,13 @@ rb_heapprof_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor,
 /* The free list ran dry: where a sample is due it did so on purpose, and this is the
  * object. Qfalse: no sample is due, or incremental marking wants a step first. */
 static inline VALUE
-rb_heapprof_gate_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
+rb_heapprof_gate_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor,
+                        size_t heap_idx)
 {
-    return RB_UNLIKELY(ractor->cuts[heap_idx].rest) ? rb_heapprof_newobj(objspace, ractor, heap_idx) : Qfalse;
+    if (RB_UNLIKELY(ractor->cuts[heap_idx].rest)) {
+        return rb_heapprof_newobj(objspace, ractor, heap_idx);
+    }
+    return Qfalse;
 }
 
 HEAPPROF_COLD static void

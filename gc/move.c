@@ -17,6 +17,7 @@ rb_heapprof_move(VALUE from, VALUE to)
         rb_heapprof_address_table_move(live, entry, &from_page->samples, &to_page->samples, to);
     }
     if ((entry = rb_heapprof_address_table_find(identities, from)) != 0) {
-        rb_heapprof_address_table_move(identities, entry, &from_page->identities, &to_page->identities, to);
+        rb_heapprof_address_table_move(identities, entry, &from_page->identities,
+                                       &to_page->identities, to);
     }
 }

@@ -247,7 +247,8 @@ due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t hea
 static VALUE
 rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
 {
-    rb_ractor_newobj_cache_t *cache = (void *)((char *)ractor - offsetof(rb_ractor_newobj_cache_t, heapprof));
+    rb_ractor_newobj_cache_t *cache =
+        (void *)((char *)ractor - offsetof(rb_ractor_newobj_cache_t, heapprof));
     VALUE object = Qfalse;
     unsigned int lev = rb_gc_cr_lock();
 

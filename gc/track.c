@@ -62,8 +62,9 @@ type_identity(VALUE object, const char *detail)
     if (id == 0) return 0;
 
     char name[64];
-    int length = snprintf(name, sizeof(name), detail ? "%s(%s)" : "%s", obj_type_name(object), detail);
-    identities->names[id] = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, (size_t)length);
+    const char *format = detail ? "%s(%s)" : "%s";
+    size_t length = (size_t)snprintf(name, sizeof(name), format, obj_type_name(object), detail);
+    identities->names[id] = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
     return id;
 }
 

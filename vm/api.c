@@ -135,7 +135,9 @@ static VALUE
 make_string(const char *bytes, size_t length)
 {
     VALUE string = rb_utf8_str_new(bytes, length);
-    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) rb_enc_associate(string, rb_ascii8bit_encoding());
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) {
+        rb_enc_associate(string, rb_ascii8bit_encoding());
+    }
     return rb_str_freeze(string);
 }
 

@@ -26,7 +26,8 @@ rb_heapprof_random_seed(void)
 
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed)) return seed;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 32;
+    return (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^
+           (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 32;
 }
 
 static int64_t
@@ -46,7 +47,9 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     rb_vm_barrier();
     if (!rb_heapprof_on) {
         uint64_t epoch = rb_heapprof.epoch;
-        rb_heapprof = (struct heapprof){ .options = *options, .epoch = epoch, .start_ns = wall_clock_ns() };
+        rb_heapprof = (struct heapprof){
+            .options = *options, .epoch = epoch, .start_ns = wall_clock_ns()
+        };
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem);
         rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes,

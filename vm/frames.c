@@ -85,11 +85,12 @@ line_of(const struct frame *frame)
 static uint32_t
 push(uint32_t parent, const struct frame *frame)
 {
+    struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t number = rb_heapprof_function_of(frame->iseq, frame->method);
     if (number == 0) return HEAPPROF_NO_STACK;
 
-    bool cfunc = rb_heapprof_functions_get(&rb_heapprof.tables.functions, number)->cfunc;
-    return rb_heapprof_stacks_push(&rb_heapprof.tables.stacks, parent, number, cfunc ? 0 : line_of(frame));
+    bool cfunc = rb_heapprof_functions_get(&tables->functions, number)->cfunc;
+    return rb_heapprof_stacks_push(&tables->stacks, parent, number, cfunc ? 0 : line_of(frame));
 }
 
 static bool
@@ -151,8 +152,8 @@ static bool
 reserve(size_t depth)
 {
     struct heapprof_mem *mem = &rb_heapprof.mem;
-    return rb_heapprof_mem_grow(mem, (void **)&recent.frames, &recent.frames_capacity, depth, sizeof(struct frame)) &&
-           rb_heapprof_mem_grow(mem, (void **)&recent.last, &recent.last_capacity, depth, sizeof(struct frame));
+    return HEAPPROF_MEM_GROW(mem, recent.frames, recent.frames_capacity, depth) &&
+           HEAPPROF_MEM_GROW(mem, recent.last, recent.last_capacity, depth);
 }
 
 uint32_t
@@ -193,6 +194,6 @@ rb_heapprof_frames_free(void)
     struct heapprof_mem *mem = &rb_heapprof.mem;
 
     recent.last_count = 0;
-    rb_heapprof_mem_release(mem, (void **)&recent.frames, &recent.frames_capacity, sizeof(struct frame));
-    rb_heapprof_mem_release(mem, (void **)&recent.last, &recent.last_capacity, sizeof(struct frame));
+    HEAPPROF_MEM_RELEASE(mem, recent.frames, recent.frames_capacity);
+    HEAPPROF_MEM_RELEASE(mem, recent.last, recent.last_capacity);
 }

@@ -264,7 +264,8 @@ rb_heapprof_function_of(const rb_iseq_t *iseq, const rb_callable_method_entry_t 
     function.origin = iseq ? rb_heapprof_gc_identify((VALUE)iseq) : HEAPPROF_ORIGIN_C | id;
     if (function.origin == 0) return 0;
 
-    uint32_t number = rb_heapprof_functions_find(&rb_heapprof.tables.functions, function.origin, function.owner);
+    uint32_t number = rb_heapprof_functions_find(&rb_heapprof.tables.functions,
+                                                 function.origin, function.owner);
     return number ? number : function_add(&function, iseq, owner, id);
 }
 
@@ -291,7 +292,7 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
     const struct heapprof_address_table *table = &identities->addresses;
     VALUE *objects = NULL;
 
-    if (!rb_heapprof_mem_grow(mem, (void **)&objects, capacity, identities->count + 1, sizeof(VALUE))) return NULL;
+    if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->count + 1)) return NULL;
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         uintptr_t address = rb_heapprof_address_table_address(table, entry);
         if (address) objects[identities->ids[entry]] = address;
@@ -315,7 +316,8 @@ refresh_function(struct heapprof_function *function, const VALUE *objects)
     VALUE owner = objects[function->owner];
 
     if (!owner || !(iseq || c_method)) return;
-    uint32_t name = function_name(iseq, owner, (ID)(function->origin & ~HEAPPROF_ORIGIN_C), &function->provisional);
+    ID id = (ID)(function->origin & ~HEAPPROF_ORIGIN_C);
+    uint32_t name = function_name(iseq, owner, id, &function->provisional);
     if (name != UINT32_MAX) function->name = name;
     if (function->provisional) rb_heapprof.provisional_names = true;
 }
@@ -338,5 +340,5 @@ rb_heapprof_names_refresh(void)
         struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, number);
         if (function->provisional) refresh_function(function, objects);
     }
-    rb_heapprof_mem_release(&mem, (void **)&objects, &capacity, sizeof(VALUE));
+    HEAPPROF_MEM_RELEASE(&mem, objects, capacity);
 }
