@@ -128,6 +128,7 @@ module ObjectSpace
     #
     # Rows with the same class and frames differ in gc_age; each value adds up.
     def each
+      Primitive.attr! :use_block
       return to_enum(:each) { Primitive.heapprof_row_count } unless block_given?
       Primitive.heapprof_each
     end
