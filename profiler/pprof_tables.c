@@ -8,6 +8,10 @@
  * Two of ring 0's own tables do the numbering. Functions are entered under name and path.
  * A location is a function and a line, which is a stack of one frame.
  *
+ * Samples are in the order of their first rows, which is that of the sites' first
+ * allocations: a viewer that draws samples side by side as if time had passed is then not
+ * far from the truth, and neighbours share their outer frames.
+ *
  * Whether two stacks would look alike is told by a 64-bit hash of their locations: rows are
  * sorted by it, and neighbours of one hash are compared for certain before they are added
  * up. Should two different stacks have one hash, rows that could have been merged may stay
@@ -35,6 +39,7 @@ struct entry {
     uint32_t outer;
     uint32_t class_name;
     uint32_t gc_age;
+    uint32_t row;
     double   values[HEAPPROF_PPROF_VALUES];
 };
 
@@ -183,23 +188,13 @@ enter_rows(struct builder *builder)
         if (!enter_stack(builder, entry, row)) return false;
         entry->class_name = row->class_name;
         entry->gc_age = row->gc_age;
+        entry->row = (uint32_t)i;
         entry->values[0] = row->alloc_objects;
         entry->values[1] = row->alloc_bytes;
         entry->values[2] = row->inuse_objects;
         entry->values[3] = row->inuse_bytes;
     }
     return true;
-}
-
-static int
-compare_entries(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-
-    if (a->stack_hash != b->stack_hash) return a->stack_hash < b->stack_hash ? -1 : 1;
-    if (a->class_name != b->class_name) return a->class_name < b->class_name ? -1 : 1;
-    if (a->gc_age != b->gc_age) return a->gc_age < b->gc_age ? -1 : 1;
-    return 0;
 }
 
 static bool
@@ -216,6 +211,32 @@ same_stack_p(const struct builder *builder, const struct entry *a, const struct 
     return x == y;
 }
 
+static int
+compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+
+    if (a->stack_hash != b->stack_hash) return a->stack_hash < b->stack_hash ? -1 : 1;
+    if (a->class_name != b->class_name) return a->class_name < b->class_name ? -1 : 1;
+    if (a->gc_age != b->gc_age) return a->gc_age < b->gc_age ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static int
+compare_rows(const void *left, const void *right)
+{
+    const struct heapprof_pprof_sample *a = left, *b = right;
+
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static bool
+alike_p(const struct builder *builder, const struct entry *a, const struct entry *b)
+{
+    return a->stack_hash == b->stack_hash && a->class_name == b->class_name &&
+           a->gc_age == b->gc_age && same_stack_p(builder, a, b);
+}
+
 static void
 add_sample(struct builder *builder, const struct entry *entry, const double *sums)
 {
@@ -226,25 +247,28 @@ add_sample(struct builder *builder, const struct entry *entry, const double *sum
     sample->outer = entry->outer;
     sample->class_name = entry->class_name;
     sample->gc_age = entry->gc_age;
+    sample->row = entry->row;
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sample->values[v] = llround(sums[v]);
 }
 
 static void
 merge_entries(struct builder *builder, size_t count)
 {
+    struct heapprof_pprof_tables *tables = builder->tables;
     const struct entry *entries = builder->entries;
 
-    if (count > 0) qsort(builder->entries, count, sizeof(struct entry), compare_entries);
+    if (count == 0) return;
+    qsort(builder->entries, count, sizeof(struct entry), compare_entries);
     for (size_t i = 0; i < count;) {
         const struct entry *first = &entries[i];
         double sums[HEAPPROF_PPROF_VALUES] = {0};
         do {
             for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sums[v] += entries[i].values[v];
             i++;
-        } while (i < count && compare_entries(first, &entries[i]) == 0 &&
-                 same_stack_p(builder, first, &entries[i]));
+        } while (i < count && alike_p(builder, first, &entries[i]));
         add_sample(builder, first, sums);
     }
+    qsort(tables->samples, tables->sample_count, sizeof(*tables->samples), compare_rows);
 }
 
 /* ---- lifecycle ---- */

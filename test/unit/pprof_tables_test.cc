@@ -127,6 +127,22 @@ TEST(PprofTables, CFunctionsCalledFromTwoFilesAreTwoFunctions)
     EXPECT_EQ(4u, t.tables.functions.count);
 }
 
+TEST(PprofTables, SamplesAreInTheOrderOfTheirFirstRows)
+{
+    SnapshotBuilder builder;
+    uint32_t a = builder.Class("A");
+    for (int i = 0; i < 100; i++) {
+        std::string name = "f" + std::to_string(i % 50); // the second fifty join the first
+        builder.Live(builder.Stack({{builder.Function(name), 1}}), a, 1, 40);
+    }
+    Tables t(builder);
+    ASSERT_EQ(50u, t.tables.sample_count);
+    for (size_t i = 0; i < t.tables.sample_count; i++) {
+        EXPECT_EQ("f" + std::to_string(i) + ":1", t.Stack(t.tables.samples[i]));
+        EXPECT_EQ(2, t.tables.samples[i].values[0]);
+    }
+}
+
 TEST(PprofTables, AnEmptySnapshotHasNoSamples)
 {
     SnapshotBuilder builder;
