@@ -39,7 +39,8 @@ heapprof/vm/%.$(OBJEXT): $(HEAPPROF)/vm/%.c
 # Generated before the first compilation, when no dependency is known yet.
 $(HEAPPROF_VM_OBJS): | probes.h $(srcdir)/heapprof.rbinc
 
-# MRI's files that include ours: gc.c, and every file a patch changes.
+# MRI's files that include ours: gc.c, which includes gc/default/default.c, and every file a patch
+# changes. A patched file that another one includes needs its includer named beside gc.c.
 HEAPPROF_HOOKED := $(sort gc.$(OBJEXT) $(shell \
 	sed -n 's|^+++ b/\([^/]*\)\.c$$|\1.$(OBJEXT)|p' /dev/null $(wildcard $(HEAPPROF)/*/patches/*.patch)))
 $(HEAPPROF_HOOKED): private XCFLAGS += -MMD -MP
