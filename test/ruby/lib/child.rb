@@ -1,0 +1,32 @@
+# frozen_string_literal: true
+
+# child.rb - for the scripts that tests run in child processes: slots, and sums over a profile.
+
+require_relative "estimator"
+
+HeapProfile = ObjectSpace::HeapProfile
+
+# Bytes of a slot, smallest first: 40 to 640, a word more each in a debug build.
+SLOTS = Array.new(GC::INTERNAL_CONSTANTS[:HEAP_COUNT]) { |i| GC.stat_heap(i, :slot_size) }
+
+# Rows of a profile: of a class, and with a frame of that label anywhere in the stack.
+def rows(profile, class_name: nil, label: nil)
+  profile.select do |sample|
+    (!class_name || sample.class_name == class_name) &&
+      (!label || sample.frames.any? { |frame| frame.label == label })
+  end
+end
+
+# What such rows add up to.
+def total(profile, value = :inuse_objects, **which)
+  rows(profile, **which).sum(&value)
+end
+
+def debug_build?
+  RbConfig::CONFIG["cppflags"].include?("HEAPPROF_CHECK")
+end
+
+# Smaller numbers of objects where each GC is checked.
+def scaled(count)
+  debug_build? ? count / 10 : count
+end

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+# raw_profile.rb - a profile as `go tool pprof -raw` prints it, which is all that is in the file.
+#
+#     Comment: interval: 1 bytes
+#     Samples:
+#     alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]
+#              1         40          1         40: 7 3
+#                     class:[String]
+#     Locations
+#          7: 0x0 M=1 Object#leak /app/leak.rb:4 s=3()
+#     Mappings
+RawProfile = Struct.new(:comments, :header, :samples) do
+  self::Frame = Struct.new(:label, :path, :lineno)
+  self::Sample = Struct.new(:alloc_objects, :alloc_space, :inuse_objects, :inuse_space,
+                            :frames, :class_name, :gc_age)
+
+  def self.parse(text)
+    head, body = text.split(/^Samples:\n/, 2)
+    samples, locations = body.split(/^Locations\n/, 2)
+    frames = parse_locations(locations[/.*?(?=^Mappings)/m])
+    header, *lines = samples.lines(chomp: true)
+    new(head.scan(/^Comment: (.*)/).flatten, header.split, parse_samples(lines, frames))
+  end
+
+  def self.parse_locations(text)
+    text.scan(/^ *(\d+): 0x0 M=1 (.*) (\S*):(\d+) s=\d+\(\)$/).to_h do |number, label, path, lineno|
+      [number, self::Frame.new(label, path, lineno.to_i)]
+    end
+  end
+
+  def self.parse_samples(lines, frames)
+    lines.each_with_object([]) do |line, samples|
+      case line
+      when /^ +class:\[(.*)\]$/
+        samples.last.class_name = $1
+      when /^ +gc_age:\[(\d+) gcs\]$/
+        samples.last.gc_age = $1.to_i
+      when /^([\d ]+): ([\d ]+)$/
+        values, stack = $1.split.map(&:to_i), $2.split
+        samples << self::Sample.new(*values, stack.map { |number| frames.fetch(number) })
+      else
+        raise "not understood: #{line}"
+      end
+    end
+  end
+  private_class_method :parse_locations, :parse_samples
+
+  # Samples of a class, and with a frame of that label anywhere in the stack.
+  def where(class_name: nil, label: nil)
+    samples.select do |sample|
+      (!class_name || sample.class_name == class_name) &&
+        (!label || sample.frames.any? { |frame| frame.label == label })
+    end
+  end
+
+  # What such samples add up to.
+  def total(value = :inuse_objects, **which)
+    where(**which).sum(&value)
+  end
+
+  # The frames whose label is this.
+  def frames_of(label)
+    samples.flat_map(&:frames).select { |frame| frame.label == label }.uniq
+  end
+end
