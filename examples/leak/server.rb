@@ -35,8 +35,8 @@ def profile(_request, response)
   ObjectSpace::HeapProfile.snapshot(gc: true).write(StringIO.new(response.body))
 end
 
-server = WEBrick::HTTPServer.new(
-  BindAddress: "127.0.0.1", Port: 0, AccessLog: [], Logger: WEBrick::Log.new(nil, WEBrick::Log::WARN))
+log = WEBrick::Log.new(nil, WEBrick::Log::WARN)
+server = WEBrick::HTTPServer.new(BindAddress: "127.0.0.1", Port: 0, Logger: log, AccessLog: [])
 shop = Shop.new
 server.mount_proc("/item") { |request, response| shop.answer(request, response) }
 server.mount_proc("/debug/pprof/heap") { |request, response| profile(request, response) }
