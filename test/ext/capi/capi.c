@@ -1,0 +1,224 @@
+/* capi.c - the C API as an extension sees it, and a look at objects' flags; for
+ * test/ruby/test_capi.rb, test_track.rb and test_verify.rb. Each function passes its
+ * arguments on and returns what it got as plain Ruby values: the tests decide what is
+ * right.
+ */
+#include "ruby/ruby.h"
+#include "ruby/heapprof.h"
+#include <errno.h>
+
+/* The profiler's reserved bit; stated here anew, so that a change of it is noticed. */
+#define SAMPLED_BIT ((VALUE)1 << 6)
+
+/* ---- start and stop ---- */
+
+static uint64_t seed_value;
+
+/* What nil does not replace keeps its default. */
+static void
+config_read(struct rb_heapprof_config *config, VALUE interval, VALUE depth, VALUE memory, VALUE seed)
+{
+    if (!NIL_P(interval)) config->interval_bytes = NUM2ULL(interval);
+    if (!NIL_P(depth)) config->depth = NUM2UINT(depth);
+    if (!NIL_P(memory)) config->memory_bytes = NUM2SIZET(memory);
+    if (!NIL_P(seed)) {
+        seed_value = NUM2ULL(seed);
+        config->seed = &seed_value;
+    }
+}
+
+static VALUE
+started_symbol(enum rb_heapprof_started started)
+{
+    switch (started) {
+      case RB_HEAPPROF_STARTED:    return ID2SYM(rb_intern("started"));
+      case RB_HEAPPROF_RUNNING:    return ID2SYM(rb_intern("running"));
+      case RB_HEAPPROF_BAD_CONFIG: return ID2SYM(rb_intern("bad_config"));
+    }
+    return Qnil;
+}
+
+static VALUE
+start(VALUE self, VALUE interval, VALUE depth, VALUE memory, VALUE seed)
+{
+    struct rb_heapprof_config config;
+
+    rb_heapprof_config_init(&config);
+    config_read(&config, interval, depth, memory, seed);
+    return started_symbol(rb_heapprof_start(&config));
+}
+
+static VALUE
+start_default(VALUE self)
+{
+    return started_symbol(rb_heapprof_start(NULL));
+}
+
+static VALUE
+default_config(VALUE self)
+{
+    struct rb_heapprof_config config;
+
+    rb_heapprof_config_init(&config);
+    return rb_ary_new_from_args(4, ULL2NUM(config.interval_bytes), UINT2NUM(config.depth),
+                                SIZET2NUM(config.memory_bytes), config.seed ? ULL2NUM(*config.seed) : Qnil);
+}
+
+static VALUE
+stop(VALUE self)
+{
+    rb_heapprof_stop();
+    return Qnil;
+}
+
+static VALUE
+running_p(VALUE self)
+{
+    return INT2NUM(rb_heapprof_running_p());
+}
+
+static VALUE
+stat_hash(VALUE self)
+{
+    struct rb_heapprof_stat stat;
+    VALUE hash = rb_hash_new();
+
+    rb_heapprof_stat(&stat);
+#define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name))
+    SET(interval_bytes);
+    SET(live_samples);
+    SET(total_samples);
+    SET(dropped);
+    SET(folded);
+    SET(truncated);
+    SET(sites);
+    SET(stack_nodes);
+    SET(functions);
+    SET(memory_used);
+    SET(memory_peak);
+    SET(memory_budget);
+#undef SET
+    return hash;
+}
+
+/* ---- snapshots ---- */
+
+static void
+snapshot_free(void *snapshot)
+{
+    rb_heapprof_snapshot_free(snapshot);
+}
+
+static const rb_data_type_t snapshot_type = {
+    "heapprof_capi_snapshot", { NULL, snapshot_free, NULL }, NULL, NULL, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+snapshot(VALUE self, VALUE gc)
+{
+    rb_heapprof_snapshot_t *taken = rb_heapprof_snapshot(RTEST(gc));
+
+    return taken ? TypedData_Wrap_Struct(rb_cObject, &snapshot_type, taken) : Qnil;
+}
+
+static VALUE
+free_null(VALUE self)
+{
+    rb_heapprof_snapshot_free(NULL);
+    return Qnil;
+}
+
+struct reading {
+    VALUE rows;
+    int   stop_after; /* rows; the callback then returns stop_with */
+    int   stop_with;
+};
+
+static VALUE
+frame_array(const struct rb_heapprof_frame *frame)
+{
+    return rb_ary_new_from_args(3, rb_str_new_cstr(frame->path), UINT2NUM(frame->lineno),
+                                rb_str_new_cstr(frame->label));
+}
+
+static int
+read_row(const struct rb_heapprof_row *row, void *data)
+{
+    struct reading *reading = data;
+    VALUE frames = rb_ary_new();
+
+    for (size_t i = 0; i < row->frame_count; i++) rb_ary_push(frames, frame_array(&row->frames[i]));
+    rb_ary_push(reading->rows, rb_ary_new_from_args(7, rb_str_new_cstr(row->class_name), frames,
+                                                    LL2NUM(row->gc_age),
+                                                    ULL2NUM(row->inuse_objects), ULL2NUM(row->inuse_space),
+                                                    ULL2NUM(row->alloc_objects), ULL2NUM(row->alloc_space)));
+    return --reading->stop_after == 0 ? reading->stop_with : 0;
+}
+
+/* [what each returned, the rows it gave]; stops at row stop_after (0: never) with stop_with. */
+static VALUE
+each(VALUE self, VALUE snapshot_object, VALUE stop_after, VALUE stop_with)
+{
+    rb_heapprof_snapshot_t *taken = rb_check_typeddata(snapshot_object, &snapshot_type);
+    struct reading reading = { rb_ary_new(), NUM2INT(stop_after), NUM2INT(stop_with) };
+    int result = rb_heapprof_snapshot_each(taken, read_row, &reading);
+
+    RB_GC_GUARD(snapshot_object);
+    return rb_ary_new_from_args(2, INT2NUM(result), reading.rows);
+}
+
+/* [bytes written or -1, errno] */
+static VALUE
+write_to(VALUE self, VALUE snapshot_object, VALUE path)
+{
+    rb_heapprof_snapshot_t *taken = rb_check_typeddata(snapshot_object, &snapshot_type);
+
+    errno = 0;
+    int64_t written = rb_heapprof_snapshot_write(taken, StringValueCStr(path));
+    int error = errno;
+    RB_GC_GUARD(snapshot_object);
+    return rb_ary_new_from_args(2, LL2NUM(written), INT2NUM(error));
+}
+
+/* ---- objects ---- */
+
+static VALUE
+flagged_p(VALUE self, VALUE object)
+{
+    return !RB_SPECIAL_CONST_P(object) && (RBASIC(object)->flags & SAMPLED_BIT) ? Qtrue : Qfalse;
+}
+
+static VALUE
+set_flag(VALUE self, VALUE object, VALUE set)
+{
+    if (RTEST(set)) RBASIC(object)->flags |= SAMPLED_BIT;
+    else RBASIC(object)->flags &= ~SAMPLED_BIT;
+    return object;
+}
+
+/* Sets the object up anew as what it is, as an allocator does that reuses a slot. */
+static VALUE
+setup_again(VALUE self, VALUE object)
+{
+    return rb_obj_setup(object, RBASIC_CLASS(object), RBASIC(object)->flags & ~SAMPLED_BIT);
+}
+
+void
+Init_heapprof_capi(void)
+{
+    VALUE capi = rb_define_module("HeapProfCAPI");
+
+    rb_define_singleton_method(capi, "start", start, 4);
+    rb_define_singleton_method(capi, "start_default", start_default, 0);
+    rb_define_singleton_method(capi, "default_config", default_config, 0);
+    rb_define_singleton_method(capi, "stop", stop, 0);
+    rb_define_singleton_method(capi, "running_p", running_p, 0);
+    rb_define_singleton_method(capi, "stat", stat_hash, 0);
+    rb_define_singleton_method(capi, "snapshot", snapshot, 1);
+    rb_define_singleton_method(capi, "free_null", free_null, 0);
+    rb_define_singleton_method(capi, "each", each, 3);
+    rb_define_singleton_method(capi, "write", write_to, 2);
+    rb_define_singleton_method(capi, "flagged?", flagged_p, 1);
+    rb_define_singleton_method(capi, "set_flag", set_flag, 2);
+    rb_define_singleton_method(capi, "setup_again", setup_again, 1);
+}

@@ -1,0 +1,157 @@
+# frozen_string_literal: true
+
+# test_move.rb - compaction (gc/move.c): a sample follows its object to its new slot, with stack,
+# weight and age, and dies where the object then is; names follow the code that moved.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfMove < Test::Unit::TestCase
+  include HeapProfTest
+
+  ITEMS = <<~'RUBY'
+    class Item
+      def initialize(text) = @text = text
+    end
+
+    # A heap with holes, so that there is where to move to.
+    def scattered(count)
+      all = Array.new(count) { |i| [Item.new("item #{i}"), "text #{i}" * (i % 60), [i] * (i % 70), { i => i }] }
+      kept = all.select.with_index { |_, i| i % 3 == 0 }
+      all.clear # the machine stack may hold it
+      kept
+    end
+
+    # Objects and bytes of each class and stack of scattered's, whatever their age. The VM's own
+    # caches, made by the way, come and go.
+    def contents(profile)
+      rows = profile.select do |sample|
+        sample.inuse_objects > 0 && !sample.class_name.start_with?("T_") &&
+          sample.frames.any? { |frame| frame.label == "Object#scattered" }
+      end
+      rows.group_by { |sample| "#{sample.class_name} #{sample.frames.join(' ')}" }
+          .transform_values { |group| [group.sum(&:inuse_objects), group.sum(&:inuse_space)] }
+    end
+
+    # Rows are rounded one by one, and after a GC there may be others.
+    def assert_same_contents(before, after)
+      assert_operator before.size, :>=, 5
+      assert_equal before.keys.sort, after.keys.sort
+      before.each do |site, (objects, space)|
+        assert_in_delta objects, after[site][0], 3, site
+        assert_in_delta space, after[site][1], 3, site
+      end
+    end
+
+    def moved = GC.latest_compact_info[:moved].values.sum
+  RUBY
+
+  def test_moved_objects_keep_their_samples
+    in_child(ITEMS + <<~'RUBY')
+      [1, 500].each do |interval|
+        HeapProfile.start(interval: interval, seed: 1)
+        kept = scattered(scaled(20_000))
+        before = contents(HeapProfile.snapshot(gc: true))
+        GC.compact
+        assert_operator moved, :>, 1000
+        after = contents(HeapProfile.snapshot(gc: true))
+        assert_same_contents before, after
+        assert_operator kept.size, :>, 0
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
+  def test_samples_follow_objects_through_verify_compaction_references
+    in_child(ITEMS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      kept = scattered(scaled(10_000))
+      before = contents(HeapProfile.snapshot(gc: true))
+      3.times { GC.verify_compaction_references(expand_heap: true, toward: :empty) }
+      assert_same_contents before, contents(HeapProfile.snapshot(gc: true))
+      assert_operator kept.size, :>, 0
+    RUBY
+  end
+
+  def test_moved_objects_keep_their_age
+    in_child(ITEMS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      GC.disable
+      kept = Array.new(100) { Item.new("x") }
+      GC.enable
+      GC.start
+      gc_count = GC.count
+      GC.verify_compaction_references(expand_heap: true, toward: :empty)
+      survived = 1 + GC.count - gc_count
+      found = rows(HeapProfile.snapshot, class_name: "Item")
+      assert_equal 100, kept.size
+      assert_equal [1 << (survived.bit_length - 1)], found.map(&:gc_age)
+    RUBY
+  end
+
+  def test_moved_objects_die
+    in_child(ITEMS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      kept = scattered(3000)
+      GC.verify_compaction_references(expand_heap: true, toward: :empty)
+      assert_equal 1000, kept.size
+      kept.clear
+      profile = HeapProfile.snapshot(gc: true)
+      assert_operator total(profile, class_name: "Item"), :<=, 3
+      assert_equal 3000, total(profile, :alloc_objects, class_name: "Item")
+    RUBY
+  end
+
+  def test_samples_survive_compaction_in_a_loop_while_objects_come_and_go
+    in_child(ITEMS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      random = Random.new(2)
+      kept = []
+      scaled(100).times do
+        200.times { kept << Item.new("loop") }
+        kept.delete_if { random.rand < 0.3 }
+        GC.compact
+        found = total(HeapProfile.snapshot, class_name: "Item")
+        assert_equal ObjectSpace.each_object(Item).count, found
+      end
+    RUBY
+  end
+
+  def test_samples_survive_auto_compaction
+    in_child(ITEMS + <<~'RUBY')
+      GC.auto_compact = true
+      HeapProfile.start(interval: 1)
+      kept = []
+      count = GC.stat(:compact_count)
+      20.times do |round|
+        kept.concat(scattered(1000))
+        kept.shift(200)
+        # Marked and swept in steps: objects are used, and moved back, while the heap is in between.
+        GC.start(immediate_mark: false, immediate_sweep: false)
+        kept.each { |item, text, array, hash| assert_equal text.size, "#{text}".size; array.sum; hash.keys; item.inspect }
+      end
+      assert_operator GC.stat(:compact_count), :>, count
+      GC.start
+      assert_equal ObjectSpace.each_object(Item).count, total(HeapProfile.snapshot, class_name: "Item")
+    RUBY
+  end
+
+  def test_names_follow_classes_and_code_that_moved
+    in_child(ITEMS + <<~'RUBY')
+      def make(i)
+        klass = Class.new(Item) { class_eval("def made_#{i} = self.class.new('x')") }
+        Object.const_set("Moved#{i}", klass)
+        klass.new("first").public_send("made_#{i}")
+      end
+
+      HeapProfile.start(interval: 1)
+      kept = Array.new(50) { |i| make(i) }
+      GC.verify_compaction_references(expand_heap: true, toward: :empty)
+      kept += Array.new(50) { |i| Object.const_get("Moved#{i}").new("second").public_send("made_#{i}") }
+      profile = HeapProfile.snapshot(gc: true)
+      assert_equal 100, kept.size
+      50.times do |i|
+        assert_equal 2, total(profile, class_name: "Moved#{i}", label: "Moved#{i}#made_#{i}"), "Moved#{i}"
+      end
+    RUBY
+  end
+end
