@@ -1,0 +1,330 @@
+# frozen_string_literal: true
+
+# test_boot.rb - RUBY_HEAPPROF, from the start of a process to its end (vm/boot.c): which values
+# switch the profiler on, what a wrong one does, which ways to end write a profile, and that the
+# program and its exit status never know.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfBoot < Test::Unit::TestCase
+  include HeapProfTest
+
+  RUNNING = "print ObjectSpace::HeapProfile.running?"
+
+  # Runs the script in a directory of its own; yields how it ran and what files it left.
+  def run_here(script, *args, settings: "interval=1k,out=p.pb.gz", **options)
+    in_directory do
+      ran = run_ruby("--disable-gems", *args, "-", stdin: script, heapprof: settings, **options)
+      yield ran, Dir.children(".").sort
+    end
+  end
+
+  # ---- on or off ----
+
+  def test_profiler_is_off_when_unset_empty_or_0
+    [nil, "", "0"].each do |settings|
+      run_here(RUNNING, settings: settings) do |ran, files|
+        assert_clean ran, out: "false"
+        assert_empty files
+      end
+    end
+  end
+
+  def test_1_profiles_by_the_defaults_into_the_current_directory
+    run_here(RUNNING + "; p $$, ObjectSpace::HeapProfile.stat(:interval_bytes), " \
+             "ObjectSpace::HeapProfile.stat(:memory_budget)", settings: "1") do |ran, files|
+      running, interval, budget = ran.out.lines(chomp: true)
+      assert_clean ran
+      assert_equal %w[524288 67108864], [interval, budget]
+      assert_equal ["heapprof-#{running.delete_prefix('true')}.pb.gz"], files
+      assert_include read_profile(files.first).comments, "interval: 524288 bytes"
+    end
+  end
+
+  def test_settings_are_those_of_the_variable
+    run_here("p ObjectSpace::HeapProfile.stat", settings: "interval=3k,memory=2m,depth=2,seed=9,gc=0,out=x=y.gz") do |ran, files|
+      assert_clean ran
+      assert_equal ["x=y.gz"], files
+      stat = eval(ran.out)
+      assert_equal [3072, 2 << 20], stat.values_at(:interval_bytes, :memory_budget)
+      profile = read_profile("x=y.gz")
+      assert_operator profile.samples.map { |sample| sample.frames.size }.max, :<=, 3
+    end
+  end
+
+  def test_same_seed_gives_the_same_profile
+    profiles = Array.new(2) do
+      profile_script("$kept = Array.new(10_000) { 'x' * 20 }", settings: "interval=2k,seed=5") do |out,|
+        read_profile(out).total(:inuse_objects, class_name: "String", label: "String#*")
+      end
+    end
+    assert_operator profiles.first, :>, 0
+    assert_equal profiles.first, profiles.last
+  end
+
+  # ---- wrong values ----
+
+  def test_wrong_value_is_one_line_and_the_program_runs_unprofiled
+    {
+      "interval=banana" => /interval=banana/,
+      "interval=" => /interval/,
+      "interval=0" => /interval=0/,
+      "interval=-1" => /interval=-1/,
+      "interval=1.5" => /interval=1\.5/,
+      "interval=2000g" => /interval=2000g/,
+      "nonsense=1" => /nonsense=1.*known keys/,
+      "yes" => /yes.*key=value/,
+      "2" => /2.*key=value/,
+      "interval=4k," => /key=value/,
+      ",interval=4k" => /key=value/,
+      "interval=4k out=x" => /interval=4k out=x/,
+      "depth=0" => /depth=0/,
+      "depth=70000" => /depth=70000/,
+      "memory=1k" => /memory=1k/,
+      "seed=x" => /seed=x/,
+      "gc=2" => /gc=2/,
+      "out=" => /out=/,
+      "INTERVAL=4k" => /INTERVAL=4k/,
+      "line\nbreak=1" => /line.break=1/,
+    }.each do |settings, message|
+      run_here(RUNNING + "; exit 3", settings: settings) do |ran, files|
+        assert_one_line message, ran.err
+        assert_match(/\Aruby: heap profiler: RUBY_HEAPPROF: .*unprofiled/, ran.err)
+        assert_equal "false", ran.out
+        assert_equal 3, ran.status.exitstatus
+        assert_empty files
+      end
+    end
+  end
+
+  def test_very_long_wrong_value_is_one_short_line
+    run_here(RUNNING, settings: "interval=" + "9" * 100_000) do |ran, files|
+      assert_one_line(/interval=999/, ran.err)
+      assert_operator ran.err.size, :<, 300
+      assert_equal "false", ran.out
+      assert_empty files
+    end
+  end
+
+  # ---- ways to end ----
+
+  # What a program keeps, and how it ends.
+  def assert_profile_after(ending, exitstatus: nil, termsig: nil, err: "", stdin: "")
+    in_directory do |directory|
+      path = write_file("script.rb", "class Kept; end\n$kept = Array.new(50) { Kept.new }\n#{ending}")
+      ran = run_ruby("--disable-gems", path, heapprof: "interval=1,out=p.pb.gz", stdin: stdin)
+      assert_equal [exitstatus, termsig], [ran.status.exitstatus, ran.status.termsig], ran.err
+      assert_operator err, :===, ran.err
+      assert_equal %w[p.pb.gz script.rb], Dir.children(directory).sort
+      assert_equal 50, read_profile("p.pb.gz").total(class_name: "Kept")
+    end
+  end
+
+  def test_profile_after_the_end_of_the_script
+    assert_profile_after("", exitstatus: 0)
+  end
+
+  def test_profile_after_an_uncaught_exception
+    assert_profile_after("raise 'at last'", exitstatus: 1, err: /script\.rb:3:in '<main>': at last \(RuntimeError\)/)
+  end
+
+  def test_profile_after_exit_and_abort
+    assert_profile_after("exit 7", exitstatus: 7)
+    assert_profile_after("abort 'aborted'", exitstatus: 1, err: "aborted\n")
+    assert_profile_after("def deep(n) = n == 0 ? exit(5) : deep(n - 1); deep(100)", exitstatus: 5)
+  end
+
+  def test_profile_after_exit_in_at_exit
+    assert_profile_after("at_exit { exit 9 }; exit 2", exitstatus: 9)
+  end
+
+  def test_profile_after_an_exception_in_at_exit
+    assert_profile_after("at_exit { raise 'late' }", exitstatus: 1, err: /late \(RuntimeError\)/)
+  end
+
+  def test_profile_after_throw_without_catch_and_break_from_proc
+    assert_profile_after("throw :nowhere", exitstatus: 1, err: /uncaught throw :nowhere/)
+  end
+
+  def test_profile_after_a_stack_overflow
+    assert_profile_after("def down = down; down", exitstatus: 1, err: /stack level too deep/)
+  end
+
+  def test_profile_after_a_signal_that_still_ends_the_process
+    %w[TERM INT HUP].each do |signal|
+      assert_profile_after("Process.kill(:#{signal}, $$); sleep", termsig: Signal.list[signal],
+                           err: signal == "INT" ? /Interrupt/ : "")
+    end
+  end
+
+  def test_profile_after_a_signal_while_a_thread_waits
+    assert_profile_after("Thread.new { sleep }; Thread.new { Process.kill(:TERM, $$) }; Queue.new.pop",
+                         termsig: Signal.list["TERM"])
+  end
+
+  def test_profile_when_other_threads_are_running
+    assert_profile_after("4.times { Thread.new { loop { Array.new(10) { 'x' * 50 } } } }; sleep 0.01", exitstatus: 0)
+  end
+
+  def test_profile_has_what_at_exit_blocks_keep_and_those_blocks_see_the_profiler
+    profile_script("class Late; end; at_exit { $late = Array.new(7) { Late.new }; #{RUNNING} }") do |out, _, ran|
+      assert_equal "true", ran.out
+      assert_equal 7, read_profile(out).total(class_name: "Late", label: "block in <main>")
+    end
+  end
+
+  def test_no_profile_after_exit_bang_and_exec
+    run_here("exit!(4)") do |ran, files|
+      assert_equal [4, "", []], [ran.status.exitstatus, ran.err, files]
+    end
+    run_here("exec('true')") do |ran, files|
+      assert_equal [0, "", []], [ran.status.exitstatus, ran.err, files]
+    end
+  end
+
+  def test_no_profile_when_the_program_has_stopped_the_profiler
+    run_here("ObjectSpace::HeapProfile.stop") do |ran, files|
+      assert_clean ran
+      assert_empty files
+    end
+  end
+
+  def test_exit_profile_is_of_what_is_reachable_unless_gc_0
+    script = "class Gone; end; GC.disable; Array.new(500) { Gone.new }.clear"
+    profile_script(script) { |out,| assert_operator read_profile(out).total(class_name: "Gone"), :<=, 3 }
+    profile_script(script, settings: "interval=1,gc=0") do |out,|
+      assert_equal 500, read_profile(out).total(class_name: "Gone")
+    end
+  end
+
+  def test_finalizer_that_raises_in_the_last_gc_harms_nothing
+    script = "100.times { ObjectSpace.define_finalizer(Object.new, proc { raise 'no' }) }; exit 6"
+    run_here(script) do |ran, files|
+      assert_equal 6, ran.status.exitstatus
+      assert_equal %w[p.pb.gz], files
+    end
+  end
+
+  # ---- the file ----
+
+  def test_unwritable_output_is_one_line_and_the_exit_status_is_the_programs_own
+    { "missing/p.pb.gz" => /cannot write .*missing\/p\.pb\.gz: No such file or directory/,
+      "." => /cannot write .*: Is a directory/,
+      "file/p.pb.gz" => /cannot write .*file\/p\.pb\.gz: Not a directory/,
+      "#{'n' * 300}.gz" => /cannot write .*: File name too long/,
+      "#{'long/' * 815}p.gz" => /too long/ }.each do |out, message|
+      [0, 3].each do |exitstatus|
+        run_here("File.write('file', ''); print :done; exit #{exitstatus}", settings: "interval=1k,out=#{out}") do |ran, files|
+          assert_one_line message, ran.err
+          assert_match(/\Aruby: heap profiler: /, ran.err)
+          assert_equal ["done", exitstatus, %w[file]], [ran.out, ran.status.exitstatus, files]
+        end
+      end
+    end
+  end
+
+  def test_full_disk_is_one_line_and_leaves_no_partial_file
+    run_here("Process.setrlimit(Process::RLIMIT_FSIZE, 100); trap(:XFSZ, 'IGNORE')") do |ran, files|
+      assert_one_line(/cannot write .*p\.pb\.gz: File too large/, ran.err)
+      assert_equal [0, []], [ran.status.exitstatus, files]
+    end
+  end
+
+  def test_older_profile_stays_when_the_new_one_cannot_be_written
+    in_directory do
+      File.write("p.pb.gz", "older")
+      ran = run_ruby("--disable-gems", "-e", "Process.setrlimit(Process::RLIMIT_FSIZE, 100); trap(:XFSZ, 'IGNORE')",
+                     heapprof: "interval=1k,out=p.pb.gz")
+      assert_one_line(/cannot write/, ran.err)
+      assert_equal ["older", %w[p.pb.gz]], [File.read("p.pb.gz"), Dir.children(".")]
+    end
+  end
+
+  def test_older_profile_is_replaced
+    in_directory do
+      File.write("p.pb.gz", "older")
+      assert_clean run_ruby("--disable-gems", "-e", "0", heapprof: "interval=1k,out=p.pb.gz")
+      assert_equal %w[p.pb.gz], Dir.children(".")
+      assert_operator read_profile("p.pb.gz").samples.size, :>, 0
+    end
+  end
+
+  def test_name_has_pid_program_time_number_and_percent
+    before = Time.now.to_i
+    in_directory do
+      path = write_file("my-program.rb", "print $$")
+      ran = run_ruby("--disable-gems", path, heapprof: "interval=1k,out=%p_%e_%t_%n_%%_%z")
+      assert_clean ran
+      name = (Dir.children(".") - ["my-program.rb"]).first
+      assert_match(/\A#{ran.out}_my-program\.rb_(\d+)_0_%_%z\z/, name)
+      assert_includes before..Time.now.to_i, name[/_(\d+)_0_/, 1].to_i
+    end
+  end
+
+  def test_program_that_changes_directory_leaves_the_file_where_it_began
+    run_here("Dir.mkdir('elsewhere'); Dir.chdir('elsewhere')") do |ran, files|
+      assert_clean ran
+      assert_equal %w[elsewhere p.pb.gz], files
+      assert_empty Dir.children("elsewhere")
+    end
+  end
+
+  def test_dev_null_and_pipes_are_written_to_and_not_replaced
+    assert_clean run_ruby("--disable-gems", "-e", "0", heapprof: "interval=1k,out=#{File::NULL}")
+    assert_equal "characterSpecial", File.ftype(File::NULL)
+    in_directory do
+      File.mkfifo("pipe")
+      reader = Thread.new { File.binread("pipe") }
+      assert_clean run_ruby("--disable-gems", "-e", "0", heapprof: "interval=1k,out=pipe")
+      File.binwrite("p.pb.gz", reader.value)
+      assert_equal "fifo", File.ftype("pipe")
+      assert_operator read_profile("p.pb.gz").samples.size, :>, 0
+    end
+  end
+
+  # ---- programs of all kinds ----
+
+  def test_every_process_writes_a_file_of_its_own
+    run_here(<<~RUBY, settings: "interval=1k,out=%p.pb.gz") do |ran, files|
+      pids = [$$, fork { exit 1 }, spawn(#{EnvUtil.rubybin.dump}, "--disable-gems", "-e", "0"), fork { exit!(0) }]
+      Process.waitall
+      puts pids
+    RUBY
+      assert_clean ran
+      assert_equal ran.out.lines(chomp: true).first(3).map { |pid| "#{pid}.pb.gz" }.sort, files
+      files.each { |file| assert_operator read_profile(file).samples.size, :>, 0 }
+    end
+  end
+
+  def test_e_option_and_rubyopt_and_gems
+    in_directory do
+      assert_clean run_ruby("-e", RUNNING, heapprof: "interval=1,out=e.pb.gz"), out: "true"
+      assert_clean run_ruby("-e", RUNNING, heapprof: "interval=4k,out=w.pb.gz", env: { "RUBYOPT" => "-w -rset" }), out: "true"
+      assert_clean run_ruby("-n", "-e", "print $_", heapprof: "interval=4k,out=n.pb.gz", stdin: "line\n"), out: "line\n"
+      assert_equal %w[e.pb.gz n.pb.gz w.pb.gz], Dir.children(".").sort
+      assert_include read_profile("e.pb.gz").frames_of("<main>").map(&:path), "-e"
+    end
+  end
+
+  def test_version_help_and_syntax_errors_end_as_ever
+    in_directory do
+      assert_clean run_ruby("--version", heapprof: "interval=4k"), out: "#{RUBY_DESCRIPTION}\n"
+      ran = run_ruby("-e", "def", heapprof: "interval=4k")
+      assert_equal 1, ran.status.exitstatus
+      assert_match(/syntax error/, ran.err)
+      ran = run_ruby("missing.rb", heapprof: "interval=4k")
+      assert_one_line(/No such file or directory -- missing\.rb/, ran.err)
+    end
+  end
+
+  def test_miniruby_is_profiled_as_well
+    miniruby = File.join(File.dirname(EnvUtil.rubybin), "miniruby")
+    assert_path_exist miniruby, "miniruby is made with ruby, in the same directory"
+    in_directory do
+      ran = run_ruby("-e", "class Mini; end; $kept = Array.new(5) { Mini.new }; #{RUNNING}",
+                     ruby: miniruby, heapprof: "interval=1,out=p.pb.gz")
+      assert_clean ran, out: "true"
+      assert_equal 5, read_profile("p.pb.gz").total(class_name: "Mini")
+    end
+  end
+end

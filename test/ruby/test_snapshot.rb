@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+# test_snapshot.rb - a snapshot (vm/api.c, profiler/snapshot.c): what it is of, that it never
+# changes, and what can be read of it in Ruby.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfSnapshot < Test::Unit::TestCase
+  include HeapProfTest
+
+  # ---- taking ----
+
+  def test_snapshot_when_not_running_raises_runtime_error
+    in_child(<<~'RUBY')
+      [false, true].each do |gc|
+        error = assert_raise(RuntimeError) { HeapProfile.snapshot(gc: gc) }
+        assert_match(/not running; start it first/, error.message)
+      end
+    RUBY
+  end
+
+  def test_snapshot_with_gc_runs_a_full_gc_and_without_runs_none
+    in_child(<<~'RUBY')
+      HeapProfile.start(interval: 1)
+      GC.disable
+      major = GC.stat(:major_gc_count)
+      count = GC.count
+      HeapProfile.snapshot
+      assert_equal count, GC.count
+      HeapProfile.snapshot(gc: true)
+      assert_equal major + 1, GC.stat(:major_gc_count)
+    RUBY
+  end
+
+  def test_snapshot_stays_as_it_was
+    in_child(<<~'RUBY')
+      class Item; end
+      HeapProfile.start(interval: 1)
+      kept = [Item.new]
+      profile = HeapProfile.snapshot
+      before = profile.to_a
+      kept.concat(Array.new(100) { Item.new })
+      GC.compact
+      assert_equal before, profile.to_a
+      HeapProfile.stop
+      kept.clear
+      GC.start
+      assert_equal before, profile.to_a
+      assert_equal 1, total(profile, class_name: "Item")
+      assert_operator profile.write(File::NULL), :>, 0
+    RUBY
+  end
+
+  def test_snapshots_are_collected
+    in_child(<<~'RUBY')
+      HeapProfile.start(interval: 1)
+      50.times { HeapProfile.snapshot }
+      GC.start
+      assert_operator ObjectSpace.each_object(HeapProfile).count, :<, 5
+      require "objspace"
+      assert_operator ObjectSpace.memsize_of(HeapProfile.snapshot), :>, 10_000
+    RUBY
+  end
+
+  # ---- reading ----
+
+  READ = <<~'RUBY'
+    class Item; end
+    HeapProfile.start(interval: 1)
+    KEPT, LINE = Array.new(10) { Item.new }, __LINE__
+    PROFILE = HeapProfile.snapshot
+  RUBY
+
+  def test_each_yields_samples_and_returns_the_profile
+    in_child(READ + <<~'RUBY')
+      seen = []
+      assert_same PROFILE, PROFILE.each { |sample| seen << sample }
+      assert seen.all?(HeapProfile::Sample)
+      item = seen.find { |sample| sample.class_name == "Item" }
+      assert_equal [10, 10 * SLOTS[0], 10, 10 * SLOTS[0], 0],
+                   [item.inuse_objects, item.inuse_space, item.alloc_objects, item.alloc_space, item.gc_age]
+      assert_equal %w[Class#new block\ in\ <main> Array#initialize Array.new <main>], item.frames.map(&:label)
+      assert item.frames.all?(HeapProfile::Frame)
+      assert_equal ["-", LINE], item.frames.last.then { |frame| [frame.path, frame.lineno] }
+      assert_equal "-:#{LINE}:in '<main>'", item.frames.last.to_s
+    RUBY
+  end
+
+  def test_without_a_block_each_is_an_enumerator_with_a_size
+    in_child(READ + <<~'RUBY')
+      enumerator = PROFILE.each
+      assert_instance_of Enumerator, enumerator
+      assert_equal PROFILE.count, enumerator.size
+      assert_equal PROFILE.first, enumerator.next
+      assert_equal PROFILE.to_a, enumerator.to_a
+    RUBY
+  end
+
+  def test_profile_is_enumerable
+    in_child(READ + <<~'RUBY')
+      assert_include HeapProfile.ancestors, Enumerable
+      assert_equal PROFILE.count, PROFILE.to_a.size
+      assert_equal PROFILE.first(3), PROFILE.lazy.take(3).to_a
+      assert_equal PROFILE.map(&:inuse_space).max, PROFILE.max_by(&:inuse_space).inuse_space
+      assert_equal PROFILE.sum(&:inuse_objects), PROFILE.group_by(&:class_name).sum { |_, group| group.sum(&:inuse_objects) }
+      assert_equal :left, PROFILE.each { break :left }
+      assert_raise(IOError) { PROFILE.each { raise IOError } }
+    RUBY
+  end
+
+  def test_samples_and_frames_are_frozen_and_shared
+    in_child(READ + <<~'RUBY')
+      samples = PROFILE.to_a
+      assert samples.all? { |sample| Ractor.shareable?(sample) }
+      frames = samples.flat_map(&:frames)
+      assert_operator frames.uniq(&:object_id).size, :<=, frames.uniq.size * 2
+      assert_equal samples, PROFILE.to_a
+      assert_raise(NoMethodError) { samples.first.inuse_space = 1 }
+    RUBY
+  end
+
+  def test_reading_while_the_profiler_runs_and_collects_is_safe
+    in_child(READ + <<~'RUBY')
+      GC.stress = true
+      names = PROFILE.first(200).map { |sample| [sample.class_name, sample.frames.map(&:to_s)] }
+      GC.stress = false
+      assert_equal PROFILE.first(200).map { |sample| [sample.class_name, sample.frames.map(&:to_s)] }, names
+    RUBY
+  end
+
+  def test_inspect_tells_the_number_of_rows
+    in_child(READ + 'assert_equal "#<ObjectSpace::HeapProfile #{PROFILE.count} rows>", PROFILE.inspect')
+  end
+
+  def test_profiles_cannot_be_made_or_copied_by_hand
+    in_child(READ + <<~'RUBY')
+      assert_raise(TypeError) { HeapProfile.new }
+      assert_raise(TypeError) { HeapProfile.allocate }
+      assert_raise(TypeError) { Class.new(HeapProfile).allocate }
+      assert_raise(TypeError) { PROFILE.dup }
+      assert_raise(TypeError) { PROFILE.clone }
+      assert_raise(TypeError) { Marshal.dump(PROFILE) }
+      assert_raise(TypeError) { HeapProfile.instance_method(:each).bind_call(Object.new) }
+    RUBY
+  end
+end
