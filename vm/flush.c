@@ -1,6 +1,6 @@
 /* flush.c - from a snapshot to a file.
  *
- *     snapshot  ->  encode (pprof)  ->  gzip  ->  write PATH.PID.tmp  ->  rename
+ *     snapshot  ->  encode (pprof)  ->  gzip  ->  write PATH.PID-N.tmp  ->  rename
  *     GVL, VM lock  |------------------ no GVL needed ------------------|
  *
  * A reader of PATH sees the file before or the file after, never half of one; when
@@ -64,12 +64,14 @@ write_to(const char *path, int flags, const char *bytes, size_t size)
 int
 rb_heapprof_flush_write(const char *path, const char *bytes, size_t size)
 {
+    static unsigned writes; /* threads that write the same path each have a file of their own */
     struct stat there;
     char temporary[PATH_MAX];
 
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) return write_to(path, 0, bytes, size);
 
-    int length = snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid());
+    int length = snprintf(temporary, sizeof(temporary), "%s.%ld-%u.tmp", path, (long)getpid(),
+                          __atomic_fetch_add(&writes, 1, __ATOMIC_RELAXED));
     if (length < 0 || (size_t)length >= sizeof(temporary)) return ENAMETOOLONG;
 
     int error = write_to(temporary, O_CREAT | O_TRUNC, bytes, size);

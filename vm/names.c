@@ -9,8 +9,8 @@
  * code may be dead. Only what was named after a class without a permanent name is
  * provisional, and asked again before each snapshot for as long as it lives.
  *
- * Methods written in Ruby inside MRI itself (`<internal:array>`, c_trace builtins) are
- * shown as the C methods they stand in for: path and line of their caller.
+ * Methods written in Ruby inside MRI itself (`<internal:array>`) are shown as the C methods
+ * they stand in for, with path and line of their caller: no tool can open the others.
  *
  * Under the VM lock, in the miss or in GC. No Ruby allocation, no raise, no GC.
  */
