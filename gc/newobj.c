@@ -158,8 +158,9 @@ list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
     }
     else {
         struct free_slot *last = *list;
-        for (uint64_t i = 1; i < cut->skip_slots; i++) last = slot_next(last);
-        cut->rest = slot_next(last);
+        for (uint64_t i = 1; i < cut->skip_slots && last; i++) last = slot_next(last);
+        /* In a forked child a page may count slots that another ractor's cache took along. */
+        if (!last || (cut->rest = slot_next(last)) == NULL) return;
         slot_set_next(last, NULL);
     }
     cut->rest_slots = slots - cut->skip_slots;
@@ -252,7 +253,8 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
     VALUE object = Qfalse;
     unsigned int lev = rb_gc_cr_lock();
 
-    /* Asked with the lock: waiting for it may have let a GC in, which took the list back. */
+    /* Asked with the lock: waiting for it may have let a GC in, which took the list back, or
+     * a stop, which joined it again. */
     if (due_p(objspace, cache, heap_idx)) {
         object = take_due(cache, heap_idx);
         rb_asan_unpoison_object(object, true);
@@ -261,6 +263,9 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
 #if RGENGC_CHECK_MODE
         MEMZERO((char *)object, char, heap_slot_size(heap_idx));
 #endif
+    }
+    else if (!step_wanted_p(objspace, cache)) {
+        object = ractor_cache_allocate_slot(objspace, cache, heap_idx);
     }
     rb_gc_cr_unlock(lev);
     return object;

@@ -4,7 +4,7 @@
  *     object --flag--> address table entry <--chain-- struct heap_page
  *
  * I1  an object has HEAPPROF_FLAG if and only if its address is in the live table or
- *     among the identities.   I2  an entry is in the chain of the page its address is on.
+ *     among the identities.   I2  an object's entry is in the chain of the page it is on.
  * Nothing here keeps an object alive: no root, no mark. The sweep of a page asks that
  * page's chains (free.c), compaction rekeys (move.c).
  *
@@ -57,7 +57,7 @@ type_identity(VALUE object, const char *detail)
     uint32_t id = rb_heapprof_identities_find(identities, key);
     if (id) return id;
 
-    static uint32_t no_page;
+    uint32_t no_page = 0; /* a type never moves or dies, so it needs no chain */
     id = rb_heapprof_identities_add(identities, &no_page, key);
     if (id == 0) return 0;
 

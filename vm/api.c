@@ -19,16 +19,17 @@ static VALUE cHeapProfile, cSample, cFrame;
 
 /* ---- the object: a snapshot ---- */
 
-static void
-heapprof_free(void *snapshot)
-{
-    rb_heapprof_snapshot_free(snapshot);
-}
-
 static size_t
 heapprof_memsize(const void *snapshot)
 {
     return snapshot ? rb_heapprof_snapshot_memsize(snapshot) : 0;
+}
+
+static void
+heapprof_free(void *snapshot)
+{
+    rb_gc_adjust_memory_usage(-(ssize_t)heapprof_memsize(snapshot));
+    rb_heapprof_snapshot_free(snapshot);
 }
 
 static const rb_data_type_t heapprof_type = {
@@ -40,7 +41,9 @@ static const rb_data_type_t heapprof_type = {
 static const struct heapprof_snapshot *
 snapshot_of(VALUE self)
 {
-    return rb_check_typeddata(self, &heapprof_type);
+    const struct heapprof_snapshot *snapshot = rb_check_typeddata(self, &heapprof_type);
+    if (!snapshot) rb_raise(rb_eArgError, "uninitialized heap profile"); /* its snapshot failed */
+    return snapshot;
 }
 
 void
@@ -119,6 +122,7 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc)
         rb_raise(rb_eRuntimeError, "the heap profiler is not running; start it first");
     }
     RTYPEDDATA_DATA(profile) = snapshot;
+    rb_gc_adjust_memory_usage((ssize_t)heapprof_memsize(snapshot));
     return profile;
 }
 
@@ -233,12 +237,23 @@ struct flush {
     char  *bytes;
     size_t size;
     int    error;
+    bool   done;
 };
+
+/* Without the GVL, but with it when an interrupt is waiting; that is served later, when
+ * nothing is lost by it. */
+static void
+run_flush(struct flush *flush, void *(*function)(void *))
+{
+    rb_nogvl(function, flush, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (!flush->done) function(flush);
+}
 
 static void *
 encode_without_gvl(void *data)
 {
     struct flush *flush = data;
+    flush->done = true;
     flush->bytes = rb_heapprof_flush_encode(flush->snapshot, &flush->size);
     return NULL;
 }
@@ -259,7 +274,7 @@ heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
     FilePathValue(path);
     struct flush flush = { .snapshot = snapshot_of(self), .path = StringValueCStr(path) };
 
-    rb_nogvl(write_without_gvl, &flush, NULL, NULL, 0);
+    run_flush(&flush, write_without_gvl);
     RB_GC_GUARD(self);
     if (flush.error) rb_syserr_fail_str(flush.error, path);
     return SIZET2NUM(flush.size);
@@ -270,7 +285,7 @@ heapprof_encode(rb_execution_context_t *ec, VALUE self)
 {
     struct flush flush = { .snapshot = snapshot_of(self) };
 
-    rb_nogvl(encode_without_gvl, &flush, NULL, NULL, 0);
+    run_flush(&flush, encode_without_gvl);
     RB_GC_GUARD(self);
     if (!flush.bytes) rb_memerror();
     VALUE string = rb_str_new(flush.bytes, (long)flush.size);

@@ -66,8 +66,9 @@ rb_heapprof_flush_write(const char *path, const char *bytes, size_t size)
 {
     static unsigned writes; /* threads that write the same path each have a file of their own */
     struct stat there;
-    char temporary[PATH_MAX];
+    char target[PATH_MAX], temporary[PATH_MAX];
 
+    if (realpath(path, target)) path = target; /* a link stays, what it leads to is replaced */
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) return write_to(path, 0, bytes, size);
 
     int length = snprintf(temporary, sizeof(temporary), "%s.%ld-%u.tmp", path, (long)getpid(),

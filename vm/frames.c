@@ -46,7 +46,8 @@ stands_for_outer_p(const rb_iseq_t *iseq)
     return type == ISEQ_TYPE_RESCUE || type == ISEQ_TYPE_ENSURE;
 }
 
-/* Collects up to depth frames, innermost first; *cut tells whether there were more. */
+/* Collects up to depth frames, innermost first; *cut tells whether there were more.
+ * SIZE_MAX when memory is refused. */
 static size_t
 collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
 {
@@ -66,6 +67,9 @@ collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
         if (count == depth) {
             *cut = true;
             break;
+        }
+        if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, recent.frames, recent.frames_capacity, count + 1)) {
+            return SIZE_MAX;
         }
         recent.frames[count++] = (struct frame){
             cfp->iseq, cfp->iseq ? cfp->pc : NULL, rb_vm_frame_method_entry(cfp), 0
@@ -148,24 +152,16 @@ truncated_stack(void)
     return rb_heapprof_stacks_push(&rb_heapprof.tables.stacks, 0, function, 0);
 }
 
-static bool
-reserve(size_t depth)
-{
-    struct heapprof_mem *mem = &rb_heapprof.mem;
-    return HEAPPROF_MEM_GROW(mem, recent.frames, recent.frames_capacity, depth) &&
-           HEAPPROF_MEM_GROW(mem, recent.last, recent.last_capacity, depth);
-}
-
 uint32_t
 rb_heapprof_frames_capture(const rb_execution_context_t *ec)
 {
-    size_t depth = rb_heapprof.options.depth, rest;
+    size_t rest;
     bool cut;
 
     if (!ec || !ec->cfp || !ec->vm_stack) return 0;
-    if (!reserve(depth)) return HEAPPROF_NO_STACK;
 
-    size_t count = collect(ec, depth, &cut);
+    size_t count = collect(ec, rb_heapprof.options.depth, &cut);
+    if (count == SIZE_MAX) return HEAPPROF_NO_STACK;
     if (cut) {
         /* What was outermost then is another frame now. */
         recent.last_count = 0;

@@ -141,7 +141,8 @@ module ObjectSpace
     # number of bytes. A file appears under its name only when it is complete. The work is
     # done without the global VM lock.
     def write(path_or_io)
-      if IO === path_or_io || (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
+      if path_or_io.respond_to?(:to_io) ||
+         (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
         path_or_io.write(Primitive.heapprof_encode)
       else
         Primitive.heapprof_write_path(path_or_io)

@@ -295,7 +295,10 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
     if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->count + 1)) return NULL;
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         uintptr_t address = rb_heapprof_address_table_address(table, entry);
-        if (address) objects[identities->ids[entry]] = address;
+        if (address < HEAPPROF_FIRST_ADDRESS) continue;
+        /* Dead though not yet swept: what it refers to may be swept and used again. */
+        if (rb_heapprof_gc_gone_p(address, NULL)) continue;
+        objects[identities->ids[entry]] = address;
     }
     return objects;
 }
@@ -303,8 +306,7 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
 static void
 refresh_class(uint32_t id, VALUE object)
 {
-    if (!object || object < HEAPPROF_FIRST_ADDRESS) return;
-    if (!RB_TYPE_P(object, T_CLASS)) return;
+    if (!object || !RB_TYPE_P(object, T_CLASS)) return;
     if (rb_heapprof.tables.identities.names[id] != HEAPPROF_UNNAMED) identity_name(id, object);
 }
 
