@@ -38,7 +38,7 @@ class TestHeapProfVerify < Test::Unit::TestCase
       ensure
         Class.new(StandardError) { def message = "anonymous" }.new.message
       end
-      eval("[#{sum}, tally.size, fibers, thread.value, rescued.size, (2**200).to_s, 1.5r.to_s, words.first =~ /(\\d)/]")
+      [sum, tally.size, fibers, thread.value, rescued, eval("[2**200, 1.5r, '#{words.first}' =~ /(\\d)/, $1]")]
     end
   RUBY
 

@@ -1,0 +1,193 @@
+# frozen_string_literal: true
+
+# test_capi.rb - the C API (include/ruby/heapprof.h, vm/capi.c) through an extension that passes
+# on what it gets: test/ext/capi. Ruby's class is the measure where both tell the same.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfCapi < Test::Unit::TestCase
+  include HeapProfTest
+
+  REQUIRE = "require '-test-/heapprof_capi'; class Item; end\n"
+
+  def in_child(script)
+    assert_separately([{ "RUBY_HEAPPROF" => nil }, "-r#{CHILD}"], *place, REQUIRE + script, timeout: TIMEOUT)
+  end
+
+  def test_default_config_is_the_documented_one
+    in_child("assert_equal [524_288, 512, 64 << 20, nil], HeapProfCAPI.default_config")
+  end
+
+  def test_start_with_null_takes_the_defaults
+    in_child(<<~'RUBY')
+      assert_equal 0, HeapProfCAPI.running_p
+      assert_equal :started, HeapProfCAPI.start_default
+      assert_operator HeapProfCAPI.running_p, :!=, 0
+      assert_equal [524_288, 64 << 20], HeapProfCAPI.stat.values_at(:interval_bytes, :memory_budget)
+      assert_equal true, HeapProfile.running?
+    RUBY
+  end
+
+  def test_second_start_says_running_and_changes_nothing
+    in_child(<<~'RUBY')
+      assert_equal :started, HeapProfCAPI.start(1, nil, nil, nil)
+      kept = Item.new
+      assert_equal :running, HeapProfCAPI.start(99, nil, nil, nil)
+      assert_equal :running, HeapProfCAPI.start_default
+      assert_equal 1, HeapProfCAPI.stat[:interval_bytes]
+      assert_equal 1, total(HeapProfile.snapshot, class_name: "Item")
+      assert_raise(RuntimeError) { HeapProfile.start }
+      assert kept
+    RUBY
+  end
+
+  def test_config_out_of_range_is_refused_and_changes_nothing
+    in_child(<<~'RUBY')
+      [[0, nil, nil], [(1 << 40) + 1, nil, nil], [(1 << 64) - 1, nil, nil], [nil, 0, nil], [nil, 65_536, nil],
+       [nil, (1 << 32) - 1, nil], [nil, nil, 0], [nil, nil, (1 << 20) - 1]].each do |interval, depth, memory|
+        assert_equal :bad_config, HeapProfCAPI.start(interval, depth, memory, nil), [interval, depth, memory].inspect
+        assert_equal 0, HeapProfCAPI.running_p
+      end
+      assert_equal :started, HeapProfCAPI.start(4096, nil, nil, nil)
+      assert_equal :bad_config, HeapProfCAPI.start(0, nil, nil, nil)
+      assert_equal 4096, HeapProfCAPI.stat[:interval_bytes]
+    RUBY
+  end
+
+  def test_seed_makes_samples_reproducible
+    in_child(<<~'RUBY')
+      def count(seed)
+        GC.start
+        GC.disable
+        HeapProfCAPI.start(1000, nil, nil, seed)
+        i = 0
+        i += "text".size while i < 40_000
+        HeapProfCAPI.stat[:total_samples]
+      ensure
+        HeapProfCAPI.stop
+        GC.enable
+      end
+      3.times { count(1) }
+      assert_equal count(7), count(7)
+      assert_operator Array.new(10) { |seed| count(seed) }.uniq.size, :>, 3
+    RUBY
+  end
+
+  def test_stop_forgets_and_may_be_called_at_any_time
+    in_child(<<~'RUBY')
+      assert_nil HeapProfCAPI.stop
+      HeapProfCAPI.start(1, nil, nil, nil)
+      kept = Item.new
+      assert_nil HeapProfCAPI.stop
+      assert_nil HeapProfCAPI.stop
+      assert_equal 0, HeapProfCAPI.running_p
+      assert_equal [0], HeapProfCAPI.stat.values.uniq
+      HeapProfCAPI.start(1, nil, nil, nil)
+      assert_equal 0, total(HeapProfile.snapshot, :alloc_objects, class_name: "Item")
+      assert kept
+    RUBY
+  end
+
+  def test_stat_tells_what_rubys_stat_tells
+    in_child(<<~'RUBY')
+      assert_equal HeapProfile.stat, HeapProfCAPI.stat
+      HeapProfCAPI.start(1 << 30, nil, nil, nil)
+      assert_equal HeapProfile.stat, HeapProfCAPI.stat
+    RUBY
+  end
+
+  def test_snapshot_is_null_when_not_running_and_null_may_be_freed
+    in_child(<<~'RUBY')
+      assert_nil HeapProfCAPI.snapshot(false)
+      assert_nil HeapProfCAPI.snapshot(true)
+      assert_nil HeapProfCAPI.free_null
+    RUBY
+  end
+
+  def test_rows_are_those_that_ruby_reads
+    in_child(<<~'RUBY')
+      HeapProfCAPI.start(1, nil, nil, nil)
+      kept = Array.new(10) { Item.new }
+      Array.new(20) { Item.new }.clear
+      GC.start
+      GC.disable
+      profile, taken = HeapProfile.snapshot, HeapProfCAPI.snapshot(false)
+      HeapProfCAPI.stop
+      result, rows = HeapProfCAPI.each(taken, 0, 0)
+      assert_equal 0, result
+      in_c = rows.select { |row| row[0] == "Item" }
+      in_ruby = rows(profile, class_name: "Item").map do |s|
+        [s.class_name, s.frames.map { |f| [f.path, f.lineno, f.label] }, s.gc_age || -1,
+         s.inuse_objects, s.inuse_space, s.alloc_objects, s.alloc_space]
+      end
+      assert_operator in_ruby.size, :>=, 2
+      assert_equal in_ruby, in_c
+      assert kept
+    RUBY
+  end
+
+  def test_snapshot_with_gc_has_only_what_is_reachable
+    in_child(<<~'RUBY')
+      HeapProfCAPI.start(1, nil, nil, nil)
+      GC.disable
+      Array.new(100) { Item.new }.clear
+      _, rows = HeapProfCAPI.each(HeapProfCAPI.snapshot(false), 0, 0)
+      assert_equal 100, rows.sum { |row| row[0] == "Item" ? row[3] : 0 }
+      _, rows = HeapProfCAPI.each(HeapProfCAPI.snapshot(true), 0, 0)
+      assert_operator rows.sum { |row| row[0] == "Item" ? row[3] : 0 }, :<=, 3
+    RUBY
+  end
+
+  def test_each_stops_where_the_function_says_and_returns_what_it_returned
+    in_child(<<~'RUBY')
+      HeapProfCAPI.start(1, nil, nil, nil)
+      kept = Array.new(100) { |i| eval("Object.new\n" * (i + 1)) }
+      taken = HeapProfCAPI.snapshot(false)
+      HeapProfCAPI.stop
+      [[1, 5], [7, -3], [20, 1]].each do |stop_after, stop_with|
+        result, rows = HeapProfCAPI.each(taken, stop_after, stop_with)
+        assert_equal [stop_with, stop_after], [result, rows.size]
+      end
+      result, rows = HeapProfCAPI.each(taken, 0, 0)
+      assert_equal 0, result
+      assert_operator rows.size, :>, 20
+      assert kept
+    RUBY
+  end
+
+  def test_each_of_a_profile_without_rows_returns_0
+    in_child(<<~'RUBY')
+      HeapProfCAPI.start(1 << 40, nil, nil, nil)
+      assert_equal [0, []], HeapProfCAPI.each(HeapProfCAPI.snapshot(false), 1, 9)
+    RUBY
+  end
+
+  def test_write_returns_the_bytes_or_minus_1_with_errno
+    in_directory do
+      in_child(<<~'RUBY')
+        HeapProfCAPI.start(1, nil, nil, nil)
+        kept = Array.new(10) { Item.new }
+        taken = HeapProfCAPI.snapshot(true)
+        bytes, error = HeapProfCAPI.write(taken, "p.pb.gz")
+        assert_equal [File.size("p.pb.gz"), 0], [bytes, error]
+        HeapProfCAPI.stop
+        assert_equal [bytes, 0], HeapProfCAPI.write(taken, "after-stop.pb.gz")
+        assert_equal [-1, Errno::ENOENT::Errno], HeapProfCAPI.write(taken, "missing/p.pb.gz")
+        assert_equal [-1, Errno::EISDIR::Errno], HeapProfCAPI.write(taken, ".")
+        assert_equal [-1, Errno::ENAMETOOLONG::Errno], HeapProfCAPI.write(taken, "n" * 300)
+        assert_equal %w[after-stop.pb.gz p.pb.gz], Dir.children(".").sort
+        assert_equal 10, kept.size
+      RUBY
+      assert_equal 10, read_profile("p.pb.gz").total(class_name: "Item")
+    end
+  end
+
+  def test_started_by_the_environment_it_is_running_and_can_be_read
+    in_directory do
+      script = REQUIRE + "p HeapProfCAPI.running_p != 0, HeapProfCAPI.start_default, HeapProfCAPI.stat[:interval_bytes], " \
+                         "HeapProfCAPI.each(HeapProfCAPI.snapshot(false), 0, 0)[1].size > 100"
+      ran = run_ruby("--disable-gems", "-e", script, heapprof: "interval=1,out=p.pb.gz")
+      assert_clean ran, out: "true\n:running\n1\ntrue\n"
+    end
+  end
+end

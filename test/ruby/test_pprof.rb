@@ -1,0 +1,241 @@
+# frozen_string_literal: true
+
+# test_pprof.rb - the file as tools see it: everything here goes through `go tool pprof`. What a
+# program keeps is known, so the estimates can be judged; every view the README names must work.
+
+require_relative "lib/heapprof_test"
+require "net/http"
+require "socket"
+
+class TestHeapProfPprof < Test::Unit::TestCase
+  include HeapProfTest
+
+  # Keeps COUNT objects at each site: strings, arrays, structs and objects in slots of each size,
+  # and hashes, whose slot is always the third. Each site is a method of its own.
+  SITES = <<~'RUBY'
+    COUNT = Integer(ENV.fetch("COUNT"))
+    X = "x"
+    LENGTHS = [2, 6, 15, 35, 70]
+    STRUCTS = LENGTHS.map.with_index { |n, i| Object.const_set("Struct#{i}", Struct.new(*Array.new(n) { |j| :"m#{j}" })) }
+    OBJECTS = LENGTHS.map.with_index do |n, i|
+      klass = Object.const_set("Object#{i}", Class.new)
+      klass.class_eval("def initialize\n#{Array.new(n) { |j| "@v#{j} = #{j}" }.join(';')}\nend")
+      klass
+    end
+
+    module Strings
+      5.times { |i| class_eval("def self.s#{i}(kept, n) = n.times { |i| kept[i] = X * #{[10, 50, 100, 250, 500][i]} }") }
+    end
+    module Arrays
+      5.times { |i| class_eval("def self.s#{i}(kept, n) = n.times { |i| kept[i] = [#{(['i'] * LENGTHS[i]).join(',')}] }") }
+    end
+    module Structs
+      5.times { |i| class_eval("def self.s#{i}(kept, n) = n.times { |i| kept[i] = Struct#{i}.new(i) }") }
+    end
+    module Objects
+      5.times { |i| class_eval("def self.s#{i}(kept, n) = n.times { |i| kept[i] = Object#{i}.new }") }
+    end
+    module Hashes
+      def self.s2(kept, n) = n.times { |i| kept[i] = { i => i } }
+    end
+
+    # Objects learn how many instance variables their class has from the first ones.
+    OBJECTS.each { |klass| 3.times { klass.new } }
+    KEPT = [Strings, Arrays, Structs, Objects, Hashes].flat_map do |site|
+      site.singleton_methods.sort.map do |name|
+        kept = Array.new(COUNT)
+        site.public_send(name, kept, COUNT)
+        kept
+      end
+    end
+    puts Array.new(5) { |i| GC.stat_heap(i, :slot_size) }.join(" ")
+  RUBY
+  KINDS = %w[Strings Arrays Structs Objects].product([0, 1, 2, 3, 4]) + [["Hashes", 2]]
+
+  # What -top says of each method of SITES: [number of objects], by "Strings.s0" and so on. Only the
+  # site's own class counts, for the VM allocates caches on the way.
+  def sites(out, index, *options)
+    text = pprof("-top", "-cum", "-sample_index=#{index}", "-nodecount=100000", "-nodefraction=0",
+                 "-tagfocus=class=^(String|Array|Hash|Struct\\d|Object\\d)$", *options, out)
+    text.scan(/^ *\S+ +\S+% +\S+% +(\d+) +\S+% +(\w+\.s\d)$/).to_h { |cum, site| [site, cum.to_i] }
+  end
+
+  def assert_sites(count, interval, seed)
+    profile_script(SITES, settings: "interval=#{interval},seed=#{seed}", env: { "COUNT" => count.to_s }) do |out, _, ran|
+      slots = ran.out.split.map(&:to_i)
+      %w[inuse_objects alloc_objects].each do |index|
+        found = sites(out, index)
+        KINDS.each do |kind, size|
+          estimate = found.fetch("#{kind}.s#{size}", 0)
+          assert_estimate count, estimate, slots[size], interval, "#{kind} of #{slots[size]} bytes, #{index}, seed #{seed}"
+        end
+      end
+    end
+  end
+
+  COUNT = DEBUG_BUILD ? 1000 : 6000
+
+  def test_estimates_of_known_sites_are_within_5_7_sigma_at_4k
+    [1, 2, 3, 4, 5].each { |seed| assert_sites(COUNT, 4096, seed) }
+  end
+
+  def test_estimates_of_known_sites_are_within_5_7_sigma_at_small_intervals
+    [40, 1000].each { |interval| assert_sites(COUNT, interval, 1) }
+  end
+
+  def test_numbers_of_known_sites_are_exact_at_1
+    assert_sites(COUNT / 3, 1, 1)
+  end
+
+  # ---- what is in the file ----
+
+  LEAK = <<~'RUBY'
+    class Leak; end
+
+    class Cache
+      def fill(n)
+        n.times { |i| ($cache ||= []) << Leak.new }
+      end
+    end
+
+    Cache.new.fill(1000)
+    GC.start
+    def waste = Array.new(500) { "gone" }.clear
+    waste
+  RUBY
+
+  def test_sample_types_period_and_default_are_as_documented
+    profile_script(LEAK, settings: "interval=4k") do |out,|
+      profile = read_profile(out)
+      assert_equal %w[alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]], profile.header
+      raw = pprof("-raw", out)
+      assert_match(/^PeriodType: space bytes$/, raw)
+      assert_match(/^Period: 4096$/, raw)
+      assert_match(/^1: .*\[FN\]\[FL\]\[LN\]$/, raw)
+    end
+  end
+
+  def test_comments_tell_interval_gc_samples_and_what_was_lost
+    profile_script(LEAK, settings: "interval=1") do |out,|
+      comments = read_profile(out).comments
+      ["interval: 1 bytes", "dropped samples: 0", "folded sites: 0", "truncated stacks: 0"].each do |comment|
+        assert_include comments, comment
+      end
+      assert comments.grep(/\Aas of GC: \d+\z/).one?
+      live, taken = comments.grep(/\Asamples: /).first.scan(/\d+/).map(&:to_i)
+      assert_operator live, :<, taken
+      assert_match(/interval: 1 bytes/, pprof("-comments", out))
+    end
+  end
+
+  def test_labels_are_class_and_age
+    profile_script(LEAK) do |out,|
+      profile = read_profile(out)
+      leak = profile.where(class_name: "Leak")
+      assert_equal 1000, leak.sum(&:inuse_objects)
+      assert_includes [40_000, 48_000], leak.sum(&:inuse_space) # a debug build's slots are a word larger
+      assert leak.all? { |sample| sample.gc_age && sample.gc_age >= 1 }
+      assert profile.samples.all?(&:class_name)
+      assert profile.samples.all? { |sample| sample.gc_age.nil? == (sample.inuse_objects == 0) }
+      assert_operator profile.total(:alloc_objects, class_name: "String", label: "Object#waste"), :>=, 500
+    end
+  end
+
+  # A function whose system_name equals its name loses what looks like template brackets.
+  def test_names_with_brackets_and_operators_arrive_whole
+    profile_script("class V; def <=>(o) = Object.new; def [](x) = Object.new; end; $k = [V.new <=> 1, V.new[1]]") do |out,|
+      labels = read_profile(out).samples.flat_map(&:frames).map(&:label)
+      ["<main>", "V#<=>", "V#[]", "<class:V>"].each { |label| assert_include labels, label }
+      assert_match(/ <main>$/, pprof("-top", "-cum", "-nodefraction=0", out))
+    end
+  end
+
+  # ---- views ----
+
+  def test_top_shows_the_leak_first
+    profile_script(LEAK) do |out,|
+      assert_match(/^Type: inuse_space$/, pprof("-top", out))
+      first = pprof("-top", "-cum", "-focus=Cache", out).lines.grep(/%/)[1..].map { |line| line.split.last }
+      assert_include first, "Cache#fill"
+    end
+  end
+
+  def test_list_shows_the_ruby_source
+    profile_script(LEAK) do |out, path|
+      text = pprof("-list=Cache#fill", "-sample_index=inuse_objects", out)
+      assert_include text, path
+      assert_match(/ 100\d  +5: +n\.times \{ \|i\| \(\$cache \|\|= \[\]\) << Leak\.new \}/, text)
+    end
+  end
+
+  def test_traces_show_whole_stacks
+    profile_script(LEAK) do |out,|
+      text = pprof("-traces", "-sample_index=inuse_objects", "-tagfocus=class=Leak", out)
+      assert_match(/class: *Leak\n.*\n +1000 +Class#new\n +block in Cache#fill\n +Integer#times\n +Cache#fill\n +<main>\n/, text)
+    end
+  end
+
+  def test_tags_tell_classes_and_ages
+    profile_script(LEAK) do |out,|
+      text = pprof("-tags", "-sample_index=inuse_objects", out)
+      assert_match(/^ *class: Total \d/, text)
+      assert_match(/ 1000\.0 \( *[\d.]+%\): Leak$/, text)
+      assert_match(/^ *gc_age: Total /, text)
+    end
+  end
+
+  def test_tagroot_makes_classes_the_roots
+    profile_script(LEAK) do |out,|
+      text = pprof("-traces", "-tagroot=class", "-sample_index=inuse_objects", "-focus=Cache#fill", out)
+      assert_match(/ 1000 +Class#new\n(?: +\S.*\n)+? +<main>\n +Leak\n/, text)
+    end
+  end
+
+  def test_diff_base_leaves_what_grew
+    in_directory do
+      path = write_file("script.rb", <<~'RUBY')
+        class Leak; end
+        def steady = Array.new(300) { "steady" }
+        def leak(n) = Array.new(n) { Leak.new }
+        ObjectSpace::HeapProfile.start(interval: 1)
+        kept = [steady, leak(100)]
+        ObjectSpace::HeapProfile.snapshot(gc: true).write("base.pb.gz")
+        kept << leak(250)
+        ObjectSpace::HeapProfile.snapshot(gc: true).write("later.pb.gz")
+      RUBY
+      assert_clean run_ruby("--disable-gems", path)
+      text = pprof("-top", "-cum", "-sample_index=inuse_objects", "-nodefraction=0", "-diff_base=base.pb.gz",
+                   "-tagfocus=class=^(Leak|String)$", "later.pb.gz")
+      assert_match(/ 250 +\S+% +Object#leak$/, text)
+      refute_match(/ [1-9]\d* +\S+% +Object#steady$/, text)
+    end
+  end
+
+  def test_http_serves_the_flame_graph
+    profile_script(LEAK) do |out,|
+      port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+      pid = spawn("go", "tool", "pprof", "-no_browser", "-http=127.0.0.1:#{port}", out, pgroup: true,
+                  in: File::NULL, %i[out err] => File::NULL)
+      begin
+        page = fetch(port, "/ui/flamegraph?si=inuse_space", pid)
+        assert_include page, "Cache#fill"
+      ensure
+        Process.kill(:KILL, -pid) # go, and the tool it started
+        Process.wait(pid)
+      end
+    end
+  end
+
+  private
+
+  # The page, as soon as the server listens.
+  def fetch(port, path, pid)
+    EnvUtil.timeout(TIMEOUT) do
+      Net::HTTP.get(URI("http://127.0.0.1:#{port}#{path}"))
+    rescue Errno::ECONNREFUSED
+      flunk "go tool pprof -http has ended" if Process.wait(pid, Process::WNOHANG)
+      sleep 0.05
+      retry
+    end
+  end
+end
