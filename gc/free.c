@@ -9,13 +9,13 @@
  */
 #include "track.h"
 
-static bool
+HEAPPROF_COLD static bool
 dead_p(struct heap_page *page, VALUE object)
 {
     return !MARKED_IN_BITMAP(page->mark_bits, object);
 }
 
-static void
+HEAPPROF_COLD static void
 sweep_samples(struct heap_page *page)
 {
     struct heapprof_live_table *live = &rb_heapprof.tables.live;
@@ -30,7 +30,7 @@ sweep_samples(struct heap_page *page)
     }
 }
 
-static void
+HEAPPROF_COLD static void
 sweep_identities(struct heap_page *page)
 {
     struct heapprof_address_table *table = &rb_heapprof.tables.identities.addresses;
@@ -42,7 +42,7 @@ sweep_identities(struct heap_page *page)
     }
 }
 
-static void
+HEAPPROF_COLD static void
 rb_heapprof_sweep(struct heap_page *page)
 {
     sweep_samples(page);

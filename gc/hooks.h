@@ -65,6 +65,9 @@ struct heapprof_page {
 
 extern bool rb_heapprof_on; /* state.h */
 
+/* On every function of this folder that is compiled inside gc.c. It keeps their code away from the
+ * collector's, and out of gcc's account of how much gc.c may grow by inlining: otherwise
+ * that runs out elsewhere, and the sweep or the allocation path get another shape. */
 #define HEAPPROF_COLD __attribute__((__cold__, __noinline__))
 
 HEAPPROF_COLD static VALUE

@@ -5,7 +5,7 @@
  */
 #include "track.h"
 
-static void
+HEAPPROF_COLD static void
 rb_heapprof_move(VALUE from, VALUE to)
 {
     struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;

@@ -34,7 +34,7 @@ STATIC_ASSERT(heapprof_heaps, HEAPPROF_HEAPS == HEAP_COUNT);
 
 /* ---- pending samples ---- */
 
-static void
+HEAPPROF_COLD static void
 pending_drop(struct heapprof_pending *pending)
 {
     rb_heapprof.dropped++;
@@ -42,7 +42,7 @@ pending_drop(struct heapprof_pending *pending)
     pending->object = 0;
 }
 
-static bool
+HEAPPROF_COLD static bool
 pending_enter(const struct heapprof_pending *pending)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
@@ -60,7 +60,7 @@ pending_enter(const struct heapprof_pending *pending)
     return true;
 }
 
-static void
+HEAPPROF_COLD static void
 pending_resolve(struct heapprof_pending *pending)
 {
     if (!pending->object) return;
@@ -75,7 +75,7 @@ pending_resolve(struct heapprof_pending *pending)
     pending->object = 0;
 }
 
-static uint32_t
+HEAPPROF_COLD static uint32_t
 capture_stack(void)
 {
     uint32_t stack = rb_heapprof_frames_capture(GET_EC());
@@ -85,7 +85,7 @@ capture_stack(void)
     return stack;
 }
 
-static void
+HEAPPROF_COLD static void
 pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE object, size_t heap_idx)
 {
     pending_resolve(&ractor->pending);
@@ -109,14 +109,14 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
 
 /* ---- cutting ---- */
 
-static uint64_t
+HEAPPROF_COLD static uint64_t
 draw_skip(size_t heap_idx)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
     return rb_heapprof_sampler_skip_slots(&rb_heapprof.sampler, heaps[heap_idx].slot_size);
 }
 
-static struct free_slot *
+HEAPPROF_COLD static struct free_slot *
 slot_next(struct free_slot *slot)
 {
     rb_asan_unpoison_object((VALUE)slot, false);
@@ -125,7 +125,7 @@ slot_next(struct free_slot *slot)
     return next;
 }
 
-static void
+HEAPPROF_COLD static void
 slot_set_next(struct free_slot *slot, struct free_slot *next)
 {
     rb_asan_unpoison_object((VALUE)slot, true);
@@ -133,7 +133,7 @@ slot_set_next(struct free_slot *slot, struct free_slot *next)
     rb_asan_poison_object((VALUE)slot);
 }
 
-static size_t
+HEAPPROF_COLD static size_t
 list_length(struct free_slot *slot)
 {
     size_t length = 0;
@@ -142,7 +142,7 @@ list_length(struct free_slot *slot)
 }
 
 /* Cuts the free list, of that many slots, before the slot that cut->skip_slots leads to. */
-static void
+HEAPPROF_COLD static void
 list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
 {
     HEAPPROF_ASSERT(list_length(*list) == slots);
@@ -167,7 +167,7 @@ list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
 }
 
 /* Draws the gaps of all heaps and cuts what free lists the ractor holds. */
-static void
+HEAPPROF_COLD static void
 ractor_arm(rb_ractor_newobj_cache_t *cache)
 {
     cache->heapprof.epoch = rb_heapprof.epoch;
@@ -181,7 +181,7 @@ ractor_arm(rb_ractor_newobj_cache_t *cache)
 }
 
 /* Joins what was cut off to its free list again. */
-static void
+HEAPPROF_COLD static void
 ractor_disarm(rb_ractor_newobj_cache_t *cache)
 {
     for (size_t i = 0; i < HEAP_COUNT; i++) {
@@ -202,7 +202,7 @@ ractor_disarm(rb_ractor_newobj_cache_t *cache)
     cache->heapprof.epoch = 0;
 }
 
-static void
+HEAPPROF_COLD static void
 rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots)
 {
     struct heapprof_cut *cut = &cache->heapprof.cuts[heap_idx];
@@ -216,7 +216,7 @@ rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots
 }
 
 /* Takes the due slot and readies what follows it for the next sample. */
-static VALUE
+HEAPPROF_COLD static VALUE
 take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 {
     struct heapprof_cut *cut = &cache->heapprof.cuts[heap_idx];
@@ -231,21 +231,21 @@ take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 }
 
 /* Incremental marking lets a ractor allocate so many slots between two of its steps. */
-static bool
+HEAPPROF_COLD static bool
 step_wanted_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache)
 {
     return is_incremental_marking(objspace) &&
            cache->incremental_mark_step_allocated_slots >= INCREMENTAL_MARK_STEP_ALLOCATIONS;
 }
 
-static bool
+HEAPPROF_COLD static bool
 due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 {
     return cache->heapprof.cuts[heap_idx].rest && !cache->heap_caches[heap_idx].freelist &&
            !step_wanted_p(objspace, cache);
 }
 
-static VALUE
+HEAPPROF_COLD static VALUE
 rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
 {
     rb_ractor_newobj_cache_t *cache =
@@ -273,7 +273,7 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
 
 /* ---- at each GC ---- */
 
-static void
+HEAPPROF_COLD static void
 rb_heapprof_clear(struct ractor_newobj_cache *cache)
 {
     pending_resolve(&cache->heapprof.pending);
@@ -284,20 +284,20 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache)
 
 /* ---- for vm/ ---- */
 
-static void
+HEAPPROF_COLD static void
 cache_start_i(void *cache, void *unused)
 {
     ractor_arm(cache);
 }
 
-static void
+HEAPPROF_COLD static void
 cache_redraw_i(void *cache, void *unused)
 {
     ractor_disarm(cache);
     ractor_arm(cache);
 }
 
-static void
+HEAPPROF_COLD static void
 cache_stop_i(void *cache, void *unused)
 {
     rb_ractor_newobj_cache_t *ractor_cache = cache;
@@ -305,7 +305,7 @@ cache_stop_i(void *cache, void *unused)
     ractor_cache->heapprof.pending.object = 0;
 }
 
-static void
+HEAPPROF_COLD static void
 cache_resolve_i(void *cache, void *unused)
 {
     pending_resolve(&((rb_ractor_newobj_cache_t *)cache)->heapprof.pending);

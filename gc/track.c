@@ -15,13 +15,13 @@
 #include "internal/imemo.h"
 #include "vm/names.h"
 
-static struct heapprof_page *
+HEAPPROF_COLD static struct heapprof_page *
 page_of(VALUE object)
 {
     return &GET_HEAP_PAGE(object)->heapprof;
 }
 
-static bool
+HEAPPROF_COLD static bool
 track_sample(VALUE object, const struct heapprof_sample *sample)
 {
     struct heapprof_live_table *live = &rb_heapprof.tables.live;
@@ -47,7 +47,7 @@ rb_heapprof_gc_identify(VALUE object)
 /* ---- what an object is labelled with ---- */
 
 /* Types stand in the identities under numbers no object can have as its address. */
-static uint32_t
+HEAPPROF_COLD static uint32_t
 type_identity(VALUE object, const char *detail)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
@@ -68,7 +68,7 @@ type_identity(VALUE object, const char *detail)
     return id;
 }
 
-static uint32_t
+HEAPPROF_COLD static uint32_t
 rb_heapprof_class_of(VALUE object)
 {
     switch (RB_BUILTIN_TYPE(object)) {
@@ -86,7 +86,7 @@ rb_heapprof_class_of(VALUE object)
 
 /* ---- stop ---- */
 
-static void
+HEAPPROF_COLD static void
 untrack_table(const struct heapprof_address_table *table)
 {
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
@@ -97,7 +97,7 @@ untrack_table(const struct heapprof_address_table *table)
     }
 }
 
-static void
+HEAPPROF_COLD static void
 untrack_all(void)
 {
     untrack_table(&rb_heapprof.tables.live.addresses);

@@ -2,14 +2,14 @@
  * every table is whole. Compiled inside gc.c; does nothing unless HEAPPROF_CHECK. */
 #include "track.h"
 
-static bool
+HEAPPROF_COLD static bool
 known_p(VALUE object)
 {
     return rb_heapprof_address_table_find(&rb_heapprof.tables.live.addresses, object) ||
            rb_heapprof_address_table_find(&rb_heapprof.tables.identities.addresses, object);
 }
 
-static void
+HEAPPROF_COLD static void
 verify_object_i(VALUE object, void *unused)
 {
     if (RB_BUILTIN_TYPE(object) == T_NONE || RB_BUILTIN_TYPE(object) == T_MOVED) return;
@@ -21,7 +21,7 @@ verify_object_i(VALUE object, void *unused)
     }
 }
 
-static void
+HEAPPROF_COLD static void
 verify_chain(const struct heapprof_address_table *table, uint32_t entry, struct heap_page *page)
 {
     for (; entry; entry = rb_heapprof_address_table_next(table, entry)) {
@@ -32,7 +32,7 @@ verify_chain(const struct heapprof_address_table *table, uint32_t entry, struct 
     }
 }
 
-static void
+HEAPPROF_COLD static void
 rb_heapprof_verify(rb_objspace_t *objspace)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
