@@ -49,7 +49,8 @@ snapshot_of(VALUE self)
 void
 rb_heapprof_define_class(void)
 {
-    cHeapProfile = rb_define_class_under(rb_define_module("ObjectSpace"), "HeapProfile", rb_cObject);
+    VALUE object_space = rb_define_module("ObjectSpace");
+    cHeapProfile = rb_define_class_under(object_space, "HeapProfile", rb_cObject);
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
 
@@ -76,7 +77,8 @@ setting(VALUE value, uint64_t bad)
 }
 
 static VALUE
-heapprof_start(rb_execution_context_t *ec, VALUE self, VALUE interval, VALUE depth, VALUE memory, VALUE seed)
+heapprof_start(rb_execution_context_t *ec, VALUE self,
+               VALUE interval, VALUE depth, VALUE memory, VALUE seed)
 {
     struct heapprof_options options;
     const char *expected, *key;
@@ -263,7 +265,10 @@ write_without_gvl(void *data)
 {
     struct flush *flush = data;
     encode_without_gvl(flush);
-    flush->error = flush->bytes ? rb_heapprof_flush_write(flush->path, flush->bytes, flush->size) : ENOMEM;
+    flush->error = ENOMEM;
+    if (flush->bytes) {
+        flush->error = rb_heapprof_flush_write(flush->path, flush->bytes, flush->size);
+    }
     free(flush->bytes);
     return NULL;
 }

@@ -48,10 +48,11 @@ void
 Init_heapprof(void)
 {
     char message[512], line[640];
+    const char *text = getenv("RUBY_HEAPPROF");
 
     rb_heapprof_define_class();
     if (privileged_p()) return;
-    switch (rb_heapprof_options_parse(getenv("RUBY_HEAPPROF"), &boot.options, message, sizeof(message))) {
+    switch (rb_heapprof_options_parse(text, &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
         return;
       case HEAPPROF_OPTIONS_BAD:

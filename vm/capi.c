@@ -142,7 +142,8 @@ rb_heapprof_snapshot(int gc)
         rb_heapprof_gc_resolve_all();
         rb_heapprof_names_refresh();
         struct heapprof_facts facts = facts_now();
-        snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, rb_heapprof_gc_gone_p, NULL);
+        snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts,
+                                             rb_heapprof_gc_gone_p, NULL);
     }
     RB_VM_LOCK_LEAVE();
     return snapshot;

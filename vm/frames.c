@@ -51,6 +51,7 @@ stands_for_outer_p(const rb_iseq_t *iseq)
 static size_t
 collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
 {
+    struct heapprof_mem *mem = &rb_heapprof.mem;
     const rb_control_frame_t *cfp = ec->cfp;
     const rb_control_frame_t *end = RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
     bool skip = false;
@@ -68,7 +69,7 @@ collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
             *cut = true;
             break;
         }
-        if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, recent.frames, recent.frames_capacity, count + 1)) {
+        if (!HEAPPROF_MEM_GROW(mem, recent.frames, recent.frames_capacity, count + 1)) {
             return SIZE_MAX;
         }
         recent.frames[count++] = (struct frame){

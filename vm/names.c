@@ -224,7 +224,8 @@ iseq_path(const rb_iseq_t *iseq)
 {
     VALUE path = rb_iseq_realpath(iseq);
     if (NIL_P(path)) path = rb_iseq_path(iseq);
-    return rb_heapprof_strings_intern(&rb_heapprof.tables.strings, RSTRING_PTR(path), RSTRING_LEN(path));
+    return rb_heapprof_strings_intern(&rb_heapprof.tables.strings,
+                                      RSTRING_PTR(path), RSTRING_LEN(path));
 }
 
 /* Its name, as of now; *provisional when a class in it has none yet. */
