@@ -14,6 +14,12 @@ Hunk = Struct.new(:file, :header, :lines) do
   def added = lines.count { |line| line.start_with?("+") }
   def removed = lines.count { |line| line.start_with?("-") }
 
+  # Whether a trailer's `file:name` is this place.
+  def hooked_by?(hook)
+    hooked_file, name = hook.split(":", 2)
+    hooked_file == file && name && shows?(name)
+  end
+
   # The name stands where upstream's own lines show it: one of our own proves nothing.
   def shows?(name)
     shown = [header, *lines.select { |line| line.start_with?(" ") }]
@@ -42,14 +48,12 @@ def trailers(message)
 end
 
 def hook_problems(hooks, hunks)
-  problems = []
-  problems << "#{hooks.size} Hook trailers for #{hunks.size} hunks: one for each" if hooks.size != hunks.size
-  covers = ->(hook, hunk) { file, name = hook.split(":", 2); file == hunk.file && name && hunk.shows?(name) }
-  hooks.each do |hook|
-    problems << "Hook: #{hook}: no hunk shows that name in that file" if hunks.none? { |hunk| covers[hook, hunk] }
-  end
-  hunks.each do |hunk|
-    problems << "#{hunk.file} #{hunk.header}: no Hook trailer names it" if hooks.none? { |hook| covers[hook, hunk] }
+  stray = hooks.reject { |hook| hunks.any? { |hunk| hunk.hooked_by?(hook) } }
+  silent = hunks.reject { |hunk| hooks.any? { |hook| hunk.hooked_by?(hook) } }
+  problems = stray.map { |hook| "Hook: #{hook}: no hunk shows that name in that file" } +
+             silent.map { |hunk| "#{hunk.file} #{hunk.header}: no Hook trailer names it" }
+  if hooks.size != hunks.size
+    problems << "#{hooks.size} Hook trailers for #{hunks.size} hunks: one for each"
   end
   problems
 end
@@ -73,7 +77,9 @@ end
 top, name = ARGV
 message, hunks = read_patch(File.join(top, name))
 found = trailers(message)
-problems = trailer_problems(found, top) + hook_problems(found.fetch("Hook", []), hunks) + hunk_problems(hunks)
+problems = trailer_problems(found, top) +
+           hook_problems(found.fetch("Hook", []), hunks) +
+           hunk_problems(hunks)
 problems << "changes nothing" if hunks.empty?
 problems.each { |problem| warn "#{name}: #{problem}" }
 exit problems.empty?

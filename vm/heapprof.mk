@@ -21,7 +21,8 @@ RING0_CC = $(CC) $(CFLAGS) $(filter-out -I%,$(XCFLAGS) $(CPPFLAGS))
 RING0_SCRIPTS = $(HEAPPROF)/scripts
 include $(RING0_SRC)/ring0.mk
 
-HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT),$(wildcard $(HEAPPROF)/vm/*.c))
+HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
+	$(wildcard $(HEAPPROF)/vm/*.c))
 HEAPPROF_OBJS = $(RING0_OBJS) $(HEAPPROF_VM_OBJS)
 
 # Last in the search, so that MRI's own gc/ and vm files are found before ours.
@@ -41,8 +42,8 @@ $(HEAPPROF_VM_OBJS): | probes.h $(srcdir)/heapprof.rbinc
 
 # MRI's files that include ours: gc.c, which includes gc/default/default.c, and every file a patch
 # changes. A patched file that another one includes needs its includer named beside gc.c.
-HEAPPROF_HOOKED := $(sort gc.$(OBJEXT) $(shell \
-	sed -n 's|^+++ b/\([^/]*\)\.c$$|\1.$(OBJEXT)|p' /dev/null $(wildcard $(HEAPPROF)/*/patches/*.patch)))
+HEAPPROF_HOOKED := $(sort gc.$(OBJEXT) $(shell sed -n 's|^+++ b/\([^/]*\)\.c$$|\1.$(OBJEXT)|p' \
+	/dev/null $(wildcard $(HEAPPROF)/*/patches/*.patch)))
 $(HEAPPROF_HOOKED): private XCFLAGS += -MMD -MP
 
 -include $(wildcard heapprof/vm/*.d $(HEAPPROF_HOOKED:.$(OBJEXT)=.d))

@@ -32,6 +32,20 @@ class ScratchRepository
     }
   C
 
+  MRI = {
+    "ruby-1.0/toy.c" => TOY,
+    "ruby-1.0/other.c" => TOY,
+    "ruby-1.0/README.md" => "toy",
+    "ruby-1.0/include/ruby/toy.h" => "",
+    "ruby-1.0/ext/-test-/toy.c" => ""
+  }
+  UPB = {
+    "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.c" => "",
+    "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.h" => "",
+    "upb-1.0/third_party/utf8_range/naive.c" => ""
+  }
+  DIRECTORIES = %w[distfiles cache gc vm/patches profiler include/ruby test]
+
   attr_reader :top
 
   def self.open
@@ -41,15 +55,12 @@ class ScratchRepository
   def initialize(top)
     @top = top
     FileUtils.cp_r(SCRIPTS, path("scripts"))
-    %w[distfiles cache gc vm/patches profiler include/ruby test].each { |directory| FileUtils.mkdir_p(path(directory)) }
+    DIRECTORIES.each { |directory| FileUtils.mkdir_p(path(directory)) }
     write("gc/first.c", "")
     write("vm/second.c", "")
     write("test/test_toy.rb", "")
-    pack("mri.tar.gz", "ruby-1.0/toy.c" => TOY, "ruby-1.0/other.c" => TOY, "ruby-1.0/README.md" => "toy",
-                       "ruby-1.0/include/ruby/toy.h" => "", "ruby-1.0/ext/-test-/toy.c" => "")
-    pack("upb.tar.gz", "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.c" => "",
-                       "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.h" => "",
-                       "upb-1.0/third_party/utf8_range/naive.c" => "")
+    pack("mri.tar.gz", MRI)
+    pack("upb.tar.gz", UPB)
     write_pins
   end
 
@@ -90,18 +101,20 @@ class ScratchRepository
     lines = read("build/patch-edit/#{file}").lines
     lines.insert(lines.index { |line| line.match?(after) } + 1, text)
     write("build/patch-edit/#{file}", lines.join)
-    commit(message)
+    edit_git("commit", "-qam", message)
   end
 
-  def commit(message)
-    system(environment, "git", "-C", path("build/patch-edit"), "commit", "-qam", message, exception: true)
+  # git in build/patch-edit.
+  def edit_git(*arguments)
+    system(environment, "git", "-C", path("build/patch-edit"), *arguments, exception: true)
   end
 
   private
 
   def environment
-    { "HEAPPROF_DISTFILES" => path("distfiles"), "XDG_CACHE_HOME" => path("cache"), "BASERUBY" => ENV["BASERUBY"] || "ruby",
-      "GIT_CONFIG_GLOBAL" => "/dev/null", "RUBYOPT" => nil, "RUBYLIB" => nil }
+    { "HEAPPROF_DISTFILES" => path("distfiles"), "XDG_CACHE_HOME" => path("cache"),
+      "BASERUBY" => ENV["BASERUBY"] || "ruby", "GIT_CONFIG_GLOBAL" => "/dev/null",
+      "RUBYOPT" => nil, "RUBYLIB" => nil }
   end
 
   def pack(archive, files)
@@ -110,7 +123,8 @@ class ScratchRepository
         FileUtils.mkdir_p(File.dirname(File.join(directory, name)))
         File.write(File.join(directory, name), text)
       end
-      system("tar", "-czf", path("distfiles/#{archive}"), "-C", directory, *Dir.children(directory), exception: true)
+      system("tar", "-czf", path("distfiles/#{archive}"), "-C", directory, *Dir.children(directory),
+             exception: true)
     end
   end
 

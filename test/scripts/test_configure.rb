@@ -5,22 +5,24 @@ require_relative "scratch_repository"
 
 class TestScriptsConfigure < Test::Unit::TestCase
   CONFIGURE = File.expand_path("../../configure", __dir__)
-  PACKAGES = { "protoc" => "protobuf-compiler", "objcopy" => "binutils", "git" => "git", "xz" => "xz-utils" }
+  PACKAGES = {
+    "protoc" => "protobuf-compiler", "objcopy" => "binutils", "git" => "git", "xz" => "xz-utils"
+  }
 
   PACKAGES.each do |tool, package|
     define_method("test_without_#{tool}_one_line_names_the_package") do
-      assert_configure_fails(/\Aconfigure: error: #{tool} not found: install the Debian package #{package}\n\z/,
+      assert_configure_fails(/#{tool} not found: install the Debian package #{package}/,
                              without: [tool])
     end
   end
 
   def test_ruby_too_old_to_build_with_is_one_line
-    assert_configure_fails(/\Aconfigure: error: .* is older than 3\.0 or has no ripper: install the Debian package ruby\n\z/,
+    assert_configure_fails(/.* is older than 3\.0 or has no ripper: .* package ruby/,
                            "BASERUBY=#{`which false`.chomp}")
   end
 
   def test_distfiles_that_is_no_directory_is_one_line
-    assert_configure_fails(/\Aconfigure: error: --with-distfiles=nowhere is not a directory: .*\n\z/,
+    assert_configure_fails(/--with-distfiles=nowhere is not a directory: .*/,
                            "--with-distfiles=nowhere")
   end
 
@@ -30,13 +32,15 @@ class TestScriptsConfigure < Test::Unit::TestCase
   BASERUBY = "BASERUBY=#{ENV.fetch('BASERUBY', 'ruby').split.first}"
 
   # Nothing but PATH: what make exports would answer for a tool that is not there.
-  def assert_configure_fails(pattern, *arguments, without: [])
+  def assert_configure_fails(message, *arguments, without: [])
     ScratchRepository.open do |repository|
       env = { "PATH" => repository.path_without(*without) }
-      FileUtils.cp(CONFIGURE, repository.path("configure"))
-      _, err, status = Open3.capture3(env, repository.path("configure"), BASERUBY, *arguments, chdir: repository.top, unsetenv_others: true)
+      configure = repository.path("configure")
+      FileUtils.cp(CONFIGURE, configure)
+      _, err, status = Open3.capture3(env, configure, BASERUBY, *arguments,
+                                      chdir: repository.top, unsetenv_others: true)
       refute_predicate status, :success?
-      assert_match pattern, err
+      assert_match(/\Aconfigure: error: #{message}\n\z/, err)
       refute_path_exist repository.path("Makefile")
     end
   end

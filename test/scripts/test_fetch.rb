@@ -23,6 +23,14 @@ class TestScriptsFetch < Test::Unit::TestCase
     end
   end
 
+  # Copies what a file: address names.
+  CURL = <<~'SH'
+    #!/bin/sh
+    for address; do :; done
+    while [ "$1" != -o ]; do shift; done
+    cp "${address#file://}" "$2"
+  SH
+
   def test_wrong_sha256_is_one_line_that_names_the_archive_and_the_flag
     ScratchRepository.open do |repository|
       repository.write("distfiles/mri.tar.gz", "not an archive")
@@ -42,7 +50,8 @@ class TestScriptsFetch < Test::Unit::TestCase
       assert_empty out
       progress, message = err.lines
       assert_equal "fetching mri 1.0\n", progress
-      assert_one_line message, /archive mri 1\.0 not found.*distfiles.*cache.*mri\.tar\.gz.*Debian source package mri.*--with-distfiles=DIR/
+      places = /distfiles.*cache.*mri\.tar\.gz.*Debian source package mri/
+      assert_one_line message, /archive mri 1\.0 not found.*#{places}.*--with-distfiles=DIR/
       assert_equal 2, err.lines.size
       assert_no_leftovers repository
     end
@@ -50,12 +59,12 @@ class TestScriptsFetch < Test::Unit::TestCase
 
   def test_download_with_a_wrong_sha256_is_thrown_away
     ScratchRepository.open do |repository|
-      served = repository.path("served.tar.gz")
+      address = "file://#{repository.path('served.tar.gz')}"
       repository.write("served.tar.gz", "a page of the network's own")
-      repository.write("pins", repository.read("pins").gsub("file:///nowhere/mri.tar.gz", "file://#{served}"))
+      repository.write("pins", repository.read("pins").gsub("file:///nowhere/mri.tar.gz", address))
       File.unlink(repository.path("distfiles/mri.tar.gz"))
       repository.path_without("curl", "wget", "apt-get")
-      repository.write("commands/curl", "#!/bin/sh\nfor last; do :; done\nwhile [ \"$1\" != -o ]; do shift; done\ncp \"${last#file://}\" \"$2\"\n")
+      repository.write("commands/curl", CURL)
       File.chmod(0o755, repository.path("commands/curl"))
       out, err, ok = repository.run("fetch", "mri", env: { "PATH" => repository.path("commands") })
       refute ok

@@ -43,7 +43,7 @@ class TestScriptsPatches < Test::Unit::TestCase
 
   def test_dropped_commit_leaves_no_patch
     with_queue do |repository|
-      system("git", "-C", repository.path("build/patch-edit"), "reset", "-q", "--hard", "base", exception: true)
+      repository.edit_git("reset", "-q", "--hard", "base")
       repository.run!("patches", "export")
       refute_path_exist repository.path(PATCH)
     end
@@ -71,11 +71,13 @@ class TestScriptsPatches < Test::Unit::TestCase
   end
 
   def test_check_finds_an_edit_by_hand
-    check_fails(/exports differently/) { |patch| patch.sub("Because a test", "Since a test") + "\n" }
+    check_fails(/exports differently/) { |patch| patch.sub("    told(a);", "    told(a, 1);") }
   end
 
   def test_check_finds_an_offset
-    check_fails(/exports differently/) { |patch| patch.sub(/@@ -(\d+),(\d+) \+(\d+),/) { "@@ -#{$1.to_i + 1},#{$2} +#{$3.to_i + 1}," } }
+    check_fails(/exports differently/) do |patch|
+      patch.sub(/@@ -(\d+),(\d+) \+(\d+),/) { "@@ -#{$1.to_i + 1},#{$2} +#{$3.to_i + 1}," }
+    end
   end
 
   def test_check_refuses_another_base
@@ -83,7 +85,9 @@ class TestScriptsPatches < Test::Unit::TestCase
   end
 
   def test_check_finds_a_hook_that_names_another_function
-    rewritten_check_fails(/Hook: toy\.c:second: no hunk shows that name/) { |message| message.sub("toy.c:first", "toy.c:second") }
+    rewritten_check_fails(/Hook: toy\.c:second: no hunk shows that name/) do |message|
+      message.sub("toy.c:first", "toy.c:second")
+    end
   end
 
   def test_check_finds_a_missing_trailer
@@ -91,21 +95,21 @@ class TestScriptsPatches < Test::Unit::TestCase
   end
 
   def test_check_finds_a_handler_that_is_not_there
-    rewritten_check_fails(/Handler: gc\/nobody\.c: no such file/) { |message| message.sub("gc/first.c", "gc/nobody.c") }
+    rewritten_check_fails(/Handler: gc\/nobody\.c: no such file/) do |message|
+      message.sub("gc/first.c", "gc/nobody.c")
+    end
   end
 
   def test_check_refuses_a_removed_line
     with_queue do |repository|
-      repository.write("build/patch-edit/toy.c", repository.read("build/patch-edit/toy.c").sub("    a += 2;\n", ""))
-      amend(repository, MESSAGE)
+      rewrite_toy(repository) { |toy| toy.sub("    a += 2;\n", "") }
       assert_check_fails repository, /removes 1 lines/
     end
   end
 
   def test_check_refuses_more_than_a_hook
     with_queue do |repository|
-      repository.write("build/patch-edit/toy.c", repository.read("build/patch-edit/toy.c").sub("    told(a);\n", "    told(a);\n" * 4))
-      amend(repository, MESSAGE)
+      rewrite_toy(repository) { |toy| toy.sub("    told(a);\n", "    told(a);\n" * 4) }
       assert_check_fails repository, /adds 4 lines: at most 3 in a hunk/
     end
   end
@@ -115,7 +119,8 @@ class TestScriptsPatches < Test::Unit::TestCase
       repository.run!("patches", "series")
       series = Dir.glob(repository.path("build/upstream-series/*.patch"))
       assert_equal 1, series.size
-      assert_equal 6, File.read(series.first)[/^@@.*?(?=^-- |\z)/m].lines.count { |line| line.start_with?(" ") }
+      hunk = File.read(series.first)[/^@@.*/m]
+      assert_equal 6, hunk.lines.count { |line| line.start_with?(" ") }
     end
   end
 
@@ -131,8 +136,14 @@ class TestScriptsPatches < Test::Unit::TestCase
   end
 
   def amend(repository, message)
-    system("git", "-C", repository.path("build/patch-edit"), "commit", "-q", "-a", "--amend", "-m", message, exception: true)
+    repository.edit_git("commit", "-q", "-a", "--amend", "-m", message)
     repository.run!("patches", "export")
+  end
+
+  def rewrite_toy(repository)
+    toy = "build/patch-edit/toy.c"
+    repository.write(toy, yield(repository.read(toy)))
+    amend(repository, MESSAGE)
   end
 
   def check_fails(pattern)

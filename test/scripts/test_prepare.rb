@@ -26,7 +26,8 @@ class TestScriptsPrepare < Test::Unit::TestCase
   def test_changed_hook_writes_only_the_file_it_is_in
     with_tree do |repository|
       before = ages(repository)
-      repository.hook("other.c", /b \+= 1/, "    told(b);\n", "other.c: another\n#{TRAILERS.sub('toy.c:first', 'other.c:second')}")
+      trailers = TRAILERS.sub("toy.c:first", "other.c:second")
+      repository.hook("other.c", /b \+= 1/, "    told(b);\n", "other.c: another\n#{trailers}")
       repository.run!("patches", "export")
       assert_equal "patched other.c\n", repository.run!("prepare")
       changed = ages(repository).reject { |file, age| before[file] == age }.keys
@@ -36,7 +37,7 @@ class TestScriptsPrepare < Test::Unit::TestCase
 
   def test_file_that_is_no_longer_patched_goes_back
     with_tree do |repository|
-      system("git", "-C", repository.path("build/patch-edit"), "reset", "-q", "--hard", "base", exception: true)
+      repository.edit_git("reset", "-q", "--hard", "base")
       repository.run!("patches", "export")
       repository.run!("prepare")
       assert_equal ScratchRepository::TOY, repository.read("#{TREE}/toy.c")
@@ -69,7 +70,9 @@ class TestScriptsPrepare < Test::Unit::TestCase
 
   def ages(repository)
     tree = repository.path(TREE)
-    files = Dir.glob("**/*", File::FNM_DOTMATCH, base: tree).select { |file| File.file?(File.join(tree, file)) }
-    files.to_h { |file| [file, File.mtime(File.join(tree, file))] }
+    Dir.chdir(tree) do
+      files = Dir.glob("**/*", File::FNM_DOTMATCH).select { |file| File.file?(file) }
+      files.to_h { |file| [file, File.mtime(file)] }
+    end
   end
 end

@@ -31,7 +31,7 @@ class TestScriptsUpToDate < Test::Unit::TestCase
 
   private
 
-  # As after an installation a while ago: all files are older than the mark, the mark is older than now.
+  # As after an installation a while ago: the files are older than the mark, and it is not new.
   def with_installation
     ScratchRepository.open do |repository|
       repository.write("Makefile", "prefix = #{repository.path('installed')}\n")
