@@ -58,7 +58,9 @@ struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
                           bool (*gone_p)(uintptr_t address, void *data), void *data);
 
-/* Gives the memory back. NULL is allowed. */
+/* Gives the memory back. NULL is allowed. Part of the C API as it is
+ * (include/ruby/heapprof.h), hence visible to extensions. */
+__attribute__((__visibility__("default")))
 void rb_heapprof_snapshot_free(struct heapprof_snapshot *snapshot);
 
 /* Bytes it occupies. */
