@@ -21,24 +21,24 @@ class TestHeapProfMove < Test::Unit::TestCase
       kept
     end
 
-    # Objects and bytes of each class and stack of scattered's, whatever their age. The VM's own
-    # caches, made by the way, come and go.
+    # Objects and bytes at each of scattered's sites, whatever their age.
     def contents(profile)
       rows = profile.select do |sample|
-        sample.inuse_objects > 0 && !sample.class_name.start_with?("T_") &&
+        sample.inuse_objects > 0 && %w[Item String Array Hash].include?(sample.class_name) &&
           sample.frames.any? { |frame| frame.label == "Object#scattered" }
       end
       rows.group_by { |sample| "#{sample.class_name} #{sample.frames.join(' ')}" }
           .transform_values { |group| [group.sum(&:inuse_objects), group.sum(&:inuse_space)] }
     end
 
-    # Rows are rounded one by one, and after a GC there may be others.
-    def assert_same_contents(before, after)
+    # The same but for rounding and for a few objects that the machine stack held by chance.
+    def assert_same_contents(before, after, interval)
+      slack = 3 / Estimator.probability(SLOTS[0], interval)
       assert_operator before.size, :>=, 5
       assert_equal before.keys.sort, after.keys.sort
       before.each do |site, (objects, space)|
-        assert_in_delta objects, after[site][0], 3, site
-        assert_in_delta space, after[site][1], 3, site
+        assert_in_delta objects, after[site][0], slack, site
+        assert_in_delta space, after[site][1], slack * SLOTS.last, site
       end
     end
 
@@ -54,7 +54,7 @@ class TestHeapProfMove < Test::Unit::TestCase
         GC.compact
         assert_operator moved, :>, 1000
         after = contents(HeapProfile.snapshot(gc: true))
-        assert_same_contents before, after
+        assert_same_contents before, after, interval
         assert_operator kept.size, :>, 0
         HeapProfile.stop
       end
@@ -67,7 +67,7 @@ class TestHeapProfMove < Test::Unit::TestCase
       kept = scattered(scaled(10_000))
       before = contents(HeapProfile.snapshot(gc: true))
       3.times { GC.verify_compaction_references(expand_heap: true, toward: :empty) }
-      assert_same_contents before, contents(HeapProfile.snapshot(gc: true))
+      assert_same_contents before, contents(HeapProfile.snapshot(gc: true)), 1
       assert_operator kept.size, :>, 0
     RUBY
   end
@@ -152,6 +152,27 @@ class TestHeapProfMove < Test::Unit::TestCase
       50.times do |i|
         assert_equal 2, total(profile, class_name: "Moved#{i}", label: "Moved#{i}#made_#{i}"), "Moved#{i}"
       end
+    RUBY
+  end
+
+  # Where a class was, another may be made.
+  def test_new_classes_in_the_places_of_moved_ones_have_their_own_names
+    in_child(ITEMS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      kept = []
+      5.times do |round|
+        100.times do |i|
+          Class.new # a hole, soon
+          kept << Object.const_set("Round#{round}Class#{i}", Class.new).new
+        end
+        GC.verify_compaction_references(toward: :empty)
+      end
+      assert_operator moved, :>, 100
+      profile = HeapProfile.snapshot(gc: true)
+      counts = kept.map { |item| item.class.name }.tally
+      found = counts.to_h { |name, _| [name, 0] }
+      profile.each { |sample| found[sample.class_name] += sample.inuse_objects if found.key?(sample.class_name) }
+      assert_equal counts, found
     RUBY
   end
 end

@@ -143,6 +143,26 @@ class TestHeapProfNames < Test::Unit::TestCase
     RUBY
   end
 
+  # The last stack walked is kept to compare the next with, by addresses; not beyond a GC.
+  def test_new_code_in_the_place_of_the_code_sampled_last_has_its_own_path
+    in_child(<<~'RUBY')
+      MARKS = Array.new(400) { |i| Object.const_set("Mark#{i + 1000}", Class.new) }
+      HeapProfile.start(interval: 4000, seed: 6)
+      MARKS.size.times do |i|
+        code = "n = 0; n += 1 while Mark#{i + 1000}.new && n < 80"
+        RubyVM::InstructionSequence.compile(code, "code", "/code#{i + 1000}.rb").eval
+        GC.start
+      end
+      profile = HeapProfile.snapshot
+      found = profile.select { |sample| sample.class_name.start_with?("Mark") }
+      assert_operator found.size, :>, 50
+      found.each do |sample|
+        number = sample.class_name.delete_prefix("Mark")
+        assert_equal ["/code#{number}.rb"], sample.frames.map(&:path).uniq - ["-"]
+      end
+    RUBY
+  end
+
   def test_renamed_aliased_and_redefined_methods
     in_child(<<~'RUBY')
       class Item; end
