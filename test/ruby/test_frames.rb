@@ -139,6 +139,20 @@ class TestHeapProfFrames < Test::Unit::TestCase
     RUBY
   end
 
+  def test_c_methods_called_from_one_place_in_alternation_do_not_mix
+    in_child(<<~'RUBY')
+      receivers = [Struct.new(:a).new(1), "x".match(/x/), Time.at(0)]
+      HeapProfile.start(interval: 1)
+      kept = Array.new(50) { receivers.map { |receiver| receiver.to_a } }
+      profile = HeapProfile.snapshot
+      %w[Struct#to_a MatchData#to_a Time#to_a].each do |label|
+        found = rows(profile, class_name: "Array").select { |sample| sample.frames.first.label == label }
+        assert_equal 50, found.sum(&:inuse_objects), label
+      end
+      assert_equal 50, kept.size
+    RUBY
+  end
+
   def test_stacks_of_threads_and_fibers_in_turn_do_not_mix
     in_child(<<~'RUBY')
       class Item; end
