@@ -10,6 +10,8 @@ require "shellwords"
 class TestHeapProfGems < Test::Unit::TestCase
   include HeapProfTest
 
+  UNREACHABLE = /SSL verification error|Unable to (?:download|resolve)|Could not find a valid gem/
+
   # runruby.rb, which runs the tests, says which gem command belongs to the ruby under test. Gems
   # that google-protobuf needs, and that are bundled with MRI, are beside it.
   def gem_command
@@ -24,7 +26,10 @@ class TestHeapProfGems < Test::Unit::TestCase
 
   def install(gem, env)
     out, status = Open3.capture2e(clean(env), *gem_command, "install", "--no-document", "--minimal-deps", gem, stdin_data: "")
-    flunk "gem install #{gem} failed; it needs the network: #{out}" unless status.success?
+    return if status.success?
+    # A machine may reach Debian's packages and nothing else; CI's reaches both.
+    omit "no RubyGems to be reached, so nothing is proved: #{out.lines.first}" if UNREACHABLE.match?(out)
+    flunk "gem install #{gem} failed: #{out}"
   end
 
   def test_google_protobuf_and_the_profiler_write_in_one_process
