@@ -272,15 +272,15 @@ class TestHeapProfBoot < Test::Unit::TestCase
     end
   end
 
-  def test_dev_null_and_pipes_are_written_to_and_not_replaced
-    assert_clean run_ruby("--disable-gems", "-e", "0", heapprof: "interval=1k,out=#{File::NULL}")
-    assert_equal "characterSpecial", File.ftype(File::NULL)
+  # As for any file that is not a regular one. Not shown with /dev/null: run by root, a profiler
+  # that got this wrong would take the machine's.
+  def test_pipe_is_written_to_and_not_replaced
     in_directory do
       File.mkfifo("pipe")
       reader = Thread.new { File.binread("pipe") }
       assert_clean run_ruby("--disable-gems", "-e", "0", heapprof: "interval=1k,out=pipe")
-      File.binwrite("p.pb.gz", reader.value)
       assert_equal "fifo", File.ftype("pipe")
+      File.binwrite("p.pb.gz", reader.value)
       assert_operator read_profile("p.pb.gz").samples.size, :>, 0
     end
   end

@@ -162,29 +162,32 @@ class TestHeapProfFlush < Test::Unit::TestCase
 
   # Encoding runs without the GVL: a thread that counts gets on with it meanwhile.
   def test_other_threads_run_while_a_profile_is_written
-    in_child(<<~'RUBY')
-      HeapProfile.start(interval: 1)
-      def deep(n, leaf) = n == 0 ? leaf : deep(n - 1, leaf)
-      kept = Array.new(scaled(20_000)) { |i| eval("[Object.new, '#{i}']", nil, "/file_#{i}.rb", i + 1) }
-      profile = HeapProfile.snapshot
-      HeapProfile.stop
-      counted = 0
-      counter = Thread.new { loop { counted += 1 } }
-      counter.priority = -3
-      Thread.pass until counted > 0
-      # One write is one call: without giving the GVL up nothing else can run until it returns.
-      before = counted
-      profile.write(File::NULL)
-      assert_operator counted, :>, before
-      assert kept
-    RUBY
+    in_directory do
+      in_child(<<~'RUBY')
+        HeapProfile.start(interval: 1)
+        kept = Array.new(scaled(20_000)) { |i| eval("[Object.new, '#{i}']", nil, "/file_#{i}.rb", i + 1) }
+        profile = HeapProfile.snapshot
+        HeapProfile.stop
+        counted = 0
+        counter = Thread.new { loop { counted += 1 } }
+        counter.priority = -3
+        Thread.pass until counted > 0
+        # One write is one call: without giving the GVL up nothing else can run until it returns.
+        before = counted
+        profile.write("p.pb.gz")
+        assert_operator counted, :>, before
+        assert kept
+      RUBY
+    end
   end
 
   def test_snapshot_may_be_dropped_while_it_is_written
-    in_child(<<~'RUBY')
-      HeapProfile.start(interval: 1)
-      GC.stress = true
-      3.times { assert_operator HeapProfile.snapshot.write(File::NULL), :>, 100 }
-    RUBY
+    in_directory do
+      in_child(<<~'RUBY')
+        HeapProfile.start(interval: 1)
+        GC.stress = true
+        3.times { assert_operator HeapProfile.snapshot.write("p.pb.gz"), :>, 100 }
+      RUBY
+    end
   end
 end
