@@ -175,4 +175,18 @@ class TestHeapProfMove < Test::Unit::TestCase
       assert_equal counts, found
     RUBY
   end
+
+  def test_site_stays_one_site_when_its_class_and_code_have_moved
+    in_child(ITEMS + <<~'RUBY')
+      Object.const_set("Movable", Class.new { def self.waste = Array.new(20) { new }.clear })
+      HeapProfile.start(interval: 1)
+      4.times do
+        Movable.waste
+        GC.verify_compaction_references(toward: :empty)
+      end
+      dead = rows(HeapProfile.snapshot(gc: true), class_name: "Movable").select { |sample| sample.gc_age.nil? }
+      assert_equal 1, dead.size
+      assert_in_delta 80, dead.first.alloc_objects, 3
+    RUBY
+  end
 end
