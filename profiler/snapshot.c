@@ -1,4 +1,5 @@
-/* snapshot.c - the profile at one moment, copied out of the tables.
+/* snapshot.c - the profile at one moment, copied out of the tables; of one sample alone:
+ * snapshot_sample.c.
  *
  *     tables (the profiler's)          snapshot (anybody's)
  *     strings    -- copy -->           strings, and its index: "(anonymous)" joins
@@ -149,6 +150,12 @@ bin_age(int bin)
     return bin ? UINT32_C(1) << (bin - 1) : 0;
 }
 
+uint32_t
+rb_heapprof_snapshot_age(uint64_t gc_count, uint32_t birth_gc)
+{
+    return bin_age(age_bin(gc_count, birth_gc));
+}
+
 static uint32_t
 class_name(const struct adding *adding, uint32_t class_id)
 {
@@ -266,8 +273,8 @@ name_anonymous(struct adding *adding)
 
 /* ---- life ---- */
 
-static struct heapprof_snapshot *
-new_snapshot(const struct heapprof_tables *tables, const struct heapprof_facts *facts)
+struct heapprof_snapshot *
+rb_heapprof_snapshot_new(const struct heapprof_tables *tables, const struct heapprof_facts *facts)
 {
     struct heapprof_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
@@ -290,7 +297,7 @@ rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct hea
     bool taken;
 
     adding.tables = tables;
-    adding.snapshot = new_snapshot(tables, facts);
+    adding.snapshot = rb_heapprof_snapshot_new(tables, facts);
     if (!adding.snapshot) return NULL;
 
     taken = copy_strings(&adding.snapshot->strings, &tables->strings) &&

@@ -58,6 +58,12 @@ struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
                           bool (*gone_p)(uintptr_t address, void *data), void *data);
 
+/* The profile of one live sample, by its entry: one row, and of the tables only what
+ * that needs. Otherwise as take. */
+struct heapprof_snapshot *
+rb_heapprof_snapshot_take_sample(const struct heapprof_tables *tables,
+                                 const struct heapprof_facts *facts, uint32_t entry);
+
 /* Gives the memory back. NULL is allowed. Part of the C API as it is
  * (include/ruby/heapprof.h), hence visible to extensions. */
 __attribute__((__visibility__("default")))
@@ -78,5 +84,14 @@ struct heapprof_frame {
  * them; returns how many there are. The empty stack has none. */
 size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uint32_t stack,
                                    struct heapprof_frame *frames, size_t capacity);
+
+/* ---- for snapshot_sample.c ---- */
+
+/* One without rows or copies, NULL when there is no memory. */
+struct heapprof_snapshot *
+rb_heapprof_snapshot_new(const struct heapprof_tables *tables, const struct heapprof_facts *facts);
+
+/* GCs survived, rounded down as rows have it. */
+uint32_t rb_heapprof_snapshot_age(uint64_t gc_count, uint32_t birth_gc);
 
 #endif

@@ -68,21 +68,28 @@ class SnapshotBuilder {
     }
 
     uint32_t
+    UnnamedClass()
+    {
+        return rb_heapprof_identities_add(&tables_.identities, &page_head_, NextAddress());
+    }
+
+    uint32_t
     Class(const std::string &name)
     {
-        uint32_t id = rb_heapprof_identities_add(&tables_.identities, &page_head_, NextAddress());
+        uint32_t id = UnnamedClass();
         tables_.identities.names[id] = String(name);
         return id;
     }
 
-    // One live sample, born age GCs ago, that stands for weight objects of size bytes.
-    void
+    // One live sample, born age GCs ago, that stands for weight objects of size bytes. Returns
+    // its entry.
+    uint32_t
     Live(uint32_t stack, uint32_t class_id, double weight, uint32_t size, uint32_t age = 0)
     {
         uint32_t site = Dead(stack, class_id, weight, size, true);
         uint32_t birth_gc = static_cast<uint32_t>(facts.gc_count) - age;
         heapprof_sample sample = {site, birth_gc, size, static_cast<float>(weight)};
-        rb_heapprof_live_table_add(&tables_.live, &page_head_, NextAddress(), &sample);
+        return rb_heapprof_live_table_add(&tables_.live, &page_head_, NextAddress(), &sample);
     }
 
     // One sample that was freed again, unless keep. Returns its site.
@@ -107,6 +114,13 @@ class SnapshotBuilder {
     {
         auto none_gone = [](uintptr_t, void *) { return false; };
         return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts, none_gone, nullptr),
+                        rb_heapprof_snapshot_free);
+    }
+
+    Snapshot
+    TakeSample(uint32_t entry)
+    {
+        return Snapshot(rb_heapprof_snapshot_take_sample(&tables_, &facts, entry),
                         rb_heapprof_snapshot_free);
     }
 
