@@ -38,6 +38,13 @@ static const rb_data_type_t heapprof_type = {
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
+static void
+hold(VALUE self, struct heapprof_snapshot *snapshot)
+{
+    RTYPEDDATA_DATA(self) = snapshot;
+    rb_gc_adjust_memory_usage((ssize_t)heapprof_memsize(snapshot));
+}
+
 static const struct heapprof_snapshot *
 snapshot_of(VALUE self)
 {
@@ -123,8 +130,7 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc)
         if (rb_heapprof_running_p()) rb_memerror();
         rb_raise(rb_eRuntimeError, "the heap profiler is not running; start it first");
     }
-    RTYPEDDATA_DATA(profile) = snapshot;
-    rb_gc_adjust_memory_usage((ssize_t)heapprof_memsize(snapshot));
+    hold(profile, snapshot);
     return profile;
 }
 
@@ -228,6 +234,26 @@ static VALUE
 heapprof_row_count(rb_execution_context_t *ec, VALUE self)
 {
     return SIZET2NUM(snapshot_of(self)->row_count);
+}
+
+static VALUE
+heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
+{
+    VALUE holder = TypedData_Wrap_Struct(0, &heapprof_type, NULL);
+    struct heapprof_snapshot *snapshot;
+
+    if (!rb_heapprof_snapshot_object(object, &snapshot)) rb_memerror();
+    if (!snapshot) return Qnil;
+    hold(holder, snapshot);
+
+    struct reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
+    VALUE frames = frames_of(&reading, snapshot->rows[0].stack);
+    RTYPEDDATA_DATA(holder) = NULL;
+    heapprof_free(snapshot);
+    RB_GC_GUARD(holder);
+    RB_GC_GUARD(reading.strings);
+    RB_GC_GUARD(reading.frames);
+    return frames;
 }
 
 /* ---- write ---- */

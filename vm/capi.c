@@ -1,7 +1,7 @@
 /* capi.c - the C API (include/ruby/heapprof.h): a run from start to stop, and what can
  * be read of it. api.c is the same for Ruby, on top of this.
  *
- *     off --start--> on --snapshot--> on --stop--> off
+ *     off --start--> on --snapshot, set_interval--> on --stop--> off
  *
  * Changes of state happen with all ractors stopped, under the VM lock. No function
  * here allocates a Ruby object; only snapshot with gc runs Ruby code (finalizers).
@@ -92,6 +92,29 @@ rb_heapprof_start(const struct rb_heapprof_config *config)
     return rb_heapprof_start_with(&options) ? RB_HEAPPROF_STARTED : RB_HEAPPROF_RUNNING;
 }
 
+int
+rb_heapprof_set_interval(uint64_t interval_bytes)
+{
+    struct heapprof_options options;
+    const char *expected;
+    bool set;
+
+    rb_heapprof_options_default(&options);
+    options.interval_bytes = interval_bytes;
+    if (rb_heapprof_options_out_of_range(&options, &expected)) return 0;
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    set = rb_heapprof_on;
+    if (set) {
+        rb_heapprof.options.interval_bytes = interval_bytes;
+        rb_heapprof.sampler.interval_bytes = interval_bytes;
+        rb_heapprof_gc_redraw();
+    }
+    RB_VM_LOCK_LEAVE();
+    return set;
+}
+
 void
 rb_heapprof_stop(void)
 {
@@ -147,6 +170,37 @@ rb_heapprof_snapshot(int gc)
     }
     RB_VM_LOCK_LEAVE();
     return snapshot;
+}
+
+/* 0: not sampled. What is not in the table may be pending. */
+static uint32_t
+live_entry(VALUE object)
+{
+    const struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+    uint32_t entry = rb_heapprof_address_table_find(live, object);
+
+    if (entry) return entry;
+    rb_vm_barrier();
+    rb_heapprof_gc_resolve_all();
+    return rb_heapprof_address_table_find(live, object);
+}
+
+bool
+rb_heapprof_snapshot_object(VALUE object, struct heapprof_snapshot **snapshot)
+{
+    uint32_t entry = 0;
+
+    *snapshot = NULL;
+    if (RB_SPECIAL_CONST_P(object)) return true;
+
+    RB_VM_LOCK_ENTER();
+    if (rb_heapprof_on) entry = live_entry(object);
+    if (entry) {
+        struct heapprof_facts facts = facts_now();
+        *snapshot = rb_heapprof_snapshot_take_sample(&rb_heapprof.tables, &facts, entry);
+    }
+    RB_VM_LOCK_LEAVE();
+    return !entry || *snapshot;
 }
 
 /* ---- reading a snapshot ---- */
@@ -226,6 +280,20 @@ rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
     }
     free(reader.raw);
     free(reader.frames);
+    return result;
+}
+
+int
+rb_heapprof_allocation_stack(VALUE object,
+                             int (*function)(const struct rb_heapprof_row *row, void *data), void *data)
+{
+    struct heapprof_snapshot *snapshot;
+
+    if (!rb_heapprof_snapshot_object(object, &snapshot)) return -1;
+    if (!snapshot) return 0;
+
+    int result = rb_heapprof_snapshot_each(snapshot, function, data);
+    rb_heapprof_snapshot_free(snapshot);
     return result;
 }
 

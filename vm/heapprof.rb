@@ -90,12 +90,21 @@ module ObjectSpace
     end
 
     # call-seq:
+    #   allocation_stack(object) -> array of frames or nil
+    #
+    # The stack that allocated the object, an Array of Frame (path, lineno, label),
+    # innermost first. +nil+ when the object is not sampled, or nothing runs.
+    def self.allocation_stack(object)
+      Primitive.heapprof_allocation_stack(object)
+    end
+
+    # call-seq:
     #   stat -> hash
     #   stat(key) -> integer
     #
     # Numbers about the profiler itself, all 0 when it is not running:
     #
-    # [:interval_bytes] the interval of this run
+    # [:interval_bytes] the interval in force
     # [:live_samples] sampled objects not freed yet
     # [:total_samples] samples taken since start
     # [:dropped] samples given up for want of memory

@@ -1,9 +1,16 @@
 #ifndef HEAPPROF_VM_RUN_H
 #define HEAPPROF_VM_RUN_H
+#include "ruby/ruby.h"
 #include "profiler/options.h"
+
+struct heapprof_snapshot;
 
 /* rb_heapprof_start for settings already known to be good. False: it is running. */
 bool rb_heapprof_start_with(const struct heapprof_options *options);
+
+/* The profile of one object: a row with its stack, class and age. *snapshot is NULL when
+ * the object is not sampled. False: out of memory. Free the snapshot. */
+bool rb_heapprof_snapshot_object(VALUE object, struct heapprof_snapshot **snapshot);
 
 /* A seed from the system; never fails. */
 uint64_t rb_heapprof_random_seed(void);

@@ -42,6 +42,12 @@ enum rb_heapprof_started {
 /** Starts sampling with nothing recorded. config may be NULL: the defaults. */
 enum rb_heapprof_started rb_heapprof_start(const struct rb_heapprof_config *config);
 
+/**
+ * Samples with another interval from now on; what was sampled keeps its weight, so
+ * estimates stay right. Returns non-zero, or 0 when not running or out of range.
+ */
+int rb_heapprof_set_interval(uint64_t interval_bytes);
+
 /** Stops sampling and forgets every sample. Does nothing when not running. */
 void rb_heapprof_stop(void);
 
@@ -94,9 +100,18 @@ int rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
  */
 int64_t rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *path);
 
+/**
+ * The stack that allocated an object: calls function once with a row of this object
+ * alone (what it stands for, its class, its age). Returns what function returned, 0 when
+ * the object is not sampled or nothing runs; -1 when out of memory. function must not
+ * jump out.
+ */
+int rb_heapprof_allocation_stack(VALUE object,
+                                 int (*function)(const struct rb_heapprof_row *row, void *data), void *data);
+
 /** Numbers about the profiler itself; all 0 when not running. */
 struct rb_heapprof_stat {
-    uint64_t interval_bytes;   /**< of this run */
+    uint64_t interval_bytes;   /**< in force */
     uint64_t live_samples;     /**< sampled objects not freed yet */
     uint64_t total_samples;    /**< taken since start */
     uint64_t dropped;          /**< samples given up for want of memory */

@@ -162,6 +162,71 @@ class TestHeapProfApi < Test::Unit::TestCase
     RUBY
   end
 
+  # ---- allocation_stack ----
+
+  def test_allocation_stack_is_the_backtrace_at_the_allocation
+    in_child(<<~'RUBY')
+      class Item
+        attr_reader :place
+        def initialize = @place = caller
+      end
+      def make = Item.new
+
+      HeapProfile.start(interval: 1)
+      items = Array.new(3) { make }
+      items << Class.new(Item).new
+      items.each do |item|
+        stack = HeapProfile.allocation_stack(item)
+        assert_equal item.place, stack.map(&:to_s)
+        assert_instance_of HeapProfile::Frame, stack.first
+        assert_equal stack, HeapProfile.allocation_stack(item)
+        assert_predicate stack, :frozen?
+      end
+    RUBY
+  end
+
+  def test_allocation_stack_of_what_is_not_sampled_is_nil
+    in_child(<<~'RUBY')
+      before = Object.new
+      assert_nil HeapProfile.allocation_stack(before)
+      HeapProfile.start(interval: 1 << 40)
+      assert_nil HeapProfile.allocation_stack(Object.new)
+      HeapProfile.stop
+      HeapProfile.start(interval: 1)
+      during = Object.new
+      [before, nil, true, 1, 1.5, :symbol, :"dynamic #{during.object_id}", String].each do |object|
+        assert_nil HeapProfile.allocation_stack(object), object.inspect unless Symbol === object
+        HeapProfile.allocation_stack(object)
+      end
+      assert HeapProfile.allocation_stack(during)
+      HeapProfile.stop
+      assert_nil HeapProfile.allocation_stack(during)
+    RUBY
+  end
+
+  def test_allocation_stack_takes_any_object
+    in_child(<<~'RUBY')
+      HeapProfile.start(interval: 1)
+      basic = BasicObject.new
+      assert_equal "Class#new", HeapProfile.allocation_stack(basic).first.label
+      frozen = "text".dup.freeze
+      assert_equal "String#dup", HeapProfile.allocation_stack(frozen).first.label.sub("Kernel", "String")
+      assert_raise(ArgumentError) { HeapProfile.allocation_stack }
+    RUBY
+  end
+
+  def test_allocation_stack_leaves_nothing_behind
+    in_child(<<~'RUBY')
+      HeapProfile.start(interval: 1)
+      object = Object.new
+      maps = -> { File.foreach("/proc/self/maps").count }
+      GC.disable
+      before = maps.call
+      2000.times { HeapProfile.allocation_stack(object) }
+      assert_operator maps.call - before, :<, 100
+    RUBY
+  end
+
   # ---- profile ----
 
   def test_profile_returns_a_snapshot_of_what_the_block_left

@@ -73,6 +73,51 @@ class TestHeapProfCapi < Test::Unit::TestCase
     RUBY
   end
 
+  def test_interval_may_change_while_running
+    in_child(<<~'RUBY')
+      def before = Array.new(3000) { Item.new }
+      def after = Array.new(3000) { Item.new }
+
+      HeapProfCAPI.start(1, nil, nil, 1)
+      old = before
+      assert_equal true, HeapProfCAPI.set_interval(2000)
+      assert_equal 2000, HeapProfile.stat(:interval_bytes)
+      new = after
+      profile = HeapProfile.snapshot
+      assert_equal 3000, total(profile, class_name: "Item", label: "Object#before")
+      estimate = total(profile, class_name: "Item", label: "Object#after")
+      assert_in_delta 3000, estimate, Estimator.allowance(3000, SLOTS[0], 2000)
+      sampled = new.count { |item| HeapProfile.allocation_stack(item) }
+      assert_in_delta 3000 * Estimator.probability(SLOTS[0], 2000), sampled, 60
+      assert_equal 3000, old.size
+    RUBY
+  end
+
+  def test_interval_stays_when_the_new_one_is_out_of_range_or_nothing_runs
+    in_child(<<~'RUBY')
+      assert_equal false, HeapProfCAPI.set_interval(1000)
+      HeapProfCAPI.start(500, nil, nil, nil)
+      [0, 2**40 + 1].each { |bytes| assert_equal false, HeapProfCAPI.set_interval(bytes) }
+      assert_equal 500, HeapProfile.stat(:interval_bytes)
+    RUBY
+  end
+
+  def test_allocation_stack_is_one_row_of_the_object_alone
+    in_child(<<~'RUBY')
+      assert_equal [0, []], HeapProfCAPI.allocation_stack(Item.new, 7)
+      HeapProfCAPI.start(1, nil, nil, nil)
+      items = Array.new(2) { Item.new }
+      3.times { GC.start }
+      result, rows = HeapProfCAPI.allocation_stack(items[1], 7)
+      assert_equal 7, result
+      class_name, frames, gc_age, *values = rows.fetch(0)
+      assert_equal ["Item", 2, 1, SLOTS[0], 1, SLOTS[0]], [class_name, gc_age, *values]
+      assert_equal HeapProfile.allocation_stack(items[1]).map { |f| [f.path, f.lineno, f.label] }, frames
+      assert_equal 1, rows.size
+      assert_equal [0, []], HeapProfCAPI.allocation_stack(nil, 7)
+    RUBY
+  end
+
   def test_stop_forgets_and_may_be_called_at_any_time
     in_child(<<~'RUBY')
       assert_nil HeapProfCAPI.stop

@@ -65,6 +65,12 @@ default_config(VALUE self)
 }
 
 static VALUE
+set_interval(VALUE self, VALUE interval)
+{
+    return rb_heapprof_set_interval(NUM2ULL(interval)) ? Qtrue : Qfalse;
+}
+
+static VALUE
 stop(VALUE self)
 {
     rb_heapprof_stop();
@@ -180,6 +186,16 @@ write_to(VALUE self, VALUE snapshot_object, VALUE path)
     return rb_ary_new_from_args(2, LL2NUM(written), INT2NUM(error));
 }
 
+/* [what it returned, the rows it gave] */
+static VALUE
+allocation_stack(VALUE self, VALUE object, VALUE return_value)
+{
+    struct reading reading = { rb_ary_new(), 1, NUM2INT(return_value) };
+    int result = rb_heapprof_allocation_stack(object, read_row, &reading);
+
+    return rb_ary_new_from_args(2, INT2NUM(result), reading.rows);
+}
+
 /* ---- objects ---- */
 
 static VALUE
@@ -211,6 +227,7 @@ Init_heapprof_capi(void)
     rb_define_singleton_method(capi, "start", start, 4);
     rb_define_singleton_method(capi, "start_default", start_default, 0);
     rb_define_singleton_method(capi, "default_config", default_config, 0);
+    rb_define_singleton_method(capi, "set_interval", set_interval, 1);
     rb_define_singleton_method(capi, "stop", stop, 0);
     rb_define_singleton_method(capi, "running_p", running_p, 0);
     rb_define_singleton_method(capi, "stat", stat_hash, 0);
@@ -218,6 +235,7 @@ Init_heapprof_capi(void)
     rb_define_singleton_method(capi, "free_null", free_null, 0);
     rb_define_singleton_method(capi, "each", each, 3);
     rb_define_singleton_method(capi, "write", write_to, 2);
+    rb_define_singleton_method(capi, "allocation_stack", allocation_stack, 2);
     rb_define_singleton_method(capi, "flagged?", flagged_p, 1);
     rb_define_singleton_method(capi, "set_flag", set_flag, 2);
     rb_define_singleton_method(capi, "setup_again", setup_again, 1);
