@@ -17,6 +17,10 @@
  * and copied. The budget is charged by what is mapped, touched or not: the figure
  * never depends on what the kernel thinks of our pages.
  *
+ * Builds with HEAPPROF_MEM_GUARD=1, which sanitizers get, move a block whenever it
+ * grows, and end it with a page that nobody may touch: a pointer kept over a growth,
+ * or an index beyond the capacity, faults at once.
+ *
  * May be called anywhere, in GC too: takes no lock, raises nothing, and leaves
  * errno alone, since an allocation may stand between a failed call of the program
  * and its look at errno. The caller serialises.
@@ -32,6 +36,11 @@
 #include <unistd.h>
 
 #include "check.h"
+
+#ifndef HEAPPROF_MEM_GUARD
+# define HEAPPROF_MEM_GUARD 0
+#endif
+#define GUARD_BYTES (HEAPPROF_MEM_GUARD ? page_bytes() : 0)
 
 static size_t
 page_bytes(void)
@@ -67,22 +76,42 @@ store_block(void **block, void *pages)
     memcpy(block, &pages, sizeof(pages));
 }
 
+/* ---- pages ---- */
+
+static void *
+map(size_t bytes)
+{
+    char *pages = mmap(NULL, bytes + GUARD_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (GUARD_BYTES && pages != MAP_FAILED) mprotect(pages + bytes, GUARD_BYTES, PROT_NONE);
+    return pages;
+}
+
+static void
+unmap(void *pages, size_t bytes)
+{
+    munmap(pages, bytes + GUARD_BYTES);
+}
+
 /* A larger block that begins with what the old one holds; MAP_FAILED leaves the old. */
 static void *
 remap(void *old, size_t old_bytes, size_t new_bytes)
 {
     void *pages;
 
-#ifdef MREMAP_MAYMOVE
+#if defined(MREMAP_MAYMOVE) && !HEAPPROF_MEM_GUARD
     if (old) return mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE);
 #endif
-    pages = mmap(NULL, new_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pages = map(new_bytes);
     if (old && pages != MAP_FAILED) {
         memcpy(pages, old, old_bytes);
-        munmap(old, old_bytes);
+        unmap(old, old_bytes);
     }
     return pages;
 }
+
+/* ---- blocks ---- */
 
 void
 rb_heapprof_mem_init(struct heapprof_mem *mem, size_t budget_bytes)
@@ -137,7 +166,7 @@ rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity
 
     if (pages) {
         size_t bytes = mapped_bytes(*capacity, element_bytes);
-        munmap(pages, bytes);
+        unmap(pages, bytes);
         mem->used_bytes -= bytes;
     }
     store_block(block, NULL);

@@ -213,4 +213,33 @@ TEST_F(MemTest, ReleasedBlockIsEmptyAndGrowsAgain)
     EXPECT_EQ(0, block.EveryByte(0, block.capacity));
 }
 
+#if HEAPPROF_MEM_GUARD
+
+TEST_F(MemTest, AGuardedBlockEndsAtAPageNobodyMayTouch)
+{
+    for (size_t element_bytes : {size_t{1}, size_t{4}, size_t{64}, kPage}) {
+        Block block(&mem_, element_bytes);
+        for (int i = 0; i < 4; i++) {
+            ASSERT_TRUE(block.Grow(block.capacity + 1));
+            volatile char *end = static_cast<char *>(block.pages) + block.capacity * element_bytes;
+            end[-1] = 1;
+            EXPECT_DEATH(end[0] = 1, "") << element_bytes;
+        }
+    }
+}
+
+TEST_F(MemTest, AGuardedBlockMovesWheneverItGrows)
+{
+    Block block(&mem_, 4);
+    ASSERT_TRUE(block.Grow(1));
+    for (int i = 0; i < 4; i++) {
+        volatile char *old = static_cast<char *>(block.pages);
+        ASSERT_TRUE(block.Grow(block.capacity + 1));
+        EXPECT_NE(old, block.pages);
+        EXPECT_DEATH(old[0] = 1, "");
+    }
+}
+
+#endif
+
 } // namespace
