@@ -5,13 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdlib>
 #include <string>
 
-#include <dlfcn.h>
-#include <sys/mman.h>
-
+#include "refusing.h"
 #include "snapshot_builder.h"
 
 extern "C" {
@@ -21,24 +18,10 @@ extern "C" {
 
 namespace {
 
-long requests_left = -1; // until one is refused; negative: none is
-long blocks;             // malloc blocks taken and not given back while watching
+long blocks; // malloc blocks taken and not given back while watching
 bool watching;
 
-bool
-RefuseP()
-{
-    return requests_left >= 0 && requests_left-- == 0;
-}
-
-template <typename Function>
-Function
-Next(const char *name)
-{
-    return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-
-void *
+REPLACEMENT void *
 Count(void *block)
 {
     if (watching && block) blocks++;
@@ -49,41 +32,42 @@ Count(void *block)
 
 extern "C" {
 
-void *
+void *ORIGINAL(malloc)(size_t);
+void *ORIGINAL(calloc)(size_t, size_t);
+void *ORIGINAL(realloc)(void *, size_t);
+void ORIGINAL(free)(void *);
+
+REPLACEMENT void *
 malloc(size_t size)
 {
-    static auto next = Next<void *(*)(size_t)>("malloc");
-    return RefuseP() ? nullptr : Count(next(size));
+    return RefuseP() ? nullptr : Count(ORIGINAL(malloc)(size));
 }
 
-void *
+REPLACEMENT void *
 calloc(size_t count, size_t size)
 {
-    static auto next = Next<void *(*)(size_t, size_t)>("calloc");
-    return RefuseP() ? nullptr : Count(next(count, size));
+    return RefuseP() ? nullptr : Count(ORIGINAL(calloc)(count, size));
 }
 
-void *
+REPLACEMENT void *
 realloc(void *old, size_t size)
 {
-    static auto next = Next<void *(*)(void *, size_t)>("realloc");
     if (RefuseP()) return nullptr;
-    return old ? next(old, size) : Count(next(old, size));
+    return old ? ORIGINAL(realloc)(old, size) : Count(ORIGINAL(realloc)(old, size));
 }
 
-void
+REPLACEMENT void
 free(void *block)
 {
-    static auto next = Next<void (*)(void *)>("free");
     if (watching && block) blocks--;
-    next(block);
+    ORIGINAL(free)(block);
 }
 
-void *
-mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
+REPLACEMENT void *
+mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
 {
-    static auto next = Next<void *(*)(void *, size_t, int, int, int, off_t)>("mmap");
-    return RefuseP() ? MAP_FAILED : next(address, size, protection, flags, file, offset);
+    if (RefuseP()) return MAP_FAILED;
+    return MapPages(address, bytes, protection, flags, file, offset);
 }
 
 } // extern "C"

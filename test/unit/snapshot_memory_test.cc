@@ -4,10 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cerrno>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "refusing.h"
 
 extern "C" {
 #include "snapshot.h"
@@ -15,25 +12,28 @@ extern "C" {
 
 namespace {
 
-long requests_left = -1; // until one is refused; negative: none is
+#if HEAPPROF_MEM_GUARD
+const long kGuardBytes = 4096; // behind each block; charged to nobody
+#else
+const long kGuardBytes = 0;
+#endif
+
 size_t refused;
 bool watching;
-long mapped_bytes;       // taken and not given back while watching
+long mapped_bytes; // taken and not given back while watching
 
-bool
-RefuseP()
+REPLACEMENT bool
+Refuse()
 {
-    if (requests_left < 0 || requests_left-- > 0) return false;
-    refused++;
-    errno = ENOMEM;
-    return true;
+    bool refuse = RefuseP();
+    refused += refuse;
+    return refuse;
 }
 
-void *
-Count(long result, size_t old_bytes, size_t new_bytes)
+REPLACEMENT void *
+Count(void *pages, long bytes)
 {
-    void *pages = reinterpret_cast<void *>(result);
-    if (watching && pages != MAP_FAILED) mapped_bytes += static_cast<long>(new_bytes - old_bytes);
+    if (watching && pages != MAP_FAILED) mapped_bytes += bytes;
     return pages;
 }
 
@@ -41,24 +41,26 @@ Count(long result, size_t old_bytes, size_t new_bytes)
 
 extern "C" {
 
-void *
-mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset) noexcept
+REPLACEMENT void *
+mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) noexcept
 {
-    if (RefuseP()) return MAP_FAILED;
-    return Count(syscall(SYS_mmap, address, bytes, protection, flags, fd, offset), 0, bytes);
+    if (Refuse()) return MAP_FAILED;
+    return Count(MapPages(address, bytes, protection, flags, file, offset),
+                 static_cast<long>(bytes) - kGuardBytes);
 }
 
-void *
+REPLACEMENT void *
 mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...) noexcept
 {
-    if (RefuseP()) return MAP_FAILED;
-    return Count(syscall(SYS_mremap, old, old_bytes, bytes, flags), old_bytes, bytes);
+    if (Refuse()) return MAP_FAILED;
+    long pages = syscall(SYS_mremap, old, old_bytes, bytes, flags);
+    return Count(reinterpret_cast<void *>(pages), static_cast<long>(bytes - old_bytes));
 }
 
-int
+REPLACEMENT int
 munmap(void *pages, size_t bytes) noexcept
 {
-    if (watching) mapped_bytes -= static_cast<long>(bytes);
+    if (watching) mapped_bytes -= static_cast<long>(bytes) - kGuardBytes;
     return static_cast<int>(syscall(SYS_munmap, pages, bytes));
 }
 
