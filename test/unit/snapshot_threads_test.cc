@@ -1,0 +1,254 @@
+// snapshot_threads_test.cc - snapshots are read, encoded and freed by several threads at once,
+// none of which holds the GVL, while the tables they were copied from change.
+//
+// Between the threads of a round there is no lock and no order but start and end: whatever a
+// snapshot shared with the tables, or two encoders with each other, is a race that
+// ThreadSanitizer (make check-tsan) reports. In any build the bytes tell whether a snapshot
+// stayed as it was.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "table_testing.h"
+
+extern "C" {
+#include "gzip.h"
+#include "pprof.h"
+}
+
+namespace {
+
+constexpr int kRounds = 4;
+constexpr int kWriters = 4;
+constexpr int kSnapshots = 3;   // in each round; every writer writes all of them
+constexpr int kChanges = 300;   // before each snapshot, and while each is written
+
+using SharedSnapshot = std::shared_ptr<heapprof_snapshot>;
+
+// The profiler's tables, and what a program does to them.
+class ChangingTables {
+  public:
+    explicit ChangingTables(uint64_t seed) : choose_(seed)
+    {
+        rb_heapprof_mem_init(&mem_, SIZE_MAX);
+        rb_heapprof_tables_init(&tables_, &mem_);
+    }
+
+    ~ChangingTables()
+    {
+        rb_heapprof_tables_free(&tables_);
+        EXPECT_EQ(0u, mem_.used_bytes);
+    }
+
+    // So many times something is allocated, freed, moved, renamed, or made room for.
+    void
+    Change(int times)
+    {
+        for (; times > 0; times--) {
+            switch (choose_.Below(8)) {
+              case 0: Free(); break;
+              case 1: Move(); break;
+              case 2: Rename(); break;
+              case 3: choose_.OneIn(50) ? MakeRoom() : Allocate(); break;
+              default: Allocate(); break;
+            }
+        }
+    }
+
+    SharedSnapshot
+    Take() const
+    {
+        heapprof_facts facts = {};
+        facts.gc_count = 20;
+        return SharedSnapshot(rb_heapprof_snapshot_take(&tables_, &facts, nullptr, nullptr),
+                              rb_heapprof_snapshot_free);
+    }
+
+    void
+    Check() const
+    {
+        rb_heapprof_tables_check(&tables_);
+    }
+
+  private:
+    Choices choose_;
+    heapprof_mem mem_;
+    heapprof_tables tables_;
+    uint32_t head_ = 0, class_head_ = 0; // there is one heap page
+    uintptr_t last_address_ = 0x10000;
+
+    uint32_t
+    String(const char *prefix)
+    {
+        std::string text = prefix + std::to_string(choose_.Below(5000));
+        return rb_heapprof_strings_intern(&tables_.strings, text.data(), text.size());
+    }
+
+    uint32_t
+    Function()
+    {
+        heapprof_function function = {};
+        function.origin = 1 + choose_.Below(3000);
+        uint32_t known = rb_heapprof_functions_find(&tables_.functions, function.origin, 0);
+        if (known) return known;
+        function.name = String("f");
+        function.path = String("/f");
+        return rb_heapprof_functions_add(&tables_.functions, &function);
+    }
+
+    uint32_t
+    Class()
+    {
+        heapprof_identities *identities = &tables_.identities;
+        if (identities->count > 200) {
+            return 1 + static_cast<uint32_t>(choose_.Below(identities->count));
+        }
+        uint32_t id = rb_heapprof_identities_add(identities, &class_head_, last_address_ += 40);
+        identities->names[id] = String("C");
+        return id;
+    }
+
+    void
+    Allocate()
+    {
+        uint32_t stack = 0;
+        for (uint64_t depth = 1 + choose_.Below(8); depth > 0; depth--) {
+            uint32_t line = static_cast<uint32_t>(choose_.Below(4));
+            stack = rb_heapprof_stacks_push(&tables_.stacks, stack, Function(), line);
+        }
+        heapprof_sample sample = {};
+        sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, Class());
+        sample.birth_gc = static_cast<uint32_t>(choose_.Below(20));
+        sample.size_bytes = 40;
+        sample.weight = 1;
+        rb_heapprof_sites_count_alloc(&tables_.sites, sample.site, 1, 40);
+        rb_heapprof_live_table_add(&tables_.live, &head_, last_address_ += 40, &sample);
+    }
+
+    // The entry of some live sample, 0 if the one asked for is not alive.
+    uint32_t
+    SomeEntry()
+    {
+        const heapprof_address_table *addresses = &tables_.live.addresses;
+        uint32_t entry = static_cast<uint32_t>(choose_.Below(addresses->entries_end));
+        return entry && rb_heapprof_address_table_address(addresses, entry) ? entry : 0;
+    }
+
+    void
+    Free()
+    {
+        uint32_t entry = SomeEntry();
+        if (!entry) return;
+        rb_heapprof_sites_count_free(&tables_.sites,
+                                     rb_heapprof_live_table_sample(&tables_.live, entry)->site);
+        rb_heapprof_address_table_remove(&tables_.live.addresses, &head_, entry);
+    }
+
+    void
+    Move()
+    {
+        uint32_t entry = SomeEntry();
+        if (!entry) return;
+        rb_heapprof_address_table_move(&tables_.live.addresses, entry, &head_, &head_,
+                                       last_address_ += 40);
+    }
+
+    void
+    Rename()
+    {
+        if (tables_.functions.count == 0) return;
+        uint32_t number = 1 + static_cast<uint32_t>(choose_.Below(tables_.functions.count));
+        rb_heapprof_functions_get(&tables_.functions, number)->name = String("g");
+    }
+
+    void
+    MakeRoom()
+    {
+        rb_heapprof_sites_fold(&tables_.sites);
+        rb_heapprof_stacks_trim(&tables_.stacks);
+    }
+};
+
+std::string
+Take(char *block, size_t size)
+{
+    std::string bytes(block ? block : "", size);
+    free(block);
+    return bytes;
+}
+
+std::string
+Write(const heapprof_snapshot *snapshot)
+{
+    size_t size = 0;
+    char *block = rb_heapprof_pprof_encode(snapshot, "/opt/bin/ruby", "c0ffee", &size);
+    std::string message = Take(block, size);
+    block = rb_heapprof_gzip(message.data(), message.size(), &size);
+    return Take(block, size);
+}
+
+// All frames of all rows, added up.
+uint64_t
+Read(const heapprof_snapshot *snapshot)
+{
+    uint64_t sum = rb_heapprof_snapshot_memsize(snapshot);
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        heapprof_frame frames[8];
+        size_t count = rb_heapprof_snapshot_frames(snapshot, snapshot->rows[i].stack, frames, 8);
+        for (size_t f = 0; f < count && f < 8; f++) {
+            size_t length;
+            rb_heapprof_strings_get(&snapshot->strings, frames[f].name, &length);
+            sum += length + frames[f].line;
+        }
+    }
+    return sum;
+}
+
+struct Expected {
+    SharedSnapshot snapshot;
+    std::string file;
+    uint64_t sum;
+};
+
+TEST(SnapshotThreads, SnapshotsAreWrittenWhileTheirTablesChange)
+{
+    ChangingTables tables(90);
+    for (int round = 0; round < kRounds; round++) {
+        std::vector<Expected> expected;
+        for (int i = 0; i < kSnapshots; i++) {
+            tables.Change(kChanges);
+            SharedSnapshot snapshot = tables.Take();
+            expected.push_back({snapshot, Write(snapshot.get()), Read(snapshot.get())});
+            ASSERT_FALSE(expected.back().file.empty());
+        }
+
+        std::atomic<int> wrong(0);
+        std::vector<std::thread> writers;
+        for (int i = 0; i < kWriters; i++) {
+            // Each writer has a share in the snapshots: who is done last frees them.
+            writers.emplace_back([expected, &wrong]() mutable {
+                for (Expected &each : expected) {
+                    if (Write(each.snapshot.get()) != each.file) wrong++;
+                    if (Read(each.snapshot.get()) != each.sum) wrong++;
+                    each.snapshot.reset();
+                }
+            });
+        }
+        expected.clear();
+        for (int i = 0; i < kSnapshots; i++) {
+            tables.Change(kChanges);
+            tables.Take(); // and is freed at once
+        }
+        for (std::thread &writer : writers) writer.join();
+        EXPECT_EQ(0, wrong.load());
+        tables.Check();
+    }
+}
+
+} // namespace
