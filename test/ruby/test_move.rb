@@ -189,4 +189,204 @@ class TestHeapProfMove < Test::Unit::TestCase
       assert_in_delta 80, dead.first.alloc_objects, 3
     RUBY
   end
+
+  # ---- object by object: where each was, and what is known of it ----
+
+  # Addresses are numbers here and hold nothing.
+  OBJECTS = ITEMS + <<~'RUBY'
+    require "-test-/heapprof_heap"
+
+    COMPACTIONS = {
+      manual: -> { GC.compact },
+      verify: -> { GC.verify_compaction_references(toward: :empty) },
+      doubled: -> { GC.verify_compaction_references(expand_heap: true, toward: :empty) },
+      auto: -> { GC.auto_compact = true; GC.start; GC.auto_compact = false },
+      lazy: -> { GC.auto_compact = true; GC.start(immediate_sweep: false); GC.auto_compact = false },
+    }.freeze
+
+    def addresses(objects) = objects.map { |object| HeapProfHeap.address(object) }
+    def stacks(objects) = objects.map { |object| HeapProfile.allocation_stack(object)&.map(&:to_s) }
+
+    # Compacts, and returns which of the objects have moved.
+    def moved_by(compaction, objects)
+      before = addresses(objects)
+      COMPACTIONS[compaction].call
+      objects.select.with_index { |object, i| HeapProfHeap.address(object) != before[i] }
+    end
+
+    def bucket(age) = age.zero? ? 0 : 1 << (age.bit_length - 1)
+  RUBY
+
+  # Only some are sampled at the larger interval: those that are not must not become so.
+  def test_each_moved_object_keeps_its_own_stack
+    in_child(OBJECTS + <<~'RUBY')
+      [1, 300].product(COMPACTIONS.keys) do |interval, compaction|
+        HeapProfile.start(interval: interval, seed: 1)
+        objects = Array.new(3) { |i| eval("->(n) { scattered(n) }", nil, "caller#{i}.rb").call(300) }.flatten(2)
+        before = stacks(objects)
+        sampled = before.compact
+        assert_operator sampled.uniq.size, :>=, 12 # four sites, each from three places
+        assert_equal interval == 1, sampled.size == objects.size
+        moved = moved_by(compaction, objects)
+        assert_operator moved.size, :>, objects.size / 20, compaction
+        assert_equal before, stacks(objects), compaction
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
+  def test_weights_and_ages_are_those_of_before_however_often_objects_move
+    in_child(OBJECTS + <<~'RUBY')
+      class Other < Item; end
+
+      [1, 300].product(COMPACTIONS.keys) do |interval, compaction|
+        HeapProfile.start(interval: interval, seed: 2)
+        GC.disable # but for those below
+        cohorts = Array.new(6) do
+          count = GC.count
+          garbage = Array.new(200) { Item.new("x") }
+          others = Array.new(200) { Other.new("x") }
+          garbage.clear
+          GC.start
+          [count, others]
+        end
+        sampled = cohorts.to_h { |count, others| [count, stacks(others).compact.size] }
+        weight = 1 / Estimator.probability(SLOTS[0], interval)
+        3.times do
+          moved_by(compaction, cohorts.flat_map(&:last))
+          expected = Hash.new(0)
+          sampled.each { |count, samples| expected[bucket(GC.count - count)] += samples * weight }
+          found = rows(HeapProfile.snapshot, class_name: "Other").reject { |row| row.inuse_objects == 0 }
+          assert_equal expected.keys.sort, found.map(&:gc_age).sort, compaction
+          found.each do |row|
+            assert_in_delta expected[row.gc_age], row.inuse_objects, 0.51, compaction
+            assert_in_delta expected[row.gc_age] * SLOTS[0], row.inuse_space, 0.51 + 1e-6 * row.inuse_space, compaction
+          end
+        end
+        GC.enable
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
+  # An object that has shrunk or grown moves to a slot of another size. Its sample stands for objects born in slots
+  # of the first, so that is its size to the end.
+  def test_objects_that_move_to_slots_of_another_size_keep_stack_and_size_of_birth
+    in_child(OBJECTS + <<~'RUBY')
+      require "objspace"
+
+      # How each is born, and what it then becomes.
+      KINDS = {
+        shrunk_string: [-> { "x" * 600 }, ->(string) { string.replace("y") }],
+        grown_string: [-> { +"x" }, ->(string) { string << "y" * 300 }],
+        shrunk_array: [-> { Array.new(70) { 1 } }, ->(array) { array.clear }],
+        grown_array: [-> { [1] }, ->(array) { array.concat([2] * 30) }],
+        shrunk_hash: [-> { { 1 => 2 } }, ->(hash) { 20.times { |i| hash[i] = i } }], # its table is elsewhere now
+        grown_object: [-> { Item.new(1) }, ->(item) { 10.times { |i| item.instance_variable_set("@v#{i}", i) } }],
+      }.freeze
+
+      def slot_size(object) = ObjectSpace.dump(object)[/"slot_size":(\d+)/, 1].to_i
+      def innermost(object) = HeapProfile.allocation_stack(object).find { |frame| frame.path == "-" }.lineno
+
+      # What the profile has of the kind: objects and bytes.
+      def sums(line, class_name)
+        rows = HeapProfile.snapshot(gc: true).select do |row|
+          row.class_name == class_name && row.frames.find { |frame| frame.path == "-" }&.lineno == line
+        end
+        [rows.sum(&:inuse_objects), rows.sum(&:inuse_space)]
+      end
+
+      count = 200
+      KINDS.each do |kind, (make, change)|
+        HeapProfile.start(interval: 1)
+        objects = Array.new(count) { make.call }
+        objects.each(&change)
+        change.call(make.call) # born when the class knows how large its objects become
+        sizes = objects.map { |object| slot_size(object) }
+        stacks, line, class_name = stacks(objects), innermost(objects[1]), objects[0].class.name
+        before = sums(line, class_name)
+        assert_operator before[0], :>=, count, kind
+        3.times { GC.verify_compaction_references(expand_heap: true, toward: :empty) }
+        changed = objects.map { |object| slot_size(object) }.zip(sizes).count { |now, then_| now != then_ }
+        assert_operator changed, :>, count / 2, kind
+        assert_equal stacks, stacks(objects), kind
+        assert_equal before, sums(line, class_name), kind
+
+        (count / 2).times { objects.pop } # one by one: pop(n) shares the old array
+        after = sums(line, class_name)
+        assert_in_delta count / 2, before[0] - after[0], 3, kind # the machine stack may hold a few
+        assert_equal after[1] * before[0], before[1] * after[0], kind
+        assert_equal stacks.first(count / 2), stacks(objects), kind
+        objects.clear
+        assert_operator sums(line, class_name)[0], :<=, before[0] - count + 3, kind
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
+  # Freed classes look at others on pages that are being emptied; MRI then moves all back.
+  def test_samples_follow_objects_that_the_read_barrier_moves_back
+    in_child(OBJECTS + <<~'RUBY')
+      def on_heap(klass) = ObjectSpace.each_object(klass).count { |object| object.instance_of?(klass) }
+
+      modules = on_heap(Module)
+      HeapProfile.start(interval: 1)
+      kept = []
+      faults = GC.stat(:read_barrier_faults)
+      5.times do
+        all = Array.new(1000) do |i|
+          [Class.new(Item) { def made = 1 }.new("x"), Object.new.tap(&:singleton_class), Item.new(i), Module.new]
+        end
+        kept.concat(all.select.with_index { |_, i| i % 3 == 0 })
+        all.clear
+        kept.shift(200)
+        objects = kept.last(100).flatten(1)
+        stacks = stacks(objects)
+        GC.compact
+        COMPACTIONS[:lazy].call
+        assert_equal stacks, stacks(objects)
+        GC.start
+        profile = HeapProfile.snapshot
+        assert_equal on_heap(Item), total(profile, class_name: "Item")
+        assert_equal on_heap(Module) - modules, total(profile, class_name: "Module")
+      end
+      assert_operator GC.stat(:read_barrier_faults), :>, faults
+    RUBY
+  end
+
+  # Addresses of code: ObjectSpace.dump names what the wrapper of an iseq refers to.
+  def test_new_samples_of_moved_code_and_classes_are_at_the_site_of_the_old_ones
+    in_child(OBJECTS + <<~'RUBY')
+      require "objspace"
+      require "json"
+
+      makers = Array.new(50) do |i|
+        klass = Object.const_set("Maker#{i}", Class.new)
+        klass.class_eval("def self.make(n) = Array.new(n) { Maker#{i}.new }", "maker.rb", i + 1)
+        klass
+      end
+      wrapped = makers.map { |maker| RubyVM::InstructionSequence.of(maker.method(:make)) }
+      code = -> { wrapped.map { |iseq| JSON.parse(ObjectSpace.dump(iseq))["references"].last.hex } }
+      HeapProfile.start(interval: 1)
+      kept = makers.map { |maker| maker.make(3) }
+      moved_code = moved_classes = 0
+      COMPACTIONS.each_key do |compaction|
+        scattered(1000) # holes
+        before = code.call
+        moved_classes += moved_by(compaction, makers).size
+        moved_code += before.zip(code.call).count { |was, is| was != is }
+        kept.concat(makers.map { |maker| maker.make(3) })
+        Array.new(20) { |i| Class.new { class_eval("def other = Object.new", "other.rb", i + 1) }.new.other }.clear
+      end
+      assert_operator moved_code, :>, 50
+      assert_operator moved_classes, :>, 50
+
+      rows = HeapProfile.snapshot(gc: true).select { |row| row.class_name.start_with?("Maker") }
+      sites = rows.group_by { |row| [row.class_name, row.frames.find { |frame| frame.path == "maker.rb" }.to_s] }
+      expected = makers.map.with_index { |maker, i| [maker.name, "maker.rb:#{i + 1}:in 'Class#new'"] }
+      assert_equal expected.sort, sites.keys.sort
+      assert_equal [3 * (1 + COMPACTIONS.size)], sites.values.map { |group| group.sum(&:inuse_objects) }.uniq
+      assert_equal 50 * (1 + COMPACTIONS.size), kept.size
+    RUBY
+  end
 end
