@@ -1,0 +1,246 @@
+# frozen_string_literal: true
+
+# programs.rb - the programs of scenarios.rb, for the child process.
+#
+# One run of a program returns a reading for each row of the table: the true number, which the
+# program knows without the profiler, the profile's estimate of it, and sigma. The variances of
+# objects made at several intervals add up.
+
+require "-test-/heapprof_capi"
+require "erb"
+require "json"
+require_relative "sites"
+
+module Accuracy
+  # Which objects, in slots of which size; :alloc or :inuse; and the numbers.
+  Reading = Struct.new(:site, :slot, :value, :truth, :sigma, :estimate)
+
+  class Programs
+    def initialize(scenario)
+      @scenario = scenario
+      @rounds = scenario.rounds
+      @sites = scenario.sites.map { |name| Site.new(name) }
+      @makers = @sites.map(&:make)
+    end
+
+    # One run; what it needs and is not to be in the profile is made first.
+    def run(seed, intervals = @scenario.intervals)
+      @seed = seed
+      @intervals = intervals
+      @kept = new_kept
+      send(@scenario.program)
+    ensure
+      HeapProfile.stop
+    end
+
+    # ---- programs ----
+
+    def mutator
+      start
+      mutate
+      read
+    end
+
+    # Each allocation is a GC: what was cut off is joined again before it is reached.
+    def stressed
+      start
+      GC.stress = true
+      mutate
+      GC.stress = false
+      read
+    end
+
+    # From 2000 stacks, so that nearly each sample is a row of its own: rounding must not add up.
+    def scattered
+      start
+      @rounds.times { |i| from_stack(i % 2000, 11) { mutate(@kept, i...i + 1) } }
+      read
+    end
+
+    def threads
+      in_four do |kept|
+        kept.map { |arrays| Thread.new { mutate(arrays) } }.each(&:join)
+      end
+    end
+
+    def fibers
+      in_four do |kept|
+        fibers = kept.map { |arrays| Fiber.new { mutate(arrays) } }
+        fibers.each(&:resume).select!(&:alive?) until fibers.empty?
+      end
+    end
+
+    # A Ractor holds what it keeps until it is told to end.
+    def ractors
+      start
+      ractors = Array.new(4) { Ractor.new(@rounds) { |rounds| Accuracy.mutate_in_ractor(rounds) } }
+      ractors.each(&:take)
+      readings = read(copies: 4)
+      ractors.each { |ractor| ractor.send(:end) }.each(&:take)
+      readings
+    end
+
+    # Half is made before the fork, half after, on both sides. The child inherits samples.
+    def forked
+      half = @rounds / 2
+      start
+      mutate(@kept, 0...half)
+      in_child = IO.popen("-", "rb") do |child|
+        next Marshal.load(child) if child
+        mutate(@kept, half...@rounds)
+        $stdout.write(Marshal.dump(read(who: "child, ")))
+        $stdout.flush
+        exit!(true)
+      end
+      mutate(@kept, half...@rounds)
+      in_child + read(who: "parent, ")
+    end
+
+    # Each run is a process that is profiled from before it reads this file.
+    def booted
+      settings = "interval=#{@intervals[0]},seed=#{@seed},out=#{Dir.pwd}/boot.pb.gz"
+      command = [ENV.fetch("RUBY"), "--disable-gems", "#{__dir__}/subject.rb", "booted", @scenario.key]
+      IO.popen([{ "RUBY_HEAPPROF" => settings }, *command], "rb") { |child| Marshal.load(child) }
+    end
+
+    def in_booted_process
+      @intervals = [HeapProfile.stat(:interval_bytes)]
+      @kept = new_kept
+      mutate
+      read
+    end
+
+    # What it makes the collector itself counts.
+    def real
+      page = ERB.new(PAGE, trim_mode: "-")
+      before, now = Array.new(2) { Array.new(SLOTS.size) }
+      count_slots(before)
+      start
+      @rounds.times { |round| work(page, round) }
+      count_slots(now)
+      profile = HeapProfile.snapshot
+      counts = now.zip(before).map { |after, at_first| after - at_first }
+      [real_reading("objects", counts, profile.sum(&:alloc_objects)) { 1 },
+       real_reading("bytes", counts, profile.sum(&:alloc_space)) { |slot| slot }]
+    end
+
+    private
+
+    def new_kept = Array.new(@sites.size) { Array.new((@rounds + 2) / 3) }
+
+    # Makes no object, as start with keywords would.
+    def start
+      HeapProfCAPI.start(@intervals[0], nil, nil, @seed) == :started or raise "not started"
+    end
+
+    def in_four
+      kept = Array.new(4) { new_kept }
+      start
+      yield kept
+      read(copies: 4)
+    end
+
+    # ---- the mutator ----
+
+    def mutate(kept = @kept, rounds = 0...@rounds)
+      i = rounds.begin
+      while i < rounds.end
+        meanwhile(i / @scenario.period) if i % @scenario.period == 0
+        site = 0
+        while site < kept.size
+          kept[site][i / 3] = @makers[site].call
+          site += 1
+        end
+        i += 1
+      end
+    end
+
+    # Calls the block from the stack of that number, of 2**depth.
+    def from_stack(number, depth, &block)
+      return yield if depth == 0
+      if number.odd?
+        from_stack(number / 2, depth - 1, &block)
+      else
+        from_stack(number / 2, depth - 1, &block)
+      end
+    end
+
+    def meanwhile(time)
+      HeapProfCAPI.set_interval(interval_at(time)) if @intervals.size > 1
+      send(@scenario.during, time) if @scenario.during
+    end
+
+    def interval_at(time) = @intervals[time % @intervals.size]
+
+    # ---- what goes on meanwhile ----
+
+    KINDS_OF_GC = [true, false].product([true, false], [true, false])
+
+    def collect(time)
+      full, mark, sweep = KINDS_OF_GC[time % KINDS_OF_GC.size]
+      GC.start(full_mark: full, immediate_mark: mark, immediate_sweep: sweep)
+    end
+
+    def compact(_) = GC.compact
+
+    def collect_and_compact(time)
+      GC.auto_compact = true
+      collect(time)
+    end
+
+    def flush(_) = HeapProfile.snapshot.write("flush.pb.gz")
+
+    def everything(time)
+      send(%i[collect flush compact collect_and_compact][time % 4], time / 4)
+    end
+
+    def few_among_many(_) = 2000.times { "between" }
+
+    def pass(_) = Thread.pass
+
+    def yield_fiber(_) = Fiber.yield
+
+    # ---- reading ----
+
+    def read(copies: 1, who: "")
+      rows = HeapProfile.snapshot(gc: true).group_by(&:class_name)
+      made = (0...@rounds).group_by { |i| interval_at(i / @scenario.period) }
+      @sites.flat_map do |site|
+        { alloc: made, inuse: made.transform_values { |rounds| rounds.select { |i| stays?(i) } } }.map do |value, of|
+          variance = of.sum { |interval, rounds| Estimator.sigma(copies * rounds.size, site.slot, interval)**2 }
+          Reading.new(who + site.name.to_s, site.slot, value, copies * of.sum { |_, rounds| rounds.size },
+                      Math.sqrt(variance), site.total(rows, :"#{value}_objects"))
+        end
+      end
+    end
+
+    # Of three that were put into one place the last.
+    def stays?(round) = round % 3 == 2 || round == @rounds - 1
+
+    # ---- the real program ----
+
+    PAGE = <<~'ERB'
+      <%- items.each do |item| -%>
+      <li id="<%= item["id"] %>"><%= ERB::Util.h(item["text"]) %>: <%= item["prices"].sum %></li>
+      <%- end -%>
+    ERB
+
+    def work(page, round)
+      data = Array.new(50) { |i| { id: i, text: "<item> & #{round} " * (i % 30), prices: Array.new(i) { |n| n * 1.1 } } }
+      page.result_with_hash(items: JSON.parse(JSON.generate(data)))
+      RubyVM::InstructionSequence.compile("def made_#{round} = [1, :two, '3'].map { |x| x.to_s }")
+    end
+
+    # Makes no object.
+    def count_slots(counts)
+      SLOTS.each_index { |heap| counts[heap] = GC.stat_heap(heap, :total_allocated_objects) }
+    end
+
+    # Block: what an object in such a slot counts for.
+    def real_reading(name, counts, estimate)
+      each = SLOTS.zip(counts).map { |slot, count| [yield(slot), count, Estimator.sigma(count, slot, @intervals[0])] }
+      Reading.new(name, nil, :alloc, each.sum { |size, count, _| size * count },
+                  Math.sqrt(each.sum { |size, _, sigma| (size * sigma)**2 }), estimate)
+    end
+  end
+end

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+# subject.rb - the child process: ruby subject.rb SCENARIO FIRST_SEED RUNS
+#
+# Writes, marshalled, the readings of all runs. Before them comes a try at interval 1, where each
+# estimate has to be the truth, or the program does not make what it says.
+
+require_relative "scenarios"
+require_relative "programs"
+
+module Accuracy
+  # The machine stack may still hold so many that are dropped.
+  STALE = 3
+
+  def self.try(programs, scenario)
+    programs.run(0, scenario.intervals.map { 1 }).each do |reading|
+      allowed = reading.value == :inuse ? 0..STALE : 0..0
+      next if allowed.cover?(reading.estimate - reading.truth)
+      raise "#{scenario.key}, every object sampled: #{reading}"
+    end
+  end
+
+  def self.subject(key, first, runs)
+    Warning[:experimental] = false
+    scenario = SCENARIOS.find { |one| one.key == key }
+    programs = Programs.new(scenario)
+    try(programs, scenario)
+    readings = Array.new(runs) { |i| programs.run(first + i) }
+    raise "YJIT compiled nothing" if scenario.yjit? && RubyVM::YJIT.runtime_stats[:compiled_iseq_count] == 0
+    readings
+  end
+end
+
+key, first, runs = ARGV
+$stdout.binmode
+if key == "booted"
+  scenario = Accuracy::SCENARIOS.find { |one| one.key == first }
+  $stdout.write(Marshal.dump(Accuracy::Programs.new(scenario).in_booted_process))
+else
+  $stdout.write(Marshal.dump(Accuracy.subject(key, Integer(first), Integer(runs))))
+end
