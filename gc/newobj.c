@@ -349,7 +349,7 @@ rb_heapprof_gc_make_room(void)
     if (rb_heapprof.folded_at_gc == now) return false;
     rb_heapprof.folded_at_gc = now;
     rb_heapprof_frames_forget();
-    if (rb_heapprof_sites_fold(&rb_heapprof.tables.sites) == 0) return false;
-    rb_heapprof_stacks_trim(&rb_heapprof.tables.stacks);
-    return true;
+    uint32_t folded = rb_heapprof_sites_fold(&rb_heapprof.tables.sites);
+    uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables);
+    return folded + trimmed > 0;
 }

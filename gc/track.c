@@ -64,7 +64,7 @@ type_identity(VALUE object, const char *detail)
     char name[64];
     const char *format = detail ? "%s(%s)" : "%s";
     size_t length = (size_t)snprintf(name, sizeof(name), format, obj_type_name(object), detail);
-    identities->names[id] = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
+    identities->all[id].name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
     return id;
 }
 

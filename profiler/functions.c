@@ -6,11 +6,12 @@
  *     index       hash(origin, owner) -> number
  *
  *   I1  no two functions have the same origin and owner.
- *   I2  functions are never removed: their numbers stay good for stacks that are
- *       still to be walked, and their names for a later snapshot.
+ *   I2  a function stays when its code dies: stacks name it for as long as their
+ *       samples live. It goes in a sweep, when whoever knows what is needed has
+ *       said so.
  *
- * Their number is bounded by the code that has run, not by how long it runs;
- * eval in a loop is the exception, and meets the budget.
+ * The code that has run bounds their number, but for programs that make code as they
+ * run (eval, a singleton class an object).
  *
  * The caller serialises. add allocates (mem.c); the rest may run anywhere.
  */
@@ -35,11 +36,49 @@ hash_i(const void *owner, uint32_t number)
     return key_hash(function->origin, function->owner);
 }
 
+static bool
+reserve(struct heapprof_functions *functions)
+{
+    size_t next = functions->free_head ? functions->free_head : functions->end;
+
+    return HEAPPROF_MEM_GROW(functions->mem, functions->all, functions->all_capacity, next + 1) &&
+           rb_heapprof_index_reserve(&functions->index, functions->mem, functions->count,
+                                     hash_i, functions);
+}
+
+static uint32_t
+take_number(struct heapprof_functions *functions)
+{
+    uint32_t number = functions->free_head;
+
+    if (number) {
+        functions->free_head = functions->all[number].owner;
+    }
+    else {
+        number = functions->end++;
+    }
+    functions->count++;
+    return number;
+}
+
+static void
+free_number(struct heapprof_functions *functions, uint32_t number)
+{
+    struct heapprof_function *function = &functions->all[number];
+
+    rb_heapprof_index_erase(&functions->index, number, hash_i, functions);
+    memset(function, 0, sizeof(*function));
+    function->owner = functions->free_head;
+    functions->free_head = number;
+    functions->count--;
+}
+
 void
 rb_heapprof_functions_init(struct heapprof_functions *functions, struct heapprof_mem *mem)
 {
     memset(functions, 0, sizeof(*functions));
     functions->mem = mem;
+    functions->end = 1;
 }
 
 void
@@ -71,26 +110,45 @@ rb_heapprof_functions_add(struct heapprof_functions *functions,
     uint32_t number;
 
     HEAPPROF_ASSERT(!rb_heapprof_functions_find(functions, function->origin, function->owner));
-    if (!HEAPPROF_MEM_GROW(functions->mem, functions->all, functions->all_capacity,
-                           (size_t)functions->count + 2) ||
-        !rb_heapprof_index_reserve(&functions->index, functions->mem, functions->count,
-                                   hash_i, functions)) return 0;
+    if (!reserve(functions)) return 0;
 
-    number = ++functions->count;
+    number = take_number(functions);
     functions->all[number] = *function;
     rb_heapprof_index_insert(&functions->index, hash_i(functions, number), number);
     return number;
 }
 
+uint32_t
+rb_heapprof_functions_sweep(struct heapprof_functions *functions)
+{
+    uint32_t number, before = functions->count;
+
+    for (number = 1; number < functions->end; number++) {
+        struct heapprof_function *function = &functions->all[number];
+        if (function->origin && !function->needed) free_number(functions, number);
+        function->needed = false;
+    }
+    return before - functions->count;
+}
+
 void
 rb_heapprof_functions_check(const struct heapprof_functions *functions)
 {
-    uint32_t number;
+    uint32_t number, used = 0, free_numbers = 0;
 
-    for (number = 1; number <= functions->count; number++) {
+    for (number = 1; number < functions->end; number++) {
         const struct heapprof_function *function = &functions->all[number];
+        HEAPPROF_ASSERT(!function->needed);
+        if (function->origin == 0) continue;
         HEAPPROF_ASSERT(rb_heapprof_functions_find(functions, function->origin,
                                                    function->owner) == number);
+        used++;
     }
+    for (number = functions->free_head; number; number = functions->all[number].owner) {
+        HEAPPROF_ASSERT(number < functions->end && functions->all[number].origin == 0);
+        free_numbers++;
+        HEAPPROF_ASSERT(free_numbers < functions->end);
+    }
+    HEAPPROF_ASSERT(used == functions->count && used + free_numbers + 1 == functions->end);
     rb_heapprof_index_check(&functions->index, functions->count, hash_i, functions);
 }

@@ -8,13 +8,14 @@
 #include "index.h"
 
 struct heapprof_function {
-    uint64_t origin;      /* iseq identity, or method ID with HEAPPROF_ORIGIN_C */
-    uint32_t owner;       /* class identity; 0: none */
+    uint64_t origin;      /* iseq identity, or method ID with HEAPPROF_ORIGIN_C; 0: free */
+    uint32_t owner;       /* class identity; 0: none. Free: the next free one */
     uint32_t name;        /* string */
     uint32_t path;        /* string, absolute where there is a file; 0 for C */
     uint32_t first_line;
     bool     cfunc;       /* its path and line are those of the Ruby frame that called it */
     bool     provisional; /* the owner had no name yet: ask again at the next snapshot */
+    bool     needed;      /* sweep keeps it, this once */
 };
 
 #define HEAPPROF_ORIGIN_C (UINT64_C(1) << 63)
@@ -23,7 +24,9 @@ struct heapprof_functions {
     struct heapprof_mem *mem;
     struct heapprof_function *all; /* by number; [0] unused */
     size_t    all_capacity;
-    uint32_t  count;               /* numbers handed out: 1..count */
+    uint32_t  end;                 /* numbers below this have been handed out */
+    uint32_t  free_head;
+    uint32_t  count;               /* in use */
     struct heapprof_index index;   /* (origin, owner) -> number */
 };
 
@@ -41,6 +44,10 @@ uint32_t rb_heapprof_functions_find(const struct heapprof_functions *functions,
  * the table. */
 uint32_t rb_heapprof_functions_add(struct heapprof_functions *functions,
                                    const struct heapprof_function *function);
+
+/* Frees every function whose needed is not set, and clears needed; their numbers are
+ * handed out again. Allocates nothing. Returns how many it freed. */
+uint32_t rb_heapprof_functions_sweep(struct heapprof_functions *functions);
 
 /* Good until the next add. Its keys, origin and owner, may not be changed. */
 static inline struct heapprof_function *

@@ -3,16 +3,16 @@
  *     addresses   entry    1     2     3              while the object lives
  *     ids                  1     5     3
  *
- *     identity    1     2     3     4     5           for ever
- *     names       "Foo" "Bar" -     "Baz" -           -: HEAPPROF_UNNAMED
+ *     identity    1     2     3     4     5           while somebody needs it
+ *     all         "Foo" "Bar" -     free  -           -: HEAPPROF_UNNAMED
  *
- * Here the objects of identities 2 and 4 have died, and 5 took over entry 2.
+ * Here the objects of identities 2 and 4 have died, and 5 took over entry 2. A sweep
+ * kept 2, which is the class of some site, and freed 4.
  *
- *   I1  identities are given out in order, and never twice: 1..count. Names grow
- *       with them, so memory ends long before 32 bits do.
- *   I2  the entry of a live object has its identity in ids.
- *   I3  names has room for all identities; a new one is unnamed.
- *   I4  a refused add changes nothing, count included.
+ *   I1  an identity in use is given to nobody else.
+ *   I2  the entry of a live object has its identity in ids, and that is in use.
+ *   I3  all has room for all identities; a new one is unnamed.
+ *   I4  a refused add changes nothing.
  *
  * Removing and moving addresses is the address table's work; ids is by entry
  * number, which a move does not change.
@@ -29,9 +29,10 @@ rb_heapprof_identities_init(struct heapprof_identities *identities, struct heapp
     rb_heapprof_address_table_init(&identities->addresses, mem);
     identities->ids = NULL;
     identities->ids_capacity = 0;
-    identities->names = NULL;
-    identities->names_capacity = 0;
-    identities->count = 0;
+    identities->all = NULL;
+    identities->all_capacity = 0;
+    identities->end = 1;
+    identities->free_head = 0;
 }
 
 void
@@ -40,7 +41,7 @@ rb_heapprof_identities_free(struct heapprof_identities *identities)
     struct heapprof_mem *mem = identities->addresses.mem;
 
     HEAPPROF_MEM_RELEASE(mem, identities->ids, identities->ids_capacity);
-    HEAPPROF_MEM_RELEASE(mem, identities->names, identities->names_capacity);
+    HEAPPROF_MEM_RELEASE(mem, identities->all, identities->all_capacity);
     rb_heapprof_address_table_free(&identities->addresses);
     rb_heapprof_identities_init(identities, mem);
 }
@@ -53,38 +54,77 @@ rb_heapprof_identities_find(const struct heapprof_identities *identities, uintpt
     return entry ? identities->ids[entry] : 0;
 }
 
+static uint32_t
+take_identity(struct heapprof_identities *identities)
+{
+    uint32_t id = identities->free_head;
+
+    if (id) {
+        identities->free_head = identities->all[id].next_free;
+    }
+    else {
+        id = identities->end++;
+    }
+    identities->all[id] = (struct heapprof_identity){ .name = HEAPPROF_UNNAMED, .used = true };
+    return id;
+}
+
 uint32_t
 rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
                            uintptr_t address)
 {
     struct heapprof_mem *mem = identities->addresses.mem;
     size_t next_entry = rb_heapprof_address_table_next_entry(&identities->addresses);
-    size_t next_id = (size_t)identities->count + 1;
+    size_t next = identities->free_head ? identities->free_head : identities->end;
     uint32_t entry;
 
     if (!HEAPPROF_MEM_GROW(mem, identities->ids, identities->ids_capacity, next_entry + 1) ||
-        !HEAPPROF_MEM_GROW(mem, identities->names, identities->names_capacity, next_id + 1)) {
+        !HEAPPROF_MEM_GROW(mem, identities->all, identities->all_capacity, next + 1)) {
         return 0;
     }
     entry = rb_heapprof_address_table_add(&identities->addresses, page_head, address);
     if (!entry) return 0;
 
-    identities->count = (uint32_t)next_id;
-    identities->ids[entry] = identities->count;
-    identities->names[identities->count] = HEAPPROF_UNNAMED;
-    return identities->count;
+    identities->ids[entry] = take_identity(identities);
+    return identities->ids[entry];
+}
+
+uint32_t
+rb_heapprof_identities_sweep(struct heapprof_identities *identities)
+{
+    uint32_t entry, id, freed = 0;
+
+    for (entry = 1; entry < identities->addresses.entries_end; entry++) {
+        if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
+        identities->all[identities->ids[entry]].needed = true;
+    }
+    for (id = 1; id < identities->end; id++) {
+        struct heapprof_identity *identity = &identities->all[id];
+        if (identity->used && !identity->needed) {
+            identity->used = false;
+            identity->next_free = identities->free_head;
+            identities->free_head = id;
+            freed++;
+        }
+        identity->needed = false;
+    }
+    return freed;
 }
 
 void
 rb_heapprof_identities_check(const struct heapprof_identities *identities)
 {
-    uint32_t entry;
+    uint32_t entry, id;
 
     rb_heapprof_address_table_check(&identities->addresses);
-    HEAPPROF_ASSERT(identities->count == 0 || identities->count < identities->names_capacity);
+    HEAPPROF_ASSERT(identities->end == 1 || identities->end <= identities->all_capacity);
     for (entry = 1; entry < identities->addresses.entries_end; entry++) {
         if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
         HEAPPROF_ASSERT(entry < identities->ids_capacity);
-        HEAPPROF_ASSERT(identities->ids[entry] >= 1 && identities->ids[entry] <= identities->count);
+        id = identities->ids[entry];
+        HEAPPROF_ASSERT(id >= 1 && id < identities->end && identities->all[id].used);
+    }
+    for (id = identities->free_head; id; id = identities->all[id].next_free) {
+        HEAPPROF_ASSERT(id < identities->end && !identities->all[id].used);
     }
 }

@@ -3,10 +3,10 @@
 /* Numbers for the heap objects that names come from: iseqs and classes.
  *
  * A profile outlives the code it speaks of, and addresses are used again. So each
- * iseq and class gets a number on first sight that is never given to another; the
- * address leads to it for as long as the object lives, and nothing keeps the
- * object alive. Whoever sees the object die removes the address; the number and
- * the name that was found for it stay.
+ * iseq and class gets a number on first sight; the address leads to it for as long as
+ * the object lives, and nothing keeps the object alive. Whoever sees the object die
+ * removes the address; the number and the name that was found for it stay until a
+ * sweep finds that nobody needs them.
  */
 #include "address_table.h"
 
@@ -14,9 +14,17 @@ struct heapprof_identities {
     struct heapprof_address_table addresses;
     uint32_t *ids;            /* identity by address entry */
     size_t    ids_capacity;
-    uint32_t *names;          /* string by identity; HEAPPROF_UNNAMED: no name yet */
-    size_t    names_capacity;
-    uint32_t  count;          /* identities handed out; they are 1..count */
+    struct heapprof_identity *all; /* by identity; [0] unused */
+    size_t    all_capacity;
+    uint32_t  end;            /* identities below this have been handed out */
+    uint32_t  free_head;
+};
+
+struct heapprof_identity {
+    uint32_t name;            /* string; HEAPPROF_UNNAMED: no name yet */
+    uint32_t next_free;
+    bool     used;
+    bool     needed;          /* sweep keeps it, this once */
 };
 
 #define HEAPPROF_UNNAMED UINT32_MAX
@@ -35,6 +43,10 @@ uint32_t rb_heapprof_identities_find(const struct heapprof_identities *identitie
  * To move and to remove the address, use the address table. */
 uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
                                     uintptr_t address);
+
+/* Frees every identity whose object is dead and whose needed is not set, and clears
+ * needed; the numbers are handed out again. Allocates nothing. Returns how many it freed. */
+uint32_t rb_heapprof_identities_sweep(struct heapprof_identities *identities);
 
 /* Asserts the invariants of identities.c. */
 void rb_heapprof_identities_check(const struct heapprof_identities *identities);

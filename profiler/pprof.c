@@ -156,7 +156,7 @@ write_functions(struct encoder *encoder)
     struct writer *writer = &encoder->writer;
     const struct heapprof_functions *functions = &encoder->tables->functions;
 
-    for (uint32_t id = 1; id <= functions->count && !writer->failed; id++) {
+    for (uint32_t id = 1; id < functions->end && !writer->failed; id++) {
         const struct heapprof_function *function = rb_heapprof_functions_get(functions, id);
         upb_Message *message = append_message(writer, writer->profile, Profile_function);
         set(writer, message, Function_id, id);

@@ -55,7 +55,9 @@ find(const struct heapprof_sites *sites, uint32_t stack, uint32_t class_id)
 static bool
 reserve(struct heapprof_sites *sites)
 {
-    return HEAPPROF_MEM_GROW(sites->mem, sites->all, sites->all_capacity, (size_t)sites->end + 1) &&
+    size_t next = sites->free_head ? sites->free_head : sites->end;
+
+    return HEAPPROF_MEM_GROW(sites->mem, sites->all, sites->all_capacity, next + 1) &&
            rb_heapprof_index_reserve(&sites->index, sites->mem, sites->count, hash_i, sites);
 }
 

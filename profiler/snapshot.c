@@ -87,8 +87,10 @@ copy_strings(struct heapprof_strings *to, const struct heapprof_strings *from)
 static bool
 copy_functions(struct heapprof_functions *to, const struct heapprof_functions *from)
 {
+    to->end = from->end;
+    to->free_head = from->free_head;
     to->count = from->count;
-    return COPY(to->mem, to, from, all, from->count ? (size_t)from->count + 1 : 0);
+    return COPY(to->mem, to, from, all, from->end > 1 ? from->end : 0);
 }
 
 static bool
@@ -162,7 +164,7 @@ class_name(const struct adding *adding, uint32_t class_id)
     uint32_t name;
 
     if (class_id == 0) return 0;
-    name = adding->tables->identities.names[class_id];
+    name = adding->tables->identities.all[class_id].name;
     return name == HEAPPROF_UNNAMED ? adding->anonymous : name;
 }
 

@@ -32,6 +32,7 @@ take_function(struct heapprof_snapshot *snapshot, const struct heapprof_tables *
         return false;
     }
     to->all[number] = function;
+    to->end = number + 1;
     to->count = number;
     return true;
 }
@@ -74,7 +75,7 @@ take_class(struct heapprof_snapshot *snapshot, const struct heapprof_tables *tab
 {
     static const char anonymous[] = "(anonymous)";
 
-    *name = class_id ? tables->identities.names[class_id] : 0;
+    *name = class_id ? tables->identities.all[class_id].name : 0;
     if (*name != HEAPPROF_UNNAMED) {
         return take_string(&snapshot->strings, &tables->strings, name);
     }

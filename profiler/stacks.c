@@ -60,8 +60,9 @@ find(const struct heapprof_stacks *stacks, uint32_t parent, uint32_t function, u
 static bool
 reserve(struct heapprof_stacks *stacks)
 {
-    return HEAPPROF_MEM_GROW(stacks->mem, stacks->nodes, stacks->nodes_capacity,
-                             (size_t)stacks->nodes_end + 1) &&
+    size_t next = stacks->free_head ? stacks->free_head : stacks->nodes_end;
+
+    return HEAPPROF_MEM_GROW(stacks->mem, stacks->nodes, stacks->nodes_capacity, next + 1) &&
            rb_heapprof_index_reserve(&stacks->index, stacks->mem, stacks->count, hash_i, stacks);
 }
 
@@ -157,10 +158,10 @@ needless_p(const struct heapprof_stacks *stacks, uint32_t stack)
     return stack && stacks->nodes[stack].function && stacks->nodes[stack].holds == 0;
 }
 
-void
+uint32_t
 rb_heapprof_stacks_trim(struct heapprof_stacks *stacks)
 {
-    uint32_t each, stack;
+    uint32_t each, stack, before = stacks->count;
 
     for (each = 1; each < stacks->nodes_end; each++) {
         for (stack = each; needless_p(stacks, stack); ) {
@@ -170,6 +171,7 @@ rb_heapprof_stacks_trim(struct heapprof_stacks *stacks)
             stack = parent;
         }
     }
+    return before - stacks->count;
 }
 
 /* ---- debug ---- */

@@ -48,8 +48,8 @@ uint32_t rb_heapprof_stacks_push(struct heapprof_stacks *stacks, uint32_t parent
 void rb_heapprof_stacks_hold(struct heapprof_stacks *stacks, uint32_t stack);
 void rb_heapprof_stacks_unhold(struct heapprof_stacks *stacks, uint32_t stack);
 
-/* Frees all nodes without children or holds, and what that leaves without. */
-void rb_heapprof_stacks_trim(struct heapprof_stacks *stacks);
+/* Frees all nodes without children or holds, and what that leaves without. Returns how many. */
+uint32_t rb_heapprof_stacks_trim(struct heapprof_stacks *stacks);
 
 /* The innermost frame of a stack other than the empty one; good until the next push. */
 static inline const struct heapprof_stack_node *

@@ -2,8 +2,8 @@
  *
  *   I1  the site of a live sample is in use.
  *   I2  live_samples, over all sites, add up to the live samples there are.
- *   I3  frames of stacks are functions, classes of sites are identities, and names
- *       are strings or not known yet.
+ *   I3  frames of stacks are functions, functions and sites name identities, all of
+ *       them in use; names are strings or not known yet.
  *
  * I2 holds where a sample enters the live table and its site's totals together, and
  * leaves both together; between the two it does not.
@@ -36,7 +36,56 @@ rb_heapprof_tables_free(struct heapprof_tables *tables)
     rb_heapprof_strings_free(&tables->strings);
 }
 
+/* ---- trimming ---- */
+
+static void
+need_functions(struct heapprof_tables *tables)
+{
+    uint32_t number;
+
+    for (number = 1; number < tables->stacks.nodes_end; number++) {
+        uint32_t function = rb_heapprof_stacks_node(&tables->stacks, number)->function;
+        if (function) rb_heapprof_functions_get(&tables->functions, function)->needed = true;
+    }
+}
+
+static void
+need_identities(struct heapprof_tables *tables)
+{
+    struct heapprof_identity *identities = tables->identities.all;
+    uint32_t number;
+
+    for (number = 1; number < tables->functions.end; number++) {
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(&tables->functions, number);
+        if (function->origin == 0) continue;
+        if (!(function->origin & HEAPPROF_ORIGIN_C)) identities[function->origin].needed = true;
+        if (function->owner) identities[function->owner].needed = true;
+    }
+    for (number = 1; number < tables->sites.end; number++) {
+        const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
+        if (site->used && site->class_id) identities[site->class_id].needed = true;
+    }
+}
+
+uint32_t
+rb_heapprof_tables_trim(struct heapprof_tables *tables)
+{
+    uint32_t freed = rb_heapprof_stacks_trim(&tables->stacks);
+
+    need_functions(tables);
+    freed += rb_heapprof_functions_sweep(&tables->functions);
+    need_identities(tables);
+    return freed + rb_heapprof_identities_sweep(&tables->identities);
+}
+
 /* ---- debug ---- */
+
+static bool
+identity_p(const struct heapprof_tables *tables, uint64_t id)
+{
+    return id < tables->identities.end && tables->identities.all[id].used;
+}
 
 static void
 check_samples(const struct heapprof_tables *tables)
@@ -53,7 +102,8 @@ check_samples(const struct heapprof_tables *tables)
     }
     for (number = 1; number < tables->sites.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
-        HEAPPROF_ASSERT(site->class_id <= tables->identities.count);
+        HEAPPROF_ASSERT(!site->used || site->class_id == 0 ||
+                        identity_p(tables, site->class_id));
         live_samples += site->live_samples;
     }
     HEAPPROF_ASSERT(live_samples == addresses->count);
@@ -65,17 +115,24 @@ check_names(const struct heapprof_tables *tables)
     uint32_t number, strings = tables->strings.count;
 
     for (number = 1; number < tables->stacks.nodes_end; number++) {
-        HEAPPROF_ASSERT(rb_heapprof_stacks_node(&tables->stacks, number)->function <=
-                        tables->functions.count);
+        uint32_t function = rb_heapprof_stacks_node(&tables->stacks, number)->function;
+        HEAPPROF_ASSERT(!function || function < tables->functions.end);
+        HEAPPROF_ASSERT(!function ||
+                        rb_heapprof_functions_get(&tables->functions, function)->origin);
     }
-    for (number = 1; number <= tables->functions.count; number++) {
+    for (number = 1; number < tables->functions.end; number++) {
         const struct heapprof_function *function =
             rb_heapprof_functions_get(&tables->functions, number);
         HEAPPROF_ASSERT(function->name < strings && function->path < strings);
+        if (function->origin == 0) continue;
+        HEAPPROF_ASSERT(function->origin & HEAPPROF_ORIGIN_C ||
+                        identity_p(tables, function->origin));
+        HEAPPROF_ASSERT(function->owner == 0 || identity_p(tables, function->owner));
     }
-    for (number = 1; number <= tables->identities.count; number++) {
-        uint32_t name = tables->identities.names[number];
-        HEAPPROF_ASSERT(name < strings || name == HEAPPROF_UNNAMED);
+    for (number = 1; number < tables->identities.end; number++) {
+        const struct heapprof_identity *identity = &tables->identities.all[number];
+        HEAPPROF_ASSERT(!identity->used || identity->name < strings ||
+                        identity->name == HEAPPROF_UNNAMED);
     }
 }
 

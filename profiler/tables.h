@@ -24,6 +24,11 @@ void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
 
+/* Frees what nothing leads to any more: stack nodes nobody holds, functions no node
+ * names, identities of dead objects that no function or site names. Strings stay.
+ * Numbers of such are void afterwards. Allocates nothing. Returns how many it freed. */
+uint32_t rb_heapprof_tables_trim(struct heapprof_tables *tables);
+
 /* Asserts the invariants of each table and those between them (tables.c). */
 void rb_heapprof_tables_check(const struct heapprof_tables *tables);
 

@@ -190,7 +190,7 @@ identity_name(uint32_t id, VALUE klass)
     uint32_t name = class_name(klass, &provisional);
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
 
-    identities->names[id] = name;
+    identities->all[id].name = name;
     if (provisional) rb_heapprof.provisional_names = true;
 }
 
@@ -205,7 +205,7 @@ uint32_t
 rb_heapprof_class_identity(VALUE klass)
 {
     uint32_t id = rb_heapprof_gc_identify(klass);
-    if (id && rb_heapprof.tables.identities.names[id] == HEAPPROF_UNNAMED) identity_name(id, klass);
+    if (id && rb_heapprof.tables.identities.all[id].name == HEAPPROF_UNNAMED) identity_name(id, klass);
     return id;
 }
 
@@ -293,7 +293,7 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
     const struct heapprof_address_table *table = &identities->addresses;
     VALUE *objects = NULL;
 
-    if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->count + 1)) return NULL;
+    if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->end)) return NULL;
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         uintptr_t address = rb_heapprof_address_table_address(table, entry);
         if (address < HEAPPROF_FIRST_ADDRESS) continue;
@@ -308,7 +308,7 @@ static void
 refresh_class(uint32_t id, VALUE object)
 {
     if (!object || !RB_TYPE_P(object, T_CLASS)) return;
-    if (rb_heapprof.tables.identities.names[id] != HEAPPROF_UNNAMED) identity_name(id, object);
+    if (rb_heapprof.tables.identities.all[id].name != HEAPPROF_UNNAMED) identity_name(id, object);
 }
 
 static void
@@ -338,8 +338,8 @@ rb_heapprof_names_refresh(void)
     if (!objects) return;
 
     rb_heapprof.provisional_names = false;
-    for (uint32_t id = 1; id <= tables->identities.count; id++) refresh_class(id, objects[id]);
-    for (uint32_t number = 1; number <= tables->functions.count; number++) {
+    for (uint32_t id = 1; id < tables->identities.end; id++) refresh_class(id, objects[id]);
+    for (uint32_t number = 1; number < tables->functions.end; number++) {
         struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, number);
         if (function->provisional) refresh_function(function, objects);
     }

@@ -122,6 +122,23 @@ class TestHeapProfNewobj < Test::Unit::TestCase
     RUBY
   end
 
+  # Code made anew for each use, as eval and singleton classes make it, fills the tables; what is
+  # dead of it makes room.
+  def test_code_that_comes_and_goes_does_not_use_up_the_budget
+    in_child(<<~'RUBY')
+      class Item; end
+      HeapProfile.start(interval: 1, memory: 1 << 20)
+      40.times do
+        100.times { eval("Class.new { def self.make = Item.new }").make }
+        GC.start
+      end
+      assert_operator HeapProfile.stat(:folded), :>, 5000
+      assert_equal 0, HeapProfile.stat(:dropped)
+      item = eval("Class.new { def self.make = Item.new }").make
+      assert_equal "make", HeapProfile.allocation_stack(item)[1].label
+    RUBY
+  end
+
   def test_tiny_budget_drops_samples_and_says_so_while_the_program_goes_on
     in_child(<<~'RUBY')
       HeapProfile.start(interval: 1, memory: 1 << 20)

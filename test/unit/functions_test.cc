@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "table_testing.h"
@@ -20,6 +21,7 @@ class FunctionsTest : public testing::Test {
     heapprof_mem mem_;
     heapprof_functions functions_;
     std::map<Key, uint32_t> model_;
+    std::set<uint32_t> numbers_; // in use
 
     void
     SetUp() override
@@ -56,9 +58,29 @@ class FunctionsTest : public testing::Test {
         heapprof_function function = Function(key);
         uint32_t number = rb_heapprof_functions_add(&functions_, &function);
         if (number == 0) return false;
-        EXPECT_EQ(model_.size() + 1, number);
+        EXPECT_EQ(0u, numbers_.count(number));
+        numbers_.insert(number);
         model_[key] = number;
         return true;
+    }
+
+    // Sweeps, after keep(key) has said of each whether it is needed.
+    template <typename Keep>
+    void
+    Sweep(Keep keep)
+    {
+        size_t before = model_.size();
+        for (auto each = model_.begin(); each != model_.end();) {
+            if (keep(each->first)) {
+                rb_heapprof_functions_get(&functions_, each->second)->needed = true;
+                ++each;
+            }
+            else {
+                numbers_.erase(each->second);
+                each = model_.erase(each);
+            }
+        }
+        EXPECT_EQ(before - model_.size(), rb_heapprof_functions_sweep(&functions_));
     }
 
     uint32_t
@@ -95,15 +117,38 @@ TEST_F(FunctionsTest, AgreesWithAMapOverRandomOperations)
 {
     Choices choose(60);
     for (int i = 0; i < kOperations; i++) {
-        uint64_t origin = choose.Below(400) | (choose.OneIn(2) ? HEAPPROF_ORIGIN_C : 0);
+        uint64_t origin = 1 + choose.Below(400);
+        if (choose.OneIn(2)) origin |= HEAPPROF_ORIGIN_C;
         Key key(origin, static_cast<uint32_t>(choose.Below(40)));
         auto known = model_.find(key);
         ASSERT_EQ(known == model_.end() ? 0 : known->second, Find(key));
         ASSERT_TRUE(known != model_.end() || Add(key));
         if (i % (10 * kFullLook) == 0) ExpectSame();
+        if (choose.OneIn(kOperations / 10)) Sweep([&](Key) { return choose.OneIn(3); });
     }
     ExpectSame();
-    EXPECT_GT(model_.size(), 10000u);
+    EXPECT_GT(model_.size(), 5000u);
+}
+
+TEST_F(FunctionsTest, SweepFreesWhatIsNotNeededAndNumbersAreUsedAgain)
+{
+    for (uint64_t origin = 1; origin <= 1000; origin++) ASSERT_TRUE(Add({origin, 1}));
+    size_t used_bytes = mem_.used_bytes;
+    for (uint64_t round = 1; round <= 100; round++) {
+        Sweep([&](Key key) { return key.first % 2; });
+        ExpectSame();
+        for (uint64_t i = 1; i <= 500; i++) ASSERT_TRUE(Add({round * 10000 + 2 * i, 1}));
+        ExpectSame();
+    }
+    EXPECT_EQ(used_bytes, mem_.used_bytes);
+}
+
+TEST_F(FunctionsTest, WhatOneSweepKeptTheNextFrees)
+{
+    ASSERT_TRUE(Add({7, 1}));
+    Sweep([](Key) { return true; });
+    Sweep([](Key) { return false; });
+    ExpectSame();
 }
 
 TEST_F(FunctionsTest, OneOriginUnderTwoOwnersIsTwoFunctions)
@@ -151,6 +196,7 @@ TEST_F(FunctionsTest, FreeLeavesAnEmptyTable)
     EXPECT_EQ(0u, mem_.used_bytes);
     EXPECT_EQ(0u, Find({7, 1}));
     model_.clear();
+    numbers_.clear();
     ASSERT_TRUE(Add({8, 1}));
     ExpectSame();
 }

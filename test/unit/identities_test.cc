@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ class IdentitiesTest : public testing::Test {
     heapprof_identities identities_;
     uint32_t head_ = 0;
     std::map<uintptr_t, uint32_t> model_; // address -> identity
-    uint32_t given_ = 0;
+    std::map<uint32_t, uint32_t> names_;  // of all identities in use
 
     void
     SetUp() override
@@ -36,23 +37,32 @@ class IdentitiesTest : public testing::Test {
         EXPECT_EQ(0u, mem_.used_bytes);
     }
 
-    // Whether an identity was given: always the next number, never an old one.
+    // Whether an identity was given: never one in use.
     bool
     Add(uintptr_t address)
     {
         uint32_t id = rb_heapprof_identities_add(&identities_, &head_, address);
         if (id == 0) return false;
-        EXPECT_EQ(++given_, id);
-        EXPECT_EQ(HEAPPROF_UNNAMED, identities_.names[id]);
-        identities_.names[id] = Name(id);
+        EXPECT_EQ(0u, names_.count(id));
+        EXPECT_EQ(HEAPPROF_UNNAMED, identities_.all[id].name);
+        names_[id] = identities_.all[id].name = ++last_name_;
         model_[address] = id;
         return true;
     }
 
-    static uint32_t
-    Name(uint32_t id)
+    // Sweeps, after keep(id) has said of each whether it is needed; the living stay anyway.
+    template <typename Keep>
+    void
+    Sweep(Keep keep)
     {
-        return id * 3;
+        std::set<uint32_t> living;
+        for (const auto &each : model_) living.insert(each.second);
+        for (auto each = names_.begin(); each != names_.end();) {
+            bool kept = keep(each->first);
+            identities_.all[each->first].needed = kept;
+            each = kept || living.count(each->first) ? std::next(each) : names_.erase(each);
+        }
+        rb_heapprof_identities_sweep(&identities_);
     }
 
     void
@@ -76,13 +86,19 @@ class IdentitiesTest : public testing::Test {
     ExpectSame() const
     {
         rb_heapprof_identities_check(&identities_);
-        ASSERT_EQ(given_, identities_.count);
         ASSERT_EQ(model_.size(), identities_.addresses.count);
         for (const auto &each : model_) {
             ASSERT_EQ(each.second, rb_heapprof_identities_find(&identities_, each.first));
         }
-        for (uint32_t id = 1; id <= given_; id++) ASSERT_EQ(Name(id), identities_.names[id]);
+        for (uint32_t id = 1; id < identities_.end; id++) {
+            auto known = names_.find(id);
+            ASSERT_EQ(known != names_.end(), identities_.all[id].used);
+            ASSERT_TRUE(known == names_.end() || known->second == identities_.all[id].name);
+        }
     }
+
+  private:
+    uint32_t last_name_ = 0;
 };
 
 TEST_F(IdentitiesTest, AgreesWithAMapOverRandomOperations)
@@ -102,9 +118,38 @@ TEST_F(IdentitiesTest, AgreesWithAMapOverRandomOperations)
             Remove(address);
         }
         if (i % (10 * kFullLook) == 0) ExpectSame();
+        if (choose.OneIn(kOperations / 10)) Sweep([&](uint32_t) { return choose.OneIn(3); });
     }
     ExpectSame();
-    EXPECT_GT(given_, 10000u);
+    EXPECT_GT(names_.size(), 5000u);
+}
+
+TEST_F(IdentitiesTest, SweepFreesWhatIsDeadAndNotNeeded)
+{
+    for (uintptr_t address : {0x1000, 0x2000, 0x3000}) ASSERT_TRUE(Add(address));
+    Remove(0x1000);
+    Remove(0x2000);
+    Sweep([](uint32_t id) { return id == 2; });
+    ExpectSame();
+    EXPECT_EQ(2u, names_.size());
+    ASSERT_TRUE(Add(0x4000));
+    EXPECT_EQ(1u, rb_heapprof_identities_find(&identities_, 0x4000));
+    Sweep([](uint32_t) { return false; });
+    ExpectSame();
+    EXPECT_EQ(2u, names_.size());
+}
+
+TEST_F(IdentitiesTest, SweptIdentitiesKeepMemoryFlat)
+{
+    for (int i = 0; i < 1000; i++) ASSERT_TRUE(Add(0x1000 + 40 * i));
+    size_t used_bytes = mem_.used_bytes;
+    for (int round = 0; round < 100; round++) {
+        for (int i = 0; i < 1000; i++) Remove(0x1000 + 40 * i);
+        Sweep([](uint32_t) { return false; });
+        for (int i = 0; i < 1000; i++) ASSERT_TRUE(Add(0x1000 + 40 * i));
+        ExpectSame();
+    }
+    EXPECT_EQ(used_bytes, mem_.used_bytes);
 }
 
 TEST_F(IdentitiesTest, AnAddressUsedAgainGetsANewIdentityAndTheOldNameStays)
@@ -114,7 +159,7 @@ TEST_F(IdentitiesTest, AnAddressUsedAgainGetsANewIdentityAndTheOldNameStays)
     EXPECT_EQ(0u, rb_heapprof_identities_find(&identities_, 0x1000));
     ASSERT_TRUE(Add(0x1000));
     EXPECT_EQ(2u, rb_heapprof_identities_find(&identities_, 0x1000));
-    EXPECT_EQ(Name(1), identities_.names[1]);
+    EXPECT_EQ(names_.at(1), identities_.all[1].name);
 }
 
 TEST_F(IdentitiesTest, RefusedAddLeavesAllAsItWas)
@@ -135,7 +180,8 @@ TEST_F(IdentitiesTest, FreeLeavesAnEmptyTableThatCountsFromOne)
     rb_heapprof_identities_free(&identities_);
     EXPECT_EQ(0u, mem_.used_bytes);
     model_.clear();
-    head_ = given_ = 0;
+    names_.clear();
+    head_ = 0;
     ASSERT_TRUE(Add(0x2000));
     ExpectSame();
 }

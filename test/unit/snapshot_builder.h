@@ -77,7 +77,7 @@ class SnapshotBuilder {
     Class(const std::string &name)
     {
         uint32_t id = UnnamedClass();
-        tables_.identities.names[id] = String(name);
+        tables_.identities.all[id].name = String(name);
         return id;
     }
 

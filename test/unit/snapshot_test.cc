@@ -63,7 +63,7 @@ class SnapshotTest : public testing::Test {
     Class(const std::string &name)
     {
         uint32_t id = Class();
-        tables_.identities.names[id] = String(name);
+        tables_.identities.all[id].name = String(name);
         return id;
     }
 

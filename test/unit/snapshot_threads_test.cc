@@ -106,11 +106,11 @@ class ChangingTables {
     Class()
     {
         heapprof_identities *identities = &tables_.identities;
-        if (identities->count > 200) {
-            return 1 + static_cast<uint32_t>(choose_.Below(identities->count));
+        if (identities->end > 200) {
+            return 1 + static_cast<uint32_t>(choose_.Below(identities->end - 1));
         }
         uint32_t id = rb_heapprof_identities_add(identities, &class_head_, last_address_ += 40);
-        identities->names[id] = String("C");
+        identities->all[id].name = String("C");
         return id;
     }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "table_testing.h"
 
 extern "C" {
@@ -35,7 +38,7 @@ class TablesTest : public testing::Test {
     AddSample()
     {
         heapprof_function function = {};
-        function.origin = 1;
+        function.origin = rb_heapprof_identities_add(&tables_.identities, &head_, 0x3000);
         function.name = rb_heapprof_strings_intern(&tables_.strings, "<main>", 6);
         uint32_t number = rb_heapprof_functions_add(&tables_.functions, &function);
         uint32_t stack = rb_heapprof_stacks_push(&tables_.stacks, 0, number, 1);
@@ -47,6 +50,116 @@ class TablesTest : public testing::Test {
         rb_heapprof_tables_check(&tables_);
     }
 };
+
+// Code that is made, allocates, and is thrown away, over and over.
+class TablesTrimTest : public TablesTest {
+  protected:
+    uintptr_t address_ = 0x10000;
+    uint32_t identities_head_ = 0;
+
+    static void
+    Remove(heapprof_address_table *table, uint32_t *head, uintptr_t address)
+    {
+        uint32_t entry = rb_heapprof_address_table_find(table, address);
+        rb_heapprof_address_table_remove(table, head, entry);
+    }
+
+    uint32_t
+    Identify(uintptr_t address)
+    {
+        return rb_heapprof_identities_add(&tables_.identities, &identities_head_, address);
+    }
+
+    // An iseq of a class of its own allocates an object of that class, then all are dead but the
+    // object, whose address is returned with its site; {0, 0} when memory is refused.
+    std::pair<uintptr_t, uint32_t>
+    RunOnce()
+    {
+        uintptr_t iseq = address_ += 40, klass = address_ += 40, object = address_ += 40;
+        heapprof_function function = {};
+        function.origin = Identify(iseq);
+        function.owner = Identify(klass);
+        function.name = rb_heapprof_strings_intern(&tables_.strings, "run", 3);
+        uint32_t site = function.origin && function.owner ? Site(function) : 0;
+        if (function.origin) Remove(&tables_.identities.addresses, &identities_head_, iseq);
+        if (function.owner) Remove(&tables_.identities.addresses, &identities_head_, klass);
+        heapprof_sample sample = {site, 0, 40, 1};
+        if (!site || !rb_heapprof_live_table_add(&tables_.live, &head_, object, &sample)) {
+            return {0, 0};
+        }
+        rb_heapprof_sites_count_alloc(&tables_.sites, site, 1, 40);
+        return {object, site};
+    }
+
+    uint32_t
+    Site(const heapprof_function &function)
+    {
+        uint32_t number = rb_heapprof_functions_add(&tables_.functions, &function);
+        uint32_t stack = number ? rb_heapprof_stacks_push(&tables_.stacks, 0, number, 1)
+                                : HEAPPROF_NO_STACK;
+        if (stack == HEAPPROF_NO_STACK) return 0;
+        return rb_heapprof_sites_intern(&tables_.sites, stack, function.owner);
+    }
+
+    void
+    Free(std::pair<uintptr_t, uint32_t> sample)
+    {
+        Remove(&tables_.live.addresses, &head_, sample.first);
+        rb_heapprof_sites_count_free(&tables_.sites, sample.second);
+    }
+
+    void
+    Trim()
+    {
+        rb_heapprof_sites_fold(&tables_.sites);
+        rb_heapprof_tables_trim(&tables_);
+        rb_heapprof_tables_check(&tables_);
+    }
+};
+
+TEST_F(TablesTrimTest, WhatALiveSampleNamesStays)
+{
+    auto kept = RunOnce();
+    Free(RunOnce());
+    Trim();
+    EXPECT_EQ(1u, tables_.sites.count);
+    EXPECT_EQ(1u, tables_.stacks.count);
+    EXPECT_EQ(1u, tables_.functions.count);
+    EXPECT_TRUE(tables_.identities.all[1].used && tables_.identities.all[2].used);
+    EXPECT_FALSE(tables_.identities.all[3].used || tables_.identities.all[4].used);
+    Free(kept);
+    Trim();
+    EXPECT_EQ(0u, tables_.functions.count);
+    EXPECT_FALSE(tables_.identities.all[1].used || tables_.identities.all[2].used);
+}
+
+TEST_F(TablesTrimTest, CodeThatComesAndGoesNeedsNoMoreMemoryInTheEnd)
+{
+    for (int i = 0; i < 1000; i++) Free(RunOnce());
+    Trim();
+    size_t used_bytes = mem_.used_bytes;
+    for (int round = 0; round < 50; round++) {
+        for (int i = 0; i < 1000; i++) Free(RunOnce());
+        Trim();
+    }
+    EXPECT_EQ(used_bytes, mem_.used_bytes);
+}
+
+TEST_F(TablesTrimTest, WhatATrimFreedIsTakenAgainWithoutMemory)
+{
+    mem_.budget_bytes = 1 << 20;
+    std::vector<std::pair<uintptr_t, uint32_t>> live;
+    for (auto sample = RunOnce(); sample.first; sample = RunOnce()) live.push_back(sample);
+    for (int round = 0; round < 10; round++) {
+        for (auto sample : live) Free(sample);
+        Trim();
+        for (auto &sample : live) {
+            sample = RunOnce();
+            ASSERT_NE(0u, sample.first);
+        }
+    }
+    EXPECT_GT(live.size(), 1000u);
+}
 
 using TablesDeathTest = TablesTest;
 
@@ -90,9 +203,9 @@ TEST_F(TablesDeathTest, CheckSeesASampleOfAnUnknownSite)
 TEST_F(TablesDeathTest, CheckSeesNamesThatAreNoStrings)
 {
     AddSample();
-    tables_.identities.names[1] = 2;
+    tables_.identities.all[1].name = 2;
     EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
-    tables_.identities.names[1] = HEAPPROF_UNNAMED;
+    tables_.identities.all[1].name = HEAPPROF_UNNAMED;
     rb_heapprof_tables_check(&tables_);
     rb_heapprof_functions_get(&tables_.functions, 1)->path = 2;
     EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
