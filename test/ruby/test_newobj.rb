@@ -122,6 +122,22 @@ class TestHeapProfNewobj < Test::Unit::TestCase
     RUBY
   end
 
+  # C code that recurses without a Ruby frame runs into the end of the machine stack, and an
+  # allocation that is sampled is the deepest thing it calls.
+  def test_machine_stack_may_run_out_at_a_sample
+    in_child(<<~'RUBY')
+      nested = "\x04\b".b + "[\x06".b * 1_000_000 + "0"
+      HeapProfile.start(interval: 1)
+      10.times do
+        assert_raise(SystemStackError) { Marshal.load(nested) }
+        assert_raise(SystemStackError) { Thread.new { Thread.current.report_on_exception = false; Marshal.load(nested) }.join }
+        assert_raise(SystemStackError) { Fiber.new { Marshal.load(nested) }.resume }
+      end
+      HeapProfile.snapshot(gc: true)
+      assert HeapProfile.allocation_stack(Object.new)
+    RUBY
+  end
+
   # Code made anew for each use, as eval and singleton classes make it, fills the tables; what is
   # dead of it makes room.
   def test_code_that_comes_and_goes_does_not_use_up_the_budget
