@@ -1,0 +1,3 @@
+class Receipt < ApplicationRecord
+  belongs_to :order
+end
