@@ -15,6 +15,8 @@ rb_heapprof_move(VALUE from, VALUE to)
 
     if ((entry = rb_heapprof_address_table_find(live, from)) != 0) {
         rb_heapprof_address_table_move(live, entry, &from_page->samples, &to_page->samples, to);
+        rb_heapprof_live_table_sample(&rb_heapprof.tables.live, entry)->slot_bytes =
+            (uint16_t)GET_HEAP_PAGE(to)->slot_size;
     }
     if ((entry = rb_heapprof_address_table_find(identities, from)) != 0) {
         rb_heapprof_address_table_move(identities, entry, &from_page->identities,

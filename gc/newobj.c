@@ -53,7 +53,11 @@ pending_enter(const struct heapprof_pending *pending)
     if (site == 0) return false;
 
     struct heapprof_sample sample = {
-        site, pending->birth_gc, pending->size_bytes, pending->weight
+        .site = site,
+        .birth_gc = pending->birth_gc,
+        .weight = pending->weight,
+        .birth_bytes = (uint16_t)pending->size_bytes,
+        .slot_bytes = (uint16_t)pending->size_bytes,
     };
     if (!track_sample(pending->object, &sample)) return false;
     rb_heapprof_sites_count_alloc(&tables->sites, site, pending->weight, pending->size_bytes);

@@ -6,10 +6,11 @@
 #include "address_table.h"
 
 struct heapprof_sample {
-    uint32_t site;       /* who allocated it, and its class (sites.h) */
-    uint32_t birth_gc;   /* GC count when it was allocated, low 32 bits */
-    uint32_t size_bytes; /* of its slot, then */
-    float    weight;     /* objects it stands for; relative error < 6e-8, exact for 1 */
+    uint32_t site;        /* who allocated it, and its class (sites.h) */
+    uint32_t birth_gc;    /* GC count when it was allocated, low 32 bits */
+    float    weight;      /* objects it stands for; relative error < 6e-8, exact for 1 */
+    uint16_t birth_bytes; /* of its slot then, which weight belongs to */
+    uint16_t slot_bytes;  /* of its slot now: compaction may move it to another size */
 };
 
 struct heapprof_live_table {

@@ -18,8 +18,11 @@
  *                                                    age 1, 2, 4, ...
  *     totals of the site - all those rows =          age DEAD   inuse 0
  *
- *   I1  over the rows of a site alloc adds up to its totals, inuse to its live
- *       samples: what is left out of a row rounds to nothing.
+ *   I1  over all rows up to any one, alloc adds up to the sites' totals and inuse to the
+ *       live samples, to within a half of each: rows have whole numbers, and what
+ *       rounding leaves over is carried to the next row (error diffusion, as Floyd and
+ *       Steinberg 1976 do it for pictures). Rounded by themselves, rows of one sample
+ *       of one weight would all err to the same side.
  *   I2  rows come by site number, then age, the dead last; after all of them the
  *       folded row. Equal tables give equal rows.
  *   I3  nothing in the snapshot points outside it.
@@ -30,6 +33,7 @@
  */
 #include "snapshot.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,10 +41,11 @@
 
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 
-/* One bin of a site: what its samples stand for. */
+/* What samples stand for: one age of a site, or its dead. */
 struct sum {
     double objects;
-    double bytes;
+    double alloc_bytes;
+    double inuse_bytes;
 };
 
 /* What adding up needs; its blocks go when the rows are done. */
@@ -52,6 +57,8 @@ struct adding {
     uint32_t *next;              /* by entry: the next one of the same site */
     size_t    next_capacity;
     uint32_t  anonymous;         /* string for classes without a name */
+    struct sum carried;          /* what rounding has left over from the rows before, */
+    struct sum carried_dead;     /* of the living, of the dead */
 };
 
 /* ---- copies ---- */
@@ -168,25 +175,31 @@ class_name(const struct adding *adding, uint32_t class_id)
     return name == HEAPPROF_UNNAMED ? adding->anonymous : name;
 }
 
-static bool
-nothing_p(double estimate)
+/* The next whole number of a series of values: what is left over is carried on. */
+static double
+whole(double value, double *carried)
 {
-    return estimate < 0.5;
+    double number;
+
+    *carried += value > 0 ? value : 0; /* a difference of sums may be a little below 0 */
+    number = floor(*carried + 0.5);
+    *carried -= number;
+    return number;
 }
 
-/* Adds row with these values, unless they round to nothing. */
+/* Adds row with these values in whole numbers, unless nothing is left of them. */
 static bool
-add_row(struct adding *adding, struct heapprof_row row,
-        const struct sum *alloc, const struct sum *inuse)
+add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
 {
+    bool dead = row.gc_age == HEAPPROF_AGE_DEAD;
     struct heapprof_snapshot *snapshot = adding->snapshot;
+    struct sum *carried = dead ? &adding->carried_dead : &adding->carried;
 
-    row.alloc_objects = alloc->objects;
-    row.alloc_bytes = alloc->bytes;
-    row.inuse_objects = inuse->objects;
-    row.inuse_bytes = inuse->bytes;
-    if (nothing_p(row.alloc_objects) && nothing_p(row.alloc_bytes) &&
-        nothing_p(row.inuse_objects) && nothing_p(row.inuse_bytes)) return true;
+    row.alloc_objects = whole(sum->objects, &carried->objects);
+    row.alloc_bytes = whole(sum->alloc_bytes, &carried->alloc_bytes);
+    row.inuse_objects = dead ? 0 : row.alloc_objects;
+    row.inuse_bytes = whole(sum->inuse_bytes, &carried->inuse_bytes);
+    if (row.alloc_objects == 0 && row.alloc_bytes == 0) return true;
     if (!HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
                            snapshot->row_count + 1)) return false;
     snapshot->rows[snapshot->row_count++] = row;
@@ -200,30 +213,27 @@ bin_samples(const struct adding *adding, uint32_t number,
 {
     const struct heapprof_live_table *live = &adding->tables->live;
     uint64_t gc_count = adding->snapshot->facts.gc_count;
-    struct sum inuse = {0, 0};
     uint32_t entry;
 
     memset(bins, 0, sizeof(*bins) * AGE_BINS);
     for (entry = adding->first[number]; entry; entry = adding->next[entry]) {
         const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
         struct sum *bin = &bins[age_bin(gc_count, sample->birth_gc)];
-        double bytes = (double)sample->weight * sample->size_bytes;
+        double birth_bytes = (double)sample->weight * sample->birth_bytes;
         bin->objects += sample->weight;
-        bin->bytes += bytes;
-        inuse.objects += sample->weight;
-        inuse.bytes += bytes;
+        bin->alloc_bytes += birth_bytes;
+        bin->inuse_bytes += (double)sample->weight * sample->slot_bytes;
+        dead->objects -= sample->weight;
+        dead->alloc_bytes -= birth_bytes;
     }
-    dead->objects -= inuse.objects;
-    dead->bytes -= inuse.bytes;
 }
 
 static bool
 add_site(struct adding *adding, uint32_t number)
 {
-    static const struct sum none = {0, 0};
     const struct heapprof_site *site = rb_heapprof_sites_get(&adding->tables->sites, number);
     struct sum bins[AGE_BINS];
-    struct sum dead = {site->alloc_objects, site->alloc_bytes};
+    struct sum dead = {site->alloc_objects, site->alloc_bytes, 0};
     struct heapprof_row row = {0};
     int bin;
 
@@ -232,23 +242,22 @@ add_site(struct adding *adding, uint32_t number)
     bin_samples(adding, number, bins, &dead);
     for (bin = 0; bin < AGE_BINS; bin++) {
         row.gc_age = bin_age(bin);
-        if (!add_row(adding, row, &bins[bin], &bins[bin])) return false;
+        if (!add_row(adding, row, &bins[bin])) return false;
     }
     row.gc_age = HEAPPROF_AGE_DEAD;
-    return add_row(adding, row, &dead, &none);
+    return add_row(adding, row, &dead);
 }
 
 static bool
 add_folded(struct adding *adding)
 {
-    static const struct sum none = {0, 0};
     const struct heapprof_site *folded = &adding->tables->sites.folded;
-    struct sum dead = {folded->alloc_objects, folded->alloc_bytes};
+    struct sum dead = {folded->alloc_objects, folded->alloc_bytes, 0};
     struct heapprof_row row = {0};
 
     row.gc_age = HEAPPROF_AGE_DEAD;
     row.folded = true;
-    return add_row(adding, row, &dead, &none);
+    return add_row(adding, row, &dead);
 }
 
 static bool

@@ -7,7 +7,8 @@
  * A row is a stack, a class and an age. Of each site there is one row for every
  * age among its live samples, and one of age HEAPPROF_AGE_DEAD for what was
  * allocated and is gone; so the alloc columns and the inuse columns both add up.
- * Values are estimates of the true numbers (already weighted), not yet rounded.
+ * Values are estimates of the true numbers (already weighted), in whole numbers that
+ * add up; of one sample alone (take_sample) they are not rounded.
  */
 #include "tables.h"
 

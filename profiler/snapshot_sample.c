@@ -88,14 +88,13 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
          const struct heapprof_sample *sample)
 {
     const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, sample->site);
-    double bytes = (double)sample->weight * sample->size_bytes;
     struct heapprof_row row = {
         .stack = site->stack ? 1 : 0,
         .gc_age = rb_heapprof_snapshot_age(snapshot->facts.gc_count, sample->birth_gc),
         .alloc_objects = sample->weight,
-        .alloc_bytes = bytes,
+        .alloc_bytes = (double)sample->weight * sample->birth_bytes,
         .inuse_objects = sample->weight,
-        .inuse_bytes = bytes,
+        .inuse_bytes = (double)sample->weight * sample->slot_bytes,
     };
 
     if (!take_class(snapshot, tables, site->class_id, &row.class_name) ||

@@ -17,7 +17,7 @@ bool
 operator==(const heapprof_sample &one, const heapprof_sample &other)
 {
     return one.site == other.site && one.birth_gc == other.birth_gc &&
-           one.size_bytes == other.size_bytes && one.weight == other.weight;
+           one.birth_bytes == other.birth_bytes && one.slot_bytes == other.slot_bytes && one.weight == other.weight;
 }
 
 class LiveTableTest : public testing::Test {
@@ -47,7 +47,8 @@ class LiveTableTest : public testing::Test {
         heapprof_sample sample;
         sample.site = static_cast<uint32_t>(choose->Below(1000));
         sample.birth_gc = static_cast<uint32_t>(choose->Below(50));
-        sample.size_bytes = 40u << choose->Below(5);
+        sample.birth_bytes = static_cast<uint16_t>(40u << choose->Below(5));
+        sample.slot_bytes = static_cast<uint16_t>(40u << choose->Below(5));
         sample.weight = 1.0f + static_cast<float>(choose->Below(20000));
         return sample;
     }
@@ -145,13 +146,13 @@ using LiveTableDeathTest = LiveTableTest;
 
 TEST_F(LiveTableDeathTest, CheckSeesAWeightBelowOne)
 {
-    ASSERT_TRUE(Add(0x1000, {1, 0, 40, 0.5f}));
+    ASSERT_TRUE(Add(0x1000, {1, 0, 0.5f, 40, 40}));
     EXPECT_DEATH(rb_heapprof_live_table_check(&table_), "broken");
 }
 
 TEST_F(LiveTableDeathTest, CheckSeesASampleWithoutSize)
 {
-    ASSERT_TRUE(Add(0x1000, {1, 0, 0, 1.0f}));
+    ASSERT_TRUE(Add(0x1000, {1, 0, 1.0f, 0, 40}));
     EXPECT_DEATH(rb_heapprof_live_table_check(&table_), "broken");
 }
 

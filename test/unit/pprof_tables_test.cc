@@ -172,7 +172,7 @@ TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
             text = frame + (text.empty() ? "" : "<" + text);
         }
         uint32_t c = random() % 6, age = 1u << random() % 3;
-        double weight = 1 + random() % 64 / 64.0; // exact in a float
+        double weight = 1 + random() % 64; // rows have whole numbers
         builder.Live(builder.Stack(frames), classes[c], weight, 40, age);
         objects[{text, std::string(1, 'A' + c / 2), age}] += weight;
     }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -266,9 +267,9 @@ TEST(Pprof, ValuesBeyond32BitsArriveWhole)
 {
     SnapshotBuilder builder;
     builder.Live(builder.Stack({{builder.Function("f"), 4}}), builder.Class("A"),
-                 1u << 30, 1u << 30);
+                 std::ldexp(1, 45), 1u << 15);
     Profile profile = Read(builder);
-    EXPECT_EQ((Values{INT64_C(1) << 30, INT64_C(1) << 60, INT64_C(1) << 30, INT64_C(1) << 60}),
+    EXPECT_EQ((Values{INT64_C(1) << 45, INT64_C(1) << 60, INT64_C(1) << 45, INT64_C(1) << 60}),
               profile.samples.at(0).values);
 }
 

@@ -84,11 +84,11 @@ class SnapshotBuilder {
     // One live sample, born age GCs ago, that stands for weight objects of size bytes. Returns
     // its entry.
     uint32_t
-    Live(uint32_t stack, uint32_t class_id, double weight, uint32_t size, uint32_t age = 0)
+    Live(uint32_t stack, uint32_t class_id, double weight, uint16_t size, uint32_t age = 0)
     {
         uint32_t site = Dead(stack, class_id, weight, size, true);
         uint32_t birth_gc = static_cast<uint32_t>(facts.gc_count) - age;
-        heapprof_sample sample = {site, birth_gc, size, static_cast<float>(weight)};
+        heapprof_sample sample = {site, birth_gc, static_cast<float>(weight), size, size};
         return rb_heapprof_live_table_add(&tables_.live, &page_head_, NextAddress(), &sample);
     }
 

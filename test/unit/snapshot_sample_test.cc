@@ -59,7 +59,7 @@ TEST_F(SnapshotSampleTest, SaysWhatAWholeSnapshotSays)
     uint32_t main = builder_.Function("<main>"), map = builder_.CFunction("Array#map");
     uint32_t block = builder_.Function("block in <main>", "/app/other.rb");
     uint32_t stack = builder_.Stack({{main, 3}, {map, 0}, {block, 4}, {map, 0}, {block, 4}});
-    ExpectSameRow(builder_.Live(stack, builder_.Class("Foo"), 2.5, 80, 9));
+    ExpectSameRow(builder_.Live(stack, builder_.Class("Foo"), 3, 80, 9));
 }
 
 TEST_F(SnapshotSampleTest, StackAndClassMayBeMissing)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <set>
@@ -88,10 +89,10 @@ class SnapshotTest : public testing::Test {
     // One sample that lives at the address returned.
     uintptr_t
     Live(uint32_t stack, uint32_t class_id, uint32_t birth_gc, double weight = 1,
-         uint32_t size = 40)
+         uint16_t size = 40)
     {
         uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
-        heapprof_sample sample = {site, birth_gc, size, static_cast<float>(weight)};
+        heapprof_sample sample = {site, birth_gc, static_cast<float>(weight), size, size};
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
         rb_heapprof_live_table_add(&tables_.live, &head_, address_ += 40, &sample);
         return address_;
@@ -180,7 +181,7 @@ TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
         auto class_id = classes[choose.Below(classes.size())];
         uint32_t age = static_cast<uint32_t>(choose.Below(70)), rounded = 0;
         for (uint32_t power = 1; power <= age; power *= 2) rounded = power;
-        double weight = 1 + static_cast<double>(choose.Below(50000)) / 4;
+        double weight = 1 + static_cast<double>(choose.Below(12500));
         uint32_t size = 40u << choose.Below(5);
         uintptr_t address = Live(stack, class_id.first, 100 - age, weight, size);
         bool dead = choose.OneIn(3);
@@ -286,6 +287,43 @@ TEST_F(SnapshotTest, ASiteWithNothingDeadHasNoDeadRow)
         Live(0, 0, 100, weight, 40u << choose.Below(5));
     }
     EXPECT_EQ(Numbers({0}), Ages(Take()));
+}
+
+// Of many rows with one sample each, all of one weight.
+TEST_F(SnapshotTest, WhatRoundingLeavesOverIsCarriedToTheNextRow)
+{
+    const double weight = 6.90625;
+    for (uint32_t line = 1; line <= 1000; line++) {
+        uintptr_t address = Live(Push(0, Function("f", "/f.rb"), line), 0, 100, weight, 600);
+        if (line % 3 == 0) Free(address);
+    }
+    Snapshot snapshot = Take();
+    double alloc = 0, inuse = 0, bytes = 0, living = 0;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const heapprof_row &row = snapshot->rows[i];
+        EXPECT_EQ(std::floor(row.alloc_objects), row.alloc_objects);
+        EXPECT_LE(row.inuse_objects, row.alloc_objects);
+        EXPECT_NEAR(weight, row.alloc_objects, 1);
+        alloc += row.alloc_objects;
+        inuse += row.inuse_objects;
+        bytes += row.inuse_bytes;
+        living += row.gc_age != HEAPPROF_AGE_DEAD;
+        EXPECT_NEAR(living * weight, inuse, 0.5);
+        EXPECT_NEAR(living * weight * 600, bytes, 0.5);
+        EXPECT_NEAR(static_cast<double>(i + 1) * weight, alloc, 1);
+    }
+    EXPECT_EQ(1000u, snapshot->row_count);
+}
+
+TEST_F(SnapshotTest, MovedSamplesAreInUseInTheSlotsTheyAreInNow)
+{
+    uintptr_t address = Live(0, 0, 100, 2, 640);
+    uint32_t entry = rb_heapprof_address_table_find(&tables_.live.addresses, address);
+    rb_heapprof_live_table_sample(&tables_.live, entry)->slot_bytes = 40;
+    Snapshot snapshot = Take();
+    ASSERT_EQ(1u, snapshot->row_count);
+    EXPECT_EQ(1280, snapshot->rows[0].alloc_bytes);
+    EXPECT_EQ(80, snapshot->rows[0].inuse_bytes);
 }
 
 TEST_F(SnapshotTest, RowsThatRoundToNothingAreLeftOut)

@@ -94,7 +94,7 @@ class ChangingTables {
     Function()
     {
         heapprof_function function = {};
-        function.origin = 1 + choose_.Below(3000);
+        function.origin = HEAPPROF_ORIGIN_C | choose_.Below(3000);
         uint32_t known = rb_heapprof_functions_find(&tables_.functions, function.origin, 0);
         if (known) return known;
         function.name = String("f");
@@ -125,7 +125,7 @@ class ChangingTables {
         heapprof_sample sample = {};
         sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, Class());
         sample.birth_gc = static_cast<uint32_t>(choose_.Below(20));
-        sample.size_bytes = 40;
+        sample.birth_bytes = sample.slot_bytes = 40;
         sample.weight = 1;
         rb_heapprof_sites_count_alloc(&tables_.sites, sample.site, 1, 40);
         rb_heapprof_live_table_add(&tables_.live, &head_, last_address_ += 40, &sample);

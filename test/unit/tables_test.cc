@@ -43,7 +43,7 @@ class TablesTest : public testing::Test {
         uint32_t number = rb_heapprof_functions_add(&tables_.functions, &function);
         uint32_t stack = rb_heapprof_stacks_push(&tables_.stacks, 0, number, 1);
         uint32_t class_id = rb_heapprof_identities_add(&tables_.identities, &head_, 0x1000);
-        heapprof_sample sample = {0, 0, 40, 1};
+        heapprof_sample sample = {0, 0, 1, 40, 40};
         sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
         rb_heapprof_live_table_add(&tables_.live, &head_, 0x2000, &sample);
         rb_heapprof_sites_count_alloc(&tables_.sites, sample.site, 1, 40);
@@ -83,7 +83,7 @@ class TablesTrimTest : public TablesTest {
         uint32_t site = function.origin && function.owner ? Site(function) : 0;
         if (function.origin) Remove(&tables_.identities.addresses, &identities_head_, iseq);
         if (function.owner) Remove(&tables_.identities.addresses, &identities_head_, klass);
-        heapprof_sample sample = {site, 0, 40, 1};
+        heapprof_sample sample = {site, 0, 1, 40, 40};
         if (!site || !rb_heapprof_live_table_add(&tables_.live, &head_, object, &sample)) {
             return {0, 0};
         }
