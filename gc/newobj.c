@@ -288,6 +288,18 @@ probe_stack(void)
     (void)room[0];
 }
 
+/* A sample goes deeper than an allocation, and leaves its object's address in words of the stack
+ * that a GC's frames may lie over without writing them, and mark: sampled objects would live
+ * longer than others. */
+HEAPPROF_COLD static void
+clear_dead_stack(void)
+{
+    volatile uintptr_t room[4096 / sizeof(uintptr_t)];
+
+    for (size_t i = 0; i < numberof(room); i++) room[i] = 0;
+    (void)room[0];
+}
+
 /* ---- the sample ---- */
 
 HEAPPROF_COLD static VALUE
@@ -315,6 +327,7 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
         object = ractor_cache_allocate_slot(objspace, cache, heap_idx);
     }
     rb_gc_cr_unlock(lev);
+    clear_dead_stack();
     return object;
 }
 
