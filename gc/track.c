@@ -63,7 +63,8 @@ type_identity(VALUE object, const char *detail)
 
     char name[64];
     const char *format = detail ? "%s(%s)" : "%s";
-    size_t length = (size_t)snprintf(name, sizeof(name), format, obj_type_name(object), detail);
+    const char *type = RB_TYPE_P(object, T_DATA) ? "T_DATA" : obj_type_name(object);
+    size_t length = (size_t)snprintf(name, sizeof(name), format, type, detail);
     identities->all[id].name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
     return id;
 }
