@@ -79,10 +79,15 @@ collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
     return count;
 }
 
+/* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet: then
+ * that is of another iseq, and the line unknown. */
 static uint32_t
 line_of(const struct frame *frame)
 {
-    size_t position = frame->pc - ISEQ_BODY(frame->iseq)->iseq_encoded;
+    const struct rb_iseq_constant_body *body = ISEQ_BODY(frame->iseq);
+    size_t position = frame->pc - body->iseq_encoded;
+
+    if (position > body->iseq_size) return 0;
     if (position) position--; /* the pc is already at the next instruction */
     return (uint32_t)rb_iseq_line_no(frame->iseq, position);
 }
