@@ -303,9 +303,14 @@ static VALUE
 heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
 {
     FilePathValue(path);
-    struct flush flush = { .snapshot = snapshot_of(self), .path = StringValueCStr(path) };
+    const struct heapprof_snapshot *snapshot = snapshot_of(self);
+    /* Not the string's own bytes: while another thread's GC compacts, pages of the heap are
+     * protected, and a system call that reads there fails (EFAULT). */
+    char *copy = ruby_strdup(StringValueCStr(path));
+    struct flush flush = { .snapshot = snapshot, .path = copy };
 
     run_flush(&flush, write_without_gvl);
+    ruby_xfree(copy);
     RB_GC_GUARD(self);
     if (flush.error) rb_syserr_fail_str(flush.error, path);
     return SIZET2NUM(flush.size);
