@@ -73,6 +73,34 @@ class TestHeapProfLifetime < Test::Unit::TestCase
     end
   end
 
+  # Numbers of dead code are used again where memory is short; those of code that a sample names are not.
+  def test_names_of_dead_code_stay_right_while_memory_is_made_from_what_nobody_names
+    in_child(<<~'RUBY')
+      class Keep; end
+
+      HeapProfile.start(interval: 1, memory: 1 << 20)
+      kept = {}
+      folded = 20.times.map do |round|
+        500.times do |i|
+          at = ["code#{i % 7}.rb", 500 * round + i + 1]
+          name = "made#{i % 11}"
+          made = eval("Class.new { def #{name} = [Keep.new, Object.new] }.new.#{name}", nil, *at)
+          kept[made[0]] = "#{at[0]}:#{at[1]}:in '#{name}'" if i % 50 == 0
+        end
+        GC.start
+        HeapProfile.stat(:folded)
+      end
+      assert_operator folded.uniq.size, :>, 3
+      GC.compact
+      assert_operator HeapProfile.stat(:memory_peak), :<=, 1 << 20
+      stacks = kept.map { |object, place| [HeapProfile.allocation_stack(object), place] }.select(&:first)
+      assert_operator stacks.size, :>, 100
+      stacks.each { |stack, place| assert_equal place, stack[1].to_s }
+      rows = HeapProfile.snapshot(gc: true).select { |row| row.class_name == "Keep" && row.inuse_objects > 0 }
+      assert_equal stacks.map(&:last).sort, rows.map { |row| row.frames[1].to_s }.sort
+    RUBY
+  end
+
   # ---- a thousand runs ----
 
   # Takes stock, does WARM cycles more than it is told to, and tells by how much what it looked at has grown.
