@@ -131,8 +131,9 @@ census_baptize(void)
 static void
 enter(VALUE object, uint32_t site)
 {
-    if (census_living.capacity == 0) living_resize(1 << 14);
-    if (2 * census_living.count >= census_living.capacity) living_resize(2 * census_living.capacity);
+    size_t capacity = census_living.capacity;
+
+    if (2 * census_living.count >= capacity) living_resize(capacity ? 2 * capacity : 1 << 14);
     struct census_citizen *citizen = place_of(object);
     if (citizen->object) rb_bug("census: %p is born twice", (void *)object);
     *citizen = (struct census_citizen){ object, 0, site };

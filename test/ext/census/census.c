@@ -5,6 +5,7 @@
 #include "account.h"
 #include "text.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,9 +85,10 @@ walk_i(void *start, void *end, size_t stride, void *walk)
 /* What the living are counted by. The name as in the profile (gc/track.c), written down at once:
  * a GC that is under way may yet free a class. */
 struct group {
-    uint32_t site;
+    size_t site;
     size_t slot;
-    char name[64];
+    char name[64];            /* zero to its end, for memcmp */
+    size_t count;
 };
 
 static const char *
@@ -131,30 +133,52 @@ write_name(char *to, size_t size, const struct census_citizen *citizen)
     else write_class_name(to, size, citizen->klass);
 }
 
+static int
+compare_groups(const void *left, const void *right)
+{
+    return memcmp(left, right, offsetof(struct group, count));
+}
+
+/* Sorts, and adds up those that are alike. Returns how many are left. */
+static size_t
+merge(struct group *groups, size_t count)
+{
+    size_t merged = 0;
+
+    qsort(groups, count, sizeof(*groups), compare_groups);
+    for (size_t i = 0; i < count; i++) {
+        if (merged && compare_groups(&groups[merged - 1], &groups[i]) == 0) groups[merged - 1].count++;
+        else groups[merged++] = groups[i];
+    }
+    return merged;
+}
+
 /* All that live now, in memory that is not Ruby's. */
 static struct group *
 groups_now(size_t *count)
 {
     struct group *groups = calloc(census_living.count + 1, sizeof(*groups));
+    size_t alive = 0;
 
     census_baptize();
-    *count = 0;
     for (size_t i = 0; i < census_living.capacity; i++) {
         struct census_citizen *citizen = &census_living.all[i];
         if (!citizen->object || rb_objspace_garbage_object_p(citizen->object)) continue;
-        struct group *group = &groups[(*count)++];
+        struct group *group = &groups[alive++];
         group->site = citizen->site;
         group->slot = rb_gc_obj_slot_size(citizen->object);
         write_name(group->name, sizeof(group->name), citizen);
+        group->count = 1;
     }
+    *count = merge(groups, alive);
     return groups;
 }
 
 static VALUE
 group_array(const struct group *group)
 {
-    return rb_ary_new_from_args(3, UINT2NUM(group->site), rb_str_new_cstr(group->name),
-                                SIZET2NUM(group->slot));
+    return rb_ary_new_from_args(4, SIZET2NUM(group->site), rb_str_new_cstr(group->name),
+                                SIZET2NUM(group->slot), SIZET2NUM(group->count));
 }
 
 static VALUE

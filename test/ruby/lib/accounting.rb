@@ -21,32 +21,29 @@ module Accounting
   def differences(gc: true, each: true, compared: nil)
     seen = HeapProfCensus.take(gc, each)
     compared << seen[:found] if compared
-    alive = by_class_and_stack(seen)
+    alive = seen[:groups].sum { |*, count| count }
     found = seen[:differences]
     # Without a GC before it the walk ends the one that is under way.
-    found << "#{seen[:found]} of #{seen[:groups].size} are in the heap" if gc && seen[:found] != seen[:groups].size
-    found + compare("alive", alive, in_use(seen)) +
+    found << "#{seen[:found]} of #{alive} are in the heap" if gc && seen[:found] != alive
+    found + compare("alive", by_class_and_stack(seen), in_use(seen)) +
       compare("born and died", born_and_died(seen, gc), allocated_and_freed(seen))
   end
 
   def by_class_and_stack(seen)
-    seen[:groups].each_with_object(Hash.new { [0, 0] }) do |(site, class_name, slot), sums|
-      key = [class_name, seen[:sites][site][0]]
-      sums[key] = sums[key].zip([1, slot]).map(&:sum)
+    seen[:groups].each_with_object(Hash.new { [0, 0] }) do |(site, class_name, slot, count), sums|
+      add(sums, [class_name, seen[:sites][site][0]], count, count * slot)
     end
   end
 
   def in_use(seen)
     seen[:rows].each_with_object(Hash.new { [0, 0] }) do |(class_name, stack, objects, space), sums|
-      next if objects == 0
-      key = [class_name, stack]
-      sums[key] = sums[key].zip([objects, space]).map(&:sum)
+      add(sums, [class_name, stack], objects, space) if objects > 0
     end
   end
 
   # What is dead and not swept has not died yet, as the events have it.
   def born_and_died(seen, gc)
-    alive = seen[:groups].map(&:first).tally
+    alive = seen[:groups].group_by(&:first).transform_values { |groups| groups.sum(&:last) }
     seen[:sites].each_with_index.to_h do |(stack, born, died), site|
       [stack, [born, gc ? died : born - alive.fetch(site, 0)]]
     end
@@ -54,8 +51,13 @@ module Accounting
 
   def allocated_and_freed(seen)
     seen[:rows].each_with_object(Hash.new { [0, 0] }) do |(_, stack, inuse, _, alloc), sums|
-      sums[stack] = sums[stack].zip([alloc, alloc - inuse]).map(&:sum)
+      add(sums, stack, alloc, alloc - inuse)
     end
+  end
+
+  def add(sums, key, one, other)
+    before = sums[key]
+    sums[key] = [before[0] + one, before[1] + other]
   end
 
   def compare(what, truth, profile)
