@@ -1,75 +1,58 @@
-# compare.rb - which of MRI's tests failed, and which of them may.
+# frozen_string_literal: true
 #
-#   compare.rb KNOWN-DIFFERENCES OFF-LOG ON-LOG
+# compare.rb - which of MRI's tests failed that stock MRI passes.
 #
-# The logs are what test-all printed, without and with the profiler. KNOWN-DIFFERENCES has a line
-# for each test that may fail:
+#   compare.rb DIRECTORY STOCK RUN...
 #
-#   Class#method  off|on|both  reason
+# DIRECTORY/RUN has what each suite left (results.rb). STOCK is the run of stock MRI on the same
+# machine, of everything or only of what failed elsewhere: a test may fail if it failed there.
+# What ran in any RUN must have run in all that have its suite; STOCK may be one of them.
 #
-# Exit status 1 when a test failed that has no line, or when a run did not come to its end: its
-# last line counts the tests, and there are more than TESTS_EXPECTED of them. A test with a line
-# that did not fail is only told: some fail now and then.
-#
-# Runs in miniruby: core classes only.
+# Exit status 1 when a test failed that may not, when one did not run, or when a run proves nothing:
+# it was cut short, had fewer tests than the suite has, or more failures than one test in a hundred,
+# which says more of the machine than of us.
 
-TESTS_EXPECTED = 30_000
-RUNS = { "off" => %w[off], "on" => %w[on], "both" => %w[off on] }
+require_relative "results"
 
-Known = Struct.new(:test, :runs, :reason)
+MOST_FAILURES = 0.01
 
-# What one log says: the tests that failed, with the beginning of the message, and the counts.
-class Log
-  SUMMARY = /^(\d+) tests, \d+ assertions, (\d+) failures, (\d+) errors, \d+ skips$/
-  REPORT = /^ *\d+\) (?:Failure|Error|Timeout):\n(\S+#.+?)(?: \[.*\]:|:)?\n(.*)/
-
-  attr_reader :failed, :tests
-
-  def initialize(path)
-    text = File.binread(path)
-    reports = text.scan(REPORT)
-    @failed = reports.to_h
-    @tests, *broken = text.scan(SUMMARY).last&.map(&:to_i)
-    @unseen = broken.sum - reports.size
+# One suite of one run, held against stock and against what all runs ran.
+class Verdict
+  def initialize(title, results, stock, names)
+    @title, @results, @stock, @names = title, results, stock, names
   end
 
-  # Why this run proves nothing, or nil.
-  def incomplete
-    if !tests
-      "test-all did not come to its end"
-    elsif tests < TESTS_EXPECTED
-      "#{tests} tests ran, expected #{TESTS_EXPECTED} or more"
-    elsif @unseen > 0
-      "#{@unseen} failures were counted that have no report in the log"
+  def problems
+    failed, ran = @results.failed.size, @results.ran.size
+    many = "#{failed} of #{ran} tests failed: too many" if failed > ran * MOST_FAILURES
+    [*@results.problems, *many]
+  end
+
+  def unexpected = @results.failed.reject { |name, _| @stock.failed.key?(name) }
+  def missing = @names - @results.ran.keys
+  def passed? = [problems, unexpected, missing].all?(&:empty?)
+
+  def report
+    puts "#{@title}: #{@results.ran.size} tests, #{@results.failed.size} failed"
+    problems.each { |text| puts "  #{text}" }
+    missing.each { |name| puts "  did not run: #{name}" }
+    @results.failed.each do |name, failure|
+      puts @stock.failed.key?(name) ? "  failed, in stock MRI, too: #{name}"
+                                    : "  failed: #{name}: #{failure.text}"
     end
   end
 end
 
-def read_known(path)
-  File.readlines(path, chomp: true).each.with_index(1).filter_map do |line, number|
-    next if line.empty? || line.start_with?("#")
-    test, runs, reason = line.split(" ", 3)
-    unless reason && RUNS[runs]
-      abort "#{path}:#{number}: expected `Class#method off|on|both reason', got: #{line}"
-    end
-    Known.new(test, RUNS[runs], reason)
-  end
+abort "usage: compare.rb DIRECTORY STOCK RUN..." if ARGV.size < 3
+directory, stock, *runs = ARGV
+
+verdicts = Results::EXPECTED.keys.flat_map do |suite|
+  with_suite = runs.select { |run| Results.suites("#{directory}/#{run}").include?(suite) }
+  results = with_suite.to_h { |run| [run, Results.read("#{directory}/#{run}", suite)] }
+  reference = Results.read("#{directory}/#{stock}", suite)
+  names = results.values.flat_map { |result| result.ran.keys }.uniq
+  results.map { |run, result| Verdict.new("#{run}, #{suite}", result, reference, names) }
 end
-
-def report(name, path, known)
-  log = Log.new(path)
-  allowed = known.select { |entry| entry.runs.include?(name) }
-  unlisted = log.failed.reject { |test, _| allowed.any? { |entry| entry.test == test } }
-  passed = allowed.reject { |entry| log.failed[entry.test] }
-
-  puts "#{name}: #{log.tests || 'an unknown number of'} tests, #{log.failed.size} failed"
-  puts "#{name}: #{log.incomplete}" if log.incomplete
-  unlisted.each { |test, message| puts "#{name}: failed, unlisted: #{test}: #{message}" }
-  passed.each { |entry| puts "#{name}: listed, did not fail: #{entry.test} (#{entry.reason})" }
-  unlisted.empty? && !log.incomplete
-end
-
-abort "usage: compare.rb KNOWN-DIFFERENCES OFF-LOG ON-LOG" unless ARGV.size == 3
-known = read_known(ARGV[0])
-results = %w[off on].zip(ARGV.drop(1)).map { |name, path| report(name, path, known) }
-exit results.all?
+abort "compare.rb: no suite has run in #{directory}" if verdicts.empty?
+verdicts.each(&:report)
+exit verdicts.all?(&:passed?)
