@@ -6,6 +6,7 @@
 #include "ruby/encoding.h"
 #include "ruby/heapprof.h"
 #include "ruby/thread.h"
+#include "ruby/util.h"
 #include "api.h"
 #include "flush.h"
 #include "run.h"
