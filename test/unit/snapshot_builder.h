@@ -70,7 +70,7 @@ class SnapshotBuilder {
     uint32_t
     UnnamedClass()
     {
-        return rb_heapprof_identities_add(&tables_.identities, &page_head_, NextAddress());
+        return rb_heapprof_identities_add(&tables_.identities, &class_head_, NextAddress());
     }
 
     uint32_t
@@ -89,7 +89,14 @@ class SnapshotBuilder {
         uint32_t site = Dead(stack, class_id, weight, size, true);
         uint32_t birth_gc = static_cast<uint32_t>(facts.gc_count) - age;
         heapprof_sample sample = {site, birth_gc, static_cast<float>(weight), size, size};
-        return rb_heapprof_live_table_add(&tables_.live, &page_head_, NextAddress(), &sample);
+        return rb_heapprof_live_table_add(&tables_.live, &live_head_, NextAddress(), &sample);
+    }
+
+    // The object of this entry was moved to a slot of another size.
+    void
+    Resize(uint32_t entry, uint16_t size)
+    {
+        rb_heapprof_live_table_sample(&tables_.live, entry)->slot_bytes = size;
     }
 
     // One sample that was freed again, unless keep. Returns its site.
@@ -107,6 +114,14 @@ class SnapshotBuilder {
     Fold()
     {
         rb_heapprof_sites_fold(&tables_.sites);
+    }
+
+    // Gives up what no site leads to: stacks and functions, whose numbers are void then.
+    void
+    Trim()
+    {
+        rb_heapprof_tables_trim(&tables_);
+        rb_heapprof_tables_check(&tables_);
     }
 
     Snapshot
@@ -127,7 +142,7 @@ class SnapshotBuilder {
   private:
     heapprof_mem mem_ = {};
     heapprof_tables tables_ = {};
-    uint32_t page_head_ = 0;
+    uint32_t class_head_ = 0, live_head_ = 0; // all are on one heap page
     uintptr_t last_address_ = 0x10000;
     uint64_t last_origin_ = 0;
 
@@ -147,7 +162,7 @@ class SnapshotBuilder {
     AddFunction(const std::string &name, uint32_t path, uint32_t first_line, bool cfunc)
     {
         heapprof_function function = {};
-        function.origin = ++last_origin_;
+        function.origin = HEAPPROF_ORIGIN_C | ++last_origin_; // one that is no identity
         function.name = String(name);
         function.path = path;
         function.first_line = first_line;
