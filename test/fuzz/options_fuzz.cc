@@ -1,0 +1,221 @@
+// options_fuzz.cc - RUBY_HEAPPROF as any bytes, read twice: by options.c, and by a model that
+// cuts and counts in another way. Then any template is expanded, likewise.
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz.h"
+
+extern "C" {
+#include "options.h"
+}
+
+namespace {
+
+// ---- the settings ----
+
+// Wide enough not to overflow: what is read is kept below 2^100.
+using Number = unsigned __int128;
+
+struct Range {
+    Number least, most;
+    bool suffix; // k, m or g may follow
+};
+
+const std::map<std::string, Range> kNumbers = {
+    {"interval", {1, Number(1) << 40, true}},
+    {"depth", {1, 65535, false}},
+    {"memory", {1 << 20, UINT64_MAX, true}},
+    {"seed", {0, UINT64_MAX, false}},
+    {"gc", {0, 1, false}},
+};
+
+// What a number says, if it is one and in its range.
+std::optional<uint64_t>
+ReadNumber(std::string text, const Range &range)
+{
+    static const std::map<char, int> shifts = {{'k', 10}, {'m', 20}, {'g', 30}};
+    auto suffix = shifts.end();
+    Number number = 0;
+
+    if (range.suffix && !text.empty()) suffix = shifts.find(text.back());
+    if (suffix != shifts.end()) text.pop_back();
+    if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return {};
+    for (char digit : text) {
+        if (number < Number(1) << 100) number = number * 10 + static_cast<Number>(digit - '0');
+    }
+    if (suffix != shifts.end() && number < Number(1) << 64) number <<= suffix->second;
+    if (number < range.least || number > range.most) return {};
+    return static_cast<uint64_t>(number);
+}
+
+struct Model {
+    std::map<std::string, uint64_t> numbers;
+    std::string out = "heapprof-%p.pb.gz";
+    heapprof_options_result result = HEAPPROF_OPTIONS_ON;
+    std::string bad; // the setting that is complained about
+
+    explicit Model(const std::string &text)
+    {
+        if (text.empty() || text == "0") result = HEAPPROF_OPTIONS_OFF;
+        if (result == HEAPPROF_OPTIONS_OFF || text == "1") return;
+        for (size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+            end = text.find(',', start);
+            bad = text.substr(start, end == std::string::npos ? end : end - start);
+            if (!Read(bad)) {
+                result = HEAPPROF_OPTIONS_BAD;
+                return;
+            }
+        }
+    }
+
+    bool
+    Read(const std::string &setting)
+    {
+        size_t equals = setting.find('=');
+        if (equals == std::string::npos) return false;
+        std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
+        if (key == "out") {
+            out = value;
+            return !value.empty() && value.size() < HEAPPROF_OUT_MAX;
+        }
+        auto known = kNumbers.find(key);
+        if (known == kNumbers.end()) return false;
+        std::optional<uint64_t> number = ReadNumber(value, known->second);
+        if (number) numbers[key] = *number;
+        return number.has_value();
+    }
+
+    uint64_t
+    Number(const char *key, uint64_t otherwise) const
+    {
+        auto found = numbers.find(key);
+        return found == numbers.end() ? otherwise : found->second;
+    }
+};
+
+void
+RequireSame(const Model &model, const heapprof_options &options)
+{
+    const char *accepted;
+
+    REQUIRE(options.interval_bytes == model.Number("interval", 524288));
+    REQUIRE(options.depth == model.Number("depth", 512));
+    REQUIRE(options.memory_bytes == model.Number("memory", 67108864));
+    REQUIRE(options.seeded == model.numbers.count("seed"));
+    REQUIRE(options.seed == model.Number("seed", 0));
+    REQUIRE(options.gc == (model.Number("gc", 1) == 1));
+    REQUIRE(options.out == model.out);
+    REQUIRE(!rb_heapprof_options_out_of_range(&options, &accepted));
+}
+
+// ---- what is said of a wrong one ----
+
+// The setting as a message begins with it.
+std::string
+Quoted(const std::string &setting)
+{
+    std::string quoted = setting.substr(0, 64);
+    for (char &c : quoted) {
+        if ((c >= 0 && c < ' ') || c == 127) c = '?';
+    }
+    if (setting.size() > 64) quoted += "...";
+    return setting.empty() ? "(nothing)" : quoted;
+}
+
+// Blocks of just the size they may have: what lies behind them is AddressSanitizer's.
+std::string
+Parse(const std::string &text, size_t message_size, heapprof_options *options,
+      heapprof_options_result *result)
+{
+    std::vector<char> exact(text.c_str(), text.c_str() + text.size() + 1);
+    std::vector<char> message(message_size, '!');
+
+    *result = rb_heapprof_options_parse(exact.data(), options, message.data(), message_size);
+    if (*result != HEAPPROF_OPTIONS_BAD || message_size == 0) return "";
+    REQUIRE(memchr(message.data(), '\0', message_size));
+    return message.data();
+}
+
+void
+TestParse(const std::string &text, size_t message_size)
+{
+    static heapprof_options options;
+    heapprof_options_result result;
+    Model model(text);
+
+    memset(&options, 0xa5, sizeof(options));
+    std::string message = Parse(text, 512, &options, &result);
+    REQUIRE(result == model.result);
+    if (result == HEAPPROF_OPTIONS_ON) RequireSame(model, options);
+    if (result != HEAPPROF_OPTIONS_BAD) return;
+
+    std::string quoted = Quoted(model.bad);
+    REQUIRE(message.compare(0, quoted.size() + 2, quoted + ": ") == 0);
+    REQUIRE(message.size() > quoted.size() + 2);
+    std::string cut = message_size ? message.substr(0, message_size - 1) : "";
+    REQUIRE(cut == Parse(text, message_size, &options, &result));
+}
+
+// ---- templates ----
+
+std::string
+Expanded(const std::string &text, const heapprof_out_values &values)
+{
+    std::string program = values.program;
+    const std::map<char, std::string> letters = {
+        {'%', "%"}, {'e', program.substr(program.find_last_of('/') + 1)},
+        {'p', std::to_string(values.pid)}, {'t', std::to_string(values.time)},
+        {'n', std::to_string(values.number)},
+    };
+    std::string path;
+
+    for (size_t i = 0; i < text.size(); i++) {
+        auto letter = letters.end();
+        if (text[i] == '%' && i + 1 < text.size()) letter = letters.find(text[i + 1]);
+        if (letter == letters.end()) {
+            path += text[i];
+        }
+        else {
+            path += letter->second;
+            i++;
+        }
+    }
+    return path;
+}
+
+void
+TestExpand(const std::string &text, const heapprof_out_values &values, size_t size)
+{
+    std::vector<char> path(size, '!');
+    std::string expected = Expanded(text, values);
+    bool fits = rb_heapprof_options_expand_out(text.c_str(), &values, path.data(), size);
+
+    REQUIRE(fits == expected.size() < size);
+    if (fits) REQUIRE(expected == path.data());
+}
+
+} // namespace
+
+extern "C" int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    FuzzedDataProvider input(data, size);
+    size_t message_size = Below(&input, 200), path_size = 1 + Below(&input, 100);
+    heapprof_out_values values = {};
+
+    values.pid = input.ConsumeIntegral<long>();
+    values.time = input.ConsumeIntegral<int64_t>();
+    values.number = input.ConsumeIntegral<unsigned>();
+    std::string program = input.ConsumeBytesAsString(Below(&input, 16));
+    program = program.c_str(); // ends at a NUL, as all text from outside does
+    values.program = program.c_str();
+    std::string text = input.ConsumeRemainingBytesAsString();
+    text = text.c_str();
+    TestParse(text, message_size);
+    TestExpand(text, values, path_size);
+    return 0;
+}
