@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+# round.rb - some actors beside each other for some steps, then the sums.
+
+module Torture
+  class Round
+    SECONDS = 4
+
+    # Are there Ractors, and no forks?
+    attr_reader :ractors
+
+    # after: the round before, if there was one.
+    def initialize(seed, folder, full, after)
+      @seed = seed
+      @random = Torture.random(seed, 0)
+      @log = Log.new(folder)
+      @exact = one_in(3)
+      @ractors = one_in(2) || (Check::CHECKING && after&.ractors) # README.md, "What is kept apart"
+      @world = Ractor.make_shareable(
+        World.new(folder: folder, ractors: @ractors, full: full, until: Log.now + SECONDS)
+      )
+    end
+
+    def run
+      Poke.steady = @exact
+      HeapProfile.stop if @exact
+      HeapProfile.start(interval: 1, memory: 1 << 30) if @exact
+      actors = Array.new(rand(1..6)) { |i| start(i) }
+      results = finish(actors)
+      check(results) if @exact
+      Known.check(@random)
+    end
+
+    private
+
+    def rand(range) = @random.rand(range)
+    def one_in(count) = @random.rand(count) == 0
+
+    def cast
+      ACTORS.reject do |actor|
+        (@exact && actor == Profiling) ||
+          (@ractors ? [Forks, Memory].include?(actor) : actor == Ractors)
+      end
+    end
+
+    # In a thread, or in a Ractor that a thread waits for.
+    def start(index)
+      type = cast.sample(random: @random)
+      arguments = [@world, "#{type.title}#{index}", Torture.seed(@seed, 1 + index)]
+      steps = rand(1..12)
+      if @ractors && type.in_ractor? && (!type.in_thread? || one_in(2))
+        Ractor.new(type, arguments, index, steps) { |*rest| Round.play(*rest) }
+      else
+        Thread.new { Round.play(type, arguments, index, steps) }
+      end
+    end
+
+    # What each returned: Ractors when no thread is left but this (README.md, "What is kept apart").
+    def finish(actors)
+      threads, ractors = actors.partition { |actor| actor.is_a?(Thread) }
+      results = [*threads, *ractors].to_h { |actor| [actor, actor.is_a?(Thread) ? actor.value : actor.take] }
+      sleep 0.001 while Ractor.count > 1 # those nobody takes from end by themselves
+      actors.map { |actor| results[actor] }
+    end
+
+    def self.play(type, arguments, index, steps)
+      type.new(*arguments, marker: index).run(steps)
+    rescue Exception => e # nothing may end an actor early
+      Check.fail!("#{arguments[1]}: #{e.full_message(highlight: false)}")
+    end
+
+    def check(results)
+      return if Check::STUB
+      stat = Check.stat
+      profile = HeapProfile.snapshot(gc: true)
+      results.each_with_index do |(made, begun), index|
+        found = Check.objects(profile, MARKERS[index].name).first
+        Check.true! found.between?(made - stat[:dropped], begun),
+                    "#{found} objects of actor #{index}, which made #{made} to #{begun}; #{stat}"
+      end
+    end
+  end
+end

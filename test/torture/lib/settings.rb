@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+# settings.rb - how one episode's ruby is started: flags and environment, drawn from the episode's
+# seed. What is set from inside is in episode.rb.
+
+require_relative "random"
+
+module Torture
+  class Settings
+    INTERVALS = [1, 1, 1, 40, 100, 1000, 4096, 65_536, 524_288].freeze
+    DEPTHS = [1, 2, 5, 64, 512, 65_535].freeze
+    # From a budget that is used up at once to the default.
+    MEMORY = [1 << 20, 1 << 20, 2 << 20, 8 << 20, 64 << 20].freeze
+
+    attr_reader :flags, :environment
+
+    # supported: the flags among MODES that this ruby has.
+    def initialize(seed, folder, supported)
+      @random = Torture.random(seed, 0)
+      @folder = folder
+      @flags = ["--disable-gems", *mode(supported), *parser(supported)]
+      @environment = { "RUBY_HEAPPROF" => heapprof, "RUBYOPT" => nil, **gc, **threads }
+      @environment["RUBY_FREE_AT_EXIT"] = "1" if one_in(6)
+    end
+
+    # Not --rjit: README.md, "What is kept apart".
+    MODES = %w[--yjit --parser=parse.y].freeze
+
+    def to_s
+      set = @environment.reject { |name, value| value.nil? || name == "RUBYLIB" }
+      [*set.map { |name, value| "#{name}=#{value}" }, *@flags].join(" ")
+    end
+
+    # Settings for ObjectSpace::HeapProfile.start.
+    def self.start(random)
+      { interval: INTERVALS.sample(random: random), depth: DEPTHS.sample(random: random),
+        memory: MEMORY.sample(random: random), seed: random.rand(2) == 0 ? nil : random.rand(1 << 64) }
+    end
+
+    private
+
+    def one_in(count)
+      @random.rand(count) == 0
+    end
+
+    def pick(values)
+      values.sample(random: @random)
+    end
+
+    def mode(supported)
+      return [] unless supported.include?("--yjit") && one_in(3)
+      ["--yjit", "--yjit-call-threshold=#{pick([1, 2, 10, 30])}"]
+    end
+
+    def parser(supported)
+      one_in(4) ? %w[--parser=parse.y] & supported : []
+    end
+
+    def heapprof
+      return if one_in(2)
+      settings = Settings.start(@random).compact
+      settings[:gc] = @random.rand(2)
+      settings[:out] = "#{@folder}/%p.pb.gz"
+      settings.map { |key, value| "#{key}=#{value}" }.join(",")
+    end
+
+    # A small heap is collected more often, a step at a time less predictably.
+    def gc
+      {
+        "RUBY_GC_HEAP_0_INIT_SLOTS" => pick([nil, nil, "1000", "100000"]),
+        "RUBY_GC_HEAP_GROWTH_FACTOR" => pick([nil, nil, "1.1", "3"]),
+        "RUBY_GC_MALLOC_LIMIT" => pick([nil, nil, "100000"]),
+        "RUBY_GC_MALLOC_LIMIT_MAX" => pick([nil, nil, "200000"]),
+      }
+    end
+
+    def threads
+      { "RUBY_THREAD_TIMESLICE" => pick([nil, "1", "10"]),
+        "RUBY_MN_THREADS" => one_in(8) ? "1" : nil }
+    end
+  end
+end
