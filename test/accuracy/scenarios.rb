@@ -57,9 +57,9 @@ module Accuracy
 
   scenario "in turn, default interval", at: [524_288], rounds: 60_000, cut: false
   scenario "in turn, GC every 37 rounds", during: :collect, period: 37, rounds: 3000, cut: false
-  scenario "in turn, GC.stress", :stressed, at: [200], rounds: 30
+  scenario "in turn, GC.stress", :stressed, at: [400], rounds: 60
   scenario "few among many others", during: :few_among_many, rounds: 300, period: 6
-  scenario "from 2000 stacks", :scattered, rounds: 2000
+  scenario "from 2000 stacks", :scattered, at: [1000, 4096], rounds: 2000
   scenario "built-in classes in turn", sites: BUILT_IN_SITES, rounds: 3000
   scenario "four threads", :threads, during: :pass, rounds: 1500, period: 50
   scenario "four fibers", :fibers, during: :yield_fiber, rounds: 1500, period: 50
