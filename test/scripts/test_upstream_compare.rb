@@ -11,7 +11,7 @@ require "tmpdir"
 
 class TestUpstreamCompare < Test::Unit::TestCase
   SCRIPTS = File.expand_path("../upstream", __dir__)
-  SIZES = { "test-all" => 30_000, "btest" => 1_900, "language" => 2_500, "core" => 20_000 }.freeze
+  SIZES = { "test-all" => 30_000, "test-all-alone" => 900, "btest" => 1_900, "language" => 2_500, "core" => 20_000 }.freeze
 
   # Logs for compare.rb. Each suite has as many tests as compare.rb expects, all of which passed;
   # failures go to names of their own.
@@ -23,12 +23,12 @@ class TestUpstreamCompare < Test::Unit::TestCase
     end
 
     def test_all(run, failed: {}, retried: {}, skip: [], end_line: nil, log: "", cut: false,
-                 file: "test/sample/test_sample.rb")
-      passed = names("TestSample#test_%d", SIZES["test-all"]) - skip
+                 file: "test/sample/test_sample.rb", suite: "test-all")
+      passed = names("TestSample#test_%d", SIZES[suite]) - skip
       records = [*retried, *failed, *(passed + retried.keys).map { |name| [name, nil] }]
       cases = records.map { |name, text| test_case(name, text, file) }
       end_line ||= "#{cases.size} tests, 1 assertions, #{failed.size} failures, 0 errors, 0 skips"
-      write(run, "test-all", "#{log}\n#{end_line}\n", cases, cut)
+      write(run, suite, "#{log}\n#{end_line}\n", cases, cut)
     end
 
     def btest(run, failed: {}, end_line: nil)
@@ -108,10 +108,12 @@ class TestUpstreamCompare < Test::Unit::TestCase
   def test_all_suites_that_passed_are_content
     with_runs do |runs|
       runs.test_all("on")
+      runs.test_all("on", suite: "test-all-alone")
       runs.btest("on")
       runs.language("on")
       out = assert_content(runs, "on")
       assert_match(/^on, test-all: 30000 tests, 0 failed$/, out)
+      assert_match(/^on, test-all-alone: 900 tests, 0 failed$/, out)
       assert_match(/^on, btest: 1900 tests, 0 failed$/, out)
       assert_match(/^on, language: 2500 tests, 0 failed$/, out)
     end
