@@ -103,7 +103,7 @@ rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *pa
 
     HEAPPROF_ASSERT(address != 0 && rb_heapprof_address_table_find(table, address) == 0);
     if (!HEAPPROF_MEM_GROW(table->mem, table->entries, table->entries_capacity,
-                           (size_t)table->entries_end + 1)) return 0;
+                           (size_t)rb_heapprof_address_table_next_entry(table) + 1)) return 0;
     if (!rb_heapprof_index_reserve(&table->index, table->mem, table->count, hash_i, table)) {
         return 0;
     }
