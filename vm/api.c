@@ -6,7 +6,6 @@
 #include "ruby/encoding.h"
 #include "ruby/heapprof.h"
 #include "ruby/thread.h"
-#include "ruby/util.h"
 #include "api.h"
 #include "flush.h"
 #include "run.h"
@@ -262,10 +261,8 @@ heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
 /* A flush on its way, for the parts that run without the GVL. */
 struct flush {
     const struct heapprof_snapshot *snapshot;
-    const char *path;
     char  *bytes;
     size_t size;
-    int    error;
     bool   done;
 };
 
@@ -287,33 +284,18 @@ encode_without_gvl(void *data)
     return NULL;
 }
 
-static void *
-write_without_gvl(void *data)
-{
-    struct flush *flush = data;
-    encode_without_gvl(flush);
-    flush->error = ENOMEM;
-    if (flush->bytes) {
-        flush->error = rb_heapprof_flush_write(flush->path, flush->bytes, flush->size);
-    }
-    free(flush->bytes);
-    return NULL;
-}
-
 static VALUE
 heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
 {
     FilePathValue(path);
-    const struct heapprof_snapshot *snapshot = snapshot_of(self);
-    /* Not the string's own bytes: while another thread's GC compacts, pages of the heap are
-     * protected, and a system call that reads there fails (EFAULT). */
-    char *copy = ruby_strdup(StringValueCStr(path));
-    struct flush flush = { .snapshot = snapshot, .path = copy };
+    const char *name = StringValueCStr(path);
+    struct flush flush = { .snapshot = snapshot_of(self) };
 
-    run_flush(&flush, write_without_gvl);
-    ruby_xfree(copy);
+    run_flush(&flush, encode_without_gvl);
     RB_GC_GUARD(self);
-    if (flush.error) rb_syserr_fail_str(flush.error, path);
+    if (!flush.bytes) rb_memerror();
+    int error = rb_heapprof_flush_write(name, flush.bytes, flush.size);
+    if (error) rb_syserr_fail_str(error, path);
     return SIZET2NUM(flush.size);
 }
 

@@ -68,36 +68,60 @@ Init_heapprof(void)
 
 /* ---- at exit ---- */
 
-static void
-write_profile(const rb_heapprof_snapshot_t *snapshot)
-{
-    char path[PATH_MAX];
-
-    if (!rb_heapprof_flush_path(boot.options.out, boot.directory, path, sizeof(path))) {
-        complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
-    }
-    else if (rb_heapprof_snapshot_write(snapshot, path) < 0) {
-        char line[PATH_MAX + 256];
-        snprintf(line, sizeof(line), "cannot write %s: %s", path, strerror(errno));
-        complain("the profile was not written", line);
-    }
-}
-
-/* The GC that snapshot may run calls finalizers, and those may raise. */
-static rb_heapprof_snapshot_t *
-take_snapshot(void)
+/* Calls function, which may raise: finalizers run, and interrupts are served. False: it did. */
+static bool
+completed_p(void (*function)(void *), void *data)
 {
     rb_execution_context_t *ec = GET_EC();
-    rb_heapprof_snapshot_t *volatile snapshot = NULL;
     VALUE errinfo = ec->errinfo;
     enum ruby_tag_type state;
 
     EC_PUSH_TAG(ec);
-    if ((state = EC_EXEC_TAG()) == TAG_NONE) snapshot = rb_heapprof_snapshot(boot.options.gc);
+    if ((state = EC_EXEC_TAG()) == TAG_NONE) function(data);
     EC_POP_TAG();
-    if (state != TAG_NONE) snapshot = rb_heapprof_snapshot(0);
     ec->errinfo = errinfo;
-    return snapshot;
+    return state == TAG_NONE;
+}
+
+static void
+take_snapshot(void *snapshot)
+{
+    *(rb_heapprof_snapshot_t **)snapshot = rb_heapprof_snapshot(boot.options.gc);
+}
+
+/* A profile on its way to its file. */
+struct final {
+    char   path[PATH_MAX];
+    char  *bytes;
+    size_t size;
+    int    error;
+};
+
+static void
+write_file(void *data)
+{
+    struct final *final = data;
+    final->error = EINTR; /* as it stays when the process is to end at once */
+    final->error = rb_heapprof_flush_write(final->path, final->bytes, final->size);
+}
+
+static void
+write_profile(const rb_heapprof_snapshot_t *snapshot)
+{
+    struct final final;
+
+    if (!rb_heapprof_flush_path(boot.options.out, boot.directory, final.path, sizeof(final.path))) {
+        complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
+        return;
+    }
+    final.error = ENOMEM;
+    final.bytes = rb_heapprof_flush_encode(snapshot, &final.size);
+    if (final.bytes) completed_p(write_file, &final);
+    if (final.error) {
+        char line[PATH_MAX + 256];
+        snprintf(line, sizeof(line), "cannot write %s: %s", final.path, strerror(final.error));
+        complain("the profile was not written", line);
+    }
 }
 
 void
@@ -106,7 +130,8 @@ rb_heapprof_at_exit(void)
     if (!rb_heapprof_running_p()) return;
 
     if (boot.asked) {
-        rb_heapprof_snapshot_t *snapshot = take_snapshot();
+        rb_heapprof_snapshot_t *snapshot = NULL;
+        if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(0);
         if (snapshot) write_profile(snapshot);
         else complain("the profile was not written", "out of memory");
         rb_heapprof_snapshot_free(snapshot);

@@ -4,20 +4,19 @@
  *     GVL, VM lock  |------------------ no GVL needed ------------------|
  *
  * A reader of PATH sees the file before or the file after, never half of one; when
- * anything fails, the temporary file is removed and PATH is as it was.
+ * anything fails, the temporary file is removed and PATH is as it was (file.c). A write may
+ * wait (a pipe without a reader, a file system that is away), so it can be interrupted.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
+#include "ruby/thread.h"
+#include "ruby/version.h"
 #include "flush.h"
+#include "file.h"
 #include "profiler/gzip.h"
 #include "profiler/options.h"
 #include "profiler/pprof.h"
-#include "ruby/ruby.h"
-#include "ruby/version.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,62 +34,73 @@ rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size)
 
 /* ---- files ---- */
 
-static int
-write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0) {
-            if (errno == EINTR) continue;
-            return errno;
-        }
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return 0;
-}
-
-static int
-write_to(const char *path, int flags, const char *bytes, size_t size)
-{
-    int fd = open(path, flags | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd < 0) return errno;
-
-    int error = write_all(fd, bytes, size);
-    if (close(fd) != 0 && error == 0) error = errno;
-    return error;
-}
-
-int
-rb_heapprof_flush_write(const char *path, const char *bytes, size_t size)
-{
-    static unsigned writes; /* threads that write the same path each have a file of their own */
-    struct stat there;
-    char target[PATH_MAX], temporary[PATH_MAX];
-
-    if (realpath(path, target)) path = target; /* a link stays, what it leads to is replaced */
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) return write_to(path, 0, bytes, size);
-
-    int length = snprintf(temporary, sizeof(temporary), "%s.%ld-%u.tmp", path, (long)getpid(),
-                          __atomic_fetch_add(&writes, 1, __ATOMIC_RELAXED));
-    if (length < 0 || (size_t)length >= sizeof(temporary)) return ENAMETOOLONG;
-
-    int error = write_to(temporary, O_CREAT | O_TRUNC, bytes, size);
-    if (error == 0 && rename(temporary, path) != 0) error = errno;
-    if (error != 0) unlink(temporary);
-    return error;
-}
-
 int64_t
 rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *path)
 {
+    struct heapprof_file file;
     size_t size;
     char *bytes = rb_heapprof_flush_encode(snapshot, &size);
-    int error = bytes ? rb_heapprof_flush_write(path, bytes, size) : ENOMEM;
+    int error = bytes ? rb_heapprof_file_begin(&file, path, bytes, size) : ENOMEM;
 
+    if (error == 0) {
+        while ((error = rb_heapprof_file_step(&file)) == EINTR);
+        error = rb_heapprof_file_end(&file, error);
+    }
     free(bytes);
     errno = error;
     return error ? -1 : (int64_t)size;
+}
+
+/* A write on its way, by a thread that may be interrupted. */
+struct writing {
+    struct heapprof_file file;
+    char *bytes;
+    int   error;
+};
+
+static void *
+step_without_gvl(void *data)
+{
+    struct writing *writing = data;
+    writing->error = rb_heapprof_file_step(&writing->file);
+    return NULL;
+}
+
+static VALUE
+write_serving_interrupts(VALUE data)
+{
+    struct writing *writing = (struct writing *)data;
+
+    for (;;) {
+        writing->error = EINTR; /* as it stays when an interrupt raises, or is waiting already */
+        rb_nogvl(step_without_gvl, writing, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
+        if (writing->error != EINTR) return Qnil;
+        rb_thread_check_ints();
+    }
+}
+
+static VALUE
+end_writing(VALUE data)
+{
+    struct writing *writing = (struct writing *)data;
+
+    writing->error = rb_heapprof_file_end(&writing->file, writing->error);
+    free(writing->bytes);
+    return Qnil;
+}
+
+int
+rb_heapprof_flush_write(const char *path, char *bytes, size_t size)
+{
+    struct writing writing = { .bytes = bytes };
+
+    writing.error = rb_heapprof_file_begin(&writing.file, path, bytes, size);
+    if (writing.error) {
+        free(bytes);
+        return writing.error;
+    }
+    rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
+    return writing.error;
 }
 
 /* ---- names ---- */

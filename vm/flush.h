@@ -6,10 +6,9 @@
  * out of memory. Needs no GVL. */
 char *rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size);
 
-/* Writes a whole file: to a temporary name beside it, then renamed; a path that is
- * there and no regular file (a pipe, /dev/null) is written to as it is. 0, or errno with
- * nothing left behind. Needs no GVL. */
-int rb_heapprof_flush_write(const char *path, const char *bytes, size_t size);
+/* Writes a whole file (file.h), with the GVL given up meanwhile, and frees bytes, which are from
+ * malloc. 0, or errno with nothing left behind. Serves interrupts, so it may raise; then, too. */
+int rb_heapprof_flush_write(const char *path, char *bytes, size_t size);
 
 /* The path of the file that the out template stands for now, absolute; directory is
  * where a relative one starts. False: too long. */
