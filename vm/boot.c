@@ -133,7 +133,7 @@ rb_heapprof_at_exit(void)
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(0);
         if (snapshot) write_profile(snapshot);
-        else complain("the profile was not written", "out of memory");
+        else if (rb_heapprof_running_p()) complain("the profile was not written", "out of memory");
         rb_heapprof_snapshot_free(snapshot);
     }
     rb_heapprof_stop();
