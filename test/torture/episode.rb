@@ -40,7 +40,6 @@ module Torture
       GC.auto_compact = true if rand(4) == 0
       GC.measure_total_time = false if rand(8) == 0
       @full = rand(6) != 0
-      GC.config(rgengc_allow_full_mark: @full)
       ObjectSpace.trace_object_allocations_start if rand(10) == 0
     end
   end

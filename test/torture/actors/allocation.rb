@@ -7,6 +7,10 @@ module Torture
     Point = Struct.new(:x, :y)
     Line = Data.define(:from, :to)
 
+    class Stillborn
+      def initialize = raise(Planned)
+    end
+
     def self.in_ractor? = true
 
     def garbage
@@ -87,7 +91,7 @@ module Torture
     # The object is allocated, and then its initialize raises.
     def stillborn
       rand(5..100).times do
-        Class.new { def initialize = raise(Planned) }.new if one_in(10)
+        Stillborn.new if one_in(10)
         Array.new(-1)
       rescue Planned, ArgumentError
         mark

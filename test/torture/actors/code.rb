@@ -1,20 +1,10 @@
 # frozen_string_literal: true
 
-# Code: methods, classes and blocks that come, change, and die while their objects or their stacks
-# are known to the profiler.
+# Code: methods and classes that come, change, and die while their objects or their stacks are known
+# to the profiler. In one Ractor at a time: README.md, "What is kept apart".
 
 module Torture
   class Code < Actor
-    def self.in_ractor? = true
-
-    def evaluated
-      rand(1..20).times do |i|
-        source = "#{"\n" * rand(0..500)}Array.new(#{rand(1..30)}) { |i| [i, 'x' * i, { i => yield(i) }] }"
-        keep(eval("->(&block) { made = proc { #{source.sub('yield', 'block.call')} }; made.call }",
-                  binding, "torture_#{i}.rb", rand(1..9000)).call { mark(_1) })
-      end
-    end
-
     def redefined
       target = Class.new
       rand(2..30).times do |i|
@@ -77,15 +67,6 @@ module Torture
         type.alias_method("one_#{i}", :one)
         type.class_eval("private :one_#{i}; public :one_#{i}; protected :one") if one_in(2)
         keep(type.new.send("one_#{i}"))
-      end
-    end
-
-    def compiled
-      rand(1..15).times do |i|
-        iseq = RubyVM::InstructionSequence.compile("x = [1, 'a' * #{i}]; x.map { |e| [e, Object.new] }", "c#{i}.rb")
-        iseq = RubyVM::InstructionSequence.load_from_binary(iseq.to_binary) if one_in(3)
-        keep(iseq.eval)
-        keep(iseq) if one_in(4)
       end
     end
 

@@ -2,8 +2,6 @@
 
 # Fibers: stacks that are left and come back, or never do.
 
-require_relative "../lib/scheduler"
-
 module Torture
   class Fibers < Actor
     def self.in_ractor? = true
@@ -66,19 +64,6 @@ module Torture
       Fiber.new { deeper(1 << 40) }.resume
     rescue SystemStackError
       mark
-    end
-
-    def scheduled
-      thread = Thread.new do
-        Fiber.set_scheduler(Scheduler.new)
-        rand(1..15).times do |i|
-          Fiber.schedule { rand(1..5).times { keep(mark(i)); sleep(0.0005) } }
-        end
-        queue = Thread::Queue.new
-        Fiber.schedule { keep(queue.pop) }
-        Fiber.schedule { queue << mark }
-      end
-      thread.join
     end
 
     private

@@ -123,11 +123,6 @@ module Torture
 
     def returned = lambda { profile { return 1 } }.call
 
-    def killed
-      thread = Thread.new { profile { Thread.current.kill } }
-      thread.join
-    end
-
     def nested
       profile { profile { mark } }
     end

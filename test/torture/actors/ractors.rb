@@ -14,7 +14,7 @@ module Torture
     end
 
     def with_code
-      finish(born(Code, 0))
+      finish(born(Evaluation, 0))
     end
 
     def with_the_profiler
@@ -70,11 +70,6 @@ module Torture
     # Nobody takes what it returns.
     def forgotten
       Ractor.new { Array.new(100) { |i| [i, i.to_s] } }
-    end
-
-    def with_threads
-      ractor = Ractor.new { Array.new(3) { |i| Thread.new { Array.new(100) { [i] } } }.map { |it| it.value.size } }
-      keep(finish(ractor))
     end
 
     def with_collections

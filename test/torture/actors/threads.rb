@@ -4,6 +4,7 @@
 
 require "monitor"
 require "timeout"
+require_relative "../lib/scheduler"
 
 module Torture
   class Threads < Actor
@@ -71,6 +72,19 @@ module Torture
       short_while
       threads.each { |thread| one_in(2) ? thread.kill : thread.raise(Planned) }
       threads.each { |thread| settle(thread) }
+    end
+
+    def scheduled
+      thread = Thread.new do
+        Fiber.set_scheduler(Scheduler.new)
+        rand(1..15).times do |i|
+          Fiber.schedule { rand(1..5).times { keep(mark(i)); sleep(0.0005) } }
+        end
+        queue = Thread::Queue.new
+        Fiber.schedule { keep(queue.pop) }
+        Fiber.schedule { queue << mark }
+      end
+      thread.join
     end
 
     def nested

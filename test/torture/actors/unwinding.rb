@@ -4,6 +4,11 @@
 
 module Torture
   class Unwinding < Actor
+    # Calls the profiler when it is looked at.
+    Inspected = Struct.new(:random) do
+      def inspect = Poke.some(random).class.name
+    end
+
     def self.in_ractor? = true
     def self.rare = %i[deepest deepest_in_blocks no_memory]
 
@@ -82,9 +87,7 @@ module Torture
 
     # inspect, called for a message, calls the profiler.
     def inspected
-      object = mark
-      random = @random
-      object.define_singleton_method(:inspect) { Poke.some(random).class.name }
+      object = Inspected.new(@random)
       keep([object].inspect)
       Integer(object)
     rescue TypeError => e

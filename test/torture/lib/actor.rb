@@ -13,9 +13,6 @@ require_relative "world"
 
 module Torture
   class Actor
-    # Expected of a step that raises on purpose.
-    class Planned < StandardError; end
-
     KEPT = 300
 
     class << self

@@ -56,7 +56,6 @@ module Torture
 
     def row(row)
       true! row.inuse_objects <= row.alloc_objects, "more in use than allocated: #{row}"
-      true! row.inuse_space <= row.alloc_space, "more space in use than allocated: #{row}"
       true! row.gc_age.nil? == (row.inuse_objects == 0), "an age without objects: #{row}"
       true! row.class_name.is_a?(String) && row.frames.frozen?, "not a row: #{row}"
       row.frames.each { |frame| true! frame.label && frame.path && frame.lineno >= 0, "not a frame: #{frame}" }

@@ -119,8 +119,8 @@ module Torture
       never = Torture::KINDS - @done.keys
       puts "torture: #{@count} episodes passed, #{@done.values.sum} steps, SEED=#{@seed}"
       @done.sort.each { |kind, count| puts format("%8d %s", count, kind) }
-      puts "never: #{never.join(' ')}" unless never.empty?
       return 0 if never.empty? || @episode || @seconds < LONG
+      puts "never: #{never.join(' ')}"
       puts "torture: FAILED: a run of this length must have done everything"
       1
     end

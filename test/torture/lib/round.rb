@@ -17,11 +17,12 @@ module Torture
       @exact = one_in(3)
       @ractors = one_in(2) || (Check::CHECKING && after&.ractors) # README.md, "What is kept apart"
       @world = Ractor.make_shareable(
-        World.new(folder: folder, ractors: @ractors, full: full, until: Log.now + SECONDS)
+        World.new(folder: folder, ractors: @ractors, full: full || @ractors, until: Log.now + SECONDS)
       )
     end
 
     def run
+      GC.config(rgengc_allow_full_mark: @world.full)
       Poke.steady = @exact
       HeapProfile.stop if @exact
       HeapProfile.start(interval: 1, memory: 1 << 30) if @exact

@@ -5,9 +5,12 @@
 module Torture
   # folder:   of the episode
   # ractors:  whether there are Ractors; there are no forks then (README.md, "What is kept apart")
-  # full:     GC.config's rgengc_allow_full_mark, the same through an episode
+  # full:     GC.config's rgengc_allow_full_mark; the same through a round
   # until:    monotonic time at which no further step begins
   World = Data.define(:folder, :ractors, :full, :until)
+
+  # Raised on purpose.
+  class Planned < StandardError; end
 
   # A class for each actor of a round, so that what it allocates can be told apart.
   class Marker
