@@ -221,7 +221,7 @@ class TestHeapProfAccounting < Test::Unit::TestCase
       HeapProfile.stop
       HeapProfile.start(interval: 1)
       found = Accounting.differences
-      assert_include found.first, "no sample"
+      assert_include found.first, "no sample" unless debug_build?
       assert_include found, found.grep(/alive.*Mutator::Item/).first
       assert_include found, found.grep(/born and died/).first
       assert_equal 10, lost.size
