@@ -29,6 +29,7 @@ module Torture
         round.run
         @log.line("main", "done", "round #{index}")
       end
+      Signals.ignore
     end
 
     private

@@ -140,6 +140,7 @@ module Torture
 
     def life(seed)
       go_on(seed)
+      Signals.ignore
       yield
     end
 

@@ -6,7 +6,7 @@ module Torture
   class Signals < Actor
     NAMES = %w[USR1 USR2 ALRM WINCH].freeze
 
-    # Before anyone sends one, and never taken back, since one may be on its way.
+    # Before anyone sends one, and not taken back while one may be on its way.
     def self.install(seed)
       NAMES.each_with_index do |name, i|
         random = Torture.random(seed, i)
@@ -15,6 +15,11 @@ module Torture
           Poke.some(random)
         end
       end
+    end
+
+    # Before a process exits: README.md, "What is kept apart".
+    def self.ignore
+      NAMES.each { |name| trap(name, "IGNORE") }
     end
 
     def one = send_signal

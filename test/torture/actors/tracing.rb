@@ -23,7 +23,7 @@ module Torture
 
     # With Ractors and YJIT: README.md, "What is kept apart".
     def targeted
-      return points if @world.ractors && RubyVM::YJIT.enabled?
+      return points if @world.ractors && defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?
       type = Class.new { def work = [Object.new] }
       point = TracePoint.new(:call, :return) { |it| it.defined_class }
       point.enable(target: type.instance_method(:work)) { rand(1..100).times { keep(type.new.work) } }
