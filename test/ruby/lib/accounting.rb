@@ -14,6 +14,9 @@ require "-test-/heapprof_census"
 require_relative "child"
 
 module Accounting
+  # In a debug build, a word after each object that rb_gc_obj_slot_size does not count.
+  OVERHEAD = GC::INTERNAL_CONSTANTS[:RVALUE_OVERHEAD]
+
   module_function
 
   # Compares one moment; returns what differs, as text, empty when all is as it should be. each:
@@ -32,7 +35,7 @@ module Accounting
 
   def by_class_and_stack(seen)
     seen[:groups].each_with_object(Hash.new { [0, 0] }) do |(site, class_name, slot, count), sums|
-      add(sums, [class_name, seen[:sites][site][0]], count, count * slot)
+      add(sums, [class_name, seen[:sites][site][0]], count, count * (slot + OVERHEAD))
     end
   end
 

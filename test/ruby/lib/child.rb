@@ -2,6 +2,7 @@
 
 # child.rb - for the scripts that tests run in child processes: slots, and sums over a profile.
 
+require "rbconfig"
 require_relative "estimator"
 
 HeapProfile = ObjectSpace::HeapProfile
