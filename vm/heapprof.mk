@@ -35,7 +35,8 @@ endif
 heapprof/vm/%.$(OBJEXT): $(HEAPPROF)/vm/%.c
 	@$(MAKEDIRS) $(@D)
 	$(ECHO) compiling $<
-	$(Q) $(CC) $(CFLAGS) $(XCFLAGS) $(CPPFLAGS) -MMD -MP $(COUTFLAG)$@ -c $(CSRCFLAG)$<
+	$(Q) $(CC) $(CFLAGS) $(XCFLAGS) $(CPPFLAGS) -Werror=implicit-function-declaration \
+		-MMD -MP $(COUTFLAG)$@ -c $(CSRCFLAG)$<
 
 # Generated before the first compilation, when no dependency is known yet.
 $(HEAPPROF_VM_OBJS): | probes.h $(srcdir)/heapprof.rbinc
