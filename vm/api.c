@@ -294,7 +294,7 @@ heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
     run_flush(&flush, encode_without_gvl);
     RB_GC_GUARD(self);
     if (!flush.bytes) rb_memerror();
-    int error = rb_heapprof_flush_write(name, flush.bytes, flush.size);
+    int error = rb_heapprof_flush_write(name, flush.bytes, flush.size, false);
     if (error) rb_syserr_fail_str(error, path);
     return SIZET2NUM(flush.size);
 }

@@ -97,12 +97,13 @@ struct final {
     int    error;
 };
 
+/* Other threads still run, and would see the main thread asleep if it gave up the GVL here. */
 static void
 write_file(void *data)
 {
     struct final *final = data;
     final->error = EINTR; /* as it stays when the process is to end at once */
-    final->error = rb_heapprof_flush_write(final->path, final->bytes, final->size);
+    final->error = rb_heapprof_flush_write(final->path, final->bytes, final->size, true);
 }
 
 static void

@@ -37,11 +37,18 @@ rb_heapprof_file_begin(struct heapprof_file *file, const char *path,
     return length < 0 || (size_t)length >= sizeof(file->temporary) ? ENAMETOOLONG : 0;
 }
 
+bool
+rb_heapprof_file_regular_p(const struct heapprof_file *file)
+{
+    return file->temporary[0] != '\0';
+}
+
 int
 rb_heapprof_file_step(struct heapprof_file *file)
 {
-    const char *path = file->temporary[0] ? file->temporary : file->target;
-    int create = file->temporary[0] ? O_CREAT | O_TRUNC : 0;
+    bool regular = rb_heapprof_file_regular_p(file);
+    const char *path = regular ? file->temporary : file->target;
+    int create = regular ? O_CREAT | O_TRUNC : 0;
 
     if (file->fd < 0) file->fd = open(path, create | O_WRONLY | O_CLOEXEC, 0666);
     if (file->fd < 0) return errno;
@@ -60,7 +67,7 @@ rb_heapprof_file_end(struct heapprof_file *file, int error)
     bool opened = file->fd >= 0;
 
     if (opened && close(file->fd) != 0 && error == 0) error = errno;
-    if (!opened || !file->temporary[0]) return error;
+    if (!opened || !rb_heapprof_file_regular_p(file)) return error;
     if (error == 0 && rename(file->temporary, file->target) != 0) error = errno;
     if (error != 0) unlink(file->temporary);
     return error;

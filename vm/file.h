@@ -23,6 +23,9 @@ struct heapprof_file {
 int rb_heapprof_file_begin(struct heapprof_file *file, const char *path,
                            const char *bytes, size_t size);
 
+/* Whether it is, or becomes, a regular file: a step does not wait for another process. */
+bool rb_heapprof_file_regular_p(const struct heapprof_file *file);
+
 /* Opens and writes. 0 when all is written; EINTR: call it again; else errno. */
 int rb_heapprof_file_step(struct heapprof_file *file);
 

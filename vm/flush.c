@@ -55,11 +55,12 @@ rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *p
 struct writing {
     struct heapprof_file file;
     char *bytes;
+    bool  holds_gvl;
     int   error;
 };
 
 static void *
-step_without_gvl(void *data)
+step(void *data)
 {
     struct writing *writing = data;
     writing->error = rb_heapprof_file_step(&writing->file);
@@ -73,7 +74,8 @@ write_serving_interrupts(VALUE data)
 
     for (;;) {
         writing->error = EINTR; /* as it stays when an interrupt raises, or is waiting already */
-        rb_nogvl(step_without_gvl, writing, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
+        if (writing->holds_gvl) step(writing);
+        else rb_nogvl(step, writing, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
         if (writing->error != EINTR) return Qnil;
         rb_thread_check_ints();
     }
@@ -90,7 +92,7 @@ end_writing(VALUE data)
 }
 
 int
-rb_heapprof_flush_write(const char *path, char *bytes, size_t size)
+rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool hold_gvl)
 {
     struct writing writing = { .bytes = bytes };
 
@@ -99,6 +101,7 @@ rb_heapprof_flush_write(const char *path, char *bytes, size_t size)
         free(bytes);
         return writing.error;
     }
+    writing.holds_gvl = hold_gvl && rb_heapprof_file_regular_p(&writing.file);
     rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
     return writing.error;
 }

@@ -169,6 +169,25 @@ class TestHeapProfBoot < Test::Unit::TestCase
     assert_profile_after("4.times { Thread.new { loop { Array.new(10) { 'x' * 50 } } } }; sleep 0.01", exitstatus: 0)
   end
 
+  # It would if the GVL were given up for the last GC or the file: MRI's test_thread.rb expects "false".
+  def test_other_threads_do_not_see_the_main_thread_sleep_at_exit
+    profile_script(<<~RUBY) do |out, _, ran|
+      ready = Queue.new
+      Thread.new(Thread.current) do |main|
+        ready.push nil
+        main.run
+        Thread.pass until main.stop?
+        puts "stopped"
+      ensure
+        puts main.status
+      end
+      ready.pop
+    RUBY
+      assert_equal "false\n", ran.out
+      refute_empty read_profile(out).to_a
+    end
+  end
+
   def test_profile_has_what_at_exit_blocks_keep_and_those_blocks_see_the_profiler
     profile_script("class Late; end; at_exit { $late = Array.new(7) { Late.new }; #{RUNNING} }") do |out, _, ran|
       assert_equal "true", ran.out
