@@ -15,7 +15,7 @@ module Torture
       @random = Torture.random(seed, 0)
       @log = Log.new(folder)
       @exact = one_in(3)
-      @ractors = one_in(2) || (Check::CHECKING && after&.ractors) # README.md, "What is kept apart"
+      @ractors = ractors?(after)
       @world = Ractor.make_shareable(
         World.new(folder: folder, ractors: @ractors, full: full || @ractors, until: Log.now + SECONDS)
       )
@@ -36,6 +36,13 @@ module Torture
 
     def rand(range) = @random.rand(range)
     def one_in(count) = @random.rand(count) == 0
+
+    # README.md, "What is kept apart".
+    def ractors?(after)
+      drawn = one_in(2)
+      return drawn unless Check::CHECKING
+      (drawn || after&.ractors) && !ENV["RUBY_FREE_AT_EXIT"]
+    end
 
     def cast
       ACTORS.reject do |actor|
