@@ -29,12 +29,12 @@ module Torture
       finish(ractor)
     end
 
-    # Nothing that is embedded in a larger slot: README.md, "What is kept apart".
+    # Neither embedded in a larger slot, nor with references: README.md, "What is kept apart".
     def moved
       ractor = Ractor.new do
         Ractor.receive.then { |it| [it, it.dup] }
       end
-      object = [Object.new, "moved" * sample([1, 2, 500]), Array.new(sample([1, 2, 3, 200])) { |i| i.to_s }]
+      object = sample([Object.new, "moved" * sample([1, 2, 500]), Array.new(sample([1, 2, 3, 200])) { |i| i }])
       ractor.send(object, move: true)
       keep(finish(ractor))
     end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Tracing: other tools that hook into the VM.
+# Tracing: other tools that hook into the VM. Not with Ractors and YJIT: README.md, "What is kept apart".
 
 require "coverage"
 
@@ -21,9 +21,7 @@ module Torture
       trace(:b_call) { Poke.some(random) if (left -= 1) > 0 }
     end
 
-    # With Ractors and YJIT: README.md, "What is kept apart".
     def targeted
-      return points if @world.ractors && defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?
       type = Class.new { def work = [Object.new] }
       point = TracePoint.new(:call, :return) { |it| it.defined_class }
       point.enable(target: type.instance_method(:work)) { rand(1..100).times { keep(type.new.work) } }
@@ -34,7 +32,9 @@ module Torture
       keep(eval("[Object.new]"))
     end
 
+    # Not with Ractors: README.md, "What is kept apart".
     def covered
+      return if @world.ractors
       return unless Coverage.state == :idle
       Coverage.setup(oneshot_lines: true)
       Coverage.resume

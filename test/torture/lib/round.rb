@@ -16,6 +16,7 @@ module Torture
       @log = Log.new(folder)
       @exact = one_in(3)
       @ractors = ractors?(after)
+      end_traces if @ractors
       @world = Ractor.make_shareable(
         World.new(folder: folder, ractors: @ractors, full: full || @ractors, until: Log.now + SECONDS)
       )
@@ -44,12 +45,19 @@ module Torture
       (drawn || after&.ractors) && !ENV["RUBY_FREE_AT_EXIT"]
     end
 
+    # As many as all rounds before can have begun and left: README.md, "What is kept apart".
+    def end_traces
+      1000.times { ObjectSpace.trace_object_allocations_stop }
+    end
+
     def cast
       ACTORS.reject do |actor|
         (@exact && actor == Profiling) ||
-          (@ractors ? [Forks, Memory].include?(actor) : actor == Ractors)
+          (@ractors ? [Forks, Memory, *(Tracing if yjit?)].include?(actor) : actor == Ractors)
       end
     end
+
+    def yjit? = defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?
 
     # In a thread, or in a Ractor that a thread waits for.
     def start(index)
