@@ -53,7 +53,8 @@ module Torture
     def cast
       ACTORS.reject do |actor|
         (@exact && actor == Profiling) ||
-          (@ractors ? [Forks, Memory, *(Tracing if yjit?)].include?(actor) : actor == Ractors)
+          (@ractors ? [Forks, Memory, *(Tracing if yjit?)].include?(actor) : actor == Ractors) ||
+          (ENV["RUBY_FREE_AT_EXIT"] && actor == Finalizers)
       end
     end
 
