@@ -54,7 +54,7 @@ module Torture
       ACTORS.reject do |actor|
         (@exact && actor == Profiling) ||
           (@ractors ? [Forks, Memory, *(Tracing if yjit?)].include?(actor) : actor == Ractors) ||
-          (ENV["RUBY_FREE_AT_EXIT"] && actor == Finalizers)
+          (ENV["RUBY_FREE_AT_EXIT"] && actor == Forks)
       end
     end
 
