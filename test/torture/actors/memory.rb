@@ -36,6 +36,7 @@ module Torture
       said = File.join(@world.folder, "starved-#{Process.pid}-#{@name}")
       pid = fork do
         $stderr.reopen(said, "w")
+        calm
         Poke.tolerant { HeapProfile.start(interval: 1) }
         limit(rand(8..64) << 20)
         eat { |held| yield held }
@@ -43,6 +44,12 @@ module Torture
       end
       judge(Process.wait2(pid)[1], File.read(said))
       File.unlink(said)
+    end
+
+    # What another thread had set when this process was forked would stay.
+    def calm
+      GC.stress = GC.auto_compact = false
+      GC.enable
     end
 
     def limit(more)
