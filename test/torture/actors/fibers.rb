@@ -1,10 +1,9 @@
 # frozen_string_literal: true
 
-# Fibers: stacks that are left and come back, or never do.
+# Fibers: stacks that are left and come back, or never do. In one Ractor: README.md, "What is kept apart".
 
 module Torture
   class Fibers < Actor
-    def self.in_ractor? = true
 
     def turns
       fibers = Array.new(rand(1..30)) do |i|

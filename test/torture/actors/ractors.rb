@@ -9,7 +9,7 @@ module Torture
     def self.in_thread? = false
 
     def several
-      ractors = Array.new(rand(1..4)) { |i| born(sample([Allocation, Fibers, Unwinding]), i) }
+      ractors = Array.new(rand(1..4)) { |i| born(sample([Allocation, Evaluation, Unwinding]), i) }
       ractors.each { |ractor| finish(ractor) }
     end
 
