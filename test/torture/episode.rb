@@ -4,6 +4,7 @@
 # round, with nobody else about, a look at everything. Run by lib/child.rb: episode.rb SEED FOLDER
 
 require_relative "lib/stub"
+require_relative "lib/held"
 require_relative "lib/poke"
 require_relative "lib/known"
 require_relative "lib/kinds"
