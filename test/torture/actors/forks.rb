@@ -145,6 +145,7 @@ module Torture
     end
 
     def go_on(seed)
+      calm
       Poke.steady = false
       random = Torture.random(seed, 1)
       type = [Allocation, Code, Collection, Fibers, Unwinding, Profiling].sample(random: random)

@@ -46,12 +46,6 @@ module Torture
       File.unlink(said)
     end
 
-    # What another thread had set when this process was forked would stay.
-    def calm
-      GC.stress = GC.auto_compact = false
-      GC.enable
-    end
-
     def limit(more)
       size = File.read("/proc/self/statm").to_i * 4096 + more
       Process.setrlimit(:AS, size, size)

@@ -102,5 +102,11 @@ module Torture
     def short_while
       sleep(rand(0.003))
     end
+
+    # In a forked child: what another thread had set at that moment would stay.
+    def calm
+      GC.stress = GC.auto_compact = false
+      GC.enable
+    end
   end
 end
