@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# HeapWalk: others who look at every object, or hold objects without keeping them alive.
+# HeapWalk: others who look at every object, or hold objects without keeping them alive. Not
+# with Ractors: README.md, "What is kept apart".
 
 require "objspace"
 require "weakref"
@@ -30,9 +31,7 @@ module Torture
       rand(1..30).times { |i| keep(ObjectSpace.dump(mark([i, "text"]))) }
     end
 
-    # Not with Ractors: README.md, "What is kept apart".
     def traced
-      return if @world.ractors
       ObjectSpace.trace_object_allocations do
         objects = Array.new(rand(1..200)) { mark(_1) }
         GC.start(full_mark: false)
@@ -42,7 +41,6 @@ module Torture
 
     # Started here and stopped some other time.
     def traced_across
-      return if @world.ractors
       ObjectSpace.trace_object_allocations_start
       rand(1..200).times { keep(mark) }
       return if one_in(3)

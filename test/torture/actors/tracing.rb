@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Tracing: other tools that hook into the VM. Not with Ractors and YJIT: README.md, "What is kept apart".
+# Tracing: other tools that hook into the VM. Not with Ractors: README.md, "What is kept apart".
 
 require "coverage"
 
@@ -32,9 +32,7 @@ module Torture
       keep(eval("[Object.new]"))
     end
 
-    # Not with Ractors: README.md, "What is kept apart".
     def covered
-      return if @world.ractors
       return unless Coverage.state == :idle
       Coverage.setup(oneshot_lines: true)
       Coverage.resume

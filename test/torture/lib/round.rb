@@ -50,15 +50,16 @@ module Torture
       1000.times { ObjectSpace.trace_object_allocations_stop }
     end
 
-    def cast
-      ACTORS.reject do |actor|
-        (@exact && actor == Profiling) ||
-          (@ractors ? [Forks, Memory, *(Tracing if yjit?)].include?(actor) : actor == Ractors) ||
-          (ENV["RUBY_FREE_AT_EXIT"] && actor == Forks)
-      end
-    end
+    # With Ractors few are left: README.md, "What is kept apart".
+    BESIDE_RACTORS = [Allocation, Code, Collection, Evaluation, Finalizers, Profiling, Ractors, Signals,
+                      Unwinding].freeze
 
-    def yjit? = defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?
+    def cast
+      actors = @ractors ? BESIDE_RACTORS : ACTORS - [Ractors]
+      actors -= [Profiling] if @exact
+      actors -= [Forks] if ENV["RUBY_FREE_AT_EXIT"]
+      actors
+    end
 
     # In a thread, or in a Ractor that a thread waits for.
     def start(index)

@@ -75,8 +75,7 @@ module Torture
     end
 
     def threads
-      { "RUBY_THREAD_TIMESLICE" => pick([nil, "1", "10"]),
-        "RUBY_MN_THREADS" => one_in(8) ? "1" : nil }
+      { "RUBY_THREAD_TIMESLICE" => pick([nil, "1", "10"]) }
     end
   end
 end
