@@ -24,10 +24,8 @@ module Torture
       "".encode("UTF-16LE") # no Ractor but this one can load an encoding
       settle
       Signals.install(@seed)
-      round = nil
       rand(1..4).times do |index|
-        round = Round.new(Torture.seed(@seed, 2 + index), @folder, @full, round)
-        round.run
+        Round.new(Torture.seed(@seed, 2 + index), @folder, @full).run
         @log.line("main", "done", "round #{index}")
       end
       Signals.ignore

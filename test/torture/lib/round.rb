@@ -6,16 +6,12 @@ module Torture
   class Round
     SECONDS = 4
 
-    # Are there Ractors, and no forks?
-    attr_reader :ractors
-
-    # after: the round before, if there was one.
-    def initialize(seed, folder, full, after)
+    def initialize(seed, folder, full)
       @seed = seed
       @random = Torture.random(seed, 0)
       @log = Log.new(folder)
       @exact = one_in(3)
-      @ractors = ractors?(after)
+      @ractors = one_in(2) && !Check::CHECKING # README.md, "What is kept apart"
       end_traces if @ractors
       @world = Ractor.make_shareable(
         World.new(folder: folder, ractors: @ractors, full: full || @ractors, until: Log.now + SECONDS)
@@ -37,13 +33,6 @@ module Torture
 
     def rand(range) = @random.rand(range)
     def one_in(count) = @random.rand(count) == 0
-
-    # README.md, "What is kept apart".
-    def ractors?(after)
-      drawn = one_in(2)
-      return drawn unless Check::CHECKING
-      (drawn || after&.ractors) && !ENV["RUBY_FREE_AT_EXIT"]
-    end
 
     # As many as all rounds before can have begun and left: README.md, "What is kept apart".
     def end_traces
