@@ -40,8 +40,7 @@ module Torture
     end
 
     # With Ractors few are left: README.md, "What is kept apart".
-    BESIDE_RACTORS = [Allocation, Code, Collection, Evaluation, Finalizers, Profiling, Ractors, Signals,
-                      Unwinding].freeze
+    BESIDE_RACTORS = [Allocation, Code, Collection, Evaluation, Profiling, Ractors, Signals, Unwinding].freeze
 
     def cast
       actors = @ractors ? BESIDE_RACTORS : ACTORS - [Ractors]
