@@ -11,6 +11,10 @@ require "tmpdir"
 require_relative "estimator"
 require_relative "raw_profile"
 
+# nohup has SIGHUP ignored, and what tests start would inherit that.
+before = trap("HUP", "DEFAULT")
+trap("HUP", before) unless before == "IGNORE"
+
 module HeapProfTest
   CHILD = File.join(__dir__, "child.rb")
   DEBUG_BUILD = RbConfig::CONFIG["cppflags"].include?("HEAPPROF_CHECK")
