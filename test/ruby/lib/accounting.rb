@@ -35,14 +35,20 @@ module Accounting
 
   def by_class_and_stack(seen)
     seen[:groups].each_with_object(Hash.new { [0, 0] }) do |(site, class_name, slot, count), sums|
-      add(sums, [class_name, seen[:sites][site][0]], count, count * (slot + OVERHEAD))
+      add(sums, [kind(class_name), seen[:sites][site][0]], count, count * (slot + OVERHEAD))
     end
   end
 
   def in_use(seen)
     seen[:rows].each_with_object(Hash.new { [0, 0] }) do |(class_name, stack, objects, space), sums|
-      add(sums, [class_name, stack], objects, space) if objects > 0
+      add(sums, [kind(class_name), stack], objects, space) if objects > 0
     end
+  end
+
+  # MRI makes what it wants for itself as an Array or String, and hides it a moment later. When a GC
+  # comes between, as it may where the buffer is allocated, the profile has the class it had then.
+  def kind(class_name)
+    class_name.sub(/\AT_(ARRAY|STRING|HASH)\(hidden\)\z/) { $1.capitalize }
   end
 
   # What is dead and not swept has not died yet, as the events have it.
