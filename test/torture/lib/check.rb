@@ -11,6 +11,9 @@ module Torture
     # A build that checks MRI's and our own structures after each GC.
     CHECKING = GC::OPTS.include?("RGENGC_CHECK_MODE")
 
+    # Whether there may be Ractors: README.md, "What is kept apart".
+    RACTORS = !CHECKING && ENV["RACTORS"] != "0"
+
     module_function
 
     def fail!(message)

@@ -7,6 +7,5 @@ Dir.glob("../actors/*.rb", base: __dir__).sort.each { |file| require_relative fi
 
 module Torture
   ACTORS = constants.map { |name| const_get(name) }.grep(Class).select { it < Actor }.sort_by(&:name).freeze
-  # A checking build has no Ractors: README.md, "What is kept apart".
-  KINDS = (ACTORS - (Check::CHECKING ? [Ractors] : [])).flat_map(&:kinds).freeze
+  KINDS = (ACTORS - (Check::RACTORS ? [] : [Ractors])).flat_map(&:kinds).freeze
 end

@@ -11,7 +11,7 @@ module Torture
       @random = Torture.random(seed, 0)
       @log = Log.new(folder)
       @exact = one_in(3)
-      @ractors = one_in(2) && !Check::CHECKING # README.md, "What is kept apart"
+      @ractors = one_in(2) && Check::RACTORS
       end_traces if @ractors
       @world = Ractor.make_shareable(
         World.new(folder: folder, ractors: @ractors, full: full || @ractors, until: Log.now + SECONDS)
