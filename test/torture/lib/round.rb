@@ -46,6 +46,7 @@ module Torture
       actors = @ractors ? BESIDE_RACTORS : ACTORS - [Ractors]
       actors -= [Profiling] if @exact
       actors -= [Forks] if ENV["RUBY_FREE_AT_EXIT"]
+      actors -= [Finalizers] unless @world.full
       actors
     end
 
