@@ -11,6 +11,9 @@
  *   rb_heapprof_gate_clear ractor and GC                    1 test   redraw the gaps
  *   rb_heapprof_gate_sweep page swept                       1 test   1 test
  *   rb_heapprof_gate_move  object moved by compaction       1 test   1 test
+ *   rb_heapprof_gate_malloc block from the allocator        subtract and test, off or on
+ *   rb_heapprof_gate_resized block reallocated              subtract and 2 tests
+ *   rb_heapprof_gate_free  block freed, or reallocated      1 test, off or on
  *
  * The allocation fast path and the sweep of an object have no gate: `make
  * bench-off` counts the instructions.
@@ -21,6 +24,7 @@
 #include "ruby/internal/fl_type.h"
 #include "ruby/internal/has/builtin.h"
 #include "ruby/internal/special_consts.h"
+#include "profiler/block_filter.h"
 
 struct free_slot;
 struct heap_page;
@@ -124,6 +128,80 @@ static inline void
 rb_heapprof_gate_move(VALUE from, VALUE to)
 {
     if (RB_FL_ANY_RAW(from, HEAPPROF_FLAG)) rb_heapprof_move(from, to);
+}
+
+/* ---- the allocator: malloc.c ---- */
+
+/* A native thread's place in the byte stream. Zero, as it begins, means that it has not asked
+ * for any memory yet. */
+struct heapprof_thread {
+    int64_t bytes_left;                     /* until the next sample; below 0: it is here */
+    struct heapprof_thread *next;
+    struct heapprof_thread **previous_next; /* NULL: not in the list */
+};
+
+static __thread struct heapprof_thread heapprof_thread;
+extern uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
+
+HEAPPROF_COLD static void
+rb_heapprof_malloc(void *mem, size_t begin, size_t end);
+
+static inline void
+rb_heapprof_gate_malloc(void *mem, size_t size_bytes)
+{
+    if (RB_UNLIKELY((heapprof_thread.bytes_left -= (int64_t)size_bytes) < 0)) {
+        rb_heapprof_malloc(mem, 0, size_bytes);
+    }
+}
+
+static inline bool
+rb_heapprof_maybe_block_p(const void *mem)
+{
+    return rb_heapprof_block_filter[rb_heapprof_block_filter_index((uintptr_t)mem)];
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_free(void *mem);
+
+static inline void
+rb_heapprof_gate_free(void *mem)
+{
+    if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) rb_heapprof_free(mem);
+}
+
+HEAPPROF_COLD static uint32_t
+rb_heapprof_lift(void *mem);
+
+/* mem is about to be reallocated; what this returns goes to gate_realloced. */
+static inline uint32_t
+rb_heapprof_gate_realloc(void *mem)
+{
+    return RB_UNLIKELY(rb_heapprof_maybe_block_p(mem)) ? rb_heapprof_lift(mem) : 0;
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_put(uint32_t lifted, void *mem);
+
+/* It has become mem, or stays where it was when that is NULL. */
+static inline void
+rb_heapprof_gate_realloced(uint32_t lifted, void *was, void *mem)
+{
+    if (RB_UNLIKELY(lifted)) rb_heapprof_put(lifted, mem ? mem : was);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_cut_block(void *mem, size_t size_bytes);
+
+static inline void
+rb_heapprof_gate_resized(void *mem, size_t old_bytes, size_t new_bytes)
+{
+    if (new_bytes > old_bytes) {
+        heapprof_thread.bytes_left -= (int64_t)(new_bytes - old_bytes);
+        if (RB_UNLIKELY(heapprof_thread.bytes_left < 0)) rb_heapprof_malloc(mem, old_bytes, new_bytes);
+    }
+    else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
+        rb_heapprof_cut_block(mem, new_bytes);
+    }
 }
 
 static void

@@ -377,6 +377,7 @@ rb_heapprof_gc_start(void)
     rb_heapprof.epoch++;
     rb_heapprof_on = true;
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
+    rb_heapprof_gc_redraw_blocks();
 }
 
 HEAPPROF_COLD void
@@ -384,6 +385,7 @@ rb_heapprof_gc_stop(void)
 {
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
     rb_heapprof_on = false;
+    rb_heapprof_gc_redraw_blocks();
     untrack_all();
 }
 
@@ -398,6 +400,7 @@ rb_heapprof_gc_redraw(void)
 {
     rb_heapprof.epoch++;
     rb_gc_ractor_newobj_cache_foreach(cache_redraw_i, NULL);
+    rb_heapprof_gc_redraw_blocks();
 }
 
 HEAPPROF_COLD bool

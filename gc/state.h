@@ -16,9 +16,11 @@ struct heapprof {
     struct heapprof_mem     mem;      /* what the tables below draw from */
     struct heapprof_tables  tables;
     struct heapprof_sampler sampler;
+    struct heapprof_sampler malloc_sampler; /* of blocks; under malloc.c's lock */
     uint64_t epoch;                   /* grows whenever all gaps must be drawn again */
     uint64_t total_samples;           /* taken since start, dropped ones included */
     uint64_t dropped;                 /* samples given up for want of memory */
+    size_t   dropped_blocks;          /* samples of blocks whose stack could not be walked; atomic */
     uint64_t truncated;               /* stacks cut at options.depth */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     int64_t  start_ns;                /* wall clock */
@@ -53,6 +55,16 @@ void rb_heapprof_gc_redraw(void);
 /* Frees what only old totals need, for a request that memory was refused for.
  * Stack numbers nobody holds are void afterwards. False: nothing was to be had. */
 bool rb_heapprof_gc_make_room(void);
+
+/* The same for every thread's gap in the allocator's bytes; part of the three above. */
+void rb_heapprof_gc_redraw_blocks(void);
+
+/* Between the two no block enters or leaves the tables, whatever other threads do. */
+void rb_heapprof_gc_hold_blocks(void);
+void rb_heapprof_gc_release_blocks(void);
+
+/* What the debug build wants to see of blocks, and tables_init. */
+extern uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 
 /* For rb_heapprof_snapshot_take: dead but not swept. */
 bool rb_heapprof_gc_gone_p(uintptr_t address, void *unused);

@@ -44,6 +44,7 @@ rb_heapprof_options_default(struct heapprof_options *options)
 {
     memset(options, 0, sizeof(*options));
     options->interval_bytes = 512 * 1024;
+    options->malloc_interval_bytes = HEAPPROF_AS_INTERVAL;
     options->depth = 512;
     options->memory_bytes = UINT64_C(64) << 20;
     options->gc = true;
@@ -100,6 +101,12 @@ read_interval(struct heapprof_options *options, struct piece value)
 }
 
 static enum verdict
+read_malloc_interval(struct heapprof_options *options, struct piece value)
+{
+    return read_bytes(value, &options->malloc_interval_bytes);
+}
+
+static enum verdict
 read_out(struct heapprof_options *options, struct piece value)
 {
     if (value.length == 0) return MALFORMED;
@@ -151,6 +158,12 @@ interval_fits_p(const struct heapprof_options *options)
 }
 
 static bool
+malloc_interval_fits_p(const struct heapprof_options *options)
+{
+    return rb_heapprof_options_malloc_interval(options) <= UINT64_C(1) << 40;
+}
+
+static bool
 depth_fits_p(const struct heapprof_options *options)
 {
     return options->depth >= 1 && options->depth <= 65535;
@@ -165,6 +178,8 @@ memory_fits_p(const struct heapprof_options *options)
 static const struct key keys[] = {
     {"interval", read_interval, "bytes between samples, such as 4096, 512k or 1m",
      interval_fits_p, "1 to 1099511627776 bytes"},
+    {"malloc_interval", read_malloc_interval, "bytes of malloc between samples, such as 4096, 512k or 0",
+     malloc_interval_fits_p, "0 to 1099511627776 bytes"},
     {"out", read_out, "a file name, such as heapprof-%p.pb.gz",
      NULL, "at most 4095 characters"},
     {"depth", read_depth, "frames per stack, such as 512",
@@ -178,7 +193,7 @@ static const struct key keys[] = {
 };
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
-#define KNOWN_KEYS "known keys are interval, out, depth, memory, seed, gc"
+#define KNOWN_KEYS "known keys are interval, malloc_interval, out, depth, memory, seed, gc"
 
 const char *
 rb_heapprof_options_out_of_range(const struct heapprof_options *options, const char **expected)

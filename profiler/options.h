@@ -4,7 +4,7 @@
  *
  *     (unset) "" 0          off
  *     1                     on, defaults
- *     key=value,key=value   on; keys: interval out depth memory seed gc
+ *     key=value,key=value   on; keys: interval malloc_interval out depth memory seed gc
  *
  * Sizes take a suffix k, m or g (1024 based). Of a key given twice the last counts.
  * A comma ends a value; out may hold any other character, with %p (pid) %e (program)
@@ -18,6 +18,8 @@
 
 struct heapprof_options {
     uint64_t interval_bytes; /* mean bytes between samples; default 512 KiB; 1 to 2^40 */
+    uint64_t malloc_interval_bytes; /* the same for the allocator's bytes, and 0: none are sampled;
+                                       default HEAPPROF_AS_INTERVAL: as interval_bytes */
     uint32_t depth;          /* frames kept per stack, innermost first; default 512; 1 to 65535 */
     uint64_t memory_bytes;   /* budget of our own tables; default 64 MiB; at least 1 MiB */
     uint64_t seed;           /* used when seeded */
@@ -25,6 +27,16 @@ struct heapprof_options {
     bool     gc;             /* a full GC before a file is written; default true */
     char     out[HEAPPROF_OUT_MAX]; /* template; default heapprof-%p.pb.gz */
 };
+
+#define HEAPPROF_AS_INTERVAL UINT64_MAX
+
+/* Mean bytes between samples of blocks; 0: none are sampled. */
+static inline uint64_t
+rb_heapprof_options_malloc_interval(const struct heapprof_options *options)
+{
+    return options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL ? options->interval_bytes
+                                                                  : options->malloc_interval_bytes;
+}
 
 enum heapprof_options_result {
     HEAPPROF_OPTIONS_OFF,

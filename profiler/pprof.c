@@ -25,9 +25,11 @@
 #define MAPPING_ID 1
 
 #define TEXTS(T) \
-    T(EMPTY, "") T(ALLOC_OBJECTS, "alloc_objects") T(ALLOC_SPACE, "alloc_space") \
-    T(INUSE_OBJECTS, "inuse_objects") T(INUSE_SPACE, "inuse_space") T(COUNT, "count") \
-    T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(GC_AGE, "gc_age") \
+    T(EMPTY, "") T(ALLOC_OBJECTS, "alloc_objects") T(ALLOC_SLOT_SPACE, "alloc_slot_space") \
+    T(ALLOC_MALLOC_SPACE, "alloc_malloc_space") T(ALLOC_SPACE, "alloc_space") \
+    T(INUSE_OBJECTS, "inuse_objects") T(INUSE_SLOT_SPACE, "inuse_slot_space") \
+    T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") T(COUNT, "count") \
+    T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(GC_AGE, "gc_age") \
     T(GCS, "gcs") T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]")
 
 enum text {
@@ -41,8 +43,10 @@ static const char *const texts[] = {TEXTS(TEXT_ITSELF)};
 
 /* The sample types, in the order of the samples' values. */
 static const enum text sample_types[HEAPPROF_PPROF_VALUES][2] = {
-    {TEXT_ALLOC_OBJECTS, TEXT_COUNT}, {TEXT_ALLOC_SPACE, TEXT_BYTES},
-    {TEXT_INUSE_OBJECTS, TEXT_COUNT}, {TEXT_INUSE_SPACE, TEXT_BYTES},
+    {TEXT_ALLOC_OBJECTS, TEXT_COUNT}, {TEXT_ALLOC_SLOT_SPACE, TEXT_BYTES},
+    {TEXT_ALLOC_MALLOC_SPACE, TEXT_BYTES}, {TEXT_ALLOC_SPACE, TEXT_BYTES},
+    {TEXT_INUSE_OBJECTS, TEXT_COUNT}, {TEXT_INUSE_SLOT_SPACE, TEXT_BYTES},
+    {TEXT_INUSE_MALLOC_SPACE, TEXT_BYTES}, {TEXT_INUSE_SPACE, TEXT_BYTES},
 };
 
 struct encoder {
@@ -138,6 +142,7 @@ static void
 write_comments(struct writer *writer, const struct heapprof_facts *facts)
 {
     write_comment(writer, "interval: %"PRIu64" bytes", facts->interval_bytes);
+    write_comment(writer, "malloc interval: %"PRIu64" bytes", facts->malloc_interval_bytes);
     write_comment(writer, "as of GC: %"PRIu64, facts->gc_count);
     write_comment(writer, "samples: %"PRIu64" live of %"PRIu64" taken",
                   facts->live_samples, facts->total_samples);
@@ -208,7 +213,7 @@ write_labels(struct encoder *encoder, upb_Message *message,
 
     if (sample->class_name) {
         upb_Message *label = append_message(writer, message, Sample_label);
-        set(writer, label, Label_key, TEXT_CLASS);
+        set(writer, label, Label_key, sample->blocks ? TEXT_CALLER : TEXT_CLASS);
         set(writer, label, Label_str, string_id(encoder, sample->class_name));
     }
     if (sample->gc_age != HEAPPROF_AGE_DEAD) {

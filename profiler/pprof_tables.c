@@ -38,6 +38,7 @@ struct entry {
     uint32_t location;
     uint32_t outer;
     uint32_t class_name;
+    bool     blocks;
     uint32_t gc_age;
     uint32_t row;
     double   values[HEAPPROF_PPROF_VALUES];
@@ -177,6 +178,19 @@ enter_stack(struct builder *builder, struct entry *entry, const struct heapprof_
     return true;
 }
 
+static void
+enter_values(double *values, const struct heapprof_row *row)
+{
+    values[0] = row->alloc_objects;
+    values[1] = row->alloc_slot_bytes;
+    values[2] = row->alloc_malloc_bytes;
+    values[3] = row->alloc_slot_bytes + row->alloc_malloc_bytes;
+    values[4] = row->inuse_objects;
+    values[5] = row->inuse_slot_bytes;
+    values[6] = row->inuse_malloc_bytes;
+    values[7] = row->inuse_slot_bytes + row->inuse_malloc_bytes;
+}
+
 static bool
 enter_rows(struct builder *builder)
 {
@@ -189,10 +203,8 @@ enter_rows(struct builder *builder)
         entry->class_name = row->class_name;
         entry->gc_age = row->gc_age;
         entry->row = (uint32_t)i;
-        entry->values[0] = row->alloc_objects;
-        entry->values[1] = row->alloc_bytes;
-        entry->values[2] = row->inuse_objects;
-        entry->values[3] = row->inuse_bytes;
+        entry->blocks = row->blocks;
+        enter_values(entry->values, row);
     }
     return true;
 }
@@ -218,6 +230,7 @@ compare_entries(const void *left, const void *right)
 
     if (a->stack_hash != b->stack_hash) return a->stack_hash < b->stack_hash ? -1 : 1;
     if (a->class_name != b->class_name) return a->class_name < b->class_name ? -1 : 1;
+    if (a->blocks != b->blocks) return a->blocks < b->blocks ? -1 : 1;
     if (a->gc_age != b->gc_age) return a->gc_age < b->gc_age ? -1 : 1;
     return (a->row > b->row) - (a->row < b->row);
 }
@@ -234,7 +247,7 @@ static bool
 alike_p(const struct builder *builder, const struct entry *a, const struct entry *b)
 {
     return a->stack_hash == b->stack_hash && a->class_name == b->class_name &&
-           a->gc_age == b->gc_age && same_stack_p(builder, a, b);
+           a->blocks == b->blocks && a->gc_age == b->gc_age && same_stack_p(builder, a, b);
 }
 
 static void
@@ -246,6 +259,7 @@ add_sample(struct builder *builder, const struct entry *entry, const double *sum
     sample->location = entry->location;
     sample->outer = entry->outer;
     sample->class_name = entry->class_name;
+    sample->blocks = entry->blocks;
     sample->gc_age = entry->gc_age;
     sample->row = entry->row;
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sample->values[v] = llround(sums[v]);

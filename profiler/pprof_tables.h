@@ -9,7 +9,9 @@
  */
 #include "snapshot.h"
 
-#define HEAPPROF_PPROF_VALUES 4 /* alloc objects, alloc bytes, inuse objects, inuse bytes */
+/* Of what was allocated, then of what is in use: objects; bytes of slots, of the allocator, of
+ * both. */
+#define HEAPPROF_PPROF_VALUES 8
 
 /* Names of frames that no code stands for, beside the snapshot's own strings. */
 #define HEAPPROF_PPROF_NAME_FOLDED   (UINT32_MAX - 1) /* sites given up for memory */
@@ -19,6 +21,7 @@ struct heapprof_pprof_sample {
     uint32_t location;   /* of the innermost frame */
     uint32_t outer;      /* the snapshot's stack around it; 0: none */
     uint32_t class_name; /* string of the snapshot; 0: not known */
+    bool     blocks;     /* class_name is who called the allocator */
     uint32_t gc_age;     /* HEAPPROF_AGE_DEAD: no age */
     uint32_t row;        /* of the snapshot: the first that is in it; samples are in this order */
     int64_t  values[HEAPPROF_PPROF_VALUES];

@@ -157,10 +157,11 @@ rb_heapprof_sites_fold(struct heapprof_sites *sites)
     uint32_t number, folded = 0;
 
     for (number = 1; number < sites->end; number++) {
-        struct heapprof_site *site = &sites->all[number];
+        struct heapprof_site *site = &sites->all[number], *folds;
         if (!site->used || site->live_samples) continue;
-        sites->folded.alloc_objects += site->alloc_objects;
-        sites->folded.alloc_bytes += site->alloc_bytes;
+        folds = rb_heapprof_site_of_blocks_p(site) ? &sites->folded_blocks : &sites->folded;
+        folds->alloc_objects += site->alloc_objects;
+        folds->alloc_bytes += site->alloc_bytes;
         free_site(sites, number);
         folded++;
     }

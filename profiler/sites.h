@@ -1,17 +1,20 @@
 #ifndef HEAPPROF_SITES_H
 #define HEAPPROF_SITES_H
 /* Allocation sites: a stack and the class of what it allocates, with running
- * totals. A site holds its stack. Its totals must outlive its last live sample,
+ * totals; or a stack and the C function that asks the allocator for memory there. A site holds its stack. Its totals must outlive its last live sample,
  * or alloc_* would shrink; so a site without live samples stays until memory is
  * needed, and is then folded: its totals go to the site of the empty stack. */
 #include "stacks.h"
 
+/* Part of a site's class_id: it asks the allocator, and the identity is that of the caller. */
+#define HEAPPROF_SITE_OF_BLOCKS (UINT32_C(1) << 31)
+
 struct heapprof_site {
     uint32_t stack;
-    uint32_t class_id;      /* identities.h */
-    uint32_t live_samples;  /* in the live table now */
+    uint32_t class_id;      /* identities.h, and HEAPPROF_SITE_OF_BLOCKS */
+    uint32_t live_samples;  /* objects in the live table now, or pieces of blocks */
     uint32_t next_free;     /* of a free site */
-    double   alloc_objects; /* weighted, since start */
+    double   alloc_objects; /* weighted, since start; of blocks: requests */
     double   alloc_bytes;
     bool     used;
 };
@@ -26,6 +29,7 @@ struct heapprof_sites {
     uint32_t  count;            /* in use */
     struct heapprof_index index; /* (stack, class_id) -> site */
     struct heapprof_site folded; /* totals of folded sites; stack 0, class 0 */
+    struct heapprof_site folded_blocks; /* the same, of sites of blocks */
     uint64_t  folded_count;      /* sites folded since start */
 };
 
@@ -49,6 +53,19 @@ void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
 
 /* Folds every site that has no live sample and lets go of its stack. Returns how many. */
 uint32_t rb_heapprof_sites_fold(struct heapprof_sites *sites);
+
+static inline bool
+rb_heapprof_site_of_blocks_p(const struct heapprof_site *site)
+{
+    return site->class_id & HEAPPROF_SITE_OF_BLOCKS;
+}
+
+/* The class, or the caller. */
+static inline uint32_t
+rb_heapprof_site_identity(const struct heapprof_site *site)
+{
+    return site->class_id & ~HEAPPROF_SITE_OF_BLOCKS;
+}
 
 /* A site in use; good until the next intern. */
 static inline const struct heapprof_site *

@@ -57,8 +57,12 @@ struct adding {
     uint32_t *next;              /* by entry: the next one of the same site */
     size_t    next_capacity;
     uint32_t  anonymous;         /* string for classes without a name */
-    struct sum carried;          /* what rounding has left over from the rows before, */
-    struct sum carried_dead;     /* of the living, of the dead */
+    uint32_t *first_piece;       /* the same two for the pieces of blocks */
+    size_t    first_piece_capacity;
+    uint32_t *next_piece;
+    size_t    next_piece_capacity;
+    struct sum carried[2][2];    /* what rounding has left over from the rows before: of
+                                    objects or blocks, living or dead */
 };
 
 /* ---- copies ---- */
@@ -139,6 +143,28 @@ chain_samples(struct adding *adding, bool (*gone_p)(uintptr_t, void *), void *da
     return true;
 }
 
+static bool
+chain_pieces(struct adding *adding)
+{
+    const struct heapprof_blocks *blocks = &adding->tables->blocks;
+    struct heapprof_mem *mem = &adding->snapshot->mem;
+    uint32_t piece;
+
+    if (!HEAPPROF_MEM_GROW(mem, adding->first_piece, adding->first_piece_capacity,
+                           adding->tables->sites.end) ||
+        !HEAPPROF_MEM_GROW(mem, adding->next_piece, adding->next_piece_capacity, blocks->end)) {
+        return false;
+    }
+    for (piece = 0; (piece = rb_heapprof_blocks_next_live(blocks, piece)) != 0; ) {
+        uint32_t site = blocks->pieces[piece].site;
+        HEAPPROF_ASSERT(site < adding->tables->sites.end);
+        adding->next_piece[piece] = adding->first_piece[site];
+        adding->first_piece[site] = piece;
+        adding->snapshot->facts.live_samples++;
+    }
+    return true;
+}
+
 /* 0 for an age of 0, else 1 + the exponent of the power of two at or below it. The
  * count may have wrapped since the birth. One that seems to lie ahead is of an object
  * younger than the GC the snapshot is as of. */
@@ -193,38 +219,72 @@ add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
 {
     bool dead = row.gc_age == HEAPPROF_AGE_DEAD;
     struct heapprof_snapshot *snapshot = adding->snapshot;
-    struct sum *carried = dead ? &adding->carried_dead : &adding->carried;
+    struct sum *carried = &adding->carried[row.blocks][dead];
+    double objects = whole(sum->objects, &carried->objects);
+    double alloc_bytes = whole(sum->alloc_bytes, &carried->alloc_bytes);
+    double inuse_bytes = whole(sum->inuse_bytes, &carried->inuse_bytes);
 
-    row.alloc_objects = whole(sum->objects, &carried->objects);
-    row.alloc_bytes = whole(sum->alloc_bytes, &carried->alloc_bytes);
-    row.inuse_objects = dead ? 0 : row.alloc_objects;
-    row.inuse_bytes = whole(sum->inuse_bytes, &carried->inuse_bytes);
-    if (row.alloc_objects == 0 && row.alloc_bytes == 0) return true;
+    if (objects == 0 && alloc_bytes == 0) return true;
+    if (row.blocks) {
+        row.alloc_malloc_bytes = alloc_bytes;
+        row.inuse_malloc_bytes = inuse_bytes;
+    }
+    else {
+        row.alloc_objects = objects;
+        row.inuse_objects = dead ? 0 : objects;
+        row.alloc_slot_bytes = alloc_bytes;
+        row.inuse_slot_bytes = inuse_bytes;
+    }
     if (!HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
                            snapshot->row_count + 1)) return false;
     snapshot->rows[snapshot->row_count++] = row;
     return true;
 }
 
-/* Puts a site's live samples into bins and takes them off its totals in *dead. */
+/* What the site has allocated, by age and dead. */
+struct ages {
+    struct sum bins[AGE_BINS];
+    struct sum dead;
+};
+
+/* Moves what a live sample stands for from the dead, where the totals are, to its age. */
 static void
-bin_samples(const struct adding *adding, uint32_t number,
-            struct sum bins[AGE_BINS], struct sum *dead)
+add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double inuse_bytes)
+{
+    struct sum *bin = &ages->bins[age];
+
+    bin->objects += weight;
+    bin->alloc_bytes += weight * alloc_bytes;
+    bin->inuse_bytes += weight * inuse_bytes;
+    ages->dead.objects -= weight;
+    ages->dead.alloc_bytes -= weight * alloc_bytes;
+}
+
+static void
+bin_samples(const struct adding *adding, uint32_t number, struct ages *ages)
 {
     const struct heapprof_live_table *live = &adding->tables->live;
     uint64_t gc_count = adding->snapshot->facts.gc_count;
     uint32_t entry;
 
-    memset(bins, 0, sizeof(*bins) * AGE_BINS);
     for (entry = adding->first[number]; entry; entry = adding->next[entry]) {
         const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
-        struct sum *bin = &bins[age_bin(gc_count, sample->birth_gc)];
-        double birth_bytes = (double)sample->weight * sample->birth_bytes;
-        bin->objects += sample->weight;
-        bin->alloc_bytes += birth_bytes;
-        bin->inuse_bytes += (double)sample->weight * sample->slot_bytes;
-        dead->objects -= sample->weight;
-        dead->alloc_bytes -= birth_bytes;
+        add_alive(ages, age_bin(gc_count, sample->birth_gc), sample->weight,
+                  sample->birth_bytes, sample->slot_bytes);
+    }
+}
+
+static void
+bin_pieces(const struct adding *adding, uint32_t number, struct ages *ages)
+{
+    const struct heapprof_blocks *blocks = &adding->tables->blocks;
+    uint64_t gc_count = adding->snapshot->facts.gc_count;
+    uint32_t entry;
+
+    for (entry = adding->first_piece[number]; entry; entry = adding->next_piece[entry]) {
+        const struct heapprof_piece *piece = &blocks->pieces[entry];
+        add_alive(ages, age_bin(gc_count, piece->birth_gc), piece->weight,
+                  (double)piece->asked_bytes, (double)piece->held_bytes);
     }
 }
 
@@ -232,32 +292,41 @@ static bool
 add_site(struct adding *adding, uint32_t number)
 {
     const struct heapprof_site *site = rb_heapprof_sites_get(&adding->tables->sites, number);
-    struct sum bins[AGE_BINS];
-    struct sum dead = {site->alloc_objects, site->alloc_bytes, 0};
+    struct ages ages = {.dead = {site->alloc_objects, site->alloc_bytes, 0}};
     struct heapprof_row row = {0};
     int bin;
 
     row.stack = site->stack;
-    row.class_name = class_name(adding, site->class_id);
-    bin_samples(adding, number, bins, &dead);
+    row.blocks = rb_heapprof_site_of_blocks_p(site);
+    row.class_name = class_name(adding, rb_heapprof_site_identity(site));
+    if (row.blocks) {
+        bin_pieces(adding, number, &ages);
+    }
+    else {
+        bin_samples(adding, number, &ages);
+    }
     for (bin = 0; bin < AGE_BINS; bin++) {
         row.gc_age = bin_age(bin);
-        if (!add_row(adding, row, &bins[bin])) return false;
+        if (!add_row(adding, row, &ages.bins[bin])) return false;
     }
     row.gc_age = HEAPPROF_AGE_DEAD;
-    return add_row(adding, row, &dead);
+    return add_row(adding, row, &ages.dead);
 }
 
 static bool
 add_folded(struct adding *adding)
 {
     const struct heapprof_site *folded = &adding->tables->sites.folded;
+    const struct heapprof_site *blocks = &adding->tables->sites.folded_blocks;
     struct sum dead = {folded->alloc_objects, folded->alloc_bytes, 0};
+    struct sum dead_blocks = {blocks->alloc_objects, blocks->alloc_bytes, 0};
     struct heapprof_row row = {0};
 
     row.gc_age = HEAPPROF_AGE_DEAD;
     row.folded = true;
-    return add_row(adding, row, &dead);
+    if (!add_row(adding, row, &dead)) return false;
+    row.blocks = true;
+    return add_row(adding, row, &dead_blocks);
 }
 
 static bool
@@ -316,10 +385,13 @@ rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct hea
             copy_stacks(&adding.snapshot->stacks, &tables->stacks) &&
             name_anonymous(&adding) &&
             chain_samples(&adding, gone_p, data) &&
+            chain_pieces(&adding) &&
             add_rows(&adding);
 
     HEAPPROF_MEM_RELEASE(&adding.snapshot->mem, adding.first, adding.first_capacity);
     HEAPPROF_MEM_RELEASE(&adding.snapshot->mem, adding.next, adding.next_capacity);
+    HEAPPROF_MEM_RELEASE(&adding.snapshot->mem, adding.first_piece, adding.first_piece_capacity);
+    HEAPPROF_MEM_RELEASE(&adding.snapshot->mem, adding.next_piece, adding.next_piece_capacity);
     if (!taken) {
         rb_heapprof_snapshot_free(adding.snapshot);
         return NULL;

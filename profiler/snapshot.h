@@ -4,9 +4,10 @@
  * Immutable once taken, owns all its memory, shares nothing with the profiler; it
  * can be read, encoded and freed on any thread, without the GVL, after a stop.
  *
- * A row is a stack, a class and an age. Of each site there is one row for every
- * age among its live samples, and one of age HEAPPROF_AGE_DEAD for what was
- * allocated and is gone; so the alloc columns and the inuse columns both add up.
+ * A row is a stack, a class and an age; or a stack, a C function that asks the allocator
+ * there, and an age. Of each site there is one row for every age among its live samples,
+ * and one of age HEAPPROF_AGE_DEAD for what was allocated and is gone; so the alloc columns
+ * and the inuse columns both add up.
  * Values are estimates of the true numbers (already weighted), in whole numbers that
  * add up; of one sample alone (take_sample) they are not rounded.
  */
@@ -16,18 +17,22 @@
 
 struct heapprof_row {
     uint32_t stack;        /* into stacks; 0: allocated outside any frame */
-    uint32_t class_name;   /* string */
+    uint32_t class_name;   /* string; of blocks, who called the allocator */
     uint32_t gc_age;       /* GCs survived, rounded down to 0 or a power of two */
     bool     folded;       /* of many sites whose stacks were given up for memory */
+    bool     blocks;       /* memory of the allocator: no objects and no slots */
     double   alloc_objects;
-    double   alloc_bytes;
+    double   alloc_slot_bytes;
+    double   alloc_malloc_bytes;
     double   inuse_objects;
-    double   inuse_bytes;
+    double   inuse_slot_bytes;
+    double   inuse_malloc_bytes;
 };
 
 /* What a profile says about itself. */
 struct heapprof_facts {
     uint64_t interval_bytes;
+    uint64_t malloc_interval_bytes; /* 0: blocks are not sampled */
     uint64_t gc_count;        /* the GC whose marking the live samples are as of */
     uint64_t live_samples;
     uint64_t total_samples;   /* taken since start */

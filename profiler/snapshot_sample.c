@@ -92,9 +92,9 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
         .stack = site->stack ? 1 : 0,
         .gc_age = rb_heapprof_snapshot_age(snapshot->facts.gc_count, sample->birth_gc),
         .alloc_objects = sample->weight,
-        .alloc_bytes = (double)sample->weight * sample->birth_bytes,
+        .alloc_slot_bytes = (double)sample->weight * sample->birth_bytes,
         .inuse_objects = sample->weight,
-        .inuse_bytes = (double)sample->weight * sample->slot_bytes,
+        .inuse_slot_bytes = (double)sample->weight * sample->slot_bytes,
     };
 
     if (!take_class(snapshot, tables, site->class_id, &row.class_name) ||

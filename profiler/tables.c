@@ -15,7 +15,8 @@
 #include "check.h"
 
 void
-rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem)
+rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem,
+                        uint8_t *block_filter)
 {
     rb_heapprof_strings_init(&tables->strings, mem);
     rb_heapprof_identities_init(&tables->identities, mem);
@@ -23,11 +24,13 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_stacks_init(&tables->stacks, mem);
     rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
     rb_heapprof_live_table_init(&tables->live, mem);
+    rb_heapprof_blocks_init(&tables->blocks, mem, block_filter);
 }
 
 void
 rb_heapprof_tables_free(struct heapprof_tables *tables)
 {
+    rb_heapprof_blocks_free(&tables->blocks);
     rb_heapprof_live_table_free(&tables->live);
     rb_heapprof_sites_free(&tables->sites);
     rb_heapprof_stacks_free(&tables->stacks);
@@ -64,7 +67,8 @@ need_identities(struct heapprof_tables *tables)
     }
     for (number = 1; number < tables->sites.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
-        if (site->used && site->class_id) identities[site->class_id].needed = true;
+        uint32_t identity = rb_heapprof_site_identity(site);
+        if (site->used && identity) identities[identity].needed = true;
     }
 }
 
@@ -102,11 +106,12 @@ check_samples(const struct heapprof_tables *tables)
     }
     for (number = 1; number < tables->sites.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
-        HEAPPROF_ASSERT(!site->used || site->class_id == 0 ||
-                        identity_p(tables, site->class_id));
+        uint32_t identity = rb_heapprof_site_identity(site);
+        HEAPPROF_ASSERT(!site->used || identity == 0 || identity_p(tables, identity));
         live_samples += site->live_samples;
     }
-    HEAPPROF_ASSERT(live_samples == addresses->count);
+    HEAPPROF_ASSERT(live_samples == (uint64_t)addresses->count + tables->blocks.live_count +
+                                    tables->blocks.retired_count);
 }
 
 static void
@@ -145,6 +150,7 @@ rb_heapprof_tables_check(const struct heapprof_tables *tables)
     rb_heapprof_stacks_check(&tables->stacks);
     rb_heapprof_sites_check(&tables->sites);
     rb_heapprof_live_table_check(&tables->live);
+    rb_heapprof_blocks_check(&tables->blocks);
     check_samples(tables);
     check_names(tables);
 }

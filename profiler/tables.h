@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_TABLES_H
 #define HEAPPROF_TABLES_H
 /* All that one profile knows, table by table. README.md draws who names whom. */
+#include "blocks.h"
 #include "functions.h"
 #include "identities.h"
 #include "live_table.h"
@@ -14,11 +15,13 @@ struct heapprof_tables {
     struct heapprof_stacks     stacks;
     struct heapprof_sites      sites;
     struct heapprof_live_table live;
+    struct heapprof_blocks     blocks;
 };
 
-/* Empty tables under one budget; allocates nothing. mem must outlive them, and they
- * must stay where they are: sites name stacks by address. */
-void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem);
+/* Empty tables under one budget; allocates nothing. mem and block_filter (blocks.h) must
+ * outlive them, and they must stay where they are: sites name stacks by address. */
+void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem,
+                             uint8_t *block_filter);
 
 /* Gives the memory back; the tables are then as after init. The caller clears its page
  * heads. */

@@ -65,8 +65,9 @@ rb_heapprof_define_class(void)
     rb_define_const(cHeapProfile, "Frame", cFrame);
     rb_gc_register_address(&cFrame);
 
-    cSample = rb_data_define(0, "class_name", "frames", "gc_age", "inuse_objects", "inuse_space",
-                             "alloc_objects", "alloc_space", NULL);
+    cSample = rb_data_define(0, "class_name", "frames", "gc_age", "inuse_objects",
+                             "inuse_slot_space", "inuse_malloc_space", "alloc_objects",
+                             "alloc_slot_space", "alloc_malloc_space", NULL);
     rb_define_const(cHeapProfile, "Sample", cSample);
     rb_gc_register_address(&cSample);
 }
@@ -85,13 +86,16 @@ setting(VALUE value, uint64_t bad)
 
 static VALUE
 heapprof_start(rb_execution_context_t *ec, VALUE self,
-               VALUE interval, VALUE depth, VALUE memory, VALUE seed)
+               VALUE interval, VALUE malloc_interval, VALUE depth, VALUE memory, VALUE seed)
 {
     struct heapprof_options options;
     const char *expected, *key;
 
     rb_heapprof_options_default(&options);
     options.interval_bytes = setting(interval, 0);
+    if (!NIL_P(malloc_interval)) {
+        options.malloc_interval_bytes = setting(malloc_interval, UINT64_MAX - 1);
+    }
     uint64_t frames = setting(depth, 0);
     options.depth = frames > UINT32_MAX ? 0 : (uint32_t)frames;
     options.memory_bytes = setting(memory, 0);
@@ -211,8 +215,10 @@ sample_of(const struct reading *reading, const struct heapprof_row *row)
         string_at(reading, row->class_name),
         frames_of(reading, row->stack),
         row->gc_age == HEAPPROF_AGE_DEAD ? Qnil : UINT2NUM(row->gc_age),
-        rounded(row->inuse_objects), rounded(row->inuse_bytes),
-        rounded(row->alloc_objects), rounded(row->alloc_bytes),
+        rounded(row->inuse_objects),
+        rounded(row->inuse_slot_bytes), rounded(row->inuse_malloc_bytes),
+        rounded(row->alloc_objects),
+        rounded(row->alloc_slot_bytes), rounded(row->alloc_malloc_bytes),
     };
     return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);
 }
@@ -323,6 +329,7 @@ heapprof_stat(rb_execution_context_t *ec, VALUE self)
     rb_heapprof_stat(&stat);
 #define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name))
     SET(interval_bytes);
+    SET(malloc_interval_bytes);
     SET(live_samples);
     SET(total_samples);
     SET(dropped);

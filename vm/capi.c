@@ -38,6 +38,16 @@ wall_clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+void
+rb_heapprof_seed(uint64_t seed)
+{
+    const struct heapprof_options *options = &rb_heapprof.options;
+
+    rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes, seed);
+    rb_heapprof_sampler_init(&rb_heapprof.malloc_sampler,
+                             rb_heapprof_options_malloc_interval(options), ~seed);
+}
+
 bool
 rb_heapprof_start_with(const struct heapprof_options *options)
 {
@@ -51,9 +61,8 @@ rb_heapprof_start_with(const struct heapprof_options *options)
             .options = *options, .epoch = epoch, .start_ns = wall_clock_ns()
         };
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
-        rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem);
-        rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes,
-                                 options->seeded ? options->seed : rb_heapprof_random_seed());
+        rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
+        rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_start();
         started = true;
     }
@@ -69,6 +78,7 @@ rb_heapprof_config_init(struct rb_heapprof_config *config)
     rb_heapprof_options_default(&options);
     *config = (struct rb_heapprof_config){
         .interval_bytes = options.interval_bytes,
+        .malloc_interval_bytes = options.malloc_interval_bytes,
         .depth = options.depth,
         .memory_bytes = options.memory_bytes,
     };
@@ -83,6 +93,7 @@ rb_heapprof_start(const struct rb_heapprof_config *config)
     rb_heapprof_options_default(&options);
     if (config) {
         options.interval_bytes = config->interval_bytes;
+        options.malloc_interval_bytes = config->malloc_interval_bytes;
         options.depth = config->depth;
         options.memory_bytes = config->memory_bytes;
         options.seeded = config->seed != NULL;
@@ -109,6 +120,8 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
     if (set) {
         rb_heapprof.options.interval_bytes = interval_bytes;
         rb_heapprof.sampler.interval_bytes = interval_bytes;
+        rb_heapprof.malloc_sampler.interval_bytes =
+            rb_heapprof_options_malloc_interval(&rb_heapprof.options);
         rb_heapprof_gc_redraw();
     }
     RB_VM_LOCK_LEAVE();
@@ -123,7 +136,9 @@ rb_heapprof_stop(void)
     if (rb_heapprof_on) {
         rb_heapprof_gc_stop();
         rb_heapprof_frames_free();
+        rb_heapprof_gc_hold_blocks();
         rb_heapprof_tables_free(&rb_heapprof.tables);
+        rb_heapprof_gc_release_blocks();
     }
     RB_VM_LOCK_LEAVE();
 }
@@ -141,9 +156,10 @@ facts_now(void)
 {
     return (struct heapprof_facts){
         .interval_bytes = rb_heapprof.options.interval_bytes,
+        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
         .gc_count = rb_gc_count(),
         .total_samples = rb_heapprof.total_samples,
-        .dropped = rb_heapprof.dropped,
+        .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
         .truncated = rb_heapprof.truncated,
         .budget_bytes = rb_heapprof.mem.budget_bytes,
         .used_bytes = rb_heapprof.mem.used_bytes,
@@ -165,8 +181,10 @@ rb_heapprof_snapshot(int gc)
         rb_heapprof_gc_resolve_all();
         rb_heapprof_names_refresh();
         struct heapprof_facts facts = facts_now();
+        rb_heapprof_gc_hold_blocks();
         snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts,
                                              rb_heapprof_gc_gone_p, NULL);
+        rb_heapprof_gc_release_blocks();
     }
     RB_VM_LOCK_LEAVE();
     return snapshot;
@@ -248,6 +266,12 @@ reader_frames(struct row_reader *reader, uint32_t stack, size_t *count)
     return true;
 }
 
+static uint64_t
+whole(double value)
+{
+    return (uint64_t)(value + 0.5);
+}
+
 static bool
 reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_heapprof_row *out)
 {
@@ -259,10 +283,12 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
         .frames = reader->frames,
         .frame_count = count,
         .gc_age = row->gc_age == HEAPPROF_AGE_DEAD ? -1 : (int64_t)row->gc_age,
-        .alloc_objects = (uint64_t)(row->alloc_objects + 0.5),
-        .alloc_space = (uint64_t)(row->alloc_bytes + 0.5),
-        .inuse_objects = (uint64_t)(row->inuse_objects + 0.5),
-        .inuse_space = (uint64_t)(row->inuse_bytes + 0.5),
+        .alloc_objects = whole(row->alloc_objects),
+        .alloc_slot_space = whole(row->alloc_slot_bytes),
+        .alloc_malloc_space = whole(row->alloc_malloc_bytes),
+        .inuse_objects = whole(row->inuse_objects),
+        .inuse_slot_space = whole(row->inuse_slot_bytes),
+        .inuse_malloc_space = whole(row->inuse_malloc_bytes),
     };
     return true;
 }
@@ -309,9 +335,10 @@ rb_heapprof_stat(struct rb_heapprof_stat *stat)
     if (rb_heapprof_on) {
         *stat = (struct rb_heapprof_stat){
             .interval_bytes = rb_heapprof.options.interval_bytes,
-            .live_samples = tables->live.addresses.count,
+            .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+            .live_samples = tables->live.addresses.count + tables->blocks.live_count,
             .total_samples = rb_heapprof.total_samples,
-            .dropped = rb_heapprof.dropped,
+            .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
             .folded = tables->sites.folded_count,
             .truncated = rb_heapprof.truncated,
             .sites = tables->sites.count,

@@ -13,6 +13,6 @@ rb_heapprof_after_fork(rb_pid_t pid)
     const struct heapprof_options *options = &rb_heapprof.options;
     uint64_t seed = options->seeded ? options->seed ^ (uint64_t)getpid() << 32
                                     : rb_heapprof_random_seed();
-    rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes, seed);
+    rb_heapprof_seed(seed);
     rb_heapprof_gc_redraw();
 }

@@ -7,8 +7,8 @@ module ObjectSpace
   # allocated on average and chosen at random, and follows each until it is freed. Every
   # value of a profile is an estimate of the true number: a sample stands for all the
   # objects like it that were passed over. With an interval of 1 every object is sampled
-  # and the values are exact. Space is that of the slots; memory that objects have
-  # elsewhere is not in it.
+  # and the values are exact. Space is that of the slots, and the memory that was asked
+  # of the allocator (xmalloc and its like), which is sampled by its own bytes.
   #
   #   ObjectSpace::HeapProfile.start
   #   serve_requests
@@ -26,11 +26,13 @@ module ObjectSpace
     include Enumerable
 
     # call-seq:
-    #   start(interval: 524_288, depth: 512, memory: 67_108_864, seed: nil) -> true
+    #   start(interval: 524_288, malloc_interval: interval, depth: 512, memory: 67_108_864, seed: nil) -> true
     #
     # Starts sampling, with nothing recorded.
     #
     # [interval] Mean bytes of slots between samples, 1 to 2**40.
+    # [malloc_interval] Mean bytes asked of the allocator between samples, up to 2**40; 0: none
+    #                   are sampled.
     # [depth] Frames kept per stack, innermost first, 1 to 65535.
     # [memory] Bytes the profiler may use for its own tables, at least 2**20. When they
     #          are used up, the totals of dead objects lose their stacks first, then
@@ -38,8 +40,8 @@ module ObjectSpace
     # [seed] An Integer for reproducible samples; from the system when +nil+.
     #
     # Raises RuntimeError when running already, ArgumentError for a value out of range.
-    def self.start(interval: 524_288, depth: 512, memory: 67_108_864, seed: nil)
-      Primitive.heapprof_start(interval, depth, memory, seed)
+    def self.start(interval: 524_288, malloc_interval: nil, depth: 512, memory: 67_108_864, seed: nil)
+      Primitive.heapprof_start(interval, malloc_interval, depth, memory, seed)
     end
 
     # call-seq:
@@ -105,6 +107,7 @@ module ObjectSpace
     # Numbers about the profiler itself, all 0 when it is not running:
     #
     # [:interval_bytes] the interval in force
+    # [:malloc_interval_bytes] the same, of the allocator's bytes
     # [:live_samples] sampled objects not freed yet
     # [:total_samples] samples taken since start
     # [:dropped] samples given up for want of memory
@@ -128,12 +131,15 @@ module ObjectSpace
     # Calls the block with each row of the profile, a Sample:
     #
     # [class_name] String, such as "Foo::Bar"; "#<Class < Foo>" for a class without a name;
-    #              "T_IMEMO(iseq)", "T_ARRAY(hidden)" for what only the VM sees
+    #              "T_IMEMO(iseq)", "T_ARRAY(hidden)" for what only the VM sees; "" in a row
+    #              of memory of the allocator
     # [frames] Array of Frame (path, lineno, label), innermost first, as in a backtrace
     # [gc_age] GCs survived, rounded down to 0 or a power of two; +nil+ in the row of what
     #          is dead
-    # [inuse_objects, inuse_space] alive at the snapshot: number, bytes of slots
-    # [alloc_objects, alloc_space] allocated since start
+    # [inuse_objects] alive at the snapshot
+    # [inuse_slot_space, inuse_malloc_space, inuse_space] bytes of their slots, of the allocator,
+    #                                                     of both
+    # [alloc_objects, alloc_slot_space, alloc_malloc_space, alloc_space] allocated since start
     #
     # Rows with the same class and frames differ in gc_age; each value adds up.
     def each
@@ -161,6 +167,11 @@ module ObjectSpace
     # :nodoc:
     def inspect
       "#<#{self.class} #{Primitive.heapprof_row_count} rows>"
+    end
+
+    class Sample
+      def inuse_space = inuse_slot_space + inuse_malloc_space
+      def alloc_space = alloc_slot_space + alloc_malloc_space
     end
 
     class Frame

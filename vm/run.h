@@ -12,6 +12,9 @@ bool rb_heapprof_start_with(const struct heapprof_options *options);
  * the object is not sampled. False: out of memory. Free the snapshot. */
 bool rb_heapprof_snapshot_object(VALUE object, struct heapprof_snapshot **snapshot);
 
+/* Gives the samplers this seed, and the intervals of rb_heapprof.options. */
+void rb_heapprof_seed(uint64_t seed);
+
 /* A seed from the system; never fails. */
 uint64_t rb_heapprof_random_seed(void);
 

@@ -24,12 +24,16 @@ RBIMPL_SYMBOL_EXPORT_BEGIN()
 /** Settings of a run. Fill with rb_heapprof_config_init(), then change what you like. */
 struct rb_heapprof_config {
     uint64_t interval_bytes;   /**< mean bytes between samples, 1 to 2^40; 1 samples every object */
+    uint64_t malloc_interval_bytes; /**< the same for bytes asked of xmalloc and its like; 0: none
+                                    are sampled; RB_HEAPPROF_AS_INTERVAL: as interval_bytes */
     uint32_t depth;            /**< frames kept per stack, innermost first, 1 to 65535 */
     size_t   memory_bytes;     /**< budget of the profiler's own tables, at least 1 MiB */
     const uint64_t *seed;      /**< a fixed random seed, for tests; NULL: from the system */
 };
 
-/** Sets the defaults: 512 KiB, 512 frames, 64 MiB, no seed. */
+#define RB_HEAPPROF_AS_INTERVAL UINT64_MAX
+
+/** Sets the defaults: 512 KiB for both, 512 frames, 64 MiB, no seed. */
 void rb_heapprof_config_init(struct rb_heapprof_config *config);
 
 /** What start did. */
@@ -81,9 +85,11 @@ struct rb_heapprof_row {
     size_t   frame_count;
     int64_t  gc_age;           /**< GCs survived, rounded down to 0 or a power of two; -1: already dead */
     uint64_t alloc_objects;    /**< allocated since start */
-    uint64_t alloc_space;      /**< and their slots' bytes */
+    uint64_t alloc_slot_space; /**< and their slots' bytes */
+    uint64_t alloc_malloc_space; /**< bytes asked of the allocator since start */
     uint64_t inuse_objects;    /**< alive at the snapshot */
-    uint64_t inuse_space;      /**< and their slots' bytes */
+    uint64_t inuse_slot_space; /**< and their slots' bytes */
+    uint64_t inuse_malloc_space; /**< bytes the allocator has not got back */
 };
 
 /**
@@ -112,6 +118,7 @@ int rb_heapprof_allocation_stack(VALUE object,
 /** Numbers about the profiler itself; all 0 when not running. */
 struct rb_heapprof_stat {
     uint64_t interval_bytes;   /**< in force */
+    uint64_t malloc_interval_bytes; /**< the same, of the allocator's bytes; 0: none are sampled */
     uint64_t live_samples;     /**< sampled objects not freed yet */
     uint64_t total_samples;    /**< taken since start */
     uint64_t dropped;          /**< samples given up for want of memory */

@@ -28,7 +28,7 @@ class SnapshotBuilder {
     SnapshotBuilder()
     {
         rb_heapprof_mem_init(&mem_, SIZE_MAX);
-        rb_heapprof_tables_init(&tables_, &mem_);
+        rb_heapprof_tables_init(&tables_, &mem_, block_filter_);
         facts.interval_bytes = 524288;
         facts.gc_count = 100;
     }
@@ -142,6 +142,7 @@ class SnapshotBuilder {
   private:
     heapprof_mem mem_ = {};
     heapprof_tables tables_ = {};
+    uint8_t block_filter_[HEAPPROF_BLOCK_FILTER_SIZE] = {};
     uint32_t class_head_ = 0, live_head_ = 0; // all are on one heap page
     uintptr_t last_address_ = 0x10000;
     uint64_t last_origin_ = 0;

@@ -76,7 +76,8 @@ struct Tables {
     Tables()
     {
         rb_heapprof_mem_init(&mem, SIZE_MAX);
-        rb_heapprof_tables_init(&tables, &mem);
+        static uint8_t block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
+        rb_heapprof_tables_init(&tables, &mem, block_filter);
 
         heapprof_function function = {};
         function.origin = 1;

@@ -46,9 +46,9 @@ class SnapshotSampleTest : public testing::Test {
         EXPECT_EQ(Frames(whole, a), Frames(one, b));
         EXPECT_EQ(a.gc_age, b.gc_age);
         EXPECT_EQ(a.alloc_objects, b.alloc_objects);
-        EXPECT_EQ(a.alloc_bytes, b.alloc_bytes);
+        EXPECT_EQ(a.alloc_slot_bytes, b.alloc_slot_bytes);
         EXPECT_EQ(a.inuse_objects, b.inuse_objects);
-        EXPECT_EQ(a.inuse_bytes, b.inuse_bytes);
+        EXPECT_EQ(a.inuse_slot_bytes, b.inuse_slot_bytes);
         EXPECT_EQ(1u, one->facts.live_samples);
         rb_heapprof_strings_check(&one->strings);
     }

@@ -27,6 +27,7 @@ class SnapshotTest : public testing::Test {
   protected:
     heapprof_mem mem_;
     heapprof_tables tables_;
+    uint8_t block_filter_[HEAPPROF_BLOCK_FILTER_SIZE] = {};
     heapprof_facts facts_ = {};
     uint32_t head_ = 0;
     uintptr_t address_ = 0x10000;
@@ -37,7 +38,7 @@ class SnapshotTest : public testing::Test {
     SetUp() override
     {
         rb_heapprof_mem_init(&mem_, SIZE_MAX);
-        rb_heapprof_tables_init(&tables_, &mem_);
+        rb_heapprof_tables_init(&tables_, &mem_, block_filter_);
         facts_.gc_count = 100;
     }
 
@@ -204,7 +205,7 @@ TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
         add(&rows[Key(row.stack, Text(snapshot, row.class_name), row.gc_age, row.folded)],
-            {row.alloc_objects, row.alloc_bytes, row.inuse_objects, row.inuse_bytes});
+            {row.alloc_objects, row.alloc_slot_bytes, row.inuse_objects, row.inuse_slot_bytes});
     }
     EXPECT_GT(model.size(), 1000u);
     EXPECT_EQ(model, rows);
@@ -306,7 +307,7 @@ TEST_F(SnapshotTest, WhatRoundingLeavesOverIsCarriedToTheNextRow)
         EXPECT_NEAR(weight, row.alloc_objects, 1);
         alloc += row.alloc_objects;
         inuse += row.inuse_objects;
-        bytes += row.inuse_bytes;
+        bytes += row.inuse_slot_bytes;
         living += row.gc_age != HEAPPROF_AGE_DEAD;
         EXPECT_NEAR(living * weight, inuse, 0.5);
         EXPECT_NEAR(living * weight * 600, bytes, 0.5);
@@ -322,8 +323,8 @@ TEST_F(SnapshotTest, MovedSamplesAreInUseInTheSlotsTheyAreInNow)
     rb_heapprof_live_table_sample(&tables_.live, entry)->slot_bytes = 40;
     Snapshot snapshot = Take();
     ASSERT_EQ(1u, snapshot->row_count);
-    EXPECT_EQ(1280, snapshot->rows[0].alloc_bytes);
-    EXPECT_EQ(80, snapshot->rows[0].inuse_bytes);
+    EXPECT_EQ(1280, snapshot->rows[0].alloc_slot_bytes);
+    EXPECT_EQ(80, snapshot->rows[0].inuse_slot_bytes);
 }
 
 TEST_F(SnapshotTest, RowsThatRoundToNothingAreLeftOut)
@@ -331,9 +332,9 @@ TEST_F(SnapshotTest, RowsThatRoundToNothingAreLeftOut)
     uint32_t number = rb_heapprof_sites_intern(&tables_.sites, 0, 0);
     heapprof_site *site = &tables_.sites.all[number];
     EXPECT_EQ(0u, Take()->row_count);
-    site->alloc_objects = site->alloc_bytes = 0.49;
+    site->alloc_objects = site->alloc_slot_bytes = 0.49;
     EXPECT_EQ(0u, Take()->row_count);
-    site->alloc_bytes = 0.5;
+    site->alloc_slot_bytes = 0.5;
     EXPECT_EQ(Numbers({HEAPPROF_AGE_DEAD}), Ages(Take()));
 }
 

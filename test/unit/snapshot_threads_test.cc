@@ -37,7 +37,7 @@ class ChangingTables {
     explicit ChangingTables(uint64_t seed) : choose_(seed)
     {
         rb_heapprof_mem_init(&mem_, SIZE_MAX);
-        rb_heapprof_tables_init(&tables_, &mem_);
+        rb_heapprof_tables_init(&tables_, &mem_, block_filter_);
     }
 
     ~ChangingTables()
@@ -80,6 +80,7 @@ class ChangingTables {
     Choices choose_;
     heapprof_mem mem_;
     heapprof_tables tables_;
+    uint8_t block_filter_[HEAPPROF_BLOCK_FILTER_SIZE] = {};
     uint32_t head_ = 0, class_head_ = 0; // there is one heap page
     uintptr_t last_address_ = 0x10000;
 

@@ -17,13 +17,14 @@ class TablesTest : public testing::Test {
   protected:
     heapprof_mem mem_;
     heapprof_tables tables_;
+    uint8_t block_filter_[HEAPPROF_BLOCK_FILTER_SIZE] = {};
     uint32_t head_ = 0;
 
     void
     SetUp() override
     {
         rb_heapprof_mem_init(&mem_, SIZE_MAX);
-        rb_heapprof_tables_init(&tables_, &mem_);
+        rb_heapprof_tables_init(&tables_, &mem_, block_filter_);
     }
 
     void

@@ -1,0 +1,241 @@
+/* malloc.c - samples what is asked of the allocator, by its own bytes. Compiled inside gc.c.
+ *
+ * Each native thread counts down the bytes it asks for to the next point of a Poisson
+ * process of its own (independent streams of one rate add up to one stream):
+ *
+ *     malloc n      bytes_left -= n       below 0: the block is a sample
+ *     realloc       bytes_left -= growth  below 0: the growth is one
+ *     free, realloc filter[address]       0: surely not known
+ *
+ * Off, bytes_left is as good as endless, and the filter zero; so the same subtraction and the
+ * same test serve off and on. All threads that have ever asked are in a list, for start to
+ * give them new gaps.
+ *
+ * A block may be freed anywhere: in a sweep, by a thread without the GVL, by a ractor while
+ * another changes the tables. So blocks have a lock of their own, the innermost of all:
+ *
+ *     sample, snapshot    VM lock, then the blocks' lock       all tables
+ *     free, realloc       the blocks' lock alone               blocks (no memory asked for)
+ *
+ * and what a freed block's pieces leave to do with sites waits for the next who has the VM lock.
+ *
+ * Without the GVL, and during a GC, stacks cannot be walked; what is asked for there and would
+ * be a sample is counted as dropped.
+ */
+#include "state.h"
+#include "profiler/check.h"
+#include "vm/frames.h"
+#include <pthread.h>
+#include "ruby/atomic.h"
+
+uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
+
+static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct heapprof_thread *threads; /* under blocks_lock, with all their bytes_left */
+
+#define ENDLESS INT64_MAX
+
+/* ---- threads ---- */
+
+static pthread_key_t thread_end;
+
+HEAPPROF_COLD static int64_t
+draw_bytes(void)
+{
+    if (!rb_heapprof_on || rb_heapprof.malloc_sampler.interval_bytes == 0) return ENDLESS;
+    return (int64_t)rb_heapprof_sampler_gap_bytes(&rb_heapprof.malloc_sampler);
+}
+
+HEAPPROF_COLD static void
+thread_leave(void *data)
+{
+    struct heapprof_thread *thread = data;
+
+    pthread_mutex_lock(&blocks_lock);
+    *thread->previous_next = thread->next;
+    if (thread->next) thread->next->previous_next = thread->previous_next;
+    pthread_mutex_unlock(&blocks_lock);
+    thread->previous_next = NULL;
+    thread->bytes_left = ENDLESS;
+}
+
+HEAPPROF_COLD static void
+threads_enter(struct heapprof_thread *thread)
+{
+    thread->next = threads;
+    thread->previous_next = &threads;
+    if (threads) threads->previous_next = &thread->next;
+    threads = thread;
+}
+
+HEAPPROF_COLD static void before_fork(void) { pthread_mutex_lock(&blocks_lock); }
+HEAPPROF_COLD static void after_fork(void) { pthread_mutex_unlock(&blocks_lock); }
+
+/* The others are not there any more. */
+HEAPPROF_COLD static void
+after_fork_child(void)
+{
+    pthread_mutex_init(&blocks_lock, NULL);
+    threads = NULL;
+    if (heapprof_thread.previous_next) threads_enter(&heapprof_thread);
+}
+
+HEAPPROF_COLD static void
+prepare_threads(void)
+{
+    pthread_key_create(&thread_end, thread_leave);
+    pthread_atfork(before_fork, after_fork, after_fork_child);
+}
+
+/* This thread asks for the first time. */
+HEAPPROF_COLD static void
+thread_join(struct heapprof_thread *thread)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, prepare_threads);
+    pthread_setspecific(thread_end, thread);
+    pthread_mutex_lock(&blocks_lock);
+    threads_enter(thread);
+    thread->bytes_left = draw_bytes();
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_redraw_blocks(void)
+{
+    pthread_mutex_lock(&blocks_lock);
+    for (struct heapprof_thread *thread = threads; thread; thread = thread->next) {
+        thread->bytes_left = draw_bytes();
+    }
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+HEAPPROF_COLD void rb_heapprof_gc_hold_blocks(void) { pthread_mutex_lock(&blocks_lock); }
+HEAPPROF_COLD void rb_heapprof_gc_release_blocks(void) { pthread_mutex_unlock(&blocks_lock); }
+
+/* ---- the sample ---- */
+
+HEAPPROF_COLD static uint32_t
+block_site(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint32_t stack = capture_stack();
+    if (stack == HEAPPROF_NO_STACK) return 0;
+    return rb_heapprof_sites_intern(&tables->sites, stack, HEAPPROF_SITE_OF_BLOCKS);
+}
+
+HEAPPROF_COLD static bool
+block_enter(uintptr_t address, size_t begin, size_t size_bytes)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint64_t interval_bytes = rb_heapprof.malloc_sampler.interval_bytes;
+    struct heapprof_piece piece = {
+        .begin = begin,
+        .asked_bytes = size_bytes,
+        .site = block_site(),
+        .birth_gc = (uint32_t)rb_gc_count(),
+        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, size_bytes),
+    };
+    if (piece.site == 0) return false;
+
+    pthread_mutex_lock(&blocks_lock);
+    bool entered = rb_heapprof_blocks_add(&tables->blocks, address, &piece);
+    pthread_mutex_unlock(&blocks_lock);
+    if (entered) rb_heapprof_sites_count_alloc(&tables->sites, piece.site, piece.weight, size_bytes);
+    return entered;
+}
+
+HEAPPROF_COLD static void
+settle_blocks(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint32_t site;
+
+    pthread_mutex_lock(&blocks_lock);
+    while ((site = rb_heapprof_blocks_take_retired(&tables->blocks)) != 0) {
+        rb_heapprof_sites_count_free(&tables->sites, site);
+    }
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+HEAPPROF_COLD static void
+sample_block(uintptr_t address, size_t begin, size_t size_bytes)
+{
+    settle_blocks();
+    rb_heapprof.total_samples++;
+    if (block_enter(address, begin, size_bytes)) return;
+    if (rb_heapprof_gc_make_room() && block_enter(address, begin, size_bytes)) return;
+    rb_heapprof.dropped++;
+}
+
+HEAPPROF_COLD static bool
+may_walk_p(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    return ruby_native_thread_p() && ruby_thread_has_gvl_p() && !during_gc;
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_malloc(void *mem, size_t begin, size_t end)
+{
+    struct heapprof_thread *thread = &heapprof_thread;
+
+    if (!thread->previous_next) {
+        thread_join(thread);
+        if ((thread->bytes_left -= (int64_t)(end - begin)) >= 0) return;
+    }
+    if (!rb_heapprof_on) {
+        thread->bytes_left = ENDLESS;
+        return;
+    }
+    if (!may_walk_p()) {
+        RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+        pthread_mutex_lock(&blocks_lock);
+        thread->bytes_left = draw_bytes();
+        pthread_mutex_unlock(&blocks_lock);
+        return;
+    }
+    if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
+    unsigned int lev = rb_gc_cr_lock();
+    if (rb_heapprof_on) sample_block((uintptr_t)mem, begin, end - begin);
+    pthread_mutex_lock(&blocks_lock);
+    thread->bytes_left = draw_bytes();
+    pthread_mutex_unlock(&blocks_lock);
+    rb_gc_cr_unlock(lev);
+}
+
+/* ---- free and realloc ---- */
+
+HEAPPROF_COLD static void
+rb_heapprof_free(void *mem)
+{
+    pthread_mutex_lock(&blocks_lock);
+    rb_heapprof_blocks_remove(&rb_heapprof.tables.blocks, (uintptr_t)mem);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+HEAPPROF_COLD static uint32_t
+rb_heapprof_lift(void *mem)
+{
+    pthread_mutex_lock(&blocks_lock);
+    uint32_t lifted = rb_heapprof_blocks_lift(&rb_heapprof.tables.blocks, (uintptr_t)mem);
+    pthread_mutex_unlock(&blocks_lock);
+    return lifted;
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_put(uint32_t lifted, void *mem)
+{
+    pthread_mutex_lock(&blocks_lock);
+    rb_heapprof_blocks_put(&rb_heapprof.tables.blocks, lifted, (uintptr_t)mem);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_cut_block(void *mem, size_t size_bytes)
+{
+    pthread_mutex_lock(&blocks_lock);
+    rb_heapprof_blocks_cut(&rb_heapprof.tables.blocks, (uintptr_t)mem, size_bytes);
+    pthread_mutex_unlock(&blocks_lock);
+}

@@ -1,0 +1,286 @@
+/* blocks.c - known blocks by address, and the pieces of each.
+ *
+ *     addresses   entry 1     0x7f..10           entry 2   lifted: its address is 2
+ *     pieces_of   1 -> 4                         2 -> 7
+ *     pieces      4  begin 4096 --> 2  begin 0   7  begin 0
+ *     retired     3 -> 1                         pieces of freed blocks
+ *     free        5 -> 6
+ *
+ *   I1  pieces of a block do not overlap; the one furthest back comes first.
+ *   I2  each piece below end is in one block, retired, or free.
+ *   I3  a byte of the filter is the number of blocks that lead to it, or 255.
+ *   I4  a block has a piece.
+ *
+ * While a block is lifted its key is the number of its entry, which no block can have as its
+ * address: so it keeps its place, and putting it back needs no memory.
+ *
+ * The caller serialises. Only add allocates (mem.c).
+ */
+#include "blocks.h"
+
+#include <string.h>
+
+#include "check.h"
+
+/* ---- pieces ---- */
+
+static uint32_t
+take_piece(struct heapprof_blocks *blocks)
+{
+    uint32_t number = blocks->free_head;
+
+    if (number) {
+        blocks->free_head = blocks->pieces[number].next;
+    }
+    else {
+        number = blocks->end++;
+    }
+    return number;
+}
+
+static void
+retire(struct heapprof_blocks *blocks, uint32_t number)
+{
+    struct heapprof_piece *piece = &blocks->pieces[number];
+
+    piece->held_bytes = 0;
+    piece->next = blocks->retired_head;
+    blocks->retired_head = number;
+    blocks->live_count--;
+    blocks->retired_count++;
+}
+
+uint32_t
+rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks)
+{
+    uint32_t number = blocks->retired_head;
+    struct heapprof_piece *piece;
+    uint32_t site;
+
+    if (!number) return 0;
+    piece = &blocks->pieces[number];
+    blocks->retired_head = piece->next;
+    blocks->retired_count--;
+    site = piece->site;
+    memset(piece, 0, sizeof(*piece));
+    piece->next = blocks->free_head;
+    blocks->free_head = number;
+    return site;
+}
+
+uint32_t
+rb_heapprof_blocks_next_live(const struct heapprof_blocks *blocks, uint32_t piece)
+{
+    while (++piece < blocks->end) {
+        if (blocks->pieces[piece].held_bytes) return piece;
+    }
+    return 0;
+}
+
+/* ---- filter ---- */
+
+static void
+filter_count(struct heapprof_blocks *blocks, uintptr_t address)
+{
+    uint8_t *counter = &blocks->filter[rb_heapprof_block_filter_index(address)];
+    if (*counter < UINT8_MAX) ++*counter;
+}
+
+static void
+filter_uncount(struct heapprof_blocks *blocks, uintptr_t address)
+{
+    uint8_t *counter = &blocks->filter[rb_heapprof_block_filter_index(address)];
+    if (*counter < UINT8_MAX) --*counter;
+}
+
+/* ---- blocks ---- */
+
+static void
+remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
+{
+    uint32_t number, next;
+
+    for (number = blocks->pieces_of[entry]; number; number = next) {
+        next = blocks->pieces[number].next;
+        retire(blocks, number);
+    }
+    filter_uncount(blocks, rb_heapprof_address_table_address(&blocks->addresses, entry));
+    rb_heapprof_address_table_remove(&blocks->addresses, &blocks->chain, entry);
+    blocks->pieces_of[entry] = 0;
+}
+
+static uint32_t
+add_entry(struct heapprof_blocks *blocks, uintptr_t address)
+{
+    size_t next = rb_heapprof_address_table_next_entry(&blocks->addresses);
+    uint32_t entry;
+
+    if (!HEAPPROF_MEM_GROW(blocks->addresses.mem, blocks->pieces_of, blocks->pieces_of_capacity,
+                           next + 1)) return 0;
+    entry = rb_heapprof_address_table_add(&blocks->addresses, &blocks->chain, address);
+    if (!entry) return 0;
+    blocks->pieces_of[entry] = 0;
+    filter_count(blocks, address);
+    return entry;
+}
+
+/* ---- life ---- */
+
+void
+rb_heapprof_blocks_init(struct heapprof_blocks *blocks, struct heapprof_mem *mem, uint8_t *filter)
+{
+    memset(blocks, 0, sizeof(*blocks));
+    rb_heapprof_address_table_init(&blocks->addresses, mem);
+    blocks->filter = filter;
+    blocks->end = 1;
+}
+
+void
+rb_heapprof_blocks_free(struct heapprof_blocks *blocks)
+{
+    struct heapprof_mem *mem = blocks->addresses.mem;
+
+    memset(blocks->filter, 0, HEAPPROF_BLOCK_FILTER_SIZE);
+    HEAPPROF_MEM_RELEASE(mem, blocks->pieces_of, blocks->pieces_of_capacity);
+    HEAPPROF_MEM_RELEASE(mem, blocks->pieces, blocks->pieces_capacity);
+    rb_heapprof_address_table_free(&blocks->addresses);
+    rb_heapprof_blocks_init(blocks, mem, blocks->filter);
+}
+
+/* ---- operations ---- */
+
+bool
+rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
+                       const struct heapprof_piece *piece)
+{
+    size_t next = blocks->free_head ? blocks->free_head : blocks->end;
+    uint32_t entry, number;
+
+    HEAPPROF_ASSERT(piece->site && piece->asked_bytes);
+    if (!HEAPPROF_MEM_GROW(blocks->addresses.mem, blocks->pieces, blocks->pieces_capacity,
+                           next + 1)) return false;
+    entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    /* A new block where another is known: somebody else has freed that. */
+    if (entry && piece->begin == 0) {
+        remove_entry(blocks, entry);
+        entry = 0;
+    }
+    if (!entry && !(entry = add_entry(blocks, address))) return false;
+
+    number = take_piece(blocks);
+    blocks->pieces[number] = *piece;
+    blocks->pieces[number].held_bytes = piece->asked_bytes;
+    blocks->pieces[number].next = blocks->pieces_of[entry];
+    blocks->pieces_of[entry] = number;
+    blocks->live_count++;
+    return true;
+}
+
+void
+rb_heapprof_blocks_remove(struct heapprof_blocks *blocks, uintptr_t address)
+{
+    uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    if (entry) remove_entry(blocks, entry);
+}
+
+uint32_t
+rb_heapprof_blocks_lift(struct heapprof_blocks *blocks, uintptr_t address)
+{
+    uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    if (!entry) return 0;
+
+    filter_uncount(blocks, address);
+    rb_heapprof_address_table_move(&blocks->addresses, entry, &blocks->chain, &blocks->chain,
+                                   entry);
+    return entry;
+}
+
+void
+rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uintptr_t address)
+{
+    /* Otherwise all blocks have been forgotten meanwhile. */
+    if (lifted >= blocks->addresses.entries_end ||
+        rb_heapprof_address_table_address(&blocks->addresses, lifted) != lifted) return;
+    rb_heapprof_blocks_remove(blocks, address); /* of a block that somebody else has freed */
+    rb_heapprof_address_table_move(&blocks->addresses, lifted, &blocks->chain, &blocks->chain,
+                                   address);
+    filter_count(blocks, address);
+}
+
+/* Gives back what lies beyond size_bytes. False: nothing is left. */
+static bool
+cut_pieces(struct heapprof_blocks *blocks, uint32_t entry, size_t size_bytes)
+{
+    uint32_t number;
+
+    while ((number = blocks->pieces_of[entry]) != 0) {
+        struct heapprof_piece *piece = &blocks->pieces[number];
+        if (piece->begin < size_bytes) {
+            size_t most = size_bytes - piece->begin;
+            if (piece->held_bytes > most) piece->held_bytes = most;
+            return true;
+        }
+        blocks->pieces_of[entry] = piece->next;
+        retire(blocks, number);
+    }
+    return false;
+}
+
+void
+rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t size_bytes)
+{
+    uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    if (entry && !cut_pieces(blocks, entry, size_bytes)) remove_entry(blocks, entry);
+}
+
+/* ---- debug ---- */
+
+static uint32_t
+check_block(const struct heapprof_blocks *blocks, uint32_t entry)
+{
+    size_t limit = SIZE_MAX;
+    uint32_t number, count = 0;
+    uintptr_t address = rb_heapprof_address_table_address(&blocks->addresses, entry);
+
+    HEAPPROF_ASSERT(address == entry ||
+                    blocks->filter[rb_heapprof_block_filter_index(address)] > 0);
+    for (number = blocks->pieces_of[entry]; number; number = blocks->pieces[number].next) {
+        const struct heapprof_piece *piece = &blocks->pieces[number];
+        HEAPPROF_ASSERT(number < blocks->end && piece->site && piece->held_bytes);
+        HEAPPROF_ASSERT(piece->held_bytes <= piece->asked_bytes && piece->weight >= 1);
+        HEAPPROF_ASSERT(piece->begin + piece->held_bytes <= limit);
+        limit = piece->begin;
+        count++;
+    }
+    HEAPPROF_ASSERT(count > 0);
+    return count;
+}
+
+static uint32_t
+chain_length(const struct heapprof_blocks *blocks, uint32_t head)
+{
+    uint32_t length = 0;
+
+    for (; head; head = blocks->pieces[head].next) {
+        HEAPPROF_ASSERT(head < blocks->end && blocks->pieces[head].held_bytes == 0);
+        length++;
+        HEAPPROF_ASSERT(length < blocks->end);
+    }
+    return length;
+}
+
+void
+rb_heapprof_blocks_check(const struct heapprof_blocks *blocks)
+{
+    uint32_t entry, live = 0;
+
+    rb_heapprof_address_table_check(&blocks->addresses);
+    for (entry = 1; entry < blocks->addresses.entries_end; entry++) {
+        if (rb_heapprof_address_table_address(&blocks->addresses, entry) == 0) continue;
+        live += check_block(blocks, entry);
+    }
+    HEAPPROF_ASSERT(live == blocks->live_count);
+    HEAPPROF_ASSERT(chain_length(blocks, blocks->retired_head) == blocks->retired_count);
+    HEAPPROF_ASSERT(live + blocks->retired_count + chain_length(blocks, blocks->free_head) + 1 ==
+                    blocks->end);
+}

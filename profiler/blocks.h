@@ -1,0 +1,81 @@
+#ifndef HEAPPROF_BLOCKS_H
+#define HEAPPROF_BLOCKS_H
+/* The sampled memory of an allocator that is not freed yet.
+ *
+ * Bytes are sampled as they are asked for: those of a new block at once, of one that grows
+ * the growth alone. What was asked for at once and sampled is a piece; a block is known
+ * while it has one.
+ *
+ *     block 0x7f..10    | piece     | not sampled | piece         |
+ *                       0          64          4096            9000
+ *
+ * So bytes in use stand at the stack that asked for them, and a block that shrinks gives them
+ * back from its end. Each byte of a piece stands for weight bytes like it: of a piece that
+ * has been cut short, too.
+ *
+ * A block may be freed where the tables of a profile may not be changed. So its pieces are
+ * retired: out of the block, and kept until the owner takes them, one by one.
+ */
+#include "address_table.h"
+#include "block_filter.h"
+
+struct heapprof_piece {
+    size_t   begin;       /* offset in its block */
+    size_t   held_bytes;  /* from there, now; 0: retired or free */
+    size_t   asked_bytes; /* when it was sampled, which weight belongs to */
+    uint32_t site;        /* who asked (sites.h); 0: free */
+    uint32_t birth_gc;
+    float    weight;
+    uint32_t next;        /* of the same block, of the retired, or of the free */
+};
+
+struct heapprof_blocks {
+    struct heapprof_address_table addresses;
+    uint32_t  chain;            /* of all blocks: the address table wants one */
+    uint8_t  *filter;           /* the owner's, HEAPPROF_BLOCK_FILTER_SIZE */
+    uint32_t *pieces_of;        /* by address entry: the first, which lies furthest back */
+    size_t    pieces_of_capacity;
+    struct heapprof_piece *pieces; /* [0] unused */
+    size_t    pieces_capacity;
+    uint32_t  end;              /* pieces below this have been handed out */
+    uint32_t  free_head;
+    uint32_t  retired_head;
+    uint32_t  live_count;       /* pieces in blocks */
+    uint32_t  retired_count;
+};
+
+/* An empty table; allocates nothing. mem and filter must outlive it; filter is zero. */
+void rb_heapprof_blocks_init(struct heapprof_blocks *blocks, struct heapprof_mem *mem,
+                             uint8_t *filter);
+
+/* Gives the memory back and clears the filter; the table is then as after init. */
+void rb_heapprof_blocks_free(struct heapprof_blocks *blocks);
+
+/* Enters a piece at the end of the block at address; of the piece, begin, asked_bytes (not 0),
+ * site, birth_gc and weight are read. False when memory is refused. */
+bool rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
+                            const struct heapprof_piece *piece);
+
+/* The block at address is freed; nothing happens if it is not known. */
+void rb_heapprof_blocks_remove(struct heapprof_blocks *blocks, uintptr_t address);
+
+/* A block is about to be reallocated: from now on its address may be somebody else's. Returns
+ * what put wants, 0 when it is not known. */
+uint32_t rb_heapprof_blocks_lift(struct heapprof_blocks *blocks, uintptr_t address);
+
+/* It is at address now (or again). Nothing happens if the table was freed meanwhile. */
+void rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uintptr_t address);
+
+/* The block at address has size_bytes now; nothing happens if it is not known. */
+void rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t size_bytes);
+
+/* Takes one retired piece and returns its site, 0 when there is none. */
+uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
+
+/* The pieces in blocks, by number; 0 after the last. Begin after 0. */
+uint32_t rb_heapprof_blocks_next_live(const struct heapprof_blocks *blocks, uint32_t piece);
+
+/* Asserts the invariants of blocks.c. */
+void rb_heapprof_blocks_check(const struct heapprof_blocks *blocks);
+
+#endif

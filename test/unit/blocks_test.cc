@@ -1,0 +1,256 @@
+// blocks_test.cc - pieces of blocks against a model, over random mallocs, reallocs and frees, some
+// of them by somebody the table does not see.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "table_testing.h"
+
+extern "C" {
+#include "blocks.h"
+}
+
+namespace {
+
+struct Piece {
+    size_t begin, held, asked;
+    uint32_t site;
+};
+
+using Pieces = std::vector<Piece>; // the one furthest back last
+
+class BlocksTest : public testing::Test {
+  protected:
+    heapprof_mem mem_;
+    heapprof_blocks blocks_;
+    std::vector<uint8_t> filter_ = std::vector<uint8_t>(HEAPPROF_BLOCK_FILTER_SIZE);
+    std::map<uintptr_t, Pieces> model_;
+    std::map<uint32_t, uint32_t> retired_; // by site
+
+    void
+    SetUp() override
+    {
+        rb_heapprof_mem_init(&mem_, SIZE_MAX);
+        rb_heapprof_blocks_init(&blocks_, &mem_, filter_.data());
+    }
+
+    void
+    TearDown() override
+    {
+        rb_heapprof_blocks_free(&blocks_);
+        EXPECT_EQ(0u, mem_.used_bytes);
+        for (uint8_t count : filter_) EXPECT_EQ(0, count);
+    }
+
+    bool
+    Add(uintptr_t address, size_t begin, size_t bytes, uint32_t site)
+    {
+        heapprof_piece piece = {};
+        piece.begin = begin;
+        piece.asked_bytes = bytes;
+        piece.site = site;
+        piece.weight = 1;
+        if (!rb_heapprof_blocks_add(&blocks_, address, &piece)) return false;
+        if (begin == 0) Forget(address);
+        model_[address].push_back({begin, bytes, bytes, site});
+        return true;
+    }
+
+    void
+    Forget(uintptr_t address)
+    {
+        for (const Piece &piece : model_[address]) retired_[piece.site]++;
+        model_.erase(address);
+    }
+
+    void
+    Remove(uintptr_t address)
+    {
+        rb_heapprof_blocks_remove(&blocks_, address);
+        Forget(address);
+    }
+
+    void
+    Move(uintptr_t from, uintptr_t to)
+    {
+        uint32_t lifted = rb_heapprof_blocks_lift(&blocks_, from);
+        ASSERT_EQ(model_.count(from) != 0, lifted != 0);
+        if (!lifted) return;
+        Pieces pieces = model_[from];
+        model_.erase(from);
+        rb_heapprof_blocks_put(&blocks_, lifted, to);
+        Forget(to);
+        model_[to] = pieces;
+    }
+
+    void
+    Cut(uintptr_t address, size_t bytes)
+    {
+        rb_heapprof_blocks_cut(&blocks_, address, bytes);
+        auto block = model_.find(address);
+        if (block == model_.end()) return;
+        Pieces &pieces = block->second;
+        while (!pieces.empty() && pieces.back().begin >= bytes) {
+            retired_[pieces.back().site]++;
+            pieces.pop_back();
+        }
+        if (pieces.empty()) {
+            model_.erase(block);
+        }
+        else {
+            pieces.back().held = std::min(pieces.back().held, bytes - pieces.back().begin);
+        }
+    }
+
+    void
+    TakeRetired()
+    {
+        for (uint32_t site; (site = rb_heapprof_blocks_take_retired(&blocks_)) != 0;) {
+            ASSERT_GT(retired_[site], 0u);
+            retired_[site]--;
+        }
+        for (const auto &[site, count] : retired_) EXPECT_EQ(0u, count) << site;
+    }
+
+    void
+    ExpectModel() const
+    {
+        uint32_t live = 0;
+
+        rb_heapprof_blocks_check(&blocks_);
+        for (const auto &[address, pieces] : model_) {
+            uint32_t entry = rb_heapprof_address_table_find(&blocks_.addresses, address);
+            ASSERT_NE(0u, entry);
+            EXPECT_NE(0, filter_[rb_heapprof_block_filter_index(address)]);
+            uint32_t number = blocks_.pieces_of[entry];
+            for (size_t i = pieces.size(); i-- > 0; number = blocks_.pieces[number].next) {
+                EXPECT_EQ(pieces[i].begin, blocks_.pieces[number].begin);
+                EXPECT_EQ(pieces[i].held, blocks_.pieces[number].held_bytes);
+                EXPECT_EQ(pieces[i].asked, blocks_.pieces[number].asked_bytes);
+                EXPECT_EQ(pieces[i].site, blocks_.pieces[number].site);
+            }
+            EXPECT_EQ(0u, number);
+            live += static_cast<uint32_t>(pieces.size());
+        }
+        EXPECT_EQ(model_.size(), blocks_.addresses.count);
+        EXPECT_EQ(live, blocks_.live_count);
+    }
+};
+
+TEST_F(BlocksTest, KnowsWhatIsAddedAndForgetsWhatIsFreed)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x1000, 100, 50, 8);
+    ExpectModel();
+    EXPECT_EQ(1u, rb_heapprof_blocks_next_live(&blocks_, 0));
+    EXPECT_EQ(2u, rb_heapprof_blocks_next_live(&blocks_, 1));
+    EXPECT_EQ(0u, rb_heapprof_blocks_next_live(&blocks_, 2));
+    Remove(0x1000);
+    ExpectModel();
+    TakeRetired();
+    EXPECT_EQ(0u, rb_heapprof_blocks_take_retired(&blocks_));
+}
+
+TEST_F(BlocksTest, ShrinkingBlockGivesBackFromItsEnd)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x1000, 4096, 4096, 8);
+    Cut(0x1000, 5000);
+    EXPECT_EQ(904u, model_[0x1000].back().held);
+    ExpectModel();
+    Cut(0x1000, 4096);
+    ExpectModel();
+    Cut(0x1000, 0);
+    ExpectModel();
+    TakeRetired();
+}
+
+TEST_F(BlocksTest, NewBlockAtAKnownAddressRetiresTheOldOne)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x1000, 0, 64, 8);
+    ExpectModel();
+    TakeRetired();
+}
+
+TEST_F(BlocksTest, LiftedBlockLeavesItsAddressToOthers)
+{
+    Add(0x1000, 0, 100, 7);
+    uint32_t lifted = rb_heapprof_blocks_lift(&blocks_, 0x1000);
+    rb_heapprof_blocks_check(&blocks_);
+    model_.clear();
+    Add(0x1000, 0, 64, 8);
+    rb_heapprof_blocks_put(&blocks_, lifted, 0x2000);
+    model_[0x2000] = {{0, 100, 100, 7}};
+    ExpectModel();
+}
+
+TEST_F(BlocksTest, LiftedBlockOfATableThatWasFreedIsForgotten)
+{
+    Add(0x1000, 0, 100, 7);
+    uint32_t lifted = rb_heapprof_blocks_lift(&blocks_, 0x1000);
+    rb_heapprof_blocks_free(&blocks_);
+    model_.clear();
+    rb_heapprof_blocks_put(&blocks_, lifted, 0x2000);
+    ExpectModel();
+}
+
+TEST_F(BlocksTest, MatchesTheModelOverRandomOperations)
+{
+    Choices choose(1);
+
+    for (int i = 0; i < kOperations; i++) {
+        uintptr_t address = 0x10000 + 16 * choose.Below(500);
+        uint32_t site = 1 + static_cast<uint32_t>(choose.Below(20));
+        auto known = model_.find(address);
+        switch (choose.Below(6)) {
+          case 0:
+          case 1:
+            Add(address, 0, 1 + choose.Below(10000), site);
+            break;
+          case 2:
+            if (known != model_.end()) {
+                const Piece &last = known->second.back();
+                Add(address, last.begin + last.held + choose.Below(100), 1 + choose.Below(5000), site);
+            }
+            break;
+          case 3:
+            Remove(address);
+            break;
+          case 4:
+            Move(address, 0x10000 + 16 * choose.Below(500));
+            break;
+          default:
+            Cut(address, choose.Below(10000));
+            break;
+        }
+        if (choose.OneIn(50)) TakeRetired();
+        if (i % kFullLook == 0) ExpectModel();
+    }
+    ExpectModel();
+}
+
+TEST_F(BlocksTest, RefusedAddChangesNothing)
+{
+    mem_.budget_bytes = 0;
+    int refusals = 0;
+    for (uintptr_t n = 1; n <= 3000; n++) {
+        refusals += AddPageByPage(
+            &mem_, [&] { return Add(n * 16, 0, 32, 1); }, [&] { rb_heapprof_blocks_check(&blocks_); });
+    }
+    EXPECT_GT(refusals, 3);
+    ExpectModel();
+}
+
+TEST_F(BlocksTest, FullFilterByteStays)
+{
+    for (uintptr_t n = 0; n < 300; n++) Add(0x100000 + n * 16 * HEAPPROF_BLOCK_FILTER_SIZE, 0, 8, 1);
+    EXPECT_EQ(255, filter_[rb_heapprof_block_filter_index(0x100000)]);
+    while (!model_.empty()) Remove(model_.begin()->first);
+    EXPECT_EQ(255, filter_[rb_heapprof_block_filter_index(0x100000)]);
+    ExpectModel();
+}
+
+} // namespace
