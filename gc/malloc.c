@@ -25,6 +25,9 @@
 #include "state.h"
 #include "profiler/check.h"
 #include "vm/frames.h"
+#ifdef HAVE_BACKTRACE
+# include <execinfo.h>
+#endif
 #include <pthread.h>
 #include "ruby/atomic.h"
 
@@ -116,13 +119,48 @@ HEAPPROF_COLD void rb_heapprof_gc_release_blocks(void) { pthread_mutex_unlock(&b
 
 /* ---- the sample ---- */
 
+/* The return addresses around us. */
+HEAPPROF_COLD static struct heapprof_caller
+find_caller(void)
+{
+    struct heapprof_caller caller = {{0}};
+#ifdef HAVE_BACKTRACE
+    enum { ours = 6 }; /* from here to rb_heapprof_malloc; none is ever inlined */
+    void *frames[ours + HEAPPROF_CALLER_FRAMES];
+    int count = backtrace(frames, numberof(frames));
+
+    for (int i = ours; i < count; i++) caller.frames[i - ours] = (uintptr_t)frames[i];
+#endif
+    return caller;
+}
+
+HEAPPROF_COLD static uint32_t
+caller_identity(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct heapprof_caller caller = find_caller();
+    uint32_t no_page = 0; /* code does not move or die */
+    if (!caller.frames[0]) return 0;
+
+    uintptr_t key = rb_heapprof_callers_key(&caller);
+    uint32_t id = rb_heapprof_identities_find(&tables->identities, key);
+    if (id) return id;
+    id = rb_heapprof_identities_add(&tables->identities, &no_page, key);
+    if (id && rb_heapprof_callers_set(&tables->callers, id, &caller)) {
+        rb_heapprof.unnamed_callers = true;
+        return id;
+    }
+    return 0;
+}
+
 HEAPPROF_COLD static uint32_t
 block_site(void)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t stack = capture_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
-    return rb_heapprof_sites_intern(&tables->sites, stack, HEAPPROF_SITE_OF_BLOCKS);
+    return rb_heapprof_sites_intern(&tables->sites, stack,
+                                    caller_identity() | HEAPPROF_SITE_OF_BLOCKS);
 }
 
 HEAPPROF_COLD static bool

@@ -24,6 +24,7 @@ struct heapprof {
     uint64_t truncated;               /* stacks cut at options.depth */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     int64_t  start_ns;                /* wall clock */
+    bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     provisional_names;       /* something was named after a class without a name */
 };
 
@@ -32,8 +33,13 @@ extern struct heapprof rb_heapprof;
 /* Is the profiler on? Changes with all ractors stopped. */
 extern bool rb_heapprof_on;
 
-/* Keys of identities below this are types of objects without a class, not addresses. */
-#define HEAPPROF_FIRST_ADDRESS 65536
+/* Keys of identities: addresses of objects, small numbers for types of objects without a
+ * class, and keys of callers (profiler/callers.h). */
+static inline bool
+rb_heapprof_object_key_p(uintptr_t key)
+{
+    return key >= 65536 && !rb_heapprof_callers_key_p(key);
+}
 
 /* ---- for vm/: what only the collector's side can do ---- */
 

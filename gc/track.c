@@ -92,7 +92,7 @@ untrack_table(const struct heapprof_address_table *table)
 {
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         VALUE object = rb_heapprof_address_table_address(table, entry);
-        if (object < HEAPPROF_FIRST_ADDRESS) continue; /* free, or a type */
+        if (!rb_heapprof_object_key_p(object)) continue; /* or the entry is free */
         *page_of(object) = (struct heapprof_page){0};
         RB_FL_UNSET_RAW(object, HEAPPROF_FLAG);
     }

@@ -25,11 +25,13 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
     rb_heapprof_live_table_init(&tables->live, mem);
     rb_heapprof_blocks_init(&tables->blocks, mem, block_filter);
+    rb_heapprof_callers_init(&tables->callers, mem);
 }
 
 void
 rb_heapprof_tables_free(struct heapprof_tables *tables)
 {
+    rb_heapprof_callers_free(&tables->callers);
     rb_heapprof_blocks_free(&tables->blocks);
     rb_heapprof_live_table_free(&tables->live);
     rb_heapprof_sites_free(&tables->sites);

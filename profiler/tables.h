@@ -2,6 +2,7 @@
 #define HEAPPROF_TABLES_H
 /* All that one profile knows, table by table. README.md draws who names whom. */
 #include "blocks.h"
+#include "callers.h"
 #include "functions.h"
 #include "identities.h"
 #include "live_table.h"
@@ -16,6 +17,7 @@ struct heapprof_tables {
     struct heapprof_sites      sites;
     struct heapprof_live_table live;
     struct heapprof_blocks     blocks;
+    struct heapprof_callers    callers;
 };
 
 /* Empty tables under one budget; allocates nothing. mem and block_filter (blocks.h) must

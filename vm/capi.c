@@ -12,6 +12,7 @@
 #include "frames.h"
 #include "names.h"
 #include "run.h"
+#include "symbols.h"
 #include "vm_sync.h"
 #include <sys/random.h>
 #include <time.h>
@@ -136,6 +137,7 @@ rb_heapprof_stop(void)
     if (rb_heapprof_on) {
         rb_heapprof_gc_stop();
         rb_heapprof_frames_free();
+        rb_heapprof_symbols_free();
         rb_heapprof_gc_hold_blocks();
         rb_heapprof_tables_free(&rb_heapprof.tables);
         rb_heapprof_gc_release_blocks();

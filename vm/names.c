@@ -23,6 +23,7 @@
 #include "internal/vm.h"
 #include "iseq.h"
 #include "method.h"
+#include "symbols.h"
 
 VALUE rb_mod_name0(VALUE klass, bool *permanent);
 
@@ -296,7 +297,7 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
     if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->end)) return NULL;
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         uintptr_t address = rb_heapprof_address_table_address(table, entry);
-        if (address < HEAPPROF_FIRST_ADDRESS) continue;
+        if (!rb_heapprof_object_key_p(address)) continue;
         /* Dead though not yet swept: what it refers to may be swept and used again. */
         if (rb_heapprof_gc_gone_p(address, NULL)) continue;
         objects[identities->ids[entry]] = address;
@@ -325,14 +326,13 @@ refresh_function(struct heapprof_function *function, const VALUE *objects)
     if (function->provisional) rb_heapprof.provisional_names = true;
 }
 
-void
-rb_heapprof_names_refresh(void)
+static void
+refresh_provisional_names(void)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     struct heapprof_mem mem;
     size_t capacity = 0;
 
-    if (!rb_heapprof.provisional_names) return;
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     VALUE *objects = objects_by_identity(&mem, &capacity);
     if (!objects) return;
@@ -344,4 +344,59 @@ rb_heapprof_names_refresh(void)
         if (function->provisional) refresh_function(function, objects);
     }
     HEAPPROF_MEM_RELEASE(&mem, objects, capacity);
+}
+
+/* ---- callers of the allocator ---- */
+
+/* Functions that ask it for somebody else. */
+static bool
+passes_on_p(const char *function)
+{
+    static const char *const beginnings[] = {
+        "ruby_x", "ruby_sized_x", "rb_x", "rb_gc_impl_", "objspace_", "rb_heapprof_",
+        "rb_alloc_tmp_buffer", "handle_malloc_failure",
+    };
+
+    for (size_t i = 0; i < numberof(beginnings); i++) {
+        if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    }
+    return false;
+}
+
+/* "function (library)", of the innermost that does not pass on. */
+static void
+name_caller(const struct heapprof_caller *caller, char *name, size_t size)
+{
+    char function[256], library[256];
+
+    for (int i = 0; i < HEAPPROF_CALLER_FRAMES && caller->frames[i]; i++) {
+        rb_heapprof_symbol(caller->frames[i], function, sizeof(function), library, sizeof(library));
+        if (!passes_on_p(function)) break;
+    }
+    snprintf(name, size, "%s (%s)", function[0] ? function : "?", library[0] ? library : "?");
+}
+
+static void
+name_callers(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    char name[512];
+
+    for (uint32_t id = 1; id < tables->identities.end; id++) {
+        struct heapprof_identity *identity = &tables->identities.all[id];
+        const struct heapprof_caller *caller = rb_heapprof_callers_get(&tables->callers, id);
+        if (!caller || identity->name != HEAPPROF_UNNAMED) continue;
+        name_caller(caller, name, sizeof(name));
+        identity->name = rb_heapprof_strings_intern(&tables->strings, name, strlen(name));
+    }
+}
+
+void
+rb_heapprof_names_refresh(void)
+{
+    if (rb_heapprof.provisional_names) refresh_provisional_names();
+    if (rb_heapprof.unnamed_callers) {
+        rb_heapprof.unnamed_callers = false;
+        name_callers();
+    }
 }

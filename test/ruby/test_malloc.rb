@@ -1,0 +1,124 @@
+# frozen_string_literal: true
+
+# test_malloc.rb - the bytes asked of the allocator: exact at interval 1, and at larger ones
+# within 5.7 sigma, by the stack that asked for them; what is freed anywhere leaves.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfMalloc < Test::Unit::TestCase
+  include HeapProfTest
+
+  SETUP = <<~RUBY
+    require #{File.join(__dir__, "lib/child").dump}
+    require "-test-/heapprof_blocks"
+    Blocks = HeapProfBlocks
+
+    # [allocated, in use] bytes of the allocator below a method.
+    def malloc_bytes(profile, label)
+      rows = rows(profile, label: "Object#\#{label}")
+      [rows.sum(&:alloc_malloc_space), rows.sum(&:inuse_malloc_space)]
+    end
+
+    def snapshot = HeapProfile.snapshot
+  RUBY
+
+  def test_every_byte_is_there_at_interval_1
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def asked(sizes) = sizes.map { |size| Blocks.malloc(size) }
+      def cleared(sizes) = sizes.map { |size| Blocks.calloc(size) }
+      sizes = [0, 1, 16, 100, 4096, 100_000, 1 << 20, 64 << 20]
+      asked, cleared = asked(sizes), cleared(sizes)
+      { asked: asked, cleared: cleared }.each do |label, blocks|
+        bytes = blocks.sum { |block| Blocks.bytes(block) }
+        assert_equal [bytes, bytes], malloc_bytes(snapshot, label)
+        blocks.each { |block| Blocks.free(block) }
+        assert_equal [bytes, 0], malloc_bytes(snapshot, label)
+      end
+    RUBY
+  end
+
+  def test_growth_stands_where_it_was_asked_for_and_shrinking_gives_back
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def first = Blocks.malloc(1000)
+      def second(block) = Blocks.realloc(block, 300_000)
+      def third(block) = Blocks.realloc(block, 5_000_000)
+      block = first
+      sizes = [Blocks.bytes(block)]
+      block = second(block)
+      sizes << Blocks.bytes(block)
+      block = third(block)
+      sizes << Blocks.bytes(block)
+      assert_equal [sizes[0]] * 2, malloc_bytes(snapshot, :first)
+      assert_equal [sizes[1] - sizes[0]] * 2, malloc_bytes(snapshot, :second)
+      assert_equal [sizes[2] - sizes[1]] * 2, malloc_bytes(snapshot, :third)
+      block = Blocks.realloc(block, 200_000)
+      assert_equal [sizes[0]] * 2, malloc_bytes(snapshot, :first)
+      assert_equal [sizes[1] - sizes[0], Blocks.bytes(block) - sizes[0]], malloc_bytes(snapshot, :second)
+      assert_equal [sizes[2] - sizes[1], 0], malloc_bytes(snapshot, :third)
+      Blocks.free(block)
+      assert_equal [0, 0, 0], [:first, :second, :third].map { |label| malloc_bytes(snapshot, label).last }
+    RUBY
+  end
+
+  def test_freed_by_another_thread_and_by_the_collector
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def asked = Blocks.malloc(5000)
+      def strings = Array.new(100) { "x" * 10_000 }
+      blocks = Array.new(50) { asked }
+      strings
+      blocks.each { |block| Blocks.free_in_thread(block) }
+      3.times { GC.start }
+      assert_equal 0, malloc_bytes(snapshot, :asked).last
+      allocated, in_use = malloc_bytes(snapshot, :strings)
+      assert_operator allocated, :>=, 1_000_000
+      assert_operator in_use, :<=, 20_000
+    RUBY
+  end
+
+  def test_estimates_are_right_on_average
+    in_child(SETUP + <<~'RUBY')
+      INTERVAL = 65_536
+      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60, 3_000_000 => 3 }
+      COUNTS.each_key { |size| eval("def of_#{size}(count) = Array.new(count) { Blocks.malloc(#{size}) }") }
+      zs = Hash.new { |hash, size| hash[size] = [] }
+      scaled(60).times do |seed|
+        HeapProfile.start(interval: 1 << 30, malloc_interval: INTERVAL, seed: seed)
+        COUNTS.each do |size, count|
+          blocks = send("of_#{size}", count)
+          bytes = Blocks.bytes(blocks.first)
+          p = 1 - Math.exp(-bytes.fdiv(INTERVAL))
+          sigma = bytes * Math.sqrt(count * (1 - p) / p)
+          estimate = malloc_bytes(snapshot, "of_#{size}").last
+          zs[size] << (estimate - count * bytes) / sigma if sigma > 1
+          blocks.each { |block| Blocks.free(block) }
+          assert_equal 0, malloc_bytes(snapshot, "of_#{size}").last
+        end
+        HeapProfile.stop
+      end
+      zs.each do |size, z|
+        assert_operator z.sum.abs / z.size, :<=, 3.5 / Math.sqrt(z.size), "mean z of #{size} bytes"
+        assert_operator z.map(&:abs).max, :<=, 5.7, "z of #{size} bytes"
+      end
+    RUBY
+  end
+
+  def test_malloc_interval_0_samples_no_blocks
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1, malloc_interval: 0)
+      strings = Array.new(100) { "x" * 10_000 }
+      assert_equal 0, snapshot.sum(&:alloc_malloc_space)
+      assert_equal 0, HeapProfile.stat(:malloc_interval_bytes)
+      assert_equal 100, strings.size
+    RUBY
+  end
+
+  def test_malloc_interval_is_the_interval_unless_set
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 4096)
+      assert_equal 4096, HeapProfile.stat(:malloc_interval_bytes)
+    RUBY
+  end
+end

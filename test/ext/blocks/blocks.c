@@ -1,0 +1,84 @@
+/* blocks.c - asks MRI's allocator for memory as an extension does, and gives it back: by
+ * address, with the bytes that the block has.
+ *
+ *     HeapProfBlocks.malloc(bytes)            -> address      also calloc
+ *     HeapProfBlocks.realloc(address, bytes)  -> address
+ *     HeapProfBlocks.free(address)                            also free_in_thread: without the GVL
+ *     HeapProfBlocks.bytes(address)           -> malloc_usable_size
+ */
+#include "ruby/ruby.h"
+#include <malloc.h>
+#include <pthread.h>
+
+static VALUE
+address_of(void *block)
+{
+    return ULL2NUM((uintptr_t)block);
+}
+
+static void *
+block_at(VALUE address)
+{
+    return (void *)(uintptr_t)NUM2ULL(address);
+}
+
+static VALUE
+blocks_malloc(VALUE self, VALUE bytes)
+{
+    return address_of(ruby_xmalloc(NUM2SIZET(bytes)));
+}
+
+static VALUE
+blocks_calloc(VALUE self, VALUE bytes)
+{
+    return address_of(ruby_xcalloc(1, NUM2SIZET(bytes)));
+}
+
+static VALUE
+blocks_realloc(VALUE self, VALUE address, VALUE bytes)
+{
+    return address_of(ruby_xrealloc(block_at(address), NUM2SIZET(bytes)));
+}
+
+static VALUE
+blocks_free(VALUE self, VALUE address)
+{
+    ruby_xfree(block_at(address));
+    return Qnil;
+}
+
+static void *
+free_it(void *block)
+{
+    ruby_xfree(block);
+    return NULL;
+}
+
+static VALUE
+blocks_free_in_thread(VALUE self, VALUE address)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, free_it, block_at(address)) != 0) rb_sys_fail("pthread_create");
+    pthread_join(thread, NULL);
+    return Qnil;
+}
+
+static VALUE
+blocks_bytes(VALUE self, VALUE address)
+{
+    return SIZET2NUM(malloc_usable_size(block_at(address)));
+}
+
+void
+Init_heapprof_blocks(void)
+{
+    VALUE blocks = rb_define_module("HeapProfBlocks");
+
+    rb_define_module_function(blocks, "malloc", blocks_malloc, 1);
+    rb_define_module_function(blocks, "calloc", blocks_calloc, 1);
+    rb_define_module_function(blocks, "realloc", blocks_realloc, 2);
+    rb_define_module_function(blocks, "free", blocks_free, 1);
+    rb_define_module_function(blocks, "free_in_thread", blocks_free_in_thread, 1);
+    rb_define_module_function(blocks, "bytes", blocks_bytes, 1);
+}

@@ -1,0 +1,181 @@
+/* symbols.c - from a code address to the name of its C function.
+ *
+ * dladdr knows which file the address is from, and only the functions that file exports; static
+ * ones are in the file's own symbol table, if it has not been stripped. So that is read (ELF,
+ * System V ABI), once for each file, and kept sorted by address:
+ *
+ *     address --dladdr--> file, base     file --.symtab or .dynsym--> [start, size, name] ...
+ *
+ * A file that is not ELF, or away, leaves what dladdr says.
+ */
+#include "ruby/internal/config.h"
+#include "symbols.h"
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef ElfW(Ehdr) elf_header;
+typedef ElfW(Shdr) elf_section;
+typedef ElfW(Sym)  elf_symbol;
+
+struct function {
+    uintptr_t   start; /* as in the file */
+    size_t      size;
+    const char *name;  /* in the mapping */
+};
+
+struct file {
+    struct file *next;
+    const void  *base;   /* where it is loaded: its key */
+    void        *mapping;
+    size_t       mapping_size;
+    struct function *functions;
+    size_t       count;
+};
+
+static struct file *files;
+
+static const elf_section *
+symbol_section(const char *image, size_t size, const elf_header *header)
+{
+    const elf_section *sections = (const elf_section *)(image + header->e_shoff);
+    const elf_section *found = NULL;
+
+    if (header->e_shoff + (size_t)header->e_shnum * sizeof(*sections) > size) return NULL;
+    for (int i = 0; i < header->e_shnum; i++) {
+        if (sections[i].sh_type == SHT_SYMTAB) return &sections[i];
+        if (sections[i].sh_type == SHT_DYNSYM) found = &sections[i];
+    }
+    return found;
+}
+
+static int
+compare_functions(const void *left, const void *right)
+{
+    const struct function *a = left, *b = right;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+static void
+read_functions(struct file *file)
+{
+    const char *image = file->mapping;
+    const elf_header *header = file->mapping;
+    size_t size = file->mapping_size;
+
+    if (size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
+    const elf_section *symbols = symbol_section(image, size, header);
+    if (!symbols || symbols->sh_offset + symbols->sh_size > size) return;
+    const elf_section *strings = (const elf_section *)(image + header->e_shoff) + symbols->sh_link;
+    if (symbols->sh_link >= header->e_shnum || strings->sh_offset + strings->sh_size > size) return;
+
+    size_t count = symbols->sh_size / sizeof(elf_symbol);
+    const elf_symbol *all = (const elf_symbol *)(image + symbols->sh_offset);
+    file->functions = malloc(count * sizeof(*file->functions));
+    if (!file->functions) return;
+    for (size_t i = 0; i < count; i++) {
+        if (ELF64_ST_TYPE(all[i].st_info) != STT_FUNC || all[i].st_shndx == SHN_UNDEF) continue;
+        if (all[i].st_name >= strings->sh_size) continue;
+        file->functions[file->count++] = (struct function){
+            all[i].st_value, all[i].st_size, image + strings->sh_offset + all[i].st_name
+        };
+    }
+    qsort(file->functions, file->count, sizeof(*file->functions), compare_functions);
+}
+
+static void
+map_file(struct file *file, const char *path)
+{
+    struct stat stat;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) return;
+    if (fstat(fd, &stat) == 0 && stat.st_size > 0) {
+        void *mapping = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (mapping != MAP_FAILED) {
+            file->mapping = mapping;
+            file->mapping_size = (size_t)stat.st_size;
+        }
+    }
+    close(fd);
+}
+
+static const struct file *
+file_of(const Dl_info *info)
+{
+    for (struct file *file = files; file; file = file->next) {
+        if (file->base == info->dli_fbase) return file;
+    }
+    struct file *file = calloc(1, sizeof(*file));
+    if (!file) return NULL;
+    file->base = info->dli_fbase;
+    file->next = files;
+    files = file;
+    /* The program's own name may be relative. */
+    map_file(file, strchr(info->dli_fname, '/') ? info->dli_fname : "/proc/self/exe");
+    if (file->mapping) read_functions(file);
+    return file;
+}
+
+/* The last function that begins at or before the address, if it reaches so far. */
+static const char *
+function_at(const struct file *file, uintptr_t address)
+{
+    size_t low = 0, high = file->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (file->functions[middle].start <= address) low = middle + 1;
+        else high = middle;
+    }
+    if (low == 0) return NULL;
+    const struct function *function = &file->functions[low - 1];
+    return address < function->start + function->size ? function->name : NULL;
+}
+
+/* An executable at a fixed address has its addresses as they are. */
+static uintptr_t
+address_in_file(const struct file *file, uintptr_t address)
+{
+    const elf_header *header = file->mapping;
+    return header->e_type == ET_EXEC ? address : address - (uintptr_t)file->base;
+}
+
+void
+rb_heapprof_symbol(uintptr_t address, char *function, size_t function_size,
+                   char *library, size_t library_size)
+{
+    const char *name = NULL;
+    Dl_info info;
+
+    function[0] = library[0] = '\0';
+    address--; /* of the call, which may be the function's last instruction */
+    if (!dladdr((void *)address, &info) || !info.dli_fname) return;
+
+    const struct file *file = file_of(&info);
+    if (file && file->count) name = function_at(file, address_in_file(file, address));
+    if (!name) name = info.dli_sname;
+    if (name) snprintf(function, function_size, "%s", name);
+
+    const char *slash = strrchr(info.dli_fname, '/');
+    snprintf(library, library_size, "%s", slash ? slash + 1 : info.dli_fname);
+}
+
+void
+rb_heapprof_symbols_free(void)
+{
+    while (files) {
+        struct file *file = files;
+        files = file->next;
+        if (file->mapping) munmap(file->mapping, file->mapping_size);
+        free(file->functions);
+        free(file);
+    }
+}
