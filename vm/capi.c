@@ -288,9 +288,11 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
         .alloc_objects = whole(row->alloc_objects),
         .alloc_slot_space = whole(row->alloc_slot_bytes),
         .alloc_malloc_space = whole(row->alloc_malloc_bytes),
+        .alloc_space = whole(row->alloc_slot_bytes + row->alloc_malloc_bytes),
         .inuse_objects = whole(row->inuse_objects),
         .inuse_slot_space = whole(row->inuse_slot_bytes),
         .inuse_malloc_space = whole(row->inuse_malloc_bytes),
+        .inuse_space = whole(row->inuse_slot_bytes + row->inuse_malloc_bytes),
     };
     return true;
 }

@@ -87,9 +87,11 @@ struct rb_heapprof_row {
     uint64_t alloc_objects;    /**< allocated since start */
     uint64_t alloc_slot_space; /**< and their slots' bytes */
     uint64_t alloc_malloc_space; /**< bytes asked of the allocator since start */
+    uint64_t alloc_space;      /**< both */
     uint64_t inuse_objects;    /**< alive at the snapshot */
     uint64_t inuse_slot_space; /**< and their slots' bytes */
     uint64_t inuse_malloc_space; /**< bytes the allocator has not got back */
+    uint64_t inuse_space;      /**< both */
 };
 
 /**
