@@ -65,7 +65,7 @@ rb_heapprof_define_class(void)
     rb_define_const(cHeapProfile, "Frame", cFrame);
     rb_gc_register_address(&cFrame);
 
-    cSample = rb_data_define(0, "class_name", "frames", "gc_age", "inuse_objects",
+    cSample = rb_data_define(0, "class_name", "caller", "frames", "gc_age", "inuse_objects",
                              "inuse_slot_space", "inuse_malloc_space", "alloc_objects",
                              "alloc_slot_space", "alloc_malloc_space", NULL);
     rb_define_const(cHeapProfile, "Sample", cSample);
@@ -212,7 +212,8 @@ static VALUE
 sample_of(const struct reading *reading, const struct heapprof_row *row)
 {
     VALUE values[] = {
-        string_at(reading, row->class_name),
+        string_at(reading, row->blocks ? 0 : row->class_name),
+        row->blocks ? string_at(reading, row->class_name) : Qnil,
         frames_of(reading, row->stack),
         row->gc_age == HEAPPROF_AGE_DEAD ? Qnil : UINT2NUM(row->gc_age),
         rounded(row->inuse_objects),

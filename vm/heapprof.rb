@@ -133,6 +133,8 @@ module ObjectSpace
     # [class_name] String, such as "Foo::Bar"; "#<Class < Foo>" for a class without a name;
     #              "T_IMEMO(iseq)", "T_ARRAY(hidden)" for what only the VM sees; "" in a row
     #              of memory of the allocator
+    # [caller] in such a row, the C function that asked for it, and its library:
+    #          "str_enc_new (ruby)"; "" when that is not known; otherwise +nil+
     # [frames] Array of Frame (path, lineno, label), innermost first, as in a backtrace
     # [gc_age] GCs survived, rounded down to 0 or a power of two; +nil+ in the row of what
     #          is dead

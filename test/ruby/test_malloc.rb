@@ -15,7 +15,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
 
     # [allocated, in use] bytes that a C function asked for below a method; the VM asks there, too.
     def malloc_bytes(profile, label, caller: /\\Ablocks_\\w+ \\(heapprof_blocks\\.so\\)\\z/)
-      rows = rows(profile, label: "Object#\#{label}").grep(->(row) { caller.match?(row.class_name) })
+      rows = rows(profile, label: "Object#\#{label}").select { |row| row.caller&.match?(caller) }
       [rows.sum(&:alloc_malloc_space), rows.sum(&:inuse_malloc_space)]
     end
 

@@ -4,16 +4,17 @@
 #
 #     Comment: interval: 1 bytes
 #     Samples:
-#     alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]
-#              1         40          1         40: 7 3
+#     alloc_objects/count alloc_slot_space/bytes alloc_malloc_space/bytes alloc_space/bytes ...
+#              1         40          0         40          1         40          0         40: 7 3
 #                     class:[String]
 #     Locations
 #          7: 0x0 M=1 Object#leak /app/leak.rb:4 s=3()
 #     Mappings
 RawProfile = Struct.new(:comments, :header, :samples) do
   self::Frame = Struct.new(:label, :path, :lineno)
-  self::Sample = Struct.new(:alloc_objects, :alloc_space, :inuse_objects, :inuse_space,
-                            :frames, :class_name, :gc_age)
+  self::Sample = Struct.new(:alloc_objects, :alloc_slot_space, :alloc_malloc_space, :alloc_space,
+                            :inuse_objects, :inuse_slot_space, :inuse_malloc_space, :inuse_space,
+                            :frames, :class_name, :caller, :gc_age)
 
   def self.parse(text)
     head, body = text.split(/^Samples:\n/, 2)
@@ -34,6 +35,8 @@ RawProfile = Struct.new(:comments, :header, :samples) do
       case line
       when /^ +class:\[(.*)\]$/
         samples.last.class_name = $1
+      when /^ +caller:\[(.*)\]$/
+        samples.last.caller = $1
       when /^ +gc_age:\[(\d+) gcs\]$/
         samples.last.gc_age = $1.to_i
       when /^([\d ]+): ([\d ]+)$/
