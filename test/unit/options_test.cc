@@ -28,7 +28,7 @@ struct Parsed {
     explicit Parsed(const std::string &text) : Parsed(text.c_str()) {}
 };
 
-const char kKnown[] = "known keys are interval, out, depth, memory, seed, gc";
+const char kKnown[] = "known keys are interval, malloc_interval, out, depth, memory, seed, gc";
 
 heapprof_options
 On(const std::string &text)
