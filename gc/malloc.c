@@ -277,3 +277,33 @@ rb_heapprof_cut_block(void *mem, size_t size_bytes)
     rb_heapprof_blocks_cut(&rb_heapprof.tables.blocks, (uintptr_t)mem, size_bytes);
     pthread_mutex_unlock(&blocks_lock);
 }
+
+/* ---- memory that is only reported ---- */
+
+/* What is sampled is the last piece of its size's block. */
+HEAPPROF_COLD static void
+rb_heapprof_report(size_t size_bytes)
+{
+    uintptr_t address = rb_heapprof_reported_block(size_bytes);
+
+    pthread_mutex_lock(&blocks_lock);
+    size_t begin = rb_heapprof_blocks_end(&rb_heapprof.tables.blocks, address);
+    pthread_mutex_unlock(&blocks_lock);
+    rb_heapprof_malloc((void *)address, begin, begin + size_bytes);
+}
+
+/* Nobody says which of that size it was, so the last goes; and since one in weight was sampled,
+ * with that probability. */
+HEAPPROF_COLD static void
+rb_heapprof_report_free(size_t size_bytes)
+{
+    struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+    uintptr_t address = rb_heapprof_reported_block(size_bytes);
+
+    pthread_mutex_lock(&blocks_lock);
+    size_t end = rb_heapprof_blocks_end(blocks, address);
+    if (end > 0 && rb_heapprof_sampler_gap_bytes(&rb_heapprof.malloc_sampler) < (double)size_bytes) {
+        rb_heapprof_blocks_cut(blocks, address, end - size_bytes);
+    }
+    pthread_mutex_unlock(&blocks_lock);
+}

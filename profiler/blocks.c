@@ -233,6 +233,15 @@ rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t
     if (entry && !cut_pieces(blocks, entry, size_bytes)) remove_entry(blocks, entry);
 }
 
+size_t
+rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address)
+{
+    uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    const struct heapprof_piece *last = entry ? &blocks->pieces[blocks->pieces_of[entry]] : NULL;
+
+    return last ? last->begin + last->held_bytes : 0;
+}
+
 /* ---- debug ---- */
 
 static uint32_t

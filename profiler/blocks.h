@@ -69,6 +69,9 @@ void rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uin
 /* The block at address has size_bytes now; nothing happens if it is not known. */
 void rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t size_bytes);
 
+/* The offset at which the known pieces of the block at address end; 0 when it is not known. */
+size_t rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address);
+
 /* Takes one retired piece and returns its site, 0 when there is none. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
 

@@ -354,7 +354,7 @@ passes_on_p(const char *function)
 {
     static const char *const beginnings[] = {
         "ruby_x", "ruby_sized_x", "rb_x", "rb_gc_impl_", "objspace_", "rb_heapprof_",
-        "rb_alloc_tmp_buffer", "handle_malloc_failure",
+        "rb_alloc_tmp_buffer", "handle_malloc_failure", "rb_gc_adjust_memory_usage",
     };
 
     for (size_t i = 0; i < numberof(beginnings); i++) {

@@ -78,6 +78,40 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
+  def test_memory_that_is_only_reported
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def small = Blocks.report(1000)
+      def large = Blocks.report(50_000)
+      3.times { small }
+      large
+      assert_equal [3000, 3000], malloc_bytes(snapshot, :small)
+      assert_equal [50_000, 50_000], malloc_bytes(snapshot, :large)
+      Blocks.report(-1000)
+      assert_equal [3000, 2000], malloc_bytes(snapshot, :small)
+      Blocks.report(-50_000)
+      assert_equal [50_000, 0], malloc_bytes(snapshot, :large)
+      3.times { Blocks.report(-1000) }
+      assert_equal [3000, 0], malloc_bytes(snapshot, :small)
+    RUBY
+  end
+
+  def test_reported_memory_is_estimated_without_bias
+    in_child(SETUP + <<~'RUBY')
+      def reported = 2000.times { Blocks.report(5000) }
+      p = 1 - Math.exp(-5000.fdiv(65_536))
+      zs = Array.new(scaled(60)) do |seed|
+        HeapProfile.start(interval: 1 << 30, malloc_interval: 65_536, seed: seed)
+        reported
+        1000.times { Blocks.report(-5000) }
+        in_use = malloc_bytes(snapshot, :reported).last
+        HeapProfile.stop
+        (in_use - 1000 * 5000) / (5000 * Math.sqrt(3000 * (1 - p) / p)) # 2000 taken, 1000 given back
+      end
+      assert_operator zs.sum.abs / zs.size, :<=, 3.5 / Math.sqrt(zs.size)
+    RUBY
+  end
+
   def test_estimates_are_right_on_average
     in_child(SETUP + <<~'RUBY')
       INTERVAL = 65_536

@@ -5,6 +5,7 @@
  *     HeapProfBlocks.realloc(address, bytes)  -> address
  *     HeapProfBlocks.free(address)                            also free_in_thread: without the GVL
  *     HeapProfBlocks.bytes(address)           -> malloc_usable_size
+ *     HeapProfBlocks.report(bytes)            memory that MRI is only told of; below 0: given back
  */
 #include "ruby/ruby.h"
 #include <malloc.h>
@@ -70,6 +71,13 @@ blocks_bytes(VALUE self, VALUE address)
     return SIZET2NUM(malloc_usable_size(block_at(address)));
 }
 
+static VALUE
+blocks_report(VALUE self, VALUE bytes)
+{
+    rb_gc_adjust_memory_usage(NUM2SSIZET(bytes));
+    return Qnil;
+}
+
 void
 Init_heapprof_blocks(void)
 {
@@ -81,4 +89,5 @@ Init_heapprof_blocks(void)
     rb_define_module_function(blocks, "free", blocks_free, 1);
     rb_define_module_function(blocks, "free_in_thread", blocks_free_in_thread, 1);
     rb_define_module_function(blocks, "bytes", blocks_bytes, 1);
+    rb_define_module_function(blocks, "report", blocks_report, 1);
 }
