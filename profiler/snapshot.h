@@ -91,13 +91,8 @@ struct heapprof_frame {
 size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uint32_t stack,
                                    struct heapprof_frame *frames, size_t capacity);
 
-/* ---- for snapshot_sample.c ---- */
-
-/* One without rows or copies, NULL when there is no memory. */
+/* One without rows or copies, for snapshot_sample.c; NULL when there is no memory. */
 struct heapprof_snapshot *
 rb_heapprof_snapshot_new(const struct heapprof_tables *tables, const struct heapprof_facts *facts);
-
-/* GCs survived, rounded down as rows have it. */
-uint32_t rb_heapprof_snapshot_age(uint64_t gc_count, uint32_t birth_gc);
 
 #endif

@@ -7,7 +7,7 @@
  *
  * Allocates as snapshot.c does; takes no lock and reads the tables.
  */
-#include "snapshot.h"
+#include "rows.h"
 
 static bool
 take_string(struct heapprof_strings *to, const struct heapprof_strings *from, uint32_t *number)
@@ -90,7 +90,7 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
     const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, sample->site);
     struct heapprof_row row = {
         .stack = site->stack ? 1 : 0,
-        .gc_age = rb_heapprof_snapshot_age(snapshot->facts.gc_count, sample->birth_gc),
+        .gc_age = rb_heapprof_rows_age(snapshot->facts.gc_count, sample->birth_gc),
         .alloc_objects = sample->weight,
         .alloc_slot_bytes = (double)sample->weight * sample->birth_bytes,
         .inuse_objects = sample->weight,
