@@ -33,7 +33,9 @@
 
 uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 
-static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: under hold_blocks a memsize function is called, which may do anything. */
+static pthread_mutex_t blocks_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static bool blocks_held; /* by who has the VM lock; tables may not change */
 static struct heapprof_thread *threads; /* under blocks_lock, with all their bytes_left */
 
 #define ENDLESS INT64_MAX
@@ -78,7 +80,7 @@ HEAPPROF_COLD static void after_fork(void) { pthread_mutex_unlock(&blocks_lock);
 HEAPPROF_COLD static void
 after_fork_child(void)
 {
-    pthread_mutex_init(&blocks_lock, NULL);
+    blocks_lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     threads = NULL;
     if (heapprof_thread.previous_next) threads_enter(&heapprof_thread);
 }
@@ -114,8 +116,19 @@ rb_heapprof_gc_redraw_blocks(void)
     pthread_mutex_unlock(&blocks_lock);
 }
 
-HEAPPROF_COLD void rb_heapprof_gc_hold_blocks(void) { pthread_mutex_lock(&blocks_lock); }
-HEAPPROF_COLD void rb_heapprof_gc_release_blocks(void) { pthread_mutex_unlock(&blocks_lock); }
+HEAPPROF_COLD void
+rb_heapprof_gc_hold_blocks(void)
+{
+    pthread_mutex_lock(&blocks_lock);
+    blocks_held = true;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_release_blocks(void)
+{
+    blocks_held = false;
+    pthread_mutex_unlock(&blocks_lock);
+}
 
 /* ---- the sample ---- */
 
@@ -236,7 +249,8 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
     }
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_cr_lock();
-    if (rb_heapprof_on) sample_block((uintptr_t)mem, begin, end - begin);
+    if (blocks_held) rb_heapprof.dropped++;
+    else if (rb_heapprof_on) sample_block((uintptr_t)mem, begin, end - begin);
     pthread_mutex_lock(&blocks_lock);
     thread->bytes_left = draw_bytes();
     pthread_mutex_unlock(&blocks_lock);

@@ -333,9 +333,21 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
 
 /* ---- at each GC ---- */
 
+/* Once each ractor, and when one ends between two GCs. */
+HEAPPROF_COLD static void
+note_major(const rb_objspace_t *objspace)
+{
+    uint64_t *majors = rb_heapprof.majors;
+
+    if (!is_full_marking(objspace) || majors[0] == objspace->profile.count) return;
+    memmove(&majors[1], &majors[0], (HEAPPROF_SURVIVED_MAJORS - 1) * sizeof(*majors));
+    majors[0] = objspace->profile.count;
+}
+
 HEAPPROF_COLD static void
 rb_heapprof_clear(struct ractor_newobj_cache *cache)
 {
+    note_major(rb_gc_get_objspace());
     pending_resolve(&cache->heapprof.pending);
     ractor_disarm(cache);
     /* The stack walked last may name code that this GC frees. */
@@ -413,6 +425,8 @@ rb_heapprof_gc_make_room(void)
     rb_heapprof.folded_at_gc = now;
     rb_heapprof_frames_forget();
     uint32_t folded = rb_heapprof_sites_fold(&rb_heapprof.tables.sites);
+    rb_heapprof_gc_hold_blocks();
     uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables);
+    rb_heapprof_gc_release_blocks();
     return folded + trimmed > 0;
 }

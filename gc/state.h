@@ -7,6 +7,7 @@
  * it and knows nothing of it.
  */
 #include "ruby/ruby.h"
+#include "profiler/native_leaks.h"
 #include "profiler/options.h"
 #include "profiler/sampler.h"
 #include "profiler/snapshot.h"
@@ -23,6 +24,7 @@ struct heapprof {
     size_t   dropped_blocks;          /* samples of blocks whose stack could not be walked; atomic */
     uint64_t truncated;               /* stacks cut at options.depth */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
+    uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
     int64_t  start_ns;                /* wall clock */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     provisional_names;       /* something was named after a class without a name */
@@ -69,10 +71,19 @@ void rb_heapprof_gc_redraw_blocks(void);
 void rb_heapprof_gc_hold_blocks(void);
 void rb_heapprof_gc_release_blocks(void);
 
+/* Names the owners of known blocks that objects on the pages from *page on hold, for the length
+ * of a slice; false when there are no more pages. What has been found before stays, unless it
+ * is forgotten, and is as of now for as long as the stamp is what it was. All ractors are
+ * stopped. */
+bool rb_heapprof_gc_find_owners(size_t *page);
+void rb_heapprof_gc_forget_owners(void);
+uint64_t rb_heapprof_gc_heap_stamp(void);
+
 /* What the debug build wants to see of blocks, and tables_init. */
 extern uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 
-/* For rb_heapprof_snapshot_take: dead but not swept. */
+/* For rb_heapprof_snapshot_take: dead but not swept; and what memsize says. */
 bool rb_heapprof_gc_gone_p(uintptr_t address, void *unused);
+size_t rb_heapprof_gc_memsize(uintptr_t address, void *unused);
 
 #endif

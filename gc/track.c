@@ -110,3 +110,9 @@ rb_heapprof_gc_gone_p(uintptr_t address, void *unused)
 {
     return rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), (VALUE)address);
 }
+
+HEAPPROF_COLD size_t
+rb_heapprof_gc_memsize(uintptr_t address, void *unused)
+{
+    return rb_obj_memsize_of((VALUE)address);
+}

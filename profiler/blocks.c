@@ -2,6 +2,7 @@
  *
  *     addresses   entry 1     0x7f..10           entry 2   lifted: its address is 2
  *     pieces_of   1 -> 4                         2 -> 7
+ *     owners      1    String, 0x7f..90          2
  *     pieces      4  begin 4096 --> 2  begin 0   7  begin 0
  *     retired     3 -> 1                         pieces of freed blocks
  *     free        5 -> 6
@@ -9,7 +10,7 @@
  *   I1  pieces of a block do not overlap; the one furthest back comes first.
  *   I2  each piece below end is in one block, retired, or free.
  *   I3  a byte of the filter is the number of blocks that lead to it, or 255.
- *   I4  a block has a piece.
+ *   I4  a block has a piece; an entry without a block has none, and no owner.
  *
  * While a block is lifted its key is the number of its entry, which no block can have as its
  * address: so it keeps its place, and putting it back needs no memory.
@@ -68,15 +69,6 @@ rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks)
     return site;
 }
 
-uint32_t
-rb_heapprof_blocks_next_live(const struct heapprof_blocks *blocks, uint32_t piece)
-{
-    while (++piece < blocks->end) {
-        if (blocks->pieces[piece].held_bytes) return piece;
-    }
-    return 0;
-}
-
 /* ---- filter ---- */
 
 static void
@@ -107,19 +99,20 @@ remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
     filter_uncount(blocks, rb_heapprof_address_table_address(&blocks->addresses, entry));
     rb_heapprof_address_table_remove(&blocks->addresses, &blocks->chain, entry);
     blocks->pieces_of[entry] = 0;
+    blocks->owners[entry] = (struct heapprof_owner){0};
 }
 
 static uint32_t
 add_entry(struct heapprof_blocks *blocks, uintptr_t address)
 {
     size_t next = rb_heapprof_address_table_next_entry(&blocks->addresses);
+    struct heapprof_mem *mem = blocks->addresses.mem;
     uint32_t entry;
 
-    if (!HEAPPROF_MEM_GROW(blocks->addresses.mem, blocks->pieces_of, blocks->pieces_of_capacity,
-                           next + 1)) return 0;
+    if (!HEAPPROF_MEM_GROW(mem, blocks->pieces_of, blocks->pieces_of_capacity, next + 1) ||
+        !HEAPPROF_MEM_GROW(mem, blocks->owners, blocks->owners_capacity, next + 1)) return 0;
     entry = rb_heapprof_address_table_add(&blocks->addresses, &blocks->chain, address);
     if (!entry) return 0;
-    blocks->pieces_of[entry] = 0;
     filter_count(blocks, address);
     return entry;
 }
@@ -141,6 +134,7 @@ rb_heapprof_blocks_free(struct heapprof_blocks *blocks)
     struct heapprof_mem *mem = blocks->addresses.mem;
 
     memset(blocks->filter, 0, HEAPPROF_BLOCK_FILTER_SIZE);
+    HEAPPROF_MEM_RELEASE(mem, blocks->owners, blocks->owners_capacity);
     HEAPPROF_MEM_RELEASE(mem, blocks->pieces_of, blocks->pieces_of_capacity);
     HEAPPROF_MEM_RELEASE(mem, blocks->pieces, blocks->pieces_capacity);
     rb_heapprof_address_table_free(&blocks->addresses);
@@ -233,6 +227,34 @@ rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t
     if (entry && !cut_pieces(blocks, entry, size_bytes)) remove_entry(blocks, entry);
 }
 
+/* ---- owners ---- */
+
+void
+rb_heapprof_blocks_own(struct heapprof_blocks *blocks, uintptr_t address,
+                       const struct heapprof_owner *owner)
+{
+    uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    if (entry) blocks->owners[entry] = *owner;
+}
+
+void
+rb_heapprof_blocks_forget_owners(struct heapprof_blocks *blocks)
+{
+    size_t used = blocks->addresses.entries_end * sizeof(*blocks->owners);
+    if (blocks->owners) memset(blocks->owners, 0, used);
+}
+
+/* ---- reading ---- */
+
+uint32_t
+rb_heapprof_blocks_next(const struct heapprof_blocks *blocks, uint32_t entry)
+{
+    while (++entry < blocks->addresses.entries_end) {
+        if (rb_heapprof_address_table_address(&blocks->addresses, entry)) return entry;
+    }
+    return 0;
+}
+
 size_t
 rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address)
 {
@@ -285,7 +307,10 @@ rb_heapprof_blocks_check(const struct heapprof_blocks *blocks)
 
     rb_heapprof_address_table_check(&blocks->addresses);
     for (entry = 1; entry < blocks->addresses.entries_end; entry++) {
-        if (rb_heapprof_address_table_address(&blocks->addresses, entry) == 0) continue;
+        if (rb_heapprof_address_table_address(&blocks->addresses, entry) == 0) {
+            HEAPPROF_ASSERT(blocks->pieces_of[entry] == 0 && blocks->owners[entry].object == 0);
+            continue;
+        }
         live += check_block(blocks, entry);
     }
     HEAPPROF_ASSERT(live == blocks->live_count);

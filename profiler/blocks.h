@@ -29,12 +29,20 @@ struct heapprof_piece {
     uint32_t next;        /* of the same block, of the retired, or of the free */
 };
 
+/* The object that holds a block, as a walk of the heap has seen it. */
+struct heapprof_owner {
+    uintptr_t object;   /* 0: not known */
+    uint32_t  class_id; /* its class, an identity */
+};
+
 struct heapprof_blocks {
     struct heapprof_address_table addresses;
     uint32_t  chain;            /* of all blocks: the address table wants one */
     uint8_t  *filter;           /* the owner's, HEAPPROF_BLOCK_FILTER_SIZE */
     uint32_t *pieces_of;        /* by address entry: the first, which lies furthest back */
     size_t    pieces_of_capacity;
+    struct heapprof_owner *owners; /* by address entry */
+    size_t    owners_capacity;
     struct heapprof_piece *pieces; /* [0] unused */
     size_t    pieces_capacity;
     uint32_t  end;              /* pieces below this have been handed out */
@@ -75,8 +83,14 @@ size_t rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t ad
 /* Takes one retired piece and returns its site, 0 when there is none. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
 
-/* The pieces in blocks, by number; 0 after the last. Begin after 0. */
-uint32_t rb_heapprof_blocks_next_live(const struct heapprof_blocks *blocks, uint32_t piece);
+/* The known block at address belongs to that object, until it is freed or owners are
+ * forgotten. */
+void rb_heapprof_blocks_own(struct heapprof_blocks *blocks, uintptr_t address,
+                            const struct heapprof_owner *owner);
+void rb_heapprof_blocks_forget_owners(struct heapprof_blocks *blocks);
+
+/* The known blocks, by entry; 0 after the last. Begin after 0. */
+uint32_t rb_heapprof_blocks_next(const struct heapprof_blocks *blocks, uint32_t entry);
 
 /* Asserts the invariants of blocks.c. */
 void rb_heapprof_blocks_check(const struct heapprof_blocks *blocks);

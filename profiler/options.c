@@ -48,6 +48,7 @@ rb_heapprof_options_default(struct heapprof_options *options)
     options->depth = 512;
     options->memory_bytes = UINT64_C(64) << 20;
     options->gc = true;
+    options->owners = true;
     strcpy(options->out, "heapprof-%p.pb.gz");
 }
 
@@ -140,13 +141,25 @@ read_seed(struct heapprof_options *options, struct piece value)
 }
 
 static enum verdict
+read_switch(struct piece value, bool *on)
+{
+    uint64_t number;
+    enum verdict verdict = read_number(value, &number);
+
+    *on = number == 1;
+    return verdict == READ && number > 1 ? OUT_OF_RANGE : verdict;
+}
+
+static enum verdict
 read_gc(struct heapprof_options *options, struct piece value)
 {
-    uint64_t gc;
-    enum verdict verdict = read_number(value, &gc);
+    return read_switch(value, &options->gc);
+}
 
-    options->gc = gc == 1;
-    return verdict == READ && gc > 1 ? OUT_OF_RANGE : verdict;
+static enum verdict
+read_owners(struct heapprof_options *options, struct piece value)
+{
+    return read_switch(value, &options->owners);
 }
 
 /* ---- ranges ---- */
@@ -190,10 +203,12 @@ static const struct key keys[] = {
      NULL, "0 to 18446744073709551615"},
     {"gc", read_gc, "1 (a full GC before a file is written) or 0",
      NULL, "1 or 0"},
+    {"owners", read_owners, "1 (find who holds malloc'ed memory before a file is written) or 0",
+     NULL, "1 or 0"},
 };
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
-#define KNOWN_KEYS "known keys are interval, malloc_interval, out, depth, memory, seed, gc"
+#define KNOWN_KEYS "known keys are interval, malloc_interval, out, depth, memory, seed, gc, owners"
 
 const char *
 rb_heapprof_options_out_of_range(const struct heapprof_options *options, const char **expected)

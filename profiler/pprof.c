@@ -29,8 +29,9 @@
     T(ALLOC_MALLOC_SPACE, "alloc_malloc_space") T(ALLOC_SPACE, "alloc_space") \
     T(INUSE_OBJECTS, "inuse_objects") T(INUSE_SLOT_SPACE, "inuse_slot_space") \
     T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") T(COUNT, "count") \
-    T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(GC_AGE, "gc_age") \
-    T(GCS, "gcs") T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]")
+    T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(OWNER, "owner") \
+    T(OWNER_ALLOCATED_BY, "owner_allocated_by") T(NATIVE_LEAK, "native_leak") \
+    T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]")
 
 enum text {
 #define TEXT_NAME(name, text) TEXT_##name,
@@ -54,6 +55,7 @@ struct encoder {
     const struct heapprof_snapshot *snapshot;
     const struct heapprof_pprof_tables *tables;
     uint32_t *string_ids; /* by the snapshot's string; 0: not written yet */
+    uint32_t *place_ids;  /* by the snapshot's stack: "function path:line", as string_ids */
 };
 
 /* ---- strings ---- */
@@ -78,6 +80,24 @@ string_id(struct encoder *encoder, uint32_t string)
         encoder->string_ids[string] = append_string(&encoder->writer, text, length);
     }
     return encoder->string_ids[string];
+}
+
+/* The innermost frame of a stack in one line. */
+static uint32_t
+place_id(struct encoder *encoder, uint32_t stack)
+{
+    const struct heapprof_strings *strings = &encoder->snapshot->strings;
+    struct heapprof_frame frame;
+    char text[1024];
+
+    if (!encoder->place_ids[stack]) {
+        rb_heapprof_snapshot_frames(encoder->snapshot, stack, &frame, 1);
+        snprintf(text, sizeof(text), "%s %s:%"PRIu32,
+                 rb_heapprof_strings_get(strings, frame.name, NULL),
+                 rb_heapprof_strings_get(strings, frame.path, NULL), frame.line);
+        encoder->place_ids[stack] = write_text(&encoder->writer, text);
+    }
+    return encoder->place_ids[stack];
 }
 
 /* ---- what the profile is about ---- */
@@ -206,21 +226,47 @@ write_stack(struct encoder *encoder, upb_Message *message,
 }
 
 static void
+write_label(struct writer *writer, upb_Message *message, enum text key, uint32_t string)
+{
+    upb_Message *label = append_message(writer, message, Sample_label);
+
+    set(writer, label, Label_key, key);
+    set(writer, label, Label_str, string);
+}
+
+static void
+write_number_label(struct writer *writer, upb_Message *message, enum text key, uint64_t number,
+                   enum text unit)
+{
+    upb_Message *label = append_message(writer, message, Sample_label);
+
+    set(writer, label, Label_key, key);
+    set(writer, label, Label_num, number);
+    set(writer, label, Label_num_unit, unit);
+}
+
+static void
 write_labels(struct encoder *encoder, upb_Message *message,
              const struct heapprof_pprof_sample *sample)
 {
+    const struct heapprof_row *row = &encoder->snapshot->rows[sample->row];
     struct writer *writer = &encoder->writer;
 
-    if (sample->class_name) {
-        upb_Message *label = append_message(writer, message, Sample_label);
-        set(writer, label, Label_key, sample->blocks ? TEXT_CALLER : TEXT_CLASS);
-        set(writer, label, Label_str, string_id(encoder, sample->class_name));
+    if (row->class_name) {
+        write_label(writer, message, row->blocks ? TEXT_CALLER : TEXT_CLASS,
+                    string_id(encoder, row->class_name));
     }
-    if (sample->gc_age != HEAPPROF_AGE_DEAD) {
-        upb_Message *label = append_message(writer, message, Sample_label);
-        set(writer, label, Label_key, TEXT_GC_AGE);
-        set(writer, label, Label_num, sample->gc_age);
-        set(writer, label, Label_num_unit, TEXT_GCS);
+    if (row->owner) write_label(writer, message, TEXT_OWNER, string_id(encoder, row->owner));
+    if (row->owner_stack) {
+        write_label(writer, message, TEXT_OWNER_ALLOCATED_BY, place_id(encoder, row->owner_stack));
+    }
+    if (row->native_leak) write_label(writer, message, TEXT_NATIVE_LEAK, TEXT_SUSPECT);
+    if (row->gc_age != HEAPPROF_AGE_DEAD) {
+        write_number_label(writer, message, TEXT_GC_AGE, row->gc_age, TEXT_GCS);
+    }
+    if (sample->memsize_bytes) {
+        write_number_label(writer, message, TEXT_MEMSIZE, (uint64_t)sample->memsize_bytes,
+                           TEXT_BYTES);
     }
 }
 
@@ -269,10 +315,13 @@ rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *b
     char *bytes = NULL;
 
     encoder.string_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
-    if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids) {
+    encoder.place_ids = calloc((size_t)snapshot->stacks.nodes_end + 1, sizeof(uint32_t));
+    if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids &&
+        encoder.place_ids) {
         bytes = encode(&encoder, binary, build_id, size);
     }
     rb_heapprof_pprof_tables_free(&tables);
     free(encoder.string_ids);
+    free(encoder.place_ids);
     return bytes;
 }

@@ -37,10 +37,7 @@ struct entry {
     uint64_t stack_hash;
     uint32_t location;
     uint32_t outer;
-    uint32_t class_name;
-    bool     blocks;
-    uint32_t gc_age;
-    uint32_t row;
+    const struct heapprof_row *row;
     double   values[HEAPPROF_PPROF_VALUES];
 };
 
@@ -200,10 +197,7 @@ enter_rows(struct builder *builder)
         const struct heapprof_row *row = &snapshot->rows[i];
         struct entry *entry = &builder->entries[i];
         if (!enter_stack(builder, entry, row)) return false;
-        entry->class_name = row->class_name;
-        entry->gc_age = row->gc_age;
-        entry->row = (uint32_t)i;
-        entry->blocks = row->blocks;
+        entry->row = row;
         enter_values(entry->values, row);
     }
     return true;
@@ -224,15 +218,34 @@ same_stack_p(const struct builder *builder, const struct entry *a, const struct 
 }
 
 static int
+compare_numbers(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Of what a sample is labelled with. */
+static int
+compare_labels(const struct heapprof_row *a, const struct heapprof_row *b)
+{
+    int order = compare_numbers(a->class_name, b->class_name);
+
+    if (order == 0) order = compare_numbers(a->blocks, b->blocks);
+    if (order == 0) order = compare_numbers(a->owner, b->owner);
+    if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);
+    if (order == 0) order = compare_numbers(a->native_leak, b->native_leak);
+    if (order == 0) order = compare_numbers(a->gc_age, b->gc_age);
+    return order;
+}
+
+static int
 compare_entries(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
+    int order;
 
     if (a->stack_hash != b->stack_hash) return a->stack_hash < b->stack_hash ? -1 : 1;
-    if (a->class_name != b->class_name) return a->class_name < b->class_name ? -1 : 1;
-    if (a->blocks != b->blocks) return a->blocks < b->blocks ? -1 : 1;
-    if (a->gc_age != b->gc_age) return a->gc_age < b->gc_age ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
+    order = compare_labels(a->row, b->row);
+    return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
 static int
@@ -246,41 +259,42 @@ compare_rows(const void *left, const void *right)
 static bool
 alike_p(const struct builder *builder, const struct entry *a, const struct entry *b)
 {
-    return a->stack_hash == b->stack_hash && a->class_name == b->class_name &&
-           a->blocks == b->blocks && a->gc_age == b->gc_age && same_stack_p(builder, a, b);
+    return a->stack_hash == b->stack_hash && compare_labels(a->row, b->row) == 0 &&
+           same_stack_p(builder, a, b);
 }
 
-static void
-add_sample(struct builder *builder, const struct entry *entry, const double *sums)
+/* Adds up the entries that look like the first; returns how many. */
+static size_t
+add_sample(struct builder *builder, const struct entry *first, const struct entry *end)
 {
     struct heapprof_pprof_tables *tables = builder->tables;
     struct heapprof_pprof_sample *sample = &tables->samples[tables->sample_count++];
+    double sums[HEAPPROF_PPROF_VALUES] = {0}, memsize_bytes = 0;
+    const struct entry *entry = first;
 
-    sample->location = entry->location;
-    sample->outer = entry->outer;
-    sample->class_name = entry->class_name;
-    sample->blocks = entry->blocks;
-    sample->gc_age = entry->gc_age;
-    sample->row = entry->row;
+    do {
+        for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sums[v] += entry->values[v];
+        memsize_bytes += entry->row->memsize_bytes;
+        entry++;
+    } while (entry < end && alike_p(builder, first, entry));
+
+    sample->location = first->location;
+    sample->outer = first->outer;
+    sample->row = (uint32_t)(first->row - builder->snapshot->rows);
+    sample->memsize_bytes = llround(memsize_bytes);
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sample->values[v] = llround(sums[v]);
+    return (size_t)(entry - first);
 }
 
 static void
 merge_entries(struct builder *builder, size_t count)
 {
     struct heapprof_pprof_tables *tables = builder->tables;
-    const struct entry *entries = builder->entries;
 
     if (count == 0) return;
     qsort(builder->entries, count, sizeof(struct entry), compare_entries);
-    for (size_t i = 0; i < count;) {
-        const struct entry *first = &entries[i];
-        double sums[HEAPPROF_PPROF_VALUES] = {0};
-        do {
-            for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sums[v] += entries[i].values[v];
-            i++;
-        } while (i < count && alike_p(builder, first, &entries[i]));
-        add_sample(builder, first, sums);
+    for (size_t i = 0; i < count; ) {
+        i += add_sample(builder, &builder->entries[i], &builder->entries[count]);
     }
     qsort(tables->samples, tables->sample_count, sizeof(*tables->samples), compare_rows);
 }

@@ -20,11 +20,10 @@
 struct heapprof_pprof_sample {
     uint32_t location;   /* of the innermost frame */
     uint32_t outer;      /* the snapshot's stack around it; 0: none */
-    uint32_t class_name; /* string of the snapshot; 0: not known */
-    bool     blocks;     /* class_name is who called the allocator */
-    uint32_t gc_age;     /* HEAPPROF_AGE_DEAD: no age */
-    uint32_t row;        /* of the snapshot: the first that is in it; samples are in this order */
+    uint32_t row;        /* of the snapshot: the first that is in it, with the labels of all;
+                            samples are in this order */
     int64_t  values[HEAPPROF_PPROF_VALUES];
+    int64_t  memsize_bytes;
 };
 
 struct heapprof_pprof_tables {

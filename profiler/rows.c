@@ -9,21 +9,26 @@
  *                                                    age 1, 2, 4, ...
  *     totals of the site - all those rows =          age DEAD   inuse 0
  *
+ * Pieces of blocks are sorted by site and owner, and the ages of each owner are rows.
+ *
  *   I1  over all rows up to any one, alloc adds up to the sites' totals and inuse to the
  *       live samples, to within a half of each: rows have whole numbers, and what
  *       rounding leaves over is carried to the next row (error diffusion, as Floyd and
  *       Steinberg 1976 do it for pictures). Rounded by themselves, rows of one sample
  *       of one weight would all err to the same side.
- *   I2  rows come by site number, then age, the dead last; after all of them the
+ *   I2  rows come by site number, then owner, then age, the dead last; after all of them the
  *       folded row. Equal tables give equal rows.
  *
- * Allocates from the snapshot's account; takes no lock and calls nothing but gone_p.
+ * Allocates from the snapshot's account; takes no lock and calls nothing but what
+ * it is told to ask.
  */
 #include "rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "check.h"
+#include "native_leaks.h"
 
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 
@@ -32,6 +37,15 @@ struct sum {
     double objects;
     double alloc_bytes;
     double inuse_bytes;
+    double memsize_bytes;
+};
+
+/* A piece of a block with whom it counts under. */
+struct held {
+    uint32_t site;
+    uint32_t owner_class;  /* identity; 0: not known */
+    uint32_t owner_stack;
+    uint32_t piece;
 };
 
 /* What adding up needs; its blocks go when the rows are done. */
@@ -43,65 +57,124 @@ struct adding {
     uint32_t *next;              /* by entry: the next one of the same site */
     size_t    next_capacity;
     uint32_t  anonymous;         /* string for classes without a name */
-    uint32_t *first_piece;       /* the same two for the pieces of blocks */
-    size_t    first_piece_capacity;
-    uint32_t *next_piece;
-    size_t    next_piece_capacity;
+    struct held *held;           /* the pieces, by site, then owner */
+    size_t    held_capacity;
+    size_t    held_count;
+    size_t    held_done;         /* of these, rows have been added */
+    const struct heapprof_asks *asks;
+    struct heapprof_native_leaks leaks;
     struct sum carried[2][2];    /* what rounding has left over from the rows before: of
                                     objects or blocks, living or dead */
 };
 
 /* ---- adding up ---- */
 
+static bool
+gone_p(const struct adding *adding, uintptr_t address)
+{
+    const struct heapprof_asks *asks = adding->asks;
+    return asks && asks->gone_p && asks->gone_p(address, asks->data);
+}
+
+static size_t
+memsize(const struct adding *adding, uintptr_t address)
+{
+    const struct heapprof_asks *asks = adding->asks;
+    return asks && asks->memsize ? asks->memsize(address, asks->data) : 0;
+}
+
 /* Strings the samples that are alive together by site. Goes backwards, so that each
  * chain runs forwards. */
 static bool
-chain_samples(struct adding *adding, bool (*gone_p)(uintptr_t, void *), void *data)
+chain_samples(struct adding *adding)
 {
-    const struct heapprof_live_table *live = &adding->tables->live;
+    const struct heapprof_tables *tables = adding->tables;
+    const struct heapprof_live_table *live = &tables->live;
     struct heapprof_mem *mem = &adding->snapshot->mem;
     uint32_t entry;
 
-    if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity,
-                           adding->tables->sites.end) ||
+    if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity, tables->sites.end) ||
         !HEAPPROF_MEM_GROW(mem, adding->next, adding->next_capacity,
                            live->addresses.entries_end)) {
         return false;
     }
     for (entry = live->addresses.entries_end - 1; entry > 0; entry--) {
         uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
-        uint32_t site;
-        if (address == 0 || (gone_p && gone_p(address, data))) continue;
-        site = rb_heapprof_live_table_sample(live, entry)->site;
-        HEAPPROF_ASSERT(site < adding->tables->sites.end);
-        adding->next[entry] = adding->first[site];
-        adding->first[site] = entry;
+        const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+        if (address == 0 || gone_p(adding, address)) continue;
+        HEAPPROF_ASSERT(sample->site < tables->sites.end);
+        adding->next[entry] = adding->first[sample->site];
+        adding->first[sample->site] = entry;
+        rb_heapprof_native_leaks_object(&adding->leaks,
+                                        rb_heapprof_sites_get(&tables->sites, sample->site)->stack,
+                                        sample->birth_gc);
         adding->snapshot->facts.live_samples++;
     }
     return true;
+}
+
+/* ---- blocks, by site and owner ---- */
+
+/* The stack that allocated the object, if it is sampled. */
+static uint32_t
+stack_of(const struct adding *adding, uintptr_t object)
+{
+    const struct heapprof_tables *tables = adding->tables;
+    uint32_t entry = rb_heapprof_address_table_find(&tables->live.addresses, object);
+    if (!entry) return 0;
+
+    uint32_t site = rb_heapprof_live_table_sample(&tables->live, entry)->site;
+    return rb_heapprof_sites_get(&tables->sites, site)->stack;
+}
+
+static void
+hold_piece(struct adding *adding, uint32_t number, const struct heapprof_owner *owner)
+{
+    const struct heapprof_piece *piece = &adding->tables->blocks.pieces[number];
+    struct held *held = &adding->held[adding->held_count++];
+
+    *held = (struct held){.site = piece->site, .piece = number};
+    if (adding->snapshot->facts.owners && owner->object) {
+        held->owner_class = owner->class_id;
+        held->owner_stack = stack_of(adding, owner->object);
+    }
+    else if (piece->begin == 0) {
+        rb_heapprof_native_leaks_block(&adding->leaks, piece->site, piece->birth_gc);
+    }
+}
+
+static int
+compare_held(const void *left, const void *right)
+{
+    const struct held *a = left, *b = right;
+
+    if (a->site != b->site) return a->site < b->site ? -1 : 1;
+    if (a->owner_class != b->owner_class) return a->owner_class < b->owner_class ? -1 : 1;
+    if (a->owner_stack != b->owner_stack) return a->owner_stack < b->owner_stack ? -1 : 1;
+    return (a->piece > b->piece) - (a->piece < b->piece);
 }
 
 static bool
-chain_pieces(struct adding *adding)
+hold_pieces(struct adding *adding)
 {
     const struct heapprof_blocks *blocks = &adding->tables->blocks;
-    struct heapprof_mem *mem = &adding->snapshot->mem;
-    uint32_t piece;
+    uint32_t entry, piece;
 
-    if (!HEAPPROF_MEM_GROW(mem, adding->first_piece, adding->first_piece_capacity,
-                           adding->tables->sites.end) ||
-        !HEAPPROF_MEM_GROW(mem, adding->next_piece, adding->next_piece_capacity, blocks->end)) {
-        return false;
+    if (!HEAPPROF_MEM_GROW(&adding->snapshot->mem, adding->held, adding->held_capacity,
+                           blocks->live_count)) return false;
+    for (entry = 0; (entry = rb_heapprof_blocks_next(blocks, entry)) != 0; ) {
+        for (piece = blocks->pieces_of[entry]; piece; piece = blocks->pieces[piece].next) {
+            hold_piece(adding, piece, &blocks->owners[entry]);
+        }
     }
-    for (piece = 0; (piece = rb_heapprof_blocks_next_live(blocks, piece)) != 0; ) {
-        uint32_t site = blocks->pieces[piece].site;
-        HEAPPROF_ASSERT(site < adding->tables->sites.end);
-        adding->next_piece[piece] = adding->first_piece[site];
-        adding->first_piece[site] = piece;
-        adding->snapshot->facts.live_samples++;
+    if (adding->held_count > 0) {
+        qsort(adding->held, adding->held_count, sizeof(struct held), compare_held);
     }
+    adding->snapshot->facts.live_samples += adding->held_count;
     return true;
 }
+
+/* ---- ages ---- */
 
 /* 0 for an age of 0, else 1 + the exponent of the power of two at or below it. The
  * count may have wrapped since the birth. One that seems to lie ahead is of an object
@@ -172,6 +245,7 @@ add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
         row.inuse_objects = dead ? 0 : objects;
         row.alloc_slot_bytes = alloc_bytes;
         row.inuse_slot_bytes = inuse_bytes;
+        row.memsize_bytes = sum->memsize_bytes;
     }
     if (!HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
                            snapshot->row_count + 1)) return false;
@@ -186,7 +260,7 @@ struct ages {
 };
 
 /* Moves what a live sample stands for from the dead, where the totals are, to its age. */
-static void
+static struct sum *
 add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double inuse_bytes)
 {
     struct sum *bin = &ages->bins[age];
@@ -196,6 +270,7 @@ add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double 
     bin->inuse_bytes += weight * inuse_bytes;
     ages->dead.objects -= weight;
     ages->dead.alloc_bytes -= weight * alloc_bytes;
+    return bin;
 }
 
 static void
@@ -207,48 +282,88 @@ bin_samples(const struct adding *adding, uint32_t number, struct ages *ages)
 
     for (entry = adding->first[number]; entry; entry = adding->next[entry]) {
         const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
-        add_alive(ages, age_bin(gc_count, sample->birth_gc), sample->weight,
-                  sample->birth_bytes, sample->slot_bytes);
+        struct sum *bin = add_alive(ages, age_bin(gc_count, sample->birth_gc), sample->weight,
+                                    sample->birth_bytes, sample->slot_bytes);
+        uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
+        bin->memsize_bytes += (double)memsize(adding, address);
     }
 }
 
+/* Of the pieces not done yet those with the owner of the first, if they are of that site. */
 static void
-bin_pieces(const struct adding *adding, uint32_t number, struct ages *ages)
+bin_pieces(struct adding *adding, struct ages *ages)
 {
-    const struct heapprof_blocks *blocks = &adding->tables->blocks;
     uint64_t gc_count = adding->snapshot->facts.gc_count;
-    uint32_t entry;
+    const struct held *first = &adding->held[adding->held_done];
 
-    for (entry = adding->first_piece[number]; entry; entry = adding->next_piece[entry]) {
-        const struct heapprof_piece *piece = &blocks->pieces[entry];
+    for (; adding->held_done < adding->held_count; adding->held_done++) {
+        const struct held *held = &adding->held[adding->held_done];
+        const struct heapprof_piece *piece = &adding->tables->blocks.pieces[held->piece];
+        if (held->site != first->site || held->owner_class != first->owner_class ||
+            held->owner_stack != first->owner_stack) break;
         add_alive(ages, age_bin(gc_count, piece->birth_gc), piece->weight,
                   (double)piece->asked_bytes, (double)piece->held_bytes);
     }
+}
+
+/* ---- rows ---- */
+
+static bool
+add_ages(struct adding *adding, struct heapprof_row row, const struct ages *ages)
+{
+    for (int bin = 0; bin < AGE_BINS; bin++) {
+        row.gc_age = bin_age(bin);
+        if (!add_row(adding, row, &ages->bins[bin])) return false;
+    }
+    return true;
+}
+
+/* For each owner the ages; what is left in dead afterwards is what has died. */
+static bool
+add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, struct sum *dead)
+{
+    bool suspect = adding->snapshot->facts.owners && adding->snapshot->facts.old_gc &&
+                   rb_heapprof_native_leaks_p(&adding->leaks, number, row.stack);
+
+    while (adding->held_done < adding->held_count &&
+           adding->held[adding->held_done].site == number) {
+        const struct held *held = &adding->held[adding->held_done];
+        struct ages ages = {.dead = *dead};
+        row.owner = class_name(adding, held->owner_class);
+        row.owner_stack = held->owner_stack;
+        row.native_leak = suspect && !held->owner_class;
+        bin_pieces(adding, &ages);
+        if (!add_ages(adding, row, &ages)) return false;
+        *dead = ages.dead;
+    }
+    return true;
+}
+
+static bool
+add_objects(struct adding *adding, uint32_t number, struct heapprof_row row, struct sum *dead)
+{
+    struct ages ages = {.dead = *dead};
+
+    bin_samples(adding, number, &ages);
+    *dead = ages.dead;
+    return add_ages(adding, row, &ages);
 }
 
 static bool
 add_site(struct adding *adding, uint32_t number)
 {
     const struct heapprof_site *site = rb_heapprof_sites_get(&adding->tables->sites, number);
-    struct ages ages = {.dead = {site->alloc_objects, site->alloc_bytes, 0}};
-    struct heapprof_row row = {0};
-    int bin;
+    struct sum dead = {.objects = site->alloc_objects, .alloc_bytes = site->alloc_bytes};
+    struct heapprof_row row = {
+        .stack = site->stack,
+        .blocks = rb_heapprof_site_of_blocks_p(site),
+        .class_name = class_name(adding, rb_heapprof_site_identity(site)),
+    };
+    bool added = row.blocks ? add_owners(adding, number, row, &dead)
+                            : add_objects(adding, number, row, &dead);
 
-    row.stack = site->stack;
-    row.blocks = rb_heapprof_site_of_blocks_p(site);
-    row.class_name = class_name(adding, rb_heapprof_site_identity(site));
-    if (row.blocks) {
-        bin_pieces(adding, number, &ages);
-    }
-    else {
-        bin_samples(adding, number, &ages);
-    }
-    for (bin = 0; bin < AGE_BINS; bin++) {
-        row.gc_age = bin_age(bin);
-        if (!add_row(adding, row, &ages.bins[bin])) return false;
-    }
     row.gc_age = HEAPPROF_AGE_DEAD;
-    return add_row(adding, row, &ages.dead);
+    return added && add_row(adding, row, &dead);
 }
 
 static bool
@@ -256,12 +371,10 @@ add_folded(struct adding *adding)
 {
     const struct heapprof_site *folded = &adding->tables->sites.folded;
     const struct heapprof_site *blocks = &adding->tables->sites.folded_blocks;
-    struct sum dead = {folded->alloc_objects, folded->alloc_bytes, 0};
-    struct sum dead_blocks = {blocks->alloc_objects, blocks->alloc_bytes, 0};
-    struct heapprof_row row = {0};
+    struct sum dead = {.objects = folded->alloc_objects, .alloc_bytes = folded->alloc_bytes};
+    struct sum dead_blocks = {.objects = blocks->alloc_objects, .alloc_bytes = blocks->alloc_bytes};
+    struct heapprof_row row = {.gc_age = HEAPPROF_AGE_DEAD, .folded = true};
 
-    row.gc_age = HEAPPROF_AGE_DEAD;
-    row.folded = true;
     if (!add_row(adding, row, &dead)) return false;
     row.blocks = true;
     return add_row(adding, row, &dead_blocks);
@@ -293,16 +406,18 @@ name_anonymous(struct adding *adding)
 
 bool
 rb_heapprof_rows_add(struct heapprof_snapshot *snapshot, const struct heapprof_tables *tables,
-                     bool (*gone_p)(uintptr_t address, void *data), void *data)
+                     const struct heapprof_asks *asks)
 {
-    struct adding adding = {.snapshot = snapshot, .tables = tables};
+    struct adding adding = {.snapshot = snapshot, .tables = tables, .asks = asks};
     struct heapprof_mem *mem = &snapshot->mem;
-    bool added = name_anonymous(&adding) && chain_samples(&adding, gone_p, data) &&
-                 chain_pieces(&adding) && add_rows(&adding);
+    bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
+                                               tables->sites.end, tables->stacks.nodes_end) &&
+                 name_anonymous(&adding) && chain_samples(&adding) && hold_pieces(&adding) &&
+                 add_rows(&adding);
 
     HEAPPROF_MEM_RELEASE(mem, adding.first, adding.first_capacity);
     HEAPPROF_MEM_RELEASE(mem, adding.next, adding.next_capacity);
-    HEAPPROF_MEM_RELEASE(mem, adding.first_piece, adding.first_piece_capacity);
-    HEAPPROF_MEM_RELEASE(mem, adding.next_piece, adding.next_piece_capacity);
+    HEAPPROF_MEM_RELEASE(mem, adding.held, adding.held_capacity);
+    rb_heapprof_native_leaks_free(&adding.leaks);
     return added;
 }

@@ -6,7 +6,7 @@
 /* Adds the rows of all sites to a snapshot without any, and counts facts.live_samples; false
  * when there is no memory. */
 bool rb_heapprof_rows_add(struct heapprof_snapshot *snapshot, const struct heapprof_tables *tables,
-                          bool (*gone_p)(uintptr_t address, void *data), void *data);
+                          const struct heapprof_asks *asks);
 
 /* GCs survived, rounded down as rows have it. */
 uint32_t rb_heapprof_rows_age(uint64_t gc_count, uint32_t birth_gc);

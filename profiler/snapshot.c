@@ -11,8 +11,8 @@
  *
  *   I1  nothing in the snapshot points outside it.
  *
- * Allocates (mem.c, an account of its own); takes no lock and calls nothing but
- * gone_p. Reads the tables, so whoever may change them must wait for take; not for
+ * Allocates (mem.c, an account of its own); takes no lock and calls nothing but what
+ * it is told to ask. Reads the tables, so whoever may change them must wait for take; not for
  * anything else here.
  */
 #include "snapshot.h"
@@ -91,7 +91,7 @@ rb_heapprof_snapshot_new(const struct heapprof_tables *tables, const struct heap
 
 struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
-                          bool (*gone_p)(uintptr_t address, void *data), void *data)
+                          const struct heapprof_asks *asks)
 {
     struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(tables, facts);
 
@@ -99,7 +99,7 @@ rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct hea
     if (!copy_strings(&snapshot->strings, &tables->strings) ||
         !copy_functions(&snapshot->functions, &tables->functions) ||
         !copy_stacks(&snapshot->stacks, &tables->stacks) ||
-        !rb_heapprof_rows_add(snapshot, tables, gone_p, data)) {
+        !rb_heapprof_rows_add(snapshot, tables, asks)) {
         rb_heapprof_snapshot_free(snapshot);
         return NULL;
     }

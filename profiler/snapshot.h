@@ -5,7 +5,7 @@
  * can be read, encoded and freed on any thread, without the GVL, after a stop.
  *
  * A row is a stack, a class and an age; or a stack, a C function that asks the allocator
- * there, and an age. Of each site there is one row for every age among its live samples,
+ * there, an owner if owners are known, and an age. Of each site there is one row for every age among its live samples,
  * and one of age HEAPPROF_AGE_DEAD for what was allocated and is gone; so the alloc columns
  * and the inuse columns both add up.
  * Values are estimates of the true numbers (already weighted), in whole numbers that
@@ -19,14 +19,18 @@ struct heapprof_row {
     uint32_t stack;        /* into stacks; 0: allocated outside any frame */
     uint32_t class_name;   /* string; of blocks, who called the allocator */
     uint32_t gc_age;       /* GCs survived, rounded down to 0 or a power of two */
+    uint32_t owner;        /* string: class of the object that holds the blocks; 0: not known */
+    uint32_t owner_stack;  /* into stacks: who allocated that object; 0: it is not sampled */
     bool     folded;       /* of many sites whose stacks were given up for memory */
     bool     blocks;       /* memory of the allocator: no objects and no slots */
+    bool     native_leak;  /* suspected (native_leaks.h) */
     double   alloc_objects;
     double   alloc_slot_bytes;
     double   alloc_malloc_bytes;
     double   inuse_objects;
     double   inuse_slot_bytes;
     double   inuse_malloc_bytes;
+    double   memsize_bytes;      /* what MRI says of the samples themselves, not weighted */
 };
 
 /* What a profile says about itself. */
@@ -43,6 +47,15 @@ struct heapprof_facts {
     uint64_t used_bytes;
     int64_t  start_ns;        /* wall clock, ns since the epoch */
     int64_t  time_ns;         /* of the snapshot */
+    uint64_t old_gc;          /* what was born before this GC has survived several major ones */
+    bool     owners;          /* those of blocks are known, as of this moment */
+};
+
+/* What a snapshot asks about objects. */
+struct heapprof_asks {
+    bool   (*gone_p)(uintptr_t address, void *data);  /* dead though not yet swept? NULL: none is */
+    size_t (*memsize)(uintptr_t address, void *data); /* bytes MRI counts for it; NULL: not asked */
+    void   *data;
 };
 
 struct heapprof_snapshot {
@@ -56,13 +69,12 @@ struct heapprof_snapshot {
     struct heapprof_facts     facts;
 };
 
-/* Copies the tables and adds up the rows. gone_p, asked once for each live sample,
- * tells whether the object is already dead though not yet swept (NULL: none is).
+/* Copies the tables and adds up the rows; asks (NULL: nothing) about each live sample once.
  * facts come from the caller, but for live_samples and folded. Returns NULL when there
  * is no memory. The caller keeps the tables still meanwhile. */
 struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
-                          bool (*gone_p)(uintptr_t address, void *data), void *data);
+                          const struct heapprof_asks *asks);
 
 /* The profile of one live sample, by its entry: one row, and of the tables only what
  * that needs. Otherwise as take. */

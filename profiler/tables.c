@@ -72,6 +72,10 @@ need_identities(struct heapprof_tables *tables)
         uint32_t identity = rb_heapprof_site_identity(site);
         if (site->used && identity) identities[identity].needed = true;
     }
+    for (number = 0; (number = rb_heapprof_blocks_next(&tables->blocks, number)) != 0; ) {
+        uint32_t class_id = tables->blocks.owners[number].class_id;
+        if (class_id) identities[class_id].needed = true;
+    }
 }
 
 uint32_t
@@ -111,6 +115,10 @@ check_samples(const struct heapprof_tables *tables)
         uint32_t identity = rb_heapprof_site_identity(site);
         HEAPPROF_ASSERT(!site->used || identity == 0 || identity_p(tables, identity));
         live_samples += site->live_samples;
+    }
+    for (number = 0; (number = rb_heapprof_blocks_next(&tables->blocks, number)) != 0; ) {
+        uint32_t class_id = tables->blocks.owners[number].class_id;
+        HEAPPROF_ASSERT(class_id == 0 || identity_p(tables, class_id));
     }
     HEAPPROF_ASSERT(live_samples == (uint64_t)addresses->count + tables->blocks.live_count +
                                     tables->blocks.retired_count);

@@ -65,9 +65,10 @@ rb_heapprof_define_class(void)
     rb_define_const(cHeapProfile, "Frame", cFrame);
     rb_gc_register_address(&cFrame);
 
-    cSample = rb_data_define(0, "class_name", "caller", "frames", "gc_age", "inuse_objects",
-                             "inuse_slot_space", "inuse_malloc_space", "alloc_objects",
-                             "alloc_slot_space", "alloc_malloc_space", NULL);
+    cSample = rb_data_define(0, "class_name", "caller", "frames", "owner", "owner_frames",
+                             "native_leak", "gc_age", "inuse_objects", "inuse_slot_space",
+                             "inuse_malloc_space", "alloc_objects", "alloc_slot_space",
+                             "alloc_malloc_space", "memsize", NULL);
     rb_define_const(cHeapProfile, "Sample", cSample);
     rb_gc_register_address(&cSample);
 }
@@ -123,12 +124,14 @@ heapprof_running_p(rb_execution_context_t *ec, VALUE self)
     return RBOOL(rb_heapprof_running_p());
 }
 
+/* Other threads may run between two slices of a walk. */
 static VALUE
-heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc)
+heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners)
 {
     /* Made before the snapshot is taken, so that it is not lost if this raises. */
     VALUE profile = TypedData_Wrap_Struct(cHeapProfile, &heapprof_type, NULL);
-    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot(RTEST(gc));
+    unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0);
+    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_between(with, rb_thread_schedule);
 
     if (!snapshot) {
         if (rb_heapprof_running_p()) rb_memerror();
@@ -215,11 +218,15 @@ sample_of(const struct reading *reading, const struct heapprof_row *row)
         string_at(reading, row->blocks ? 0 : row->class_name),
         row->blocks ? string_at(reading, row->class_name) : Qnil,
         frames_of(reading, row->stack),
+        row->owner ? string_at(reading, row->owner) : Qnil,
+        row->owner_stack ? frames_of(reading, row->owner_stack) : Qnil,
+        RBOOL(row->native_leak),
         row->gc_age == HEAPPROF_AGE_DEAD ? Qnil : UINT2NUM(row->gc_age),
         rounded(row->inuse_objects),
         rounded(row->inuse_slot_bytes), rounded(row->inuse_malloc_bytes),
         rounded(row->alloc_objects),
         rounded(row->alloc_slot_bytes), rounded(row->alloc_malloc_bytes),
+        rounded(row->memsize_bytes),
     };
     return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);
 }

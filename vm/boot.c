@@ -86,7 +86,9 @@ completed_p(void (*function)(void *), void *data)
 static void
 take_snapshot(void *snapshot)
 {
-    *(rb_heapprof_snapshot_t **)snapshot = rb_heapprof_snapshot(boot.options.gc);
+    unsigned int with = (boot.options.gc ? RB_HEAPPROF_GC : 0) |
+                        (boot.options.owners ? RB_HEAPPROF_OWNERS : 0);
+    *(rb_heapprof_snapshot_t **)snapshot = rb_heapprof_snapshot(with);
 }
 
 /* A profile on its way to its file. */

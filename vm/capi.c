@@ -167,29 +167,95 @@ facts_now(void)
         .used_bytes = rb_heapprof.mem.used_bytes,
         .start_ns = rb_heapprof.start_ns,
         .time_ns = wall_clock_ns(),
+        .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
     };
 }
 
+/* ---- owners ---- */
+
+/* The next slice of the walk; false after the last. */
+static bool
+walk_slice(size_t *page, uint64_t *stamp)
+{
+    bool more = false;
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    if (rb_heapprof_on) {
+        if (*page == 0) {
+            rb_heapprof_gc_forget_owners();
+            *stamp = rb_heapprof_gc_heap_stamp();
+        }
+        more = rb_heapprof_gc_find_owners(page);
+    }
+    RB_VM_LOCK_LEAVE();
+    return more;
+}
+
+static uint64_t
+walk_in_slices(void (*between)(void))
+{
+    uint64_t stamp = 0;
+    size_t page = 0;
+
+    while (walk_slice(&page, &stamp)) {
+        if (between) between();
+    }
+    return stamp;
+}
+
+/* Under the VM lock. When a GC came in between, in one piece. */
+static void
+walk_again_unless(uint64_t stamp)
+{
+    size_t page = 0;
+
+    if (stamp == rb_heapprof_gc_heap_stamp()) return;
+    rb_heapprof_gc_forget_owners();
+    while (rb_heapprof_gc_find_owners(&page));
+}
+
+static struct heapprof_snapshot *
+take(bool owners)
+{
+    struct heapprof_facts facts = facts_now();
+    struct heapprof_asks asks = { .gone_p = rb_heapprof_gc_gone_p };
+    struct heapprof_snapshot *snapshot;
+
+    facts.owners = owners;
+    if (owners) asks.memsize = rb_heapprof_gc_memsize;
+    rb_heapprof_gc_hold_blocks();
+    snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, &asks);
+    rb_heapprof_gc_release_blocks();
+    return snapshot;
+}
+
 rb_heapprof_snapshot_t *
-rb_heapprof_snapshot(int gc)
+rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
 {
     struct heapprof_snapshot *snapshot = NULL;
+    bool owners = with & RB_HEAPPROF_OWNERS;
+    uint64_t stamp = 0;
 
-    if (gc && rb_heapprof_on) rb_gc_start();
+    if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
+    if (owners) stamp = walk_in_slices(between);
 
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (rb_heapprof_on) {
         rb_heapprof_gc_resolve_all();
+        if (owners) walk_again_unless(stamp);
         rb_heapprof_names_refresh();
-        struct heapprof_facts facts = facts_now();
-        rb_heapprof_gc_hold_blocks();
-        snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts,
-                                             rb_heapprof_gc_gone_p, NULL);
-        rb_heapprof_gc_release_blocks();
+        snapshot = take(owners);
     }
     RB_VM_LOCK_LEAVE();
     return snapshot;
+}
+
+rb_heapprof_snapshot_t *
+rb_heapprof_snapshot(unsigned int with)
+{
+    return rb_heapprof_snapshot_between(with, NULL);
 }
 
 /* 0: not sampled. What is not in the table may be pending. */
@@ -252,20 +318,17 @@ text(const struct row_reader *reader, uint32_t string)
     return rb_heapprof_strings_get(&reader->snapshot->strings, string, NULL);
 }
 
-static bool
-reader_frames(struct row_reader *reader, uint32_t stack, size_t *count)
+static void
+reader_frames(struct row_reader *reader, uint32_t stack, struct rb_heapprof_frame *frames,
+              size_t count)
 {
-    *count = rb_heapprof_snapshot_frames(reader->snapshot, stack, NULL, 0);
-    if (!reader_reserve(reader, *count)) return false;
-
-    rb_heapprof_snapshot_frames(reader->snapshot, stack, reader->raw, *count);
-    for (size_t i = 0; i < *count; i++) {
+    rb_heapprof_snapshot_frames(reader->snapshot, stack, reader->raw, count);
+    for (size_t i = 0; i < count; i++) {
         const struct heapprof_frame *raw = &reader->raw[i];
-        reader->frames[i] = (struct rb_heapprof_frame){
+        frames[i] = (struct rb_heapprof_frame){
             text(reader, raw->name), text(reader, raw->path), raw->line
         };
     }
-    return true;
 }
 
 static uint64_t
@@ -277,13 +340,21 @@ whole(double value)
 static bool
 reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_heapprof_row *out)
 {
-    size_t count;
+    size_t count = rb_heapprof_snapshot_frames(reader->snapshot, row->stack, NULL, 0);
+    size_t owner_count = rb_heapprof_snapshot_frames(reader->snapshot, row->owner_stack, NULL, 0);
 
-    if (!reader_frames(reader, row->stack, &count)) return false;
+    if (!reader_reserve(reader, count + owner_count)) return false;
+    reader_frames(reader, row->stack, reader->frames, count);
+    reader_frames(reader, row->owner_stack, reader->frames + count, owner_count);
     *out = (struct rb_heapprof_row){
-        .class_name = text(reader, row->class_name),
+        .class_name = text(reader, row->blocks ? 0 : row->class_name),
+        .caller = row->blocks ? text(reader, row->class_name) : NULL,
         .frames = reader->frames,
         .frame_count = count,
+        .owner = row->owner ? text(reader, row->owner) : NULL,
+        .owner_frames = reader->frames + count,
+        .owner_frame_count = owner_count,
+        .native_leak = row->native_leak,
         .gc_age = row->gc_age == HEAPPROF_AGE_DEAD ? -1 : (int64_t)row->gc_age,
         .alloc_objects = whole(row->alloc_objects),
         .alloc_slot_space = whole(row->alloc_slot_bytes),
@@ -293,6 +364,7 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
         .inuse_slot_space = whole(row->inuse_slot_bytes),
         .inuse_malloc_space = whole(row->inuse_malloc_bytes),
         .inuse_space = whole(row->inuse_slot_bytes + row->inuse_malloc_bytes),
+        .memsize = whole(row->memsize_bytes),
     };
     return true;
 }

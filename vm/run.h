@@ -8,6 +8,10 @@ struct heapprof_snapshot;
 /* rb_heapprof_start for settings already known to be good. False: it is running. */
 bool rb_heapprof_start_with(const struct heapprof_options *options);
 
+/* rb_heapprof_snapshot, which calls between (NULL: nothing) between two slices of a walk. It may
+ * jump out. */
+struct heapprof_snapshot *rb_heapprof_snapshot_between(unsigned int with, void (*between)(void));
+
 /* The profile of one object: a row with its stack, class and age. *snapshot is NULL when
  * the object is not sampled. False: out of memory. Free the snapshot. */
 bool rb_heapprof_snapshot_object(VALUE object, struct heapprof_snapshot **snapshot);

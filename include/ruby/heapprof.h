@@ -61,12 +61,19 @@ int rb_heapprof_running_p(void);
 /** A profile at one moment. Immutable; stays good after stop. */
 typedef struct heapprof_snapshot rb_heapprof_snapshot_t;
 
+/** What a snapshot may do beside copying; or them together. */
+enum rb_heapprof_with {
+    RB_HEAPPROF_GC = 1,        /**< a full GC first, so that what is not reachable is not in it (runs
+                                    finalizers, may therefore raise) */
+    RB_HEAPPROF_OWNERS = 2     /**< a walk over the heap, in slices, that names the objects that hold
+                                    the allocator's blocks; asks each sampled object's memsize */
+};
+
 /**
- * Takes a snapshot. gc non-zero: after a full GC, so that what is not reachable is
- * not in it (runs finalizers, may therefore raise). NULL when not running, or out of
+ * Takes a snapshot; with: 0 or of enum rb_heapprof_with. NULL when not running, or out of
  * memory. Free it with rb_heapprof_snapshot_free().
  */
-rb_heapprof_snapshot_t *rb_heapprof_snapshot(int gc);
+rb_heapprof_snapshot_t *rb_heapprof_snapshot(unsigned int with);
 
 /** Frees it; NULL is allowed. Needs no GVL. */
 void rb_heapprof_snapshot_free(rb_heapprof_snapshot_t *snapshot);
@@ -78,11 +85,17 @@ struct rb_heapprof_frame {
     uint32_t lineno;           /**< 0: unknown. A C method has path and line of its caller */
 };
 
-/** A row of a profile: a stack, a class, an age. Values are estimates, rounded. */
+/** A row of a profile: a stack, a class, an age; or of memory of the allocator a stack, the C
+ * function that asked, an owner, an age. Values are estimates, rounded, but for memsize. */
 struct rb_heapprof_row {
-    const char *class_name;
+    const char *class_name;    /**< of memory of the allocator: "" */
+    const char *caller;        /**< of memory of the allocator: "function (library)"; otherwise NULL */
     const struct rb_heapprof_frame *frames; /**< innermost first */
     size_t   frame_count;
+    const char *owner;         /**< class of the object that holds the memory; NULL: not known */
+    const struct rb_heapprof_frame *owner_frames; /**< who allocated that object */
+    size_t   owner_frame_count; /**< 0: it is not sampled */
+    int      native_leak;      /**< non-zero: ownerless, old and growing; a suspicion */
     int64_t  gc_age;           /**< GCs survived, rounded down to 0 or a power of two; -1: already dead */
     uint64_t alloc_objects;    /**< allocated since start */
     uint64_t alloc_slot_space; /**< and their slots' bytes */
@@ -92,6 +105,7 @@ struct rb_heapprof_row {
     uint64_t inuse_slot_space; /**< and their slots' bytes */
     uint64_t inuse_malloc_space; /**< bytes the allocator has not got back */
     uint64_t inuse_space;      /**< both */
+    uint64_t memsize;          /**< bytes MRI counts for the samples alive themselves; 0 without owners */
 };
 
 /**

@@ -5,6 +5,7 @@
  *     HeapProfBlocks.realloc(address, bytes)  -> address
  *     HeapProfBlocks.free(address)                            also free_in_thread: without the GVL
  *     HeapProfBlocks.bytes(address)           -> malloc_usable_size
+ *     HeapProfBlocks::Holder.new(bytes)       an object whose struct has that size, freed with it
  *     HeapProfBlocks.report(bytes)            memory that MRI is only told of; below 0: given back
  */
 #include "ruby/ruby.h"
@@ -78,11 +79,25 @@ blocks_report(VALUE self, VALUE bytes)
     return Qnil;
 }
 
+static const rb_data_type_t holder_type = {
+    "heapprof_holder", { NULL, RUBY_DEFAULT_FREE, NULL }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+holder_new(VALUE class, VALUE bytes)
+{
+    return TypedData_Wrap_Struct(class, &holder_type, ruby_xmalloc(NUM2SIZET(bytes)));
+}
+
 void
 Init_heapprof_blocks(void)
 {
     VALUE blocks = rb_define_module("HeapProfBlocks");
 
+    VALUE holder = rb_define_class_under(blocks, "Holder", rb_cObject);
+
+    rb_undef_alloc_func(holder);
+    rb_define_singleton_method(holder, "new", holder_new, 1);
     rb_define_module_function(blocks, "malloc", blocks_malloc, 1);
     rb_define_module_function(blocks, "calloc", blocks_calloc, 1);
     rb_define_module_function(blocks, "realloc", blocks_realloc, 2);

@@ -14,7 +14,11 @@ RawProfile = Struct.new(:comments, :header, :samples) do
   self::Frame = Struct.new(:label, :path, :lineno)
   self::Sample = Struct.new(:alloc_objects, :alloc_slot_space, :alloc_malloc_space, :alloc_space,
                             :inuse_objects, :inuse_slot_space, :inuse_malloc_space, :inuse_space,
-                            :frames, :class_name, :caller, :gc_age)
+                            :frames, :class_name, :caller, :owner, :owner_allocated_by, :native_leak,
+                            :gc_age, :memsize)
+  LABELS = { "class" => :class_name, "caller" => :caller, "owner" => :owner,
+             "owner_allocated_by" => :owner_allocated_by, "native_leak" => :native_leak,
+             "gc_age" => :gc_age, "memsize" => :memsize }.freeze
 
   def self.parse(text)
     head, body = text.split(/^Samples:\n/, 2)
@@ -33,12 +37,8 @@ RawProfile = Struct.new(:comments, :header, :samples) do
   def self.parse_samples(lines, frames)
     lines.each_with_object([]) do |line, samples|
       case line
-      when /^ +class:\[(.*)\]$/
-        samples.last.class_name = $1
-      when /^ +caller:\[(.*)\]$/
-        samples.last.caller = $1
-      when /^ +gc_age:\[(\d+) gcs\]$/
-        samples.last.gc_age = $1.to_i
+      when /^ +\w+:\[/
+        parse_labels(line) { |key, value| samples.last[LABELS.fetch(key)] = value }
       when /^([\d ]+): ([\d ]+)$/
         values, stack = $1.split.map(&:to_i), $2.split
         samples << self::Sample.new(*values, stack.map { |number| frames.fetch(number) })
@@ -47,7 +47,14 @@ RawProfile = Struct.new(:comments, :header, :samples) do
       end
     end
   end
-  private_class_method :parse_locations, :parse_samples
+
+  # One line has the labels that are texts, one those that are numbers.
+  def self.parse_labels(line)
+    line.scan(/(\w+):\[(.*?)\](?= \w+:\[|$)/) do |key, value|
+      yield key, value[/\A(\d+) (?:gcs|bytes)\z/, 1]&.to_i || value
+    end
+  end
+  private_class_method :parse_locations, :parse_samples, :parse_labels
 
   # Samples of a class, and with a frame of that label anywhere in the stack.
   def where(class_name: nil, label: nil)

@@ -1,0 +1,230 @@
+# frozen_string_literal: true
+
+# test_owners.rb - snapshot(owners: true): which objects hold the allocator's memory, what memsize
+# says of the same, and what nobody holds and grows.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfOwners < Test::Unit::TestCase
+  include HeapProfTest
+
+  SETUP = <<~RUBY
+    require "-test-/heapprof_blocks"
+    Blocks = HeapProfBlocks
+
+    # What was asked for below a method and is not free; the VM asks there for its caches, too.
+    def blocks(profile, label)
+      rows(profile, label: "Object#\#{label}").select { |row| row.caller && row.inuse_malloc_space > 0 }
+    end
+
+    def owned(profile, label) = blocks(profile, label).select(&:owner)
+
+    # Bytes in use below a method by the class of who holds them.
+    def by_owner(profile, label)
+      blocks(profile, label).group_by(&:owner).transform_values { |rows| rows.sum(&:inuse_malloc_space) }
+    end
+  RUBY
+
+  def test_each_kind_of_object_owns_its_blocks
+    in_child(SETUP + <<~'RUBY')
+      Point = Struct.new(*(:a..:z), *(:aa..:dz))
+      Wide = Class.new
+      HeapProfile.start(interval: 1)
+      def strings = Array.new(100) { "x" * 5000 }
+      def arrays = Array.new(100) { Array.new(200, 1) }
+      def hashes = Array.new(100) { |i| (0..50).to_h { |n| [n, i] } }
+      def structs = Array.new(100) { Point.new(1) }
+      def holders = Array.new(100) { Blocks::Holder.new(300) }
+      def integers = Array.new(100) { 3**4000 }
+      def objects = Array.new(100) { Wide.new.tap { |wide| 120.times { |i| wide.instance_variable_set("@v#{i}", i) } } }
+      kept = { strings:, arrays:, hashes:, structs:, holders:, integers:, objects: }
+      classes = { strings: "String", arrays: "Array", hashes: "Hash", structs: "Point",
+                  holders: "HeapProfBlocks::Holder", integers: "Integer", objects: "Wide" }
+      bytes = { strings: 5001, arrays: 200 * 8, structs: Point.members.size * 8, holders: 300 }
+
+      profile = HeapProfile.snapshot(gc: true, owners: true)
+      classes.each do |label, class_name|
+        owned = by_owner(profile, label)
+        assert_operator owned.fetch(class_name), :>=, (bytes[label] || 400) * 100, "#{label}: #{owned}"
+        assert_operator owned.fetch(nil, 0), :<=, owned.fetch(class_name) / 20, "#{label}: #{owned}"
+      end
+      assert_equal 7, kept.size
+    RUBY
+  end
+
+  def test_the_owners_own_stack
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      def made = Array.new(50) { [] }
+      def filled(arrays) = arrays.each { |array| 300.times { |i| array << i } }
+      arrays = filled(made)
+      filled = owned(HeapProfile.snapshot(owners: true), :filled)
+      assert_equal ["Array"], filled.map(&:owner).uniq
+      filled.each { |row| assert_include row.owner_frames.map(&:label), "Object#made" }
+      assert_equal 50, arrays.size
+    RUBY
+  end
+
+  def test_a_borrowed_block_is_the_lenders
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      def lent = ("x" * 10_000).freeze
+      string = lent
+      parts = Array.new(10) { |i| string[i..] }
+      rows = owned(HeapProfile.snapshot(owners: true), :lent)
+      assert_equal ["String"], rows.map(&:owner)
+      assert_include rows.first.owner_frames.map(&:label), "Object#lent"
+      assert_equal 10, parts.size
+    RUBY
+  end
+
+  def test_without_owners_none_are_told
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      def strings = Array.new(10) { "x" * 5000 }
+      kept = strings
+      HeapProfile.snapshot(owners: true)
+      profile = HeapProfile.snapshot
+      assert_equal [[nil, nil, false]], blocks(profile, :strings).map { |row| [row.owner, row.owner_frames, row.native_leak] }.uniq
+      assert_equal 0, profile.sum(&:memsize)
+      assert_equal 10, kept.size
+    RUBY
+  end
+
+  # What the allocator gives is up to 15 bytes more than was asked for, by the block.
+  def test_memsize_agrees_at_interval_1
+    in_child(SETUP + <<~'RUBY')
+      Point = Struct.new(*(:a..:z), *(:aa..:dz))
+      Wide = Class.new
+      HeapProfile.start(interval: 1)
+      def objects
+        Array.new(200) do |i|
+          wide = Wide.new
+          120.times { |v| wide.instance_variable_set("@v#{v}", v) }
+          ["x" * (i * 100), Array.new(i * 3, 0), (0..i).to_h { |n| [n, n] }, Point.new(1), 3**(i * 50), wide]
+        end
+      end
+      kept = objects
+      profile = HeapProfile.snapshot(gc: true, owners: true)
+      below = rows(profile, label: "Object#objects")
+      %w[String Array Hash Point Integer Wide].each do |name|
+        slots, count, memsize = below.select { |row| row.class_name == name }.then do |rows|
+          [rows.sum(&:inuse_slot_space), rows.sum(&:inuse_objects), rows.sum(&:memsize)]
+        end
+        malloc = below.select { |row| row.owner == name }.sum(&:inuse_malloc_space)
+        assert_operator malloc, :>, 0, name
+        assert_include 0..count * 2 * 16, slots + malloc - memsize, "#{name}: #{[slots, malloc, memsize]}"
+      end
+      assert_equal 200, kept.size
+    RUBY
+  end
+
+  def test_memsize_is_of_the_samples_alone
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 20_000, seed: 1)
+      def strings = Array.new(10_000) { "x" * 1000 }
+      kept = strings
+      rows = rows(HeapProfile.snapshot(owners: true), label: "Object#strings", class_name: "String")
+      samples = rows.sum(&:memsize).fdiv(1001 + SLOTS.first)
+      assert_in_delta 10_000 * SLOTS.first / 20_000.0, samples, 30
+      assert_equal 10_000, kept.size
+    RUBY
+  end
+
+  LEAKS = SETUP + <<~'RUBY'
+    def leaked = Blocks.malloc(1000)
+    def held = Blocks::Holder.new(1000)
+    def text = "x" * 1000
+    def listed(list) = list << ("y" * 1000)
+    def once = Array.new(500) { Blocks.malloc(1000) }
+
+    def suspects(profile) = profile.select(&:native_leak)
+    def work(times, kept = [])
+      times.times do
+        20.times { leaked; kept << held; kept << text; listed(kept) }
+        GC.start
+      end
+      kept
+    end
+  RUBY
+
+  def test_what_leaks_and_grows_is_a_suspect
+    in_child(LEAKS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      once
+      kept = work(10)
+      suspects = suspects(HeapProfile.snapshot(gc: true, owners: true))
+      suspects.each { |row| assert_equal "Object#leaked", row.frames[1].label }
+      assert_equal ["blocks_malloc (heapprof_blocks.so)"], suspects.map(&:caller).uniq
+      assert_equal 200 * Blocks.bytes(leaked), suspects.sum(&:inuse_malloc_space)
+      assert_equal 600, kept.size
+    RUBY
+  end
+
+  def test_young_blocks_are_no_suspects_yet
+    in_child(LEAKS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      work(2)
+      assert_empty suspects(HeapProfile.snapshot(gc: true, owners: true))
+    RUBY
+  end
+
+  def test_a_leak_shows_at_a_larger_interval
+    in_child(LEAKS + <<~'RUBY')
+      HeapProfile.start(interval: 16_384, seed: 3)
+      kept = nil
+      10.times { 400.times { leaked }; kept = work(1) }
+      suspects = suspects(HeapProfile.snapshot(gc: true, owners: true))
+      assert_equal ["blocks_malloc (heapprof_blocks.so)"], suspects.map(&:caller).uniq
+      assert_not_nil kept
+    RUBY
+  end
+
+  def test_labels_in_the_file
+    profile_script(<<~RUBY, "-r-test-/heapprof_blocks") do |out, _, _|
+      def leaked = HeapProfBlocks.malloc(1000)
+      def kept = $kept << ("x" * 3000)
+      $kept = []
+      10.times { 20.times { leaked; kept }; GC.start }
+    RUBY
+      profile = read_profile(out)
+      leaked = profile.where(label: "Object#leaked").select { |sample| sample.caller&.match?(/blocks_malloc/) }
+      assert_equal ["suspect"], leaked.map(&:native_leak).uniq
+      assert_equal [nil], leaked.map(&:owner).uniq
+      kept = profile.where(label: "Object#kept").select { |sample| sample.caller && sample.inuse_space > 0 }
+      assert_equal [["String", nil]], kept.map { |sample| [sample.owner, sample.native_leak] }.uniq
+      assert_match(/\AString#\* .*script\.rb:2\z/, kept.first.owner_allocated_by)
+      strings = profile.where(label: "Object#kept", class_name: "String")
+      assert_operator strings.sum(&:memsize), :>=, 200 * 3041
+    end
+  end
+
+  def test_owners_0_leaves_them_out_of_the_file
+    profile_script("$kept = Array.new(10) { 'x' * 3000 }", settings: "interval=1,owners=0") do |out, _, _|
+      profile = read_profile(out)
+      assert_equal [[nil, nil]], profile.samples.map { |sample| [sample.owner, sample.memsize] }.uniq
+    end
+  end
+
+  # Objects die, move and are born between two slices.
+  def test_while_other_threads_allocate_and_compact
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      def strings = Array.new(2000) { "x" * 5000 }
+      kept = strings
+      garbage = Array.new(scaled(100_000)) { Object.new }
+      done = false
+      threads = [Thread.new { Array.new(50) { "y" * 2000 } until done },
+                 Thread.new { GC.compact until done }]
+      5.times do
+        profile = HeapProfile.snapshot(owners: true)
+        owned = by_owner(profile, :strings)
+        assert_operator owned.fetch("String"), :>=, 2000 * 5001
+        assert_empty owned.keys - ["String", "Array", nil]
+      end
+      done = true
+      threads.each(&:join)
+      assert_equal [2000, scaled(100_000)], [kept.size, garbage.size]
+    RUBY
+  end
+end
