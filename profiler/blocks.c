@@ -1,6 +1,6 @@
 /* blocks.c - known blocks by address, and the pieces of each.
  *
- *     addresses   entry 1     0x7f..10           entry 2   lifted: its address is 2
+ *     addresses   entry 1     0x7f..10           entry 2   lifted: its key is 0x22
  *     pieces_of   1 -> 4                         2 -> 7
  *     owners      1    String, 0x7f..90          2
  *     pieces      4  begin 4096 --> 2  begin 0   7  begin 0
@@ -12,8 +12,8 @@
  *   I3  a byte of the filter is the number of blocks that lead to it, or 255.
  *   I4  a block has a piece; an entry without a block has none, and no owner.
  *
- * While a block is lifted its key is the number of its entry, which no block can have as its
- * address: so it keeps its place, and putting it back needs no memory.
+ * While a block is lifted its key is made of the number of its entry, and none that a block can
+ * have: so it keeps its place, and putting it back needs no memory.
  *
  * The caller serialises. Only add allocates (mem.c).
  */
@@ -22,6 +22,13 @@
 #include <string.h>
 
 #include "check.h"
+
+/* Blocks begin every 8 bytes, or at an odd address (gc/hooks.h). */
+static uintptr_t
+lifted_key(uint32_t entry)
+{
+    return (uintptr_t)entry << 4 | 2;
+}
 
 /* ---- pieces ---- */
 
@@ -102,6 +109,25 @@ remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
     blocks->owners[entry] = (struct heapprof_owner){0};
 }
 
+/* Gives back what lies beyond size_bytes. False: nothing is left. */
+static bool
+cut_pieces(struct heapprof_blocks *blocks, uint32_t entry, size_t size_bytes)
+{
+    uint32_t number;
+
+    while ((number = blocks->pieces_of[entry]) != 0) {
+        struct heapprof_piece *piece = &blocks->pieces[number];
+        if (piece->begin < size_bytes) {
+            size_t most = size_bytes - piece->begin;
+            if (piece->held_bytes > most) piece->held_bytes = most;
+            return true;
+        }
+        blocks->pieces_of[entry] = piece->next;
+        retire(blocks, number);
+    }
+    return false;
+}
+
 static uint32_t
 add_entry(struct heapprof_blocks *blocks, uintptr_t address)
 {
@@ -154,13 +180,13 @@ rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
     if (!HEAPPROF_MEM_GROW(blocks->addresses.mem, blocks->pieces, blocks->pieces_capacity,
                            next + 1)) return false;
     entry = rb_heapprof_address_table_find(&blocks->addresses, address);
-    /* A new block where another is known: somebody else has freed that. */
-    if (entry && piece->begin == 0) {
-        remove_entry(blocks, entry);
-        entry = 0;
+    /* What is known from there on was of another block, which somebody else has freed. */
+    if (entry) {
+        cut_pieces(blocks, entry, piece->begin);
     }
-    if (!entry && !(entry = add_entry(blocks, address))) return false;
-
+    else if (!(entry = add_entry(blocks, address))) {
+        return false;
+    }
     number = take_piece(blocks);
     blocks->pieces[number] = *piece;
     blocks->pieces[number].held_bytes = piece->asked_bytes;
@@ -185,7 +211,7 @@ rb_heapprof_blocks_lift(struct heapprof_blocks *blocks, uintptr_t address)
 
     filter_uncount(blocks, address);
     rb_heapprof_address_table_move(&blocks->addresses, entry, &blocks->chain, &blocks->chain,
-                                   entry);
+                                   lifted_key(entry));
     return entry;
 }
 
@@ -194,30 +220,11 @@ rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uintptr_
 {
     /* Otherwise all blocks have been forgotten meanwhile. */
     if (lifted >= blocks->addresses.entries_end ||
-        rb_heapprof_address_table_address(&blocks->addresses, lifted) != lifted) return;
+        rb_heapprof_address_table_address(&blocks->addresses, lifted) != lifted_key(lifted)) return;
     rb_heapprof_blocks_remove(blocks, address); /* of a block that somebody else has freed */
     rb_heapprof_address_table_move(&blocks->addresses, lifted, &blocks->chain, &blocks->chain,
                                    address);
     filter_count(blocks, address);
-}
-
-/* Gives back what lies beyond size_bytes. False: nothing is left. */
-static bool
-cut_pieces(struct heapprof_blocks *blocks, uint32_t entry, size_t size_bytes)
-{
-    uint32_t number;
-
-    while ((number = blocks->pieces_of[entry]) != 0) {
-        struct heapprof_piece *piece = &blocks->pieces[number];
-        if (piece->begin < size_bytes) {
-            size_t most = size_bytes - piece->begin;
-            if (piece->held_bytes > most) piece->held_bytes = most;
-            return true;
-        }
-        blocks->pieces_of[entry] = piece->next;
-        retire(blocks, number);
-    }
-    return false;
 }
 
 void
@@ -273,7 +280,7 @@ check_block(const struct heapprof_blocks *blocks, uint32_t entry)
     uint32_t number, count = 0;
     uintptr_t address = rb_heapprof_address_table_address(&blocks->addresses, entry);
 
-    HEAPPROF_ASSERT(address == entry ||
+    HEAPPROF_ASSERT(address == lifted_key(entry) ||
                     blocks->filter[rb_heapprof_block_filter_index(address)] > 0);
     for (number = blocks->pieces_of[entry]; number; number = blocks->pieces[number].next) {
         const struct heapprof_piece *piece = &blocks->pieces[number];

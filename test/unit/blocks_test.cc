@@ -54,6 +54,7 @@ class BlocksTest : public testing::Test {
         piece.weight = 1;
         if (!rb_heapprof_blocks_add(&blocks_, address, &piece)) return false;
         if (begin == 0) Forget(address);
+        else CutModel(address, begin);
         model_[address].push_back({begin, bytes, bytes, site});
         return true;
     }
@@ -89,6 +90,12 @@ class BlocksTest : public testing::Test {
     Cut(uintptr_t address, size_t bytes)
     {
         rb_heapprof_blocks_cut(&blocks_, address, bytes);
+        CutModel(address, bytes);
+    }
+
+    void
+    CutModel(uintptr_t address, size_t bytes)
+    {
         auto block = model_.find(address);
         if (block == model_.end()) return;
         Pieces &pieces = block->second;
@@ -124,6 +131,8 @@ class BlocksTest : public testing::Test {
             uint32_t entry = rb_heapprof_address_table_find(&blocks_.addresses, address);
             ASSERT_NE(0u, entry);
             EXPECT_NE(0, filter_[rb_heapprof_block_filter_index(address)]);
+            EXPECT_EQ(pieces.back().begin + pieces.back().held,
+                      rb_heapprof_blocks_end(&blocks_, address));
             uint32_t number = blocks_.pieces_of[entry];
             for (size_t i = pieces.size(); i-- > 0; number = blocks_.pieces[number].next) {
                 EXPECT_EQ(pieces[i].begin, blocks_.pieces[number].begin);
@@ -175,6 +184,97 @@ TEST_F(BlocksTest, NewBlockAtAKnownAddressRetiresTheOldOne)
     TakeRetired();
 }
 
+// The one that is known was freed by somebody else, and a smaller one, which was not sampled, grows
+// in its place.
+TEST_F(BlocksTest, GrowthOverwritesWhatWasKnownThere)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x1000, 100, 4000, 8);
+    Add(0x1000, 64, 1000, 9);
+    EXPECT_EQ(2u, model_[0x1000].size());
+    EXPECT_EQ(64u, model_[0x1000].front().held);
+    ExpectModel();
+    TakeRetired();
+}
+
+TEST_F(BlocksTest, LiftedBlockPutBackIsAsBefore)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x1000, 100, 50, 8);
+    Move(0x1000, 0x1000);
+    ExpectModel();
+    EXPECT_EQ(0u, rb_heapprof_blocks_lift(&blocks_, 0x2000));
+}
+
+// A block that somebody else has freed, without our knowledge, is where this one comes to lie.
+// Memory that is only reported has a small odd number for its address (gc/hooks.h).
+TEST_F(BlocksTest, LiftedBlockIsNoneThatWasReported)
+{
+    for (uint32_t n = 1; n <= 20; n++) Add(0x1000 * n, 0, 100, n);
+    uint32_t lifted = rb_heapprof_blocks_lift(&blocks_, 0x11000);
+    ASSERT_EQ(17u, lifted);
+    Add(17, 0, 1, 30);
+    rb_heapprof_blocks_put(&blocks_, lifted, 0x11000);
+    ExpectModel();
+    Remove(17);
+    ExpectModel();
+}
+
+TEST_F(BlocksTest, EndIsThatOfTheLastPiece)
+{
+    EXPECT_EQ(0u, rb_heapprof_blocks_end(&blocks_, 0x1000));
+    Add(0x1000, 0, 100, 7);
+    EXPECT_EQ(100u, rb_heapprof_blocks_end(&blocks_, 0x1000));
+    Add(0x1000, 4096, 50, 8);
+    EXPECT_EQ(4146u, rb_heapprof_blocks_end(&blocks_, 0x1000));
+    Cut(0x1000, 4100);
+    EXPECT_EQ(4100u, rb_heapprof_blocks_end(&blocks_, 0x1000));
+    Cut(0x1000, 4096);
+    EXPECT_EQ(100u, rb_heapprof_blocks_end(&blocks_, 0x1000));
+}
+
+TEST_F(BlocksTest, LiftedBlockRetiresWhatIsKnownWhereItIsPut)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x2000, 0, 100, 8);
+    Move(0x1000, 0x2000);
+    EXPECT_EQ(1u, model_.size());
+    ExpectModel();
+    TakeRetired();
+}
+
+TEST_F(BlocksTest, LiftedBlockIsLiveAndInNoFilter)
+{
+    Add(0x1000, 0, 100, 7);
+    uint32_t lifted = rb_heapprof_blocks_lift(&blocks_, 0x1000);
+    EXPECT_EQ(1u, rb_heapprof_blocks_next_live(&blocks_, 0));
+    for (uint8_t count : filter_) ASSERT_EQ(0, count);
+    rb_heapprof_blocks_put(&blocks_, lifted, 0x1000);
+    ExpectModel();
+}
+
+TEST_F(BlocksTest, RetiredPiecesKeepTheirSiteUntilTheyAreTaken)
+{
+    for (uint32_t site = 1; site <= 10; site++) Add(0x1000 * site, 0, 100, site);
+    for (uint32_t site = 1; site <= 10; site++) Remove(0x1000 * site);
+    EXPECT_EQ(0u, blocks_.live_count);
+    EXPECT_EQ(10u, blocks_.retired_count);
+    ExpectModel();
+    TakeRetired();
+    EXPECT_EQ(0u, blocks_.retired_count);
+}
+
+TEST_F(BlocksTest, NumbersOfTakenPiecesAreUsedAgain)
+{
+    for (int round = 0; round < 1000; round++) {
+        for (uintptr_t n = 1; n <= 5; n++) Add(0x1000 * n, 0, 100, 1);
+        while (!model_.empty()) Remove(model_.begin()->first);
+        TakeRetired();
+    }
+    EXPECT_EQ(6u, blocks_.end);
+    ExpectModel();
+}
+
 TEST_F(BlocksTest, LiftedBlockLeavesItsAddressToOthers)
 {
     Add(0x1000, 0, 100, 7);
@@ -205,7 +305,7 @@ TEST_F(BlocksTest, MatchesTheModelOverRandomOperations)
         uintptr_t address = 0x10000 + 16 * choose.Below(500);
         uint32_t site = 1 + static_cast<uint32_t>(choose.Below(20));
         auto known = model_.find(address);
-        switch (choose.Below(6)) {
+        switch (choose.Below(7)) {
           case 0:
           case 1:
             Add(address, 0, 1 + choose.Below(10000), site);
@@ -215,9 +315,15 @@ TEST_F(BlocksTest, MatchesTheModelOverRandomOperations)
                 const Piece &last = known->second.back();
                 Add(address, last.begin + last.held + choose.Below(100), 1 + choose.Below(5000), site);
             }
+            else {
+                Add(address, 1 + choose.Below(100), 1 + choose.Below(5000), site);
+            }
             break;
           case 3:
             Remove(address);
+            break;
+          case 6: // as of a block that the table has not seen there
+            Add(address, 1 + choose.Below(10000), 1 + choose.Below(5000), site);
             break;
           case 4:
             Move(address, 0x10000 + 16 * choose.Below(500));
@@ -242,6 +348,33 @@ TEST_F(BlocksTest, RefusedAddChangesNothing)
     }
     EXPECT_GT(refusals, 3);
     ExpectModel();
+}
+
+using BlocksDeathTest = BlocksTest;
+
+TEST_F(BlocksDeathTest, CheckSeesPiecesThatOverlap)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x1000, 100, 50, 8);
+    blocks_.pieces[2].begin = 99;
+    EXPECT_DEATH(rb_heapprof_blocks_check(&blocks_), "broken");
+}
+
+TEST_F(BlocksDeathTest, CheckSeesABlockThatTheFilterDenies)
+{
+    Add(0x1000, 0, 100, 7);
+    filter_[rb_heapprof_block_filter_index(0x1000)] = 0;
+    EXPECT_DEATH(rb_heapprof_blocks_check(&blocks_), "broken");
+    filter_[rb_heapprof_block_filter_index(0x1000)] = 1;
+}
+
+TEST_F(BlocksDeathTest, CheckSeesAPieceThatIsLost)
+{
+    Add(0x1000, 0, 100, 7);
+    Add(0x1000, 100, 50, 8);
+    blocks_.pieces[2].next = 0;
+    EXPECT_DEATH(rb_heapprof_blocks_check(&blocks_), "broken");
+    blocks_.pieces[2].next = 1;
 }
 
 TEST_F(BlocksTest, FullFilterByteStays)
