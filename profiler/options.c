@@ -104,7 +104,10 @@ read_interval(struct heapprof_options *options, struct piece value)
 static enum verdict
 read_malloc_interval(struct heapprof_options *options, struct piece value)
 {
-    return read_bytes(value, &options->malloc_interval_bytes);
+    enum verdict verdict = read_bytes(value, &options->malloc_interval_bytes);
+
+    if (verdict == READ && options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL) return OUT_OF_RANGE;
+    return verdict;
 }
 
 static enum verdict

@@ -50,6 +50,7 @@ void
 ExpectDefaults(const heapprof_options &options)
 {
     EXPECT_EQ(524288u, options.interval_bytes);
+    EXPECT_EQ(HEAPPROF_AS_INTERVAL, options.malloc_interval_bytes);
     EXPECT_EQ(512u, options.depth);
     EXPECT_EQ(67108864u, options.memory_bytes);
     EXPECT_FALSE(options.seeded);
@@ -84,8 +85,9 @@ TEST(Options, ASettingChangesOnlyItsKey)
 
 TEST(Options, AllKeysTogetherInAnyOrder)
 {
-    heapprof_options options = On("seed=7,out=p.pb.gz,gc=0,memory=2m,depth=20,interval=4k");
+    heapprof_options options = On("seed=7,malloc_interval=8k,out=p.pb.gz,gc=0,memory=2m,depth=20,interval=4k");
     EXPECT_EQ(4096u, options.interval_bytes);
+    EXPECT_EQ(8192u, options.malloc_interval_bytes);
     EXPECT_EQ(20u, options.depth);
     EXPECT_EQ(2097152u, options.memory_bytes);
     EXPECT_TRUE(options.seeded);
@@ -130,6 +132,49 @@ TEST(Options, IntervalOutOfRangeNamesTheRange)
                               "18014398509481988k", "99999999999999999999999999"}) {
         EXPECT_EQ("interval=" + std::string(value) + ": expected 1 to 1099511627776 bytes",
                   Bad("interval=" + std::string(value)));
+    }
+}
+
+TEST(Options, MallocIntervalIsTheIntervalUnlessGiven)
+{
+    for (const char *text : {"interval=4k", "interval=1m,interval=4k", "seed=1,interval=4k"}) {
+        heapprof_options options = On(text);
+        EXPECT_EQ(4096u, rb_heapprof_options_malloc_interval(&options));
+    }
+    heapprof_options options = On("malloc_interval=1,interval=4k");
+    EXPECT_EQ(1u, rb_heapprof_options_malloc_interval(&options));
+    options = On("1");
+    EXPECT_EQ(524288u, rb_heapprof_options_malloc_interval(&options));
+    options = On("malloc_interval=0");
+    EXPECT_EQ(0u, rb_heapprof_options_malloc_interval(&options));
+    EXPECT_EQ(524288u, options.interval_bytes);
+}
+
+TEST(Options, MallocIntervalTakesBytesWithSuffixesAndZero)
+{
+    EXPECT_EQ(0u, On("malloc_interval=0").malloc_interval_bytes);
+    EXPECT_EQ(0u, On("malloc_interval=0k").malloc_interval_bytes);
+    EXPECT_EQ(1u, On("malloc_interval=1").malloc_interval_bytes);
+    EXPECT_EQ(524288u, On("malloc_interval=512k").malloc_interval_bytes);
+    EXPECT_EQ(UINT64_C(1) << 40, On("malloc_interval=1024g").malloc_interval_bytes);
+}
+
+TEST(Options, MalformedMallocIntervalNamesKeyValueAndWhatIsAccepted)
+{
+    for (const char *value : {"banana", "", "k", "4K", "4kk", "-1", "+4", "4.5k", "off"}) {
+        EXPECT_EQ("malloc_interval=" + std::string(value) +
+                      ": expected bytes of malloc between samples, such as 4096, 512k or 0",
+                  Bad("malloc_interval=" + std::string(value)));
+    }
+}
+
+TEST(Options, MallocIntervalOutOfRangeNamesTheRange)
+{
+    for (const char *value : {"1025g", "1099511627777", "99999999999g", "18446744073709551615",
+                              "18446744073709551616", "18014398509481988k",
+                              "99999999999999999999999999"}) {
+        EXPECT_EQ("malloc_interval=" + std::string(value) + ": expected 0 to 1099511627776 bytes",
+                  Bad("malloc_interval=" + std::string(value)));
     }
 }
 
@@ -205,7 +250,8 @@ TEST(Options, OutIsTakenUpToItsLastPossibleCharacter)
 TEST(Options, UnknownKeysAreNamedWithTheKnownOnes)
 {
     for (const char *setting : {"nonsense=1", "=1", "Interval=4k", "inter=4k", "intervals=4k",
-                                "every=10", "signal=USR1", " interval=4k", "interval =4k"}) {
+                                "every=10", "signal=USR1", " interval=4k", "interval =4k", "malloc=4k",
+                                "malloc_intervals=4k"}) {
         EXPECT_EQ(std::string(setting) + ": no such key; " + kKnown, Bad(setting));
     }
 }
@@ -269,6 +315,13 @@ TEST(Options, OutOfRangeNamesTheKeyAndTheRange)
     EXPECT_STREQ("1 to 1099511627776 bytes", expected);
     options.interval_bytes = (UINT64_C(1) << 40) + 1;
     EXPECT_STREQ("interval", rb_heapprof_options_out_of_range(&options, &expected));
+
+    rb_heapprof_options_default(&options);
+    options.malloc_interval_bytes = 0;
+    EXPECT_EQ(nullptr, rb_heapprof_options_out_of_range(&options, &expected));
+    options.malloc_interval_bytes = (UINT64_C(1) << 40) + 1;
+    EXPECT_STREQ("malloc_interval", rb_heapprof_options_out_of_range(&options, &expected));
+    EXPECT_STREQ("0 to 1099511627776 bytes", expected);
 
     rb_heapprof_options_default(&options);
     options.depth = 65536;
