@@ -1,9 +1,10 @@
 #ifndef HEAPPROF_SITES_H
 #define HEAPPROF_SITES_H
-/* Allocation sites: a stack and the class of what it allocates, with running
- * totals; or a stack and the C function that asks the allocator for memory there. A site holds its stack. Its totals must outlive its last live sample,
- * or alloc_* would shrink; so a site without live samples stays until memory is
- * needed, and is then folded: its totals go to the site of the empty stack. */
+/* Allocation sites: a stack and the class of what it allocates, with running totals; or a
+ * stack and the C function that asks the allocator for memory there. A site holds its
+ * stack. Its totals must outlive its last live sample, or alloc_* would shrink; so a site
+ * without live samples stays until memory is needed, and is then folded: its totals go to
+ * the site of the empty stack, those of blocks to one of their own. */
 #include "stacks.h"
 
 /* Part of a site's class_id: it asks the allocator, and the identity is that of the caller. */

@@ -1,9 +1,11 @@
 /* tables.c - the tables of a profile as one.
  *
- *   I1  the site of a live sample is in use.
- *   I2  live_samples, over all sites, add up to the live samples there are.
+ *   I1  the site of a live sample is in use, and one of objects; that of a piece is one of
+ *       blocks, until the piece is taken.
+ *   I2  live_samples, over all sites, add up to the live samples and pieces there are.
  *   I3  frames of stacks are functions, functions and sites name identities, all of
  *       them in use; names are strings or not known yet.
+ *   I4  a caller stands under the identity of its key.
  *
  * I2 holds where a sample enters the live table and its site's totals together, and
  * leaves both together; between the two it does not.
@@ -97,6 +99,18 @@ identity_p(const struct heapprof_tables *tables, uint64_t id)
     return id < tables->identities.end && tables->identities.all[id].used;
 }
 
+/* The site of something alive. */
+static void
+check_live_site(const struct heapprof_tables *tables, uint32_t number, bool of_blocks)
+{
+    const struct heapprof_site *site;
+
+    HEAPPROF_ASSERT(number > 0 && number < tables->sites.end);
+    site = rb_heapprof_sites_get(&tables->sites, number);
+    HEAPPROF_ASSERT(site->used && site->live_samples > 0);
+    HEAPPROF_ASSERT(rb_heapprof_site_of_blocks_p(site) == of_blocks);
+}
+
 static void
 check_samples(const struct heapprof_tables *tables)
 {
@@ -105,10 +119,12 @@ check_samples(const struct heapprof_tables *tables)
     uint32_t entry, number;
 
     for (entry = 1; entry < addresses->entries_end; entry++) {
-        uint32_t site = rb_heapprof_live_table_sample(&tables->live, entry)->site;
         if (rb_heapprof_address_table_address(addresses, entry) == 0) continue;
-        HEAPPROF_ASSERT(site > 0 && site < tables->sites.end);
-        HEAPPROF_ASSERT(rb_heapprof_sites_get(&tables->sites, site)->live_samples > 0);
+        check_live_site(tables, rb_heapprof_live_table_sample(&tables->live, entry)->site, false);
+    }
+    for (number = 1; number < tables->blocks.end; number++) {
+        uint32_t site = tables->blocks.pieces[number].site;
+        if (site) check_live_site(tables, site, true); /* retired ones, too */
     }
     for (number = 1; number < tables->sites.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
@@ -151,6 +167,21 @@ check_names(const struct heapprof_tables *tables)
     }
 }
 
+static void
+check_callers(const struct heapprof_tables *tables)
+{
+    const struct heapprof_address_table *addresses = &tables->identities.addresses;
+    uint32_t entry;
+
+    for (entry = 1; entry < addresses->entries_end; entry++) {
+        uintptr_t key = rb_heapprof_address_table_address(addresses, entry);
+        const struct heapprof_caller *caller =
+            rb_heapprof_callers_get(&tables->callers, tables->identities.ids[entry]);
+        if (!rb_heapprof_callers_key_p(key) || !caller) continue; /* memory was refused for it */
+        HEAPPROF_ASSERT(rb_heapprof_callers_key(caller) == key);
+    }
+}
+
 void
 rb_heapprof_tables_check(const struct heapprof_tables *tables)
 {
@@ -163,4 +194,5 @@ rb_heapprof_tables_check(const struct heapprof_tables *tables)
     rb_heapprof_blocks_check(&tables->blocks);
     check_samples(tables);
     check_names(tables);
+    check_callers(tables);
 }

@@ -52,6 +52,33 @@ class TablesTest : public testing::Test {
     }
 };
 
+// The same for a block, asked for by a C function that has an identity.
+class TablesBlocksTest : public TablesTest {
+  protected:
+    uint32_t
+    Caller(uintptr_t address)
+    {
+        heapprof_caller caller = {{address}};
+        uint32_t no_page = 0;
+        uint32_t id = rb_heapprof_identities_add(&tables_.identities, &no_page,
+                                                 rb_heapprof_callers_key(&caller));
+        if (id) rb_heapprof_callers_set(&tables_.callers, id, &caller);
+        return id;
+    }
+
+    void
+    AddBlock(uintptr_t address, uint32_t caller)
+    {
+        heapprof_piece piece = {};
+        piece.asked_bytes = 100;
+        piece.weight = 1;
+        piece.site = rb_heapprof_sites_intern(&tables_.sites, 0, caller | HEAPPROF_SITE_OF_BLOCKS);
+        rb_heapprof_blocks_add(&tables_.blocks, address, &piece);
+        rb_heapprof_sites_count_alloc(&tables_.sites, piece.site, 1, 100);
+        rb_heapprof_tables_check(&tables_);
+    }
+};
+
 // Code that is made, allocates, and is thrown away, over and over.
 class TablesTrimTest : public TablesTest {
   protected:
@@ -160,6 +187,77 @@ TEST_F(TablesTrimTest, WhatATrimFreedIsTakenAgainWithoutMemory)
         }
     }
     EXPECT_GT(live.size(), 1000u);
+}
+
+TEST_F(TablesBlocksTest, BlocksCountAsLiveSamplesUntilTheyAreSettled)
+{
+    AddSample();
+    AddBlock(0x5000, Caller(1));
+    const heapprof_site *site = rb_heapprof_sites_get(&tables_.sites, 2);
+    EXPECT_EQ(1u, site->live_samples);
+    rb_heapprof_blocks_remove(&tables_.blocks, 0x5000);
+    rb_heapprof_tables_check(&tables_);
+    EXPECT_EQ(1u, site->live_samples);
+    EXPECT_EQ(0u, rb_heapprof_sites_fold(&tables_.sites));
+    rb_heapprof_sites_count_free(&tables_.sites,
+                                 rb_heapprof_blocks_take_retired(&tables_.blocks));
+    rb_heapprof_tables_check(&tables_);
+    EXPECT_EQ(1u, rb_heapprof_sites_fold(&tables_.sites));
+}
+
+TEST_F(TablesBlocksTest, CallersStayThroughATrim)
+{
+    uint32_t caller = Caller(1), unused = Caller(2);
+    AddBlock(0x5000, caller);
+    rb_heapprof_tables_trim(&tables_);
+    rb_heapprof_tables_check(&tables_);
+    for (uint32_t id : {caller, unused}) {
+        EXPECT_TRUE(tables_.identities.all[id].used);
+        EXPECT_NE(nullptr, rb_heapprof_callers_get(&tables_.callers, id));
+    }
+}
+
+TEST_F(TablesBlocksTest, FreedTablesForgetBlocksAndCallers)
+{
+    AddBlock(0x5000, Caller(1));
+    rb_heapprof_tables_free(&tables_);
+    EXPECT_EQ(0u, mem_.used_bytes);
+    EXPECT_EQ(0u, tables_.blocks.live_count);
+    EXPECT_EQ(nullptr, rb_heapprof_callers_get(&tables_.callers, 1));
+    rb_heapprof_tables_check(&tables_);
+    AddBlock(0x5000, Caller(1));
+}
+
+using TablesBlocksDeathTest = TablesBlocksTest;
+
+TEST_F(TablesBlocksDeathTest, CheckSeesABlockOfAnUnknownSite)
+{
+    AddBlock(0x5000, Caller(1));
+    tables_.blocks.pieces[1].site = 2;
+    EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
+    rb_heapprof_blocks_remove(&tables_.blocks, 0x5000);
+    EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
+}
+
+TEST_F(TablesBlocksDeathTest, CheckSeesABlockOfASiteOfObjects)
+{
+    AddSample();
+    AddBlock(0x5000, Caller(1));
+    rb_heapprof_live_table_sample(&tables_.live, 1)->site = 2;
+    EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
+    rb_heapprof_live_table_sample(&tables_.live, 1)->site = 1;
+    tables_.blocks.pieces[1].site = 1;
+    EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
+}
+
+TEST_F(TablesBlocksDeathTest, CheckSeesACallerUnderAnothersIdentity)
+{
+    uint32_t caller = Caller(1);
+    Caller(2);
+    rb_heapprof_tables_check(&tables_);
+    heapprof_caller other = {{2}};
+    rb_heapprof_callers_set(&tables_.callers, caller, &other);
+    EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
 }
 
 using TablesDeathTest = TablesTest;
