@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -157,6 +158,30 @@ TEST_F(PprofGo, InuseSpaceIsWhatIsShownUnlessAsked)
     EXPECT_NE("", LineWith(Pprof("-top -sample_index=alloc_space " + file), "of 80kB total"));
     EXPECT_NE("", LineWith(Pprof("-top -sample_index=alloc_objects " + file), "of 2048 total"));
     EXPECT_NE("", LineWith(Pprof("-top -sample_index=inuse_objects " + file), "of 1024 total"));
+}
+
+TEST_F(PprofGo, SpaceIsThatOfSlotsAndOfTheAllocator)
+{
+    SnapshotBuilder builder;
+    uint32_t stack = builder.Stack({{builder.Function("f"), 1}}), g = builder.Caller("g (libg.so)");
+    builder.Live(stack, builder.Class("A"), 1024, 40);
+    builder.Block(stack, g, 8, 1024);
+    builder.DeadBlock(stack, g, 4, 1024);
+    std::string file = WriteProfile("spaces.pb.gz", builder);
+    auto total = [&](const std::string &type) {
+        return LineWith(Pprof("-top -sample_index=" + type + " " + file), " total");
+    };
+    for (const auto &[type, expected] : std::map<std::string, std::string>{
+             {"inuse_space", "of 48kB total"}, {"inuse_slot_space", "of 40kB total"},
+             {"inuse_malloc_space", "of 8kB total"}, {"alloc_space", "of 52kB total"},
+             {"alloc_slot_space", "of 40kB total"}, {"alloc_malloc_space", "of 12kB total"}}) {
+        EXPECT_NE(std::string::npos, total(type).find(expected)) << type << ": " << total(type);
+    }
+    std::string tags = Pprof("-tags " + file);
+    EXPECT_NE("", LineWith(tags, "caller: Total 8.0kB"));
+    EXPECT_NE("", LineWith(tags, "g (libg.so)"));
+    EXPECT_EQ((Names{"f", "g (libg.so)"}),
+              TopNames(Pprof("-top -tagroot=caller -tagfocus=caller=. " + file)));
 }
 
 TEST_F(PprofGo, NoReportWarnsAboutTheBinary)

@@ -78,10 +78,12 @@ Snapshot
 SomeSnapshot(SnapshotBuilder &builder)
 {
     uint32_t main = builder.Function("<main>"), a = builder.Class("A");
+    uint32_t g = builder.Caller("g (libg.so)");
     for (int i = 0; i < 3000; i++) {
         std::string number = std::to_string(i);
         uint32_t f = builder.Function("f" + number, "/f" + number + ".rb");
         builder.Live(builder.Stack({{main, 1u + i}, {f, 2}}), a, 10, 40, i % 3);
+        builder.Block(builder.Stack({{main, 1u + i}, {f, 3}}), g, 10, 100, i % 3);
     }
     return builder.Take();
 }

@@ -77,6 +77,23 @@ TEST(PprofTables, RowsThatWouldLookAlikeAreOneSample)
     EXPECT_EQ(640, t.tables.samples[0].values[3]);
 }
 
+TEST(PprofTables, BlocksThatWouldLookAlikeAreOneSample)
+{
+    SnapshotBuilder builder;
+    for (size_t bytes : {100, 50}) {
+        uint32_t stack = builder.Stack({{builder.Function("f"), 4}});
+        builder.Block(stack, builder.Caller("g (libg.so)"), 2, bytes);
+    }
+    Tables t(builder);
+    EXPECT_EQ(2u, t.snapshot->row_count);
+    ASSERT_EQ(1u, t.tables.sample_count);
+    EXPECT_TRUE(t.tables.samples[0].blocks);
+    const int64_t expected[HEAPPROF_PPROF_VALUES] = {0, 0, 300, 300, 0, 0, 300, 300};
+    for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+        EXPECT_EQ(expected[v], t.tables.samples[0].values[v]) << v;
+    }
+}
+
 TEST(PprofTables, RowsThatDifferInStackClassOrAgeStayApart)
 {
     SnapshotBuilder builder;
@@ -86,8 +103,9 @@ TEST(PprofTables, RowsThatDifferInStackClassOrAgeStayApart)
     builder.Live(builder.Stack({{f, 4}}), b, 1, 40, 0);
     builder.Live(builder.Stack({{f, 5}}), a, 1, 40, 0);
     builder.Live(builder.Stack({{f, 4}, {f, 4}}), a, 1, 40, 0);
+    builder.Block(builder.Stack({{f, 4}}), builder.Caller("A"), 1, 40, 0);
     Tables t(builder);
-    EXPECT_EQ(5u, t.tables.sample_count);
+    EXPECT_EQ(6u, t.tables.sample_count);
 }
 
 TEST(PprofTables, AnOuterFrameAloneKeepsStacksApart)
@@ -154,14 +172,15 @@ TEST(PprofTables, AnEmptySnapshotHasNoSamples)
 // Random stacks over few functions, so that many collide; the model adds up by text.
 TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
 {
-    using Key = std::tuple<std::string, std::string, uint32_t>;
+    using Key = std::tuple<std::string, std::string, uint32_t, bool>; // the last: of blocks
     std::mt19937 random(20250702);
     SnapshotBuilder builder;
-    std::vector<uint32_t> functions, classes;
+    std::vector<uint32_t> functions, classes, callers;
     for (int i = 0; i < 8; i++) functions.push_back(builder.Function(std::string(1, 'a' + i / 2)));
     for (int i = 0; i < 6; i++) classes.push_back(builder.Class(std::string(1, 'A' + i / 2)));
+    for (int i = 0; i < 6; i++) callers.push_back(builder.Caller(std::string(1, 'A' + i / 2)));
 
-    std::map<Key, double> objects;
+    std::map<Key, double> weights;
     for (int i = 0; i < 20000; i++) {
         std::vector<SnapshotBuilder::Frame> frames;
         std::string text;
@@ -173,19 +192,27 @@ TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
         }
         uint32_t c = random() % 6, age = 1u << random() % 3;
         double weight = 1 + random() % 64; // rows have whole numbers
-        builder.Live(builder.Stack(frames), classes[c], weight, 40, age);
-        objects[{text, std::string(1, 'A' + c / 2), age}] += weight;
+        bool blocks = random() % 4 == 0;
+        uint32_t stack = builder.Stack(frames);
+        if (blocks) builder.Block(stack, callers[c], weight, 40, age);
+        else builder.Live(stack, classes[c], weight, 40, age);
+        weights[{text, std::string(1, 'A' + c / 2), age, blocks}] += weight;
     }
 
     Tables t(builder);
-    ASSERT_EQ(objects.size(), t.tables.sample_count);
+    ASSERT_EQ(weights.size(), t.tables.sample_count);
     for (size_t i = 0; i < t.tables.sample_count; i++) {
         const heapprof_pprof_sample &sample = t.tables.samples[i];
-        auto found = objects.find({t.Stack(sample), t.String(sample.class_name), sample.gc_age});
-        ASSERT_NE(objects.end(), found);
-        EXPECT_EQ(llround(found->second), sample.values[2]);
-        EXPECT_EQ(llround(found->second * 40), sample.values[3]);
-        objects.erase(found);
+        auto found = weights.find({t.Stack(sample), t.String(sample.class_name), sample.gc_age,
+                                   sample.blocks});
+        ASSERT_NE(weights.end(), found);
+        int64_t objects = sample.blocks ? 0 : llround(found->second);
+        int64_t bytes = llround(found->second * 40), slots = sample.blocks ? 0 : bytes;
+        const int64_t expected[] = {objects, slots, bytes - slots, bytes};
+        for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+            ASSERT_EQ(expected[v % 4], sample.values[v]) << v;
+        }
+        weights.erase(found);
     }
 }
 

@@ -46,8 +46,9 @@ TEST(Pprof, SampleTypesAreCountThenBytesOfAllocThenInuse)
     Profile profile = Read(builder);
     Lines types;
     for (const Message &m : profile.message.Messages(1)) types.push_back(profile.ValueType(m));
-    EXPECT_EQ((Lines{"alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
-                     "inuse_space/bytes"}),
+    EXPECT_EQ((Lines{"alloc_objects/count", "alloc_slot_space/bytes", "alloc_malloc_space/bytes",
+                     "alloc_space/bytes", "inuse_objects/count", "inuse_slot_space/bytes",
+                     "inuse_malloc_space/bytes", "inuse_space/bytes"}),
               types);
 }
 
@@ -95,6 +96,7 @@ TEST(Pprof, CommentsTellHowFarToTrustTheProfile)
 {
     SnapshotBuilder builder;
     builder.facts.interval_bytes = 524288;
+    builder.facts.malloc_interval_bytes = 65536;
     builder.facts.gc_count = 17;
     builder.facts.total_samples = 5678;
     builder.facts.dropped = 3;
@@ -102,9 +104,10 @@ TEST(Pprof, CommentsTellHowFarToTrustTheProfile)
     builder.facts.used_bytes = 123456;
     builder.facts.budget_bytes = 67108864;
     builder.Live(builder.Stack({{builder.Function("a"), 1}}), builder.Class("A"), 1, 40);
-    EXPECT_EQ((Lines{"interval: 524288 bytes", "as of GC: 17", "samples: 1 live of 5678 taken",
-                     "dropped samples: 3", "folded sites: 0", "truncated stacks: 5",
-                     "memory: 123456 of 67108864 bytes"}),
+    builder.Block(0, builder.Caller("f (libf.so)"), 1, 100);
+    EXPECT_EQ((Lines{"interval: 524288 bytes", "malloc interval: 65536 bytes", "as of GC: 17",
+                     "samples: 2 live of 5678 taken", "dropped samples: 3", "folded sites: 0",
+                     "truncated stacks: 5", "memory: 123456 of 67108864 bytes"}),
               Read(builder).comments);
 }
 
@@ -114,7 +117,7 @@ TEST(Pprof, AnEmptySnapshotIsAProfileWithoutSamples)
     Profile profile = Read(builder);
     EXPECT_TRUE(profile.samples.empty());
     EXPECT_TRUE(profile.functions.empty());
-    EXPECT_EQ(7u, profile.comments.size());
+    EXPECT_EQ(8u, profile.comments.size());
 }
 
 // ---- strings ----
@@ -227,8 +230,8 @@ TEST(Pprof, LiveAndDeadOfASiteAreASampleEach)
         EXPECT_EQ("A", sample.labels["class"]);
         values[sample.labels["gc_age"]] = sample.values;
     }
-    EXPECT_EQ((std::map<std::string, Values>{{"8 gcs", {100, 4000, 100, 4000}},
-                                             {"", {30, 1200, 0, 0}}}),
+    EXPECT_EQ((std::map<std::string, Values>{{"8 gcs", {100, 4000, 0, 4000, 100, 4000, 0, 4000}},
+                                             {"", {30, 1200, 0, 1200, 0, 0, 0, 0}}}),
               values);
 }
 
@@ -249,8 +252,70 @@ TEST(Pprof, FoldedSitesAreOneFrameThatSaysSo)
     Profile profile = Read(builder);
     ASSERT_EQ(1u, profile.samples.size());
     EXPECT_EQ((Lines{"[folded] :0"}), profile.Frames(profile.samples[0]));
-    EXPECT_EQ((Values{15, 800, 0, 0}), profile.samples[0].values);
-    EXPECT_EQ("folded sites: 2", profile.comments.at(4));
+    EXPECT_EQ((Values{15, 800, 0, 800, 0, 0, 0, 0}), profile.samples[0].values);
+    EXPECT_EQ("folded sites: 2", profile.comments.at(5));
+}
+
+TEST(Pprof, BlocksAreSamplesOfMallocSpaceLabelledWithTheirCaller)
+{
+    SnapshotBuilder builder;
+    uint32_t stack = builder.Stack({{builder.Function("f"), 4}});
+    uint32_t caller = builder.Caller("str_new (ruby)");
+    builder.Block(stack, caller, 3, 1000, 8);
+    builder.DeadBlock(stack, caller, 2, 500);
+    builder.Live(stack, builder.Class("String"), 100, 40, 8);
+    Profile profile = Read(builder);
+    using Labels = std::map<std::string, std::string>;
+    std::map<Labels, Values> values;
+    for (auto &sample : profile.samples) {
+        EXPECT_EQ((Lines{"f /app/main.rb:4"}), profile.Frames(sample));
+        values[sample.labels] = sample.values;
+    }
+    EXPECT_EQ((std::map<Labels, Values>{
+                  {{{"caller", "str_new (ruby)"}, {"gc_age", "8 gcs"}},
+                   {0, 0, 3000, 3000, 0, 0, 3000, 3000}},
+                  {{{"caller", "str_new (ruby)"}}, {0, 0, 1000, 1000, 0, 0, 0, 0}},
+                  {{{"class", "String"}, {"gc_age", "8 gcs"}},
+                   {100, 4000, 0, 4000, 100, 4000, 0, 4000}}}),
+              values);
+}
+
+TEST(Pprof, AClassAndACallerOfOneNameStayApart)
+{
+    SnapshotBuilder builder;
+    uint32_t stack = builder.Stack({{builder.Function("f"), 4}});
+    builder.Live(stack, builder.Class("A"), 1, 40);
+    builder.Block(stack, builder.Caller("A"), 1, 40);
+    Profile profile = Read(builder);
+    ASSERT_EQ(2u, profile.samples.size());
+    EXPECT_EQ("A", profile.samples[0].labels["class"]);
+    EXPECT_EQ("A", profile.samples[1].labels["caller"]);
+}
+
+TEST(Pprof, BlocksOfNoKnownCallerHaveNoSuchLabel)
+{
+    SnapshotBuilder builder;
+    builder.Block(builder.Stack({{builder.Function("f"), 4}}), 0, 1, 40);
+    Profile profile = Read(builder);
+    EXPECT_EQ((std::map<std::string, std::string>{{"gc_age", "0 gcs"}}),
+              profile.samples.at(0).labels);
+}
+
+TEST(Pprof, FoldedBlocksAreAFoldedSampleOfTheirOwn)
+{
+    SnapshotBuilder builder;
+    uint32_t stack = builder.Stack({{builder.Function("f"), 4}});
+    builder.Dead(stack, builder.Class("A"), 10, 40);
+    builder.DeadBlock(stack, builder.Caller("g (libg.so)"), 2, 500);
+    builder.Fold();
+    Profile profile = Read(builder);
+    ASSERT_EQ(2u, profile.samples.size());
+    for (auto &sample : profile.samples) {
+        EXPECT_EQ((Lines{"[folded] :0"}), profile.Frames(sample));
+        EXPECT_TRUE(sample.labels.empty());
+    }
+    EXPECT_EQ((Values{10, 400, 0, 400, 0, 0, 0, 0}), profile.samples[0].values);
+    EXPECT_EQ((Values{0, 0, 1000, 1000, 0, 0, 0, 0}), profile.samples[1].values);
 }
 
 TEST(Pprof, AllocationsOutsideAnyFrameAreOneFrameThatSaysSo)
@@ -269,7 +334,8 @@ TEST(Pprof, ValuesBeyond32BitsArriveWhole)
     builder.Live(builder.Stack({{builder.Function("f"), 4}}), builder.Class("A"),
                  std::ldexp(1, 45), 1u << 15);
     Profile profile = Read(builder);
-    EXPECT_EQ((Values{INT64_C(1) << 45, INT64_C(1) << 60, INT64_C(1) << 45, INT64_C(1) << 60}),
+    const int64_t objects = INT64_C(1) << 45, bytes = INT64_C(1) << 60;
+    EXPECT_EQ((Values{objects, bytes, 0, bytes, objects, bytes, 0, bytes}),
               profile.samples.at(0).values);
 }
 
@@ -305,11 +371,11 @@ TEST(Pprof, ManyStacksArriveWhole)
     ASSERT_EQ(sites * depth, profile.locations.size());
     std::set<int64_t> weights;
     for (auto &sample : profile.samples) {
-        std::string i = std::to_string(sample.values.at(2));
-        std::string f = "f" + i + " /f" + std::to_string(sample.values[2] % 100) + ".rb:";
+        std::string i = std::to_string(sample.values.at(4));
+        std::string f = "f" + i + " /f" + std::to_string(sample.values[4] % 100) + ".rb:";
         ASSERT_EQ((Lines{f + "3", f + "2", f + "1", "<main> /app/main.rb:" + i}),
                   profile.Frames(sample));
-        weights.insert(sample.values[2]);
+        weights.insert(sample.values[4]);
     }
     EXPECT_EQ(sites, weights.size());
 }

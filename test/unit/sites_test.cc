@@ -27,7 +27,7 @@ class SitesTest : public testing::Test {
     heapprof_stacks stacks_;
     heapprof_sites sites_;
     std::map<Key, Totals> model_;
-    Totals folded_;
+    Totals folded_[2]; // of objects, of blocks
 
     void
     SetUp() override
@@ -87,8 +87,9 @@ class SitesTest : public testing::Test {
                 ++each;
                 continue;
             }
-            folded_.objects += each->second.objects;
-            folded_.bytes += each->second.bytes;
+            Totals &folded = folded_[each->first.second >> 31];
+            folded.objects += each->second.objects;
+            folded.bytes += each->second.bytes;
             each = model_.erase(each);
             expected++;
         }
@@ -108,8 +109,10 @@ class SitesTest : public testing::Test {
             ASSERT_EQ(each.second.objects, site->alloc_objects);
             ASSERT_EQ(each.second.bytes, site->alloc_bytes);
         }
-        ASSERT_EQ(folded_.objects, sites_.folded.alloc_objects);
-        ASSERT_EQ(folded_.bytes, sites_.folded.alloc_bytes);
+        ASSERT_EQ(folded_[0].objects, sites_.folded.alloc_objects);
+        ASSERT_EQ(folded_[0].bytes, sites_.folded.alloc_bytes);
+        ASSERT_EQ(folded_[1].objects, sites_.folded_blocks.alloc_objects);
+        ASSERT_EQ(folded_[1].bytes, sites_.folded_blocks.alloc_bytes);
     }
 
     // Of all sites and of what was folded.
@@ -117,8 +120,8 @@ class SitesTest : public testing::Test {
     Sum() const
     {
         Totals sum;
-        sum.objects = sites_.folded.alloc_objects;
-        sum.bytes = sites_.folded.alloc_bytes;
+        sum.objects = sites_.folded.alloc_objects + sites_.folded_blocks.alloc_objects;
+        sum.bytes = sites_.folded.alloc_bytes + sites_.folded_blocks.alloc_bytes;
         for (uint32_t number = 1; number < sites_.end; number++) {
             sum.objects += rb_heapprof_sites_get(&sites_, number)->alloc_objects;
             sum.bytes += rb_heapprof_sites_get(&sites_, number)->alloc_bytes;
@@ -135,6 +138,7 @@ TEST_F(SitesTest, AgreesWithAMapOverRandomOperations)
     uint64_t folds = 0;
     for (int i = 0; i < kOperations; i++) {
         uint32_t class_id = static_cast<uint32_t>(choose.Below(20));
+        if (choose.OneIn(3)) class_id |= HEAPPROF_SITE_OF_BLOCKS;
         Key key(Stack(static_cast<uint32_t>(choose.Below(100))), class_id);
         auto known = model_.find(key);
         if (known != model_.end() && known->second.live_samples && choose.OneIn(2)) {
@@ -201,6 +205,32 @@ TEST_F(SitesTest, EqualStacksOfTwoClassesAreTwoSites)
 {
     EXPECT_NE(Site({Stack(1), 1}), Site({Stack(1), 2}));
     EXPECT_EQ(Site({Stack(1), 1}), Site({Stack(1), 1}));
+}
+
+TEST_F(SitesTest, AClassAndACallerOfOneNumberAreTwoSites)
+{
+    uint32_t objects = Site({Stack(1), 7}), blocks = Site({Stack(1), 7 | HEAPPROF_SITE_OF_BLOCKS});
+    EXPECT_NE(objects, blocks);
+    EXPECT_FALSE(rb_heapprof_site_of_blocks_p(rb_heapprof_sites_get(&sites_, objects)));
+    EXPECT_TRUE(rb_heapprof_site_of_blocks_p(rb_heapprof_sites_get(&sites_, blocks)));
+    for (uint32_t site : {objects, blocks}) {
+        EXPECT_EQ(7u, rb_heapprof_site_identity(rb_heapprof_sites_get(&sites_, site)));
+    }
+}
+
+TEST_F(SitesTest, BlocksAreFoldedApartFromObjects)
+{
+    Key objects(Stack(1), 7), blocks(Stack(1), 7 | HEAPPROF_SITE_OF_BLOCKS);
+    ASSERT_TRUE(Alloc(objects, 2, 40) && Alloc(blocks, 3, 1000));
+    Free(objects);
+    Free(blocks);
+    Fold();
+    EXPECT_EQ(2, sites_.folded.alloc_objects);
+    EXPECT_EQ(80, sites_.folded.alloc_bytes);
+    EXPECT_EQ(3, sites_.folded_blocks.alloc_objects);
+    EXPECT_EQ(3000, sites_.folded_blocks.alloc_bytes);
+    EXPECT_EQ(2u, sites_.folded_count);
+    ExpectSame();
 }
 
 // 13107.7 has no exact float: what a site counts must be what its samples, kept as floats,

@@ -81,6 +81,26 @@ class SnapshotBuilder {
         return id;
     }
 
+    // A C function that asks the allocator.
+    uint32_t
+    UnnamedCaller()
+    {
+        heapprof_caller caller = {{NextAddress()}};
+        uint32_t no_page = 0;
+        uint32_t id = rb_heapprof_identities_add(&tables_.identities, &no_page,
+                                                 rb_heapprof_callers_key(&caller));
+        rb_heapprof_callers_set(&tables_.callers, id, &caller);
+        return id;
+    }
+
+    uint32_t
+    Caller(const std::string &name)
+    {
+        uint32_t id = UnnamedCaller();
+        tables_.identities.all[id].name = String(name);
+        return id;
+    }
+
     // One live sample, born age GCs ago, that stands for weight objects of size bytes. Returns
     // its entry.
     uint32_t
@@ -92,6 +112,52 @@ class SnapshotBuilder {
         return rb_heapprof_live_table_add(&tables_.live, &live_head_, NextAddress(), &sample);
     }
 
+    // One block alive, asked for age GCs ago, each byte of which stands for weight. Returns its
+    // address.
+    uintptr_t
+    Block(uint32_t stack, uint32_t caller, double weight, size_t bytes, uint32_t age = 0)
+    {
+        return Grow(NextAddress(), 0, stack, caller, weight, bytes, age);
+    }
+
+    // The same for what a block is asked to have from begin on.
+    uintptr_t
+    Grow(uintptr_t address, size_t begin, uint32_t stack, uint32_t caller, double weight,
+         size_t bytes, uint32_t age = 0)
+    {
+        heapprof_piece piece = {};
+        piece.begin = begin;
+        piece.asked_bytes = bytes;
+        piece.site = Dead(stack, caller | HEAPPROF_SITE_OF_BLOCKS, weight, bytes, true);
+        piece.birth_gc = static_cast<uint32_t>(facts.gc_count) - age;
+        piece.weight = static_cast<float>(weight);
+        rb_heapprof_blocks_add(&tables_.blocks, address, &piece);
+        return address;
+    }
+
+    // The block has that many bytes now; of 0 nothing is left.
+    void
+    Cut(uintptr_t address, size_t bytes)
+    {
+        rb_heapprof_blocks_cut(&tables_.blocks, address, bytes);
+    }
+
+    // Tells the sites of what has been freed.
+    void
+    Settle()
+    {
+        while (uint32_t site = rb_heapprof_blocks_take_retired(&tables_.blocks)) {
+            rb_heapprof_sites_count_free(&tables_.sites, site);
+        }
+    }
+
+    // A block that was freed again.
+    void
+    DeadBlock(uint32_t stack, uint32_t caller, double weight, size_t bytes)
+    {
+        Dead(stack, caller | HEAPPROF_SITE_OF_BLOCKS, weight, bytes);
+    }
+
     // The object of this entry was moved to a slot of another size.
     void
     Resize(uint32_t entry, uint16_t size)
@@ -101,7 +167,7 @@ class SnapshotBuilder {
 
     // One sample that was freed again, unless keep. Returns its site.
     uint32_t
-    Dead(uint32_t stack, uint32_t class_id, double weight, uint32_t size, bool keep = false)
+    Dead(uint32_t stack, uint32_t class_id, double weight, size_t size, bool keep = false)
     {
         uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stack, class_id);
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
@@ -127,6 +193,7 @@ class SnapshotBuilder {
     Snapshot
     Take()
     {
+        rb_heapprof_tables_check(&tables_);
         auto none_gone = [](uintptr_t, void *) { return false; };
         return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts, none_gone, nullptr),
                         rb_heapprof_snapshot_free);

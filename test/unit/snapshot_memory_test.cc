@@ -90,6 +90,15 @@ struct Tables {
             rb_heapprof_sites_count_alloc(&tables.sites, sample.site, 1, 40);
             rb_heapprof_live_table_add(&tables.live, &head, 40 * line, &sample);
         }
+        for (uint32_t line = 1; line <= 1000; line++) {
+            uint32_t stack = rb_heapprof_stacks_push(&tables.stacks, 0, number, line);
+            heapprof_piece piece = {};
+            piece.site = rb_heapprof_sites_intern(&tables.sites, stack, HEAPPROF_SITE_OF_BLOCKS);
+            piece.asked_bytes = 64;
+            piece.weight = 1;
+            rb_heapprof_sites_count_alloc(&tables.sites, piece.site, 1, 64);
+            rb_heapprof_blocks_add(&tables.blocks, 64 * line, &piece);
+        }
     }
 };
 
@@ -114,8 +123,8 @@ TEST(SnapshotMemory, EveryRefusalGivesNullAndTheMemoryBack)
         request++;
         ASSERT_EQ(static_cast<size_t>(request), refused);
     }
-    EXPECT_GT(request, 8); // 5 copies, 2 for adding up, and the rows' growths
-    EXPECT_EQ(1000u, snapshot->row_count);
+    EXPECT_GT(request, 10); // 5 copies, 4 for adding up, and the rows' growths
+    EXPECT_EQ(2000u, snapshot->row_count);
     EXPECT_EQ(static_cast<size_t>(mapped_bytes), snapshot->mem.used_bytes);
     rb_heapprof_snapshot_free(snapshot);
     EXPECT_EQ(0, mapped_bytes);

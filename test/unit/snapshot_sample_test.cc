@@ -49,6 +49,9 @@ class SnapshotSampleTest : public testing::Test {
         EXPECT_EQ(a.alloc_slot_bytes, b.alloc_slot_bytes);
         EXPECT_EQ(a.inuse_objects, b.inuse_objects);
         EXPECT_EQ(a.inuse_slot_bytes, b.inuse_slot_bytes);
+        EXPECT_EQ(a.alloc_malloc_bytes, b.alloc_malloc_bytes);
+        EXPECT_EQ(a.inuse_malloc_bytes, b.inuse_malloc_bytes);
+        EXPECT_FALSE(b.blocks);
         EXPECT_EQ(1u, one->facts.live_samples);
         rb_heapprof_strings_check(&one->strings);
     }
@@ -87,6 +90,7 @@ TEST_F(SnapshotSampleTest, OtherSamplesAreNotInIt)
     builder_.Live(a, builder_.Class("A"), 1, 40);
     uint32_t entry = builder_.Live(b, builder_.Class("B"), 1, 40);
     builder_.Live(a, builder_.Class("C"), 1, 40);
+    builder_.Block(b, builder_.Caller("B"), 1, 1000);
     Snapshot one = builder_.TakeSample(entry);
     ASSERT_EQ(1u, one->row_count);
     EXPECT_EQ("B", Text(one, one->rows[0].class_name));

@@ -29,7 +29,7 @@ class SnapshotTest : public testing::Test {
     heapprof_tables tables_;
     uint8_t block_filter_[HEAPPROF_BLOCK_FILTER_SIZE] = {};
     heapprof_facts facts_ = {};
-    uint32_t head_ = 0;
+    uint32_t head_ = 0, class_head_ = 0;
     uintptr_t address_ = 0x10000;
     std::set<uintptr_t> gone_;
     std::multiset<uintptr_t> asked_;
@@ -58,7 +58,7 @@ class SnapshotTest : public testing::Test {
     uint32_t
     Class()
     {
-        return rb_heapprof_identities_add(&tables_.identities, &head_, address_ += 40);
+        return rb_heapprof_identities_add(&tables_.identities, &class_head_, address_ += 40);
     }
 
     uint32_t
@@ -97,6 +97,60 @@ class SnapshotTest : public testing::Test {
         rb_heapprof_sites_count_alloc(&tables_.sites, site, weight, size);
         rb_heapprof_live_table_add(&tables_.live, &head_, address_ += 40, &sample);
         return address_;
+    }
+
+    uint32_t
+    Caller()
+    {
+        heapprof_caller caller = {{address_ += 40}};
+        uint32_t no_page = 0;
+        return rb_heapprof_identities_add(&tables_.identities, &no_page,
+                                          rb_heapprof_callers_key(&caller));
+    }
+
+    uint32_t
+    Caller(const std::string &name)
+    {
+        uint32_t id = Caller();
+        tables_.identities.all[id].name = String(name);
+        return id;
+    }
+
+    // A block asked for at the address returned.
+    uintptr_t
+    Block(uint32_t stack, uint32_t caller, uint32_t birth_gc, double weight, size_t bytes)
+    {
+        Grow(address_ += 48, 0, stack, caller, birth_gc, weight, bytes);
+        return address_;
+    }
+
+    void
+    Grow(uintptr_t address, size_t begin, uint32_t stack, uint32_t caller, uint32_t birth_gc,
+         double weight, size_t bytes)
+    {
+        heapprof_piece piece = {};
+        piece.begin = begin;
+        piece.asked_bytes = bytes;
+        piece.site = rb_heapprof_sites_intern(&tables_.sites, stack,
+                                              caller | HEAPPROF_SITE_OF_BLOCKS);
+        piece.birth_gc = birth_gc;
+        piece.weight = static_cast<float>(weight);
+        rb_heapprof_blocks_add(&tables_.blocks, address, &piece);
+        rb_heapprof_sites_count_alloc(&tables_.sites, piece.site, weight, bytes);
+    }
+
+    void
+    FreeBlock(uintptr_t address)
+    {
+        rb_heapprof_blocks_remove(&tables_.blocks, address);
+    }
+
+    void
+    Settle()
+    {
+        while (uint32_t site = rb_heapprof_blocks_take_retired(&tables_.blocks)) {
+            rb_heapprof_sites_count_free(&tables_.sites, site);
+        }
     }
 
     void
@@ -162,41 +216,58 @@ using Numbers = std::vector<uint32_t>;
 // Weights are quarters, which doubles add without rounding: sums must be equal, not near.
 TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
 {
-    using Key = std::tuple<uint32_t, std::string, uint32_t, bool>; // stack, class, age, folded
-    using Values = std::array<double, 4>; // alloc objects and bytes, inuse objects and bytes
+    // stack, class or caller, age, folded, blocks
+    using Key = std::tuple<uint32_t, std::string, uint32_t, bool, bool>;
+    // objects, bytes of slots and of the allocator: allocated, then in use
+    using Values = std::array<double, 6>;
     auto add = [](Values *to, const Values &values) {
-        for (int i = 0; i < 4; i++) (*to)[i] += values[i];
+        for (int i = 0; i < 6; i++) (*to)[i] += values[i];
     };
     std::map<Key, Values> model;
     Choices choose(90);
-    std::vector<std::pair<uint32_t, std::string>> classes = {{0, ""}};
+    std::vector<std::pair<uint32_t, std::string>> classes = {{0, ""}}, callers = classes;
     for (int i = 0; i < 20; i++) {
         std::string name = i % 5 ? "Class" + std::to_string(i) : "(anonymous)";
         classes.emplace_back(i % 5 ? Class(name) : Class(), name);
+        callers.emplace_back(i % 5 ? Caller(name) : Caller(), name);
     }
     uint32_t function = Function("f", "/f.rb");
     uint64_t live_samples = 0;
     for (int i = 0; i < 100000; i++) {
         uint32_t line = static_cast<uint32_t>(choose.Below(50));
         uint32_t stack = line ? Push(0, function, line) : 0;
-        auto class_id = classes[choose.Below(classes.size())];
+        bool blocks = choose.OneIn(3);
+        auto class_id = (blocks ? callers : classes)[choose.Below(classes.size())];
         uint32_t age = static_cast<uint32_t>(choose.Below(70)), rounded = 0;
         for (uint32_t power = 1; power <= age; power *= 2) rounded = power;
         double weight = 1 + static_cast<double>(choose.Below(12500));
         uint32_t size = 40u << choose.Below(5);
-        uintptr_t address = Live(stack, class_id.first, 100 - age, weight, size);
         bool dead = choose.OneIn(3);
-        if (dead && choose.OneIn(2)) {
+        double bytes = weight * size, held = bytes;
+        uintptr_t address = blocks ? Block(stack, class_id.first, 100 - age, weight, size)
+                                   : Live(stack, class_id.first, 100 - age, weight, size);
+        if (blocks && dead) {
+            FreeBlock(address);
+            if (choose.OneIn(20)) Settle();
+        }
+        else if (blocks && choose.OneIn(4)) {
+            uint32_t left = 1 + static_cast<uint32_t>(choose.Below(size));
+            rb_heapprof_blocks_cut(&tables_.blocks, address, left);
+            held = weight * left;
+        }
+        else if (dead && choose.OneIn(2)) {
             gone_.insert(address);
         }
         else if (dead) {
             Free(address);
         }
         live_samples += !dead;
-        double bytes = weight * size;
-        add(&model[Key(stack, class_id.second, dead ? HEAPPROF_AGE_DEAD : rounded, false)],
-            {weight, bytes, dead ? 0 : weight, dead ? 0 : bytes});
+        Values values = blocks ? Values{0, 0, bytes, 0, 0, dead ? 0 : held}
+                               : Values{weight, bytes, 0, dead ? 0 : weight, dead ? 0 : bytes, 0};
+        add(&model[Key(stack, class_id.second, dead ? HEAPPROF_AGE_DEAD : rounded, false, blocks)],
+            values);
     }
+    rb_heapprof_tables_check(&tables_);
     Snapshot snapshot = Take();
     EXPECT_EQ(live_samples, snapshot->facts.live_samples);
 
@@ -204,8 +275,10 @@ TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
     std::map<Key, Values> rows;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        add(&rows[Key(row.stack, Text(snapshot, row.class_name), row.gc_age, row.folded)],
-            {row.alloc_objects, row.alloc_slot_bytes, row.inuse_objects, row.inuse_slot_bytes});
+        add(&rows[Key(row.stack, Text(snapshot, row.class_name), row.gc_age, row.folded,
+                      row.blocks)],
+            {row.alloc_objects, row.alloc_slot_bytes, row.alloc_malloc_bytes, row.inuse_objects,
+             row.inuse_slot_bytes, row.inuse_malloc_bytes});
     }
     EXPECT_GT(model.size(), 1000u);
     EXPECT_EQ(model, rows);
@@ -260,6 +333,99 @@ TEST_F(SnapshotTest, RowsComeBySiteThenAgeTheDeadAndTheFoldedLast)
     EXPECT_EQ(1, snapshot->rows[4].alloc_objects);
     EXPECT_EQ(0, snapshot->rows[4].inuse_objects);
     EXPECT_EQ(1u, snapshot->facts.folded);
+}
+
+TEST_F(SnapshotTest, FoldedBlocksHaveARowBehindThatOfTheFoldedObjects)
+{
+    FreeBlock(Block(Push(0, Function("f", "/f.rb"), 1), Caller(), 100, 3, 1000));
+    Settle();
+    Free(Live(0, 0, 100, 2, 40));
+    rb_heapprof_sites_fold(&tables_.sites);
+    Snapshot snapshot = Take();
+    ASSERT_EQ(2u, snapshot->row_count);
+    for (int i = 0; i < 2; i++) {
+        EXPECT_TRUE(snapshot->rows[i].folded);
+        EXPECT_EQ(0u, snapshot->rows[i].stack);
+        EXPECT_EQ(0u, snapshot->rows[i].class_name);
+        EXPECT_EQ(HEAPPROF_AGE_DEAD, snapshot->rows[i].gc_age);
+        EXPECT_EQ(i == 1, snapshot->rows[i].blocks);
+    }
+    EXPECT_EQ(2, snapshot->rows[0].alloc_objects);
+    EXPECT_EQ(80, snapshot->rows[0].alloc_slot_bytes);
+    EXPECT_EQ(0, snapshot->rows[0].alloc_malloc_bytes);
+    EXPECT_EQ(0, snapshot->rows[1].alloc_objects);
+    EXPECT_EQ(0, snapshot->rows[1].alloc_slot_bytes);
+    EXPECT_EQ(3000, snapshot->rows[1].alloc_malloc_bytes);
+    EXPECT_EQ(0, snapshot->rows[1].inuse_malloc_bytes);
+    EXPECT_EQ(2u, snapshot->facts.folded);
+}
+
+// What one stack asks for in a block is in the row of that stack, and lasts as long as its end
+// of the block.
+TEST_F(SnapshotTest, ABlocksPiecesAreInTheRowsOfThoseWhoAskedForThem)
+{
+    uint32_t function = Function("f", "/f.rb"), caller = Caller("grow (ruby)");
+    uintptr_t block = Block(Push(0, function, 1), caller, 92, 2, 1000);
+    Grow(block, 1000, Push(0, function, 2), caller, 100, 3, 500);
+    rb_heapprof_blocks_cut(&tables_.blocks, block, 1100);
+    Snapshot snapshot = Take();
+    ASSERT_EQ(Numbers({8, 0}), Ages(snapshot));
+    EXPECT_EQ(2u, snapshot->facts.live_samples);
+    EXPECT_EQ(2000, snapshot->rows[0].alloc_malloc_bytes);
+    EXPECT_EQ(2000, snapshot->rows[0].inuse_malloc_bytes);
+    EXPECT_EQ(1500, snapshot->rows[1].alloc_malloc_bytes);
+    EXPECT_EQ(300, snapshot->rows[1].inuse_malloc_bytes);
+    rb_heapprof_blocks_cut(&tables_.blocks, block, 1000);
+    snapshot = Take();
+    EXPECT_EQ(Numbers({8, HEAPPROF_AGE_DEAD}), Ages(snapshot));
+    EXPECT_EQ(1u, snapshot->facts.live_samples);
+}
+
+// A freed block's site is not told before somebody settles: the rows must not wait for it.
+TEST_F(SnapshotTest, FreedBlocksAreDeadBeforeTheyAreSettled)
+{
+    FreeBlock(Block(0, Caller("f (ruby)"), 100, 1, 64));
+    for (bool settled : {false, true}) {
+        if (settled) Settle();
+        Snapshot snapshot = Take();
+        EXPECT_EQ(Numbers({HEAPPROF_AGE_DEAD}), Ages(snapshot));
+        EXPECT_EQ(64, snapshot->rows[0].alloc_malloc_bytes);
+        EXPECT_EQ(0, snapshot->rows[0].inuse_malloc_bytes);
+        EXPECT_EQ(0u, snapshot->facts.live_samples);
+    }
+}
+
+TEST_F(SnapshotTest, NobodyIsAskedWhetherABlockIsGone)
+{
+    Block(0, 0, 100, 1, 64);
+    Take();
+    EXPECT_TRUE(asked_.empty());
+}
+
+// What rounding leaves over of objects is not made up for in blocks.
+TEST_F(SnapshotTest, BlocksAndObjectsAreRoundedEachForThemselves)
+{
+    uint32_t function = Function("f", "/f.rb");
+    double objects = 0, bytes = 0, slots = 0;
+    for (uint32_t line = 1; line <= 1000; line++) {
+        Live(Push(0, function, line), 0, 100, 6.90625, 40);
+        Block(Push(0, function, line), 0, 100, 1.40625, 17);
+        bytes += 1.40625 * 17;
+        slots += 6.90625 * 40;
+    }
+    Snapshot snapshot = Take();
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const heapprof_row &row = snapshot->rows[i];
+        EXPECT_EQ(std::floor(row.alloc_malloc_bytes), row.alloc_malloc_bytes);
+        EXPECT_EQ(0, row.blocks ? row.alloc_objects : row.alloc_malloc_bytes);
+        objects += row.inuse_objects;
+        bytes -= row.inuse_malloc_bytes;
+        slots -= row.inuse_slot_bytes;
+    }
+    EXPECT_EQ(2000u, snapshot->row_count);
+    EXPECT_NEAR(6906.25, objects, 0.5);
+    EXPECT_NEAR(0, bytes, 0.5);
+    EXPECT_NEAR(0, slots, 0.5);
 }
 
 TEST_F(SnapshotTest, EachLiveSampleIsAskedAboutOnce)
@@ -332,9 +498,9 @@ TEST_F(SnapshotTest, RowsThatRoundToNothingAreLeftOut)
     uint32_t number = rb_heapprof_sites_intern(&tables_.sites, 0, 0);
     heapprof_site *site = &tables_.sites.all[number];
     EXPECT_EQ(0u, Take()->row_count);
-    site->alloc_objects = site->alloc_slot_bytes = 0.49;
+    site->alloc_objects = site->alloc_bytes = 0.49;
     EXPECT_EQ(0u, Take()->row_count);
-    site->alloc_slot_bytes = 0.5;
+    site->alloc_bytes = 0.5;
     EXPECT_EQ(Numbers({HEAPPROF_AGE_DEAD}), Ages(Take()));
 }
 
@@ -352,14 +518,29 @@ TEST_F(SnapshotTest, ClassesWithoutANameAreAnonymousAndNoClassIsEmpty)
     EXPECT_EQ("String", Text(snapshot, snapshot->rows[2].class_name));
 }
 
+TEST_F(SnapshotTest, CallersWithoutANameAreAnonymousAndNoCallerIsEmpty)
+{
+    Block(0, Caller(), 100, 1, 64);
+    Block(0, 0, 100, 1, 64);
+    Block(0, Caller("f (ruby)"), 100, 1, 64);
+    Snapshot snapshot = Take();
+    ASSERT_EQ(3u, snapshot->row_count);
+    EXPECT_EQ("(anonymous)", Text(snapshot, snapshot->rows[0].class_name));
+    EXPECT_EQ("", Text(snapshot, snapshot->rows[1].class_name));
+    EXPECT_EQ("f (ruby)", Text(snapshot, snapshot->rows[2].class_name));
+    for (int i = 0; i < 3; i++) EXPECT_TRUE(snapshot->rows[i].blocks);
+}
+
 TEST_F(SnapshotTest, FactsAreTheCallersButForWhatTheTablesKnow)
 {
     facts_.interval_bytes = 4096;
+    facts_.malloc_interval_bytes = 8192;
     facts_.total_samples = 7;
     facts_.live_samples = 77;
     facts_.folded = 777;
     Snapshot snapshot = Take();
     EXPECT_EQ(4096u, snapshot->facts.interval_bytes);
+    EXPECT_EQ(8192u, snapshot->facts.malloc_interval_bytes);
     EXPECT_EQ(100u, snapshot->facts.gc_count);
     EXPECT_EQ(7u, snapshot->facts.total_samples);
     EXPECT_EQ(0u, snapshot->facts.live_samples);

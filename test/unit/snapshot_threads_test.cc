@@ -51,11 +51,14 @@ class ChangingTables {
     Change(int times)
     {
         for (; times > 0; times--) {
-            switch (choose_.Below(8)) {
+            switch (choose_.Below(12)) {
               case 0: Free(); break;
               case 1: Move(); break;
               case 2: Rename(); break;
               case 3: choose_.OneIn(50) ? MakeRoom() : Allocate(); break;
+              case 4: FreeBlock(); break;
+              case 5: MoveBlock(); break;
+              case 6: case 7: AllocateBlock(); break;
               default: Allocate(); break;
             }
         }
@@ -115,14 +118,62 @@ class ChangingTables {
         return id;
     }
 
-    void
-    Allocate()
+    uint32_t
+    Stack()
     {
         uint32_t stack = 0;
         for (uint64_t depth = 1 + choose_.Below(8); depth > 0; depth--) {
             uint32_t line = static_cast<uint32_t>(choose_.Below(4));
             stack = rb_heapprof_stacks_push(&tables_.stacks, stack, Function(), line);
         }
+        return stack;
+    }
+
+    // Of few, so that the next is often of the same block.
+    uintptr_t
+    BlockAddress()
+    {
+        return 0x7f0000 + 16 * choose_.Below(300);
+    }
+
+    void
+    AllocateBlock()
+    {
+        heapprof_piece piece = {};
+        uintptr_t address = BlockAddress();
+        piece.site = rb_heapprof_sites_intern(&tables_.sites, Stack(),
+                                              Class() | HEAPPROF_SITE_OF_BLOCKS);
+        piece.birth_gc = static_cast<uint32_t>(choose_.Below(20));
+        piece.begin = choose_.OneIn(2) ? 0 : 1 + choose_.Below(5000);
+        piece.asked_bytes = 1 + choose_.Below(5000);
+        piece.weight = 1;
+        rb_heapprof_sites_count_alloc(&tables_.sites, piece.site, 1, piece.asked_bytes);
+        rb_heapprof_blocks_add(&tables_.blocks, address, &piece);
+    }
+
+    void
+    FreeBlock()
+    {
+        rb_heapprof_blocks_remove(&tables_.blocks, BlockAddress());
+        while (uint32_t site = rb_heapprof_blocks_take_retired(&tables_.blocks)) {
+            rb_heapprof_sites_count_free(&tables_.sites, site);
+        }
+    }
+
+    void
+    MoveBlock()
+    {
+        uintptr_t from = BlockAddress(), to = BlockAddress();
+        uint32_t lifted = rb_heapprof_blocks_lift(&tables_.blocks, from);
+        if (!lifted) return;
+        rb_heapprof_blocks_put(&tables_.blocks, lifted, to);
+        rb_heapprof_blocks_cut(&tables_.blocks, to, choose_.Below(10000));
+    }
+
+    void
+    Allocate()
+    {
+        uint32_t stack = Stack();
         heapprof_sample sample = {};
         sample.site = rb_heapprof_sites_intern(&tables_.sites, stack, Class());
         sample.birth_gc = static_cast<uint32_t>(choose_.Below(20));
