@@ -19,8 +19,8 @@
  *
  * and what a freed block's pieces leave to do with sites waits for the next who has the VM lock.
  *
- * Without the GVL, and during a GC, stacks cannot be walked; what is asked for there and would
- * be a sample is counted as dropped.
+ * What the collector asks for itself, during a GC, stands at no stack. Without the GVL the tables
+ * may not be changed; what is asked for there and would be a sample is counted as dropped.
  */
 #include "state.h"
 #include "profiler/check.h"
@@ -166,11 +166,19 @@ caller_identity(void)
     return 0;
 }
 
+/* A GC, which may begin anywhere, says nothing of whoever is running. */
+HEAPPROF_COLD static uint32_t
+asking_stack(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    return during_gc ? 0 : capture_stack();
+}
+
 HEAPPROF_COLD static uint32_t
 block_site(void)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    uint32_t stack = capture_stack();
+    uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
     return rb_heapprof_sites_intern(&tables->sites, stack,
                                     caller_identity() | HEAPPROF_SITE_OF_BLOCKS);
@@ -221,10 +229,9 @@ sample_block(uintptr_t address, size_t begin, size_t size_bytes)
 }
 
 HEAPPROF_COLD static bool
-may_walk_p(void)
+may_sample_p(void)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    return ruby_native_thread_p() && ruby_thread_has_gvl_p() && !during_gc;
+    return ruby_native_thread_p() && ruby_thread_has_gvl_p();
 }
 
 HEAPPROF_COLD static void
@@ -240,7 +247,7 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
         thread->bytes_left = ENDLESS;
         return;
     }
-    if (!may_walk_p()) {
+    if (!may_sample_p()) {
         RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
         pthread_mutex_lock(&blocks_lock);
         thread->bytes_left = draw_bytes();

@@ -21,7 +21,7 @@ struct heapprof {
     uint64_t epoch;                   /* grows whenever all gaps must be drawn again */
     uint64_t total_samples;           /* taken since start, dropped ones included */
     uint64_t dropped;                 /* samples given up for want of memory */
-    size_t   dropped_blocks;          /* samples of blocks whose stack could not be walked; atomic */
+    size_t   dropped_blocks;          /* samples of blocks asked for without the GVL; atomic */
     uint64_t truncated;               /* stacks cut at options.depth */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */

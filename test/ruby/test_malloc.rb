@@ -78,6 +78,22 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
+  # A GC may begin anywhere, and what it asks for is no doing of the program's.
+  def test_what_the_collector_asks_for_is_of_no_stack
+    in_child(SETUP + <<~'RUBY')
+      map = ObjectSpace::WeakMap.new
+      kept = Array.new(1000) { Object.new }
+      kept.each { |object| map[object] = object }
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      GC.start
+      asked, others = snapshot.select(&:caller).partition { |row| row.frames.empty? }
+      assert_operator asked.sum(&:inuse_malloc_space), :>=, 1000 * 8
+      assert_equal ["rb_gc_mark_weak (ruby)"], asked.map(&:caller).uniq
+      assert_empty others.grep(->(row) { row.caller.include?("gc_mark") })
+      assert_equal 0, HeapProfile.stat(:dropped)
+    RUBY
+  end
+
   def test_memory_that_is_only_reported
     in_child(SETUP + <<~'RUBY')
       HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
