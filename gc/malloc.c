@@ -157,13 +157,12 @@ caller_identity(void)
 
     uintptr_t key = rb_heapprof_callers_key(&caller);
     uint32_t id = rb_heapprof_identities_find(&tables->identities, key);
-    if (id) return id;
-    id = rb_heapprof_identities_add(&tables->identities, &no_page, key);
-    if (id && rb_heapprof_callers_set(&tables->callers, id, &caller)) {
-        rb_heapprof.unnamed_callers = true;
-        return id;
-    }
-    return 0;
+    if (!id) id = rb_heapprof_identities_add(&tables->identities, &no_page, key);
+    if (!id || rb_heapprof_callers_get(&tables->callers, id)) return id;
+
+    if (!rb_heapprof_callers_set(&tables->callers, id, &caller)) return 0;
+    rb_heapprof.unnamed_callers = true;
+    return id;
 }
 
 /* A GC, which may begin anywhere, says nothing of whoever is running. */
