@@ -58,12 +58,14 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     rb_vm_barrier();
     if (!rb_heapprof_on) {
         uint64_t epoch = rb_heapprof.epoch;
+        rb_heapprof_gc_hold_blocks();
         rb_heapprof = (struct heapprof){
             .options = *options, .epoch = epoch, .start_ns = wall_clock_ns()
         };
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
+        rb_heapprof_gc_release_blocks();
         rb_heapprof_gc_start();
         started = true;
     }
