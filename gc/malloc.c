@@ -132,36 +132,35 @@ rb_heapprof_gc_release_blocks(void)
 
 /* ---- the sample ---- */
 
-/* The return addresses around us. */
-HEAPPROF_COLD static struct heapprof_caller
+/* Who asks. */
+HEAPPROF_COLD static uintptr_t
 find_caller(void)
 {
-    struct heapprof_caller caller = {{0}};
 #ifdef HAVE_BACKTRACE
-    enum { ours = 6 }; /* from here to rb_heapprof_malloc; none is ever inlined */
-    void *frames[ours + HEAPPROF_CALLER_FRAMES];
+    enum { own = 6, others = 12 }; /* own: from here to rb_heapprof_malloc, which are never inlined */
+    void *frames[own + others];
     int count = backtrace(frames, numberof(frames));
 
-    for (int i = ours; i < count; i++) caller.frames[i - ours] = (uintptr_t)frames[i];
+    return rb_heapprof_callers_find(&rb_heapprof.tables.callers, (const uintptr_t *)frames,
+                                    count > 0 ? (size_t)count : 0, own);
+#else
+    return 0;
 #endif
-    return caller;
 }
 
 HEAPPROF_COLD static uint32_t
 caller_identity(void)
 {
-    struct heapprof_tables *tables = &rb_heapprof.tables;
-    struct heapprof_caller caller = find_caller();
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    uintptr_t caller = find_caller();
     uint32_t no_page = 0; /* code does not move or die */
-    if (!caller.frames[0]) return 0;
+    if (!caller) return 0;
 
-    uintptr_t key = rb_heapprof_callers_key(&caller);
-    uint32_t id = rb_heapprof_identities_find(&tables->identities, key);
-    if (!id) id = rb_heapprof_identities_add(&tables->identities, &no_page, key);
-    if (!id || rb_heapprof_callers_get(&tables->callers, id)) return id;
-
-    if (!rb_heapprof_callers_set(&tables->callers, id, &caller)) return 0;
-    rb_heapprof.unnamed_callers = true;
+    uintptr_t key = rb_heapprof_callers_key(caller);
+    uint32_t id = rb_heapprof_identities_find(identities, key);
+    if (id) return id;
+    id = rb_heapprof_identities_add(identities, &no_page, key);
+    if (id) rb_heapprof.unnamed_callers = true;
     return id;
 }
 

@@ -183,6 +183,7 @@ rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
     /* What is known from there on was of another block, which somebody else has freed. */
     if (entry) {
         cut_pieces(blocks, entry, piece->begin);
+        if (piece->begin == 0) blocks->owners[entry] = (struct heapprof_owner){0};
     }
     else if (!(entry = add_entry(blocks, address))) {
         return false;

@@ -1,13 +1,14 @@
-/* callers.c - return addresses by identity, and their key.
+/* callers.c - who asks, among the return addresses of a call.
  *
- * Two callers with one key would be one: of a 63-bit hash that does not happen.
+ *     our own       [heapprof]        whatever comes before the first that passes
+ *     passing       [rb_gc_impl_malloc, ruby_xmalloc]
+ *     the caller    str_enc_new
  *
- * The caller serialises. set allocates (mem.c). */
+ * The caller serialises. add_passing allocates (mem.c). */
 #include "callers.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-#include "index.h"
 
 void
 rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_mem *mem)
@@ -19,27 +20,56 @@ rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_mem *
 void
 rb_heapprof_callers_free(struct heapprof_callers *callers)
 {
-    HEAPPROF_MEM_RELEASE(callers->mem, callers->all, callers->all_capacity);
+    HEAPPROF_MEM_RELEASE(callers->mem, callers->passing, callers->passing_capacity);
+    callers->passing_count = 0;
+}
+
+void
+rb_heapprof_callers_add_passing(struct heapprof_callers *callers, uintptr_t start,
+                                size_t size_bytes)
+{
+    if (!HEAPPROF_MEM_GROW(callers->mem, callers->passing, callers->passing_capacity,
+                           callers->passing_count + 1)) return;
+    callers->passing[callers->passing_count++] =
+        (struct heapprof_code){.start = start, .end = start + size_bytes};
+}
+
+static int
+compare_code(const void *left, const void *right)
+{
+    const struct heapprof_code *a = left, *b = right;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+void
+rb_heapprof_callers_sort(struct heapprof_callers *callers)
+{
+    if (callers->passing_count == 0) return;
+    qsort(callers->passing, callers->passing_count, sizeof(*callers->passing), compare_code);
+}
+
+/* A return address follows its call, which may be the function's last instruction. */
+static bool
+passing_p(const struct heapprof_callers *callers, uintptr_t address)
+{
+    size_t low = 0, high = callers->passing_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (callers->passing[middle].start < address) low = middle + 1;
+        else high = middle;
+    }
+    return low > 0 && address <= callers->passing[low - 1].end;
 }
 
 uintptr_t
-rb_heapprof_callers_key(const struct heapprof_caller *caller)
+rb_heapprof_callers_find(const struct heapprof_callers *callers, const uintptr_t *addresses,
+                         size_t count, size_t own_count)
 {
-    uint64_t hash = 0;
-    int i;
+    size_t i = 0;
 
-    for (i = 0; i < HEAPPROF_CALLER_FRAMES; i++) {
-        hash = rb_heapprof_index_hash(hash + caller->frames[i]);
-    }
-    return (uintptr_t)hash | ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1));
-}
-
-bool
-rb_heapprof_callers_set(struct heapprof_callers *callers, uint32_t identity,
-                        const struct heapprof_caller *caller)
-{
-    if (!HEAPPROF_MEM_GROW(callers->mem, callers->all, callers->all_capacity,
-                           (size_t)identity + 1)) return false;
-    callers->all[identity] = *caller;
-    return true;
+    while (i < count && !passing_p(callers, addresses[i])) i++;
+    if (i == count) i = own_count;
+    while (i < count && passing_p(callers, addresses[i])) i++;
+    return i < count ? addresses[i] : 0;
 }

@@ -1,19 +1,21 @@
 #ifndef HEAPPROF_CALLERS_H
 #define HEAPPROF_CALLERS_H
-/* The C code that asks the allocator: the innermost return addresses of a call, by an identity.
- * Which of them is the caller, and what it is called, is found when a name is wanted. */
+/* The C code that asks the allocator: of the return addresses of a call the innermost that does
+ * not lie in a function that asks for somebody else, such as xmalloc. What function that is, is
+ * found when a name is wanted. */
 #include "mem.h"
 
-#define HEAPPROF_CALLER_FRAMES 6
-
-struct heapprof_caller {
-    uintptr_t frames[HEAPPROF_CALLER_FRAMES]; /* innermost first; 0: there are no more */
+/* The code of functions that ask for somebody else: addresses from start up to end. */
+struct heapprof_code {
+    uintptr_t start;
+    uintptr_t end;
 };
 
 struct heapprof_callers {
-    struct heapprof_mem    *mem;
-    struct heapprof_caller *all; /* by identity; zero: not a caller's */
-    size_t all_capacity;
+    struct heapprof_mem  *mem;
+    struct heapprof_code *passing; /* sorted when all have been added, none overlaps another */
+    size_t passing_capacity;
+    size_t passing_count;
 };
 
 /* An empty table; allocates nothing. mem must outlive it. */
@@ -22,26 +24,34 @@ void rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_
 /* Gives the memory back; the table is then as after init. */
 void rb_heapprof_callers_free(struct heapprof_callers *callers);
 
-/* The key of a caller among the addresses of identities: none that an object can have. */
-uintptr_t rb_heapprof_callers_key(const struct heapprof_caller *caller);
+/* Adds a passing function, if there is memory; sort after the last. */
+void rb_heapprof_callers_add_passing(struct heapprof_callers *callers, uintptr_t start,
+                                     size_t size_bytes);
+void rb_heapprof_callers_sort(struct heapprof_callers *callers);
 
-/* Whether an address of the identities is such a key. */
+/* The caller among return addresses, innermost first; 0 when there is none. The first own_count are
+ * the profiler's; how many those are need not be known where passing functions are. */
+uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,
+                                   const uintptr_t *addresses, size_t count, size_t own_count);
+
+/* A caller as a key among the addresses of identities, none that an object can have; and
+ * back. */
+static inline uintptr_t
+rb_heapprof_callers_key(uintptr_t caller)
+{
+    return caller | ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1));
+}
+
+static inline uintptr_t
+rb_heapprof_callers_of_key(uintptr_t key)
+{
+    return key & ~((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1));
+}
+
 static inline bool
 rb_heapprof_callers_key_p(uintptr_t address)
 {
     return (intptr_t)address < 0;
-}
-
-/* Keeps it under identity; false when memory is refused. */
-bool rb_heapprof_callers_set(struct heapprof_callers *callers, uint32_t identity,
-                             const struct heapprof_caller *caller);
-
-/* NULL: the identity is not a caller's. Good until the next set. */
-static inline const struct heapprof_caller *
-rb_heapprof_callers_get(const struct heapprof_callers *callers, uint32_t identity)
-{
-    return identity < callers->all_capacity && callers->all[identity].frames[0]
-               ? &callers->all[identity] : NULL;
 }
 
 #endif

@@ -5,7 +5,6 @@
  *   I2  live_samples, over all sites, add up to the live samples and pieces there are.
  *   I3  frames of stacks are functions, functions and sites name identities, all of
  *       them in use; names are strings or not known yet.
- *   I4  a caller stands under the identity of its key.
  *
  * I2 holds where a sample enters the live table and its site's totals together, and
  * leaves both together; between the two it does not.
@@ -167,21 +166,6 @@ check_names(const struct heapprof_tables *tables)
     }
 }
 
-static void
-check_callers(const struct heapprof_tables *tables)
-{
-    const struct heapprof_address_table *addresses = &tables->identities.addresses;
-    uint32_t entry;
-
-    for (entry = 1; entry < addresses->entries_end; entry++) {
-        uintptr_t key = rb_heapprof_address_table_address(addresses, entry);
-        const struct heapprof_caller *caller =
-            rb_heapprof_callers_get(&tables->callers, tables->identities.ids[entry]);
-        if (!rb_heapprof_callers_key_p(key) || !caller) continue; /* memory was refused for it */
-        HEAPPROF_ASSERT(rb_heapprof_callers_key(caller) == key);
-    }
-}
-
 void
 rb_heapprof_tables_check(const struct heapprof_tables *tables)
 {
@@ -194,5 +178,4 @@ rb_heapprof_tables_check(const struct heapprof_tables *tables)
     rb_heapprof_blocks_check(&tables->blocks);
     check_samples(tables);
     check_names(tables);
-    check_callers(tables);
 }

@@ -66,6 +66,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_release_blocks();
+        rb_heapprof_names_passing();
         rb_heapprof_gc_start();
         started = true;
     }

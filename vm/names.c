@@ -348,13 +348,12 @@ refresh_provisional_names(void)
 
 /* ---- callers of the allocator ---- */
 
-/* Functions that ask it for somebody else. */
 static bool
-passes_on_p(const char *function)
+passing_p(const char *function)
 {
     static const char *const beginnings[] = {
-        "ruby_x", "ruby_sized_x", "rb_x", "rb_gc_impl_", "objspace_", "rb_heapprof_",
-        "rb_alloc_tmp_buffer", "handle_malloc_failure", "rb_gc_adjust_memory_usage",
+        "ruby_x", "ruby_sized_x", "ruby_strdup", "rb_x", "rb_gc_impl_", "objspace_",
+        "rb_alloc_tmp_buffer", "rb_gc_adjust_memory_usage", "rb_heapprof_",
     };
 
     for (size_t i = 0; i < numberof(beginnings); i++) {
@@ -363,31 +362,40 @@ passes_on_p(const char *function)
     return false;
 }
 
-/* "function (library)", of the innermost that does not pass on. */
 static void
-name_caller(const struct heapprof_caller *caller, char *name, size_t size)
+add_passing(const char *name, uintptr_t start, size_t size)
 {
-    char function[256], library[256];
+    if (passing_p(name)) rb_heapprof_callers_add_passing(&rb_heapprof.tables.callers, start, size);
+}
 
-    for (int i = 0; i < HEAPPROF_CALLER_FRAMES && caller->frames[i]; i++) {
-        rb_heapprof_symbol(caller->frames[i], function, sizeof(function), library, sizeof(library));
-        if (!passes_on_p(function)) break;
-    }
-    snprintf(name, size, "%s (%s)", function[0] ? function : "?", library[0] ? library : "?");
+void
+rb_heapprof_names_passing(void)
+{
+    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_passing);
+    rb_heapprof_callers_sort(&rb_heapprof.tables.callers);
+}
+
+static void
+name_caller(struct heapprof_identity *identity, uintptr_t caller)
+{
+    char function[256], library[256], name[520];
+
+    rb_heapprof_symbol(caller, function, sizeof(function), library, sizeof(library));
+    snprintf(name, sizeof(name), "%s (%s)", function[0] ? function : "?", library[0] ? library : "?");
+    identity->name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
 }
 
 static void
 name_callers(void)
 {
-    struct heapprof_tables *tables = &rb_heapprof.tables;
-    char name[512];
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    const struct heapprof_address_table *table = &identities->addresses;
 
-    for (uint32_t id = 1; id < tables->identities.end; id++) {
-        struct heapprof_identity *identity = &tables->identities.all[id];
-        const struct heapprof_caller *caller = rb_heapprof_callers_get(&tables->callers, id);
-        if (!caller || identity->name != HEAPPROF_UNNAMED) continue;
-        name_caller(caller, name, sizeof(name));
-        identity->name = rb_heapprof_strings_intern(&tables->strings, name, strlen(name));
+    for (uint32_t entry = 1; entry < table->entries_end; entry++) {
+        uintptr_t key = rb_heapprof_address_table_address(table, entry);
+        struct heapprof_identity *identity = &identities->all[identities->ids[entry]];
+        if (!rb_heapprof_callers_key_p(key) || identity->name != HEAPPROF_UNNAMED) continue;
+        name_caller(identity, rb_heapprof_callers_of_key(key));
     }
 }
 

@@ -16,6 +16,9 @@ uint32_t rb_heapprof_function_of(const rb_iseq_t *iseq, const rb_callable_method
 /* The function that stands for the frames cut off at the depth limit. */
 uint32_t rb_heapprof_function_truncated(void);
 
+/* Enters the functions that ask the allocator for somebody else. When the tables are new. */
+void rb_heapprof_names_passing(void);
+
 /* Names again what was named after a class that had no name then and may have one
  * now. Before a snapshot. */
 void rb_heapprof_names_refresh(void);

@@ -140,12 +140,13 @@ function_at(const struct file *file, uintptr_t address)
     return address < function->start + function->size ? function->name : NULL;
 }
 
-/* An executable at a fixed address has its addresses as they are. */
+/* What to add to an address of the file. An executable at a fixed address has its addresses as
+ * they are. */
 static uintptr_t
-address_in_file(const struct file *file, uintptr_t address)
+bias(const struct file *file)
 {
     const elf_header *header = file->mapping;
-    return header->e_type == ET_EXEC ? address : address - (uintptr_t)file->base;
+    return header->e_type == ET_EXEC ? 0 : (uintptr_t)file->base;
 }
 
 void
@@ -160,12 +161,26 @@ rb_heapprof_symbol(uintptr_t address, char *function, size_t function_size,
     if (!dladdr((void *)address, &info) || !info.dli_fname) return;
 
     const struct file *file = file_of(&info);
-    if (file && file->count) name = function_at(file, address_in_file(file, address));
+    if (file && file->count) name = function_at(file, address - bias(file));
     if (!name) name = info.dli_sname;
     if (name) snprintf(function, function_size, "%s", name);
 
     const char *slash = strrchr(info.dli_fname, '/');
     snprintf(library, library_size, "%s", slash ? slash + 1 : info.dli_fname);
+}
+
+void
+rb_heapprof_symbols_each(uintptr_t address,
+                         void (*function)(const char *name, uintptr_t start, size_t size))
+{
+    Dl_info info;
+
+    if (!dladdr((void *)address, &info) || !info.dli_fname) return;
+    const struct file *file = file_of(&info);
+    for (size_t i = 0; file && i < file->count; i++) {
+        const struct function *found = &file->functions[i];
+        function(found->name, found->start + bias(file), found->size);
+    }
 }
 
 void

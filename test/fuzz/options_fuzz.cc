@@ -31,6 +31,7 @@ const std::map<std::string, Range> kNumbers = {
     {"memory", {1 << 20, UINT64_MAX, true}},
     {"seed", {0, UINT64_MAX, false}},
     {"gc", {0, 1, false}},
+    {"owners", {0, 1, false}},
 };
 
 // What a number says, if it is one and in its range.
@@ -108,6 +109,7 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.seeded == model.numbers.count("seed"));
     REQUIRE(options.seed == model.Number("seed", 0));
     REQUIRE(options.gc == (model.Number("gc", 1) == 1));
+    REQUIRE(options.owners == (model.Number("owners", 1) == 1));
     REQUIRE(options.out == model.out);
     REQUIRE(!rb_heapprof_options_out_of_range(&options, &accepted));
 }

@@ -153,9 +153,8 @@ TEST_F(BlocksTest, KnowsWhatIsAddedAndForgetsWhatIsFreed)
     Add(0x1000, 0, 100, 7);
     Add(0x1000, 100, 50, 8);
     ExpectModel();
-    EXPECT_EQ(1u, rb_heapprof_blocks_next_live(&blocks_, 0));
-    EXPECT_EQ(2u, rb_heapprof_blocks_next_live(&blocks_, 1));
-    EXPECT_EQ(0u, rb_heapprof_blocks_next_live(&blocks_, 2));
+    EXPECT_EQ(1u, rb_heapprof_blocks_next(&blocks_, 0));
+    EXPECT_EQ(0u, rb_heapprof_blocks_next(&blocks_, 1));
     Remove(0x1000);
     ExpectModel();
     TakeRetired();
@@ -247,10 +246,36 @@ TEST_F(BlocksTest, LiftedBlockIsLiveAndInNoFilter)
 {
     Add(0x1000, 0, 100, 7);
     uint32_t lifted = rb_heapprof_blocks_lift(&blocks_, 0x1000);
-    EXPECT_EQ(1u, rb_heapprof_blocks_next_live(&blocks_, 0));
+    EXPECT_EQ(1u, rb_heapprof_blocks_next(&blocks_, 0));
     for (uint8_t count : filter_) ASSERT_EQ(0, count);
     rb_heapprof_blocks_put(&blocks_, lifted, 0x1000);
     ExpectModel();
+}
+
+TEST_F(BlocksTest, AnOwnerStaysUntilTheBlockIsFreedOrOwnersAreForgotten)
+{
+    heapprof_owner owner = {0x5000, 3};
+    auto owner_of = [&](uintptr_t address) {
+        return blocks_.owners[rb_heapprof_address_table_find(&blocks_.addresses, address)].object;
+    };
+    Add(0x1000, 0, 100, 7);
+    Add(0x2000, 0, 100, 7);
+    rb_heapprof_blocks_own(&blocks_, 0x1000, &owner);
+    rb_heapprof_blocks_own(&blocks_, 0x3000, &owner); // not known
+    Add(0x1000, 100, 50, 8);
+    Move(0x1000, 0x4000);
+    EXPECT_EQ(0x5000u, owner_of(0x4000));
+    EXPECT_EQ(0u, owner_of(0x2000));
+    Add(0x4000, 0, 10, 9); // another block where that was
+    EXPECT_EQ(0u, owner_of(0x4000));
+    rb_heapprof_blocks_own(&blocks_, 0x4000, &owner);
+    rb_heapprof_blocks_own(&blocks_, 0x2000, &owner);
+    Remove(0x4000);
+    Add(0x6000, 0, 10, 9); // takes its place
+    EXPECT_EQ(0u, owner_of(0x6000));
+    rb_heapprof_blocks_forget_owners(&blocks_);
+    EXPECT_EQ(0u, owner_of(0x2000));
+    rb_heapprof_blocks_check(&blocks_);
 }
 
 TEST_F(BlocksTest, RetiredPiecesKeepTheirSiteUntilTheyAreTaken)

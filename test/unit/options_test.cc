@@ -28,7 +28,7 @@ struct Parsed {
     explicit Parsed(const std::string &text) : Parsed(text.c_str()) {}
 };
 
-const char kKnown[] = "known keys are interval, malloc_interval, out, depth, memory, seed, gc";
+const char kKnown[] = "known keys are interval, malloc_interval, out, depth, memory, seed, gc, owners";
 
 heapprof_options
 On(const std::string &text)
@@ -55,6 +55,7 @@ ExpectDefaults(const heapprof_options &options)
     EXPECT_EQ(67108864u, options.memory_bytes);
     EXPECT_FALSE(options.seeded);
     EXPECT_TRUE(options.gc);
+    EXPECT_TRUE(options.owners);
     EXPECT_STREQ("heapprof-%p.pb.gz", options.out);
 }
 
@@ -222,6 +223,9 @@ TEST(Options, GcIsOneOrZero)
 {
     EXPECT_TRUE(On("gc=1").gc);
     EXPECT_FALSE(On("gc=0").gc);
+    EXPECT_TRUE(On("owners=1").owners);
+    EXPECT_FALSE(On("owners=0").owners);
+    EXPECT_EQ("owners=2: expected 1 or 0", Bad("owners=2"));
     EXPECT_EQ("gc=2: expected 1 or 0", Bad("gc=2"));
     for (const char *value : {"", "yes", "true"}) {
         EXPECT_EQ("gc=" + std::string(value) +

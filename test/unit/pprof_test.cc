@@ -280,6 +280,51 @@ TEST(Pprof, BlocksAreSamplesOfMallocSpaceLabelledWithTheirCaller)
               values);
 }
 
+TEST(Pprof, OwnersAreLabels)
+{
+    SnapshotBuilder builder;
+    uint32_t f = builder.Stack({{builder.Function("f"), 4}});
+    uint32_t g = builder.Stack({{builder.Function("g"), 7}});
+    uint32_t string = builder.Class("String"), caller = builder.Caller("str_new (ruby)");
+    builder.Own(builder.Block(f, caller, 1, 1000), string, builder.Live(g, string, 1, 40));
+    builder.Own(builder.Block(f, caller, 1, 500), string);
+    builder.Block(f, caller, 1, 300);
+    Profile profile = Read(builder);
+    std::map<int64_t, std::map<std::string, std::string>> labels; // by malloc bytes
+    for (auto &sample : profile.samples) labels[sample.values[6]] = sample.labels;
+    std::map<std::string, std::string> expected = {{"caller", "str_new (ruby)"}, {"gc_age", "0 gcs"}};
+    EXPECT_EQ(expected, labels.at(300));
+    expected["owner"] = "String";
+    EXPECT_EQ(expected, labels.at(500));
+    expected["owner_allocated_by"] = "g /app/main.rb:7";
+    EXPECT_EQ(expected, labels.at(1000));
+}
+
+TEST(Pprof, MemsizeIsANumberAndASuspectIsMarked)
+{
+    SnapshotBuilder builder;
+    builder.facts.gc_count = 1000;
+    builder.facts.old_gc = 990;
+    uint32_t f = builder.Stack({{builder.Function("f"), 4}});
+    builder.facts.owners = true;
+    for (uint32_t age : {20, 40, 80}) builder.Block(f, builder.Caller("leak (x.so)"), 1, 100, age);
+    uint32_t caller = builder.Caller("leak (x.so)");
+    for (uint32_t age : {20, 40, 80}) builder.Block(f, caller, 1, 100, age);
+    builder.Live(f, builder.Class("String"), 7, 40, 20);
+    builder.memsize = 72;
+    Profile profile = Read(builder);
+    int marked = 0;
+    for (auto &sample : profile.samples) {
+        if (sample.labels.count("class")) EXPECT_EQ("72 bytes", sample.labels["memsize"]);
+        else EXPECT_EQ(0u, sample.labels.count("memsize"));
+        if (sample.labels.count("native_leak")) {
+            EXPECT_EQ("suspect", sample.labels["native_leak"]);
+            marked++;
+        }
+    }
+    EXPECT_EQ(3, marked);
+}
+
 TEST(Pprof, AClassAndACallerOfOneNameStayApart)
 {
     SnapshotBuilder builder;

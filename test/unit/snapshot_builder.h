@@ -24,6 +24,7 @@ class SnapshotBuilder {
     };
 
     heapprof_facts facts = {};
+    size_t memsize = 0; // of each live object
 
     SnapshotBuilder()
     {
@@ -85,12 +86,9 @@ class SnapshotBuilder {
     uint32_t
     UnnamedCaller()
     {
-        heapprof_caller caller = {{NextAddress()}};
         uint32_t no_page = 0;
-        uint32_t id = rb_heapprof_identities_add(&tables_.identities, &no_page,
-                                                 rb_heapprof_callers_key(&caller));
-        rb_heapprof_callers_set(&tables_.callers, id, &caller);
-        return id;
+        return rb_heapprof_identities_add(&tables_.identities, &no_page,
+                                          rb_heapprof_callers_key(NextAddress()));
     }
 
     uint32_t
@@ -133,6 +131,18 @@ class SnapshotBuilder {
         piece.weight = static_cast<float>(weight);
         rb_heapprof_blocks_add(&tables_.blocks, address, &piece);
         return address;
+    }
+
+    // An object of that class holds the block: the live one of entry, or one that is not sampled.
+    void
+    Own(uintptr_t block, uint32_t class_id, uint32_t entry = 0)
+    {
+        heapprof_owner owner = {0x10, class_id};
+        if (entry) {
+            owner.object = rb_heapprof_address_table_address(&tables_.live.addresses, entry);
+        }
+        rb_heapprof_blocks_own(&tables_.blocks, block, &owner);
+        facts.owners = true;
     }
 
     // The block has that many bytes now; of 0 nothing is left.
@@ -194,8 +204,13 @@ class SnapshotBuilder {
     Take()
     {
         rb_heapprof_tables_check(&tables_);
-        auto none_gone = [](uintptr_t, void *) { return false; };
-        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts, none_gone, nullptr),
+        heapprof_asks asks = {};
+        asks.gone_p = [](uintptr_t, void *) { return false; };
+        asks.memsize = [](uintptr_t, void *builder) {
+            return static_cast<SnapshotBuilder *>(builder)->memsize;
+        };
+        asks.data = this;
+        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts, &asks),
                         rb_heapprof_snapshot_free);
     }
 

@@ -107,7 +107,7 @@ TakeWithRefusalOf(const heapprof_tables *tables, long request)
 {
     heapprof_facts facts = {};
     requests_left = request;
-    heapprof_snapshot *snapshot = rb_heapprof_snapshot_take(tables, &facts, nullptr, nullptr);
+    heapprof_snapshot *snapshot = rb_heapprof_snapshot_take(tables, &facts, nullptr);
     requests_left = -1;
     return snapshot;
 }

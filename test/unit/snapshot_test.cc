@@ -102,10 +102,9 @@ class SnapshotTest : public testing::Test {
     uint32_t
     Caller()
     {
-        heapprof_caller caller = {{address_ += 40}};
         uint32_t no_page = 0;
         return rb_heapprof_identities_add(&tables_.identities, &no_page,
-                                          rb_heapprof_callers_key(&caller));
+                                          rb_heapprof_callers_key(address_ += 40));
     }
 
     uint32_t
@@ -173,7 +172,8 @@ class SnapshotTest : public testing::Test {
     Snapshot
     Take()
     {
-        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, GoneP, this),
+        heapprof_asks asks = {GoneP, nullptr, this};
+        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, &asks),
                         rb_heapprof_snapshot_free);
     }
 
@@ -440,7 +440,7 @@ TEST_F(SnapshotTest, EachLiveSampleIsAskedAboutOnce)
 TEST_F(SnapshotTest, WithoutAQuestionNoneIsGone)
 {
     Live(0, 0, 100);
-    Snapshot snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, nullptr, nullptr),
+    Snapshot snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, nullptr),
                       rb_heapprof_snapshot_free);
     EXPECT_EQ(1u, snapshot->facts.live_samples);
 }

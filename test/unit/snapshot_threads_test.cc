@@ -69,7 +69,7 @@ class ChangingTables {
     {
         heapprof_facts facts = {};
         facts.gc_count = 20;
-        return SharedSnapshot(rb_heapprof_snapshot_take(&tables_, &facts, nullptr, nullptr),
+        return SharedSnapshot(rb_heapprof_snapshot_take(&tables_, &facts, nullptr),
                               rb_heapprof_snapshot_free);
     }
 

@@ -58,12 +58,9 @@ class TablesBlocksTest : public TablesTest {
     uint32_t
     Caller(uintptr_t address)
     {
-        heapprof_caller caller = {{address}};
         uint32_t no_page = 0;
-        uint32_t id = rb_heapprof_identities_add(&tables_.identities, &no_page,
-                                                 rb_heapprof_callers_key(&caller));
-        if (id) rb_heapprof_callers_set(&tables_.callers, id, &caller);
-        return id;
+        return rb_heapprof_identities_add(&tables_.identities, &no_page,
+                                          rb_heapprof_callers_key(address));
     }
 
     void
@@ -211,10 +208,7 @@ TEST_F(TablesBlocksTest, CallersStayThroughATrim)
     AddBlock(0x5000, caller);
     rb_heapprof_tables_trim(&tables_);
     rb_heapprof_tables_check(&tables_);
-    for (uint32_t id : {caller, unused}) {
-        EXPECT_TRUE(tables_.identities.all[id].used);
-        EXPECT_NE(nullptr, rb_heapprof_callers_get(&tables_.callers, id));
-    }
+    for (uint32_t id : {caller, unused}) EXPECT_TRUE(tables_.identities.all[id].used);
 }
 
 TEST_F(TablesBlocksTest, FreedTablesForgetBlocksAndCallers)
@@ -223,7 +217,7 @@ TEST_F(TablesBlocksTest, FreedTablesForgetBlocksAndCallers)
     rb_heapprof_tables_free(&tables_);
     EXPECT_EQ(0u, mem_.used_bytes);
     EXPECT_EQ(0u, tables_.blocks.live_count);
-    EXPECT_EQ(nullptr, rb_heapprof_callers_get(&tables_.callers, 1));
+    EXPECT_EQ(0u, rb_heapprof_identities_find(&tables_.identities, rb_heapprof_callers_key(1)));
     rb_heapprof_tables_check(&tables_);
     AddBlock(0x5000, Caller(1));
 }
@@ -250,14 +244,21 @@ TEST_F(TablesBlocksDeathTest, CheckSeesABlockOfASiteOfObjects)
     EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
 }
 
-TEST_F(TablesBlocksDeathTest, CheckSeesACallerUnderAnothersIdentity)
+TEST_F(TablesBlocksTest, ATrimKeepsTheClassesOfOwners)
 {
-    uint32_t caller = Caller(1);
-    Caller(2);
+    uint32_t no_page = 0;
+    uint32_t id = rb_heapprof_identities_add(&tables_.identities, &no_page, 0x9000);
+    heapprof_owner owner = {0x7000, id};
+    AddBlock(0x5000, Caller(1));
+    rb_heapprof_blocks_own(&tables_.blocks, 0x5000, &owner);
+    uint32_t entry = rb_heapprof_address_table_find(&tables_.identities.addresses, 0x9000);
+    rb_heapprof_address_table_remove(&tables_.identities.addresses, &no_page, entry);
+    rb_heapprof_tables_trim(&tables_);
     rb_heapprof_tables_check(&tables_);
-    heapprof_caller other = {{2}};
-    rb_heapprof_callers_set(&tables_.callers, caller, &other);
-    EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
+    EXPECT_TRUE(tables_.identities.all[id].used);
+    rb_heapprof_blocks_forget_owners(&tables_.blocks);
+    rb_heapprof_tables_trim(&tables_);
+    EXPECT_FALSE(tables_.identities.all[id].used);
 }
 
 using TablesDeathTest = TablesTest;
