@@ -74,7 +74,7 @@ copy_stacks(struct heapprof_stacks *to, const struct heapprof_stacks *from)
 /* ---- life ---- */
 
 struct heapprof_snapshot *
-rb_heapprof_snapshot_new(const struct heapprof_tables *tables, const struct heapprof_facts *facts)
+rb_heapprof_snapshot_new(const struct heapprof_facts *facts)
 {
     struct heapprof_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
@@ -84,8 +84,6 @@ rb_heapprof_snapshot_new(const struct heapprof_tables *tables, const struct heap
     rb_heapprof_functions_init(&snapshot->functions, &snapshot->mem);
     rb_heapprof_stacks_init(&snapshot->stacks, &snapshot->mem);
     snapshot->facts = *facts;
-    snapshot->facts.live_samples = 0;
-    snapshot->facts.folded = tables->sites.folded_count;
     return snapshot;
 }
 
@@ -93,9 +91,11 @@ struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
                           const struct heapprof_asks *asks)
 {
-    struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(tables, facts);
+    struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(facts);
 
     if (!snapshot) return NULL;
+    snapshot->facts.live_samples = 0;
+    snapshot->facts.folded = tables->sites.folded_count;
     if (!copy_strings(&snapshot->strings, &tables->strings) ||
         !copy_functions(&snapshot->functions, &tables->functions) ||
         !copy_stacks(&snapshot->stacks, &tables->stacks) ||

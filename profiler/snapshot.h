@@ -103,8 +103,7 @@ struct heapprof_frame {
 size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uint32_t stack,
                                    struct heapprof_frame *frames, size_t capacity);
 
-/* One without rows or copies, for snapshot_sample.c; NULL when there is no memory. */
-struct heapprof_snapshot *
-rb_heapprof_snapshot_new(const struct heapprof_tables *tables, const struct heapprof_facts *facts);
+/* One without rows or copies, for who fills it; NULL when there is no memory. */
+struct heapprof_snapshot *rb_heapprof_snapshot_new(const struct heapprof_facts *facts);
 
 #endif

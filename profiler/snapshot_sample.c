@@ -112,9 +112,10 @@ struct heapprof_snapshot *
 rb_heapprof_snapshot_take_sample(const struct heapprof_tables *tables,
                                  const struct heapprof_facts *facts, uint32_t entry)
 {
-    struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(tables, facts);
+    struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(facts);
 
     if (!snapshot) return NULL;
+    snapshot->facts.folded = tables->sites.folded_count;
     if (!take_row(snapshot, tables, rb_heapprof_live_table_sample(&tables->live, entry))) {
         rb_heapprof_snapshot_free(snapshot);
         return NULL;

@@ -9,11 +9,13 @@
 #include "api.h"
 #include "flush.h"
 #include "run.h"
+#include "profiler/difference.h"
 #include "profiler/options.h"
 #include "internal.h"
 #include "internal/numeric.h"
 #include "vm_core.h"
 #include "builtin.h"
+#include <math.h>
 
 static VALUE cHeapProfile, cSample, cFrame;
 
@@ -208,7 +210,7 @@ frames_of(const struct reading *reading, uint32_t stack)
 static VALUE
 rounded(double value)
 {
-    return ULL2NUM((uint64_t)(value + 0.5));
+    return LL2NUM(llround(value));
 }
 
 static VALUE
@@ -268,6 +270,22 @@ heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
     RB_GC_GUARD(reading.strings);
     RB_GC_GUARD(reading.frames);
     return frames;
+}
+
+/* ---- difference ---- */
+
+static VALUE
+heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
+{
+    VALUE difference = TypedData_Wrap_Struct(cHeapProfile, &heapprof_type, NULL);
+    struct heapprof_snapshot *snapshot =
+        rb_heapprof_snapshot_difference(snapshot_of(self), snapshot_of(earlier));
+
+    RB_GC_GUARD(self);
+    RB_GC_GUARD(earlier);
+    if (!snapshot) rb_memerror();
+    hold(difference, snapshot);
+    return difference;
 }
 
 /* ---- write ---- */

@@ -14,6 +14,7 @@
 #include "run.h"
 #include "symbols.h"
 #include "vm_sync.h"
+#include <math.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -334,10 +335,10 @@ reader_frames(struct row_reader *reader, uint32_t stack, struct rb_heapprof_fram
     }
 }
 
-static uint64_t
+static int64_t
 whole(double value)
 {
-    return (uint64_t)(value + 0.5);
+    return (int64_t)llround(value);
 }
 
 static bool

@@ -165,6 +165,21 @@ module ObjectSpace
     end
 
     # call-seq:
+    #   profile - earlier -> heap_profile
+    #
+    # What changed since an earlier profile, of this run or another: each value is the
+    # difference, and may be negative. Rows that differ in their age alone are one, with a gc_age
+    # of +nil+, and what has not changed is left out.
+    #
+    #   before = ObjectSpace::HeapProfile.snapshot(gc: true)
+    #   serve_requests
+    #   grown = ObjectSpace::HeapProfile.snapshot(gc: true) - before
+    #   grown.max_by(10, &:inuse_space)
+    def -(earlier)
+      Primitive.heapprof_minus(earlier)
+    end
+
+    # call-seq:
     #   write(path) -> integer
     #   write(io) -> integer
     #

@@ -75,6 +75,13 @@ enum rb_heapprof_with {
  */
 rb_heapprof_snapshot_t *rb_heapprof_snapshot(unsigned int with);
 
+/**
+ * What changed: a snapshot with later's values minus earlier's, which may be below 0; without
+ * ages, and without what has not changed. NULL when out of memory. Needs no GVL.
+ */
+rb_heapprof_snapshot_t *rb_heapprof_snapshot_difference(const rb_heapprof_snapshot_t *later,
+                                                        const rb_heapprof_snapshot_t *earlier);
+
 /** Frees it; NULL is allowed. Needs no GVL. */
 void rb_heapprof_snapshot_free(rb_heapprof_snapshot_t *snapshot);
 
@@ -96,16 +103,17 @@ struct rb_heapprof_row {
     const struct rb_heapprof_frame *owner_frames; /**< who allocated that object */
     size_t   owner_frame_count; /**< 0: it is not sampled */
     int      native_leak;      /**< non-zero: ownerless, old and growing; a suspicion */
-    int64_t  gc_age;           /**< GCs survived, rounded down to 0 or a power of two; -1: already dead */
-    uint64_t alloc_objects;    /**< allocated since start */
-    uint64_t alloc_slot_space; /**< and their slots' bytes */
-    uint64_t alloc_malloc_space; /**< bytes asked of the allocator since start */
-    uint64_t alloc_space;      /**< both */
-    uint64_t inuse_objects;    /**< alive at the snapshot */
-    uint64_t inuse_slot_space; /**< and their slots' bytes */
-    uint64_t inuse_malloc_space; /**< bytes the allocator has not got back */
-    uint64_t inuse_space;      /**< both */
-    uint64_t memsize;          /**< bytes MRI counts for the samples alive themselves; 0 without owners */
+    int64_t  gc_age;           /**< GCs survived, rounded down to 0 or a power of two; -1: already dead,
+                                    or of a difference */
+    int64_t  alloc_objects;    /**< allocated since start */
+    int64_t  alloc_slot_space; /**< and their slots' bytes */
+    int64_t  alloc_malloc_space; /**< bytes asked of the allocator since start */
+    int64_t  alloc_space;      /**< both */
+    int64_t  inuse_objects;    /**< alive at the snapshot */
+    int64_t  inuse_slot_space; /**< and their slots' bytes */
+    int64_t  inuse_malloc_space; /**< bytes the allocator has not got back */
+    int64_t  inuse_space;      /**< both */
+    int64_t  memsize;          /**< bytes MRI counts for the samples alive themselves; 0 without owners */
 };
 
 /**

@@ -39,7 +39,7 @@ RawProfile = Struct.new(:comments, :header, :samples) do
       case line
       when /^ +\w+:\[/
         parse_labels(line) { |key, value| samples.last[LABELS.fetch(key)] = value }
-      when /^([\d ]+): ([\d ]+)$/
+      when /^([-\d ]+): ([\d ]+)$/
         values, stack = $1.split.map(&:to_i), $2.split
         samples << self::Sample.new(*values, stack.map { |number| frames.fetch(number) })
       else

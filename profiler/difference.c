@@ -1,0 +1,210 @@
+/* difference.c - one snapshot minus another.
+ *
+ * Each numbers its strings, functions and stacks for itself. So both are brought under new
+ * numbers, by what they say:
+ *
+ *     later    row +  stack 7 --> function 3 --> "Foo#bar"        the difference
+ *                                                                 stack 2 --> function 1 ...
+ *     earlier  row -  stack 4 --> function 9 --> "Foo#bar"
+ *
+ * Rows that then have the same numbers are added up.
+ *
+ *   I1  nothing in the difference points outside it.
+ *
+ * Allocates as snapshot.c does. Reads the two only.
+ */
+#include "difference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+/* One of the two, while it is brought over. */
+struct part {
+    struct heapprof_snapshot *to;
+    const struct heapprof_snapshot *from;
+    double    sign;
+    uint32_t *stacks;         /* new numbers by old; 0: not known yet */
+    size_t    stacks_capacity;
+    uint32_t *path;           /* scratch: stacks from a leaf outwards */
+    size_t    path_capacity;
+};
+
+/* ---- new numbers ---- */
+
+static bool
+bring_string(const struct part *part, uint32_t old, uint32_t *number)
+{
+    size_t length;
+    const char *text = rb_heapprof_strings_get(&part->from->strings, old, &length);
+
+    *number = rb_heapprof_strings_intern(&part->to->strings, text, length);
+    return *number != UINT32_MAX;
+}
+
+/* 0 when memory is refused. */
+static uint32_t
+bring_function(const struct part *part, uint32_t old)
+{
+    struct heapprof_functions *functions = &part->to->functions;
+    struct heapprof_function function = *rb_heapprof_functions_get(&part->from->functions, old);
+    uint32_t number;
+
+    if (!bring_string(part, function.name, &function.name) ||
+        !bring_string(part, function.path, &function.path)) return 0;
+    function.origin = (uint64_t)function.name << 32 | function.path;
+    function.owner = function.first_line << 1 | function.cfunc;
+    number = rb_heapprof_functions_find(functions, function.origin, function.owner);
+    return number ? number : rb_heapprof_functions_add(functions, &function);
+}
+
+/* A stack whose parent has been brought. */
+static bool
+bring_node(struct part *part, uint32_t old)
+{
+    const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&part->from->stacks, old);
+    uint32_t function = bring_function(part, node->function);
+    uint32_t stack = HEAPPROF_NO_STACK;
+
+    if (function) {
+        stack = rb_heapprof_stacks_push(&part->to->stacks, part->stacks[node->parent], function,
+                                        node->line);
+    }
+    if (stack == HEAPPROF_NO_STACK) return false;
+    part->stacks[old] = stack;
+    return true;
+}
+
+static bool
+bring_stack(struct part *part, uint32_t old, uint32_t *number)
+{
+    const struct heapprof_stacks *from = &part->from->stacks;
+    uint32_t stack, depth = old ? rb_heapprof_stacks_node(from, old)->depth : 0;
+    size_t count = 0;
+
+    if (!HEAPPROF_MEM_GROW(&part->to->mem, part->path, part->path_capacity, depth)) return false;
+    for (stack = old; stack && !part->stacks[stack];) {
+        part->path[count++] = stack;
+        stack = rb_heapprof_stacks_node(from, stack)->parent;
+    }
+    while (count > 0) {
+        if (!bring_node(part, part->path[--count])) return false;
+    }
+    *number = part->stacks[old];
+    return true;
+}
+
+/* ---- rows ---- */
+
+static bool
+bring_row(struct part *part, struct heapprof_row row)
+{
+    struct heapprof_snapshot *to = part->to;
+
+    if (!bring_stack(part, row.stack, &row.stack) ||
+        !bring_stack(part, row.owner_stack, &row.owner_stack) ||
+        !bring_string(part, row.class_name, &row.class_name) ||
+        !bring_string(part, row.owner, &row.owner)) return false;
+    row.gc_age = HEAPPROF_AGE_DEAD;
+    row.native_leak = row.native_leak && part->sign > 0;
+    row.alloc_objects *= part->sign;
+    row.alloc_slot_bytes *= part->sign;
+    row.alloc_malloc_bytes *= part->sign;
+    row.inuse_objects *= part->sign;
+    row.inuse_slot_bytes *= part->sign;
+    row.inuse_malloc_bytes *= part->sign;
+    row.memsize_bytes *= part->sign;
+    to->rows[to->row_count++] = row;
+    return true;
+}
+
+static bool
+bring_rows(struct heapprof_snapshot *to, const struct heapprof_snapshot *from, double sign)
+{
+    struct part part = {.to = to, .from = from, .sign = sign};
+    bool brought = HEAPPROF_MEM_GROW(&to->mem, part.stacks, part.stacks_capacity,
+                                     (size_t)from->stacks.nodes_end + 1);
+    size_t i;
+
+    for (i = 0; brought && i < from->row_count; i++) brought = bring_row(&part, from->rows[i]);
+    HEAPPROF_MEM_RELEASE(&to->mem, part.stacks, part.stacks_capacity);
+    HEAPPROF_MEM_RELEASE(&to->mem, part.path, part.path_capacity);
+    return brought;
+}
+
+static int
+compare_numbers(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+compare_rows(const void *left, const void *right)
+{
+    const struct heapprof_row *a = left, *b = right;
+    int order = compare_numbers(a->stack, b->stack);
+
+    if (order == 0) order = compare_numbers(a->blocks, b->blocks);
+    if (order == 0) order = compare_numbers(a->folded, b->folded);
+    if (order == 0) order = compare_numbers(a->class_name, b->class_name);
+    if (order == 0) order = compare_numbers(a->owner, b->owner);
+    if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);
+    return order;
+}
+
+static void
+add_to_row(struct heapprof_row *sum, const struct heapprof_row *row)
+{
+    sum->native_leak |= row->native_leak;
+    sum->alloc_objects += row->alloc_objects;
+    sum->alloc_slot_bytes += row->alloc_slot_bytes;
+    sum->alloc_malloc_bytes += row->alloc_malloc_bytes;
+    sum->inuse_objects += row->inuse_objects;
+    sum->inuse_slot_bytes += row->inuse_slot_bytes;
+    sum->inuse_malloc_bytes += row->inuse_malloc_bytes;
+    sum->memsize_bytes += row->memsize_bytes;
+}
+
+/* Values of rows are whole numbers. */
+static bool
+unchanged_p(const struct heapprof_row *row)
+{
+    return row->alloc_objects == 0 && row->alloc_slot_bytes == 0 && row->alloc_malloc_bytes == 0 &&
+           row->inuse_objects == 0 && row->inuse_slot_bytes == 0 && row->inuse_malloc_bytes == 0 &&
+           row->memsize_bytes == 0;
+}
+
+static void
+merge_rows(struct heapprof_snapshot *difference)
+{
+    struct heapprof_row *rows = difference->rows;
+    size_t i = 0, count = difference->row_count, kept = 0;
+
+    if (count == 0) return;
+    qsort(rows, count, sizeof(*rows), compare_rows);
+    while (i < count) {
+        struct heapprof_row sum = rows[i++];
+        while (i < count && compare_rows(&sum, &rows[i]) == 0) add_to_row(&sum, &rows[i++]);
+        if (!unchanged_p(&sum)) rows[kept++] = sum;
+    }
+    difference->row_count = kept;
+}
+
+struct heapprof_snapshot *
+rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
+                                const struct heapprof_snapshot *earlier)
+{
+    struct heapprof_snapshot *difference = rb_heapprof_snapshot_new(&later->facts);
+
+    if (!difference) return NULL;
+    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->rows, difference->rows_capacity,
+                           later->row_count + earlier->row_count) ||
+        !bring_rows(difference, later, 1) || !bring_rows(difference, earlier, -1)) {
+        rb_heapprof_snapshot_free(difference);
+        return NULL;
+    }
+    difference->facts.start_ns = earlier->facts.time_ns;
+    merge_rows(difference);
+    return difference;
+}

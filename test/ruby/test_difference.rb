@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+# test_difference.rb - profile - earlier: what grew, what shrank, and nothing else.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfDifference < Test::Unit::TestCase
+  include HeapProfTest
+
+  SETUP = <<~RUBY
+    def few = Array.new(10) { "x" * 5000 }
+    def many = Array.new(30) { "x" * 5000 }
+    def snapshot = HeapProfile.snapshot(gc: true)
+    def values(profile, label)
+      [:inuse_objects, :inuse_space, :alloc_objects].map { |value| total(profile, value, label: "Object#\#{label}") }
+    end
+  RUBY
+
+  def test_what_grew_and_what_shrank
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      $few = few
+      before = snapshot
+      $few = nil
+      $many = many
+      after = snapshot
+      difference = after - before
+      assert_equal HeapProfile, difference.class
+      %i[few many].each do |label|
+        assert_equal values(after, label).zip(values(before, label)).map { |a, b| a - b }, values(difference, label)
+      end
+      assert_operator total(difference, :inuse_space, label: "Object#few"), :<, -40_000
+      assert_operator total(difference, :inuse_space, label: "Object#many"), :>, 150_000
+      assert_equal [nil], difference.map(&:gc_age).uniq
+    RUBY
+  end
+
+  def test_of_a_profile_with_itself_nothing
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      kept = many
+      profile = snapshot
+      assert_empty (profile - profile).to_a
+      assert_equal 30, kept.size
+    RUBY
+  end
+
+  def test_profiles_of_two_runs
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.profile(interval: 1) { few } # the VM fills its caches
+      one = HeapProfile.profile(interval: 1) { $one = few }
+      two = HeapProfile.profile(interval: 1) { $two = few }
+      difference = two - one
+      assert_equal [0, 0, 0], values(difference, :few)
+      assert_equal two.sum(&:inuse_space) - one.sum(&:inuse_space), difference.sum(&:inuse_space)
+    RUBY
+  end
+
+  def test_what_is_no_profile_is_refused
+    in_child(SETUP + <<~'RUBY')
+      profile = HeapProfile.profile(interval: 1) { few }
+      assert_raise_with_message(TypeError, /heap_profile/) { profile - 1 }
+      assert_raise_with_message(TypeError, /heap_profile/) { profile - nil }
+    RUBY
+  end
+
+  def test_go_tool_pprof_reads_it
+    in_directory do |directory|
+      path = File.join(directory, "difference.pb.gz")
+      ran = run_ruby("--disable-gems", "-e", <<~RUBY)
+        HeapProfile = ObjectSpace::HeapProfile
+        HeapProfile.start(interval: 1)
+        def few = Array.new(10) { "x" * 5000 }
+        $few = few
+        before = HeapProfile.snapshot(gc: true)
+        $few = nil
+        (HeapProfile.snapshot(gc: true) - before).write(#{path.dump})
+      RUBY
+      assert_clean ran
+      profile = read_profile(path)
+      assert_operator profile.total(:inuse_space, label: "Object#few"), :<=, -50_000
+      assert_operator profile.total(:inuse_objects, label: "Object#few"), :<=, -10
+    end
+  end
+end

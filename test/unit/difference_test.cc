@@ -1,0 +1,148 @@
+// difference_test.cc - later minus earlier, whatever numbers each has for the same.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+
+#include "snapshot_builder.h"
+
+extern "C" {
+#include "difference.h"
+}
+
+namespace {
+
+using Key = std::tuple<std::string, std::string, std::string>; // stack, class or caller, owner
+using Values = std::tuple<double, double, double, double>;     // objects and bytes, alloc and inuse
+
+std::string
+Text(const heapprof_snapshot *snapshot, uint32_t string)
+{
+    return rb_heapprof_strings_get(&snapshot->strings, string, nullptr);
+}
+
+std::string
+Frames(const heapprof_snapshot *snapshot, uint32_t stack)
+{
+    heapprof_frame frames[16];
+    std::string text;
+    size_t count = rb_heapprof_snapshot_frames(snapshot, stack, frames, 16);
+    for (size_t i = 0; i < count; i++) {
+        text += Text(snapshot, frames[i].name) + ":" + std::to_string(frames[i].line) + "<";
+    }
+    return text;
+}
+
+std::map<Key, Values>
+Rows(const heapprof_snapshot *snapshot)
+{
+    std::map<Key, Values> rows;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const heapprof_row &row = snapshot->rows[i];
+        std::string name = (row.blocks ? "by " : "") + Text(snapshot, row.class_name);
+        auto &values = rows[{Frames(snapshot, row.stack), name, Text(snapshot, row.owner)}];
+        std::get<0>(values) += row.alloc_objects;
+        std::get<1>(values) += row.alloc_slot_bytes + row.alloc_malloc_bytes;
+        std::get<2>(values) += row.inuse_objects;
+        std::get<3>(values) += row.inuse_slot_bytes + row.inuse_malloc_bytes;
+    }
+    return rows;
+}
+
+Snapshot
+Difference(const Snapshot &later, const Snapshot &earlier)
+{
+    return Snapshot(rb_heapprof_snapshot_difference(later.get(), earlier.get()),
+                    rb_heapprof_snapshot_free);
+}
+
+// Functions and classes are entered in random order, so that numbers mean nothing.
+void
+Fill(SnapshotBuilder &builder, unsigned seed, int samples)
+{
+    std::mt19937 random(seed);
+    for (int i = 0; i < samples; i++) {
+        uint32_t stack = builder.Stack({{builder.Function(std::string(1, 'a' + random() % 5)), 1},
+                                        {builder.Function(std::string(1, 'f' + random() % 5)), 2}});
+        std::string name(1, 'A' + random() % 4);
+        uint32_t age = 1u << random() % 4;
+        if (random() % 3 == 0) {
+            uintptr_t block = builder.Block(stack, builder.Caller(name), 1 + random() % 8, 100, age);
+            if (random() % 2) builder.Own(block, builder.Class("Owner" + name));
+        }
+        else if (random() % 3 == 0) {
+            builder.Dead(stack, builder.Class(name), 1 + random() % 8, 40);
+        }
+        else {
+            builder.Live(stack, builder.Class(name), 1 + random() % 8, 40, age);
+        }
+    }
+}
+
+TEST(Difference, AddsUpAsMapsByTextDo)
+{
+    for (unsigned seed = 0; seed < 20; seed++) {
+        SnapshotBuilder builders[2];
+        Fill(builders[0], seed, 300);
+        Fill(builders[1], seed + 1000, 200);
+        Snapshot later = builders[0].Take(), earlier = builders[1].Take();
+        std::map<Key, Values> expected = Rows(later.get());
+        for (auto &[key, values] : Rows(earlier.get())) {
+            auto &sum = expected[key];
+            std::get<0>(sum) -= std::get<0>(values);
+            std::get<1>(sum) -= std::get<1>(values);
+            std::get<2>(sum) -= std::get<2>(values);
+            std::get<3>(sum) -= std::get<3>(values);
+        }
+        for (auto row = expected.begin(); row != expected.end();) {
+            row = row->second == Values{} ? expected.erase(row) : std::next(row);
+        }
+        Snapshot difference = Difference(later, earlier);
+        EXPECT_EQ(expected, Rows(difference.get()));
+        rb_heapprof_functions_check(&difference->functions);
+        rb_heapprof_stacks_check(&difference->stacks);
+    }
+}
+
+TEST(Difference, OfASnapshotWithItselfIsEmpty)
+{
+    SnapshotBuilder builder;
+    Fill(builder, 7, 200);
+    Snapshot snapshot = builder.Take();
+    EXPECT_EQ(0u, Difference(snapshot, snapshot)->row_count);
+}
+
+TEST(Difference, EmptySnapshots)
+{
+    SnapshotBuilder empty, builder;
+    Fill(builder, 3, 50);
+    Snapshot none = empty.Take(), some = builder.Take();
+    EXPECT_EQ(0u, Difference(none, none)->row_count);
+    EXPECT_EQ(Rows(some.get()), Rows(Difference(some, none).get()));
+    for (auto &[key, values] : Rows(Difference(none, some).get())) EXPECT_LT(std::get<0>(values) + std::get<1>(values), 0);
+}
+
+TEST(Difference, ObjectsThatOnlyAgedHaveNotChanged)
+{
+    SnapshotBuilder builders[2];
+    for (int i = 0; i < 2; i++) {
+        uint32_t stack = builders[i].Stack({{builders[i].Function("f"), 1}});
+        builders[i].Live(stack, builders[i].Class("A"), 3, 40, i ? 1 : 8);
+    }
+    EXPECT_EQ(0u, Difference(builders[0].Take(), builders[1].Take())->row_count);
+}
+
+TEST(Difference, IsOfTheLaterMomentSinceTheEarlier)
+{
+    SnapshotBuilder later, earlier;
+    later.facts.time_ns = 50;
+    earlier.facts.time_ns = 20;
+    Snapshot difference = Difference(later.Take(), earlier.Take());
+    EXPECT_EQ(50, difference->facts.time_ns);
+    EXPECT_EQ(20, difference->facts.start_ns);
+}
+
+} // namespace
