@@ -137,6 +137,9 @@ rb_heapprof_gate_move(VALUE from, VALUE to)
  * for any memory yet. */
 struct heapprof_thread {
     int64_t bytes_left;                     /* until the next sample; below 0: it is here */
+    int64_t all_left;                       /* the same of what interpose.c counts */
+    uint32_t locks;                         /* how often it has the blocks' lock */
+    bool own_work;                          /* what is asked for now is the profiler's */
     struct heapprof_thread *next;
     struct heapprof_thread **previous_next; /* NULL: not in the list */
 };

@@ -21,6 +21,9 @@
  *
  * What the collector asks for itself, during a GC, stands at no stack. Without the GVL the tables
  * may not be changed; what is asked for there and would be a sample is counted as dropped.
+ *
+ * With malloc=all the same bytes, and others, come by interpose.c; then bytes_left is endless and
+ * nothing is lifted here, lest anything be counted twice.
  */
 #include "state.h"
 #include "profiler/check.h"
@@ -33,22 +36,45 @@
 
 uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 
-/* Recursive: under hold_blocks a memsize function is called, which may do anything. */
-static pthread_mutex_t blocks_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool blocks_held; /* by who has the VM lock; tables may not change */
-static struct heapprof_thread *threads; /* under blocks_lock, with all their bytes_left */
+static struct heapprof_thread *threads; /* under blocks_lock, with what all have left */
 
 #define ENDLESS INT64_MAX
+
+/* ---- the lock ---- */
+
+/* A thread may want it while it has it: a memsize function is called under hold_blocks, and may do
+ * anything; and so may other handlers of a fork, on both of its sides, where the kernel's number
+ * of the thread, which a recursive mutex knows its owner by, is another. */
+HEAPPROF_COLD static void
+lock_blocks(void)
+{
+    if (heapprof_thread.locks++ == 0) pthread_mutex_lock(&blocks_lock);
+}
+
+HEAPPROF_COLD static void
+unlock_blocks(void)
+{
+    if (--heapprof_thread.locks == 0) pthread_mutex_unlock(&blocks_lock);
+}
 
 /* ---- threads ---- */
 
 static pthread_key_t thread_end;
 
 HEAPPROF_COLD static int64_t
-draw_bytes(void)
+draw_bytes(bool wanted)
 {
-    if (!rb_heapprof_on || rb_heapprof.malloc_sampler.interval_bytes == 0) return ENDLESS;
+    if (!wanted || !rb_heapprof_on || rb_heapprof.malloc_sampler.interval_bytes == 0) return ENDLESS;
     return (int64_t)rb_heapprof_sampler_gap_bytes(&rb_heapprof.malloc_sampler);
+}
+
+HEAPPROF_COLD static void
+thread_draw(struct heapprof_thread *thread)
+{
+    thread->bytes_left = draw_bytes(!rb_heapprof.options.malloc_all);
+    thread->all_left = draw_bytes(rb_heapprof.options.malloc_all);
 }
 
 HEAPPROF_COLD static void
@@ -56,12 +82,12 @@ thread_leave(void *data)
 {
     struct heapprof_thread *thread = data;
 
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     *thread->previous_next = thread->next;
     if (thread->next) thread->next->previous_next = thread->previous_next;
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
     thread->previous_next = NULL;
-    thread->bytes_left = ENDLESS;
+    thread->bytes_left = thread->all_left = ENDLESS;
 }
 
 HEAPPROF_COLD static void
@@ -73,14 +99,15 @@ threads_enter(struct heapprof_thread *thread)
     threads = thread;
 }
 
-HEAPPROF_COLD static void before_fork(void) { pthread_mutex_lock(&blocks_lock); }
-HEAPPROF_COLD static void after_fork(void) { pthread_mutex_unlock(&blocks_lock); }
+HEAPPROF_COLD static void before_fork(void) { lock_blocks(); }
+HEAPPROF_COLD static void after_fork(void) { unlock_blocks(); }
 
 /* The others are not there any more. */
 HEAPPROF_COLD static void
 after_fork_child(void)
 {
-    blocks_lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    pthread_mutex_init(&blocks_lock, NULL);
+    heapprof_thread.locks = 0;
     threads = NULL;
     if (heapprof_thread.previous_next) threads_enter(&heapprof_thread);
 }
@@ -100,26 +127,34 @@ thread_join(struct heapprof_thread *thread)
 
     pthread_once(&once, prepare_threads);
     pthread_setspecific(thread_end, thread);
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     threads_enter(thread);
-    thread->bytes_left = draw_bytes();
-    pthread_mutex_unlock(&blocks_lock);
+    thread_draw(thread);
+    unlock_blocks();
 }
 
 HEAPPROF_COLD void
 rb_heapprof_gc_redraw_blocks(void)
 {
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     for (struct heapprof_thread *thread = threads; thread; thread = thread->next) {
-        thread->bytes_left = draw_bytes();
+        thread_draw(thread);
     }
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
+}
+
+HEAPPROF_COLD static void
+thread_redraw(struct heapprof_thread *thread)
+{
+    lock_blocks();
+    thread_draw(thread);
+    unlock_blocks();
 }
 
 HEAPPROF_COLD void
 rb_heapprof_gc_hold_blocks(void)
 {
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     blocks_held = true;
 }
 
@@ -127,7 +162,7 @@ HEAPPROF_COLD void
 rb_heapprof_gc_release_blocks(void)
 {
     blocks_held = false;
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
 }
 
 /* ---- the sample ---- */
@@ -137,8 +172,11 @@ HEAPPROF_COLD static uintptr_t
 find_caller(void)
 {
 #ifdef HAVE_BACKTRACE
-    enum { own = 6, others = 12 }; /* own: from here to rb_heapprof_malloc, which are never inlined */
-    void *frames[own + others];
+    /* From here to rb_heapprof_malloc, none of which is ever inlined; or to interpose.c's
+     * rb_heapprof_allocated, and what stands for the C library's function. */
+    enum { most = 7, others = 12 };
+    size_t own = heapprof_thread.own_work ? most : most - 1;
+    void *frames[most + others];
     int count = backtrace(frames, numberof(frames));
 
     return rb_heapprof_callers_find(&rb_heapprof.tables.callers, (const uintptr_t *)frames,
@@ -196,9 +234,9 @@ block_enter(uintptr_t address, size_t begin, size_t size_bytes)
     };
     if (piece.site == 0) return false;
 
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     bool entered = rb_heapprof_blocks_add(&tables->blocks, address, &piece);
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
     if (entered) rb_heapprof_sites_count_alloc(&tables->sites, piece.site, piece.weight, size_bytes);
     return entered;
 }
@@ -209,11 +247,11 @@ settle_blocks(void)
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t site;
 
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     while ((site = rb_heapprof_blocks_take_retired(&tables->blocks)) != 0) {
         rb_heapprof_sites_count_free(&tables->sites, site);
     }
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
 }
 
 HEAPPROF_COLD static void
@@ -241,24 +279,20 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
         thread_join(thread);
         if ((thread->bytes_left -= (int64_t)(end - begin)) >= 0) return;
     }
-    if (!rb_heapprof_on) {
+    if (!rb_heapprof_on || rb_heapprof.options.malloc_all) {
         thread->bytes_left = ENDLESS;
         return;
     }
     if (!may_sample_p()) {
         RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
-        pthread_mutex_lock(&blocks_lock);
-        thread->bytes_left = draw_bytes();
-        pthread_mutex_unlock(&blocks_lock);
+        thread_redraw(thread);
         return;
     }
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_cr_lock();
     if (blocks_held) rb_heapprof.dropped++;
     else if (rb_heapprof_on) sample_block((uintptr_t)mem, begin, end - begin);
-    pthread_mutex_lock(&blocks_lock);
-    thread->bytes_left = draw_bytes();
-    pthread_mutex_unlock(&blocks_lock);
+    thread_redraw(thread);
     rb_gc_cr_unlock(lev);
 }
 
@@ -267,34 +301,40 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
 HEAPPROF_COLD static void
 rb_heapprof_free(void *mem)
 {
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     rb_heapprof_blocks_remove(&rb_heapprof.tables.blocks, (uintptr_t)mem);
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
+}
+
+HEAPPROF_COLD static uint32_t
+lift_block(void *mem)
+{
+    lock_blocks();
+    uint32_t lifted = rb_heapprof_blocks_lift(&rb_heapprof.tables.blocks, (uintptr_t)mem);
+    unlock_blocks();
+    return lifted;
 }
 
 HEAPPROF_COLD static uint32_t
 rb_heapprof_lift(void *mem)
 {
-    pthread_mutex_lock(&blocks_lock);
-    uint32_t lifted = rb_heapprof_blocks_lift(&rb_heapprof.tables.blocks, (uintptr_t)mem);
-    pthread_mutex_unlock(&blocks_lock);
-    return lifted;
+    return rb_heapprof.options.malloc_all ? 0 : lift_block(mem);
 }
 
 HEAPPROF_COLD static void
 rb_heapprof_put(uint32_t lifted, void *mem)
 {
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     rb_heapprof_blocks_put(&rb_heapprof.tables.blocks, lifted, (uintptr_t)mem);
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
 }
 
 HEAPPROF_COLD static void
 rb_heapprof_cut_block(void *mem, size_t size_bytes)
 {
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     rb_heapprof_blocks_cut(&rb_heapprof.tables.blocks, (uintptr_t)mem, size_bytes);
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
 }
 
 /* ---- memory that is only reported ---- */
@@ -305,9 +345,9 @@ rb_heapprof_report(size_t size_bytes)
 {
     uintptr_t address = rb_heapprof_reported_block(size_bytes);
 
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     size_t begin = rb_heapprof_blocks_end(&rb_heapprof.tables.blocks, address);
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
     rb_heapprof_malloc((void *)address, begin, begin + size_bytes);
 }
 
@@ -319,10 +359,13 @@ rb_heapprof_report_free(size_t size_bytes)
     struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
     uintptr_t address = rb_heapprof_reported_block(size_bytes);
 
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     size_t end = rb_heapprof_blocks_end(blocks, address);
     if (end > 0 && rb_heapprof_sampler_gap_bytes(&rb_heapprof.malloc_sampler) < (double)size_bytes) {
         rb_heapprof_blocks_cut(blocks, address, end - size_bytes);
     }
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
 }
+
+/* No event of the collector's, so no patch of its own. */
+#include "interpose.c"

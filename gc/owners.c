@@ -29,9 +29,9 @@ own(VALUE object, const void *block)
 
     struct heapprof_owner owner = { .object = object, .class_id = rb_heapprof_class_of(object) };
     if (owner.class_id == 0) return;
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     rb_heapprof_blocks_own(&rb_heapprof.tables.blocks, (uintptr_t)block, &owner);
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
 }
 
 HEAPPROF_COLD static void
@@ -164,9 +164,9 @@ rb_heapprof_gc_heap_stamp(void)
 HEAPPROF_COLD void
 rb_heapprof_gc_forget_owners(void)
 {
-    pthread_mutex_lock(&blocks_lock);
+    lock_blocks();
     rb_heapprof_blocks_forget_owners(&rb_heapprof.tables.blocks);
-    pthread_mutex_unlock(&blocks_lock);
+    unlock_blocks();
 }
 
 HEAPPROF_COLD bool

@@ -79,6 +79,11 @@ bool rb_heapprof_gc_find_owners(size_t *page);
 void rb_heapprof_gc_forget_owners(void);
 uint64_t rb_heapprof_gc_heap_stamp(void);
 
+/* What this thread asks of the C library between the two is the profiler's own, and not sampled
+ * (malloc=all). end takes what begin returned. */
+bool rb_heapprof_gc_begin_own_work(void);
+void rb_heapprof_gc_end_own_work(bool before);
+
 /* What the debug build wants to see of blocks, and tables_init. */
 extern uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 

@@ -110,6 +110,19 @@ read_malloc_interval(struct heapprof_options *options, struct piece value)
     return verdict;
 }
 
+static bool
+reads_p(struct piece value, const char *word)
+{
+    return strlen(word) == value.length && memcmp(word, value.start, value.length) == 0;
+}
+
+static enum verdict
+read_malloc(struct heapprof_options *options, struct piece value)
+{
+    options->malloc_all = reads_p(value, "all");
+    return options->malloc_all || reads_p(value, "ruby") ? READ : MALFORMED;
+}
+
 static enum verdict
 read_out(struct heapprof_options *options, struct piece value)
 {
@@ -180,6 +193,12 @@ malloc_interval_fits_p(const struct heapprof_options *options)
 }
 
 static bool
+malloc_fits_p(const struct heapprof_options *options)
+{
+    return HEAPPROF_CAN_INTERPOSE || !options->malloc_all;
+}
+
+static bool
 depth_fits_p(const struct heapprof_options *options)
 {
     return options->depth >= 1 && options->depth <= 65535;
@@ -196,6 +215,8 @@ static const struct key keys[] = {
      interval_fits_p, "1 to 1099511627776 bytes"},
     {"malloc_interval", read_malloc_interval, "bytes of malloc between samples, such as 4096, 512k or 0",
      malloc_interval_fits_p, "0 to 1099511627776 bytes"},
+    {"malloc", read_malloc, "ruby (what asks MRI's allocator) or all (extensions and libraries, too)",
+     malloc_fits_p, "ruby (all needs Linux with glibc on x86-64 or AArch64)"},
     {"out", read_out, "a file name, such as heapprof-%p.pb.gz",
      NULL, "at most 4095 characters"},
     {"depth", read_depth, "frames per stack, such as 512",
@@ -211,7 +232,7 @@ static const struct key keys[] = {
 };
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
-#define KNOWN_KEYS "known keys are interval, malloc_interval, out, depth, memory, seed, gc, owners"
+#define KNOWN_KEYS "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners"
 
 const char *
 rb_heapprof_options_out_of_range(const struct heapprof_options *options, const char **expected)

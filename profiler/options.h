@@ -4,7 +4,7 @@
  *
  *     (unset) "" 0          off
  *     1                     on, defaults
- *     key=value,key=value   on; keys: interval malloc_interval out depth memory seed gc
+ *     key=value,key=value   on; keys: interval malloc_interval malloc out depth memory seed gc
  *                           owners
  *
  * Sizes take a suffix k, m or g (1024 based). Of a key given twice the last counts.
@@ -17,10 +17,20 @@
 
 #define HEAPPROF_OUT_MAX 4096
 
+/* Whether malloc=all is to be had: vm/interpose.c knows the dynamic linker of glibc, and the
+ * relocations of these machines. */
+#if defined(__linux__) && defined(__GLIBC__) && defined(__LP64__) && \
+    (defined(__x86_64__) || defined(__aarch64__))
+# define HEAPPROF_CAN_INTERPOSE 1
+#else
+# define HEAPPROF_CAN_INTERPOSE 0
+#endif
+
 struct heapprof_options {
     uint64_t interval_bytes; /* mean bytes between samples; default 512 KiB; 1 to 2^40 */
     uint64_t malloc_interval_bytes; /* the same for the allocator's bytes, and 0: none are sampled;
                                        default HEAPPROF_AS_INTERVAL: as interval_bytes */
+    bool     malloc_all;     /* also sample what does not ask MRI's own allocator; default false */
     uint32_t depth;          /* frames kept per stack, innermost first; default 512; 1 to 65535 */
     uint64_t memory_bytes;   /* budget of our own tables; default 64 MiB; at least 1 MiB */
     uint64_t seed;           /* used when seeded */

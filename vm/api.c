@@ -8,6 +8,7 @@
 #include "ruby/thread.h"
 #include "api.h"
 #include "flush.h"
+#include "interpose.h"
 #include "run.h"
 #include "profiler/difference.h"
 #include "profiler/options.h"
@@ -87,9 +88,23 @@ setting(VALUE value, uint64_t bad)
     return (uint64_t)FIX2LONG(integer);
 }
 
+static bool
+malloc_all_p(VALUE which)
+{
+    const char *refusal;
+
+    if (which == ID2SYM(rb_intern("ruby"))) return false;
+    if (which != ID2SYM(rb_intern("all"))) {
+        rb_raise(rb_eArgError, "malloc: %+"PRIsVALUE" is neither (expected :ruby or :all)", which);
+    }
+    refusal = rb_heapprof_interpose_refusal();
+    if (refusal) rb_raise(rb_eArgError, "malloc: :all %s (expected :ruby here)", refusal);
+    return true;
+}
+
 static VALUE
 heapprof_start(rb_execution_context_t *ec, VALUE self,
-               VALUE interval, VALUE malloc_interval, VALUE depth, VALUE memory, VALUE seed)
+               VALUE interval, VALUE malloc_interval, VALUE malloc, VALUE depth, VALUE memory, VALUE seed)
 {
     struct heapprof_options options;
     const char *expected, *key;
@@ -99,6 +114,7 @@ heapprof_start(rb_execution_context_t *ec, VALUE self,
     if (!NIL_P(malloc_interval)) {
         options.malloc_interval_bytes = setting(malloc_interval, UINT64_MAX - 1);
     }
+    options.malloc_all = malloc_all_p(malloc);
     uint64_t frames = setting(depth, 0);
     options.depth = frames > UINT32_MAX ? 0 : (uint32_t)frames;
     options.memory_bytes = setting(memory, 0);
@@ -356,6 +372,7 @@ heapprof_stat(rb_execution_context_t *ec, VALUE self)
 #define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name))
     SET(interval_bytes);
     SET(malloc_interval_bytes);
+    SET(malloc_all);
     SET(live_samples);
     SET(total_samples);
     SET(dropped);

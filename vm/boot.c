@@ -18,6 +18,7 @@
 #include "ruby/heapprof.h"
 #include "api.h"
 #include "flush.h"
+#include "interpose.h"
 #include "eval_intern.h"
 #include "profiler/options.h"
 #include "run.h"
@@ -61,6 +62,12 @@ Init_heapprof(void)
         return;
       case HEAPPROF_OPTIONS_ON:
         break;
+    }
+    const char *refusal = boot.options.malloc_all ? rb_heapprof_interpose_refusal() : NULL;
+    if (refusal) {
+        snprintf(line, sizeof(line), "malloc=all %s; expected malloc=ruby (running unprofiled)", refusal);
+        complain("RUBY_HEAPPROF", line);
+        return;
     }
     if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
     boot.asked = rb_heapprof_start_with(&boot.options);

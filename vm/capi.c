@@ -10,6 +10,7 @@
 #include "ruby/heapprof.h"
 #include "gc/state.h"
 #include "frames.h"
+#include "interpose.h"
 #include "names.h"
 #include "run.h"
 #include "symbols.h"
@@ -69,6 +70,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_gc_release_blocks();
         rb_heapprof_names_passing();
         rb_heapprof_gc_start();
+        if (options->malloc_all) rb_heapprof_interpose_start();
         started = true;
     }
     RB_VM_LOCK_LEAVE();
@@ -84,6 +86,7 @@ rb_heapprof_config_init(struct rb_heapprof_config *config)
     *config = (struct rb_heapprof_config){
         .interval_bytes = options.interval_bytes,
         .malloc_interval_bytes = options.malloc_interval_bytes,
+        .malloc_all = options.malloc_all,
         .depth = options.depth,
         .memory_bytes = options.memory_bytes,
     };
@@ -99,11 +102,13 @@ rb_heapprof_start(const struct rb_heapprof_config *config)
     if (config) {
         options.interval_bytes = config->interval_bytes;
         options.malloc_interval_bytes = config->malloc_interval_bytes;
+        options.malloc_all = config->malloc_all != 0;
         options.depth = config->depth;
         options.memory_bytes = config->memory_bytes;
         options.seeded = config->seed != NULL;
         if (config->seed) options.seed = *config->seed;
         if (rb_heapprof_options_out_of_range(&options, &expected)) return RB_HEAPPROF_BAD_CONFIG;
+        if (options.malloc_all && rb_heapprof_interpose_refusal()) return RB_HEAPPROF_BAD_CONFIG;
     }
     return rb_heapprof_start_with(&options) ? RB_HEAPPROF_STARTED : RB_HEAPPROF_RUNNING;
 }
@@ -140,6 +145,7 @@ rb_heapprof_stop(void)
     rb_vm_barrier();
     if (rb_heapprof_on) {
         rb_heapprof_gc_stop();
+        if (rb_heapprof.options.malloc_all) rb_heapprof_interpose_stop();
         rb_heapprof_frames_free();
         rb_heapprof_symbols_free();
         rb_heapprof_gc_hold_blocks();
@@ -416,6 +422,7 @@ rb_heapprof_stat(struct rb_heapprof_stat *stat)
         *stat = (struct rb_heapprof_stat){
             .interval_bytes = rb_heapprof.options.interval_bytes,
             .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+            .malloc_all = rb_heapprof.options.malloc_all,
             .live_samples = tables->live.addresses.count + tables->blocks.live_count,
             .total_samples = rb_heapprof.total_samples,
             .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,

@@ -26,13 +26,15 @@ module ObjectSpace
     include Enumerable
 
     # call-seq:
-    #   start(interval: 524_288, malloc_interval: interval, depth: 512, memory: 67_108_864, seed: nil) -> true
+    #   start(interval: 524_288, malloc_interval: interval, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil) -> true
     #
     # Starts sampling, with nothing recorded.
     #
     # [interval] Mean bytes of slots between samples, 1 to 2**40.
     # [malloc_interval] Mean bytes asked of the allocator between samples, up to 2**40; 0: none
     #                   are sampled.
+    # [malloc] Whose requests count: +:ruby+, what asks MRI's own allocator; +:all+, also what
+    #          calls malloc itself, as C extensions and libraries do (Linux with glibc only).
     # [depth] Frames kept per stack, innermost first, 1 to 65535.
     # [memory] Bytes the profiler may use for its own tables, at least 2**20. When they
     #          are used up, the totals of dead objects lose their stacks first, then
@@ -40,8 +42,8 @@ module ObjectSpace
     # [seed] An Integer for reproducible samples; from the system when +nil+.
     #
     # Raises RuntimeError when running already, ArgumentError for a value out of range.
-    def self.start(interval: 524_288, malloc_interval: nil, depth: 512, memory: 67_108_864, seed: nil)
-      Primitive.heapprof_start(interval, malloc_interval, depth, memory, seed)
+    def self.start(interval: 524_288, malloc_interval: nil, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil)
+      Primitive.heapprof_start(interval, malloc_interval, malloc, depth, memory, seed)
     end
 
     # call-seq:
@@ -115,6 +117,7 @@ module ObjectSpace
     #
     # [:interval_bytes] the interval in force
     # [:malloc_interval_bytes] the same, of the allocator's bytes
+    # [:malloc_all] 1 with <tt>malloc: :all</tt>
     # [:live_samples] sampled objects not freed yet
     # [:total_samples] samples taken since start
     # [:dropped] samples given up for want of memory

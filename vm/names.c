@@ -17,6 +17,7 @@
 #include "ruby/ruby.h"
 #include "names.h"
 #include "gc/state.h"
+#include "interpose.h"
 #include "internal/class.h"
 #include "internal/symbol.h"
 #include "internal/variable.h"
@@ -371,8 +372,16 @@ add_passing(const char *name, uintptr_t start, size_t size)
 void
 rb_heapprof_names_passing(void)
 {
+    struct heapprof_callers *callers = &rb_heapprof.tables.callers;
+    uintptr_t libc;
+    size_t libc_bytes;
+
     rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_passing);
-    rb_heapprof_callers_sort(&rb_heapprof.tables.callers);
+    /* strdup, getline, fopen: whoever calls them, not they, wants the memory. */
+    if (rb_heapprof.options.malloc_all && rb_heapprof_interpose_libc(&libc, &libc_bytes)) {
+        rb_heapprof_callers_add_passing(callers, libc, libc_bytes);
+    }
+    rb_heapprof_callers_sort(callers);
 }
 
 static void
@@ -390,6 +399,7 @@ name_callers(void)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
     const struct heapprof_address_table *table = &identities->addresses;
+    bool before = rb_heapprof_gc_begin_own_work(); /* to read symbols takes memory */
 
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         uintptr_t key = rb_heapprof_address_table_address(table, entry);
@@ -397,6 +407,7 @@ name_callers(void)
         if (!rb_heapprof_callers_key_p(key) || identity->name != HEAPPROF_UNNAMED) continue;
         name_caller(identity, rb_heapprof_callers_of_key(key));
     }
+    rb_heapprof_gc_end_own_work(before);
 }
 
 void

@@ -26,6 +26,8 @@ struct rb_heapprof_config {
     uint64_t interval_bytes;   /**< mean bytes between samples, 1 to 2^40; 1 samples every object */
     uint64_t malloc_interval_bytes; /**< the same for bytes asked of xmalloc and its like; 0: none
                                     are sampled; RB_HEAPPROF_AS_INTERVAL: as interval_bytes */
+    int      malloc_all;       /**< also sample who calls malloc without xmalloc: extensions, libraries.
+                                    Linux with glibc on x86-64 or AArch64; elsewhere a bad config */
     uint32_t depth;            /**< frames kept per stack, innermost first, 1 to 65535 */
     size_t   memory_bytes;     /**< budget of the profiler's own tables, at least 1 MiB */
     const uint64_t *seed;      /**< a fixed random seed, for tests; NULL: from the system */
@@ -143,6 +145,7 @@ int rb_heapprof_allocation_stack(VALUE object,
 struct rb_heapprof_stat {
     uint64_t interval_bytes;   /**< in force */
     uint64_t malloc_interval_bytes; /**< the same, of the allocator's bytes; 0: none are sampled */
+    uint64_t malloc_all;       /**< 1: who calls malloc without xmalloc is sampled, too */
     uint64_t live_samples;     /**< sampled objects not freed yet */
     uint64_t total_samples;    /**< taken since start */
     uint64_t dropped;          /**< samples given up for want of memory */

@@ -28,7 +28,7 @@ struct Parsed {
     explicit Parsed(const std::string &text) : Parsed(text.c_str()) {}
 };
 
-const char kKnown[] = "known keys are interval, malloc_interval, out, depth, memory, seed, gc, owners";
+const char kKnown[] = "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners";
 
 heapprof_options
 On(const std::string &text)
@@ -53,6 +53,7 @@ ExpectDefaults(const heapprof_options &options)
     EXPECT_EQ(HEAPPROF_AS_INTERVAL, options.malloc_interval_bytes);
     EXPECT_EQ(512u, options.depth);
     EXPECT_EQ(67108864u, options.memory_bytes);
+    EXPECT_FALSE(options.malloc_all);
     EXPECT_FALSE(options.seeded);
     EXPECT_TRUE(options.gc);
     EXPECT_TRUE(options.owners);

@@ -1,0 +1,251 @@
+/* interpose.c - samples whatever asks the C library for memory (malloc=all). Compiled inside gc.c.
+ *
+ * vm/interpose.c has the callers of malloc call rb_heapprof_all_malloc instead, which calls what malloc was
+ * and counts down:
+ *
+ *     extension, library --slot--> rb_heapprof_all_malloc --> malloc of libc, jemalloc, tcmalloc ...
+ *                                      \-- all_left -= malloc_usable_size, below 0: a sample
+ *
+ * Sizes are what the allocator gave, not what was asked for: then the growth of a block is the
+ * same whoever measures it, and pieces of a block neither overlap nor leave holes. MRI's own
+ * calls come by here as well; malloc.c's gates are idle meanwhile.
+ *
+ * Whoever calls malloc may be anywhere: in a thread that Ruby has never seen, on a stack of its
+ * own, in a GC, with some library's lock held that the collector may want to free an object.
+ *
+ *   I1  no sample unless the thread has the GVL, and is on the machine stack that Ruby gave it.
+ *   I2  nothing here waits: who does not get the VM lock at once gives the sample up.
+ *   I3  what the profiler asks for meanwhile is no sample (own_work), so it never comes here twice.
+ *
+ * A sample that is given up is counted as dropped. No xmalloc, no Ruby allocation, no raise, no GC;
+ * errno stays.
+ */
+#include "interposed.h"
+#include "vm/interpose.h"
+
+#if HEAPPROF_CAN_INTERPOSE
+# include <errno.h>
+
+/* ---- the sample ---- */
+
+/* The thread that runs by its scheduler's account: one that is only on its way to the GVL, or just
+ * gave it up, is not (ruby_thread_has_gvl_p takes those for owners). */
+HEAPPROF_COLD static bool
+has_gvl_p(const rb_execution_context_t *ec)
+{
+    const rb_thread_t *thread = rb_ec_thread_ptr(ec);
+    return thread && thread->ractor && thread->ractor->threads.sched.running == thread;
+}
+
+/* With room for what a sample needs. */
+HEAPPROF_COLD static bool
+on_machine_stack_p(const rb_execution_context_t *ec)
+{
+    enum { room = 16 * 1024 };
+    uintptr_t used = (uintptr_t)ec->machine.stack_start - (uintptr_t)__builtin_frame_address(0);
+    size_t size = ec->machine.stack_maxsize;
+    return size > room && used < size - room;
+}
+
+HEAPPROF_COLD static bool
+may_sample_all_p(void)
+{
+    const rb_execution_context_t *ec = rb_current_execution_context(false);
+    return ec && ruby_native_thread_p() && has_gvl_p(ec) && on_machine_stack_p(ec);
+}
+
+/* rb_gc_cr_lock, unless that had to wait: for another ractor, or for its barrier. */
+HEAPPROF_COLD static bool
+try_vm_lock(unsigned int *lev)
+{
+    rb_vm_t *vm = GET_VM();
+
+    if (!rb_vm_locked_p()) {
+        if (rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0) return false;
+        if (vm->ractor.sched.barrier_waiting) {
+            rb_native_mutex_unlock(&vm->ractor.sync.lock);
+            return false;
+        }
+        vm->ractor.sync.lock_owner = GET_RACTOR();
+    }
+    *lev = rb_gc_cr_lock();
+    return true;
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_allocated(void *mem, size_t begin, size_t end)
+{
+    struct heapprof_thread *thread = &heapprof_thread;
+    int saved_errno = errno;
+    unsigned int lev;
+
+    if (thread->own_work) {
+        thread->all_left = ENDLESS; /* until that work is done */
+        return;
+    }
+    thread->own_work = true;
+    if (!thread->previous_next) {
+        thread_join(thread);
+        thread->all_left -= (int64_t)(end - begin);
+    }
+    if (thread->all_left < 0) {
+        if (may_sample_all_p() && try_vm_lock(&lev)) {
+            if (blocks_held) {
+                rb_heapprof.dropped++;
+            }
+            else if (rb_heapprof_on && rb_heapprof.options.malloc_all) {
+                sample_block((uintptr_t)mem, begin, end - begin);
+            }
+            rb_gc_cr_unlock(lev);
+        }
+        else if (rb_heapprof_on) {
+            RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+        }
+        thread_redraw(thread);
+    }
+    thread->own_work = false;
+    errno = saved_errno;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_begin_own_work(void)
+{
+    bool before = heapprof_thread.own_work;
+    heapprof_thread.own_work = true;
+    return before;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_end_own_work(bool before)
+{
+    heapprof_thread.own_work = before;
+    if (!before && heapprof_thread.previous_next) thread_redraw(&heapprof_thread);
+}
+
+/* ---- in place of the C library's functions ---- */
+
+enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, USABLE_SIZE };
+
+#define REAL(index, result, ...) \
+    ((result (*)(__VA_ARGS__))rb_heapprof_interposed[index].real)
+
+static inline size_t
+usable_size(void *mem)
+{
+    return REAL(USABLE_SIZE, size_t, void *)(mem);
+}
+
+static inline void *
+counted(void *mem)
+{
+    if (mem) {
+        size_t bytes = usable_size(mem);
+        if (RB_UNLIKELY((heapprof_thread.all_left -= (int64_t)bytes) < 0)) {
+            rb_heapprof_allocated(mem, 0, bytes);
+        }
+    }
+    return mem;
+}
+
+static void *
+rb_heapprof_all_malloc(size_t size)
+{
+    return counted(REAL(MALLOC, void *, size_t)(size));
+}
+
+static void *
+rb_heapprof_all_calloc(size_t count, size_t size)
+{
+    return counted(REAL(CALLOC, void *, size_t, size_t)(count, size));
+}
+
+static void
+rb_heapprof_all_free(void *mem)
+{
+    rb_heapprof_gate_free(mem);
+    REAL(FREE, void, void *)(mem);
+}
+
+static inline void
+count_growth(void *mem, size_t old_bytes, size_t new_bytes)
+{
+    if (new_bytes > old_bytes) {
+        heapprof_thread.all_left -= (int64_t)(new_bytes - old_bytes);
+        if (RB_UNLIKELY(heapprof_thread.all_left < 0)) rb_heapprof_allocated(mem, old_bytes, new_bytes);
+    }
+    else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
+        rb_heapprof_cut_block(mem, new_bytes);
+    }
+}
+
+static void *
+rb_heapprof_all_realloc(void *was, size_t size)
+{
+    if (!was || size == 0) { /* malloc, and free for some allocators */
+        rb_heapprof_gate_free(was);
+        return counted(REAL(REALLOC, void *, void *, size_t)(was, size));
+    }
+    size_t old_bytes = usable_size(was);
+    uint32_t lifted = RB_UNLIKELY(rb_heapprof_maybe_block_p(was)) ? lift_block(was) : 0;
+    void *mem = REAL(REALLOC, void *, void *, size_t)(was, size);
+    rb_heapprof_gate_realloced(lifted, was, mem);
+    if (mem) count_growth(mem, old_bytes, usable_size(mem));
+    return mem;
+}
+
+static int
+rb_heapprof_all_posix_memalign(void **mem, size_t alignment, size_t size)
+{
+    int error = REAL(POSIX_MEMALIGN, int, void **, size_t, size_t)(mem, alignment, size);
+    if (error == 0) counted(*mem);
+    return error;
+}
+
+static void *
+rb_heapprof_all_aligned_alloc(size_t alignment, size_t size)
+{
+    return counted(REAL(ALIGNED_ALLOC, void *, size_t, size_t)(alignment, size));
+}
+
+static void *
+rb_heapprof_all_memalign(size_t alignment, size_t size)
+{
+    return counted(REAL(MEMALIGN, void *, size_t, size_t)(alignment, size));
+}
+
+static void *
+rb_heapprof_all_valloc(size_t size)
+{
+    return counted(REAL(VALLOC, void *, size_t)(size));
+}
+
+static void *
+rb_heapprof_all_pvalloc(size_t size)
+{
+    return counted(REAL(PVALLOC, void *, size_t)(size));
+}
+
+#define STANDS_FOR(name) { #name, (heapprof_function *)rb_heapprof_all_##name, NULL }
+
+struct heapprof_interposed rb_heapprof_interposed[] = {
+    [MALLOC] = STANDS_FOR(malloc),
+    [CALLOC] = STANDS_FOR(calloc),
+    [REALLOC] = STANDS_FOR(realloc),
+    [FREE] = STANDS_FOR(free),
+    [POSIX_MEMALIGN] = STANDS_FOR(posix_memalign),
+    [ALIGNED_ALLOC] = STANDS_FOR(aligned_alloc),
+    [MEMALIGN] = STANDS_FOR(memalign),
+    [VALLOC] = STANDS_FOR(valloc),
+    [PVALLOC] = STANDS_FOR(pvalloc),
+    [USABLE_SIZE] = { "malloc_usable_size", NULL, NULL }, /* called, not replaced */
+    { NULL, NULL, NULL }
+};
+#undef STANDS_FOR
+#undef REAL
+
+#else
+
+bool rb_heapprof_gc_begin_own_work(void) { return false; }
+void rb_heapprof_gc_end_own_work(bool before) { (void)before; }
+
+#endif

@@ -1,0 +1,478 @@
+/* interpose.c - has every caller of malloc call ours, without LD_PRELOAD (malloc=all).
+ *
+ * No function called malloc is defined in ruby: off, nothing is different, and whichever malloc
+ * the process has (libc's, or jemalloc's or tcmalloc's, preloaded or linked) stays the one. But a
+ * loaded ELF object calls functions of others through slots that the dynamic linker fills in by
+ * its relocations. Those can be filled in again:
+ *
+ *     call *slot ---> malloc of libc         DT_JMPREL   calls by the PLT; may still be unbound
+ *                                            DT_RELA     GLOB_DAT: calls and addresses by the GOT
+ *     call *slot ---> all_malloc ---> ...                64: a variable initialised to malloc
+ *
+ * The technique is that of heaptrack's attaching to a running process (M. Wolff, 2014). The format
+ * is the System V ABI's, chapter 5 "Dynamic Linking", and its supplements for x86-64 and AArch64.
+ *
+ *   I1  a slot is changed only if it holds the process-wide function's address, or is unbound and
+ *       bound to be that: an object with a malloc of its own keeps it.
+ *   I2  a slot is put back only if it still holds ours. So nothing is remembered of any object: one
+ *       that is unloaded takes its slots along.
+ *   I3  `seen` is touched, and slots are written, in callbacks of dl_iterate_phdr alone: glibc runs
+ *       one at a time, and unloads nothing meanwhile.
+ *   I4  an object is looked at when its own relocations have been done (see look).
+ *
+ * Left as they are: the object that defines the process's malloc, unless it is libc, whose own
+ * strdup and the like call by slots; the unwinder, which asks for memory with a lock held that a
+ * sample's backtrace wants, too; the dynamic linker, which calls by pointers of its own.
+ *
+ * What is loaded later: nobody can use that before asking for an address in it, so dlsym is
+ * replaced as well, by a few instructions that look for new objects and then jump to the real one.
+ * They jump, and do not call, for RTLD_NEXT and RTLD_DEFAULT depend on who called. dlopen itself
+ * depends on that, too, and is not touched.
+ */
+#include "ruby/internal/config.h"
+#include "ruby/ruby.h"
+#include "interpose.h"
+#include "gc/interposed.h"
+
+#if !HEAPPROF_CAN_INTERPOSE
+
+const char *
+rb_heapprof_interpose_refusal(void)
+{
+    return "needs Linux with glibc on x86-64 or AArch64";
+}
+
+bool
+rb_heapprof_interpose_libc(uintptr_t *start, size_t *size)
+{
+    return false;
+}
+
+void rb_heapprof_interpose_start(void) {}
+void rb_heapprof_interpose_stop(void) {}
+
+#else
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef __x86_64__
+# define RELOCATION_CALL    R_X86_64_JUMP_SLOT
+# define RELOCATION_ADDRESS R_X86_64_GLOB_DAT
+# define RELOCATION_WORD    R_X86_64_64
+#else
+# define RELOCATION_CALL    R_AARCH64_JUMP_SLOT
+# define RELOCATION_ADDRESS R_AARCH64_GLOB_DAT
+# define RELOCATION_WORD    R_AARCH64_ABS64
+#endif
+
+/* ---- dlsym ---- */
+
+typedef void *dlsym_function(void *handle, const char *name);
+
+static dlsym_function *real_dlsym;
+
+/* dlsym, but for a look at what is new before; it leaves no frame behind. */
+__attribute__((visibility("hidden"))) void *rb_heapprof_interpose_dlsym(void *handle, const char *name);
+
+/* What it calls: returns where to jump. */
+__attribute__((visibility("hidden"), used)) dlsym_function *rb_heapprof_interpose_look(void);
+
+__asm__(
+    ".pushsection .text\n"
+    ".globl rb_heapprof_interpose_dlsym\n"
+    ".hidden rb_heapprof_interpose_dlsym\n"
+    ".type rb_heapprof_interpose_dlsym, %function\n"
+    ".balign 16\n"
+    "rb_heapprof_interpose_dlsym:\n"
+    ".cfi_startproc\n"
+#ifdef __x86_64__
+    "   endbr64\n"
+    "   pushq %rdi\n"
+    "   pushq %rsi\n"
+    "   subq $8, %rsp\n"
+    ".cfi_adjust_cfa_offset 24\n"
+    "   call rb_heapprof_interpose_look\n"
+    "   addq $8, %rsp\n"
+    "   popq %rsi\n"
+    "   popq %rdi\n"
+    ".cfi_adjust_cfa_offset -24\n"
+    "   jmp *%rax\n"
+#else
+    "   hint #34\n" /* bti c */
+    "   stp x0, x1, [sp, #-32]!\n"
+    "   str x30, [sp, #16]\n"
+    ".cfi_adjust_cfa_offset 32\n"
+    ".cfi_offset x30, -16\n"
+    "   bl rb_heapprof_interpose_look\n"
+    "   mov x16, x0\n"
+    "   ldr x30, [sp, #16]\n"
+    "   ldp x0, x1, [sp], #32\n"
+    ".cfi_adjust_cfa_offset -32\n"
+    ".cfi_restore x30\n"
+    "   br x16\n"
+#endif
+    ".cfi_endproc\n"
+    ".size rb_heapprof_interpose_dlsym, .-rb_heapprof_interpose_dlsym\n"
+    ".popsection\n"
+);
+
+/* ---- an object's relocations ---- */
+
+/* What is wanted of a loaded object. */
+struct object {
+    const struct dl_phdr_info *info;
+    const ElfW(Sym) *symbols;
+    const char *strings;
+    const ElfW(Rela) *relocations[2]; /* DT_RELA, DT_JMPREL */
+    size_t relocation_bytes[2];
+    uintptr_t relro_begin, relro_end; /* what the dynamic linker made read-only */
+    bool libc;
+    bool writable;                    /* it is not now */
+};
+
+/* glibc makes them addresses when it loads an object, unless its dynamic section is read-only. */
+static const void *
+address_in(const struct dl_phdr_info *info, ElfW(Addr) value)
+{
+    return (const void *)(value < info->dlpi_addr ? info->dlpi_addr + value : value);
+}
+
+static void
+read_dynamic(struct object *object, const ElfW(Dyn) *dynamic)
+{
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        const void *address = address_in(object->info, dynamic->d_un.d_ptr);
+        switch (dynamic->d_tag) {
+          case DT_SYMTAB:   object->symbols = address; break;
+          case DT_STRTAB:   object->strings = address; break;
+          case DT_RELA:     object->relocations[0] = address; break;
+          case DT_RELASZ:   object->relocation_bytes[0] = dynamic->d_un.d_val; break;
+          case DT_JMPREL:   object->relocations[1] = address; break;
+          case DT_PLTRELSZ: object->relocation_bytes[1] = dynamic->d_un.d_val; break;
+        }
+    }
+}
+
+static bool
+object_read(struct object *object, const struct dl_phdr_info *info)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+    *object = (struct object){ .info = info };
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_DYNAMIC) read_dynamic(object, (const ElfW(Dyn) *)begin);
+        if (segment->p_type == PT_GNU_RELRO) { /* rounded as _dl_protect_relro does */
+            object->relro_begin = begin & ~(page - 1);
+            object->relro_end = (begin + segment->p_memsz) & ~(page - 1);
+        }
+    }
+    return object->symbols && object->strings;
+}
+
+/* The segment with these rights that the address is in; NULL: none. */
+static const ElfW(Phdr) *
+segment_of(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & rights) == rights &&
+            address >= begin && address - begin < segment->p_memsz) return segment;
+    }
+    return NULL;
+}
+
+static bool
+holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights)
+{
+    return segment_of(info, address, rights) != NULL;
+}
+
+/* Not bound yet: it leads back into the object's PLT. Where the object defines the name itself
+ * that may be what it will be bound to; but libc's are as everybody's. */
+static bool
+unbound_p(const struct object *object, const ElfW(Rela) *relocation, uintptr_t value)
+{
+    const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(relocation->r_info)];
+
+    return ELF64_R_TYPE(relocation->r_info) == RELOCATION_CALL &&
+           (symbol->st_shndx == SHN_UNDEF || object->libc) && holds_p(object->info, value, PF_X);
+}
+
+static void
+slot_write(struct object *object, uintptr_t *slot, uintptr_t from, uintptr_t to)
+{
+    uintptr_t address = (uintptr_t)slot;
+    size_t relro_bytes = object->relro_end - object->relro_begin;
+
+    if (address - object->relro_begin < relro_bytes && !object->writable) {
+        if (mprotect((void *)object->relro_begin, relro_bytes, PROT_READ | PROT_WRITE) != 0) return;
+        object->writable = true;
+    }
+    /* The program may be writing there, too. */
+    __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void
+object_close(struct object *object)
+{
+    if (!object->writable) return;
+    mprotect((void *)object->relro_begin, object->relro_end - object->relro_begin, PROT_READ);
+    object->writable = false;
+}
+
+static bool
+replaced_name_p(const char *name, uintptr_t *real, uintptr_t *ours)
+{
+    const struct heapprof_interposed *function = rb_heapprof_interposed;
+
+    for (; function->name; function++) {
+        if (!function->ours || !function->real || strcmp(function->name, name) != 0) continue;
+        *real = (uintptr_t)function->real;
+        *ours = (uintptr_t)function->ours;
+        return true;
+    }
+    *real = (uintptr_t)real_dlsym;
+    *ours = (uintptr_t)rb_heapprof_interpose_dlsym;
+    return strcmp("dlsym", name) == 0;
+}
+
+static bool
+relocation_of_function_p(const ElfW(Rela) *relocation)
+{
+    switch (ELF64_R_TYPE(relocation->r_info)) {
+      case RELOCATION_CALL:
+      case RELOCATION_ADDRESS:
+        return true;
+      case RELOCATION_WORD:
+        return relocation->r_addend == 0;
+      default:
+        return false;
+    }
+}
+
+/* ours_wanted: or else the real one. */
+static void
+slot_fill(struct object *object, const ElfW(Rela) *relocation, bool ours_wanted)
+{
+    uintptr_t *slot = (uintptr_t *)(object->info->dlpi_addr + relocation->r_offset);
+    const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(relocation->r_info)];
+    uintptr_t real, ours;
+
+    if ((uintptr_t)slot % sizeof(*slot) != 0 || !holds_p(object->info, (uintptr_t)slot, PF_W)) return;
+    if (!replaced_name_p(object->strings + symbol->st_name, &real, &ours)) return;
+
+    uintptr_t value = *slot;
+    if (!ours_wanted) {
+        if (value == ours) slot_write(object, slot, value, real);
+    }
+    else if (value == real || unbound_p(object, relocation, value)) {
+        slot_write(object, slot, value, ours);
+    }
+}
+
+static void
+object_fill(struct object *object, bool ours_wanted)
+{
+    for (int table = 0; table < 2; table++) {
+        const ElfW(Rela) *relocation = object->relocations[table];
+        const ElfW(Rela) *end = relocation + object->relocation_bytes[table] / sizeof(*relocation);
+        for (; relocation < end; relocation++) {
+            if (relocation_of_function_p(relocation)) slot_fill(object, relocation, ours_wanted);
+        }
+    }
+    object_close(object);
+}
+
+/* ---- all objects ---- */
+
+/* Addresses that tell objects apart. */
+static uintptr_t in_malloc, in_libc, in_unwinder;
+
+static bool
+left_alone_p(const struct object *object)
+{
+    return (!object->libc && holds_p(object->info, in_malloc, PF_X)) ||
+           holds_p(object->info, in_unwinder, PF_X);
+}
+
+static void
+visit(const struct dl_phdr_info *info, bool ours_wanted)
+{
+    struct object object;
+
+    if (!object_read(&object, info)) return;
+    object.libc = holds_p(info, in_libc, PF_X);
+    if (!left_alone_p(&object)) object_fill(&object, ours_wanted);
+}
+
+/* What glibc counts: objects loaded and unloaded so far. New ones come last. */
+struct loads {
+    unsigned long long adds, subs;
+    size_t count;
+};
+
+static struct loads seen; /* these have been looked at */
+static bool on;
+
+static int
+count_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct loads *loads = data;
+
+    loads->adds = info->dlpi_adds;
+    loads->subs = info->dlpi_subs;
+    loads->count++;
+    return seen.adds == loads->adds; /* nothing is new */
+}
+
+struct looking {
+    struct loads loads;
+    size_t index;
+};
+
+static int
+look_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct looking *looking = data;
+    const struct loads *loads = &looking->loads;
+
+    if (info->dlpi_adds != loads->adds || info->dlpi_subs != loads->subs ||
+        !__atomic_load_n(&on, __ATOMIC_ACQUIRE)) return 1;
+    if (looking->index == 0) {
+        if (seen.subs != loads->subs) seen.count = 0;
+        seen.adds = loads->adds;
+        seen.subs = loads->subs;
+    }
+    if (looking->index++ == seen.count) {
+        visit(info, true);
+        seen.count++;
+    }
+    return 0;
+}
+
+/* Replaces in what is new. dlsym waits for a load in progress: whatever was counted before has
+ * had its relocations done when it returns. If more came meanwhile, once again; who goes on
+ * loading will ask for an address later. */
+static void
+look(void)
+{
+    for (int attempt = 0; attempt < 3; attempt++) {
+        struct looking looking = {{0}};
+
+        if (dl_iterate_phdr(count_i, &looking.loads)) return;
+        real_dlsym(RTLD_DEFAULT, "malloc");
+        dl_iterate_phdr(look_i, &looking);
+    }
+}
+
+dlsym_function *
+rb_heapprof_interpose_look(void)
+{
+    if (__atomic_load_n(&on, __ATOMIC_ACQUIRE)) look();
+    return real_dlsym;
+}
+
+static int
+restore_i(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    visit(info, false);
+    seen = (struct loads){0};
+    return 0;
+}
+
+/* ---- start and stop ---- */
+
+static bool
+same_object_p(const void *a, const void *b)
+{
+    Dl_info of_a, of_b;
+    return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+}
+
+static void
+resolve(void)
+{
+    struct heapprof_interposed *function = rb_heapprof_interposed;
+
+    for (; function->name; function++) {
+        function->real = (heapprof_function *)dlsym(RTLD_DEFAULT, function->name);
+    }
+    in_malloc = (uintptr_t)rb_heapprof_interposed[0].real;
+    in_libc = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    in_unwinder = (uintptr_t)dlsym(RTLD_DEFAULT, "_Unwind_Backtrace");
+    real_dlsym = (dlsym_function *)dlsym(RTLD_DEFAULT, "dlsym");
+}
+
+static bool
+resolved_p(void)
+{
+    for (const struct heapprof_interposed *function = rb_heapprof_interposed; function->name; function++) {
+        if (!function->real) return false;
+    }
+    return real_dlsym && in_libc;
+}
+
+const char *
+rb_heapprof_interpose_refusal(void)
+{
+    if (!real_dlsym) resolve();
+    if (!resolved_p()) return "needs malloc, its like and malloc_usable_size from shared libraries";
+    if (same_object_p((void *)in_malloc, rb_heapprof_interposed)) {
+        return "needs an allocator in a shared library, not one linked into ruby";
+    }
+    return NULL;
+}
+
+struct code {
+    uintptr_t start;
+    size_t size;
+};
+
+static int
+libc_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const ElfW(Phdr) *segment = segment_of(info, in_libc, PF_X);
+
+    if (!segment) return 0;
+    *(struct code *)data = (struct code){ info->dlpi_addr + segment->p_vaddr, segment->p_memsz };
+    return 1;
+}
+
+bool
+rb_heapprof_interpose_libc(uintptr_t *start, size_t *size)
+{
+    struct code code;
+
+    if (!dl_iterate_phdr(libc_i, &code)) return false;
+    *start = code.start;
+    *size = code.size;
+    return true;
+}
+
+void
+rb_heapprof_interpose_start(void)
+{
+    void *frame;
+
+    backtrace(&frame, 1); /* which may load the unwinder: better here than in a sample */
+    __atomic_store_n(&on, true, __ATOMIC_RELEASE);
+    look();
+}
+
+void
+rb_heapprof_interpose_stop(void)
+{
+    if (!on) return;
+    __atomic_store_n(&on, false, __ATOMIC_RELEASE);
+    dl_iterate_phdr(restore_i, NULL);
+}
+
+#endif
