@@ -9,9 +9,11 @@
  *     HeapProfPlain.load(path)               -> handle      dlopen, as a library loads a plugin
  *     HeapProfPlain.unload(handle)
  *     HeapProfPlain.call(handle, name, times)               what is in it, by dlsym
- *     HeapProfPlain.next_p                   dlsym(RTLD_NEXT) finds what comes after this library
+ *     HeapProfPlain.finds_itself_p           dlsym(RTLD_DEFAULT) searches this library, too
+ *     HeapProfPlain.real_malloc_p            malloc is here what it is in the process
+ *     HeapProfPlain.copy_malloc              -> the address that is malloc here
+ *     HeapProfPlain.malloc_by(address, bytes)
  */
-#define _GNU_SOURCE
 #include "ruby/ruby.h"
 #include "ruby/thread.h"
 #include <dlfcn.h>
@@ -183,11 +185,33 @@ plain_call(VALUE self, VALUE handle, VALUE name, VALUE times)
     return Qnil;
 }
 
-/* What is after this library, and this library itself, cannot be before it. */
+/* Which it does for a call from this library only: nobody else has loaded it globally. */
 static VALUE
-plain_next_p(VALUE self)
+plain_finds_itself_p(VALUE self)
 {
-    return dlsym(RTLD_NEXT, "ruby_xmalloc") == NULL && dlsym(RTLD_DEFAULT, "ruby_xmalloc") ? Qtrue : Qfalse;
+    return dlsym(RTLD_DEFAULT, "Init_heapprof_plain") ? Qtrue : Qfalse;
+}
+
+/* ---- malloc's address ---- */
+
+static void *(*volatile here)(size_t) = malloc;
+
+static VALUE
+plain_real_malloc_p(VALUE self)
+{
+    return (void *)here == dlsym(RTLD_DEFAULT, "malloc") ? Qtrue : Qfalse;
+}
+
+static VALUE
+plain_copy_malloc(VALUE self)
+{
+    return address_of((void *)here);
+}
+
+static VALUE
+plain_malloc_by(VALUE self, VALUE address, VALUE bytes)
+{
+    return address_of(((void *(*)(size_t))block_at(address))(NUM2SIZET(bytes)));
 }
 
 void
@@ -211,5 +235,8 @@ Init_heapprof_plain(void)
     rb_define_module_function(plain, "load", plain_load, 1);
     rb_define_module_function(plain, "unload", plain_unload, 1);
     rb_define_module_function(plain, "call", plain_call, 3);
-    rb_define_module_function(plain, "next_p", plain_next_p, 0);
+    rb_define_module_function(plain, "finds_itself_p", plain_finds_itself_p, 0);
+    rb_define_module_function(plain, "real_malloc_p", plain_real_malloc_p, 0);
+    rb_define_module_function(plain, "copy_malloc", plain_copy_malloc, 0);
+    rb_define_module_function(plain, "malloc_by", plain_malloc_by, 2);
 }

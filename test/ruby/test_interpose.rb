@@ -1,0 +1,417 @@
+# frozen_string_literal: true
+
+# test_interpose.rb - malloc=all: what extensions and libraries ask of the C library is found, and
+# exact at interval 1; under each allocator, in threads, after a fork; and stop puts back what it was.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfInterpose < Test::Unit::TestCase
+  include HeapProfTest
+
+  SETUP = <<~RUBY
+    require #{File.join(__dir__, "lib/child").dump}
+    require "-test-/heapprof_blocks"
+    require "-test-/heapprof_leak"
+    require "-test-/heapprof_node"
+    require "-test-/heapprof_plain"
+    Blocks = HeapProfBlocks
+    Plain = HeapProfPlain
+
+    # [allocated, in use] bytes that C functions of that name asked for below a method.
+    def malloc_bytes(profile, label, caller)
+      rows = rows(profile, label: "Object#\#{label}").select { |row| row.caller&.match?(caller) }
+      [rows.sum(&:alloc_malloc_space), rows.sum(&:inuse_malloc_space)]
+    end
+
+    def in_use(label, caller) = malloc_bytes(snapshot, label, caller).last
+    def snapshot = HeapProfile.snapshot
+    def start(**options) = HeapProfile.start(interval: 1 << 30, malloc_interval: 1, malloc: :all, **options)
+
+    # Of so many bytes in blocks of that size, at the default interval.
+    def assert_estimate(bytes, estimate, block, message)
+      p = 1 - Math.exp(-block.fdiv(524_288))
+      sigma = Math.sqrt(bytes * block * (1 - p) / p)
+      assert_in_delta bytes, estimate, 5.7 * sigma, message
+    end
+  RUBY
+
+  FUNCTIONS = %w[malloc calloc posix_memalign aligned_alloc memalign].freeze
+
+  # ---- what is seen ----
+
+  def test_every_byte_is_there_at_interval_1
+    in_child(SETUP + <<~RUBY)
+      start
+      #{FUNCTIONS}.each do |function|
+        eval "def of_\#{function}(sizes) = sizes.map { |size| Plain.\#{function}(size) }"
+        blocks = send("of_\#{function}", [0, 1, 16, 100, 4096, 100_000, 1 << 20, 64 << 20])
+        bytes = blocks.sum { |block| Plain.bytes(block) }
+        place = ["of_\#{function}", /\\Aplain_\#{function} \\(heapprof_plain\\.so\\)\\z/]
+        assert_equal [bytes, bytes], malloc_bytes(snapshot, *place)
+        blocks.each { |block| Plain.free(block) }
+        assert_equal [bytes, 0], malloc_bytes(snapshot, *place)
+      end
+    RUBY
+  end
+
+  def test_what_libc_asks_for_is_its_callers
+    in_child(SETUP + <<~'RUBY')
+      start
+      def copied = Plain.strdup("x" * 1000)
+      block = copied
+      assert_equal Plain.bytes(block), in_use(:copied, /\Aplain_strdup \(heapprof_plain\.so\)\z/)
+      Plain.free(block)
+      assert_equal 0, in_use(:copied, /plain_strdup/)
+    RUBY
+  end
+
+  def test_growth_stands_where_it_was_asked_for_and_shrinking_gives_back
+    in_child(SETUP + <<~'RUBY')
+      start
+      def first = Plain.realloc(nil, 1000)
+      def second(block) = Plain.realloc(block, 300_000)
+      def third(block) = Plain.realloc(block, 5_000_000)
+      def all_in_use = %i[first second third].map { |label| in_use(label, /\Aplain_realloc/) }
+      block = first
+      sizes = [Plain.bytes(block)]
+      block = second(block)
+      sizes << Plain.bytes(block)
+      block = third(block)
+      sizes << Plain.bytes(block)
+      assert_equal [sizes[0], sizes[1] - sizes[0], sizes[2] - sizes[1]], all_in_use
+      block = Plain.realloc(block, 200_000)
+      assert_equal [sizes[0], Plain.bytes(block) - sizes[0], 0], all_in_use
+      assert_nil Plain.realloc(block, 0)
+      assert_equal [0, 0, 0], all_in_use
+    RUBY
+  end
+
+  def test_what_asks_mris_allocator_is_counted_once
+    in_child(SETUP + <<~'RUBY')
+      start
+      def asked = Blocks.malloc(10_000)
+      def grown(block) = Blocks.realloc(block, 1_000_000)
+      block = asked
+      bytes = Blocks.bytes(block)
+      assert_equal [bytes] * 2, malloc_bytes(snapshot, :asked, /\Ablocks_malloc/)
+      block = grown(block)
+      more = Blocks.bytes(block) - bytes
+      assert_equal [more] * 2, malloc_bytes(snapshot, :grown, /\Ablocks_realloc/)
+      block = Blocks.realloc(block, 50_000)
+      assert_equal Blocks.bytes(block) - bytes, in_use(:grown, /\Ablocks_realloc/)
+      Blocks.free(block)
+      assert_equal [0, 0], [in_use(:asked, /blocks/), in_use(:grown, /blocks/)]
+    RUBY
+  end
+
+  def test_freed_by_another_thread
+    in_child(SETUP + <<~'RUBY')
+      start
+      def asked = Plain.malloc(5000)
+      blocks = Array.new(50) { asked }
+      assert_operator in_use(:asked, /plain_malloc/), :>=, 250_000
+      blocks.each { |block| Plain.free_in_thread(block) }
+      assert_equal 0, in_use(:asked, /plain_malloc/)
+    RUBY
+  end
+
+  def test_estimates_are_right_on_average
+    in_child(SETUP + <<~'RUBY')
+      INTERVAL = 65_536
+      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60 }
+      COUNTS.each_key { |size| eval("def of_#{size}(count) = Array.new(count) { Plain.malloc(#{size}) }") }
+      zs = Hash.new { |hash, size| hash[size] = [] }
+      scaled(60).times do |seed|
+        start(malloc_interval: INTERVAL, seed: seed)
+        COUNTS.each do |size, count|
+          blocks = send("of_#{size}", count)
+          bytes = Plain.bytes(blocks.first)
+          p = 1 - Math.exp(-bytes.fdiv(INTERVAL))
+          sigma = bytes * Math.sqrt(count * (1 - p) / p)
+          zs[size] << (in_use("of_#{size}", /plain_malloc/) - count * bytes) / sigma
+          blocks.each { |block| Plain.free(block) }
+          assert_equal 0, in_use("of_#{size}", /plain_malloc/)
+        end
+        HeapProfile.stop
+      end
+      zs.each do |size, z|
+        assert_operator z.sum.abs / z.size, :<=, 3.5 / Math.sqrt(z.size), "mean z of #{size} bytes"
+        assert_operator z.map(&:abs).max, :<=, 5.7, "z of #{size} bytes"
+      end
+    RUBY
+  end
+
+  # ---- leaks, at the default interval, within 50 MB ----
+
+  def test_leak_of_an_extension_through_xmalloc
+    %w[ruby all].each do |malloc|
+      in_child(SETUP + <<~RUBY)
+        HeapProfile.start(malloc: :#{malloc})
+        def leak = HeapProfLeak.call # #{__FILE__}
+        48_000.times { leak }
+        rows = rows(HeapProfile.snapshot(gc: true), label: "Object#leak")
+        rows.select! { |row| row.caller == "leak_call (heapprof_leak.so)" }
+        assert_estimate 48_000 * 1032, rows.sum(&:inuse_malloc_space), 1032, "malloc=#{malloc}"
+        assert_equal method(:leak).source_location, rows.first.frames[1].then { |frame| [frame.path, frame.lineno] }
+      RUBY
+    end
+  end
+
+  def test_leak_of_an_extension_through_malloc
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(malloc: :all)
+      def leak = HeapProfNode.parse(100)
+      2000.times { leak }
+      rows = rows(HeapProfile.snapshot(gc: true), label: "Object#leak")
+      rows.select! { |row| row.caller&.end_with?(" (heapprof_node.so)") }
+      bytes = rows.sum(&:inuse_malloc_space)
+      assert_operator bytes, :>, 200_000 * (128 + 64 + 40) * 0.3
+      assert_operator bytes, :<, 50 << 20
+      assert_include ["node_new (heapprof_node.so)", "node_parse (heapprof_node.so)"], rows.first.caller
+      assert_equal method(:leak).source_location, rows.first.frames[1].then { |frame| [frame.path, frame.lineno] }
+    RUBY
+  end
+
+  def test_malloc_ruby_does_not_see_it
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def leak = HeapProfNode.parse(100)
+      leak
+      assert_equal 0, HeapProfile.stat(:malloc_all)
+      assert_empty snapshot.select { |row| row.caller&.include?("heapprof_node") }
+    RUBY
+  end
+
+  # rbs 3.8.0 forgets a table of 144 bytes at each parse. It comes with MRI's archive, and its
+  # extension with the build.
+  def test_leak_of_rbs
+    build = File.dirname(EnvUtil.rubybin)
+    extension = Dir[File.join(build, ".bundle/extensions/*/*/rbs-3.8.0")].first
+    library = File.join(build, ".bundle/gems/rbs-3.8.0/lib")
+    assert extension && File.directory?(library), "rbs 3.8.0 is not where the build puts bundled gems: #{build}/.bundle"
+    in_child(SETUP + <<~RUBY)
+      $:.unshift #{library.dump}, #{extension.dump}
+      require "logger"
+      require "rbs"
+      def parse = RBS::Parser.parse_type("Integer")
+      HeapProfile.start(malloc: :all)
+      350_000.times { parse }
+      rows = rows(HeapProfile.snapshot(gc: true), label: "Object#parse")
+      rows.select! { |row| row.caller&.end_with?(" (rbs_extension.so)") && row.inuse_malloc_space > 0 }
+      assert_estimate 350_000 * 144, rows.sum(&:inuse_malloc_space), 104, "rbs"
+      assert_equal ["alloc_empty_table", "alloc_reset_table"], rows.map { |row| row.caller[/\\w+/] }.uniq.sort
+      place = method(:parse).source_location
+      rows.each { |row| assert_include row.frames.map { |frame| [frame.path, frame.lineno] }, place }
+    RUBY
+  end
+
+  # ---- what is loaded ----
+
+  def test_library_loaded_later_and_unloaded
+    in_child(SETUP.sub(/^require "-test-\/heapprof_node"\n/, "") + <<~'RUBY')
+      start
+      path = $:.map { |directory| File.join(directory, "-test-/heapprof_node.so") }.find { |file| File.exist?(file) }
+      def parsed(handle) = Plain.call(handle, "node_parse", 10)
+      3.times do |round|
+        handle = Plain.load(path)
+        parsed(handle)
+        assert_operator malloc_bytes(snapshot, :parsed, /\Anode_\w+ \(heapprof_node\.so\)\z/).first, :>=, 1500 * (round + 1)
+        assert_equal 0, Plain.unload(handle)
+      end
+      Plain.load(path)
+      HeapProfile.stop
+      start
+      HeapProfile.stop
+    RUBY
+  end
+
+  def test_extension_required_later
+    in_child(SETUP.sub(/^require "-test-\/heapprof_node"\n/, "") + <<~'RUBY')
+      start
+      require "-test-/heapprof_node"
+      def parsed = HeapProfNode.parse(10)
+      parsed
+      assert_operator in_use(:parsed, /heapprof_node\.so/), :>=, 1500
+    RUBY
+  end
+
+  def test_dlsym_knows_who_asks
+    in_child(SETUP + <<~'RUBY')
+      assert_true Plain.finds_itself_p
+      start
+      assert_true Plain.finds_itself_p
+    RUBY
+  end
+
+  # ---- stop ----
+
+  def test_stop_puts_back_what_was
+    in_child(SETUP + <<~'RUBY')
+      assert_true Plain.real_malloc_p
+      2.times do
+        start
+        assert_false Plain.real_malloc_p
+        copy = Plain.copy_malloc
+        HeapProfile.stop
+        assert_true Plain.real_malloc_p
+        blocks = Array.new(100) { Plain.malloc_by(copy, 1000) }
+        HeapProfile.start
+        assert_true Plain.real_malloc_p
+        HeapProfile.stop
+        blocks.each { |block| Plain.free(block) }
+      end
+    RUBY
+  end
+
+  def test_blocks_of_before_are_freed_meanwhile_and_after
+    in_child(SETUP + <<~'RUBY')
+      before = Array.new(100) { Plain.malloc(1000) }
+      start
+      def asked = Array.new(100) { Plain.malloc(1000) }
+      meanwhile = asked
+      before.each { |block| Plain.free(block) }
+      assert_equal 100_000, in_use(:asked, /plain_malloc/).floor(-4)
+      HeapProfile.stop
+      meanwhile.each { |block| Plain.free(block) }
+      start
+      assert_equal 0, in_use(:asked, /plain_malloc/)
+    RUBY
+  end
+
+  # ---- threads, processes, ractors ----
+
+  def test_threads_that_ruby_does_not_know
+    in_child(SETUP + <<~'RUBY')
+      3.times do
+        start(malloc_interval: 1000)
+        known = Array.new(4) { Thread.new { 500.times { |i| Plain.free(Plain.realloc(Plain.malloc(i), i * 3 + 1)) } } }
+        Plain.threads(16, 2000)
+        known.each(&:join)
+        assert_operator HeapProfile.stat(:dropped), :>, 0
+        HeapProfile.stop
+        Plain.threads(4, 100)
+      end
+    RUBY
+  end
+
+  def test_start_and_stop_while_threads_allocate
+    in_child(SETUP + <<~'RUBY')
+      busy = Thread.new { scaled(40).times { Plain.threads(8, 1000) } }
+      while busy.alive?
+        start(malloc_interval: 500)
+        sleep 0.001
+        HeapProfile.stop
+      end
+      busy.join
+      assert_true Plain.real_malloc_p
+    RUBY
+  end
+
+  def test_child_of_a_fork_goes_on
+    in_directory do
+      ran = run_ruby("-e", <<~'RUBY', heapprof: "malloc=all,interval=1g,malloc_interval=1,out=%p.pb.gz")
+        require "-test-/heapprof_plain"
+        def parents = HeapProfPlain.malloc(3_000_000)
+        def childs = HeapProfPlain.malloc(5_000_000)
+        block = parents
+        child = fork do
+          childs
+          HeapProfPlain.free(block)
+          HeapProfPlain.threads(4, 100)
+        end
+        Process.wait(child)
+        puts Process.pid, child, $?.success?
+      RUBY
+      assert_clean ran
+      parent, child, success = ran.out.split
+      assert_equal "true", success
+      in_use = lambda do |pid, label|
+        text = pprof("-top", "-sample_index=inuse_malloc_space", "-unit=B", "-focus=#{label}", "#{pid}.pb.gz")
+        text[/(\d+)B .*HeapProfPlain\.malloc$/, 1].to_i
+      end
+      assert_in_delta 3_000_000, in_use[parent, "parents"], 5000
+      assert_in_delta 5_000_000, in_use[child, "childs"], 5000
+      assert_equal 0, in_use[child, "parents"]
+    end
+  end
+
+  def test_ractors
+    in_child(SETUP + <<~'RUBY', "-W0")
+      start(malloc_interval: 2000)
+      ractors = Array.new(4) do
+        Ractor.new do
+          2000.times { |i| ["x" * 1000, HeapProfPlain.free(HeapProfPlain.malloc(i))].hash }
+          GC.start
+          :done
+        end
+      end
+      assert_equal [:done] * 4, ractors.map(&:take)
+      assert_operator HeapProfile.stat(:total_samples), :>, 0
+      HeapProfile.snapshot(gc: true)
+    RUBY
+  end
+
+  def test_gc_stress_and_compaction
+    in_child(SETUP + <<~'RUBY')
+      start
+      GC.stress = true
+      20.times { |i| ["x" * (1000 + i), [i] * 100, { i => i }, Plain.free(Plain.malloc(i))].hash }
+      GC.stress = false
+      GC.compact
+      assert_operator snapshot.count, :>, 0
+    RUBY
+  end
+
+  # ---- allocators ----
+
+  ALLOCATORS = { "libjemalloc.so.2" => "libjemalloc2", "libtcmalloc_minimal.so.4" => "libtcmalloc-minimal4" }.freeze
+
+  ALLOCATORS.each do |library, package|
+    define_method("test_#{library[/\A[a-z]+/]}_preloaded") do
+      path = Dir["/usr/lib/*/#{library}"].first or flunk "#{library} not found; install the Debian package #{package}"
+      in_child(SETUP + <<~RUBY, env: { "LD_PRELOAD" => path })
+        assert_include File.read("/proc/self/maps"), #{library[/\A[^.]+/].dump}
+        start
+        def asked = #{FUNCTIONS}.map { |function| Plain.send(function, 10_000) }
+        def parsed = HeapProfNode.parse(10)
+        blocks = asked
+        parsed
+        bytes = blocks.sum { |block| Plain.bytes(block) }
+        assert_equal bytes, in_use(:asked, /\\Aplain_\\w+ \\(heapprof_plain\\.so\\)\\z/)
+        assert_operator in_use(:parsed, /heapprof_node\\.so/), :>=, 1500
+        grown = Plain.realloc(blocks[0], 1_000_000)
+        (blocks[1..] << grown).each { |block| Plain.free_in_thread(block) }
+        assert_equal 0, in_use(:asked, /plain/)
+        Plain.threads(8, 500)
+        HeapProfile.stop
+        assert_true Plain.real_malloc_p
+      RUBY
+    end
+  end
+
+  # ---- settings ----
+
+  def test_setting_is_ruby_unless_set
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start
+      assert_equal 0, HeapProfile.stat(:malloc_all)
+      HeapProfile.stop
+      HeapProfile.profile(malloc: :all) { assert_equal 1, HeapProfile.stat(:malloc_all) }
+      HeapProfile.start(malloc: :ruby)
+      assert_equal 0, HeapProfile.stat(:malloc_all)
+    RUBY
+  end
+
+  def test_wrong_setting_says_what_is_accepted
+    in_child(SETUP + <<~'RUBY')
+      [nil, true, "all", :some].each do |wrong|
+        error = assert_raise(ArgumentError) { HeapProfile.start(malloc: wrong) }
+        assert_equal "malloc: #{wrong.inspect} is neither (expected :ruby or :all)", error.message
+      end
+      assert_false HeapProfile.running?
+    RUBY
+    ran = run_ruby("-e", "p ObjectSpace::HeapProfile.running?", heapprof: "malloc=some")
+    assert_equal "false\n", ran.out
+    assert_one_line(/malloc=some: expected ruby \(.*\) or all \(.*\) \(running unprofiled\)/, ran.err)
+  end
+end
