@@ -1,6 +1,7 @@
 # The allocation loops that bench/off and bench/on measure: ruby allocate.rb LOOP COUNT
-# Each makes COUNT objects and keeps none, so that the collector works all the time. At the end
-# all are swept: how far a lazy sweep had come would be chance.
+# Each makes COUNT objects and keeps none, so that the collector works all the time; append and hash
+# make COUNT steps of memory that grows outside the slots. At the end all are swept: how far a lazy
+# sweep had come would be chance.
 
 class Plain
 end
@@ -38,8 +39,26 @@ when "mixed"
     +"an embedded string"
     i += 1
   end
+when "append"
+  while i < count
+    text = +""
+    stop = i + 1000
+    while i < stop
+      text << "some forty bytes of text that are added"
+      i += 1
+    end
+  end
+when "hash"
+  while i < count
+    table = {}
+    stop = i + 1000
+    while i < stop
+      table[i] = i
+      i += 1
+    end
+  end
 else
-  abort "allocate.rb: no such loop: #{ARGV[0]}: expected object, string, array or mixed"
+  abort "allocate.rb: no such loop: #{ARGV[0]}: expected object, string, array, mixed, append or hash"
 end
 
 GC.start
