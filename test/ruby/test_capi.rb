@@ -15,7 +15,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
   end
 
   def test_default_config_is_the_documented_one
-    in_child("assert_equal [524_288, 512, 64 << 20, nil], HeapProfCAPI.default_config")
+    in_child("assert_equal [524_288, 512, 64 << 20, nil, 2**64 - 1], HeapProfCAPI.default_config")
   end
 
   def test_start_with_null_takes_the_defaults
@@ -23,7 +23,8 @@ class TestHeapProfCapi < Test::Unit::TestCase
       assert_equal 0, HeapProfCAPI.running_p
       assert_equal :started, HeapProfCAPI.start_default
       assert_operator HeapProfCAPI.running_p, :!=, 0
-      assert_equal [524_288, 64 << 20], HeapProfCAPI.stat.values_at(:interval_bytes, :memory_budget)
+      assert_equal [524_288, 524_288, 64 << 20],
+                   HeapProfCAPI.stat.values_at(:interval_bytes, :malloc_interval_bytes, :memory_budget)
       assert_equal true, HeapProfile.running?
     RUBY
   end
@@ -44,8 +45,10 @@ class TestHeapProfCapi < Test::Unit::TestCase
   def test_config_out_of_range_is_refused_and_changes_nothing
     in_child(<<~'RUBY')
       [[0, nil, nil], [(1 << 40) + 1, nil, nil], [(1 << 64) - 1, nil, nil], [nil, 0, nil], [nil, 65_536, nil],
-       [nil, (1 << 32) - 1, nil], [nil, nil, 0], [nil, nil, (1 << 20) - 1]].each do |interval, depth, memory|
-        assert_equal :bad_config, HeapProfCAPI.start(interval, depth, memory, nil), [interval, depth, memory].inspect
+       [nil, (1 << 32) - 1, nil], [nil, nil, 0], [nil, nil, (1 << 20) - 1],
+       [nil, nil, nil, (1 << 40) + 1], [nil, nil, nil, (1 << 64) - 2]].each do |interval, depth, memory, malloc|
+        assert_equal :bad_config, HeapProfCAPI.start(interval, depth, memory, nil, malloc),
+                     [interval, depth, memory, malloc].inspect
         assert_equal 0, HeapProfCAPI.running_p
       end
       assert_equal :started, HeapProfCAPI.start(4096, nil, nil, nil)
@@ -93,6 +96,19 @@ class TestHeapProfCapi < Test::Unit::TestCase
     RUBY
   end
 
+  def test_malloc_interval_is_as_the_interval_unless_set
+    in_child(<<~'RUBY')
+      intervals = -> { HeapProfCAPI.stat.values_at(:interval_bytes, :malloc_interval_bytes) }
+      { nil => [400, 300], 2**64 - 1 => [400, 300], 7 => [7, 7], 0 => [0, 0] }.each do |malloc_interval, expected|
+        assert_equal :started, HeapProfCAPI.start(400, nil, nil, nil, malloc_interval)
+        assert_equal [400, expected[0]], intervals.()
+        HeapProfCAPI.set_interval(300)
+        assert_equal [300, expected[1]], intervals.()
+        HeapProfCAPI.stop
+      end
+    RUBY
+  end
+
   def test_interval_stays_when_the_new_one_is_out_of_range_or_nothing_runs
     in_child(<<~'RUBY')
       assert_equal false, HeapProfCAPI.set_interval(1000)
@@ -111,7 +127,8 @@ class TestHeapProfCapi < Test::Unit::TestCase
       result, rows = HeapProfCAPI.allocation_stack(items[1], 7)
       assert_equal 7, result
       class_name, frames, gc_age, *values = rows.fetch(0)
-      assert_equal ["Item", 2, 1, SLOTS[0], 1, SLOTS[0]], [class_name, gc_age, *values]
+      slot = SLOTS[0]
+      assert_equal ["Item", 2, 1, slot, 1, slot, slot, 0, slot, 0, nil], [class_name, gc_age, *values]
       assert_equal HeapProfile.allocation_stack(items[1]).map { |f| [f.path, f.lineno, f.label] }, frames
       assert_equal 1, rows.size
       assert_equal [0, []], HeapProfCAPI.allocation_stack(nil, 7)
@@ -136,8 +153,9 @@ class TestHeapProfCapi < Test::Unit::TestCase
   def test_stat_tells_what_rubys_stat_tells
     in_child(<<~'RUBY')
       assert_equal HeapProfile.stat, HeapProfCAPI.stat
-      HeapProfCAPI.start(1 << 30, nil, nil, nil)
+      HeapProfCAPI.start(1 << 30, nil, nil, nil, 1 << 29)
       assert_equal HeapProfile.stat, HeapProfCAPI.stat
+      assert_equal 1 << 29, HeapProfCAPI.stat[:malloc_interval_bytes]
     RUBY
   end
 
@@ -153,21 +171,26 @@ class TestHeapProfCapi < Test::Unit::TestCase
     in_child(<<~'RUBY')
       HeapProfCAPI.start(1, nil, nil, nil)
       kept = Array.new(10) { Item.new }
-      Array.new(20) { Item.new }.clear
+      texts = Array.new(10) { "x" * 1000 }
+      Array.new(20) { ["x" * 1000, Item.new] }.clear
       GC.start
       GC.disable
       profile, taken = HeapProfile.snapshot, HeapProfCAPI.snapshot(false)
       HeapProfCAPI.stop
       result, rows = HeapProfCAPI.each(taken, 0, 0)
       assert_equal 0, result
-      in_c = rows.select { |row| row[0] == "Item" }
-      in_ruby = rows(profile, class_name: "Item").map do |s|
+      in_ruby = profile.map do |s|
         [s.class_name, s.frames.map { |f| [f.path, f.lineno, f.label] }, s.gc_age || -1,
-         s.inuse_objects, s.inuse_space, s.alloc_objects, s.alloc_space]
+         s.inuse_objects, s.inuse_space, s.alloc_objects, s.alloc_space, s.inuse_slot_space,
+         s.inuse_malloc_space, s.alloc_slot_space, s.alloc_malloc_space, s.caller]
       end
-      assert_operator in_ruby.size, :>=, 2
+      # Between the two snapshots Ruby has allocated, too.
+      mine = ->(row) { row[0] == "Item" || row[11]&.start_with?("str_enc_new") && row[6] > 5000 }
+      in_ruby, in_c = in_ruby.select(&mine), rows.select(&mine)
+      assert_operator in_ruby.count { |row| row[11] }, :>=, 2
+      assert_operator in_ruby.count { |row| !row[11] }, :>=, 2
       assert_equal in_ruby, in_c
-      assert kept
+      assert_equal 20, kept.size + texts.size
     RUBY
   end
 
@@ -202,7 +225,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
 
   def test_each_of_a_profile_without_rows_returns_0
     in_child(<<~'RUBY')
-      HeapProfCAPI.start(1 << 40, nil, nil, nil)
+      HeapProfCAPI.start(1 << 40, nil, nil, nil, 0)
       assert_equal [0, []], HeapProfCAPI.each(HeapProfCAPI.snapshot(false), 1, 9)
     RUBY
   end

@@ -16,9 +16,11 @@ static uint64_t seed_value;
 
 /* What nil does not replace keeps its default. */
 static void
-config_read(struct rb_heapprof_config *config, VALUE interval, VALUE depth, VALUE memory, VALUE seed)
+config_read(struct rb_heapprof_config *config, VALUE interval, VALUE depth, VALUE memory, VALUE seed,
+            VALUE malloc_interval)
 {
     if (!NIL_P(interval)) config->interval_bytes = NUM2ULL(interval);
+    if (!NIL_P(malloc_interval)) config->malloc_interval_bytes = NUM2ULL(malloc_interval);
     if (!NIL_P(depth)) config->depth = NUM2UINT(depth);
     if (!NIL_P(memory)) config->memory_bytes = NUM2SIZET(memory);
     if (!NIL_P(seed)) {
@@ -38,13 +40,15 @@ started_symbol(enum rb_heapprof_started started)
     return Qnil;
 }
 
+/* start(interval, depth, memory, seed, malloc_interval = nil) */
 static VALUE
-start(VALUE self, VALUE interval, VALUE depth, VALUE memory, VALUE seed)
+start(int argc, VALUE *argv, VALUE self)
 {
     struct rb_heapprof_config config;
 
+    rb_check_arity(argc, 4, 5);
     rb_heapprof_config_init(&config);
-    config_read(&config, interval, depth, memory, seed);
+    config_read(&config, argv[0], argv[1], argv[2], argv[3], argc > 4 ? argv[4] : Qnil);
     return started_symbol(rb_heapprof_start(&config));
 }
 
@@ -60,8 +64,9 @@ default_config(VALUE self)
     struct rb_heapprof_config config;
 
     rb_heapprof_config_init(&config);
-    return rb_ary_new_from_args(4, ULL2NUM(config.interval_bytes), UINT2NUM(config.depth),
-                                SIZET2NUM(config.memory_bytes), config.seed ? ULL2NUM(*config.seed) : Qnil);
+    return rb_ary_new_from_args(5, ULL2NUM(config.interval_bytes), UINT2NUM(config.depth),
+                                SIZET2NUM(config.memory_bytes), config.seed ? ULL2NUM(*config.seed) : Qnil,
+                                ULL2NUM(config.malloc_interval_bytes));
 }
 
 static VALUE
@@ -92,6 +97,7 @@ stat_hash(VALUE self)
     rb_heapprof_stat(&stat);
 #define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name))
     SET(interval_bytes);
+    SET(malloc_interval_bytes);
     SET(live_samples);
     SET(total_samples);
     SET(dropped);
@@ -154,10 +160,13 @@ read_row(const struct rb_heapprof_row *row, void *data)
     VALUE frames = rb_ary_new();
 
     for (size_t i = 0; i < row->frame_count; i++) rb_ary_push(frames, frame_array(&row->frames[i]));
-    rb_ary_push(reading->rows, rb_ary_new_from_args(7, rb_str_new_cstr(row->class_name), frames,
+    rb_ary_push(reading->rows, rb_ary_new_from_args(12, rb_str_new_cstr(row->class_name), frames,
                                                     LL2NUM(row->gc_age),
                                                     ULL2NUM(row->inuse_objects), ULL2NUM(row->inuse_space),
-                                                    ULL2NUM(row->alloc_objects), ULL2NUM(row->alloc_space)));
+                                                    ULL2NUM(row->alloc_objects), ULL2NUM(row->alloc_space),
+                                                    ULL2NUM(row->inuse_slot_space), ULL2NUM(row->inuse_malloc_space),
+                                                    ULL2NUM(row->alloc_slot_space), ULL2NUM(row->alloc_malloc_space),
+                                                    row->caller ? rb_str_new_cstr(row->caller) : Qnil));
     return --reading->stop_after == 0 ? reading->stop_with : 0;
 }
 
@@ -224,7 +233,7 @@ Init_heapprof_capi(void)
 {
     VALUE capi = rb_define_module("HeapProfCAPI");
 
-    rb_define_singleton_method(capi, "start", start, 4);
+    rb_define_singleton_method(capi, "start", start, -1);
     rb_define_singleton_method(capi, "start_default", start_default, 0);
     rb_define_singleton_method(capi, "default_config", default_config, 0);
     rb_define_singleton_method(capi, "set_interval", set_interval, 1);
