@@ -213,6 +213,8 @@ moved(void *unused)
         if (citizen->klass) citizen->klass = rb_gc_location(citizen->klass);
     }
     if (census_living.capacity) living_resize(census_living.capacity);
+    /* Its class is not asked for yet: a GC that began before its birth may end by moving it. */
+    if (newborn) newborn = rb_gc_location(newborn);
 }
 
 /* An object for the collector to ask, when it has moved others. */
