@@ -122,7 +122,7 @@ module Accuracy
       rows = HeapProfCAPI.each(snapshot, 0, 0)[1]
       counts = now.zip(before).map { |after, at_first| after - at_first }
       [real_reading("objects", counts, rows.sum { |row| row[5] }) { 1 },
-       real_reading("bytes", counts, rows.sum { |row| row[6] }) { |slot| slot }]
+       real_reading("bytes", counts, rows.sum { |row| row[9] }) { |slot| slot }]
     end
 
     private

@@ -202,9 +202,11 @@ sites_array(const struct census_site *of, uint32_t count)
     return array;
 }
 
+/* The census is of objects. */
 static int
 row_i(const struct rb_heapprof_row *row, void *array)
 {
+    if (row->caller) return 0;
     VALUE values[] = {
         rb_str_new_cstr(row->class_name), rb_str_new_cstr(census_text_of_row(row)),
         ULL2NUM(row->inuse_objects), ULL2NUM(row->inuse_space), ULL2NUM(row->alloc_objects),
