@@ -10,6 +10,7 @@
  */
 #include "ruby/internal/config.h"
 #include "symbols.h"
+#include "profiler/mem.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -37,10 +38,14 @@ struct file {
     void        *mapping;
     size_t       mapping_size;
     struct function *functions;
+    size_t       functions_capacity;
     size_t       count;
 };
 
 static struct file *files;
+
+/* Not malloc, which would keep what a run needed, in pieces, to its end and beyond. */
+static struct heapprof_mem mem = { .budget_bytes = SIZE_MAX };
 
 static const elf_section *
 symbol_section(const char *image, size_t size, const elf_header *header)
@@ -56,11 +61,31 @@ symbol_section(const char *image, size_t size, const elf_header *header)
     return found;
 }
 
-static int
-compare_functions(const void *left, const void *right)
+/* Lets all[root] sink until those below it in the heap begin no later. */
+static void
+sift(struct function *all, size_t root, size_t count)
 {
-    const struct function *a = left, *b = right;
-    return (a->start > b->start) - (a->start < b->start);
+    struct function sinking = all[root];
+
+    for (size_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && all[child].start < all[child + 1].start) child++;
+        if (all[child].start <= sinking.start) break;
+        all[root] = all[child];
+    }
+    all[root] = sinking;
+}
+
+/* By address; in place, for qsort may ask malloc. */
+static void
+sort_functions(struct function *all, size_t count)
+{
+    for (size_t root = count / 2; root-- > 0; ) sift(all, root, count);
+    while (count-- > 1) {
+        struct function last = all[0];
+        all[0] = all[count];
+        all[count] = last;
+        sift(all, 0, count);
+    }
 }
 
 static void
@@ -78,8 +103,7 @@ read_functions(struct file *file)
 
     size_t count = symbols->sh_size / sizeof(elf_symbol);
     const elf_symbol *all = (const elf_symbol *)(image + symbols->sh_offset);
-    file->functions = malloc(count * sizeof(*file->functions));
-    if (!file->functions) return;
+    if (!HEAPPROF_MEM_GROW(&mem, file->functions, file->functions_capacity, count)) return;
     for (size_t i = 0; i < count; i++) {
         if (ELF64_ST_TYPE(all[i].st_info) != STT_FUNC || all[i].st_shndx == SHN_UNDEF) continue;
         if (all[i].st_name >= strings->sh_size) continue;
@@ -87,7 +111,7 @@ read_functions(struct file *file)
             all[i].st_value, all[i].st_size, image + strings->sh_offset + all[i].st_name
         };
     }
-    qsort(file->functions, file->count, sizeof(*file->functions), compare_functions);
+    sort_functions(file->functions, file->count);
 }
 
 static void
@@ -190,7 +214,7 @@ rb_heapprof_symbols_free(void)
         struct file *file = files;
         files = file->next;
         if (file->mapping) munmap(file->mapping, file->mapping_size);
-        free(file->functions);
+        HEAPPROF_MEM_RELEASE(&mem, file->functions, file->functions_capacity);
         free(file);
     }
 }
