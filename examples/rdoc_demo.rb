@@ -5,7 +5,8 @@
 # RDoc, as it comes with Ruby, reads the library and the core classes' C files in TREE, an
 # unpacked Ruby source archive. While what it read is still referenced, a profile is written
 # to PROFILE, and its heaviest sites are printed. A site is the innermost frame, where the
-# objects were allocated, and their class.
+# objects were allocated, and their class; or, of memory of the allocator, the C function that
+# asked for it there.
 
 require "rdoc"
 
@@ -25,9 +26,9 @@ def document(tree)
   rdoc.store
 end
 
-# [[class name, frame], bytes] of each site, the heaviest first.
+# [[class name or C function, frame], bytes] of each site, the heaviest first.
 def sites(profile)
-  profile.group_by { |sample| [sample.class_name, sample.frames.first] }
+  profile.group_by { |sample| [sample.caller || sample.class_name, sample.frames.first] }
          .transform_values { |samples| samples.sum(&:inuse_space) }
          .sort_by { |_, bytes| -bytes }
 end
@@ -40,9 +41,9 @@ def place(frame)
   "#{path}:#{frame.lineno}"
 end
 
-def row(class_name, frame, bytes, total)
+def row(asker, frame, bytes, total)
   share = format("%.1f%%", 100.0 * bytes / total)
-  [bytes.to_s, share, class_name, *(frame ? [frame.label, place(frame)] : ["[no frame]", ""])]
+  [bytes.to_s, share, asker, *(frame ? [frame.label, place(frame)] : ["[no frame]", ""])]
 end
 
 def print_table(rows)
@@ -62,9 +63,9 @@ profile.write(PROFILE)
 
 sites = sites(profile)
 total = sites.sum { |_, bytes| bytes }
-rows = sites.first(15).map { |(class_name, frame), bytes| row(class_name, frame, bytes, total) }
+rows = sites.first(15).map { |(asker, frame), bytes| row(asker, frame, bytes, total) }
 puts "RDoc holds #{store.all_classes_and_modules.size} classes and modules; " \
-     "the slots alive are #{total >> 20} MB, most of them from:", ""
-print_table([%w[bytes share class method file:line], *rows])
+     "the memory in use is #{total >> 20} MB, most of it from:", ""
+print_table([["bytes", "share", "class or C function", "method", "file:line"], *rows])
 puts "", "All of it is in #{PROFILE}. As a flame graph in a browser:",
      "  go tool pprof -http=: #{PROFILE}"

@@ -107,7 +107,8 @@ class TestHeapProfPprof < Test::Unit::TestCase
   def test_sample_types_period_and_default_are_as_documented
     profile_script(LEAK, settings: "interval=4k") do |out,|
       profile = read_profile(out)
-      assert_equal %w[alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]], profile.header
+      assert_equal %w[alloc_objects/count alloc_slot_space/bytes alloc_malloc_space/bytes alloc_space/bytes
+                      inuse_objects/count inuse_slot_space/bytes inuse_malloc_space/bytes inuse_space/bytes[dflt]], profile.header
       raw = pprof("-raw", out)
       assert_match(/^PeriodType: space bytes$/, raw)
       assert_match(/^Period: 4096$/, raw)
@@ -118,7 +119,7 @@ class TestHeapProfPprof < Test::Unit::TestCase
   def test_comments_tell_interval_gc_samples_and_what_was_lost
     profile_script(LEAK, settings: "interval=1") do |out,|
       comments = read_profile(out).comments
-      ["interval: 1 bytes", "dropped samples: 0", "folded sites: 0", "truncated stacks: 0"].each do |comment|
+      ["interval: 1 bytes", "malloc interval: 1 bytes", "dropped samples: 0", "folded sites: 0", "truncated stacks: 0"].each do |comment|
         assert_include comments, comment
       end
       assert comments.grep(/\Aas of GC: \d+\z/).one?
@@ -128,16 +129,46 @@ class TestHeapProfPprof < Test::Unit::TestCase
     end
   end
 
-  def test_labels_are_class_and_age
+  def test_comments_tell_the_interval_of_malloc_by_itself
+    { "interval=4k,malloc_interval=64k" => "65536", "interval=4k" => "4096", "malloc_interval=0" => "0" }.each do |settings, bytes|
+      profile_script(LEAK, settings: settings) do |out,|
+        assert_include read_profile(out).comments, "malloc interval: #{bytes} bytes"
+      end
+    end
+  end
+
+  def test_labels_are_class_or_caller_and_age
     profile_script(LEAK) do |out,|
       profile = read_profile(out)
       leak = profile.where(class_name: "Leak")
       assert_equal 1000, leak.sum(&:inuse_objects)
       assert_includes [40_000, 48_000], leak.sum(&:inuse_space) # a debug build's slots are a word larger
       assert leak.all? { |sample| sample.gc_age && sample.gc_age >= 1 }
-      assert profile.samples.all?(&:class_name)
-      assert profile.samples.all? { |sample| sample.gc_age.nil? == (sample.inuse_objects == 0) }
+      blocks, objects = profile.samples.partition(&:caller)
+      assert objects.all?(&:class_name)
+      assert objects.all? { |sample| sample.gc_age.nil? == (sample.inuse_objects == 0) }
+      assert_operator blocks.size, :>, 10
+      assert blocks.none?(&:class_name)
+      assert blocks.all? { |sample| sample.gc_age.nil? == (sample.inuse_malloc_space == 0) }
+      assert blocks.all? { |sample| sample.caller.match?(/\A\S+ \(\S+\)\z/) }
       assert_operator profile.total(:alloc_objects, class_name: "String", label: "Object#waste"), :>=, 500
+    end
+  end
+
+  # The values of an object's sample are of slots, those of a block's of the allocator; space is both.
+  def test_each_sample_is_of_slots_or_of_the_allocator
+    profile_script(LEAK) do |out,|
+      profile = read_profile(out)
+      profile.samples.each do |sample|
+        assert_equal sample.alloc_slot_space + sample.alloc_malloc_space, sample.alloc_space
+        assert_equal sample.inuse_slot_space + sample.inuse_malloc_space, sample.inuse_space
+        mine, others = %i[alloc_slot_space inuse_slot_space alloc_objects inuse_objects], %i[alloc_malloc_space inuse_malloc_space]
+        mine, others = others, mine if sample.caller
+        assert_equal [0], others.map { |value| sample[value] }.uniq
+        assert_operator sample[mine[0]], :>, 0
+      end
+      array = profile.where(label: "Cache#fill").select { |sample| sample.caller&.start_with?("ary_") }
+      assert_operator array.sum(&:inuse_malloc_space), :>=, 8 * 1000
     end
   end
 
