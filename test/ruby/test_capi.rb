@@ -175,22 +175,40 @@ class TestHeapProfCapi < Test::Unit::TestCase
       Array.new(20) { ["x" * 1000, Item.new] }.clear
       GC.start
       GC.disable
-      profile, taken = HeapProfile.snapshot, HeapProfCAPI.snapshot(false)
+      profile, taken = HeapProfile.snapshot(owners: true), HeapProfCAPI.snapshot(2)
       HeapProfCAPI.stop
       result, rows = HeapProfCAPI.each(taken, 0, 0)
       assert_equal 0, result
       in_ruby = profile.map do |s|
         [s.class_name, s.frames.map { |f| [f.path, f.lineno, f.label] }, s.gc_age || -1,
          s.inuse_objects, s.inuse_space, s.alloc_objects, s.alloc_space, s.inuse_slot_space,
-         s.inuse_malloc_space, s.alloc_slot_space, s.alloc_malloc_space, s.caller]
+         s.inuse_malloc_space, s.alloc_slot_space, s.alloc_malloc_space, s.caller,
+         s.owner, (s.owner_frames || []).map { |f| [f.path, f.lineno, f.label] }, s.native_leak, s.memsize]
       end
       # Between the two snapshots Ruby has allocated, too.
       mine = ->(row) { row[0] == "Item" || row[11]&.start_with?("str_enc_new") && row[6] > 5000 }
       in_ruby, in_c = in_ruby.select(&mine), rows.select(&mine)
       assert_operator in_ruby.count { |row| row[11] }, :>=, 2
       assert_operator in_ruby.count { |row| !row[11] }, :>=, 2
+      assert_operator in_ruby.count { |row| row[12] == "String" && row[13].any? }, :>=, 1
+      assert_operator in_ruby.count { |row| row[15] >= 400 }, :>=, 1
       assert_equal in_ruby, in_c
       assert_equal 20, kept.size + texts.size
+    RUBY
+  end
+
+  def test_difference_is_rubys
+    in_child(<<~'RUBY')
+      HeapProfCAPI.start(1, nil, nil, nil)
+      $kept = Array.new(10) { Item.new }
+      before = HeapProfCAPI.snapshot(true)
+      $kept = Array.new(3) { Item.new }
+      after = HeapProfCAPI.snapshot(true)
+      _, rows = HeapProfCAPI.each(HeapProfCAPI.difference(after, before), 0, 0)
+      items = rows.select { |row| row[0] == "Item" }
+      assert_equal [-7, 3], [items.sum { |row| row[3] }, items.sum { |row| row[5] }]
+      assert_equal [-1], rows.map { |row| row[2] }.uniq
+      assert_equal [0, []], HeapProfCAPI.each(HeapProfCAPI.difference(after, after), 0, 0)
     RUBY
   end
 

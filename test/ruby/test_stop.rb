@@ -272,7 +272,7 @@ class TestHeapProfStop < Test::Unit::TestCase
                                     "--toggle-collect=rb_ary_cycle", "--callgrind-out-file=#{counts}",
                                     EnvUtil.rubybin, "--disable-gems", write_file("work.rb", WORK), mode)
       assert status.success?, out
-      File.read(counts).scan(%r{/heapprof/(\S+)}).flatten.uniq
+      File.read(counts).scan(%r{/heapprof/(\S+)}).flatten.uniq.sort
     end
   rescue Errno::ENOENT
     flunk "valgrind not found: install the Debian package valgrind"

@@ -98,6 +98,7 @@ stat_hash(VALUE self)
 #define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name))
     SET(interval_bytes);
     SET(malloc_interval_bytes);
+    SET(malloc_all);
     SET(live_samples);
     SET(total_samples);
     SET(dropped);
@@ -126,11 +127,21 @@ static const rb_data_type_t snapshot_type = {
 };
 
 static VALUE
-snapshot(VALUE self, VALUE gc)
+snapshot(VALUE self, VALUE with)
 {
-    rb_heapprof_snapshot_t *taken = rb_heapprof_snapshot(RTEST(gc));
+    unsigned int flags = FIXNUM_P(with) ? FIX2UINT(with) : RTEST(with) ? RB_HEAPPROF_GC : 0;
+    rb_heapprof_snapshot_t *taken = rb_heapprof_snapshot(flags);
 
     return taken ? TypedData_Wrap_Struct(rb_cObject, &snapshot_type, taken) : Qnil;
+}
+
+static VALUE
+difference(VALUE self, VALUE later, VALUE earlier)
+{
+    rb_heapprof_snapshot_t *made = rb_heapprof_snapshot_difference(
+        rb_check_typeddata(later, &snapshot_type), rb_check_typeddata(earlier, &snapshot_type));
+
+    return made ? TypedData_Wrap_Struct(rb_cObject, &snapshot_type, made) : Qnil;
 }
 
 static VALUE
@@ -153,20 +164,32 @@ frame_array(const struct rb_heapprof_frame *frame)
                                 rb_str_new_cstr(frame->label));
 }
 
+static VALUE
+frame_arrays(const struct rb_heapprof_frame *frames, size_t count)
+{
+    VALUE arrays = rb_ary_new();
+
+    for (size_t i = 0; i < count; i++) rb_ary_push(arrays, frame_array(&frames[i]));
+    return arrays;
+}
+
 static int
 read_row(const struct rb_heapprof_row *row, void *data)
 {
     struct reading *reading = data;
-    VALUE frames = rb_ary_new();
+    VALUE frames = frame_arrays(row->frames, row->frame_count);
+    VALUE owner_frames = frame_arrays(row->owner_frames, row->owner_frame_count);
 
-    for (size_t i = 0; i < row->frame_count; i++) rb_ary_push(frames, frame_array(&row->frames[i]));
-    rb_ary_push(reading->rows, rb_ary_new_from_args(12, rb_str_new_cstr(row->class_name), frames,
+    rb_ary_push(reading->rows, rb_ary_new_from_args(16, rb_str_new_cstr(row->class_name), frames,
                                                     LL2NUM(row->gc_age),
-                                                    ULL2NUM(row->inuse_objects), ULL2NUM(row->inuse_space),
-                                                    ULL2NUM(row->alloc_objects), ULL2NUM(row->alloc_space),
-                                                    ULL2NUM(row->inuse_slot_space), ULL2NUM(row->inuse_malloc_space),
-                                                    ULL2NUM(row->alloc_slot_space), ULL2NUM(row->alloc_malloc_space),
-                                                    row->caller ? rb_str_new_cstr(row->caller) : Qnil));
+                                                    LL2NUM(row->inuse_objects), LL2NUM(row->inuse_space),
+                                                    LL2NUM(row->alloc_objects), LL2NUM(row->alloc_space),
+                                                    LL2NUM(row->inuse_slot_space), LL2NUM(row->inuse_malloc_space),
+                                                    LL2NUM(row->alloc_slot_space), LL2NUM(row->alloc_malloc_space),
+                                                    row->caller ? rb_str_new_cstr(row->caller) : Qnil,
+                                                    row->owner ? rb_str_new_cstr(row->owner) : Qnil,
+                                                    owner_frames, RBOOL(row->native_leak),
+                                                    LL2NUM(row->memsize)));
     return --reading->stop_after == 0 ? reading->stop_with : 0;
 }
 
@@ -241,6 +264,7 @@ Init_heapprof_capi(void)
     rb_define_singleton_method(capi, "running_p", running_p, 0);
     rb_define_singleton_method(capi, "stat", stat_hash, 0);
     rb_define_singleton_method(capi, "snapshot", snapshot, 1);
+    rb_define_singleton_method(capi, "difference", difference, 2);
     rb_define_singleton_method(capi, "free_null", free_null, 0);
     rb_define_singleton_method(capi, "each", each, 3);
     rb_define_singleton_method(capi, "write", write_to, 2);
