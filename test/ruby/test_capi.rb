@@ -128,7 +128,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
       assert_equal 7, result
       class_name, frames, gc_age, *values = rows.fetch(0)
       slot = SLOTS[0]
-      assert_equal ["Item", 2, 1, slot, 1, slot, slot, 0, slot, 0, nil], [class_name, gc_age, *values]
+      assert_equal ["Item", 2, 1, slot, 1, slot, slot, 0, slot, 0, nil, nil, [], false, 0], [class_name, gc_age, *values]
       assert_equal HeapProfile.allocation_stack(items[1]).map { |f| [f.path, f.lineno, f.label] }, frames
       assert_equal 1, rows.size
       assert_equal [0, []], HeapProfCAPI.allocation_stack(nil, 7)

@@ -188,7 +188,7 @@ read_row(const struct rb_heapprof_row *row, void *data)
                                                     LL2NUM(row->alloc_slot_space), LL2NUM(row->alloc_malloc_space),
                                                     row->caller ? rb_str_new_cstr(row->caller) : Qnil,
                                                     row->owner ? rb_str_new_cstr(row->owner) : Qnil,
-                                                    owner_frames, RBOOL(row->native_leak),
+                                                    owner_frames, row->native_leak ? Qtrue : Qfalse,
                                                     LL2NUM(row->memsize)));
     return --reading->stop_after == 0 ? reading->stop_with : 0;
 }
