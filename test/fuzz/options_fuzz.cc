@@ -27,6 +27,7 @@ struct Range {
 
 const std::map<std::string, Range> kNumbers = {
     {"interval", {1, Number(1) << 40, true}},
+    {"malloc_interval", {0, Number(1) << 40, true}},
     {"depth", {1, 65535, false}},
     {"memory", {1 << 20, UINT64_MAX, true}},
     {"seed", {0, UINT64_MAX, false}},
@@ -104,6 +105,9 @@ RequireSame(const Model &model, const heapprof_options &options)
     const char *accepted;
 
     REQUIRE(options.interval_bytes == model.Number("interval", 524288));
+    REQUIRE(options.malloc_interval_bytes == model.Number("malloc_interval", HEAPPROF_AS_INTERVAL));
+    REQUIRE(rb_heapprof_options_malloc_interval(&options) ==
+            model.Number("malloc_interval", options.interval_bytes));
     REQUIRE(options.depth == model.Number("depth", 512));
     REQUIRE(options.memory_bytes == model.Number("memory", 67108864));
     REQUIRE(options.seeded == model.numbers.count("seed"));

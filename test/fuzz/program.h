@@ -4,6 +4,7 @@
 #ifndef HEAPPROF_PROGRAM_H
 #define HEAPPROF_PROGRAM_H
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -13,6 +14,10 @@
 
 #include "fuzz.h"
 #include "snapshot_builder.h"
+
+extern "C" {
+#include "pprof_tables.h"
+}
 
 // A frame as it is shown, names still in the program's own bytes.
 struct Frame {
@@ -39,33 +44,57 @@ using Frames = std::vector<Frame>; // innermost first
 struct Row {
     Frames frames;
     std::string class_name, age; // "" when there is no such label
+    bool blocks = false;         // class_name is that of the caller
 
     bool
     operator<(const Row &other) const
     {
-        return std::tie(frames, class_name, age) <
-               std::tie(other.frames, other.class_name, other.age);
+        return std::tie(frames, class_name, age, blocks) <
+               std::tie(other.frames, other.class_name, other.age, other.blocks);
     }
 };
 
-// Estimates in eighths, as the profile's columns: alloc objects, bytes, inuse objects, bytes.
+// Estimates in eighths, as the profile's columns: alloc objects, bytes of slots, of the allocator,
+// of both; then the same in use.
 struct Sums {
-    int64_t eighths[4] = {};
+    int64_t eighths[HEAPPROF_PPROF_VALUES] = {};
 
     // Objects in slots of this size, which are of another size now; 0: dead.
     void
     Add(int64_t objects, int64_t birth_size, int64_t size)
     {
         eighths[0] += objects;
-        eighths[1] += objects * birth_size;
-        if (size) eighths[2] += objects;
-        eighths[3] += objects * size;
+        if (size) eighths[4] += objects;
+        AddBytes(1, objects * birth_size, objects * size);
+    }
+
+    // So many times a request for so many bytes, of which so many are left.
+    void
+    AddBlock(int64_t requests, size_t asked, size_t held)
+    {
+        AddBytes(2, requests * static_cast<int64_t>(asked), requests * static_cast<int64_t>(held));
     }
 
     void
     Add(const Sums &other)
     {
-        for (int v = 0; v < 4; v++) eighths[v] += other.eighths[v];
+        for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) eighths[v] += other.eighths[v];
+    }
+
+    bool
+    NothingP() const
+    {
+        return eighths[3] == 0;
+    }
+
+  private:
+    void
+    AddBytes(int column, int64_t alloc, int64_t inuse)
+    {
+        eighths[column] += alloc;
+        eighths[3] += alloc;
+        eighths[column + 4] += inuse;
+        eighths[7] += inuse;
     }
 };
 
@@ -115,7 +144,15 @@ struct Site {
     Frames frames;
     std::string class_name;
     Sums dead;
-    bool live = false;
+    bool live = false; // has objects: they never die here
+};
+
+// What was asked for at once, for a block.
+struct Piece {
+    std::pair<uint32_t, uint32_t> site;
+    Row row;
+    uint32_t eighths;
+    size_t begin, asked, held;
 };
 
 class Program {
@@ -125,6 +162,7 @@ class Program {
     {
         heapprof_facts *facts = &builder_.facts;
         facts->interval_bytes = input_.ConsumeIntegral<uint64_t>();
+        facts->malloc_interval_bytes = input_.ConsumeIntegral<uint64_t>();
         facts->gc_count = input_.ConsumeIntegral<uint64_t>();
         facts->total_samples = input_.ConsumeIntegral<uint64_t>();
         facts->time_ns = input_.ConsumeIntegral<int64_t>() / 2;
@@ -134,11 +172,14 @@ class Program {
     void
     Step()
     {
-        switch (Below(&input_, 6)) {
+        switch (Below(&input_, 10)) {
           case 0: AddFunction(); break;
           case 1: AddStack(); break;
           case 2: AddClass(); break;
           case 3: case 4: Allocate(); break;
+          case 6: AddCaller(); break;
+          case 7: case 8: AllocateBlock(); break;
+          case 9: CutBlock(); break;
           case 5: input_.ConsumeBool() ? Fold() : Trim(); break;
         }
     }
@@ -158,7 +199,9 @@ class Program {
     uint64_t
     LiveSamples() const
     {
-        return live_samples_;
+        uint64_t pieces = 0;
+        for (const auto &block : blocks_) pieces += block.second.size();
+        return live_samples_ + pieces;
     }
 
     // From how many rows rounding may add up in one sample: those of as many sites. 0: there
@@ -166,7 +209,7 @@ class Program {
     size_t
     RoundedRows() const
     {
-        return unit_ == 8 ? 0 : sites_.size() + 1;
+        return unit_ == 8 ? 0 : sites_.size() + 2;
     }
 
     std::map<Row, Sums>
@@ -175,9 +218,18 @@ class Program {
         std::map<Row, Sums> rows = live_;
         for (const auto &each : sites_) {
             const Site &site = each.second;
-            if (site.dead.eighths[0]) rows[{site.frames, site.class_name, ""}].Add(site.dead);
+            bool blocks = BlocksP(each.first);
+            if (!site.dead.NothingP()) rows[{site.frames, site.class_name, "", blocks}].Add(site.dead);
         }
-        if (folded_.eighths[0]) rows[{{{"[folded]", "", 0, true}}, "", ""}].Add(folded_);
+        for (const auto &block : blocks_) {
+            for (const Piece &piece : block.second) {
+                rows[piece.row].AddBlock(piece.eighths, piece.asked, piece.held);
+            }
+        }
+        for (bool blocks : {false, true}) {
+            if (folded_[blocks].NothingP()) continue;
+            rows[{{{"[folded]", "", 0, true}}, "", "", blocks}].Add(folded_[blocks]);
+        }
         return rows;
     }
 
@@ -188,9 +240,11 @@ class Program {
     std::map<uint32_t, Function> functions_; // by number
     std::map<uint32_t, std::vector<SnapshotBuilder::Frame>> stacks_ = {{0, {}}};
     std::map<uint32_t, std::string> classes_ = {{0, ""}};
-    std::map<std::pair<uint32_t, uint32_t>, Site> sites_; // by stack and class
+    std::map<uint32_t, std::string> callers_ = {{0, ""}};
+    std::map<std::pair<uint32_t, uint32_t>, Site> sites_; // by stack and class or caller
     std::map<Row, Sums> live_;
-    Sums folded_;
+    std::map<uintptr_t, std::vector<Piece>> blocks_; // by address
+    Sums folded_[2]; // of objects, of blocks
     uint64_t live_samples_ = 0;
 
     template <typename Map>
@@ -198,6 +252,12 @@ class Program {
     Some(const Map &map)
     {
         return *std::next(map.begin(), Below(&input_, map.size()));
+    }
+
+    static bool
+    BlocksP(const std::pair<uint32_t, uint32_t> &site)
+    {
+        return site.second & HEAPPROF_SITE_OF_BLOCKS;
     }
 
     std::string
@@ -244,6 +304,18 @@ class Program {
         }
         else {
             classes_[builder_.UnnamedClass()] = "(anonymous)";
+        }
+    }
+
+    void
+    AddCaller()
+    {
+        if (input_.ConsumeBool()) {
+            std::string name = Text();
+            callers_[builder_.Caller(name)] = name;
+        }
+        else {
+            callers_[builder_.UnnamedCaller()] = "(anonymous)";
         }
     }
 
@@ -295,16 +367,83 @@ class Program {
         }
     }
 
+    // A new block, more of one, or one that is freed at once.
+    void
+    AllocateBlock()
+    {
+        const auto &stack = Some(stacks_);
+        const auto &caller = Some(callers_);
+        uint32_t eighths = 8 + unit_ * Below(&input_, 1 << 17);
+        size_t bytes = 1 + Below(&input_, 1 << 20);
+        uint32_t age = input_.ConsumeIntegral<uint32_t>() >> Below(&input_, 32);
+        std::pair<uint32_t, uint32_t> key(stack.first, caller.first | HEAPPROF_SITE_OF_BLOCKS);
+        Site &site = sites_[key];
+        site.frames = Shown(stack.second);
+        site.class_name = caller.second;
+        if (input_.ConsumeBool()) {
+            builder_.DeadBlock(stack.first, caller.first, eighths / 8.0, bytes);
+            site.dead.AddBlock(eighths, bytes, 0);
+            return;
+        }
+        Row row = {site.frames, site.class_name, Age(age), true};
+        if (blocks_.empty() || input_.ConsumeBool()) {
+            uintptr_t address =
+                builder_.Block(stack.first, caller.first, eighths / 8.0, bytes, age);
+            blocks_[address] = {{key, row, eighths, 0, bytes, bytes}};
+        }
+        else {
+            uintptr_t address = Some(blocks_).first;
+            const Piece &last = blocks_[address].back();
+            size_t begin = last.begin + last.held + Below(&input_, 100);
+            builder_.Grow(address, begin, stack.first, caller.first, eighths / 8.0, bytes, age);
+            blocks_[address].push_back({key, row, eighths, begin, bytes, bytes});
+        }
+    }
+
+    // A block has so many bytes left, or none. Its sites may not know yet.
+    void
+    CutBlock()
+    {
+        if (blocks_.empty()) return;
+        uintptr_t address = Some(blocks_).first;
+        size_t bytes = input_.ConsumeBool() ? 0 : Below(&input_, 1 << 20);
+        std::vector<Piece> &pieces = blocks_[address];
+        builder_.Cut(address, bytes);
+        for (; !pieces.empty() && pieces.back().begin >= bytes; pieces.pop_back()) {
+            const Piece &piece = pieces.back();
+            sites_.at(piece.site).dead.AddBlock(piece.eighths, piece.asked, 0);
+        }
+        if (pieces.empty()) {
+            blocks_.erase(address);
+        }
+        else {
+            pieces.back().held = std::min(pieces.back().held, bytes - pieces.back().begin);
+        }
+        if (input_.ConsumeBool()) builder_.Settle();
+    }
+
+    bool
+    LiveP(const std::pair<uint32_t, uint32_t> &key) const
+    {
+        for (const auto &block : blocks_) {
+            for (const Piece &piece : block.second) {
+                if (piece.site == key) return true;
+            }
+        }
+        return sites_.at(key).live;
+    }
+
     void
     Fold()
     {
+        builder_.Settle();
         builder_.Fold();
         for (auto site = sites_.begin(); site != sites_.end();) {
-            if (site->second.live) {
+            if (LiveP(site->first)) {
                 ++site;
                 continue;
             }
-            folded_.Add(site->second.dead);
+            folded_[BlocksP(site->first)].Add(site->second.dead);
             builder_.facts.folded++;
             site = sites_.erase(site);
         }

@@ -61,7 +61,11 @@ class Profile {
     }
 
   private:
-    using Key = std::pair<Frames, uint32_t>; // of a site: where, and the class
+    using Key = std::pair<Frames, uint32_t>; // of a site: where, and the class or the caller
+
+    struct Folded {
+        uint64_t objects = 0, bytes = 0;
+    };
 
     FuzzedDataProvider &input_;
     heapprof_mem mem_;
@@ -69,7 +73,8 @@ class Profile {
     heapprof_sites sites_;
     std::map<Frames, Node> nodes_;
     std::map<Key, Site> model_;
-    uint64_t folded_count_ = 0, folded_objects_ = 0, folded_bytes_ = 0;
+    uint64_t folded_count_ = 0;
+    Folded folded_[2]; // of objects, of blocks
 
     template <typename Map>
     typename Map::iterator
@@ -147,6 +152,7 @@ class Profile {
     Allocate()
     {
         Key key(SomeFrames(), Below(&input_, 3));
+        if (input_.ConsumeBool()) key.second |= HEAPPROF_SITE_OF_BLOCKS;
         uint32_t stack = key.first.empty() ? 0 : nodes_.at(key.first).stack;
         uint32_t number = rb_heapprof_sites_intern(&sites_, stack, key.second);
         auto known = model_.find(key);
@@ -181,8 +187,9 @@ class Profile {
                 ++site;
                 continue;
             }
-            folded_objects_ += site->second.objects;
-            folded_bytes_ += site->second.bytes;
+            Folded &folds = folded_[site->first.second >> 31];
+            folds.objects += site->second.objects;
+            folds.bytes += site->second.bytes;
             if (!site->first.first.empty()) nodes_.at(site->first.first).holds--;
             site = model_.erase(site);
             folded++;
@@ -218,8 +225,8 @@ class Profile {
         REQUIRE(stacks_.count == nodes_.size());
         REQUIRE(sites_.count == model_.size());
         REQUIRE(sites_.folded_count == folded_count_);
-        REQUIRE(sites_.folded.alloc_objects == static_cast<double>(folded_objects_));
-        REQUIRE(sites_.folded.alloc_bytes == static_cast<double>(folded_bytes_));
+        RequireSameFolded(sites_.folded, folded_[0]);
+        RequireSameFolded(sites_.folded_blocks, folded_[1]);
         RequireSameHolds();
         for (const auto &each : model_) {
             const Site &expected = each.second;
@@ -230,6 +237,13 @@ class Profile {
             REQUIRE(site->alloc_objects == static_cast<double>(expected.objects));
             REQUIRE(site->alloc_bytes == static_cast<double>(expected.bytes));
         }
+    }
+
+    static void
+    RequireSameFolded(const heapprof_site &site, const Folded &expected)
+    {
+        REQUIRE(site.alloc_objects == static_cast<double>(expected.objects));
+        REQUIRE(site.alloc_bytes == static_cast<double>(expected.bytes));
     }
 
     // What a node holds itself by, and its children.
