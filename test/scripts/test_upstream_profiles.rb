@@ -29,7 +29,9 @@ class TestUpstreamProfiles < Test::Unit::TestCase
   end
 
   def test_profile_that_sampled_less_than_every_object_is_told_and_stays
-    assert_fault(/1\.pb\.gz: not every object was sampled/) { |path| profile(path, "interval=12") }
+    ["interval=12", "interval=12,malloc_interval=1", "interval=1,malloc_interval=12", "malloc_interval=1"].each do |settings|
+      assert_fault(/1\.pb\.gz: not every object and block was sampled/) { |path| profile(path, settings) }
+    end
   end
 
   def test_profile_that_dropped_samples_is_told_and_stays

@@ -5,19 +5,20 @@
 #   profiles.rb DIRECTORY EXPECTED
 #
 # Thousands of processes with every object sampled write gigabytes, so a profile goes when it has
-# been looked at. It must be whole and say that every object was sampled and no sample dropped; one
+# been looked at. It must be whole and say that every object and every block was sampled and no
+# sample dropped; one
 # that is not so is told, and stays. Ends with its standard input, after a last look. Exit status 1
 # when a profile stayed, or when there were fewer than EXPECTED: the profiler must have been there.
 
 require "zlib"
 
-# Comments are strings of the message: each ends where the next has its tag, the byte "2".
-EXACT = /interval: 1 bytes2/n
+# Comments are strings of the message, one after the other: the tag, the byte "2"; length; text.
+EXACT = /2\x11interval: 1 bytes2\x18malloc interval: 1 bytes2/n
 DROPPED = /dropped samples: (\d+)2.folded sites/mn
 
 def fault(path)
   text = Zlib.gunzip(File.binread(path)).b
-  return "not every object was sampled" unless text.match?(EXACT)
+  return "not every object and block was sampled" unless text.match?(EXACT)
 
   dropped = text[DROPPED, 1]
   "#{dropped || 'an unknown number of'} samples dropped" if dropped != "0"

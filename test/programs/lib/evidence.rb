@@ -2,7 +2,8 @@
 
 # evidence.rb - what one process left behind, its profile and its count (witness.rb), and whether
 # they are what they must be: nothing dropped, and as many objects by MRI's count as by the
-# profiler's, and by the profiler's as by what `go tool pprof` adds up.
+# profiler's, and by the profiler's as by what `go tool pprof` adds up. Where blocks of the allocator
+# are sampled, too, the profiler has samples more.
 
 require "open3"
 
@@ -20,6 +21,8 @@ class Evidence
     @own, @live = text.match(/^Showing nodes accounting for (\d+), \S+ of (\d+) total$/).captures.map(&:to_i)
     @comments = text.scan(/^([a-z ]+): (.*)$/).to_h
     @taken = @comments.fetch("samples")[/of (\d+) taken/, 1].to_i
+    @live_samples = @comments.fetch("samples").to_i
+    @blocks = @comments.fetch("malloc interval") != "0 bytes"
     @dropped = @comments.fetch("dropped samples").to_i
     @allocated, @sampled = count
   end
@@ -48,10 +51,15 @@ class Evidence
       "no samples dropped (#{@dropped})" => @dropped == 0,
       "no sites folded (#{@comments['folded sites']})" => @comments["folded sites"] == "0",
       "no stacks truncated (#{@comments['truncated stacks']})" => @comments["truncated stacks"] == "0",
-      "#{@live} live by pprof, #{@comments['samples']}" => @comments["samples"].start_with?("#{@live} live "),
+      "#{@live} live by pprof, #{@comments['samples']}" => @blocks ? @live_samples > @live : @live_samples == @live,
       "some are held by #{@holds.source}" => @own > 0,
       "#{@sampled} samples counted, #{@taken} in the file" => (0..UNCOUNTED).cover?(@taken - @sampled),
-      "#{@allocated} objects allocated, #{@sampled} sampled" => @compacted ? @allocated >= @sampled : @allocated == @sampled
+      "#{@allocated} objects allocated, #{@sampled} sampled" => as_many_p
     }
+  end
+
+  def as_many_p
+    return @blocks || @allocated >= @sampled if @compacted
+    @blocks ? @allocated < @sampled : @allocated == @sampled
   end
 end

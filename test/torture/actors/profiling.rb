@@ -43,7 +43,8 @@ module Torture
     end
 
     def refused
-      [{ interval: 0 }, { depth: 0 }, { memory: 1 }, { interval: 1 << 41 }, { depth: 1 << 33 }].each do |wrong|
+      [{ interval: 0 }, { depth: 0 }, { memory: 1 }, { interval: 1 << 41 }, { depth: 1 << 33 },
+       { malloc_interval: -1 }, { malloc_interval: 1 << 41 }].each do |wrong|
         HeapProfile.start(**wrong)
         Check.true! Check::STUB, "#{wrong} was accepted"
       rescue ArgumentError

@@ -59,9 +59,22 @@ module Torture
 
     def row(row)
       true! row.inuse_objects <= row.alloc_objects, "more in use than allocated: #{row}"
-      true! row.gc_age.nil? == (row.inuse_objects == 0), "an age without objects: #{row}"
+      row.caller ? blocks(row) : slots(row)
       true! row.class_name.is_a?(String) && row.frames.frozen?, "not a row: #{row}"
       row.frames.each { |frame| true! frame.label && frame.path && frame.lineno >= 0, "not a frame: #{frame}" }
+    end
+
+    def slots(row)
+      true! row.gc_age.nil? == (row.inuse_objects == 0), "an age without objects: #{row}"
+      true! row.inuse_malloc_space + row.alloc_malloc_space == 0, "objects of the allocator: #{row}"
+    end
+
+    # Each value is rounded by itself.
+    def blocks(row)
+      true! row.gc_age.nil? == (row.inuse_malloc_space == 0), "an age without bytes: #{row}"
+      true! row.inuse_malloc_space <= row.alloc_malloc_space + 1, "more in use than allocated: #{row}"
+      true! row.alloc_objects + row.inuse_slot_space + row.alloc_slot_space == 0, "blocks in slots: #{row}"
+      true! row.class_name.empty? && row.caller.is_a?(String), "not a row: #{row}"
     end
 
     # Objects of a class in a profile at interval 1: [allocated, in use].
