@@ -78,6 +78,99 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
+  # Of a debug build every GC checks all tables.
+  def test_freed_by_another_thread_while_the_collector_runs_and_snapshots_are_taken
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1, malloc_interval: 1)
+      def asked = Blocks.malloc(100)
+      blocks = Array.new(scaled(10_000)) { asked }
+      bytes = blocks.sum { |block| Blocks.bytes(block) }
+      kept = blocks.pop(50)
+      rest = kept.sum { |block| Blocks.bytes(block) }
+      seen = [bytes]
+      Blocks.free_meanwhile(blocks) do
+        10.times do
+          GC.start
+          allocated, in_use = malloc_bytes(snapshot, :asked)
+          assert_equal bytes, allocated
+          assert_include rest..seen.last, in_use
+          seen << in_use
+        end
+      end
+      assert_equal [bytes, rest], malloc_bytes(snapshot, :asked)
+      assert_operator seen.uniq.size, :>, 2
+      assert_equal 0, HeapProfile.stat(:dropped)
+    RUBY
+  end
+
+  def test_child_of_a_fork_keeps_its_blocks_and_frees_its_own
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def before = Blocks.malloc(1000)
+      def after = Blocks.malloc(3000)
+      blocks = [before, before]
+      bytes = Blocks.bytes(blocks[0])
+      pid = fork do
+        Blocks.free(blocks[0])
+        more = after
+        assert_equal [2 * bytes, bytes], malloc_bytes(snapshot, :before)
+        assert_equal [Blocks.bytes(more)] * 2, malloc_bytes(snapshot, :after)
+        Blocks.free_in_thread(more)
+        assert_equal 0, malloc_bytes(snapshot, :after).last
+        exit!(true)
+      end
+      assert_predicate Process.wait2(pid)[1], :success?
+      assert_equal [2 * bytes, 2 * bytes], malloc_bytes(snapshot, :before)
+      assert_equal [0, 0], malloc_bytes(snapshot, :after)
+    RUBY
+  end
+
+  def test_later_run_knows_nothing_of_blocks_of_an_earlier_one
+    in_child(SETUP + <<~'RUBY')
+      def asked(bytes) = Blocks.malloc(bytes)
+      old = asked(1000)
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      first = asked(2000)
+      Blocks.free(old)
+      HeapProfile.stop
+      between = asked(3000)
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      assert_equal [0, 0], malloc_bytes(snapshot, :asked)
+      [first, between].each { |block| Blocks.free(block) }
+      assert_equal [0, 0], malloc_bytes(snapshot, :asked)
+      last = asked(4000)
+      assert_equal [Blocks.bytes(last)] * 2, malloc_bytes(snapshot, :asked)
+    RUBY
+  end
+
+  # A block of before the start is not known, but what it grows by is.
+  def test_growth_of_a_block_of_before_the_start_is_all_that_is_known_of_it
+    in_child(SETUP + <<~'RUBY')
+      block = Blocks.malloc(1000)
+      size = Blocks.bytes(block)
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def grown(block) = Blocks.realloc(block, 50_000)
+      block = grown(block)
+      growth = Blocks.bytes(block) - size
+      assert_equal [growth, growth], malloc_bytes(snapshot, :grown)
+      Blocks.free(block)
+      assert_equal [growth, 0], malloc_bytes(snapshot, :grown)
+    RUBY
+  end
+
+  def test_blocks_of_ractors_stand_at_their_stacks
+    in_child(SETUP + <<~'RUBY')
+      Warning[:experimental] = false
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def strings = Array.new(200) { "x" * 5000 }
+      ractors = Array.new(3) { Ractor.new { kept = strings; Ractor.yield(:made); Ractor.receive; kept.size } }
+      ractors.each(&:take)
+      allocated, in_use = malloc_bytes(snapshot, :strings, caller: /\Astr_enc_new \(/)
+      assert_equal [3 * 200 * 5016] * 2, [allocated, in_use] # what malloc gives for 5001 bytes
+      ractors.each { |ractor| ractor.send(:end) }.each(&:take)
+    RUBY
+  end
+
   # A GC may begin anywhere, and what it asks for is no doing of the program's.
   def test_what_the_collector_asks_for_is_of_no_stack
     in_child(SETUP + <<~'RUBY')

@@ -4,6 +4,7 @@
  *     HeapProfBlocks.malloc(bytes)            -> address      also calloc
  *     HeapProfBlocks.realloc(address, bytes)  -> address
  *     HeapProfBlocks.free(address)                            also free_in_thread: without the GVL
+ *     HeapProfBlocks.free_meanwhile(addresses) { ... }        by a thread without the GVL, while the block runs
  *     HeapProfBlocks.bytes(address)           -> malloc_usable_size
  *     HeapProfBlocks::Holder.new(bytes)       an object whose struct has that size, freed with it
  *     HeapProfBlocks.report(bytes)            memory that MRI is only told of; below 0: given back
@@ -11,6 +12,7 @@
 #include "ruby/ruby.h"
 #include <malloc.h>
 #include <pthread.h>
+#include <unistd.h>
 
 static VALUE
 address_of(void *block)
@@ -66,6 +68,42 @@ blocks_free_in_thread(VALUE self, VALUE address)
     return Qnil;
 }
 
+/* Blocks for a thread to free, a few at a time. */
+struct doomed {
+    size_t count;
+    void **blocks;
+};
+
+static void *
+free_all(void *doomed_pointer)
+{
+    struct doomed *doomed = doomed_pointer;
+
+    for (size_t i = 0; i < doomed->count; i++) {
+        ruby_xfree(doomed->blocks[i]);
+        if (i % 10 == 0) usleep(100);
+    }
+    return NULL;
+}
+
+static VALUE
+blocks_free_meanwhile(VALUE self, VALUE addresses)
+{
+    size_t count = RARRAY_LEN(addresses);
+    struct doomed doomed = { count, malloc(count * sizeof(void *)) };
+    pthread_t thread;
+
+    if (!doomed.blocks) rb_memerror();
+    for (size_t i = 0; i < count; i++) doomed.blocks[i] = block_at(RARRAY_AREF(addresses, i));
+    if (pthread_create(&thread, NULL, free_all, &doomed) != 0) rb_sys_fail("pthread_create");
+    int state;
+    rb_protect(rb_yield, Qnil, &state);
+    pthread_join(thread, NULL);
+    free(doomed.blocks);
+    if (state) rb_jump_tag(state);
+    return Qnil;
+}
+
 static VALUE
 blocks_bytes(VALUE self, VALUE address)
 {
@@ -103,6 +141,7 @@ Init_heapprof_blocks(void)
     rb_define_module_function(blocks, "realloc", blocks_realloc, 2);
     rb_define_module_function(blocks, "free", blocks_free, 1);
     rb_define_module_function(blocks, "free_in_thread", blocks_free_in_thread, 1);
+    rb_define_module_function(blocks, "free_meanwhile", blocks_free_meanwhile, 1);
     rb_define_module_function(blocks, "bytes", blocks_bytes, 1);
     rb_define_module_function(blocks, "report", blocks_report, 1);
 }
