@@ -8,7 +8,8 @@
  *     |<------------ capacity elements -->|  always zero
  *
  *   I1  mapped = capacity * element_bytes, rounded up to pages.
- *   I2  used_bytes is the sum of mapped over all blocks, and <= budget_bytes.
+ *   I2  used_bytes is the sum of mapped over all blocks, and <= budget_bytes. Where
+ *       they are is in mem->blocks, for so many as fit.
  *   I3  bytes that no element has covered yet are zero, for nobody writes to the
  *       rest and fresh anonymous pages are zero. So new elements need no clearing.
  *
@@ -36,6 +37,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "resident.h"
 
 #ifndef HEAPPROF_MEM_GUARD
 # define HEAPPROF_MEM_GUARD 0
@@ -120,6 +122,17 @@ rb_heapprof_mem_init(struct heapprof_mem *mem, size_t budget_bytes)
     mem->budget_bytes = budget_bytes;
 }
 
+/* What was at old is at pages now, NULL: was not or is no more. */
+static void
+move_block(struct heapprof_mem *mem, void *old, void *pages, size_t bytes)
+{
+    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
+        if (mem->blocks[i].address != (uintptr_t)old) continue;
+        mem->blocks[i] = (struct heapprof_mem_block){(uintptr_t)pages, bytes};
+        return;
+    }
+}
+
 static bool
 resize(struct heapprof_mem *mem, void **block, size_t old_bytes, size_t new_bytes)
 {
@@ -131,6 +144,7 @@ resize(struct heapprof_mem *mem, void **block, size_t old_bytes, size_t new_byte
     pages = remap(load_block(block), old_bytes, new_bytes);
     if (pages == MAP_FAILED) return false;
 
+    move_block(mem, load_block(block), pages, new_bytes);
     store_block(block, pages);
     mem->used_bytes += new_bytes - old_bytes;
     if (mem->used_bytes > mem->peak_bytes) mem->peak_bytes = mem->used_bytes;
@@ -166,9 +180,21 @@ rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity
 
     if (pages) {
         size_t bytes = mapped_bytes(*capacity, element_bytes);
+        move_block(mem, pages, NULL, 0);
         unmap(pages, bytes);
         mem->used_bytes -= bytes;
     }
     store_block(block, NULL);
     *capacity = 0;
+}
+
+size_t
+rb_heapprof_mem_resident_bytes(const struct heapprof_mem *mem)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
+        bytes += rb_heapprof_resident_bytes(mem->blocks[i].address, mem->blocks[i].bytes);
+    }
+    return bytes;
 }

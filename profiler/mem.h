@@ -11,11 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HEAPPROF_MEM_BLOCKS 48 /* all tables together have about 30 */
+
+struct heapprof_mem_block {
+    uintptr_t address;
+    size_t    bytes;        /* mapped; 0: no block */
+};
+
 struct heapprof_mem {
     size_t   budget_bytes;  /* most that used_bytes may become; SIZE_MAX: no limit */
     size_t   used_bytes;    /* mapped now */
     size_t   peak_bytes;    /* highest used_bytes so far */
     uint64_t refused;       /* requests turned down: over the budget, or by the kernel */
+    struct heapprof_mem_block blocks[HEAPPROF_MEM_BLOCKS];
 };
 
 /* Starts an account with nothing in use. */
@@ -33,7 +41,10 @@ bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capaci
 void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
                              size_t element_bytes);
 
-/* The same for an array of any type, named with the variable that has its capacity. */
+/* Bytes of its blocks that are in memory: less than used_bytes, for blocks have room to grow. */
+size_t rb_heapprof_mem_resident_bytes(const struct heapprof_mem *mem);
+
+/* grow and release for an array of any type, named with the variable that has its capacity. */
 #define HEAPPROF_MEM_GROW(mem, array, capacity, count) \
     rb_heapprof_mem_grow((mem), (void **)&(array), &(capacity), (count), sizeof(*(array)))
 #define HEAPPROF_MEM_RELEASE(mem, array, capacity) \
