@@ -31,13 +31,13 @@ rb_heapprof_callers_add_passing(struct heapprof_callers *callers, uintptr_t star
     if (!HEAPPROF_MEM_GROW(callers->mem, callers->passing, callers->passing_capacity,
                            callers->passing_count + 1)) return;
     callers->passing[callers->passing_count++] =
-        (struct heapprof_code){.start = start, .end = start + size_bytes};
+        (struct heapprof_passing){.start = start, .end = start + size_bytes};
 }
 
 static int
 compare_code(const void *left, const void *right)
 {
-    const struct heapprof_code *a = left, *b = right;
+    const struct heapprof_passing *a = left, *b = right;
     return (a->start > b->start) - (a->start < b->start);
 }
 

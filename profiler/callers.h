@@ -6,14 +6,14 @@
 #include "mem.h"
 
 /* The code of functions that ask for somebody else: addresses from start up to end. */
-struct heapprof_code {
+struct heapprof_passing {
     uintptr_t start;
     uintptr_t end;
 };
 
 struct heapprof_callers {
     struct heapprof_mem  *mem;
-    struct heapprof_code *passing; /* sorted when all have been added, none overlaps another */
+    struct heapprof_passing *passing; /* sorted when all have been added, none overlaps another */
     size_t passing_capacity;
     size_t passing_count;
 };

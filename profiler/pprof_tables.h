@@ -10,7 +10,7 @@
 #include "snapshot.h"
 
 /* Of what was allocated, then of what is in use: objects; bytes of slots, of the allocator, of
- * both. */
+ * both; in use, also of what no sample stands for. */
 #define HEAPPROF_PPROF_VALUES 8
 
 /* Names of frames that no code stands for, beside the snapshot's own strings. */

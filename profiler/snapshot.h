@@ -11,6 +11,7 @@
  * Values are estimates of the true numbers (already weighted), in whole numbers that
  * add up; of one sample alone (take_sample) they are not rounded.
  */
+#include "ladder.h"
 #include "tables.h"
 
 #define HEAPPROF_AGE_DEAD UINT32_MAX
@@ -31,6 +32,7 @@ struct heapprof_row {
     double   inuse_slot_bytes;
     double   inuse_malloc_bytes;
     double   memsize_bytes;      /* what MRI says of the samples themselves, not weighted */
+    double   vm_bytes;     /* in use, and not of any sample (ladder.h); may be negative */
 };
 
 /* What a profile says about itself. */
@@ -67,6 +69,7 @@ struct heapprof_snapshot {
     size_t                    rows_capacity;
     size_t                    row_count;
     struct heapprof_facts     facts;
+    struct heapprof_ladder    ladder;    /* zero: without the rest of RSS */
 };
 
 /* Copies the tables and adds up the rows; asks (NULL: nothing) about each live sample once.

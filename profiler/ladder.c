@@ -1,0 +1,216 @@
+/* ladder.c - from what has been measured to rungs, and from rungs to rows.
+ *
+ *     files       --> files                    by the kernel's list of mappings (smaps)
+ *     executable  --> JIT code
+ *     anonymous   --> slots, free slots, page overhead, stacks, profiler, bss     by address
+ *          | what no address explains, and the heap
+ *          v
+ *     candidates  --> blocks in use --> iseqs, method tables, symbol table, malloc
+ *                 --> free blocks   --> allocator slack
+ *                 --> unexplained
+ *
+ * An allocator that tells nothing is believed to have given out what samples and the collector
+ * know of. One that tells knows how much it has given out and kept, not where, nor whether it is
+ * in memory. What its numbers cannot find among the candidates is absent: pages nobody has touched
+ * yet. Those of the heap are taken from free blocks first (its untouched end), others from large
+ * blocks in use (a buffer with room to grow). How absence is shared out moves bytes between malloc
+ * and slack; their sum is what it is.
+ *
+ *   I1  the rungs add up to rss.   I2  no rung is negative.
+ *
+ * The samples' rows are estimates, so rows for the rest are what is missing to the rungs:
+ *
+ *     rows of samples + rows for the rest = rss     (to the byte)
+ *
+ * Where estimates are larger than what they estimate, a row of its own takes the difference away.
+ *
+ * Pure, but for the snapshot's memory.
+ */
+#include "ladder.h"
+
+#include <string.h>
+
+#include "snapshot.h"
+
+/* ---- rungs ---- */
+
+/* Takes bytes, or what there is, out of *from. */
+static uint64_t
+take(uint64_t *from, uint64_t bytes)
+{
+    if (bytes > *from) bytes = *from;
+    *from -= bytes;
+    return bytes;
+}
+
+/* Blocks, as a ladder sees them. */
+struct blocks {
+    uint64_t in_use;
+    uint64_t large; /* of in_use */
+    uint64_t slack;
+    uint64_t absent; /* taken from in_use */
+};
+
+static void
+take_absent(struct blocks *blocks, uint64_t *from, uint64_t *bytes)
+{
+    uint64_t taken = take(from, *bytes);
+
+    *bytes -= taken;
+    if (from == &blocks->slack) return;
+    if (from == &blocks->large) blocks->in_use -= taken;
+    blocks->absent += taken;
+}
+
+/* Those in memory, among candidates. */
+static struct blocks
+resident_blocks(const struct heapprof_measured *measured, uint64_t candidates)
+{
+    struct blocks blocks = {.in_use = measured->sampled_blocks + measured->other_blocks};
+    uint64_t absent = 0;
+
+    if (measured->allocator_known) {
+        blocks.in_use = measured->blocks;
+        blocks.large = measured->large_blocks;
+        blocks.slack = measured->free_blocks;
+        absent = measured->heap_mapped - measured->heap;
+        take_absent(&blocks, &blocks.slack, &absent);
+    }
+    take(&blocks.in_use, measured->code.vm_stacks);
+    take(&blocks.large, measured->code.vm_stacks);
+    if (blocks.in_use + blocks.slack > candidates + absent) {
+        absent = blocks.in_use + blocks.slack - candidates;
+    }
+    take_absent(&blocks, &blocks.large, &absent);
+    take_absent(&blocks, &blocks.slack, &absent);
+    take_absent(&blocks, &blocks.in_use, &absent);
+    return blocks;
+}
+
+struct heapprof_ladder
+rb_heapprof_ladder_build(const struct heapprof_measured *measured)
+{
+    const struct heapprof_code *code = &measured->code;
+    uint64_t candidates = measured->anonymous;
+    struct heapprof_ladder ladder = {
+        .rss = measured->rss,
+        .slots = take(&candidates, measured->slots),
+        .free_slots = take(&candidates, measured->free_slots),
+        .page_overhead = take(&candidates, measured->page_padding),
+        .block_stacks = take(&candidates, measured->block_stacks),
+        .vm_stacks = code->vm_stacks,
+        .jit_code = measured->executable,
+        .profiler = take(&candidates, measured->profiler),
+        .files = measured->files + take(&candidates, measured->bss),
+    };
+    ladder.stacks = measured->main_stack + take(&candidates, measured->stacks) + ladder.block_stacks;
+    candidates += measured->heap;
+
+    struct blocks blocks = resident_blocks(measured, candidates);
+    ladder.unexplained = candidates - blocks.in_use - blocks.slack;
+    ladder.absent_blocks = blocks.absent;
+    ladder.allocator_slack = blocks.slack;
+    ladder.page_overhead += take(&blocks.in_use, measured->page_descriptors);
+    ladder.iseqs = take(&blocks.in_use, code->iseqs);
+    ladder.method_tables = take(&blocks.in_use, code->method_tables);
+    ladder.symbols = take(&blocks.in_use, code->symbols);
+    ladder.malloc = blocks.in_use;
+    return ladder;
+}
+
+/* ---- rows ---- */
+
+/* A stack of one frame of that name; 0 when there is no memory. */
+static uint32_t
+add_stack(struct heapprof_snapshot *snapshot, const char *name)
+{
+    struct heapprof_functions *functions = &snapshot->functions;
+    struct heapprof_stacks *stacks = &snapshot->stacks;
+    uint32_t string = rb_heapprof_strings_intern(&snapshot->strings, name, strlen(name));
+
+    if (string == UINT32_MAX ||
+        !HEAPPROF_MEM_GROW(functions->mem, functions->all, functions->all_capacity,
+                           (size_t)functions->end + 1) ||
+        !HEAPPROF_MEM_GROW(stacks->mem, stacks->nodes, stacks->nodes_capacity,
+                           (size_t)stacks->nodes_end + 1)) {
+        return 0;
+    }
+    functions->all[functions->end] = (struct heapprof_function){.name = string};
+    stacks->nodes[stacks->nodes_end] =
+        (struct heapprof_stack_node){.function = functions->end, .depth = 1};
+    functions->end++;
+    functions->count++;
+    stacks->count++;
+    return stacks->nodes_end++;
+}
+
+static bool
+add_row(struct heapprof_snapshot *snapshot, const char *name, double bytes)
+{
+    struct heapprof_row row = {.gc_age = HEAPPROF_AGE_DEAD, .vm_bytes = bytes};
+
+    if (bytes == 0) return true;
+    row.stack = add_stack(snapshot, name);
+    if (row.stack == 0 || !HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
+                                             snapshot->row_count + 1)) {
+        return false;
+    }
+    snapshot->rows[snapshot->row_count++] = row;
+    return true;
+}
+
+static uint64_t
+smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What of the VM stacks in blocks was there before: as much as their share is. */
+static uint64_t
+stacks_before(const struct heapprof_ladder *ladder, const struct heapprof_code *before)
+{
+    if (before->vm_stacks >= ladder->vm_stacks) return ladder->block_stacks;
+    return (uint64_t)((double)ladder->block_stacks * before->vm_stacks / ladder->vm_stacks);
+}
+
+/* Makes rungs those of what the samples do not show; *excess is how much they show too much. */
+static void
+leave_out_samples(struct heapprof_ladder *ladder, const struct heapprof_code *before,
+                  uint64_t sampled_slots, uint64_t sampled_blocks, uint64_t *excess)
+{
+    uint64_t blocks = ladder->malloc + ladder->iseqs + ladder->method_tables + ladder->symbols +
+                      ladder->block_stacks;
+
+    *excess = sampled_slots - take(&ladder->slots, sampled_slots);
+    *excess += sampled_blocks - take(&blocks, sampled_blocks);
+    ladder->iseqs = take(&blocks, smaller(ladder->iseqs, before->iseqs));
+    ladder->method_tables = take(&blocks, smaller(ladder->method_tables, before->method_tables));
+    ladder->symbols = take(&blocks, smaller(ladder->symbols, before->symbols));
+    ladder->stacks -= ladder->block_stacks;
+    ladder->stacks += take(&blocks, stacks_before(ladder, before));
+    ladder->malloc = blocks;
+}
+
+bool
+rb_heapprof_ladder_add_rows(struct heapprof_snapshot *snapshot,
+                            const struct heapprof_ladder *ladder,
+                            const struct heapprof_code *before)
+{
+    struct heapprof_ladder rest = *ladder;
+    double slots = 0, blocks = 0;
+    uint64_t excess;
+
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        slots += snapshot->rows[i].inuse_slot_bytes;
+        blocks += snapshot->rows[i].inuse_malloc_bytes;
+    }
+    leave_out_samples(&rest, before, (uint64_t)slots, (uint64_t)blocks, &excess);
+    uint64_t absent = take(&excess, rest.absent_blocks + rest.vm_stacks - rest.block_stacks);
+
+    snapshot->ladder = *ladder;
+#define ADD_ROW(name, title) add_row(snapshot, "[VM] " title, (double)rest.name) &&
+    return HEAPPROF_RUNGS(ADD_ROW)
+           add_row(snapshot, "[VM] not in memory", -(double)absent) &&
+           add_row(snapshot, "[VM] estimated too high", -(double)excess);
+#undef ADD_ROW
+}

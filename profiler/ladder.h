@@ -1,0 +1,90 @@
+#ifndef HEAPPROF_LADDER_H
+#define HEAPPROF_LADDER_H
+/* What the resident memory of the process (RSS) consists of, rung by rung. The rungs add up to
+ * rss exactly; no byte is in two of them. doc/rss.md says what each one is.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct heapprof_snapshot;
+
+/* name, and what it is called in a profile */
+#define HEAPPROF_RUNGS(R) \
+    R(slots, "slots") \
+    R(free_slots, "free slots") \
+    R(page_overhead, "page overhead") \
+    R(iseqs, "iseqs") \
+    R(method_tables, "method tables") \
+    R(symbols, "symbol table") \
+    R(malloc, "malloc") \
+    R(allocator_slack, "allocator slack") \
+    R(stacks, "VM and machine stacks") \
+    R(jit_code, "JIT code") \
+    R(profiler, "profiler") \
+    R(files, "files") \
+    R(unexplained, "unexplained")
+
+struct heapprof_ladder {
+    uint64_t rss;           /* 0: not to be known here */
+    /* no rungs, but how stacks and malloc come about: */
+    uint64_t block_stacks;  /* part of stacks: in blocks of the allocator, in memory */
+    uint64_t vm_stacks;     /* these, in memory or not */
+    uint64_t absent_blocks; /* asked of the allocator, and not in memory; without those */
+#define HEAPPROF_RUNG_FIELD(name, title) uint64_t name;
+    HEAPPROF_RUNGS(HEAPPROF_RUNG_FIELD)
+#undef HEAPPROF_RUNG_FIELD
+};
+
+/* What blocks of the allocator are known to be of, in bytes, in memory or not. */
+struct heapprof_code {
+    uint64_t iseqs;
+    uint64_t method_tables;
+    uint64_t symbols;
+    uint64_t vm_stacks;
+};
+
+/* What has been measured, in bytes in memory unless it says otherwise. */
+struct heapprof_measured {
+    /* by the kernel: all mappings, and what they are of */
+    uint64_t rss;
+    uint64_t files;            /* files, libraries, the kernel's own */
+    uint64_t executable;       /* anonymous and executable */
+    uint64_t main_stack;
+    uint64_t heap;             /* "[heap]", where the allocator begins */
+    uint64_t heap_mapped;      /* in memory or not */
+    uint64_t anonymous;        /* all others */
+
+    /* by address: parts of anonymous */
+    uint64_t slots;
+    uint64_t free_slots;
+    uint64_t page_padding;
+    uint64_t stacks;           /* of threads and fibers, but for those in blocks */
+    uint64_t block_stacks;     /* code.vm_stacks, what is in memory of them */
+    uint64_t profiler;
+    uint64_t bss;              /* zeroed data of libraries */
+
+    /* by the allocator, in memory or not */
+    bool     allocator_known;  /* false: it does not tell; the next three count for nothing */
+    uint64_t blocks;           /* in use */
+    uint64_t large_blocks;     /* of these, those in mappings of their own */
+    uint64_t free_blocks;      /* kept for later */
+    uint64_t sampled_blocks;   /* in use, as the samples have it */
+    uint64_t other_blocks;     /* those known to be in use and in no sample */
+
+    /* parts of blocks, in memory or not */
+    struct heapprof_code code;
+    uint64_t page_descriptors;
+};
+
+/* The ladder of what has been measured. */
+struct heapprof_ladder rb_heapprof_ladder_build(const struct heapprof_measured *measured);
+
+/* Adds rows to a snapshot for all that its own rows do not account for, so that inuse of all
+ * rows together is ladder->rss, and keeps the ladder in it. before is what there was when the
+ * profiler was started: blocks no sample can be of. False when there is no memory; the snapshot
+ * is then good to be freed. */
+bool rb_heapprof_ladder_add_rows(struct heapprof_snapshot *snapshot,
+                                 const struct heapprof_ladder *ladder,
+                                 const struct heapprof_code *before);
+
+#endif

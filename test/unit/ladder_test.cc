@@ -1,0 +1,259 @@
+// ladder_test.cc - rungs add up to RSS whatever has been measured, and rows to the same.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+
+#include "snapshot_builder.h"
+
+extern "C" {
+#include "ladder.h"
+}
+
+namespace {
+
+const uint64_t kMega = 1 << 20;
+
+uint64_t
+Sum(const heapprof_ladder &ladder)
+{
+    uint64_t sum = 0;
+#define ADD(name, title) sum += ladder.name;
+    HEAPPROF_RUNGS(ADD)
+#undef ADD
+    return sum;
+}
+
+// A process of 100 MB whose allocator knows 40 MB of it, all in memory.
+heapprof_measured
+Process()
+{
+    heapprof_measured measured = {};
+    measured.files = 10 * kMega;
+    measured.executable = 5 * kMega;
+    measured.main_stack = kMega;
+    measured.heap = measured.heap_mapped = 30 * kMega;
+    measured.anonymous = 54 * kMega;
+    measured.rss = 100 * kMega;
+    measured.slots = 20 * kMega;
+    measured.free_slots = 10 * kMega;
+    measured.page_padding = kMega;
+    measured.stacks = 2 * kMega;
+    measured.profiler = 3 * kMega;
+    measured.bss = kMega;
+    measured.allocator_known = true;
+    measured.blocks = 35 * kMega;
+    measured.large_blocks = 10 * kMega;
+    measured.free_blocks = 5 * kMega;
+    measured.code = {4 * kMega, 3 * kMega, 2 * kMega, 0};
+    measured.page_descriptors = kMega;
+    return measured;
+}
+
+TEST(Ladder, EachRungIsWhatWasMeasured)
+{
+    heapprof_ladder ladder = rb_heapprof_ladder_build(&(const heapprof_measured &)Process());
+    EXPECT_EQ(100 * kMega, ladder.rss);
+    EXPECT_EQ(20 * kMega, ladder.slots);
+    EXPECT_EQ(10 * kMega, ladder.free_slots);
+    EXPECT_EQ(2 * kMega, ladder.page_overhead);
+    EXPECT_EQ(4 * kMega, ladder.iseqs);
+    EXPECT_EQ(3 * kMega, ladder.method_tables);
+    EXPECT_EQ(2 * kMega, ladder.symbols);
+    EXPECT_EQ(25 * kMega, ladder.malloc);
+    EXPECT_EQ(5 * kMega, ladder.allocator_slack);
+    EXPECT_EQ(3 * kMega, ladder.stacks);
+    EXPECT_EQ(5 * kMega, ladder.jit_code);
+    EXPECT_EQ(3 * kMega, ladder.profiler);
+    EXPECT_EQ(11 * kMega, ladder.files);
+    EXPECT_EQ(7 * kMega, ladder.unexplained);
+    EXPECT_EQ(0u, ladder.absent_blocks);
+}
+
+TEST(Ladder, UntouchedEndOfTheHeapIsNoSlack)
+{
+    heapprof_measured measured = Process();
+    measured.heap_mapped += 4 * kMega;
+    measured.free_blocks += 4 * kMega;
+    heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    EXPECT_EQ(5 * kMega, ladder.allocator_slack);
+    EXPECT_EQ(25 * kMega, ladder.malloc);
+    EXPECT_EQ(7 * kMega, ladder.unexplained);
+}
+
+TEST(Ladder, UntouchedLargeBlocksAreAbsent)
+{
+    heapprof_measured measured = Process();
+    measured.blocks += 100 * kMega;
+    measured.large_blocks += 100 * kMega;
+    heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    EXPECT_EQ(93 * kMega, ladder.absent_blocks);
+    EXPECT_EQ(32 * kMega, ladder.malloc);
+    EXPECT_EQ(5 * kMega, ladder.allocator_slack);
+    EXPECT_EQ(0u, ladder.unexplained);
+}
+
+TEST(Ladder, StacksInBlocksAreNoMalloc)
+{
+    heapprof_measured measured = Process();
+    measured.code.vm_stacks = 8 * kMega;
+    measured.block_stacks = kMega;
+    heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    EXPECT_EQ(4 * kMega, ladder.stacks);
+    EXPECT_EQ(17 * kMega, ladder.malloc);
+    EXPECT_EQ(100 * kMega, Sum(ladder));
+}
+
+TEST(Ladder, AllocatorThatDoesNotTellHasWhatIsKnownOtherwise)
+{
+    heapprof_measured measured = Process();
+    measured.allocator_known = false;
+    measured.blocks = measured.large_blocks = measured.free_blocks = 0;
+    measured.sampled_blocks = 16 * kMega;
+    measured.other_blocks = 4 * kMega;
+    heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    EXPECT_EQ(10 * kMega, ladder.malloc);
+    EXPECT_EQ(0u, ladder.allocator_slack);
+    EXPECT_EQ(27 * kMega, ladder.unexplained);
+    measured.sampled_blocks = 0;
+    ladder = rb_heapprof_ladder_build(&measured);
+    EXPECT_EQ(3 * kMega, ladder.iseqs);
+    EXPECT_EQ(0u, ladder.malloc);
+    EXPECT_EQ(43 * kMega, ladder.unexplained);
+}
+
+TEST(Ladder, AddsUpToRssWhateverWasMeasured)
+{
+    std::mt19937_64 random(1);
+    auto any = [&](int shift) { return random() >> (random() % 24 + shift); };
+    for (int i = 0; i < 20000; i++) {
+        heapprof_measured m = {};
+        for (uint64_t *kind : {&m.files, &m.executable, &m.main_stack, &m.heap, &m.anonymous}) {
+            m.rss += *kind = any(30);
+        }
+        m.heap_mapped = m.heap + any(30);
+        for (uint64_t *part : {&m.slots, &m.free_slots, &m.page_padding, &m.stacks, &m.block_stacks,
+                               &m.profiler, &m.bss, &m.sampled_blocks, &m.other_blocks, &m.code.iseqs,
+                               &m.code.method_tables, &m.code.symbols, &m.page_descriptors}) {
+            *part = any(30);
+        }
+        m.code.vm_stacks = m.block_stacks + any(30);
+        m.allocator_known = random() % 4 != 0;
+        if (m.allocator_known) {
+            m.large_blocks = any(30);
+            m.blocks = m.large_blocks + any(30);
+            m.free_blocks = any(30);
+        }
+        heapprof_ladder ladder = rb_heapprof_ladder_build(&m);
+        ASSERT_EQ(m.rss, ladder.rss);
+        ASSERT_EQ(m.rss, Sum(ladder)) << "at " << i;
+#define WITHIN(name, title) ASSERT_LE(ladder.name, m.rss) << title << " at " << i;
+        HEAPPROF_RUNGS(WITHIN)
+#undef WITHIN
+    }
+}
+
+// ---- rows ----
+
+using Rows = std::map<std::string, double>;
+
+double
+Inuse(const heapprof_snapshot *snapshot)
+{
+    double sum = 0;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const heapprof_row &row = snapshot->rows[i];
+        sum += row.inuse_slot_bytes + row.inuse_malloc_bytes + row.vm_bytes;
+    }
+    return sum;
+}
+
+Rows
+VmRows(const heapprof_snapshot *snapshot)
+{
+    Rows rows;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const heapprof_row &row = snapshot->rows[i];
+        if (row.vm_bytes == 0) continue;
+        heapprof_frame frames[2];
+        EXPECT_EQ(1u, rb_heapprof_snapshot_frames(snapshot, row.stack, frames, 2));
+        EXPECT_EQ(0u, frames[0].path);
+        EXPECT_EQ(HEAPPROF_AGE_DEAD, row.gc_age);
+        rows[rb_heapprof_strings_get(&snapshot->strings, frames[0].name, nullptr)] = row.vm_bytes;
+    }
+    return rows;
+}
+
+class LadderRows : public testing::Test {
+  protected:
+    SnapshotBuilder builder_;
+    heapprof_code before_ = {};
+
+    // A snapshot whose live objects stand for that many bytes of slots, with the process's ladder.
+    Snapshot
+    Take(const heapprof_ladder &ladder, double slot_bytes)
+    {
+        if (slot_bytes > 0) {
+            uint32_t stack = builder_.Stack({{builder_.Function("main"), 1}});
+            builder_.Live(stack, builder_.Class("Object"), slot_bytes / 64, 64);
+        }
+        Snapshot snapshot = builder_.Take();
+        EXPECT_TRUE(rb_heapprof_ladder_add_rows(snapshot.get(), &ladder, &before_));
+        return snapshot;
+    }
+
+    Snapshot
+    Take(const heapprof_measured &measured, double slot_bytes)
+    {
+        return Take(rb_heapprof_ladder_build(&measured), slot_bytes);
+    }
+};
+
+TEST_F(LadderRows, AreWhatSamplesDoNotShow)
+{
+    before_ = {kMega, 9 * kMega, 0, 0};
+    Snapshot snapshot = Take(Process(), 15 * kMega);
+    Rows rows = VmRows(snapshot.get());
+    EXPECT_EQ(5.0 * kMega, rows["[VM] slots"]);
+    EXPECT_EQ(10.0 * kMega, rows["[VM] free slots"]);
+    EXPECT_EQ(1.0 * kMega, rows["[VM] iseqs"]);
+    EXPECT_EQ(3.0 * kMega, rows["[VM] method tables"]);
+    EXPECT_EQ(0u, rows.count("[VM] symbol table"));
+    EXPECT_EQ(30.0 * kMega, rows["[VM] malloc"]);
+    EXPECT_EQ(0u, rows.count("[VM] estimated too high"));
+    EXPECT_EQ(100.0 * kMega, Inuse(snapshot.get()));
+    EXPECT_EQ(100 * kMega, snapshot->ladder.rss);
+}
+
+TEST_F(LadderRows, TakeAwayWhatIsEstimatedTooHigh)
+{
+    Snapshot snapshot = Take(Process(), 23 * kMega);
+    Rows rows = VmRows(snapshot.get());
+    EXPECT_EQ(0u, rows.count("[VM] slots"));
+    EXPECT_EQ(-3.0 * kMega, rows["[VM] estimated too high"]);
+    EXPECT_EQ(100.0 * kMega, Inuse(snapshot.get()));
+}
+
+TEST_F(LadderRows, TakeAwayWhatIsNotInMemory)
+{
+    heapprof_ladder ladder = {};
+    ladder.rss = ladder.slots = 10 * kMega;
+    ladder.absent_blocks = 2 * kMega;
+    Snapshot snapshot = Take(ladder, 13 * kMega);
+    Rows rows = VmRows(snapshot.get());
+    EXPECT_EQ(-2.0 * kMega, rows["[VM] not in memory"]);
+    EXPECT_EQ(-1.0 * kMega, rows["[VM] estimated too high"]);
+    EXPECT_EQ(10.0 * kMega, Inuse(snapshot.get()));
+}
+
+TEST_F(LadderRows, EmptySnapshotHasThemToo)
+{
+    Snapshot snapshot = Take(Process(), 0);
+    EXPECT_EQ(100.0 * kMega, Inuse(snapshot.get()));
+    EXPECT_EQ(20.0 * kMega, VmRows(snapshot.get())["[VM] slots"]);
+}
+
+} // namespace
