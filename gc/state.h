@@ -26,6 +26,7 @@ struct heapprof {
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
     int64_t  start_ns;                /* wall clock */
+    struct heapprof_code before;      /* what there was at start: no sample is of it */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     provisional_names;       /* something was named after a class without a name */
 };
@@ -86,6 +87,20 @@ void rb_heapprof_gc_end_own_work(bool before);
 
 /* What the debug build wants to see of blocks, and tables_init. */
 extern uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
+
+/* What heap pages hold, in bytes in memory, and the code their objects stand for, in bytes of the
+ * allocator. An object that is dead but not swept is a free slot. */
+struct heapprof_pages {
+    uint64_t slots;
+    uint64_t free_slots;
+    uint64_t padding;
+    uint64_t descriptors;      /* from the allocator */
+    uint64_t fiber_stacks;
+    struct heapprof_code code;
+};
+
+/* Walks the heap: no Ruby allocation, no GC. All ractors are stopped. */
+struct heapprof_pages rb_heapprof_gc_pages(void);
 
 /* For rb_heapprof_snapshot_take: dead but not swept; and what memsize says. */
 bool rb_heapprof_gc_gone_p(uintptr_t address, void *unused);

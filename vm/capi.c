@@ -12,6 +12,7 @@
 #include "frames.h"
 #include "interpose.h"
 #include "names.h"
+#include "rss.h"
 #include "run.h"
 #include "symbols.h"
 #include "vm_sync.h"
@@ -69,6 +70,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_release_blocks();
         rb_heapprof_names_passing();
+        rb_heapprof.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         if (options->malloc_all) rb_heapprof_interpose_start();
         started = true;
@@ -257,6 +259,7 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
         if (owners) walk_again_unless(stamp);
         rb_heapprof_names_refresh();
         snapshot = take(owners);
+        if (with & RB_HEAPPROF_RSS) rb_heapprof_rss_add(&snapshot);
     }
     RB_VM_LOCK_LEAVE();
     return snapshot;
@@ -373,7 +376,8 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
         .inuse_objects = whole(row->inuse_objects),
         .inuse_slot_space = whole(row->inuse_slot_bytes),
         .inuse_malloc_space = whole(row->inuse_malloc_bytes),
-        .inuse_space = whole(row->inuse_slot_bytes + row->inuse_malloc_bytes),
+        .inuse_vm_space = whole(row->vm_bytes),
+        .inuse_space = whole(row->inuse_slot_bytes + row->inuse_malloc_bytes + row->vm_bytes),
         .memsize = whole(row->memsize_bytes),
     };
     return true;

@@ -67,8 +67,11 @@ typedef struct heapprof_snapshot rb_heapprof_snapshot_t;
 enum rb_heapprof_with {
     RB_HEAPPROF_GC = 1,        /**< a full GC first, so that what is not reachable is not in it (runs
                                     finalizers, may therefore raise) */
-    RB_HEAPPROF_OWNERS = 2     /**< a walk over the heap, in slices, that names the objects that hold
+    RB_HEAPPROF_OWNERS = 2,    /**< a walk over the heap, in slices, that names the objects that hold
                                     the allocator's blocks; asks each sampled object's memsize */
+    RB_HEAPPROF_RSS = 4        /**< with rows for all else that is in memory, one frame each, "[VM] free
+                                    slots" and so on (doc/rss.md): inuse_space of all rows together
+                                    is the resident set size of the process */
 };
 
 /**
@@ -114,7 +117,8 @@ struct rb_heapprof_row {
     int64_t  inuse_objects;    /**< alive at the snapshot */
     int64_t  inuse_slot_space; /**< and their slots' bytes */
     int64_t  inuse_malloc_space; /**< bytes the allocator has not got back */
-    int64_t  inuse_space;      /**< both */
+    int64_t  inuse_vm_space;   /**< bytes of the VM, in a row of RB_HEAPPROF_RSS; may be negative */
+    int64_t  inuse_space;      /**< all three */
     int64_t  memsize;          /**< bytes MRI counts for the samples alive themselves; 0 without owners */
 };
 
@@ -160,6 +164,32 @@ struct rb_heapprof_stat {
 };
 
 void rb_heapprof_stat(struct rb_heapprof_stat *stat);
+
+/**
+ * What the resident memory of the process consists of, in bytes: rss is the sum of all
+ * that follow but absent. doc/rss.md says what each one is and how it is measured. Needs no run.
+ */
+struct rb_heapprof_rss {
+    uint64_t rss;              /**< resident set size; 0: the system does not tell */
+    uint64_t slots;            /**< slots of the heap in use */
+    uint64_t free_slots;       /**< free slots, also of empty pages */
+    uint64_t page_overhead;    /**< headers, padding and descriptors of heap pages */
+    uint64_t iseqs;            /**< compiled code, outside slots */
+    uint64_t method_tables;    /**< tables of classes and modules, outside slots */
+    uint64_t symbols;          /**< tables of symbols and of interned strings */
+    uint64_t malloc;           /**< all else that is in use of the allocator */
+    uint64_t allocator_slack;  /**< what the allocator keeps free */
+    uint64_t stacks;           /**< of threads and fibers: machine and VM */
+    uint64_t jit_code;         /**< generated code */
+    uint64_t profiler;         /**< the profiler's tables */
+    uint64_t files;            /**< the executable, libraries and other mapped files */
+    uint64_t unexplained;      /**< the rest */
+    uint64_t absent;           /**< no part of rss: asked of the allocator, and not in memory. Unexplained
+                                    memory up to as much may pass for malloc */
+};
+
+/** Measures it now; walks the heap. */
+void rb_heapprof_rss(struct rb_heapprof_rss *rss);
 
 RBIMPL_SYMBOL_EXPORT_END()
 

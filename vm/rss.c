@@ -1,0 +1,267 @@
+/* rss.c - what the resident memory of the process consists of (profiler/ladder.h): measures, for
+ * ring 0 to add up.
+ *
+ *     smaps ─ mallinfo2 ─ heap pages ─ threads' stacks ─ our own tables ─ libraries' zeroed data
+ *
+ * smaps is read first, right after the snapshot's rows, and nothing here asks the allocator for
+ * memory or makes a Ruby object; what other threads do without the GVL meanwhile is all that the
+ * numbers may disagree about.
+ */
+#include "ruby/ruby.h"
+#include "ruby/heapprof.h"
+#include "rss.h"
+#include "smaps.h"
+#include "gc/state.h"
+#include "profiler/resident.h"
+#include "internal/cont.h"
+#include "ractor_core.h"
+#include "vm_core.h"
+#include "vm_sync.h"
+#include <link.h>
+#include <malloc.h>
+
+/* ---- stacks ---- */
+
+static size_t
+vm_stack_bytes(const rb_execution_context_t *ec)
+{
+    return ec->vm_stack_size * sizeof(VALUE);
+}
+
+/* The whole of it: it grows downwards from stack_start. */
+static struct heapprof_range
+machine_stack(const rb_execution_context_t *ec)
+{
+    uintptr_t end = (uintptr_t)ec->machine.stack_start;
+    return (struct heapprof_range){end - ec->machine.stack_maxsize, end};
+}
+
+static bool
+within_p(struct heapprof_range range, uintptr_t address)
+{
+    return range.begin <= address && address < range.end;
+}
+
+static size_t
+resident(struct heapprof_range range)
+{
+    return rb_heapprof_resident_bytes(range.begin, range.end - range.begin);
+}
+
+/* Its VM stack lies at the top of the same piece of the pool. */
+size_t
+rb_heapprof_rss_fiber(VALUE object)
+{
+    if (!RTEST(rb_obj_is_fiber(object)) || !RTYPEDDATA_GET_DATA(object)) return 0;
+
+    struct rb_fiber_struct *fiber = RTYPEDDATA_GET_DATA(object);
+    const rb_execution_context_t *ec = rb_fiberptr_get_ec(fiber);
+    if (!ec->vm_stack || !ec->machine.stack_start) return 0; /* ended, or not resumed yet */
+    if (ec->thread_ptr->root_fiber == fiber) return 0;
+
+    return resident(machine_stack(ec)) +
+           rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, vm_stack_bytes(ec));
+}
+
+/* Is its VM stack a block of the allocator? The threads that a ractor shares have theirs beside
+ * their machine stacks. */
+static bool
+block_stack_p(const rb_thread_t *th, const rb_execution_context_t *ec)
+{
+    return !th->sched.context_stack || th->sched.context_stack == (void *)ec->vm_stack;
+}
+
+/* A thread's own stacks, whichever fiber it is in. */
+static void
+add_thread(struct heapprof_measured *measured, struct heapprof_range main_stack, const rb_thread_t *th)
+{
+    struct rb_fiber_struct *root = th->root_fiber ? th->root_fiber : th->ec->fiber_ptr;
+    const rb_execution_context_t *ec = rb_fiberptr_get_ec(root);
+    struct heapprof_range machine = machine_stack(ec);
+    if (!ec->vm_stack || !machine.end) return;
+
+    if (!within_p(main_stack, machine.end - 1)) measured->stacks += resident(machine);
+    size_t bytes = rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, vm_stack_bytes(ec));
+    if (block_stack_p(th, ec)) {
+        measured->block_stacks += bytes;
+        measured->code.vm_stacks += vm_stack_bytes(ec);
+    }
+    else {
+        measured->stacks += bytes;
+    }
+}
+
+static void
+add_threads(struct heapprof_measured *measured, struct heapprof_range main_stack)
+{
+    rb_ractor_t *ractor;
+    rb_thread_t *th;
+
+    ccan_list_for_each(&GET_VM()->ractor.set, ractor, vmlr_node) {
+        ccan_list_for_each(&ractor->threads.set, th, lt_node) {
+            add_thread(measured, main_stack, th);
+        }
+    }
+}
+
+/* ---- libraries ---- */
+
+/* Data that begins as zeros and is longer than its file: anonymous memory after the file's. */
+static int
+add_bss_i(struct dl_phdr_info *library, size_t size, void *data)
+{
+    struct heapprof_measured *measured = data;
+    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+    for (int i = 0; i < library->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &library->dlpi_phdr[i];
+        uintptr_t begin = library->dlpi_addr + segment->p_vaddr;
+        uintptr_t file_end = (begin + segment->p_filesz + page_bytes - 1) / page_bytes * page_bytes;
+        uintptr_t end = begin + segment->p_memsz;
+        if (segment->p_type != PT_LOAD || end <= file_end) continue;
+        measured->bss += rb_heapprof_resident_bytes(file_end, end - file_end);
+    }
+    return 0;
+}
+
+/* ---- the allocator ---- */
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+static size_t
+in_use_bytes(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* Whether malloc is the one that mallinfo2 tells of: another may be preloaded. The block is larger
+ * than those a thread keeps for itself, and smaller than those that get a mapping. Should another
+ * thread free as much at the very moment, that passes. */
+static bool
+malloc_of_glibc_p(void)
+{
+    enum { probe_bytes = 64 << 10 };
+    static bool known;
+
+    for (int i = 0; !known && i < 3; i++) {
+        size_t before = in_use_bytes();
+        void *volatile probe = malloc(probe_bytes);
+        known = probe && in_use_bytes() >= before + probe_bytes;
+        free(probe);
+    }
+    return known;
+}
+
+static void
+add_blocks(struct heapprof_measured *measured)
+{
+    measured->allocator_known = malloc_of_glibc_p();
+    if (!measured->allocator_known) return;
+
+    struct mallinfo2 info = mallinfo2();
+    measured->blocks = info.uordblks + info.hblkhd;
+    measured->large_blocks = info.hblkhd;
+    measured->free_blocks = info.fordblks;
+}
+#else
+static void add_blocks(struct heapprof_measured *measured) {}
+#endif
+
+static uint64_t
+smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What was there before the start and is there still, and what xmalloc was not asked for. */
+static uint64_t
+other_blocks(const struct heapprof_measured *measured)
+{
+    const struct heapprof_code *now = &measured->code;
+    const struct heapprof_code *before = rb_heapprof_on ? &rb_heapprof.before : now;
+
+    return smaller(now->iseqs, before->iseqs) + smaller(now->method_tables, before->method_tables) +
+           smaller(now->symbols, before->symbols) + smaller(now->vm_stacks, before->vm_stacks) +
+           measured->page_descriptors;
+}
+
+/* What is in use by the samples' account. */
+static uint64_t
+sampled_blocks(void)
+{
+    const struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+    double bytes = 0;
+
+    if (!rb_heapprof_on) return 0;
+    rb_heapprof_gc_hold_blocks();
+    for (uint32_t piece = 0; (piece = rb_heapprof_blocks_next_live(blocks, piece)) != 0; ) {
+        bytes += blocks->pieces[piece].weight * (double)blocks->pieces[piece].held_bytes;
+    }
+    rb_heapprof_gc_release_blocks();
+    return (uint64_t)bytes;
+}
+
+/* ---- all of it ---- */
+
+static bool
+measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snapshot)
+{
+    struct heapprof_range main_stack = {0};
+
+    if (!rb_heapprof_smaps_read(measured, &main_stack)) return false;
+    add_blocks(measured);
+    measured->sampled_blocks = sampled_blocks();
+
+    struct heapprof_pages pages = rb_heapprof_gc_pages();
+    measured->slots = pages.slots;
+    measured->free_slots = pages.free_slots;
+    measured->page_padding = pages.padding;
+    measured->page_descriptors = pages.descriptors;
+    measured->code = pages.code;
+    measured->stacks = pages.fiber_stacks;
+    add_threads(measured, main_stack);
+    measured->other_blocks = other_blocks(measured);
+    if (rb_heapprof_on) measured->profiler = rb_heapprof_mem_resident_bytes(&rb_heapprof.mem);
+    if (snapshot) measured->profiler += rb_heapprof_mem_resident_bytes(&snapshot->mem);
+    dl_iterate_phdr(add_bss_i, measured);
+    return true;
+}
+
+struct heapprof_code
+rb_heapprof_rss_code(void)
+{
+    struct heapprof_measured measured = {.code = rb_heapprof_gc_pages().code};
+
+    add_threads(&measured, (struct heapprof_range){0});
+    return measured.code;
+}
+
+void
+rb_heapprof_rss_add(struct heapprof_snapshot **snapshot)
+{
+    struct heapprof_measured measured = {0};
+
+    if (!*snapshot || !measure(&measured, *snapshot)) return;
+    struct heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    if (rb_heapprof_ladder_add_rows(*snapshot, &ladder, &rb_heapprof.before)) return;
+    rb_heapprof_snapshot_free(*snapshot);
+    *snapshot = NULL;
+}
+
+void
+rb_heapprof_rss(struct rb_heapprof_rss *rss)
+{
+    struct heapprof_measured measured = {0};
+    struct heapprof_ladder ladder = {0};
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    if (measure(&measured, NULL)) ladder = rb_heapprof_ladder_build(&measured);
+    RB_VM_LOCK_LEAVE();
+
+    rss->rss = ladder.rss;
+    rss->absent = ladder.absent_blocks;
+#define COPY_RUNG(name, title) rss->name = ladder.name;
+    HEAPPROF_RUNGS(COPY_RUNG)
+#undef COPY_RUNG
+}

@@ -1,0 +1,20 @@
+#ifndef HEAPPROF_VM_RSS_H
+#define HEAPPROF_VM_RSS_H
+#include "ruby/ruby.h"
+#include "profiler/ladder.h"
+
+struct heapprof_snapshot;
+
+/* Adds to the snapshot just taken, unless it is NULL, rows for all else that is in memory; when
+ * there is no memory for that, frees it and makes it NULL. Under the VM lock, all ractors stopped;
+ * no Ruby allocation, nothing from the allocator. */
+void rb_heapprof_rss_add(struct heapprof_snapshot **snapshot);
+
+/* What there is of code now. Under the VM lock, all ractors stopped; walks the heap. */
+struct heapprof_code rb_heapprof_rss_code(void);
+
+/* For gc/pages.c: bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's
+ * own. */
+size_t rb_heapprof_rss_fiber(VALUE object);
+
+#endif

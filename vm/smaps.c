@@ -1,0 +1,105 @@
+/* smaps.c - the kernel's list of our mappings, /proc/self/smaps, added up by kind.
+ *
+ *     55d0c8a00000-55d0c8a21000 rw-p 00000000 00:00 0          [heap]
+ *     Size:                132 kB
+ *     Rss:                 100 kB
+ *     ...
+ *
+ *     a path, [vdso] ...   files          no name, or [anon:...]   anonymous, or executable
+ *     [heap]               heap           [stack]                  main stack
+ *
+ * Read in small pieces into the stack: what is asked of the allocator here would be in the list.
+ */
+#include "smaps.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_MAX_KEPT 256 /* of a line: all that is looked at */
+
+struct list {
+    struct heapprof_measured *measured;
+    struct heapprof_range *main_stack;
+    uint64_t *kind;             /* of the mapping that the lines are about */
+    char   line[LINE_MAX_KEPT];
+    size_t length;              /* of line, cut */
+};
+
+static uint64_t *
+kind_of(struct heapprof_measured *measured, const char *permissions, const char *name)
+{
+    if (strcmp(name, "[heap]") == 0) return &measured->heap;
+    if (strcmp(name, "[stack]") == 0) return &measured->main_stack;
+    if (*name && strncmp(name, "[anon:", 6) != 0) return &measured->files;
+    return permissions[2] == 'x' ? &measured->executable : &measured->anonymous;
+}
+
+/* "start-end permissions offset device inode name" */
+static void
+read_mapping(struct list *list)
+{
+    char permissions[8];
+    unsigned long begin, end;
+    int name = 0;
+
+    list->kind = NULL;
+    if (sscanf(list->line, "%lx-%lx %7s %*x %*s %*u %n", &begin, &end, permissions, &name) != 3) return;
+    list->kind = kind_of(list->measured, permissions, list->line + name);
+    if (list->kind == &list->measured->main_stack) {
+        *list->main_stack = (struct heapprof_range){begin, end};
+    }
+}
+
+static void
+read_line(struct list *list)
+{
+    static const char size[] = "Size:", rss[] = "Rss:";
+    struct heapprof_measured *measured = list->measured;
+
+    list->line[list->length] = '\0';
+    if (strncmp(list->line, rss, sizeof(rss) - 1) == 0) {
+        uint64_t bytes = strtoull(list->line + sizeof(rss) - 1, NULL, 10) << 10;
+        measured->rss += bytes;
+        if (list->kind) *list->kind += bytes;
+    }
+    else if (strncmp(list->line, size, sizeof(size) - 1) == 0) {
+        if (list->kind != &measured->heap) return;
+        measured->heap_mapped += strtoull(list->line + sizeof(size) - 1, NULL, 10) << 10;
+    }
+    else if (list->line[0] < 'A' || list->line[0] > 'Z') {
+        read_mapping(list);
+    }
+}
+
+static void
+read_piece(struct list *list, const char *piece, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (piece[i] == '\n') {
+            read_line(list);
+            list->length = 0;
+        }
+        else if (list->length < LINE_MAX_KEPT - 1) {
+            list->line[list->length++] = piece[i];
+        }
+    }
+}
+
+bool
+rb_heapprof_smaps_read(struct heapprof_measured *measured, struct heapprof_range *main_stack)
+{
+    struct list list = {.measured = measured, .main_stack = main_stack};
+    int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+    char piece[4096];
+    ssize_t size;
+
+    if (file < 0) return false;
+    while ((size = read(file, piece, sizeof(piece))) > 0 || (size < 0 && errno == EINTR)) {
+        if (size > 0) read_piece(&list, piece, (size_t)size);
+    }
+    close(file);
+    return size == 0 && measured->rss > 0;
+}
