@@ -70,7 +70,7 @@ rb_heapprof_define_class(void)
 
     cSample = rb_data_define(0, "class_name", "caller", "frames", "owner", "owner_frames",
                              "native_leak", "gc_age", "inuse_objects", "inuse_slot_space",
-                             "inuse_malloc_space", "alloc_objects", "alloc_slot_space",
+                             "inuse_malloc_space", "inuse_vm_space", "alloc_objects", "alloc_slot_space",
                              "alloc_malloc_space", "memsize", NULL);
     rb_define_const(cHeapProfile, "Sample", cSample);
     rb_gc_register_address(&cSample);
@@ -144,11 +144,12 @@ heapprof_running_p(rb_execution_context_t *ec, VALUE self)
 
 /* Other threads may run between two slices of a walk. */
 static VALUE
-heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners)
+heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners, VALUE rss)
 {
     /* Made before the snapshot is taken, so that it is not lost if this raises. */
     VALUE profile = TypedData_Wrap_Struct(cHeapProfile, &heapprof_type, NULL);
-    unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0);
+    unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0) |
+                        (RTEST(rss) ? RB_HEAPPROF_RSS : 0);
     rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_between(with, rb_thread_schedule);
 
     if (!snapshot) {
@@ -242,6 +243,7 @@ sample_of(const struct reading *reading, const struct heapprof_row *row)
         row->gc_age == HEAPPROF_AGE_DEAD ? Qnil : UINT2NUM(row->gc_age),
         rounded(row->inuse_objects),
         rounded(row->inuse_slot_bytes), rounded(row->inuse_malloc_bytes),
+        rounded(row->vm_bytes),
         rounded(row->alloc_objects),
         rounded(row->alloc_slot_bytes), rounded(row->alloc_malloc_bytes),
         rounded(row->memsize_bytes),
@@ -386,6 +388,38 @@ heapprof_stat(rb_execution_context_t *ec, VALUE self)
     SET(memory_budget);
 #undef SET
     return hash;
+}
+
+/* ---- rss ---- */
+
+static VALUE
+heapprof_rss(rb_execution_context_t *ec, VALUE self)
+{
+    struct rb_heapprof_rss rss;
+    VALUE hash = rb_hash_new();
+
+    rb_heapprof_rss(&rss);
+    rb_hash_aset(hash, ID2SYM(rb_intern("rss")), ULL2NUM(rss.rss));
+#define SET(name, title) rb_hash_aset(hash, ID2SYM(rb_intern("rss_" #name)), ULL2NUM(rss.name));
+    HEAPPROF_RUNGS(SET)
+    SET(absent,)
+#undef SET
+    return hash;
+}
+
+/* The ladder of this snapshot: pairs of a name and bytes, empty if it has none. */
+static VALUE
+heapprof_ladder(rb_execution_context_t *ec, VALUE self)
+{
+    const struct heapprof_ladder *ladder = &snapshot_of(self)->ladder;
+    VALUE rungs = rb_ary_new();
+
+    if (ladder->rss == 0) return rungs;
+#define PUSH(name, title) \
+    rb_ary_push(rungs, rb_assoc_new(rb_utf8_str_new_cstr(title), ULL2NUM(ladder->name)));
+    HEAPPROF_RUNGS(PUSH)
+#undef PUSH
+    return rungs;
 }
 
 #include "heapprof.rbinc"

@@ -61,7 +61,7 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   snapshot(gc: false, owners: false) -> heap_profile
+    #   snapshot(gc: false, owners: false, rss: false) -> heap_profile
     #
     # The profile at this moment. Without +gc+ it has what the last garbage collection
     # left alive and all that was allocated since; with it, a full garbage collection runs
@@ -74,9 +74,13 @@ module ObjectSpace
     # not what that struct points to. Each sampled object's memsize is asked as well. The walk
     # takes some 10 ms for a million objects, in slices between which other threads run.
     #
+    # With +rss+ it has rows, too, for all that is in memory and that no sample stands for:
+    # "[VM] free slots" and so on, each a stack of one frame. The +inuse_space+ of all rows
+    # together is then the resident set size of the process, to the byte.
+    #
     # Raises RuntimeError when not running.
-    def self.snapshot(gc: false, owners: false)
-      Primitive.heapprof_snapshot(gc, owners)
+    def self.snapshot(gc: false, owners: false, rss: false)
+      Primitive.heapprof_snapshot(gc, owners, rss)
     end
 
     # call-seq:
@@ -127,8 +131,26 @@ module ObjectSpace
     # [:stack_nodes] nodes of the tree of stacks
     # [:functions] functions known
     # [:memory_used, :memory_peak, :memory_budget] bytes of the profiler's own tables
-    def self.stat(key = nil)
-      stat = Primitive.heapprof_stat
+    #
+    # And what the resident memory of the process consists of, whether the profiler is running
+    # or not. These are measured when asked for by key or with <tt>rss: true</tt>. All but the
+    # last add up to the first:
+    #
+    # [:rss] the resident set size
+    # [:rss_slots, :rss_free_slots, :rss_page_overhead] the heap: slots in use, free slots, the
+    #                                                   rest of its pages
+    # [:rss_iseqs, :rss_method_tables, :rss_symbols] compiled code, tables of classes and modules,
+    #                                                of symbols and interned strings; outside slots
+    # [:rss_malloc, :rss_allocator_slack] all else that the allocator has given out; what it keeps
+    # [:rss_stacks] machine and VM stacks of threads and fibers
+    # [:rss_jit_code, :rss_profiler, :rss_files] generated code; the profiler's tables; the
+    #                                            executable, libraries and other mapped files
+    # [:rss_unexplained] the rest
+    # [:rss_absent] asked of the allocator and not in memory, as a buffer that has room; unexplained
+    #               memory up to as much may pass for :rss_malloc
+    def self.stat(key = nil, rss: false)
+      rss ||= Symbol === key && key.start_with?("rss")
+      stat = rss ? Primitive.heapprof_stat.merge!(Primitive.heapprof_rss) : Primitive.heapprof_stat
       return stat if key.nil?
       raise TypeError, "non-symbol given" unless Symbol === key
       stat.fetch(key) { raise ArgumentError, "unknown key: #{key}" }
@@ -152,10 +174,11 @@ module ObjectSpace
     #               major garbage collections and grew meanwhile, and no objects of that stack
     #               did. Only with +owners+.
     # [gc_age] GCs survived, rounded down to 0 or a power of two; +nil+ in the row of what
-    #          is dead
+    #          is dead, and in one of the VM
     # [inuse_objects] alive at the snapshot
-    # [inuse_slot_space, inuse_malloc_space, inuse_space] bytes of their slots, of the allocator,
-    #                                                     of both
+    # [inuse_slot_space, inuse_malloc_space] bytes of their slots, of the allocator
+    # [inuse_vm_space] bytes of the VM, in the rows that +rss+ adds; may be negative there
+    # [inuse_space] bytes of all three
     # [alloc_objects, alloc_slot_space, alloc_malloc_space, alloc_space] allocated since start
     # [memsize] bytes that ObjectSpace.memsize_of has for the sampled objects themselves, which is
     #           no estimate for all; 0 without +owners+
@@ -198,13 +221,47 @@ module ObjectSpace
       end
     end
 
+    # call-seq:
+    #   report(io = $stdout, by: :inuse_space, limit: 20, rss: false) -> nil
+    #
+    # Prints the stacks with the largest sums of that value: rank, value, its share, the class, or
+    # who called the allocator, and the innermost frames. With +rss+, of a profile that was taken
+    # so, also what the resident memory consists of, and which share is unexplained.
+    def report(io = $stdout, by: :inuse_space, limit: 20, rss: false)
+      report_rss(io) if rss
+      total, groups = report_groups(by)
+      groups.first(limit).each_with_index do |((what, frames), value), rank|
+        io.puts format("%4d %14d %5.1f%%  %s", rank + 1, value, 100.0 * value / total, what)
+        frames.first(3).each { |frame| io.puts "#{' ' * 28}#{frame}" }
+      end
+      nil
+    end
+
     # :nodoc:
     def inspect
       "#<#{self.class} #{Primitive.heapprof_row_count} rows>"
     end
 
+    private
+
+    # The sum of that value, and [[class or caller, frames], value], the largest first.
+    def report_groups(by)
+      sums = Hash.new(0)
+      each { |sample| sums[[sample.caller || sample.class_name, sample.frames]] += sample.public_send(by) }
+      total = sums.sum { |_, value| value }
+      [total.zero? ? 1 : total, sums.reject { |_, value| value.zero? }.sort_by { |_, value| -value }]
+    end
+
+    def report_rss(io)
+      rungs = Primitive.heapprof_ladder
+      raise ArgumentError, "no rss in this profile; take it with snapshot(rss: true)" if rungs.empty?
+      rss = rungs.sum { |_, bytes| bytes }
+      rungs.each { |name, bytes| io.puts format("%19d %5.1f%%  %s", bytes, 100.0 * bytes / rss, name) }
+      io.puts format("%19d 100.0%%  in memory (RSS)", rss), ""
+    end
+
     class Sample
-      def inuse_space = inuse_slot_space + inuse_malloc_space
+      def inuse_space = inuse_slot_space + inuse_malloc_space + inuse_vm_space
       def alloc_space = alloc_slot_space + alloc_malloc_space
     end
 
