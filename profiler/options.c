@@ -49,6 +49,7 @@ rb_heapprof_options_default(struct heapprof_options *options)
     options->memory_bytes = UINT64_C(64) << 20;
     options->gc = true;
     options->owners = true;
+    options->rss = true;
     strcpy(options->out, "heapprof-%p.pb.gz");
 }
 
@@ -178,6 +179,12 @@ read_owners(struct heapprof_options *options, struct piece value)
     return read_switch(value, &options->owners);
 }
 
+static enum verdict
+read_rss(struct heapprof_options *options, struct piece value)
+{
+    return read_switch(value, &options->rss);
+}
+
 /* ---- ranges ---- */
 
 static bool
@@ -229,10 +236,12 @@ static const struct key keys[] = {
      NULL, "1 or 0"},
     {"owners", read_owners, "1 (find who holds malloc'ed memory before a file is written) or 0",
      NULL, "1 or 0"},
+    {"rss", read_rss, "1 (a file has the rest of the resident memory, too) or 0",
+     NULL, "1 or 0"},
 };
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
-#define KNOWN_KEYS "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners"
+#define KNOWN_KEYS "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners, rss"
 
 const char *
 rb_heapprof_options_out_of_range(const struct heapprof_options *options, const char **expected)

@@ -5,7 +5,7 @@
  *     (unset) "" 0          off
  *     1                     on, defaults
  *     key=value,key=value   on; keys: interval malloc_interval malloc out depth memory seed gc
- *                           owners
+ *                           owners rss
  *
  * Sizes take a suffix k, m or g (1024 based). Of a key given twice the last counts.
  * A comma ends a value; out may hold any other character, with %p (pid) %e (program)
@@ -38,6 +38,7 @@ struct heapprof_options {
     bool     gc;             /* a full GC before a file is written; default true */
     bool     owners;         /* a walk of the heap before a file is written, which finds who
                                 holds the allocator's blocks; default true */
+    bool     rss;            /* a file has the rest of RSS in it; default true */
     char     out[HEAPPROF_OUT_MAX]; /* template; default heapprof-%p.pb.gz */
 };
 

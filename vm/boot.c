@@ -90,12 +90,18 @@ completed_p(void (*function)(void *), void *data)
     return state == TAG_NONE;
 }
 
+/* All that runs no Ruby code. */
+static unsigned int
+with_what(void)
+{
+    return (boot.options.owners ? RB_HEAPPROF_OWNERS : 0) | (boot.options.rss ? RB_HEAPPROF_RSS : 0);
+}
+
 static void
 take_snapshot(void *snapshot)
 {
-    unsigned int with = (boot.options.gc ? RB_HEAPPROF_GC : 0) |
-                        (boot.options.owners ? RB_HEAPPROF_OWNERS : 0);
-    *(rb_heapprof_snapshot_t **)snapshot = rb_heapprof_snapshot(with);
+    unsigned int gc = boot.options.gc ? RB_HEAPPROF_GC : 0;
+    *(rb_heapprof_snapshot_t **)snapshot = rb_heapprof_snapshot(with_what() | gc);
 }
 
 /* A profile on its way to its file. */
@@ -141,7 +147,7 @@ rb_heapprof_at_exit(void)
 
     if (boot.asked) {
         rb_heapprof_snapshot_t *snapshot = NULL;
-        if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(0);
+        if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
         if (snapshot) write_profile(snapshot);
         else if (rb_heapprof_running_p()) complain("the profile was not written", "out of memory");
         rb_heapprof_snapshot_free(snapshot);

@@ -28,7 +28,7 @@ struct Parsed {
     explicit Parsed(const std::string &text) : Parsed(text.c_str()) {}
 };
 
-const char kKnown[] = "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners";
+const char kKnown[] = "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners, rss";
 
 heapprof_options
 On(const std::string &text)
@@ -233,6 +233,16 @@ TEST(Options, GcIsOneOrZero)
                       ": expected 1 (a full GC before a file is written) or 0",
                   Bad("gc=" + std::string(value)));
     }
+}
+
+TEST(Options, RssIsOneOrZero)
+{
+    EXPECT_TRUE(On("1").rss);
+    EXPECT_TRUE(On("rss=1").rss);
+    EXPECT_FALSE(On("rss=0").rss);
+    EXPECT_EQ("rss=2: expected 1 or 0", Bad("rss=2"));
+    EXPECT_EQ("rss=yes: expected 1 (a file has the rest of the resident memory, too) or 0",
+              Bad("rss=yes"));
 }
 
 TEST(Options, OutMayHoldAnythingButAComma)
