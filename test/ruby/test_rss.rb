@@ -1,0 +1,318 @@
+# frozen_string_literal: true
+
+# test_rss.rb - the rest of the resident memory: rungs that add up to what the kernel says, each
+# moved by what it is of, in stat, in a snapshot and in a file.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfRss < Test::Unit::TestCase
+  include HeapProfTest
+
+  JEMALLOC = Dir["/usr/lib/*/libjemalloc.so.2"].first
+  YJIT = RbConfig::CONFIG["YJIT_SUPPORT"].to_s != "no"
+
+  SETUP = <<~'RUBY'
+    MEGA = 1_000_000
+    ROLLUP = "/proc/self/smaps_rollup"
+
+    def rollup = File.read(ROLLUP)[/^Rss: +(\d+)/, 1].to_i << 10
+
+    def ladder = HeapProfile.stat(rss: true).select { |key,| key.start_with?("rss") }
+
+    def rungs(ladder) = ladder.except(:rss, :rss_absent)
+
+    # How much the rungs have grown since an earlier ladder.
+    def growth(before, after = ladder) = after.to_h { |key, bytes| [key, bytes - before[key]] }
+
+    # Bytes by name of the VM's rows.
+    def vm_rows(profile)
+      profile.reject { |row| row.inuse_vm_space.zero? }.to_h { |row| [row.frames.fetch(0).label, row.inuse_vm_space] }
+    end
+
+    def assert_ladder(ladder = self.ladder, unexplained: 0.05)
+      assert_equal ladder[:rss], rungs(ladder).sum { |_, bytes| bytes }
+      rungs(ladder).each { |key, bytes| assert_operator bytes, :>=, 0, key }
+      assert_in_delta rollup, ladder[:rss], 0.02 * rollup + 500_000
+      assert_operator ladder[:rss_unexplained], :<=, unexplained * ladder[:rss]
+    end
+
+    def assert_adds_up(profile)
+      assert_in_delta rollup, profile.sum(&:inuse_space), 0.02 * rollup + 500_000
+    end
+  RUBY
+
+  def test_rungs_add_up_to_rss_whether_it_runs_or_not
+    in_child(SETUP + <<~'RUBY')
+      assert_ladder
+      assert_equal 0, ladder[:rss_profiler]
+      HeapProfile.start(interval: 1)
+      assert_ladder
+      assert_operator ladder[:rss_profiler], :>, 0
+      HeapProfile.stop
+      assert_ladder
+    RUBY
+  end
+
+  def test_stat_measures_only_when_asked
+    in_child(SETUP + <<~'RUBY')
+      assert_empty HeapProfile.stat.keys.grep(/rss/)
+      assert_in_delta rollup, HeapProfile.stat(:rss), 0.02 * rollup + 500_000
+      assert_kind_of Integer, HeapProfile.stat(:rss_free_slots)
+      assert_equal 0, HeapProfile.stat(:interval_bytes)
+      assert_raise_with_message(ArgumentError, "unknown key: rss_nonsense") { HeapProfile.stat(:rss_nonsense) }
+    RUBY
+  end
+
+  def test_string_of_100_mb_is_malloc
+    in_child(SETUP + <<~'RUBY')
+      before = ladder
+      string = "x" * (100 * MEGA)
+      growth = growth(before)
+      assert_in_delta 100 * MEGA, growth[:rss], 2 * MEGA
+      assert_in_delta 100 * MEGA, growth[:rss_malloc], MEGA
+      assert_ladder
+      HeapProfile.start
+      assert_adds_up HeapProfile.snapshot(rss: true)
+      assert_operator vm_rows(HeapProfile.snapshot(rss: true))["[VM] malloc"], :>=, 99 * MEGA
+      string.clear
+      assert_in_delta 0, growth(before)[:rss_malloc], MEGA
+    RUBY
+  end
+
+  def test_sampled_string_of_100_mb_is_in_no_row_of_the_vm
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start
+      string = "x" * (100 * MEGA)
+      profile = HeapProfile.snapshot(rss: true)
+      assert_adds_up profile
+      assert_operator profile.map(&:inuse_malloc_space).max, :>=, 100 * MEGA
+      assert_operator vm_rows(profile).values.max, :<=, 20 * MEGA
+      assert_equal 100 * MEGA, string.size
+    RUBY
+  end
+
+  def test_memory_that_nobody_has_touched_is_not_there
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start
+      before = ladder
+      string = String.new(capacity: 100 * MEGA)
+      growth = growth(before)
+      assert_operator growth[:rss], :<=, MEGA
+      assert_operator growth[:rss_malloc], :<=, MEGA
+      assert_in_delta 100 * MEGA, growth[:rss_absent], MEGA
+      profile = HeapProfile.snapshot(rss: true)
+      assert_in_delta(-100 * MEGA, vm_rows(profile)["[VM] not in memory"], 5 * MEGA)
+      assert_adds_up profile
+      assert_empty string
+    RUBY
+  end
+
+  def test_freed_objects_are_free_slots
+    in_child(SETUP + <<~'RUBY')
+      objects = Array.new(MEGA) { Object.new }
+      GC.start
+      before = ladder
+      assert_operator before[:rss_slots], :>=, MEGA * SLOTS[0]
+      objects.select!.with_index { |_, i| i % 50 == 0 } # one remains on every page
+      GC.start
+      growth = growth(before)
+      assert_in_delta(-0.98 * MEGA * SLOTS[0], growth[:rss_slots], 0.05 * MEGA * SLOTS[0])
+      assert_in_delta 0.98 * MEGA * SLOTS[0], growth[:rss_free_slots], 0.05 * MEGA * SLOTS[0]
+      assert_ladder
+    RUBY
+  end
+
+  def test_the_dead_that_are_not_swept_are_free_slots
+    in_child(SETUP + <<~'RUBY')
+      GC.start
+      before = ladder[:rss_slots]
+      Array.new(MEGA / 5) { Object.new }.clear
+      GC.start(immediate_sweep: false)
+      assert_operator ladder[:rss_slots] - before, :<=, MEGA
+    RUBY
+  end
+
+  def test_freed_blocks_are_slack
+    in_child(SETUP + <<~'RUBY')
+      strings = Array.new(100_000) { "x" * 1000 }
+      GC.start
+      before = ladder
+      strings.select!.with_index { |_, i| i % 100 == 0 } # one remains here and there
+      GC.start
+      growth = growth(before)
+      assert_operator growth[:rss_malloc], :<=, -80 * MEGA
+      assert_operator growth[:rss_allocator_slack], :>=, growth[:rss] + 80 * MEGA
+      assert_ladder
+    RUBY
+  end
+
+  def test_stacks_of_threads_and_fibers
+    in_child(SETUP + <<~'RUBY')
+      def deep(depth, &block) = depth.zero? ? block.call : deep(depth - 1, &block)
+
+      ladder
+      before = ladder
+      threads = Array.new(40) { Thread.new { deep(2000) { Thread.stop } } }
+      Thread.pass until threads.all?(&:stop?)
+      growth = growth(before)
+      assert_operator growth[:rss_stacks], :>=, 40 * 200_000
+      assert_operator growth[:rss_malloc], :<=, 8 * MEGA
+      assert_ladder
+
+      before = ladder
+      fibers = Array.new(200) { Fiber.new { deep(300) { Fiber.yield } }.tap(&:resume) }
+      growth = growth(before)
+      assert_operator growth[:rss_stacks], :>=, 200 * 40_000
+      assert_operator growth[:rss_stacks], :<=, growth[:rss]
+      assert_ladder
+      assert_equal 200, fibers.size
+      threads.each(&:wakeup)
+    RUBY
+  end
+
+  # At most what a hundred stacks of 1 MB stand for, most of which nobody has touched.
+  def test_sampled_stacks_of_threads_add_up
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start
+      threads = Array.new(100) { Thread.new { Thread.stop } }
+      Thread.pass until threads.all?(&:stop?)
+      profile = HeapProfile.snapshot(rss: true)
+      assert_adds_up profile
+      assert_operator vm_rows(profile)["[VM] not in memory"], :<=, -80 * MEGA
+      threads.each(&:wakeup)
+    RUBY
+  end
+
+  def test_code_and_symbols
+    in_child(SETUP + <<~'RUBY')
+      before = ladder
+      Array.new(100) do |i|
+        eval("class C#{i}; #{Array.new(100) { |j| "def symbol_#{i}_#{j}(a, b) = [a + b, @c, D]" }.join("\n")}; end")
+      end
+      growth = growth(before)
+      assert_operator growth[:rss_iseqs], :>=, 10_000 * 300
+      assert_operator growth[:rss_method_tables], :>=, 10_000 * 16
+      assert_operator growth[:rss_symbols], :>=, 10_000 * 16
+      assert_operator growth[:rss_page_overhead], :>, 0
+      assert_ladder
+    RUBY
+  end
+
+  def test_what_was_there_before_the_start_has_rows_of_its_own
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      rows = vm_rows(HeapProfile.snapshot(rss: true))
+      before = ladder
+      assert_in_delta before[:rss_iseqs], rows["[VM] iseqs"], 0.1 * before[:rss_iseqs] + 10_000
+      eval Array.new(5000) { |i| "def m#{i}(a) = a + [1, @b]" }.join("\n")
+      assert_operator growth(before)[:rss_iseqs], :>=, MEGA
+      rows = vm_rows(HeapProfile.snapshot(rss: true))
+      assert_operator rows["[VM] iseqs"], :<=, 1.1 * before[:rss_iseqs] + 10_000
+    RUBY
+  end
+
+  def test_generated_code
+    omit "built without YJIT" unless YJIT
+    in_child(SETUP + <<~'RUBY', "--yjit", "--yjit-call-threshold=1")
+      before = ladder[:rss_jit_code]
+      eval Array.new(2000) { |i| "def m#{i}(a) = a + [1, @b].size" }.join("\n")
+      2000.times { |i| send("m#{i}", 1) }
+      assert_operator ladder[:rss_jit_code] - before, :>=, 100_000
+      assert_ladder
+    RUBY
+  end
+
+  def test_a_snapshot_has_no_rows_of_the_vm_unless_asked
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start
+      assert_empty vm_rows(HeapProfile.snapshot)
+      assert_raise_with_message(ArgumentError, /snapshot\(rss: true\)/) { HeapProfile.snapshot.report(rss: true) }
+      rows = HeapProfile.snapshot(gc: true, rss: true).select { |row| row.inuse_vm_space != 0 }
+      assert_equal [["", nil, nil, 0, 0, 0]], rows.map { |row|
+        [row.class_name, row.caller, row.gc_age, row.inuse_objects, row.inuse_slot_space, row.alloc_space]
+      }.uniq
+      assert_equal ["[VM] files"], rows.map { |row| row.frames.map(&:label) }.find { |labels| labels.include?("[VM] files") }
+    RUBY
+  end
+
+  def test_at_interval_1_rows_of_samples_are_within_the_rungs
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      objects = Array.new(100_000) { Object.new }
+      profile = HeapProfile.snapshot(gc: true, rss: true)
+      assert_adds_up profile
+      assert_not_include vm_rows(profile), "[VM] estimated too high"
+      assert_operator profile.sum(&:inuse_slot_space), :<=, ladder[:rss_slots]
+      assert_equal 100_000, objects.size
+    RUBY
+  end
+
+  def test_report
+    in_child(SETUP + <<~'RUBY')
+      require "stringio"
+      HeapProfile.start(interval: 1)
+      string = "x" * (100 * MEGA)
+      profile = HeapProfile.snapshot(rss: true)
+      profile.report(out = StringIO.new, rss: true, limit: 3)
+      rungs, stacks = out.string.split("\n\n")
+      assert_match(/^ +\d+ 100\.0%  in memory \(RSS\)\z/, rungs)
+      *parts, rss = rungs.lines.map(&:to_i)
+      assert_equal rss, parts.sum
+      assert_match(/^ +\d+ +\d+\.\d%  unexplained$/, rungs)
+      assert_match(/\A   1 +1000\d{5} +\d+\.\d%  str_enc_new \(ruby\)\n +.*:in 'String#\*'$/, stacks)
+      assert_equal 3, stacks.lines.grep(/^ +[123] /).size
+      profile.report(out = StringIO.new, by: :alloc_objects, limit: 1)
+      assert_match(/\A   1 +\d+ +\d+\.\d%  .*\n/, out.string)
+      assert_equal 100 * MEGA, string.size
+    RUBY
+  end
+
+  def test_a_forked_child_measures_itself
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start
+      string = "x" * (50 * MEGA)
+      pid = fork do
+        assert_ladder
+        assert_adds_up HeapProfile.snapshot(rss: true)
+        Process.exit!(string.size == 50 * MEGA ? 0 : 2)
+      end
+      assert_equal 0, Process.wait2(pid).last.exitstatus
+    RUBY
+  end
+
+  def test_another_allocator_leaves_more_unexplained_and_adds_up
+    omit "no libjemalloc.so.2 here" unless JEMALLOC
+    in_child(SETUP + <<~'RUBY', env: { "LD_PRELOAD" => JEMALLOC })
+      assert_ladder(unexplained: 1)
+      HeapProfile.start
+      string = "x" * (100 * MEGA)
+      assert_ladder
+      assert_operator ladder[:rss_malloc], :>=, 100 * MEGA
+      assert_adds_up HeapProfile.snapshot(rss: true)
+      assert_equal 100 * MEGA, string.size
+    RUBY
+  end
+
+  SCRIPT = <<~'RUBY'
+    KEPT = ["x" * 50_000_000, Array.new(100_000) { |i| "a string of its own, #{i}" }]
+    at_exit { print File.read("/proc/self/smaps_rollup")[/^Rss: +(\d+)/, 1].to_i << 10 }
+  RUBY
+
+  def test_a_file_adds_up_to_rss
+    %w[1 512k].each do |interval|
+      profile_script(SCRIPT, settings: "interval=#{interval}") do |out, _, ran|
+        inuse = read_profile(out).samples.sum(&:inuse_space)
+        assert_in_delta ran.out.to_i, inuse, 0.03 * inuse + 1_000_000
+        top = pprof("-top", "-nodecount=50", out)
+        assert_match(/\[VM\] files$/, top)
+        assert_match(/\[VM\] free slots$/, top)
+      end
+    end
+  end
+
+  def test_rss_0_leaves_the_rest_out_of_the_file
+    profile_script(SCRIPT, settings: "interval=512k,rss=0") do |out,|
+      assert_not_match(/\[VM\]/, pprof("-top", out))
+    end
+  end
+end
