@@ -272,6 +272,19 @@ rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address)
     return last ? last->begin + last->held_bytes : 0;
 }
 
+double
+rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks)
+{
+    uint32_t number;
+    double bytes = 0;
+
+    for (number = 1; number < blocks->end; number++) {
+        const struct heapprof_piece *piece = &blocks->pieces[number];
+        bytes += (double)piece->weight * (double)piece->held_bytes;
+    }
+    return bytes;
+}
+
 /* ---- debug ---- */
 
 static uint32_t

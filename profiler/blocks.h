@@ -92,6 +92,9 @@ void rb_heapprof_blocks_forget_owners(struct heapprof_blocks *blocks);
 /* The known blocks, by entry; 0 after the last. Begin after 0. */
 uint32_t rb_heapprof_blocks_next(const struct heapprof_blocks *blocks, uint32_t entry);
 
+/* Bytes in use, as the pieces stand for them. */
+double rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks);
+
 /* Asserts the invariants of blocks.c. */
 void rb_heapprof_blocks_check(const struct heapprof_blocks *blocks);
 

@@ -189,14 +189,11 @@ other_blocks(const struct heapprof_measured *measured)
 static uint64_t
 sampled_blocks(void)
 {
-    const struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
-    double bytes = 0;
+    double bytes;
 
     if (!rb_heapprof_on) return 0;
     rb_heapprof_gc_hold_blocks();
-    for (uint32_t piece = 0; (piece = rb_heapprof_blocks_next_live(blocks, piece)) != 0; ) {
-        bytes += blocks->pieces[piece].weight * (double)blocks->pieces[piece].held_bytes;
-    }
+    bytes = rb_heapprof_blocks_in_use(&rb_heapprof.tables.blocks);
     rb_heapprof_gc_release_blocks();
     return (uint64_t)bytes;
 }
