@@ -13,11 +13,12 @@
  * Whoever calls malloc may be anywhere: in a thread that Ruby has never seen, on a stack of its
  * own, in a GC, with some library's lock held that the collector may want to free an object.
  *
- *   I1  no sample unless the thread has the GVL, and is on the machine stack that Ruby gave it.
- *   I2  nothing here waits: who does not get the VM lock at once gives the sample up.
+ *   I1  no stack is walked unless the thread has the GVL, and is on the machine stack that Ruby gave
+ *       it.
+ *   I2  nothing here waits: who does not get the VM lock at once has the sample wait (waiting.c).
  *   I3  what the profiler asks for meanwhile is no sample (own_work), so it never comes here twice.
  *
- * A sample that is given up is counted as dropped. No xmalloc, no Ruby allocation, no raise, no GC;
+ * No xmalloc, no Ruby allocation, no raise, no GC;
  * errno stays.
  */
 #include "interposed.h"
@@ -90,16 +91,16 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
     }
     if (thread->all_left < 0) {
         if (may_sample_all_p() && try_vm_lock(&lev)) {
-            if (blocks_held) {
-                rb_heapprof.dropped++;
+            if (rb_heapprof.reading) {
+                sample_without_stack(mem, begin, end - begin);
             }
             else if (rb_heapprof_on && rb_heapprof.options.malloc_all) {
                 sample_block((uintptr_t)mem, begin, end - begin);
             }
             rb_gc_cr_unlock(lev);
         }
-        else if (rb_heapprof_on) {
-            RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+        else {
+            sample_without_stack(mem, begin, end - begin);
         }
         thread_redraw(thread);
     }

@@ -19,8 +19,8 @@
  *
  * and what a freed block's pieces leave to do with sites waits for the next who has the VM lock.
  *
- * What the collector asks for itself, during a GC, stands at no stack. Without the GVL the tables
- * may not be changed; what is asked for there and would be a sample is counted as dropped.
+ * What the collector asks for itself, during a GC, stands at no stack; nor does what is asked for
+ * without the GVL, which waits to be entered (waiting.c).
  *
  * With malloc=all the same bytes, and others, come by interpose.c; then bytes_left is endless and
  * nothing is lifted here, lest anything be counted twice.
@@ -37,16 +37,15 @@
 uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 
 static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool blocks_held; /* by who has the VM lock; tables may not change */
 static struct heapprof_thread *threads; /* under blocks_lock, with what all have left */
 
 #define ENDLESS INT64_MAX
 
 /* ---- the lock ---- */
 
-/* A thread may want it while it has it: a memsize function is called under hold_blocks, and may do
- * anything; and so may other handlers of a fork, on both of its sides, where the kernel's number
- * of the thread, which a recursive mutex knows its owner by, is another. */
+/* A thread may want it while it has it: other handlers of a fork may do anything, on both of its
+ * sides, where the kernel's number of the thread, which a recursive mutex knows its owner by, is
+ * another. */
 HEAPPROF_COLD static void
 lock_blocks(void)
 {
@@ -151,19 +150,8 @@ thread_redraw(struct heapprof_thread *thread)
     unlock_blocks();
 }
 
-HEAPPROF_COLD void
-rb_heapprof_gc_hold_blocks(void)
-{
-    lock_blocks();
-    blocks_held = true;
-}
-
-HEAPPROF_COLD void
-rb_heapprof_gc_release_blocks(void)
-{
-    blocks_held = false;
-    unlock_blocks();
-}
+HEAPPROF_COLD void rb_heapprof_gc_hold_blocks(void) { lock_blocks(); }
+HEAPPROF_COLD void rb_heapprof_gc_release_blocks(void) { unlock_blocks(); }
 
 /* ---- the sample ---- */
 
@@ -187,10 +175,9 @@ find_caller(void)
 }
 
 HEAPPROF_COLD static uint32_t
-caller_identity(void)
+identity_of_caller(uintptr_t caller)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
-    uintptr_t caller = find_caller();
     uint32_t no_page = 0; /* code does not move or die */
     if (!caller) return 0;
 
@@ -217,7 +204,7 @@ block_site(void)
     uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
     return rb_heapprof_sites_intern(&tables->sites, stack,
-                                    caller_identity() | HEAPPROF_SITE_OF_BLOCKS);
+                                    identity_of_caller(find_caller()) | HEAPPROF_SITE_OF_BLOCKS);
 }
 
 HEAPPROF_COLD static bool
@@ -241,15 +228,19 @@ block_enter(uintptr_t address, size_t begin, size_t size_bytes)
     return entered;
 }
 
-HEAPPROF_COLD static void
-settle_blocks(void)
+#include "waiting.c"
+
+/* What has waited for the VM lock. */
+HEAPPROF_COLD void
+rb_heapprof_gc_settle_blocks(void)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t site;
 
     lock_blocks();
+    settle_waiting();
     while ((site = rb_heapprof_blocks_take_retired(&tables->blocks)) != 0) {
-        rb_heapprof_sites_count_free(&tables->sites, site);
+        if (site != HEAPPROF_SITE_WAITING) rb_heapprof_sites_count_free(&tables->sites, site);
     }
     unlock_blocks();
 }
@@ -257,7 +248,7 @@ settle_blocks(void)
 HEAPPROF_COLD static void
 sample_block(uintptr_t address, size_t begin, size_t size_bytes)
 {
-    settle_blocks();
+    rb_heapprof_gc_settle_blocks();
     rb_heapprof.total_samples++;
     if (block_enter(address, begin, size_bytes)) return;
     if (rb_heapprof_gc_make_room() && block_enter(address, begin, size_bytes)) return;
@@ -284,13 +275,13 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
         return;
     }
     if (!may_sample_p()) {
-        RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+        sample_without_stack(mem, begin, end - begin);
         thread_redraw(thread);
         return;
     }
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_cr_lock();
-    if (blocks_held) rb_heapprof.dropped++;
+    if (rb_heapprof.reading) sample_without_stack(mem, begin, end - begin);
     else if (rb_heapprof_on) sample_block((uintptr_t)mem, begin, end - begin);
     thread_redraw(thread);
     rb_gc_cr_unlock(lev);

@@ -389,6 +389,7 @@ rb_heapprof_gc_start(void)
     rb_heapprof.epoch++;
     rb_heapprof_on = true;
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
+    rb_heapprof_gc_settle_blocks();
     rb_heapprof_gc_redraw_blocks();
 }
 
@@ -397,6 +398,7 @@ rb_heapprof_gc_stop(void)
 {
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
     rb_heapprof_on = false;
+    forget_waiting();
     rb_heapprof_gc_redraw_blocks();
     untrack_all();
 }
@@ -405,6 +407,7 @@ HEAPPROF_COLD void
 rb_heapprof_gc_resolve_all(void)
 {
     rb_gc_ractor_newobj_cache_foreach(cache_resolve_i, NULL);
+    rb_heapprof_gc_settle_blocks();
 }
 
 HEAPPROF_COLD void

@@ -27,6 +27,7 @@ struct heapprof {
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
     int64_t  start_ns;                /* wall clock */
     struct heapprof_code before;      /* what there was at start: no sample is of it */
+    bool     reading;                 /* a snapshot is being taken: tables may not change, but blocks */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     provisional_names;       /* something was named after a class without a name */
 };
@@ -67,6 +68,9 @@ bool rb_heapprof_gc_make_room(void);
 
 /* The same for every thread's gap in the allocator's bytes; part of the three above. */
 void rb_heapprof_gc_redraw_blocks(void);
+
+/* Enters what has waited for the VM lock; part of resolve_all. */
+void rb_heapprof_gc_settle_blocks(void);
 
 /* Between the two no block enters or leaves the tables, whatever other threads do. */
 void rb_heapprof_gc_hold_blocks(void);

@@ -115,6 +115,26 @@ rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *pa
     return entry;
 }
 
+bool
+rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t count)
+{
+    size_t most = (size_t)table->count + count;
+
+    if (!HEAPPROF_MEM_GROW(table->mem, table->entries, table->entries_capacity,
+                           (size_t)table->entries_end + count)) return false;
+    while (!rb_heapprof_index_room_p(&table->index, most)) { /* which doubles */
+        if (!rb_heapprof_index_reserve(&table->index, table->mem, most, hash_i, table)) return false;
+    }
+    return true;
+}
+
+bool
+rb_heapprof_address_table_room_p(const struct heapprof_address_table *table)
+{
+    return rb_heapprof_address_table_next_entry(table) < table->entries_capacity &&
+           rb_heapprof_index_room_p(&table->index, table->count);
+}
+
 uint32_t
 rb_heapprof_address_table_find(const struct heapprof_address_table *table, uintptr_t address)
 {

@@ -43,6 +43,10 @@ void rb_heapprof_address_table_free(struct heapprof_address_table *table);
 uint32_t rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *page_head,
                                        uintptr_t address);
 
+/* Makes room for count more, false when memory is refused; and whether there is room for one. */
+bool rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t count);
+bool rb_heapprof_address_table_room_p(const struct heapprof_address_table *table);
+
 /* The number the next add will give, if memory is not refused: parallel arrays make
  * room for it first. */
 static inline uint32_t

@@ -173,7 +173,7 @@ bool
 rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
                        const struct heapprof_piece *piece)
 {
-    size_t next = blocks->free_head ? blocks->free_head : blocks->end;
+    size_t next = rb_heapprof_blocks_next_piece(blocks);
     uint32_t entry, number;
 
     HEAPPROF_ASSERT(piece->site && piece->asked_bytes);
@@ -235,6 +235,31 @@ rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t
     if (entry && !cut_pieces(blocks, entry, size_bytes)) remove_entry(blocks, entry);
 }
 
+/* ---- room ---- */
+
+void
+rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count)
+{
+    struct heapprof_mem *mem = blocks->addresses.mem;
+    size_t entries_end = (size_t)blocks->addresses.entries_end + count;
+
+    if (rb_heapprof_address_table_reserve(&blocks->addresses, count) &&
+        HEAPPROF_MEM_GROW(mem, blocks->pieces_of, blocks->pieces_of_capacity, entries_end) &&
+        HEAPPROF_MEM_GROW(mem, blocks->owners, blocks->owners_capacity, entries_end)) {
+        HEAPPROF_MEM_GROW(mem, blocks->pieces, blocks->pieces_capacity, (size_t)blocks->end + count);
+    }
+}
+
+bool
+rb_heapprof_blocks_room_p(const struct heapprof_blocks *blocks)
+{
+    uint32_t entry = rb_heapprof_address_table_next_entry(&blocks->addresses);
+
+    return rb_heapprof_address_table_room_p(&blocks->addresses) &&
+           entry < blocks->pieces_of_capacity && entry < blocks->owners_capacity &&
+           rb_heapprof_blocks_next_piece(blocks) < blocks->pieces_capacity;
+}
+
 /* ---- owners ---- */
 
 void
@@ -280,7 +305,7 @@ rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks)
 
     for (number = 1; number < blocks->end; number++) {
         const struct heapprof_piece *piece = &blocks->pieces[number];
-        bytes += (double)piece->weight * (double)piece->held_bytes;
+        bytes += (double)piece->weight * (double)piece->held_bytes; /* 0 when not in use */
     }
     return bytes;
 }

@@ -23,7 +23,7 @@ struct heapprof_piece {
     size_t   begin;       /* offset in its block */
     size_t   held_bytes;  /* from there, now; 0: retired or free */
     size_t   asked_bytes; /* when it was sampled, which weight belongs to */
-    uint32_t site;        /* who asked (sites.h); 0: free */
+    uint32_t site;        /* who asked (sites.h); 0: free; HEAPPROF_SITE_WAITING: told later */
     uint32_t birth_gc;
     float    weight;
     uint32_t next;        /* of the same block, of the retired, or of the free */
@@ -79,6 +79,18 @@ void rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, s
 
 /* The offset at which the known pieces of the block at address end; 0 when it is not known. */
 size_t rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address);
+
+/* Makes room for count pieces in blocks of their own. What does not fit is no harm. */
+void rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count);
+
+/* Whether add would need no memory now; and the number it would give its piece. */
+bool rb_heapprof_blocks_room_p(const struct heapprof_blocks *blocks);
+
+static inline uint32_t
+rb_heapprof_blocks_next_piece(const struct heapprof_blocks *blocks)
+{
+    return blocks->free_head ? blocks->free_head : blocks->end;
+}
 
 /* Takes one retired piece and returns its site, 0 when there is none. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);

@@ -58,6 +58,12 @@ spread(struct heapprof_index *index, size_t old_capacity,
 }
 
 bool
+rb_heapprof_index_room_p(const struct heapprof_index *index, size_t count)
+{
+    return count + 1 <= index->capacity / 4 * 3;
+}
+
+bool
 rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
                           size_t count, heapprof_hash_i *hash_i, const void *owner)
 {
@@ -67,7 +73,7 @@ rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem
         mem->refused++;
         return false;
     }
-    if (count + 1 <= old_capacity / 4 * 3) return true;
+    if (rb_heapprof_index_room_p(index, count)) return true;
     if (!HEAPPROF_MEM_GROW(mem, index->buckets, index->capacity, old_capacity + 1)) {
         return false;
     }

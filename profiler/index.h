@@ -15,6 +15,9 @@ struct heapprof_index {
 /* The hash of the key that entry number has now. */
 typedef uint64_t heapprof_hash_i(const void *owner, uint32_t number);
 
+/* Whether there is room for one entry more than the count there are. */
+bool rb_heapprof_index_room_p(const struct heapprof_index *index, size_t count);
+
 /* Makes room for one entry more than the count there are. False, with everything
  * as it was, when memory is refused; room that was made stays until it is used. */
 bool rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,

@@ -40,12 +40,12 @@ struct sum {
     double memsize_bytes;
 };
 
-/* A piece of a block with whom it counts under. */
+/* A copy of a piece of a block, with whom it counts under. */
 struct held {
-    uint32_t site;
+    struct heapprof_piece piece;
+    uint32_t number;       /* of the piece */
     uint32_t owner_class;  /* identity; 0: not known */
     uint32_t owner_stack;
-    uint32_t piece;
 };
 
 /* What adding up needs; its blocks go when the rows are done. */
@@ -133,7 +133,7 @@ hold_piece(struct adding *adding, uint32_t number, const struct heapprof_owner *
     const struct heapprof_piece *piece = &adding->tables->blocks.pieces[number];
     struct held *held = &adding->held[adding->held_count++];
 
-    *held = (struct held){.site = piece->site, .piece = number};
+    *held = (struct held){.piece = *piece, .number = number};
     if (adding->snapshot->facts.owners && owner->object) {
         held->owner_class = owner->class_id;
         held->owner_stack = stack_of(adding, owner->object);
@@ -148,14 +148,14 @@ compare_held(const void *left, const void *right)
 {
     const struct held *a = left, *b = right;
 
-    if (a->site != b->site) return a->site < b->site ? -1 : 1;
+    if (a->piece.site != b->piece.site) return a->piece.site < b->piece.site ? -1 : 1;
     if (a->owner_class != b->owner_class) return a->owner_class < b->owner_class ? -1 : 1;
     if (a->owner_stack != b->owner_stack) return a->owner_stack < b->owner_stack ? -1 : 1;
-    return (a->piece > b->piece) - (a->piece < b->piece);
+    return (a->number > b->number) - (a->number < b->number);
 }
 
 static bool
-hold_pieces(struct adding *adding)
+copy_pieces(struct adding *adding)
 {
     const struct heapprof_blocks *blocks = &adding->tables->blocks;
     uint32_t entry, piece;
@@ -164,14 +164,28 @@ hold_pieces(struct adding *adding)
                            blocks->live_count)) return false;
     for (entry = 0; (entry = rb_heapprof_blocks_next(blocks, entry)) != 0; ) {
         for (piece = blocks->pieces_of[entry]; piece; piece = blocks->pieces[piece].next) {
+            if (blocks->pieces[piece].site == HEAPPROF_SITE_WAITING) continue;
             hold_piece(adding, piece, &blocks->owners[entry]);
         }
     }
+    return true;
+}
+
+/* Only the copying needs blocks to be still; the rest may take its time. */
+static bool
+hold_pieces(struct adding *adding)
+{
+    const struct heapprof_asks *asks = adding->asks;
+    bool copied;
+
+    if (asks && asks->hold_blocks) asks->hold_blocks(asks->data);
+    copied = copy_pieces(adding);
+    if (asks && asks->release_blocks) asks->release_blocks(asks->data);
     if (adding->held_count > 0) {
         qsort(adding->held, adding->held_count, sizeof(struct held), compare_held);
     }
     adding->snapshot->facts.live_samples += adding->held_count;
-    return true;
+    return copied;
 }
 
 /* ---- ages ---- */
@@ -298,8 +312,8 @@ bin_pieces(struct adding *adding, struct ages *ages)
 
     for (; adding->held_done < adding->held_count; adding->held_done++) {
         const struct held *held = &adding->held[adding->held_done];
-        const struct heapprof_piece *piece = &adding->tables->blocks.pieces[held->piece];
-        if (held->site != first->site || held->owner_class != first->owner_class ||
+        const struct heapprof_piece *piece = &held->piece;
+        if (piece->site != first->piece.site || held->owner_class != first->owner_class ||
             held->owner_stack != first->owner_stack) break;
         add_alive(ages, age_bin(gc_count, piece->birth_gc), piece->weight,
                   (double)piece->asked_bytes, (double)piece->held_bytes);
@@ -326,7 +340,7 @@ add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, stru
                    rb_heapprof_native_leaks_p(&adding->leaks, number, row.stack);
 
     while (adding->held_done < adding->held_count &&
-           adding->held[adding->held_done].site == number) {
+           adding->held[adding->held_done].piece.site == number) {
         const struct held *held = &adding->held[adding->held_done];
         struct ages ages = {.dead = *dead};
         row.owner = class_name(adding, held->owner_class);

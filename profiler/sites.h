@@ -10,6 +10,9 @@
 /* Part of a site's class_id: it asks the allocator, and the identity is that of the caller. */
 #define HEAPPROF_SITE_OF_BLOCKS (UINT32_C(1) << 31)
 
+/* No site: of a piece whose site is not known yet. */
+#define HEAPPROF_SITE_WAITING UINT32_MAX
+
 struct heapprof_site {
     uint32_t stack;
     uint32_t class_id;      /* identities.h, and HEAPPROF_SITE_OF_BLOCKS */

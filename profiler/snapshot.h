@@ -57,6 +57,8 @@ struct heapprof_facts {
 struct heapprof_asks {
     bool   (*gone_p)(uintptr_t address, void *data);  /* dead though not yet swept? NULL: none is */
     size_t (*memsize)(uintptr_t address, void *data); /* bytes MRI counts for it; NULL: not asked */
+    void   (*hold_blocks)(void *data);    /* between the two no block changes; NULL: none does */
+    void   (*release_blocks)(void *data);
     void   *data;
 };
 
@@ -74,7 +76,8 @@ struct heapprof_snapshot {
 
 /* Copies the tables and adds up the rows; asks (NULL: nothing) about each live sample once.
  * facts come from the caller, but for live_samples and folded. Returns NULL when there
- * is no memory. The caller keeps the tables still meanwhile. */
+ * is no memory. The caller keeps the tables still meanwhile; blocks need to be for as long as it
+ * asks for them to be held. */
 struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
                           const struct heapprof_asks *asks);

@@ -114,7 +114,7 @@ static void
 check_samples(const struct heapprof_tables *tables)
 {
     const struct heapprof_address_table *addresses = &tables->live.addresses;
-    uint64_t live_samples = 0;
+    uint64_t live_samples = 0, waiting = 0;
     uint32_t entry, number;
 
     for (entry = 1; entry < addresses->entries_end; entry++) {
@@ -123,7 +123,8 @@ check_samples(const struct heapprof_tables *tables)
     }
     for (number = 1; number < tables->blocks.end; number++) {
         uint32_t site = tables->blocks.pieces[number].site;
-        if (site) check_live_site(tables, site, true); /* retired ones, too */
+        if (site == HEAPPROF_SITE_WAITING) waiting++;
+        else if (site) check_live_site(tables, site, true); /* retired ones, too */
     }
     for (number = 1; number < tables->sites.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
@@ -135,8 +136,9 @@ check_samples(const struct heapprof_tables *tables)
         uint32_t class_id = tables->blocks.owners[number].class_id;
         HEAPPROF_ASSERT(class_id == 0 || identity_p(tables, class_id));
     }
-    HEAPPROF_ASSERT(live_samples == (uint64_t)addresses->count + tables->blocks.live_count +
-                                    tables->blocks.retired_count);
+    HEAPPROF_ASSERT(live_samples + waiting ==
+                    (uint64_t)addresses->count + tables->blocks.live_count +
+                    tables->blocks.retired_count);
 }
 
 static void

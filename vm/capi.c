@@ -227,18 +227,25 @@ walk_again_unless(uint64_t stamp)
     while (rb_heapprof_gc_find_owners(&page));
 }
 
+static void hold_blocks(void *unused) { rb_heapprof_gc_hold_blocks(); }
+static void release_blocks(void *unused) { rb_heapprof_gc_release_blocks(); }
+
+/* A memsize function may do anything that C can do, but not with our tables. */
 static struct heapprof_snapshot *
 take(bool owners)
 {
     struct heapprof_facts facts = facts_now();
-    struct heapprof_asks asks = { .gone_p = rb_heapprof_gc_gone_p };
     struct heapprof_snapshot *snapshot;
+    struct heapprof_asks asks = {
+        .gone_p = rb_heapprof_gc_gone_p,
+        .hold_blocks = hold_blocks, .release_blocks = release_blocks,
+    };
 
     facts.owners = owners;
     if (owners) asks.memsize = rb_heapprof_gc_memsize;
-    rb_heapprof_gc_hold_blocks();
+    rb_heapprof.reading = true;
     snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, &asks);
-    rb_heapprof_gc_release_blocks();
+    rb_heapprof.reading = false;
     return snapshot;
 }
 

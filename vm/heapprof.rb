@@ -225,8 +225,10 @@ module ObjectSpace
     #   report(io = $stdout, by: :inuse_space, limit: 20, rss: false) -> nil
     #
     # Prints the stacks with the largest sums of that value: rank, value, its share, the class, or
-    # who called the allocator, and the innermost frames. With +rss+, of a profile that was taken
-    # so, also what the resident memory consists of, and which share is unexplained.
+    # who called the allocator and for whom (with +owners+), and the innermost frames; of a
+    # difference those that changed most. Memory that looks leaked is marked "native_leak". With
+    # +rss+, of a profile that was taken so, also what the resident memory consists of, and which
+    # share is unexplained.
     def report(io = $stdout, by: :inuse_space, limit: 20, rss: false)
       report_rss(io) if rss
       total, groups = report_groups(by)
@@ -244,12 +246,12 @@ module ObjectSpace
 
     private
 
-    # The sum of that value, and [[class or caller, frames], value], the largest first.
+    # The sum of that value, and [[title, frames], value], the largest first.
     def report_groups(by)
       sums = Hash.new(0)
-      each { |sample| sums[[sample.caller || sample.class_name, sample.frames]] += sample.public_send(by) }
-      total = sums.sum { |_, value| value }
-      [total.zero? ? 1 : total, sums.reject { |_, value| value.zero? }.sort_by { |_, value| -value }]
+      each { |sample| sums[[sample.title, sample.frames]] += sample.public_send(by) }
+      total = sums.sum { |_, value| value.abs }
+      [total.zero? ? 1 : total, sums.reject { |_, value| value.zero? }.sort_by { |_, value| -value.abs }]
     end
 
     def report_rss(io)
@@ -261,6 +263,12 @@ module ObjectSpace
     end
 
     class Sample
+      # :nodoc:
+      def title
+        return class_name unless caller
+        "#{caller}#{" for #{owner}" if owner}#{" native_leak" if native_leak}"
+      end
+
       def inuse_space = inuse_slot_space + inuse_malloc_space + inuse_vm_space
       def alloc_space = alloc_slot_space + alloc_malloc_space
     end

@@ -291,10 +291,39 @@ class TestHeapProfInterpose < Test::Unit::TestCase
         known = Array.new(4) { Thread.new { 500.times { |i| Plain.free(Plain.realloc(Plain.malloc(i), i * 3 + 1)) } } }
         Plain.threads(16, 2000)
         known.each(&:join)
-        assert_operator HeapProfile.stat(:dropped), :>, 0
+        snapshot
         HeapProfile.stop
         Plain.threads(4, 100)
       end
+    RUBY
+  end
+
+  # Such a thread has no Ruby stack, but a C function.
+  def test_what_a_native_thread_asks_for
+    in_child(SETUP + <<~'RUBY')
+      def asked = snapshot.select { |row| row.caller == "ask_in_thread (heapprof_plain.so)" }
+      def bytes = [asked.sum(&:alloc_malloc_space), asked.sum(&:inuse_malloc_space)]
+      start
+      blocks = Array.new(100) { |i| Plain.malloc_in_thread(1000 + i) }
+      sizes = blocks.map { |block| Plain.bytes(block) }
+      blocks.first(10).each { |block| Plain.free(block) }
+      blocks.last(10).each { |block| Plain.free_in_thread(block) }
+      assert_equal [sizes.sum, sizes[10...-10].sum], bytes
+      assert_equal [[]], asked.map(&:frames).uniq
+      blocks[10...-10].each { |block| Plain.free(block) }
+      assert_equal [sizes.sum, 0], bytes
+      assert_equal 0, HeapProfile.stat(:dropped)
+    RUBY
+  end
+
+  # Samples of such threads wait for one that has the GVL, and there is room for so many.
+  def test_more_than_can_wait_is_counted_as_dropped
+    in_child(SETUP + <<~'RUBY')
+      start(malloc_interval: 100)
+      Plain.threads(4, 2000)
+      assert_operator HeapProfile.stat(:dropped), :>, 0
+      waited = snapshot.select { |row| row.caller&.start_with?("work (heapprof_plain.so)") }
+      assert_operator waited.sum(&:alloc_malloc_space), :>, 0
     RUBY
   end
 

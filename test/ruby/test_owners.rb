@@ -161,6 +161,26 @@ class TestHeapProfOwners < Test::Unit::TestCase
     RUBY
   end
 
+  def test_report_marks_them_also_in_a_difference
+    in_child(LEAKS + <<~'RUBY')
+      require "stringio"
+      def report(profile) = StringIO.new.tap { |io| profile.report(io, limit: 1000) }.string
+      HeapProfile.start(interval: 1)
+      kept = work(5)
+      before = HeapProfile.snapshot(gc: true, owners: true)
+      kept.concat(work(5))
+      after = HeapProfile.snapshot(gc: true, owners: true)
+      [after, after - before].each do |profile|
+        marked = report(profile).lines.grep(/native_leak/)
+        assert_equal ["blocks_malloc (heapprof_blocks.so) native_leak"], marked.map { |line| line[/%  (.*)/, 1] }.uniq
+        assert_match(/str_enc_new \(ruby\) for String$/, report(profile))
+      end
+      bytes = (after - before).select(&:native_leak).sum(&:inuse_malloc_space)
+      assert_equal @leaked.last(100).sum { |block| Blocks.bytes(block) }, bytes
+      assert_equal 600, kept.size
+    RUBY
+  end
+
   def test_young_blocks_are_no_suspects_yet
     in_child(LEAKS + <<~'RUBY')
       HeapProfile.start(interval: 1)

@@ -252,6 +252,33 @@ TEST_F(BlocksTest, LiftedBlockIsLiveAndInNoFilter)
     ExpectModel();
 }
 
+TEST_F(BlocksTest, RoomThatWasReservedNeedsNoMemory)
+{
+    EXPECT_FALSE(rb_heapprof_blocks_room_p(&blocks_));
+    rb_heapprof_blocks_reserve(&blocks_, 1000);
+    mem_.budget_bytes = mem_.used_bytes; // refuses from here on
+    for (uintptr_t i = 1; i <= 1000; i++) {
+        ASSERT_TRUE(rb_heapprof_blocks_room_p(&blocks_)) << i;
+        uint32_t number = rb_heapprof_blocks_next_piece(&blocks_);
+        ASSERT_TRUE(Add(i * 16, 0, 8, static_cast<uint32_t>(i)));
+        ASSERT_EQ(i, blocks_.pieces[number].site);
+    }
+    EXPECT_EQ(0u, mem_.refused);
+    for (uintptr_t i = 1; rb_heapprof_blocks_room_p(&blocks_); i++) {
+        ASSERT_LT(i, 100000u);
+        ASSERT_TRUE(Add((1000 + i) * 16, 0, 8, 1));
+    }
+    ExpectModel();
+}
+
+TEST_F(BlocksTest, WhatIsReservedMayBeRefused)
+{
+    mem_.budget_bytes = 8192;
+    rb_heapprof_blocks_reserve(&blocks_, 1000);
+    EXPECT_FALSE(rb_heapprof_blocks_room_p(&blocks_));
+    rb_heapprof_blocks_check(&blocks_);
+}
+
 TEST_F(BlocksTest, AnOwnerStaysUntilTheBlockIsFreedOrOwnersAreForgotten)
 {
     heapprof_owner owner = {0x5000, 3};

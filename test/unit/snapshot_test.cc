@@ -32,6 +32,7 @@ class SnapshotTest : public testing::Test {
     uint32_t head_ = 0, class_head_ = 0;
     uintptr_t address_ = 0x10000;
     std::set<uintptr_t> gone_;
+    int held_ = 0, released_ = 0;
     std::multiset<uintptr_t> asked_;
 
     void
@@ -172,7 +173,11 @@ class SnapshotTest : public testing::Test {
     Snapshot
     Take()
     {
-        heapprof_asks asks = {GoneP, nullptr, this};
+        heapprof_asks asks = {};
+        asks.gone_p = GoneP;
+        asks.hold_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->held_++; };
+        asks.release_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->released_++; };
+        asks.data = this;
         return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, &asks),
                         rb_heapprof_snapshot_free);
     }
@@ -426,6 +431,25 @@ TEST_F(SnapshotTest, BlocksAndObjectsAreRoundedEachForThemselves)
     EXPECT_NEAR(6906.25, objects, 0.5);
     EXPECT_NEAR(0, bytes, 0.5);
     EXPECT_NEAR(0, slots, 0.5);
+}
+
+TEST_F(SnapshotTest, BlocksAreHeldOnce)
+{
+    Block(0, 0, 100, 1, 64);
+    Take();
+    EXPECT_EQ(1, held_);
+    EXPECT_EQ(1, released_);
+}
+
+// A sample that waits for its site has not been counted anywhere.
+TEST_F(SnapshotTest, PiecesThatWaitAreInNoRow)
+{
+    heapprof_piece piece = {};
+    piece.asked_bytes = 64;
+    piece.weight = 1;
+    piece.site = HEAPPROF_SITE_WAITING;
+    rb_heapprof_blocks_add(&tables_.blocks, 0x5000, &piece);
+    EXPECT_EQ(0u, Take()->row_count);
 }
 
 TEST_F(SnapshotTest, EachLiveSampleIsAskedAboutOnce)

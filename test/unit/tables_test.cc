@@ -244,6 +244,19 @@ TEST_F(TablesBlocksDeathTest, CheckSeesABlockOfASiteOfObjects)
     EXPECT_DEATH(rb_heapprof_tables_check(&tables_), "broken");
 }
 
+// Its samples are in no site yet.
+TEST_F(TablesBlocksTest, APieceMayWaitForItsSite)
+{
+    heapprof_piece piece = {};
+    piece.asked_bytes = 100;
+    piece.weight = 1;
+    piece.site = HEAPPROF_SITE_WAITING;
+    rb_heapprof_blocks_add(&tables_.blocks, 0x5000, &piece);
+    rb_heapprof_blocks_add(&tables_.blocks, 0x6000, &piece);
+    rb_heapprof_blocks_remove(&tables_.blocks, 0x6000);
+    rb_heapprof_tables_check(&tables_);
+}
+
 TEST_F(TablesBlocksTest, ATrimKeepsTheClassesOfOwners)
 {
     uint32_t no_page = 0;

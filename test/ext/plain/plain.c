@@ -6,6 +6,7 @@
  *     HeapProfPlain.free(address)                           also free_in_thread
  *     HeapProfPlain.bytes(address)           -> malloc_usable_size
  *     HeapProfPlain.threads(count, times)    native threads that allocate and free, without the GVL
+ *     HeapProfPlain.malloc_in_thread(bytes)  -> address     a native thread's
  *     HeapProfPlain.load(path)               -> handle      dlopen, as a library loads a plugin
  *     HeapProfPlain.unload(handle)
  *     HeapProfPlain.call(handle, name, times)               what is in it, by dlsym
@@ -108,6 +109,23 @@ plain_free_in_thread(VALUE self, VALUE address)
     if (pthread_create(&thread, NULL, free_it, block_at(address)) != 0) rb_sys_fail("pthread_create");
     pthread_join(thread, NULL);
     return Qnil;
+}
+
+static void *
+ask_in_thread(void *bytes)
+{
+    return malloc((size_t)bytes);
+}
+
+static VALUE
+plain_malloc_in_thread(VALUE self, VALUE bytes)
+{
+    pthread_t thread;
+    void *block;
+
+    if (pthread_create(&thread, NULL, ask_in_thread, (void *)NUM2SIZET(bytes)) != 0) rb_sys_fail("pthread_create");
+    pthread_join(thread, &block);
+    return address_of(block);
 }
 
 static pthread_key_t last;
@@ -230,6 +248,7 @@ Init_heapprof_plain(void)
     rb_define_module_function(plain, "realloc", plain_realloc, 2);
     rb_define_module_function(plain, "free", plain_free, 1);
     rb_define_module_function(plain, "bytes", plain_bytes, 1);
+    rb_define_module_function(plain, "malloc_in_thread", plain_malloc_in_thread, 1);
     rb_define_module_function(plain, "free_in_thread", plain_free_in_thread, 1);
     rb_define_module_function(plain, "threads", plain_threads, 2);
     rb_define_module_function(plain, "load", plain_load, 1);

@@ -1,0 +1,90 @@
+/* waiting.c - samples of blocks that could not be entered at once. Compiled inside gc.c.
+ *
+ * A thread that asks for memory without the GVL, or may not wait for the VM lock, can neither walk
+ * a stack nor change the tables of sites. So its sample waits: the piece is in its block, where free
+ * and realloc find it, under a site that is none, and who called is kept here. Whoever has the VM
+ * lock next settles it, at no stack: C code that runs without the GVL has none that is Ruby's.
+ *
+ *     waiting  [piece 7, caller]   pieces  7: site WAITING        --settle-->  7: site 12
+ *                                          9: site WAITING, retired            9: free
+ *
+ * There is room for so many pieces, made by whoever settles; with none left a sample is dropped.
+ * All under the blocks' lock. No memory is asked for but by settle, which has the VM lock.
+ */
+#define WAITING_MAX 256
+
+struct waiting {
+    uint32_t  piece;
+    uintptr_t caller;
+};
+
+static struct waiting waiting[WAITING_MAX];
+static size_t waiting_count;
+
+/* Enters a sample to be settled later; false: there is no room. With the lock. */
+HEAPPROF_COLD static bool
+wait_for_site(uintptr_t address, size_t begin, size_t size_bytes, uintptr_t caller)
+{
+    struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+    uint64_t interval_bytes = rb_heapprof.malloc_sampler.interval_bytes;
+    struct heapprof_piece piece = {
+        .begin = begin,
+        .asked_bytes = size_bytes,
+        .site = HEAPPROF_SITE_WAITING,
+        .birth_gc = (uint32_t)rb_gc_count(),
+        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, size_bytes),
+    };
+    if (waiting_count == WAITING_MAX || !rb_heapprof_blocks_room_p(blocks)) return false;
+
+    waiting[waiting_count++] = (struct waiting){
+        .piece = rb_heapprof_blocks_next_piece(blocks), .caller = caller
+    };
+    return rb_heapprof_blocks_add(blocks, address, &piece);
+}
+
+HEAPPROF_COLD static void
+sample_without_stack(void *mem, size_t begin, size_t size_bytes)
+{
+    uintptr_t caller = find_caller();
+
+    lock_blocks();
+    if (rb_heapprof_on && !wait_for_site((uintptr_t)mem, begin, size_bytes, caller)) {
+        RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+    }
+    unlock_blocks();
+}
+
+/* Under the VM lock, too. */
+HEAPPROF_COLD static void
+settle_one(const struct waiting *one)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct heapprof_piece *piece = &tables->blocks.pieces[one->piece];
+    uint32_t identity = identity_of_caller(one->caller);
+    uint32_t site = rb_heapprof_sites_intern(&tables->sites, 0, identity | HEAPPROF_SITE_OF_BLOCKS);
+
+    rb_heapprof.total_samples++;
+    if (site == 0) {
+        rb_heapprof.dropped++; /* the piece stays as it is, and counts for nothing */
+        return;
+    }
+    piece->site = site;
+    rb_heapprof_sites_count_alloc(&tables->sites, site, piece->weight, piece->asked_bytes);
+}
+
+HEAPPROF_COLD static void
+settle_waiting(void)
+{
+    for (size_t i = 0; i < waiting_count; i++) settle_one(&waiting[i]);
+    waiting_count = 0;
+    rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, WAITING_MAX);
+}
+
+/* The profiler is off: nothing new waits. */
+HEAPPROF_COLD static void
+forget_waiting(void)
+{
+    lock_blocks();
+    waiting_count = 0;
+    unlock_blocks();
+}
