@@ -249,9 +249,14 @@ module ObjectSpace
     # The sum of that value, and [[title, frames], value], the largest first.
     def report_groups(by)
       sums = Hash.new(0)
-      each { |sample| sums[[sample.title, sample.frames]] += sample.public_send(by) }
+      each { |sample| sums[report_key(sample)] += sample.public_send(by) }
       total = sums.sum { |_, value| value.abs }
       [total.zero? ? 1 : total, sums.reject { |_, value| value.zero? }.sort_by { |_, value| -value.abs }]
+    end
+
+    def report_key(sample)
+      return [sample.frames.first.label, []] unless sample.inuse_vm_space.zero?
+      [sample.title, sample.frames]
     end
 
     def report_rss(io)

@@ -75,17 +75,26 @@ read_line(struct list *list)
 }
 
 static void
-read_piece(struct list *list, const char *piece, size_t size)
+keep(struct list *list, const char *text, size_t length)
 {
-    for (size_t i = 0; i < size; i++) {
-        if (piece[i] == '\n') {
-            read_line(list);
-            list->length = 0;
-        }
-        else if (list->length < LINE_MAX_KEPT - 1) {
-            list->line[list->length++] = piece[i];
-        }
+    size_t room = LINE_MAX_KEPT - 1 - list->length;
+
+    if (length > room) length = room;
+    memcpy(list->line + list->length, text, length);
+    list->length += length;
+}
+
+static void
+read_piece(struct list *list, const char *piece, const char *end)
+{
+    const char *newline;
+
+    for (; (newline = memchr(piece, '\n', (size_t)(end - piece))); piece = newline + 1) {
+        keep(list, piece, (size_t)(newline - piece));
+        read_line(list);
+        list->length = 0;
     }
+    keep(list, piece, (size_t)(end - piece));
 }
 
 bool
@@ -98,7 +107,7 @@ rb_heapprof_smaps_read(struct heapprof_measured *measured, struct heapprof_range
 
     if (file < 0) return false;
     while ((size = read(file, piece, sizeof(piece))) > 0 || (size < 0 && errno == EINTR)) {
-        if (size > 0) read_piece(&list, piece, (size_t)size);
+        if (size > 0) read_piece(&list, piece, piece + size);
     }
     close(file);
     return size == 0 && measured->rss > 0;
