@@ -159,8 +159,11 @@ write_comment(struct writer *writer, const char *format, ...)
 }
 
 static void
-write_comments(struct writer *writer, const struct heapprof_facts *facts)
+write_comments(struct writer *writer, const struct heapprof_snapshot *snapshot)
 {
+    const struct heapprof_facts *facts = &snapshot->facts;
+    const struct heapprof_ladder *ladder = &snapshot->ladder;
+
     write_comment(writer, "interval: %"PRIu64" bytes", facts->interval_bytes);
     write_comment(writer, "malloc interval: %"PRIu64" bytes", facts->malloc_interval_bytes);
     write_comment(writer, "as of GC: %"PRIu64, facts->gc_count);
@@ -171,6 +174,8 @@ write_comments(struct writer *writer, const struct heapprof_facts *facts)
     write_comment(writer, "truncated stacks: %"PRIu64, facts->truncated);
     write_comment(writer, "memory: %"PRIu64" of %"PRIu64" bytes",
                   facts->used_bytes, facts->budget_bytes);
+    if (ladder->rss == 0) return;
+    write_comment(writer, "rss: %"PRIu64" bytes, %"PRIu64" unexplained", ladder->rss, ladder->unexplained);
 }
 
 /* ---- what it holds ---- */
@@ -302,7 +307,7 @@ encode(struct encoder *encoder, const char *binary, const char *build_id, size_t
     write_functions(encoder);
     write_locations(encoder);
     write_samples(encoder);
-    write_comments(writer, &encoder->snapshot->facts);
+    write_comments(writer, encoder->snapshot);
     return writer_end(writer, size);
 }
 

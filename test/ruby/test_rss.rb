@@ -301,7 +301,9 @@ class TestHeapProfRss < Test::Unit::TestCase
   def test_a_file_adds_up_to_rss
     %w[1 512k].each do |interval|
       profile_script(SCRIPT, settings: "interval=#{interval}") do |out, _, ran|
-        inuse = read_profile(out).samples.sum(&:inuse_space)
+        profile = read_profile(out)
+        inuse = profile.samples.sum(&:inuse_space)
+        assert_match(/\Arss: #{inuse} bytes, \d+ unexplained\z/, profile.comments.last)
         assert_in_delta ran.out.to_i, inuse, 0.03 * inuse + 1_000_000
         top = pprof("-top", "-nodecount=50", out)
         assert_match(/\[VM\] files$/, top)
