@@ -138,7 +138,7 @@ class TestHeapProfPprof < Test::Unit::TestCase
   end
 
   def test_labels_are_class_or_caller_and_age
-    profile_script(LEAK) do |out,|
+    profile_script(LEAK, settings: "interval=1,rss=0") do |out,|
       profile = read_profile(out)
       leak = profile.where(class_name: "Leak")
       assert_equal 1000, leak.sum(&:inuse_objects)
