@@ -1,7 +1,7 @@
 /* rss.c - what the resident memory of the process consists of (profiler/ladder.h): measures, for
  * ring 0 to add up.
  *
- *     smaps ─ mallinfo2 ─ heap pages ─ threads' stacks ─ our own tables ─ libraries' zeroed data
+ *     smaps ─ malloc ─ heap pages ─ threads' stacks ─ our own tables ─ libraries' zeroed data
  *
  * smaps is read first, right after the snapshot's rows, and nothing here asks the allocator for
  * memory or makes a Ruby object; what other threads do without the GVL meanwhile is all that the
@@ -10,6 +10,7 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "rss.h"
+#include "allocator.h"
 #include "smaps.h"
 #include "gc/state.h"
 #include "profiler/resident.h"
@@ -18,7 +19,6 @@
 #include "vm_core.h"
 #include "vm_sync.h"
 #include <link.h>
-#include <malloc.h>
 
 /* ---- stacks ---- */
 
@@ -124,48 +124,7 @@ add_bss_i(struct dl_phdr_info *library, size_t size, void *data)
     return 0;
 }
 
-/* ---- the allocator ---- */
-
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-static size_t
-in_use_bytes(void)
-{
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
-
-/* Whether malloc is the one that mallinfo2 tells of: another may be preloaded. The block is larger
- * than those a thread keeps for itself, and smaller than those that get a mapping. Should another
- * thread free as much at the very moment, that passes. */
-static bool
-malloc_of_glibc_p(void)
-{
-    enum { probe_bytes = 64 << 10 };
-    static bool known;
-
-    for (int i = 0; !known && i < 3; i++) {
-        size_t before = in_use_bytes();
-        void *volatile probe = malloc(probe_bytes);
-        known = probe && in_use_bytes() >= before + probe_bytes;
-        free(probe);
-    }
-    return known;
-}
-
-static void
-add_blocks(struct heapprof_measured *measured)
-{
-    measured->allocator_known = malloc_of_glibc_p();
-    if (!measured->allocator_known) return;
-
-    struct mallinfo2 info = mallinfo2();
-    measured->blocks = info.uordblks + info.hblkhd;
-    measured->large_blocks = info.hblkhd;
-    measured->free_blocks = info.fordblks;
-}
-#else
-static void add_blocks(struct heapprof_measured *measured) {}
-#endif
+/* ---- blocks ---- */
 
 static uint64_t
 smaller(uint64_t a, uint64_t b)
@@ -206,7 +165,7 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     struct heapprof_range main_stack = {0};
 
     if (!rb_heapprof_smaps_read(measured, &main_stack)) return false;
-    add_blocks(measured);
+    rb_heapprof_allocator_read(measured);
     measured->sampled_blocks = sampled_blocks();
 
     struct heapprof_pages pages = rb_heapprof_gc_pages();

@@ -9,6 +9,7 @@ class TestHeapProfRss < Test::Unit::TestCase
   include HeapProfTest
 
   JEMALLOC = Dir["/usr/lib/*/libjemalloc.so.2"].first
+  TCMALLOC = Dir["/usr/lib/*/libtcmalloc_minimal.so.4"].first
   YJIT = RbConfig::CONFIG["YJIT_SUPPORT"].to_s != "no"
 
   SETUP = <<~'RUBY'
@@ -280,17 +281,32 @@ class TestHeapProfRss < Test::Unit::TestCase
     RUBY
   end
 
-  def test_another_allocator_leaves_more_unexplained_and_adds_up
+  WITH_ANOTHER_ALLOCATOR = SETUP + <<~'RUBY'
+    HeapProfile.start
+    string = "x" * (100 * MEGA)
+    assert_ladder
+    assert_operator ladder[:rss_malloc], :>=, 100 * MEGA
+    assert_adds_up HeapProfile.snapshot(rss: true)
+    before = ladder
+    strings = Array.new(100_000) { "x" * 1000 }
+    GC.start
+    assert_in_delta 100 * MEGA, growth(before)[:rss_malloc], 10 * MEGA + 5.7 * Math.sqrt(100 * MEGA * 524_288)
+    strings.clear
+    GC.start
+    assert_ladder unexplained: 1
+    assert_adds_up HeapProfile.snapshot(rss: true)
+    assert_equal 100 * MEGA, string.size
+  RUBY
+
+  def test_jemalloc_tells_as_much
     omit "no libjemalloc.so.2 here" unless JEMALLOC
-    in_child(SETUP + <<~'RUBY', env: { "LD_PRELOAD" => JEMALLOC })
-      assert_ladder(unexplained: 1)
-      HeapProfile.start
-      string = "x" * (100 * MEGA)
-      assert_ladder
-      assert_operator ladder[:rss_malloc], :>=, 100 * MEGA
-      assert_adds_up HeapProfile.snapshot(rss: true)
-      assert_equal 100 * MEGA, string.size
-    RUBY
+    in_child(SETUP + "assert_ladder", env: { "LD_PRELOAD" => JEMALLOC })
+    in_child(WITH_ANOTHER_ALLOCATOR, env: { "LD_PRELOAD" => JEMALLOC })
+  end
+
+  def test_an_allocator_that_does_not_tell_leaves_more_unexplained
+    omit "no libtcmalloc_minimal.so.4 here" unless TCMALLOC
+    in_child(WITH_ANOTHER_ALLOCATOR, env: { "LD_PRELOAD" => TCMALLOC })
   end
 
   SCRIPT = <<~'RUBY'

@@ -1,0 +1,87 @@
+/* allocator.c - how many bytes malloc has given out, and how many it keeps, by its own account.
+ *
+ *     glibc       mallinfo2: blocks in its arenas, those in mappings of their own, free ones
+ *     jemalloc    mallctl: allocated, and what is resident for it
+ *     others      nothing
+ *
+ * jemalloc comes by LD_PRELOAD or is linked in; either way its mallctl is found by name when the
+ * program is loaded.
+ */
+#include "ruby/internal/config.h"
+#include "allocator.h"
+#include <malloc.h>
+#include <stdlib.h>
+
+/* ---- jemalloc ---- */
+
+__attribute__((__weak__)) int
+mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
+
+static bool
+read_size(const char *name, size_t *bytes)
+{
+    size_t size = sizeof(*bytes);
+    return mallctl(name, bytes, &size, NULL, 0) == 0;
+}
+
+static bool
+read_jemalloc(struct heapprof_measured *measured)
+{
+    size_t allocated, resident;
+    uint64_t epoch = 1; /* any: takes the numbers anew */
+
+    if (!mallctl || mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)) != 0) return false;
+    if (!read_size("stats.allocated", &allocated) || !read_size("stats.resident", &resident)) return false;
+    measured->blocks = allocated;
+    measured->free_blocks = resident > allocated ? resident - allocated : 0;
+    return true;
+}
+
+/* ---- glibc ---- */
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+static size_t
+in_use_bytes(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* Whether malloc is the one that mallinfo2 tells of: another may be preloaded. The block is larger
+ * than those a thread keeps for itself, and smaller than those that get a mapping. Should another
+ * thread free as much at the very moment, that passes. */
+static bool
+malloc_of_glibc_p(void)
+{
+    enum { probe_bytes = 64 << 10 };
+    static bool known;
+
+    for (int i = 0; !known && i < 3; i++) {
+        size_t before = in_use_bytes();
+        void *volatile probe = malloc(probe_bytes);
+        known = probe && in_use_bytes() >= before + probe_bytes;
+        free(probe);
+    }
+    return known;
+}
+
+static bool
+read_glibc(struct heapprof_measured *measured)
+{
+    if (!malloc_of_glibc_p()) return false;
+
+    struct mallinfo2 info = mallinfo2();
+    measured->blocks = info.uordblks + info.hblkhd;
+    measured->large_blocks = info.hblkhd;
+    measured->free_blocks = info.fordblks;
+    return true;
+}
+#else
+static bool read_glibc(struct heapprof_measured *measured) { return false; }
+#endif
+
+void
+rb_heapprof_allocator_read(struct heapprof_measured *measured)
+{
+    measured->allocator_known = read_jemalloc(measured) || read_glibc(measured);
+}
