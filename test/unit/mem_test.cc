@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -252,6 +253,7 @@ TEST_F(MemTest, ResidentBytesAreThoseTouched)
     memset(static_cast<char *>(second.pages) + 9 * kPage, 1, 1);
     EXPECT_EQ(8 * kPage, rb_heapprof_mem_resident_bytes(&mem_));
     ASSERT_TRUE(first.Grow(5000 * kPage));
+    madvise(first.pages, 5000 * kPage, MADV_NOHUGEPAGE);
     memset(first.pages, 1, 3000 * kPage);
     EXPECT_EQ(3001 * kPage, rb_heapprof_mem_resident_bytes(&mem_));
     first.Release();
