@@ -109,7 +109,7 @@ struct rb_heapprof_row {
     size_t   owner_frame_count; /**< 0: it is not sampled */
     int      native_leak;      /**< non-zero: ownerless, old and growing; a suspicion */
     int64_t  gc_age;           /**< GCs survived, rounded down to 0 or a power of two; -1: already dead,
-                                    or of a difference */
+                                    a row of the VM, or of a difference */
     int64_t  alloc_objects;    /**< allocated since start */
     int64_t  alloc_slot_space; /**< and their slots' bytes */
     int64_t  alloc_malloc_space; /**< bytes asked of the allocator since start */
