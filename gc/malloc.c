@@ -127,7 +127,8 @@ thread_join(struct heapprof_thread *thread)
     pthread_once(&once, prepare_threads);
     pthread_setspecific(thread_end, thread);
     lock_blocks();
-    threads_enter(thread);
+    /* pthread_setspecific may ask for memory, and so have come here itself. */
+    if (!thread->previous_next) threads_enter(thread);
     thread_draw(thread);
     unlock_blocks();
 }

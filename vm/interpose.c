@@ -206,18 +206,14 @@ unbound_p(const struct object *object, const ElfW(Rela) *relocation, uintptr_t v
            (symbol->st_shndx == SHN_UNDEF || object->libc) && holds_p(object->info, value, PF_X);
 }
 
-static void
-slot_write(struct object *object, uintptr_t *slot, uintptr_t from, uintptr_t to)
+static bool
+object_open(struct object *object)
 {
-    uintptr_t address = (uintptr_t)slot;
-    size_t relro_bytes = object->relro_end - object->relro_begin;
-
-    if (address - object->relro_begin < relro_bytes && !object->writable) {
-        if (mprotect((void *)object->relro_begin, relro_bytes, PROT_READ | PROT_WRITE) != 0) return;
-        object->writable = true;
+    if (!object->writable) {
+        object->writable = mprotect((void *)object->relro_begin, object->relro_end - object->relro_begin,
+                                    PROT_READ | PROT_WRITE) == 0;
     }
-    /* The program may be writing there, too. */
-    __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return object->writable;
 }
 
 static void
@@ -226,6 +222,16 @@ object_close(struct object *object)
     if (!object->writable) return;
     mprotect((void *)object->relro_begin, object->relro_end - object->relro_begin, PROT_READ);
     object->writable = false;
+}
+
+static void
+slot_write(struct object *object, uintptr_t *slot, uintptr_t from, uintptr_t to)
+{
+    uintptr_t address = (uintptr_t)slot;
+
+    if (address >= object->relro_begin && address < object->relro_end && !object_open(object)) return;
+    /* The program may be writing there, too. */
+    __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static bool
@@ -390,6 +396,18 @@ restore_i(struct dl_phdr_info *info, size_t size, void *unused)
 
 /* ---- start and stop ---- */
 
+/* Whether ruby's own slots may be written: a system may forbid it. */
+static int
+writable_i(struct dl_phdr_info *info, size_t size, void *writable)
+{
+    struct object object;
+
+    if (!holds_p(info, (uintptr_t)writable_i, PF_X) || !object_read(&object, info)) return 0;
+    *(bool *)writable = object.relro_begin == object.relro_end || object_open(&object);
+    object_close(&object);
+    return 1;
+}
+
 static bool
 same_object_p(const void *a, const void *b)
 {
@@ -428,6 +446,9 @@ rb_heapprof_interpose_refusal(void)
     if (same_object_p((void *)in_malloc, rb_heapprof_interposed)) {
         return "needs an allocator in a shared library, not one linked into ruby";
     }
+    bool writable = false;
+    dl_iterate_phdr(writable_i, &writable);
+    if (!writable) return "needs the dynamic linker's tables to be writable, which this system forbids";
     return NULL;
 }
 
