@@ -267,6 +267,23 @@ class TestHeapProfInterpose < Test::Unit::TestCase
     RUBY
   end
 
+  def test_malloc_of_a_librarys_own_is_left_alone
+    in_child(SETUP + <<~'RUBY')
+      Plain.own_malloc(true)
+      own = Plain.copy_malloc
+      start
+      assert_equal own, Plain.copy_malloc
+      assert_nil Plain.malloc_by(Plain.copy_malloc, 1000)
+      HeapProfile.stop
+      assert_equal own, Plain.copy_malloc
+      start
+      Plain.own_malloc(false)
+      assert_not_equal own, Plain.copy_malloc
+      HeapProfile.stop
+      assert_true Plain.real_malloc_p
+    RUBY
+  end
+
   def test_blocks_of_before_are_freed_meanwhile_and_after
     in_child(SETUP + <<~'RUBY')
       before = Array.new(100) { Plain.malloc(1000) }

@@ -12,6 +12,7 @@
  *     HeapProfPlain.call(handle, name, times)               what is in it, by dlsym
  *     HeapProfPlain.finds_itself_p           dlsym(RTLD_DEFAULT) searches this library, too
  *     HeapProfPlain.real_malloc_p            malloc is here what it is in the process
+ *     HeapProfPlain.own_malloc(own)          own: it is one of this library's; else malloc
  *     HeapProfPlain.copy_malloc              -> the address that is malloc here
  *     HeapProfPlain.malloc_by(address, bytes)
  */
@@ -220,6 +221,20 @@ plain_real_malloc_p(VALUE self)
     return (void *)here == dlsym(RTLD_DEFAULT, "malloc") ? Qtrue : Qfalse;
 }
 
+static void *
+own_malloc(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+
+static VALUE
+plain_own_malloc(VALUE self, VALUE own)
+{
+    here = RTEST(own) ? own_malloc : malloc;
+    return Qnil;
+}
+
 static VALUE
 plain_copy_malloc(VALUE self)
 {
@@ -256,6 +271,7 @@ Init_heapprof_plain(void)
     rb_define_module_function(plain, "call", plain_call, 3);
     rb_define_module_function(plain, "finds_itself_p", plain_finds_itself_p, 0);
     rb_define_module_function(plain, "real_malloc_p", plain_real_malloc_p, 0);
+    rb_define_module_function(plain, "own_malloc", plain_own_malloc, 1);
     rb_define_module_function(plain, "copy_malloc", plain_copy_malloc, 0);
     rb_define_module_function(plain, "malloc_by", plain_malloc_by, 2);
 }
