@@ -55,7 +55,7 @@ may_sample_all_p(void)
     return ec && ruby_native_thread_p() && has_gvl_p(ec) && on_machine_stack_p(ec);
 }
 
-/* rb_gc_cr_lock, unless that had to wait: for another ractor, or for its barrier. */
+/* Unless that had to wait for another ractor. A barrier is not joined (malloc.c). */
 HEAPPROF_COLD static bool
 try_vm_lock(unsigned int *lev)
 {
@@ -63,13 +63,9 @@ try_vm_lock(unsigned int *lev)
 
     if (!rb_vm_locked_p()) {
         if (rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0) return false;
-        if (vm->ractor.sched.barrier_waiting) {
-            rb_native_mutex_unlock(&vm->ractor.sync.lock);
-            return false;
-        }
         vm->ractor.sync.lock_owner = GET_RACTOR();
     }
-    *lev = rb_gc_cr_lock();
+    *lev = rb_gc_vm_lock_no_barrier();
     return true;
 }
 
@@ -97,7 +93,7 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
             else if (rb_heapprof_on && rb_heapprof.options.malloc_all) {
                 sample_block((uintptr_t)mem, begin, end - begin);
             }
-            rb_gc_cr_unlock(lev);
+            rb_gc_vm_unlock_no_barrier(lev);
         }
         else {
             sample_without_stack(mem, begin, end - begin);

@@ -19,6 +19,10 @@
  *
  * and what a freed block's pieces leave to do with sites waits for the next who has the VM lock.
  *
+ * The sample takes the VM lock without joining the barrier of a ractor that wants to collect: a
+ * block that has been reallocated is not in its object yet, and who marks that would read the
+ * old one. MRI collects in malloc, but never behind realloc.
+ *
  * What the collector asks for itself, during a GC, stands at no stack; nor does what is asked for
  * without the GVL, which waits to be entered (waiting.c).
  *
@@ -281,11 +285,11 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
         return;
     }
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
-    unsigned int lev = rb_gc_cr_lock();
+    unsigned int lev = rb_gc_vm_lock_no_barrier();
     if (rb_heapprof.reading) sample_without_stack(mem, begin, end - begin);
     else if (rb_heapprof_on) sample_block((uintptr_t)mem, begin, end - begin);
     thread_redraw(thread);
-    rb_gc_cr_unlock(lev);
+    rb_gc_vm_unlock_no_barrier(lev);
 }
 
 /* ---- free and realloc ---- */

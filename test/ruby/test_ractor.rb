@@ -51,6 +51,25 @@ class TestHeapProfRactor < Test::Unit::TestCase
     RUBY
   end
 
+  # What a ractor collects while another has just reallocated a block is not marked by the old one.
+  def test_blocks_grow_in_every_ractor_while_others_collect
+    %w[ruby all].each do |malloc|
+      in_child(SCRIPT + <<~RUBY)
+        HeapProfile.start(interval: 1 << 30, malloc_interval: 1000, malloc: :#{malloc})
+        ractors = Array.new(4) do
+          Ractor.new(scaled(100)) do |times|
+            times.times do
+              arrays = Array.new(20) { [] }
+              string = +""
+              300.times { |i| arrays.each { |array| array << i.to_s }; string << "growing" }
+            end
+          end
+        end
+        assert_equal [scaled(100)] * 4, ractors.map(&:take)
+      RUBY
+    end
+  end
+
   def test_estimates_with_ractors_side_by_side_are_right
     in_child(SCRIPT + <<~'RUBY')
       count = scaled(40_000)
