@@ -33,6 +33,7 @@ const std::map<std::string, Range> kNumbers = {
     {"seed", {0, UINT64_MAX, false}},
     {"gc", {0, 1, false}},
     {"owners", {0, 1, false}},
+    {"rss", {0, 1, false}},
 };
 
 // What a number says, if it is one and in its range.
@@ -56,7 +57,7 @@ ReadNumber(std::string text, const Range &range)
 
 struct Model {
     std::map<std::string, uint64_t> numbers;
-    std::string out = "heapprof-%p.pb.gz";
+    std::string out = "heapprof-%p.pb.gz", malloc = "ruby";
     heapprof_options_result result = HEAPPROF_OPTIONS_ON;
     std::string bad; // the setting that is complained about
 
@@ -83,6 +84,10 @@ struct Model {
         if (key == "out") {
             out = value;
             return !value.empty() && value.size() < HEAPPROF_OUT_MAX;
+        }
+        if (key == "malloc") {
+            malloc = value;
+            return value == "ruby" || value == "all";
         }
         auto known = kNumbers.find(key);
         if (known == kNumbers.end()) return false;
@@ -114,6 +119,8 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.seed == model.Number("seed", 0));
     REQUIRE(options.gc == (model.Number("gc", 1) == 1));
     REQUIRE(options.owners == (model.Number("owners", 1) == 1));
+    REQUIRE(options.rss == (model.Number("rss", 1) == 1));
+    REQUIRE(options.malloc_all == (model.malloc == "all"));
     REQUIRE(options.out == model.out);
     REQUIRE(!rb_heapprof_options_out_of_range(&options, &accepted));
 }

@@ -202,7 +202,7 @@ class TestHeapProfPprof < Test::Unit::TestCase
   def test_traces_show_whole_stacks
     profile_script(LEAK) do |out,|
       text = pprof("-traces", "-sample_index=inuse_objects", "-tagfocus=class=Leak", out)
-      assert_match(/class: *Leak\n.*\n +1000 +Class#new\n +block in Cache#fill\n +Integer#times\n +Cache#fill\n +<main>\n/, text)
+      assert_match(/class: *Leak\n *gc_age: *\d+\n *memsize: *[\d.]+kB\n +1000 +Class#new\n +block in Cache#fill\n +Integer#times\n +Cache#fill\n +<main>\n/, text)
     end
   end
 

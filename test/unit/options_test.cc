@@ -57,6 +57,7 @@ ExpectDefaults(const heapprof_options &options)
     EXPECT_FALSE(options.seeded);
     EXPECT_TRUE(options.gc);
     EXPECT_TRUE(options.owners);
+    EXPECT_TRUE(options.rss);
     EXPECT_STREQ("heapprof-%p.pb.gz", options.out);
 }
 
@@ -87,7 +88,8 @@ TEST(Options, ASettingChangesOnlyItsKey)
 
 TEST(Options, AllKeysTogetherInAnyOrder)
 {
-    heapprof_options options = On("seed=7,malloc_interval=8k,out=p.pb.gz,gc=0,memory=2m,depth=20,interval=4k");
+    heapprof_options options = On("seed=7,malloc_interval=8k,rss=0,out=p.pb.gz,gc=0,memory=2m,depth=20,"
+                                  "malloc=all,owners=0,interval=4k");
     EXPECT_EQ(4096u, options.interval_bytes);
     EXPECT_EQ(8192u, options.malloc_interval_bytes);
     EXPECT_EQ(20u, options.depth);
@@ -95,6 +97,9 @@ TEST(Options, AllKeysTogetherInAnyOrder)
     EXPECT_TRUE(options.seeded);
     EXPECT_EQ(7u, options.seed);
     EXPECT_FALSE(options.gc);
+    EXPECT_FALSE(options.owners);
+    EXPECT_FALSE(options.rss);
+    EXPECT_TRUE(options.malloc_all);
     EXPECT_STREQ("p.pb.gz", options.out);
 }
 
@@ -180,6 +185,18 @@ TEST(Options, MallocIntervalOutOfRangeNamesTheRange)
     }
 }
 
+TEST(Options, MallocIsRubyOrAll)
+{
+    EXPECT_FALSE(On("malloc=ruby").malloc_all);
+    EXPECT_TRUE(On("malloc=all").malloc_all);
+    EXPECT_FALSE(On("malloc=all,malloc=ruby").malloc_all);
+    for (const char *value : {"", "1", "0", "4k", "All", "al", "alll", "rub", "rubyall"}) {
+        EXPECT_EQ("malloc=" + std::string(value) + ": expected ruby (what asks MRI's allocator) or all "
+                                                   "(extensions and libraries, too)",
+                  Bad("malloc=" + std::string(value)));
+    }
+}
+
 TEST(Options, DepthIsOneToSixteenBits)
 {
     EXPECT_EQ(1u, On("depth=1").depth);
@@ -220,13 +237,22 @@ TEST(Options, SeedIsAnyNumberOfSixtyFourBits)
     }
 }
 
+TEST(Options, OwnersIsOneOrZero)
+{
+    EXPECT_TRUE(On("owners=1").owners);
+    EXPECT_FALSE(On("owners=0").owners);
+    EXPECT_EQ("owners=2: expected 1 or 0", Bad("owners=2"));
+    for (const char *value : {"", "yes", "true"}) {
+        EXPECT_EQ("owners=" + std::string(value) +
+                      ": expected 1 (find who holds malloc'ed memory before a file is written) or 0",
+                  Bad("owners=" + std::string(value)));
+    }
+}
+
 TEST(Options, GcIsOneOrZero)
 {
     EXPECT_TRUE(On("gc=1").gc);
     EXPECT_FALSE(On("gc=0").gc);
-    EXPECT_TRUE(On("owners=1").owners);
-    EXPECT_FALSE(On("owners=0").owners);
-    EXPECT_EQ("owners=2: expected 1 or 0", Bad("owners=2"));
     EXPECT_EQ("gc=2: expected 1 or 0", Bad("gc=2"));
     for (const char *value : {"", "yes", "true"}) {
         EXPECT_EQ("gc=" + std::string(value) +
@@ -265,7 +291,7 @@ TEST(Options, OutIsTakenUpToItsLastPossibleCharacter)
 TEST(Options, UnknownKeysAreNamedWithTheKnownOnes)
 {
     for (const char *setting : {"nonsense=1", "=1", "Interval=4k", "inter=4k", "intervals=4k",
-                                "every=10", "signal=USR1", " interval=4k", "interval =4k", 
+                                "every=10", "signal=USR1", " interval=4k", "interval =4k", "mallocs=all",
                                 "malloc_intervals=4k"}) {
         EXPECT_EQ(std::string(setting) + ": no such key; " + kKnown, Bad(setting));
     }
