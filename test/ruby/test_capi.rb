@@ -29,6 +29,13 @@ class TestHeapProfCapi < Test::Unit::TestCase
     RUBY
   end
 
+  def test_start_with_malloc_all
+    in_child(<<~'RUBY')
+      assert_equal :started, HeapProfCAPI.start_malloc_all
+      assert_equal 1, HeapProfCAPI.stat[:malloc_all]
+    RUBY
+  end
+
   def test_second_start_says_running_and_changes_nothing
     in_child(<<~'RUBY')
       assert_equal :started, HeapProfCAPI.start(1, nil, nil, nil)

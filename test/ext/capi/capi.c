@@ -59,6 +59,17 @@ start_default(VALUE self)
 }
 
 static VALUE
+start_malloc_all(VALUE self)
+{
+    struct rb_heapprof_config config;
+
+    rb_heapprof_config_init(&config);
+    if (config.malloc_all) return Qnil;
+    config.malloc_all = 1;
+    return started_symbol(rb_heapprof_start(&config));
+}
+
+static VALUE
 default_config(VALUE self)
 {
     struct rb_heapprof_config config;
@@ -258,6 +269,7 @@ Init_heapprof_capi(void)
 
     rb_define_singleton_method(capi, "start", start, -1);
     rb_define_singleton_method(capi, "start_default", start_default, 0);
+    rb_define_singleton_method(capi, "start_malloc_all", start_malloc_all, 0);
     rb_define_singleton_method(capi, "default_config", default_config, 0);
     rb_define_singleton_method(capi, "set_interval", set_interval, 1);
     rb_define_singleton_method(capi, "stop", stop, 0);
