@@ -69,6 +69,21 @@ try_vm_lock(unsigned int *lev)
     return true;
 }
 
+/* strdup, fopen, C++'s new: whoever calls them, not they, wants the memory. */
+HEAPPROF_COLD static void
+enter_libraries(void)
+{
+    struct heapprof_callers *callers = &rb_heapprof.tables.callers;
+    uintptr_t start;
+    size_t size;
+
+    while (rb_heapprof_interpose_library(rb_heapprof.passing_libraries, &start, &size)) {
+        rb_heapprof_callers_add_passing(callers, start, size);
+        rb_heapprof_callers_sort(callers);
+        rb_heapprof.passing_libraries++;
+    }
+}
+
 HEAPPROF_COLD static void
 rb_heapprof_allocated(void *mem, size_t begin, size_t end)
 {
@@ -91,6 +106,7 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
                 sample_without_stack(mem, begin, end - begin);
             }
             else if (rb_heapprof_on && rb_heapprof.options.malloc_all) {
+                enter_libraries();
                 sample_block((uintptr_t)mem, begin, end - begin);
             }
             rb_gc_vm_unlock_no_barrier(lev);

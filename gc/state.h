@@ -28,6 +28,7 @@ struct heapprof {
     int64_t  start_ns;                /* wall clock */
     struct heapprof_code before;      /* what there was at start: no sample is of it */
     bool     reading;                 /* a snapshot is being taken: tables may not change, but blocks */
+    size_t   passing_libraries;       /* entered in callers, with malloc=all (vm/interpose.h) */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     provisional_names;       /* something was named after a class without a name */
 };

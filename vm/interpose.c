@@ -43,7 +43,7 @@ rb_heapprof_interpose_refusal(void)
 }
 
 bool
-rb_heapprof_interpose_libc(uintptr_t *start, size_t *size)
+rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size)
 {
     return false;
 }
@@ -176,23 +176,17 @@ object_read(struct object *object, const struct dl_phdr_info *info)
     return object->symbols && object->strings;
 }
 
-/* The segment with these rights that the address is in; NULL: none. */
-static const ElfW(Phdr) *
-segment_of(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights)
+/* In a segment with these rights? */
+static bool
+holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
         if (segment->p_type == PT_LOAD && (segment->p_flags & rights) == rights &&
-            address >= begin && address - begin < segment->p_memsz) return segment;
+            address >= begin && address - begin < segment->p_memsz) return true;
     }
-    return NULL;
-}
-
-static bool
-holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights)
-{
-    return segment_of(info, address, rights) != NULL;
+    return false;
 }
 
 /* Not bound yet: it leads back into the object's PLT. Where the object defines the name itself
@@ -309,6 +303,47 @@ left_alone_p(const struct object *object)
            holds_p(object->info, in_unwinder, PF_X);
 }
 
+#define LIBRARIES 4
+
+/* The code of libc and of C++'s library. */
+static struct {
+    uintptr_t start;
+    size_t size;
+} libraries[LIBRARIES];
+static size_t library_count;
+
+static bool
+cxx_p(const char *path)
+{
+    return strstr(path, "/libstdc++.so") || strstr(path, "/libc++.so");
+}
+
+static void
+note_library(const struct object *object)
+{
+    const struct dl_phdr_info *info = object->info;
+
+    for (size_t i = 0; i < library_count; i++) {
+        if (holds_p(info, libraries[i].start, PF_X)) return;
+    }
+    for (int i = 0; i < info->dlpi_phnum && library_count < LIBRARIES; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
+        libraries[library_count].start = info->dlpi_addr + segment->p_vaddr;
+        libraries[library_count].size = segment->p_memsz;
+        __atomic_store_n(&library_count, library_count + 1, __ATOMIC_RELEASE);
+    }
+}
+
+bool
+rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size)
+{
+    if (number >= __atomic_load_n(&library_count, __ATOMIC_ACQUIRE)) return false;
+    *start = libraries[number].start;
+    *size = libraries[number].size;
+    return true;
+}
+
 static void
 visit(const struct dl_phdr_info *info, bool ours_wanted)
 {
@@ -316,6 +351,7 @@ visit(const struct dl_phdr_info *info, bool ours_wanted)
 
     if (!object_read(&object, info)) return;
     object.libc = holds_p(info, in_libc, PF_X);
+    if (ours_wanted && (object.libc || cxx_p(info->dlpi_name))) note_library(&object);
     if (!left_alone_p(&object)) object_fill(&object, ours_wanted);
 }
 
@@ -353,7 +389,7 @@ look_i(struct dl_phdr_info *info, size_t size, void *data)
     if (info->dlpi_adds != loads->adds || info->dlpi_subs != loads->subs ||
         !__atomic_load_n(&on, __ATOMIC_ACQUIRE)) return 1;
     if (looking->index == 0) {
-        if (seen.subs != loads->subs) seen.count = 0;
+        if (seen.subs != loads->subs) seen.count = 0; /* all once more */
         seen.adds = loads->adds;
         seen.subs = loads->subs;
     }
@@ -450,32 +486,6 @@ rb_heapprof_interpose_refusal(void)
     dl_iterate_phdr(writable_i, &writable);
     if (!writable) return "needs the dynamic linker's tables to be writable, which this system forbids";
     return NULL;
-}
-
-struct code {
-    uintptr_t start;
-    size_t size;
-};
-
-static int
-libc_i(struct dl_phdr_info *info, size_t size, void *data)
-{
-    const ElfW(Phdr) *segment = segment_of(info, in_libc, PF_X);
-
-    if (!segment) return 0;
-    *(struct code *)data = (struct code){ info->dlpi_addr + segment->p_vaddr, segment->p_memsz };
-    return 1;
-}
-
-bool
-rb_heapprof_interpose_libc(uintptr_t *start, size_t *size)
-{
-    struct code code;
-
-    if (!dl_iterate_phdr(libc_i, &code)) return false;
-    *start = code.start;
-    *size = code.size;
-    return true;
 }
 
 void

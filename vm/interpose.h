@@ -9,8 +9,9 @@ const char *rb_heapprof_interpose_refusal(void);
  * (gc/interposed.h). Not to be called after a refusal. Calls of these two are serialised. */
 void rb_heapprof_interpose_start(void);
 
-/* Where libc's code is, for names of callers. False: malloc=all cannot be had. */
-bool rb_heapprof_interpose_libc(uintptr_t *start, size_t *size);
+/* The code of a library that asks for somebody else, as strdup and C++'s new do; numbered from 0 in
+ * the order they were loaded. False: there are no more yet. Waits for nobody. */
+bool rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size);
 
 /* They call the real one again, but for those that copied our address meanwhile: ours goes on
  * handing over for them. */

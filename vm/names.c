@@ -17,7 +17,6 @@
 #include "ruby/ruby.h"
 #include "names.h"
 #include "gc/state.h"
-#include "interpose.h"
 #include "internal/class.h"
 #include "internal/symbol.h"
 #include "internal/variable.h"
@@ -372,16 +371,8 @@ add_passing(const char *name, uintptr_t start, size_t size)
 void
 rb_heapprof_names_passing(void)
 {
-    struct heapprof_callers *callers = &rb_heapprof.tables.callers;
-    uintptr_t libc;
-    size_t libc_bytes;
-
     rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_passing);
-    /* strdup, getline, fopen: whoever calls them, not they, wants the memory. */
-    if (rb_heapprof.options.malloc_all && rb_heapprof_interpose_libc(&libc, &libc_bytes)) {
-        rb_heapprof_callers_add_passing(callers, libc, libc_bytes);
-    }
-    rb_heapprof_callers_sort(callers);
+    rb_heapprof_callers_sort(&rb_heapprof.tables.callers);
 }
 
 static void

@@ -65,6 +65,24 @@ class TestHeapProfInterpose < Test::Unit::TestCase
     RUBY
   end
 
+  def test_what_cxxs_new_asks_for_is_its_callers
+    in_directory do |directory|
+      source = write_file("grow.cc", 'extern "C" void *grow(long bytes) { return new char[bytes]; }')
+      library = File.join(directory, "grow.so")
+      out, status = Open3.capture2e("g++", "-shared", "-fPIC", "-g", "-o", library, source)
+      assert status.success?, out
+      in_child(SETUP + <<~RUBY)
+        start
+        handle = Plain.load(#{library.dump})
+        def grown(handle) = Plain.call(handle, "grow", 1_000_000)
+        grown(handle)
+        assert_operator in_use(:grown, /\\Agrow \\(grow\\.so\\)\\z/), :>=, 1_000_000
+      RUBY
+    end
+  rescue Errno::ENOENT
+    flunk "g++ not found: install the Debian package g++"
+  end
+
   def test_growth_stands_where_it_was_asked_for_and_shrinking_gives_back
     in_child(SETUP + <<~'RUBY')
       start
