@@ -171,7 +171,7 @@ class TestHeapProfRss < Test::Unit::TestCase
     RUBY
   end
 
-  # At most what a hundred stacks of 1 MB stand for, most of which nobody has touched.
+  # A hundred blocks of 1 MB, most of which nobody has touched.
   def test_sampled_stacks_of_threads_add_up
     in_child(SETUP + <<~'RUBY')
       HeapProfile.start
@@ -179,7 +179,8 @@ class TestHeapProfRss < Test::Unit::TestCase
       Thread.pass until threads.all?(&:stop?)
       profile = HeapProfile.snapshot(rss: true)
       assert_adds_up profile
-      assert_operator vm_rows(profile)["[VM] not in memory"], :<=, -80 * MEGA
+      # A debug build fills them.
+      assert_operator vm_rows(profile)["[VM] not in memory"], :<=, -80 * MEGA unless debug_build?
       threads.each(&:wakeup)
     RUBY
   end
