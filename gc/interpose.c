@@ -15,17 +15,18 @@
  *
  *   I1  no stack is walked unless the thread has the GVL, and is on the machine stack that Ruby gave
  *       it.
- *   I2  nothing here waits: who does not get the VM lock at once has the sample wait (waiting.c).
+ *   I2  nothing here waits for long: who does not get the VM lock soon has the sample wait
+ *       (waiting.c).
  *   I3  what the profiler asks for meanwhile is no sample (own_work), so it never comes here twice.
  *
- * No xmalloc, no Ruby allocation, no raise, no GC;
- * errno stays.
+ * No xmalloc, no Ruby allocation, no raise, no GC; errno stays.
  */
 #include "interposed.h"
 #include "vm/interpose.h"
 
 #if HEAPPROF_CAN_INTERPOSE
 # include <errno.h>
+# include <sched.h>
 
 /* ---- the sample ---- */
 
@@ -55,14 +56,20 @@ may_sample_all_p(void)
     return ec && ruby_native_thread_p() && has_gvl_p(ec) && on_machine_stack_p(ec);
 }
 
-/* Unless that had to wait for another ractor. A barrier is not joined (malloc.c). */
+/* Unless another ractor has it for long, who may want the lock of a library that we are in. It is
+ * held for a few microseconds as a rule: to take all those samples without their stacks would be a
+ * pity. A barrier is not joined (malloc.c). */
 HEAPPROF_COLD static bool
 try_vm_lock(unsigned int *lev)
 {
+    enum { most = 1000 };
     rb_vm_t *vm = GET_VM();
 
     if (!rb_vm_locked_p()) {
-        if (rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0) return false;
+        for (int tries = 0; rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0; tries++) {
+            if (tries == most) return false;
+            sched_yield();
+        }
         vm->ractor.sync.lock_owner = GET_RACTOR();
     }
     *lev = rb_gc_vm_lock_no_barrier();
