@@ -65,7 +65,8 @@ try_vm_lock(unsigned int *lev)
     enum { most = 1000 };
     rb_vm_t *vm = GET_VM();
 
-    if (!rb_vm_locked_p()) {
+    /* With one ractor, which has the GVL, no_barrier takes no lock. */
+    if (rb_multi_ractor_p() && !rb_vm_locked_p()) {
         for (int tries = 0; rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0; tries++) {
             if (tries == most) return false;
             sched_yield();

@@ -160,23 +160,30 @@ HEAPPROF_COLD void rb_heapprof_gc_release_blocks(void) { unlock_blocks(); }
 
 /* ---- the sample ---- */
 
-/* Who asks. */
-HEAPPROF_COLD static uintptr_t
-find_caller(void)
-{
-#ifdef HAVE_BACKTRACE
-    /* From here to rb_heapprof_malloc, none of which is ever inlined; or to interpose.c's
-     * rb_heapprof_allocated, and what stands for the C library's function. */
-    enum { most = 7, others = 12 };
-    size_t own = heapprof_thread.own_work ? most : most - 1;
-    void *frames[most + others];
-    int count = backtrace(frames, numberof(frames));
+/* The return addresses around us, innermost first. */
+struct addresses {
+    uintptr_t all[20];
+    size_t    count;
+};
 
-    return rb_heapprof_callers_find(&rb_heapprof.tables.callers, (const uintptr_t *)frames,
-                                    count > 0 ? (size_t)count : 0, own);
-#else
-    return 0;
+HEAPPROF_COLD static struct addresses
+take_addresses(void)
+{
+    struct addresses addresses = { .count = 0 };
+#ifdef HAVE_BACKTRACE
+    int count = backtrace((void **)addresses.all, numberof(addresses.all));
+    if (count > 0) addresses.count = (size_t)count;
 #endif
+    return addresses;
+}
+
+/* Who asks. own: so many of the functions on the way are ours, from take_addresses to what a gate
+ * calls; none of them is ever inlined. */
+HEAPPROF_COLD static uintptr_t
+find_caller(const struct addresses *addresses, size_t own)
+{
+    if (heapprof_thread.own_work) own++; /* what stands for the C library's function */
+    return rb_heapprof_callers_find(&rb_heapprof.tables.callers, addresses->all, addresses->count, own);
 }
 
 HEAPPROF_COLD static uint32_t
@@ -206,10 +213,12 @@ HEAPPROF_COLD static uint32_t
 block_site(void)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct addresses addresses = take_addresses();
     uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
-    return rb_heapprof_sites_intern(&tables->sites, stack,
-                                    identity_of_caller(find_caller()) | HEAPPROF_SITE_OF_BLOCKS);
+
+    uint32_t caller = identity_of_caller(find_caller(&addresses, 5));
+    return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 
 HEAPPROF_COLD static bool

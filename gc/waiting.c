@@ -45,11 +45,14 @@ wait_for_site(uintptr_t address, size_t begin, size_t size_bytes, uintptr_t call
 HEAPPROF_COLD static void
 sample_without_stack(void *mem, size_t begin, size_t size_bytes)
 {
-    uintptr_t caller = find_caller();
+    struct addresses addresses = take_addresses();
 
-    lock_blocks();
-    if (rb_heapprof_on && !wait_for_site((uintptr_t)mem, begin, size_bytes, caller)) {
-        RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+    lock_blocks(); /* for without it there may be a stop, and nobody to ask who passes */
+    if (rb_heapprof_on) {
+        uintptr_t caller = find_caller(&addresses, 3);
+        if (!wait_for_site((uintptr_t)mem, begin, size_bytes, caller)) {
+            RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+        }
     }
     unlock_blocks();
 }

@@ -115,7 +115,9 @@ plain_free_in_thread(VALUE self, VALUE address)
 static void *
 ask_in_thread(void *bytes)
 {
-    return malloc((size_t)bytes);
+    char *block = malloc((size_t)bytes);
+    if (block) *block = 1; /* or the call would be a jump, and leave nobody to name */
+    return block;
 }
 
 static VALUE
