@@ -1,6 +1,7 @@
 // blocks_fuzz.cc - what programs do to the table of blocks: they ask for memory, grow it, cut it
 // short, move it while others use its old address, free it with or without our knowledge, and stop
-// the profiler in between; memory is refused at any moment. A map says what is to be there.
+// the profiler in between; a walk finds owners; room is made, and memory refused at any moment. A map
+// says what is to be there.
 
 #include <algorithm>
 #include <map>
@@ -33,6 +34,11 @@ struct Piece {
 
 using Pieces = std::vector<Piece>; // the one furthest back last
 
+struct Block {
+    Pieces pieces;
+    uintptr_t owner = 0;
+};
+
 class Allocator {
   public:
     explicit Allocator(FuzzedDataProvider *input) : input_(*input), filter_(HEAPPROF_BLOCK_FILTER_SIZE)
@@ -51,7 +57,7 @@ class Allocator {
     void
     Step()
     {
-        switch (Below(&input_, 9)) {
+        switch (Below(&input_, 11)) {
           case 0: Malloc(SomeAddress(), 1); break;
           case 1: Malloc(0, Below(&input_, kAddresses)); break;
           case 2: Grow(); break;
@@ -61,6 +67,8 @@ class Allocator {
           case 6: Cut(); break;
           case 7: TakeRetired(); break;
           case 8: input_.ConsumeBool() ? Limit() : Stop(); break;
+          case 9: Own(); break;
+          case 10: rb_heapprof_blocks_reserve(&blocks_, Below(&input_, 300)); break;
         }
         RequireSame();
     }
@@ -68,14 +76,14 @@ class Allocator {
   private:
     struct Lifted {
         uint32_t number;
-        Pieces pieces;
+        Block block;
     };
 
     FuzzedDataProvider &input_;
     heapprof_mem mem_;
     heapprof_blocks blocks_;
     std::vector<uint8_t> filter_;
-    std::map<uintptr_t, Pieces> model_;
+    std::map<uintptr_t, Block> model_;
     std::vector<Lifted> lifted_;
     std::vector<uint32_t> forgotten_; // lifted when all was forgotten
     std::map<uint32_t, uint32_t> retired_; // by site
@@ -93,19 +101,13 @@ class Allocator {
         return std::next(model_.begin(), Below(&input_, model_.size()))->first;
     }
 
-    void
-    Retire(const Pieces &pieces)
-    {
-        for (const Piece &piece : pieces) retired_[piece.site]++;
-    }
-
     // Retires what the block has from there on.
     void
     CutModel(uintptr_t address, size_t bytes)
     {
         auto block = model_.find(address);
         if (block == model_.end()) return;
-        Pieces &pieces = block->second;
+        Pieces &pieces = block->second.pieces;
         for (; !pieces.empty() && pieces.back().begin >= bytes; pieces.pop_back()) {
             retired_[pieces.back().site]++;
         }
@@ -116,22 +118,29 @@ class Allocator {
         pieces.back().held = std::min(pieces.back().held, bytes - pieces.back().begin);
     }
 
-    // A refusal is no other change.
+    // A refusal is no other change. Where there is room there is none.
     void
     Add(uintptr_t address, size_t begin, size_t bytes)
     {
         uint64_t refused = mem_.refused;
+        size_t used = mem_.used_bytes;
+        bool room = rb_heapprof_blocks_room_p(&blocks_);
+        uint32_t number = rb_heapprof_blocks_next_piece(&blocks_);
         heapprof_piece piece = {};
         piece.begin = begin;
         piece.asked_bytes = bytes;
         piece.site = 1 + Below(&input_, kSites);
         piece.weight = 1.5f;
         if (!rb_heapprof_blocks_add(&blocks_, address, &piece)) {
-            REQUIRE(mem_.refused > refused);
+            REQUIRE(mem_.refused > refused && !room);
             return;
         }
+        REQUIRE(!room || mem_.used_bytes == used);
+        REQUIRE(blocks_.pieces[number].site == piece.site && blocks_.pieces[number].begin == begin);
+        uintptr_t owner = begin ? model_[address].owner : 0;
         CutModel(address, begin);
-        model_[address].push_back({begin, bytes, bytes, piece.site});
+        model_[address].owner = owner;
+        model_[address].pieces.push_back({begin, bytes, bytes, piece.site});
     }
 
     // So many in a row. What is known there, somebody else has freed.
@@ -181,7 +190,7 @@ class Allocator {
             uintptr_t address = Address(SomeAddress());
             rb_heapprof_blocks_put(&blocks_, lifted->number, address);
             CutModel(address, 0);
-            model_[address] = lifted->pieces;
+            model_[address] = lifted->block;
             lifted_.erase(lifted);
         }
         else if (!forgotten_.empty()) { // nothing happens
@@ -197,6 +206,26 @@ class Allocator {
         size_t bytes = Below(&input_, 20000);
         rb_heapprof_blocks_cut(&blocks_, address, bytes);
         CutModel(address, bytes);
+    }
+
+    // Those of an even number belong to somebody now; or nobody's owner is known.
+    void
+    Own()
+    {
+        bool forget = input_.ConsumeBool();
+        uint32_t n = 0;
+        if (forget) rb_heapprof_blocks_forget_owners(&blocks_);
+        for (Lifted &lifted : lifted_) {
+            if (forget) lifted.block.owner = 0;
+        }
+        for (auto &[address, block] : model_) {
+            if (forget) block.owner = 0;
+            if (forget || n++ % 2) continue;
+            heapprof_owner owner = {block.owner = 0x1000 + n, n};
+            rb_heapprof_blocks_own(&blocks_, address, &owner);
+        }
+        heapprof_owner owner = {1, 1};
+        rb_heapprof_blocks_own(&blocks_, 0x999, &owner); // not known: nothing happens
     }
 
     void
@@ -228,8 +257,11 @@ class Allocator {
     }
 
     void
-    RequirePieces(uint32_t number, const Pieces &pieces) const
+    RequireBlock(uint32_t entry, const Block &block) const
     {
+        const Pieces &pieces = block.pieces;
+        uint32_t number = blocks_.pieces_of[entry];
+        REQUIRE(blocks_.owners[entry].object == block.owner);
         for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
             const heapprof_piece &actual = blocks_.pieces[number];
             REQUIRE(number != 0);
@@ -245,26 +277,33 @@ class Allocator {
     {
         std::map<size_t, uint32_t> filter;
         size_t live = 0, retired = 0, walked = 0;
+        double held = 0;
 
         rb_heapprof_blocks_check(&blocks_);
         REQUIRE(mem_.used_bytes <= mem_.budget_bytes);
-        for (const auto &[address, pieces] : model_) {
+        auto count = [&](const Block &block) {
+            live += block.pieces.size();
+            for (const Piece &piece : block.pieces) held += 1.5 * static_cast<double>(piece.held);
+        };
+        for (const auto &[address, block] : model_) {
             uint32_t entry = rb_heapprof_address_table_find(&blocks_.addresses, address);
             REQUIRE(entry);
-            RequirePieces(blocks_.pieces_of[entry], pieces);
-            REQUIRE(rb_heapprof_blocks_end(&blocks_, address) ==
-                    pieces.back().begin + pieces.back().held);
+            RequireBlock(entry, block);
+            const Piece &last = block.pieces.back();
+            REQUIRE(rb_heapprof_blocks_end(&blocks_, address) == last.begin + last.held);
             filter[rb_heapprof_block_filter_index(address)]++;
-            live += pieces.size();
+            count(block);
         }
         for (const Lifted &lifted : lifted_) {
-            RequirePieces(blocks_.pieces_of[lifted.number], lifted.pieces);
-            live += lifted.pieces.size();
+            RequireBlock(lifted.number, lifted.block);
+            count(lifted.block);
         }
         for (const auto &each : retired_) retired += each.second;
-        for (uint32_t n = 0; (n = rb_heapprof_blocks_next_live(&blocks_, n)) != 0;) walked++;
+        for (uint32_t n = 0; (n = rb_heapprof_blocks_next(&blocks_, n)) != 0;) walked++;
         REQUIRE(blocks_.addresses.count == model_.size() + lifted_.size());
-        REQUIRE(blocks_.live_count == live && walked == live && blocks_.retired_count == retired);
+        REQUIRE(blocks_.addresses.count == walked);
+        REQUIRE(blocks_.live_count == live && blocks_.retired_count == retired);
+        REQUIRE(rb_heapprof_blocks_in_use(&blocks_) == held);
         RequireFilter(filter);
     }
 
