@@ -131,4 +131,43 @@ TEST(SnapshotMemory, EveryRefusalGivesNullAndTheMemoryBack)
     watching = false;
 }
 
+// Of empty tables, so that each array has to grow for the rows of the rest.
+heapprof_snapshot *
+TakeRestWithRefusalOf(long request)
+{
+    static heapprof_mem mem;
+    static heapprof_tables tables;
+    static uint8_t block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
+    heapprof_facts facts = {};
+    heapprof_ladder ladder = {};
+    heapprof_code before = {};
+    ladder.rss = ladder.free_slots = 1;
+
+    rb_heapprof_mem_init(&mem, SIZE_MAX);
+    rb_heapprof_tables_init(&tables, &mem, block_filter);
+    heapprof_snapshot *snapshot = rb_heapprof_snapshot_take(&tables, &facts, nullptr);
+    requests_left = request;
+    bool added = rb_heapprof_ladder_add_rows(snapshot, &ladder, &before);
+    requests_left = -1;
+    if (added) return snapshot;
+    rb_heapprof_snapshot_free(snapshot);
+    return nullptr;
+}
+
+TEST(SnapshotMemory, EveryRefusalOfARowForTheRestIsFalse)
+{
+    heapprof_snapshot *snapshot;
+    long request = 0;
+    watching = true;
+    while (!(snapshot = TakeRestWithRefusalOf(request))) {
+        EXPECT_EQ(0, mapped_bytes) << request;
+        request++;
+    }
+    EXPECT_EQ(3, request); // functions, stacks and rows; strings have room
+    EXPECT_EQ(1u, snapshot->row_count);
+    rb_heapprof_snapshot_free(snapshot);
+    EXPECT_EQ(0, mapped_bytes);
+    watching = false;
+}
+
 } // namespace
