@@ -86,8 +86,10 @@ enter_libraries(void)
     size_t size;
 
     while (rb_heapprof_interpose_library(rb_heapprof.passing_libraries, &start, &size)) {
+        lock_blocks();
         rb_heapprof_callers_add_passing(callers, start, size);
         rb_heapprof_callers_sort(callers);
+        unlock_blocks();
         rb_heapprof.passing_libraries++;
     }
 }

@@ -27,7 +27,7 @@ class TestExamples < Test::Unit::TestCase
   def test_demo_prints_the_heaviest_sites_and_writes_what_pprof_reads
     Dir.mktmpdir do |directory|
       Dir.mkdir("#{directory}/lib")
-      methods = (1..300).map { |i| "  # Does #{i}.\n  def method#{i}; end\n" }
+      methods = (1..1500).map { |i| "  # Does #{i}.\n  def method#{i}; end\n" }
       File.write("#{directory}/lib/small.rb", "# A class.\nclass Small\n#{methods.join}end\n")
       profile = "#{directory}/rdoc.pb.gz"
       output, errors, status = run_example(["#{EXAMPLES}/rdoc_demo.rb", directory, profile],

@@ -157,7 +157,7 @@ class TestHeapProfPprof < Test::Unit::TestCase
 
   # The values of an object's sample are of slots, those of a block's of the allocator; space is both.
   def test_each_sample_is_of_slots_or_of_the_allocator
-    profile_script(LEAK) do |out,|
+    profile_script(LEAK, settings: "interval=1,rss=0") do |out,|
       profile = read_profile(out)
       profile.samples.each do |sample|
         assert_equal sample.alloc_slot_space + sample.alloc_malloc_space, sample.alloc_space
