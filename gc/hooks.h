@@ -148,9 +148,6 @@ static __thread struct heapprof_thread heapprof_thread;
 extern uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 
 HEAPPROF_COLD static void
-forget_waiting(void);
-
-HEAPPROF_COLD static void
 rb_heapprof_malloc(void *mem, size_t begin, size_t end);
 
 static inline void

@@ -398,7 +398,7 @@ rb_heapprof_gc_stop(void)
 {
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
     rb_heapprof_on = false;
-    forget_waiting();
+    rb_heapprof_gc_forget_waiting();
     rb_heapprof_gc_redraw_blocks();
     untrack_all();
 }

@@ -70,8 +70,9 @@ bool rb_heapprof_gc_make_room(void);
 /* The same for every thread's gap in the allocator's bytes; part of the three above. */
 void rb_heapprof_gc_redraw_blocks(void);
 
-/* Enters what has waited for the VM lock; part of resolve_all. */
+/* Enters what has waited for the VM lock, and gives that up; parts of resolve_all and stop. */
 void rb_heapprof_gc_settle_blocks(void);
+void rb_heapprof_gc_forget_waiting(void);
 
 /* Between the two no block enters or leaves the tables, whatever other threads do. */
 void rb_heapprof_gc_hold_blocks(void);

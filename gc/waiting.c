@@ -84,8 +84,8 @@ settle_waiting(void)
 }
 
 /* The profiler is off: nothing new waits. */
-HEAPPROF_COLD static void
-forget_waiting(void)
+HEAPPROF_COLD void
+rb_heapprof_gc_forget_waiting(void)
 {
     lock_blocks();
     waiting_count = 0;

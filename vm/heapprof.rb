@@ -84,19 +84,19 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   profile(out: nil, gc: true, owners: false, **options) { ... } -> heap_profile
+    #   profile(out: nil, gc: true, owners: false, rss: false, **options) { ... } -> heap_profile
     #
     # Profiles the block: starts with the options of start, runs it, takes a snapshot (after
     # a full garbage collection unless +gc+ is false) and stops, also when the block raises.
     # Writes the snapshot to +out+ if given (see write).
     #
     # What the profile shows in use is what the block allocated and left reachable.
-    def self.profile(out: nil, gc: true, owners: false, **options)
+    def self.profile(out: nil, gc: true, owners: false, rss: false, **options)
       raise ArgumentError, "a block is needed: what should be profiled?" unless block_given?
       start(**options)
       begin
         yield
-        profile = snapshot(gc: gc, owners: owners)
+        profile = snapshot(gc: gc, owners: owners, rss: rss)
       ensure
         stop
       end
