@@ -74,6 +74,9 @@ void rb_heapprof_gc_redraw_blocks(void);
 void rb_heapprof_gc_settle_blocks(void);
 void rb_heapprof_gc_forget_waiting(void);
 
+/* How many samples wait; while blocks are held. */
+size_t rb_heapprof_gc_waiting_blocks(void);
+
 /* Between the two no block enters or leaves the tables, whatever other threads do. */
 void rb_heapprof_gc_hold_blocks(void);
 void rb_heapprof_gc_release_blocks(void);

@@ -83,6 +83,12 @@ settle_waiting(void)
     rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, WAITING_MAX);
 }
 
+HEAPPROF_COLD size_t
+rb_heapprof_gc_waiting_blocks(void)
+{
+    return waiting_count;
+}
+
 /* The profiler is off: nothing new waits. */
 HEAPPROF_COLD void
 rb_heapprof_gc_forget_waiting(void)

@@ -430,12 +430,14 @@ rb_heapprof_stat(struct rb_heapprof_stat *stat)
     *stat = (struct rb_heapprof_stat){0};
     RB_VM_LOCK_ENTER();
     if (rb_heapprof_on) {
+        rb_heapprof_gc_hold_blocks();
         *stat = (struct rb_heapprof_stat){
             .interval_bytes = rb_heapprof.options.interval_bytes,
             .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
             .malloc_all = rb_heapprof.options.malloc_all,
             .live_samples = tables->live.addresses.count + tables->blocks.live_count,
-            .total_samples = rb_heapprof.total_samples + rb_heapprof.dropped_blocks,
+            .total_samples = rb_heapprof.total_samples + rb_heapprof.dropped_blocks +
+                             rb_heapprof_gc_waiting_blocks(),
             .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
             .folded = tables->sites.folded_count,
             .truncated = rb_heapprof.truncated,
@@ -446,6 +448,7 @@ rb_heapprof_stat(struct rb_heapprof_stat *stat)
             .memory_peak = rb_heapprof.mem.peak_bytes,
             .memory_budget = rb_heapprof.mem.budget_bytes,
         };
+        rb_heapprof_gc_release_blocks();
     }
     RB_VM_LOCK_LEAVE();
 }
