@@ -138,8 +138,8 @@ module Torture
 
     # Yields a snapshot if one can be had.
     def snapshot
-      gc = one_in(4)
-      profile = Poke.tolerant { HeapProfile.snapshot(gc: gc) }
+      what = { gc: one_in(4), owners: one_in(3), rss: one_in(4) }
+      profile = Poke.tolerant { HeapProfile.snapshot(**what) }
       yield profile if profile
     end
 

@@ -9,6 +9,7 @@ module Torture
   class Settings
     INTERVALS = [1, 1, 1, 40, 100, 1000, 4096, 65_536, 524_288].freeze
     MALLOC_INTERVALS = [nil, nil, 0, *INTERVALS].freeze # nil: as the interval
+    MALLOC = %i[ruby ruby all].freeze
     DEPTHS = [1, 2, 5, 64, 512, 65_535].freeze
     # From a budget that is used up at once to the default.
     MEMORY = [1 << 20, 1 << 20, 2 << 20, 8 << 20, 64 << 20].freeze
@@ -35,7 +36,8 @@ module Torture
     # Settings for ObjectSpace::HeapProfile.start.
     def self.start(random)
       { interval: INTERVALS.sample(random: random), malloc_interval: MALLOC_INTERVALS.sample(random: random),
-        depth: DEPTHS.sample(random: random), memory: MEMORY.sample(random: random), seed: random.rand(2) == 0 ? nil : random.rand(1 << 64) }
+        malloc: MALLOC.sample(random: random), depth: DEPTHS.sample(random: random),
+        memory: MEMORY.sample(random: random), seed: random.rand(2) == 0 ? nil : random.rand(1 << 64) }
     end
 
     private

@@ -14,7 +14,7 @@ module Torture
       def start(**) = true
       def stop = nil
       def running? = false
-      def snapshot(gc: false) = (GC.start if gc; new)
+      def snapshot(gc: false, **) = (GC.start if gc; new)
       def stat(key = nil) = key ? 0 : KEYS.to_h { |name| [name, 0] }
       def allocation_stack(_) = nil
 
