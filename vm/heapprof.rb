@@ -124,7 +124,8 @@ module ObjectSpace
     # [:malloc_all] 1 with <tt>malloc: :all</tt>
     # [:live_samples] sampled objects not freed yet
     # [:total_samples] samples taken since start
-    # [:dropped] samples given up for want of memory
+    # [:dropped] samples given up for want of memory; and of what was asked for without the global
+    #            VM lock, beyond what can wait for somebody to enter it
     # [:folded] sites whose stacks were given up for want of memory
     # [:truncated] stacks cut at +depth+ frames
     # [:sites] pairs of a stack and a class known
