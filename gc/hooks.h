@@ -217,8 +217,11 @@ rb_heapprof_reported_block(size_t size_bytes)
     return ((uintptr_t)size_bytes << 4) | 1;
 }
 
-HEAPPROF_COLD static void
-rb_heapprof_report(size_t size_bytes);
+static inline bool
+rb_heapprof_reported_block_p(uintptr_t address)
+{
+    return address & 1;
+}
 
 HEAPPROF_COLD static void
 rb_heapprof_report_free(size_t size_bytes);
@@ -228,7 +231,7 @@ rb_heapprof_gate_adjust(ptrdiff_t diff)
 {
     if (diff > 0) {
         if (RB_UNLIKELY((heapprof_thread.bytes_left -= diff) < 0)) {
-            rb_heapprof_report((size_t)diff);
+            rb_heapprof_malloc((void *)rb_heapprof_reported_block((size_t)diff), 0, (size_t)diff);
         }
     }
     else if (RB_UNLIKELY(rb_heapprof_maybe_block_p((void *)rb_heapprof_reported_block(-(size_t)diff)))) {

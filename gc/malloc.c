@@ -221,6 +221,18 @@ block_site(void)
     return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 
+/* With the lock. What is only reported goes to the end of its size's block. */
+HEAPPROF_COLD static bool
+add_piece(uintptr_t address, struct heapprof_piece *piece)
+{
+    struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+
+    if (rb_heapprof_reported_block_p(address)) {
+        piece->begin = rb_heapprof_blocks_end(blocks, address);
+    }
+    return rb_heapprof_blocks_add(blocks, address, piece);
+}
+
 HEAPPROF_COLD static bool
 block_enter(uintptr_t address, size_t begin, size_t size_bytes)
 {
@@ -236,7 +248,7 @@ block_enter(uintptr_t address, size_t begin, size_t size_bytes)
     if (piece.site == 0) return false;
 
     lock_blocks();
-    bool entered = rb_heapprof_blocks_add(&tables->blocks, address, &piece);
+    bool entered = add_piece(address, &piece);
     unlock_blocks();
     if (entered) rb_heapprof_sites_count_alloc(&tables->sites, piece.site, piece.weight, size_bytes);
     return entered;
@@ -343,18 +355,6 @@ rb_heapprof_cut_block(void *mem, size_t size_bytes)
 }
 
 /* ---- memory that is only reported ---- */
-
-/* What is sampled is the last piece of its size's block. */
-HEAPPROF_COLD static void
-rb_heapprof_report(size_t size_bytes)
-{
-    uintptr_t address = rb_heapprof_reported_block(size_bytes);
-
-    lock_blocks();
-    size_t begin = rb_heapprof_blocks_end(&rb_heapprof.tables.blocks, address);
-    unlock_blocks();
-    rb_heapprof_malloc((void *)address, begin, begin + size_bytes);
-}
 
 /* Nobody says which of that size it was, so the last goes; and since one in weight was sampled,
  * with that probability. */

@@ -39,7 +39,7 @@ wait_for_site(uintptr_t address, size_t begin, size_t size_bytes, uintptr_t call
     waiting[waiting_count++] = (struct waiting){
         .piece = rb_heapprof_blocks_next_piece(blocks), .caller = caller
     };
-    return rb_heapprof_blocks_add(blocks, address, &piece);
+    return add_piece(address, &piece);
 }
 
 HEAPPROF_COLD static void
