@@ -12,15 +12,18 @@ require "json"
 require_relative "sites"
 
 module Accuracy
-  # Which objects, in slots of which size; :alloc or :inuse; and the numbers.
-  Reading = Struct.new(:site, :slot, :value, :truth, :sigma, :estimate)
+  # Which objects, in slots of which size, or which blocks; :alloc or :inuse; and the numbers. With every object
+  # sampled the estimate may be `stale` above the truth.
+  Reading = Struct.new(:site, :size, :value, :truth, :sigma, :estimate, :stale)
 
   class Programs
+    # The machine stack may still hold so many that are dropped.
+    STALE = 3
+
     def initialize(scenario)
       @scenario = scenario
       @rounds = scenario.rounds
-      @sites = scenario.sites.map { |name| Site.new(name) }
-      @makers = @sites.map(&:make)
+      prepare
     end
 
     # One run; what it needs and is not to be in the profile is made first.
@@ -98,7 +101,7 @@ module Accuracy
 
     # Each run is a process that is profiled from before it reads this file.
     def booted
-      settings = "interval=#{@intervals[0]},seed=#{@seed},out=#{Dir.pwd}/boot.pb.gz"
+      settings = "interval=#{@intervals[0]},malloc=#{@scenario.malloc},seed=#{@seed},out=#{Dir.pwd}/boot.pb.gz"
       command = [ENV.fetch("RUBY"), "--disable-gems", "#{__dir__}/subject.rb", "booted", @scenario.key]
       IO.popen([{ "RUBY_HEAPPROF" => settings }, *command], "rb") { |child| Marshal.load(child) }
     end
@@ -126,6 +129,11 @@ module Accuracy
     end
 
     private
+
+    def prepare
+      @sites = @scenario.sites.map { |name| Site.new(name) }
+      @makers = @sites.map(&:make)
+    end
 
     def new_kept = Array.new(@sites.size) { Array.new((@rounds + 2) / 3) }
 
@@ -210,7 +218,7 @@ module Accuracy
         { alloc: made, inuse: made.transform_values { |rounds| rounds.select { |i| stays?(i) } } }.map do |value, of|
           variance = of.sum { |interval, rounds| Estimator.sigma(copies * rounds.size, site.slot, interval)**2 }
           Reading.new(who + site.name.to_s, site.slot, value, copies * of.sum { |_, rounds| rounds.size },
-                      Math.sqrt(variance), site.total(rows, :"#{value}_objects"))
+                      Math.sqrt(variance), site.total(rows, :"#{value}_objects"), value == :inuse ? STALE : 0)
         end
       end
     end
@@ -241,7 +249,7 @@ module Accuracy
     def real_reading(name, counts, estimate)
       each = SLOTS.zip(counts).map { |slot, count| [yield(slot), count, Estimator.sigma(count, slot, @intervals[0])] }
       Reading.new(name, nil, :alloc, each.sum { |size, count, _| size * count },
-                  Math.sqrt(each.sum { |size, _, sigma| (size * sigma)**2 }), estimate)
+                  Math.sqrt(each.sum { |size, _, sigma| (size * sigma)**2 }), estimate, 0)
     end
   end
 end

@@ -5,7 +5,11 @@
 #
 # A scenario is a program run once for each seed. Nearly all are the mutator: so many rounds, in
 # each of which each of its sites (sites.rb) makes an object, and every third stays. The sites item_0
-# to item_4 make objects that fill a slot of each size.
+# to item_4 make objects that fill a slot of each size. Others make blocks instead (blocks.rb).
+#
+# Of each site some ten samples or more are in use, and some ten were passed over: with fewer the
+# standard deviation of 200 runs would scatter more than the table allows. Of few large blocks half
+# are samples, which scatter less.
 module Accuracy
   Scenario = Struct.new(
     :name,
@@ -16,11 +20,15 @@ module Accuracy
     :rounds,
     :period,
     :ruby,      # options of ruby
-    :cut        # whether CI runs it, too
+    :cut,       # whether CI runs it, too
+    :blocks,    # whether its sites are of blocks (blocks.rb), and bytes are estimated
+    :malloc     # whose: :ruby or :all
   ) do
     def key
       [name, *(sites if sites.one?), intervals.join("-")].join(" ")
     end
+
+    def programs = (blocks ? BlockPrograms : Programs).new(self)
 
     def yjit? = ruby.include?("--yjit")
   end
@@ -33,9 +41,10 @@ module Accuracy
   class << self
     # One scenario for each interval, or group of intervals.
     def scenario(name, program = :mutator, at: [400, 4096], sites: SLOT_SITES, during: nil, rounds: 6000,
-                 period: 400, ruby: [], cut: true)
+                 period: 400, ruby: [], cut: true, blocks: false, malloc: :ruby)
       at.each do |intervals|
-        SCENARIOS << Scenario.new(name, program, sites, during, Array(intervals), rounds, period, ruby, cut)
+        SCENARIOS << Scenario.new(name, program, sites, during, Array(intervals), rounds, period, ruby, cut,
+                                  blocks, malloc)
       end
     end
 
@@ -67,4 +76,62 @@ module Accuracy
   scenario "parent and child of fork", :forked, rounds: 3000
   scenario "from boot, by environment", :booted, at: [4096], rounds: 6000
   scenario "real program, all it makes", :real, sites: [], at: [400, 4096, 65_536], rounds: 20
+
+  # ---- bytes of blocks ----
+
+  GROWING_SITES = %i[chain string array hash].freeze
+  SHRUNK_SITES = %i[shrunk_chain shrunk_string shrunk_array shrunk_hash].freeze
+  BLOCK_SITES = [*%i[malloc_1000 calloc_8000 held_1000 passed_1000], *SHRUNK_SITES].freeze
+  ALL_SITES = %i[plain_1000 shrunk_plain_chain malloc_1000 shrunk_string shrunk_array shrunk_hash].freeze
+
+  class << self
+    # Most of what is asked for is sampled, so that fewer rounds will do.
+    def blocks(name, program = :mutator, at: [4096], sites: BLOCK_SITES, rounds: 300, period: 20, **settings)
+      scenario("blocks, #{name}", program, at: at, sites: sites, rounds: rounds, period: period,
+               blocks: true, **settings)
+    end
+  end
+
+  { 16 => 1500, 100 => 1500, 1000 => 1500, 8000 => 900 }.each do |bytes, rounds|
+    blocks "alone", sites: [:"malloc_#{bytes}"], at: [2 * bytes, 20 * bytes], rounds: rounds, cut: false
+  end
+  blocks "alone", sites: [:malloc_64k], at: [100_000, 524_288], rounds: 600, cut: false
+  blocks "alone", sites: [:malloc_1M], at: [524_288, 8 << 20], rounds: 300, cut: false
+  blocks "alone", sites: [:malloc_64M], at: [32 << 20, 128 << 20], rounds: 30
+  blocks "malloc in turn", sites: %i[malloc_16 malloc_100 malloc_1000 malloc_8000], rounds: 6000, period: 400,
+         cut: false
+  blocks "calloc in turn", sites: %i[calloc_100 calloc_1000 calloc_8000], rounds: 1500, period: 100
+  blocks "malloc and calloc in turn", sites: %i[malloc_8000 calloc_64k malloc_1M], at: [524_288], rounds: 1500,
+         period: 100, cut: false
+  blocks "freed by the collector", sites: %i[held_100 held_1000 held_8000], rounds: 1500, period: 100
+  blocks "freed without the GVL", sites: %i[passed_100 passed_1000 passed_8000], rounds: 900, period: 100
+  GROWING_SITES.each { |site| blocks "alone, growing", sites: [site], at: [4096, 65_536], cut: false }
+  SHRUNK_SITES.each { |site| blocks "alone, shrunk and grown again", sites: [site], at: [1000, 16_384], cut: false }
+  blocks "alone, growing", sites: [:large_chain], at: [16 << 20], rounds: 60
+  blocks "alone, shrunk and grown again", sites: [:shrunk_large_chain], at: [16 << 20], rounds: 60
+  blocks "in turn, growing", sites: GROWING_SITES, cut: false
+  blocks "in turn", at: [4096, 16_384]
+  blocks "in turn, YJIT", ruby: YJIT, cut: false
+  blocks "in turn, interval changed", at: [[400, 4096, 1, 20_000]], period: 15, cut: false
+  blocks "in turn, flushes", during: :flush, period: 60, cut: false
+  blocks "in turn, GCs of every kind", during: :collect, cut: false
+  blocks "in turn, GC.compact", during: :compact, period: 75, cut: false
+  blocks "in turn, auto_compact", during: :collect_and_compact, period: 50, cut: false
+  blocks "in turn, all of these", at: [[400, 4096, 50, 20_000]], during: :everything, period: 16, ruby: YJIT
+  blocks "in turn, GC.stress", :stressed, at: [1000], sites: %i[malloc_1000 held_1000], rounds: 30, cut: false
+  blocks "from 2000 stacks", :scattered, at: [1000], sites: %i[malloc_100 calloc_1000], rounds: 2000, cut: false
+  blocks "four threads", :threads, during: :pass, rounds: 90, period: 5, cut: false
+  blocks "four fibers", :fibers, during: :yield_fiber, rounds: 90, period: 5, cut: false
+  blocks "four Ractors", :ractors, sites: BLOCK_SITES - [:passed_1000], rounds: 90
+  blocks "parent and child of fork", :forked, sites: BLOCK_SITES - [:passed_1000]
+  blocks "from boot, by environment", :booted, cut: false
+  blocks "malloc=all", malloc: :all, sites: ALL_SITES, cut: false
+  blocks "malloc=all, GCs of every kind", malloc: :all, sites: ALL_SITES, during: :collect, cut: false
+  blocks "malloc=all, all of these", malloc: :all, sites: ALL_SITES, at: [[400, 4096, 50, 20_000]], during: :everything,
+         period: 16, ruby: YJIT
+  blocks "malloc=all, four threads", :threads, malloc: :all, sites: ALL_SITES, during: :pass, rounds: 90, period: 5,
+         cut: false
+  blocks "malloc=all, four Ractors", :ractors, malloc: :all, sites: ALL_SITES, rounds: 90
+  blocks "malloc=all, parent and child of fork", :forked, malloc: :all, sites: ALL_SITES, cut: false
+  blocks "malloc=all, from boot", :booted, malloc: :all, sites: ALL_SITES, cut: false
 end

@@ -7,17 +7,14 @@
 
 require_relative "scenarios"
 require_relative "programs"
+require_relative "block_programs"
 
 module Accuracy
-  # The machine stack may still hold so many that are dropped.
-  STALE = 3
-
   # The first time round the code here makes its own inline caches.
   def self.try(programs, scenario)
     readings = Array.new(2) { programs.run(0, scenario.intervals.map { 1 }) }
     readings.last.each do |reading|
-      allowed = reading.value == :inuse ? 0..STALE : 0..0
-      next if allowed.cover?(reading.estimate - reading.truth)
+      next if (0..reading.stale).cover?(reading.estimate - reading.truth)
       raise "#{scenario.key}, every object sampled: #{reading}"
     end
   end
@@ -25,7 +22,7 @@ module Accuracy
   def self.subject(key, first, runs)
     Warning[:experimental] = false
     scenario = SCENARIOS.find { |one| one.key == key }
-    programs = Programs.new(scenario)
+    programs = scenario.programs
     try(programs, scenario)
     readings = Array.new(runs) { |i| programs.run(first + i) }
     raise "YJIT compiled nothing" if scenario.yjit? && RubyVM::YJIT.runtime_stats[:compiled_iseq_count] == 0
@@ -37,7 +34,7 @@ key, first, runs = ARGV
 $stdout.binmode
 if key == "booted"
   scenario = Accuracy::SCENARIOS.find { |one| one.key == first }
-  $stdout.write(Marshal.dump(Accuracy::Programs.new(scenario).in_booted_process))
+  $stdout.write(Marshal.dump(scenario.programs.in_booted_process))
 else
   $stdout.write(Marshal.dump(Accuracy.subject(key, Integer(first), Integer(runs))))
 end

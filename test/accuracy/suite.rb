@@ -18,12 +18,12 @@ require_relative "scenarios"
 
 module Accuracy
   # As subject.rb writes it.
-  Reading = Struct.new(:site, :slot, :value, :truth, :sigma, :estimate) do
+  Reading = Struct.new(:site, :size, :value, :truth, :sigma, :estimate, :stale) do
     def z = (estimate - truth) / sigma
   end
 
   # One line of the table.
-  Row = Struct.new(:scenario, :site, :slot, :value, :truth, :mean, :sd, :runs, :batch) do
+  Row = Struct.new(:scenario, :site, :size, :value, :truth, :mean, :sd, :runs, :batch) do
     def fits?
       mean.abs <= 3.5 / Math.sqrt(runs) && (sd - 1).abs <= 3 / Math.sqrt(2.0 * runs)
     end
@@ -56,7 +56,7 @@ module Accuracy
       seed = (2 * SCENARIOS.index(scenario) + number) * 10_000
       readings(scenario, seed).transpose.map do |of_row|
         one = of_row.first
-        Row.new(scenario, one.site, one.slot, one.value, one.truth, *mean_and_sd(of_row.map(&:z)), @runs, number)
+        Row.new(scenario, one.site, one.size, one.value, one.truth, *mean_and_sd(of_row.map(&:z)), @runs, number)
       end
     end
 

@@ -4,7 +4,8 @@
 
 module Accuracy
   class Table
-    HEAD = [%w[scenario interval site slot objects] + ["allocated: mean z", "sd z", "in use: mean z", "sd z", "fits"],
+    HEAD = [["scenario", "interval", "site", "slot or block", "objects or bytes"] +
+            ["allocated: mean z", "sd z", "in use: mean z", "sd z", "fits"],
             ["---"] * 3 + ["---:"] * 6 + ["---"]].freeze
     BEGINS = "<!-- The rest is written by make check-accuracy ACCURACYOPTS=--write -->\n"
 
@@ -51,9 +52,11 @@ module Accuracy
     def row_line(alloc, inuse = nil)
       scenario = alloc.scenario
       fits = [alloc, inuse].compact.all?(&:fits?) ? "yes" : "**no**"
-      line([scenario.name, scenario.intervals.join(", "), alloc.site, alloc.slot, alloc.truth, *numbers(alloc),
+      line([scenario.name, scenario.intervals.join(", "), alloc.site, alloc.size, truth(alloc), *numbers(alloc),
             *numbers(inuse), fits])
     end
+
+    def truth(row) = row.scenario.blocks ? "#{row.truth} B" : row.truth
 
     def numbers(row)
       return ["", ""] unless row
@@ -61,8 +64,8 @@ module Accuracy
       [format("%+.3f%s", row.mean, mark), format("%.3f%s", row.sd, mark)]
     end
 
-    # Rows without a slot are sums of others.
-    def means(value) = @rows.select { |row| row.value == value && row.slot }.map(&:mean)
+    # Rows without a size are sums of others.
+    def means(value) = @rows.select { |row| row.value == value && row.size }.map(&:mean)
 
     def together(value)
       means = means(value)

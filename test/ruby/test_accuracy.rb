@@ -10,6 +10,7 @@
 
 require_relative "lib/heapprof_test"
 require_relative "../accuracy/suite"
+require_relative "../accuracy/large_table"
 
 class TestHeapProfAccuracy < Test::Unit::TestCase
   include HeapProfTest
@@ -26,5 +27,13 @@ class TestHeapProfAccuracy < Test::Unit::TestCase
         suite.rows(scenario).each { |row| assert row.fits?, row.to_s }
       end
     end
+  end
+
+  # Of `make check-large` three runs.
+  def test_large_and_small_things_are_found_at_the_default_interval
+    omit "makes a million objects" if DEBUG_BUILD
+    table = Accuracy::LargeTable.new(EnvUtil.rubybin)
+    3.times { |seed| table.run(seed) }
+    table.lines.each { |fits, line| assert fits, line }
   end
 end

@@ -62,6 +62,47 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
+  # The blocks of an object are asked for, given back in part, and replaced; at each step what is in
+  # use is what the allocator says they have.
+  def test_every_byte_of_objects_that_grow_and_shrink_is_there_at_interval_1
+    in_child(SETUP + <<~'RUBY')
+      WORD = "word" * 16
+      def string(string, bytes)
+        string << WORD while string.bytesize < bytes
+        string.bytesize > bytes ? Blocks.resize(string, bytes) : string
+      end
+
+      def array(array, size)
+        array.push(size) while array.size < size
+        array.pop while array.size > size
+        array
+      end
+
+      def hash(hash, size)
+        hash[hash.size] = true while hash.size < size
+        hash.size > size ? hash.keep_if { |key,| key < size }.rehash : hash
+      end
+
+      # The VM asks below these methods, too.
+      CALLERS = { string: /str_/, array: /ary_/, hash: /st_init_existing_table_with_size/ }
+
+      def held(object)
+        blocks = [Blocks.of(object), *(Blocks.bins(object) if Hash === object)]
+        blocks.sum { |block| block == 0 ? 0 : Blocks.bytes(block) }
+      end
+
+      sizes = [12, 30, 200, 5000, 1000, 1200, 100_000, 64, 65, 3000, 20]
+      { string: +"", array: [], hash: {} }.each do |label, object|
+        HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+        sizes.each do |size|
+          object = send(label, object, size)
+          assert_equal held(object), malloc_bytes(snapshot, label, caller: CALLERS[label]).last, "#{label} of #{size}"
+        end
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
   def test_freed_by_another_thread_and_by_the_collector
     in_child(SETUP + <<~'RUBY')
       HeapProfile.start(interval: 1 << 30, malloc_interval: 1)

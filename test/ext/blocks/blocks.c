@@ -5,11 +5,18 @@
  *     HeapProfBlocks.realloc(address, bytes)  -> address
  *     HeapProfBlocks.free(address)                            also free_in_thread: without the GVL
  *     HeapProfBlocks.free_meanwhile(addresses) { ... }        by a thread without the GVL, while the block runs
+ *     HeapProfBlocks.start_free(address)                      free_in_thread, but returns before it is done
+ *     HeapProfBlocks.join                                     and now it is
  *     HeapProfBlocks.bytes(address)           -> malloc_usable_size
+ *     HeapProfBlocks.of(object)               -> address of a String's or Array's own buffer, of a
+ *                                                Hash's entries, of a data object's struct; 0: none
+ *     HeapProfBlocks.bins(hash)               -> address of its bins, 0: none
+ *     HeapProfBlocks.resize(string, bytes)       rb_str_resize, which gives memory back
  *     HeapProfBlocks::Holder.new(bytes)       an object whose struct has that size, freed with it
  *     HeapProfBlocks.report(bytes)            memory that MRI is only told of; below 0: given back
  */
 #include "ruby/ruby.h"
+#include "ruby/st.h"
 #include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -104,6 +111,77 @@ blocks_free_meanwhile(VALUE self, VALUE addresses)
     return Qnil;
 }
 
+/* At most one at a time, and of one Ractor. */
+static pthread_t freeing;
+static bool freeing_p;
+
+static VALUE
+blocks_join(VALUE self)
+{
+    if (freeing_p) pthread_join(freeing, NULL);
+    freeing_p = false;
+    return Qnil;
+}
+
+static VALUE
+blocks_start_free(VALUE self, VALUE address)
+{
+    blocks_join(self);
+    if (pthread_create(&freeing, NULL, free_it, block_at(address)) != 0) rb_sys_fail("pthread_create");
+    freeing_p = true;
+    return Qnil;
+}
+
+/* ---- what objects hold ---- */
+
+/* A Hash begins without a table, and rb_hash_tbl would make one. It keeps the table when it gets
+ * smaller, which cannot be seen from here. */
+static const st_table *
+table_of(VALUE hash)
+{
+    enum { without = 8 };
+    return RHASH_SIZE(hash) > without ? rb_hash_tbl(hash, __FILE__, __LINE__) : NULL;
+}
+
+static void *
+block_of(VALUE object)
+{
+    const st_table *table;
+
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_STRING:
+        return RB_FL_TEST(object, RSTRING_NOEMBED) ? RSTRING_PTR(object) : NULL;
+      case T_ARRAY:
+        return RB_FL_TEST(object, RARRAY_EMBED_FLAG) ? NULL : (void *)RARRAY_CONST_PTR(object);
+      case T_HASH:
+        table = table_of(object);
+        return table ? table->entries : NULL;
+      case T_DATA:
+        return RTYPEDDATA_GET_DATA(object);
+      default:
+        return NULL;
+    }
+}
+
+static VALUE
+blocks_of(VALUE self, VALUE object)
+{
+    return address_of(block_of(object));
+}
+
+static VALUE
+blocks_bins(VALUE self, VALUE hash)
+{
+    const st_table *table = table_of(hash);
+    return address_of(table ? table->bins : NULL);
+}
+
+static VALUE
+blocks_resize(VALUE self, VALUE string, VALUE bytes)
+{
+    return rb_str_resize(string, NUM2LONG(bytes));
+}
+
 static VALUE
 blocks_bytes(VALUE self, VALUE address)
 {
@@ -131,9 +209,9 @@ void
 Init_heapprof_blocks(void)
 {
     VALUE blocks = rb_define_module("HeapProfBlocks");
-
     VALUE holder = rb_define_class_under(blocks, "Holder", rb_cObject);
 
+    rb_ext_ractor_safe(true);
     rb_undef_alloc_func(holder);
     rb_define_singleton_method(holder, "new", holder_new, 1);
     rb_define_module_function(blocks, "malloc", blocks_malloc, 1);
@@ -142,6 +220,11 @@ Init_heapprof_blocks(void)
     rb_define_module_function(blocks, "free", blocks_free, 1);
     rb_define_module_function(blocks, "free_in_thread", blocks_free_in_thread, 1);
     rb_define_module_function(blocks, "free_meanwhile", blocks_free_meanwhile, 1);
+    rb_define_module_function(blocks, "start_free", blocks_start_free, 1);
+    rb_define_module_function(blocks, "join", blocks_join, 0);
     rb_define_module_function(blocks, "bytes", blocks_bytes, 1);
+    rb_define_module_function(blocks, "of", blocks_of, 1);
+    rb_define_module_function(blocks, "bins", blocks_bins, 1);
+    rb_define_module_function(blocks, "resize", blocks_resize, 2);
     rb_define_module_function(blocks, "report", blocks_report, 1);
 }
