@@ -104,7 +104,7 @@ module Accuracy
   blocks "malloc and calloc in turn", sites: %i[malloc_8000 calloc_64k malloc_1M], at: [524_288], rounds: 1500,
          period: 100, cut: false
   blocks "freed by the collector", sites: %i[held_100 held_1000 held_8000], rounds: 1500, period: 100
-  blocks "freed without the GVL", sites: %i[passed_100 passed_1000 passed_8000], rounds: 900, period: 100
+  blocks "freed without the GVL", sites: %i[passed_100 passed_1000], at: [1000]
   GROWING_SITES.each { |site| blocks "alone, growing", sites: [site], at: [4096, 65_536], cut: false }
   SHRUNK_SITES.each { |site| blocks "alone, shrunk and grown again", sites: [site], at: [1000, 16_384], cut: false }
   blocks "alone, growing", sites: [:large_chain], at: [16 << 20], rounds: 60
