@@ -285,7 +285,7 @@ class TestHeapProfRss < Test::Unit::TestCase
   WITH_ANOTHER_ALLOCATOR = SETUP + <<~'RUBY'
     HeapProfile.start
     string = "x" * (100 * MEGA)
-    assert_ladder
+    assert_ladder unexplained: 0.15 # what the allocator keeps, and what is short in the estimates
     assert_operator ladder[:rss_malloc], :>=, 100 * MEGA
     assert_adds_up HeapProfile.snapshot(rss: true)
     before = ladder
