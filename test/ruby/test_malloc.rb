@@ -139,7 +139,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
         end
       end
       assert_equal [bytes, rest], malloc_bytes(snapshot, :asked)
-      assert_operator seen.uniq.size, :>, 2
+      assert_operator seen.uniq.size, :>=, debug_build? ? 2 : 3 # some GC came in between
       assert_equal 0, HeapProfile.stat(:dropped)
     RUBY
   end

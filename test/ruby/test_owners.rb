@@ -46,7 +46,7 @@ class TestHeapProfOwners < Test::Unit::TestCase
       classes.each do |label, class_name|
         owned = by_owner(profile, label)
         assert_operator owned.fetch(class_name), :>=, (bytes[label] || 400) * 100, "#{label}: #{owned}"
-        assert_operator owned.fetch(nil, 0), :<=, owned.fetch(class_name) / 20, "#{label}: #{owned}"
+        assert_operator owned.fetch(nil, 0), :<=, owned.fetch(class_name) / 20 + 8000, "#{label}: #{owned}" # caches
       end
       assert_equal 7, kept.size
     RUBY
