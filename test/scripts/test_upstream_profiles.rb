@@ -34,6 +34,15 @@ class TestUpstreamProfiles < Test::Unit::TestCase
     end
   end
 
+  def test_another_malloc_interval_may_be_what_it_must_be
+    settings = "interval=1,malloc_interval=4096"
+    out, content, = look(4096, expected: 1) { |directory| profile("#{directory}/1.pb.gz", settings) }
+    assert content, out
+    out, content, = look(4096, expected: 1) { |directory| profile("#{directory}/1.pb.gz") }
+    refute content
+    assert_match(/1\.pb\.gz: not every object and block was sampled/, out)
+  end
+
   def test_profile_that_dropped_samples_is_told_and_stays
     assert_fault(/1\.pb\.gz: \d+ samples dropped/) do |path|
       profile(path, "interval=1,memory=1m", script: "KEPT = Array.new(100_000) { Object.new }")
@@ -61,10 +70,10 @@ class TestUpstreamProfiles < Test::Unit::TestCase
   end
 
   # What profiles.rb prints of a directory, whether it is content, and which files it leaves.
-  def look(expected:)
+  def look(*malloc_interval, expected:)
     in_directory do |directory|
       yield directory
-      ran = run_ruby(PROFILES, directory, expected.to_s)
+      ran = run_ruby(PROFILES, directory, expected.to_s, *malloc_interval.map(&:to_s))
       assert_empty ran.err
       [ran.out, ran.status.success?, Dir.children(directory)]
     end
