@@ -2,7 +2,7 @@
  *
  * dladdr knows which file the address is from, and only the functions that file exports; static
  * ones are in the file's own symbol table, if it has not been stripped. So that is read (ELF,
- * System V ABI), once for each file, and kept sorted by address:
+ * System V ABI), once for each file:
  *
  *     address --dladdr--> file, base     file --.symtab or .dynsym--> [start, size, name] ...
  *
@@ -40,7 +40,10 @@ struct file {
     struct function *functions;
     size_t       functions_capacity;
     size_t       count;
+    unsigned     asked;     /* how often for a name; after MANY functions are sorted */
 };
+
+#define MANY 100
 
 static struct file *files;
 
@@ -111,7 +114,6 @@ read_functions(struct file *file)
             all[i].st_value, all[i].st_size, image + strings->sh_offset + all[i].st_name
         };
     }
-    sort_functions(file->functions, file->count);
 }
 
 static void
@@ -131,7 +133,7 @@ map_file(struct file *file, const char *path)
     close(fd);
 }
 
-static const struct file *
+static struct file *
 file_of(const Dl_info *info)
 {
     for (struct file *file = files; file; file = file->next) {
@@ -148,9 +150,24 @@ file_of(const Dl_info *info)
     return file;
 }
 
+static bool
+holds_p(const struct function *function, uintptr_t address)
+{
+    return address - function->start < function->size;
+}
+
+static const char *
+search_one_by_one(const struct file *file, uintptr_t address)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        if (holds_p(&file->functions[i], address)) return file->functions[i].name;
+    }
+    return NULL;
+}
+
 /* The last function that begins at or before the address, if it reaches so far. */
 static const char *
-function_at(const struct file *file, uintptr_t address)
+search_sorted(const struct file *file, uintptr_t address)
 {
     size_t low = 0, high = file->count;
 
@@ -159,9 +176,23 @@ function_at(const struct file *file, uintptr_t address)
         if (file->functions[middle].start <= address) low = middle + 1;
         else high = middle;
     }
-    if (low == 0) return NULL;
-    const struct function *function = &file->functions[low - 1];
-    return address < function->start + function->size ? function->name : NULL;
+    if (low == 0 || !holds_p(&file->functions[low - 1], address)) return NULL;
+    return file->functions[low - 1].name;
+}
+
+/* Most programs ask for a few dozen names; to sort all functions for those is not worth it. */
+static const char *
+function_at(struct file *file, uintptr_t address)
+{
+    if (file->asked < MANY) {
+        file->asked++;
+        return search_one_by_one(file, address);
+    }
+    if (file->asked == MANY) {
+        sort_functions(file->functions, file->count);
+        file->asked++;
+    }
+    return search_sorted(file, address);
 }
 
 /* What to add to an address of the file. An executable at a fixed address has its addresses as
@@ -184,7 +215,7 @@ rb_heapprof_symbol(uintptr_t address, char *function, size_t function_size,
     address--; /* of the call, which may be the function's last instruction */
     if (!dladdr((void *)address, &info) || !info.dli_fname) return;
 
-    const struct file *file = file_of(&info);
+    struct file *file = file_of(&info);
     if (file && file->count) name = function_at(file, address - bias(file));
     if (!name) name = info.dli_sname;
     if (name) snprintf(function, function_size, "%s", name);
