@@ -221,6 +221,21 @@ block_site(void)
     return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 
+/* As asked for now. */
+HEAPPROF_COLD static struct heapprof_piece
+make_piece(size_t begin, size_t size_bytes, uint32_t site)
+{
+    uint64_t interval_bytes = rb_heapprof.malloc_sampler.interval_bytes;
+
+    return (struct heapprof_piece){
+        .begin = begin,
+        .asked_bytes = size_bytes,
+        .site = site,
+        .birth_gc = (uint32_t)rb_gc_count(),
+        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, size_bytes),
+    };
+}
+
 /* With the lock. What is only reported goes to the end of its size's block. */
 HEAPPROF_COLD static bool
 add_piece(uintptr_t address, struct heapprof_piece *piece)
@@ -237,14 +252,7 @@ HEAPPROF_COLD static bool
 block_enter(uintptr_t address, size_t begin, size_t size_bytes)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    uint64_t interval_bytes = rb_heapprof.malloc_sampler.interval_bytes;
-    struct heapprof_piece piece = {
-        .begin = begin,
-        .asked_bytes = size_bytes,
-        .site = block_site(),
-        .birth_gc = (uint32_t)rb_gc_count(),
-        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, size_bytes),
-    };
+    struct heapprof_piece piece = make_piece(begin, size_bytes, block_site());
     if (piece.site == 0) return false;
 
     lock_blocks();

@@ -26,14 +26,7 @@ HEAPPROF_COLD static bool
 wait_for_site(uintptr_t address, size_t begin, size_t size_bytes, uintptr_t caller)
 {
     struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
-    uint64_t interval_bytes = rb_heapprof.malloc_sampler.interval_bytes;
-    struct heapprof_piece piece = {
-        .begin = begin,
-        .asked_bytes = size_bytes,
-        .site = HEAPPROF_SITE_WAITING,
-        .birth_gc = (uint32_t)rb_gc_count(),
-        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, size_bytes),
-    };
+    struct heapprof_piece piece = make_piece(begin, size_bytes, HEAPPROF_SITE_WAITING);
     if (waiting_count == WAITING_MAX || !rb_heapprof_blocks_room_p(blocks)) return false;
 
     waiting[waiting_count++] = (struct waiting){
