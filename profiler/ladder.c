@@ -62,22 +62,36 @@ take_absent(struct blocks *blocks, uint64_t *from, uint64_t *bytes)
     blocks->absent += taken;
 }
 
+/* What of the heap is not in memory and may be a block's: not what no allocator claims, which may take
+ * more from the system than it uses; nor what is known to be of VM stacks that are no large blocks. */
+static uint64_t
+absent_heap(const struct heapprof_measured *measured, uint64_t stacks_in_heap)
+{
+    uint64_t absent = measured->heap_mapped - measured->heap;
+    uint64_t unclaimed = measured->heap_mapped;
+
+    take(&unclaimed, measured->blocks - measured->large_blocks + measured->free_blocks);
+    take(&absent, unclaimed);
+    take(&stacks_in_heap, measured->block_stacks);
+    take(&absent, stacks_in_heap);
+    return absent;
+}
+
 /* Those in memory, among candidates. */
 static struct blocks
 resident_blocks(const struct heapprof_measured *measured, uint64_t candidates)
 {
     struct blocks blocks = {.in_use = measured->sampled_blocks + measured->other_blocks};
-    uint64_t absent = 0;
+    uint64_t absent = 0, stacks = measured->code.vm_stacks;
 
     if (measured->allocator_known) {
         blocks.in_use = measured->blocks;
         blocks.large = measured->large_blocks;
         blocks.slack = measured->free_blocks;
-        absent = measured->heap_mapped - measured->heap;
+        absent = absent_heap(measured, stacks - take(&blocks.large, stacks));
         take_absent(&blocks, &blocks.slack, &absent);
     }
-    take(&blocks.in_use, measured->code.vm_stacks);
-    take(&blocks.large, measured->code.vm_stacks);
+    take(&blocks.in_use, stacks);
     if (blocks.in_use + blocks.slack > candidates + absent) {
         absent = blocks.in_use + blocks.slack - candidates;
     }

@@ -2,10 +2,11 @@
  *
  *     glibc       mallinfo2: blocks in its arenas, those in mappings of their own, free ones
  *     jemalloc    mallctl: allocated, and what is resident for it
+ *     tcmalloc    MallocExtension (gperftools): allocated, and what it has not returned to the system
  *     others      nothing
  *
- * jemalloc comes by LD_PRELOAD or is linked in; either way its mallctl is found by name when the
- * program is loaded.
+ * jemalloc and tcmalloc come by LD_PRELOAD or are linked in; either way their function is found by
+ * name when the program is loaded.
  */
 #include "ruby/internal/config.h"
 #include "allocator.h"
@@ -18,20 +19,40 @@ __attribute__((__weak__)) int
 mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
 
 static bool
-read_size(const char *name, size_t *bytes)
+read_mallctl(const char *name, size_t *bytes)
 {
     size_t size = sizeof(*bytes);
     return mallctl(name, bytes, &size, NULL, 0) == 0;
 }
 
 static bool
-read_jemalloc(struct heapprof_measured *measured)
+read_jemalloc(size_t *allocated, size_t *resident)
 {
-    size_t allocated, resident;
     uint64_t epoch = 1; /* any: takes the numbers anew */
 
-    if (!mallctl || mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)) != 0) return false;
-    if (!read_size("stats.allocated", &allocated) || !read_size("stats.resident", &resident)) return false;
+    return mallctl && mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)) == 0 &&
+           read_mallctl("stats.allocated", allocated) && read_mallctl("stats.resident", resident);
+}
+
+/* ---- tcmalloc ---- */
+
+__attribute__((__weak__)) int
+MallocExtension_GetNumericProperty(const char *name, size_t *bytes);
+
+static bool
+read_tcmalloc(size_t *allocated, size_t *resident)
+{
+    return MallocExtension_GetNumericProperty &&
+           MallocExtension_GetNumericProperty("generic.current_allocated_bytes", allocated) &&
+           MallocExtension_GetNumericProperty("generic.total_physical_bytes", resident);
+}
+
+static bool
+read_other(struct heapprof_measured *measured)
+{
+    size_t allocated, resident;
+
+    if (!read_jemalloc(&allocated, &resident) && !read_tcmalloc(&allocated, &resident)) return false;
     measured->blocks = allocated;
     measured->free_blocks = resident > allocated ? resident - allocated : 0;
     return true;
@@ -83,5 +104,5 @@ static bool read_glibc(struct heapprof_measured *measured) { return false; }
 void
 rb_heapprof_allocator_read(struct heapprof_measured *measured)
 {
-    measured->allocator_known = read_jemalloc(measured) || read_glibc(measured);
+    measured->allocator_known = read_other(measured) || read_glibc(measured);
 }

@@ -107,6 +107,34 @@ TEST(Ladder, StacksInBlocksAreNoMalloc)
     EXPECT_EQ(100 * kMega, Sum(ladder));
 }
 
+// Where it gives no mapping to a large block, as tcmalloc, they are in the heap.
+TEST(Ladder, UntouchedStacksInTheHeapAreNobodyElsesAbsentPages)
+{
+    heapprof_measured measured = Process();
+    measured.code.vm_stacks = 8 * kMega;
+    measured.block_stacks = kMega;
+    measured.large_blocks = 0;
+    measured.heap_mapped += 7 * kMega;
+    heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    EXPECT_EQ(4 * kMega, ladder.stacks);
+    EXPECT_EQ(17 * kMega, ladder.malloc);
+    EXPECT_EQ(5 * kMega, ladder.allocator_slack);
+    EXPECT_EQ(0u, ladder.absent_blocks);
+}
+
+// An allocator that takes its heap in larger steps than it uses.
+TEST(Ladder, HeapThatNoAllocatorClaimsIsNoBlocksAbsentPages)
+{
+    heapprof_measured measured = Process();
+    measured.blocks = 25 * kMega;
+    measured.large_blocks = 0;
+    measured.heap_mapped += 20 * kMega;
+    heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    EXPECT_EQ(15 * kMega, ladder.malloc);
+    EXPECT_EQ(5 * kMega, ladder.allocator_slack);
+    EXPECT_EQ(0u, ladder.absent_blocks);
+}
+
 TEST(Ladder, AllocatorThatDoesNotTellHasWhatIsKnownOtherwise)
 {
     heapprof_measured measured = Process();
