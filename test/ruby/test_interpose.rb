@@ -9,7 +9,7 @@ class TestHeapProfInterpose < Test::Unit::TestCase
   include HeapProfTest
 
   SETUP = <<~RUBY
-    require #{File.join(__dir__, "lib/child").dump}
+    require #{File.join(__dir__, "lib/blocks").dump}
     require "-test-/heapprof_blocks"
     require "-test-/heapprof_leak"
     require "-test-/heapprof_node"
@@ -17,22 +17,8 @@ class TestHeapProfInterpose < Test::Unit::TestCase
     Blocks = HeapProfBlocks
     Plain = HeapProfPlain
 
-    # [allocated, in use] bytes that C functions of that name asked for below a method.
-    def malloc_bytes(profile, label, caller)
-      rows = rows(profile, label: "Object#\#{label}").select { |row| row.caller&.match?(caller) }
-      [rows.sum(&:alloc_malloc_space), rows.sum(&:inuse_malloc_space)]
-    end
-
     def in_use(label, caller) = malloc_bytes(snapshot, label, caller).last
-    def snapshot = HeapProfile.snapshot
     def start(**options) = HeapProfile.start(interval: 1 << 30, malloc_interval: 1, malloc: :all, **options)
-
-    # Of so many bytes in blocks of that size, at the default interval.
-    def assert_estimate(bytes, estimate, block, message)
-      p = 1 - Math.exp(-block.fdiv(524_288))
-      sigma = Math.sqrt(bytes * block * (1 - p) / p)
-      assert_in_delta bytes, estimate, 5.7 * sigma, message
-    end
   RUBY
 
   FUNCTIONS = %w[malloc calloc posix_memalign aligned_alloc memalign].freeze
@@ -135,27 +121,8 @@ class TestHeapProfInterpose < Test::Unit::TestCase
 
   def test_estimates_are_right_on_average
     in_child(SETUP + <<~'RUBY')
-      INTERVAL = 65_536
-      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60 }
-      COUNTS.each_key { |size| eval("def of_#{size}(count) = Array.new(count) { Plain.malloc(#{size}) }") }
-      zs = Hash.new { |hash, size| hash[size] = [] }
-      scaled(60).times do |seed|
-        start(malloc_interval: INTERVAL, seed: seed)
-        COUNTS.each do |size, count|
-          blocks = send("of_#{size}", count)
-          bytes = Plain.bytes(blocks.first)
-          p = 1 - Math.exp(-bytes.fdiv(INTERVAL))
-          sigma = bytes * Math.sqrt(count * (1 - p) / p)
-          zs[size] << (in_use("of_#{size}", /plain_malloc/) - count * bytes) / sigma
-          blocks.each { |block| Plain.free(block) }
-          assert_equal 0, in_use("of_#{size}", /plain_malloc/)
-        end
-        HeapProfile.stop
-      end
-      zs.each do |size, z|
-        assert_operator z.sum.abs / z.size, :<=, 3.5 / Math.sqrt(z.size), "mean z of #{size} bytes"
-        assert_operator z.map(&:abs).max, :<=, 5.7, "z of #{size} bytes"
-      end
+      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60 }.freeze
+      assert_right_on_average Plain, COUNTS, /plain_malloc/, malloc: :all
     RUBY
   end
 
@@ -169,7 +136,7 @@ class TestHeapProfInterpose < Test::Unit::TestCase
         48_000.times { leak }
         rows = rows(HeapProfile.snapshot(gc: true), label: "Object#leak")
         rows.select! { |row| row.caller == "leak_call (heapprof_leak.so)" }
-        assert_estimate 48_000 * 1032, rows.sum(&:inuse_malloc_space), 1032, "malloc=#{malloc}"
+        assert_bytes 48_000 * 1032, rows.sum(&:inuse_malloc_space), 1032, "malloc=#{malloc}"
         assert_equal method(:leak).source_location, rows.first.frames[1].then { |frame| [frame.path, frame.lineno] }
       RUBY
     end
@@ -188,7 +155,7 @@ class TestHeapProfInterpose < Test::Unit::TestCase
       times.times { leak }
       rows = rows(HeapProfile.snapshot(gc: true), label: "Object#leak")
       rows.select! { |row| row.caller&.end_with?(" (heapprof_node.so)") }
-      assert_estimate times * bytes, rows.sum(&:inuse_malloc_space), 136, "nodes"
+      assert_bytes times * bytes, rows.sum(&:inuse_malloc_space), 136, "nodes"
       assert_include ["node_new (heapprof_node.so)", "node_parse (heapprof_node.so)"], rows.first.caller
       assert_equal method(:leak).source_location, rows.first.frames[1].then { |frame| [frame.path, frame.lineno] }
     RUBY
@@ -220,7 +187,7 @@ class TestHeapProfInterpose < Test::Unit::TestCase
       350_000.times { parse }
       rows = rows(HeapProfile.snapshot(gc: true), label: "Object#parse")
       rows.select! { |row| row.caller&.end_with?(" (rbs_extension.so)") && row.inuse_malloc_space > 0 }
-      assert_estimate 350_000 * 144, rows.sum(&:inuse_malloc_space), 104, "rbs"
+      assert_bytes 350_000 * 144, rows.sum(&:inuse_malloc_space), 104, "rbs"
       assert_equal ["alloc_empty_table", "alloc_reset_table"], rows.map { |row| row.caller[/\\w+/] }.uniq.sort
       place = method(:parse).source_location
       rows.each { |row| assert_include row.frames.map { |frame| [frame.path, frame.lineno] }, place }

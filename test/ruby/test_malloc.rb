@@ -9,17 +9,9 @@ class TestHeapProfMalloc < Test::Unit::TestCase
   include HeapProfTest
 
   SETUP = <<~RUBY
-    require #{File.join(__dir__, "lib/child").dump}
+    require #{File.join(__dir__, "lib/blocks").dump}
     require "-test-/heapprof_blocks"
     Blocks = HeapProfBlocks
-
-    # [allocated, in use] bytes that a C function asked for below a method; the VM asks there, too.
-    def malloc_bytes(profile, label, caller: /\\Ablocks_\\w+ \\(heapprof_blocks\\.so\\)\\z/)
-      rows = rows(profile, label: "Object#\#{label}").select { |row| row.caller&.match?(caller) }
-      [rows.sum(&:alloc_malloc_space), rows.sum(&:inuse_malloc_space)]
-    end
-
-    def snapshot = HeapProfile.snapshot
   RUBY
 
   def test_every_byte_is_there_at_interval_1
@@ -96,7 +88,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
         HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
         sizes.each do |size|
           object = send(label, object, size)
-          assert_equal held(object), malloc_bytes(snapshot, label, caller: CALLERS[label]).last, "#{label} of #{size}"
+          assert_equal held(object), malloc_bytes(snapshot, label, CALLERS[label]).last, "#{label} of #{size}"
         end
         HeapProfile.stop
       end
@@ -113,7 +105,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
       blocks.each { |block| Blocks.free_in_thread(block) }
       3.times { GC.start }
       assert_equal 0, malloc_bytes(snapshot, :asked).last
-      allocated, in_use = malloc_bytes(snapshot, :strings, caller: /\Astr_enc_new \(/)
+      allocated, in_use = malloc_bytes(snapshot, :strings, /\Astr_enc_new \(/)
       assert_operator allocated, :>=, 1_000_000
       assert_operator in_use, :<=, 20_000
     RUBY
@@ -206,7 +198,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
       def strings = Array.new(200) { "x" * 5000 }
       ractors = Array.new(3) { Ractor.new { kept = strings; Ractor.yield(:made); Ractor.receive; kept.size } }
       ractors.each(&:take)
-      allocated, in_use = malloc_bytes(snapshot, :strings, caller: /\Astr_enc_new \(/)
+      allocated, in_use = malloc_bytes(snapshot, :strings, /\Astr_enc_new \(/)
       assert_equal [3 * 200 * 5016] * 2, [allocated, in_use] # what malloc gives for 5001 bytes
       ractors.each { |ractor| ractor.send(:end) }.each(&:take)
     RUBY
@@ -264,28 +256,8 @@ class TestHeapProfMalloc < Test::Unit::TestCase
 
   def test_estimates_are_right_on_average
     in_child(SETUP + <<~'RUBY')
-      INTERVAL = 65_536
-      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60, 3_000_000 => 3 }
-      COUNTS.each_key { |size| eval("def of_#{size}(count) = Array.new(count) { Blocks.malloc(#{size}) }") }
-      zs = Hash.new { |hash, size| hash[size] = [] }
-      scaled(60).times do |seed|
-        HeapProfile.start(interval: 1 << 30, malloc_interval: INTERVAL, seed: seed)
-        COUNTS.each do |size, count|
-          blocks = send("of_#{size}", count)
-          bytes = Blocks.bytes(blocks.first)
-          p = 1 - Math.exp(-bytes.fdiv(INTERVAL))
-          sigma = bytes * Math.sqrt(count * (1 - p) / p)
-          estimate = malloc_bytes(snapshot, "of_#{size}").last
-          zs[size] << (estimate - count * bytes) / sigma if sigma > 1
-          blocks.each { |block| Blocks.free(block) }
-          assert_equal 0, malloc_bytes(snapshot, "of_#{size}").last
-        end
-        HeapProfile.stop
-      end
-      zs.each do |size, z|
-        assert_operator z.sum.abs / z.size, :<=, 3.5 / Math.sqrt(z.size), "mean z of #{size} bytes"
-        assert_operator z.map(&:abs).max, :<=, 5.7, "z of #{size} bytes"
-      end
+      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60, 3_000_000 => 3 }.freeze
+      assert_right_on_average Blocks, COUNTS
     RUBY
   end
 

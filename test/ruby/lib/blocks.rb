@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+# blocks.rb - for the scripts that tests of the allocator's blocks run in child processes: bytes by
+# who asked for them, and estimates over many seeds.
+
+require_relative "child"
+
+# The functions of -test-/heapprof_blocks: what the VM asks for beside them is not theirs.
+OF_BLOCKS = /\Ablocks_\w+ \(heapprof_blocks\.so\)\z/
+
+# [allocated, in use] bytes that C functions of that name asked for below a method of main's.
+def malloc_bytes(profile, label, caller = OF_BLOCKS)
+  rows = rows(profile, label: "Object##{label}").select { |row| row.caller&.match?(caller) }
+  [rows.sum(&:alloc_malloc_space), rows.sum(&:inuse_malloc_space)]
+end
+
+def snapshot = HeapProfile.snapshot
+
+# That many bytes in blocks of one size, at the default interval.
+def assert_bytes(bytes, estimate, block, message)
+  sigma = block * Estimator.sigma(bytes.fdiv(block), block, 524_288)
+  assert_in_delta bytes, estimate, Estimator::SIGMAS * sigma, message
+end
+
+INTERVAL = 65_536
+
+# Starts with many seeds; asks ALLOCATOR for so many blocks of each size, and gives them back.
+def assert_right_on_average(allocator, counts, caller = OF_BLOCKS, **options)
+  counts.each_key { |size| eval("def of_#{size}(count) = Array.new(count) { #{allocator}.malloc(#{size}) }") }
+  zs = Hash.new { |hash, size| hash[size] = [] }
+  scaled(60).times do |seed|
+    HeapProfile.start(interval: 1 << 30, malloc_interval: INTERVAL, seed: seed, **options)
+    counts.each do |size, count|
+      in_use = -> { malloc_bytes(snapshot, "of_#{size}", caller).last }
+      blocks = send("of_#{size}", count)
+      bytes = allocator.bytes(blocks.first)
+      sigma = bytes * Estimator.sigma(count, bytes, INTERVAL)
+      zs[size] << (in_use.() - count * bytes) / sigma if sigma > 1
+      blocks.each { |block| allocator.free(block) }
+      assert_equal 0, in_use.()
+    end
+    HeapProfile.stop
+  end
+  zs.each do |size, z|
+    assert_operator z.sum.abs / z.size, :<=, 3.5 / Math.sqrt(z.size), "mean z of #{size} bytes"
+    assert_operator z.map(&:abs).max, :<=, Estimator::SIGMAS, "z of #{size} bytes"
+  end
+end
