@@ -46,6 +46,38 @@ stands_for_outer_p(const rb_iseq_t *iseq)
     return type == ISEQ_TYPE_RESCUE || type == ISEQ_TYPE_ENSURE;
 }
 
+/* The environment that ep is of now. While a block's environments move to the heap the outermost has
+ * moved and the next still points to its old place, where the new one stands instead of the flags;
+ * and YJIT, told of that, may ask for memory (vm_make_env_each). */
+static const VALUE *
+moved(const VALUE *ep)
+{
+    VALUE flags = ep[VM_ENV_DATA_INDEX_FLAGS];
+    return FIXNUM_P(flags) ? ep : ((const rb_env_t *)flags)->ep;
+}
+
+/* Of what stands in an environment: a method, a cref, or a svar with one of them. */
+static const rb_callable_method_entry_t *
+method_in(VALUE object)
+{
+    if (imemo_type_p(object, imemo_svar)) object = ((const struct vm_svar *)object)->cref_or_me;
+    return imemo_type_p(object, imemo_ment) ? (const rb_callable_method_entry_t *)object : NULL;
+}
+
+/* As rb_vm_frame_method_entry finds it, which may not be asked in the midst of such a move. */
+static const rb_callable_method_entry_t *
+method_of(const rb_control_frame_t *cfp)
+{
+    const VALUE *ep = moved(cfp->ep);
+
+    while (!VM_ENV_LOCAL_P(ep)) {
+        const rb_callable_method_entry_t *method = method_in(ep[VM_ENV_DATA_INDEX_ME_CREF]);
+        if (method) return method;
+        ep = moved(VM_ENV_PREV_EP(ep));
+    }
+    return method_in(ep[VM_ENV_DATA_INDEX_ME_CREF]);
+}
+
 /* Collects up to depth frames, innermost first; *cut tells whether there were more.
  * SIZE_MAX when memory is refused. */
 static size_t
@@ -73,7 +105,7 @@ collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
             return SIZE_MAX;
         }
         recent.frames[count++] = (struct frame){
-            cfp->iseq, cfp->iseq ? cfp->pc : NULL, rb_vm_frame_method_entry(cfp), 0
+            cfp->iseq, cfp->iseq ? cfp->pc : NULL, method_of(cfp), 0
         };
     }
     return count;

@@ -386,6 +386,24 @@ class TestHeapProfInterpose < Test::Unit::TestCase
     RUBY
   end
 
+  # YJIT asks for memory when it is told that a block's environment has moved to the heap, at which
+  # moment the environment within still points to its old place.
+  def test_yjit_asks_while_environments_move
+    omit "built without YJIT" unless RbConfig::CONFIG["YJIT_SUPPORT"] == "yes"
+    in_directory do
+      write_file("moves.rb", "outer = 1\n[1].each { |x| $kept << proc { x + outer } }\n")
+      in_child(SETUP + <<~'RUBY', "--yjit", "--yjit-call-threshold=1")
+        $kept = []
+        start
+        100.times { load "./moves.rb" }
+        stack = ["Kernel#proc", "block in <top (required)>", "Array#each", "<top (required)>", "Kernel#load"]
+        rows = snapshot.select { |row| row.frames.first(5).map(&:label) == stack }
+        rust = rows.select { |row| row.caller&.start_with?("_ZN", "_R") } # mangled names
+        assert_operator rust.sum(&:alloc_malloc_space), :>, 0
+      RUBY
+    end
+  end
+
   def test_gc_stress_and_compaction
     in_child(SETUP + <<~'RUBY')
       start
