@@ -431,6 +431,7 @@ rb_heapprof_stat(struct rb_heapprof_stat *stat)
     RB_VM_LOCK_ENTER();
     if (rb_heapprof_on) {
         rb_heapprof_gc_hold_blocks();
+        if (!rb_heapprof.reading) rb_heapprof_gc_settle_blocks(); /* what is alive has its site */
         *stat = (struct rb_heapprof_stat){
             .interval_bytes = rb_heapprof.options.interval_bytes,
             .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),

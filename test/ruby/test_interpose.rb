@@ -318,7 +318,18 @@ class TestHeapProfInterpose < Test::Unit::TestCase
     RUBY
   end
 
-  # Samples of such threads wait for one that has the GVL, and there is room for so many.
+  # Samples of such threads wait for one that has the GVL: who asks for numbers.
+  def test_what_waits_has_its_site_in_the_numbers
+    in_child(SETUP + <<~'RUBY')
+      start(malloc_interval: 1 << 20)
+      Plain.malloc_in_thread(64 << 20)
+      stat = HeapProfile.stat
+      assert_operator stat[:live_samples], :>=, 1
+      assert_operator stat[:sites], :>=, 1
+    RUBY
+  end
+
+  # There is room for so many.
   def test_more_than_can_wait_is_counted_as_dropped
     in_child(SETUP + <<~'RUBY')
       start(malloc_interval: 100)
