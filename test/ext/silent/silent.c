@@ -15,13 +15,12 @@
 
 static _Atomic uintptr_t next;
 
-static void __attribute__((constructor))
+static void
 map_room(void)
 {
     uintptr_t none = 0;
     void *room;
 
-    if (atomic_load(&next)) return;
     room = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) abort();
@@ -39,7 +38,7 @@ aligned_alloc(size_t alignment, size_t bytes)
 {
     uintptr_t at, block;
 
-    if (!atomic_load(&next)) map_room(); /* a constructor may ask before ours has run */
+    if (!atomic_load(&next)) map_room();
     if (alignment < ALIGNMENT) alignment = ALIGNMENT;
     if (bytes > ROOM_BYTES / 2) return NULL;
     at = atomic_fetch_add(&next, sizeof(size_t) + alignment + bytes);
