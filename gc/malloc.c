@@ -30,7 +30,7 @@
  * nothing is lifted here, lest anything be counted twice.
  */
 #include "state.h"
-#include "profiler/check.h"
+#include "base/check.h"
 #include "vm/frames.h"
 #ifdef HAVE_BACKTRACE
 # include <execinfo.h>

@@ -23,7 +23,7 @@
  * start a GC. Under the VM lock, or with all ractors stopped.
  */
 #include "state.h"
-#include "profiler/check.h"
+#include "base/check.h"
 #include "track.h"
 #include "vm/frames.h"
 

@@ -11,7 +11,7 @@
  */
 #include "state.h"
 #include "internal/imemo.h"
-#include "profiler/resident.h"
+#include "os/resident.h"
 #include "symbol.h"
 #include "vm/rss.h"
 #include "vm_core.h"

@@ -17,11 +17,11 @@
  *
  * The caller serialises. Only add allocates (mem.c).
  */
-#include "blocks.h"
+#include "profiler/blocks.h"
 
 #include <string.h>
 
-#include "check.h"
+#include "base/check.h"
 
 /* Blocks begin every 8 bytes, or at an odd address (gc/hooks.h). */
 static uintptr_t

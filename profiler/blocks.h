@@ -16,8 +16,8 @@
  * A block may be freed where the tables of a profile may not be changed. So its pieces are
  * retired: out of the block, and kept until the owner takes them, one by one.
  */
-#include "address_table.h"
-#include "block_filter.h"
+#include "base/address_table.h"
+#include "profiler/block_filter.h"
 
 struct heapprof_piece {
     size_t   begin;       /* offset in its block */

@@ -5,7 +5,7 @@
  *     the caller    str_enc_new
  *
  * The caller serialises. add_passing allocates (mem.c). */
-#include "callers.h"
+#include "profiler/callers.h"
 
 #include <stdlib.h>
 #include <string.h>

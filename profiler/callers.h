@@ -3,7 +3,7 @@
 /* The C code that asks the allocator: of the return addresses of a call the innermost that does
  * not lie in a function that asks for somebody else, such as xmalloc. What function that is, is
  * found when a name is wanted. */
-#include "mem.h"
+#include "base/mem.h"
 
 /* The code of functions that ask for somebody else: addresses from start up to end. */
 struct heapprof_passing {

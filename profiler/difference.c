@@ -13,12 +13,12 @@
  *
  * Allocates as snapshot.c does. Reads the two only.
  */
-#include "difference.h"
+#include "profiler/difference.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "base/check.h"
 
 /* One of the two, while it is brought over. */
 struct part {

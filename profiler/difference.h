@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_DIFFERENCE_H
 #define HEAPPROF_DIFFERENCE_H
 /* What changed from one snapshot to another. */
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 
 /* A snapshot with the values of later minus those of earlier, which may be below 0, and the facts
  * of later; rows alike in all but their age are one, without an age, and those that have not

@@ -15,11 +15,11 @@
  *
  * The caller serialises. add allocates (mem.c); the rest may run anywhere.
  */
-#include "functions.h"
+#include "profiler/functions.h"
 
 #include <string.h>
 
-#include "check.h"
+#include "base/check.h"
 
 static uint64_t
 key_hash(uint64_t origin, uint32_t owner)

@@ -5,7 +5,7 @@
  * class that owns the method (a block may run as a method of several classes), or
  * for a C method its ID and the owner.
  */
-#include "index.h"
+#include "base/index.h"
 
 struct heapprof_function {
     uint64_t origin;      /* iseq identity, or method ID with HEAPPROF_ORIGIN_C; 0: free */

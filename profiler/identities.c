@@ -19,9 +19,9 @@
  *
  * The caller serialises. add allocates (mem.c).
  */
-#include "identities.h"
+#include "profiler/identities.h"
 
-#include "check.h"
+#include "base/check.h"
 
 void
 rb_heapprof_identities_init(struct heapprof_identities *identities, struct heapprof_mem *mem)

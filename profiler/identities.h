@@ -8,7 +8,7 @@
  * removes the address; the number and the name that was found for it stay until a
  * sweep finds that nobody needs them.
  */
-#include "address_table.h"
+#include "base/address_table.h"
 
 struct heapprof_identities {
     struct heapprof_address_table addresses;

@@ -26,11 +26,11 @@
  *
  * Pure, but for the snapshot's memory.
  */
-#include "ladder.h"
+#include "profiler/ladder.h"
 
 #include <string.h>
 
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 
 /* ---- rungs ---- */
 

@@ -14,9 +14,9 @@
  * The caller serialises. add allocates (mem.c); it runs when a pending sample is
  * resolved, which may be inside a GC.
  */
-#include "live_table.h"
+#include "profiler/live_table.h"
 
-#include "check.h"
+#include "base/check.h"
 
 void
 rb_heapprof_live_table_init(struct heapprof_live_table *table, struct heapprof_mem *mem)

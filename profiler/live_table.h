@@ -3,7 +3,7 @@
 /* The sampled objects that are alive: an address table with what each sample
  * stands for beside it. Weight is kept per sample, so that a later change of the
  * interval leaves earlier samples right. */
-#include "address_table.h"
+#include "base/address_table.h"
 
 struct heapprof_sample {
     uint32_t site;        /* who allocated it, and its class (sites.h) */

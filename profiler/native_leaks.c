@@ -5,7 +5,7 @@
  *
  * The caller serialises. init allocates (mem.c).
  */
-#include "native_leaks.h"
+#include "profiler/native_leaks.h"
 
 #define GROWING 3 /* births at so many GCs */
 

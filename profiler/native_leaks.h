@@ -8,7 +8,7 @@
  * made once, as a table at boot, is large but does not grow; what objects hold grows with
  * them. A suspicion is no proof: of objects few may be sampled where of blocks many are.
  */
-#include "mem.h"
+#include "base/mem.h"
 
 /* So many major GCs make a survivor. */
 #define HEAPPROF_SURVIVED_MAJORS 3

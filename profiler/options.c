@@ -15,7 +15,7 @@
  *
  * Pure: no allocation, no locale, no environment. May run anywhere.
  */
-#include "options.h"
+#include "profiler/options.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,10 +13,10 @@
  *
  * Knows no state but its arguments; may run on any thread, without the GVL.
  */
-#include "pprof.h"
+#include "profiler/pprof.h"
 
-#include "pprof_tables.h"
-#include "pprof_writer.h"
+#include "profiler/pprof_tables.h"
+#include "pprof/pprof_writer.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

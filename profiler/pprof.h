@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_PPROF_H
 #define HEAPPROF_PPROF_H
 /* A snapshot as a pprof Profile message (profile.proto), encoded by upb. */
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 
 /* The encoded message in a block from malloc, its length in *size; NULL when there
  * is no memory. binary is the file name of the mapping, build_id its identity.

@@ -26,9 +26,9 @@
  *
  * Reads the snapshot only; may run on any thread, without the GVL.
  */
-#include "pprof_tables.h"
+#include "profiler/pprof_tables.h"
 
-#include "check.h"
+#include "base/check.h"
 
 #include <math.h>
 #include <stdlib.h>

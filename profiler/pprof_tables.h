@@ -7,7 +7,7 @@
  * one name, and a reader of pprof would show two rows that look alike. Here rows that
  * would look alike are one sample, and were added up before they were rounded.
  */
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 
 /* Of what was allocated, then of what is in use: objects; bytes of slots, of the allocator, of
  * both; in use, also of what no sample stands for. */

@@ -22,13 +22,13 @@
  * Allocates from the snapshot's account; takes no lock and calls nothing but what
  * it is told to ask.
  */
-#include "rows.h"
+#include "profiler/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "check.h"
-#include "native_leaks.h"
+#include "base/check.h"
+#include "profiler/native_leaks.h"
 
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_ROWS_H
 #define HEAPPROF_ROWS_H
 /* From samples to rows: what rb_heapprof_snapshot_take does when the tables are copied. */
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 
 /* Adds the rows of all sites to a snapshot without any, and counts facts.live_samples; false
  * when there is no memory. */

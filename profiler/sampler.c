@@ -27,11 +27,11 @@
  * Owns nothing; state belongs to the caller, one per independent stream. Allocates
  * nothing, may run anywhere. Not thread-safe on one state.
  */
-#include "sampler.h"
+#include "profiler/sampler.h"
 
 #include <math.h>
 
-#include "check.h"
+#include "base/check.h"
 
 #define SKIP_MAX (UINT64_C(1) << 62) /* never reached by counting; far from overflow */
 

@@ -18,11 +18,11 @@
  *
  * The caller serialises. intern allocates (mem.c); the rest may run anywhere.
  */
-#include "sites.h"
+#include "profiler/sites.h"
 
 #include <string.h>
 
-#include "check.h"
+#include "base/check.h"
 
 static uint64_t
 key_hash(uint32_t stack, uint32_t class_id)

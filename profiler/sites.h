@@ -5,7 +5,7 @@
  * stack. Its totals must outlive its last live sample, or alloc_* would shrink; so a site
  * without live samples stays until memory is needed, and is then folded: its totals go to
  * the site of the empty stack, those of blocks to one of their own. */
-#include "stacks.h"
+#include "profiler/stacks.h"
 
 /* Part of a site's class_id: it asks the allocator, and the identity is that of the caller. */
 #define HEAPPROF_SITE_OF_BLOCKS (UINT32_C(1) << 31)

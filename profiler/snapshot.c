@@ -15,13 +15,13 @@
  * it is told to ask. Reads the tables, so whoever may change them must wait for take; not for
  * anything else here.
  */
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
-#include "rows.h"
+#include "base/check.h"
+#include "profiler/rows.h"
 
 /* ---- copies ---- */
 

@@ -11,8 +11,8 @@
  * Values are estimates of the true numbers (already weighted), in whole numbers that
  * add up; of one sample alone (take_sample) they are not rounded.
  */
-#include "ladder.h"
-#include "tables.h"
+#include "profiler/ladder.h"
+#include "profiler/tables.h"
 
 #define HEAPPROF_AGE_DEAD UINT32_MAX
 

@@ -7,7 +7,7 @@
  *
  * Allocates as snapshot.c does; takes no lock and reads the tables.
  */
-#include "rows.h"
+#include "profiler/rows.h"
 
 static bool
 take_string(struct heapprof_strings *to, const struct heapprof_strings *from, uint32_t *number)

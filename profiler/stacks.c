@@ -21,11 +21,11 @@
  *
  * The caller serialises. push allocates (mem.c); the rest may run anywhere.
  */
-#include "stacks.h"
+#include "profiler/stacks.h"
 
 #include <string.h>
 
-#include "check.h"
+#include "base/check.h"
 
 static uint64_t
 key_hash(uint32_t parent, uint32_t function, uint32_t line)

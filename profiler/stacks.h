@@ -10,7 +10,7 @@
  * pushed frame by frame from the outermost, then held by its leaf; trim takes
  * away every node nobody needs. So numbers without a hold are good only until
  * the next trim. */
-#include "index.h"
+#include "base/index.h"
 
 struct heapprof_stack_node {
     uint32_t parent;    /* 0: outermost frame */

@@ -11,9 +11,9 @@
  *
  * The caller serialises. Allocates nothing.
  */
-#include "tables.h"
+#include "profiler/tables.h"
 
-#include "check.h"
+#include "base/check.h"
 
 void
 rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem,

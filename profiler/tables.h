@@ -1,13 +1,13 @@
 #ifndef HEAPPROF_TABLES_H
 #define HEAPPROF_TABLES_H
 /* All that one profile knows, table by table. README.md draws who names whom. */
-#include "blocks.h"
-#include "callers.h"
-#include "functions.h"
-#include "identities.h"
-#include "live_table.h"
-#include "sites.h"
-#include "strings.h"
+#include "profiler/blocks.h"
+#include "profiler/callers.h"
+#include "profiler/functions.h"
+#include "profiler/identities.h"
+#include "profiler/live_table.h"
+#include "profiler/sites.h"
+#include "base/strings.h"
 
 struct heapprof_tables {
     struct heapprof_strings    strings;

@@ -13,7 +13,7 @@
 #include "ruby/version.h"
 #include "flush.h"
 #include "file.h"
-#include "profiler/gzip.h"
+#include "pprof/gzip.h"
 #include "profiler/options.h"
 #include "profiler/pprof.h"
 #include <errno.h>

@@ -1,9 +1,9 @@
 # heapprof.mk - our part of MRI's build, included by common.mk (patch 0001-heapprof).
 #
-# Decides which objects join ruby, how each ring is compiled, and what a change rebuilds:
-#   ring 0  heapprof/profiler/*.o  without any include path of Ruby's (profiler/ring0.mk)
-#   ring 1  gc/*.c                 included by gc.c, so it is gc.o that depends on them
-#   ring 2  heapprof/vm/*.o        as MRI compiles its own files
+# Decides which objects join ruby, how each room is compiled, and what a change rebuilds:
+#   base os pprof profiler   without any include path of Ruby's (scripts/plain.mk)
+#   gc                       included by gc.c, so it is gc.o that depends on them
+#   vm                       as MRI compiles its own files
 # The compiler writes the dependencies of our objects and of the MRI files that our patches
 # change, so that an edited file rebuilds what includes it, relinks, and touches nothing else.
 #
@@ -14,16 +14,16 @@
 HEAPPROF = $(srcdir)/heapprof
 PROTOC ?= protoc
 
-RING0_SRC = $(HEAPPROF)/profiler
-RING0_OBJ = heapprof/profiler
-RING0_UPB = $(HEAPPROF)/upb
-RING0_CC = $(CC) $(CFLAGS) $(filter-out -I%,$(XCFLAGS) $(CPPFLAGS))
-RING0_SCRIPTS = $(HEAPPROF)/scripts
-include $(RING0_SRC)/ring0.mk
+PLAIN_SRC = $(HEAPPROF)
+PLAIN_OBJ = heapprof
+PLAIN_UPB = $(HEAPPROF)/upb
+PLAIN_CC = $(CC) $(CFLAGS) $(filter-out -I%,$(XCFLAGS) $(CPPFLAGS))
+PLAIN_SCRIPTS = $(HEAPPROF)/scripts
+include $(HEAPPROF)/scripts/plain.mk
 
 HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 	$(wildcard $(HEAPPROF)/vm/*.c))
-HEAPPROF_OBJS = $(RING0_OBJS) $(HEAPPROF_VM_OBJS)
+HEAPPROF_OBJS = $(PLAIN_OBJS) $(HEAPPROF_VM_OBJS)
 
 # Last in the search, so that MRI's own gc/ and vm files are found before ours.
 INCFLAGS += -I$(HEAPPROF)

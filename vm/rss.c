@@ -13,7 +13,7 @@
 #include "allocator.h"
 #include "smaps.h"
 #include "gc/state.h"
-#include "profiler/resident.h"
+#include "os/resident.h"
 #include "internal/cont.h"
 #include "ractor_core.h"
 #include "vm_core.h"

@@ -10,7 +10,7 @@
  */
 #include "ruby/internal/config.h"
 #include "symbols.h"
-#include "profiler/mem.h"
+#include "base/mem.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

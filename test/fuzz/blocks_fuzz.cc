@@ -10,7 +10,7 @@
 #include "fuzz.h"
 
 extern "C" {
-#include "blocks.h"
+#include "profiler/blocks.h"
 }
 
 namespace {

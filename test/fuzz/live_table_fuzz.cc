@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 extern "C" {
-#include "live_table.h"
+#include "profiler/live_table.h"
 }
 
 namespace {

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 
 extern "C" {
-#include "options.h"
+#include "profiler/options.h"
 }
 
 namespace {

@@ -18,8 +18,8 @@
 #include "program.h"
 
 extern "C" {
-#include "gzip.h"
-#include "pprof.h"
+#include "pprof/gzip.h"
+#include "profiler/pprof.h"
 }
 
 namespace {

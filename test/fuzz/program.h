@@ -16,7 +16,7 @@
 #include "snapshot_builder.h"
 
 extern "C" {
-#include "pprof_tables.h"
+#include "profiler/pprof_tables.h"
 }
 
 // A frame as it is shown, names still in the program's own bytes.

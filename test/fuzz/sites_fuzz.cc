@@ -9,7 +9,7 @@
 #include "fuzz.h"
 
 extern "C" {
-#include "sites.h"
+#include "profiler/sites.h"
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "address_table.h"
+#include "base/address_table.h"
 }
 
 namespace {

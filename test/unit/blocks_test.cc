@@ -9,7 +9,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "blocks.h"
+#include "profiler/blocks.h"
 }
 
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 extern "C" {
-#include "callers.h"
+#include "profiler/callers.h"
 }
 
 namespace {

@@ -10,7 +10,7 @@
 #include "snapshot_builder.h"
 
 extern "C" {
-#include "difference.h"
+#include "profiler/difference.h"
 }
 
 namespace {

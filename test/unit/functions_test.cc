@@ -9,7 +9,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "functions.h"
+#include "profiler/functions.h"
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 extern "C" {
-#include "gzip.h"
+#include "pprof/gzip.h"
 }
 
 namespace {

@@ -10,7 +10,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "identities.h"
+#include "profiler/identities.h"
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "index.h"
+#include "base/index.h"
 }
 
 namespace {

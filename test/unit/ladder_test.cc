@@ -10,7 +10,7 @@
 #include "snapshot_builder.h"
 
 extern "C" {
-#include "ladder.h"
+#include "profiler/ladder.h"
 }
 
 namespace {

@@ -8,7 +8,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "live_table.h"
+#include "profiler/live_table.h"
 }
 
 namespace {

@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 extern "C" {
-#include "native_leaks.h"
+#include "profiler/native_leaks.h"
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 extern "C" {
-#include "options.h"
+#include "profiler/options.h"
 }
 
 namespace {

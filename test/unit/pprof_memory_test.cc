@@ -12,8 +12,8 @@
 #include "snapshot_builder.h"
 
 extern "C" {
-#include "gzip.h"
-#include "pprof.h"
+#include "pprof/gzip.h"
+#include "profiler/pprof.h"
 }
 
 namespace {

@@ -11,7 +11,7 @@
 #include "snapshot_builder.h"
 
 extern "C" {
-#include "pprof_tables.h"
+#include "profiler/pprof_tables.h"
 }
 
 namespace {

@@ -13,7 +13,7 @@
 #include "snapshot_builder.h"
 
 extern "C" {
-#include "pprof.h"
+#include "profiler/pprof.h"
 }
 
 namespace {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 extern "C" {
-#include "resident.h"
+#include "os/resident.h"
 }
 
 namespace {

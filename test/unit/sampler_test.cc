@@ -13,7 +13,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "sampler.h"
+#include "profiler/sampler.h"
 }
 
 namespace {

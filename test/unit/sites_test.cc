@@ -8,7 +8,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "sites.h"
+#include "profiler/sites.h"
 }
 
 namespace {

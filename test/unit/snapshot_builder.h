@@ -10,8 +10,8 @@
 #include <vector>
 
 extern "C" {
-#include "snapshot.h"
-#include "tables.h"
+#include "profiler/snapshot.h"
+#include "profiler/tables.h"
 }
 
 using Snapshot = std::unique_ptr<heapprof_snapshot, decltype(&rb_heapprof_snapshot_free)>;

@@ -7,7 +7,7 @@
 #include "refusing.h"
 
 extern "C" {
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 }
 
 namespace {

@@ -16,7 +16,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "snapshot.h"
+#include "profiler/snapshot.h"
 }
 
 namespace {

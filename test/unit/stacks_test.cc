@@ -10,7 +10,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "stacks.h"
+#include "profiler/stacks.h"
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "strings.h"
+#include "base/strings.h"
 }
 
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 
 extern "C" {
-#include "mem.h"
+#include "base/mem.h"
 }
 
 // How many random operations a table is compared with its model over.

@@ -8,7 +8,7 @@
 #include "table_testing.h"
 
 extern "C" {
-#include "tables.h"
+#include "profiler/tables.h"
 }
 
 namespace {

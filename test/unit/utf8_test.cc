@@ -6,7 +6,7 @@
 #include <vector>
 
 extern "C" {
-#include "utf8.h"
+#include "base/utf8.h"
 }
 
 namespace {

@@ -27,9 +27,9 @@
  * The caller serialises (GVL, or the VM barrier of a GC). Only reserve allocates;
  * the rest may run anywhere in the collector.
  */
-#include "index.h"
+#include "base/index.h"
 
-#include "check.h"
+#include "base/check.h"
 
 static size_t
 mask(const struct heapprof_index *index)

@@ -19,11 +19,11 @@
  * The caller serialises. Only add allocates (mem.c). find, move and remove may run
  * inside a sweep or a compaction.
  */
-#include "address_table.h"
+#include "base/address_table.h"
 
 #include <string.h>
 
-#include "check.h"
+#include "base/check.h"
 
 static uint64_t
 hash_i(const void *owner, uint32_t entry)

@@ -13,7 +13,7 @@
  *
  * Only add allocates; find, move and remove may run anywhere in the collector.
  */
-#include "index.h"
+#include "base/index.h"
 
 struct heapprof_address_entry {
     uintptr_t address;   /* 0: entry is free, next is the next free one */

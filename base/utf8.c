@@ -19,7 +19,7 @@
  *
  * Pure functions; may be called anywhere.
  */
-#include "utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

@@ -18,11 +18,11 @@
  *
  * The caller serialises. intern allocates (mem.c); the rest may run anywhere.
  */
-#include "strings.h"
+#include "base/strings.h"
 
 #include <string.h>
 
-#include "check.h"
+#include "base/check.h"
 
 static uint64_t
 text_hash(const char *text, size_t length)

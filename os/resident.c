@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* mincore */
 #endif
-#include "resident.h"
+#include "os/resident.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -11,7 +11,7 @@
  *
  * No state; may run on any thread, without the GVL.
  */
-#include "gzip.h"
+#include "pprof/gzip.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -29,15 +29,15 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* mremap, MAP_ANONYMOUS */
 #endif
-#include "mem.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "resident.h"
+#include "base/check.h"
+#include "os/resident.h"
 
 #ifndef HEAPPROF_MEM_GUARD
 # define HEAPPROF_MEM_GUARD 0

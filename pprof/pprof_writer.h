@@ -16,8 +16,8 @@
  *
  * Private to pprof.c, as pprof_messages.h is.
  */
-#include "pprof_messages.h"
-#include "utf8.h"
+#include "pprof/pprof_messages.h"
+#include "base/utf8.h"
 
 #define PART_ITEMS 16384
 

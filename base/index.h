@@ -5,7 +5,7 @@
  * asks the owner for the hash of an entry when it has to place one again.
  * index.c has the picture.
  */
-#include "mem.h"
+#include "base/mem.h"
 
 struct heapprof_index {
     uint32_t *buckets;  /* number of an entry, 0: free */

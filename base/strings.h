@@ -3,7 +3,7 @@
 /* Interned strings: names and paths, each stored once, known by a small number.
  * Strings are never removed, so a number stays good until the table is freed.
  * Number 0 is the empty string, always there. */
-#include "index.h"
+#include "base/index.h"
 
 struct heapprof_strings {
     struct heapprof_mem *mem;
