@@ -37,7 +37,6 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "os/resident.h"
 
 #ifndef HEAPPROF_MEM_GUARD
 # define HEAPPROF_MEM_GUARD 0
@@ -186,15 +185,4 @@ rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity
     }
     store_block(block, NULL);
     *capacity = 0;
-}
-
-size_t
-rb_heapprof_mem_resident_bytes(const struct heapprof_mem *mem)
-{
-    size_t bytes = 0;
-
-    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
-        bytes += rb_heapprof_resident_bytes(mem->blocks[i].address, mem->blocks[i].bytes);
-    }
-    return bytes;
 }

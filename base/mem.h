@@ -41,9 +41,6 @@ bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capaci
 void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
                              size_t element_bytes);
 
-/* Bytes of its blocks that are in memory: less than used_bytes, for blocks have room to grow. */
-size_t rb_heapprof_mem_resident_bytes(const struct heapprof_mem *mem);
-
 /* grow and release for an array of any type, named with the variable that has its capacity. */
 #define HEAPPROF_MEM_GROW(mem, array, capacity, count) \
     rb_heapprof_mem_grow((mem), (void **)&(array), &(capacity), (count), sizeof(*(array)))

@@ -43,3 +43,14 @@ rb_heapprof_resident_bytes(uintptr_t address, size_t bytes)
     errno = saved_errno;
     return count * page_bytes;
 }
+
+size_t
+rb_heapprof_resident_mem_bytes(const struct heapprof_mem *mem)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
+        bytes += rb_heapprof_resident_bytes(mem->blocks[i].address, mem->blocks[i].bytes);
+    }
+    return bytes;
+}

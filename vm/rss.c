@@ -177,8 +177,8 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     measured->stacks = pages.fiber_stacks;
     add_threads(measured, main_stack);
     measured->other_blocks = other_blocks(measured);
-    if (rb_heapprof_on) measured->profiler = rb_heapprof_mem_resident_bytes(&rb_heapprof.mem);
-    if (snapshot) measured->profiler += rb_heapprof_mem_resident_bytes(&snapshot->mem);
+    if (rb_heapprof_on) measured->profiler = rb_heapprof_resident_mem_bytes(&rb_heapprof.mem);
+    if (snapshot) measured->profiler += rb_heapprof_resident_mem_bytes(&snapshot->mem);
     dl_iterate_phdr(add_bss_i, measured);
     return true;
 }

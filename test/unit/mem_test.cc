@@ -12,6 +12,10 @@
 
 #include "table_testing.h"
 
+extern "C" {
+#include "os/resident.h"
+}
+
 namespace {
 
 const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -246,18 +250,18 @@ TEST_F(MemTest, AGuardedBlockMovesWheneverItGrows)
 TEST_F(MemTest, ResidentBytesAreThoseTouched)
 {
     Block first(&mem_, 1), second(&mem_, 1);
-    EXPECT_EQ(0u, rb_heapprof_mem_resident_bytes(&mem_));
+    EXPECT_EQ(0u, rb_heapprof_resident_mem_bytes(&mem_));
     ASSERT_TRUE(first.Grow(100 * kPage));
     ASSERT_TRUE(second.Grow(10 * kPage));
     memset(first.pages, 1, 7 * kPage);
     memset(static_cast<char *>(second.pages) + 9 * kPage, 1, 1);
-    EXPECT_EQ(8 * kPage, rb_heapprof_mem_resident_bytes(&mem_));
+    EXPECT_EQ(8 * kPage, rb_heapprof_resident_mem_bytes(&mem_));
     ASSERT_TRUE(first.Grow(5000 * kPage));
     madvise(first.pages, 5000 * kPage, MADV_NOHUGEPAGE);
     memset(first.pages, 1, 3000 * kPage);
-    EXPECT_EQ(3001 * kPage, rb_heapprof_mem_resident_bytes(&mem_));
+    EXPECT_EQ(3001 * kPage, rb_heapprof_resident_mem_bytes(&mem_));
     first.Release();
-    EXPECT_EQ(kPage, rb_heapprof_mem_resident_bytes(&mem_));
+    EXPECT_EQ(kPage, rb_heapprof_resident_mem_bytes(&mem_));
 }
 
 } // namespace
