@@ -10,15 +10,49 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "rss.h"
-#include "allocator.h"
-#include "smaps.h"
 #include "gc/state.h"
+#include "os/allocator.h"
 #include "os/resident.h"
+#include "os/smaps.h"
 #include "internal/cont.h"
 #include "ractor_core.h"
 #include "vm_core.h"
 #include "vm_sync.h"
 #include <link.h>
+
+/* ---- what the system tells ---- */
+
+struct range {
+    uintptr_t begin, end; /* addresses */
+};
+
+static bool
+add_mappings(struct heapprof_measured *measured, struct range *main_stack)
+{
+    struct heapprof_mappings mappings;
+
+    if (!rb_heapprof_smaps_read(&mappings)) return false;
+    measured->rss = mappings.rss;
+    measured->files = mappings.files;
+    measured->executable = mappings.executable;
+    measured->main_stack = mappings.main_stack;
+    measured->heap = mappings.heap;
+    measured->heap_mapped = mappings.heap_mapped;
+    measured->anonymous = mappings.anonymous;
+    *main_stack = (struct range){mappings.main_stack_begin, mappings.main_stack_end};
+    return true;
+}
+
+static void
+add_allocator(struct heapprof_measured *measured)
+{
+    struct heapprof_allocator allocator = rb_heapprof_allocator_read();
+
+    measured->allocator_known = allocator.known;
+    measured->blocks = allocator.blocks;
+    measured->large_blocks = allocator.large_blocks;
+    measured->free_blocks = allocator.free_blocks;
+}
 
 /* ---- stacks ---- */
 
@@ -29,21 +63,21 @@ vm_stack_bytes(const rb_execution_context_t *ec)
 }
 
 /* The whole of it: it grows downwards from stack_start. */
-static struct heapprof_range
+static struct range
 machine_stack(const rb_execution_context_t *ec)
 {
     uintptr_t end = (uintptr_t)ec->machine.stack_start;
-    return (struct heapprof_range){end - ec->machine.stack_maxsize, end};
+    return (struct range){end - ec->machine.stack_maxsize, end};
 }
 
 static bool
-within_p(struct heapprof_range range, uintptr_t address)
+within_p(struct range range, uintptr_t address)
 {
     return range.begin <= address && address < range.end;
 }
 
 static size_t
-resident(struct heapprof_range range)
+resident(struct range range)
 {
     return rb_heapprof_resident_bytes(range.begin, range.end - range.begin);
 }
@@ -73,11 +107,11 @@ block_stack_p(const rb_thread_t *th, const rb_execution_context_t *ec)
 
 /* A thread's own stacks, whichever fiber it is in. */
 static void
-add_thread(struct heapprof_measured *measured, struct heapprof_range main_stack, const rb_thread_t *th)
+add_thread(struct heapprof_measured *measured, struct range main_stack, const rb_thread_t *th)
 {
     struct rb_fiber_struct *root = th->root_fiber ? th->root_fiber : th->ec->fiber_ptr;
     const rb_execution_context_t *ec = rb_fiberptr_get_ec(root);
-    struct heapprof_range machine = machine_stack(ec);
+    struct range machine = machine_stack(ec);
     if (!ec->vm_stack || !machine.end) return;
 
     if (!within_p(main_stack, machine.end - 1)) measured->stacks += resident(machine);
@@ -92,7 +126,7 @@ add_thread(struct heapprof_measured *measured, struct heapprof_range main_stack,
 }
 
 static void
-add_threads(struct heapprof_measured *measured, struct heapprof_range main_stack)
+add_threads(struct heapprof_measured *measured, struct range main_stack)
 {
     rb_ractor_t *ractor;
     rb_thread_t *th;
@@ -162,10 +196,10 @@ sampled_blocks(void)
 static bool
 measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snapshot)
 {
-    struct heapprof_range main_stack = {0};
+    struct range main_stack = {0};
 
-    if (!rb_heapprof_smaps_read(measured, &main_stack)) return false;
-    rb_heapprof_allocator_read(measured);
+    if (!add_mappings(measured, &main_stack)) return false;
+    add_allocator(measured);
     measured->sampled_blocks = sampled_blocks();
 
     struct heapprof_pages pages = rb_heapprof_gc_pages();
@@ -188,7 +222,7 @@ rb_heapprof_rss_code(void)
 {
     struct heapprof_measured measured = {.code = rb_heapprof_gc_pages().code};
 
-    add_threads(&measured, (struct heapprof_range){0});
+    add_threads(&measured, (struct range){0});
     return measured.code;
 }
 

@@ -10,6 +10,9 @@
  *
  * Read in small pieces into the stack: what is asked of the allocator here would be in the list.
  */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* O_CLOEXEC */
+#endif
 #include "smaps.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -21,20 +24,19 @@
 #define LINE_MAX_KEPT 256 /* of a line: all that is looked at */
 
 struct list {
-    struct heapprof_measured *measured;
-    struct heapprof_range *main_stack;
+    struct heapprof_mappings *mappings;
     uint64_t *kind;             /* of the mapping that the lines are about */
     char   line[LINE_MAX_KEPT];
     size_t length;              /* of line, cut */
 };
 
 static uint64_t *
-kind_of(struct heapprof_measured *measured, const char *permissions, const char *name)
+kind_of(struct heapprof_mappings *mappings, const char *permissions, const char *name)
 {
-    if (strcmp(name, "[heap]") == 0) return &measured->heap;
-    if (strcmp(name, "[stack]") == 0) return &measured->main_stack;
-    if (*name && strncmp(name, "[anon:", 6) != 0) return &measured->files;
-    return permissions[2] == 'x' ? &measured->executable : &measured->anonymous;
+    if (strcmp(name, "[heap]") == 0) return &mappings->heap;
+    if (strcmp(name, "[stack]") == 0) return &mappings->main_stack;
+    if (*name && strncmp(name, "[anon:", 6) != 0) return &mappings->files;
+    return permissions[2] == 'x' ? &mappings->executable : &mappings->anonymous;
 }
 
 /* "start-end permissions offset device inode name" */
@@ -47,9 +49,10 @@ read_mapping(struct list *list)
 
     list->kind = NULL;
     if (sscanf(list->line, "%lx-%lx %7s %*x %*s %*u %n", &begin, &end, permissions, &name) != 3) return;
-    list->kind = kind_of(list->measured, permissions, list->line + name);
-    if (list->kind == &list->measured->main_stack) {
-        *list->main_stack = (struct heapprof_range){begin, end};
+    list->kind = kind_of(list->mappings, permissions, list->line + name);
+    if (list->kind == &list->mappings->main_stack) {
+        list->mappings->main_stack_begin = begin;
+        list->mappings->main_stack_end = end;
     }
 }
 
@@ -57,17 +60,17 @@ static void
 read_line(struct list *list)
 {
     static const char size[] = "Size:", rss[] = "Rss:";
-    struct heapprof_measured *measured = list->measured;
+    struct heapprof_mappings *mappings = list->mappings;
 
     list->line[list->length] = '\0';
     if (strncmp(list->line, rss, sizeof(rss) - 1) == 0) {
         uint64_t bytes = strtoull(list->line + sizeof(rss) - 1, NULL, 10) << 10;
-        measured->rss += bytes;
+        mappings->rss += bytes;
         if (list->kind) *list->kind += bytes;
     }
     else if (strncmp(list->line, size, sizeof(size) - 1) == 0) {
-        if (list->kind != &measured->heap) return;
-        measured->heap_mapped += strtoull(list->line + sizeof(size) - 1, NULL, 10) << 10;
+        if (list->kind != &mappings->heap) return;
+        mappings->heap_mapped += strtoull(list->line + sizeof(size) - 1, NULL, 10) << 10;
     }
     else if (list->line[0] < 'A' || list->line[0] > 'Z') {
         read_mapping(list);
@@ -98,17 +101,18 @@ read_piece(struct list *list, const char *piece, const char *end)
 }
 
 bool
-rb_heapprof_smaps_read(struct heapprof_measured *measured, struct heapprof_range *main_stack)
+rb_heapprof_smaps_read(struct heapprof_mappings *mappings)
 {
-    struct list list = {.measured = measured, .main_stack = main_stack};
+    struct list list = {.mappings = mappings};
     int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
     char piece[4096];
     ssize_t size;
 
+    *mappings = (struct heapprof_mappings){0};
     if (file < 0) return false;
     while ((size = read(file, piece, sizeof(piece))) > 0 || (size < 0 && errno == EINTR)) {
         if (size > 0) read_piece(&list, piece, piece + size);
     }
     close(file);
-    return size == 0 && measured->rss > 0;
+    return size == 0 && mappings->rss > 0;
 }

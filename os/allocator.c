@@ -8,9 +8,12 @@
  * jemalloc and tcmalloc come by LD_PRELOAD or are linked in; either way their function is found by
  * name when the program is loaded.
  */
-#include "ruby/internal/config.h"
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE
+#endif
 #include "allocator.h"
 #include <malloc.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* ---- jemalloc ---- */
@@ -48,13 +51,13 @@ read_tcmalloc(size_t *allocated, size_t *resident)
 }
 
 static bool
-read_other(struct heapprof_measured *measured)
+read_other(struct heapprof_allocator *allocator)
 {
     size_t allocated, resident;
 
     if (!read_jemalloc(&allocated, &resident) && !read_tcmalloc(&allocated, &resident)) return false;
-    measured->blocks = allocated;
-    measured->free_blocks = resident > allocated ? resident - allocated : 0;
+    allocator->blocks = allocated;
+    allocator->free_blocks = resident > allocated ? resident - allocated : 0;
     return true;
 }
 
@@ -87,22 +90,25 @@ malloc_of_glibc_p(void)
 }
 
 static bool
-read_glibc(struct heapprof_measured *measured)
+read_glibc(struct heapprof_allocator *allocator)
 {
     if (!malloc_of_glibc_p()) return false;
 
     struct mallinfo2 info = mallinfo2();
-    measured->blocks = info.uordblks + info.hblkhd;
-    measured->large_blocks = info.hblkhd;
-    measured->free_blocks = info.fordblks;
+    allocator->blocks = info.uordblks + info.hblkhd;
+    allocator->large_blocks = info.hblkhd;
+    allocator->free_blocks = info.fordblks;
     return true;
 }
 #else
-static bool read_glibc(struct heapprof_measured *measured) { return false; }
+static bool read_glibc(struct heapprof_allocator *allocator) { return false; }
 #endif
 
-void
-rb_heapprof_allocator_read(struct heapprof_measured *measured)
+struct heapprof_allocator
+rb_heapprof_allocator_read(void)
 {
-    measured->allocator_known = read_other(measured) || read_glibc(measured);
+    struct heapprof_allocator allocator = {0};
+
+    allocator.known = read_other(&allocator) || read_glibc(&allocator);
+    return allocator;
 }
