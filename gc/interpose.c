@@ -1,6 +1,6 @@
 /* interpose.c - samples whatever asks the C library for memory (malloc=all). Compiled inside gc.c.
  *
- * vm/interpose.c has the callers of malloc call rb_heapprof_all_malloc instead, which calls what malloc was
+ * os/interpose.c has the callers of malloc call rb_heapprof_all_malloc instead, which calls what malloc was
  * and counts down:
  *
  *     extension, library --slot--> rb_heapprof_all_malloc --> malloc of libc, jemalloc, tcmalloc ...
@@ -21,8 +21,7 @@
  *
  * No xmalloc, no Ruby allocation, no raise, no GC; errno stays.
  */
-#include "interposed.h"
-#include "vm/interpose.h"
+#include "os/interpose.h"
 
 #if HEAPPROF_CAN_INTERPOSE
 # include <errno.h>
@@ -147,10 +146,13 @@ rb_heapprof_gc_end_own_work(bool before)
 
 /* ---- in place of the C library's functions ---- */
 
-enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, USABLE_SIZE };
+enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, USABLE_SIZE,
+       INTERPOSED_END };
+
+static struct heapprof_interposed interposed[INTERPOSED_END + 1];
 
 #define REAL(index, result, ...) \
-    ((result (*)(__VA_ARGS__))rb_heapprof_interposed[index].real)
+    ((result (*)(__VA_ARGS__))interposed[index].real)
 
 static inline size_t
 usable_size(void *mem)
@@ -250,7 +252,7 @@ rb_heapprof_all_pvalloc(size_t size)
 
 #define STANDS_FOR(name) { #name, (heapprof_function *)rb_heapprof_all_##name, NULL }
 
-struct heapprof_interposed rb_heapprof_interposed[] = {
+static struct heapprof_interposed interposed[INTERPOSED_END + 1] = {
     [MALLOC] = STANDS_FOR(malloc),
     [CALLOC] = STANDS_FOR(calloc),
     [REALLOC] = STANDS_FOR(realloc),
@@ -261,13 +263,20 @@ struct heapprof_interposed rb_heapprof_interposed[] = {
     [VALLOC] = STANDS_FOR(valloc),
     [PVALLOC] = STANDS_FOR(pvalloc),
     [USABLE_SIZE] = { "malloc_usable_size", NULL, NULL }, /* called, not replaced */
-    { NULL, NULL, NULL }
+    [INTERPOSED_END] = { NULL, NULL, NULL }
 };
 #undef STANDS_FOR
 #undef REAL
 
+HEAPPROF_COLD const char *
+rb_heapprof_gc_malloc_all_refusal(void)
+{
+    return rb_heapprof_interpose_refusal(interposed);
+}
+
 #else
 
+const char *rb_heapprof_gc_malloc_all_refusal(void) { return rb_heapprof_interpose_refusal(NULL); }
 bool rb_heapprof_gc_begin_own_work(void) { return false; }
 void rb_heapprof_gc_end_own_work(bool before) { (void)before; }
 

@@ -28,7 +28,7 @@ struct heapprof {
     int64_t  start_ns;                /* wall clock */
     struct heapprof_code before;      /* what there was at start: no sample is of it */
     bool     reading;                 /* a snapshot is being taken: tables may not change, but blocks */
-    size_t   passing_libraries;       /* entered in callers, with malloc=all (vm/interpose.h) */
+    size_t   passing_libraries;       /* entered in callers, with malloc=all (os/interpose.h) */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     provisional_names;       /* something was named after a class without a name */
 };
@@ -88,6 +88,9 @@ void rb_heapprof_gc_release_blocks(void);
 bool rb_heapprof_gc_find_owners(size_t *page);
 void rb_heapprof_gc_forget_owners(void);
 uint64_t rb_heapprof_gc_heap_stamp(void);
+
+/* One line that says why malloc=all cannot be had in this process; NULL: it can. */
+const char *rb_heapprof_gc_malloc_all_refusal(void);
 
 /* What this thread asks of the C library between the two is the profiler's own, and not sampled
  * (malloc=all). end takes what begin returned. */

@@ -16,6 +16,7 @@
  * Pure: no allocation, no locale, no environment. May run anywhere.
  */
 #include "profiler/options.h"
+#include "os/interpose.h"
 
 #include <inttypes.h>
 #include <stdio.h>

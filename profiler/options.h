@@ -17,15 +17,6 @@
 
 #define HEAPPROF_OUT_MAX 4096
 
-/* Whether malloc=all is to be had: vm/interpose.c knows the dynamic linker of glibc, and the
- * relocations of these machines. */
-#if defined(__linux__) && defined(__GLIBC__) && defined(__LP64__) && \
-    (defined(__x86_64__) || defined(__aarch64__))
-# define HEAPPROF_CAN_INTERPOSE 1
-#else
-# define HEAPPROF_CAN_INTERPOSE 0
-#endif
-
 struct heapprof_options {
     uint64_t interval_bytes; /* mean bytes between samples; default 512 KiB; 1 to 2^40 */
     uint64_t malloc_interval_bytes; /* the same for the allocator's bytes, and 0: none are sampled;

@@ -8,7 +8,7 @@
 #include "ruby/thread.h"
 #include "api.h"
 #include "flush.h"
-#include "interpose.h"
+#include "gc/state.h"
 #include "run.h"
 #include "profiler/difference.h"
 #include "profiler/options.h"
@@ -97,7 +97,7 @@ malloc_all_p(VALUE which)
     if (which != ID2SYM(rb_intern("all"))) {
         rb_raise(rb_eArgError, "malloc: %+"PRIsVALUE" is neither (expected :ruby or :all)", which);
     }
-    refusal = rb_heapprof_interpose_refusal();
+    refusal = rb_heapprof_gc_malloc_all_refusal();
     if (refusal) rb_raise(rb_eArgError, "malloc: :all %s (expected :ruby here)", refusal);
     return true;
 }

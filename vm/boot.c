@@ -18,7 +18,7 @@
 #include "ruby/heapprof.h"
 #include "api.h"
 #include "flush.h"
-#include "interpose.h"
+#include "gc/state.h"
 #include "eval_intern.h"
 #include "profiler/options.h"
 #include "run.h"
@@ -63,7 +63,7 @@ Init_heapprof(void)
       case HEAPPROF_OPTIONS_ON:
         break;
     }
-    const char *refusal = boot.options.malloc_all ? rb_heapprof_interpose_refusal() : NULL;
+    const char *refusal = boot.options.malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
     if (refusal) {
         snprintf(line, sizeof(line), "malloc=all %s; expected malloc=ruby (running unprofiled)", refusal);
         complain("RUBY_HEAPPROF", line);

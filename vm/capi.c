@@ -10,7 +10,7 @@
 #include "ruby/heapprof.h"
 #include "gc/state.h"
 #include "frames.h"
-#include "interpose.h"
+#include "os/interpose.h"
 #include "names.h"
 #include "rss.h"
 #include "run.h"
@@ -110,7 +110,7 @@ rb_heapprof_start(const struct rb_heapprof_config *config)
         options.seeded = config->seed != NULL;
         if (config->seed) options.seed = *config->seed;
         if (rb_heapprof_options_out_of_range(&options, &expected)) return RB_HEAPPROF_BAD_CONFIG;
-        if (options.malloc_all && rb_heapprof_interpose_refusal()) return RB_HEAPPROF_BAD_CONFIG;
+        if (options.malloc_all && rb_heapprof_gc_malloc_all_refusal()) return RB_HEAPPROF_BAD_CONFIG;
     }
     return rb_heapprof_start_with(&options) ? RB_HEAPPROF_STARTED : RB_HEAPPROF_RUNNING;
 }

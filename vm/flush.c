@@ -12,7 +12,7 @@
 #include "ruby/thread.h"
 #include "ruby/version.h"
 #include "flush.h"
-#include "file.h"
+#include "os/file.h"
 #include "pprof/gzip.h"
 #include "profiler/options.h"
 #include "profiler/pprof.h"

@@ -1,4 +1,7 @@
 /* file.c - writes a whole file or none, in steps that a signal may come between. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* realpath, O_CLOEXEC */
+#endif
 #include "file.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-#ifndef HEAPPROF_VM_FILE_H
-#define HEAPPROF_VM_FILE_H
+#ifndef HEAPPROF_FILE_H
+#define HEAPPROF_FILE_H
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>

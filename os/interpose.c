@@ -29,22 +29,24 @@
  * They jump, and do not call, for RTLD_NEXT and RTLD_DEFAULT depend on who called. dlopen itself
  * depends on that, too, and is not touched.
  */
-#include "ruby/internal/config.h"
-#include "ruby/ruby.h"
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* dl_iterate_phdr, dladdr, RTLD_DEFAULT */
+#endif
 #include "interpose.h"
-#include "gc/interposed.h"
 
 #if !HEAPPROF_CAN_INTERPOSE
 
 const char *
-rb_heapprof_interpose_refusal(void)
+rb_heapprof_interpose_refusal(struct heapprof_interposed *table)
 {
+    (void)table;
     return "needs Linux with glibc on x86-64 or AArch64";
 }
 
 bool
 rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size)
 {
+    (void)number, (void)start, (void)size;
     return false;
 }
 
@@ -69,6 +71,8 @@ void rb_heapprof_interpose_stop(void) {}
 # define RELOCATION_ADDRESS R_AARCH64_GLOB_DAT
 # define RELOCATION_WORD    R_AARCH64_ABS64
 #endif
+
+static struct heapprof_interposed *interposed; /* what is to be replaced; ends with a NULL name */
 
 /* ---- dlsym ---- */
 
@@ -231,7 +235,7 @@ slot_write(struct object *object, uintptr_t *slot, uintptr_t from, uintptr_t to)
 static bool
 replaced_name_p(const char *name, uintptr_t *real, uintptr_t *ours)
 {
-    const struct heapprof_interposed *function = rb_heapprof_interposed;
+    const struct heapprof_interposed *function = interposed;
 
     for (; function->name; function++) {
         if (!function->ours || !function->real || strcmp(function->name, name) != 0) continue;
@@ -369,6 +373,7 @@ count_i(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct loads *loads = data;
 
+    (void)size;
     loads->adds = info->dlpi_adds;
     loads->subs = info->dlpi_subs;
     loads->count++;
@@ -386,6 +391,7 @@ look_i(struct dl_phdr_info *info, size_t size, void *data)
     struct looking *looking = data;
     const struct loads *loads = &looking->loads;
 
+    (void)size;
     if (info->dlpi_adds != loads->adds || info->dlpi_subs != loads->subs ||
         !__atomic_load_n(&on, __ATOMIC_ACQUIRE)) return 1;
     if (looking->index == 0) {
@@ -407,7 +413,7 @@ static void
 look(void)
 {
     for (int attempt = 0; attempt < 3; attempt++) {
-        struct looking looking = {{0}};
+        struct looking looking = {.index = 0};
 
         if (dl_iterate_phdr(count_i, &looking.loads)) return;
         real_dlsym(RTLD_DEFAULT, "malloc");
@@ -425,6 +431,7 @@ rb_heapprof_interpose_look(void)
 static int
 restore_i(struct dl_phdr_info *info, size_t size, void *unused)
 {
+    (void)size, (void)unused;
     visit(info, false);
     seen = (struct loads){0};
     return 0;
@@ -438,6 +445,7 @@ writable_i(struct dl_phdr_info *info, size_t size, void *writable)
 {
     struct object object;
 
+    (void)size;
     if (!holds_p(info, (uintptr_t)writable_i, PF_X) || !object_read(&object, info)) return 0;
     *(bool *)writable = object.relro_begin == object.relro_end || object_open(&object);
     object_close(&object);
@@ -454,12 +462,12 @@ same_object_p(const void *a, const void *b)
 static void
 resolve(void)
 {
-    struct heapprof_interposed *function = rb_heapprof_interposed;
+    struct heapprof_interposed *function = interposed;
 
     for (; function->name; function++) {
         function->real = (heapprof_function *)dlsym(RTLD_DEFAULT, function->name);
     }
-    in_malloc = (uintptr_t)rb_heapprof_interposed[0].real;
+    in_malloc = (uintptr_t)interposed[0].real;
     in_libc = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     in_unwinder = (uintptr_t)dlsym(RTLD_DEFAULT, "_Unwind_Backtrace");
     real_dlsym = (dlsym_function *)dlsym(RTLD_DEFAULT, "dlsym");
@@ -468,18 +476,19 @@ resolve(void)
 static bool
 resolved_p(void)
 {
-    for (const struct heapprof_interposed *function = rb_heapprof_interposed; function->name; function++) {
+    for (const struct heapprof_interposed *function = interposed; function->name; function++) {
         if (!function->real) return false;
     }
     return real_dlsym && in_libc;
 }
 
 const char *
-rb_heapprof_interpose_refusal(void)
+rb_heapprof_interpose_refusal(struct heapprof_interposed *table)
 {
+    interposed = table;
     if (!real_dlsym) resolve();
     if (!resolved_p()) return "needs malloc, its like and malloc_usable_size from shared libraries";
-    if (same_object_p((void *)in_malloc, rb_heapprof_interposed)) {
+    if (same_object_p((void *)in_malloc, table)) {
         return "needs an allocator in a shared library, not one linked into ruby";
     }
     bool writable = false;
