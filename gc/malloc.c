@@ -30,8 +30,8 @@
  * nothing is lifted here, lest anything be counted twice.
  */
 #include "state.h"
+#include "interpreter.h"
 #include "base/check.h"
-#include "vm/frames.h"
 #ifdef HAVE_BACKTRACE
 # include <execinfo.h>
 #endif

@@ -23,9 +23,9 @@
  * start a GC. Under the VM lock, or with all ractors stopped.
  */
 #include "state.h"
+#include "interpreter.h"
 #include "base/check.h"
 #include "track.h"
-#include "vm/frames.h"
 
 struct heapprof rb_heapprof;
 bool rb_heapprof_on;

@@ -10,10 +10,10 @@
  * At a snapshot: no Ruby allocation, no GC. All ractors are stopped.
  */
 #include "state.h"
+#include "interpreter.h"
 #include "internal/imemo.h"
 #include "os/resident.h"
 #include "symbol.h"
-#include "vm/rss.h"
 #include "vm_core.h"
 
 extern rb_symbols_t ruby_global_symbols;

@@ -13,7 +13,7 @@
  */
 #include "track.h"
 #include "internal/imemo.h"
-#include "vm/names.h"
+#include "interpreter.h"
 
 HEAPPROF_COLD static struct heapprof_page *
 page_of(VALUE object)

@@ -1,13 +1,6 @@
 #ifndef HEAPPROF_VM_NAMES_H
 #define HEAPPROF_VM_NAMES_H
-#include "vm_core.h"
-
-/* The class an object is labelled with: its own, or the first ancestor of that which is
- * neither a singleton nor an included module. 0 for an object hidden from Ruby. */
-VALUE rb_heapprof_real_class(VALUE object);
-
-/* The identity of a class, named. 0 when memory is refused. */
-uint32_t rb_heapprof_class_identity(VALUE klass);
+#include "gc/interpreter.h" /* the names of classes, which the collector's side asks for */
 
 /* The function a frame runs: iseq and the method it belongs to, either may be NULL.
  * 0 when memory is refused. */

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_VM_RSS_H
 #define HEAPPROF_VM_RSS_H
-#include "ruby/ruby.h"
+#include "gc/interpreter.h" /* fibers, which the collector's side asks for */
 #include "profiler/ladder.h"
 
 struct heapprof_snapshot;
@@ -12,9 +12,5 @@ void rb_heapprof_rss_add(struct heapprof_snapshot **snapshot);
 
 /* What there is of code now. Under the VM lock, all ractors stopped; walks the heap. */
 struct heapprof_code rb_heapprof_rss_code(void);
-
-/* For gc/pages.c: bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's
- * own. */
-size_t rb_heapprof_rss_fiber(VALUE object);
 
 #endif

@@ -1,0 +1,31 @@
+#ifndef HEAPPROF_GC_INTERPRETER_H
+#define HEAPPROF_GC_INTERPRETER_H
+/* interpreter.h - what this folder asks of the interpreter's side. vm/ implements it (the file is
+ * named at each function); nothing else of vm/ is called from here.
+ *
+ * All of it may be called inside an allocation and inside a GC: under the VM lock, or with all
+ * ractors stopped. None of it makes a Ruby object, raises, or starts a GC; memory comes from
+ * base/mem.c.
+ */
+#include "vm_core.h"
+
+/* The call stack of the running thread or fiber as a stack number, not held;
+ * HEAPPROF_NO_STACK when memory is refused. 0 where there is no frame yet. (vm/frames.c) */
+uint32_t rb_heapprof_frames_capture(const rb_execution_context_t *ec);
+
+/* Forgets the stack walked last: the code it names may die, its nodes may be trimmed.
+ * (vm/frames.c) */
+void rb_heapprof_frames_forget(void);
+
+/* The class an object is labelled with: its own, or the first ancestor of that which is
+ * neither a singleton nor an included module. 0 for an object hidden from Ruby. (vm/names.c) */
+VALUE rb_heapprof_real_class(VALUE object);
+
+/* The identity of a class, named. 0 when memory is refused. (vm/names.c) */
+uint32_t rb_heapprof_class_identity(VALUE klass);
+
+/* Bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's own.
+ * (vm/rss.c) */
+size_t rb_heapprof_rss_fiber(VALUE object);
+
+#endif
