@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+#
+# test_check_rooms.rb - scripts/check-rooms: a folder may include what lies below it, and no more.
+
+require "test/unit"
+require_relative "scratch_repository"
+
+class TestScriptsCheckRooms < Test::Unit::TestCase
+  def test_includes_downwards_and_of_mri_pass
+    assert_equal ["", "", true],
+                 check("vm/a.c" => %(#include "gc/b.h"\n#include "vm_core.h"\n),
+                       "profiler/c.c" => %(#include "base/d.h"\n#include "os/e.h"\n))
+  end
+
+  def test_an_include_upwards_fails_and_is_named
+    out, err, ok = check("base/a.h" => %(#include "base/b.h"\n# include "profiler/c.h"\n))
+    refute ok
+    assert_equal %(base/a.h:2:# include "profiler/c.h"\n), out
+    assert_equal "check-rooms: base/ may not include profiler/: see the lines above\n", err
+  end
+
+  def test_rooms_side_by_side_do_not_know_each_other
+    refute check("pprof/a.c" => %(#include "os/b.h"\n)).last
+    refute check("os/a.c" => %(#include "pprof/b.h"\n)).last
+  end
+
+  def test_the_collectors_side_does_not_include_the_interpreters
+    refute check("gc/a.c" => %(#include "vm/b.h"\n)).last
+  end
+
+  private
+
+  def check(files)
+    ScratchRepository.open do |repository|
+      files.each { |name, text| repository.write(name, text) }
+      repository.run("check-rooms")
+    end
+  end
+end
