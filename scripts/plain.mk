@@ -20,7 +20,7 @@ PLAIN_OBJS = $(patsubst $(PLAIN_SRC)/%.c,$(PLAIN_OBJ)/%.o, \
 	$(foreach room,$(PLAIN_ROOMS),$(wildcard $(PLAIN_SRC)/$(room)/*.c)))
 PLAIN_UPB_SRCS = $(addprefix $(PLAIN_UPB)/,ruby-upb.c \
 	$(addprefix third_party/utf8_range/,naive.c range2-neon.c range2-sse.c))
-PLAIN_UPB_USER = profiler/pprof
+PLAIN_UPB_USER = pprof/writer
 PLAIN_PARTS = $(addprefix $(PLAIN_OBJ)/parts/,$(notdir $(PLAIN_UPB_USER)).o \
 	$(notdir $(PLAIN_UPB_SRCS:.c=.o)))
 PLAIN_COMPILE = $(PLAIN_CC) -std=gnu99 -fvisibility=hidden -iquote $(PLAIN_SRC)

@@ -6,8 +6,8 @@
  * DefPool dereferences NULL when a request for memory is refused; what is used here
  * reports it.
  *
- * Private to pprof.c, hence functions in a header: what includes upb is linked with it
- * into one object that hides its symbols (ring0.mk), and that is to stay a single file.
+ * Private to writer.c, hence functions in a header: what includes upb is linked with it
+ * into one object that hides its symbols (scripts/plain.mk), and that is to stay a single file.
  */
 #include "pprof_descriptor.h"
 
