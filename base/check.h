@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_CHECK_H
 #define HEAPPROF_CHECK_H
-/* Ring 0's assertion: checks in builds with HEAPPROF_CHECK=1 (unit tests, the
+/* The assertion of plain C: checks in builds with HEAPPROF_CHECK=1 (unit tests, the
  * debug build), costs nothing elsewhere. Says what broke, then aborts: a broken
  * invariant is never repaired in silence. */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_INDEX_H
 #define HEAPPROF_INDEX_H
-/* The hash index under every table of ring 0: from a key to the number of its
+/* The hash index under every table: from a key to the number of its
  * entry. The entries are in the owner's arrays; the index keeps numbers only, and
  * asks the owner for the hash of an entry when it has to place one again.
  * index.c has the picture.

@@ -3,7 +3,7 @@
 /* The profiler's one state, and what gc/ offers to vm/.
  *
  * Written under the VM lock (rb_gc_cr_lock: the GVL alone while there is one
- * ractor), or by the collector with all ractors stopped. Ring 0 gets pointers into
+ * ractor), or by the collector with all ractors stopped. profiler/ gets pointers into
  * it and knows nothing of it.
  */
 #include "ruby/ruby.h"

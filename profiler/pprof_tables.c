@@ -5,7 +5,7 @@
  *              | parent ... parent               v
  *              +----------- location_of ----> location -> function
  *
- * Two of ring 0's own tables do the numbering. Functions are entered under name and path.
+ * Two of this folder's own tables do the numbering. Functions are entered under name and path.
  * A location is a function and a line, which is a stack of one frame.
  *
  * Samples are in the order of their first rows, which is that of the sites' first

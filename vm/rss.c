@@ -1,5 +1,5 @@
 /* rss.c - what the resident memory of the process consists of (profiler/ladder.h): measures, for
- * ring 0 to add up.
+ * profiler/ to add up.
  *
  *     smaps ─ malloc ─ heap pages ─ threads' stacks ─ our own tables ─ libraries' zeroed data
  *

@@ -1,4 +1,4 @@
-// program.h - a program that bytes decide on, for pprof_fuzz.cc: what it allocates fills ring 0's
+// program.h - a program that bytes decide on, for pprof_fuzz.cc: what it allocates fills the profiler's
 // tables, and what a profile has to say of it is added up by what a reader sees of it.
 
 #ifndef HEAPPROF_PROGRAM_H

@@ -43,7 +43,7 @@ Neighbours(uint64_t key)
     return key / 2;
 }
 
-// A table as ring 0's are: keys by number, and an index over them.
+// A table as the profiler's are: keys by number, and an index over them.
 class Owner {
   public:
     explicit Owner(Hash hash) : hash_(hash)

@@ -1,4 +1,4 @@
-// snapshot_builder.h - makes snapshots for tests: fills ring 0's tables as the collector
+// snapshot_builder.h - makes snapshots for tests: fills the profiler's tables as the collector
 // would, sample by sample, and takes a snapshot of them.
 
 #ifndef HEAPPROF_SNAPSHOT_BUILDER_H

@@ -1,4 +1,4 @@
-// table_testing.h - what the tests of ring 0's tables share: seeded choices, and memory
+// table_testing.h - what the tests of the tables share: seeded choices, and memory
 // that is refused at every growth in turn.
 
 #ifndef HEAPPROF_TABLE_TESTING_H
