@@ -62,7 +62,7 @@ struct heapprof_ractor {
     uint64_t epoch;      /* gaps were drawn for this epoch of the profiler; others are stale */
 };
 
-/* Part of struct heap_page: heads of this page's chains (profiler/address_table.h). */
+/* Part of struct heap_page: heads of this page's chains (base/address_table.h). */
 struct heapprof_page {
     uint32_t samples;
     uint32_t identities;
