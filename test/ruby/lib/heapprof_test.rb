@@ -6,6 +6,7 @@
 # and lib/child.rb. run_ruby is for whole processes: environment, output, exit status, files.
 
 require "test/unit"
+require "fileutils"
 require "open3"
 require "tmpdir"
 require_relative "estimator"
@@ -53,6 +54,8 @@ module HeapProfTest
     Dir.mktmpdir do |directory|
       directory = File.realpath(directory)
       Dir.chdir(directory) { yield directory }
+    ensure
+      keep_profiles(directory)
     end
   end
 
@@ -89,6 +92,16 @@ module HeapProfTest
   end
 
   private
+
+  # HEAPPROF_KEEP=DIRECTORY: where whole profiles go that tests have written, for scripts/check-viewers.
+  def keep_profiles(directory)
+    kept = ENV["HEAPPROF_KEEP"] or return
+    Dir.glob("#{directory}/**/*.pb.gz") do |file|
+      next if !File.file?(file) || File.basename(file).include?("difference")
+      next if File.binread(file, 2) != "\x1f\x8b".b # not a profile of ours: a test of names
+      FileUtils.cp(file, File.join(kept, "#{self.class}-#{__name__}-#{file.hash.abs}.pb.gz"))
+    end
+  end
 
   def go(*args)
     Open3.capture3({ "PPROF_TMPDIR" => Dir.tmpdir }, "go", *args, stdin_data: "")
