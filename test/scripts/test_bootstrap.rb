@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+#
+# test_bootstrap.rb - which steps bootstrap finds necessary. None is done: --dry-run tells them.
+
+require "test/unit"
+require_relative "scratch_repository"
+
+class TestScriptsBootstrap < Test::Unit::TestCase
+  BOOTSTRAP = File.expand_path("../../bootstrap", __dir__)
+  PACKAGES = "shell  build  sh            what is there\n" \
+             "viewer demo   no-such-tool  what is not\n"
+
+  def test_fresh_clone_needs_all_steps
+    with_clone do |repository|
+      assert_equal <<~STEPS, steps(repository, "demo")
+        [1/6] installing packages (1 to 5 minutes): viewer
+        [2/6] configuring this repository (seconds)
+        [3/6] fetching and unpacking MRI and upb (about 1 minute)
+        [4/6] configuring MRI (about 1 minute)
+        [5/6] building and installing (about 5 minutes)
+        [6/6] make demo (about 1 minute)
+      STEPS
+    end
+  end
+
+  def test_what_is_not_needed_is_not_counted
+    with_clone do |repository|
+      built(repository)
+      assert_equal <<~STEPS, steps(repository, "torture")
+        [1/2] building what has changed, and installing
+        [2/2] make torture
+      STEPS
+    end
+  end
+
+  def test_options_configure_again
+    with_clone do |repository|
+      built(repository)
+      assert_equal <<~STEPS, steps(repository, "--prefix=/elsewhere")
+        [1/2] configuring this repository (seconds)
+        [2/2] building what has changed, and installing
+      STEPS
+    end
+  end
+
+  def test_target_alone_is_one_step_when_all_is_installed
+    with_clone do |repository|
+      built(repository)
+      installed(repository)
+      assert_equal "[1/1] make torture\n", steps(repository, "torture")
+    end
+  end
+
+  def test_nothing_to_do_is_said
+    with_clone do |repository|
+      built(repository)
+      installed(repository)
+      assert_match(%r{\Anothing to do: .*/bin/ruby is up to date\n\z}, steps(repository))
+    end
+  end
+
+  def test_two_targets_are_one_too_many
+    with_clone do |repository|
+      _, err, ok = repository.run("../bootstrap", "--dry-run", "demo", "check")
+      refute ok
+      assert_equal "bootstrap: one target at a time: got demo and check\n", err
+    end
+  end
+
+  private
+
+  def with_clone
+    ScratchRepository.open do |repository|
+      FileUtils.cp(BOOTSTRAP, repository.path("bootstrap"))
+      repository.write("scripts/packages", PACKAGES)
+      repository.write("configure.ac", "")
+      yield repository
+    end
+  end
+
+  def steps(repository, *arguments)
+    out, err, ok = repository.run("../bootstrap", "--dry-run", *arguments)
+    assert ok, err
+    out
+  end
+
+  def built(repository)
+    File.utime(Time.now - 100, Time.now - 100, repository.path("configure.ac"))
+    repository.write("Makefile", "prefix = #{repository.path('installed')}\n")
+    %w[configure build/src/stock/made build/ruby/.configured build/ruby/ruby].each do |file|
+      repository.write(file, "")
+    end
+  end
+
+  def installed(repository)
+    repository.write("installed/bin/ruby", "")
+    File.chmod(0o755, repository.path("installed/bin/ruby"))
+    repository.write("build/installed", "")
+    File.utime(Time.now + 100, Time.now + 100, repository.path("build/installed"))
+  end
+end
