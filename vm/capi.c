@@ -20,6 +20,30 @@
 #include <sys/random.h>
 #include <time.h>
 
+/* ---- structs of the caller's, which another version of the header may have sized ---- */
+
+/* No struct of ours will be longer: a size above is a mistake. */
+#define SIZE_LIMIT 4096
+
+/* Bytes that both know of a caller's struct; 0 when its size is none. */
+static size_t
+known_bytes(size_t size, size_t least, size_t ours)
+{
+    if (size < least || size > SIZE_LIMIT) return 0;
+    return size < ours ? size : ours;
+}
+
+#define LEAST_BYTES(type, first) (offsetof(type, first) + sizeof(((type *)0)->first))
+#define KNOWN_BYTES(type, first, size) known_bytes((size), LEAST_BYTES(type, first), sizeof(type))
+
+/* Fills a caller's struct; what we do not know of it becomes 0. */
+static void
+give(void *theirs, size_t size, const void *ours, size_t known)
+{
+    memcpy(theirs, ours, known);
+    memset((char *)theirs + known, 0, size - known);
+}
+
 /* ---- start and stop ---- */
 
 uint64_t
@@ -79,13 +103,14 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     return started;
 }
 
-void
-rb_heapprof_config_init(struct rb_heapprof_config *config)
+static struct rb_heapprof_config
+default_config(size_t size)
 {
     struct heapprof_options options;
 
     rb_heapprof_options_default(&options);
-    *config = (struct rb_heapprof_config){
+    return (struct rb_heapprof_config){
+        .size = size,
         .interval_bytes = options.interval_bytes,
         .malloc_interval_bytes = options.malloc_interval_bytes,
         .malloc_all = options.malloc_all,
@@ -94,23 +119,57 @@ rb_heapprof_config_init(struct rb_heapprof_config *config)
     };
 }
 
-enum rb_heapprof_started
-rb_heapprof_start(const struct rb_heapprof_config *config)
+void
+rb_heapprof_config_init_sized(struct rb_heapprof_config *config, size_t size)
 {
-    struct heapprof_options options;
+    struct rb_heapprof_config defaults = default_config(size);
+    size_t known = KNOWN_BYTES(struct rb_heapprof_config, interval_bytes, size);
+
+    if (known) give(config, size, &defaults, known);
+}
+
+/* The caller's settings, and the defaults of what its struct lacks. False: its size is none, or
+ * something is set that we do not know. */
+static bool
+complete_config(struct rb_heapprof_config *config, const struct rb_heapprof_config *theirs)
+{
+    size_t known = KNOWN_BYTES(struct rb_heapprof_config, interval_bytes, theirs->size);
+
+    if (known == 0) return false;
+    for (size_t i = known; i < theirs->size; i++) {
+        if (((const char *)theirs)[i]) return false;
+    }
+    *config = default_config(sizeof(*config));
+    memcpy(config, theirs, known);
+    return true;
+}
+
+/* False: out of range. */
+static bool
+options_of(const struct rb_heapprof_config *config, struct heapprof_options *options)
+{
     const char *expected;
 
+    options->interval_bytes = config->interval_bytes;
+    options->malloc_interval_bytes = config->malloc_interval_bytes;
+    options->malloc_all = config->malloc_all != 0;
+    options->depth = config->depth;
+    options->memory_bytes = config->memory_bytes;
+    options->seeded = config->seed != NULL;
+    if (config->seed) options->seed = *config->seed;
+    if (rb_heapprof_options_out_of_range(options, &expected)) return false;
+    return !options->malloc_all || !rb_heapprof_gc_malloc_all_refusal();
+}
+
+enum rb_heapprof_started
+rb_heapprof_start(const struct rb_heapprof_config *theirs)
+{
+    struct heapprof_options options;
+    struct rb_heapprof_config config;
+
     rb_heapprof_options_default(&options);
-    if (config) {
-        options.interval_bytes = config->interval_bytes;
-        options.malloc_interval_bytes = config->malloc_interval_bytes;
-        options.malloc_all = config->malloc_all != 0;
-        options.depth = config->depth;
-        options.memory_bytes = config->memory_bytes;
-        options.seeded = config->seed != NULL;
-        if (config->seed) options.seed = *config->seed;
-        if (rb_heapprof_options_out_of_range(&options, &expected)) return RB_HEAPPROF_BAD_CONFIG;
-        if (options.malloc_all && rb_heapprof_gc_malloc_all_refusal()) return RB_HEAPPROF_BAD_CONFIG;
+    if (theirs && !(complete_config(&config, theirs) && options_of(&config, &options))) {
+        return RB_HEAPPROF_BAD_CONFIG;
     }
     return rb_heapprof_start_with(&options) ? RB_HEAPPROF_STARTED : RB_HEAPPROF_RUNNING;
 }
@@ -422,12 +481,11 @@ rb_heapprof_allocation_stack(VALUE object,
 
 /* ---- numbers ---- */
 
-void
-rb_heapprof_stat(struct rb_heapprof_stat *stat)
+static void
+count(struct rb_heapprof_stat *stat)
 {
     const struct heapprof_tables *tables = &rb_heapprof.tables;
 
-    *stat = (struct rb_heapprof_stat){0};
     RB_VM_LOCK_ENTER();
     if (rb_heapprof_on) {
         rb_heapprof_gc_hold_blocks();
@@ -452,4 +510,28 @@ rb_heapprof_stat(struct rb_heapprof_stat *stat)
         rb_heapprof_gc_release_blocks();
     }
     RB_VM_LOCK_LEAVE();
+}
+
+void
+rb_heapprof_stat_sized(struct rb_heapprof_stat *stat, size_t size)
+{
+    size_t known = KNOWN_BYTES(struct rb_heapprof_stat, interval_bytes, size);
+    struct rb_heapprof_stat ours = {0};
+
+    if (known == 0) return;
+    count(&ours);
+    ours.size = known;
+    give(stat, size, &ours, known);
+}
+
+void
+rb_heapprof_rss_sized(struct rb_heapprof_rss *rss, size_t size)
+{
+    size_t known = KNOWN_BYTES(struct rb_heapprof_rss, rss, size);
+    struct rb_heapprof_rss ours;
+
+    if (known == 0) return;
+    rb_heapprof_rss_measure(&ours);
+    ours.size = known;
+    give(rss, size, &ours, known);
 }

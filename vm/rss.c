@@ -239,7 +239,7 @@ rb_heapprof_rss_add(struct heapprof_snapshot **snapshot)
 }
 
 void
-rb_heapprof_rss(struct rb_heapprof_rss *rss)
+rb_heapprof_rss_measure(struct rb_heapprof_rss *rss)
 {
     struct heapprof_measured measured = {0};
     struct heapprof_ladder ladder = {0};

@@ -12,6 +12,10 @@
  * that runs inside the allocator (RUBY_INTERNAL_EVENT_*); none raises a Ruby exception.
  * A child made by fork goes on profiling, with the samples it inherited. A pointer that
  * may be NULL says so.
+ *
+ * Structs that the caller allocates begin with their size, and what takes one is inline here and
+ * passes the size the caller was compiled with: fields may be added at the end, and neither an older
+ * extension in a newer ruby nor a newer one in an older ruby is harmed.
  */
 #include "ruby/internal/config.h"
 #include "ruby/internal/dllexport.h"
@@ -23,6 +27,7 @@ RBIMPL_SYMBOL_EXPORT_BEGIN()
 
 /** Settings of a run. Fill with rb_heapprof_config_init(), then change what you like. */
 struct rb_heapprof_config {
+    size_t   size;             /**< bytes of this struct, set by rb_heapprof_config_init() */
     uint64_t interval_bytes;   /**< mean bytes between samples, 1 to 2^40; 1 samples every object */
     uint64_t malloc_interval_bytes; /**< the same for bytes asked of xmalloc and its like; 0: none
                                     are sampled; RB_HEAPPROF_AS_INTERVAL: as interval_bytes */
@@ -35,17 +40,31 @@ struct rb_heapprof_config {
 
 #define RB_HEAPPROF_AS_INTERVAL UINT64_MAX
 
+/**
+ * rb_heapprof_config_init() for a struct of so many bytes: what this ruby does not know is 0. A size
+ * below that of the first two fields, or above 4096, leaves it untouched.
+ */
+void rb_heapprof_config_init_sized(struct rb_heapprof_config *config, size_t size);
+
 /** Sets the defaults: 512 KiB for both, 512 frames, 64 MiB, no seed. */
-void rb_heapprof_config_init(struct rb_heapprof_config *config);
+static inline void
+rb_heapprof_config_init(struct rb_heapprof_config *config)
+{
+    rb_heapprof_config_init_sized(config, sizeof(*config));
+}
 
 /** What start did. */
 enum rb_heapprof_started {
     RB_HEAPPROF_STARTED,       /**< sampling */
     RB_HEAPPROF_RUNNING,       /**< it ran before; nothing changed */
-    RB_HEAPPROF_BAD_CONFIG     /**< a value out of the range stated above; nothing changed */
+    RB_HEAPPROF_BAD_CONFIG     /**< a value or size out of the range stated above, or a field set that
+                                    this ruby does not know; nothing changed */
 };
 
-/** Starts sampling with nothing recorded. config may be NULL: the defaults. */
+/**
+ * Starts sampling with nothing recorded. config may be NULL: the defaults. A shorter config than
+ * this ruby's has the defaults of what it lacks.
+ */
 enum rb_heapprof_started rb_heapprof_start(const struct rb_heapprof_config *config);
 
 /**
@@ -145,8 +164,10 @@ int64_t rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const
 int rb_heapprof_allocation_stack(VALUE object,
                                  int (*function)(const struct rb_heapprof_row *row, void *data), void *data);
 
-/** Numbers about the profiler itself; all 0 when not running. */
+/** Numbers about the profiler itself; all but size 0 when not running. */
 struct rb_heapprof_stat {
+    size_t   size;             /**< bytes of this struct that were filled in. What this ruby does not
+                                    know lies behind, and is 0 */
     uint64_t interval_bytes;   /**< in force */
     uint64_t malloc_interval_bytes; /**< the same, of the allocator's bytes; 0: none are sampled */
     uint64_t malloc_all;       /**< 1: who calls malloc without xmalloc is sampled, too */
@@ -163,13 +184,25 @@ struct rb_heapprof_stat {
     uint64_t memory_budget;    /**< cap of memory_used */
 };
 
-void rb_heapprof_stat(struct rb_heapprof_stat *stat);
+/**
+ * rb_heapprof_stat() for a struct of so many bytes. A size below that of the first two fields, or
+ * above 4096, leaves it untouched.
+ */
+void rb_heapprof_stat_sized(struct rb_heapprof_stat *stat, size_t size);
+
+/** Fills it in. */
+static inline void
+rb_heapprof_stat(struct rb_heapprof_stat *stat)
+{
+    rb_heapprof_stat_sized(stat, sizeof(*stat));
+}
 
 /**
  * What the resident memory of the process consists of, in bytes: rss is the sum of all
- * that follow but absent. doc/rss.md says what each one is and how it is measured. Needs no run.
+ * that follow it but absent. doc/rss.md says what each one is and how it is measured. Needs no run.
  */
 struct rb_heapprof_rss {
+    size_t   size;             /**< as in struct rb_heapprof_stat */
     uint64_t rss;              /**< resident set size; 0: the system does not tell */
     uint64_t slots;            /**< slots of the heap in use */
     uint64_t free_slots;       /**< free slots, also of empty pages */
@@ -188,8 +221,15 @@ struct rb_heapprof_rss {
                                     memory up to as much may pass for malloc */
 };
 
+/** rb_heapprof_rss() for a struct of so many bytes, within the bounds of rb_heapprof_stat_sized(). */
+void rb_heapprof_rss_sized(struct rb_heapprof_rss *rss, size_t size);
+
 /** Measures it now; walks the heap. */
-void rb_heapprof_rss(struct rb_heapprof_rss *rss);
+static inline void
+rb_heapprof_rss(struct rb_heapprof_rss *rss)
+{
+    rb_heapprof_rss_sized(rss, sizeof(*rss));
+}
 
 RBIMPL_SYMBOL_EXPORT_END()
 

@@ -64,6 +64,74 @@ class TestHeapProfCapi < Test::Unit::TestCase
     RUBY
   end
 
+  # A caller compiled with another version of the header has structs of another size.
+  SIZES = <<~'RUBY'
+    FRESH = "\xAA".b * 8192
+    def words(name, size) = HeapProfCAPI.sized(name, size).unpack("Q*")
+    def start_words(*words)
+      HeapProfCAPI.start_bytes(words.pack("Q*"))
+    ensure
+      HeapProfCAPI.stop
+    end
+  RUBY
+
+  def test_older_callers_shorter_struct_is_filled_and_nothing_behind_it
+    in_child(SIZES + <<~'RUBY')
+      HeapProfCAPI.start(4096, 99, nil, nil)
+      { "config" => [524_288], "stat" => [4096, 4096], "rss" => [] }.each do |name, expected|
+        (16..HeapProfCAPI.size_of(name)).step(8) do |size|
+          bytes = HeapProfCAPI.sized(name, size)
+          assert_equal [FRESH[size..], size], [bytes[size..], bytes.unpack1("Q")], [name, size].inspect
+          values = bytes.unpack("Q*")[1...size / 8].first(expected.size)
+          assert_equal expected.first(values.size), values
+          assert_operator bytes.unpack("Q*")[1], :>, 1 << 20 if name == "rss"
+        end
+      end
+    RUBY
+  end
+
+  def test_newer_callers_longer_struct_has_0_for_what_this_ruby_does_not_know
+    in_child(SIZES + <<~'RUBY')
+      %w[config stat rss].each do |name|
+        known = HeapProfCAPI.size_of(name)
+        bytes = HeapProfCAPI.sized(name, 4096)
+        assert_equal "\0".b * (4096 - known), bytes[known...4096], name
+        assert_equal FRESH[4096..], bytes[4096..], name
+        assert_equal name == "config" ? 4096 : known, bytes.unpack1("Q"), name
+      end
+    RUBY
+  end
+
+  def test_struct_of_no_possible_size_is_left_untouched
+    in_child(SIZES + <<~'RUBY')
+      %w[config stat rss].product([0, 8, 15, 4097, 2**64 - 1]) do |name, size|
+        assert_equal FRESH, HeapProfCAPI.sized(name, size), [name, size].inspect
+      end
+    RUBY
+  end
+
+  def test_shorter_config_takes_the_defaults_of_what_it_lacks
+    in_child(<<~'RUBY')
+      in_force = -> { HeapProfCAPI.stat.values_at(:interval_bytes, :malloc_interval_bytes, :malloc_all, :memory_budget) }
+      assert_equal :started, HeapProfCAPI.start_bytes([16, 4096].pack("Q*"))
+      assert_equal [4096, 4096, 0, 64 << 20], in_force.()
+      HeapProfCAPI.stop
+      assert_equal :started, HeapProfCAPI.start_bytes([24, 4096, 0].pack("Q*"))
+      assert_equal [4096, 0, 0, 64 << 20], in_force.()
+    RUBY
+  end
+
+  def test_config_with_a_wrong_size_or_settings_that_this_ruby_does_not_know_is_refused
+    in_child(SIZES + <<~'RUBY')
+      known = HeapProfCAPI.size_of("config")
+      longer = words("config", known + 16).first(known / 8 + 2)
+      assert_equal :started, start_words(*longer)
+      assert_equal :bad_config, start_words(*longer[..-2], 1)
+      [0, 8, 15, 4097, 2**64 - 1].each { |size| assert_equal :bad_config, start_words(size, *longer.drop(1)) }
+      assert_equal :bad_config, start_words(16, 0)
+    RUBY
+  end
+
   def test_seed_makes_samples_reproducible
     in_child(<<~'RUBY')
       def count(seed)

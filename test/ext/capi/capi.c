@@ -6,6 +6,7 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include <errno.h>
+#include <string.h>
 
 /* The profiler's reserved bit; stated here anew, so that a change of it is noticed. */
 #define SAMPLED_BIT ((VALUE)1 << 6)
@@ -123,6 +124,45 @@ stat_hash(VALUE self)
     SET(memory_budget);
 #undef SET
     return hash;
+}
+
+/* ---- structs of other sizes, as of callers compiled with another version of the header ---- */
+
+/* The struct of that name as ruby fills it for so many bytes, in a buffer of 8192 bytes 0xAA. */
+static VALUE
+sized(VALUE self, VALUE name, VALUE size)
+{
+    static uint64_t buffer[1024];
+    const char *which = StringValueCStr(name);
+
+    memset(buffer, 0xAA, sizeof(buffer));
+    if (strcmp(which, "config") == 0) rb_heapprof_config_init_sized((void *)buffer, NUM2SIZET(size));
+    if (strcmp(which, "stat") == 0) rb_heapprof_stat_sized((void *)buffer, NUM2SIZET(size));
+    if (strcmp(which, "rss") == 0) rb_heapprof_rss_sized((void *)buffer, NUM2SIZET(size));
+    return rb_str_new((const char *)buffer, sizeof(buffer));
+}
+
+/* What the caller's header says. */
+static VALUE
+size_of(VALUE self, VALUE name)
+{
+    const char *which = StringValueCStr(name);
+
+    if (strcmp(which, "config") == 0) return SIZET2NUM(sizeof(struct rb_heapprof_config));
+    if (strcmp(which, "stat") == 0) return SIZET2NUM(sizeof(struct rb_heapprof_stat));
+    return SIZET2NUM(sizeof(struct rb_heapprof_rss));
+}
+
+/* Starts with a config of these bytes, the first of which are its size. */
+static VALUE
+start_bytes(VALUE self, VALUE bytes)
+{
+    static uint64_t buffer[1024];
+
+    memset(buffer, 0xAA, sizeof(buffer));
+    StringValue(bytes);
+    memcpy(buffer, RSTRING_PTR(bytes), RSTRING_LEN(bytes));
+    return started_symbol(rb_heapprof_start((const void *)buffer));
 }
 
 /* ---- snapshots ---- */
@@ -275,6 +315,9 @@ Init_heapprof_capi(void)
     rb_define_singleton_method(capi, "stop", stop, 0);
     rb_define_singleton_method(capi, "running_p", running_p, 0);
     rb_define_singleton_method(capi, "stat", stat_hash, 0);
+    rb_define_singleton_method(capi, "sized", sized, 2);
+    rb_define_singleton_method(capi, "size_of", size_of, 1);
+    rb_define_singleton_method(capi, "start_bytes", start_bytes, 1);
     rb_define_singleton_method(capi, "snapshot", snapshot, 1);
     rb_define_singleton_method(capi, "difference", difference, 2);
     rb_define_singleton_method(capi, "free_null", free_null, 0);
