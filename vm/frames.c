@@ -112,7 +112,7 @@ collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
 }
 
 /* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet: then
- * that is of another iseq, and the line unknown. */
+ * that is of another iseq, and the line unknown. eval may begin at a line below 0: unknown, too. */
 static uint32_t
 line_of(const struct frame *frame)
 {
@@ -121,7 +121,8 @@ line_of(const struct frame *frame)
 
     if (position > body->iseq_size) return 0;
     if (position) position--; /* the pc is already at the next instruction */
-    return (uint32_t)rb_iseq_line_no(frame->iseq, position);
+    int line = (int)rb_iseq_line_no(frame->iseq, position);
+    return line < 0 ? 0 : (uint32_t)line;
 }
 
 static uint32_t

@@ -248,7 +248,8 @@ function_add(struct heapprof_function *function, const rb_iseq_t *iseq, VALUE ow
     function->cfunc = !iseq || internal_path_p(rb_iseq_path(iseq));
     if (!function->cfunc) {
         function->path = iseq_path(iseq);
-        function->first_line = (uint32_t)ISEQ_BODY(iseq)->location.first_lineno;
+        int line = ISEQ_BODY(iseq)->location.first_lineno;
+        function->first_line = line < 0 ? 0 : (uint32_t)line; /* eval may begin below 0 */
     }
     if (function->name == UINT32_MAX || function->path == UINT32_MAX) return 0;
     if (function->provisional) rb_heapprof.provisional_names = true;

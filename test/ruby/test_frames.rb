@@ -57,6 +57,29 @@ class TestHeapProfFrames < Test::Unit::TestCase
     end
   end
 
+  # eval may begin at any line. What is below 0 is unknown, which is 0.
+  def test_lines_below_0_are_unknown
+    script = <<~'RUBY'
+      class Item; end
+      $kept = eval("def make = Item.new\n" * 5 + "[make, Item.new]\n" + "\n" * 4 + "Item.new.then { |item| [make, item] }", nil, "f", -5)
+    RUBY
+    %w[prism parse.y].each do |parser|
+      profile_script("#{script}$stdout << $kept.size", "--parser=#{parser}") do |path, _, ran|
+        assert_equal "2", ran.out
+        profile = read_profile(path)
+        assert_equal [0], profile.frames_of("Object#make").map(&:lineno).uniq, parser
+        refute_match(/42949\d{5}/, pprof("-raw", path), parser)
+      end
+      in_child(<<~'RUBY', "--parser=#{parser}")
+        HeapProfile.start(interval: 1)
+        before = eval("Object.new", nil, "f", -5)
+        after = eval("\n\n\nObject.new", nil, "f", -1)
+        lines = [before, after].map { |object| HeapProfile.allocation_stack(object).find { |frame| frame.path == "f" }.lineno }
+        assert_equal [0, 2], lines
+      RUBY
+    end
+  end
+
   # depth frames are kept, innermost first; what is cut off has one name, outermost.
   def test_stacks_deeper_than_depth_are_truncated_and_counted
     in_child(<<~'RUBY')
