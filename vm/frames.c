@@ -39,6 +39,15 @@ static struct {
     size_t last_count;
 } recent;
 
+/* Whether there is code: a frame that only names a file being read or loaded has no pc, nor has a
+ * block written in C. README.md, "The walk may come at any allocation", says why nothing else is
+ * half made; one whose code has no body is passed over all the same, rather than read. */
+static bool
+runs_p(const rb_control_frame_t *cfp)
+{
+    return cfp->pc && ISEQ_BODY(cfp->iseq);
+}
+
 static bool
 stands_for_outer_p(const rb_iseq_t *iseq)
 {
@@ -64,18 +73,20 @@ method_in(VALUE object)
     return imemo_type_p(object, imemo_ment) ? (const rb_callable_method_entry_t *)object : NULL;
 }
 
-/* As rb_vm_frame_method_entry finds it, which may not be asked in the midst of such a move. */
+/* As rb_vm_frame_method_entry finds it, which may not be asked in the midst of such a move. None
+ * where the environments end without a method's: then they are not whole. */
 static const rb_callable_method_entry_t *
 method_of(const rb_control_frame_t *cfp)
 {
-    const VALUE *ep = moved(cfp->ep);
+    const VALUE *ep = cfp->ep;
 
-    while (!VM_ENV_LOCAL_P(ep)) {
+    while (ep) {
+        ep = moved(ep);
         const rb_callable_method_entry_t *method = method_in(ep[VM_ENV_DATA_INDEX_ME_CREF]);
-        if (method) return method;
-        ep = moved(VM_ENV_PREV_EP(ep));
+        if (method || VM_ENV_LOCAL_P(ep)) return method;
+        ep = VM_ENV_PREV_EP(ep);
     }
-    return method_in(ep[VM_ENV_DATA_INDEX_ME_CREF]);
+    return NULL;
 }
 
 /* Collects up to depth frames, innermost first; *cut tells whether there were more.
@@ -92,7 +103,7 @@ collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
     *cut = false;
     for (; cfp < end; cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
         if (cfp->iseq) {
-            if (!cfp->pc) continue;
+            if (!runs_p(cfp)) continue;
             bool skipped = skip;
             skip = stands_for_outer_p(cfp->iseq);
             if (skipped) continue;
