@@ -14,7 +14,7 @@
  *   rb_heapprof_gate_malloc block from the allocator        subtract and test, off or on
  *   rb_heapprof_gate_resized block reallocated              subtract and 2 tests
  *   rb_heapprof_gate_free  block freed, or reallocated      1 test, off or on
- *   rb_heapprof_gate_adjust memory reported by an extension  as the two of them
+ *   rb_heapprof_gate_adjust memory reported by an extension  2 tests  + a lock
  *
  * The allocation fast path and the sweep of an object have no gate: `make
  * bench-off` counts the instructions.
@@ -26,6 +26,7 @@
 #include "ruby/internal/has/builtin.h"
 #include "ruby/internal/special_consts.h"
 #include "profiler/block_filter.h"
+#include "profiler/reported.h"
 
 struct free_slot;
 struct heap_page;
@@ -208,24 +209,12 @@ rb_heapprof_gate_resized(void *mem, size_t old_bytes, size_t new_bytes)
     }
 }
 
-/* Memory that an extension only reports has no address, but a size. So what is reported in
- * one size at a time goes as one block that grows and shrinks, under an address that no
- * block has. */
-static inline uintptr_t
-rb_heapprof_reported_block(size_t size_bytes)
-{
-    return ((uintptr_t)size_bytes << 4) | 1;
-}
-
-static inline bool
-rb_heapprof_reported_block_p(uintptr_t address)
-{
-    return address & 1;
-}
-
 HEAPPROF_COLD static void
-rb_heapprof_report_free(size_t size_bytes);
+rb_heapprof_report(size_t size_bytes);
+HEAPPROF_COLD static void
+rb_heapprof_give_back(size_t size_bytes);
 
+/* An extension reports that it has memory, or gives it back: profiler/reported.h. */
 static inline void
 rb_heapprof_gate_adjust(ptrdiff_t diff)
 {
@@ -233,9 +222,10 @@ rb_heapprof_gate_adjust(ptrdiff_t diff)
         if (RB_UNLIKELY((heapprof_thread.bytes_left -= diff) < 0)) {
             rb_heapprof_malloc((void *)rb_heapprof_reported_block((size_t)diff), 0, (size_t)diff);
         }
+        if (RB_UNLIKELY(rb_heapprof_on)) rb_heapprof_report((size_t)diff);
     }
-    else if (RB_UNLIKELY(rb_heapprof_maybe_block_p((void *)rb_heapprof_reported_block(-(size_t)diff)))) {
-        rb_heapprof_report_free(-(size_t)diff);
+    else if (RB_UNLIKELY(rb_heapprof_on) && diff < 0) {
+        rb_heapprof_give_back(-(size_t)diff);
     }
 }
 

@@ -364,18 +364,64 @@ rb_heapprof_cut_block(void *mem, size_t size_bytes)
 
 /* ---- memory that is only reported ---- */
 
-/* Nobody says which of that size it was, so the last goes; and since one in weight was sampled,
- * with that probability. */
-HEAPPROF_COLD static void
-rb_heapprof_report_free(size_t size_bytes)
+/* With malloc=all it is seen where it is asked for. */
+HEAPPROF_COLD static bool
+reports_wanted_p(void)
 {
-    struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
-    uintptr_t address = rb_heapprof_reported_block(size_bytes);
+    return rb_heapprof_on && !rb_heapprof.options.malloc_all &&
+           rb_heapprof.malloc_sampler.interval_bytes > 0;
+}
+
+/* Makes room to count one more. A table may grow under the VM lock only. */
+HEAPPROF_COLD static void
+reserve_report(size_t size_bytes)
+{
+    struct heapprof_reported *reported = &rb_heapprof.tables.reported;
 
     lock_blocks();
-    size_t end = rb_heapprof_blocks_end(blocks, address);
-    if (end > 0 && rb_heapprof_sampler_gap_bytes(&rb_heapprof.malloc_sampler) < (double)size_bytes) {
-        rb_heapprof_blocks_cut(blocks, address, end - size_bytes);
+    bool room = rb_heapprof_reported_room_p(reported, size_bytes);
+    unlock_blocks();
+    if (room || !may_sample_p()) return;
+
+    unsigned int lev = rb_gc_vm_lock_no_barrier();
+    lock_blocks();
+    if (reports_wanted_p()) rb_heapprof_reported_reserve(reported);
+    unlock_blocks();
+    rb_gc_vm_unlock_no_barrier(lev);
+}
+
+/* What cannot be counted is no sample either: nobody could say when it is given back. */
+HEAPPROF_COLD static void
+enter_report(struct heapprof_tables *tables, size_t size_bytes)
+{
+    if (rb_heapprof_reported_room_p(&tables->reported, size_bytes)) {
+        rb_heapprof_reported_add(&tables->reported, size_bytes);
+        return;
+    }
+    rb_heapprof_blocks_remove(&tables->blocks, rb_heapprof_reported_block(size_bytes));
+    RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+}
+
+/* A report is sampled first, if it is, and counted then: what another thread gives back in
+ * between is not this one. */
+HEAPPROF_COLD static void
+rb_heapprof_report(size_t size_bytes)
+{
+    reserve_report(size_bytes);
+    lock_blocks();
+    if (reports_wanted_p()) enter_report(&rb_heapprof.tables, size_bytes);
+    unlock_blocks();
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_give_back(size_t size_bytes)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    lock_blocks();
+    if (reports_wanted_p()) {
+        rb_heapprof_reported_give_back(&tables->reported, size_bytes, &tables->blocks,
+                                       &rb_heapprof.malloc_sampler);
     }
     unlock_blocks();
 }

@@ -23,7 +23,7 @@
 
 #include "base/check.h"
 
-/* Blocks begin every 8 bytes, or at an odd address (gc/hooks.h). */
+/* Blocks begin every 8 bytes, or at an odd address (reported.h). */
 static uintptr_t
 lifted_key(uint32_t entry)
 {

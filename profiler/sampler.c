@@ -68,9 +68,9 @@ next_bits(uint64_t state[4])
     return bits;
 }
 
-/* Uniform in (0, 1]: never 0, whose logarithm is not finite. */
-static double
-uniform(struct heapprof_sampler *sampler)
+/* Never 0, whose logarithm is not finite. */
+double
+rb_heapprof_sampler_uniform(struct heapprof_sampler *sampler)
 {
     return (double)((next_bits(sampler->state) >> 11) + 1) * 0x1p-53;
 }
@@ -90,7 +90,7 @@ double
 rb_heapprof_sampler_gap_bytes(struct heapprof_sampler *sampler)
 {
     if (sampler->interval_bytes <= 1) return 0.0;
-    return -log(uniform(sampler)) * (double)sampler->interval_bytes;
+    return -log(rb_heapprof_sampler_uniform(sampler)) * (double)sampler->interval_bytes;
 }
 
 uint64_t

@@ -27,6 +27,9 @@ struct heapprof_sampler {
 void rb_heapprof_sampler_init(struct heapprof_sampler *sampler, uint64_t interval_bytes,
                               uint64_t seed);
 
+/* Uniform in (0, 1]. Advances the state. */
+double rb_heapprof_sampler_uniform(struct heapprof_sampler *sampler);
+
 /* Bytes until the next point: exponential with mean interval_bytes, 0 at interval 1.
  * Advances the state, as skip_slots does: each draw is independent of all before. */
 double rb_heapprof_sampler_gap_bytes(struct heapprof_sampler *sampler);

@@ -26,6 +26,7 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_sites_init(&tables->sites, mem, &tables->stacks);
     rb_heapprof_live_table_init(&tables->live, mem);
     rb_heapprof_blocks_init(&tables->blocks, mem, block_filter);
+    rb_heapprof_reported_init(&tables->reported, mem);
     rb_heapprof_callers_init(&tables->callers, mem);
 }
 
@@ -33,6 +34,7 @@ void
 rb_heapprof_tables_free(struct heapprof_tables *tables)
 {
     rb_heapprof_callers_free(&tables->callers);
+    rb_heapprof_reported_free(&tables->reported);
     rb_heapprof_blocks_free(&tables->blocks);
     rb_heapprof_live_table_free(&tables->live);
     rb_heapprof_sites_free(&tables->sites);
@@ -178,6 +180,7 @@ rb_heapprof_tables_check(const struct heapprof_tables *tables)
     rb_heapprof_sites_check(&tables->sites);
     rb_heapprof_live_table_check(&tables->live);
     rb_heapprof_blocks_check(&tables->blocks);
+    rb_heapprof_reported_check(&tables->reported);
     check_samples(tables);
     check_names(tables);
 }

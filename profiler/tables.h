@@ -6,6 +6,7 @@
 #include "profiler/functions.h"
 #include "profiler/identities.h"
 #include "profiler/live_table.h"
+#include "profiler/reported.h"
 #include "profiler/sites.h"
 #include "base/strings.h"
 
@@ -17,6 +18,7 @@ struct heapprof_tables {
     struct heapprof_sites      sites;
     struct heapprof_live_table live;
     struct heapprof_blocks     blocks;
+    struct heapprof_reported   reported;
     struct heapprof_callers    callers;
 };
 

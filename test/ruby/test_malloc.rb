@@ -238,19 +238,51 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
+  # Mean and standard deviation of z, within 3.5 of their sigmas.
   def test_reported_memory_is_estimated_without_bias
     in_child(SETUP + <<~'RUBY')
-      def reported = 2000.times { Blocks.report(5000) }
+      def reported
+        2000.times { Blocks.report(5000) }
+        1400.times { Blocks.report(-5000) }
+        300.times { Blocks.report(5000); Blocks.report(-5000) }
+      end
       p = 1 - Math.exp(-5000.fdiv(65_536))
-      zs = Array.new(scaled(60)) do |seed|
+      zs = Array.new(scaled(200)) do |seed|
         HeapProfile.start(interval: 1 << 30, malloc_interval: 65_536, seed: seed)
         reported
-        1000.times { Blocks.report(-5000) }
         in_use = malloc_bytes(snapshot, :reported).last
         HeapProfile.stop
-        (in_use - 1000 * 5000) / (5000 * Math.sqrt(3000 * (1 - p) / p)) # 2000 taken, 1000 given back
+        (in_use - 600 * 5000) / (5000 * Math.sqrt(600 * (1 - p) / p))
       end
-      assert_operator zs.sum.abs / zs.size, :<=, 3.5 / Math.sqrt(zs.size)
+      mean = zs.sum / zs.size
+      assert_in_delta 0, mean, 3.5 / Math.sqrt(zs.size)
+      assert_in_delta 1, Math.sqrt(zs.sum { |z| (z - mean)**2 } / zs.size), 3.5 / Math.sqrt(2 * zs.size)
+    RUBY
+  end
+
+  # A chance of its own for each that is given back would leave a walk that is reflected at 0.
+  def test_nothing_reported_is_in_use_when_all_is_given_back
+    in_child(SETUP + <<~'RUBY')
+      def paired = scaled(10_000).times { Blocks.report(1 << 20); Blocks.report(-(1 << 20)) }
+      10.times do |seed|
+        HeapProfile.start(interval: 512 << 10, seed: seed)
+        paired
+        allocated, in_use = malloc_bytes(snapshot, :paired)
+        assert_in_delta 1, allocated.fdiv(scaled(10_000) << 20), 0.1
+        assert_equal 0, in_use
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
+  def test_what_was_reported_before_the_start_is_ignored_when_it_is_given_back
+    in_child(SETUP + <<~'RUBY')
+      3.times { Blocks.report(1000) }
+      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      def reported = Blocks.report(1000)
+      3.times { Blocks.report(-1000) }
+      reported
+      assert_equal [1000, 1000], malloc_bytes(snapshot, :reported)
     RUBY
   end
 

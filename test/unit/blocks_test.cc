@@ -206,7 +206,7 @@ TEST_F(BlocksTest, LiftedBlockPutBackIsAsBefore)
 }
 
 // A block that somebody else has freed, without our knowledge, is where this one comes to lie.
-// Memory that is only reported has a small odd number for its address (gc/hooks.h).
+// Memory that is only reported has a small odd number for its address (reported.h).
 TEST_F(BlocksTest, LiftedBlockIsNoneThatWasReported)
 {
     for (uint32_t n = 1; n <= 20; n++) Add(0x1000 * n, 0, 100, n);

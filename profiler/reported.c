@@ -1,0 +1,160 @@
+/* reported.c - a count for each size that is reported.
+ *
+ *     index    1048576 -> 2    5000 -> 1
+ *     all      1: 5000, 37     2: 1048576, 1     3: free
+ *
+ *   I1  an entry in use has a count, and is in the index under its size; a size is there once.
+ *   I2  each entry below end is in use or free; size_count of them are in use.
+ *
+ * A size that nothing is left of leaves its entry: who reports ever new sizes and gives all back needs
+ * no more memory than what is reported at one time.
+ *
+ * The caller serialises. Only reserve allocates (mem.c).
+ */
+#include "profiler/reported.h"
+
+#include <string.h>
+
+#include "profiler/blocks.h"
+#include "base/check.h"
+#include "profiler/sampler.h"
+
+void
+rb_heapprof_reported_init(struct heapprof_reported *reported, struct heapprof_mem *mem)
+{
+    memset(reported, 0, sizeof(*reported));
+    reported->mem = mem;
+    reported->end = 1;
+}
+
+void
+rb_heapprof_reported_free(struct heapprof_reported *reported)
+{
+    rb_heapprof_index_release(&reported->index, reported->mem);
+    HEAPPROF_MEM_RELEASE(reported->mem, reported->all, reported->capacity);
+    rb_heapprof_reported_init(reported, reported->mem);
+}
+
+/* ---- entries ---- */
+
+static uint64_t
+hash_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_reported *reported = owner;
+    return rb_heapprof_index_hash(reported->all[number].size_bytes);
+}
+
+/* 0: nothing of that size is there. */
+static uint32_t
+find(const struct heapprof_reported *reported, size_t size_bytes)
+{
+    uint64_t probe = rb_heapprof_index_hash(size_bytes);
+    uint32_t number;
+
+    while ((number = rb_heapprof_index_at(&reported->index, probe)) != 0) {
+        if (reported->all[number].size_bytes == size_bytes) return number;
+        probe++;
+    }
+    return 0;
+}
+
+static uint32_t
+next_entry(const struct heapprof_reported *reported)
+{
+    return reported->free_head ? reported->free_head : reported->end;
+}
+
+static uint32_t
+add_entry(struct heapprof_reported *reported, size_t size_bytes)
+{
+    uint32_t number = next_entry(reported);
+
+    if (number == reported->end) reported->end++;
+    else reported->free_head = reported->all[number].next_free;
+    reported->all[number] = (struct heapprof_reports){ .size_bytes = size_bytes };
+    rb_heapprof_index_insert(&reported->index, rb_heapprof_index_hash(size_bytes), number);
+    reported->size_count++;
+    return number;
+}
+
+static void
+remove_entry(struct heapprof_reported *reported, uint32_t number)
+{
+    rb_heapprof_index_erase(&reported->index, number, hash_i, reported);
+    reported->all[number] = (struct heapprof_reports){ .next_free = reported->free_head };
+    reported->free_head = number;
+    reported->size_count--;
+}
+
+/* ---- operations ---- */
+
+bool
+rb_heapprof_reported_room_p(const struct heapprof_reported *reported, size_t size_bytes)
+{
+    return find(reported, size_bytes) ||
+           (next_entry(reported) < reported->capacity &&
+            rb_heapprof_index_room_p(&reported->index, reported->size_count));
+}
+
+bool
+rb_heapprof_reported_reserve(struct heapprof_reported *reported)
+{
+    return HEAPPROF_MEM_GROW(reported->mem, reported->all, reported->capacity,
+                             (size_t)next_entry(reported) + 1) &&
+           rb_heapprof_index_reserve(&reported->index, reported->mem, reported->size_count, hash_i,
+                                     reported);
+}
+
+void
+rb_heapprof_reported_add(struct heapprof_reported *reported, size_t size_bytes)
+{
+    uint32_t number = find(reported, size_bytes);
+
+    HEAPPROF_ASSERT(size_bytes && rb_heapprof_reported_room_p(reported, size_bytes));
+    if (!number) number = add_entry(reported, size_bytes);
+    reported->all[number].count++;
+}
+
+void
+rb_heapprof_reported_give_back(struct heapprof_reported *reported, size_t size_bytes,
+                               struct heapprof_blocks *blocks, struct heapprof_sampler *sampler)
+{
+    uintptr_t address = rb_heapprof_reported_block(size_bytes);
+    uint32_t number = find(reported, size_bytes);
+    if (!number) return;
+
+    size_t end = rb_heapprof_blocks_end(blocks, address);
+    uint64_t all = reported->all[number].count--, sampled = end / size_bytes;
+    if (all == 1) remove_entry(reported, number);
+    if (rb_heapprof_sampler_uniform(sampler) * (double)all <= (double)sampled) {
+        rb_heapprof_blocks_cut(blocks, address, end - size_bytes);
+    }
+}
+
+uint64_t
+rb_heapprof_reported_count(const struct heapprof_reported *reported, size_t size_bytes)
+{
+    uint32_t number = find(reported, size_bytes);
+    return number ? reported->all[number].count : 0;
+}
+
+/* ---- debug ---- */
+
+void
+rb_heapprof_reported_check(const struct heapprof_reported *reported)
+{
+    uint32_t number, used = 0, free_count = 0;
+
+    for (number = 1; number < reported->end; number++) {
+        if (reported->all[number].count == 0) continue;
+        HEAPPROF_ASSERT(find(reported, reported->all[number].size_bytes) == number);
+        used++;
+    }
+    for (number = reported->free_head; number; number = reported->all[number].next_free) {
+        HEAPPROF_ASSERT(number < reported->end && reported->all[number].count == 0);
+        free_count++;
+        HEAPPROF_ASSERT(free_count < reported->end);
+    }
+    HEAPPROF_ASSERT(used == reported->size_count && used + free_count + 1 == reported->end);
+    rb_heapprof_index_check(&reported->index, used, hash_i, reported);
+}
