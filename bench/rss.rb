@@ -16,7 +16,7 @@ at_exit do
   GC.start
   _, without = take.(false)
   profile, with = take.(true)
-  kernel, rows = rss_of_kernel.(), profile.sum(&:inuse_space)
+  kernel, rows = rss_of_kernel.(), profile.sum(&:rss_space)
   rss = ObjectSpace::HeapProfile.stat(rss: true)
   share = 100.0 * (rss[:rss] - rss[:rss_unexplained]) / rss_of_kernel.()
   $stderr.puts "smaps_rollup #{kernel}, rows #{rows}; explained #{share.round(2)} %, absent #{rss[:rss_absent]}",

@@ -114,7 +114,7 @@ bring_row(struct part *part, struct heapprof_row row)
     row.inuse_objects *= part->sign;
     row.inuse_slot_bytes *= part->sign;
     row.inuse_malloc_bytes *= part->sign;
-    row.vm_bytes *= part->sign;
+    row.resident_bytes *= part->sign;
     row.memsize_bytes *= part->sign;
     to->rows[to->row_count++] = row;
     return true;
@@ -164,7 +164,7 @@ add_to_row(struct heapprof_row *sum, const struct heapprof_row *row)
     sum->inuse_objects += row->inuse_objects;
     sum->inuse_slot_bytes += row->inuse_slot_bytes;
     sum->inuse_malloc_bytes += row->inuse_malloc_bytes;
-    sum->vm_bytes += row->vm_bytes;
+    sum->resident_bytes += row->resident_bytes;
     sum->memsize_bytes += row->memsize_bytes;
 }
 
@@ -174,7 +174,7 @@ unchanged_p(const struct heapprof_row *row)
 {
     return row->alloc_objects == 0 && row->alloc_slot_bytes == 0 && row->alloc_malloc_bytes == 0 &&
            row->inuse_objects == 0 && row->inuse_slot_bytes == 0 && row->inuse_malloc_bytes == 0 &&
-           row->vm_bytes == 0 && row->memsize_bytes == 0;
+           row->resident_bytes == 0 && row->memsize_bytes == 0;
 }
 
 static void

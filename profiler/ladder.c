@@ -18,11 +18,13 @@
  *
  *   I1  the rungs add up to rss.   I2  no rung is negative.
  *
- * The samples' rows are estimates, so rows for the rest are what is missing to the rungs:
+ * Each rung is a row, which has resident bytes and nothing else:
  *
- *     rows of samples + rows for the rest = rss     (to the byte)
+ *     rows of samples   inuse     estimates        rows of rungs   resident   rss, to the byte
  *
- * Where estimates are larger than what they estimate, a row of its own takes the difference away.
+ * They are two accounts of the same memory and are never added up. How much the estimates have
+ * beyond the rungs they belong to is told apart: what was asked for and nobody has touched
+ * (absent), and the rest, which is chance.
  *
  * Pure, but for the snapshot's memory.
  */
@@ -161,7 +163,7 @@ add_stack(struct heapprof_snapshot *snapshot, const char *name)
 static bool
 add_row(struct heapprof_snapshot *snapshot, const char *name, double bytes)
 {
-    struct heapprof_row row = {.gc_age = HEAPPROF_AGE_DEAD, .vm_bytes = bytes};
+    struct heapprof_row row = {.gc_age = HEAPPROF_AGE_DEAD, .resident_bytes = bytes};
 
     if (bytes == 0) return true;
     row.stack = add_stack(snapshot, name);
@@ -173,58 +175,34 @@ add_row(struct heapprof_snapshot *snapshot, const char *name, double bytes)
     return true;
 }
 
+/* How much the samples stand for that is in no rung. */
 static uint64_t
-smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* What of the VM stacks in blocks was there before: as much as their share is. */
-static uint64_t
-stacks_before(const struct heapprof_ladder *ladder, const struct heapprof_code *before)
-{
-    if (before->vm_stacks >= ladder->vm_stacks) return ladder->block_stacks;
-    return (uint64_t)((double)ladder->block_stacks * before->vm_stacks / ladder->vm_stacks);
-}
-
-/* Makes rungs those of what the samples do not show; *excess is how much they show too much. */
-static void
-leave_out_samples(struct heapprof_ladder *ladder, const struct heapprof_code *before,
-                  uint64_t sampled_slots, uint64_t sampled_blocks, uint64_t *excess)
+beyond_rungs(const struct heapprof_snapshot *snapshot, const struct heapprof_ladder *ladder)
 {
     uint64_t blocks = ladder->malloc + ladder->iseqs + ladder->method_tables + ladder->symbols +
                       ladder->block_stacks;
+    uint64_t slots = ladder->slots;
+    double slot_bytes = 0, malloc_bytes = 0;
 
-    *excess = sampled_slots - take(&ladder->slots, sampled_slots);
-    *excess += sampled_blocks - take(&blocks, sampled_blocks);
-    ladder->iseqs = take(&blocks, smaller(ladder->iseqs, before->iseqs));
-    ladder->method_tables = take(&blocks, smaller(ladder->method_tables, before->method_tables));
-    ladder->symbols = take(&blocks, smaller(ladder->symbols, before->symbols));
-    ladder->stacks -= ladder->block_stacks;
-    ladder->stacks += take(&blocks, stacks_before(ladder, before));
-    ladder->malloc = blocks;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        slot_bytes += snapshot->rows[i].inuse_slot_bytes;
+        malloc_bytes += snapshot->rows[i].inuse_malloc_bytes;
+    }
+    return (uint64_t)slot_bytes - take(&slots, (uint64_t)slot_bytes) +
+           (uint64_t)malloc_bytes - take(&blocks, (uint64_t)malloc_bytes);
 }
 
 bool
 rb_heapprof_ladder_add_rows(struct heapprof_snapshot *snapshot,
-                            const struct heapprof_ladder *ladder,
-                            const struct heapprof_code *before)
+                            const struct heapprof_ladder *ladder)
 {
-    struct heapprof_ladder rest = *ladder;
-    double slots = 0, blocks = 0;
-    uint64_t excess;
-
-    for (size_t i = 0; i < snapshot->row_count; i++) {
-        slots += snapshot->rows[i].inuse_slot_bytes;
-        blocks += snapshot->rows[i].inuse_malloc_bytes;
-    }
-    leave_out_samples(&rest, before, (uint64_t)slots, (uint64_t)blocks, &excess);
-    uint64_t absent = take(&excess, rest.absent_blocks + rest.vm_stacks - rest.block_stacks);
+    uint64_t beyond = beyond_rungs(snapshot, ladder);
+    uint64_t absent = ladder->absent_blocks + ladder->vm_stacks - ladder->block_stacks;
 
     snapshot->ladder = *ladder;
-#define ADD_ROW(name, title) add_row(snapshot, "[VM] " title, (double)rest.name) &&
-    return HEAPPROF_RUNGS(ADD_ROW)
-           add_row(snapshot, "[VM] not in memory", -(double)absent) &&
-           add_row(snapshot, "[VM] estimated too high", -(double)excess);
+    snapshot->ladder.samples_absent = take(&beyond, absent);
+    snapshot->ladder.samples_excess = beyond;
+#define ADD_ROW(name, title) add_row(snapshot, "[VM] " title, (double)ladder->name) &&
+    return HEAPPROF_RUNGS(ADD_ROW) true;
 #undef ADD_ROW
 }

@@ -30,6 +30,9 @@ struct heapprof_ladder {
     uint64_t block_stacks;  /* part of stacks: in blocks of the allocator, in memory */
     uint64_t vm_stacks;     /* these, in memory or not */
     uint64_t absent_blocks; /* asked of the allocator, and not in memory; without those */
+    /* nor these, but how much a snapshot's samples stand for beyond the rungs: */
+    uint64_t samples_absent; /* not in memory */
+    uint64_t samples_excess; /* estimated too high */
 #define HEAPPROF_RUNG_FIELD(name, title) uint64_t name;
     HEAPPROF_RUNGS(HEAPPROF_RUNG_FIELD)
 #undef HEAPPROF_RUNG_FIELD
@@ -79,12 +82,10 @@ struct heapprof_measured {
 /* The ladder of what has been measured. */
 struct heapprof_ladder rb_heapprof_ladder_build(const struct heapprof_measured *measured);
 
-/* Adds rows to a snapshot for all that its own rows do not account for, so that inuse of all
- * rows together is ladder->rss, and keeps the ladder in it. before is what there was when the
- * profiler was started: blocks no sample can be of. False when there is no memory; the snapshot
- * is then good to be freed. */
+/* Adds a row for each rung to a snapshot, so that the resident bytes of all rows together are
+ * ladder->rss, and keeps the ladder in it. False when there is no memory; the snapshot is then
+ * good to be freed. */
 bool rb_heapprof_ladder_add_rows(struct heapprof_snapshot *snapshot,
-                                 const struct heapprof_ladder *ladder,
-                                 const struct heapprof_code *before);
+                                 const struct heapprof_ladder *ladder);
 
 #endif

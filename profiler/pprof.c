@@ -30,10 +30,11 @@
     T(EMPTY, "") T(ALLOC_OBJECTS, "alloc_objects") T(ALLOC_SLOT_SPACE, "alloc_slot_space") \
     T(ALLOC_MALLOC_SPACE, "alloc_malloc_space") T(ALLOC_SPACE, "alloc_space") \
     T(INUSE_OBJECTS, "inuse_objects") T(INUSE_SLOT_SPACE, "inuse_slot_space") \
-    T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") T(COUNT, "count") \
-    T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(OWNER, "owner") \
+    T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") T(RSS_SPACE, "rss_space") \
+    T(COUNT, "count") T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(OWNER, "owner") \
     T(OWNER_ALLOCATED_BY, "owner_allocated_by") T(NATIVE_LEAK, "native_leak") \
-    T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]")
+    T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") \
+    T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]")
 
 enum text {
 #define TEXT_NAME(name, text) TEXT_##name,
@@ -50,6 +51,7 @@ static const enum text sample_types[HEAPPROF_PPROF_VALUES][2] = {
     {TEXT_ALLOC_MALLOC_SPACE, TEXT_BYTES}, {TEXT_ALLOC_SPACE, TEXT_BYTES},
     {TEXT_INUSE_OBJECTS, TEXT_COUNT}, {TEXT_INUSE_SLOT_SPACE, TEXT_BYTES},
     {TEXT_INUSE_MALLOC_SPACE, TEXT_BYTES}, {TEXT_INUSE_SPACE, TEXT_BYTES},
+    {TEXT_RSS_SPACE, TEXT_BYTES},
 };
 
 struct encoder {
@@ -157,6 +159,8 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
     write_comment(writer, "memory: %"PRIu64" of %"PRIu64" bytes",
                   facts->used_bytes, facts->budget_bytes);
     if (ladder->rss == 0) return;
+    write_comment(writer, "not in memory: %"PRIu64" bytes", ladder->samples_absent);
+    write_comment(writer, "estimated too high: %"PRIu64" bytes", ladder->samples_excess);
     write_comment(writer, "rss: %"PRIu64" bytes, %"PRIu64" unexplained", ladder->rss, ladder->unexplained);
 }
 

@@ -185,7 +185,8 @@ enter_values(double *values, const struct heapprof_row *row)
     values[4] = row->inuse_objects;
     values[5] = row->inuse_slot_bytes;
     values[6] = row->inuse_malloc_bytes;
-    values[7] = row->inuse_slot_bytes + row->inuse_malloc_bytes + row->vm_bytes;
+    values[7] = row->inuse_slot_bytes + row->inuse_malloc_bytes;
+    values[8] = row->resident_bytes;
 }
 
 static bool

@@ -32,7 +32,7 @@ struct heapprof_row {
     double   inuse_slot_bytes;
     double   inuse_malloc_bytes;
     double   memsize_bytes;      /* what MRI says of the samples themselves, not weighted */
-    double   vm_bytes;     /* in use, and not of any sample (ladder.h); may be negative */
+    double   resident_bytes;     /* of a rung of the ladder (ladder.h); of samples 0 */
 };
 
 /* What a profile says about itself. */

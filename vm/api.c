@@ -70,8 +70,8 @@ rb_heapprof_define_class(void)
 
     cSample = rb_data_define(0, "class_name", "caller", "frames", "owner", "owner_frames",
                              "native_leak", "gc_age", "inuse_objects", "inuse_slot_space",
-                             "inuse_malloc_space", "inuse_vm_space", "alloc_objects", "alloc_slot_space",
-                             "alloc_malloc_space", "memsize", NULL);
+                             "inuse_malloc_space", "alloc_objects", "alloc_slot_space",
+                             "alloc_malloc_space", "rss_space", "memsize", NULL);
     rb_define_const(cHeapProfile, "Sample", cSample);
     rb_gc_register_address(&cSample);
 }
@@ -243,9 +243,9 @@ sample_of(const struct reading *reading, const struct heapprof_row *row)
         row->gc_age == HEAPPROF_AGE_DEAD ? Qnil : UINT2NUM(row->gc_age),
         rounded(row->inuse_objects),
         rounded(row->inuse_slot_bytes), rounded(row->inuse_malloc_bytes),
-        rounded(row->vm_bytes),
         rounded(row->alloc_objects),
         rounded(row->alloc_slot_bytes), rounded(row->alloc_malloc_bytes),
+        rounded(row->resident_bytes),
         rounded(row->memsize_bytes),
     };
     return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);

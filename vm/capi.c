@@ -442,8 +442,8 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
         .inuse_objects = whole(row->inuse_objects),
         .inuse_slot_space = whole(row->inuse_slot_bytes),
         .inuse_malloc_space = whole(row->inuse_malloc_bytes),
-        .inuse_vm_space = whole(row->vm_bytes),
-        .inuse_space = whole(row->inuse_slot_bytes + row->inuse_malloc_bytes + row->vm_bytes),
+        .inuse_space = whole(row->inuse_slot_bytes + row->inuse_malloc_bytes),
+        .rss_space = whole(row->resident_bytes),
         .memsize = whole(row->memsize_bytes),
     };
     return true;

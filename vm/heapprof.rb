@@ -74,9 +74,10 @@ module ObjectSpace
     # not what that struct points to. Each sampled object's memsize is asked as well. The walk
     # takes some 10 ms for a million objects, in slices between which other threads run.
     #
-    # With +rss+ it has rows, too, for all that is in memory and that no sample stands for:
-    # "[VM] free slots" and so on, each a stack of one frame. The +inuse_space+ of all rows
-    # together is then the resident set size of the process, to the byte.
+    # With +rss+ it has rows, too, for what is in memory: "[VM] slots", "[VM] free slots" and so
+    # on, each a stack of one frame. These have +rss_space+ and nothing else; together it is the
+    # resident set size of the process, to the byte. It is another account of the memory that the
+    # samples' rows are about, not to be added to theirs.
     #
     # Raises RuntimeError when not running.
     def self.snapshot(gc: false, owners: false, rss: false)
@@ -178,9 +179,9 @@ module ObjectSpace
     #          is dead, and in one of the VM
     # [inuse_objects] alive at the snapshot
     # [inuse_slot_space, inuse_malloc_space] bytes of their slots, of the allocator
-    # [inuse_vm_space] bytes of the VM, in the rows that +rss+ adds; may be negative there
-    # [inuse_space] bytes of all three
+    # [inuse_space] bytes of both
     # [alloc_objects, alloc_slot_space, alloc_malloc_space, alloc_space] allocated since start
+    # [rss_space] bytes in memory, in the rows that +rss+ adds
     # [memsize] bytes that ObjectSpace.memsize_of has for the sampled objects themselves, which is
     #           no estimate for all; 0 without +owners+
     #
@@ -256,7 +257,7 @@ module ObjectSpace
     end
 
     def report_key(sample)
-      return [sample.frames.first.label, []] unless sample.inuse_vm_space.zero?
+      return [sample.frames.first.label, []] unless sample.rss_space.zero?
       [sample.title, sample.frames]
     end
 
@@ -275,7 +276,7 @@ module ObjectSpace
         "#{caller}#{" for #{owner}" if owner}#{" native_leak" if native_leak}"
       end
 
-      def inuse_space = inuse_slot_space + inuse_malloc_space + inuse_vm_space
+      def inuse_space = inuse_slot_space + inuse_malloc_space
       def alloc_space = alloc_slot_space + alloc_malloc_space
     end
 

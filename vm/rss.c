@@ -233,7 +233,7 @@ rb_heapprof_rss_add(struct heapprof_snapshot **snapshot)
 
     if (!*snapshot || !measure(&measured, *snapshot)) return;
     struct heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
-    if (rb_heapprof_ladder_add_rows(*snapshot, &ladder, &rb_heapprof.before)) return;
+    if (rb_heapprof_ladder_add_rows(*snapshot, &ladder)) return;
     rb_heapprof_snapshot_free(*snapshot);
     *snapshot = NULL;
 }

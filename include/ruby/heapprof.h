@@ -88,8 +88,8 @@ enum rb_heapprof_with {
                                     finalizers, may therefore raise) */
     RB_HEAPPROF_OWNERS = 2,    /**< a walk over the heap, in slices, that names the objects that hold
                                     the allocator's blocks; asks each sampled object's memsize */
-    RB_HEAPPROF_RSS = 4        /**< with rows for all else that is in memory, one frame each, "[VM] free
-                                    slots" and so on (doc/rss.md): inuse_space of all rows together
+    RB_HEAPPROF_RSS = 4        /**< with rows for what is in memory, one frame each, "[VM] slots", "[VM]
+                                    free slots" and so on (doc/rss.md): rss_space of all rows together
                                     is the resident set size of the process */
 };
 
@@ -136,8 +136,9 @@ struct rb_heapprof_row {
     int64_t  inuse_objects;    /**< alive at the snapshot */
     int64_t  inuse_slot_space; /**< and their slots' bytes */
     int64_t  inuse_malloc_space; /**< bytes the allocator has not got back */
-    int64_t  inuse_vm_space;   /**< bytes of the VM, in a row of RB_HEAPPROF_RSS; may be negative */
-    int64_t  inuse_space;      /**< all three */
+    int64_t  inuse_space;      /**< both */
+    int64_t  rss_space;        /**< bytes in memory, in a row of RB_HEAPPROF_RSS; others have 0, and these
+                                    have nothing else */
     int64_t  memsize;          /**< bytes MRI counts for the samples alive themselves; 0 without owners */
 };
 

@@ -13,6 +13,9 @@ class TestHeapProfRss < Test::Unit::TestCase
   YJIT = RbConfig::CONFIG["YJIT_SUPPORT"].to_s != "no"
 
   SETUP = <<~'RUBY'
+    require "stringio"
+    require "zlib"
+
     MEGA = 1_000_000
     ROLLUP = "/proc/self/smaps_rollup"
 
@@ -27,7 +30,7 @@ class TestHeapProfRss < Test::Unit::TestCase
 
     # Bytes by name of the VM's rows.
     def vm_rows(profile)
-      profile.reject { |row| row.inuse_vm_space.zero? }.to_h { |row| [row.frames.fetch(0).label, row.inuse_vm_space] }
+      profile.reject { |row| row.rss_space.zero? }.to_h { |row| [row.frames.fetch(0).label, row.rss_space] }
     end
 
     def assert_ladder(ladder = self.ladder, unexplained: 0.05)
@@ -38,7 +41,14 @@ class TestHeapProfRss < Test::Unit::TestCase
     end
 
     def assert_adds_up(profile)
-      assert_in_delta rollup, profile.sum(&:inuse_space), 0.02 * rollup + 500_000
+      assert_in_delta rollup, profile.sum(&:rss_space), 0.02 * rollup + 500_000
+      assert_equal [false], profile.flat_map { |row| [row.inuse_space, row.rss_space, row.alloc_space].map(&:negative?) }.uniq
+    end
+
+    # What the comments of a file of this profile say.
+    def comment(profile, name)
+      profile.write(file = StringIO.new)
+      Zlib.gunzip(file.string)[/#{name}: (\d+) bytes/, 1].to_i
     end
   RUBY
 
@@ -80,14 +90,14 @@ class TestHeapProfRss < Test::Unit::TestCase
     RUBY
   end
 
-  def test_sampled_string_of_100_mb_is_in_no_row_of_the_vm
+  def test_sampled_string_of_100_mb_is_in_a_row_of_its_own_and_in_the_rung
     in_child(SETUP + <<~'RUBY')
       HeapProfile.start
       string = "x" * (100 * MEGA)
       profile = HeapProfile.snapshot(rss: true)
       assert_adds_up profile
       assert_operator profile.map(&:inuse_malloc_space).max, :>=, 100 * MEGA
-      assert_operator vm_rows(profile).values.max, :<=, 20 * MEGA
+      assert_operator vm_rows(profile)["[VM] malloc"], :>=, 99 * MEGA
       assert_equal 100 * MEGA, string.size
     RUBY
   end
@@ -102,7 +112,7 @@ class TestHeapProfRss < Test::Unit::TestCase
       assert_operator growth[:rss_malloc], :<=, MEGA
       assert_in_delta 100 * MEGA, growth[:rss_absent], MEGA
       profile = HeapProfile.snapshot(rss: true)
-      assert_in_delta(-100 * MEGA, vm_rows(profile)["[VM] not in memory"], 5 * MEGA)
+      assert_in_delta 100 * MEGA, comment(profile, "not in memory"), 5 * MEGA
       assert_adds_up profile
       assert_empty string
     RUBY
@@ -180,7 +190,7 @@ class TestHeapProfRss < Test::Unit::TestCase
       profile = HeapProfile.snapshot(rss: true)
       assert_adds_up profile
       # A debug build fills them.
-      assert_operator vm_rows(profile)["[VM] not in memory"], :<=, -80 * MEGA unless debug_build?
+      assert_operator comment(profile, "not in memory"), :>=, 80 * MEGA unless debug_build?
       threads.each(&:wakeup)
     RUBY
   end
@@ -200,16 +210,15 @@ class TestHeapProfRss < Test::Unit::TestCase
     RUBY
   end
 
-  def test_what_was_there_before_the_start_has_rows_of_its_own
+  # Whatever was sampled of them.
+  def test_rows_are_whole_rungs
     in_child(SETUP + <<~'RUBY')
       HeapProfile.start(interval: 1)
-      rows = vm_rows(HeapProfile.snapshot(rss: true))
-      before = ladder
-      assert_in_delta before[:rss_iseqs], rows["[VM] iseqs"], 0.1 * before[:rss_iseqs] + 10_000
       eval Array.new(5000) { |i| "def m#{i}(a) = a + [1, @b]" }.join("\n")
-      assert_operator growth(before)[:rss_iseqs], :>=, MEGA
       rows = vm_rows(HeapProfile.snapshot(rss: true))
-      assert_operator rows["[VM] iseqs"], :<=, 1.1 * before[:rss_iseqs] + 10_000
+      rungs = ladder
+      assert_in_delta rungs[:rss_iseqs], rows["[VM] iseqs"], 0.1 * rungs[:rss_iseqs]
+      assert_operator rows["[VM] iseqs"], :>=, MEGA
     RUBY
   end
 
@@ -229,9 +238,9 @@ class TestHeapProfRss < Test::Unit::TestCase
       HeapProfile.start
       assert_empty vm_rows(HeapProfile.snapshot)
       assert_raise_with_message(ArgumentError, /snapshot\(rss: true\)/) { HeapProfile.snapshot.report(rss: true) }
-      rows = HeapProfile.snapshot(gc: true, rss: true).select { |row| row.inuse_vm_space != 0 }
+      rows = HeapProfile.snapshot(gc: true, rss: true).select { |row| row.rss_space != 0 }
       assert_equal [["", nil, nil, 0, 0, 0]], rows.map { |row|
-        [row.class_name, row.caller, row.gc_age, row.inuse_objects, row.inuse_slot_space, row.alloc_space]
+        [row.class_name, row.caller, row.gc_age, row.inuse_objects, row.inuse_space, row.alloc_space]
       }.uniq
       assert_equal ["[VM] files"], rows.map { |row| row.frames.map(&:label) }.find { |labels| labels.include?("[VM] files") }
     RUBY
@@ -243,7 +252,7 @@ class TestHeapProfRss < Test::Unit::TestCase
       objects = Array.new(100_000) { Object.new }
       profile = HeapProfile.snapshot(gc: true, rss: true)
       assert_adds_up profile
-      assert_not_include vm_rows(profile), "[VM] estimated too high"
+      assert_equal 0, comment(profile, "estimated too high")
       assert_operator profile.sum(&:inuse_slot_space), :<=, ladder[:rss_slots]
       assert_equal 100_000, objects.size
     RUBY
@@ -251,7 +260,6 @@ class TestHeapProfRss < Test::Unit::TestCase
 
   def test_report
     in_child(SETUP + <<~'RUBY')
-      require "stringio"
       HeapProfile.start(interval: 1)
       string = "x" * (100 * MEGA)
       profile = HeapProfile.snapshot(rss: true)
@@ -261,6 +269,7 @@ class TestHeapProfRss < Test::Unit::TestCase
       *parts, rss = rungs.lines.map(&:to_i)
       assert_equal rss, parts.sum
       assert_match(/^ +\d+ +\d+\.\d%  unexplained$/, rungs)
+      assert_no_match(/\[VM\]/, stacks)
       assert_match(/\A   1 +1000\d{5} +\d+\.\d%  str_enc_new \(ruby\)\n +.*:in 'String#\*'$/, stacks)
       assert_equal 3, stacks.lines.grep(/^ +[123] /).size
       profile.report(out = StringIO.new, by: :alloc_objects, limit: 1)
@@ -324,10 +333,11 @@ class TestHeapProfRss < Test::Unit::TestCase
     %w[1 512k].each do |interval|
       profile_script(SCRIPT, settings: "interval=#{interval}") do |out, _, ran|
         profile = read_profile(out)
-        inuse = profile.samples.sum(&:inuse_space)
-        assert_match(/\Arss: #{inuse} bytes, \d+ unexplained\z/, profile.comments.last)
-        assert_in_delta ran.out.to_i, inuse, 0.03 * inuse + 1_000_000
-        top = pprof("-top", "-nodecount=50", out)
+        rss = profile.samples.sum(&:rss_space)
+        assert_match(/\Arss: #{rss} bytes, \d+ unexplained\z/, profile.comments.last)
+        assert_in_delta ran.out.to_i, rss, 0.03 * rss + 1_000_000
+        assert_not_match(/\[VM\]/, pprof("-top", "-nodecount=50", out))
+        top = pprof("-top", "-nodecount=50", "-sample_index=rss_space", out)
         assert_match(/\[VM\] files$/, top)
         assert_match(/\[VM\] free slots$/, top)
       end

@@ -189,13 +189,10 @@ TEST(Ladder, AddsUpToRssWhateverWasMeasured)
 using Rows = std::map<std::string, double>;
 
 double
-Inuse(const heapprof_snapshot *snapshot)
+Resident(const heapprof_snapshot *snapshot)
 {
     double sum = 0;
-    for (size_t i = 0; i < snapshot->row_count; i++) {
-        const heapprof_row &row = snapshot->rows[i];
-        sum += row.inuse_slot_bytes + row.inuse_malloc_bytes + row.vm_bytes;
-    }
+    for (size_t i = 0; i < snapshot->row_count; i++) sum += snapshot->rows[i].resident_bytes;
     return sum;
 }
 
@@ -205,12 +202,14 @@ VmRows(const heapprof_snapshot *snapshot)
     Rows rows;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        if (row.vm_bytes == 0) continue;
+        EXPECT_LE(0, row.resident_bytes);
+        if (row.resident_bytes == 0) continue;
+        EXPECT_EQ(0, row.inuse_slot_bytes + row.inuse_malloc_bytes);
         heapprof_frame frames[2];
         EXPECT_EQ(1u, rb_heapprof_snapshot_frames(snapshot, row.stack, frames, 2));
         EXPECT_EQ(0u, frames[0].path);
         EXPECT_EQ(HEAPPROF_AGE_DEAD, row.gc_age);
-        rows[rb_heapprof_strings_get(&snapshot->strings, frames[0].name, nullptr)] = row.vm_bytes;
+        rows[rb_heapprof_strings_get(&snapshot->strings, frames[0].name, nullptr)] = row.resident_bytes;
     }
     return rows;
 }
@@ -218,7 +217,6 @@ VmRows(const heapprof_snapshot *snapshot)
 class LadderRows : public testing::Test {
   protected:
     SnapshotBuilder builder_;
-    heapprof_code before_ = {};
 
     // A snapshot whose live objects stand for that many bytes of slots, with the process's ladder.
     Snapshot
@@ -229,7 +227,7 @@ class LadderRows : public testing::Test {
             builder_.Live(stack, builder_.Class("Object"), slot_bytes / 64, 64);
         }
         Snapshot snapshot = builder_.Take();
-        EXPECT_TRUE(rb_heapprof_ladder_add_rows(snapshot.get(), &ladder, &before_));
+        EXPECT_TRUE(rb_heapprof_ladder_add_rows(snapshot.get(), &ladder));
         return snapshot;
     }
 
@@ -240,48 +238,44 @@ class LadderRows : public testing::Test {
     }
 };
 
-TEST_F(LadderRows, AreWhatSamplesDoNotShow)
+TEST_F(LadderRows, AreTheRungsWhateverTheSamplesHave)
 {
-    before_ = {kMega, 9 * kMega, 0, 0};
-    Snapshot snapshot = Take(Process(), 15 * kMega);
-    Rows rows = VmRows(snapshot.get());
-    EXPECT_EQ(5.0 * kMega, rows["[VM] slots"]);
-    EXPECT_EQ(10.0 * kMega, rows["[VM] free slots"]);
-    EXPECT_EQ(1.0 * kMega, rows["[VM] iseqs"]);
-    EXPECT_EQ(3.0 * kMega, rows["[VM] method tables"]);
-    EXPECT_EQ(0u, rows.count("[VM] symbol table"));
-    EXPECT_EQ(30.0 * kMega, rows["[VM] malloc"]);
-    EXPECT_EQ(0u, rows.count("[VM] estimated too high"));
-    EXPECT_EQ(100.0 * kMega, Inuse(snapshot.get()));
-    EXPECT_EQ(100 * kMega, snapshot->ladder.rss);
+    for (double slot_bytes : {0.0, 15.0 * kMega, 8.0 * kMega}) {
+        Snapshot snapshot = Take(Process(), slot_bytes);
+        Rows rows = VmRows(snapshot.get());
+        EXPECT_EQ(20.0 * kMega, rows["[VM] slots"]);
+        EXPECT_EQ(10.0 * kMega, rows["[VM] free slots"]);
+        EXPECT_EQ(4.0 * kMega, rows["[VM] iseqs"]);
+        EXPECT_EQ(25.0 * kMega, rows["[VM] malloc"]);
+        EXPECT_EQ(100.0 * kMega, Resident(snapshot.get()));
+        EXPECT_EQ(100 * kMega, snapshot->ladder.rss);
+    }
 }
 
-TEST_F(LadderRows, TakeAwayWhatIsEstimatedTooHigh)
+TEST_F(LadderRows, AreNotThereForWhatThereIsNoneOf)
 {
-    Snapshot snapshot = Take(Process(), 23 * kMega);
-    Rows rows = VmRows(snapshot.get());
-    EXPECT_EQ(0u, rows.count("[VM] slots"));
-    EXPECT_EQ(-3.0 * kMega, rows["[VM] estimated too high"]);
-    EXPECT_EQ(100.0 * kMega, Inuse(snapshot.get()));
+    heapprof_measured measured = Process();
+    measured.code.symbols = 0;
+    EXPECT_EQ(0u, VmRows(Take(measured, 0).get()).count("[VM] symbol table"));
 }
 
-TEST_F(LadderRows, TakeAwayWhatIsNotInMemory)
+TEST_F(LadderRows, WhatIsEstimatedTooHighIsTold)
+{
+    EXPECT_EQ(0u, Take(Process(), 20 * kMega)->ladder.samples_excess);
+    Snapshot snapshot = Take(Process(), 3 * kMega);
+    EXPECT_EQ(3 * kMega, snapshot->ladder.samples_excess);
+    EXPECT_EQ(0u, snapshot->ladder.samples_absent);
+}
+
+TEST_F(LadderRows, WhatIsNotInMemoryIsTold)
 {
     heapprof_ladder ladder = {};
     ladder.rss = ladder.slots = 10 * kMega;
     ladder.absent_blocks = 2 * kMega;
     Snapshot snapshot = Take(ladder, 13 * kMega);
-    Rows rows = VmRows(snapshot.get());
-    EXPECT_EQ(-2.0 * kMega, rows["[VM] not in memory"]);
-    EXPECT_EQ(-1.0 * kMega, rows["[VM] estimated too high"]);
-    EXPECT_EQ(10.0 * kMega, Inuse(snapshot.get()));
-}
-
-TEST_F(LadderRows, EmptySnapshotHasThemToo)
-{
-    Snapshot snapshot = Take(Process(), 0);
-    EXPECT_EQ(100.0 * kMega, Inuse(snapshot.get()));
-    EXPECT_EQ(20.0 * kMega, VmRows(snapshot.get())["[VM] slots"]);
+    EXPECT_EQ(2 * kMega, snapshot->ladder.samples_absent);
+    EXPECT_EQ(1 * kMega, snapshot->ladder.samples_excess);
+    EXPECT_EQ(10.0 * kMega, Resident(snapshot.get()));
 }
 
 } // namespace

@@ -88,7 +88,7 @@ TEST(PprofTables, BlocksThatWouldLookAlikeAreOneSample)
     EXPECT_EQ(2u, t.snapshot->row_count);
     ASSERT_EQ(1u, t.tables.sample_count);
     EXPECT_TRUE(t.snapshot->rows[t.tables.samples[0].row].blocks);
-    const int64_t expected[HEAPPROF_PPROF_VALUES] = {0, 0, 300, 300, 0, 0, 300, 300};
+    const int64_t expected[HEAPPROF_PPROF_VALUES] = {0, 0, 300, 300, 0, 0, 300, 300, 0};
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
         EXPECT_EQ(expected[v], t.tables.samples[0].values[v]) << v;
     }
@@ -210,7 +210,8 @@ TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
         int64_t objects = row.blocks ? 0 : llround(found->second);
         int64_t bytes = llround(found->second * 40), slots = row.blocks ? 0 : bytes;
         const int64_t expected[] = {objects, slots, bytes - slots, bytes};
-        for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+        EXPECT_EQ(0, sample.values[8]);
+        for (int v = 0; v < 8; v++) {
             ASSERT_EQ(expected[v % 4], sample.values[v]) << v;
         }
         weights.erase(found);

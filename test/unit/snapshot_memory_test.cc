@@ -140,14 +140,13 @@ TakeRestWithRefusalOf(long request)
     static uint8_t block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
     heapprof_facts facts = {};
     heapprof_ladder ladder = {};
-    heapprof_code before = {};
     ladder.rss = ladder.free_slots = 1;
 
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_tables_init(&tables, &mem, block_filter);
     heapprof_snapshot *snapshot = rb_heapprof_snapshot_take(&tables, &facts, nullptr);
     requests_left = request;
-    bool added = rb_heapprof_ladder_add_rows(snapshot, &ladder, &before);
+    bool added = rb_heapprof_ladder_add_rows(snapshot, &ladder);
     requests_left = -1;
     if (added) return snapshot;
     rb_heapprof_snapshot_free(snapshot);
