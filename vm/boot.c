@@ -9,7 +9,7 @@
  *
  * An exception that nobody rescued, exit, and a signal whose default Ruby turns into an
  * exception (SIGINT, SIGTERM, SIGHUP, ...) all come through here; exit!, exec, SIGKILL and a
- * crash do not.
+ * crash do not. What has no program to run (-v, -c, an unknown option) leaves no file.
  *
  * Whatever goes wrong is one line on stderr; the program and its exit status never know.
  */
@@ -17,60 +17,136 @@
 #include "boot.h"
 #include "ruby/heapprof.h"
 #include "api.h"
+#include "file.h"
 #include "flush.h"
 #include "gc/state.h"
 #include "eval_intern.h"
 #include "profiler/options.h"
 #include "run.h"
+#include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* What the environment asked for; written once at boot. */
 static struct {
     bool asked;
+    bool no_program;            /* the command line was all there was */
     struct heapprof_options options;
     char directory[PATH_MAX];   /* where the program began: the program may chdir */
 } boot;
 
+/* stderr may be a file, too, and at its limit. */
 static void
 complain(const char *what, const char *detail)
 {
-    fprintf(stderr, "ruby: heap profiler: %s: %s\n", what, detail);
+    char line[PATH_MAX + 512];
+    int length = snprintf(line, sizeof(line), "ruby: heap profiler: %s: %s\n", what, detail);
+
+    if (length > 0) rb_heapprof_file_write(STDERR_FILENO, line, strlen(line));
 }
 
-/* A program that runs with another user's rights writes no file on request of its caller. */
-static bool
-privileged_p(void)
+/* A program that runs with rights its caller lacks (setuid, setgid, file capabilities) writes no
+ * file on request of its caller. */
+static const char *
+environment(void)
 {
-    return getuid() != geteuid() || getgid() != getegid();
+    if (getuid() != geteuid() || getgid() != getegid()) return NULL;
+#ifdef __linux__
+    return secure_getenv("RUBY_HEAPPROF");
+#else
+    return getenv("RUBY_HEAPPROF");
+#endif
+}
+
+static void
+complain_unprofiled(const char *reason)
+{
+    char line[PATH_MAX + 512];
+
+    snprintf(line, sizeof(line), "%s (running unprofiled)", reason);
+    complain("RUBY_HEAPPROF", line);
+}
+
+/* What strerror would not tell. */
+static const char *
+explain(int error)
+{
+    switch (error) {
+      case ENXIO:
+        return "nobody reads this pipe";
+      case ELOOP:
+        return "too many links, or a link in a directory that others may write to";
+      default:
+        return strerror(error);
+    }
+}
+
+/* ---- whether the file can be written, before hours have passed ---- */
+
+static bool
+directory_known_p(void)
+{
+    if (boot.options.out[0] == '/') return true;
+    if (getcwd(boot.directory, sizeof(boot.directory)) && boot.directory[0] == '/') return true;
+    complain_unprofiled("the working directory is gone, and out= is relative to it");
+    return false;
+}
+
+/* %e in a directory is not known yet. */
+static bool
+checkable_p(const char *out)
+{
+    const char *program = strstr(out, "%e");
+    return !program || !strchr(program, '/');
+}
+
+static bool
+writable_p(void)
+{
+    char path[PATH_MAX], reason[PATH_MAX + 128];
+    int error;
+
+    if (!checkable_p(boot.options.out)) return true;
+    error = rb_heapprof_flush_path(boot.options.out, boot.directory, "ruby", path, sizeof(path)) ?
+        rb_heapprof_file_check(path) : ENAMETOOLONG;
+    if (error == 0) return true;
+    if (error == ENAMETOOLONG) snprintf(path, sizeof(path), "%.60s...", boot.options.out);
+    snprintf(reason, sizeof(reason), "cannot write %s: %s", path, explain(error));
+    complain_unprofiled(reason);
+    return false;
 }
 
 void
 Init_heapprof(void)
 {
-    char message[512], line[640];
-    const char *text = getenv("RUBY_HEAPPROF");
+    char message[512];
 
     rb_heapprof_define_class();
-    if (privileged_p()) return;
-    switch (rb_heapprof_options_parse(text, &boot.options, message, sizeof(message))) {
+    switch (rb_heapprof_options_parse(environment(), &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
         return;
       case HEAPPROF_OPTIONS_BAD:
-        snprintf(line, sizeof(line), "%s (running unprofiled)", message);
-        complain("RUBY_HEAPPROF", line);
+        complain_unprofiled(message);
         return;
       case HEAPPROF_OPTIONS_ON:
         break;
     }
     const char *refusal = boot.options.malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
     if (refusal) {
-        snprintf(line, sizeof(line), "malloc=all %s; expected malloc=ruby (running unprofiled)", refusal);
-        complain("RUBY_HEAPPROF", line);
+        snprintf(message, sizeof(message), "malloc=all %s; expected malloc=ruby", refusal);
+        complain_unprofiled(message);
         return;
     }
-    if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
+    if (!directory_known_p() || !writable_p()) return;
     boot.asked = rb_heapprof_start_with(&boot.options);
+}
+
+void
+rb_heapprof_no_program(void)
+{
+    boot.no_program = true;
 }
 
 /* ---- at exit ---- */
@@ -121,12 +197,35 @@ write_file(void *data)
     final->error = rb_heapprof_flush_write(final->path, final->bytes, final->size, true);
 }
 
+static const char *
+program_name(void)
+{
+    VALUE program = rb_gv_get("$0");
+    return RB_TYPE_P(program, T_STRING) ? RSTRING_PTR(program) : "ruby";
+}
+
+/* A profile that lacks samples is still written; who reads it should know before. */
+static void
+tell_dropped(void)
+{
+    struct rb_heapprof_stat stat;
+    char line[256];
+
+    rb_heapprof_stat(&stat);
+    if (stat.dropped == 0) return;
+    snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
+             "), or sample less by a larger interval= (now %" PRIu64 ")",
+             stat.dropped, stat.total_samples, stat.memory_budget, stat.interval_bytes);
+    complain("samples were dropped for want of memory", line);
+}
+
 static void
 write_profile(const rb_heapprof_snapshot_t *snapshot)
 {
     struct final final;
 
-    if (!rb_heapprof_flush_path(boot.options.out, boot.directory, final.path, sizeof(final.path))) {
+    if (!rb_heapprof_flush_path(boot.options.out, boot.directory, program_name(), final.path,
+                                sizeof(final.path))) {
         complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
         return;
     }
@@ -135,9 +234,11 @@ write_profile(const rb_heapprof_snapshot_t *snapshot)
     if (final.bytes) completed_p(write_file, &final);
     if (final.error) {
         char line[PATH_MAX + 256];
-        snprintf(line, sizeof(line), "cannot write %s: %s", final.path, strerror(final.error));
+        snprintf(line, sizeof(line), "cannot write %s: %s", final.path, explain(final.error));
         complain("the profile was not written", line);
+        return;
     }
+    tell_dropped();
 }
 
 void
@@ -145,7 +246,7 @@ rb_heapprof_at_exit(void)
 {
     if (!rb_heapprof_running_p()) return;
 
-    if (boot.asked) {
+    if (boot.asked && !boot.no_program) {
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
         if (snapshot) write_profile(snapshot);

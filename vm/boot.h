@@ -5,6 +5,9 @@
  * are there and before any Ruby code runs. */
 void Init_heapprof(void);
 
+/* Called when the command line has left no program to run: no profile, then. */
+void rb_heapprof_no_program(void);
+
 /* Writes the profile RUBY_HEAPPROF asked for and stops. Called after the at_exit
  * blocks, before objects are finalized. May run a GC, hence Ruby code; raises nothing. */
 void rb_heapprof_at_exit(void);

@@ -1,7 +1,7 @@
 /* flush.c - from a snapshot to a file.
  *
- *     snapshot  ->  encode (pprof)  ->  gzip  ->  write PATH.PID-N.tmp  ->  rename
- *     GVL, VM lock  |------------------ no GVL needed ------------------|
+ *     snapshot  ->  encode (pprof)  ->  gzip  ->  write .heapprof-XXXXXXXX  ->  rename
+ *     GVL, VM lock  |-------------------- no GVL needed --------------------|
  *
  * A reader of PATH sees the file before or the file after, never half of one; when
  * anything fails, the temporary file is removed and PATH is as it was (file.c). A write may
@@ -40,7 +40,7 @@ rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *p
     struct heapprof_file file;
     size_t size;
     char *bytes = rb_heapprof_flush_encode(snapshot, &size);
-    int error = bytes ? rb_heapprof_file_begin(&file, path, bytes, size) : ENOMEM;
+    int error = bytes ? rb_heapprof_file_begin(&file, path, bytes, size, true) : ENOMEM;
 
     if (error == 0) {
         while ((error = rb_heapprof_file_step(&file)) == EINTR);
@@ -92,16 +92,16 @@ end_writing(VALUE data)
 }
 
 int
-rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool hold_gvl)
+rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit)
 {
     struct writing writing = { .bytes = bytes };
 
-    writing.error = rb_heapprof_file_begin(&writing.file, path, bytes, size);
+    writing.error = rb_heapprof_file_begin(&writing.file, path, bytes, size, !at_exit);
     if (writing.error) {
         free(bytes);
         return writing.error;
     }
-    writing.holds_gvl = hold_gvl && rb_heapprof_file_regular_p(&writing.file);
+    writing.holds_gvl = at_exit && rb_heapprof_file_regular_p(&writing.file);
     rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
     return writing.error;
 }
@@ -109,20 +109,17 @@ rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool hold_gv
 /* ---- names ---- */
 
 bool
-rb_heapprof_flush_path(const char *out, const char *directory, char *path, size_t size)
+rb_heapprof_flush_path(const char *out, const char *directory, const char *program,
+                       char *path, size_t size)
 {
-    static unsigned number;
-    VALUE program = rb_gv_get("$0");
     struct heapprof_out_values values = {
         .pid = getpid(),
-        .program = RB_TYPE_P(program, T_STRING) ? RSTRING_PTR(program) : "ruby",
+        .program = program,
         .time = time(NULL),
-        .number = number,
     };
     char expanded[PATH_MAX];
 
     if (!rb_heapprof_options_expand_out(out, &values, expanded, sizeof(expanded))) return false;
-    number++;
     int length = snprintf(path, size, "%s%s%s", expanded[0] == '/' ? "" : directory,
                           expanded[0] == '/' ? "" : "/", expanded);
     return length >= 0 && (size_t)length < size;

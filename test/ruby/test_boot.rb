@@ -4,6 +4,8 @@
 # switch the profiler on, what a wrong one does, which ways to end write a profile, and that the
 # program and its exit status never know.
 
+require "etc"
+require "fileutils"
 require_relative "lib/heapprof_test"
 
 class TestHeapProfBoot < Test::Unit::TestCase
@@ -62,6 +64,43 @@ class TestHeapProfBoot < Test::Unit::TestCase
       end
       assert_operator estimates.first, :>, 0
       assert_equal estimates.first, estimates.last
+    end
+  end
+
+  # ---- who may ask for it ----
+
+  # Yields a copy of ruby that anybody may run, and what runs it as a user without rights, with
+  # settings: whether it is profiled.
+  def as_nobody
+    omit "needs root, to become somebody else" unless Process.uid == 0
+    Dir.mktmpdir(nil, Etc.systmpdir) do |directory|
+      File.chmod(0o777, directory)
+      copy = File.join(directory, "copy")
+      FileUtils.cp(File.join(File.dirname(EnvUtil.rubybin), "miniruby"), copy)
+      script = File.join(directory, "script.rb")
+      File.write(script, RUNNING)
+      yield copy, -> do
+        IO.popen("-") do |io|
+          next io.read if io
+          Process::GID.change_privilege(65534)
+          Process::UID.change_privilege(65534)
+          exec({ "RUBY_HEAPPROF" => "interval=1k,out=#{directory}/p.pb.gz" }, copy, script)
+        end
+      end
+    end
+  end
+
+  def test_privileged_process_does_not_do_what_its_caller_asks
+    as_nobody do |copy, run|
+      File.chmod(0o755, copy)
+      assert_equal "true", run.()
+      [0o4755, 0o2755].each do |mode|
+        File.chmod(mode, copy)
+        assert_equal "false", run.(), mode.to_s(8)
+      end
+      File.chmod(0o755, copy)
+      omit "needs setcap" unless system("setcap", "cap_net_raw+ep", copy, exception: false)
+      assert_equal "false", run.()
     end
   end
 
@@ -229,26 +268,75 @@ class TestHeapProfBoot < Test::Unit::TestCase
 
   # ---- the file ----
 
-  def test_unwritable_output_is_one_line_and_the_exit_status_is_the_programs_own
-    { "missing/p.pb.gz" => /cannot write .*missing\/p\.pb\.gz: No such file or directory/,
-      "." => /cannot write .*: Is a directory/,
-      "file/p.pb.gz" => /cannot write .*file\/p\.pb\.gz: Not a directory/,
-      "#{'n' * 300}.gz" => /cannot write .*: File name too long/,
-      "#{'long/' * 815}p.gz" => /too long/ }.each do |out, message|
-      [0, 3].each do |exitstatus|
-        run_here("File.write('file', ''); print :done; exit #{exitstatus}", settings: "interval=1k,out=#{out}") do |ran, files|
-          assert_one_line message, ran.err
-          assert_match(/\Aruby: heap profiler: /, ran.err)
-          assert_equal ["done", exitstatus, %w[file]], [ran.out, ran.status.exitstatus, files]
-        end
+  UNWRITABLE = {
+    "missing/p.pb.gz" => /cannot write .*missing\/p\.pb\.gz: No such file or directory/,
+    "there" => /cannot write .*there: Is a directory/,
+    "there/" => /cannot write .*there\/: Is a directory/,
+    "new/" => /cannot write .*new\/: Is a directory/,
+    "file/p.pb.gz" => /cannot write .*file\/p\.pb\.gz: Not a directory/,
+    "loop" => /cannot write .*loop: too many links/,
+    "#{'n' * 300}.gz" => /cannot write .*: File name too long/,
+    "#{'long/' * 815}p.gz" => /cannot write .*: File name too long/,
+  }.freeze
+
+  def test_unwritable_output_is_one_line_at_start_and_the_program_runs_unprofiled
+    UNWRITABLE.each do |out, message|
+      in_directory do
+        File.write("file", "")
+        File.symlink("loop", "loop")
+        Dir.mkdir("there")
+        ran = run_ruby("--disable-gems", "-e", "#{RUNNING}; exit 3", heapprof: "interval=1k,out=#{out}")
+        assert_one_line message, ran.err
+        assert_match(/\Aruby: heap profiler: RUBY_HEAPPROF: .* \(running unprofiled\)$/, ran.err)
+        assert_equal ["false", 3, %w[file loop there]], [ran.out, ran.status.exitstatus, Dir.children(".").sort]
+      end
+    end
+  end
+
+  def test_output_that_has_become_unwritable_is_one_line_and_the_exit_status_is_the_programs_own
+    { "Dir.rmdir('there')" => /cannot write .*there\/p\.pb\.gz: No such file or directory/,
+      "Dir.rmdir('there'); File.write('there', '')" => /cannot write .*: Not a directory/,
+      "Dir.mkdir('there/p.pb.gz')" => /cannot write .*: Is a directory/ }.each do |change, message|
+      in_directory do
+        Dir.mkdir("there")
+        ran = run_ruby("--disable-gems", "-e", "#{change}; exit 3", heapprof: "interval=1k,out=there/p.pb.gz")
+        assert_one_line message, ran.err
+        assert_equal 3, ran.status.exitstatus
+        assert_empty Dir.glob("**/.heapprof-*", File::FNM_DOTMATCH)
+      end
+    end
+  end
+
+  def test_working_directory_that_is_gone_is_one_line_unless_the_name_is_absolute
+    in_directory do |directory|
+      { "p.pb.gz" => /\A[^\n]+the working directory is gone[^\n]+unprofiled\)\n\z/,
+        "#{directory}/p.pb.gz" => /\A\z/ }.each do |out, message|
+        Dir.mkdir("gone")
+        ran = run_ruby("--disable-gems", "-e", <<~RUBY, EnvUtil.rubybin, "--disable-gems", "-e", "exit 3")
+          Dir.chdir("gone")
+          Dir.rmdir("../gone")
+          exec({ "RUBY_HEAPPROF" => #{"out=#{out}".dump} }, *ARGV)
+        RUBY
+        assert_match message, ran.err
+        assert_equal [3, out.start_with?("/")], [ran.status.exitstatus, File.exist?("p.pb.gz")]
       end
     end
   end
 
   def test_full_disk_is_one_line_and_leaves_no_partial_file
-    run_here("Process.setrlimit(Process::RLIMIT_FSIZE, 100); trap(:XFSZ, 'IGNORE')") do |ran, files|
-      assert_one_line(/cannot write .*p\.pb\.gz: File too large/, ran.err)
-      assert_equal [0, []], [ran.status.exitstatus, files]
+    [0, 100].each do |limit|
+      run_here("Process.setrlimit(:FSIZE, #{limit}); exit 3") do |ran, files|
+        assert_one_line(/cannot write .*p\.pb\.gz: File too large/, ran.err)
+        assert_equal [3, []], [ran.status.exitstatus, files]
+      end
+    end
+  end
+
+  def test_stderr_that_is_a_full_file_does_not_change_the_exit_status
+    in_directory do
+      script = "$stderr.reopen('err', 'w'); Process.setrlimit(:FSIZE, 0); exit 3"
+      ran = run_ruby("--disable-gems", "-e", script, heapprof: "out=p.pb.gz")
+      assert_equal [3, ""], [ran.status.exitstatus, File.read("err")]
     end
   end
 
@@ -275,10 +363,10 @@ class TestHeapProfBoot < Test::Unit::TestCase
     before = Time.now.to_i
     in_directory do
       path = write_file("my-program.rb", "print $$")
-      ran = run_ruby("--disable-gems", path, heapprof: "interval=1k,out=%p_%e_%t_%n_%%_%z")
+      ran = run_ruby("--disable-gems", path, heapprof: "interval=1k,out=%p_%e_%t_%n_%%")
       assert_clean ran
       name = (Dir.children(".") - ["my-program.rb"]).first
-      assert_match(/\A#{ran.out}_my-program\.rb_(\d+)_0_%_%z\z/, name)
+      assert_match(/\A#{ran.out}_my-program\.rb_(\d+)_0_%\z/, name)
       assert_includes before..Time.now.to_i, name[/_(\d+)_0_/, 1].to_i
     end
   end
@@ -288,6 +376,81 @@ class TestHeapProfBoot < Test::Unit::TestCase
       assert_clean ran
       assert_equal %w[elsewhere p.pb.gz], files
       assert_empty Dir.children("elsewhere")
+    end
+  end
+
+  # Root in a directory like /tmp, where another user has put a link to a file of root's.
+  def test_link_in_a_directory_that_others_may_write_to_is_not_followed
+    [0o1777, 0o770].each do |mode|
+      in_directory do
+        File.write("victim", "precious")
+        Dir.mkdir("shared")
+        File.chmod(mode, "shared")
+        File.symlink("../victim", "shared/p.pb.gz")
+        File.symlink("..", "shared/up")
+        %w[shared/p.pb.gz shared/up/new].each do |out|
+          ran = run_ruby("--disable-gems", "-e", "exit 3", heapprof: "interval=1k,out=#{out}")
+          assert_one_line(/cannot write .*link in a directory that others may write to/, ran.err)
+          assert_equal [3, "precious"], [ran.status.exitstatus, File.read("victim")]
+        end
+        assert_equal [%w[shared victim], %w[p.pb.gz up]], [Dir.children("."), Dir.children("shared")].map(&:sort)
+      end
+    end
+  end
+
+  def test_link_that_is_put_there_while_the_program_runs_is_not_followed
+    in_directory do
+      File.write("victim", "precious")
+      Dir.mkdir("shared")
+      File.chmod(0o1777, "shared")
+      ran = run_ruby("--disable-gems", "-e", "File.symlink('../victim', 'shared/p.pb.gz')",
+                     heapprof: "interval=1k,out=shared/p.pb.gz")
+      assert_one_line(/the profile was not written: .*link in a directory that others may write to/, ran.err)
+      assert_equal "precious", File.read("victim")
+    end
+  end
+
+  def test_link_in_a_directory_of_our_own_is_followed_and_stays
+    in_directory do
+      Dir.mkdir("real")
+      File.symlink("real", "dir")
+      File.symlink("dir/../real/p.pb.gz", "link.gz")
+      assert_clean run_ruby("--disable-gems", "-e", "0", heapprof: "interval=1k,out=dir/../link.gz")
+      assert_equal [%w[dir link.gz real], %w[p.pb.gz]], [Dir.children(".").sort, Dir.children("real")]
+      assert_operator read_profile("real/p.pb.gz").samples.size, :>, 0
+    end
+  end
+
+  def test_only_the_owner_may_read_a_profile
+    run_here("File.umask(0)") do |ran, files|
+      assert_clean ran
+      assert_equal [0o100600] * files.size, files.map { |file| File.stat(file).mode }
+    end
+  end
+
+  def test_name_may_be_as_long_as_the_file_system_takes
+    name = "n" * 255
+    run_here("", settings: "interval=1k,out=#{name}") do |ran, files|
+      assert_clean ran
+      assert_equal [name], files
+    end
+  end
+
+  def test_standard_output_may_be_the_file
+    in_directory do
+      ran = run_ruby("--disable-gems", "-e", "0", heapprof: "interval=1k,out=/dev/stdout", encoding: "BINARY")
+      assert_equal [true, ""], [ran.status.success?, ran.err]
+      File.binwrite("p.pb.gz", ran.out)
+      assert_operator read_profile("p.pb.gz").samples.size, :>, 0
+    end
+  end
+
+  def test_samples_dropped_for_want_of_memory_are_told_at_the_end
+    run_here("$kept = Array.new(60_000) { Object.new }; exit 3", settings: "interval=1,memory=1m,out=p.pb.gz") do |ran, files|
+      assert_one_line(/want of memory: \d+ of \d+; give more by memory= \(now 1048576\).*larger interval=/, ran.err)
+      assert_equal [3, %w[p.pb.gz]], [ran.status.exitstatus, files]
+      dropped = ran.err[/: (\d+) of/, 1]
+      assert_include read_profile("p.pb.gz").comments, "dropped samples: #{dropped}"
     end
   end
 
@@ -336,6 +499,20 @@ class TestHeapProfBoot < Test::Unit::TestCase
       assert_match(/syntax error/, ran.err)
       ran = run_ruby("missing.rb", heapprof: "interval=4k")
       assert_one_line(/No such file or directory -- missing\.rb/, ran.err)
+    end
+  end
+
+  def test_command_line_without_a_program_leaves_no_profile
+    [%w[-v], %w[--version], %w[-h], %w[--help], %w[-c -e 0], %w[--dump=insns -e 0], %w[--unknown],
+     %w[missing.rb]].each do |args|
+      in_directory do
+        run_ruby(*args, heapprof: "interval=4k")
+        assert_empty Dir.children("."), args.inspect
+      end
+    end
+    in_directory do
+      run_ruby("-v", "-e", "exit", heapprof: "interval=4k,out=p.pb.gz")
+      assert_equal %w[p.pb.gz], Dir.children(".")
     end
   end
 

@@ -208,7 +208,7 @@ class TestHeapProfFork < Test::Unit::TestCase
         threads.each(&:join)
         assert_operator flushes, :>=, 4
         assert_equal 100, kept.size
-        assert_empty Dir.glob("*.tmp")
+        assert_empty Dir.glob(".heapprof-*")
       RUBY
       files = Dir.glob("*.pb.gz")
       assert_operator files.size, :>=, 12
@@ -356,7 +356,7 @@ class TestHeapProfFork < Test::Unit::TestCase
       ran = run_ruby("--disable-gems", write_file("family.rb", FAMILY + script), heapprof: heapprof)
       assert_clean ran
       names = Dir.glob("name.*").to_h { |path| [path.delete_prefix("name."), File.read(path)] }
-      EnvUtil.timeout(TIMEOUT) { sleep 0.01 until Dir.glob("*.tmp").empty? } # of a daemon
+      EnvUtil.timeout(TIMEOUT) { sleep 0.01 until Dir.glob(".heapprof-*").empty? } # of a daemon
       profiles = Dir.glob("*.pb.gz").to_h { |path| [names.delete(path.delete_suffix(".pb.gz")), read_profile(path)] }
       assert_not_include profiles, nil
       yield profiles, names.values

@@ -115,20 +115,23 @@ class TestHeapProfSignal < Test::Unit::TestCase
 
   # ---- a pipe whose reader lets us wait ----
 
-  # Runs the script; its last line is to write to the pipe. Yields when it waits there.
+  # Runs the script; its last line is to write to the pipe. Yields when it waits there. With settings
+  # it is the file of the exit, which waits for no reader: the pipe is open, then, and yielded, too.
   def at_pipe(script, settings: nil)
     in_directory do
       File.mkfifo("pipe")
+      pipe = File.open("pipe", File::RDONLY | File::NONBLOCK | File::BINARY) if settings
       path = write_file("script.rb", LARGE + "HeapProfile = ObjectSpace::HeapProfile\n" + script)
       env = clean("RUBY_HEAPPROF" => settings)
       Open3.popen3(env, EnvUtil.rubybin, "--disable-gems", path) do |stdin, out, err, process|
         assert_equal "ready\n", out.gets
         wait_until_blocked(process.pid)
-        yield process.pid
+        yield process.pid, pipe
         output = Timeout.timeout(TIMEOUT) { [out.read, err.read] }
         return Ran.new(*output, process.value)
       ensure
         Process.kill(:KILL, process.pid) if process.alive?
+        pipe&.close
       end
     end
   end
@@ -228,37 +231,30 @@ class TestHeapProfSignal < Test::Unit::TestCase
   KEPT = "kept = large(2000)\ntrap(:USR1) {}\n$stdout.sync = true\n" \
          "at_exit { puts 'ready' }\n"
 
-  def test_exit_flush_waits_for_a_reader_whatever_signals_come
-    bytes = nil
-    ran = at_pipe(KEPT, settings: "interval=1,out=pipe") do |pid|
-      send_signal(:USR1, pid, 10)
-      bytes = read_pipe
+  def test_exit_flush_waits_for_no_reader
+    in_directory do
+      File.mkfifo("pipe")
+      ran = run_ruby("--disable-gems", "-e", "exit 3", heapprof: "out=pipe")
+      assert_one_line(/cannot write .*pipe: nobody reads this pipe/, ran.err)
+      assert_equal [3, %w[pipe]], [ran.status.exitstatus, Dir.children(".")]
     end
-    assert_clean ran
-    assert_whole bytes
   end
 
   def test_exit_flush_goes_on_whatever_signals_come_while_the_pipe_is_full
     bytes = nil
-    ran = at_pipe(KEPT, settings: "interval=1,out=pipe") do |pid|
-      File.open("pipe", "rb") do |pipe|
-        wait_until_blocked(pid)
-        send_signal(:USR1, pid, 10)
-        bytes = pipe.read
-      end
+    ran = at_pipe(KEPT, settings: "interval=1,out=pipe") do |pid, pipe|
+      send_signal(:USR1, pid, 10)
+      bytes = pipe.read
     end
     assert_clean ran
     assert_whole bytes
   end
 
   def test_exit_flush_that_waits_ends_when_the_process_is_to_end
-    [false, true].product(%i[TERM INT HUP]) do |reader, signal|
+    %i[TERM INT HUP].each do |signal|
       ran = at_pipe(KEPT, settings: "interval=1,out=pipe") do |pid|
-        with_reader(reader) do
-          wait_until_blocked(pid)
-          Process.kill(signal, pid)
-          assert_ends(pid)
-        end
+        Process.kill(signal, pid)
+        assert_ends(pid)
       end
       assert_one_line(/the profile was not written: cannot write .*pipe: /, ran.err)
     end

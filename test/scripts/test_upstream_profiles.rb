@@ -14,11 +14,11 @@ class TestUpstreamProfiles < Test::Unit::TestCase
   def test_whole_and_exact_profiles_are_looked_at_and_removed
     look(expected: 2) do |directory|
       2.times { |number| profile("#{directory}/#{number}.pb.gz") }
-      File.write("#{directory}/3.pb.gz.4-0.tmp", "not complete yet")
+      File.write("#{directory}/.heapprof-abcd1234", "not complete yet")
     end => [out, content, left]
     assert content, out
     assert_match(/\A2 profiles, 0 MiB, 0 not as they must be\n\z/, out)
-    assert_equal %w[3.pb.gz.4-0.tmp], left
+    assert_equal %w[.heapprof-abcd1234], left
   end
 
   def test_truncated_profile_is_told_and_stays
@@ -45,7 +45,8 @@ class TestUpstreamProfiles < Test::Unit::TestCase
 
   def test_profile_that_dropped_samples_is_told_and_stays
     assert_fault(/1\.pb\.gz: \d+ samples dropped/) do |path|
-      profile(path, "interval=1,memory=1m", script: "KEPT = Array.new(100_000) { Object.new }")
+      profile(path, "interval=1,memory=1m", script: "KEPT = Array.new(100_000) { Object.new }",
+              err: /\A.* samples were dropped .*\n\z/)
     end
   end
 
@@ -57,8 +58,10 @@ class TestUpstreamProfiles < Test::Unit::TestCase
 
   private
 
-  def profile(path, settings = "interval=1", script: "")
-    assert_clean run_ruby("--disable=gems", "-e", script, heapprof: "#{settings},out=#{path}")
+  def profile(path, settings = "interval=1", script: "", err: /\A\z/)
+    ran = run_ruby("--disable=gems", "-e", script, heapprof: "#{settings},out=#{path}")
+    assert_match err, ran.err
+    assert_predicate ran.status, :success?
   end
 
   def assert_fault(pattern)

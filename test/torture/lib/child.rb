@@ -50,7 +50,7 @@ module Torture
       return "ended by #{status.inspect}" unless status.success?
       return "wrote to stderr" unless said.empty?
       return "wrote to stdout" unless text("out").empty?
-      return "left a temporary file" unless Dir.glob(path("*.tmp")).empty?
+      return "left a temporary file" unless Dir.glob(path(".heapprof-*")).empty?
       "wrote a damaged profile" unless Dir.glob(path("*.pb.gz")).all? { |file| whole?(file) }
     end
 
