@@ -212,11 +212,17 @@ module ObjectSpace
     #   write(io) -> integer
     #
     # Writes the profile in the format of +pprof+, compressed by gzip, and returns the
-    # number of bytes. A file appears under its name only when it is complete. The work is
-    # done without the global VM lock.
+    # number of bytes. A file appears under its name only when it is complete; nobody but its
+    # owner may read it, and a link in a directory that others may write to is not followed
+    # (Errno::ELOOP). The work is done without the global VM lock.
+    #
+    # An IO gets the bytes as they are, whatever encoding it was opened with. What else has
+    # +write+ is called with a binary String.
     def write(path_or_io)
-      if path_or_io.respond_to?(:to_io) ||
-         (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
+      if IO === path_or_io && !path_or_io.binmode?
+        write_binary(path_or_io, Primitive.heapprof_encode)
+      elsif path_or_io.respond_to?(:to_io) ||
+            (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
         path_or_io.write(Primitive.heapprof_encode)
       else
         Primitive.heapprof_write_path(path_or_io)
@@ -247,6 +253,20 @@ module ObjectSpace
     end
 
     private
+
+    # What IO#write does, but for its conversions.
+    def write_binary(io, bytes)
+      io.flush
+      written = 0
+      while written < bytes.bytesize
+        begin
+          written += io.syswrite(bytes.byteslice(written..))
+        rescue Errno::EAGAIN
+          io.wait_writable
+        end
+      end
+      written
+    end
 
     # The sum of that value, and [[title, frames], value], the largest first.
     def report_groups(by)

@@ -65,6 +65,46 @@ class TestHeapProfFlush < Test::Unit::TestCase
     end
   end
 
+  # None of these takes the bytes as they are from IO#write.
+  def test_write_to_an_io_that_converts_is_binary_and_leaves_its_state
+    in_directory do
+      in_child(PROFILE + <<~'RUBY')
+        require "stringio"
+        bytes = StringIO.new("".b).tap { |io| PROFILE.write(io) }.string
+        ["w:UTF-16LE", "w:UTF-8", "w:EUC-JP:UTF-8"].each do |mode|
+          File.open("file", mode) do |file|
+            file.write("<")
+            before = file.pos
+            assert_equal bytes.bytesize, PROFILE.write(file), mode
+            assert_equal before + bytes.bytesize, file.pos
+            assert_equal [Encoding.find(mode[/:([^:]+)/, 1]), false], [file.external_encoding, file.binmode?]
+            file.write(">")
+          end
+          width = mode.include?("UTF-16") ? 2 : 1
+          assert_equal bytes, File.binread("file")[width...-width], mode
+        end
+        File.open("file", "w", crlf_newline: true) { |file| PROFILE.write(file) }
+        assert_equal bytes, File.binread("file")
+      RUBY
+    end
+  end
+
+  def test_write_to_a_pipe_that_is_full_meanwhile
+    in_child(<<~'RUBY')
+      HeapProfile.start(interval: 1)
+      kept = Array.new(3000) { |i| eval("[Object.new, '#{i}']", nil, "/#{rand}.rb", i + 1) }
+      profile = HeapProfile.snapshot
+      HeapProfile.stop
+      reader, writer = IO.pipe(external_encoding: "UTF-16LE")
+      thread = Thread.new { sleep 0.1; reader.binmode.read }
+      size = profile.write(writer)
+      writer.close
+      assert_operator size, :>, 1 << 16
+      assert_equal size, thread.value.bytesize
+      assert kept
+    RUBY
+  end
+
   def test_write_to_what_is_neither_raises_type_error
     in_child(PROFILE + <<~'RUBY')
       [nil, 1, :path, Object.new, [], "nul\0byte"].each do |target|
@@ -120,12 +160,56 @@ class TestHeapProfFlush < Test::Unit::TestCase
     end
   end
 
-  def test_new_file_has_the_mode_that_umask_leaves
+  def test_only_the_owner_may_read_the_file
     in_directory do
       in_child(PROFILE + <<~'RUBY')
-        File.umask(0o027)
-        PROFILE.write("p.pb.gz")
-        assert_equal 0o640, File.stat("p.pb.gz").mode & 0o777
+        [0, 0o027].each do |umask|
+          File.umask(umask)
+          PROFILE.write("p.pb.gz")
+          assert_equal 0o600, File.stat("p.pb.gz").mode & 0o777
+        end
+      RUBY
+    end
+  end
+
+  def test_link_that_others_may_have_put_there_is_not_followed
+    in_directory do
+      in_child(PROFILE + <<~'RUBY')
+        File.write("victim", "precious")
+        Dir.mkdir("shared")
+        File.chmod(0o1777, "shared")
+        File.symlink("../victim", "shared/link.gz")
+        assert_raise(Errno::ELOOP) { PROFILE.write("shared/link.gz") }
+        assert_operator PROFILE.write("shared/other.gz"), :>, 100
+        assert_equal ["precious", %w[link.gz other.gz]], [File.read("victim"), Dir.children("shared").sort]
+      RUBY
+    end
+  end
+
+  # A pipe belongs to whoever waits for what root writes there.
+  def test_pipe_of_another_user_is_not_written_to
+    omit "needs root, to give files away" unless Process.uid == 0
+    in_directory do
+      in_child(PROFILE + <<~'RUBY')
+        Dir.mkdir("shared")
+        File.chmod(0o1777, "shared")
+        File.mkfifo("shared/pipe")
+        File.chown(65534, 65534, "shared/pipe")
+        File.open("shared/pipe", File::RDONLY | File::NONBLOCK) do |pipe|
+          assert_raise(Errno::EACCES) { PROFILE.write("shared/pipe") }
+          assert_nil pipe.read(1)
+        end
+      RUBY
+    end
+  end
+
+  def test_file_too_large_raises_errno_and_no_signal
+    in_directory do
+      in_child(PROFILE + <<~'RUBY')
+        trap(:XFSZ, "DEFAULT")
+        Process.setrlimit(Process::RLIMIT_FSIZE, 0)
+        assert_raise(Errno::EFBIG) { PROFILE.write("p.pb.gz") }
+        assert_empty Dir.children(".")
       RUBY
     end
   end
