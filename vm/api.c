@@ -88,6 +88,22 @@ setting(VALUE value, uint64_t bad)
     return (uint64_t)FIX2LONG(integer);
 }
 
+NORETURN(static void raise_not_running(void));
+
+static void
+raise_not_running(void)
+{
+    rb_raise(rb_eRuntimeError, "the heap profiler is not running; start it first");
+}
+
+static void
+check_range(const struct heapprof_options *options)
+{
+    const char *expected, *key = rb_heapprof_options_out_of_range(options, &expected);
+
+    if (key) rb_raise(rb_eArgError, "%s: out of range (expected %s)", key, expected);
+}
+
 static bool
 malloc_all_p(VALUE which)
 {
@@ -107,7 +123,6 @@ heapprof_start(rb_execution_context_t *ec, VALUE self,
                VALUE interval, VALUE malloc_interval, VALUE malloc, VALUE depth, VALUE memory, VALUE seed)
 {
     struct heapprof_options options;
-    const char *expected, *key;
 
     rb_heapprof_options_default(&options);
     options.interval_bytes = setting(interval, 0);
@@ -121,12 +136,23 @@ heapprof_start(rb_execution_context_t *ec, VALUE self,
     options.seeded = !NIL_P(seed);
     if (options.seeded) options.seed = NUM2ULL(rb_int_and(rb_to_int(seed), ULL2NUM(UINT64_MAX)));
 
-    key = rb_heapprof_options_out_of_range(&options, &expected);
-    if (key) rb_raise(rb_eArgError, "%s: out of range (expected %s)", key, expected);
+    check_range(&options);
     if (!rb_heapprof_start_with(&options)) {
         rb_raise(rb_eRuntimeError, "the heap profiler is running already; stop it first");
     }
     return Qtrue;
+}
+
+static VALUE
+heapprof_set_interval(rb_execution_context_t *ec, VALUE self, VALUE interval)
+{
+    struct heapprof_options options;
+
+    rb_heapprof_options_default(&options);
+    options.interval_bytes = setting(interval, 0);
+    check_range(&options);
+    if (!rb_heapprof_set_interval(options.interval_bytes)) raise_not_running();
+    return interval;
 }
 
 static VALUE
@@ -154,7 +180,7 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
 
     if (!snapshot) {
         if (rb_heapprof_running_p()) rb_memerror();
-        rb_raise(rb_eRuntimeError, "the heap profiler is not running; start it first");
+        raise_not_running();
     }
     hold(profile, snapshot);
     return profile;

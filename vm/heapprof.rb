@@ -61,6 +61,21 @@ module ObjectSpace
     end
 
     # call-seq:
+    #   interval = bytes
+    #
+    # Samples with another interval from now on, 1 to 2**40, without a stop: what was sampled
+    # keeps its weight, so that all values stay estimates of the true numbers. Memory of the
+    # allocator is sampled so, too, unless it has a +malloc_interval+ of its own.
+    # <tt>stat(:interval_bytes)</tt> has the interval in force.
+    #
+    #   ObjectSpace::HeapProfile.interval = 4096   # a closer look, for a while
+    #
+    # Raises ArgumentError for a value out of range, RuntimeError when not running.
+    def self.interval=(bytes)
+      Primitive.heapprof_set_interval(bytes)
+    end
+
+    # call-seq:
     #   snapshot(gc: false, owners: false, rss: false) -> heap_profile
     #
     # The profile at this moment. Without +gc+ it has what the last garbage collection

@@ -105,6 +105,40 @@ class TestHeapProfApi < Test::Unit::TestCase
     RUBY
   end
 
+  def test_interval_changes_while_it_runs_and_estimates_stay_right
+    in_child(<<~'RUBY')
+      class Item; end
+      def before = Array.new(3000) { Item.new }
+      def after = Array.new(3000) { Item.new }
+      HeapProfile.start(interval: 2000, seed: 1)
+      old = before
+      assert_equal 1, HeapProfile.interval = 1
+      assert_equal [1, 1], HeapProfile.stat.values_at(:interval_bytes, :malloc_interval_bytes)
+      new = after
+      profile = HeapProfile.snapshot
+      assert_equal 3000, total(profile, class_name: "Item", label: "Object#after")
+      assert_in_delta 3000, total(profile, class_name: "Item", label: "Object#before"),
+                      Estimator.allowance(3000, SLOTS[0], 2000)
+      assert_equal [3000, 3000], [old.size, new.size]
+    RUBY
+  end
+
+  def test_interval_that_cannot_be_set_raises_and_changes_nothing
+    in_child(<<~'RUBY')
+      error = assert_raise(RuntimeError) { HeapProfile.interval = 1000 }
+      assert_match(/not running; start it first/, error.message)
+      HeapProfile.start(interval: 500, malloc_interval: 7)
+      [0, -1, (1 << 40) + 1, 1 << 64].each do |bytes|
+        error = assert_raise(ArgumentError, bytes.inspect) { HeapProfile.interval = bytes }
+        assert_equal "interval: out of range (expected 1 to 1099511627776 bytes)", error.message
+      end
+      ["4k", nil, Object.new].each { |value| assert_raise(TypeError) { HeapProfile.interval = value } }
+      assert_equal [500, 7], HeapProfile.stat.values_at(:interval_bytes, :malloc_interval_bytes)
+      HeapProfile.interval = 1 << 40
+      assert_equal [1 << 40, 7], HeapProfile.stat.values_at(:interval_bytes, :malloc_interval_bytes)
+    RUBY
+  end
+
   def test_conversion_that_raises_or_starts_the_profiler_itself_is_met
     in_child(<<~'RUBY')
       raiser, starter = Object.new, Object.new
