@@ -134,11 +134,17 @@ rb_heapprof_gate_move(VALUE from, VALUE to)
 
 /* ---- the allocator: malloc.c ---- */
 
+/* To the next sample. Written by its thread; by others left alone, to call the thread (malloc.c). */
+struct heapprof_countdown {
+    int64_t  left;           /* bytes; below 0: it is here, or somebody has called */
+    uint64_t interval_bytes; /* that it was drawn at; 0: no sample is at its end */
+};
+
 /* A native thread's place in the byte stream. Zero, as it begins, means that it has not asked
  * for any memory yet. */
 struct heapprof_thread {
-    int64_t bytes_left;                     /* until the next sample; below 0: it is here */
-    int64_t all_left;                       /* the same of what interpose.c counts */
+    struct heapprof_countdown own;          /* of what is asked of MRI's allocator */
+    struct heapprof_countdown all;          /* of what interpose.c counts */
     uint32_t locks;                         /* how often it has the blocks' lock */
     bool own_work;                          /* what is asked for now is the profiler's */
     struct heapprof_thread *next;
@@ -154,7 +160,7 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end);
 static inline void
 rb_heapprof_gate_malloc(void *mem, size_t size_bytes)
 {
-    if (RB_UNLIKELY((heapprof_thread.bytes_left -= (int64_t)size_bytes) < 0)) {
+    if (RB_UNLIKELY((heapprof_thread.own.left -= (int64_t)size_bytes) < 0)) {
         rb_heapprof_malloc(mem, 0, size_bytes);
     }
 }
@@ -201,8 +207,8 @@ static inline void
 rb_heapprof_gate_resized(void *mem, size_t old_bytes, size_t new_bytes)
 {
     if (new_bytes > old_bytes) {
-        heapprof_thread.bytes_left -= (int64_t)(new_bytes - old_bytes);
-        if (RB_UNLIKELY(heapprof_thread.bytes_left < 0)) rb_heapprof_malloc(mem, old_bytes, new_bytes);
+        heapprof_thread.own.left -= (int64_t)(new_bytes - old_bytes);
+        if (RB_UNLIKELY(heapprof_thread.own.left < 0)) rb_heapprof_malloc(mem, old_bytes, new_bytes);
     }
     else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
         rb_heapprof_cut_block(mem, new_bytes);
@@ -219,7 +225,7 @@ static inline void
 rb_heapprof_gate_adjust(ptrdiff_t diff)
 {
     if (diff > 0) {
-        if (RB_UNLIKELY((heapprof_thread.bytes_left -= diff) < 0)) {
+        if (RB_UNLIKELY((heapprof_thread.own.left -= diff) < 0)) {
             rb_heapprof_malloc((void *)rb_heapprof_reported_block((size_t)diff), 0, (size_t)diff);
         }
         if (RB_UNLIKELY(rb_heapprof_on)) rb_heapprof_report((size_t)diff);

@@ -4,7 +4,7 @@
  * and counts down:
  *
  *     extension, library --slot--> rb_heapprof_all_malloc --> malloc of libc, jemalloc, tcmalloc ...
- *                                      \-- all_left -= malloc_usable_size, below 0: a sample
+ *                                      \-- left -= malloc_usable_size, below 0: a sample
  *
  * Sizes are what the allocator gave, not what was asked for: then the growth of a block is the
  * same whoever measures it, and pieces of a block neither overlap nor leave holes. MRI's own
@@ -101,26 +101,22 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
     unsigned int lev;
 
     if (thread->own_work) {
-        thread->all_left = ENDLESS; /* until that work is done */
+        thread->all.left = ENDLESS; /* until that work is done */
         return;
     }
     thread->own_work = true;
-    if (!thread->previous_next) {
-        thread_join(thread);
-        thread->all_left -= (int64_t)(end - begin);
-    }
-    if (thread->all_left < 0) {
+    if (block_due_p(thread, &thread->all, end - begin)) {
         if (may_sample_all_p() && try_vm_lock(&lev)) {
             if (rb_heapprof.reading) {
                 sample_without_stack(mem, begin, end - begin);
             }
-            else if (rb_heapprof_on && rb_heapprof.options.malloc_all) {
+            else if (rb_heapprof.options.malloc_all && sampling_blocks_p()) {
                 enter_libraries();
                 sample_block((uintptr_t)mem, begin, end - begin);
             }
             rb_gc_vm_unlock_no_barrier(lev);
         }
-        else {
+        else if (rb_heapprof.options.malloc_all) {
             sample_without_stack(mem, begin, end - begin);
         }
         thread_redraw(thread);
@@ -165,7 +161,7 @@ counted(void *mem)
 {
     if (mem) {
         size_t bytes = usable_size(mem);
-        if (RB_UNLIKELY((heapprof_thread.all_left -= (int64_t)bytes) < 0)) {
+        if (RB_UNLIKELY((heapprof_thread.all.left -= (int64_t)bytes) < 0)) {
             rb_heapprof_allocated(mem, 0, bytes);
         }
     }
@@ -195,8 +191,8 @@ static inline void
 count_growth(void *mem, size_t old_bytes, size_t new_bytes)
 {
     if (new_bytes > old_bytes) {
-        heapprof_thread.all_left -= (int64_t)(new_bytes - old_bytes);
-        if (RB_UNLIKELY(heapprof_thread.all_left < 0)) rb_heapprof_allocated(mem, old_bytes, new_bytes);
+        heapprof_thread.all.left -= (int64_t)(new_bytes - old_bytes);
+        if (RB_UNLIKELY(heapprof_thread.all.left < 0)) rb_heapprof_allocated(mem, old_bytes, new_bytes);
     }
     else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
         rb_heapprof_cut_block(mem, new_bytes);

@@ -3,13 +3,26 @@
  * Each native thread counts down the bytes it asks for to the next point of a Poisson
  * process of its own (independent streams of one rate add up to one stream):
  *
- *     malloc n      bytes_left -= n       below 0: the block is a sample
- *     realloc       bytes_left -= growth  below 0: the growth is one
+ *     malloc n      left -= n             below 0: the block is a sample
+ *     realloc       left -= growth        below 0: the growth is one
  *     free, realloc filter[address]       0: surely not known
  *
- * Off, bytes_left is as good as endless, and the filter zero; so the same subtraction and the
- * same test serve off and on. All threads that have ever asked are in a list, for start to
- * give them new gaps.
+ * Off, left is ENDLESS at most, and the filter is zero; so the same subtraction and the
+ * same test serve off and on. All threads that have ever asked are in a list, for start to call
+ * them to draw new gaps.
+ *
+ * The countdown is its owner's: nobody else subtracts, and no subtraction is atomic. Another thread that
+ * wants gaps drawn anew writes CALLED over it, so that the owner comes here with its next request, draws,
+ * and looks at that request by the new gap. The write may be lost, to a subtraction that had
+ * read before. Then the owner goes on with what it had, which is no bias either:
+ *
+ *     a gap       its sample has the weight of the interval it was drawn at, which the owner keeps;
+ *                 that the gap lasted past a change says nothing of where its point is
+ *     ENDLESS     when that is over there is no sample, but a gap is drawn if one is wanted: of a thread
+ *                 that missed the start, so many bytes at most go unseen
+ *
+ * Gaps have no memory, so they may be drawn anew whenever that does not depend on where the point
+ * was: by a call, after a sample, at the end of ENDLESS; never at a gap's own end without a sample.
  *
  * A block may be freed anywhere: in a sweep, by a thread without the GVL, by a ractor while
  * another changes the tables. So blocks have a lock of their own, the innermost of all:
@@ -26,7 +39,7 @@
  * What the collector asks for itself, during a GC, stands at no stack; nor does what is asked for
  * without the GVL, which waits to be entered (waiting.c).
  *
- * With malloc=all the same bytes, and others, come by interpose.c; then bytes_left is endless and
+ * With malloc=all the same bytes, and others, come by interpose.c; then left is ENDLESS here and
  * nothing is lifted here, lest anything be counted twice.
  */
 #include "state.h"
@@ -43,7 +56,8 @@ uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct heapprof_thread *threads; /* under blocks_lock, with what all have left */
 
-#define ENDLESS INT64_MAX
+#define ENDLESS (INT64_C(1) << 26) /* bytes after which a thread comes by, whatever is wanted */
+#define CALLED (INT64_MIN / 2)     /* to come by now; no request is as large */
 
 /* ---- the lock ---- */
 
@@ -66,18 +80,22 @@ unlock_blocks(void)
 
 static pthread_key_t thread_end;
 
-HEAPPROF_COLD static int64_t
-draw_bytes(bool wanted)
+/* With the lock, of the thread that runs. */
+HEAPPROF_COLD static void
+draw_countdown(struct heapprof_countdown *countdown, bool wanted)
 {
-    if (!wanted || !rb_heapprof_on || rb_heapprof.malloc_sampler.interval_bytes == 0) return ENDLESS;
-    return (int64_t)rb_heapprof_sampler_gap_bytes(&rb_heapprof.malloc_sampler);
+    struct heapprof_sampler *sampler = &rb_heapprof.malloc_sampler;
+
+    countdown->interval_bytes = wanted && rb_heapprof_on ? sampler->interval_bytes : 0;
+    countdown->left = countdown->interval_bytes ? (int64_t)rb_heapprof_sampler_gap_bytes(sampler)
+                                                : ENDLESS;
 }
 
 HEAPPROF_COLD static void
 thread_draw(struct heapprof_thread *thread)
 {
-    thread->bytes_left = draw_bytes(!rb_heapprof.options.malloc_all);
-    thread->all_left = draw_bytes(rb_heapprof.options.malloc_all);
+    draw_countdown(&thread->own, !rb_heapprof.options.malloc_all);
+    draw_countdown(&thread->all, rb_heapprof.options.malloc_all);
 }
 
 HEAPPROF_COLD static void
@@ -90,7 +108,7 @@ thread_leave(void *data)
     if (thread->next) thread->next->previous_next = thread->previous_next;
     unlock_blocks();
     thread->previous_next = NULL;
-    thread->bytes_left = thread->all_left = ENDLESS;
+    thread->own.left = thread->all.left = INT64_MAX; /* what it asks for last must not bring it back */
 }
 
 HEAPPROF_COLD static void
@@ -137,12 +155,19 @@ thread_join(struct heapprof_thread *thread)
     unlock_blocks();
 }
 
+HEAPPROF_COLD static void
+call_owner(struct heapprof_countdown *countdown)
+{
+    __atomic_store_n(&countdown->left, CALLED, __ATOMIC_RELAXED);
+}
+
 HEAPPROF_COLD void
 rb_heapprof_gc_redraw_blocks(void)
 {
     lock_blocks();
     for (struct heapprof_thread *thread = threads; thread; thread = thread->next) {
-        thread_draw(thread);
+        call_owner(&thread->own);
+        call_owner(&thread->all);
     }
     unlock_blocks();
 }
@@ -153,6 +178,18 @@ thread_redraw(struct heapprof_thread *thread)
     lock_blocks();
     thread_draw(thread);
     unlock_blocks();
+}
+
+/* One of its countdowns has run out with a request of that many bytes: is this a sample? Otherwise
+ * it has been drawn anew. */
+HEAPPROF_COLD static bool
+block_due_p(struct heapprof_thread *thread, struct heapprof_countdown *countdown, size_t size_bytes)
+{
+    if (!thread->previous_next) thread_join(thread);
+    else if (countdown->interval_bytes && countdown->left > CALLED / 2) return true;
+    else thread_redraw(thread);
+    countdown->left -= (int64_t)size_bytes;
+    return countdown->interval_bytes && countdown->left < 0;
 }
 
 HEAPPROF_COLD void rb_heapprof_gc_hold_blocks(void) { lock_blocks(); }
@@ -221,18 +258,31 @@ block_site(void)
     return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 
+/* That the gap of the sample at hand was drawn at. */
+HEAPPROF_COLD static uint64_t
+gap_interval_bytes(void)
+{
+    const struct heapprof_thread *thread = &heapprof_thread;
+    return rb_heapprof.options.malloc_all ? thread->all.interval_bytes : thread->own.interval_bytes;
+}
+
+/* Still, after waiting for a lock. */
+HEAPPROF_COLD static bool
+sampling_blocks_p(void)
+{
+    return rb_heapprof_on && gap_interval_bytes() > 0;
+}
+
 /* As asked for now. */
 HEAPPROF_COLD static struct heapprof_piece
 make_piece(size_t begin, size_t size_bytes, uint32_t site)
 {
-    uint64_t interval_bytes = rb_heapprof.malloc_sampler.interval_bytes;
-
     return (struct heapprof_piece){
         .begin = begin,
         .asked_bytes = size_bytes,
         .site = site,
         .birth_gc = (uint32_t)rb_gc_count(),
-        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, size_bytes),
+        .weight = (float)rb_heapprof_sampler_weight(gap_interval_bytes(), size_bytes),
     };
 }
 
@@ -300,12 +350,9 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
 {
     struct heapprof_thread *thread = &heapprof_thread;
 
-    if (!thread->previous_next) {
-        thread_join(thread);
-        if ((thread->bytes_left -= (int64_t)(end - begin)) >= 0) return;
-    }
+    if (!block_due_p(thread, &thread->own, end - begin)) return;
     if (!rb_heapprof_on || rb_heapprof.options.malloc_all) {
-        thread->bytes_left = ENDLESS;
+        thread_redraw(thread);
         return;
     }
     if (!may_sample_p()) {
@@ -316,7 +363,7 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock_no_barrier();
     if (rb_heapprof.reading) sample_without_stack(mem, begin, end - begin);
-    else if (rb_heapprof_on) sample_block((uintptr_t)mem, begin, end - begin);
+    else if (sampling_blocks_p()) sample_block((uintptr_t)mem, begin, end - begin);
     thread_redraw(thread);
     rb_gc_vm_unlock_no_barrier(lev);
 }

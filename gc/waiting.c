@@ -41,7 +41,7 @@ sample_without_stack(void *mem, size_t begin, size_t size_bytes)
     struct addresses addresses = take_addresses();
 
     lock_blocks(); /* for without it there may be a stop, and nobody to ask who passes */
-    if (rb_heapprof_on) {
+    if (sampling_blocks_p()) {
         uintptr_t caller = find_caller(&addresses, 3);
         if (!wait_for_site((uintptr_t)mem, begin, size_bytes, caller)) {
             RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);

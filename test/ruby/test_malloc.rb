@@ -293,6 +293,44 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
+  # Another thread writes no countdown for it, but calls; a call that it misses costs 64 MiB at most.
+  def test_thread_amid_its_requests_is_sampled_after_each_start
+    in_child(SETUP + <<~'RUBY')
+      Blocks.start_churn(1000)
+      scaled(60).times do
+        Blocks.churn(160 << 20)
+        HeapProfile.start(interval: 1 << 30, malloc_interval: 1 << 20)
+        Blocks.churned
+        Blocks.churn(80 << 20) # more than what a lost call costs
+        Blocks.churned
+        assert_operator snapshot.sum { |row| row.caller&.start_with?("churn_") ? 1 : 0 }, :>, 0
+        HeapProfile.stop
+      end
+      Blocks.end_churn
+    RUBY
+  end
+
+  # A sample drawn at one interval and weighted by the next would be 64 MB instead of 1.
+  def test_sample_has_the_weight_of_the_interval_that_it_was_drawn_at
+    in_child(SETUP + <<~'RUBY')
+      require "-test-/heapprof_capi"
+      INTERVALS = [1 << 20, 64 << 20].freeze
+      rounds, part = scaled(200), 20 << 20
+      HeapProfile.start(interval: INTERVALS[0])
+      Blocks.start_churn(1000)
+      rounds.times do |round|
+        Blocks.churn(part)
+        HeapProfCAPI.set_interval(INTERVALS[(round + 1) % 2])
+        Blocks.churned
+        HeapProfile.stat # which settles what waits
+      end
+      bytes = Blocks.end_churn
+      estimate = snapshot.sum { |row| row.caller&.start_with?("churn_") ? row.alloc_malloc_space : 0 }
+      assert_equal 0, HeapProfile.stat(:dropped)
+      assert_in_delta bytes, estimate, Estimator::SIGMAS * Math.sqrt(bytes * INTERVALS.sum / 2)
+    RUBY
+  end
+
   def test_malloc_interval_0_samples_no_blocks
     in_child(SETUP + <<~'RUBY')
       HeapProfile.start(interval: 1, malloc_interval: 0)

@@ -7,6 +7,10 @@
  *     HeapProfBlocks.free_meanwhile(addresses) { ... }        by a thread without the GVL, while the block runs
  *     HeapProfBlocks.start_free(address)                      free_in_thread, but returns before it is done
  *     HeapProfBlocks.join                                     and now it is
+ *     HeapProfBlocks.start_churn(bytes)       a thread without the GVL, that asks for blocks of that size
+ *     HeapProfBlocks.churn(bytes)             and frees them, until it has had so many bytes more
+ *     HeapProfBlocks.churned                  -> bytes that it has had; waits for those it was told to
+ *     HeapProfBlocks.end_churn                -> the same, and the thread ends
  *     HeapProfBlocks.bytes(address)           -> malloc_usable_size
  *     HeapProfBlocks.of(object)               -> address of a String's or Array's own buffer, of a
  *                                                Hash's entries, of a data object's struct; 0: none
@@ -19,6 +23,7 @@
 #include "ruby/st.h"
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 static VALUE
@@ -132,6 +137,72 @@ blocks_start_free(VALUE self, VALUE address)
     return Qnil;
 }
 
+/* One at a time, too. */
+static struct churn {
+    pthread_t thread;
+    size_t block_bytes;
+    size_t wanted, had; /* bytes; atomic */
+    bool end;           /* atomic */
+} churn;
+
+static void
+churn_one(void)
+{
+    void *block = ruby_xmalloc(churn.block_bytes);
+    size_t bytes = malloc_usable_size(block);
+
+    ruby_xfree(block);
+    __atomic_fetch_add(&churn.had, bytes, __ATOMIC_RELEASE);
+}
+
+static bool
+churned_p(void)
+{
+    return __atomic_load_n(&churn.had, __ATOMIC_ACQUIRE) >= __atomic_load_n(&churn.wanted, __ATOMIC_ACQUIRE);
+}
+
+static void *
+churn_on(void *unused)
+{
+    while (!__atomic_load_n(&churn.end, __ATOMIC_ACQUIRE)) {
+        if (churned_p()) sched_yield();
+        else churn_one();
+    }
+    return NULL;
+}
+
+static VALUE
+blocks_start_churn(VALUE self, VALUE bytes)
+{
+    churn = (struct churn){ .block_bytes = NUM2SIZET(bytes) };
+    if (pthread_create(&churn.thread, NULL, churn_on, NULL) != 0) rb_sys_fail("pthread_create");
+    return Qnil;
+}
+
+static VALUE
+blocks_churn(VALUE self, VALUE bytes)
+{
+    __atomic_fetch_add(&churn.wanted, NUM2SIZET(bytes), __ATOMIC_RELEASE);
+    return Qnil;
+}
+
+static VALUE
+blocks_churned(VALUE self)
+{
+    while (!churned_p()) sched_yield();
+    return SIZET2NUM(churn.had);
+}
+
+static VALUE
+blocks_end_churn(VALUE self)
+{
+    VALUE had = blocks_churned(self);
+
+    __atomic_store_n(&churn.end, true, __ATOMIC_RELEASE);
+    pthread_join(churn.thread, NULL);
+    return had;
+}
+
 /* ---- what objects hold ---- */
 
 /* A Hash begins without a table, and rb_hash_tbl would make one. It keeps the table when it gets
@@ -222,6 +293,10 @@ Init_heapprof_blocks(void)
     rb_define_module_function(blocks, "free_meanwhile", blocks_free_meanwhile, 1);
     rb_define_module_function(blocks, "start_free", blocks_start_free, 1);
     rb_define_module_function(blocks, "join", blocks_join, 0);
+    rb_define_module_function(blocks, "start_churn", blocks_start_churn, 1);
+    rb_define_module_function(blocks, "churn", blocks_churn, 1);
+    rb_define_module_function(blocks, "churned", blocks_churned, 0);
+    rb_define_module_function(blocks, "end_churn", blocks_end_churn, 0);
     rb_define_module_function(blocks, "bytes", blocks_bytes, 1);
     rb_define_module_function(blocks, "of", blocks_of, 1);
     rb_define_module_function(blocks, "bins", blocks_bins, 1);
