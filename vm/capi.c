@@ -189,11 +189,13 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
     rb_vm_barrier();
     set = rb_heapprof_on;
     if (set) {
+        rb_heapprof_gc_hold_blocks(); /* threads without the GVL draw gaps, too */
         rb_heapprof.options.interval_bytes = interval_bytes;
         rb_heapprof.sampler.interval_bytes = interval_bytes;
         rb_heapprof.malloc_sampler.interval_bytes =
             rb_heapprof_options_malloc_interval(&rb_heapprof.options);
         rb_heapprof_gc_redraw();
+        rb_heapprof_gc_release_blocks();
     }
     RB_VM_LOCK_LEAVE();
     return set;
