@@ -147,6 +147,8 @@ struct heapprof_thread {
     struct heapprof_countdown all;          /* of what interpose.c counts */
     uint32_t locks;                         /* how often it has the blocks' lock */
     bool own_work;                          /* what is asked for now is the profiler's */
+    bool own_report;                        /* so is the memory that is reported next */
+    bool own_object;                        /* so is the object that is allocated next */
     struct heapprof_thread *next;
     struct heapprof_thread **previous_next; /* NULL: not in the list */
 };

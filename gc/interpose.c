@@ -23,6 +23,23 @@
  */
 #include "os/interpose.h"
 
+/* ---- own work ---- */
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_begin_own_work(void)
+{
+    bool before = heapprof_thread.own_work;
+    heapprof_thread.own_work = true;
+    return before;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_end_own_work(bool before)
+{
+    heapprof_thread.own_work = before;
+    if (!before && heapprof_thread.previous_next) thread_redraw(&heapprof_thread);
+}
+
 #if HEAPPROF_CAN_INTERPOSE
 # include <errno.h>
 # include <sched.h>
@@ -123,21 +140,6 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
     }
     thread->own_work = false;
     errno = saved_errno;
-}
-
-HEAPPROF_COLD bool
-rb_heapprof_gc_begin_own_work(void)
-{
-    bool before = heapprof_thread.own_work;
-    heapprof_thread.own_work = true;
-    return before;
-}
-
-HEAPPROF_COLD void
-rb_heapprof_gc_end_own_work(bool before)
-{
-    heapprof_thread.own_work = before;
-    if (!before && heapprof_thread.previous_next) thread_redraw(&heapprof_thread);
 }
 
 /* ---- in place of the C library's functions ---- */
@@ -273,7 +275,5 @@ rb_heapprof_gc_malloc_all_refusal(void)
 #else
 
 const char *rb_heapprof_gc_malloc_all_refusal(void) { return rb_heapprof_interpose_refusal(NULL); }
-bool rb_heapprof_gc_begin_own_work(void) { return false; }
-void rb_heapprof_gc_end_own_work(bool before) { (void)before; }
 
 #endif

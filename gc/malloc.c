@@ -345,13 +345,20 @@ may_sample_p(void)
     return ruby_native_thread_p() && ruby_thread_has_gvl_p();
 }
 
+/* Is it the profiler that reports? */
+HEAPPROF_COLD static bool
+own_report_p(uintptr_t address)
+{
+    return heapprof_thread.own_report && rb_heapprof_reported_block_p(address);
+}
+
 HEAPPROF_COLD static void
 rb_heapprof_malloc(void *mem, size_t begin, size_t end)
 {
     struct heapprof_thread *thread = &heapprof_thread;
 
     if (!block_due_p(thread, &thread->own, end - begin)) return;
-    if (!rb_heapprof_on || rb_heapprof.options.malloc_all) {
+    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || own_report_p((uintptr_t)mem)) {
         thread_redraw(thread);
         return;
     }
@@ -411,6 +418,23 @@ rb_heapprof_cut_block(void *mem, size_t size_bytes)
 
 /* ---- memory that is only reported ---- */
 
+/* The report at hand alone: the collection that it may start has others. */
+HEAPPROF_COLD static bool
+take_own_report(void)
+{
+    bool own = heapprof_thread.own_report;
+    heapprof_thread.own_report = false;
+    return own;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_report_own(ssize_t diff_bytes)
+{
+    heapprof_thread.own_report = true;
+    rb_gc_adjust_memory_usage(diff_bytes);
+    heapprof_thread.own_report = false; /* nobody has asked when the profiler is off */
+}
+
 /* With malloc=all it is seen where it is asked for. */
 HEAPPROF_COLD static bool
 reports_wanted_p(void)
@@ -454,6 +478,7 @@ enter_report(struct heapprof_tables *tables, size_t size_bytes)
 HEAPPROF_COLD static void
 rb_heapprof_report(size_t size_bytes)
 {
+    if (take_own_report()) return;
     reserve_report(size_bytes);
     lock_blocks();
     if (reports_wanted_p()) enter_report(&rb_heapprof.tables, size_bytes);
@@ -465,6 +490,7 @@ rb_heapprof_give_back(size_t size_bytes)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
 
+    if (take_own_report()) return;
     lock_blocks();
     if (reports_wanted_p()) {
         rb_heapprof_reported_give_back(&tables->reported, size_bytes, &tables->blocks,

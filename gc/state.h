@@ -97,6 +97,14 @@ const char *rb_heapprof_gc_malloc_all_refusal(void);
 bool rb_heapprof_gc_begin_own_work(void);
 void rb_heapprof_gc_end_own_work(bool before);
 
+/* rb_gc_adjust_memory_usage of memory that is the profiler's: it counts for the collector, and is no
+ * sample. */
+void rb_heapprof_gc_report_own(ssize_t diff_bytes);
+
+/* true: the object this thread allocates next is the profiler's own, and no sample. false: it has
+ * been allocated. */
+void rb_heapprof_gc_own_object(bool next);
+
 /* What the debug build wants to see of blocks, and tables_init. */
 extern uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 

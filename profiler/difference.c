@@ -7,7 +7,9 @@
  *                                                                 stack 2 --> function 1 ...
  *     earlier  row -  stack 4 --> function 9 --> "Foo#bar"
  *
- * Rows that then have the same numbers are added up.
+ * Rows that then have the same numbers are added up. What only one of the two was asked for,
+ * owners with memsize or the rungs of RSS, neither has: a key that one side cannot have would
+ * make a row of growth and one of shrinkage out of what has not changed.
  *
  *   I1  nothing in the difference points outside it.
  *
@@ -25,6 +27,8 @@ struct part {
     struct heapprof_snapshot *to;
     const struct heapprof_snapshot *from;
     double    sign;
+    bool      owners;         /* both know them */
+    bool      resident;       /* both have rungs */
     uint32_t *stacks;         /* new numbers by old; 0: not known yet */
     size_t    stacks_capacity;
     uint32_t *path;           /* scratch: stacks from a leaf outwards */
@@ -97,11 +101,21 @@ bring_stack(struct part *part, uint32_t old, uint32_t *number)
 
 /* ---- rows ---- */
 
+static void
+forget_owner(struct heapprof_row *row)
+{
+    row->owner = row->owner_stack = 0;
+    row->native_leak = false;
+    row->memsize_bytes = 0;
+}
+
 static bool
 bring_row(struct part *part, struct heapprof_row row)
 {
     struct heapprof_snapshot *to = part->to;
 
+    if (!part->owners) forget_owner(&row);
+    if (!part->resident && row.resident_bytes != 0) return true;
     if (!bring_stack(part, row.stack, &row.stack) ||
         !bring_stack(part, row.owner_stack, &row.owner_stack) ||
         !bring_string(part, row.class_name, &row.class_name) ||
@@ -120,10 +134,16 @@ bring_row(struct part *part, struct heapprof_row row)
     return true;
 }
 
+/* other: what from is compared with. */
 static bool
-bring_rows(struct heapprof_snapshot *to, const struct heapprof_snapshot *from, double sign)
+bring_rows(struct heapprof_snapshot *to, const struct heapprof_snapshot *from,
+           const struct heapprof_snapshot *other, double sign)
 {
-    struct part part = {.to = to, .from = from, .sign = sign};
+    struct part part = {
+        .to = to, .from = from, .sign = sign,
+        .owners = from->facts.owners && other->facts.owners,
+        .resident = from->ladder.rss && other->ladder.rss,
+    };
     bool brought = HEAPPROF_MEM_GROW(&to->mem, part.stacks, part.stacks_capacity,
                                      (size_t)from->stacks.nodes_end + 1);
     size_t i;
@@ -202,11 +222,12 @@ rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
     if (!difference) return NULL;
     if (!HEAPPROF_MEM_GROW(&difference->mem, difference->rows, difference->rows_capacity,
                            later->row_count + earlier->row_count) ||
-        !bring_rows(difference, later, 1) || !bring_rows(difference, earlier, -1)) {
+        !bring_rows(difference, later, earlier, 1) || !bring_rows(difference, earlier, later, -1)) {
         rb_heapprof_snapshot_free(difference);
         return NULL;
     }
     difference->facts.start_ns = earlier->facts.time_ns;
+    difference->facts.owners = later->facts.owners && earlier->facts.owners;
     merge_rows(difference);
     return difference;
 }

@@ -10,6 +10,7 @@
 #include "flush.h"
 #include "gc/state.h"
 #include "run.h"
+#include "gc/state.h"
 #include "profiler/difference.h"
 #include "profiler/options.h"
 #include "internal.h"
@@ -31,7 +32,7 @@ heapprof_memsize(const void *snapshot)
 static void
 heapprof_free(void *snapshot)
 {
-    rb_gc_adjust_memory_usage(-(ssize_t)heapprof_memsize(snapshot));
+    rb_heapprof_gc_report_own(-(ssize_t)heapprof_memsize(snapshot));
     rb_heapprof_snapshot_free(snapshot);
 }
 
@@ -41,11 +42,20 @@ static const rb_data_type_t heapprof_type = {
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
 };
 
+static VALUE
+new_profile(VALUE klass)
+{
+    rb_heapprof_gc_own_object(true);
+    VALUE profile = TypedData_Wrap_Struct(klass, &heapprof_type, NULL);
+    rb_heapprof_gc_own_object(false);
+    return profile;
+}
+
 static void
 hold(VALUE self, struct heapprof_snapshot *snapshot)
 {
     RTYPEDDATA_DATA(self) = snapshot;
-    rb_gc_adjust_memory_usage((ssize_t)heapprof_memsize(snapshot));
+    rb_heapprof_gc_report_own((ssize_t)heapprof_memsize(snapshot));
 }
 
 static const struct heapprof_snapshot *
@@ -173,7 +183,7 @@ static VALUE
 heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners, VALUE rss)
 {
     /* Made before the snapshot is taken, so that it is not lost if this raises. */
-    VALUE profile = TypedData_Wrap_Struct(cHeapProfile, &heapprof_type, NULL);
+    VALUE profile = new_profile(cHeapProfile);
     unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0) |
                         (RTEST(rss) ? RB_HEAPPROF_RSS : 0);
     rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_between(with, rb_thread_schedule);
@@ -299,7 +309,7 @@ heapprof_row_count(rb_execution_context_t *ec, VALUE self)
 static VALUE
 heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
 {
-    VALUE holder = TypedData_Wrap_Struct(0, &heapprof_type, NULL);
+    VALUE holder = new_profile(0);
     struct heapprof_snapshot *snapshot;
 
     if (!rb_heapprof_snapshot_object(object, &snapshot)) rb_memerror();
@@ -321,7 +331,7 @@ heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
 static VALUE
 heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
 {
-    VALUE difference = TypedData_Wrap_Struct(cHeapProfile, &heapprof_type, NULL);
+    VALUE difference = new_profile(cHeapProfile);
     struct heapprof_snapshot *snapshot =
         rb_heapprof_snapshot_difference(snapshot_of(self), snapshot_of(earlier));
 

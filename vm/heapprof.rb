@@ -212,7 +212,9 @@ module ObjectSpace
     #
     # What changed since an earlier profile, of this run or another: each value is the
     # difference, and may be negative. Rows that differ in their age alone are one, with a gc_age
-    # of +nil+, and what has not changed is left out.
+    # of +nil+, and what has not changed is left out. Owners, memsize and rss are compared if both
+    # profiles have them, and are otherwise in neither. What a profile itself occupies is no
+    # growth: it is not sampled.
     #
     #   before = ObjectSpace::HeapProfile.snapshot(gc: true)
     #   serve_requests

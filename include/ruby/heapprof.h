@@ -101,7 +101,7 @@ rb_heapprof_snapshot_t *rb_heapprof_snapshot(unsigned int with);
 
 /**
  * What changed: a snapshot with later's values minus earlier's, which may be below 0; without
- * ages, and without what has not changed. NULL when out of memory. Needs no GVL.
+ * ages, and without what has not changed; with owners, memsize or rss if both have them. NULL when out of memory. Needs no GVL.
  */
 rb_heapprof_snapshot_t *rb_heapprof_snapshot_difference(const rb_heapprof_snapshot_t *later,
                                                         const rb_heapprof_snapshot_t *earlier);

@@ -56,6 +56,24 @@ class TestHeapProfDifference < Test::Unit::TestCase
     RUBY
   end
 
+  # The documented recipe, in a program that does nothing.
+  def test_nothing_grew_where_nothing_happened
+    [1, 524_288].each do |interval|
+      in_child(<<~RUBY)
+        HeapProfile.start(interval: #{interval})
+        $kept = Array.new(2000) { |i| [+"x" * 100, { i => i }] }
+        grown = nil
+        3.times do # the first time the VM fills the line's caches: a constcache, a callcache
+          before = HeapProfile.snapshot(gc: true)
+          after = HeapProfile.snapshot(gc: true, owners: true, rss: true)
+          grown = after - before
+        end
+        assert_empty grown.reject { |row| row.inuse_space.zero? }.map { |row| [row.title, row.inuse_space, row.frames.map(&:to_s)] }
+        assert_equal 2000, $kept.size
+      RUBY
+    end
+  end
+
   def test_what_is_no_profile_is_refused
     in_child(SETUP + <<~'RUBY')
       profile = HeapProfile.profile(interval: 1) { few }

@@ -118,6 +118,7 @@ TEST(Difference, OfASnapshotWithItselfIsEmpty)
 TEST(Difference, EmptySnapshots)
 {
     SnapshotBuilder empty, builder;
+    empty.facts.owners = true;
     Fill(builder, 3, 50);
     Snapshot none = empty.Take(), some = builder.Take();
     EXPECT_EQ(0u, Difference(none, none)->row_count);
@@ -133,6 +134,55 @@ TEST(Difference, ObjectsThatOnlyAgedHaveNotChanged)
         builders[i].Live(stack, builders[i].Class("A"), 3, 40, i ? 1 : 8);
     }
     EXPECT_EQ(0u, Difference(builders[0].Take(), builders[1].Take())->row_count);
+}
+
+// One object and one block of 100 bytes that it holds.
+Snapshot
+Holder(bool owners)
+{
+    SnapshotBuilder builder;
+    builder.memsize = 40;
+    uint32_t stack = builder.Stack({{builder.Function("f"), 1}});
+    uint32_t entry = builder.Live(stack, builder.Class("A"), 1, 40);
+    uintptr_t block = builder.Block(stack, builder.Caller("new (ruby)"), 1, 100);
+    if (owners) builder.Own(block, builder.Class("A"), entry);
+    else builder.memsize = 0;
+    return builder.Take();
+}
+
+TEST(Difference, WhatOnlyOneSideWasAskedForIsNoChange)
+{
+    Snapshot with = Holder(true), without = Holder(false);
+    EXPECT_EQ(0u, Difference(with, without)->row_count);
+    EXPECT_EQ(0u, Difference(without, with)->row_count);
+    EXPECT_EQ(0u, Difference(with, with)->row_count);
+    EXPECT_TRUE(Difference(with, with)->facts.owners);
+    EXPECT_FALSE(Difference(with, without)->facts.owners);
+}
+
+TEST(Difference, OwnersThatBothKnowStay)
+{
+    SnapshotBuilder nothing;
+    nothing.facts.owners = true;
+    Snapshot difference = Difference(Holder(true), nothing.Take());
+    ASSERT_EQ(2u, difference->row_count);
+    EXPECT_TRUE(difference->rows[0].owner || difference->rows[1].owner);
+    EXPECT_EQ(40, difference->rows[0].memsize_bytes + difference->rows[1].memsize_bytes);
+}
+
+TEST(Difference, RungsAreComparedWithRungs)
+{
+    heapprof_ladder ladder = {};
+    ladder.rss = ladder.slots = 1000;
+    Snapshot none = Holder(false), first = Holder(false), second = Holder(false);
+    ASSERT_TRUE(rb_heapprof_ladder_add_rows(first.get(), &ladder));
+    ladder.rss = ladder.slots = 3000;
+    ASSERT_TRUE(rb_heapprof_ladder_add_rows(second.get(), &ladder));
+    EXPECT_EQ(0u, Difference(first, none)->row_count);
+    EXPECT_EQ(0u, Difference(none, first)->row_count);
+    Snapshot difference = Difference(second, first);
+    ASSERT_EQ(1u, difference->row_count);
+    EXPECT_EQ(2000, difference->rows[0].resident_bytes);
 }
 
 TEST(Difference, IsOfTheLaterMomentSinceTheEarlier)
