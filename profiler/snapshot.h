@@ -49,7 +49,8 @@ struct heapprof_facts {
     uint64_t used_bytes;
     int64_t  start_ns;        /* wall clock, ns since the epoch */
     int64_t  time_ns;         /* of the snapshot */
-    uint64_t old_gc;          /* what was born before this GC has survived several major ones */
+    uint64_t old_gc;          /* what was born before this GC has survived several major ones; 0: not
+                                 yet, or leaks are not looked for */
     bool     owners;          /* those of blocks are known, as of this moment */
 };
 

@@ -180,12 +180,14 @@ heapprof_running_p(rb_execution_context_t *ec, VALUE self)
 
 /* Other threads may run between two slices of a walk. */
 static VALUE
-heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners, VALUE rss)
+heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners, VALUE rss,
+                  VALUE native_leaks)
 {
     /* Made before the snapshot is taken, so that it is not lost if this raises. */
     VALUE profile = new_profile(cHeapProfile);
     unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0) |
-                        (RTEST(rss) ? RB_HEAPPROF_RSS : 0);
+                        (RTEST(rss) ? RB_HEAPPROF_RSS : 0) |
+                        (RTEST(native_leaks) ? RB_HEAPPROF_NATIVE_LEAKS : 0);
     rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_between(with, rb_thread_schedule);
 
     if (!snapshot) {

@@ -293,7 +293,7 @@ static void release_blocks(void *unused) { rb_heapprof_gc_release_blocks(); }
 
 /* A memsize function may do anything that C can do, but not with our tables. */
 static struct heapprof_snapshot *
-take(bool owners)
+take(bool owners, bool native_leaks)
 {
     struct heapprof_facts facts = facts_now();
     struct heapprof_snapshot *snapshot;
@@ -303,6 +303,7 @@ take(bool owners)
     };
 
     facts.owners = owners;
+    if (!native_leaks) facts.old_gc = 0;
     if (owners) asks.memsize = rb_heapprof_gc_memsize;
     rb_heapprof.reading = true;
     snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, &asks);
@@ -314,7 +315,8 @@ rb_heapprof_snapshot_t *
 rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
 {
     struct heapprof_snapshot *snapshot = NULL;
-    bool owners = with & RB_HEAPPROF_OWNERS;
+    bool native_leaks = with & RB_HEAPPROF_NATIVE_LEAKS;
+    bool owners = with & RB_HEAPPROF_OWNERS || native_leaks;
     uint64_t stamp = 0;
 
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
@@ -326,7 +328,7 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
         rb_heapprof_gc_resolve_all();
         if (owners) walk_again_unless(stamp);
         rb_heapprof_names_refresh();
-        snapshot = take(owners);
+        snapshot = take(owners, native_leaks);
         if (with & RB_HEAPPROF_RSS) rb_heapprof_rss_add(&snapshot);
     }
     RB_VM_LOCK_LEAVE();

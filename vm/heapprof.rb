@@ -76,7 +76,7 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   snapshot(gc: false, owners: false, rss: false) -> heap_profile
+    #   snapshot(gc: false, owners: false, rss: false, native_leaks: false) -> heap_profile
     #
     # The profile at this moment. Without +gc+ it has what the last garbage collection
     # left alive and all that was allocated since; with it, a full garbage collection runs
@@ -94,25 +94,30 @@ module ObjectSpace
     # resident set size of the process, to the byte. It is another account of the memory that the
     # samples' rows are about, not to be added to theirs.
     #
+    # With +native_leaks+ it looks for owners, and marks rows of memory of the allocator that looks
+    # leaked: nobody known holds it, it has survived three major garbage collections and grew
+    # meanwhile, and no objects of that stack did. That is a suspicion: what an extension's object
+    # points to has no known owner, and objects that grow with it may be too few to be sampled.
+    #
     # Raises RuntimeError when not running.
-    def self.snapshot(gc: false, owners: false, rss: false)
-      Primitive.heapprof_snapshot(gc, owners, rss)
+    def self.snapshot(gc: false, owners: false, rss: false, native_leaks: false)
+      Primitive.heapprof_snapshot(gc, owners, rss, native_leaks)
     end
 
     # call-seq:
-    #   profile(out: nil, gc: true, owners: false, rss: false, **options) { ... } -> heap_profile
+    #   profile(out: nil, gc: true, owners: false, rss: false, native_leaks: false, **options) { ... } -> heap_profile
     #
     # Profiles the block: starts with the options of start, runs it, takes a snapshot (after
     # a full garbage collection unless +gc+ is false) and stops, also when the block raises.
     # Writes the snapshot to +out+ if given (see write).
     #
     # What the profile shows in use is what the block allocated and left reachable.
-    def self.profile(out: nil, gc: true, owners: false, rss: false, **options)
+    def self.profile(out: nil, gc: true, owners: false, rss: false, native_leaks: false, **options)
       raise ArgumentError, "a block is needed: what should be profiled?" unless block_given?
       start(**options)
       begin
         yield
-        profile = snapshot(gc: gc, owners: owners, rss: rss)
+        profile = snapshot(gc: gc, owners: owners, rss: rss, native_leaks: native_leaks)
       ensure
         stop
       end
@@ -187,9 +192,7 @@ module ObjectSpace
     # [frames] Array of Frame (path, lineno, label), innermost first, as in a backtrace
     # [owner, owner_frames] in such a row, the class name of the object that holds the memory and
     #                       the stack that allocated it; +nil+ when not known (see snapshot)
-    # [native_leak] whether the memory looks leaked: nobody known holds it, it has survived three
-    #               major garbage collections and grew meanwhile, and no objects of that stack
-    #               did. Only with +owners+.
+    # [native_leak] whether the memory looks leaked; +false+ without +native_leaks+ (see snapshot)
     # [gc_age] GCs survived, rounded down to 0 or a power of two; +nil+ in the row of what
     #          is dead, and in one of the VM
     # [inuse_objects] alive at the snapshot
@@ -251,7 +254,7 @@ module ObjectSpace
     #
     # Prints the stacks with the largest sums of that value: rank, value, its share, the class, or
     # who called the allocator and for whom (with +owners+), and the innermost frames; of a
-    # difference those that changed most. Memory that looks leaked is marked "native_leak". With
+    # difference those that changed most. With +native_leaks+ memory that looks leaked is marked "native_leak". With
     # +rss+, of a profile that was taken so, also what the resident memory consists of, and which
     # share is unexplained.
     def report(io = $stdout, by: :inuse_space, limit: 20, rss: false)

@@ -88,9 +88,11 @@ enum rb_heapprof_with {
                                     finalizers, may therefore raise) */
     RB_HEAPPROF_OWNERS = 2,    /**< a walk over the heap, in slices, that names the objects that hold
                                     the allocator's blocks; asks each sampled object's memsize */
-    RB_HEAPPROF_RSS = 4        /**< with rows for what is in memory, one frame each, "[VM] slots", "[VM]
+    RB_HEAPPROF_RSS = 4,       /**< with rows for what is in memory, one frame each, "[VM] slots", "[VM]
                                     free slots" and so on (doc/rss.md): rss_space of all rows together
                                     is the resident set size of the process */
+    RB_HEAPPROF_NATIVE_LEAKS = 8 /**< with owners, and rows of memory that looks leaked marked; what an
+                                    extension's object points to may look so, too */
 };
 
 /**
@@ -126,7 +128,8 @@ struct rb_heapprof_row {
     const char *owner;         /**< class of the object that holds the memory; NULL: not known */
     const struct rb_heapprof_frame *owner_frames; /**< who allocated that object */
     size_t   owner_frame_count; /**< 0: it is not sampled */
-    int      native_leak;      /**< non-zero: ownerless, old and growing; a suspicion */
+    int      native_leak;      /**< non-zero: ownerless, old and growing; a suspicion. 0 without
+                                    RB_HEAPPROF_NATIVE_LEAKS */
     int64_t  gc_age;           /**< GCs survived, rounded down to 0 or a power of two; -1: already dead,
                                     a row of the VM, or of a difference */
     int64_t  alloc_objects;    /**< allocated since start */
