@@ -34,7 +34,7 @@
     T(COUNT, "count") T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(OWNER, "owner") \
     T(OWNER_ALLOCATED_BY, "owner_allocated_by") T(NATIVE_LEAK, "native_leak") \
     T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") \
-    T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]")
+    T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") T(VM, "[VM]")
 
 enum text {
 #define TEXT_NAME(name, text) TEXT_##name,
@@ -59,6 +59,7 @@ struct encoder {
     const struct heapprof_snapshot *snapshot;
     const struct heapprof_pprof_tables *tables;
     uint32_t *string_ids; /* by the snapshot's string; 0: not written yet */
+    uint32_t *library_ids; /* by the snapshot's string, of a caller: "[library]", as string_ids */
     uint32_t *place_ids;  /* by the snapshot's stack: "function path:line", as string_ids */
 };
 
@@ -84,6 +85,21 @@ string_id(struct encoder *encoder, uint32_t string)
         encoder->string_ids[string] = rb_heapprof_writer_string(encoder->writer, text, length);
     }
     return encoder->string_ids[string];
+}
+
+/* Of "function (library)". */
+static uint32_t
+library_id(struct encoder *encoder, uint32_t caller)
+{
+    if (!encoder->library_ids[caller]) {
+        const char *text = rb_heapprof_strings_get(&encoder->snapshot->strings, caller, NULL);
+        const char *library = strrchr(text, '(');
+        char name[256];
+        if (!library) return TEXT_UNKNOWN;
+        snprintf(name, sizeof(name), "[%.*s]", (int)strcspn(library + 1, ")"), library + 1);
+        encoder->library_ids[caller] = write_text(&encoder->writer, name);
+    }
+    return encoder->library_ids[caller];
 }
 
 /* The innermost frame of a stack in one line. */
@@ -207,14 +223,56 @@ write_stack(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
 }
 
 static void
+<<<<<<< HEAD
 write_labels(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
+=======
+write_label(struct writer *writer, upb_Message *message, enum text key, uint32_t string)
+{
+    upb_Message *label = append_message(writer, message, Sample_label);
+
+    set(writer, label, Label_key, key);
+    set(writer, label, Label_str, string);
+}
+
+static void
+write_number_label(struct writer *writer, upb_Message *message, enum text key, uint64_t number,
+                   enum text unit)
+{
+    upb_Message *label = append_message(writer, message, Sample_label);
+
+    set(writer, label, Label_key, key);
+    set(writer, label, Label_num, number);
+    set(writer, label, Label_num_unit, unit);
+}
+
+/* What a sample counts as, "by class": every sample has one. */
+static uint32_t
+class_id(struct encoder *encoder, const struct heapprof_row *row)
+{
+    if (row->folded) return TEXT_FOLDED;
+    if (row->resident_bytes != 0) return TEXT_VM;
+    if (row->owner) return string_id(encoder, row->owner);
+    if (row->class_name == 0) return TEXT_UNKNOWN;
+    return row->blocks ? library_id(encoder, row->class_name) : string_id(encoder, row->class_name);
+}
+
+static void
+write_labels(struct encoder *encoder, upb_Message *message,
+             const struct heapprof_pprof_sample *sample)
+>>>>>>> e1fb245 (profiler/pprof: every sample has a class)
 {
     const struct heapprof_row *row = &encoder->snapshot->rows[sample->row];
     struct heapprof_writer *writer = encoder->writer;
 
+<<<<<<< HEAD
     if (row->class_name) {
         rb_heapprof_writer_label(writer, row->blocks ? TEXT_CALLER : TEXT_CLASS,
                                  string_id(encoder, row->class_name));
+=======
+    write_label(writer, message, TEXT_CLASS, class_id(encoder, row));
+    if (row->blocks && row->class_name) {
+        write_label(writer, message, TEXT_CALLER, string_id(encoder, row->class_name));
+>>>>>>> e1fb245 (profiler/pprof: every sample has a class)
     }
     if (row->owner) rb_heapprof_writer_label(writer, TEXT_OWNER, string_id(encoder, row->owner));
     if (row->owner_stack) {
@@ -273,13 +331,19 @@ rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *b
     char *bytes = NULL;
 
     encoder.string_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
+    encoder.library_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
     encoder.place_ids = calloc((size_t)snapshot->stacks.nodes_end + 1, sizeof(uint32_t));
     if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids &&
+<<<<<<< HEAD
         encoder.place_ids && (encoder.writer = rb_heapprof_writer_open()) != NULL) {
+=======
+        encoder.library_ids && encoder.place_ids) {
+>>>>>>> e1fb245 (profiler/pprof: every sample has a class)
         bytes = encode(&encoder, binary, build_id, size);
     }
     rb_heapprof_pprof_tables_free(&tables);
     free(encoder.string_ids);
+    free(encoder.library_ids);
     free(encoder.place_ids);
     return bytes;
 }

@@ -10,7 +10,6 @@
 #include "flush.h"
 #include "gc/state.h"
 #include "run.h"
-#include "gc/state.h"
 #include "profiler/difference.h"
 #include "profiler/options.h"
 #include "internal.h"

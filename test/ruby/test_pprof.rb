@@ -149,10 +149,19 @@ class TestHeapProfPprof < Test::Unit::TestCase
       assert objects.all?(&:class_name)
       assert objects.all? { |sample| sample.gc_age.nil? == (sample.inuse_objects == 0) }
       assert_operator blocks.size, :>, 10
-      assert blocks.none?(&:class_name)
+      assert blocks.all? { |sample| sample.class_name == (sample.owner || sample.caller[/\((.*)\)/, 1].then { |library| "[#{library}]" }) }
       assert blocks.all? { |sample| sample.gc_age.nil? == (sample.inuse_malloc_space == 0) }
       assert blocks.all? { |sample| sample.caller.match?(/\A\S+ \(\S+\)\z/) }
       assert_operator profile.total(:alloc_objects, class_name: "String", label: "Object#waste"), :>=, 500
+    end
+  end
+
+  def test_by_class_is_all_of_it
+    profile_script(LEAK, settings: "interval=1") do |out,|
+      top = pprof("-top", "-cum", "-tagroot=class", "-nodecount=1000", out)
+      assert_not_match(/<unknown>/, top)
+      assert_match(/ \[ruby\]$/, top)
+      assert_match(/ 100% +\[VM\]$/, pprof("-top", "-cum", "-tagroot=class", "-sample_index=rss_space", out))
     end
   end
 

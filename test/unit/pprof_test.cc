@@ -272,9 +272,9 @@ TEST(Pprof, BlocksAreSamplesOfMallocSpaceLabelledWithTheirCaller)
         values[sample.labels] = sample.values;
     }
     EXPECT_EQ((std::map<Labels, Values>{
-                  {{{"caller", "str_new (ruby)"}, {"gc_age", "8 gcs"}},
+                  {{{"caller", "str_new (ruby)"}, {"class", "[ruby]"}, {"gc_age", "8 gcs"}},
                    {0, 0, 3000, 3000, 0, 0, 3000, 3000, 0}},
-                  {{{"caller", "str_new (ruby)"}}, {0, 0, 1000, 1000, 0, 0, 0, 0, 0}},
+                  {{{"caller", "str_new (ruby)"}, {"class", "[ruby]"}}, {0, 0, 1000, 1000, 0, 0, 0, 0, 0}},
                   {{{"class", "String"}, {"gc_age", "8 gcs"}},
                    {100, 4000, 0, 4000, 100, 4000, 0, 4000, 0}}}),
               values);
@@ -293,8 +293,9 @@ TEST(Pprof, OwnersAreLabels)
     std::map<int64_t, std::map<std::string, std::string>> labels; // by malloc bytes
     for (auto &sample : profile.samples) labels[sample.values[6]] = sample.labels;
     std::map<std::string, std::string> expected = {{"caller", "str_new (ruby)"}, {"gc_age", "0 gcs"}};
+    expected["class"] = "[ruby]";
     EXPECT_EQ(expected, labels.at(300));
-    expected["owner"] = "String";
+    expected["class"] = expected["owner"] = "String";
     EXPECT_EQ(expected, labels.at(500));
     expected["owner_allocated_by"] = "g /app/main.rb:7";
     EXPECT_EQ(expected, labels.at(1000));
@@ -315,7 +316,7 @@ TEST(Pprof, MemsizeIsANumberAndASuspectIsMarked)
     Profile profile = Read(builder);
     int marked = 0;
     for (auto &sample : profile.samples) {
-        if (sample.labels.count("class")) EXPECT_EQ("72 bytes", sample.labels["memsize"]);
+        if (!sample.labels.count("caller")) EXPECT_EQ("72 bytes", sample.labels["memsize"]);
         else EXPECT_EQ(0u, sample.labels.count("memsize"));
         if (sample.labels.count("native_leak")) {
             EXPECT_EQ("suspect", sample.labels["native_leak"]);
@@ -342,7 +343,7 @@ TEST(Pprof, BlocksOfNoKnownCallerHaveNoSuchLabel)
     SnapshotBuilder builder;
     builder.Block(builder.Stack({{builder.Function("f"), 4}}), 0, 1, 40);
     Profile profile = Read(builder);
-    EXPECT_EQ((std::map<std::string, std::string>{{"gc_age", "0 gcs"}}),
+    EXPECT_EQ((std::map<std::string, std::string>{{"class", "[unknown]"}, {"gc_age", "0 gcs"}}),
               profile.samples.at(0).labels);
 }
 
@@ -357,7 +358,7 @@ TEST(Pprof, FoldedBlocksAreAFoldedSampleOfTheirOwn)
     ASSERT_EQ(2u, profile.samples.size());
     for (auto &sample : profile.samples) {
         EXPECT_EQ((Lines{"[folded] :0"}), profile.Frames(sample));
-        EXPECT_TRUE(sample.labels.empty());
+        EXPECT_EQ((std::map<std::string, std::string>{{"class", "[folded]"}}), sample.labels);
     }
     EXPECT_EQ((Values{10, 400, 0, 400, 0, 0, 0, 0, 0}), profile.samples[0].values);
     EXPECT_EQ((Values{0, 0, 1000, 1000, 0, 0, 0, 0, 0}), profile.samples[1].values);
