@@ -222,29 +222,6 @@ write_stack(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
     }
 }
 
-static void
-<<<<<<< HEAD
-write_labels(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
-=======
-write_label(struct writer *writer, upb_Message *message, enum text key, uint32_t string)
-{
-    upb_Message *label = append_message(writer, message, Sample_label);
-
-    set(writer, label, Label_key, key);
-    set(writer, label, Label_str, string);
-}
-
-static void
-write_number_label(struct writer *writer, upb_Message *message, enum text key, uint64_t number,
-                   enum text unit)
-{
-    upb_Message *label = append_message(writer, message, Sample_label);
-
-    set(writer, label, Label_key, key);
-    set(writer, label, Label_num, number);
-    set(writer, label, Label_num_unit, unit);
-}
-
 /* What a sample counts as, "by class": every sample has one. */
 static uint32_t
 class_id(struct encoder *encoder, const struct heapprof_row *row)
@@ -257,22 +234,14 @@ class_id(struct encoder *encoder, const struct heapprof_row *row)
 }
 
 static void
-write_labels(struct encoder *encoder, upb_Message *message,
-             const struct heapprof_pprof_sample *sample)
->>>>>>> e1fb245 (profiler/pprof: every sample has a class)
+write_labels(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
 {
     const struct heapprof_row *row = &encoder->snapshot->rows[sample->row];
     struct heapprof_writer *writer = encoder->writer;
 
-<<<<<<< HEAD
-    if (row->class_name) {
-        rb_heapprof_writer_label(writer, row->blocks ? TEXT_CALLER : TEXT_CLASS,
-                                 string_id(encoder, row->class_name));
-=======
-    write_label(writer, message, TEXT_CLASS, class_id(encoder, row));
+    rb_heapprof_writer_label(writer, TEXT_CLASS, class_id(encoder, row));
     if (row->blocks && row->class_name) {
-        write_label(writer, message, TEXT_CALLER, string_id(encoder, row->class_name));
->>>>>>> e1fb245 (profiler/pprof: every sample has a class)
+        rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, row->class_name));
     }
     if (row->owner) rb_heapprof_writer_label(writer, TEXT_OWNER, string_id(encoder, row->owner));
     if (row->owner_stack) {
@@ -334,11 +303,9 @@ rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *b
     encoder.library_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
     encoder.place_ids = calloc((size_t)snapshot->stacks.nodes_end + 1, sizeof(uint32_t));
     if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids &&
-<<<<<<< HEAD
-        encoder.place_ids && (encoder.writer = rb_heapprof_writer_open()) != NULL) {
-=======
-        encoder.library_ids && encoder.place_ids) {
->>>>>>> e1fb245 (profiler/pprof: every sample has a class)
+    rb_heapprof_writer_label(writer, TEXT_CLASS, class_id(encoder, row));
+    if (row->blocks && row->class_name) {
+        rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, row->class_name));
         bytes = encode(&encoder, binary, build_id, size);
     }
     rb_heapprof_pprof_tables_free(&tables);

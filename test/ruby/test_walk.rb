@@ -48,10 +48,9 @@ class TestHeapProfWalk < Test::Unit::TestCase
     walk(*ALL, malloc: "ruby")
   end
 
-  # The first round is interpreted, the next compile what they call.
   def test_at_each_allocation_with_yjit
     omit "built without YJIT" unless RbConfig::CONFIG["YJIT_SUPPORT"] == "yes"
-    walk(*ALL, *ALL, args: ["--yjit", "--yjit-call-threshold=2"])
+    walk(*ALL, *ALL, args: ["--yjit", "--yjit-call-threshold=1"])
   end
 
   def test_at_each_allocation_amid_collections

@@ -55,6 +55,8 @@ module Walk
     def required
       sources.each_with_index { |source, i| File.write("file#{i}.rb", source) }
       File.write("wrong.rb", "def x(\n")
+      File.write("moves.rb", "outer = 1\n[1].each { |x| [proc { x + outer }, binding] }\n") # YJIT hears of it
+      10.times { Kernel.load("./moves.rb") }
       5.times { |i| Kernel.load("./file#{i}.rb", i.odd?) }
       begin
         Kernel.load("./wrong.rb")
