@@ -97,7 +97,7 @@ library_id(struct encoder *encoder, uint32_t caller)
         char name[256];
         if (!library) return TEXT_UNKNOWN;
         snprintf(name, sizeof(name), "[%.*s]", (int)strcspn(library + 1, ")"), library + 1);
-        encoder->library_ids[caller] = write_text(&encoder->writer, name);
+        encoder->library_ids[caller] = write_text(encoder->writer, name);
     }
     return encoder->library_ids[caller];
 }

@@ -16,9 +16,14 @@
 #include "internal/numeric.h"
 #include "vm_core.h"
 #include "builtin.h"
+#include <limits.h>
 #include <math.h>
+#include <unistd.h>
 
 static VALUE cHeapProfile, cSample, cFrame;
+
+/* Where the program began, which is where an application's own code is looked for; "": not known. */
+static char start_directory[PATH_MAX];
 
 /* ---- the object: a snapshot ---- */
 
@@ -69,6 +74,7 @@ void
 rb_heapprof_define_class(void)
 {
     VALUE object_space = rb_define_module("ObjectSpace");
+    if (!getcwd(start_directory, sizeof(start_directory))) start_directory[0] = '\0';
     cHeapProfile = rb_define_class_under(object_space, "HeapProfile", rb_cObject);
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
@@ -457,6 +463,14 @@ heapprof_ladder(rb_execution_context_t *ec, VALUE self)
     HEAPPROF_RUNGS(PUSH)
 #undef PUSH
     return rungs;
+}
+
+/* ---- report ---- */
+
+static VALUE
+heapprof_start_directory(rb_execution_context_t *ec, VALUE self)
+{
+    return start_directory[0] ? rb_filesystem_str_new_cstr(start_directory) : Qnil;
 }
 
 #include "heapprof.rbinc"

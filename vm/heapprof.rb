@@ -250,19 +250,32 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   report(io = $stdout, by: :inuse_space, limit: 20, rss: false) -> nil
+    #   report(io = $stdout, by: :inuse_space, limit: 20, frames: 3, app: true, rss: false) -> nil
     #
     # Prints the stacks with the largest sums of that value: rank, value, its share, the class, or
     # who called the allocator and for whom (with +owners+), and the innermost frames; of a
     # difference those that changed most. With +native_leaks+ memory that looks leaked is marked "native_leak". With
     # +rss+, of a profile that was taken so, also what the resident memory consists of, and which
     # share is unexplained.
-    def report(io = $stdout, by: :inuse_space, limit: 20, rss: false)
+    #
+    # [frames] How many of the innermost frames.
+    # [app] What code is the application's own: when none of these frames is, the first one further
+    #       out that is follows them, marked "app:". +true+: what lies below the directory that the
+    #       program started in; a String or Pathname: below that directory. Gems and Ruby's own library
+    #       do not count though they lie below it. A Regexp: what has a path that matches, whatever it
+    #       is. An Array: any of these. +nil+ or +false+: none.
+    #
+    #   profile.report(limit: 5, frames: 1)
+    #         1       41378460  30.2%  Hash
+    #                                  /usr/lib/gems/json/common.rb:221:in 'JSON::Ext::Parser.parse'
+    #                             app: /srv/shop/cart.rb:17:in 'Cart#load'
+    def report(io = $stdout, by: :inuse_space, limit: 20, frames: 3, app: true, rss: false)
+      places = report_app(app)
       report_rss(io) if rss
       total, groups = report_groups(by)
-      groups.first(limit).each_with_index do |((what, frames), value), rank|
+      groups.first(limit).each_with_index do |((what, stack), value), rank|
         io.puts format("%4d %14d %5.1f%%  %s", rank + 1, value, 100.0 * value / total, what)
-        frames.first(3).each { |frame| io.puts "#{' ' * 28}#{frame}" }
+        report_frames(io, stack, frames, places)
       end
       nil
     end
@@ -299,6 +312,52 @@ module ObjectSpace
     def report_key(sample)
       return [sample.frames.first.label, []] unless sample.rss_space.zero?
       [sample.title, sample.frames]
+    end
+
+    def report_frames(io, stack, count, places)
+      stack.first(count).each { |frame| io.puts "#{' ' * 28}#{frame}" }
+      own = stack.index { |frame| places.any? { |place| place.call(frame.path) } } unless places.empty?
+      io.puts "#{' ' * 23}app: #{stack[own]}" if own && own >= count
+    end
+
+    # For each way to be the application's, whether a path is.
+    def report_app(app)
+      case app
+      when nil, false then []
+      when true then report_app(Primitive.heapprof_start_directory)
+      when Array then app.flat_map { |part| report_app(part) }
+      when Regexp then [->(path) { app.match?(path.dup.force_encoding(app.encoding).scrub) }]
+      else [report_directory(real_path(app))]
+      end
+    end
+
+    # What is installed below the directory is not its own; what it is itself installed in does not count.
+    def report_directory(directory)
+      others = library_directories.reject { |library| below?(directory, library) }
+      ->(path) { below?(path.b, directory) && others.none? { |library| below?(path.b, library) } }
+    end
+
+    # Of Ruby's library and of gems. miniruby knows of neither.
+    def library_directories
+      begin
+        require "rbconfig"
+      rescue LoadError
+      end
+      directories = []
+      directories += RbConfig::CONFIG.values_at("rubylibprefix", "rubylibdir").compact if defined?(RbConfig::CONFIG)
+      directories += [Gem.default_dir, *Gem.path] if defined?(Gem.path)
+      directories.map { |directory| real_path(directory) }.uniq
+    end
+
+    def below?(path, directory)
+      path == directory || path.start_with?(directory.delete_suffix("/") + "/")
+    end
+
+    def real_path(path)
+      path = File.expand_path(path)
+      File.realpath(path).b
+    rescue SystemCallError
+      path.b
     end
 
     def report_rss(io)

@@ -384,4 +384,102 @@ class TestHeapProfApi < Test::Unit::TestCase
       ["interval_bytes", 1, {}].each { |key| assert_raise(TypeError) { HeapProfile.stat(key) } }
     RUBY
   end
+
+  # A program of three files, which starts in their directory: $profile has 1000 objects that
+  # other/other.rb has app/own.rb have lib/gem/gem.rb make. below(...) is what report prints below
+  # its first row: labels, with "app:" before if so marked.
+  REPORT = <<~'RUBY'
+    require "stringio"
+    require "pathname"
+    def below(**options)
+      $profile.report(io = StringIO.new, limit: 1, by: :inuse_objects, **options)
+      io.string.b.lines.drop(1).map { |line| "#{line[/\A {23}(app:) \//, 1]}#{line[/:in '(.*)'$/, 1]}" }
+    end
+    %w[lib/gem/gem app/own other/other].each { |path| require File.expand_path(path) }
+    HERE = Dir.pwd
+    HeapProfile.start(interval: 1, malloc_interval: 0)
+    $kept = of_other
+    $profile = HeapProfile.snapshot
+    HeapProfile.stop
+  RUBY
+
+  def in_report(script)
+    in_directory do
+      %w[lib/gem app other].each { |directory| FileUtils.mkdir_p(directory) }
+      File.write("lib/gem/gem.rb", "def of_gem = Array.new(1000) { Object.new }\n")
+      File.write("app/own.rb", "def of_app = of_gem\n")
+      File.write("other/other.rb", "def of_other = of_app\n")
+      in_child(REPORT + script, "--disable-gems")
+    end
+  end
+
+  def test_report_shows_as_many_frames_as_asked_for
+    in_report(<<~'RUBY')
+      stack = ["Class#new", "block in Object#of_gem", "Array#initialize", "Array.new", "Object#of_gem", "Object#of_app", "Object#of_other"]
+      assert_equal stack.first(3), below
+      (0..7).each { |count| assert_equal stack.first(count), below(frames: count, app: nil) }
+      assert_equal stack, below(frames: 100).first(7)
+      assert_raise(ArgumentError) { below(frames: -1) }
+      assert_raise(TypeError) { below(frames: "x") }
+    RUBY
+  end
+
+  def test_report_marks_the_first_application_frame_unless_it_is_there_already
+    in_report(<<~'RUBY')
+      own = File.join(HERE, "app")
+      [own, Pathname(own), "#{own}/", "app", /own\.rb\z/, ["/nowhere", own], [/x{9}/, [own]], [nil, own]].each do |app|
+        assert_equal ["app:Object#of_app"], below(frames: 0, app: app), app.inspect
+        assert_equal 5, below(frames: 5, app: app).grep_v(/app:/).size
+        assert_equal "app:Object#of_app", below(frames: 5, app: app).last
+        assert_equal [], below(frames: 6, app: app).grep(/app:/)
+      end
+      assert_equal ["app:Object#of_other"], below(frames: 0, app: [File.join(HERE, "other")])
+      ["/nowhere", "#{HERE}/ap", /x{9}/, nil, false, []].each { |app| assert_equal [], below(frames: 0, app: app), app.inspect }
+      assert_raise(TypeError) { below(app: 1) }
+    RUBY
+  end
+
+  # Also after the program went elsewhere; gems and Ruby's own library do not count.
+  def test_report_takes_for_the_application_what_lies_where_the_program_started
+    in_report(<<~'RUBY')
+      assert_equal ["app:Class#new"], below(frames: 0)
+      Dir.chdir("/")
+      assert_equal ["app:Class#new"], below(frames: 0, app: true)
+      module Gem
+        def self.path = [File.join(HERE, "lib")]
+        def self.default_dir = "/nowhere"
+      end
+      assert_equal ["app:Object#of_app"], below(frames: 0)
+      assert_equal ["app:Object#of_app"], below(frames: 0, app: HERE)
+      assert_equal ["app:Class#new"], below(frames: 0, app: File.join(HERE, "lib/gem")), "a gem that is asked for"
+      RbConfig::CONFIG["rubylibdir"] = File.join(HERE, "app")
+      assert_equal ["app:Object#of_other"], below(frames: 0)
+      assert_equal ["app:Class#new"], below(frames: 0, app: /gem/)
+    RUBY
+  end
+
+  # What has no file is no application's: MRI's own code, -e, eval's text.
+  def test_report_passes_over_what_has_no_file
+    in_directory do
+      script = 'HeapProfile.start(interval: 1, malloc_interval: 0); $kept = eval("[1].map { Array.new(1000) { Object.new } }"); ' \
+               "HeapProfile.snapshot.report(frames: 1, limit: 1, by: :inuse_objects)"
+      ran = run_ruby("--disable-gems", "-e", "HeapProfile = ObjectSpace::HeapProfile; #{script}")
+      assert_clean ran
+      assert_equal 2, ran.out.lines.size
+      assert_not_match(/app:/, ran.out)
+    end
+  end
+
+  # Names that do not fit together are compared as bytes.
+  def test_report_meets_paths_in_any_encoding
+    in_report(<<~'RUBY')
+      $kept = nil
+      HeapProfile.start(interval: 1, malloc_interval: 0)
+      paths = ["#{HERE}/\xE4.rb".b, "#{HERE}/\u00e4.rb", "#{HERE}/\xE4.rb".dup.force_encoding("ISO-8859-1")]
+      $kept = paths.map { |path| eval("Array.new(2000) { Object.new }", nil, path) }
+      $profile = HeapProfile.snapshot
+      ["#{HERE}/\u00e4", HERE, true, /\u00e4/, /x/].each { |app| assert_nothing_raised { below(app: app) } }
+      assert_equal ["app:Class#new"], below(frames: 0)
+    RUBY
+  end
 end
