@@ -8,6 +8,7 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
+#include "ruby/thread.h"
 #include "gc/state.h"
 #include "frames.h"
 #include "os/interpose.h"
@@ -79,7 +80,14 @@ rb_heapprof_seed(uint64_t seed)
 bool
 rb_heapprof_start_with(const struct heapprof_options *options)
 {
+    struct heapprof_mem mem;
+    struct heapprof_callers passing;
     bool started = false;
+
+    if (rb_heapprof_on) return false;
+    rb_heapprof_mem_init(&mem, SIZE_MAX);
+    rb_heapprof_callers_init(&passing, &mem);
+    rb_heapprof_names_find_passing(&passing);
 
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
@@ -93,13 +101,14 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_release_blocks();
-        rb_heapprof_names_passing();
+        rb_heapprof_names_add_passing(&passing);
         rb_heapprof.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         if (options->malloc_all) rb_heapprof_interpose_start();
         started = true;
     }
     RB_VM_LOCK_LEAVE();
+    rb_heapprof_callers_free(&passing);
     return started;
 }
 
@@ -210,7 +219,6 @@ rb_heapprof_stop(void)
         rb_heapprof_gc_stop();
         if (rb_heapprof.options.malloc_all) rb_heapprof_interpose_stop();
         rb_heapprof_frames_free();
-        rb_heapprof_symbols_free();
         rb_heapprof_gc_hold_blocks();
         rb_heapprof_tables_free(&rb_heapprof.tables);
         rb_heapprof_gc_release_blocks();
@@ -311,28 +319,94 @@ take(bool owners, bool native_leaks)
     return snapshot;
 }
 
-rb_heapprof_snapshot_t *
-rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
-{
-    struct heapprof_snapshot *snapshot = NULL;
-    bool native_leaks = with & RB_HEAPPROF_NATIVE_LEAKS;
-    bool owners = with & RB_HEAPPROF_OWNERS || native_leaks;
-    uint64_t stamp = 0;
+/* ---- names of callers ---- */
 
-    if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
-    if (owners) stamp = walk_in_slices(between);
+/* A search for them, which other threads may run beside. */
+struct naming {
+    struct heapprof_symbols symbols;
+    bool done;
+};
+
+static void *
+search(void *data)
+{
+    struct naming *naming = data;
+    bool before = rb_heapprof_gc_begin_own_work(); /* it may ask for memory */
+
+    rb_heapprof_symbols_search(&naming->symbols);
+    rb_heapprof_gc_end_own_work(before);
+    naming->done = true;
+    return NULL;
+}
+
+/* An interrupt that waits already keeps it from running without the GVL. */
+static void
+search_names(struct naming *naming, bool without_gvl)
+{
+    naming->done = false;
+    if (without_gvl) rb_nogvl(search, naming, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (!naming->done) search(naming);
+}
+
+/* ---- the snapshot ---- */
+
+/* Who looks leaked is known of what nobody is known to hold. */
+#define WITH_OWNERS (RB_HEAPPROF_OWNERS | RB_HEAPPROF_NATIVE_LEAKS)
+
+struct taking {
+    unsigned int with;
+    uint64_t stamp;           /* of the walk for owners */
+    struct naming naming;
+    struct heapprof_snapshot *snapshot;
+};
+
+/* Under the VM lock. False, with the callers to name, if there are such and search says so. */
+static bool
+take_named(struct taking *taking, bool search)
+{
+    bool native_leaks = taking->with & RB_HEAPPROF_NATIVE_LEAKS;
+    bool owners = taking->with & WITH_OWNERS;
+
+    rb_heapprof_gc_resolve_all();
+    rb_heapprof_names_enter_callers(&taking->naming.symbols);
+    rb_heapprof_symbols_free(&taking->naming.symbols);
+    if (search && rb_heapprof_names_collect_callers(&taking->naming.symbols)) return false;
+
+    if (owners) walk_again_unless(taking->stamp);
+    rb_heapprof_names_refresh();
+    taking->snapshot = take(owners, native_leaks);
+    if (taking->with & RB_HEAPPROF_RSS) rb_heapprof_rss_add(&taking->snapshot);
+    return true;
+}
+
+static bool
+try_to_take(struct taking *taking, bool search)
+{
+    bool taken = true;
 
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
-    if (rb_heapprof_on) {
-        rb_heapprof_gc_resolve_all();
-        if (owners) walk_again_unless(stamp);
-        rb_heapprof_names_refresh();
-        snapshot = take(owners, native_leaks);
-        if (with & RB_HEAPPROF_RSS) rb_heapprof_rss_add(&snapshot);
-    }
+    if (rb_heapprof_on) taken = take_named(taking, search);
     RB_VM_LOCK_LEAVE();
-    return snapshot;
+    return taken;
+}
+
+/* While names are searched new callers may be seen; other threads of this ractor add to those the first
+ * time alone. */
+rb_heapprof_snapshot_t *
+rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
+{
+    enum { searches = 3 };
+    struct taking taking = { .with = with };
+
+    if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
+    if (with & WITH_OWNERS) taking.stamp = walk_in_slices(between);
+    rb_heapprof_symbols_init(&taking.naming.symbols);
+    for (int done = 0; !try_to_take(&taking, done < searches); done++) {
+        search_names(&taking.naming, between && done == 0);
+    }
+    rb_heapprof_symbols_free(&taking.naming.symbols);
+    return taking.snapshot;
 }
 
 rb_heapprof_snapshot_t *

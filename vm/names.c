@@ -365,50 +365,99 @@ passing_p(const char *function)
 }
 
 static void
-add_passing(const char *name, uintptr_t start, size_t size)
+add_passing(const char *name, uintptr_t start, size_t size, void *found)
 {
-    if (passing_p(name)) rb_heapprof_callers_add_passing(&rb_heapprof.tables.callers, start, size);
+    if (passing_p(name)) rb_heapprof_callers_add_passing(found, start, size);
 }
 
 void
-rb_heapprof_names_passing(void)
+rb_heapprof_names_find_passing(struct heapprof_callers *found)
 {
-    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_passing);
-    rb_heapprof_callers_sort(&rb_heapprof.tables.callers);
+    rb_heapprof_symbols_start();
+    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_passing, found);
 }
 
-static void
-name_caller(struct heapprof_identity *identity, uintptr_t caller)
+void
+rb_heapprof_names_add_passing(const struct heapprof_callers *found)
 {
-    char function[256], library[256], name[520];
+    struct heapprof_callers *callers = &rb_heapprof.tables.callers;
 
-    rb_heapprof_symbol(caller, function, sizeof(function), library, sizeof(library));
-    snprintf(name, sizeof(name), "%s (%s)", function[0] ? function : "?", library[0] ? library : "?");
-    identity->name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
+    for (size_t i = 0; i < found->passing_count; i++) {
+        const struct heapprof_passing *passing = &found->passing[i];
+        rb_heapprof_callers_add_passing(callers, passing->start, passing->end - passing->start);
+    }
+    rb_heapprof_callers_sort(callers);
 }
 
-static void
-name_callers(void)
+/* Calls function with the key of each caller that has no name, until it returns false. How many
+ * there were. */
+static size_t
+each_unnamed_caller(bool (*function)(uintptr_t key, void *data), void *data)
 {
-    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    const struct heapprof_identities *identities = &rb_heapprof.tables.identities;
     const struct heapprof_address_table *table = &identities->addresses;
-    bool before = rb_heapprof_gc_begin_own_work(); /* to read symbols takes memory */
+    size_t count = 0;
 
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         uintptr_t key = rb_heapprof_address_table_address(table, entry);
-        struct heapprof_identity *identity = &identities->all[identities->ids[entry]];
-        if (!rb_heapprof_callers_key_p(key) || identity->name != HEAPPROF_UNNAMED) continue;
-        name_caller(identity, rb_heapprof_callers_of_key(key));
+        if (!rb_heapprof_callers_key_p(key)) continue;
+        if (identities->all[identities->ids[entry]].name != HEAPPROF_UNNAMED) continue;
+        count++;
+        if (!function(key, data)) break;
     }
-    rb_heapprof_gc_end_own_work(before);
+    return count;
+}
+
+static bool
+collect_caller(uintptr_t key, void *symbols)
+{
+    return rb_heapprof_symbols_add(symbols, rb_heapprof_callers_of_key(key));
+}
+
+bool
+rb_heapprof_names_collect_callers(struct heapprof_symbols *unnamed)
+{
+    if (!rb_heapprof.unnamed_callers) return false;
+    if (each_unnamed_caller(collect_caller, unnamed) > 0) return unnamed->count > 0;
+    rb_heapprof.unnamed_callers = false;
+    return false;
+}
+
+/* Unless it has a name, or has been forgotten, meanwhile. */
+static void
+name_caller(uintptr_t key, const char *name)
+{
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    uint32_t id = rb_heapprof_identities_find(identities, key);
+
+    if (id == 0 || identities->all[id].name != HEAPPROF_UNNAMED) return;
+    identities->all[id].name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
+}
+
+void
+rb_heapprof_names_enter_callers(const struct heapprof_symbols *named)
+{
+    char name[520];
+
+    for (size_t i = 0; i < named->count; i++) {
+        rb_heapprof_symbols_write(named, i, name, sizeof(name));
+        name_caller(rb_heapprof_callers_key(rb_heapprof_symbols_address(named, i)), name);
+    }
+}
+
+static bool
+name_from_memory(uintptr_t key, void *unused)
+{
+    char name[520];
+
+    rb_heapprof_symbols_write_from_memory(rb_heapprof_callers_of_key(key), name, sizeof(name));
+    name_caller(key, name);
+    return true;
 }
 
 void
 rb_heapprof_names_refresh(void)
 {
     if (rb_heapprof.provisional_names) refresh_provisional_names();
-    if (rb_heapprof.unnamed_callers) {
-        rb_heapprof.unnamed_callers = false;
-        name_callers();
-    }
+    if (rb_heapprof.unnamed_callers) each_unnamed_caller(name_from_memory, NULL);
 }

@@ -10,6 +10,7 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "rss.h"
+#include "symbols.h"
 #include "gc/state.h"
 #include "os/allocator.h"
 #include "os/resident.h"
@@ -212,6 +213,7 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     add_threads(measured, main_stack);
     measured->other_blocks = other_blocks(measured);
     if (rb_heapprof_on) measured->profiler = rb_heapprof_resident_mem_bytes(&rb_heapprof.mem);
+    measured->profiler += rb_heapprof_symbols_bytes();
     if (snapshot) measured->profiler += rb_heapprof_resident_mem_bytes(&snapshot->mem);
     dl_iterate_phdr(add_bss_i, measured);
     return true;

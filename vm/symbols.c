@@ -1,251 +1,442 @@
-/* symbols.c - from a code address to the name of its C function.
+/* symbols.c - from return addresses to the names of C functions.
  *
- * dladdr knows which file the address is from, and only the functions that file exports; static
- * ones are in the file's own symbol table, if it has not been stripped. So that is read (ELF,
- * System V ABI), once for each file:
+ * The dynamic linker knows which object lies where, and the functions that it exports; static ones are
+ * in the object's file alone (profiler/elf_symbols.h), if that has not been stripped:
  *
- *     address --dladdr--> file, base     file --.symtab or .dynsym--> [start, size, name] ...
+ *     addresses --dl_iterate_phdr--> object: base, path, build-id
+ *                                       \--> file --build-id is the same--> functions
+ *                                       \--> else what dladdr says
  *
- * A file that is not ELF, or away, leaves what dladdr says.
+ *   I1  nothing is remembered from one search to the next: an object may be unloaded, and another
+ *       loaded in its place, and files are replaced.
+ *   I2  a file is believed only if it is of the build that is loaded.
+ *   I3  the dynamic linker's lock is held while it is asked, never while a file is read; dladdr, which
+ *       takes another of its locks, is not called while it tells.
+ *
+ * The program itself goes by its file's name as the kernel knows it. Its argv[0], which the dynamic
+ * linker has, becomes the title when the program sets one.
  */
 #include "ruby/internal/config.h"
 #include "symbols.h"
-#include "base/mem.h"
+#include "os/elf_symbols.h"
 #include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-typedef ElfW(Ehdr) elf_header;
-typedef ElfW(Shdr) elf_section;
-typedef ElfW(Sym)  elf_symbol;
-
-struct function {
-    uintptr_t   start; /* as in the file */
-    size_t      size;
-    const char *name;  /* in the mapping */
+struct heapprof_symbol {
+    uintptr_t address;   /* a return address: the call is before it */
+    size_t    library;   /* NONE, or where in libraries */
+    size_t    function;  /* its name, in texts; 0: not known */
 };
 
-struct file {
-    struct file *next;
-    const void  *base;   /* where it is loaded: its key */
-    void        *mapping;
-    size_t       mapping_size;
-    struct function *functions;
-    size_t       functions_capacity;
-    size_t       count;
-    unsigned     asked;     /* how often for a name; after MANY functions are sorted */
+struct heapprof_library {
+    uintptr_t base;      /* what is added to addresses of the file */
+    size_t    path;      /* to read, in texts */
+    bool      program;
+    struct heapprof_elf_identity identity;
 };
 
-#define MANY 100
+#define NONE SIZE_MAX
+#define BUDGET_BYTES (16 << 20) /* ruby's own names are half a megabyte */
+#define PROGRAM_FILE "/proc/self/exe"
 
-static struct file *files;
+/* ---- the program ---- */
 
-/* Not malloc, which would keep what a run needed, in pieces, to its end and beyond. */
-static struct heapprof_mem mem = { .budget_bytes = SIZE_MAX };
-
-static const elf_section *
-symbol_section(const char *image, size_t size, const elf_header *header)
-{
-    const elf_section *sections = (const elf_section *)(image + header->e_shoff);
-    const elf_section *found = NULL;
-
-    if (header->e_shoff + (size_t)header->e_shnum * sizeof(*sections) > size) return NULL;
-    for (int i = 0; i < header->e_shnum; i++) {
-        if (sections[i].sh_type == SHT_SYMTAB) return &sections[i];
-        if (sections[i].sh_type == SHT_DYNSYM) found = &sections[i];
-    }
-    return found;
-}
-
-/* Lets all[root] sink until those below it in the heap begin no later. */
-static void
-sift(struct function *all, size_t root, size_t count)
-{
-    struct function sinking = all[root];
-
-    for (size_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && all[child].start < all[child + 1].start) child++;
-        if (all[child].start <= sinking.start) break;
-        all[root] = all[child];
-    }
-    all[root] = sinking;
-}
-
-/* By address; in place, for qsort may ask malloc. */
-static void
-sort_functions(struct function *all, size_t count)
-{
-    for (size_t root = count / 2; root-- > 0; ) sift(all, root, count);
-    while (count-- > 1) {
-        struct function last = all[0];
-        all[0] = all[count];
-        all[count] = last;
-        sift(all, 0, count);
-    }
-}
-
-static void
-read_functions(struct file *file)
-{
-    const char *image = file->mapping;
-    const elf_header *header = file->mapping;
-    size_t size = file->mapping_size;
-
-    if (size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return;
-    const elf_section *symbols = symbol_section(image, size, header);
-    if (!symbols || symbols->sh_offset + symbols->sh_size > size) return;
-    const elf_section *strings = (const elf_section *)(image + header->e_shoff) + symbols->sh_link;
-    if (symbols->sh_link >= header->e_shnum || strings->sh_offset + strings->sh_size > size) return;
-
-    size_t count = symbols->sh_size / sizeof(elf_symbol);
-    const elf_symbol *all = (const elf_symbol *)(image + symbols->sh_offset);
-    if (!HEAPPROF_MEM_GROW(&mem, file->functions, file->functions_capacity, count)) return;
-    for (size_t i = 0; i < count; i++) {
-        if (ELF64_ST_TYPE(all[i].st_info) != STT_FUNC || all[i].st_shndx == SHN_UNDEF) continue;
-        if (all[i].st_name >= strings->sh_size) continue;
-        file->functions[file->count++] = (struct function){
-            all[i].st_value, all[i].st_size, image + strings->sh_offset + all[i].st_name
-        };
-    }
-}
-
-static void
-map_file(struct file *file, const char *path)
-{
-    struct stat stat;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0) return;
-    if (fstat(fd, &stat) == 0 && stat.st_size > 0) {
-        void *mapping = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (mapping != MAP_FAILED) {
-            file->mapping = mapping;
-            file->mapping_size = (size_t)stat.st_size;
-        }
-    }
-    close(fd);
-}
-
-static struct file *
-file_of(const Dl_info *info)
-{
-    for (struct file *file = files; file; file = file->next) {
-        if (file->base == info->dli_fbase) return file;
-    }
-    struct file *file = calloc(1, sizeof(*file));
-    if (!file) return NULL;
-    file->base = info->dli_fbase;
-    file->next = files;
-    files = file;
-    /* The program's own name may be relative. */
-    map_file(file, strchr(info->dli_fname, '/') ? info->dli_fname : "/proc/self/exe");
-    if (file->mapping) read_functions(file);
-    return file;
-}
-
-static bool
-holds_p(const struct function *function, uintptr_t address)
-{
-    return address - function->start < function->size;
-}
+static char program_name[NAME_MAX + 1];
 
 static const char *
-search_one_by_one(const struct file *file, uintptr_t address)
+base_name(const char *path)
 {
-    for (size_t i = 0; i < file->count; i++) {
-        if (holds_p(&file->functions[i], address)) return file->functions[i].name;
-    }
-    return NULL;
-}
-
-/* The last function that begins at or before the address, if it reaches so far. */
-static const char *
-search_sorted(const struct file *file, uintptr_t address)
-{
-    size_t low = 0, high = file->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->functions[middle].start <= address) low = middle + 1;
-        else high = middle;
-    }
-    if (low == 0 || !holds_p(&file->functions[low - 1], address)) return NULL;
-    return file->functions[low - 1].name;
-}
-
-/* Most programs ask for a few dozen names; to sort all functions for those is not worth it. */
-static const char *
-function_at(struct file *file, uintptr_t address)
-{
-    if (file->asked < MANY) {
-        file->asked++;
-        return search_one_by_one(file, address);
-    }
-    if (file->asked == MANY) {
-        sort_functions(file->functions, file->count);
-        file->asked++;
-    }
-    return search_sorted(file, address);
-}
-
-/* What to add to an address of the file. An executable at a fixed address has its addresses as
- * they are. */
-static uintptr_t
-bias(const struct file *file)
-{
-    const elf_header *header = file->mapping;
-    return header->e_type == ET_EXEC ? 0 : (uintptr_t)file->base;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 void
-rb_heapprof_symbol(uintptr_t address, char *function, size_t function_size,
-                   char *library, size_t library_size)
+rb_heapprof_symbols_start(void)
 {
-    const char *name = NULL;
+    static const char deleted[] = " (deleted)"; /* as the kernel says */
+    char path[PATH_MAX];
+    ssize_t length = readlink(PROGRAM_FILE, path, sizeof(path) - 1);
+
+    if (program_name[0]) return;
+    if (length <= 0) {
+        const char *executed = (const char *)getauxval(AT_EXECFN);
+        snprintf(program_name, sizeof(program_name), "%s", executed ? base_name(executed) : "ruby");
+        return;
+    }
+    path[length] = '\0';
+    size_t end = (size_t)length - (sizeof(deleted) - 1);
+    if ((size_t)length >= sizeof(deleted) && strcmp(path + end, deleted) == 0) path[end] = '\0';
+    snprintf(program_name, sizeof(program_name), "%.*s", NAME_MAX, base_name(path));
+}
+
+/* ---- memory ---- */
+
+static size_t bytes_in_all; /* atomic */
+
+size_t
+rb_heapprof_symbols_bytes(void)
+{
+    return __atomic_load_n(&bytes_in_all, __ATOMIC_RELAXED);
+}
+
+static void
+account(struct heapprof_symbols *symbols)
+{
+    size_t bytes = symbols->mem.used_bytes;
+
+    if (bytes == symbols->accounted_bytes) return;
+    __atomic_add_fetch(&bytes_in_all, bytes - symbols->accounted_bytes, __ATOMIC_RELAXED);
+    symbols->accounted_bytes = bytes;
+}
+
+/* Where it is; 0 when memory is refused, or it is "". */
+static size_t
+keep_text(struct heapprof_symbols *symbols, const char *text)
+{
+    size_t at = symbols->texts_bytes ? symbols->texts_bytes : 1, bytes = strlen(text) + 1;
+
+    if (bytes == 1) return 0;
+    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->texts, symbols->texts_capacity, at + bytes)) return 0;
+    memcpy(symbols->texts + at, text, bytes);
+    symbols->texts_bytes = at + bytes;
+    return at;
+}
+
+void
+rb_heapprof_symbols_init(struct heapprof_symbols *symbols)
+{
+    *symbols = (struct heapprof_symbols){{0}};
+    rb_heapprof_mem_init(&symbols->mem, BUDGET_BYTES);
+}
+
+void
+rb_heapprof_symbols_free(struct heapprof_symbols *symbols)
+{
+    HEAPPROF_MEM_RELEASE(&symbols->mem, symbols->all, symbols->all_capacity);
+    HEAPPROF_MEM_RELEASE(&symbols->mem, symbols->libraries, symbols->libraries_capacity);
+    HEAPPROF_MEM_RELEASE(&symbols->mem, symbols->texts, symbols->texts_capacity);
+    account(symbols);
+    rb_heapprof_symbols_init(symbols);
+}
+
+/* ---- addresses ---- */
+
+bool
+rb_heapprof_symbols_add(struct heapprof_symbols *symbols, uintptr_t address)
+{
+    size_t count = symbols->count;
+
+    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->all, symbols->all_capacity, count + 1)) return false;
+    symbols->all[symbols->count++] = (struct heapprof_symbol){ .address = address, .library = NONE };
+    account(symbols);
+    return true;
+}
+
+uintptr_t
+rb_heapprof_symbols_address(const struct heapprof_symbols *symbols, size_t i)
+{
+    return symbols->all[i].address;
+}
+
+/* The call may be the function's last instruction. */
+static uintptr_t
+call_of(const struct heapprof_symbol *symbol)
+{
+    return symbol->address - 1;
+}
+
+static int
+compare_symbols(const void *left, const void *right)
+{
+    const struct heapprof_symbol *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* The first symbol with its call at begin or behind. */
+static size_t
+first_from(const struct heapprof_symbols *symbols, uintptr_t begin)
+{
+    size_t low = 0, high = symbols->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (call_of(&symbols->all[middle]) < begin) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The symbol i, if its call is among so many bytes; first_from has begun with begin. */
+static struct heapprof_symbol *
+symbol_within(const struct heapprof_symbols *symbols, size_t i, uintptr_t begin, size_t bytes)
+{
+    if (i == symbols->count || call_of(&symbols->all[i]) - begin >= bytes) return NULL;
+    return &symbols->all[i];
+}
+
+/* ---- what the dynamic linker tells ---- */
+
+static bool
+readable_p(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_R && part->p_vaddr >= segment->p_vaddr &&
+            part->p_vaddr - segment->p_vaddr <= segment->p_filesz &&
+            part->p_filesz <= segment->p_filesz - (part->p_vaddr - segment->p_vaddr)) return true;
+    }
+    return false;
+}
+
+static void
+identify(struct heapprof_elf_identity *identity, const struct dl_phdr_info *info)
+{
+    rb_heapprof_elf_identity_init(identity, info->dlpi_phdr, info->dlpi_phnum * sizeof(*info->dlpi_phdr));
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE || !readable_p(info, segment)) continue;
+        rb_heapprof_elf_identity_add_notes(identity, (const void *)(info->dlpi_addr + segment->p_vaddr),
+                                           segment->p_filesz, segment->p_align);
+    }
+}
+
+/* The object as one of the libraries; NONE when memory is refused. */
+static size_t
+add_library(struct heapprof_symbols *symbols, const struct dl_phdr_info *info, bool program)
+{
+    size_t at = symbols->library_count;
+
+    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->libraries, symbols->libraries_capacity, at + 1)) return NONE;
+    symbols->libraries[at] = (struct heapprof_library){
+        .base = info->dlpi_addr,
+        .path = keep_text(symbols, program ? PROGRAM_FILE : info->dlpi_name),
+        .program = program,
+    };
+    identify(&symbols->libraries[at].identity, info);
+    symbols->library_count++;
+    return at;
+}
+
+/* The program comes first. */
+static int
+find_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct heapprof_symbols *symbols = data;
+    bool program = symbols->visited++ == 0;
+    size_t library = NONE;
+    struct heapprof_symbol *symbol;
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
+        size_t at = first_from(symbols, begin);
+        for (; (symbol = symbol_within(symbols, at, begin, segment->p_memsz)) != NULL; at++) {
+            if (library == NONE) library = add_library(symbols, info, program);
+            symbol->library = library;
+        }
+    }
+    return 0;
+}
+
+static void
+find_libraries(struct heapprof_symbols *symbols)
+{
+    qsort(symbols->all, symbols->count, sizeof(*symbols->all), compare_symbols);
+    symbols->visited = 0;
+    dl_iterate_phdr(find_i, symbols);
+}
+
+/* ---- what the files tell ---- */
+
+/* A file of the library's build, to be closed; or -1. A pipe may have taken its place, which would wait. */
+static int
+open_file(struct heapprof_symbols *symbols, const struct heapprof_library *library, struct heapprof_elf *elf)
+{
+    int fd = open(symbols->texts + library->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0) return -1;
+    if (rb_heapprof_elf_open(elf, &symbols->mem, fd)) {
+        account(symbols);
+        if (rb_heapprof_elf_same_p(&elf->identity, &library->identity)) return fd;
+        rb_heapprof_elf_close(elf);
+    }
+    close(fd);
+    return -1;
+}
+
+static void
+close_file(struct heapprof_symbols *symbols, struct heapprof_elf *elf, int fd)
+{
+    rb_heapprof_elf_close(elf);
+    account(symbols);
+    close(fd);
+}
+
+struct reading {
+    struct heapprof_symbols *symbols;
+    struct heapprof_elf *elf;
+    size_t library;
+};
+
+/* Of functions that overlap the first has it. */
+static bool
+name_i(const struct heapprof_elf_function *function, void *data)
+{
+    const struct reading *reading = data;
+    struct heapprof_symbols *symbols = reading->symbols;
+    uintptr_t begin = symbols->libraries[reading->library].base + function->start;
+    size_t i = first_from(symbols, begin), name = 0;
+    char text[256];
+    struct heapprof_symbol *symbol;
+
+    for (; (symbol = symbol_within(symbols, i, begin, function->size_bytes)) != NULL; i++) {
+        if (symbol->library != reading->library || symbol->function) continue;
+        if (!name) {
+            if (!rb_heapprof_elf_name(reading->elf, function->name, text, sizeof(text))) return true;
+            name = keep_text(symbols, text);
+        }
+        symbol->function = name;
+    }
+    return true;
+}
+
+static void
+name_from_file(struct heapprof_symbols *symbols, size_t library)
+{
+    struct heapprof_elf elf;
+    struct reading reading = { symbols, &elf, library };
+    int fd = symbols->libraries[library].path ? open_file(symbols, &symbols->libraries[library], &elf) : -1;
+
+    if (fd < 0) return;
+    rb_heapprof_elf_each(&elf, name_i, &reading);
+    close_file(symbols, &elf, fd);
+}
+
+static void
+name_from_memory(struct heapprof_symbols *symbols, struct heapprof_symbol *symbol)
+{
     Dl_info info;
 
-    function[0] = library[0] = '\0';
-    address--; /* of the call, which may be the function's last instruction */
-    if (!dladdr((void *)address, &info) || !info.dli_fname) return;
+    if (!dladdr((void *)call_of(symbol), &info) || !info.dli_sname) return;
+    symbol->function = keep_text(symbols, info.dli_sname);
+}
 
-    struct file *file = file_of(&info);
-    if (file && file->count) name = function_at(file, address - bias(file));
-    if (!name) name = info.dli_sname;
-    if (name) snprintf(function, function_size, "%s", name);
+void
+rb_heapprof_symbols_search(struct heapprof_symbols *symbols)
+{
+    find_libraries(symbols);
+    for (size_t library = 0; library < symbols->library_count; library++) name_from_file(symbols, library);
+    for (size_t i = 0; i < symbols->count; i++) {
+        if (!symbols->all[i].function) name_from_memory(symbols, &symbols->all[i]);
+    }
+    account(symbols);
+}
 
-    const char *slash = strrchr(info.dli_fname, '/');
-    snprintf(library, library_size, "%s", slash ? slash + 1 : info.dli_fname);
+/* ---- names ---- */
+
+static void
+write_name(char *text, size_t size, const char *function, const char *library)
+{
+    snprintf(text, size, "%s (%s)", function && function[0] ? function : "?", library[0] ? library : "?");
+}
+
+void
+rb_heapprof_symbols_write(const struct heapprof_symbols *symbols, size_t i, char *text, size_t size)
+{
+    const struct heapprof_symbol *symbol = &symbols->all[i];
+    const struct heapprof_library *library = symbol->library == NONE ? NULL : &symbols->libraries[symbol->library];
+    const char *file = "";
+
+    if (library && library->program) file = program_name;
+    else if (library && library->path) file = base_name(symbols->texts + library->path);
+    write_name(text, size, symbol->function ? symbols->texts + symbol->function : NULL, file);
+}
+
+/* The object of an address. */
+struct asked {
+    uintptr_t address;
+    size_t visited;
+    char name[NAME_MAX + 1];
+};
+
+static int
+ask_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct asked *asked = data;
+    bool program = asked->visited++ == 0;
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD) continue;
+        if (asked->address - (info->dlpi_addr + segment->p_vaddr) >= segment->p_memsz) continue;
+        snprintf(asked->name, sizeof(asked->name), "%s", program ? program_name : base_name(info->dlpi_name));
+        return 1;
+    }
+    return 0;
+}
+
+void
+rb_heapprof_symbols_write_from_memory(uintptr_t address, char *text, size_t size)
+{
+    struct asked asked = { .address = address - 1 };
+    Dl_info info;
+
+    dl_iterate_phdr(ask_i, &asked);
+    bool found = dladdr((void *)asked.address, &info) != 0;
+    write_name(text, size, found ? info.dli_sname : NULL, asked.name);
+}
+
+/* ---- all functions ---- */
+
+struct each {
+    struct heapprof_elf *elf;
+    uintptr_t base;
+    void (*function)(const char *name, uintptr_t start, size_t size, void *data);
+    void *data;
+};
+
+static bool
+each_i(const struct heapprof_elf_function *function, void *data)
+{
+    const struct each *each = data;
+    char name[32];
+
+    if (!rb_heapprof_elf_name(each->elf, function->name, name, sizeof(name))) return true;
+    each->function(name, each->base + function->start, function->size_bytes, each->data);
+    return true;
+}
+
+static void
+each_of(struct heapprof_symbols *symbols, const struct heapprof_library *library, struct each *each)
+{
+    struct heapprof_elf elf;
+    int fd = open_file(symbols, library, &elf);
+
+    if (fd < 0) return;
+    each->elf = &elf;
+    each->base = library->base;
+    if (rb_heapprof_elf_load_names(&elf)) rb_heapprof_elf_each(&elf, each_i, each);
+    close_file(symbols, &elf, fd);
 }
 
 void
 rb_heapprof_symbols_each(uintptr_t address,
-                         void (*function)(const char *name, uintptr_t start, size_t size))
+                         void (*function)(const char *name, uintptr_t start, size_t size, void *data),
+                         void *data)
 {
-    Dl_info info;
+    struct each each = { .function = function, .data = data };
+    struct heapprof_symbols symbols;
 
-    if (!dladdr((void *)address, &info) || !info.dli_fname) return;
-    const struct file *file = file_of(&info);
-    for (size_t i = 0; file && i < file->count; i++) {
-        const struct function *found = &file->functions[i];
-        function(found->name, found->start + bias(file), found->size);
-    }
-}
-
-void
-rb_heapprof_symbols_free(void)
-{
-    while (files) {
-        struct file *file = files;
-        files = file->next;
-        if (file->mapping) munmap(file->mapping, file->mapping_size);
-        HEAPPROF_MEM_RELEASE(&mem, file->functions, file->functions_capacity);
-        free(file);
-    }
+    rb_heapprof_symbols_init(&symbols);
+    if (rb_heapprof_symbols_add(&symbols, address + 1)) find_libraries(&symbols);
+    if (symbols.library_count > 0 && symbols.libraries[0].path) each_of(&symbols, &symbols.libraries[0], &each);
+    rb_heapprof_symbols_free(&symbols);
 }

@@ -1,21 +1,57 @@
 #ifndef HEAPPROF_VM_SYMBOLS_H
 #define HEAPPROF_VM_SYMBOLS_H
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
-/* Writes the name of the C function that the return address is in, and of its library's file:
- * what is not known is "". May take the dynamic linker's lock and call malloc: not inside the
- * allocator. */
-void rb_heapprof_symbol(uintptr_t address, char *function, size_t function_size,
-                        char *library, size_t library_size);
+struct heapprof_symbol;
+struct heapprof_library;
 
-/* Calls function with each function of the file that the address is in: its name, where it starts
- * and its size. The same is true of it. */
+/* Return addresses, and the C functions they are in. Memory of its own, to be freed soon. */
+struct heapprof_symbols {
+    struct heapprof_mem mem;
+    struct heapprof_symbol *all;
+    size_t all_capacity;
+    size_t count;
+    struct heapprof_library *libraries; /* that they are in */
+    size_t libraries_capacity;
+    size_t library_count;
+    char  *texts;                               /* paths and names; [0] is "" */
+    size_t texts_capacity;
+    size_t texts_bytes;
+    size_t visited;                             /* objects the dynamic linker told of */
+    size_t accounted_bytes;                     /* of mem, in rb_heapprof_symbols_bytes */
+};
+
+/* Finds out what the program's file is called. Before all else here, once or again. */
+void rb_heapprof_symbols_start(void);
+
+/* None; allocates nothing. And gives back what there is. */
+void rb_heapprof_symbols_init(struct heapprof_symbols *symbols);
+void rb_heapprof_symbols_free(struct heapprof_symbols *symbols);
+
+/* Adds a return address. False: memory is refused. */
+bool rb_heapprof_symbols_add(struct heapprof_symbols *symbols, uintptr_t address);
+
+/* Finds names for all that were added. Reads files and takes the dynamic linker's lock: not inside the
+ * allocator, better not under the VM lock, and needs no GVL. */
+void rb_heapprof_symbols_search(struct heapprof_symbols *symbols);
+
+/* The i-th address, in an order that search changes. */
+uintptr_t rb_heapprof_symbols_address(const struct heapprof_symbols *symbols, size_t i);
+
+/* Writes "function (library)" of it, cut to what there is room for; "?" for what is not known. */
+void rb_heapprof_symbols_write(const struct heapprof_symbols *symbols, size_t i, char *text, size_t size);
+
+/* The same for one return address, from memory alone: functions that their library does not export
+ * have no name there. Takes the dynamic linker's lock. */
+void rb_heapprof_symbols_write_from_memory(uintptr_t address, char *text, size_t size);
+
+/* Calls function with each function of the file that the address is in: the beginning of its name, up
+ * to 31 bytes, where it starts and its size. As search. */
 void rb_heapprof_symbols_each(uintptr_t address,
-                              void (*function)(const char *name, uintptr_t start, size_t size));
+                              void (*function)(const char *name, uintptr_t start, size_t size, void *data),
+                              void *data);
 
-/* Forgets the symbol tables it has read. */
-void rb_heapprof_symbols_free(void);
+/* What all of them have mapped now, in all threads. Any thread, no lock. */
+size_t rb_heapprof_symbols_bytes(void);
 
 #endif
