@@ -303,9 +303,8 @@ rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *b
     encoder.library_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
     encoder.place_ids = calloc((size_t)snapshot->stacks.nodes_end + 1, sizeof(uint32_t));
     if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids &&
-    rb_heapprof_writer_label(writer, TEXT_CLASS, class_id(encoder, row));
-    if (row->blocks && row->class_name) {
-        rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, row->class_name));
+        encoder.library_ids && encoder.place_ids &&
+        (encoder.writer = rb_heapprof_writer_open()) != NULL) {
         bytes = encode(&encoder, binary, build_id, size);
     }
     rb_heapprof_pprof_tables_free(&tables);
