@@ -11,15 +11,15 @@
  * same test serve off and on. All threads that have ever asked are in a list, for start to call
  * them to draw new gaps.
  *
- * The countdown is its owner's: nobody else subtracts, and no subtraction is atomic. Another thread that
- * wants gaps drawn anew writes CALLED over it, so that the owner comes here with its next request, draws,
- * and looks at that request by the new gap. The write may be lost, to a subtraction that had
- * read before. Then the owner goes on with what it had, which is no bias either:
+ * The countdown is its owner's: nobody else subtracts, and no subtraction is atomic. Another
+ * thread that wants gaps drawn anew writes CALLED over it, so that the owner comes here with its
+ * next request, draws, and looks at that request by the new gap. The write may be lost, to a
+ * subtraction that had read before. Then the owner goes on with what it had:
  *
- *     a gap       its sample has the weight of the interval it was drawn at, which the owner keeps;
- *                 that the gap lasted past a change says nothing of where its point is
- *     ENDLESS     when that is over there is no sample, but a gap is drawn if one is wanted: of a thread
- *                 that missed the start, so many bytes at most go unseen
+ *     a gap       its sample has the weight of the interval it was drawn at, which the owner
+ *                 keeps; that a gap outlasts a change says nothing of where its point is
+ *     ENDLESS     at its end there is no sample, but a gap is drawn if one is wanted: of a
+ *                 thread that missed the start, so many bytes at most go unseen
  *
  * Gaps have no memory, so they may be drawn anew whenever that does not depend on where the point
  * was: by a call, after a sample, at the end of ENDLESS; never at a gap's own end without a sample.
@@ -212,6 +212,13 @@ take_addresses(void)
     if (count > 0) addresses.count = (size_t)count;
 #endif
     return addresses;
+}
+
+/* The first backtrace of a process loads the unwinder, and asks the C library for memory. */
+HEAPPROF_COLD void
+rb_heapprof_gc_load_unwinder(void)
+{
+    take_addresses();
 }
 
 /* Who asks. own: so many of the functions on the way are ours, from take_addresses to what a gate

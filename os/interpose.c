@@ -56,7 +56,6 @@ void rb_heapprof_interpose_stop(void) {}
 #else
 
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -500,9 +499,6 @@ rb_heapprof_interpose_refusal(struct heapprof_interposed *table)
 void
 rb_heapprof_interpose_start(void)
 {
-    void *frame;
-
-    backtrace(&frame, 1); /* which may load the unwinder: better here than in a sample */
     __atomic_store_n(&on, true, __ATOMIC_RELEASE);
     look();
 }

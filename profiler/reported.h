@@ -11,8 +11,8 @@
  *     one given back  N - 1, and k - 1 with probability k / N; the last goes
  *
  * Then k of N are binomial at any time, whatever came and went: k times the weight is without
- * bias, and 0 when N is. (k / N is the chance that a report taken out blindly is sampled. With a chance of
- * its own in its place, k would be reflected at 0, and drift upwards.)
+ * bias, and 0 when N is. (k / N is the chance that a report taken out blindly is sampled. With a
+ * chance of its own in its place, k would be reflected at 0, and drift upwards.)
  *
  * What is given back when N is 0 was reported before the start, or in another size, and is
  * ignored. So who gives back other sizes than were reported is not followed: those that were

@@ -17,7 +17,7 @@
 #include "boot.h"
 #include "ruby/heapprof.h"
 #include "api.h"
-#include "file.h"
+#include "os/file.h"
 #include "flush.h"
 #include "gc/state.h"
 #include "eval_intern.h"

@@ -88,7 +88,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_callers_init(&passing, &mem);
     rb_heapprof_names_find_passing(&passing);
-
+    if (rb_heapprof_options_malloc_interval(options) > 0) rb_heapprof_gc_load_unwinder();
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (!rb_heapprof_on) {
