@@ -7,7 +7,12 @@ module Accuracy
     HEAD = [["scenario", "interval", "site", "slot or block", "objects or bytes"] +
             ["allocated: mean z", "sd z", "in use: mean z", "sd z", "fits"],
             ["---"] * 3 + ["---:"] * 6 + ["---"]].freeze
-    BEGINS = "<!-- The rest is written by make check-accuracy ACCURACYOPTS=--write -->\n"
+    TITLE = <<~MARKDOWN.freeze
+      # Accuracy: every scenario
+
+      Written by `make check-accuracy ACCURACYOPTS=--write`; what it means is in [accuracy.md](accuracy.md).
+
+    MARKDOWN
 
     # A bias that all rows share and none shows: their means are independent, each with a
     # variance of 1/runs. Chance breaks this once in 10^5 tables.
@@ -39,10 +44,8 @@ module Accuracy
     end
 
     def write(path)
-      text = File.read(path)
-      about = "Written #{Time.now.strftime("%Y-%m-%d")} by #{RUBY_DESCRIPTION}.\n"
-      kept = text[/\A.*#{Regexp.escape(BEGINS)}/m] or raise "#{path} has not the line #{BEGINS}"
-      File.write(path, [kept, "", about, *head, *@lines, "", *summary].join("\n").gsub("\n\n\n", "\n\n") + "\n")
+      about = "Measured #{Time.now.strftime("%Y-%m-%d")} by #{RUBY_DESCRIPTION}."
+      File.write(path, TITLE + [about, "", *head, *@lines, "", *summary].join("\n") + "\n")
     end
 
     private
