@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 #
-# test_bootstrap.rb - which steps bootstrap finds necessary. None is done: --dry-run tells them.
+# test_bootstrap.rb - which steps bootstrap finds necessary, which --dry-run tells; and that it does
+# them, by a toy Makefile.
 
 require "test/unit"
 require_relative "scratch_repository"
@@ -59,9 +60,34 @@ class TestScriptsBootstrap < Test::Unit::TestCase
     end
   end
 
+  def test_steps_are_done_one_after_the_other
+    with_clone do |repository|
+      built(repository)
+      out, err, ok = bootstrap(repository, "torture")
+      assert ok, err
+      assert_equal <<~STEPS, out
+        [1/2] building what has changed, and installing
+        this is install
+        [2/2] make torture
+        this is torture
+      STEPS
+    end
+  end
+
+  def test_step_that_fails_is_the_last
+    with_clone do |repository|
+      built(repository)
+      repository.write("build/ruby/fails", "")
+      out, err, ok = bootstrap(repository, "torture")
+      refute ok
+      refute_includes out, "this is torture"
+      assert_match(/^bootstrap: make install failed: see the lines above\n\z/, err)
+    end
+  end
+
   def test_two_targets_are_one_too_many
     with_clone do |repository|
-      _, err, ok = repository.run("../bootstrap", "--dry-run", "demo", "check")
+      _, err, ok = bootstrap(repository, "--dry-run", "demo", "check")
       refute ok
       assert_equal "bootstrap: one target at a time: got demo and check\n", err
     end
@@ -79,14 +105,24 @@ class TestScriptsBootstrap < Test::Unit::TestCase
   end
 
   def steps(repository, *arguments)
-    out, err, ok = repository.run("../bootstrap", "--dry-run", *arguments)
+    out, err, ok = bootstrap(repository, "--dry-run", *arguments)
     assert ok, err
     out
   end
 
+  # The make that runs these tests has options of its own.
+  def bootstrap(repository, *arguments)
+    repository.run("../bootstrap", *arguments,
+                   env: { "MAKEFLAGS" => nil, "MFLAGS" => nil, "MAKELEVEL" => nil })
+  end
+
   def built(repository)
     File.utime(Time.now - 100, Time.now - 100, repository.path("configure.ac"))
-    repository.write("Makefile", "prefix = #{repository.path('installed')}\n")
+    repository.write("Makefile", <<~MAKE)
+      prefix = #{repository.path('installed')}
+      install torture:
+      \t@echo this is $@; test ! -e build/ruby/fails
+    MAKE
     %w[configure build/src/stock/made build/ruby/.configured build/ruby/ruby].each do |file|
       repository.write(file, "")
     end
