@@ -1,15 +1,14 @@
 /* options.c - RUBY_HEAPPROF read into settings, and out templates into file names.
  *
- * text is cut at commas, each part at its first '='. The key picks a row of keys[];
- * the row's function reads the value and says what it thinks of it:
+ * text is cut at commas, each part at its first '='. The key picks a row of keys[], whose kind
+ * says how the value is read, where it goes, and how its range is said:
  *
  *     "interval=64k,out=a=b.gz"
  *      ^key     ^value  ^key ^value (an '=' in a value is part of it)
  *
  *   I1  a later setting of a key replaces an earlier one.
- *   I2  every key is one row, and KNOWN_KEYS below names them all: what is accepted
- *       and what messages say cannot differ. Ranges hold for options that did not
- *       come from text, too.
+ *   I2  keys[] is HEAPPROF_SETTINGS and nothing else: what is accepted and what messages say
+ *       cannot differ. Ranges hold for options that did not come from text, too.
  *   I3  a message is one line, whatever the environment holds: control characters
  *       become '?', and of a long value only the beginning is quoted.
  *
@@ -19,6 +18,7 @@
 #include "os/interpose.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,26 +32,90 @@ struct piece {
     size_t length;
 };
 
-struct key {
-    const char *name;
-    enum verdict (*read)(struct heapprof_options *options, struct piece value);
-    const char *accepted; /* what a well-formed value is */
-    bool (*fits_p)(const struct heapprof_options *options); /* NULL: read has seen to it */
-    const char *range;    /* which well-formed ones are taken */
+/* What a value is, and the type of its field. */
+enum kind {
+    BYTES,       /* uint64_t; k, m or g may follow */
+    AS_INTERVAL, /* the same, unless it is HEAPPROF_AS_INTERVAL */
+    FRAMES,      /* uint32_t */
+    SEED,        /* uint64_t, with seeded */
+    SWITCH,      /* bool */
+    WHOSE,       /* bool: ruby or all */
+    NAME         /* char[HEAPPROF_OUT_MAX], not empty */
 };
 
-void
-rb_heapprof_options_default(struct heapprof_options *options)
+struct key {
+    const char *name;
+    enum kind kind;
+    size_t offset;         /* of the field */
+    const char *otherwise; /* the default, as text */
+    uint64_t least, most;
+    const char *range;     /* which well-formed values are taken */
+    const char *accepted;  /* what a well-formed one is */
+};
+
+#define RANGE_BYTES(least, most) #least " to " #most " bytes"
+#define RANGE_AS_INTERVAL(least, most) RANGE_BYTES(least, most)
+#define RANGE_FRAMES(least, most) #least " to " #most " frames"
+#define RANGE_SEED(least, most) #least " to " #most
+#define RANGE_SWITCH(least, most) #most " or " #least
+#define RANGE_WHOSE(least, most) "ruby (all needs Linux with glibc on x86-64 or AArch64)"
+#define RANGE_NAME(least, most) #least " to " #most " characters"
+
+static const struct key keys[] = {
+#define ROW(key, kind, field, otherwise, least, most, accepted) \
+    {#key, kind, offsetof(struct heapprof_options, field), otherwise, \
+     UINT64_C(least), UINT64_C(most), RANGE_##kind(least, most), accepted},
+    HEAPPROF_SETTINGS(ROW)
+#undef ROW
+};
+
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+#define COMMA_NAME(key, kind, field, otherwise, least, most, accepted) ", " #key
+static const char comma_names[] = HEAPPROF_SETTINGS(COMMA_NAME);
+#undef COMMA_NAME
+
+/* ---- fields ---- */
+
+static uint64_t
+load(const struct heapprof_options *options, const struct key *key)
 {
-    memset(options, 0, sizeof(*options));
-    options->interval_bytes = 512 * 1024;
-    options->malloc_interval_bytes = HEAPPROF_AS_INTERVAL;
-    options->depth = 512;
-    options->memory_bytes = UINT64_C(64) << 20;
-    options->gc = true;
-    options->owners = true;
-    options->rss = true;
-    strcpy(options->out, "heapprof-%p.pb.gz");
+    const void *field = (const char *)options + key->offset;
+
+    switch (key->kind) {
+      case BYTES: case AS_INTERVAL: case SEED:
+        return *(const uint64_t *)field;
+      case FRAMES:
+        return *(const uint32_t *)field;
+      case SWITCH: case WHOSE:
+        return *(const bool *)field;
+      case NAME:
+        return strlen(field);
+    }
+    return 0;
+}
+
+static void
+store(struct heapprof_options *options, const struct key *key, uint64_t number)
+{
+    void *field = (char *)options + key->offset;
+
+    switch (key->kind) {
+      case SEED:
+        options->seeded = true;
+        /* fall through */
+      case BYTES: case AS_INTERVAL:
+        *(uint64_t *)field = number;
+        break;
+      case FRAMES:
+        *(uint32_t *)field = (uint32_t)number;
+        break;
+      case SWITCH: case WHOSE:
+        *(bool *)field = number != 0;
+        break;
+      case NAME:
+        break;
+    }
 }
 
 /* ---- values ---- */
@@ -77,10 +141,10 @@ static int
 suffix_shift(char suffix)
 {
     switch (suffix) {
-      case 'k': return 10;
-      case 'm': return 20;
-      case 'g': return 30;
-      default:  return 0;
+      case 'k': case 'K': return 10;
+      case 'm': case 'M': return 20;
+      case 'g': case 'G': return 30;
+      default:            return 0;
     }
 }
 
@@ -98,151 +162,84 @@ read_bytes(struct piece value, uint64_t *bytes)
 }
 
 static enum verdict
-read_interval(struct heapprof_options *options, struct piece value)
+read_whose(struct piece value, uint64_t *all)
 {
-    return read_bytes(value, &options->interval_bytes);
+    *all = value.length == 3 && memcmp(value.start, "all", 3) == 0;
+    return *all || (value.length == 4 && memcmp(value.start, "ruby", 4) == 0) ? READ : MALFORMED;
 }
 
-static enum verdict
-read_malloc_interval(struct heapprof_options *options, struct piece value)
-{
-    enum verdict verdict = read_bytes(value, &options->malloc_interval_bytes);
-
-    if (verdict == READ && options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL) return OUT_OF_RANGE;
-    return verdict;
-}
-
+/* Every '%' has a letter that is known. */
 static bool
-reads_p(struct piece value, const char *word)
+template_p(struct piece value)
 {
-    return strlen(word) == value.length && memcmp(word, value.start, value.length) == 0;
+    size_t i;
+
+    for (i = 0; i < value.length; i++) {
+        if (value.start[i] != '%') continue;
+        if (++i == value.length || !memchr("petn%", value.start[i], 5)) return false;
+    }
+    return true;
 }
 
 static enum verdict
-read_malloc(struct heapprof_options *options, struct piece value)
+read_name(char *name, struct piece value, uint64_t most)
 {
-    options->malloc_all = reads_p(value, "all");
-    return options->malloc_all || reads_p(value, "ruby") ? READ : MALFORMED;
-}
-
-static enum verdict
-read_out(struct heapprof_options *options, struct piece value)
-{
-    if (value.length == 0) return MALFORMED;
-    if (value.length >= sizeof(options->out)) return OUT_OF_RANGE;
-    memcpy(options->out, value.start, value.length);
-    options->out[value.length] = '\0';
+    if (value.length == 0 || !template_p(value)) return MALFORMED;
+    if (value.length > most) return OUT_OF_RANGE;
+    memcpy(name, value.start, value.length);
+    name[value.length] = '\0';
     return READ;
 }
 
 static enum verdict
-read_depth(struct heapprof_options *options, struct piece value)
+read_value(struct heapprof_options *options, const struct key *key, struct piece value)
 {
-    uint64_t depth;
-    enum verdict verdict = read_number(value, &depth);
+    enum verdict verdict = MALFORMED;
+    uint64_t number = 0;
 
-    options->depth = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
-    return verdict;
+    switch (key->kind) {
+      case NAME:
+        return read_name((char *)options + key->offset, value, key->most);
+      case WHOSE:
+        verdict = read_whose(value, &number);
+        break;
+      case BYTES: case AS_INTERVAL:
+        verdict = read_bytes(value, &number);
+        break;
+      case FRAMES: case SEED: case SWITCH:
+        verdict = read_number(value, &number);
+        break;
+    }
+    if (verdict != READ) return verdict;
+    if (number < key->least || number > key->most) return OUT_OF_RANGE;
+    store(options, key, number);
+    return READ;
 }
 
-static enum verdict
-read_memory(struct heapprof_options *options, struct piece value)
+void
+rb_heapprof_options_default(struct heapprof_options *options)
 {
-    return read_bytes(value, &options->memory_bytes);
-}
+    size_t i;
 
-static enum verdict
-read_seed(struct heapprof_options *options, struct piece value)
-{
-    options->seeded = true;
-    return read_number(value, &options->seed);
-}
-
-static enum verdict
-read_switch(struct piece value, bool *on)
-{
-    uint64_t number;
-    enum verdict verdict = read_number(value, &number);
-
-    *on = number == 1;
-    return verdict == READ && number > 1 ? OUT_OF_RANGE : verdict;
-}
-
-static enum verdict
-read_gc(struct heapprof_options *options, struct piece value)
-{
-    return read_switch(value, &options->gc);
-}
-
-static enum verdict
-read_owners(struct heapprof_options *options, struct piece value)
-{
-    return read_switch(value, &options->owners);
-}
-
-static enum verdict
-read_rss(struct heapprof_options *options, struct piece value)
-{
-    return read_switch(value, &options->rss);
+    memset(options, 0, sizeof(*options));
+    for (i = 0; i < KEY_COUNT; i++) {
+        struct piece otherwise = {keys[i].otherwise, strlen(keys[i].otherwise)};
+        if (keys[i].kind == AS_INTERVAL) store(options, &keys[i], HEAPPROF_AS_INTERVAL);
+        else if (keys[i].kind != SEED) read_value(options, &keys[i], otherwise);
+    }
 }
 
 /* ---- ranges ---- */
 
 static bool
-interval_fits_p(const struct heapprof_options *options)
+fits_p(const struct heapprof_options *options, const struct key *key)
 {
-    return options->interval_bytes >= 1 && options->interval_bytes <= UINT64_C(1) << 40;
+    uint64_t number = load(options, key);
+
+    if (key->kind == WHOSE) return HEAPPROF_CAN_INTERPOSE || !number;
+    if (key->kind == AS_INTERVAL && number == HEAPPROF_AS_INTERVAL) return true;
+    return number >= key->least && number <= key->most;
 }
-
-static bool
-malloc_interval_fits_p(const struct heapprof_options *options)
-{
-    return rb_heapprof_options_malloc_interval(options) <= UINT64_C(1) << 40;
-}
-
-static bool
-malloc_fits_p(const struct heapprof_options *options)
-{
-    return HEAPPROF_CAN_INTERPOSE || !options->malloc_all;
-}
-
-static bool
-depth_fits_p(const struct heapprof_options *options)
-{
-    return options->depth >= 1 && options->depth <= 65535;
-}
-
-static bool
-memory_fits_p(const struct heapprof_options *options)
-{
-    return options->memory_bytes >= 1 << 20 && options->memory_bytes <= SIZE_MAX;
-}
-
-static const struct key keys[] = {
-    {"interval", read_interval, "bytes between samples, such as 4096, 512k or 1m",
-     interval_fits_p, "1 to 1099511627776 bytes"},
-    {"malloc_interval", read_malloc_interval, "bytes of malloc between samples, such as 4096, 512k or 0",
-     malloc_interval_fits_p, "0 to 1099511627776 bytes"},
-    {"malloc", read_malloc, "ruby (what asks MRI's allocator) or all (extensions and libraries, too)",
-     malloc_fits_p, "ruby (all needs Linux with glibc on x86-64 or AArch64)"},
-    {"out", read_out, "a file name, such as heapprof-%p.pb.gz",
-     NULL, "at most 4095 characters"},
-    {"depth", read_depth, "frames per stack, such as 512",
-     depth_fits_p, "1 to 65535 frames"},
-    {"memory", read_memory, "bytes for the profiler's own tables, such as 64m",
-     memory_fits_p, "at least 1048576 bytes"},
-    {"seed", read_seed, "a number, such as 42: equal seeds sample equally",
-     NULL, "0 to 18446744073709551615"},
-    {"gc", read_gc, "1 (a full GC before a file is written) or 0",
-     NULL, "1 or 0"},
-    {"owners", read_owners, "1 (find who holds malloc'ed memory before a file is written) or 0",
-     NULL, "1 or 0"},
-    {"rss", read_rss, "1 (a file has the rest of the resident memory, too) or 0",
-     NULL, "1 or 0"},
-};
-
-#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
-#define KNOWN_KEYS "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners, rss"
 
 const char *
 rb_heapprof_options_out_of_range(const struct heapprof_options *options, const char **expected)
@@ -250,7 +247,7 @@ rb_heapprof_options_out_of_range(const struct heapprof_options *options, const c
     size_t i;
 
     for (i = 0; i < KEY_COUNT; i++) {
-        if (!keys[i].fits_p || keys[i].fits_p(options)) continue;
+        if (fits_p(options, &keys[i])) continue;
         *expected = keys[i].range;
         return keys[i].name;
     }
@@ -292,6 +289,16 @@ find_key(struct piece name)
     return NULL;
 }
 
+uint64_t
+rb_heapprof_options_default_number(const char *key)
+{
+    struct heapprof_options options;
+    struct piece name = {key, strlen(key)};
+
+    rb_heapprof_options_default(&options);
+    return load(&options, find_key(name));
+}
+
 static enum heapprof_options_result
 read_setting(struct heapprof_options *options, struct piece setting, struct message message)
 {
@@ -305,14 +312,14 @@ read_setting(struct heapprof_options *options, struct piece setting, struct mess
 
     if (!equals) {
         return complain(message, setting.length ? setting : nothing,
-                        "expected 1, 0 or key=value; ", KNOWN_KEYS);
+                        "expected 1, 0 or key=value; known keys are ", comma_names + 2);
     }
     name.length = (size_t)(equals - setting.start);
     value.start = equals + 1;
     value.length = setting.length - name.length - 1;
     key = find_key(name);
-    if (!key) return complain(message, setting, "no such key; ", KNOWN_KEYS);
-    verdict = key->read(options, value);
+    if (!key) return complain(message, setting, "no such key; known keys are ", comma_names + 2);
+    verdict = read_value(options, key, value);
     if (verdict == MALFORMED) return complain(message, setting, "expected ", key->accepted);
     if (verdict == OUT_OF_RANGE || rb_heapprof_options_out_of_range(options, &expected)) {
         return complain(message, setting, "expected ", key->range);
@@ -330,6 +337,7 @@ rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
     rb_heapprof_options_default(options);
     if (!text || *text == '\0' || strcmp(text, "0") == 0) return HEAPPROF_OPTIONS_OFF;
     if (strcmp(text, "1") == 0) return HEAPPROF_OPTIONS_ON;
+    if (strncmp(text, "1,", 2) == 0) text += 2;
 
     for (;;) {
         setting.start = text;

@@ -4,12 +4,11 @@
  *
  *     (unset) "" 0          off
  *     1                     on, defaults
- *     key=value,key=value   on; keys: interval malloc_interval malloc out depth memory seed gc
- *                           owners rss
+ *     key=value,key=value   on; the keys are those of HEAPPROF_SETTINGS; "1," may come first
  *
- * Sizes take a suffix k, m or g (1024 based). Of a key given twice the last counts.
- * A comma ends a value; out may hold any other character, with %p (pid) %e (program)
- * %t (time) %n (number) %% in it.
+ * Sizes take a suffix k, m or g (1024 based), or K, M, G. Of a key given twice the last counts.
+ * A comma ends a value; out may hold any other character, and %p (pid) %e (program) %t (time)
+ * %n (number) %% alone after a '%'.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,20 +16,49 @@
 
 #define HEAPPROF_OUT_MAX 4096
 
+/* Every setting, and all that is said of it: what is read, defaults, ranges and messages come from
+ * here, and README's table is held to it (options_test.cc).
+ *
+ *     X(key, kind, field, default, least, most, what a well-formed value is)
+ *
+ * The default is as README has it, and as RUBY_HEAPPROF could; but for the two that are a phrase. */
+#define HEAPPROF_SETTINGS(X) \
+    X(interval, BYTES, interval_bytes, "512k", 1, 1099511627776, \
+      "bytes between samples, such as 4096, 512k or 1m") \
+    X(malloc_interval, AS_INTERVAL, malloc_interval_bytes, "as `interval`", 0, 1099511627776, \
+      "bytes of malloc between samples, such as 4096, 512k or 0") \
+    X(malloc, WHOSE, malloc_all, "ruby", 0, 1, \
+      "ruby (what asks MRI's allocator) or all (extensions and libraries, too)") \
+    X(out, NAME, out, "heapprof-%p.pb.gz", 1, 4095, \
+      "a file name, such as heapprof-%p.pb.gz (%p pid, %e program, %t time, %n number, %%)") \
+    X(depth, FRAMES, depth, "512", 1, 65535, \
+      "frames per stack, such as 512") \
+    X(memory, BYTES, memory_bytes, "64m", 1048576, 18446744073709551615, \
+      "bytes for the profiler's own tables, such as 64m") \
+    X(seed, SEED, seed, "from the system", 0, 18446744073709551615, \
+      "a number, such as 42: equal seeds sample equally") \
+    X(gc, SWITCH, gc, "1", 0, 1, \
+      "1 (a full GC before a file is written) or 0") \
+    X(owners, SWITCH, owners, "1", 0, 1, \
+      "1 (find who holds malloc'ed memory before a file is written) or 0") \
+    X(rss, SWITCH, rss, "1", 0, 1, \
+      "1 (a file has the rest of the resident memory, too) or 0")
+
+/* Ranges and defaults are HEAPPROF_SETTINGS'. */
 struct heapprof_options {
-    uint64_t interval_bytes; /* mean bytes between samples; default 512 KiB; 1 to 2^40 */
+    uint64_t interval_bytes; /* mean bytes between samples */
     uint64_t malloc_interval_bytes; /* the same for the allocator's bytes, and 0: none are sampled;
-                                       default HEAPPROF_AS_INTERVAL: as interval_bytes */
-    bool     malloc_all;     /* also sample what does not ask MRI's own allocator; default false */
-    uint32_t depth;          /* frames kept per stack, innermost first; default 512; 1 to 65535 */
-    uint64_t memory_bytes;   /* budget of our own tables; default 64 MiB; at least 1 MiB */
+                                       HEAPPROF_AS_INTERVAL: as interval_bytes */
+    bool     malloc_all;     /* also sample what does not ask MRI's own allocator */
+    uint32_t depth;          /* frames kept per stack, innermost first */
+    uint64_t memory_bytes;   /* budget of our own tables */
     uint64_t seed;           /* used when seeded */
     bool     seeded;         /* false: take the seed from the system */
-    bool     gc;             /* a full GC before a file is written; default true */
+    bool     gc;             /* a full GC before a file is written */
     bool     owners;         /* a walk of the heap before a file is written, which finds who
-                                holds the allocator's blocks; default true */
-    bool     rss;            /* a file has the rest of RSS in it; default true */
-    char     out[HEAPPROF_OUT_MAX]; /* template; default heapprof-%p.pb.gz */
+                                holds the allocator's blocks */
+    bool     rss;            /* a file has the rest of RSS in it */
+    char     out[HEAPPROF_OUT_MAX]; /* template */
 };
 
 #define HEAPPROF_AS_INTERVAL UINT64_MAX
@@ -59,8 +87,11 @@ enum heapprof_options_result
 rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size);
 
-/* The key of a setting that is out of the range stated above, with what is accepted in
- * *expected ("1 to 1099511627776 bytes"); NULL when all are good. parse uses it too. */
+/* The default of a key whose value is a number. */
+uint64_t rb_heapprof_options_default_number(const char *key);
+
+/* The key of a setting that is out of its range, with what is accepted in *expected
+ * ("1 to 1099511627776 bytes"); NULL when all are good. parse uses it too. */
 const char *rb_heapprof_options_out_of_range(const struct heapprof_options *options,
                                              const char **expected);
 

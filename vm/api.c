@@ -134,6 +134,12 @@ malloc_all_p(VALUE which)
 }
 
 static VALUE
+heapprof_default(rb_execution_context_t *ec, VALUE self, VALUE key)
+{
+    return ULL2NUM(rb_heapprof_options_default_number(StringValueCStr(key)));
+}
+
+static VALUE
 heapprof_start(rb_execution_context_t *ec, VALUE self,
                VALUE interval, VALUE malloc_interval, VALUE malloc, VALUE depth, VALUE memory, VALUE seed)
 {

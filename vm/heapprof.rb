@@ -42,9 +42,16 @@ module ObjectSpace
     # [seed] An Integer for reproducible samples; from the system when +nil+.
     #
     # Raises RuntimeError when running already, ArgumentError for a value out of range.
-    def self.start(interval: 524_288, malloc_interval: nil, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil)
+    def self.start(interval: default("interval"), malloc_interval: nil, malloc: :ruby,
+                   depth: default("depth"), memory: default("memory"), seed: nil)
       Primitive.heapprof_start(interval, malloc_interval, malloc, depth, memory, seed)
     end
+
+    # The number that RUBY_HEAPPROF=1 has for that key.
+    def self.default(key) # :nodoc:
+      Primitive.heapprof_default(key)
+    end
+    private_class_method :default
 
     # call-seq:
     #   stop -> nil

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@ extern "C" {
 namespace {
 
 // ---- the settings ----
+
+// Nothing is left of its '%' when the known ones are taken away, from the left.
+bool
+Template(const std::string &text)
+{
+    static const std::regex known("%[petn%]");
+    return std::regex_replace(text, known, "").find('%') == std::string::npos;
+}
 
 // Wide enough not to overflow: what is read is kept below 2^100.
 using Number = unsigned __int128;
@@ -40,7 +49,8 @@ const std::map<std::string, Range> kNumbers = {
 std::optional<uint64_t>
 ReadNumber(std::string text, const Range &range)
 {
-    static const std::map<char, int> shifts = {{'k', 10}, {'m', 20}, {'g', 30}};
+    static const std::map<char, int> shifts = {{'k', 10}, {'m', 20}, {'g', 30},
+                                              {'K', 10}, {'M', 20}, {'G', 30}};
     auto suffix = shifts.end();
     Number number = 0;
 
@@ -65,7 +75,7 @@ struct Model {
     {
         if (text.empty() || text == "0") result = HEAPPROF_OPTIONS_OFF;
         if (result == HEAPPROF_OPTIONS_OFF || text == "1") return;
-        for (size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+        for (size_t start = text.compare(0, 2, "1,") == 0 ? 2 : 0, end = 0; end != std::string::npos; start = end + 1) {
             end = text.find(',', start);
             bad = text.substr(start, end == std::string::npos ? end : end - start);
             if (!Read(bad)) {
@@ -83,7 +93,7 @@ struct Model {
         std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
         if (key == "out") {
             out = value;
-            return !value.empty() && value.size() < HEAPPROF_OUT_MAX;
+            return !value.empty() && value.size() < HEAPPROF_OUT_MAX && Template(value);
         }
         if (key == "malloc") {
             malloc = value;

@@ -26,6 +26,7 @@ class TestHeapProfApi < Test::Unit::TestCase
     in_child(<<~'RUBY')
       HeapProfile.start
       assert_equal [524_288, 64 << 20], HeapProfile.stat.values_at(:interval_bytes, :memory_budget)
+      assert_not_respond_to HeapProfile, :default
     RUBY
   end
 

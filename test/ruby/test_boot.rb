@@ -54,6 +54,14 @@ class TestHeapProfBoot < Test::Unit::TestCase
     end
   end
 
+  def test_1_may_come_before_other_settings_and_suffixes_be_large
+    run_here("p ObjectSpace::HeapProfile.stat", settings: "1,interval=3K,memory=2M,out=p.pb.gz") do |ran, files|
+      assert_clean ran
+      assert_equal %w[p.pb.gz], files
+      assert_equal [3072, 2 << 20], eval(ran.out).values_at(:interval_bytes, :memory_budget)
+    end
+  end
+
   # Without a GC: which free slots one leaves depends on what the machine stack looks like.
   def test_same_seed_gives_the_same_profile
     in_directory do
@@ -126,6 +134,8 @@ class TestHeapProfBoot < Test::Unit::TestCase
       "seed=x" => /seed=x/,
       "gc=2" => /gc=2/,
       "out=" => /out=/,
+      "out=%q.gz" => /out=%q\.gz: expected a file name.*%p pid/,
+      "1,interval=0" => /interval=0/,
       "INTERVAL=4k" => /INTERVAL=4k/,
       "line\nbreak=1" => /line.break=1/,
     }.each do |settings, message|

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 extern "C" {
 #include "profiler/options.h"
@@ -78,6 +82,17 @@ TEST(Options, OneIsOnWithDefaults)
     ExpectDefaults(options);
 }
 
+TEST(Options, OneMayComeFirst)
+{
+    EXPECT_EQ(65536u, On("1,interval=64k").interval_bytes);
+    EXPECT_FALSE(On("1,gc=0,rss=0").gc);
+    EXPECT_EQ(std::string("(nothing): expected 1, 0 or key=value; ") + kKnown, Bad("1,"));
+    for (const char *text : {"1,1", "gc=1,1"}) {
+        EXPECT_EQ(std::string("1: expected 1, 0 or key=value; ") + kKnown, Bad(text));
+    }
+    EXPECT_EQ(std::string("0: expected 1, 0 or key=value; ") + kKnown, Bad("0,gc=1"));
+}
+
 TEST(Options, ASettingChangesOnlyItsKey)
 {
     heapprof_options options = On("gc=0");
@@ -120,11 +135,14 @@ TEST(Options, IntervalTakesBytesWithSuffixes)
     EXPECT_EQ(UINT64_C(1) << 40, On("interval=1024g").interval_bytes);
     EXPECT_EQ(UINT64_C(1) << 40, On("interval=1099511627776").interval_bytes);
     EXPECT_EQ(8u, On("interval=0008").interval_bytes);
+    EXPECT_EQ(524288u, On("interval=512K").interval_bytes);
+    EXPECT_EQ(1048576u, On("interval=1M").interval_bytes);
+    EXPECT_EQ(UINT64_C(1) << 40, On("interval=1024G").interval_bytes);
 }
 
 TEST(Options, MalformedIntervalNamesKeyValueAndWhatIsAccepted)
 {
-    for (const char *value : {"banana", "", "k", "4K", "4kk", "4 k", " 4", "-4", "+4", "4.5k",
+    for (const char *value : {"banana", "", "k", "K", "4kk", "4Kk", "4 k", " 4", "-4", "+4", "4.5k",
                               "0x10"}) {
         EXPECT_EQ("interval=" + std::string(value) +
                       ": expected bytes between samples, such as 4096, 512k or 1m",
@@ -168,7 +186,7 @@ TEST(Options, MallocIntervalTakesBytesWithSuffixesAndZero)
 
 TEST(Options, MalformedMallocIntervalNamesKeyValueAndWhatIsAccepted)
 {
-    for (const char *value : {"banana", "", "k", "4K", "4kk", "-1", "+4", "4.5k", "off"}) {
+    for (const char *value : {"banana", "", "k", "4kk", "4t", "-1", "+4", "4.5k", "off"}) {
         EXPECT_EQ("malloc_interval=" + std::string(value) +
                       ": expected bytes of malloc between samples, such as 4096, 512k or 0",
                   Bad("malloc_interval=" + std::string(value)));
@@ -216,7 +234,7 @@ TEST(Options, MemoryIsAtLeastOneMebibyte)
     EXPECT_EQ(1048576u, On("memory=1m").memory_bytes);
     EXPECT_EQ(UINT64_C(1) << 33, On("memory=8g").memory_bytes);
     for (const char *value : {"0", "1048575", "1023k", "17179869184g"}) {
-        EXPECT_EQ("memory=" + std::string(value) + ": expected at least 1048576 bytes",
+        EXPECT_EQ("memory=" + std::string(value) + ": expected 1048576 to 18446744073709551615 bytes",
                   Bad("memory=" + std::string(value)));
     }
     EXPECT_EQ("memory=lots: expected bytes for the profiler's own tables, such as 64m",
@@ -271,18 +289,29 @@ TEST(Options, RssIsOneOrZero)
               Bad("rss=yes"));
 }
 
+const char kFileName[] = "expected a file name, such as heapprof-%p.pb.gz "
+                         "(%p pid, %e program, %t time, %n number, %%)";
+
+TEST(Options, OutHasNoLetterThatIsNotKnown)
+{
+    EXPECT_STREQ("%p%e%t%n%%", On("out=%p%e%t%n%%").out);
+    for (const char *value : {"%q", "a%", "%", "%P", "%%%", "%p%q", "% p"}) {
+        EXPECT_EQ("out=" + std::string(value) + ": " + kFileName, Bad("out=" + std::string(value)));
+    }
+}
+
 TEST(Options, OutMayHoldAnythingButAComma)
 {
     EXPECT_STREQ("a=b=c", On("out=a=b=c").out);
     EXPECT_STREQ("/var/%e %p\xc3\xa9.gz", On("out=/var/%e %p\xc3\xa9.gz").out);
-    EXPECT_EQ("out=: expected a file name, such as heapprof-%p.pb.gz", Bad("out="));
+    EXPECT_EQ(std::string("out=: ") + kFileName, Bad("out="));
 }
 
 TEST(Options, OutIsTakenUpToItsLastPossibleCharacter)
 {
     std::string longest(HEAPPROF_OUT_MAX - 1, 'x');
     EXPECT_EQ(longest, On("out=" + longest).out);
-    EXPECT_EQ("out=" + std::string(60, 'x') + "...: expected at most 4095 characters",
+    EXPECT_EQ("out=" + std::string(60, 'x') + "...: expected 1 to 4095 characters",
               Bad("out=x" + longest));
 }
 
@@ -342,6 +371,54 @@ TEST(Options, MessageKeepsWithinItsSize)
     EXPECT_EQ(HEAPPROF_OPTIONS_BAD, rb_heapprof_options_parse("gc=2", &options, nullptr, 0));
 }
 
+// ---- the table ----
+
+#define KEY(key, kind, field, otherwise, ...) {#key, otherwise},
+const std::vector<std::pair<std::string, std::string>> kRows = {HEAPPROF_SETTINGS(KEY)};
+#undef KEY
+
+// The cells of README's table under RUBY_HEAPPROF: key and default.
+std::vector<std::pair<std::string, std::string>>
+ReadmeRows()
+{
+    std::string test(__FILE__), line;
+    std::ifstream readme(test.substr(0, test.size() - strlen("test/unit/options_test.cc")) + "README.md");
+    std::vector<std::pair<std::string, std::string>> rows;
+
+    while (std::getline(readme, line) && line != "## RUBY_HEAPPROF") {}
+    while (std::getline(readme, line) && line.compare(0, 2, "##") != 0) {
+        if (line.compare(0, 3, "| `") != 0) continue;
+        size_t end = line.rfind(" |"), start = line.rfind("| ", end - 1) + 2;
+        rows.emplace_back(line.substr(3, line.find('`', 3) - 3), line.substr(start, end - start));
+    }
+    return rows;
+}
+
+TEST(Options, ReadmeHasEveryKeyWithItsDefaultAndNoOther)
+{
+    auto rows = kRows, readme = ReadmeRows();
+    std::sort(rows.begin(), rows.end());
+    std::sort(readme.begin(), readme.end());
+    EXPECT_EQ(rows, readme);
+}
+
+TEST(Options, EveryKeyIsKnownAndItsDefaultIsWhatItIsWithoutIt)
+{
+    std::string known = "known keys are ";
+    for (const auto &[key, otherwise] : kRows) {
+        known += (key == kRows[0].first ? "" : ", ") + key;
+        if (key != "malloc_interval" && key != "seed") ExpectDefaults(On(key + "=" + otherwise));
+    }
+    EXPECT_EQ(kKnown, known);
+}
+
+TEST(Options, DefaultNumbersAreToBeHadByKey)
+{
+    EXPECT_EQ(524288u, rb_heapprof_options_default_number("interval"));
+    EXPECT_EQ(512u, rb_heapprof_options_default_number("depth"));
+    EXPECT_EQ(67108864u, rb_heapprof_options_default_number("memory"));
+}
+
 // ---- ranges of options that were not read from text ----
 
 TEST(Options, OutOfRangeNamesTheKeyAndTheRange)
@@ -372,7 +449,7 @@ TEST(Options, OutOfRangeNamesTheKeyAndTheRange)
     rb_heapprof_options_default(&options);
     options.memory_bytes = 1048575;
     EXPECT_STREQ("memory", rb_heapprof_options_out_of_range(&options, &expected));
-    EXPECT_STREQ("at least 1048576 bytes", expected);
+    EXPECT_STREQ("1048576 to 18446744073709551615 bytes", expected);
 }
 
 // ---- out templates ----
