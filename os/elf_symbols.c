@@ -284,30 +284,31 @@ rb_heapprof_elf_each(struct heapprof_elf *elf,
 }
 
 bool
+rb_heapprof_elf_name(const struct heapprof_elf *elf, uint32_t name, char *text, size_t size)
+{
+    uint64_t bytes = name < elf->names_bytes ? elf->names_bytes - name : 0;
+
+    if (bytes > size - 1) bytes = size - 1;
+    if (!read_at(elf, elf->names + name, text, (size_t)bytes)) bytes = 0;
+    text[bytes] = '\0';
+    return text[0];
+}
+
+bool
 rb_heapprof_elf_load_names(struct heapprof_elf *elf)
 {
-    if (elf->loaded) return true;
     if (elf->names_bytes >= SIZE_MAX) return false;
     size_t bytes = (size_t)elf->names_bytes;
 
     if (!HEAPPROF_MEM_GROW(elf->mem, elf->loaded, elf->loaded_capacity, bytes + 1)) return false;
-    if (read_at(elf, elf->names, elf->loaded, bytes)) {
-        elf->loaded[bytes] = '\0';
-        return true;
-    }
+    elf->loaded[bytes] = '\0';
+    if (read_at(elf, elf->names, elf->loaded, bytes)) return true;
     HEAPPROF_MEM_RELEASE(elf->mem, elf->loaded, elf->loaded_capacity);
     return false;
 }
 
-bool
-rb_heapprof_elf_name(const struct heapprof_elf *elf, uint32_t name, char *text, size_t size)
+const char *
+rb_heapprof_elf_loaded_name(const struct heapprof_elf *elf, uint32_t name)
 {
-    bool found = name < elf->names_bytes;
-    uint64_t bytes = found ? elf->names_bytes - name : 0;
-
-    if (bytes > size - 1) bytes = size - 1;
-    if (found && elf->loaded) memcpy(text, elf->loaded + name, (size_t)bytes);
-    else if (found) found = read_at(elf, elf->names + name, text, (size_t)bytes);
-    text[found ? bytes : 0] = '\0';
-    return found && text[0];
+    return name < elf->names_bytes ? elf->loaded + name : "";
 }

@@ -30,7 +30,7 @@ struct heapprof_elf {
 struct heapprof_elf_function {
     uintptr_t start;            /* as in the file: what is loaded is further on by its base */
     size_t    size_bytes;
-    uint32_t  name;             /* for rb_heapprof_elf_name */
+    uint32_t  name;             /* for rb_heapprof_elf_name and _loaded_name */
 };
 
 /* Begins to read the file, which stays the caller's to close. False, with nothing to close, when it
@@ -46,13 +46,16 @@ void rb_heapprof_elf_close(struct heapprof_elf *elf);
 void rb_heapprof_elf_each(struct heapprof_elf *elf,
                           bool (*function)(const struct heapprof_elf_function *, void *data), void *data);
 
+/* Writes a function's name as it is in the file, cut to what there is room for (size > 0); false, with "",
+ * when the file does not have it. */
+bool rb_heapprof_elf_name(const struct heapprof_elf *elf, uint32_t name, char *text, size_t size);
+
 /* Reads all names into memory, for who wants those of many functions. False: memory is refused, or the
  * file has become shorter. */
 bool rb_heapprof_elf_load_names(struct heapprof_elf *elf);
 
-/* Writes a function's name, cut to what there is room for (size > 0); false, with "", when the file
- * does not have it. */
-bool rb_heapprof_elf_name(const struct heapprof_elf *elf, uint32_t name, char *text, size_t size);
+/* A function's name among those that have been loaded, "" when it is not there; until close. */
+const char *rb_heapprof_elf_loaded_name(const struct heapprof_elf *elf, uint32_t name);
 
 /* Puts together what a loaded object is, from its program headers and then from each PT_NOTE
  * segment. A note's align is the segment's. */

@@ -357,8 +357,9 @@ passing_p(const char *function)
         "rb_alloc_tmp_buffer", "rb_gc_adjust_memory_usage", "rb_heapprof_",
     };
 
-    if (function[0] != 'r' && function[0] != 'o') return false; /* most */
+    if (!function[0] || !function[1] || !function[2]) return false;
     for (size_t i = 0; i < numberof(beginnings); i++) {
+        if (function[3] != beginnings[i][3]) continue; /* most of ruby's begin with rb_ */
         if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
     }
     return false;

@@ -407,9 +407,8 @@ static bool
 each_i(const struct heapprof_elf_function *function, void *data)
 {
     const struct each *each = data;
-    char name[32];
+    const char *name = rb_heapprof_elf_loaded_name(each->elf, function->name);
 
-    if (!rb_heapprof_elf_name(each->elf, function->name, name, sizeof(name))) return true;
     each->function(name, each->base + function->start, function->size_bytes, each->data);
     return true;
 }

@@ -45,8 +45,8 @@ void rb_heapprof_symbols_write(const struct heapprof_symbols *symbols, size_t i,
  * have no name there. Takes the dynamic linker's lock. */
 void rb_heapprof_symbols_write_from_memory(uintptr_t address, char *text, size_t size);
 
-/* Calls function with each function of the file that the address is in: the beginning of its name, up
- * to 31 bytes, where it starts and its size. As search. */
+/* Calls function with each function of the file that the address is in: its name, where it starts and its
+ * size. As search. */
 void rb_heapprof_symbols_each(uintptr_t address,
                               void (*function)(const char *name, uintptr_t start, size_t size, void *data),
                               void *data);

@@ -157,6 +157,10 @@ Collect(const heapprof_elf_function *function, void *data)
     char name[32];
     bool found = rb_heapprof_elf_name(reading->elf, function->name, name, sizeof(name));
     REQUIRE(found == (name[0] != '\0'));
+    if (reading->elf->loaded) {
+        std::string loaded = rb_heapprof_elf_loaded_name(reading->elf, function->name);
+        REQUIRE(loaded.substr(0, sizeof(name) - 1) == name);
+    }
     reading->functions.push_back({function->start, function->size_bytes, name});
     return true;
 }
@@ -199,7 +203,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(rb_heapprof_elf_open(&elf, &mem, file.fd()));
         file.Cut(size / 2);
         FunctionsOf(&elf);
-        rb_heapprof_elf_load_names(&elf);
+        bool there = elf.names_bytes == 0 || elf.names + elf.names_bytes <= size / 2;
+        REQUIRE(rb_heapprof_elf_load_names(&elf) == there);
         rb_heapprof_elf_close(&elf);
     }
     REQUIRE(mem.used_bytes == 0);

@@ -39,6 +39,7 @@ const Functions kFound = {
 
 struct Reading {
     heapprof_elf *elf;
+    bool loaded;
     Functions functions;
 };
 
@@ -46,10 +47,12 @@ bool
 Collect(const heapprof_elf_function *function, void *data)
 {
     auto reading = static_cast<Reading *>(data);
-    char name[64];
+    char text[4096];
+    bool found = rb_heapprof_elf_name(reading->elf, function->name, text, sizeof(text));
+    std::string name = reading->loaded ? rb_heapprof_elf_loaded_name(reading->elf, function->name) : text;
 
-    if (!rb_heapprof_elf_name(reading->elf, function->name, name, sizeof(name))) return true;
-    reading->functions[name] = {function->start, function->size_bytes};
+    EXPECT_EQ(found, text[0] != '\0');
+    if (!name.empty()) reading->functions[name] = {function->start, function->size_bytes};
     return true;
 }
 
@@ -60,8 +63,8 @@ class ElfSymbolsTest : public testing::Test {
     void SetUp() override { rb_heapprof_mem_init(&mem_, SIZE_MAX); }
     void TearDown() override { EXPECT_EQ(0u, mem_.used_bytes); }
 
-    static Functions FunctionsOf(heapprof_elf *elf) {
-        Reading reading = {elf, {}};
+    static Functions FunctionsOf(heapprof_elf *elf, bool loaded = false) {
+        Reading reading = {elf, loaded, {}};
         rb_heapprof_elf_each(elf, Collect, &reading);
         return reading.functions;
     }
@@ -72,9 +75,10 @@ class ElfSymbolsTest : public testing::Test {
         if (!rb_heapprof_elf_open(&elf, &mem_, fd)) return {{"refused", {0, 0}}};
         if (identity) *identity = elf.identity;
         Functions functions = FunctionsOf(&elf);
-        if (rb_heapprof_elf_load_names(&elf)) {
-            EXPECT_EQ(functions, FunctionsOf(&elf));
-        }
+        EXPECT_TRUE(rb_heapprof_elf_load_names(&elf));
+        Functions loaded = FunctionsOf(&elf, true);
+        for (const auto &function : functions) EXPECT_EQ(function.second, loaded[function.first]);
+        EXPECT_EQ(functions.size(), loaded.size());
         rb_heapprof_elf_close(&elf);
         return functions;
     }
@@ -253,13 +257,10 @@ TEST_F(ElfSymbolsTest, NameIsCutToTheRoomThereIs) {
     heapprof_elf elf;
     char name[4];
     ASSERT_TRUE(rb_heapprof_elf_open(&elf, &mem_, file.fd()));
-    for (int loaded = 0; loaded < 2; loaded++) {
-        EXPECT_TRUE(rb_heapprof_elf_name(&elf, 1, name, sizeof(name)));
-        EXPECT_STREQ("fir", name);
-        EXPECT_FALSE(rb_heapprof_elf_name(&elf, 0, name, sizeof(name)));
-        EXPECT_STREQ("", name);
-        EXPECT_TRUE(rb_heapprof_elf_load_names(&elf));
-    }
+    EXPECT_TRUE(rb_heapprof_elf_name(&elf, 1, name, sizeof(name)));
+    EXPECT_STREQ("fir", name);
+    EXPECT_FALSE(rb_heapprof_elf_name(&elf, 0, name, sizeof(name)));
+    EXPECT_STREQ("", name);
     rb_heapprof_elf_close(&elf);
 }
 
