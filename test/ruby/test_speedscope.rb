@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+# test_speedscope.rb - speedscope opens every kind of file. Its importer is the one of the npm package,
+# which is installed into build/; needs node and npm.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfSpeedscope < Test::Unit::TestCase
+  include HeapProfTest
+
+  VERSION = "1.25.0"
+  ROOT = File.expand_path("../..", __dir__)
+  PACKAGES = File.join(ROOT, "build/speedscope-#{VERSION}")
+  RELEASE = File.join(PACKAGES, "node_modules/speedscope/dist/release")
+  OPEN = File.join(ROOT, "test/speedscope/open.js")
+
+  # Strings that die, a buffer that nobody has touched, threads' stacks: where values were negative.
+  PROGRAM = <<~'RUBY'
+    class Item; end
+    HeapProfile = ObjectSpace::HeapProfile
+    $kept = [Array.new(3000) { [Item.new, "x" * 1000] }, String.new(capacity: 100_000_000)]
+    Array.new(3000) { "y" * 1000 }
+    $threads = Array.new(20) { Thread.new { Thread.stop } }
+    Thread.pass until $threads.all?(&:stop?)
+    HeapProfile.snapshot.write("plain.pb.gz")
+    HeapProfile.snapshot(gc: true, native_leaks: true, rss: true).write("all.pb.gz")
+    Array.new(2000) { |i| eval("def m#{i} = [#{i}]\n" * 5); send("m#{i}") } if ARGV[0] == "fold"
+  RUBY
+
+  def install
+    return if File.directory?(RELEASE)
+    FileUtils.mkdir_p("#{PACKAGES}.new")
+    text, status = Open3.capture2e("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
+                                   "--prefix", "#{PACKAGES}.new", "speedscope@#{VERSION}")
+    assert status.success?, "npm install speedscope: #{text}"
+    File.rename("#{PACKAGES}.new", PACKAGES) # whole or not at all
+  end
+
+  # The weights it shows, by name of the file.
+  def open_in_speedscope(paths)
+    install
+    out, err, status = Open3.capture3("node", OPEN, RELEASE, *paths)
+    assert status.success?, err
+    out.lines.to_h { |line| line.split.then { |name, weight| [name, weight.to_i] } }
+  end
+
+  def assert_opens
+    paths = Dir["*.pb.gz"].sort
+    weights = paths.to_h { |path| [path, read_profile(path).samples.sum(&:inuse_space)] }
+    assert_equal weights, open_in_speedscope(paths)
+    assert weights.values.all?(&:positive?), weights.inspect
+  end
+
+  %w[interval=1 interval=512k interval=4k,rss=0,owners=0 interval=16k,gc=0 interval=4k,malloc=all].each do |settings|
+    define_method("test_opens_files_of_#{settings}") do
+      profile_script(PROGRAM, settings: settings) { assert_opens }
+    end
+  end
+
+  def test_opens_a_file_of_folded_sites
+    in_directory do |directory|
+      path = write_file("script.rb", PROGRAM)
+      ran = run_ruby("--disable-gems", path, "fold", heapprof: "interval=1,memory=1m,out=#{directory}/exit.pb.gz")
+      assert ran.status.success?, ran.err
+      assert_include read_profile("exit.pb.gz").samples.map(&:class_name), "[folded]"
+      assert_opens
+    end
+  end
+
+  # It has no way to show what shrank: the README says so.
+  def test_refuses_a_difference_that_shrank
+    in_directory do
+      ran = run_ruby("--disable-gems", "-e", <<~'RUBY')
+        HeapProfile = ObjectSpace::HeapProfile
+        HeapProfile.start(interval: 1)
+        $kept = "x" * 5000
+        before = HeapProfile.snapshot(gc: true)
+        $kept = nil
+        (HeapProfile.snapshot(gc: true) - before).write("difference.pb.gz")
+      RUBY
+      assert_clean ran
+      install
+      _, err, status = Open3.capture3("node", OPEN, RELEASE, "difference.pb.gz")
+      assert_not_predicate status, :success?
+      assert_match(/positive weights/, err)
+    end
+  end
+end
