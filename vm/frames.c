@@ -37,6 +37,7 @@ static struct {
     struct frame *last;     /* of the one before */
     size_t last_capacity;
     size_t last_count;
+    bool last_cut;          /* the outermost of these stood below [truncated] */
 } recent;
 
 /* Whether there is code: a frame that only names a file being read or loaded has no pc, nor has a
@@ -112,7 +113,8 @@ collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
             *cut = true;
             break;
         }
-        if (!HEAPPROF_MEM_GROW(mem, recent.frames, recent.frames_capacity, count + 1)) {
+        if (count == recent.frames_capacity &&
+            !HEAPPROF_MEM_GROW(mem, recent.frames, recent.frames_capacity, count + 1)) {
             return SIZE_MAX;
         }
         recent.frames[count++] = (struct frame){
@@ -153,12 +155,11 @@ same_p(const struct frame *a, const struct frame *b)
     return a->iseq == b->iseq && a->pc == b->pc && a->method == b->method;
 }
 
-/* The node of the frames that are as they were last time; *rest frames are left. */
+/* The node of the frames that are as they were last time, node if none is; *rest frames are left. */
 static uint32_t
-shared_part(size_t count, size_t *rest)
+shared_part(uint32_t node, size_t count, size_t *rest)
 {
     const struct frame *now = recent.frames + count, *before = recent.last + recent.last_count;
-    uint32_t node = 0;
 
     while (now > recent.frames && before > recent.last && same_p(now - 1, before - 1)) {
         now--, before--;
@@ -169,7 +170,7 @@ shared_part(size_t count, size_t *rest)
 }
 
 static void
-remember(size_t count)
+remember(size_t count, bool cut)
 {
     struct frame *frames = recent.frames;
     size_t capacity = recent.frames_capacity;
@@ -179,6 +180,7 @@ remember(size_t count)
     recent.last = frames;
     recent.last_capacity = capacity;
     recent.last_count = count;
+    recent.last_cut = cut;
 }
 
 /* The stack's number below the first frames that differ, starting from the node above them. */
@@ -212,19 +214,18 @@ rb_heapprof_frames_capture(const rb_execution_context_t *ec)
 
     size_t count = collect(ec, rb_heapprof.options.depth, &cut);
     if (count == SIZE_MAX) return HEAPPROF_NO_STACK;
-    if (cut) {
-        /* What was outermost then is another frame now. */
-        recent.last_count = 0;
-        uint32_t root = truncated_stack();
-        return root == HEAPPROF_NO_STACK ? root : push_rest(root, count);
+
+    uint32_t node = cut ? truncated_stack() : 0;
+    if (cut != recent.last_cut) recent.last_count = 0; /* their nodes are below another root */
+    if (node != HEAPPROF_NO_STACK) {
+        node = shared_part(node, count, &rest);
+        node = push_rest(node, rest);
     }
-    uint32_t node = shared_part(count, &rest);
-    node = push_rest(node, rest);
     if (node == HEAPPROF_NO_STACK) {
         recent.last_count = 0;
         return node;
     }
-    remember(count);
+    remember(count, cut);
     return node;
 }
 

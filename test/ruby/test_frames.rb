@@ -125,6 +125,30 @@ class TestHeapProfFrames < Test::Unit::TestCase
     RUBY
   end
 
+  # What a stack shares with the one before is known from its outermost frame, whole or cut.
+  def test_whole_and_truncated_stacks_in_alternation_do_not_mix
+    in_child(<<~'RUBY')
+      class Item; end
+      def red(n) = n == 0 ? Item.new : green(n - 1)
+      def green(n) = n == 0 ? [Item.new].first : red(n - 1)
+      HeapProfile.start(interval: 1, depth: 10)
+      random = Random.new(5)
+      wanted = Hash.new(0)
+      kept = Array.new(3000) do |i|
+        first, depth = %i[red green].rotate(i / 7), random.rand(12)
+        inner = Array.new(depth + 1) { |level| "Object##{first[level % 2]}" }.reverse
+        stack = ["Class#new", *inner, *caller_locations(0).map(&:label)]
+        wanted[stack.size > 10 ? stack.first(10) + ["[truncated]"] : stack] += 1
+        send(first[0], depth)
+      end
+      found = rows(HeapProfile.snapshot, class_name: "Item").group_by { |sample| sample.frames.map(&:label) }
+      assert_equal wanted, found.transform_values { |group| group.sum(&:inuse_objects) }
+      assert_operator wanted.keys.count { |stack| stack.last == "[truncated]" }, :>=, 4
+      assert_operator wanted.keys.count { |stack| stack.last == "<main>" }, :>=, 4
+      assert_equal 3000, kept.size
+    RUBY
+  end
+
   def test_very_deep_stacks_are_whole_when_depth_allows
     in_child(<<~'RUBY')
       class Item; end
