@@ -1,18 +1,14 @@
 # frozen_string_literal: true
 
-# test_speedscope.rb - speedscope opens every kind of file. Its importer is the one of the npm package,
-# which is installed into build/; needs node and npm.
+# test_speedscope.rb - speedscope opens every kind of file (scripts/speedscope). What the other tests
+# write is opened by make check-viewers.
 
 require_relative "lib/heapprof_test"
 
 class TestHeapProfSpeedscope < Test::Unit::TestCase
   include HeapProfTest
 
-  VERSION = "1.25.0"
-  ROOT = File.expand_path("../..", __dir__)
-  PACKAGES = File.join(ROOT, "build/speedscope-#{VERSION}")
-  RELEASE = File.join(PACKAGES, "node_modules/speedscope/dist/release")
-  OPEN = File.join(ROOT, "test/speedscope/open.js")
+  SPEEDSCOPE = File.expand_path("../../scripts/speedscope", __dir__)
 
   # Strings that die, a buffer that nobody has touched, threads' stacks: where values were negative.
   PROGRAM = <<~'RUBY'
@@ -27,19 +23,9 @@ class TestHeapProfSpeedscope < Test::Unit::TestCase
     Array.new(2000) { |i| eval("def m#{i} = [#{i}]\n" * 5); send("m#{i}") } if ARGV[0] == "fold"
   RUBY
 
-  def install
-    return if File.directory?(RELEASE)
-    FileUtils.mkdir_p("#{PACKAGES}.new")
-    text, status = Open3.capture2e("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
-                                   "--prefix", "#{PACKAGES}.new", "speedscope@#{VERSION}")
-    assert status.success?, "npm install speedscope: #{text}"
-    File.rename("#{PACKAGES}.new", PACKAGES) # whole or not at all
-  end
-
   # The weights it shows, by name of the file.
   def open_in_speedscope(paths)
-    install
-    out, err, status = Open3.capture3("node", OPEN, RELEASE, *paths)
+    out, err, status = Open3.capture3(SPEEDSCOPE, *paths)
     assert status.success?, err
     out.lines.to_h { |line| line.split.then { |name, weight| [name, weight.to_i] } }
   end
@@ -79,8 +65,7 @@ class TestHeapProfSpeedscope < Test::Unit::TestCase
         (HeapProfile.snapshot(gc: true) - before).write("difference.pb.gz")
       RUBY
       assert_clean ran
-      install
-      _, err, status = Open3.capture3("node", OPEN, RELEASE, "difference.pb.gz")
+      _, err, status = Open3.capture3(SPEEDSCOPE, "difference.pb.gz")
       assert_not_predicate status, :success?
       assert_match(/positive weights/, err)
     end

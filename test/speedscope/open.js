@@ -2,8 +2,8 @@
 //
 //   node open.js RELEASE FILE ...      RELEASE: the npm package's dist/release
 //
-// Prints of each file its name and the sum of all weights of the view that speedscope opens; fails
-// with its message when it refuses one.
+// Prints of each file its name and the sum of all weights of the view that speedscope opens. A file
+// that it refuses is named on stderr with its message, and the exit status is 1.
 //
 // The release is one script, which shows a page when it has been read. The function that a dropped
 // file goes to is in it, and all it needs comes before; so the script is cut off behind that
@@ -36,16 +36,24 @@ function loadImporter(release) {
   return globalThis.importer;
 }
 
+async function open(importer, file) {
+  const bytes = new Uint8Array(fs.readFileSync(file));
+  const group = await importer(path.basename(file), bytes.buffer);
+  if (!group) throw new Error("not understood");
+  return group.profiles.reduce((sum, profile) => sum + profile.getTotalWeight(), 0);
+}
+
 async function main([release, ...files]) {
   pretendBrowser();
   const importer = loadImporter(release);
   console.log = () => {}; // it tells what format it believes to see
   for (const file of files) {
-    const bytes = new Uint8Array(fs.readFileSync(file));
-    const group = await importer(path.basename(file), bytes.buffer);
-    if (!group) throw new Error(`${file}: not understood`);
-    const total = group.profiles.reduce((sum, profile) => sum + profile.getTotalWeight(), 0);
-    process.stdout.write(`${path.basename(file)} ${total}\n`);
+    try {
+      process.stdout.write(`${path.basename(file)} ${await open(importer, file)}\n`);
+    } catch (error) {
+      console.error(`${file}: ${error.message}`);
+      process.exitCode = 1;
+    }
   }
 }
 
