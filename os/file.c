@@ -85,7 +85,7 @@ magic_p(int directory, const char *name)
            !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
 }
 
-/* Goes one component on. *rest: where the component after it begins in left, '\0' if none does. */
+/* The first component of what is left. *rest: where the next one begins, "" if it is the last. */
 static int
 split(const struct walk *walk, char *name, const char **rest)
 {

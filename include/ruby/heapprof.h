@@ -154,8 +154,9 @@ int rb_heapprof_snapshot_each(const rb_heapprof_snapshot_t *snapshot,
                               int (*function)(const struct rb_heapprof_row *row, void *data), void *data);
 
 /**
- * Writes it as gzip'd pprof (profile.proto), to a temporary name first. Returns the
- * bytes written, or -1 with errno set and no file left. Needs no GVL; releases none.
+ * Writes it as gzip'd pprof (profile.proto), to a temporary name first; mode 0600. Returns the
+ * bytes written, or -1 with errno set and no file left: ELOOP for a link that lies in a directory
+ * others may write to. Waits for a pipe's reader. Needs no GVL; releases none.
  */
 int64_t rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *path);
 
