@@ -7,27 +7,34 @@
  *     String  ptr ---------> 0x7f..10   known: its owner is the String
  *     Hash    bins, entries  0x7f..80   not known
  *
- * Asked are the types whose blocks can be read without calling anything. What lies behind a
- * typed object's own struct is not seen; nor is what one object has borrowed from another, as
- * substrings do: it is the other's.
+ * Asked are the types whose blocks can be read without calling anything, and the VM's own tables
+ * (vm_tables.c), which no object holds. What lies behind a typed object's own struct, or a library's
+ * variables, is looked for when blocks are left that nobody has been found to hold (reach.c). What
+ * one object has borrowed from another, as substrings do, is the other's.
  *
  * A walk goes in slices. What one has found stays right until a GC lets objects die or move,
  * or pages come and go: rb_heapprof_gc_heap_stamp tells.
  */
 #include "state.h"
 #include "track.h"
+#include "iseq.h"
+#include "variable.h"
 #include <time.h>
 
 #define SLICE_NS 500000
 
 /* ---- one object ---- */
 
+HEAPPROF_COLD static uint32_t
+identity_of_holder(uintptr_t holder);
+
+/* The holder is an object, or a table of the VM's by its key (vm_tables.c). */
 HEAPPROF_COLD static void
-own(VALUE object, const void *block)
+own(uintptr_t holder, const void *block)
 {
     if (!block || !rb_heapprof_maybe_block_p(block)) return;
 
-    struct heapprof_owner owner = { .object = object, .class_id = rb_heapprof_class_of(object) };
+    struct heapprof_owner owner = { .object = holder, .class_id = identity_of_holder(holder) };
     if (owner.class_id == 0) return;
     lock_blocks();
     rb_heapprof_blocks_own(&rb_heapprof.tables.blocks, (uintptr_t)block, &owner);
@@ -35,10 +42,21 @@ own(VALUE object, const void *block)
 }
 
 HEAPPROF_COLD static void
-own_table(VALUE object, const st_table *table)
+own_table(uintptr_t holder, const st_table *table)
 {
-    own(object, table->bins);
-    own(object, table->entries);
+    own(holder, table->bins);
+    own(holder, table->entries);
+}
+
+/* What an id table looks like only id_table.c knows; but one of its words points to the items, and
+ * the smallest block has three words. */
+HEAPPROF_COLD static void
+own_id_table(uintptr_t holder, const struct rb_id_table *table)
+{
+    const void *const *words = (const void *const *)table;
+
+    own(holder, table);
+    for (int i = 0; table && i < 3; i++) own(holder, words[i]);
 }
 
 HEAPPROF_COLD static void
@@ -71,24 +89,96 @@ own_match(VALUE object)
     own(object, match->char_offset);
 }
 
+HEAPPROF_COLD static enum rb_id_table_iterator_result
+own_value_i(VALUE value, void *holder)
+{
+    own((uintptr_t)holder, (const void *)value);
+    return ID_TABLE_CONTINUE;
+}
+
+HEAPPROF_COLD static enum rb_id_table_iterator_result
+own_call_caches_i(VALUE value, void *holder)
+{
+    const struct rb_class_cc_entries *caches = (const struct rb_class_cc_entries *)value;
+
+    own((uintptr_t)holder, caches);
+    own((uintptr_t)holder, caches->entries);
+    return ID_TABLE_CONTINUE;
+}
+
+HEAPPROF_COLD static void
+own_id_table_of(VALUE object, struct rb_id_table *table, rb_id_table_foreach_values_func_t *value_i)
+{
+    own_id_table(object, table);
+    if (table) rb_id_table_foreach_values(table, value_i, (void *)object);
+}
+
+/* Instance variables of a class, which are outside. */
+HEAPPROF_COLD static void
+own_class_ivars(VALUE object)
+{
+    own(object, RCLASS_IVPTR(object));
+    if (RCLASS_IVPTR(object) && rb_shape_obj_too_complex(object)) {
+        own_table(object, RCLASS_IV_HASH(object));
+    }
+}
+
+/* A class that is included has constants, variables and maybe methods of a module, whose they are. */
 HEAPPROF_COLD static void
 own_class(VALUE object)
 {
-    if (RB_TYPE_P(object, T_ICLASS)) {
-        if (RICLASS_OWNS_M_TBL_P(object)) own(object, RCLASS_M_TBL(object));
-        return;
+    bool included = RB_TYPE_P(object, T_ICLASS);
+
+    if (!included || RICLASS_OWNS_M_TBL_P(object)) own_id_table(object, RCLASS_M_TBL(object));
+    if (RCLASS_CALLABLE_M_TBL(object) != RCLASS_M_TBL(object)) {
+        own_id_table(object, RCLASS_CALLABLE_M_TBL(object));
     }
-    own(object, RCLASS_M_TBL(object));
-    own(object, RCLASS_CONST_TBL(object));
+    own_id_table_of(object, RCLASS_CC_TBL(object), own_call_caches_i);
+    own(object, RCLASS_SUBCLASSES(object));
+    own(object, RCLASS_SUBCLASS_ENTRY(object));
+    own(object, RCLASS_MODULE_SUBCLASS_ENTRY(object));
+    if (included) return;
+    own_id_table_of(object, RCLASS_CONST_TBL(object), own_value_i);
+    own_id_table_of(object, RCLASS_CVC_TBL(object), own_value_i);
+    own_class_ivars(object);
     if (!RB_FL_TEST_RAW(object, RCLASS_SUPERCLASSES_INCLUDE_SELF)) return;
     own(object, RCLASS_SUPERCLASSES(object));
+}
+
+HEAPPROF_COLD static void
+own_iseq(VALUE object)
+{
+    const struct rb_iseq_constant_body *body = ((const rb_iseq_t *)object)->body;
+    if (!body) return;
+
+    own(object, body);
+    own(object, body->iseq_encoded);
+    own(object, body->variable.original_iseq);
+    own(object, body->insns_info.body);
+    own(object, body->insns_info.positions);
+    own(object, body->insns_info.succ_index_table);
+    own(object, body->local_table);
+    own(object, body->catch_table);
+    own(object, body->is_entries);
+    own(object, body->call_data);
+    own(object, body->param.opt_table);
+    own_id_table(object, body->outer_variables);
+    for (unsigned int i = 0; body->is_entries && i < body->ic_size; i++) {
+        const struct iseq_inline_constant_cache *cache = &ISEQ_IS_IC_ENTRY(body, i);
+        own(object, cache->segments);
+    }
+    if (ISEQ_MBITS_BUFLEN(body->iseq_size) > 1) own(object, body->mark_bits.list);
+    if (!body->param.keyword) return;
+    own(object, body->param.keyword);
+    own(object, body->param.keyword->table);
+    own(object, body->param.keyword->default_values);
 }
 
 HEAPPROF_COLD static void
 own_imemo(VALUE object)
 {
     switch (imemo_type(object)) {
-      case imemo_iseq: own(object, ((const rb_iseq_t *)object)->body); break;
+      case imemo_iseq: own_iseq(object); break;
       case imemo_ment: own(object, ((const rb_method_entry_t *)object)->def); break;
       case imemo_env: own(object, ((const rb_env_t *)object)->env); break;
       case imemo_tmpbuf: own(object, ((const rb_imemo_tmpbuf_t *)object)->ptr); break;
@@ -96,9 +186,24 @@ own_imemo(VALUE object)
     }
 }
 
+/* Those of an object that is neither a class nor has room for any. */
+HEAPPROF_COLD static void
+own_generic_ivars(VALUE object)
+{
+    struct gen_ivtbl *ivars;
+    if (!rb_gen_ivtbl_get(object, 0, &ivars)) return;
+
+    own(object, ivars);
+    if (!rb_shape_obj_too_complex(object)) return;
+    own(object, ivars->as.complex.table);
+    own_table(object, ivars->as.complex.table);
+}
+
 HEAPPROF_COLD static void
 own_blocks_of(VALUE object)
 {
+    if (RB_FL_TEST_RAW(object, FL_EXIVAR) && !RB_TYPE_P(object, T_IMEMO)) own_generic_ivars(object);
+
     switch (RB_BUILTIN_TYPE(object)) {
       case T_STRING:
         if (!RB_FL_TEST_RAW(object, RSTRING_NOEMBED) || RB_FL_TEST_RAW(object, ELTS_SHARED)) break;
@@ -130,17 +235,28 @@ own_blocks_of(VALUE object)
     }
 }
 
+#include "vm_tables.c"
+#include "reach.c"
+
 /* ---- the heap ---- */
 
 HEAPPROF_COLD static void
-own_blocks_of_page(rb_objspace_t *objspace, const struct heap_page *page)
+own_i(VALUE object, size_t slot_bytes)
 {
+    own_blocks_of(object);
+}
+
+HEAPPROF_COLD static void
+each_object_of_page(size_t number, void (*object_i)(VALUE object, size_t slot_bytes))
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    const struct heap_page *page = rb_darray_get(objspace->heap_pages.sorted, number);
     uintptr_t end = (uintptr_t)page->start + page->total_slots * page->slot_size;
 
     for (uintptr_t slot = (uintptr_t)page->start; slot < end; slot += page->slot_size) {
         VALUE object = (VALUE)slot;
         asan_unpoisoning_object(object) {
-            if (!rb_gc_impl_garbage_object_p(objspace, object)) own_blocks_of(object);
+            if (!rb_gc_impl_garbage_object_p(objspace, object)) object_i(object, page->slot_size);
         }
     }
 }
@@ -169,16 +285,84 @@ rb_heapprof_gc_forget_owners(void)
     unlock_blocks();
 }
 
-HEAPPROF_COLD bool
-rb_heapprof_gc_find_owners(size_t *page)
+/* One walk at a time: who comes with a step of another walk than the one under way helps with that.
+ *
+ *     a step each:  the blocks of the objects on a page
+ *                   what structs of extensions' objects on a page lead to
+ *                   what the data of a library leads to
+ *                   what the VM's own objects on a page lead to
+ *                   what the VM's own data leads to
+ */
+static size_t next_step; /* and 1 more; 0: no walk is under way */
+
+/* Whether there are blocks that somebody might hold. Memory that is only reported is held by no
+ * pointer. */
+HEAPPROF_COLD static bool
+ownerless_p(void)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
+    const struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+    uint32_t entry = 0;
+    bool found = false;
+
+    lock_blocks();
+    while (!found && (entry = rb_heapprof_blocks_next(blocks, entry)) != 0) {
+        uintptr_t address = rb_heapprof_address_table_address(&blocks->addresses, entry);
+        found = !blocks->owners[entry].object && !rb_heapprof_reported_block_p(address);
+    }
+    unlock_blocks();
+    return found;
+}
+
+/* Whether the step is among the next count; otherwise its number is less by so many. */
+HEAPPROF_COLD static bool
+step_within(size_t *step, size_t count)
+{
+    if (*step < count) return true;
+    *step -= count;
+    return false;
+}
+
+/* False: there is none. */
+HEAPPROF_COLD static bool
+step_on(size_t step)
+{
+    size_t pages = rb_darray_size(((rb_objspace_t *)rb_gc_get_objspace())->heap_pages.sorted);
+
+    if (step_within(&step, pages)) each_object_of_page(step, own_i);
+    else if (reach.cut_short || (step == 0 && !ownerless_p())) return false;
+    else if (step_within(&step, pages)) each_object_of_page(step, reach_foreign_i);
+    else if (step_within(&step, reach.library_count)) {
+        if (step != reach.vm_library) reach_library(step);
+    }
+    else if (step_within(&step, pages)) each_object_of_page(step, reach_own_i);
+    else if (step == 0) reach_library(reach.vm_library);
+    else return false;
+    return true;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_find_owners(size_t *step)
+{
     int64_t end_ns = clock_ns() + SLICE_NS;
 
-    while (*page < rb_darray_size(objspace->heap_pages.sorted)) {
-        own_blocks_of_page(objspace, rb_darray_get(objspace->heap_pages.sorted, *page));
-        ++*page;
-        if (clock_ns() > end_ns) return true;
+    if (*step == 0) {
+        own_vm_tables();
+        reach_begin();
+        next_step = 1;
     }
-    return false;
+    do {
+        if (next_step == 0) return false;
+        if (reach_unread_p()) reach_step();
+        else if (step_on(next_step - 1)) next_step++;
+        else next_step = 0;
+    } while (clock_ns() <= end_ns);
+    *step = next_step;
+    if (next_step == 0) reach_end();
+    return next_step != 0;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_owners_complete_p(void)
+{
+    return !reach.cut_short;
 }

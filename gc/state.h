@@ -85,11 +85,15 @@ size_t rb_heapprof_gc_waiting_blocks(void);
 void rb_heapprof_gc_hold_blocks(void);
 void rb_heapprof_gc_release_blocks(void);
 
-/* Names the owners of known blocks that objects on the pages from *page on hold, for the length
- * of a slice; false when there are no more pages. What has been found before stays, unless it
- * is forgotten, and is as of now for as long as the stamp is what it was. All ractors are
- * stopped. */
-bool rb_heapprof_gc_find_owners(size_t *page);
+/* Names the owners of known blocks, for the length of a slice: *step is 0 to begin a walk. False
+ * when it has come to its end. What has been found before stays, unless it is forgotten, and is as
+ * of now for as long as the stamp is what it was. All ractors are stopped. */
+bool rb_heapprof_gc_find_owners(size_t *step);
+
+/* Whether the last walk saw all that objects and libraries lead to: what has no owner then may be
+ * suspected. */
+bool rb_heapprof_gc_owners_complete_p(void);
+
 void rb_heapprof_gc_forget_owners(void);
 uint64_t rb_heapprof_gc_heap_stamp(void);
 

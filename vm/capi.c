@@ -254,7 +254,7 @@ facts_now(void)
 
 /* ---- owners ---- */
 
-/* The next slice of the walk; false after the last. */
+/* The next slice of the walk; false after the last, and when it has to be done again anyway. */
 static bool
 walk_slice(size_t *page, uint64_t *stamp)
 {
@@ -267,7 +267,7 @@ walk_slice(size_t *page, uint64_t *stamp)
             rb_heapprof_gc_forget_owners();
             *stamp = rb_heapprof_gc_heap_stamp();
         }
-        more = rb_heapprof_gc_find_owners(page);
+        more = rb_heapprof_gc_find_owners(page) && *stamp == rb_heapprof_gc_heap_stamp();
     }
     RB_VM_LOCK_LEAVE();
     return more;
@@ -313,6 +313,7 @@ take(bool owners, bool native_leaks)
     facts.owners = owners;
     if (!native_leaks) facts.old_gc = 0;
     if (owners) asks.memsize = rb_heapprof_gc_memsize;
+    if (!rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* nobody is suspect */
     rb_heapprof.reading = true;
     snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, &asks);
     rb_heapprof.reading = false;

@@ -92,8 +92,10 @@ module ObjectSpace
     # With +owners+ it walks the heap, and each row of memory of the allocator names the class
     # of the object that holds it, and the stack that allocated that object where it is
     # sampled. Known are the blocks of String, Array, Hash, Struct, Integer, Regexp, MatchData and
-    # IO, those of instance variables, and the struct of an object that an extension defines;
-    # not what that struct points to. Each sampled object's memsize is asked as well. The walk
+    # IO, those of instance variables, classes and code, and the struct of an object that an
+    # extension defines, with all that seems to be reachable from it by C pointers. What no object
+    # holds, but the VM's own tables or a library's variables do, has a name in place of a class, as
+    # "[VM] interned strings" or "[C] libxml2.so.2". Each sampled object's memsize is asked as well. The walk
     # takes some 10 ms for a million objects, in slices between which other threads run.
     #
     # With +rss+ it has rows, too, for what is in memory: "[VM] slots", "[VM] free slots" and so
@@ -197,7 +199,8 @@ module ObjectSpace
     # [caller] in such a row, the C function that asked for it, and its library:
     #          "str_enc_new (ruby)"; "" when that is not known; otherwise +nil+
     # [frames] Array of Frame (path, lineno, label), innermost first, as in a backtrace
-    # [owner, owner_frames] in such a row, the class name of the object that holds the memory and
+    # [owner, owner_frames] in such a row, the class name of the object that holds the memory (or
+    #                       what else does, see snapshot) and
     #                       the stack that allocated it; +nil+ when not known (see snapshot)
     # [native_leak] whether the memory looks leaked; +false+ without +native_leaks+ (see snapshot)
     # [gc_age] GCs survived, rounded down to 0 or a power of two; +nil+ in the row of what

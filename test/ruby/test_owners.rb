@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_owners.rb - snapshot(owners: true): which objects hold the allocator's memory, what memsize
+# test_owners.rb - snapshot(owners: true): which objects and tables hold the allocator's memory, what memsize
 # says of the same, and what nobody holds and grows.
 
 require_relative "lib/heapprof_test"
@@ -17,7 +17,9 @@ class TestHeapProfOwners < Test::Unit::TestCase
       rows(profile, label: "Object#\#{label}").select { |row| row.caller && row.inuse_malloc_space > 0 }
     end
 
-    def owned(profile, label) = blocks(profile, label).select(&:owner)
+    CACHES = /\\A(Class|\\[VM\\] .*)\\z/
+
+    def owned(profile, label) = blocks(profile, label).select(&:owner).grep_v(->(row) { CACHES =~ row.owner })
 
     # Bytes in use below a method by the class of who holds them.
     def by_owner(profile, label)
@@ -49,6 +51,52 @@ class TestHeapProfOwners < Test::Unit::TestCase
         assert_operator owned.fetch(nil, 0), :<=, owned.fetch(class_name) / 20 + 8000, "#{label}: #{owned}" # caches
       end
       assert_equal 7, kept.size
+    RUBY
+  end
+
+  # Nearly all that a site asked for has an owner, and the table there has that name.
+  def test_the_vms_own_tables_are_owners
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      def keys = (1..80_000).to_h { |i| ["key number #{i}", i] }
+      def symbols = Array.new(20_000) { |i| :"symbol number #{i}" }
+      def ivars = Array.new(20_000) { |i| String.new("a variable").tap { |string| string.instance_variable_set(:@i, i) } }
+      def ids = Array.new(20_000) { Object.new.tap(&:object_id) }
+      def finalizers = Array.new(20_000) { Object.new.tap { |object| ObjectSpace.define_finalizer(object, Blocks) } }
+      def names = Array.new(20_000) { |i| Object.new.tap { |object| object.instance_variable_set("@only_#{i}", i) } }
+      def constants = eval(Array.new(2000) { |i| "K#{i} = #{i}; def k#{i} = K#{i}; k#{i}" }.join("\n"))
+      def Blocks.call(*) = nil
+      kept = [keys, symbols, ivars, ids, finalizers, names, constants]
+      tables = { keys: ["interned strings", 900_000], ivars: ["generic ivars", 900_000],
+                 ids: ["object ids", 900_000], finalizers: ["finalizers", 900_000],
+                 names: ["symbols", 200_000], constants: ["constant caches", 100_000] }
+
+      profile = HeapProfile.snapshot(gc: true, owners: true)
+      tables.each do |label, (table, bytes)|
+        owned = by_owner(profile, label)
+        assert_operator owned.fetch("[VM] #{table}", 0), :>=, bytes, "#{label}: #{owned}"
+        assert_operator owned.fetch(nil, 0), :<=, owned.values.sum / 50, "#{label}: #{owned}"
+      end
+      assert_operator by_owner(profile, :ivars)["String"], :>=, 20_000 * 8
+      assert_equal 7, kept.size
+    RUBY
+  end
+
+  def test_code_and_classes_own_their_arrays
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      def code = eval(Array.new(1000) { |i| <<~CODE }.join)
+        class C#{i}
+          X, @a, @@b = #{i}, 1, 2
+          def m(a, b = 1, *c, d: 4, **e) = [a + X, b, yield, @a, d.to_s] rescue @@b
+        end
+        C#{i}.new.m(1) { |x, y = 2| x }
+      CODE
+      code
+      owned = by_owner(HeapProfile.snapshot(gc: true, owners: true), :code)
+      assert_operator owned["T_IMEMO(iseq)"], :>=, 1000 * 1500
+      assert_operator owned["Class"], :>=, 1000 * 500
+      assert_operator owned.fetch(nil, 0), :<=, owned.values.sum / 50, owned.to_s
     RUBY
   end
 
@@ -132,6 +180,8 @@ class TestHeapProfOwners < Test::Unit::TestCase
   end
 
   LEAKS = SETUP + <<~'RUBY'
+    LEFT_OVER = 5 * 1008 # of blocks that a word left over somewhere seems to hold
+
     def leaked = Blocks.malloc(1000).tap { |block| (@leaked ||= []) << block }
     def held = Blocks::Holder.new(1000)
     def text = "x" * 1000
@@ -156,7 +206,7 @@ class TestHeapProfOwners < Test::Unit::TestCase
       suspects = suspects(HeapProfile.snapshot(gc: true, native_leaks: true))
       suspects.each { |row| assert_include row.frames.map(&:label), "Object#leaked" }
       assert_equal ["blocks_malloc (heapprof_blocks.so)"], suspects.map(&:caller).uniq
-      assert_equal @leaked.sum { |block| Blocks.bytes(block) }, suspects.sum(&:inuse_malloc_space)
+      assert_in_delta @leaked.sum { |block| Blocks.bytes(block) }, suspects.sum(&:inuse_malloc_space), LEFT_OVER
       assert_equal 600, kept.size
     RUBY
   end
@@ -176,7 +226,7 @@ class TestHeapProfOwners < Test::Unit::TestCase
         assert_match(/str_enc_new \(ruby\) for String$/, report(profile))
       end
       bytes = (after - before).select(&:native_leak).sum(&:inuse_malloc_space)
-      assert_equal @leaked.last(100).sum { |block| Blocks.bytes(block) }, bytes
+      assert_in_delta @leaked.last(100).sum { |block| Blocks.bytes(block) }, bytes, LEFT_OVER
       assert_equal 600, kept.size
     RUBY
   end
@@ -207,6 +257,49 @@ class TestHeapProfOwners < Test::Unit::TestCase
       work(10)
       assert_empty suspects(HeapProfile.snapshot(gc: true, owners: true))
       assert_not_empty suspects(HeapProfile.snapshot(gc: true, native_leaks: true))
+    RUBY
+  end
+
+  REACHED = SETUP + <<~'RUBY'
+    require "-test-/heapprof_leak"
+    CHAIN = HeapProfLeak::Chain.new
+    def held(bytes) = CHAIN.add(bytes)
+    def kept(bytes) = HeapProfLeak.keep(bytes)
+    def lost(bytes) = HeapProfLeak.lose(bytes)
+
+    # A word left over somewhere may seem to hold one of those that are lost, or some of the library's.
+    def assert_reached(profile, bytes)
+      held, kept, lost = %i[held kept lost].map { |label| by_owner(profile, label) }
+      assert_operator held["HeapProfLeak::Chain"], :>=, 0.9 * bytes, held.to_s
+      assert_operator kept.fetch(nil, 0), :<=, 0.1 * bytes, kept.to_s
+      assert_operator lost[nil], :>=, 0.9 * bytes, lost.to_s
+      suspects = profile.select(&:native_leak)
+      assert_equal [["Object#lost"]], suspects.map { |row| row.frames.map(&:label).grep(/#(held|kept|lost)/) }.uniq
+      assert_operator suspects.sum(&:inuse_malloc_space), :>=, 0.5 * bytes
+    end
+
+    def grow(bytes, each)
+      10.times do
+        each.times { held(bytes); kept(bytes); lost(bytes) }
+        GC.start
+      end
+    end
+  RUBY
+
+  def test_what_a_struct_or_a_library_leads_to_is_held
+    in_child(REACHED + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      grow(1000, 20)
+      assert_reached HeapProfile.snapshot(gc: true, native_leaks: true), 200 * (1000 + 16)
+    RUBY
+  end
+
+  # The links of the lists are not.
+  def test_also_by_way_of_what_is_not_sampled
+    in_child(REACHED + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 20, malloc_interval: 65_536, seed: 5)
+      grow(300_000, 5)
+      assert_reached HeapProfile.snapshot(gc: true, native_leaks: true), 50 * 300_000
     RUBY
   end
 
@@ -254,7 +347,7 @@ class TestHeapProfOwners < Test::Unit::TestCase
         profile = HeapProfile.snapshot(owners: true)
         owned = by_owner(profile, :strings)
         assert_operator owned.fetch("String"), :>=, 2000 * 5001
-        assert_empty owned.keys - ["String", "Array", nil]
+        assert_empty owned.keys.grep_v(CACHES) - ["String", "Array", nil]
       end
       done = true
       threads.each(&:join)

@@ -1,10 +1,86 @@
-/* leak.c - an extension with a leak: 1 KB of ruby_xmalloc that each call forgets.
+/* leak.c - an extension with a leak, and two that only look like one.
  *
- *     HeapProfLeak.call -> nil
+ *     HeapProfLeak.call -> nil             1 KB of ruby_xmalloc that each call forgets
+ *     HeapProfLeak.lose(bytes) -> nil      a list of its own with so many bytes, forgotten with them
+ *     HeapProfLeak.keep(bytes) -> nil      the same at the end of a list that a static variable leads to
+ *     HeapProfLeak::Chain.new              an object whose struct leads to a list
+ *         .add(bytes) -> self              the same in that list
+ *
+ *     T_DATA --> chain --> link --> link --> link
+ *                           |        |        |
+ *                         bytes    bytes    bytes
  */
 #include "ruby/ruby.h"
 
 #define LEAKED_BYTES 1024
+
+struct link {
+    struct link *next;
+    void *bytes;
+};
+
+struct chain {
+    struct link *first;
+};
+
+static struct chain kept;
+
+static void
+chain_add(struct chain *chain, size_t bytes)
+{
+    struct link *link = ruby_xmalloc(sizeof(*link));
+
+    link->bytes = ruby_xcalloc(1, bytes);
+    link->next = chain->first;
+    chain->first = link;
+}
+
+static void
+chain_free(void *pointer)
+{
+    struct chain *chain = pointer;
+    struct link *next;
+
+    for (struct link *link = chain->first; link; link = next) {
+        next = link->next;
+        ruby_xfree(link->bytes);
+        ruby_xfree(link);
+    }
+    ruby_xfree(chain);
+}
+
+static const rb_data_type_t chain_type = {
+    "heapprof_chain", { NULL, chain_free, NULL }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+leak_chain_new(VALUE class)
+{
+    return TypedData_Wrap_Struct(class, &chain_type, ruby_xcalloc(1, sizeof(struct chain)));
+}
+
+static VALUE
+leak_chain_add(VALUE self, VALUE bytes)
+{
+    chain_add(rb_check_typeddata(self, &chain_type), NUM2SIZET(bytes));
+    return self;
+}
+
+static VALUE
+leak_keep(VALUE self, VALUE bytes)
+{
+    chain_add(&kept, NUM2SIZET(bytes));
+    return Qnil;
+}
+
+static VALUE
+leak_lose(VALUE self, VALUE bytes)
+{
+    struct chain *chain = ruby_xcalloc(1, sizeof(*chain));
+
+    chain_add(chain, NUM2SIZET(bytes));
+    return Qnil;
+}
 
 static VALUE
 leak_call(VALUE self)
@@ -18,5 +94,13 @@ leak_call(VALUE self)
 void
 Init_heapprof_leak(void)
 {
-    rb_define_module_function(rb_define_module("HeapProfLeak"), "call", leak_call, 0);
+    VALUE leak = rb_define_module("HeapProfLeak");
+    VALUE chain = rb_define_class_under(leak, "Chain", rb_cObject);
+
+    rb_undef_alloc_func(chain);
+    rb_define_singleton_method(chain, "new", leak_chain_new, 0);
+    rb_define_method(chain, "add", leak_chain_add, 1);
+    rb_define_module_function(leak, "keep", leak_keep, 1);
+    rb_define_module_function(leak, "lose", leak_lose, 1);
+    rb_define_module_function(leak, "call", leak_call, 0);
 }

@@ -1,0 +1,405 @@
+/* reach.c - what objects' structs and libraries' data lead to. Included by owners.c.
+ *
+ * What an extension's struct looks like only the extension knows. So each aligned word of it that
+ * may be the address of a block is taken for one, and that is read in turn:
+ *
+ *     T_DATA --> struct --> another --> 0x7f..10   known, and nobody's: the T_DATA's
+ *                  ^ not sampled: read all the same
+ *
+ * The same goes for the data of libraries. What several lead to is whose that comes first: objects of
+ * extensions, libraries, then what the VM has itself, whose stacks are full of old words. A word that only looks like an address makes a block
+ * somebody's that is nobody's; the other way round, a block that is held by its middle, by a
+ * thread's stack or by thread-local data alone is not found.
+ *
+ * How long a block is: as long as it is known to be, or as the header says that glibc's allocator
+ * keeps before each, if that of the next agrees. Of another allocator's blocks only those known are
+ * read, and the beginnings of objects' structs.
+ *
+ *   I1  nothing is read directly: addresses may be none, and a thread without the GVL may give
+ *       memory back at any moment (profiler/peek.h).
+ *   I2  each address is read once. When there is no memory to remember more, the search is cut
+ *       short, and nobody is suspect.
+ *   I3  tables of ours are not read: they have the address of every block.
+ */
+#include "os/peek.h"
+#include <link.h>
+
+#define REACH_MEMORY_BYTES ((size_t)64 << 20)
+#define WINDOW_BYTES ((size_t)64 << 10)
+#define FIRST_BYTES ((size_t)512)
+#define ROOT_BYTES 256 /* of a struct whose size nobody tells */
+#define HEADER_BYTES (2 * sizeof(uintptr_t))
+
+struct reached {
+    uintptr_t address;
+    uintptr_t holder;              /* for whom it is read: an object, or a key (vm_tables.c) */
+    bool      root;                /* an object's struct */
+};
+
+struct reach_range {
+    uintptr_t begin, end;
+};
+
+struct reach {
+    struct heapprof_mem   mem;     /* an account of its own */
+    struct heapprof_index index;   /* address -> number */
+    struct reached *all;           /* by number; [0] unused */
+    size_t     all_capacity;
+    uint32_t   end;                /* numbers below this have been given */
+    uint32_t   next;               /* the first that has not been read */
+    size_t     bytes;              /* of that one, how long it is */
+    size_t     offset;             /* and how far it has been read; 0: its length is not known */
+    uintptr_t  holder;             /* of what is found now */
+    struct reach_range *libraries; /* by address, so many; none overlaps another */
+    size_t     libraries_capacity;
+    size_t     library_count;
+    struct reach_range vm;         /* where the VM's own is, */
+    size_t     vm_library;         /* and its number of the VM's own, by the loader's order */
+    uintptr_t *window;             /* a copy of memory */
+    size_t     window_capacity;    /* words */
+    uintptr_t  window_begin;
+    size_t     window_bytes;
+    int        fd;                 /* to read memory through; -1: none is open */
+    bool       cut_short;
+};
+
+static struct reach reach = { .fd = -1 };
+
+/* ---- memory ---- */
+
+HEAPPROF_COLD static void
+look(uintptr_t begin, size_t bytes)
+{
+    reach.window_begin = begin;
+    reach.window_bytes = rb_heapprof_peek(reach.fd, begin, reach.window, bytes);
+}
+
+HEAPPROF_COLD static bool
+word_at(uintptr_t address, uintptr_t *word)
+{
+    size_t offset = address - reach.window_begin;
+
+    if (offset < reach.window_bytes && reach.window_bytes - offset >= sizeof(*word)) {
+        *word = reach.window[offset / sizeof(*word)];
+        return true;
+    }
+    return rb_heapprof_peek(reach.fd, address, word, sizeof(*word)) == sizeof(*word);
+}
+
+/* ---- libraries ---- */
+
+/* From the first to the last address that the loader has mapped for it. */
+HEAPPROF_COLD static struct reach_range
+range_of_library(const struct dl_phdr_info *info)
+{
+    struct reach_range range = { UINTPTR_MAX, 0 };
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD) continue;
+        if (begin < range.begin) range.begin = begin;
+        if (begin + segment->p_memsz > range.end) range.end = begin + segment->p_memsz;
+    }
+    return range;
+}
+
+HEAPPROF_COLD static int
+note_library_i(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    struct reach_range range = range_of_library(info);
+    size_t place = reach.library_count;
+
+    if (!HEAPPROF_MEM_GROW(&reach.mem, reach.libraries, reach.libraries_capacity, place + 1)) {
+        reach.cut_short = true;
+        return 1;
+    }
+    for (; place > 0 && reach.libraries[place - 1].begin > range.begin; place--) {
+        reach.libraries[place] = reach.libraries[place - 1];
+    }
+    reach.libraries[place] = range;
+    if (range.begin <= (uintptr_t)&reach && (uintptr_t)&reach < range.end) {
+        reach.vm = range;
+        reach.vm_library = reach.library_count;
+    }
+    reach.library_count++;
+    return 0;
+}
+
+/* Code and data of a library: no block is there. */
+HEAPPROF_COLD static bool
+in_library_p(uintptr_t address)
+{
+    size_t low = 0, high = reach.library_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (reach.libraries[middle].end <= address) low = middle + 1;
+        else high = middle;
+    }
+    return low < reach.library_count && reach.libraries[low].begin <= address;
+}
+
+/* ---- blocks ---- */
+
+#define CHUNK_NEXT_TO_ONE_IN_USE 1
+#define CHUNK_MAPPED 2
+#define CHUNK_FLAGS 7
+
+/* What can be used of a block of glibc's; 0: it does not look like one. */
+HEAPPROF_COLD static size_t
+chunk_bytes(uintptr_t block)
+{
+    uintptr_t size, before, next;
+    if (block % HEADER_BYTES || !word_at(block - sizeof(size), &size)) return 0;
+
+    size_t bytes = size & ~(uintptr_t)CHUNK_FLAGS;
+    if (bytes < 2 * HEADER_BYTES || bytes % HEADER_BYTES || bytes >> 40) return 0;
+    if (size & CHUNK_MAPPED) {
+        bool whole = word_at(block - HEADER_BYTES, &before) && (before + bytes) % 4096 == 0;
+        return whole ? bytes - HEADER_BYTES : 0;
+    }
+    if (!word_at(block - sizeof(size) + bytes, &next) || !(next & CHUNK_NEXT_TO_ONE_IN_USE)) return 0;
+    return bytes - sizeof(size);
+}
+
+HEAPPROF_COLD static size_t
+block_bytes(uintptr_t block, bool root)
+{
+    size_t bytes = chunk_bytes(block), known = 0;
+
+    if (rb_heapprof_maybe_block_p((const void *)block)) {
+        lock_blocks();
+        known = rb_heapprof_blocks_end(&rb_heapprof.tables.blocks, block);
+        unlock_blocks();
+    }
+    if (known > bytes) bytes = known;
+    return bytes == 0 && root ? ROOT_BYTES : bytes;
+}
+
+/* Makes a known block the holder's, if it is nobody's yet. False: it is somebody else's. */
+HEAPPROF_COLD static bool
+take_block(uintptr_t address)
+{
+    struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+    struct heapprof_owner owner = {
+        .object = reach.holder, .class_id = identity_of_holder(reach.holder),
+    };
+    bool taken = true;
+
+    lock_blocks();
+    uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
+    if (entry) {
+        if (!blocks->owners[entry].object && owner.class_id) blocks->owners[entry] = owner;
+        taken = blocks->owners[entry].object == owner.object;
+    }
+    unlock_blocks();
+    return taken;
+}
+
+/* ---- addresses ---- */
+
+HEAPPROF_COLD static uint64_t
+reach_hash_i(const void *unused, uint32_t number)
+{
+    return rb_heapprof_index_hash(reach.all[number].address);
+}
+
+HEAPPROF_COLD static void
+reach_add(uintptr_t address, bool root)
+{
+    uint64_t probe = rb_heapprof_index_hash(address);
+    uint32_t number;
+
+    for (; (number = rb_heapprof_index_at(&reach.index, probe)) != 0; probe++) {
+        if (reach.all[number].address == address) return;
+    }
+    if (reach.cut_short) return;
+    if (!HEAPPROF_MEM_GROW(&reach.mem, reach.all, reach.all_capacity, (size_t)reach.end + 1) ||
+        !rb_heapprof_index_reserve(&reach.index, &reach.mem, reach.end - 1, reach_hash_i, NULL)) {
+        reach.cut_short = true;
+        return;
+    }
+    reach.all[reach.end] = (struct reached){ address, reach.holder, root };
+    rb_heapprof_index_insert(&reach.index, rb_heapprof_index_hash(address), reach.end++);
+}
+
+/* Their memory is whole pages. */
+HEAPPROF_COLD static bool
+table_of_ours_p(uintptr_t address)
+{
+    if (address % 4096) return false;
+    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
+        if (rb_heapprof.mem.blocks[i].address == address || reach.mem.blocks[i].address == address) return true;
+    }
+    return false;
+}
+
+HEAPPROF_COLD static void
+reach_word(uintptr_t word, bool root)
+{
+    if (word < 65536 || word >> 47 || word % sizeof(word)) return;
+    if (heap_page_for_ptr(rb_gc_get_objspace(), word) || in_library_p(word) || table_of_ours_p(word)) return;
+    if (rb_heapprof_maybe_block_p((const void *)word) && !take_block(word)) return;
+    reach_add(word, root);
+}
+
+/* Those of the window from begin on, at most bytes of them; returns how many there were. */
+HEAPPROF_COLD static size_t
+reach_words(uintptr_t begin, size_t bytes)
+{
+    size_t first = begin - reach.window_begin;
+    size_t left = first < reach.window_bytes ? reach.window_bytes - first : 0;
+    if (bytes < left) left = bytes;
+
+    for (size_t i = 0; i < left / sizeof(uintptr_t); i++) {
+        reach_word(reach.window[first / sizeof(uintptr_t) + i], false);
+    }
+    return left;
+}
+
+/* ---- the search ---- */
+
+HEAPPROF_COLD static bool
+reach_unread_p(void)
+{
+    return reach.next < reach.end;
+}
+
+/* Reads some of the next block. */
+HEAPPROF_COLD static void
+reach_step(void)
+{
+    const struct reached reached = reach.all[reach.next];
+    uintptr_t block = reached.address;
+
+    reach.holder = reached.holder;
+    if (reach.offset == 0) {
+        look(block - HEADER_BYTES, FIRST_BYTES);
+        if (reach.window_bytes == 0) look(block, FIRST_BYTES); /* nothing is mapped before it */
+        reach.bytes = reach.window_bytes ? block_bytes(block, reached.root) : 0;
+    }
+    else {
+        look(block + reach.offset, WINDOW_BYTES);
+    }
+    size_t read = reach_words(block + reach.offset, reach.bytes - reach.offset);
+    reach.offset += read;
+    if (read < sizeof(uintptr_t) || reach.offset >= reach.bytes) {
+        reach.next++;
+        reach.offset = 0;
+    }
+}
+
+HEAPPROF_COLD static void
+reach_end(void)
+{
+    rb_heapprof_peek_close(reach.fd);
+    reach.fd = -1;
+    rb_heapprof_index_release(&reach.index, &reach.mem);
+    HEAPPROF_MEM_RELEASE(&reach.mem, reach.all, reach.all_capacity);
+    HEAPPROF_MEM_RELEASE(&reach.mem, reach.libraries, reach.libraries_capacity);
+    HEAPPROF_MEM_RELEASE(&reach.mem, reach.window, reach.window_capacity);
+}
+
+HEAPPROF_COLD static void
+reach_begin(void)
+{
+    reach_end();
+    reach = (struct reach){ .end = 1, .next = 1, .fd = rb_heapprof_peek_open() };
+    rb_heapprof_mem_init(&reach.mem, REACH_MEMORY_BYTES);
+    reach.cut_short = reach.fd < 0 ||
+        !HEAPPROF_MEM_GROW(&reach.mem, reach.window, reach.window_capacity,
+                           WINDOW_BYTES / sizeof(*reach.window));
+    if (!reach.cut_short) dl_iterate_phdr(note_library_i, NULL);
+}
+
+/* ---- where it begins ---- */
+
+HEAPPROF_COLD static bool
+data_of_vm_p(VALUE object)
+{
+    uintptr_t type = RTYPEDDATA_P(object) ? (uintptr_t)RTYPEDDATA_TYPE(object) : 0;
+    return reach.vm.begin <= type && type < reach.vm.end;
+}
+
+/* A struct within the slot, or the pointer to one there. */
+HEAPPROF_COLD static void
+reach_data(VALUE object, size_t slot_bytes)
+{
+    bool embedded = RTYPEDDATA_P(object) && RTYPEDDATA_EMBEDDED_P(object);
+    const uintptr_t *words = (const uintptr_t *)object;
+
+    if (!embedded) {
+        reach_word((uintptr_t)DATA_PTR(object), true);
+        return;
+    }
+    for (size_t i = sizeof(struct RTypedData) / sizeof(*words); i < slot_bytes / sizeof(*words); i++) {
+        reach_word(words[i], false);
+    }
+}
+
+/* An object of an extension's. */
+HEAPPROF_COLD static void
+reach_foreign_i(VALUE object, size_t slot_bytes)
+{
+    if (!RB_TYPE_P(object, T_DATA) || data_of_vm_p(object)) return;
+    reach.holder = object;
+    reach_data(object, slot_bytes);
+}
+
+/* One of the VM's. */
+HEAPPROF_COLD static void
+reach_own_i(VALUE object, size_t slot_bytes)
+{
+    reach.holder = object;
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_DATA: if (data_of_vm_p(object)) reach_data(object, slot_bytes); break;
+      case T_FILE: reach_word((uintptr_t)RFILE(object)->fptr, true); break;
+      case T_REGEXP: reach_word((uintptr_t)RREGEXP_PTR(object), true); break;
+      default: break;
+    }
+}
+
+/* The data of one library. */
+struct library {
+    size_t number; /* which is wanted, by the loader's order */
+    char   name[64];
+    size_t segment_count;
+    struct { uintptr_t begin; size_t bytes; } segments[4];
+};
+
+HEAPPROF_COLD static int
+library_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct library *library = data;
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    if (library->number-- > 0) return 0;
+    snprintf(library->name, sizeof(library->name), "[C] %s",
+             !*info->dlpi_name ? "program" : slash ? slash + 1 : info->dlpi_name);
+    for (int i = 0; i < info->dlpi_phnum && library->segment_count < numberof(library->segments); i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_W)) continue;
+        uintptr_t begin = (info->dlpi_addr + segment->p_vaddr) & ~(sizeof(uintptr_t) - 1);
+        library->segments[library->segment_count].begin = begin;
+        library->segments[library->segment_count++].bytes = segment->p_memsz;
+    }
+    return 1;
+}
+
+/* Reads the data of a library. */
+HEAPPROF_COLD static void
+reach_library(size_t number)
+{
+    struct library library = { .number = number };
+
+    dl_iterate_phdr(library_i, &library);
+    reach.holder = number == reach.vm_library ? VM_STATIC_DATA : key_of_library(library.name);
+    for (size_t i = 0; i < library.segment_count; i++) {
+        uintptr_t begin = library.segments[i].begin, end = begin + library.segments[i].bytes;
+        for (; begin < end; begin += reach.window_bytes) {
+            look(begin, end - begin < WINDOW_BYTES ? end - begin : WINDOW_BYTES);
+            if (reach_words(begin, reach.window_bytes) == 0) break;
+        }
+    }
+}
