@@ -87,7 +87,8 @@ module ObjectSpace
     #
     # The profile at this moment. Without +gc+ it has what the last garbage collection
     # left alive and all that was allocated since; with it, a full garbage collection runs
-    # first and only what is reachable is in use.
+    # first and only what is reachable is in use. Other threads may run before the moment, while the
+    # names of C functions not seen before are read from files.
     #
     # With +owners+ it walks the heap, and each row of memory of the allocator names the class
     # of the object that holds it, and the stack that allocated that object where it is
