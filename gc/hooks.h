@@ -12,6 +12,7 @@
  *   rb_heapprof_gate_sweep page swept                       1 test   1 test
  *   rb_heapprof_gate_move  object moved by compaction       1 test   1 test
  *   rb_heapprof_gate_malloc block from the allocator        subtract and test, off or on
+ *   rb_heapprof_gate_realloc block about to be reallocated  add up and 2 tests
  *   rb_heapprof_gate_resized block reallocated              subtract and 2 tests
  *   rb_heapprof_gate_free  block freed, or reallocated      1 test, off or on
  *   rb_heapprof_gate_adjust memory reported by an extension  2 tests  + a lock
@@ -140,11 +141,19 @@ struct heapprof_countdown {
     uint64_t interval_bytes; /* that it was drawn at; 0: no sample is at its end */
 };
 
+/* Where the growth of a block that is being reallocated would stand. */
+struct heapprof_prepared {
+    uint32_t site;           /* 0: nowhere */
+    uint64_t epoch;          /* of the profiler; and that of the last fold: the site may be void since */
+    uint64_t folded_at_gc;
+};
+
 /* A native thread's place in the byte stream. Zero, as it begins, means that it has not asked
  * for any memory yet. */
 struct heapprof_thread {
     struct heapprof_countdown own;          /* of what is asked of MRI's allocator */
     struct heapprof_countdown all;          /* of what interpose.c counts */
+    struct heapprof_prepared prepared;
     uint32_t locks;                         /* how often it has the blocks' lock */
     bool own_work;                          /* what is asked for now is the profiler's */
     bool own_report;                        /* so is the memory that is reported next */
@@ -182,13 +191,26 @@ rb_heapprof_gate_free(void *mem)
     if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) rb_heapprof_free(mem);
 }
 
+HEAPPROF_COLD static void
+rb_heapprof_prepare(void);
+
+/* More than what a block grows by that is to have new_bytes: allocators round up. */
+static inline int64_t
+rb_heapprof_growth_most(size_t old_bytes, size_t new_bytes)
+{
+    return (int64_t)(new_bytes + new_bytes / 2 + 64 - old_bytes);
+}
+
 HEAPPROF_COLD static uint32_t
 rb_heapprof_lift(void *mem);
 
 /* mem is about to be reallocated; what this returns goes to gate_realloced. */
 static inline uint32_t
-rb_heapprof_gate_realloc(void *mem)
+rb_heapprof_gate_realloc(void *mem, size_t old_bytes, size_t new_bytes)
 {
+    if (RB_UNLIKELY(heapprof_thread.own.left < rb_heapprof_growth_most(old_bytes, new_bytes))) {
+        rb_heapprof_prepare();
+    }
     return RB_UNLIKELY(rb_heapprof_maybe_block_p(mem)) ? rb_heapprof_lift(mem) : 0;
 }
 
@@ -205,12 +227,15 @@ rb_heapprof_gate_realloced(uint32_t lifted, void *was, void *mem)
 HEAPPROF_COLD static void
 rb_heapprof_cut_block(void *mem, size_t size_bytes);
 
+HEAPPROF_COLD static void
+rb_heapprof_grown(void *mem, size_t old_bytes, size_t new_bytes);
+
 static inline void
 rb_heapprof_gate_resized(void *mem, size_t old_bytes, size_t new_bytes)
 {
     if (new_bytes > old_bytes) {
         heapprof_thread.own.left -= (int64_t)(new_bytes - old_bytes);
-        if (RB_UNLIKELY(heapprof_thread.own.left < 0)) rb_heapprof_malloc(mem, old_bytes, new_bytes);
+        if (RB_UNLIKELY(heapprof_thread.own.left < 0)) rb_heapprof_grown(mem, old_bytes, new_bytes);
     }
     else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
         rb_heapprof_cut_block(mem, new_bytes);
