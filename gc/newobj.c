@@ -331,7 +331,7 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
     if (due_p(objspace, cache, heap_idx)) {
         object = take_due(cache, heap_idx);
         rb_asan_unpoison_object(object, true);
-        if (!take_own_object()) pending_set(ractor, objspace, object, heap_idx);
+        if (!take_own_object() && !heapprof_thread.own_work) pending_set(ractor, objspace, object, heap_idx);
         if (is_incremental_marking(objspace)) cache->incremental_mark_step_allocated_slots++;
 #if RGENGC_CHECK_MODE
         MEMZERO((char *)object, char, heap_slot_size(heap_idx));

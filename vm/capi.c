@@ -299,7 +299,8 @@ walk_again_unless(uint64_t stamp)
 static void hold_blocks(void *unused) { rb_heapprof_gc_hold_blocks(); }
 static void release_blocks(void *unused) { rb_heapprof_gc_release_blocks(); }
 
-/* A memsize function may do anything that C can do, but not with our tables. */
+/* A memsize function may do anything that C can do, but not with our tables: what it allocates is
+ * no sample; and no GC may run while it is asked, in which what is in the tables dies. */
 static struct heapprof_snapshot *
 take(bool owners, bool native_leaks)
 {
@@ -314,9 +315,11 @@ take(bool owners, bool native_leaks)
     if (!native_leaks) facts.old_gc = 0;
     if (owners) asks.memsize = rb_heapprof_gc_memsize;
     if (!rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* nobody is suspect */
+    bool before = rb_heapprof_gc_begin_own_work();
     rb_heapprof.reading = true;
     snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, &asks);
     rb_heapprof.reading = false;
+    rb_heapprof_gc_end_own_work(before);
     return snapshot;
 }
 
@@ -373,9 +376,11 @@ take_named(struct taking *taking, bool search)
     rb_heapprof_symbols_free(&taking->naming.symbols);
     if (search && rb_heapprof_names_collect_callers(&taking->naming.symbols)) return false;
 
+    bool disabled = !owners || RTEST(rb_gc_disable()); /* ends one that has begun */
     if (owners) walk_again_unless(taking->stamp);
     rb_heapprof_names_refresh();
     taking->snapshot = take(owners, native_leaks);
+    if (!disabled) rb_gc_enable();
     if (taking->with & RB_HEAPPROF_RSS) rb_heapprof_rss_add(&taking->snapshot);
     return true;
 }

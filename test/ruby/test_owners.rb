@@ -179,6 +179,35 @@ class TestHeapProfOwners < Test::Unit::TestCase
     RUBY
   end
 
+  # What an extension does in its memsize function is neither sampled, nor does it start a GC, in
+  # which the objects that are looked at would die.
+  def test_a_memsize_function_may_allocate
+    [%w[1 ruby], %w[1 all], %w[5000 ruby]].each do |interval, malloc|
+      in_child(SETUP + <<~RUBY)
+        HeapProfile.start(interval: #{interval}, malloc: :#{malloc})
+        kept = Array.new(500) { Blocks::Greedy.new(5000) }
+        garbage = Array.new(2000) { Blocks::Greedy.new(5000) }
+        garbage.clear
+        3.times do
+          samples, count = HeapProfile.stat(:total_samples), GC.count
+          GC.stress = true
+          profile = HeapProfile.snapshot(owners: true)
+          GC.stress = false
+          assert_operator HeapProfile.stat(:total_samples) - samples, :<, 5000
+          rows = profile.select { |row| row.class_name == "HeapProfBlocks::Greedy" && row.inuse_objects > 0 }
+          memsize = rows.sum(&:memsize)
+          assert_equal 0, memsize % (4711 + SLOTS[0])
+          assert_operator memsize, :>=, 500 * (4711 + SLOTS[0]) if #{interval} == 1
+          GC.start
+        end
+        assert_equal false, GC.disable
+        HeapProfile.snapshot(owners: true)
+        assert_equal true, GC.enable
+        assert_equal 500, kept.size
+      RUBY
+    end
+  end
+
   LEAKS = SETUP + <<~'RUBY'
     LEFT_OVER = 5 * 1008 # of blocks that a word left over somewhere seems to hold
 

@@ -17,6 +17,8 @@
  *     HeapProfBlocks.bins(hash)               -> address of its bins, 0: none
  *     HeapProfBlocks.resize(string, bytes)       rb_str_resize, which gives memory back
  *     HeapProfBlocks::Holder.new(bytes)       an object whose struct has that size, freed with it
+ *     HeapProfBlocks::Greedy.new(bytes)       the same, whose memsize, 4711, is found by allocating 50
+ *                                             strings of that size
  *     HeapProfBlocks.report(bytes)            memory that MRI is only told of; below 0: given back
  */
 #include "ruby/ruby.h"
@@ -276,15 +278,38 @@ holder_new(VALUE class, VALUE bytes)
     return TypedData_Wrap_Struct(class, &holder_type, ruby_xmalloc(NUM2SIZET(bytes)));
 }
 
+static size_t
+greedy_memsize(const void *bytes)
+{
+    for (int i = 0; i < 50; i++) rb_str_buf_new(*(const long *)bytes);
+    ruby_xfree(ruby_xmalloc(100000));
+    return 4711;
+}
+
+static const rb_data_type_t greedy_type = {
+    "heapprof_greedy", { NULL, RUBY_DEFAULT_FREE, greedy_memsize }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+greedy_new(VALUE class, VALUE bytes)
+{
+    long *own = ruby_xmalloc(sizeof(*own));
+    *own = NUM2LONG(bytes);
+    return TypedData_Wrap_Struct(class, &greedy_type, own);
+}
+
 void
 Init_heapprof_blocks(void)
 {
     VALUE blocks = rb_define_module("HeapProfBlocks");
     VALUE holder = rb_define_class_under(blocks, "Holder", rb_cObject);
+    VALUE greedy = rb_define_class_under(blocks, "Greedy", rb_cObject);
 
     rb_ext_ractor_safe(true);
     rb_undef_alloc_func(holder);
     rb_define_singleton_method(holder, "new", holder_new, 1);
+    rb_undef_alloc_func(greedy);
+    rb_define_singleton_method(greedy, "new", greedy_new, 1);
     rb_define_module_function(blocks, "malloc", blocks_malloc, 1);
     rb_define_module_function(blocks, "calloc", blocks_calloc, 1);
     rb_define_module_function(blocks, "realloc", blocks_realloc, 2);
