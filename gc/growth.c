@@ -1,0 +1,95 @@
+/* growth.c - samples of blocks that grow. Compiled inside gc.c.
+ *
+ * Behind realloc the caller does not know its block yet, but its old one, which is gone: that may
+ * be the very table that a name is looked up in; and who raised there would lose the block. So
+ * whatever reads the VM, or may run out of stack, is done before, when the growth may be a sample:
+ *
+ *     gate_realloc   left < most that it grows by: stack, caller, site, room for a piece
+ *     realloc        may collect, and so have the site folded: then it is void
+ *     gate_resized   left < 0: a piece at that site; without one, it waits for none
+ *
+ * A site that nothing has been entered at is in no profile.
+ */
+
+HEAPPROF_COLD static uint32_t
+find_site(void)
+{
+    uint32_t site = block_site();
+    if (site == 0 && rb_heapprof_gc_make_room()) site = block_site();
+    return site;
+}
+
+/* Under the VM lock. */
+HEAPPROF_COLD static void
+prepare_growth(struct heapprof_thread *thread)
+{
+    if (!rb_heapprof_on || rb_heapprof.reading) return;
+    rb_heapprof_gc_settle_blocks();
+    uint32_t site = find_site();
+    lock_blocks();
+    rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, 1);
+    unlock_blocks();
+    thread->prepared = (struct heapprof_prepared){
+        .site = site, .epoch = rb_heapprof.epoch, .folded_at_gc = rb_heapprof.folded_at_gc
+    };
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_prepare(void)
+{
+    struct heapprof_thread *thread = &heapprof_thread;
+
+    thread->prepared.site = 0;
+    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || !may_sample_p()) return;
+    if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
+    unsigned int lev = rb_gc_vm_lock_no_barrier();
+    prepare_growth(thread);
+    rb_gc_vm_unlock_no_barrier(lev);
+}
+
+/* Under the VM lock. False: it has to wait. */
+HEAPPROF_COLD static bool
+sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_t begin,
+              size_t size_bytes)
+{
+    if (prepared->site == 0 || prepared->epoch != rb_heapprof.epoch ||
+        prepared->folded_at_gc != rb_heapprof.folded_at_gc || rb_heapprof.reading) return false;
+    rb_heapprof.total_samples++;
+    if (!enter_at(prepared->site, address, begin, size_bytes)) rb_heapprof.dropped++;
+    return true;
+}
+
+/* Not even its caller is looked for: that takes more of the stack than there may be. */
+HEAPPROF_COLD static void
+growth_waits(uintptr_t address, size_t begin, size_t size_bytes)
+{
+    lock_blocks();
+    if (sampling_blocks_p() && !wait_for_site(address, begin, size_bytes, 0)) {
+        RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+    }
+    unlock_blocks();
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_grown(void *mem, size_t begin, size_t end)
+{
+    struct heapprof_thread *thread = &heapprof_thread;
+
+    if (!block_due_p(thread, &thread->own, end - begin)) return;
+    if (!rb_heapprof_on || rb_heapprof.options.malloc_all) {
+        thread_redraw(thread);
+        return;
+    }
+    if (may_sample_p()) {
+        unsigned int lev = rb_gc_vm_lock_no_barrier();
+        bool wait = sampling_blocks_p() &&
+                    !sample_growth(&thread->prepared, (uintptr_t)mem, begin, end - begin);
+        rb_gc_vm_unlock_no_barrier(lev);
+        if (wait) growth_waits((uintptr_t)mem, begin, end - begin);
+    }
+    else {
+        sample_without_stack(mem, begin, end - begin);
+    }
+    thread->prepared.site = 0;
+    thread_redraw(thread);
+}
