@@ -6,10 +6,10 @@
  *     T_DATA --> struct --> another --> 0x7f..10   known, and nobody's: the T_DATA's
  *                  ^ not sampled: read all the same
  *
- * The same goes for the data of libraries. What several lead to is whose that comes first: objects of
- * extensions, libraries, then what the VM has itself, whose stacks are full of old words. A word that only looks like an address makes a block
- * somebody's that is nobody's; the other way round, a block that is held by its middle, by a
- * thread's stack or by thread-local data alone is not found.
+ * The same goes for the data of libraries. What several lead to is whose that comes first: objects
+ * of extensions, libraries, then what the VM has itself, whose stacks are full of old words. A word
+ * that only looks like an address makes a block somebody's that is nobody's; the other way round, a
+ * block that is held by its middle, by a thread's stack or by thread-local data alone is not found.
  *
  * How long a block is: as long as it is known to be, or as the header says that glibc's allocator
  * keeps before each, if that of the next agrees. Of another allocator's blocks only those known are
@@ -230,7 +230,8 @@ table_of_ours_p(uintptr_t address)
 {
     if (address % 4096) return false;
     for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
-        if (rb_heapprof.mem.blocks[i].address == address || reach.mem.blocks[i].address == address) return true;
+        if (rb_heapprof.mem.blocks[i].address == address) return true;
+        if (reach.mem.blocks[i].address == address) return true;
     }
     return false;
 }
