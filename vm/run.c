@@ -1,0 +1,132 @@
+/* run.c - a run of the profiler, from start to stop.
+ *
+ *     off --start--> on --set_interval--> on --stop--> off
+ *
+ * Changes of state happen with all ractors stopped, under the VM lock. No function here makes a
+ * Ruby object or runs Ruby code. What takes time, or reads files, is done before the lock.
+ */
+#include "ruby/ruby.h"
+#include "ruby/heapprof.h"
+#include "run.h"
+#include "frames.h"
+#include "gc/state.h"
+#include "names.h"
+#include "os/interpose.h"
+#include "rss.h"
+#include "vm_sync.h"
+#include <sys/random.h>
+#include <time.h>
+
+uint64_t
+rb_heapprof_random_seed(void)
+{
+    uint64_t seed;
+    struct timespec now;
+
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed)) return seed;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^
+           (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 32;
+}
+
+int64_t
+rb_heapprof_wall_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void
+rb_heapprof_seed(uint64_t seed)
+{
+    const struct heapprof_options *options = &rb_heapprof.options;
+
+    rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes, seed);
+    rb_heapprof_sampler_init(&rb_heapprof.malloc_sampler,
+                             rb_heapprof_options_malloc_interval(options), ~seed);
+}
+
+bool
+rb_heapprof_start_with(const struct heapprof_options *options)
+{
+    struct heapprof_mem mem;
+    struct heapprof_callers passing;
+    bool started = false;
+
+    if (rb_heapprof_on) return false;
+    rb_heapprof_mem_init(&mem, SIZE_MAX);
+    rb_heapprof_callers_init(&passing, &mem);
+    rb_heapprof_names_find_passing(&passing);
+    if (rb_heapprof_options_malloc_interval(options) > 0) rb_heapprof_gc_load_unwinder();
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    if (!rb_heapprof_on) {
+        uint64_t epoch = rb_heapprof.epoch;
+        rb_heapprof_gc_hold_blocks();
+        rb_heapprof = (struct heapprof){
+            .options = *options, .epoch = epoch, .start_ns = rb_heapprof_wall_clock_ns()
+        };
+        rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
+        rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
+        rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
+        rb_heapprof_gc_release_blocks();
+        rb_heapprof_names_add_passing(&passing);
+        rb_heapprof.before = rb_heapprof_rss_code();
+        rb_heapprof_gc_start();
+        if (options->malloc_all) rb_heapprof_interpose_start();
+        started = true;
+    }
+    RB_VM_LOCK_LEAVE();
+    rb_heapprof_callers_free(&passing);
+    return started;
+}
+
+int
+rb_heapprof_set_interval(uint64_t interval_bytes)
+{
+    struct heapprof_options options;
+    const char *expected;
+    bool set;
+
+    rb_heapprof_options_default(&options);
+    options.interval_bytes = interval_bytes;
+    if (rb_heapprof_options_out_of_range(&options, &expected)) return 0;
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    set = rb_heapprof_on;
+    if (set) {
+        rb_heapprof_gc_hold_blocks(); /* threads without the GVL draw gaps, too */
+        rb_heapprof.options.interval_bytes = interval_bytes;
+        rb_heapprof.sampler.interval_bytes = interval_bytes;
+        rb_heapprof.malloc_sampler.interval_bytes =
+            rb_heapprof_options_malloc_interval(&rb_heapprof.options);
+        rb_heapprof_gc_redraw();
+        rb_heapprof_gc_release_blocks();
+    }
+    RB_VM_LOCK_LEAVE();
+    return set;
+}
+
+void
+rb_heapprof_stop(void)
+{
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    if (rb_heapprof_on) {
+        rb_heapprof_gc_stop();
+        if (rb_heapprof.options.malloc_all) rb_heapprof_interpose_stop();
+        rb_heapprof_frames_free();
+        rb_heapprof_gc_hold_blocks();
+        rb_heapprof_tables_free(&rb_heapprof.tables);
+        rb_heapprof_gc_release_blocks();
+    }
+    RB_VM_LOCK_LEAVE();
+}
+
+int
+rb_heapprof_running_p(void)
+{
+    return rb_heapprof_on;
+}
