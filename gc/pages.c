@@ -11,12 +11,10 @@
  */
 #include "state.h"
 #include "interpreter.h"
+#include "mri.h"
 #include "internal/imemo.h"
 #include "os/resident.h"
-#include "symbol.h"
 #include "vm_core.h"
-
-extern rb_symbols_t ruby_global_symbols;
 
 /* What an object has outside its slot. */
 HEAPPROF_COLD static size_t

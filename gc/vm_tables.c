@@ -5,11 +5,8 @@
  *
  *     frozen_strings  st_table --> bins, entries      all three "[VM] interned strings"
  */
-#include "symbol.h"
+#include "mri.h"
 #include "shape.h"
-
-extern rb_symbols_t ruby_global_symbols;
-st_table *rb_generic_ivtbl_get(void);
 
 #define VM_TABLES(T) \
     T(INTERNED_STRINGS, "interned strings") T(SYMBOLS, "symbols") T(GENERIC_IVARS, "generic ivars") \

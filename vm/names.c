@@ -16,6 +16,7 @@
  */
 #include "ruby/ruby.h"
 #include "names.h"
+#include "gc/mri.h"
 #include "gc/state.h"
 #include "internal/class.h"
 #include "internal/symbol.h"
@@ -24,8 +25,6 @@
 #include "iseq.h"
 #include "method.h"
 #include "symbols.h"
-
-VALUE rb_mod_name0(VALUE klass, bool *permanent);
 
 #define NAME_MAX_BYTES 1024
 

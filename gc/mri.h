@@ -1,0 +1,18 @@
+#ifndef HEAPPROF_GC_MRI_H
+#define HEAPPROF_GC_MRI_H
+/* mri.h - what we use of MRI that no header of MRI declares: the checklist for the next base.
+ * Where each is defined in 3.4.5, and what to look at when it has changed there.
+ */
+#include "ruby/st.h"
+#include "symbol.h"
+
+/* symbol.c: names of IDs; its arrays grow as symbols are made (vm_tables.c, pages.c). */
+extern rb_symbols_t ruby_global_symbols;
+
+/* variable.c: instance variables of objects that have no room for them. */
+st_table *rb_generic_ivtbl_get(void);
+
+/* variable.c: a class's name, and whether it will stay; makes no object. */
+VALUE rb_mod_name0(VALUE klass, bool *permanent);
+
+#endif
