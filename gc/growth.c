@@ -76,7 +76,7 @@ rb_heapprof_grown(void *mem, size_t begin, size_t end)
     struct heapprof_thread *thread = &heapprof_thread;
 
     if (!block_due_p(thread, &thread->own, end - begin)) return;
-    if (!rb_heapprof_on || rb_heapprof.options.malloc_all) {
+    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || thread->own_work) {
         thread_redraw(thread);
         return;
     }

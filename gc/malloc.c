@@ -371,7 +371,8 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
     struct heapprof_thread *thread = &heapprof_thread;
 
     if (!block_due_p(thread, &thread->own, end - begin)) return;
-    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || own_report_p((uintptr_t)mem)) {
+    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || thread->own_work ||
+        own_report_p((uintptr_t)mem)) {
         thread_redraw(thread);
         return;
     }

@@ -27,9 +27,6 @@
 #include "base/check.h"
 #include "track.h"
 
-struct heapprof rb_heapprof;
-bool rb_heapprof_on;
-
 STATIC_ASSERT(heapprof_heaps, HEAPPROF_HEAPS == HEAP_COUNT);
 
 /* ---- pending samples ---- */
@@ -77,16 +74,6 @@ pending_resolve(struct heapprof_pending *pending)
     }
     rb_heapprof_stacks_unhold(&rb_heapprof.tables.stacks, pending->stack);
     pending->object = 0;
-}
-
-HEAPPROF_COLD static uint32_t
-capture_stack(void)
-{
-    uint32_t stack = rb_heapprof_frames_capture(GET_EC());
-    if (stack == HEAPPROF_NO_STACK && rb_heapprof_gc_make_room()) {
-        stack = rb_heapprof_frames_capture(GET_EC());
-    }
-    return stack;
 }
 
 HEAPPROF_COLD static void
@@ -249,44 +236,7 @@ due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t hea
            !step_wanted_p(objspace, cache);
 }
 
-/* ---- room on the machine stack ---- */
-
-/* On an alternate stack: there MRI makes the SystemStackError when this one has run out. */
-HEAPPROF_COLD static bool
-on_signal_stack_p(void)
-{
-#ifdef HAVE_SIGALTSTACK
-    stack_t stack;
-    return sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_ONSTACK;
-#else
-    return false;
-#endif
-}
-
-/* Main threads have more than MRI counts on, so this is no more than a reason to look. */
-HEAPPROF_COLD static bool
-stack_low_p(const rb_execution_context_t *ec)
-{
-    enum { plenty = 64 * 1024 };
-    uintptr_t used = (uintptr_t)ec->machine.stack_start - (uintptr_t)__builtin_frame_address(0);
-    return used + plenty > ec->machine.stack_maxsize;
-}
-
-/* When the machine stack runs out, a SIGSEGV's handler jumps out to a SystemStackError
- * (check_stack_overflow in signal.c). With the lock held that would hang, and leave a table half
- * changed. So what a sample needs (4 KB at most) is touched before; page by page, for the guard
- * may be one page; and in a frame with a frame pointer, by which the handler knows an overflow. */
-HEAPPROF_COLD static void
-probe_stack(void)
-{
-    enum { page = 4096, pages = 3 };
-    volatile char room[pages * page];
-    volatile char *frame = __builtin_frame_address(0);
-
-    for (size_t i = pages; i-- > 0; ) room[i * page] = 0;
-    (void)frame;
-    (void)room[0];
-}
+/* ---- what a sample leaves behind ---- */
 
 /* A sample goes deeper than an allocation, and leaves its object's address in words of the stack
  * that a GC's frames may lie over without writing them, and mark: sampled objects would live
@@ -368,7 +318,7 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache)
     rb_heapprof_frames_forget();
 }
 
-/* ---- for vm/ ---- */
+/* ---- for run.c: of each ractor ---- */
 
 HEAPPROF_COLD static void
 cache_start_i(void *cache, void *unused)
@@ -395,55 +345,4 @@ HEAPPROF_COLD static void
 cache_resolve_i(void *cache, void *unused)
 {
     pending_resolve(&((rb_ractor_newobj_cache_t *)cache)->heapprof.pending);
-}
-
-HEAPPROF_COLD void
-rb_heapprof_gc_start(void)
-{
-    rb_heapprof.epoch++;
-    rb_heapprof_on = true;
-    rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
-    rb_heapprof_gc_settle_blocks();
-    rb_heapprof_gc_redraw_blocks();
-}
-
-HEAPPROF_COLD void
-rb_heapprof_gc_stop(void)
-{
-    rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
-    rb_heapprof_on = false;
-    rb_heapprof_gc_forget_waiting();
-    rb_heapprof_gc_redraw_blocks();
-    untrack_all();
-}
-
-HEAPPROF_COLD void
-rb_heapprof_gc_resolve_all(void)
-{
-    rb_gc_ractor_newobj_cache_foreach(cache_resolve_i, NULL);
-    rb_heapprof_gc_settle_blocks();
-}
-
-HEAPPROF_COLD void
-rb_heapprof_gc_redraw(void)
-{
-    rb_heapprof.epoch++;
-    rb_gc_ractor_newobj_cache_foreach(cache_redraw_i, NULL);
-    rb_heapprof_gc_redraw_blocks();
-}
-
-HEAPPROF_COLD bool
-rb_heapprof_gc_make_room(void)
-{
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    uint64_t now = objspace->profile.count + 1;
-
-    if (rb_heapprof.folded_at_gc == now) return false;
-    rb_heapprof.folded_at_gc = now;
-    rb_heapprof_frames_forget();
-    uint32_t folded = rb_heapprof_sites_fold(&rb_heapprof.tables.sites);
-    rb_heapprof_gc_hold_blocks();
-    uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables);
-    rb_heapprof_gc_release_blocks();
-    return folded + trimmed > 0;
 }

@@ -204,7 +204,8 @@ program_name(void)
     return RB_TYPE_P(program, T_STRING) ? RSTRING_PTR(program) : "ruby";
 }
 
-/* A profile that lacks samples is still written; who reads it should know before. */
+/* A profile that lacks samples is still written; who reads it should know before. (Those for which
+ * there was no room to wait for the VM lock are few, and in the comments.) */
 static void
 tell_dropped(void)
 {
@@ -212,10 +213,10 @@ tell_dropped(void)
     char line[256];
 
     rb_heapprof_stat(&stat);
-    if (stat.dropped == 0) return;
+    if (rb_heapprof.dropped == 0) return;
     snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
              "), or sample less by a larger interval= (now %" PRIu64 ")",
-             stat.dropped, stat.total_samples, stat.memory_budget, stat.interval_bytes);
+             rb_heapprof.dropped, stat.total_samples, stat.memory_budget, stat.interval_bytes);
     complain("samples were dropped for want of memory", line);
 }
 

@@ -160,7 +160,7 @@ class TestHeapProfPprof < Test::Unit::TestCase
     profile_script(LEAK, settings: "interval=1") do |out,|
       top = pprof("-top", "-cum", "-tagroot=class", "-nodecount=1000", out)
       assert_not_match(/<unknown>/, top)
-      assert_match(/ \[ruby\]$/, top)
+      assert_match(/ T_IMEMO\(iseq\)$/, top)
       assert_match(/ 100% +\[VM\]$/, pprof("-top", "-cum", "-tagroot=class", "-sample_index=rss_space", out))
     end
   end
