@@ -338,6 +338,7 @@ class TestHeapProfRaces < Test::Unit::TestCase
     in_races(<<~'RUBY')
       CALLS.each_key do |name|
         in_each_state do
+          $item = Item.new # or there may be no row: what is the profiler's own is in none
           mine = HeapProfile.running? ? HeapProfile.snapshot : $profile
           rows = mine.to_a
           seen = []
