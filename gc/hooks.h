@@ -152,7 +152,7 @@ struct heapprof_prepared {
  * for any memory yet. */
 struct heapprof_thread {
     struct heapprof_countdown own;          /* of what is asked of MRI's allocator */
-    struct heapprof_countdown all;          /* of what interpose.c counts */
+    struct heapprof_countdown all;          /* of what malloc_all.c counts */
     struct heapprof_prepared prepared;
     uint32_t locks;                         /* how often it has the blocks' lock */
     bool own_work;                          /* what is asked for now is the profiler's */

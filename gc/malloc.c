@@ -39,7 +39,7 @@
  * What the collector asks for itself, during a GC, stands at no stack; nor does what is asked for
  * without the GVL, which waits to be entered (waiting.c).
  *
- * With malloc=all the same bytes, and others, come by interpose.c; then left is ENDLESS here and
+ * With malloc=all the same bytes, and others, come by malloc_all.c; then left is ENDLESS here and
  * nothing is lifted here, lest anything be counted twice.
  */
 #include "state.h"
@@ -192,8 +192,8 @@ block_due_p(struct heapprof_thread *thread, struct heapprof_countdown *countdown
     return countdown->interval_bytes && countdown->left < 0;
 }
 
-HEAPPROF_COLD void rb_heapprof_gc_hold_blocks(void) { lock_blocks(); }
-HEAPPROF_COLD void rb_heapprof_gc_release_blocks(void) { unlock_blocks(); }
+HEAPPROF_COLD void rb_heapprof_gc_lock_blocks(void) { lock_blocks(); }
+HEAPPROF_COLD void rb_heapprof_gc_unlock_blocks(void) { unlock_blocks(); }
 
 /* ---- the sample ---- */
 
@@ -516,4 +516,4 @@ rb_heapprof_give_back(size_t size_bytes)
 }
 
 /* No event of the collector's, so no patch of its own. */
-#include "interpose.c"
+#include "malloc_all.c"

@@ -54,8 +54,8 @@ rb_heapprof_gc_make_room(void)
     rb_heapprof.folded_at_gc = now;
     rb_heapprof_frames_forget();
     uint32_t folded = rb_heapprof_sites_fold(&rb_heapprof.tables.sites);
-    rb_heapprof_gc_hold_blocks();
+    rb_heapprof_gc_lock_blocks();
     uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables);
-    rb_heapprof_gc_release_blocks();
+    rb_heapprof_gc_unlock_blocks();
     return folded + trimmed > 0;
 }

@@ -28,7 +28,7 @@ struct heapprof {
     int64_t  start_ns;                /* wall clock */
     struct heapprof_code before;      /* what there was at start: no sample is of it */
     bool     reading;                 /* a snapshot is being taken: tables may not change, but blocks */
-    size_t   passing_libraries;       /* entered in callers, with malloc=all (os/interpose.h) */
+    size_t   wrapper_libraries;       /* entered in callers, with malloc=all (os/interpose.h) */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     provisional_names;       /* something was named after a class without a name */
 };
@@ -82,8 +82,8 @@ void rb_heapprof_gc_forget_waiting(void);
 size_t rb_heapprof_gc_waiting_blocks(void);
 
 /* Between the two no block enters or leaves the tables, whatever other threads do. */
-void rb_heapprof_gc_hold_blocks(void);
-void rb_heapprof_gc_release_blocks(void);
+void rb_heapprof_gc_lock_blocks(void);
+void rb_heapprof_gc_unlock_blocks(void);
 
 /* Names the owners of known blocks, for the length of a slice: *step is 0 to begin a walk. False
  * when it has come to its end. What has been found before stays, unless it is forgotten, and is as

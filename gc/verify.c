@@ -37,9 +37,9 @@ rb_heapprof_verify(rb_objspace_t *objspace)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
 
-    rb_heapprof_gc_hold_blocks();
+    rb_heapprof_gc_lock_blocks();
     rb_heapprof_tables_check(tables);
-    rb_heapprof_gc_release_blocks();
+    rb_heapprof_gc_unlock_blocks();
     rb_gc_impl_each_object(objspace, verify_object_i, NULL);
 
     for (size_t i = 0; i < rb_darray_size(objspace->heap_pages.sorted); i++) {

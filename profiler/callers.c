@@ -1,10 +1,10 @@
 /* callers.c - who asks, among the return addresses of a call.
  *
  *     our own       [heapprof]        whatever comes before the first that passes
- *     passing       [rb_gc_impl_malloc, ruby_xmalloc]
+ *     wrappers      [rb_gc_impl_malloc, ruby_xmalloc]
  *     the caller    str_enc_new
  *
- * The caller serialises. add_passing allocates (mem.c). */
+ * The caller serialises. add_wrapper allocates (mem.c). */
 #include "profiler/callers.h"
 
 #include <stdlib.h>
@@ -20,46 +20,46 @@ rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_mem *
 void
 rb_heapprof_callers_free(struct heapprof_callers *callers)
 {
-    HEAPPROF_MEM_RELEASE(callers->mem, callers->passing, callers->passing_capacity);
-    callers->passing_count = 0;
+    HEAPPROF_MEM_RELEASE(callers->mem, callers->wrappers, callers->wrappers_capacity);
+    callers->wrapper_count = 0;
 }
 
 void
-rb_heapprof_callers_add_passing(struct heapprof_callers *callers, uintptr_t start,
+rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t start,
                                 size_t size_bytes)
 {
-    if (!HEAPPROF_MEM_GROW(callers->mem, callers->passing, callers->passing_capacity,
-                           callers->passing_count + 1)) return;
-    callers->passing[callers->passing_count++] =
-        (struct heapprof_passing){.start = start, .end = start + size_bytes};
+    if (!HEAPPROF_MEM_GROW(callers->mem, callers->wrappers, callers->wrappers_capacity,
+                           callers->wrapper_count + 1)) return;
+    callers->wrappers[callers->wrapper_count++] =
+        (struct heapprof_wrapper){.start = start, .end = start + size_bytes};
 }
 
 static int
 compare_code(const void *left, const void *right)
 {
-    const struct heapprof_passing *a = left, *b = right;
+    const struct heapprof_wrapper *a = left, *b = right;
     return (a->start > b->start) - (a->start < b->start);
 }
 
 void
 rb_heapprof_callers_sort(struct heapprof_callers *callers)
 {
-    if (callers->passing_count == 0) return;
-    qsort(callers->passing, callers->passing_count, sizeof(*callers->passing), compare_code);
+    if (callers->wrapper_count == 0) return;
+    qsort(callers->wrappers, callers->wrapper_count, sizeof(*callers->wrappers), compare_code);
 }
 
 /* A return address follows its call, which may be the function's last instruction. */
 static bool
-passing_p(const struct heapprof_callers *callers, uintptr_t address)
+wrapper_p(const struct heapprof_callers *callers, uintptr_t address)
 {
-    size_t low = 0, high = callers->passing_count;
+    size_t low = 0, high = callers->wrapper_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (callers->passing[middle].start < address) low = middle + 1;
+        if (callers->wrappers[middle].start < address) low = middle + 1;
         else high = middle;
     }
-    return low > 0 && address <= callers->passing[low - 1].end;
+    return low > 0 && address <= callers->wrappers[low - 1].end;
 }
 
 uintptr_t
@@ -68,8 +68,8 @@ rb_heapprof_callers_find(const struct heapprof_callers *callers, const uintptr_t
 {
     size_t i = 0;
 
-    while (i < count && !passing_p(callers, addresses[i])) i++;
+    while (i < count && !wrapper_p(callers, addresses[i])) i++;
     if (i == count) i = own_count;
-    while (i < count && passing_p(callers, addresses[i])) i++;
+    while (i < count && wrapper_p(callers, addresses[i])) i++;
     return i < count ? addresses[i] : 0;
 }

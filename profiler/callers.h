@@ -6,16 +6,16 @@
 #include "base/mem.h"
 
 /* The code of functions that ask for somebody else: addresses from start up to end. */
-struct heapprof_passing {
+struct heapprof_wrapper {
     uintptr_t start;
     uintptr_t end;
 };
 
 struct heapprof_callers {
     struct heapprof_mem  *mem;
-    struct heapprof_passing *passing; /* sorted when all have been added, none overlaps another */
-    size_t passing_capacity;
-    size_t passing_count;
+    struct heapprof_wrapper *wrappers; /* sorted when all have been added, none overlaps another */
+    size_t wrappers_capacity;
+    size_t wrapper_count;
 };
 
 /* An empty table; allocates nothing. mem must outlive it. */
@@ -24,13 +24,13 @@ void rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_
 /* Gives the memory back; the table is then as after init. */
 void rb_heapprof_callers_free(struct heapprof_callers *callers);
 
-/* Adds a passing function, if there is memory; sort after the last. */
-void rb_heapprof_callers_add_passing(struct heapprof_callers *callers, uintptr_t start,
+/* Adds a wrapper, if there is memory; sort after the last. */
+void rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t start,
                                      size_t size_bytes);
 void rb_heapprof_callers_sort(struct heapprof_callers *callers);
 
 /* The caller among return addresses, innermost first; 0 when there is none. The first own_count are
- * the profiler's; how many those are need not be known where passing functions are. */
+ * the profiler's; how many those are need not be known where wrappers are. */
 uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,
                                    const uintptr_t *addresses, size_t count, size_t own_count);
 

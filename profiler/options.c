@@ -26,8 +26,8 @@
 
 enum verdict { READ, MALFORMED, OUT_OF_RANGE };
 
-/* A piece of the text; not NUL-terminated. */
-struct piece {
+/* A span of the text; not NUL-terminated. */
+struct span {
     const char *start;
     size_t length;
 };
@@ -122,7 +122,7 @@ store(struct heapprof_options *options, const struct key *key, uint64_t number)
 
 /* Digits only, at least one. */
 static enum verdict
-read_number(struct piece value, uint64_t *number)
+read_number(struct span value, uint64_t *number)
 {
     enum verdict verdict = value.length ? READ : MALFORMED;
     size_t i;
@@ -149,7 +149,7 @@ suffix_shift(char suffix)
 }
 
 static enum verdict
-read_bytes(struct piece value, uint64_t *bytes)
+read_bytes(struct span value, uint64_t *bytes)
 {
     int shift = value.length ? suffix_shift(value.start[value.length - 1]) : 0;
     enum verdict verdict;
@@ -162,7 +162,7 @@ read_bytes(struct piece value, uint64_t *bytes)
 }
 
 static enum verdict
-read_whose(struct piece value, uint64_t *all)
+read_whose(struct span value, uint64_t *all)
 {
     *all = value.length == 3 && memcmp(value.start, "all", 3) == 0;
     return *all || (value.length == 4 && memcmp(value.start, "ruby", 4) == 0) ? READ : MALFORMED;
@@ -170,7 +170,7 @@ read_whose(struct piece value, uint64_t *all)
 
 /* Every '%' has a letter that is known. */
 static bool
-template_p(struct piece value)
+template_p(struct span value)
 {
     size_t i;
 
@@ -182,7 +182,7 @@ template_p(struct piece value)
 }
 
 static enum verdict
-read_name(char *name, struct piece value, uint64_t most)
+read_name(char *name, struct span value, uint64_t most)
 {
     if (value.length == 0 || !template_p(value)) return MALFORMED;
     if (value.length > most) return OUT_OF_RANGE;
@@ -192,7 +192,7 @@ read_name(char *name, struct piece value, uint64_t most)
 }
 
 static enum verdict
-read_value(struct heapprof_options *options, const struct key *key, struct piece value)
+read_value(struct heapprof_options *options, const struct key *key, struct span value)
 {
     enum verdict verdict = MALFORMED;
     uint64_t number = 0;
@@ -223,7 +223,7 @@ rb_heapprof_options_default(struct heapprof_options *options)
 
     memset(options, 0, sizeof(*options));
     for (i = 0; i < KEY_COUNT; i++) {
-        struct piece otherwise = {keys[i].otherwise, strlen(keys[i].otherwise)};
+        struct span otherwise = {keys[i].otherwise, strlen(keys[i].otherwise)};
         if (keys[i].kind == AS_INTERVAL) store(options, &keys[i], HEAPPROF_AS_INTERVAL);
         else if (keys[i].kind != SEED) read_value(options, &keys[i], otherwise);
     }
@@ -263,7 +263,7 @@ struct message {
 };
 
 static enum heapprof_options_result
-complain(struct message message, struct piece setting, const char *lead, const char *accepted)
+complain(struct message message, struct span setting, const char *lead, const char *accepted)
 {
     bool cut_p = setting.length > QUOTED_MAX;
     char *c;
@@ -278,7 +278,7 @@ complain(struct message message, struct piece setting, const char *lead, const c
 }
 
 static const struct key *
-find_key(struct piece name)
+find_key(struct span name)
 {
     size_t i;
 
@@ -293,19 +293,19 @@ uint64_t
 rb_heapprof_options_default_number(const char *key)
 {
     struct heapprof_options options;
-    struct piece name = {key, strlen(key)};
+    struct span name = {key, strlen(key)};
 
     rb_heapprof_options_default(&options);
     return load(&options, find_key(name));
 }
 
 static enum heapprof_options_result
-read_setting(struct heapprof_options *options, struct piece setting, struct message message)
+read_setting(struct heapprof_options *options, struct span setting, struct message message)
 {
-    static const struct piece nothing = {"(nothing)", 9};
+    static const struct span nothing = {"(nothing)", 9};
     const char *equals = memchr(setting.start, '=', setting.length);
-    struct piece name = {setting.start, 0};
-    struct piece value;
+    struct span name = {setting.start, 0};
+    struct span value;
     const struct key *key;
     const char *expected;
     enum verdict verdict;
@@ -332,7 +332,7 @@ rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size)
 {
     struct message complaint = {message, message_size};
-    struct piece setting;
+    struct span setting;
 
     rb_heapprof_options_default(options);
     if (!text || *text == '\0' || strcmp(text, "0") == 0) return HEAPPROF_OPTIONS_OFF;

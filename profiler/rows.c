@@ -41,7 +41,7 @@ struct sum {
 };
 
 /* A copy of a piece of a block, with whom it counts under. */
-struct held {
+struct copy {
     struct heapprof_piece piece;
     uint32_t number;       /* of the piece */
     uint32_t owner_class;  /* identity; 0: not known */
@@ -57,10 +57,10 @@ struct adding {
     uint32_t *next;              /* by entry: the next one of the same site */
     size_t    next_capacity;
     uint32_t  anonymous;         /* string for classes without a name */
-    struct held *held;           /* the pieces, by site, then owner */
-    size_t    held_capacity;
-    size_t    held_count;
-    size_t    held_done;         /* of these, rows have been added */
+    struct copy *copies;           /* the pieces, by site, then owner */
+    size_t    copies_capacity;
+    size_t    copy_count;
+    size_t    copies_done;         /* of these, rows have been added */
     const struct heapprof_asks *asks;
     struct heapprof_native_leaks leaks;
     struct sum carried[2][2];    /* what rounding has left over from the rows before: of
@@ -128,15 +128,15 @@ stack_of(const struct adding *adding, uintptr_t object)
 }
 
 static void
-hold_piece(struct adding *adding, uint32_t number, const struct heapprof_owner *owner)
+copy_piece(struct adding *adding, uint32_t number, const struct heapprof_owner *owner)
 {
     const struct heapprof_piece *piece = &adding->tables->blocks.pieces[number];
-    struct held *held = &adding->held[adding->held_count++];
+    struct copy *copy = &adding->copies[adding->copy_count++];
 
-    *held = (struct held){.piece = *piece, .number = number};
+    *copy = (struct copy){.piece = *piece, .number = number};
     if (adding->snapshot->facts.owners && owner->object) {
-        held->owner_class = owner->class_id;
-        held->owner_stack = stack_of(adding, owner->object);
+        copy->owner_class = owner->class_id;
+        copy->owner_stack = stack_of(adding, owner->object);
     }
     else if (piece->begin == 0) {
         rb_heapprof_native_leaks_block(&adding->leaks, piece->site, piece->birth_gc);
@@ -144,9 +144,9 @@ hold_piece(struct adding *adding, uint32_t number, const struct heapprof_owner *
 }
 
 static int
-compare_held(const void *left, const void *right)
+compare_copies(const void *left, const void *right)
 {
-    const struct held *a = left, *b = right;
+    const struct copy *a = left, *b = right;
 
     if (a->piece.site != b->piece.site) return a->piece.site < b->piece.site ? -1 : 1;
     if (a->owner_class != b->owner_class) return a->owner_class < b->owner_class ? -1 : 1;
@@ -160,12 +160,12 @@ copy_pieces(struct adding *adding)
     const struct heapprof_blocks *blocks = &adding->tables->blocks;
     uint32_t entry, piece;
 
-    if (!HEAPPROF_MEM_GROW(&adding->snapshot->mem, adding->held, adding->held_capacity,
+    if (!HEAPPROF_MEM_GROW(&adding->snapshot->mem, adding->copies, adding->copies_capacity,
                            blocks->live_count)) return false;
     for (entry = 0; (entry = rb_heapprof_blocks_next(blocks, entry)) != 0; ) {
         for (piece = blocks->pieces_of[entry]; piece; piece = blocks->pieces[piece].next) {
             if (blocks->pieces[piece].site == HEAPPROF_SITE_WAITING) continue;
-            hold_piece(adding, piece, &blocks->owners[entry]);
+            copy_piece(adding, piece, &blocks->owners[entry]);
         }
     }
     return true;
@@ -173,18 +173,18 @@ copy_pieces(struct adding *adding)
 
 /* Only the copying needs blocks to be still; the rest may take its time. */
 static bool
-hold_pieces(struct adding *adding)
+take_pieces(struct adding *adding)
 {
     const struct heapprof_asks *asks = adding->asks;
     bool copied;
 
-    if (asks && asks->hold_blocks) asks->hold_blocks(asks->data);
+    if (asks && asks->lock_blocks) asks->lock_blocks(asks->data);
     copied = copy_pieces(adding);
-    if (asks && asks->release_blocks) asks->release_blocks(asks->data);
-    if (adding->held_count > 0) {
-        qsort(adding->held, adding->held_count, sizeof(struct held), compare_held);
+    if (asks && asks->unlock_blocks) asks->unlock_blocks(asks->data);
+    if (adding->copy_count > 0) {
+        qsort(adding->copies, adding->copy_count, sizeof(struct copy), compare_copies);
     }
-    adding->snapshot->facts.live_samples += adding->held_count;
+    adding->snapshot->facts.live_samples += adding->copy_count;
     return copied;
 }
 
@@ -308,13 +308,13 @@ static void
 bin_pieces(struct adding *adding, struct ages *ages)
 {
     uint64_t gc_count = adding->snapshot->facts.gc_count;
-    const struct held *first = &adding->held[adding->held_done];
+    const struct copy *first = &adding->copies[adding->copies_done];
 
-    for (; adding->held_done < adding->held_count; adding->held_done++) {
-        const struct held *held = &adding->held[adding->held_done];
-        const struct heapprof_piece *piece = &held->piece;
-        if (piece->site != first->piece.site || held->owner_class != first->owner_class ||
-            held->owner_stack != first->owner_stack) break;
+    for (; adding->copies_done < adding->copy_count; adding->copies_done++) {
+        const struct copy *copy = &adding->copies[adding->copies_done];
+        const struct heapprof_piece *piece = &copy->piece;
+        if (piece->site != first->piece.site || copy->owner_class != first->owner_class ||
+            copy->owner_stack != first->owner_stack) break;
         add_alive(ages, age_bin(gc_count, piece->birth_gc), piece->weight,
                   (double)piece->asked_bytes, (double)piece->held_bytes);
     }
@@ -339,13 +339,13 @@ add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, stru
     bool suspect = adding->snapshot->facts.owners && adding->snapshot->facts.old_gc &&
                    rb_heapprof_native_leaks_p(&adding->leaks, number, row.stack);
 
-    while (adding->held_done < adding->held_count &&
-           adding->held[adding->held_done].piece.site == number) {
-        const struct held *held = &adding->held[adding->held_done];
+    while (adding->copies_done < adding->copy_count &&
+           adding->copies[adding->copies_done].piece.site == number) {
+        const struct copy *copy = &adding->copies[adding->copies_done];
         struct ages ages = {.dead = *dead};
-        row.owner = class_name(adding, held->owner_class);
-        row.owner_stack = held->owner_stack;
-        row.native_leak = suspect && !held->owner_class;
+        row.owner = class_name(adding, copy->owner_class);
+        row.owner_stack = copy->owner_stack;
+        row.native_leak = suspect && !copy->owner_class;
         bin_pieces(adding, &ages);
         if (!add_ages(adding, row, &ages)) return false;
         *dead = ages.dead;
@@ -426,12 +426,12 @@ rb_heapprof_rows_add(struct heapprof_snapshot *snapshot, const struct heapprof_t
     struct heapprof_mem *mem = &snapshot->mem;
     bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
                                                tables->sites.end, tables->stacks.nodes_end) &&
-                 name_anonymous(&adding) && chain_samples(&adding) && hold_pieces(&adding) &&
+                 name_anonymous(&adding) && chain_samples(&adding) && take_pieces(&adding) &&
                  add_rows(&adding);
 
     HEAPPROF_MEM_RELEASE(mem, adding.first, adding.first_capacity);
     HEAPPROF_MEM_RELEASE(mem, adding.next, adding.next_capacity);
-    HEAPPROF_MEM_RELEASE(mem, adding.held, adding.held_capacity);
+    HEAPPROF_MEM_RELEASE(mem, adding.copies, adding.copies_capacity);
     rb_heapprof_native_leaks_free(&adding.leaks);
     return added;
 }

@@ -58,8 +58,8 @@ struct heapprof_facts {
 struct heapprof_asks {
     bool   (*gone_p)(uintptr_t address, void *data);  /* dead though not yet swept? NULL: none is */
     size_t (*memsize)(uintptr_t address, void *data); /* bytes MRI counts for it; NULL: not asked */
-    void   (*hold_blocks)(void *data);    /* between the two no block changes; NULL: none does */
-    void   (*release_blocks)(void *data);
+    void   (*lock_blocks)(void *data);    /* between the two no block changes; NULL: none does */
+    void   (*unlock_blocks)(void *data);
     void   *data;
 };
 

@@ -56,7 +56,7 @@ new_profile(VALUE klass)
 }
 
 static void
-hold(VALUE self, struct heapprof_snapshot *snapshot)
+keep(VALUE self, struct heapprof_snapshot *snapshot)
 {
     RTYPEDDATA_DATA(self) = snapshot;
     rb_heapprof_gc_report_own((ssize_t)heapprof_memsize(snapshot));
@@ -205,7 +205,7 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
         if (rb_heapprof_running_p()) rb_memerror();
         raise_not_running();
     }
-    hold(profile, snapshot);
+    keep(profile, snapshot);
     return profile;
 }
 
@@ -327,7 +327,7 @@ heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
 
     if (!rb_heapprof_snapshot_object(object, &snapshot)) rb_memerror();
     if (!snapshot) return Qnil;
-    hold(holder, snapshot);
+    keep(holder, snapshot);
 
     struct reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
     VALUE frames = frames_of(&reading, snapshot->rows[0].stack);
@@ -351,7 +351,7 @@ heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
     RB_GC_GUARD(self);
     RB_GC_GUARD(earlier);
     if (!snapshot) rb_memerror();
-    hold(difference, snapshot);
+    keep(difference, snapshot);
     return difference;
 }
 

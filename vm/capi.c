@@ -228,7 +228,7 @@ count(struct rb_heapprof_stat *stat)
 
     RB_VM_LOCK_ENTER();
     if (rb_heapprof_on) {
-        rb_heapprof_gc_hold_blocks();
+        rb_heapprof_gc_lock_blocks();
         if (!rb_heapprof.reading) rb_heapprof_gc_settle_blocks(); /* what is alive has its site */
         *stat = (struct rb_heapprof_stat){
             .interval_bytes = rb_heapprof.options.interval_bytes,
@@ -247,7 +247,7 @@ count(struct rb_heapprof_stat *stat)
             .memory_peak = rb_heapprof.mem.peak_bytes,
             .memory_budget = rb_heapprof.mem.budget_bytes,
         };
-        rb_heapprof_gc_release_blocks();
+        rb_heapprof_gc_unlock_blocks();
     }
     RB_VM_LOCK_LEAVE();
 }

@@ -349,7 +349,7 @@ refresh_provisional_names(void)
 /* ---- callers of the allocator ---- */
 
 static bool
-passing_p(const char *function)
+wrapper_p(const char *function)
 {
     static const char *const beginnings[] = {
         "ruby_x", "ruby_sized_x", "ruby_strdup", "rb_x", "rb_gc_impl_", "objspace_",
@@ -365,26 +365,26 @@ passing_p(const char *function)
 }
 
 static void
-add_passing(const char *name, uintptr_t start, size_t size, void *found)
+add_wrapper(const char *name, uintptr_t start, size_t size, void *found)
 {
-    if (passing_p(name)) rb_heapprof_callers_add_passing(found, start, size);
+    if (wrapper_p(name)) rb_heapprof_callers_add_wrapper(found, start, size);
 }
 
 void
-rb_heapprof_names_find_passing(struct heapprof_callers *found)
+rb_heapprof_names_find_wrappers(struct heapprof_callers *found)
 {
     rb_heapprof_symbols_start();
-    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_passing, found);
+    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_wrapper, found);
 }
 
 void
-rb_heapprof_names_add_passing(const struct heapprof_callers *found)
+rb_heapprof_names_add_wrappers(const struct heapprof_callers *found)
 {
     struct heapprof_callers *callers = &rb_heapprof.tables.callers;
 
-    for (size_t i = 0; i < found->passing_count; i++) {
-        const struct heapprof_passing *passing = &found->passing[i];
-        rb_heapprof_callers_add_passing(callers, passing->start, passing->end - passing->start);
+    for (size_t i = 0; i < found->wrapper_count; i++) {
+        const struct heapprof_wrapper *wrapper = &found->wrappers[i];
+        rb_heapprof_callers_add_wrapper(callers, wrapper->start, wrapper->end - wrapper->start);
     }
     rb_heapprof_callers_sort(callers);
 }

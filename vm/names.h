@@ -13,8 +13,8 @@ uint32_t rb_heapprof_function_truncated(void);
 
 /* Adds to found the functions that ask the allocator for somebody else. Reads files: before the VM lock
  * is taken. And enters them, when the tables are new. */
-void rb_heapprof_names_find_passing(struct heapprof_callers *found);
-void rb_heapprof_names_add_passing(const struct heapprof_callers *found);
+void rb_heapprof_names_find_wrappers(struct heapprof_callers *found);
+void rb_heapprof_names_add_wrappers(const struct heapprof_callers *found);
 
 /* Adds the callers of the allocator that have no name yet; false when there are none, or memory is
  * refused. A search for their names needs no lock; afterwards they are entered. */

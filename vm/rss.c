@@ -186,9 +186,9 @@ sampled_blocks(void)
     double bytes;
 
     if (!rb_heapprof_on) return 0;
-    rb_heapprof_gc_hold_blocks();
+    rb_heapprof_gc_lock_blocks();
     bytes = rb_heapprof_blocks_in_use(&rb_heapprof.tables.blocks);
-    rb_heapprof_gc_release_blocks();
+    rb_heapprof_gc_unlock_blocks();
     return (uint64_t)bytes;
 }
 

@@ -51,34 +51,34 @@ bool
 rb_heapprof_start_with(const struct heapprof_options *options)
 {
     struct heapprof_mem mem;
-    struct heapprof_callers passing;
+    struct heapprof_callers wrappers;
     bool started = false;
 
     if (rb_heapprof_on) return false;
     rb_heapprof_mem_init(&mem, SIZE_MAX);
-    rb_heapprof_callers_init(&passing, &mem);
-    rb_heapprof_names_find_passing(&passing);
+    rb_heapprof_callers_init(&wrappers, &mem);
+    rb_heapprof_names_find_wrappers(&wrappers);
     if (rb_heapprof_options_malloc_interval(options) > 0) rb_heapprof_gc_load_unwinder();
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (!rb_heapprof_on) {
         uint64_t epoch = rb_heapprof.epoch;
-        rb_heapprof_gc_hold_blocks();
+        rb_heapprof_gc_lock_blocks();
         rb_heapprof = (struct heapprof){
             .options = *options, .epoch = epoch, .start_ns = rb_heapprof_wall_clock_ns()
         };
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
-        rb_heapprof_gc_release_blocks();
-        rb_heapprof_names_add_passing(&passing);
+        rb_heapprof_gc_unlock_blocks();
+        rb_heapprof_names_add_wrappers(&wrappers);
         rb_heapprof.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         if (options->malloc_all) rb_heapprof_interpose_start();
         started = true;
     }
     RB_VM_LOCK_LEAVE();
-    rb_heapprof_callers_free(&passing);
+    rb_heapprof_callers_free(&wrappers);
     return started;
 }
 
@@ -97,13 +97,13 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
     rb_vm_barrier();
     set = rb_heapprof_on;
     if (set) {
-        rb_heapprof_gc_hold_blocks(); /* threads without the GVL draw gaps, too */
+        rb_heapprof_gc_lock_blocks(); /* threads without the GVL draw gaps, too */
         rb_heapprof.options.interval_bytes = interval_bytes;
         rb_heapprof.sampler.interval_bytes = interval_bytes;
         rb_heapprof.malloc_sampler.interval_bytes =
             rb_heapprof_options_malloc_interval(&rb_heapprof.options);
         rb_heapprof_gc_redraw();
-        rb_heapprof_gc_release_blocks();
+        rb_heapprof_gc_unlock_blocks();
     }
     RB_VM_LOCK_LEAVE();
     return set;
@@ -118,9 +118,9 @@ rb_heapprof_stop(void)
         rb_heapprof_gc_stop();
         if (rb_heapprof.options.malloc_all) rb_heapprof_interpose_stop();
         rb_heapprof_frames_free();
-        rb_heapprof_gc_hold_blocks();
+        rb_heapprof_gc_lock_blocks();
         rb_heapprof_tables_free(&rb_heapprof.tables);
-        rb_heapprof_gc_release_blocks();
+        rb_heapprof_gc_unlock_blocks();
     }
     RB_VM_LOCK_LEAVE();
 }

@@ -81,8 +81,8 @@ walk_again_unless(uint64_t stamp)
     while (rb_heapprof_gc_find_owners(&page));
 }
 
-static void hold_blocks(void *unused) { rb_heapprof_gc_hold_blocks(); }
-static void release_blocks(void *unused) { rb_heapprof_gc_release_blocks(); }
+static void lock_blocks(void *unused) { rb_heapprof_gc_lock_blocks(); }
+static void unlock_blocks(void *unused) { rb_heapprof_gc_unlock_blocks(); }
 
 /* A memsize function may do anything that C can do, but not with our tables: what it allocates is
  * no sample; and no GC may run while it is asked, in which what is in the tables dies. */
@@ -93,7 +93,7 @@ take(bool owners, bool native_leaks)
     struct heapprof_snapshot *snapshot;
     struct heapprof_asks asks = {
         .gone_p = rb_heapprof_gc_gone_p,
-        .hold_blocks = hold_blocks, .release_blocks = release_blocks,
+        .lock_blocks = lock_blocks, .unlock_blocks = unlock_blocks,
     };
 
     facts.owners = owners;

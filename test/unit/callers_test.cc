@@ -26,7 +26,7 @@ class CallersTest : public testing::Test {
     }
 
     void Passing(const std::vector<uintptr_t> &starts) {
-        for (uintptr_t start : starts) rb_heapprof_callers_add_passing(&callers_, start, 0x10);
+        for (uintptr_t start : starts) rb_heapprof_callers_add_wrapper(&callers_, start, 0x10);
         rb_heapprof_callers_sort(&callers_);
     }
 
@@ -63,7 +63,7 @@ TEST_F(CallersTest, RefusedMemoryLeavesWhatThereIs) {
     Passing({0x100});
     mem_.budget_bytes = mem_.used_bytes;
     for (uintptr_t start = 0x1000; start < 0x100000; start += 0x20) {
-        rb_heapprof_callers_add_passing(&callers_, start, 0x10);
+        rb_heapprof_callers_add_wrapper(&callers_, start, 0x10);
     }
     rb_heapprof_callers_sort(&callers_);
     EXPECT_EQ(0x900u, Find({0x108, 0x900}));

@@ -175,8 +175,8 @@ class SnapshotTest : public testing::Test {
     {
         heapprof_asks asks = {};
         asks.gone_p = GoneP;
-        asks.hold_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->held_++; };
-        asks.release_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->released_++; };
+        asks.lock_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->held_++; };
+        asks.unlock_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->released_++; };
         asks.data = this;
         return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, &asks),
                         rb_heapprof_snapshot_free);

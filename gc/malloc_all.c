@@ -1,4 +1,4 @@
-/* interpose.c - samples whatever asks the C library for memory (malloc=all). Compiled inside gc.c.
+/* malloc_all.c - samples whatever asks the C library for memory (malloc=all). Compiled inside gc.c.
  *
  * os/interpose.c has the callers of malloc call rb_heapprof_all_malloc instead, which calls what malloc was
  * and counts down:
@@ -101,12 +101,12 @@ enter_libraries(void)
     uintptr_t start;
     size_t size;
 
-    while (rb_heapprof_interpose_library(rb_heapprof.passing_libraries, &start, &size)) {
+    while (rb_heapprof_interpose_library(rb_heapprof.wrapper_libraries, &start, &size)) {
         lock_blocks();
-        rb_heapprof_callers_add_passing(callers, start, size);
+        rb_heapprof_callers_add_wrapper(callers, start, size);
         rb_heapprof_callers_sort(callers);
         unlock_blocks();
-        rb_heapprof.passing_libraries++;
+        rb_heapprof.wrapper_libraries++;
     }
 }
 
