@@ -81,6 +81,13 @@ LookOf(std::vector<std::string> frames, const std::string &class_name, const std
     return frames;
 }
 
+// Of an object without a class, or folded: a class may be named so, too.
+std::string
+ClassSeen(const std::string &name)
+{
+    return name == "[unknown]" || name == "[folded]" ? "" : name;
+}
+
 std::map<Look, Seen>
 Expected(const std::map<Row, Sums> &rows)
 {
@@ -93,7 +100,7 @@ Expected(const std::map<Row, Sums> &rows)
                              std::to_string(frame.line));
         }
         std::string name = Spelled(row.class_name);
-        Seen &seen = looks[LookOf(frames, row.blocks ? "" : name, row.blocks ? name : "", row.age)];
+        Seen &seen = looks[LookOf(frames, row.blocks ? "" : ClassSeen(name), row.blocks ? name : "", row.age)];
         seen.samples++;
         seen.sums.Add(each.second);
     }
@@ -108,7 +115,7 @@ Actual(const Profile &profile)
         std::map<std::string, std::string> labels = sample.labels;
         std::string &klass = labels["class"];
         REQUIRE(!klass.empty());
-        if (labels.count("caller") || klass == "[unknown]" || klass == "[folded]") klass = "";
+        klass = labels.count("caller") ? "" : ClassSeen(klass);
         Seen &seen = looks[LookOf(profile.Frames(sample), labels["class"], labels["caller"],
                                   labels["gc_age"])];
         REQUIRE(labels.size() == 3);
