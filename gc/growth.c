@@ -9,6 +9,10 @@
  *     gate_resized   left < 0: a piece at that site; without one, it waits for none
  *
  * A site that nothing has been entered at is in no profile.
+ *
+ * With malloc=all a growth is sampled behind realloc all the same (malloc_all.c): among Ractors,
+ * where a sample there may not wait for the VM lock, two locks instead of one cost so many samples
+ * their stacks that test/accuracy showed a bias.
  */
 
 HEAPPROF_COLD static uint32_t

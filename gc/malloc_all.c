@@ -78,7 +78,7 @@ may_sample_all_p(void)
 HEAPPROF_COLD static bool
 try_vm_lock(unsigned int *lev)
 {
-    enum { most = 1000 };
+    enum { most = 10000 };
     rb_vm_t *vm = GET_VM();
 
     /* With one ractor, which has the GVL, no_barrier takes no lock. */
@@ -142,54 +142,6 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
     errno = saved_errno;
 }
 
-/* As rb_heapprof_prepare. */
-HEAPPROF_COLD static void
-rb_heapprof_prepare_all(void)
-{
-    struct heapprof_thread *thread = &heapprof_thread;
-    int saved_errno = errno;
-    unsigned int lev;
-
-    if (thread->own_work) return;
-    thread->own_work = true;
-    thread->prepared.site = 0;
-    if (rb_heapprof_on && rb_heapprof.options.malloc_all && may_sample_all_p() && try_vm_lock(&lev)) {
-        if (!rb_heapprof.reading) enter_libraries();
-        prepare_growth(thread);
-        rb_gc_vm_unlock_no_barrier(lev);
-    }
-    thread->own_work = false;
-    errno = saved_errno;
-}
-
-/* As rb_heapprof_grown. */
-HEAPPROF_COLD static void
-rb_heapprof_grown_all(void *mem, size_t begin, size_t end)
-{
-    struct heapprof_thread *thread = &heapprof_thread;
-    int saved_errno = errno;
-    unsigned int lev;
-
-    if (thread->own_work) {
-        thread->all.left = ENDLESS; /* until that work is done */
-        return;
-    }
-    thread->own_work = true;
-    if (block_due_p(thread, &thread->all, end - begin)) {
-        bool wait = rb_heapprof.options.malloc_all;
-        if (wait && may_sample_all_p() && try_vm_lock(&lev)) {
-            wait = sampling_blocks_p() &&
-                   !sample_growth(&thread->prepared, (uintptr_t)mem, begin, end - begin);
-            rb_gc_vm_unlock_no_barrier(lev);
-        }
-        if (wait) sample_without_stack(mem, begin, end - begin);
-        thread->prepared.site = 0;
-        thread_redraw(thread);
-    }
-    thread->own_work = false;
-    errno = saved_errno;
-}
-
 /* ---- in place of the C library's functions ---- */
 
 enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, USABLE_SIZE,
@@ -242,7 +194,7 @@ count_growth(void *mem, size_t old_bytes, size_t new_bytes)
 {
     if (new_bytes > old_bytes) {
         heapprof_thread.all.left -= (int64_t)(new_bytes - old_bytes);
-        if (RB_UNLIKELY(heapprof_thread.all.left < 0)) rb_heapprof_grown_all(mem, old_bytes, new_bytes);
+        if (RB_UNLIKELY(heapprof_thread.all.left < 0)) rb_heapprof_allocated(mem, old_bytes, new_bytes);
     }
     else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
         rb_heapprof_cut_block(mem, new_bytes);
@@ -257,9 +209,6 @@ rb_heapprof_all_realloc(void *was, size_t size)
         return counted(REAL(REALLOC, void *, void *, size_t)(was, size));
     }
     size_t old_bytes = usable_size(was);
-    if (RB_UNLIKELY(heapprof_thread.all.left < rb_heapprof_growth_most(old_bytes, size))) {
-        rb_heapprof_prepare_all();
-    }
     uint32_t lifted = RB_UNLIKELY(rb_heapprof_maybe_block_p(was)) ? lift_block(was) : 0;
     void *mem = REAL(REALLOC, void *, void *, size_t)(was, size);
     rb_heapprof_gate_realloced(lifted, was, mem);
