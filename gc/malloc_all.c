@@ -78,7 +78,7 @@ may_sample_all_p(void)
 HEAPPROF_COLD static bool
 try_vm_lock(unsigned int *lev)
 {
-    enum { most = 10000 };
+    enum { most = 1000 };
     rb_vm_t *vm = GET_VM();
 
     /* With one ractor, which has the GVL, no_barrier takes no lock. */
