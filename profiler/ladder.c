@@ -69,10 +69,10 @@ take_absent(struct blocks *blocks, uint64_t *from, uint64_t *bytes)
 static uint64_t
 absent_heap(const struct heapprof_measured *measured, uint64_t stacks_in_heap)
 {
-    uint64_t absent = measured->heap_mapped - measured->heap;
-    uint64_t unclaimed = measured->heap_mapped;
+    uint64_t absent = measured->mappings.heap_mapped - measured->mappings.heap;
+    uint64_t unclaimed = measured->mappings.heap_mapped;
 
-    take(&unclaimed, measured->blocks - measured->large_blocks + measured->free_blocks);
+    take(&unclaimed, measured->allocator.blocks - measured->allocator.large_blocks + measured->allocator.free_blocks);
     take(&absent, unclaimed);
     take(&stacks_in_heap, measured->block_stacks);
     take(&absent, stacks_in_heap);
@@ -86,10 +86,10 @@ resident_blocks(const struct heapprof_measured *measured, uint64_t candidates)
     struct blocks blocks = {.in_use = measured->sampled_blocks + measured->other_blocks};
     uint64_t absent = 0, stacks = measured->code.vm_stacks;
 
-    if (measured->allocator_known) {
-        blocks.in_use = measured->blocks;
-        blocks.large = measured->large_blocks;
-        blocks.slack = measured->free_blocks;
+    if (measured->allocator.known) {
+        blocks.in_use = measured->allocator.blocks;
+        blocks.large = measured->allocator.large_blocks;
+        blocks.slack = measured->allocator.free_blocks;
         absent = absent_heap(measured, stacks - take(&blocks.large, stacks));
         take_absent(&blocks, &blocks.slack, &absent);
     }
@@ -107,20 +107,20 @@ struct heapprof_ladder
 rb_heapprof_ladder_build(const struct heapprof_measured *measured)
 {
     const struct heapprof_code *code = &measured->code;
-    uint64_t candidates = measured->anonymous;
+    uint64_t candidates = measured->mappings.anonymous;
     struct heapprof_ladder ladder = {
-        .rss = measured->rss,
+        .rss = measured->mappings.rss,
         .slots = take(&candidates, measured->slots),
         .free_slots = take(&candidates, measured->free_slots),
         .page_overhead = take(&candidates, measured->page_padding),
         .block_stacks = take(&candidates, measured->block_stacks),
         .vm_stacks = code->vm_stacks,
-        .jit_code = measured->executable,
+        .jit_code = measured->mappings.executable,
         .profiler = take(&candidates, measured->profiler),
-        .files = measured->files + take(&candidates, measured->bss),
+        .files = measured->mappings.files + take(&candidates, measured->bss),
     };
-    ladder.stacks = measured->main_stack + take(&candidates, measured->stacks) + ladder.block_stacks;
-    candidates += measured->heap;
+    ladder.stacks = measured->mappings.main_stack + take(&candidates, measured->stacks) + ladder.block_stacks;
+    candidates += measured->mappings.heap;
 
     struct blocks blocks = resident_blocks(measured, candidates);
     ladder.unexplained = candidates - blocks.in_use - blocks.slack;

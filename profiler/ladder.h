@@ -3,8 +3,8 @@
 /* What the resident memory of the process (RSS) consists of, rung by rung. The rungs add up to
  * rss exactly; no byte is in two of them. doc/rss.md says what each one is.
  */
-#include <stdbool.h>
-#include <stdint.h>
+#include "os/allocator.h"
+#include "os/smaps.h"
 
 struct heapprof_snapshot;
 
@@ -48,16 +48,9 @@ struct heapprof_code {
 
 /* What has been measured, in bytes in memory unless it says otherwise. */
 struct heapprof_measured {
-    /* by the kernel: all mappings, and what they are of */
-    uint64_t rss;
-    uint64_t files;            /* files, libraries, the kernel's own */
-    uint64_t executable;       /* anonymous and executable */
-    uint64_t main_stack;
-    uint64_t heap;             /* "[heap]", where the allocator begins */
-    uint64_t heap_mapped;      /* in memory or not */
-    uint64_t anonymous;        /* all others */
+    struct heapprof_mappings mappings; /* by the kernel: all of them, and what they are of */
 
-    /* by address: parts of anonymous */
+    /* by address: parts of mappings.anonymous */
     uint64_t slots;
     uint64_t free_slots;
     uint64_t page_padding;
@@ -67,10 +60,7 @@ struct heapprof_measured {
     uint64_t bss;              /* zeroed data of libraries */
 
     /* by the allocator, in memory or not */
-    bool     allocator_known;  /* false: it does not tell; the next three count for nothing */
-    uint64_t blocks;           /* in use */
-    uint64_t large_blocks;     /* of these, those in mappings of their own */
-    uint64_t free_blocks;      /* kept for later */
+    struct heapprof_allocator allocator;
     uint64_t sampled_blocks;   /* in use, as the samples have it */
     uint64_t other_blocks;     /* those known to be in use and in no sample */
 

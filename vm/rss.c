@@ -21,41 +21,11 @@
 #include "vm_sync.h"
 #include <link.h>
 
-/* ---- what the system tells ---- */
+/* ---- stacks ---- */
 
 struct range {
     uintptr_t begin, end; /* addresses */
 };
-
-static bool
-add_mappings(struct heapprof_measured *measured, struct range *main_stack)
-{
-    struct heapprof_mappings mappings;
-
-    if (!rb_heapprof_smaps_read(&mappings)) return false;
-    measured->rss = mappings.rss;
-    measured->files = mappings.files;
-    measured->executable = mappings.executable;
-    measured->main_stack = mappings.main_stack;
-    measured->heap = mappings.heap;
-    measured->heap_mapped = mappings.heap_mapped;
-    measured->anonymous = mappings.anonymous;
-    *main_stack = (struct range){mappings.main_stack_begin, mappings.main_stack_end};
-    return true;
-}
-
-static void
-add_allocator(struct heapprof_measured *measured)
-{
-    struct heapprof_allocator allocator = rb_heapprof_allocator_read();
-
-    measured->allocator_known = allocator.known;
-    measured->blocks = allocator.blocks;
-    measured->large_blocks = allocator.large_blocks;
-    measured->free_blocks = allocator.free_blocks;
-}
-
-/* ---- stacks ---- */
 
 static size_t
 vm_stack_bytes(const rb_execution_context_t *ec)
@@ -197,10 +167,8 @@ sampled_blocks(void)
 static bool
 measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snapshot)
 {
-    struct range main_stack = {0};
-
-    if (!add_mappings(measured, &main_stack)) return false;
-    add_allocator(measured);
+    if (!rb_heapprof_smaps_read(&measured->mappings)) return false;
+    measured->allocator = rb_heapprof_allocator_read();
     measured->sampled_blocks = sampled_blocks();
 
     struct heapprof_pages pages = rb_heapprof_gc_pages();
@@ -210,7 +178,8 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     measured->page_descriptors = pages.descriptors;
     measured->code = pages.code;
     measured->stacks = pages.fiber_stacks;
-    add_threads(measured, main_stack);
+    add_threads(measured, (struct range){measured->mappings.main_stack_begin,
+                                         measured->mappings.main_stack_end});
     measured->other_blocks = other_blocks(measured);
     if (rb_heapprof_on) measured->profiler = rb_heapprof_resident_mem_bytes(&rb_heapprof.mem);
     measured->profiler += rb_heapprof_symbols_bytes();

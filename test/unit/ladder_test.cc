@@ -32,22 +32,22 @@ heapprof_measured
 Process()
 {
     heapprof_measured measured = {};
-    measured.files = 10 * kMega;
-    measured.executable = 5 * kMega;
-    measured.main_stack = kMega;
-    measured.heap = measured.heap_mapped = 30 * kMega;
-    measured.anonymous = 54 * kMega;
-    measured.rss = 100 * kMega;
+    measured.mappings.files = 10 * kMega;
+    measured.mappings.executable = 5 * kMega;
+    measured.mappings.main_stack = kMega;
+    measured.mappings.heap = measured.mappings.heap_mapped = 30 * kMega;
+    measured.mappings.anonymous = 54 * kMega;
+    measured.mappings.rss = 100 * kMega;
     measured.slots = 20 * kMega;
     measured.free_slots = 10 * kMega;
     measured.page_padding = kMega;
     measured.stacks = 2 * kMega;
     measured.profiler = 3 * kMega;
     measured.bss = kMega;
-    measured.allocator_known = true;
-    measured.blocks = 35 * kMega;
-    measured.large_blocks = 10 * kMega;
-    measured.free_blocks = 5 * kMega;
+    measured.allocator.known = true;
+    measured.allocator.blocks = 35 * kMega;
+    measured.allocator.large_blocks = 10 * kMega;
+    measured.allocator.free_blocks = 5 * kMega;
     measured.code = {4 * kMega, 3 * kMega, 2 * kMega, 0};
     measured.page_descriptors = kMega;
     return measured;
@@ -76,8 +76,8 @@ TEST(Ladder, EachRungIsWhatWasMeasured)
 TEST(Ladder, UntouchedEndOfTheHeapIsNoSlack)
 {
     heapprof_measured measured = Process();
-    measured.heap_mapped += 4 * kMega;
-    measured.free_blocks += 4 * kMega;
+    measured.mappings.heap_mapped += 4 * kMega;
+    measured.allocator.free_blocks += 4 * kMega;
     heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
     EXPECT_EQ(5 * kMega, ladder.allocator_slack);
     EXPECT_EQ(25 * kMega, ladder.malloc);
@@ -87,8 +87,8 @@ TEST(Ladder, UntouchedEndOfTheHeapIsNoSlack)
 TEST(Ladder, UntouchedLargeBlocksAreAbsent)
 {
     heapprof_measured measured = Process();
-    measured.blocks += 100 * kMega;
-    measured.large_blocks += 100 * kMega;
+    measured.allocator.blocks += 100 * kMega;
+    measured.allocator.large_blocks += 100 * kMega;
     heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
     EXPECT_EQ(93 * kMega, ladder.absent_blocks);
     EXPECT_EQ(32 * kMega, ladder.malloc);
@@ -113,8 +113,8 @@ TEST(Ladder, UntouchedStacksInTheHeapAreNobodyElsesAbsentPages)
     heapprof_measured measured = Process();
     measured.code.vm_stacks = 8 * kMega;
     measured.block_stacks = kMega;
-    measured.large_blocks = 0;
-    measured.heap_mapped += 7 * kMega;
+    measured.allocator.large_blocks = 0;
+    measured.mappings.heap_mapped += 7 * kMega;
     heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
     EXPECT_EQ(4 * kMega, ladder.stacks);
     EXPECT_EQ(17 * kMega, ladder.malloc);
@@ -126,9 +126,9 @@ TEST(Ladder, UntouchedStacksInTheHeapAreNobodyElsesAbsentPages)
 TEST(Ladder, HeapThatNoAllocatorClaimsIsNoBlocksAbsentPages)
 {
     heapprof_measured measured = Process();
-    measured.blocks = 25 * kMega;
-    measured.large_blocks = 0;
-    measured.heap_mapped += 20 * kMega;
+    measured.allocator.blocks = 25 * kMega;
+    measured.allocator.large_blocks = 0;
+    measured.mappings.heap_mapped += 20 * kMega;
     heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
     EXPECT_EQ(15 * kMega, ladder.malloc);
     EXPECT_EQ(5 * kMega, ladder.allocator_slack);
@@ -138,8 +138,8 @@ TEST(Ladder, HeapThatNoAllocatorClaimsIsNoBlocksAbsentPages)
 TEST(Ladder, AllocatorThatDoesNotTellHasWhatIsKnownOtherwise)
 {
     heapprof_measured measured = Process();
-    measured.allocator_known = false;
-    measured.blocks = measured.large_blocks = measured.free_blocks = 0;
+    measured.allocator.known = false;
+    measured.allocator.blocks = measured.allocator.large_blocks = measured.allocator.free_blocks = 0;
     measured.sampled_blocks = 16 * kMega;
     measured.other_blocks = 4 * kMega;
     heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
@@ -159,26 +159,26 @@ TEST(Ladder, AddsUpToRssWhateverWasMeasured)
     auto any = [&](int shift) { return random() >> (random() % 24 + shift); };
     for (int i = 0; i < 20000; i++) {
         heapprof_measured m = {};
-        for (uint64_t *kind : {&m.files, &m.executable, &m.main_stack, &m.heap, &m.anonymous}) {
-            m.rss += *kind = any(30);
+        for (uint64_t *kind : {&m.mappings.files, &m.mappings.executable, &m.mappings.main_stack, &m.mappings.heap, &m.mappings.anonymous}) {
+            m.mappings.rss += *kind = any(30);
         }
-        m.heap_mapped = m.heap + any(30);
+        m.mappings.heap_mapped = m.mappings.heap + any(30);
         for (uint64_t *part : {&m.slots, &m.free_slots, &m.page_padding, &m.stacks, &m.block_stacks,
                                &m.profiler, &m.bss, &m.sampled_blocks, &m.other_blocks, &m.code.iseqs,
                                &m.code.method_tables, &m.code.symbols, &m.page_descriptors}) {
             *part = any(30);
         }
         m.code.vm_stacks = m.block_stacks + any(30);
-        m.allocator_known = random() % 4 != 0;
-        if (m.allocator_known) {
-            m.large_blocks = any(30);
-            m.blocks = m.large_blocks + any(30);
-            m.free_blocks = any(30);
+        m.allocator.known = random() % 4 != 0;
+        if (m.allocator.known) {
+            m.allocator.large_blocks = any(30);
+            m.allocator.blocks = m.allocator.large_blocks + any(30);
+            m.allocator.free_blocks = any(30);
         }
         heapprof_ladder ladder = rb_heapprof_ladder_build(&m);
-        ASSERT_EQ(m.rss, ladder.rss);
-        ASSERT_EQ(m.rss, Sum(ladder)) << "at " << i;
-#define WITHIN(name, title) ASSERT_LE(ladder.name, m.rss) << title << " at " << i;
+        ASSERT_EQ(m.mappings.rss, ladder.rss);
+        ASSERT_EQ(m.mappings.rss, Sum(ladder)) << "at " << i;
+#define WITHIN(name, title) ASSERT_LE(ladder.name, m.mappings.rss) << title << " at " << i;
         HEAPPROF_RUNGS(WITHIN)
 #undef WITHIN
     }
