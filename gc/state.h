@@ -26,7 +26,8 @@ struct heapprof {
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
     int64_t  start_ns;                /* wall clock */
-    struct heapprof_code before;      /* what there was at start: no sample is of it */
+    struct heapprof_code before;      /* what there was at start, and no sample is of; only where
+                                         malloc does not tell what it has given out */
     bool     reading;                 /* a snapshot is being taken: tables may not change, but blocks */
     size_t   wrapper_libraries;       /* entered in callers, with malloc=all (os/interpose.h) */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */

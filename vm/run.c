@@ -11,6 +11,7 @@
 #include "frames.h"
 #include "gc/state.h"
 #include "names.h"
+#include "os/allocator.h"
 #include "os/interpose.h"
 #include "rss.h"
 #include "vm_sync.h"
@@ -55,6 +56,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     bool started = false;
 
     if (rb_heapprof_on) return false;
+    bool allocator_tells = rb_heapprof_allocator_read().known;
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_callers_init(&wrappers, &mem);
     rb_heapprof_names_find_wrappers(&wrappers);
@@ -72,7 +74,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_unlock_blocks();
         rb_heapprof_names_add_wrappers(&wrappers);
-        rb_heapprof.before = rb_heapprof_rss_code();
+        if (!allocator_tells) rb_heapprof.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         if (options->malloc_all) rb_heapprof_interpose_start();
         started = true;
