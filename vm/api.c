@@ -7,6 +7,7 @@
 #include "ruby/heapprof.h"
 #include "ruby/thread.h"
 #include "api.h"
+#include "boot.h"
 #include "flush.h"
 #include "gc/state.h"
 #include "run.h"
@@ -16,14 +17,9 @@
 #include "internal/numeric.h"
 #include "vm_core.h"
 #include "builtin.h"
-#include <limits.h>
 #include <math.h>
-#include <unistd.h>
 
 static VALUE cHeapProfile, cSample, cFrame;
-
-/* Where the program began, which is where an application's own code is looked for; "": not known. */
-static char start_directory[PATH_MAX];
 
 /* ---- the object: a snapshot ---- */
 
@@ -74,7 +70,6 @@ void
 rb_heapprof_define_class(void)
 {
     VALUE object_space = rb_define_module("ObjectSpace");
-    if (!getcwd(start_directory, sizeof(start_directory))) start_directory[0] = '\0';
     cHeapProfile = rb_define_class_under(object_space, "HeapProfile", rb_cObject);
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
@@ -473,10 +468,12 @@ heapprof_ladder(rb_execution_context_t *ec, VALUE self)
 
 /* ---- report ---- */
 
+/* Where an application's own code is looked for. */
 static VALUE
 heapprof_start_directory(rb_execution_context_t *ec, VALUE self)
 {
-    return start_directory[0] ? rb_filesystem_str_new_cstr(start_directory) : Qnil;
+    const char *directory = rb_heapprof_boot_directory();
+    return directory[0] ? rb_filesystem_str_new_cstr(directory) : Qnil;
 }
 
 #include "heapprof.rbinc"

@@ -34,7 +34,7 @@ static struct {
     bool asked;
     bool no_program;            /* the command line was all there was */
     struct heapprof_options options;
-    char directory[PATH_MAX];   /* where the program began: the program may chdir */
+    char directory[PATH_MAX];   /* where the program began, for it may chdir; "": not known */
 } boot;
 
 /* stderr may be a file, too, and at its limit. */
@@ -89,7 +89,7 @@ static bool
 directory_known_p(void)
 {
     if (boot.options.out[0] == '/') return true;
-    if (getcwd(boot.directory, sizeof(boot.directory)) && boot.directory[0] == '/') return true;
+    if (boot.directory[0] == '/') return true;
     complain_unprofiled("the working directory is gone, and out= is relative to it");
     return false;
 }
@@ -123,6 +123,7 @@ Init_heapprof(void)
 {
     char message[512];
 
+    if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
     rb_heapprof_define_class();
     switch (rb_heapprof_options_parse(environment(), &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
@@ -141,6 +142,12 @@ Init_heapprof(void)
     }
     if (!directory_known_p() || !writable_p()) return;
     boot.asked = rb_heapprof_start_with(&boot.options);
+}
+
+const char *
+rb_heapprof_boot_directory(void)
+{
+    return boot.directory;
 }
 
 void
@@ -212,8 +219,8 @@ tell_dropped(void)
     struct rb_heapprof_stat stat;
     char line[256];
 
-    rb_heapprof_stat(&stat);
     if (rb_heapprof.dropped == 0) return;
+    rb_heapprof_stat(&stat);
     snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
              "), or sample less by a larger interval= (now %" PRIu64 ")",
              rb_heapprof.dropped, stat.total_samples, stat.memory_budget, stat.interval_bytes);

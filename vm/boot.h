@@ -5,6 +5,9 @@
  * are there and before any Ruby code runs. */
 void Init_heapprof(void);
 
+/* Where the program began; "": not known. */
+const char *rb_heapprof_boot_directory(void);
+
 /* Called when the command line has left no program to run: no profile, then. */
 void rb_heapprof_no_program(void);
 
