@@ -329,7 +329,7 @@ step_on(size_t step)
     size_t pages = rb_darray_size(((rb_objspace_t *)rb_gc_get_objspace())->heap_pages.sorted);
 
     if (step_within(&step, pages)) each_object_of_page(step, own_i);
-    else if (reach.cut_short || (step == 0 && !ownerless_p())) return false;
+    else if (!reach.wanted || reach.cut_short || (step == 0 && !ownerless_p())) return false;
     else if (step_within(&step, pages)) each_object_of_page(step, reach_foreign_i);
     else if (step_within(&step, reach.library_count)) {
         if (step != reach.vm_library) reach_library(step);
@@ -341,13 +341,13 @@ step_on(size_t step)
 }
 
 HEAPPROF_COLD bool
-rb_heapprof_gc_find_owners(size_t *step)
+rb_heapprof_gc_find_owners(size_t *step, bool reached)
 {
     int64_t end_ns = clock_ns() + SLICE_NS;
 
     if (*step == 0) {
         own_vm_tables();
-        reach_begin();
+        reach_begin(reached || (next_step != 0 && reach.wanted)); /* or for whom it is under way */
         next_step = 1;
     }
     do {
@@ -364,5 +364,5 @@ rb_heapprof_gc_find_owners(size_t *step)
 HEAPPROF_COLD bool
 rb_heapprof_gc_owners_complete_p(void)
 {
-    return !reach.cut_short;
+    return reach.wanted && !reach.cut_short;
 }

@@ -17,14 +17,17 @@
  *
  *   I1  nothing is read directly: addresses may be none, and a thread without the GVL may give
  *       memory back at any moment (profiler/peek.h).
- *   I2  each address is read once. When there is no memory to remember more, the search is cut
- *       short, and nobody is suspect.
+ *   I2  each address is read once. When there is no memory to remember more, or too much to read,
+ *       the search is cut short, and nobody is suspect.
  *   I3  tables of ours are not read: they have the address of every block.
+ *   I4  no more is read than READ_BYTES. What only looks like a block may seem to be hundreds of
+ *       megabytes long, and lie over others: without a limit all of the heap is read for each.
  */
 #include "os/peek.h"
 #include <link.h>
 
 #define REACH_MEMORY_BYTES ((size_t)64 << 20)
+#define READ_BYTES ((size_t)256 << 20)
 #define WINDOW_BYTES ((size_t)64 << 10)
 #define FIRST_BYTES ((size_t)512)
 #define ROOT_BYTES 256 /* of a struct whose size nobody tells */
@@ -59,7 +62,9 @@ struct reach {
     size_t     window_capacity;    /* words */
     uintptr_t  window_begin;
     size_t     window_bytes;
+    size_t     left_bytes;         /* so many may still be read */
     int        fd;                 /* to read memory through; -1: none is open */
+    bool       wanted;             /* a suspicion has been asked for: nothing else needs the search */
     bool       cut_short;
 };
 
@@ -252,6 +257,11 @@ reach_words(uintptr_t begin, size_t bytes)
     size_t first = begin - reach.window_begin;
     size_t left = first < reach.window_bytes ? reach.window_bytes - first : 0;
     if (bytes < left) left = bytes;
+    if (left > reach.left_bytes) {
+        reach.cut_short = true;
+        return 0;
+    }
+    reach.left_bytes -= left;
 
     for (size_t i = 0; i < left / sizeof(uintptr_t); i++) {
         reach_word(reach.window[first / sizeof(uintptr_t) + i], false);
@@ -264,7 +274,7 @@ reach_words(uintptr_t begin, size_t bytes)
 HEAPPROF_COLD static bool
 reach_unread_p(void)
 {
-    return reach.next < reach.end;
+    return reach.next < reach.end && !reach.cut_short;
 }
 
 /* Reads some of the next block. */
@@ -303,11 +313,15 @@ reach_end(void)
 }
 
 HEAPPROF_COLD static void
-reach_begin(void)
+reach_begin(bool wanted)
 {
     reach_end();
-    reach = (struct reach){ .end = 1, .next = 1, .fd = rb_heapprof_peek_open() };
+    reach = (struct reach){
+        .end = 1, .next = 1, .left_bytes = READ_BYTES, .fd = -1, .wanted = wanted
+    };
+    if (!wanted) return;
     rb_heapprof_mem_init(&reach.mem, REACH_MEMORY_BYTES);
+    reach.fd = rb_heapprof_peek_open();
     reach.cut_short = reach.fd < 0 ||
         !HEAPPROF_MEM_GROW(&reach.mem, reach.window, reach.window_capacity,
                            WINDOW_BYTES / sizeof(*reach.window));

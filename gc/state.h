@@ -86,10 +86,11 @@ size_t rb_heapprof_gc_waiting_blocks(void);
 void rb_heapprof_gc_lock_blocks(void);
 void rb_heapprof_gc_unlock_blocks(void);
 
-/* Names the owners of known blocks, for the length of a slice: *step is 0 to begin a walk. False
- * when it has come to its end. What has been found before stays, unless it is forgotten, and is as
+/* Names the owners of known blocks, for the length of a slice: *step is 0 to begin a walk; reached:
+ * then also of what is only reached from the structs of extensions' objects and from the data of
+ * libraries, which takes time in proportion to the allocator's memory. False when it has come to its end. What has been found before stays, unless it is forgotten, and is as
  * of now for as long as the stamp is what it was. All ractors are stopped. */
-bool rb_heapprof_gc_find_owners(size_t *step);
+bool rb_heapprof_gc_find_owners(size_t *step, bool reached);
 
 /* Whether the last walk saw all that objects and libraries lead to: what has no owner then may be
  * suspected. */

@@ -94,9 +94,8 @@ module ObjectSpace
     # of the object that holds it, and the stack that allocated that object where it is
     # sampled. Known are the blocks of String, Array, Hash, Struct, Integer, Regexp, MatchData and
     # IO, those of instance variables, classes and code, and the struct of an object that an
-    # extension defines, with all that seems to be reachable from it by C pointers. What no object
-    # holds, but the VM's own tables or a library's variables do, has a name in place of a class, as
-    # "[VM] interned strings" or "[C] libxml2.so.2". Each sampled object's memsize is asked as well. The walk
+    # extension defines. What no object holds, but the VM's own tables do, has a name in place of a
+    # class, as "[VM] interned strings". Each sampled object's memsize is asked as well. The walk
     # takes some 10 ms for a million objects, in slices between which other threads run.
     #
     # With +rss+ it has rows, too, for what is in memory: "[VM] slots", "[VM] free slots" and so
@@ -106,8 +105,11 @@ module ObjectSpace
     #
     # With +native_leaks+ it looks for owners, and marks rows of memory of the allocator that looks
     # leaked: nobody known holds it, it has survived three major garbage collections and grew
-    # meanwhile, and no objects of that stack did. That is a suspicion: what an extension's object
-    # points to has no known owner, and objects that grow with it may be too few to be sampled.
+    # meanwhile, and no objects of that stack did. For that it also reads what the structs of
+    # extensions' objects and the variables of libraries seem to lead to by C pointers: such memory
+    # has the object's class as its owner, or "[C] libxml2.so.2". More than 256 MB are not read:
+    # then nothing is suspect. It is a suspicion: objects that grow with the memory may be too few
+    # to be sampled.
     #
     # Raises RuntimeError when not running.
     def self.snapshot(gc: false, owners: false, rss: false, native_leaks: false)

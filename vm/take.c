@@ -41,7 +41,7 @@ facts_now(void)
 
 /* The next slice of the walk; false after the last, and when it has to be done again anyway. */
 static bool
-walk_slice(size_t *page, uint64_t *stamp)
+walk_slice(size_t *page, bool reached, uint64_t *stamp)
 {
     bool more = false;
 
@@ -52,19 +52,19 @@ walk_slice(size_t *page, uint64_t *stamp)
             rb_heapprof_gc_forget_owners();
             *stamp = rb_heapprof_gc_heap_stamp();
         }
-        more = rb_heapprof_gc_find_owners(page) && *stamp == rb_heapprof_gc_heap_stamp();
+        more = rb_heapprof_gc_find_owners(page, reached) && *stamp == rb_heapprof_gc_heap_stamp();
     }
     RB_VM_LOCK_LEAVE();
     return more;
 }
 
 static uint64_t
-walk_in_slices(void (*between)(void))
+walk_in_slices(bool reached, void (*between)(void))
 {
     uint64_t stamp = 0;
     size_t page = 0;
 
-    while (walk_slice(&page, &stamp)) {
+    while (walk_slice(&page, reached, &stamp)) {
         if (between) between();
     }
     return stamp;
@@ -72,13 +72,13 @@ walk_in_slices(void (*between)(void))
 
 /* Under the VM lock. When a GC came in between, in one piece. */
 static void
-walk_again_unless(uint64_t stamp)
+walk_again_unless(uint64_t stamp, bool reached)
 {
     size_t page = 0;
 
     if (stamp == rb_heapprof_gc_heap_stamp()) return;
     rb_heapprof_gc_forget_owners();
-    while (rb_heapprof_gc_find_owners(&page));
+    while (rb_heapprof_gc_find_owners(&page, reached));
 }
 
 static void lock_blocks(void *unused) { rb_heapprof_gc_lock_blocks(); }
@@ -97,9 +97,8 @@ take(bool owners, bool native_leaks)
     };
 
     facts.owners = owners;
-    if (!native_leaks) facts.old_gc = 0;
+    if (!native_leaks || !rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* nobody is suspect */
     if (owners) asks.memsize = rb_heapprof_gc_memsize;
-    if (!rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* nobody is suspect */
     bool before = rb_heapprof_gc_begin_own_work();
     rb_heapprof.reading = true;
     snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, &asks);
@@ -162,7 +161,7 @@ take_named(struct taking *taking, bool search)
     if (search && rb_heapprof_names_collect_callers(&taking->naming.symbols)) return false;
 
     bool disabled = !owners || RTEST(rb_gc_disable()); /* ends one that has begun */
-    if (owners) walk_again_unless(taking->stamp);
+    if (owners) walk_again_unless(taking->stamp, native_leaks);
     rb_heapprof_names_refresh();
     taking->snapshot = take(owners, native_leaks);
     if (!disabled) rb_gc_enable();
@@ -191,7 +190,7 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
     struct taking taking = { .with = with };
 
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
-    if (with & WITH_OWNERS) taking.stamp = walk_in_slices(between);
+    if (with & WITH_OWNERS) taking.stamp = walk_in_slices(with & RB_HEAPPROF_NATIVE_LEAKS, between);
     rb_heapprof_symbols_init(&taking.naming.symbols);
     for (int done = 0; !try_to_take(&taking, done < searches); done++) {
         search_names(&taking.naming, between && done == 0);

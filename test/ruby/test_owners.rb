@@ -323,6 +323,27 @@ class TestHeapProfOwners < Test::Unit::TestCase
     RUBY
   end
 
+  # To read what pointers lead to takes time in proportion to all memory: a file at exit did for minutes.
+  def test_owners_alone_follow_no_pointers_of_extensions
+    in_child(REACHED + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      grow(1000, 20)
+      held, kept = %i[held kept].map { |label| by_owner(HeapProfile.snapshot(gc: true, owners: true), label) }
+      assert_empty (held.keys + kept.keys).compact.grep(/Chain|\[C\]/)
+      [held, kept].each { |owners| assert_operator owners[nil], :>=, 0.9 * 200 * (1000 + 16), owners.to_s }
+    RUBY
+  end
+
+  def test_nobody_is_a_suspect_when_there_is_too_much_to_read
+    in_child(REACHED + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      grow(1000, 20)
+      assert_not_empty HeapProfile.snapshot(gc: true, native_leaks: true).select(&:native_leak)
+      held(300 << 20)
+      assert_empty HeapProfile.snapshot(gc: true, native_leaks: true).select(&:native_leak)
+    RUBY
+  end
+
   # The links of the lists are not.
   def test_also_by_way_of_what_is_not_sampled
     in_child(REACHED + <<~'RUBY')
