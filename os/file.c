@@ -19,8 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -307,4 +310,54 @@ rb_heapprof_file_end(struct heapprof_file *file, int error)
     }
     close(file->directory);
     return error;
+}
+
+int
+rb_heapprof_file_write_whole(const char *path, const char *bytes, size_t size, bool wait)
+{
+    struct heapprof_file file;
+    int error = rb_heapprof_file_begin(&file, path, bytes, size, wait);
+
+    if (error) return error;
+    while ((error = rb_heapprof_file_step(&file)) == EINTR);
+    return rb_heapprof_file_end(&file, error);
+}
+
+/* ---- without descriptors ---- */
+
+#define DESCRIPTORS 2 /* a directory and the next one, or a directory and the file */
+
+/* At the limit, all below it are in use. */
+static void
+close_some(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    for (rlim_t i = 1; i <= DESCRIPTORS && i <= limit.rlim_cur; i++) close((int)(limit.rlim_cur - i));
+}
+
+/* A copy of this thread alone. Not fork(), which runs the handlers of others, and whose child ends
+ * with a signal. */
+static pid_t
+clone_thread(void)
+{
+    return (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+}
+
+int
+rb_heapprof_file_write_in_child(const char *path, const char *bytes, size_t size)
+{
+    int status;
+    pid_t child = clone_thread();
+
+    if (child < 0) return errno;
+    if (child == 0) {
+        close_some();
+        _exit(rb_heapprof_file_write_whole(path, bytes, size, false));
+    }
+    while (waitpid(child, &status, __WCLONE) < 0) {
+        if (errno != EINTR) return errno;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 }

@@ -37,15 +37,10 @@ rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size)
 int64_t
 rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *path)
 {
-    struct heapprof_file file;
     size_t size;
     char *bytes = rb_heapprof_flush_encode(snapshot, &size);
-    int error = bytes ? rb_heapprof_file_begin(&file, path, bytes, size, true) : ENOMEM;
+    int error = bytes ? rb_heapprof_file_write_whole(path, bytes, size, true) : ENOMEM;
 
-    if (error == 0) {
-        while ((error = rb_heapprof_file_step(&file)) == EINTR);
-        error = rb_heapprof_file_end(&file, error);
-    }
     free(bytes);
     errno = error;
     return error ? -1 : (int64_t)size;
@@ -54,9 +49,12 @@ rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *p
 /* A write on its way, by a thread that may be interrupted. */
 struct writing {
     struct heapprof_file file;
-    char *bytes;
-    bool  holds_gvl;
-    int   error;
+    const char *path;
+    char  *bytes;
+    size_t size;
+    bool   at_exit;
+    bool   begun;
+    int    error;
 };
 
 static void *
@@ -72,21 +70,31 @@ write_serving_interrupts(VALUE data)
 {
     struct writing *writing = (struct writing *)data;
 
+    writing->error = rb_heapprof_file_begin(&writing->file, writing->path, writing->bytes,
+                                            writing->size, !writing->at_exit);
+    writing->begun = writing->error == 0;
+    if (!writing->begun) return Qnil;
+
+    bool holds_gvl = writing->at_exit && rb_heapprof_file_regular_p(&writing->file);
     for (;;) {
         writing->error = EINTR; /* as it stays when an interrupt raises, or is waiting already */
-        if (writing->holds_gvl) step(writing);
+        if (holds_gvl) step(writing);
         else rb_nogvl(step, writing, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
         if (writing->error != EINTR) return Qnil;
         rb_thread_check_ints();
     }
 }
 
+/* A program may write again when it has closed something, but at exit there is no later. */
 static VALUE
 end_writing(VALUE data)
 {
     struct writing *writing = (struct writing *)data;
 
-    writing->error = rb_heapprof_file_end(&writing->file, writing->error);
+    if (writing->begun) writing->error = rb_heapprof_file_end(&writing->file, writing->error);
+    if (writing->error == EMFILE && writing->at_exit) {
+        writing->error = rb_heapprof_file_write_in_child(writing->path, writing->bytes, writing->size);
+    }
     free(writing->bytes);
     return Qnil;
 }
@@ -94,14 +102,8 @@ end_writing(VALUE data)
 int
 rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit)
 {
-    struct writing writing = { .bytes = bytes };
+    struct writing writing = { .path = path, .bytes = bytes, .size = size, .at_exit = at_exit };
 
-    writing.error = rb_heapprof_file_begin(&writing.file, path, bytes, size, !at_exit);
-    if (writing.error) {
-        free(bytes);
-        return writing.error;
-    }
-    writing.holds_gvl = at_exit && rb_heapprof_file_regular_p(&writing.file);
     rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
     return writing.error;
 }

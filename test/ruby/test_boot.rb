@@ -333,6 +333,19 @@ class TestHeapProfBoot < Test::Unit::TestCase
     end
   end
 
+  # A directory and the file are two.
+  def test_profile_is_written_by_a_process_at_its_limit_of_descriptors
+    { "files = []; begin; loop { files << File.open(IO::NULL) }; rescue Errno::EMFILE; end" => [50, 51],
+      "" => [2, 3] }.each do |change, limits|
+      limits.each do |limit|
+        script = "trap(:CLD) { abort 'a child of ours' }; Process.setrlimit(:NOFILE, #{limit}); #{change}; exit 3"
+        run_here(script) do |ran, files|
+          assert_equal ["", 3, ["p.pb.gz"]], [ran.err, ran.status.exitstatus, files], "#{limit}: #{change}"
+        end
+      end
+    end
+  end
+
   def test_full_disk_is_one_line_and_leaves_no_partial_file
     [0, 100].each do |limit|
       run_here("Process.setrlimit(:FSIZE, #{limit}); exit 3") do |ran, files|
