@@ -93,7 +93,7 @@ chain_samples(struct adding *adding)
     struct heapprof_mem *mem = &adding->snapshot->mem;
     uint32_t entry;
 
-    if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity, tables->sites.end) ||
+    if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity, tables->sites.numbers.end) ||
         !HEAPPROF_MEM_GROW(mem, adding->next, adding->next_capacity,
                            live->addresses.entries_end)) {
         return false;
@@ -102,7 +102,7 @@ chain_samples(struct adding *adding)
         uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
         const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
         if (address == 0 || gone_p(adding, address)) continue;
-        HEAPPROF_ASSERT(sample->site < tables->sites.end);
+        HEAPPROF_ASSERT(sample->site < tables->sites.numbers.end);
         adding->next[entry] = adding->first[sample->site];
         adding->first[sample->site] = entry;
         rb_heapprof_native_leaks_object(&adding->leaks,
@@ -400,7 +400,7 @@ add_rows(struct adding *adding)
     const struct heapprof_sites *sites = &adding->tables->sites;
     uint32_t number;
 
-    for (number = 1; number < sites->end; number++) {
+    for (number = 1; number < sites->numbers.end; number++) {
         if (rb_heapprof_sites_get(sites, number)->used && !add_site(adding, number)) return false;
     }
     return add_folded(adding);
@@ -425,7 +425,8 @@ rb_heapprof_rows_add(struct heapprof_snapshot *snapshot, const struct heapprof_t
     struct adding adding = {.snapshot = snapshot, .tables = tables, .asks = asks};
     struct heapprof_mem *mem = &snapshot->mem;
     bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
-                                               tables->sites.end, tables->stacks.nodes_end) &&
+                                               tables->sites.numbers.end,
+                                               tables->stacks.nodes_end) &&
                  name_anonymous(&adding) && chain_samples(&adding) && take_pieces(&adding) &&
                  add_rows(&adding);
 

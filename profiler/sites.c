@@ -55,25 +55,9 @@ find(const struct heapprof_sites *sites, uint32_t stack, uint32_t class_id)
 static bool
 reserve(struct heapprof_sites *sites)
 {
-    size_t next = sites->free_head ? sites->free_head : sites->end;
-
-    return HEAPPROF_MEM_GROW(sites->mem, sites->all, sites->all_capacity, next + 1) &&
-           rb_heapprof_index_reserve(&sites->index, sites->mem, sites->count, hash_i, sites);
-}
-
-static uint32_t
-take_site(struct heapprof_sites *sites)
-{
-    uint32_t number = sites->free_head;
-
-    if (number) {
-        sites->free_head = sites->all[number].next_free;
-    }
-    else {
-        number = sites->end++;
-    }
-    sites->count++;
-    return number;
+    return HEAPPROF_NUMBERS_RESERVE(&sites->numbers, sites->mem, sites->all) &&
+           rb_heapprof_index_reserve(&sites->index, sites->mem, sites->numbers.count, hash_i,
+                                     sites);
 }
 
 static void
@@ -84,9 +68,7 @@ free_site(struct heapprof_sites *sites, uint32_t number)
     rb_heapprof_index_erase(&sites->index, number, hash_i, sites);
     rb_heapprof_stacks_unhold(sites->stacks, site->stack);
     memset(site, 0, sizeof(*site));
-    site->next_free = sites->free_head;
-    sites->free_head = number;
-    sites->count--;
+    rb_heapprof_numbers_give_back(&sites->numbers, number, &site->next_free);
 }
 
 /* ---- life ---- */
@@ -98,13 +80,13 @@ rb_heapprof_sites_init(struct heapprof_sites *sites, struct heapprof_mem *mem,
     memset(sites, 0, sizeof(*sites));
     sites->mem = mem;
     sites->stacks = stacks;
-    sites->end = 1;
+    rb_heapprof_numbers_init(&sites->numbers);
 }
 
 void
 rb_heapprof_sites_free(struct heapprof_sites *sites)
 {
-    HEAPPROF_MEM_RELEASE(sites->mem, sites->all, sites->all_capacity);
+    HEAPPROF_NUMBERS_RELEASE(&sites->numbers, sites->mem, sites->all);
     rb_heapprof_index_release(&sites->index, sites->mem);
     rb_heapprof_sites_init(sites, sites->mem, sites->stacks);
 }
@@ -120,8 +102,9 @@ rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t 
     if (number) return number;
     if (!reserve(sites)) return 0;
 
-    number = take_site(sites);
+    number = rb_heapprof_numbers_next(&sites->numbers);
     site = &sites->all[number];
+    rb_heapprof_numbers_take(&sites->numbers, &site->next_free);
     memset(site, 0, sizeof(*site));
     site->used = true;
     site->stack = stack;
@@ -156,7 +139,7 @@ rb_heapprof_sites_fold(struct heapprof_sites *sites)
 {
     uint32_t number, folded = 0;
 
-    for (number = 1; number < sites->end; number++) {
+    for (number = 1; number < sites->numbers.end; number++) {
         struct heapprof_site *site = &sites->all[number], *folds;
         if (!site->used || site->live_samples) continue;
         folds = rb_heapprof_site_of_blocks_p(site) ? &sites->folded_blocks : &sites->folded;
@@ -170,6 +153,14 @@ rb_heapprof_sites_fold(struct heapprof_sites *sites)
 }
 
 /* ---- debug ---- */
+
+static uint32_t
+link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_site *site = rb_heapprof_sites_get(owner, number);
+
+    return site->used ? HEAPPROF_NUMBER_USED : site->next_free;
+}
 
 static void
 check_site(const struct heapprof_sites *sites, uint32_t number)
@@ -185,18 +176,11 @@ check_site(const struct heapprof_sites *sites, uint32_t number)
 void
 rb_heapprof_sites_check(const struct heapprof_sites *sites)
 {
-    uint32_t number, used = 0, free_sites = 0;
+    uint32_t number;
 
-    for (number = 1; number < sites->end; number++) {
-        if (!sites->all[number].used) continue;
-        check_site(sites, number);
-        used++;
+    for (number = 1; number < sites->numbers.end; number++) {
+        if (sites->all[number].used) check_site(sites, number);
     }
-    for (number = sites->free_head; number; number = sites->all[number].next_free) {
-        HEAPPROF_ASSERT(number < sites->end && !sites->all[number].used);
-        free_sites++;
-        HEAPPROF_ASSERT(free_sites < sites->end);
-    }
-    HEAPPROF_ASSERT(used == sites->count && used + free_sites + 1 == sites->end);
-    rb_heapprof_index_check(&sites->index, sites->count, hash_i, sites);
+    rb_heapprof_numbers_check(&sites->numbers, link_i, sites);
+    rb_heapprof_index_check(&sites->index, sites->numbers.count, hash_i, sites);
 }

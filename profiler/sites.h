@@ -5,6 +5,7 @@
  * stack. Its totals must outlive its last live sample, or alloc_* would shrink; so a site
  * without live samples stays until memory is needed, and is then folded: its totals go to
  * the site of the empty stack, those of blocks to one of their own. */
+#include "base/numbers.h"
 #include "profiler/stacks.h"
 
 /* Part of a site's class_id: it asks the allocator, and the identity is that of the caller. */
@@ -17,7 +18,7 @@ struct heapprof_site {
     uint32_t stack;
     uint32_t class_id;      /* identities.h, and HEAPPROF_SITE_OF_BLOCKS */
     uint32_t live_samples;  /* objects in the live table now, or pieces of blocks */
-    uint32_t next_free;     /* of a free site */
+    uint32_t next_free;     /* link of a free site */
     double   alloc_objects; /* weighted, since start; of blocks: requests */
     double   alloc_bytes;
     bool     used;
@@ -27,10 +28,7 @@ struct heapprof_sites {
     struct heapprof_stacks *stacks;
     struct heapprof_mem *mem;
     struct heapprof_site *all;  /* by number; [0] unused */
-    size_t    all_capacity;
-    uint32_t  end;              /* numbers below this have been handed out */
-    uint32_t  free_head;
-    uint32_t  count;            /* in use */
+    struct heapprof_numbers numbers;
     struct heapprof_index index; /* (stack, class_id) -> site */
     struct heapprof_site folded; /* totals of folded sites; stack 0, class 0 */
     struct heapprof_site folded_blocks; /* the same, of sites of blocks */

@@ -70,7 +70,7 @@ need_identities(struct heapprof_tables *tables)
         if (!(function->origin & HEAPPROF_ORIGIN_C)) identities[function->origin].needed = true;
         if (function->owner) identities[function->owner].needed = true;
     }
-    for (number = 1; number < tables->sites.end; number++) {
+    for (number = 1; number < tables->sites.numbers.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
         uint32_t identity = rb_heapprof_site_identity(site);
         if (site->used && identity) identities[identity].needed = true;
@@ -106,7 +106,7 @@ check_live_site(const struct heapprof_tables *tables, uint32_t number, bool of_b
 {
     const struct heapprof_site *site;
 
-    HEAPPROF_ASSERT(number > 0 && number < tables->sites.end);
+    HEAPPROF_ASSERT(number > 0 && number < tables->sites.numbers.end);
     site = rb_heapprof_sites_get(&tables->sites, number);
     HEAPPROF_ASSERT(site->used && site->live_samples > 0);
     HEAPPROF_ASSERT(rb_heapprof_site_of_blocks_p(site) == of_blocks);
@@ -128,7 +128,7 @@ check_samples(const struct heapprof_tables *tables)
         if (site == HEAPPROF_SITE_WAITING) waiting++;
         else if (site) check_live_site(tables, site, true); /* retired ones, too */
     }
-    for (number = 1; number < tables->sites.end; number++) {
+    for (number = 1; number < tables->sites.numbers.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
         uint32_t identity = rb_heapprof_site_identity(site);
         HEAPPROF_ASSERT(!site->used || identity == 0 || identity_p(tables, identity));

@@ -240,7 +240,7 @@ count(struct rb_heapprof_stat *stat)
             .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
             .folded = tables->sites.folded_count,
             .truncated = rb_heapprof.truncated,
-            .sites = tables->sites.count,
+            .sites = tables->sites.numbers.count,
             .stack_nodes = tables->stacks.count,
             .functions = tables->functions.count,
             .memory_used = rb_heapprof.mem.used_bytes,

@@ -101,7 +101,7 @@ class SitesTest : public testing::Test {
     {
         rb_heapprof_sites_check(&sites_);
         rb_heapprof_stacks_check(&stacks_);
-        ASSERT_EQ(model_.size(), sites_.count);
+        ASSERT_EQ(model_.size(), sites_.numbers.count);
         for (const auto &each : model_) {
             const heapprof_site *site = rb_heapprof_sites_get(&sites_, Site(each.first));
             ASSERT_EQ(each.first, Key(site->stack, site->class_id));
@@ -122,7 +122,7 @@ class SitesTest : public testing::Test {
         Totals sum;
         sum.objects = sites_.folded.alloc_objects + sites_.folded_blocks.alloc_objects;
         sum.bytes = sites_.folded.alloc_bytes + sites_.folded_blocks.alloc_bytes;
-        for (uint32_t number = 1; number < sites_.end; number++) {
+        for (uint32_t number = 1; number < sites_.numbers.end; number++) {
             sum.objects += rb_heapprof_sites_get(&sites_, number)->alloc_objects;
             sum.bytes += rb_heapprof_sites_get(&sites_, number)->alloc_bytes;
         }
@@ -174,7 +174,7 @@ TEST_F(SitesTest, FoldKeepsTheSumOfAllTotals)
     EXPECT_EQ(before.bytes, Sum().bytes);
     EXPECT_EQ(60 * 100.25, sites_.folded.alloc_objects);
     EXPECT_EQ(60u, sites_.folded_count);
-    EXPECT_EQ(40u, sites_.count);
+    EXPECT_EQ(40u, sites_.numbers.count);
 }
 
 TEST_F(SitesTest, FoldLetsGoOfTheStack)

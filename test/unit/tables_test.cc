@@ -147,7 +147,7 @@ TEST_F(TablesTrimTest, WhatALiveSampleNamesStays)
     auto kept = RunOnce();
     Free(RunOnce());
     Trim();
-    EXPECT_EQ(1u, tables_.sites.count);
+    EXPECT_EQ(1u, tables_.sites.numbers.count);
     EXPECT_EQ(1u, tables_.stacks.count);
     EXPECT_EQ(1u, tables_.functions.count);
     EXPECT_TRUE(tables_.identities.all[1].used && tables_.identities.all[2].used);
