@@ -145,7 +145,7 @@ bring_rows(struct heapprof_snapshot *to, const struct heapprof_snapshot *from,
         .resident = from->ladder.rss && other->ladder.rss,
     };
     bool brought = HEAPPROF_MEM_GROW(&to->mem, part.stacks, part.stacks_capacity,
-                                     (size_t)from->stacks.nodes_end + 1);
+                                     (size_t)from->stacks.numbers.end + 1);
     size_t i;
 
     for (i = 0; brought && i < from->row_count; i++) brought = bring_row(&part, from->rows[i]);

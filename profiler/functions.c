@@ -39,38 +39,19 @@ hash_i(const void *owner, uint32_t number)
 static bool
 reserve(struct heapprof_functions *functions)
 {
-    size_t next = functions->free_head ? functions->free_head : functions->end;
-
-    return HEAPPROF_MEM_GROW(functions->mem, functions->all, functions->all_capacity, next + 1) &&
-           rb_heapprof_index_reserve(&functions->index, functions->mem, functions->count,
+    return HEAPPROF_NUMBERS_RESERVE(&functions->numbers, functions->mem, functions->all) &&
+           rb_heapprof_index_reserve(&functions->index, functions->mem, functions->numbers.count,
                                      hash_i, functions);
 }
 
-static uint32_t
-take_number(struct heapprof_functions *functions)
-{
-    uint32_t number = functions->free_head;
-
-    if (number) {
-        functions->free_head = functions->all[number].owner;
-    }
-    else {
-        number = functions->end++;
-    }
-    functions->count++;
-    return number;
-}
-
 static void
-free_number(struct heapprof_functions *functions, uint32_t number)
+free_function(struct heapprof_functions *functions, uint32_t number)
 {
     struct heapprof_function *function = &functions->all[number];
 
     rb_heapprof_index_erase(&functions->index, number, hash_i, functions);
     memset(function, 0, sizeof(*function));
-    function->owner = functions->free_head;
-    functions->free_head = number;
-    functions->count--;
+    rb_heapprof_numbers_give_back(&functions->numbers, number, &function->owner);
 }
 
 void
@@ -78,13 +59,13 @@ rb_heapprof_functions_init(struct heapprof_functions *functions, struct heapprof
 {
     memset(functions, 0, sizeof(*functions));
     functions->mem = mem;
-    functions->end = 1;
+    rb_heapprof_numbers_init(&functions->numbers);
 }
 
 void
 rb_heapprof_functions_free(struct heapprof_functions *functions)
 {
-    HEAPPROF_MEM_RELEASE(functions->mem, functions->all, functions->all_capacity);
+    HEAPPROF_NUMBERS_RELEASE(&functions->numbers, functions->mem, functions->all);
     rb_heapprof_index_release(&functions->index, functions->mem);
     rb_heapprof_functions_init(functions, functions->mem);
 }
@@ -112,7 +93,8 @@ rb_heapprof_functions_add(struct heapprof_functions *functions,
     HEAPPROF_ASSERT(!rb_heapprof_functions_find(functions, function->origin, function->owner));
     if (!reserve(functions)) return 0;
 
-    number = take_number(functions);
+    number = rb_heapprof_numbers_next(&functions->numbers);
+    rb_heapprof_numbers_take(&functions->numbers, &functions->all[number].owner);
     functions->all[number] = *function;
     rb_heapprof_index_insert(&functions->index, hash_i(functions, number), number);
     return number;
@@ -121,34 +103,36 @@ rb_heapprof_functions_add(struct heapprof_functions *functions,
 uint32_t
 rb_heapprof_functions_sweep(struct heapprof_functions *functions)
 {
-    uint32_t number, before = functions->count;
+    uint32_t number, before = functions->numbers.count;
 
-    for (number = 1; number < functions->end; number++) {
+    for (number = 1; number < functions->numbers.end; number++) {
         struct heapprof_function *function = &functions->all[number];
-        if (function->origin && !function->needed) free_number(functions, number);
+        if (function->origin && !function->needed) free_function(functions, number);
         function->needed = false;
     }
-    return before - functions->count;
+    return before - functions->numbers.count;
+}
+
+static uint32_t
+link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_function *function = rb_heapprof_functions_get(owner, number);
+
+    return function->origin ? HEAPPROF_NUMBER_USED : function->owner;
 }
 
 void
 rb_heapprof_functions_check(const struct heapprof_functions *functions)
 {
-    uint32_t number, used = 0, free_numbers = 0;
+    uint32_t number;
 
-    for (number = 1; number < functions->end; number++) {
+    for (number = 1; number < functions->numbers.end; number++) {
         const struct heapprof_function *function = &functions->all[number];
         HEAPPROF_ASSERT(!function->needed);
         if (function->origin == 0) continue;
         HEAPPROF_ASSERT(rb_heapprof_functions_find(functions, function->origin,
                                                    function->owner) == number);
-        used++;
     }
-    for (number = functions->free_head; number; number = functions->all[number].owner) {
-        HEAPPROF_ASSERT(number < functions->end && functions->all[number].origin == 0);
-        free_numbers++;
-        HEAPPROF_ASSERT(free_numbers < functions->end);
-    }
-    HEAPPROF_ASSERT(used == functions->count && used + free_numbers + 1 == functions->end);
-    rb_heapprof_index_check(&functions->index, functions->count, hash_i, functions);
+    rb_heapprof_numbers_check(&functions->numbers, link_i, functions);
+    rb_heapprof_index_check(&functions->index, functions->numbers.count, hash_i, functions);
 }

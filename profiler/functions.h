@@ -6,10 +6,11 @@
  * for a C method its ID and the owner.
  */
 #include "base/index.h"
+#include "base/numbers.h"
 
 struct heapprof_function {
     uint64_t origin;      /* iseq identity, or method ID with HEAPPROF_ORIGIN_C; 0: free */
-    uint32_t owner;       /* class identity; 0: none. Free: the next free one */
+    uint32_t owner;       /* class identity; 0: none. The link of a free one */
     uint32_t name;        /* string */
     uint32_t path;        /* string, absolute where there is a file; 0 for C */
     uint32_t first_line;
@@ -23,10 +24,7 @@ struct heapprof_function {
 struct heapprof_functions {
     struct heapprof_mem *mem;
     struct heapprof_function *all; /* by number; [0] unused */
-    size_t    all_capacity;
-    uint32_t  end;                 /* numbers below this have been handed out */
-    uint32_t  free_head;
-    uint32_t  count;               /* in use */
+    struct heapprof_numbers numbers;
     struct heapprof_index index;   /* (origin, owner) -> number */
 };
 

@@ -142,22 +142,20 @@ add_stack(struct heapprof_snapshot *snapshot, const char *name)
 {
     struct heapprof_functions *functions = &snapshot->functions;
     struct heapprof_stacks *stacks = &snapshot->stacks;
+    uint32_t function = rb_heapprof_numbers_next(&functions->numbers);
+    uint32_t stack = rb_heapprof_numbers_next(&stacks->numbers);
     uint32_t string = rb_heapprof_strings_intern(&snapshot->strings, name, strlen(name));
 
     if (string == UINT32_MAX ||
-        !HEAPPROF_MEM_GROW(functions->mem, functions->all, functions->all_capacity,
-                           (size_t)functions->end + 1) ||
-        !HEAPPROF_MEM_GROW(stacks->mem, stacks->nodes, stacks->nodes_capacity,
-                           (size_t)stacks->nodes_end + 1)) {
+        !HEAPPROF_NUMBERS_RESERVE(&functions->numbers, functions->mem, functions->all) ||
+        !HEAPPROF_NUMBERS_RESERVE(&stacks->numbers, stacks->mem, stacks->nodes)) {
         return 0;
     }
-    functions->all[functions->end] = (struct heapprof_function){.name = string};
-    stacks->nodes[stacks->nodes_end] =
-        (struct heapprof_stack_node){.function = functions->end, .depth = 1};
-    functions->end++;
-    functions->count++;
-    stacks->count++;
-    return stacks->nodes_end++;
+    rb_heapprof_numbers_take(&functions->numbers, &functions->all[function].owner);
+    rb_heapprof_numbers_take(&stacks->numbers, &stacks->nodes[stack].holds);
+    functions->all[function] = (struct heapprof_function){.name = string};
+    stacks->nodes[stack] = (struct heapprof_stack_node){.function = function, .depth = 1};
+    return stack;
 }
 
 static bool

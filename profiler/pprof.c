@@ -188,7 +188,8 @@ write_functions(struct encoder *encoder)
     struct heapprof_writer *writer = encoder->writer;
     const struct heapprof_functions *functions = &encoder->tables->functions;
 
-    for (uint32_t id = 1; id < functions->end && !rb_heapprof_writer_failed_p(writer); id++) {
+    for (uint32_t id = 1; id < functions->numbers.end && !rb_heapprof_writer_failed_p(writer);
+         id++) {
         const struct heapprof_function *function = rb_heapprof_functions_get(functions, id);
         uint32_t name = string_id(encoder, function->name);
         uint32_t path = string_id(encoder, function->path);
@@ -202,7 +203,8 @@ write_locations(struct encoder *encoder)
     struct heapprof_writer *writer = encoder->writer;
     const struct heapprof_stacks *locations = &encoder->tables->locations;
 
-    for (uint32_t id = 1; id <= locations->count && !rb_heapprof_writer_failed_p(writer); id++) {
+    for (uint32_t id = 1; id <= locations->numbers.count && !rb_heapprof_writer_failed_p(writer);
+         id++) {
         const struct heapprof_stack_node *node = rb_heapprof_stacks_node(locations, id);
         rb_heapprof_writer_location(writer, id, MAPPING_ID, node->function, node->line);
     }
@@ -301,7 +303,7 @@ rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *b
 
     encoder.string_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
     encoder.library_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
-    encoder.place_ids = calloc((size_t)snapshot->stacks.nodes_end + 1, sizeof(uint32_t));
+    encoder.place_ids = calloc((size_t)snapshot->stacks.numbers.end + 1, sizeof(uint32_t));
     if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids &&
         encoder.library_ids && encoder.place_ids &&
         (encoder.writer = rb_heapprof_writer_open()) != NULL) {

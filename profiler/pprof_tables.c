@@ -309,7 +309,7 @@ reserve(struct builder *builder)
     struct heapprof_pprof_tables *tables = builder->tables;
     struct heapprof_mem *mem = &tables->mem;
     size_t rows = builder->snapshot->row_count;
-    size_t stacks = (size_t)builder->snapshot->stacks.nodes_end + 1;
+    size_t stacks = (size_t)builder->snapshot->stacks.numbers.end + 1;
 
     return HEAPPROF_MEM_GROW(mem, tables->location_of, tables->location_of_capacity, stacks) &&
            HEAPPROF_MEM_GROW(mem, builder->hash_of, builder->hash_of_capacity, stacks) &&

@@ -426,7 +426,7 @@ rb_heapprof_rows_add(struct heapprof_snapshot *snapshot, const struct heapprof_t
     struct heapprof_mem *mem = &snapshot->mem;
     bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
                                                tables->sites.numbers.end,
-                                               tables->stacks.nodes_end) &&
+                                               tables->stacks.numbers.end) &&
                  name_anonymous(&adding) && chain_samples(&adding) && take_pieces(&adding) &&
                  add_rows(&adding);
 

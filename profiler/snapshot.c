@@ -53,22 +53,29 @@ copy_strings(struct heapprof_strings *to, const struct heapprof_strings *from)
                 from->index.buckets, from->index.capacity, sizeof(*from->index.buckets));
 }
 
+/* The entries of those numbers; the free ones, too, which are chained. */
 static bool
-copy_functions(struct heapprof_functions *to, const struct heapprof_functions *from)
+copy_numbers(struct heapprof_mem *mem, struct heapprof_numbers *to, void **block,
+             const struct heapprof_numbers *from, const void *entries, size_t entry_bytes)
 {
     to->end = from->end;
     to->free_head = from->free_head;
     to->count = from->count;
-    return COPY(to->mem, to, from, all, from->end > 1 ? from->end : 0);
+    return copy(mem, block, &to->capacity, entries, from->end > 1 ? from->end : 0, entry_bytes);
+}
+
+static bool
+copy_functions(struct heapprof_functions *to, const struct heapprof_functions *from)
+{
+    return copy_numbers(to->mem, &to->numbers, (void **)&to->all, &from->numbers, from->all,
+                        sizeof(*from->all));
 }
 
 static bool
 copy_stacks(struct heapprof_stacks *to, const struct heapprof_stacks *from)
 {
-    to->nodes_end = from->nodes_end;
-    to->free_head = from->free_head;
-    to->count = from->count;
-    return COPY(to->mem, to, from, nodes, from->nodes_end > 1 ? from->nodes_end : 0);
+    return copy_numbers(to->mem, &to->numbers, (void **)&to->nodes, &from->numbers, from->nodes,
+                        sizeof(*from->nodes));
 }
 
 /* ---- life ---- */

@@ -28,26 +28,22 @@ take_function(struct heapprof_snapshot *snapshot, const struct heapprof_tables *
 
     if (!take_string(&snapshot->strings, &tables->strings, &function.name) ||
         !take_string(&snapshot->strings, &tables->strings, &function.path) ||
-        !HEAPPROF_MEM_GROW(to->mem, to->all, to->all_capacity, (size_t)number + 1)) {
+        !HEAPPROF_NUMBERS_RESERVE(&to->numbers, to->mem, to->all)) {
         return false;
     }
+    rb_heapprof_numbers_take(&to->numbers, &to->all[number].owner);
     to->all[number] = function;
-    to->end = number + 1;
-    to->count = number;
     return true;
 }
 
 static bool
 take_node(struct heapprof_stacks *to, struct heapprof_stack_node node, uint32_t number)
 {
-    if (!HEAPPROF_MEM_GROW(to->mem, to->nodes, to->nodes_capacity, (size_t)number + 1)) {
-        return false;
-    }
+    if (!HEAPPROF_NUMBERS_RESERVE(&to->numbers, to->mem, to->nodes)) return false;
+    rb_heapprof_numbers_take(&to->numbers, &to->nodes[number].holds);
     node.function = number;
     if (node.parent) node.parent = number + 1;
     to->nodes[number] = node;
-    to->nodes_end = number + 1;
-    to->count = number;
     return true;
 }
 

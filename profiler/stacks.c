@@ -60,25 +60,9 @@ find(const struct heapprof_stacks *stacks, uint32_t parent, uint32_t function, u
 static bool
 reserve(struct heapprof_stacks *stacks)
 {
-    size_t next = stacks->free_head ? stacks->free_head : stacks->nodes_end;
-
-    return HEAPPROF_MEM_GROW(stacks->mem, stacks->nodes, stacks->nodes_capacity, next + 1) &&
-           rb_heapprof_index_reserve(&stacks->index, stacks->mem, stacks->count, hash_i, stacks);
-}
-
-static uint32_t
-take_node(struct heapprof_stacks *stacks)
-{
-    uint32_t stack = stacks->free_head;
-
-    if (stack) {
-        stacks->free_head = stacks->nodes[stack].holds;
-    }
-    else {
-        stack = stacks->nodes_end++;
-    }
-    stacks->count++;
-    return stack;
+    return HEAPPROF_NUMBERS_RESERVE(&stacks->numbers, stacks->mem, stacks->nodes) &&
+           rb_heapprof_index_reserve(&stacks->index, stacks->mem, stacks->numbers.count, hash_i,
+                                     stacks);
 }
 
 static void
@@ -88,9 +72,7 @@ free_node(struct heapprof_stacks *stacks, uint32_t stack)
 
     rb_heapprof_index_erase(&stacks->index, stack, hash_i, stacks);
     memset(node, 0, sizeof(*node));
-    node->holds = stacks->free_head;
-    stacks->free_head = stack;
-    stacks->count--;
+    rb_heapprof_numbers_give_back(&stacks->numbers, stack, &node->holds);
 }
 
 /* ---- life ---- */
@@ -100,13 +82,13 @@ rb_heapprof_stacks_init(struct heapprof_stacks *stacks, struct heapprof_mem *mem
 {
     memset(stacks, 0, sizeof(*stacks));
     stacks->mem = mem;
-    stacks->nodes_end = 1;
+    rb_heapprof_numbers_init(&stacks->numbers);
 }
 
 void
 rb_heapprof_stacks_free(struct heapprof_stacks *stacks)
 {
-    HEAPPROF_MEM_RELEASE(stacks->mem, stacks->nodes, stacks->nodes_capacity);
+    HEAPPROF_NUMBERS_RELEASE(&stacks->numbers, stacks->mem, stacks->nodes);
     rb_heapprof_index_release(&stacks->index, stacks->mem);
     rb_heapprof_stacks_init(stacks, stacks->mem);
 }
@@ -124,8 +106,9 @@ rb_heapprof_stacks_push(struct heapprof_stacks *stacks, uint32_t parent,
     if (stack) return stack;
     if (!reserve(stacks)) return HEAPPROF_NO_STACK;
 
-    stack = take_node(stacks);
+    stack = rb_heapprof_numbers_next(&stacks->numbers);
     node = &stacks->nodes[stack];
+    rb_heapprof_numbers_take(&stacks->numbers, &node->holds);
     node->parent = parent;
     node->function = function;
     node->line = line;
@@ -161,9 +144,9 @@ needless_p(const struct heapprof_stacks *stacks, uint32_t stack)
 uint32_t
 rb_heapprof_stacks_trim(struct heapprof_stacks *stacks)
 {
-    uint32_t each, stack, before = stacks->count;
+    uint32_t each, stack, before = stacks->numbers.count;
 
-    for (each = 1; each < stacks->nodes_end; each++) {
+    for (each = 1; each < stacks->numbers.end; each++) {
         for (stack = each; needless_p(stacks, stack); ) {
             uint32_t parent = stacks->nodes[stack].parent;
             free_node(stacks, stack);
@@ -171,10 +154,18 @@ rb_heapprof_stacks_trim(struct heapprof_stacks *stacks)
             stack = parent;
         }
     }
-    return before - stacks->count;
+    return before - stacks->numbers.count;
 }
 
 /* ---- debug ---- */
+
+static uint32_t
+link_i(const void *owner, uint32_t stack)
+{
+    const struct heapprof_stack_node *node = rb_heapprof_stacks_node(owner, stack);
+
+    return node->function ? HEAPPROF_NUMBER_USED : node->holds;
+}
 
 static void
 check_node(const struct heapprof_stacks *stacks, uint32_t stack)
@@ -182,7 +173,7 @@ check_node(const struct heapprof_stacks *stacks, uint32_t stack)
     const struct heapprof_stack_node *node = &stacks->nodes[stack];
     const struct heapprof_stack_node *parent = &stacks->nodes[node->parent];
 
-    HEAPPROF_ASSERT(node->parent < stacks->nodes_end);
+    HEAPPROF_ASSERT(node->parent < stacks->numbers.end);
     HEAPPROF_ASSERT(!node->parent || (parent->function && parent->holds > 0));
     HEAPPROF_ASSERT(node->depth == (node->parent ? parent->depth + 1 : 1));
     HEAPPROF_ASSERT(find(stacks, node->parent, node->function, node->line) == stack);
@@ -191,22 +182,16 @@ check_node(const struct heapprof_stacks *stacks, uint32_t stack)
 void
 rb_heapprof_stacks_check(const struct heapprof_stacks *stacks)
 {
-    uint32_t stack, used = 0, free_nodes = 0;
+    uint32_t stack;
     uint64_t children = 0, holds = 0;
 
-    for (stack = 1; stack < stacks->nodes_end; stack++) {
+    for (stack = 1; stack < stacks->numbers.end; stack++) {
         if (stacks->nodes[stack].function == 0) continue;
         check_node(stacks, stack);
         children += stacks->nodes[stack].parent != 0;
         holds += stacks->nodes[stack].holds;
-        used++;
     }
-    for (stack = stacks->free_head; stack; stack = stacks->nodes[stack].holds) {
-        HEAPPROF_ASSERT(stack < stacks->nodes_end && stacks->nodes[stack].function == 0);
-        free_nodes++;
-        HEAPPROF_ASSERT(free_nodes < stacks->nodes_end);
-    }
-    HEAPPROF_ASSERT(used == stacks->count && used + free_nodes + 1 == stacks->nodes_end);
     HEAPPROF_ASSERT(children <= holds);
-    rb_heapprof_index_check(&stacks->index, stacks->count, hash_i, stacks);
+    rb_heapprof_numbers_check(&stacks->numbers, link_i, stacks);
+    rb_heapprof_index_check(&stacks->index, stacks->numbers.count, hash_i, stacks);
 }

@@ -11,22 +11,20 @@
  * away every node nobody needs. So numbers without a hold are good only until
  * the next trim. */
 #include "base/index.h"
+#include "base/numbers.h"
 
 struct heapprof_stack_node {
     uint32_t parent;    /* 0: outermost frame */
     uint32_t function;  /* functions.h; 0 in a free node */
     uint32_t line;
-    uint32_t holds;     /* children + holds; a free node: next free one */
+    uint32_t holds;     /* children + holds; the link of a free node */
     uint32_t depth;     /* frames from the outermost, this one included */
 };
 
 struct heapprof_stacks {
     struct heapprof_mem *mem;
     struct heapprof_stack_node *nodes; /* [0] unused: the empty stack has no node */
-    size_t    nodes_capacity;
-    uint32_t  nodes_end;        /* numbers below this have been handed out */
-    uint32_t  free_head;
-    uint32_t  count;            /* nodes in use, the empty stack not counted */
+    struct heapprof_numbers numbers; /* of nodes */
     struct heapprof_index index; /* (parent, function, line) -> node */
 };
 

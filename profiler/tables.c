@@ -51,7 +51,7 @@ need_functions(struct heapprof_tables *tables)
 {
     uint32_t number;
 
-    for (number = 1; number < tables->stacks.nodes_end; number++) {
+    for (number = 1; number < tables->stacks.numbers.end; number++) {
         uint32_t function = rb_heapprof_stacks_node(&tables->stacks, number)->function;
         if (function) rb_heapprof_functions_get(&tables->functions, function)->needed = true;
     }
@@ -63,7 +63,7 @@ need_identities(struct heapprof_tables *tables)
     struct heapprof_identity *identities = tables->identities.all;
     uint32_t number;
 
-    for (number = 1; number < tables->functions.end; number++) {
+    for (number = 1; number < tables->functions.numbers.end; number++) {
         const struct heapprof_function *function =
             rb_heapprof_functions_get(&tables->functions, number);
         if (function->origin == 0) continue;
@@ -148,13 +148,13 @@ check_names(const struct heapprof_tables *tables)
 {
     uint32_t number, strings = tables->strings.count;
 
-    for (number = 1; number < tables->stacks.nodes_end; number++) {
+    for (number = 1; number < tables->stacks.numbers.end; number++) {
         uint32_t function = rb_heapprof_stacks_node(&tables->stacks, number)->function;
-        HEAPPROF_ASSERT(!function || function < tables->functions.end);
+        HEAPPROF_ASSERT(!function || function < tables->functions.numbers.end);
         HEAPPROF_ASSERT(!function ||
                         rb_heapprof_functions_get(&tables->functions, function)->origin);
     }
-    for (number = 1; number < tables->functions.end; number++) {
+    for (number = 1; number < tables->functions.numbers.end; number++) {
         const struct heapprof_function *function =
             rb_heapprof_functions_get(&tables->functions, number);
         HEAPPROF_ASSERT(function->name < strings && function->path < strings);

@@ -339,7 +339,7 @@ refresh_provisional_names(void)
 
     rb_heapprof.provisional_names = false;
     for (uint32_t id = 1; id < tables->identities.end; id++) refresh_class(id, objects[id]);
-    for (uint32_t number = 1; number < tables->functions.end; number++) {
+    for (uint32_t number = 1; number < tables->functions.numbers.end; number++) {
         struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, number);
         if (function->provisional) refresh_function(function, objects);
     }

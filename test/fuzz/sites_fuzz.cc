@@ -222,7 +222,7 @@ class Profile {
     {
         rb_heapprof_stacks_check(&stacks_);
         rb_heapprof_sites_check(&sites_);
-        REQUIRE(stacks_.count == nodes_.size());
+        REQUIRE(stacks_.numbers.count == nodes_.size());
         REQUIRE(sites_.numbers.count == model_.size());
         REQUIRE(sites_.folded_count == folded_count_);
         RequireSameFolded(sites_.folded, folded_[0]);

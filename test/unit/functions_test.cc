@@ -105,7 +105,7 @@ class FunctionsTest : public testing::Test {
     ExpectSame() const
     {
         rb_heapprof_functions_check(&functions_);
-        ASSERT_EQ(model_.size(), functions_.count);
+        ASSERT_EQ(model_.size(), functions_.numbers.count);
         for (const auto &each : model_) {
             ASSERT_EQ(each.second, Find(each.first));
             ExpectEqual(Function(each.first), *rb_heapprof_functions_get(&functions_, each.second));

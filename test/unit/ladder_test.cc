@@ -278,4 +278,21 @@ TEST_F(LadderRows, WhatIsNotInMemoryIsTold)
     EXPECT_EQ(10.0 * kMega, Resident(snapshot.get()));
 }
 
+TEST_F(LadderRows, HaveStacksWhoseNumbersWereFree)
+{
+    for (uint32_t line : {1, 2, 3}) builder_.Stack({{builder_.Function("gone"), line}});
+    uint32_t kept = builder_.Stack({{builder_.Function("kept"), 1}});
+    builder_.Live(kept, builder_.Class("Object"), 1, 64);
+    builder_.Trim();
+    Snapshot before = builder_.Take(), snapshot = Take(Process(), 0);
+    Rows rows = VmRows(snapshot.get());
+    EXPECT_EQ(20.0 * kMega, rows["[VM] slots"]);
+    EXPECT_EQ(100.0 * kMega, Resident(snapshot.get()));
+    EXPECT_EQ(before->stacks.numbers.end + rows.size() - 3, snapshot->stacks.numbers.end);
+
+    heapprof_frame frame;
+    EXPECT_EQ(1u, rb_heapprof_snapshot_frames(snapshot.get(), kept, &frame, 1));
+    EXPECT_STREQ("kept", rb_heapprof_strings_get(&snapshot->strings, frame.name, nullptr));
+}
+
 } // namespace

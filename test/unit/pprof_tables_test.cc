@@ -117,7 +117,7 @@ TEST(PprofTables, AnOuterFrameAloneKeepsStacksApart)
     builder.Live(builder.Stack({{h, 1}, {f, 4}}), a, 1, 40);
     Tables t(builder);
     ASSERT_EQ(2u, t.tables.sample_count);
-    EXPECT_EQ(3u, t.tables.locations.count);
+    EXPECT_EQ(3u, t.tables.locations.numbers.count);
     EXPECT_NE(t.Stack(t.tables.samples[0]), t.Stack(t.tables.samples[1]));
 }
 
@@ -142,7 +142,7 @@ TEST(PprofTables, CFunctionsCalledFromTwoFilesAreTwoFunctions)
     builder.Live(builder.Stack({{x, 1}, {map, 0}}), a, 1, 40);
     builder.Live(builder.Stack({{y, 1}, {map, 0}}), a, 1, 40);
     Tables t(builder);
-    EXPECT_EQ(4u, t.tables.functions.count);
+    EXPECT_EQ(4u, t.tables.functions.numbers.count);
 }
 
 TEST(PprofTables, SamplesAreInTheOrderOfTheirFirstRows)
@@ -166,7 +166,7 @@ TEST(PprofTables, AnEmptySnapshotHasNoSamples)
     SnapshotBuilder builder;
     Tables t(builder);
     EXPECT_EQ(0u, t.tables.sample_count);
-    EXPECT_EQ(0u, t.tables.functions.count);
+    EXPECT_EQ(0u, t.tables.functions.numbers.count);
 }
 
 // Random stacks over few functions, so that many collide; the model adds up by text.

@@ -183,10 +183,10 @@ TEST_F(SitesTest, FoldLetsGoOfTheStack)
     ASSERT_TRUE(Alloc(dead, 1, 40) && Alloc(live, 1, 40));
     Free(dead);
     rb_heapprof_stacks_trim(&stacks_);
-    EXPECT_EQ(2u, stacks_.count);
+    EXPECT_EQ(2u, stacks_.numbers.count);
     Fold();
     rb_heapprof_stacks_trim(&stacks_);
-    EXPECT_EQ(1u, stacks_.count);
+    EXPECT_EQ(1u, stacks_.numbers.count);
     ExpectSame();
 }
 

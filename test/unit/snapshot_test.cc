@@ -74,7 +74,7 @@ class SnapshotTest : public testing::Test {
     Function(const std::string &name, const std::string &path, bool cfunc = false)
     {
         heapprof_function function = {};
-        function.origin = tables_.functions.count + 1;
+        function.origin = tables_.functions.numbers.count + 1;
         function.name = String(name);
         function.path = String(path);
         function.first_line = 1;

@@ -214,8 +214,8 @@ class ChangingTables {
     void
     Rename()
     {
-        if (tables_.functions.count == 0) return;
-        uint32_t number = 1 + static_cast<uint32_t>(choose_.Below(tables_.functions.count));
+        if (tables_.functions.numbers.count == 0) return;
+        uint32_t number = 1 + static_cast<uint32_t>(choose_.Below(tables_.functions.numbers.count));
         rb_heapprof_functions_get(&tables_.functions, number)->name = String("g");
     }
 

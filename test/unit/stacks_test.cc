@@ -110,7 +110,7 @@ class StacksTest : public testing::Test {
     ExpectSame() const
     {
         rb_heapprof_stacks_check(&stacks_);
-        ASSERT_EQ(model_.size(), stacks_.count);
+        ASSERT_EQ(model_.size(), stacks_.numbers.count);
         for (const auto &each : model_) {
             uint32_t stack = each.second.number;
             ASSERT_EQ(each.first, PathOf(stack));
@@ -173,14 +173,14 @@ TEST_F(StacksTest, EqualStacksHaveEqualNumbersAndShareNodes)
     ASSERT_TRUE(Push({{1, 9}, {2, 3}, {3, 0}}));
     ASSERT_TRUE(Push({{1, 9}, {2, 3}, {4, 0}}));
     ASSERT_TRUE(Push({{1, 9}, {2, 3}, {3, 0}}));
-    EXPECT_EQ(4u, stacks_.count);
+    EXPECT_EQ(4u, stacks_.numbers.count);
     ExpectSame();
 }
 
 TEST_F(StacksTest, AnotherLineIsAnotherStack)
 {
     ASSERT_TRUE(Push({{1, 9}}) && Push({{1, 10}}));
-    EXPECT_EQ(2u, stacks_.count);
+    EXPECT_EQ(2u, stacks_.numbers.count);
     ExpectSame();
 }
 
@@ -190,7 +190,7 @@ TEST_F(StacksTest, TrimKeepsWhatIsHeldWithAllThatIsOutside)
     Hold({{1, 0}, {2, 0}});
     Trim();
     ExpectSame();
-    EXPECT_EQ(2u, stacks_.count);
+    EXPECT_EQ(2u, stacks_.numbers.count);
 }
 
 TEST_F(StacksTest, HoldsAddUp)
@@ -200,10 +200,10 @@ TEST_F(StacksTest, HoldsAddUp)
     Hold({{1, 0}});
     Unhold({{1, 0}});
     Trim();
-    EXPECT_EQ(1u, stacks_.count);
+    EXPECT_EQ(1u, stacks_.numbers.count);
     Unhold({{1, 0}});
     Trim();
-    EXPECT_EQ(0u, stacks_.count);
+    EXPECT_EQ(0u, stacks_.numbers.count);
 }
 
 TEST_F(StacksTest, TrimTakesADeepStackFromItsInnermostFrame)
@@ -213,16 +213,16 @@ TEST_F(StacksTest, TrimTakesADeepStackFromItsInnermostFrame)
     ASSERT_TRUE(Push(path));
     Trim();
     ExpectSame();
-    EXPECT_EQ(0u, stacks_.count);
+    EXPECT_EQ(0u, stacks_.numbers.count);
 }
 
 TEST_F(StacksTest, NumbersOfTrimmedNodesAreUsedAgain)
 {
     for (uint32_t line = 0; line < 100; line++) ASSERT_TRUE(Push({{1, line}}));
-    uint32_t end = stacks_.nodes_end;
+    uint32_t end = stacks_.numbers.end;
     Trim();
     for (uint32_t line = 0; line < 100; line++) ASSERT_TRUE(Push({{2, line}}));
-    EXPECT_EQ(end, stacks_.nodes_end);
+    EXPECT_EQ(end, stacks_.numbers.end);
     ExpectSame();
 }
 
@@ -248,7 +248,7 @@ TEST_F(StacksTest, RefusedPushLeavesAllAsItWas)
     EXPECT_GE(refusals, 2 * 4);
     Trim();
     ExpectSame();
-    EXPECT_EQ(0u, stacks_.count);
+    EXPECT_EQ(0u, stacks_.numbers.count);
 }
 
 TEST_F(StacksTest, FreeLeavesAnEmptyTable)

@@ -148,13 +148,13 @@ TEST_F(TablesTrimTest, WhatALiveSampleNamesStays)
     Free(RunOnce());
     Trim();
     EXPECT_EQ(1u, tables_.sites.numbers.count);
-    EXPECT_EQ(1u, tables_.stacks.count);
-    EXPECT_EQ(1u, tables_.functions.count);
+    EXPECT_EQ(1u, tables_.stacks.numbers.count);
+    EXPECT_EQ(1u, tables_.functions.numbers.count);
     EXPECT_TRUE(tables_.identities.all[1].used && tables_.identities.all[2].used);
     EXPECT_FALSE(tables_.identities.all[3].used || tables_.identities.all[4].used);
     Free(kept);
     Trim();
-    EXPECT_EQ(0u, tables_.functions.count);
+    EXPECT_EQ(0u, tables_.functions.numbers.count);
     EXPECT_FALSE(tables_.identities.all[1].used || tables_.identities.all[2].used);
 }
 
