@@ -30,9 +30,7 @@ rb_heapprof_identities_init(struct heapprof_identities *identities, struct heapp
     identities->ids = NULL;
     identities->ids_capacity = 0;
     identities->all = NULL;
-    identities->all_capacity = 0;
-    identities->end = 1;
-    identities->free_head = 0;
+    rb_heapprof_numbers_init(&identities->numbers);
 }
 
 void
@@ -41,7 +39,7 @@ rb_heapprof_identities_free(struct heapprof_identities *identities)
     struct heapprof_mem *mem = identities->addresses.mem;
 
     HEAPPROF_MEM_RELEASE(mem, identities->ids, identities->ids_capacity);
-    HEAPPROF_MEM_RELEASE(mem, identities->all, identities->all_capacity);
+    HEAPPROF_NUMBERS_RELEASE(&identities->numbers, mem, identities->all);
     rb_heapprof_address_table_free(&identities->addresses);
     rb_heapprof_identities_init(identities, mem);
 }
@@ -57,14 +55,9 @@ rb_heapprof_identities_find(const struct heapprof_identities *identities, uintpt
 static uint32_t
 take_identity(struct heapprof_identities *identities)
 {
-    uint32_t id = identities->free_head;
+    uint32_t id = rb_heapprof_numbers_next(&identities->numbers);
 
-    if (id) {
-        identities->free_head = identities->all[id].next_free;
-    }
-    else {
-        id = identities->end++;
-    }
+    rb_heapprof_numbers_take(&identities->numbers, &identities->all[id].next_free);
     identities->all[id] = (struct heapprof_identity){ .name = HEAPPROF_UNNAMED, .used = true };
     return id;
 }
@@ -75,11 +68,10 @@ rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *pag
 {
     struct heapprof_mem *mem = identities->addresses.mem;
     size_t next_entry = rb_heapprof_address_table_next_entry(&identities->addresses);
-    size_t next = identities->free_head ? identities->free_head : identities->end;
     uint32_t entry;
 
     if (!HEAPPROF_MEM_GROW(mem, identities->ids, identities->ids_capacity, next_entry + 1) ||
-        !HEAPPROF_MEM_GROW(mem, identities->all, identities->all_capacity, next + 1)) {
+        !HEAPPROF_NUMBERS_RESERVE(&identities->numbers, mem, identities->all)) {
         return 0;
     }
     entry = rb_heapprof_address_table_add(&identities->addresses, page_head, address);
@@ -98,12 +90,11 @@ rb_heapprof_identities_sweep(struct heapprof_identities *identities)
         if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
         identities->all[identities->ids[entry]].needed = true;
     }
-    for (id = 1; id < identities->end; id++) {
+    for (id = 1; id < identities->numbers.end; id++) {
         struct heapprof_identity *identity = &identities->all[id];
         if (identity->used && !identity->needed) {
             identity->used = false;
-            identity->next_free = identities->free_head;
-            identities->free_head = id;
+            rb_heapprof_numbers_give_back(&identities->numbers, id, &identity->next_free);
             freed++;
         }
         identity->needed = false;
@@ -111,20 +102,26 @@ rb_heapprof_identities_sweep(struct heapprof_identities *identities)
     return freed;
 }
 
+static uint32_t
+link_i(const void *owner, uint32_t id)
+{
+    const struct heapprof_identities *identities = owner;
+    const struct heapprof_identity *identity = &identities->all[id];
+
+    return identity->used ? HEAPPROF_NUMBER_USED : identity->next_free;
+}
+
 void
 rb_heapprof_identities_check(const struct heapprof_identities *identities)
 {
-    uint32_t entry, id;
+    uint32_t entry;
 
     rb_heapprof_address_table_check(&identities->addresses);
-    HEAPPROF_ASSERT(identities->end == 1 || identities->end <= identities->all_capacity);
     for (entry = 1; entry < identities->addresses.entries_end; entry++) {
         if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
         HEAPPROF_ASSERT(entry < identities->ids_capacity);
-        id = identities->ids[entry];
-        HEAPPROF_ASSERT(id >= 1 && id < identities->end && identities->all[id].used);
+        uint32_t id = identities->ids[entry];
+        HEAPPROF_ASSERT(id >= 1 && id < identities->numbers.end && identities->all[id].used);
     }
-    for (id = identities->free_head; id; id = identities->all[id].next_free) {
-        HEAPPROF_ASSERT(id < identities->end && !identities->all[id].used);
-    }
+    rb_heapprof_numbers_check(&identities->numbers, link_i, identities);
 }

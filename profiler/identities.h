@@ -9,20 +9,19 @@
  * sweep finds that nobody needs them.
  */
 #include "base/address_table.h"
+#include "base/numbers.h"
 
 struct heapprof_identities {
     struct heapprof_address_table addresses;
     uint32_t *ids;            /* identity by address entry */
     size_t    ids_capacity;
     struct heapprof_identity *all; /* by identity; [0] unused */
-    size_t    all_capacity;
-    uint32_t  end;            /* identities below this have been handed out */
-    uint32_t  free_head;
+    struct heapprof_numbers numbers; /* the identities */
 };
 
 struct heapprof_identity {
     uint32_t name;            /* string; HEAPPROF_UNNAMED: no name yet */
-    uint32_t next_free;
+    uint32_t next_free;       /* link of a free one */
     bool     used;
     bool     needed;          /* sweep keeps it, this once */
 };

@@ -4,7 +4,7 @@
  *     all      1: 5000, 37     2: 1048576, 1     3: free
  *
  *   I1  an entry in use has a count, and is in the index under its size; a size is there once.
- *   I2  each entry below end is in use or free; size_count of them are in use.
+ *   I2  an entry without a count is free.
  *
  * A size that nothing is left of leaves its entry: who reports ever new sizes and gives all back
  * needs no more memory than what is reported at one time.
@@ -24,14 +24,14 @@ rb_heapprof_reported_init(struct heapprof_reported *reported, struct heapprof_me
 {
     memset(reported, 0, sizeof(*reported));
     reported->mem = mem;
-    reported->end = 1;
+    rb_heapprof_numbers_init(&reported->numbers);
 }
 
 void
 rb_heapprof_reported_free(struct heapprof_reported *reported)
 {
     rb_heapprof_index_release(&reported->index, reported->mem);
-    HEAPPROF_MEM_RELEASE(reported->mem, reported->all, reported->capacity);
+    HEAPPROF_NUMBERS_RELEASE(&reported->numbers, reported->mem, reported->all);
     rb_heapprof_reported_init(reported, reported->mem);
 }
 
@@ -59,21 +59,13 @@ find(const struct heapprof_reported *reported, size_t size_bytes)
 }
 
 static uint32_t
-next_entry(const struct heapprof_reported *reported)
-{
-    return reported->free_head ? reported->free_head : reported->end;
-}
-
-static uint32_t
 add_entry(struct heapprof_reported *reported, size_t size_bytes)
 {
-    uint32_t number = next_entry(reported);
+    uint32_t number = rb_heapprof_numbers_next(&reported->numbers);
 
-    if (number == reported->end) reported->end++;
-    else reported->free_head = reported->all[number].next_free;
+    rb_heapprof_numbers_take(&reported->numbers, &reported->all[number].next_free);
     reported->all[number] = (struct heapprof_reports){ .size_bytes = size_bytes };
     rb_heapprof_index_insert(&reported->index, rb_heapprof_index_hash(size_bytes), number);
-    reported->size_count++;
     return number;
 }
 
@@ -81,9 +73,8 @@ static void
 remove_entry(struct heapprof_reported *reported, uint32_t number)
 {
     rb_heapprof_index_erase(&reported->index, number, hash_i, reported);
-    reported->all[number] = (struct heapprof_reports){ .next_free = reported->free_head };
-    reported->free_head = number;
-    reported->size_count--;
+    HEAPPROF_ASSERT(reported->all[number].count == 0);
+    rb_heapprof_numbers_give_back(&reported->numbers, number, &reported->all[number].next_free);
 }
 
 /* ---- operations ---- */
@@ -92,17 +83,16 @@ bool
 rb_heapprof_reported_room_p(const struct heapprof_reported *reported, size_t size_bytes)
 {
     return find(reported, size_bytes) ||
-           (next_entry(reported) < reported->capacity &&
-            rb_heapprof_index_room_p(&reported->index, reported->size_count));
+           (rb_heapprof_numbers_room_p(&reported->numbers) &&
+            rb_heapprof_index_room_p(&reported->index, reported->numbers.count));
 }
 
 bool
 rb_heapprof_reported_reserve(struct heapprof_reported *reported)
 {
-    return HEAPPROF_MEM_GROW(reported->mem, reported->all, reported->capacity,
-                             (size_t)next_entry(reported) + 1) &&
-           rb_heapprof_index_reserve(&reported->index, reported->mem, reported->size_count, hash_i,
-                                     reported);
+    return HEAPPROF_NUMBERS_RESERVE(&reported->numbers, reported->mem, reported->all) &&
+           rb_heapprof_index_reserve(&reported->index, reported->mem, reported->numbers.count,
+                                     hash_i, reported);
 }
 
 void
@@ -140,21 +130,24 @@ rb_heapprof_reported_count(const struct heapprof_reported *reported, size_t size
 
 /* ---- debug ---- */
 
+static uint32_t
+link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_reported *reported = owner;
+    const struct heapprof_reports *reports = &reported->all[number];
+
+    return reports->count ? HEAPPROF_NUMBER_USED : reports->next_free;
+}
+
 void
 rb_heapprof_reported_check(const struct heapprof_reported *reported)
 {
-    uint32_t number, used = 0, free_count = 0;
+    uint32_t number;
 
-    for (number = 1; number < reported->end; number++) {
+    for (number = 1; number < reported->numbers.end; number++) {
         if (reported->all[number].count == 0) continue;
         HEAPPROF_ASSERT(find(reported, reported->all[number].size_bytes) == number);
-        used++;
     }
-    for (number = reported->free_head; number; number = reported->all[number].next_free) {
-        HEAPPROF_ASSERT(number < reported->end && reported->all[number].count == 0);
-        free_count++;
-        HEAPPROF_ASSERT(free_count < reported->end);
-    }
-    HEAPPROF_ASSERT(used == reported->size_count && used + free_count + 1 == reported->end);
-    rb_heapprof_index_check(&reported->index, used, hash_i, reported);
+    rb_heapprof_numbers_check(&reported->numbers, link_i, reported);
+    rb_heapprof_index_check(&reported->index, reported->numbers.count, hash_i, reported);
 }

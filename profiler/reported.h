@@ -19,6 +19,7 @@
  * stay, and so does what was counted when something of before the start is taken for it.
  */
 #include "base/index.h"
+#include "base/numbers.h"
 
 struct heapprof_blocks;
 struct heapprof_sampler;
@@ -26,17 +27,14 @@ struct heapprof_sampler;
 struct heapprof_reports {
     size_t   size_bytes; /* of each */
     uint64_t count;      /* not given back; 0: the entry is free */
-    uint32_t next_free;
+    uint32_t next_free;  /* link of a free entry */
 };
 
 struct heapprof_reported {
     struct heapprof_mem     *mem;
     struct heapprof_index    index; /* by size */
     struct heapprof_reports *all;   /* [0] unused */
-    size_t   capacity;
-    uint32_t end;       /* entries below this have been handed out */
-    uint32_t free_head;
-    uint32_t size_count;
+    struct heapprof_numbers  numbers;
 };
 
 static inline uintptr_t

@@ -97,7 +97,7 @@ rb_heapprof_tables_trim(struct heapprof_tables *tables)
 static bool
 identity_p(const struct heapprof_tables *tables, uint64_t id)
 {
-    return id < tables->identities.end && tables->identities.all[id].used;
+    return id < tables->identities.numbers.end && tables->identities.all[id].used;
 }
 
 /* The site of something alive. */
@@ -163,7 +163,7 @@ check_names(const struct heapprof_tables *tables)
                         identity_p(tables, function->origin));
         HEAPPROF_ASSERT(function->owner == 0 || identity_p(tables, function->owner));
     }
-    for (number = 1; number < tables->identities.end; number++) {
+    for (number = 1; number < tables->identities.numbers.end; number++) {
         const struct heapprof_identity *identity = &tables->identities.all[number];
         HEAPPROF_ASSERT(!identity->used || identity->name < strings ||
                         identity->name == HEAPPROF_UNNAMED);

@@ -294,7 +294,7 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
     const struct heapprof_address_table *table = &identities->addresses;
     VALUE *objects = NULL;
 
-    if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->end)) return NULL;
+    if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->numbers.end)) return NULL;
     for (uint32_t entry = 1; entry < table->entries_end; entry++) {
         uintptr_t address = rb_heapprof_address_table_address(table, entry);
         if (!rb_heapprof_object_key_p(address)) continue;
@@ -338,7 +338,7 @@ refresh_provisional_names(void)
     if (!objects) return;
 
     rb_heapprof.provisional_names = false;
-    for (uint32_t id = 1; id < tables->identities.end; id++) refresh_class(id, objects[id]);
+    for (uint32_t id = 1; id < tables->identities.numbers.end; id++) refresh_class(id, objects[id]);
     for (uint32_t number = 1; number < tables->functions.numbers.end; number++) {
         struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, number);
         if (function->provisional) refresh_function(function, objects);

@@ -90,7 +90,7 @@ class IdentitiesTest : public testing::Test {
         for (const auto &each : model_) {
             ASSERT_EQ(each.second, rb_heapprof_identities_find(&identities_, each.first));
         }
-        for (uint32_t id = 1; id < identities_.end; id++) {
+        for (uint32_t id = 1; id < identities_.numbers.end; id++) {
             auto known = names_.find(id);
             ASSERT_EQ(known != names_.end(), identities_.all[id].used);
             ASSERT_TRUE(known == names_.end() || known->second == identities_.all[id].name);

@@ -187,9 +187,9 @@ TEST_F(ReportedTest, CountsAreThoseOfAMap)
         ASSERT_EQ(model.count(bytes) ? model[bytes] : 0, rb_heapprof_reported_count(&reported_, bytes));
         if (i % kFullLook) continue;
         rb_heapprof_reported_check(&reported_);
-        ASSERT_EQ(model.size(), reported_.size_count);
+        ASSERT_EQ(model.size(), reported_.numbers.count);
     }
-    EXPECT_LE(reported_.end, 2001u);
+    EXPECT_LE(reported_.numbers.end, 2001u);
 }
 
 TEST_F(ReportedTest, RefusedRoomChangesNothing)
@@ -199,7 +199,7 @@ TEST_F(ReportedTest, RefusedRoomChangesNothing)
     for (size_t bytes = 1; bytes <= 2000; bytes++) {
         refusals += AddPageByPage(&mem_, [&] { return Count(bytes); }, [&] {
             EXPECT_FALSE(rb_heapprof_reported_room_p(&reported_, bytes));
-            EXPECT_EQ(bytes - 1, reported_.size_count);
+            EXPECT_EQ(bytes - 1, reported_.numbers.count);
             rb_heapprof_reported_check(&reported_);
         });
     }

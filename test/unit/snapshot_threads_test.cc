@@ -110,8 +110,8 @@ class ChangingTables {
     Class()
     {
         heapprof_identities *identities = &tables_.identities;
-        if (identities->end > 200) {
-            return 1 + static_cast<uint32_t>(choose_.Below(identities->end - 1));
+        if (identities->numbers.end > 200) {
+            return 1 + static_cast<uint32_t>(choose_.Below(identities->numbers.end - 1));
         }
         uint32_t id = rb_heapprof_identities_add(identities, &class_head_, last_address_ += 40);
         identities->all[id].name = String("C");
