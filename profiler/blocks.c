@@ -8,7 +8,7 @@
  *     free        5 -> 6
  *
  *   I1  pieces of a block do not overlap; the one furthest back comes first.
- *   I2  each piece below end is in one block, retired, or free.
+ *   I2  each piece is in one block, retired, or free.
  *   I3  a byte of the filter is the number of blocks that lead to it, or 255.
  *   I4  a block has a piece; an entry without a block has none, and no owner.
  *
@@ -32,20 +32,6 @@ lifted_key(uint32_t entry)
 
 /* ---- pieces ---- */
 
-static uint32_t
-take_piece(struct heapprof_blocks *blocks)
-{
-    uint32_t number = blocks->free_head;
-
-    if (number) {
-        blocks->free_head = blocks->pieces[number].next;
-    }
-    else {
-        number = blocks->end++;
-    }
-    return number;
-}
-
 static void
 retire(struct heapprof_blocks *blocks, uint32_t number)
 {
@@ -55,7 +41,6 @@ retire(struct heapprof_blocks *blocks, uint32_t number)
     piece->next = blocks->retired_head;
     blocks->retired_head = number;
     blocks->live_count--;
-    blocks->retired_count++;
 }
 
 uint32_t
@@ -68,11 +53,9 @@ rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks)
     if (!number) return 0;
     piece = &blocks->pieces[number];
     blocks->retired_head = piece->next;
-    blocks->retired_count--;
     site = piece->site;
     memset(piece, 0, sizeof(*piece));
-    piece->next = blocks->free_head;
-    blocks->free_head = number;
+    rb_heapprof_numbers_give_back(&blocks->numbers, number, &piece->next);
     return site;
 }
 
@@ -151,7 +134,7 @@ rb_heapprof_blocks_init(struct heapprof_blocks *blocks, struct heapprof_mem *mem
     memset(blocks, 0, sizeof(*blocks));
     rb_heapprof_address_table_init(&blocks->addresses, mem);
     blocks->filter = filter;
-    blocks->end = 1;
+    rb_heapprof_numbers_init(&blocks->numbers);
 }
 
 void
@@ -162,7 +145,7 @@ rb_heapprof_blocks_free(struct heapprof_blocks *blocks)
     memset(blocks->filter, 0, HEAPPROF_BLOCK_FILTER_SIZE);
     HEAPPROF_MEM_RELEASE(mem, blocks->owners, blocks->owners_capacity);
     HEAPPROF_MEM_RELEASE(mem, blocks->pieces_of, blocks->pieces_of_capacity);
-    HEAPPROF_MEM_RELEASE(mem, blocks->pieces, blocks->pieces_capacity);
+    HEAPPROF_NUMBERS_RELEASE(&blocks->numbers, mem, blocks->pieces);
     rb_heapprof_address_table_free(&blocks->addresses);
     rb_heapprof_blocks_init(blocks, mem, blocks->filter);
 }
@@ -173,12 +156,12 @@ bool
 rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
                        const struct heapprof_piece *piece)
 {
-    size_t next = rb_heapprof_blocks_next_piece(blocks);
     uint32_t entry, number;
 
     HEAPPROF_ASSERT(piece->site && piece->asked_bytes);
-    if (!HEAPPROF_MEM_GROW(blocks->addresses.mem, blocks->pieces, blocks->pieces_capacity,
-                           next + 1)) return false;
+    if (!HEAPPROF_NUMBERS_RESERVE(&blocks->numbers, blocks->addresses.mem, blocks->pieces)) {
+        return false;
+    }
     entry = rb_heapprof_address_table_find(&blocks->addresses, address);
     /* What is known from there on was of another block, which somebody else has freed. */
     if (entry) {
@@ -188,7 +171,8 @@ rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
     else if (!(entry = add_entry(blocks, address))) {
         return false;
     }
-    number = take_piece(blocks);
+    number = rb_heapprof_numbers_next(&blocks->numbers);
+    rb_heapprof_numbers_take(&blocks->numbers, &blocks->pieces[number].next);
     blocks->pieces[number] = *piece;
     blocks->pieces[number].held_bytes = piece->asked_bytes;
     blocks->pieces[number].next = blocks->pieces_of[entry];
@@ -246,7 +230,7 @@ rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count)
     if (rb_heapprof_address_table_reserve(&blocks->addresses, count) &&
         HEAPPROF_MEM_GROW(mem, blocks->pieces_of, blocks->pieces_of_capacity, entries_end) &&
         HEAPPROF_MEM_GROW(mem, blocks->owners, blocks->owners_capacity, entries_end)) {
-        HEAPPROF_MEM_GROW(mem, blocks->pieces, blocks->pieces_capacity, (size_t)blocks->end + count);
+        HEAPPROF_NUMBERS_RESERVE_NEW(&blocks->numbers, mem, blocks->pieces, count);
     }
 }
 
@@ -257,7 +241,7 @@ rb_heapprof_blocks_room_p(const struct heapprof_blocks *blocks)
 
     return rb_heapprof_address_table_room_p(&blocks->addresses) &&
            entry < blocks->pieces_of_capacity && entry < blocks->owners_capacity &&
-           rb_heapprof_blocks_next_piece(blocks) < blocks->pieces_capacity;
+           rb_heapprof_numbers_room_p(&blocks->numbers);
 }
 
 /* ---- owners ---- */
@@ -303,7 +287,7 @@ rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks)
     uint32_t number;
     double bytes = 0;
 
-    for (number = 1; number < blocks->end; number++) {
+    for (number = 1; number < blocks->numbers.end; number++) {
         const struct heapprof_piece *piece = &blocks->pieces[number];
         bytes += (double)piece->weight * (double)piece->held_bytes; /* 0 when not in use */
     }
@@ -323,7 +307,7 @@ check_block(const struct heapprof_blocks *blocks, uint32_t entry)
                     blocks->filter[rb_heapprof_block_filter_index(address)] > 0);
     for (number = blocks->pieces_of[entry]; number; number = blocks->pieces[number].next) {
         const struct heapprof_piece *piece = &blocks->pieces[number];
-        HEAPPROF_ASSERT(number < blocks->end && piece->site && piece->held_bytes);
+        HEAPPROF_ASSERT(number < blocks->numbers.end && piece->site && piece->held_bytes);
         HEAPPROF_ASSERT(piece->held_bytes <= piece->asked_bytes && piece->weight >= 1);
         HEAPPROF_ASSERT(piece->begin + piece->held_bytes <= limit);
         limit = piece->begin;
@@ -334,16 +318,26 @@ check_block(const struct heapprof_blocks *blocks, uint32_t entry)
 }
 
 static uint32_t
-chain_length(const struct heapprof_blocks *blocks, uint32_t head)
+check_retired(const struct heapprof_blocks *blocks)
 {
-    uint32_t length = 0;
+    uint32_t number, count = 0;
 
-    for (; head; head = blocks->pieces[head].next) {
-        HEAPPROF_ASSERT(head < blocks->end && blocks->pieces[head].held_bytes == 0);
-        length++;
-        HEAPPROF_ASSERT(length < blocks->end);
+    for (number = blocks->retired_head; number; number = blocks->pieces[number].next) {
+        const struct heapprof_piece *piece = &blocks->pieces[number];
+        HEAPPROF_ASSERT(number < blocks->numbers.end && piece->site && piece->held_bytes == 0);
+        count++;
+        HEAPPROF_ASSERT(count < blocks->numbers.end);
     }
-    return length;
+    return count;
+}
+
+static uint32_t
+link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_blocks *blocks = owner;
+    const struct heapprof_piece *piece = &blocks->pieces[number];
+
+    return piece->site ? HEAPPROF_NUMBER_USED : piece->next;
 }
 
 void
@@ -360,7 +354,6 @@ rb_heapprof_blocks_check(const struct heapprof_blocks *blocks)
         live += check_block(blocks, entry);
     }
     HEAPPROF_ASSERT(live == blocks->live_count);
-    HEAPPROF_ASSERT(chain_length(blocks, blocks->retired_head) == blocks->retired_count);
-    HEAPPROF_ASSERT(live + blocks->retired_count + chain_length(blocks, blocks->free_head) + 1 ==
-                    blocks->end);
+    HEAPPROF_ASSERT(check_retired(blocks) == rb_heapprof_blocks_retired_count(blocks));
+    rb_heapprof_numbers_check(&blocks->numbers, link_i, blocks);
 }

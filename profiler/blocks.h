@@ -17,6 +17,7 @@
  * retired: out of the block, and kept until the owner takes them, one by one.
  */
 #include "base/address_table.h"
+#include "base/numbers.h"
 #include "profiler/block_filter.h"
 
 struct heapprof_piece {
@@ -26,7 +27,7 @@ struct heapprof_piece {
     uint32_t site;        /* who asked (sites.h); 0: free; HEAPPROF_SITE_WAITING: told later */
     uint32_t birth_gc;
     float    weight;
-    uint32_t next;        /* of the same block, of the retired, or of the free */
+    uint32_t next;        /* of the same block or of the retired; the link of a free one */
 };
 
 /* The object that holds a block, as a walk of the heap has seen it. */
@@ -44,12 +45,9 @@ struct heapprof_blocks {
     struct heapprof_owner *owners; /* by address entry */
     size_t    owners_capacity;
     struct heapprof_piece *pieces; /* [0] unused */
-    size_t    pieces_capacity;
-    uint32_t  end;              /* pieces below this have been handed out */
-    uint32_t  free_head;
+    struct heapprof_numbers numbers; /* of the pieces, the retired ones too */
     uint32_t  retired_head;
     uint32_t  live_count;       /* pieces in blocks */
-    uint32_t  retired_count;
 };
 
 /* An empty table; allocates nothing. mem and filter must outlive it; filter is zero. */
@@ -89,7 +87,14 @@ bool rb_heapprof_blocks_room_p(const struct heapprof_blocks *blocks);
 static inline uint32_t
 rb_heapprof_blocks_next_piece(const struct heapprof_blocks *blocks)
 {
-    return blocks->free_head ? blocks->free_head : blocks->end;
+    return rb_heapprof_numbers_next(&blocks->numbers);
+}
+
+/* Pieces of blocks that are no more, until they are taken. */
+static inline uint32_t
+rb_heapprof_blocks_retired_count(const struct heapprof_blocks *blocks)
+{
+    return blocks->numbers.count - blocks->live_count;
 }
 
 /* Takes one retired piece and returns its site, 0 when there is none. */

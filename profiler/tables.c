@@ -123,7 +123,7 @@ check_samples(const struct heapprof_tables *tables)
         if (rb_heapprof_address_table_address(addresses, entry) == 0) continue;
         check_live_site(tables, rb_heapprof_live_table_sample(&tables->live, entry)->site, false);
     }
-    for (number = 1; number < tables->blocks.end; number++) {
+    for (number = 1; number < tables->blocks.numbers.end; number++) {
         uint32_t site = tables->blocks.pieces[number].site;
         if (site == HEAPPROF_SITE_WAITING) waiting++;
         else if (site) check_live_site(tables, site, true); /* retired ones, too */
@@ -139,8 +139,7 @@ check_samples(const struct heapprof_tables *tables)
         HEAPPROF_ASSERT(class_id == 0 || identity_p(tables, class_id));
     }
     HEAPPROF_ASSERT(live_samples + waiting ==
-                    (uint64_t)addresses->count + tables->blocks.live_count +
-                    tables->blocks.retired_count);
+                    (uint64_t)addresses->count + tables->blocks.numbers.count);
 }
 
 static void

@@ -310,10 +310,10 @@ TEST_F(BlocksTest, RetiredPiecesKeepTheirSiteUntilTheyAreTaken)
     for (uint32_t site = 1; site <= 10; site++) Add(0x1000 * site, 0, 100, site);
     for (uint32_t site = 1; site <= 10; site++) Remove(0x1000 * site);
     EXPECT_EQ(0u, blocks_.live_count);
-    EXPECT_EQ(10u, blocks_.retired_count);
+    EXPECT_EQ(10u, rb_heapprof_blocks_retired_count(&blocks_));
     ExpectModel();
     TakeRetired();
-    EXPECT_EQ(0u, blocks_.retired_count);
+    EXPECT_EQ(0u, rb_heapprof_blocks_retired_count(&blocks_));
 }
 
 TEST_F(BlocksTest, NumbersOfTakenPiecesAreUsedAgain)
@@ -323,7 +323,7 @@ TEST_F(BlocksTest, NumbersOfTakenPiecesAreUsedAgain)
         while (!model_.empty()) Remove(model_.begin()->first);
         TakeRetired();
     }
-    EXPECT_EQ(6u, blocks_.end);
+    EXPECT_EQ(6u, blocks_.numbers.end);
     ExpectModel();
 }
 
