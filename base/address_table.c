@@ -7,8 +7,7 @@
  *   free   -> 2                   4  0x80..00
  *
  *   I1  an address is in one entry at most, and the index leads to it.
- *   I2  each entry below entries_end is in use, and on the chain of its page, or
- *       free, and on the free chain.
+ *   I2  an entry in use is on the chain of its page; one that is not in use is free.
  *   I3  next and previous of neighbours name each other.
  *   I4  an entry keeps its number through moves, so arrays beside the table stay
  *       right without being told.
@@ -60,21 +59,6 @@ unlink_entry(struct heapprof_address_table *table, uint32_t *page_head, uint32_t
     }
 }
 
-static uint32_t
-take_entry(struct heapprof_address_table *table)
-{
-    uint32_t entry = rb_heapprof_address_table_next_entry(table);
-
-    if (table->free_head) {
-        table->free_head = table->entries[entry].next;
-    }
-    else {
-        table->entries_end++;
-    }
-    table->count++;
-    return entry;
-}
-
 /* ---- life ---- */
 
 void
@@ -82,13 +66,13 @@ rb_heapprof_address_table_init(struct heapprof_address_table *table, struct heap
 {
     memset(table, 0, sizeof(*table));
     table->mem = mem;
-    table->entries_end = 1;
+    rb_heapprof_numbers_init(&table->numbers);
 }
 
 void
 rb_heapprof_address_table_free(struct heapprof_address_table *table)
 {
-    HEAPPROF_MEM_RELEASE(table->mem, table->entries, table->entries_capacity);
+    HEAPPROF_NUMBERS_RELEASE(&table->numbers, table->mem, table->entries);
     rb_heapprof_index_release(&table->index, table->mem);
     rb_heapprof_address_table_init(table, table->mem);
 }
@@ -102,13 +86,13 @@ rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *pa
     uint32_t entry;
 
     HEAPPROF_ASSERT(address != 0 && rb_heapprof_address_table_find(table, address) == 0);
-    if (!HEAPPROF_MEM_GROW(table->mem, table->entries, table->entries_capacity,
-                           (size_t)rb_heapprof_address_table_next_entry(table) + 1)) return 0;
-    if (!rb_heapprof_index_reserve(&table->index, table->mem, table->count, hash_i, table)) {
+    if (!HEAPPROF_NUMBERS_RESERVE(&table->numbers, table->mem, table->entries) ||
+        !rb_heapprof_index_reserve(&table->index, table->mem, table->numbers.count, hash_i,
+                                   table)) {
         return 0;
     }
-
-    entry = take_entry(table);
+    entry = rb_heapprof_numbers_next(&table->numbers);
+    rb_heapprof_numbers_take(&table->numbers, &table->entries[entry].next);
     table->entries[entry].address = address;
     link_entry(table, page_head, entry);
     rb_heapprof_index_insert(&table->index, hash_i(table, entry), entry);
@@ -118,10 +102,11 @@ rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *pa
 bool
 rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t count)
 {
-    size_t most = (size_t)table->count + count;
+    size_t most = (size_t)table->numbers.count + count;
 
-    if (!HEAPPROF_MEM_GROW(table->mem, table->entries, table->entries_capacity,
-                           (size_t)table->entries_end + count)) return false;
+    if (!HEAPPROF_NUMBERS_RESERVE_NEW(&table->numbers, table->mem, table->entries, count)) {
+        return false;
+    }
     while (!rb_heapprof_index_room_p(&table->index, most)) { /* which doubles */
         if (!rb_heapprof_index_reserve(&table->index, table->mem, most, hash_i, table)) return false;
     }
@@ -131,8 +116,8 @@ rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t
 bool
 rb_heapprof_address_table_room_p(const struct heapprof_address_table *table)
 {
-    return rb_heapprof_address_table_next_entry(table) < table->entries_capacity &&
-           rb_heapprof_index_room_p(&table->index, table->count);
+    return rb_heapprof_numbers_room_p(&table->numbers) &&
+           rb_heapprof_index_room_p(&table->index, table->numbers.count);
 }
 
 uint32_t
@@ -170,12 +155,19 @@ rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t 
     unlink_entry(table, page_head, entry);
     removed->address = 0;
     removed->previous = 0;
-    removed->next = table->free_head;
-    table->free_head = entry;
-    table->count--;
+    rb_heapprof_numbers_give_back(&table->numbers, entry, &removed->next);
 }
 
 /* ---- debug ---- */
+
+static uint32_t
+link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_address_table *table = owner;
+    const struct heapprof_address_entry *entry = &table->entries[number];
+
+    return entry->address ? HEAPPROF_NUMBER_USED : entry->next;
+}
 
 static void
 check_links(const struct heapprof_address_table *table, uint32_t entry)
@@ -189,21 +181,14 @@ check_links(const struct heapprof_address_table *table, uint32_t entry)
 void
 rb_heapprof_address_table_check(const struct heapprof_address_table *table)
 {
-    uint32_t entry, used = 0, free_entries = 0;
+    uint32_t entry;
 
-    for (entry = 1; entry < table->entries_end; entry++) {
+    for (entry = 1; entry < table->numbers.end; entry++) {
         uintptr_t address = table->entries[entry].address;
         if (address == 0) continue;
         HEAPPROF_ASSERT(rb_heapprof_address_table_find(table, address) == entry);
         check_links(table, entry);
-        used++;
     }
-    for (entry = table->free_head; entry; entry = table->entries[entry].next) {
-        HEAPPROF_ASSERT(entry < table->entries_end && table->entries[entry].address == 0);
-        free_entries++;
-        HEAPPROF_ASSERT(free_entries < table->entries_end);
-    }
-    HEAPPROF_ASSERT(used == table->count);
-    HEAPPROF_ASSERT(used + free_entries + 1 == table->entries_end);
-    rb_heapprof_index_check(&table->index, table->count, hash_i, table);
+    rb_heapprof_numbers_check(&table->numbers, link_i, table);
+    rb_heapprof_index_check(&table->index, table->numbers.count, hash_i, table);
 }

@@ -14,20 +14,18 @@
  * Only add allocates; find, move and remove may run anywhere in the collector.
  */
 #include "base/index.h"
+#include "base/numbers.h"
 
 struct heapprof_address_entry {
-    uintptr_t address;   /* 0: entry is free, next is the next free one */
-    uint32_t  next;      /* in the page's chain; 0: last */
+    uintptr_t address;   /* 0: entry is free */
+    uint32_t  next;      /* in the page's chain; 0: last. The link of a free entry */
     uint32_t  previous;  /* 0: first, the page head names this entry */
 };
 
 struct heapprof_address_table {
     struct heapprof_mem *mem;
     struct heapprof_address_entry *entries; /* [0] unused */
-    size_t    entries_capacity;
-    uint32_t  entries_end;      /* numbers below this have been handed out */
-    uint32_t  free_head;        /* free entries, through next */
-    uint32_t  count;            /* entries in use */
+    struct heapprof_numbers numbers;
     struct heapprof_index index; /* address -> entry */
 };
 
@@ -52,7 +50,7 @@ bool rb_heapprof_address_table_room_p(const struct heapprof_address_table *table
 static inline uint32_t
 rb_heapprof_address_table_next_entry(const struct heapprof_address_table *table)
 {
-    return table->free_head ? table->free_head : table->entries_end;
+    return rb_heapprof_numbers_next(&table->numbers);
 }
 
 /* The entry's number, or 0. */

@@ -90,7 +90,7 @@ rb_heapprof_class_of(VALUE object)
 HEAPPROF_COLD static void
 untrack_table(const struct heapprof_address_table *table)
 {
-    for (uint32_t entry = 1; entry < table->entries_end; entry++) {
+    for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
         VALUE object = rb_heapprof_address_table_address(table, entry);
         if (!rb_heapprof_object_key_p(object)) continue; /* or the entry is free */
         *page_of(object) = (struct heapprof_page){0};

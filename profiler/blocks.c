@@ -204,7 +204,7 @@ void
 rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uintptr_t address)
 {
     /* Otherwise all blocks have been forgotten meanwhile. */
-    if (lifted >= blocks->addresses.entries_end ||
+    if (lifted >= blocks->addresses.numbers.end ||
         rb_heapprof_address_table_address(&blocks->addresses, lifted) != lifted_key(lifted)) return;
     rb_heapprof_blocks_remove(blocks, address); /* of a block that somebody else has freed */
     rb_heapprof_address_table_move(&blocks->addresses, lifted, &blocks->chain, &blocks->chain,
@@ -225,11 +225,11 @@ void
 rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count)
 {
     struct heapprof_mem *mem = blocks->addresses.mem;
-    size_t entries_end = (size_t)blocks->addresses.entries_end + count;
+    size_t end = (size_t)blocks->addresses.numbers.end + count;
 
     if (rb_heapprof_address_table_reserve(&blocks->addresses, count) &&
-        HEAPPROF_MEM_GROW(mem, blocks->pieces_of, blocks->pieces_of_capacity, entries_end) &&
-        HEAPPROF_MEM_GROW(mem, blocks->owners, blocks->owners_capacity, entries_end)) {
+        HEAPPROF_MEM_GROW(mem, blocks->pieces_of, blocks->pieces_of_capacity, end) &&
+        HEAPPROF_MEM_GROW(mem, blocks->owners, blocks->owners_capacity, end)) {
         HEAPPROF_NUMBERS_RESERVE_NEW(&blocks->numbers, mem, blocks->pieces, count);
     }
 }
@@ -257,7 +257,7 @@ rb_heapprof_blocks_own(struct heapprof_blocks *blocks, uintptr_t address,
 void
 rb_heapprof_blocks_forget_owners(struct heapprof_blocks *blocks)
 {
-    size_t used = blocks->addresses.entries_end * sizeof(*blocks->owners);
+    size_t used = blocks->addresses.numbers.end * sizeof(*blocks->owners);
     if (blocks->owners) memset(blocks->owners, 0, used);
 }
 
@@ -266,7 +266,7 @@ rb_heapprof_blocks_forget_owners(struct heapprof_blocks *blocks)
 uint32_t
 rb_heapprof_blocks_next(const struct heapprof_blocks *blocks, uint32_t entry)
 {
-    while (++entry < blocks->addresses.entries_end) {
+    while (++entry < blocks->addresses.numbers.end) {
         if (rb_heapprof_address_table_address(&blocks->addresses, entry)) return entry;
     }
     return 0;
@@ -346,7 +346,7 @@ rb_heapprof_blocks_check(const struct heapprof_blocks *blocks)
     uint32_t entry, live = 0;
 
     rb_heapprof_address_table_check(&blocks->addresses);
-    for (entry = 1; entry < blocks->addresses.entries_end; entry++) {
+    for (entry = 1; entry < blocks->addresses.numbers.end; entry++) {
         if (rb_heapprof_address_table_address(&blocks->addresses, entry) == 0) {
             HEAPPROF_ASSERT(blocks->pieces_of[entry] == 0 && blocks->owners[entry].object == 0);
             continue;

@@ -86,7 +86,7 @@ rb_heapprof_identities_sweep(struct heapprof_identities *identities)
 {
     uint32_t entry, id, freed = 0;
 
-    for (entry = 1; entry < identities->addresses.entries_end; entry++) {
+    for (entry = 1; entry < identities->addresses.numbers.end; entry++) {
         if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
         identities->all[identities->ids[entry]].needed = true;
     }
@@ -117,7 +117,7 @@ rb_heapprof_identities_check(const struct heapprof_identities *identities)
     uint32_t entry;
 
     rb_heapprof_address_table_check(&identities->addresses);
-    for (entry = 1; entry < identities->addresses.entries_end; entry++) {
+    for (entry = 1; entry < identities->addresses.numbers.end; entry++) {
         if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
         HEAPPROF_ASSERT(entry < identities->ids_capacity);
         uint32_t id = identities->ids[entry];

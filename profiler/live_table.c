@@ -53,7 +53,7 @@ rb_heapprof_live_table_check(const struct heapprof_live_table *table)
     uint32_t entry;
 
     rb_heapprof_address_table_check(&table->addresses);
-    for (entry = 1; entry < table->addresses.entries_end; entry++) {
+    for (entry = 1; entry < table->addresses.numbers.end; entry++) {
         if (rb_heapprof_address_table_address(&table->addresses, entry) == 0) continue;
         HEAPPROF_ASSERT(entry < table->samples_capacity);
         HEAPPROF_ASSERT(table->samples[entry].weight >= 1);

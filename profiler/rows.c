@@ -95,10 +95,10 @@ chain_samples(struct adding *adding)
 
     if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity, tables->sites.numbers.end) ||
         !HEAPPROF_MEM_GROW(mem, adding->next, adding->next_capacity,
-                           live->addresses.entries_end)) {
+                           live->addresses.numbers.end)) {
         return false;
     }
-    for (entry = live->addresses.entries_end - 1; entry > 0; entry--) {
+    for (entry = live->addresses.numbers.end - 1; entry > 0; entry--) {
         uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
         const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
         if (address == 0 || gone_p(adding, address)) continue;

@@ -119,7 +119,7 @@ check_samples(const struct heapprof_tables *tables)
     uint64_t live_samples = 0, waiting = 0;
     uint32_t entry, number;
 
-    for (entry = 1; entry < addresses->entries_end; entry++) {
+    for (entry = 1; entry < addresses->numbers.end; entry++) {
         if (rb_heapprof_address_table_address(addresses, entry) == 0) continue;
         check_live_site(tables, rb_heapprof_live_table_sample(&tables->live, entry)->site, false);
     }
@@ -139,7 +139,7 @@ check_samples(const struct heapprof_tables *tables)
         HEAPPROF_ASSERT(class_id == 0 || identity_p(tables, class_id));
     }
     HEAPPROF_ASSERT(live_samples + waiting ==
-                    (uint64_t)addresses->count + tables->blocks.numbers.count);
+                    (uint64_t)addresses->numbers.count + tables->blocks.numbers.count);
 }
 
 static void

@@ -234,7 +234,7 @@ count(struct rb_heapprof_stat *stat)
             .interval_bytes = rb_heapprof.options.interval_bytes,
             .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
             .malloc_all = rb_heapprof.options.malloc_all,
-            .live_samples = tables->live.addresses.count + tables->blocks.live_count,
+            .live_samples = tables->live.addresses.numbers.count + tables->blocks.live_count,
             .total_samples = rb_heapprof.total_samples + rb_heapprof.dropped_blocks +
                              rb_heapprof_gc_waiting_blocks(),
             .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,

@@ -295,7 +295,7 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
     VALUE *objects = NULL;
 
     if (!HEAPPROF_MEM_GROW(mem, objects, *capacity, identities->numbers.end)) return NULL;
-    for (uint32_t entry = 1; entry < table->entries_end; entry++) {
+    for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
         uintptr_t address = rb_heapprof_address_table_address(table, entry);
         if (!rb_heapprof_object_key_p(address)) continue;
         /* Dead though not yet swept: what it refers to may be swept and used again. */
@@ -398,7 +398,7 @@ each_unnamed_caller(bool (*function)(uintptr_t key, void *data), void *data)
     const struct heapprof_address_table *table = &identities->addresses;
     size_t count = 0;
 
-    for (uint32_t entry = 1; entry < table->entries_end; entry++) {
+    for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
         uintptr_t key = rb_heapprof_address_table_address(table, entry);
         if (!rb_heapprof_callers_key_p(key)) continue;
         if (identities->all[identities->ids[entry]].name != HEAPPROF_UNNAMED) continue;

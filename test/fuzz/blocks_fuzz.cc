@@ -300,8 +300,8 @@ class Allocator {
         }
         for (const auto &each : retired_) retired += each.second;
         for (uint32_t n = 0; (n = rb_heapprof_blocks_next(&blocks_, n)) != 0;) walked++;
-        REQUIRE(blocks_.addresses.count == model_.size() + lifted_.size());
-        REQUIRE(blocks_.addresses.count == walked);
+        REQUIRE(blocks_.addresses.numbers.count == model_.size() + lifted_.size());
+        REQUIRE(blocks_.addresses.numbers.count == walked);
         REQUIRE(blocks_.live_count == live);
         REQUIRE(rb_heapprof_blocks_retired_count(&blocks_) == retired);
         REQUIRE(rb_heapprof_blocks_in_use(&blocks_) == held);

@@ -182,7 +182,7 @@ class Heap {
     void
     RequireSame() const
     {
-        std::vector<bool> seen(table_.addresses.entries_end);
+        std::vector<bool> seen(table_.addresses.numbers.end);
         uint32_t count = 0;
 
         rb_heapprof_live_table_check(&table_);
@@ -198,7 +198,7 @@ class Heap {
                 entry = rb_heapprof_address_table_next(&table_.addresses, entry);
             }
         }
-        REQUIRE(count == count_ && table_.addresses.count == count_);
+        REQUIRE(count == count_ && table_.addresses.numbers.count == count_);
         for (uint32_t slot = 0; slot < kSlots; slot++) {
             uint32_t entry = Find(slot);
             REQUIRE(UsedP(slot) ? entry && seen.at(entry) : !entry);

@@ -122,7 +122,7 @@ class AddressTableTest : public testing::Test {
     ExpectSame() const
     {
         rb_heapprof_address_table_check(&table_);
-        ASSERT_EQ(model_.size(), table_.count);
+        ASSERT_EQ(model_.size(), table_.numbers.count);
         for (const auto &each : model_) ASSERT_EQ(each.second, Find(each.first));
         for (uint64_t page = 0; page < kPages; page++) {
             std::set<uintptr_t> expected;
@@ -156,7 +156,7 @@ TEST_F(AddressTableTest, AgreesWithAMapOverRandomOperations)
         if (i % kFullLook == 0) ExpectSame();
     }
     ExpectSame();
-    EXPECT_GT(table_.count, 500u);
+    EXPECT_GT(table_.numbers.count, 500u);
 }
 
 TEST_F(AddressTableTest, MoveWithinAPageAndAcrossPagesKeepsTheEntry)
@@ -172,10 +172,10 @@ TEST_F(AddressTableTest, MoveWithinAPageAndAcrossPagesKeepsTheEntry)
 TEST_F(AddressTableTest, NumbersOfRemovedEntriesAreUsedAgain)
 {
     for (uint64_t slot = 0; slot < kSlots; slot++) ASSERT_TRUE(Add(Address(0, slot)));
-    uint32_t end = table_.entries_end;
+    uint32_t end = table_.numbers.end;
     for (uint64_t slot = 0; slot < kSlots; slot++) Remove(Address(0, slot));
     for (uint64_t slot = 0; slot < kSlots; slot++) ASSERT_TRUE(Add(Address(3, slot)));
-    EXPECT_EQ(end, table_.entries_end);
+    EXPECT_EQ(end, table_.numbers.end);
     ExpectSame();
 }
 

@@ -143,7 +143,7 @@ class BlocksTest : public testing::Test {
             EXPECT_EQ(0u, number);
             live += static_cast<uint32_t>(pieces.size());
         }
-        EXPECT_EQ(model_.size(), blocks_.addresses.count);
+        EXPECT_EQ(model_.size(), blocks_.addresses.numbers.count);
         EXPECT_EQ(live, blocks_.live_count);
     }
 };

@@ -86,7 +86,7 @@ class IdentitiesTest : public testing::Test {
     ExpectSame() const
     {
         rb_heapprof_identities_check(&identities_);
-        ASSERT_EQ(model_.size(), identities_.addresses.count);
+        ASSERT_EQ(model_.size(), identities_.addresses.numbers.count);
         for (const auto &each : model_) {
             ASSERT_EQ(each.second, rb_heapprof_identities_find(&identities_, each.first));
         }

@@ -86,7 +86,7 @@ class LiveTableTest : public testing::Test {
     ExpectSame() const
     {
         rb_heapprof_live_table_check(&table_);
-        ASSERT_EQ(model_.size(), table_.addresses.count);
+        ASSERT_EQ(model_.size(), table_.addresses.numbers.count);
         for (const auto &each : model_) {
             uint32_t entry = Find(each.first);
             ASSERT_NE(0u, entry);

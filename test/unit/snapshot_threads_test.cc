@@ -188,7 +188,7 @@ class ChangingTables {
     SomeEntry()
     {
         const heapprof_address_table *addresses = &tables_.live.addresses;
-        uint32_t entry = static_cast<uint32_t>(choose_.Below(addresses->entries_end));
+        uint32_t entry = static_cast<uint32_t>(choose_.Below(addresses->numbers.end));
         return entry && rb_heapprof_address_table_address(addresses, entry) ? entry : 0;
     }
 

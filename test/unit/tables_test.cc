@@ -289,7 +289,7 @@ TEST_F(TablesTest, FreedTablesAreAsNewOnes)
     EXPECT_EQ(0u, mem_.used_bytes);
     head_ = 0;
     AddSample();
-    EXPECT_EQ(1u, tables_.live.addresses.count);
+    EXPECT_EQ(1u, tables_.live.addresses.numbers.count);
 }
 
 TEST_F(TablesDeathTest, CheckSeesASiteThatForgotItsSample)
