@@ -1,6 +1,7 @@
 /* all.c - the files of this folder in the order they are compiled in, inside gc.c, after the
  * collector (0002-track.patch). A new file is named here and nowhere else. */
 #include "track.c"
+#include "walk.c"
 #include "stack.c"
 #include "newobj.c"
 #include "malloc.c"

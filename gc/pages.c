@@ -12,6 +12,7 @@
 #include "state.h"
 #include "interpreter.h"
 #include "mri.h"
+#include "walk.h"
 #include "internal/imemo.h"
 #include "os/resident.h"
 #include "vm_core.h"
@@ -39,8 +40,10 @@ symbol_bytes(void)
 }
 
 HEAPPROF_COLD static void
-add_object(struct heapprof_pages *pages, VALUE object)
+add_object_i(VALUE object, size_t slot_bytes, void *data)
 {
+    struct heapprof_pages *pages = data;
+
     switch (RB_BUILTIN_TYPE(object)) {
       case T_IMEMO:
         if (imemo_type_p(object, imemo_iseq)) pages->code.iseqs += outside_bytes(object);
@@ -58,33 +61,6 @@ add_object(struct heapprof_pages *pages, VALUE object)
     }
 }
 
-/* Whether the slot is in use by something that is not dead. */
-HEAPPROF_COLD static bool
-slot_used_p(rb_objspace_t *objspace, const struct heap_page *page, VALUE object)
-{
-    if (RB_BUILTIN_TYPE(object) == T_NONE) return false;
-    return !(page->flags.before_sweep && is_lazy_sweeping(objspace) &&
-             !MARKED_IN_BITMAP(page->mark_bits, object));
-}
-
-HEAPPROF_COLD static size_t
-walk_slots(struct heapprof_pages *pages, const struct heap_page *page)
-{
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    size_t used = 0;
-
-    for (int i = 0; i < page->total_slots; i++) {
-        VALUE object = page->start + (uintptr_t)i * page->slot_size;
-        asan_unpoisoning_object(object) {
-            if (slot_used_p(objspace, page, object)) {
-                used++;
-                add_object(pages, object);
-            }
-        }
-    }
-    return used;
-}
-
 /* Takes from *bytes what can be taken of *absent. */
 HEAPPROF_COLD static void
 leave_out(size_t *bytes, size_t *absent)
@@ -96,9 +72,10 @@ leave_out(size_t *bytes, size_t *absent)
 }
 
 HEAPPROF_COLD static void
-add_page(struct heapprof_pages *pages, const struct heap_page *page)
+add_page_i(const struct heap_page *page, void *data)
 {
-    size_t slots = walk_slots(pages, page) * page->slot_size;
+    struct heapprof_pages *pages = data;
+    size_t slots = walk_page(page, add_object_i, pages) * page->slot_size;
     size_t padding = page->total_slots ? HEAP_PAGE_SIZE - page->total_slots * page->slot_size : 0;
     size_t free_slots = HEAP_PAGE_SIZE - padding - slots;
     size_t absent = HEAP_PAGE_SIZE - rb_heapprof_resident_bytes((uintptr_t)page->body, HEAP_PAGE_SIZE);
@@ -115,11 +92,8 @@ add_page(struct heapprof_pages *pages, const struct heap_page *page)
 HEAPPROF_COLD struct heapprof_pages
 rb_heapprof_gc_pages(void)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
     struct heapprof_pages pages = {.code.symbols = symbol_bytes()};
 
-    for (size_t i = 0; i < rb_darray_size(objspace->heap_pages.sorted); i++) {
-        add_page(&pages, rb_darray_get(objspace->heap_pages.sorted, i));
-    }
+    walk_pages(add_page_i, &pages);
     return pages;
 }
