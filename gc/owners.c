@@ -351,7 +351,7 @@ rb_heapprof_gc_find_owners(size_t *step, bool reached)
         next_step = 1;
     }
     do {
-        if (next_step == 0) return false;
+        if (next_step == 0) break;
         if (reach_unread_p()) reach_step();
         else if (step_on(next_step - 1)) next_step++;
         else next_step = 0;

@@ -344,6 +344,19 @@ class TestHeapProfOwners < Test::Unit::TestCase
     RUBY
   end
 
+  # The descriptor, and up to 64 MiB beside it, were kept until the next snapshot.
+  def test_the_search_gives_back_what_it_needed
+    in_child(REACHED + <<~'RUBY')
+      def memory_files = Dir["/proc/self/fd/*"].map { |file| File.readlink(file) rescue nil }.grep(/mem\z/)
+      HeapProfile.start(interval: 1)
+      grow(1000, 20)
+      5.times do
+        assert_not_empty HeapProfile.snapshot(gc: true, native_leaks: true).select(&:native_leak)
+        assert_empty memory_files
+      end
+    RUBY
+  end
+
   # The links of the lists are not.
   def test_also_by_way_of_what_is_not_sampled
     in_child(REACHED + <<~'RUBY')
