@@ -1,8 +1,8 @@
 /* owners.c - which objects hold the known blocks of the allocator. Compiled inside gc.c.
  *
- * A block does not know its object. So the heap is walked, page by page, and every object
- * that has blocks of its own is asked for their addresses; most are not known, which one byte
- * of the filter tells:
+ * A block does not know its object. So the heap is walked (walk.h), and every object that has
+ * blocks of its own is asked for their addresses; most are not known, which one byte of the filter
+ * tells:
  *
  *     String  ptr ---------> 0x7f..10   known: its owner is the String
  *     Hash    bins, entries  0x7f..80   not known
@@ -11,17 +11,12 @@
  * (vm_tables.c), which no object holds. What lies behind a typed object's own struct, or a library's
  * variables, is looked for when blocks are left that nobody has been found to hold (reach.c). What
  * one object has borrowed from another, as substrings do, is the other's.
- *
- * A walk goes in slices. What one has found stays right until a GC lets objects die or move,
- * or pages come and go: rb_heapprof_gc_heap_stamp tells.
  */
 #include "state.h"
 #include "track.h"
 #include "iseq.h"
 #include "variable.h"
-#include <time.h>
-
-#define SLICE_NS 500000
+#include "walk.h"
 
 /* ---- one object ---- */
 
@@ -199,8 +194,9 @@ own_generic_ivars(VALUE object)
     own_table(object, ivars->as.complex.table);
 }
 
+/* A slot that an object has left, or whose finalizer is all that is left of it, leads nowhere. */
 HEAPPROF_COLD static void
-own_blocks_of(VALUE object)
+own_blocks_of_i(VALUE object, size_t slot_bytes, void *unused)
 {
     if (RB_FL_TEST_RAW(object, FL_EXIVAR) && !RB_TYPE_P(object, T_IMEMO)) own_generic_ivars(object);
 
@@ -239,43 +235,6 @@ own_blocks_of(VALUE object)
 #include "reach.c"
 
 /* ---- the heap ---- */
-
-HEAPPROF_COLD static void
-own_i(VALUE object, size_t slot_bytes)
-{
-    own_blocks_of(object);
-}
-
-HEAPPROF_COLD static void
-each_object_of_page(size_t number, void (*object_i)(VALUE object, size_t slot_bytes))
-{
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    const struct heap_page *page = rb_darray_get(objspace->heap_pages.sorted, number);
-    uintptr_t end = (uintptr_t)page->start + page->total_slots * page->slot_size;
-
-    for (uintptr_t slot = (uintptr_t)page->start; slot < end; slot += page->slot_size) {
-        VALUE object = (VALUE)slot;
-        asan_unpoisoning_object(object) {
-            if (!rb_gc_impl_garbage_object_p(objspace, object)) object_i(object, page->slot_size);
-        }
-    }
-}
-
-HEAPPROF_COLD static int64_t
-clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-HEAPPROF_COLD uint64_t
-rb_heapprof_gc_heap_stamp(void)
-{
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    return objspace->profile.count + objspace->heap_pages.allocated_pages +
-           objspace->heap_pages.freed_pages;
-}
 
 HEAPPROF_COLD void
 rb_heapprof_gc_forget_owners(void)
@@ -326,39 +285,43 @@ step_within(size_t *step, size_t count)
 HEAPPROF_COLD static bool
 step_on(size_t step)
 {
-    size_t pages = rb_darray_size(((rb_objspace_t *)rb_gc_get_objspace())->heap_pages.sorted);
+    size_t pages = walk_page_count();
 
-    if (step_within(&step, pages)) each_object_of_page(step, own_i);
+    if (step_within(&step, pages)) walk_page(walk_page_at(step), own_blocks_of_i, NULL);
     else if (!reach.wanted || reach.cut_short || (step == 0 && !ownerless_p())) return false;
-    else if (step_within(&step, pages)) each_object_of_page(step, reach_foreign_i);
+    else if (step_within(&step, pages)) walk_page(walk_page_at(step), reach_foreign_i, NULL);
     else if (step_within(&step, reach.library_count)) {
         if (step != reach.vm_library) reach_library(step);
     }
-    else if (step_within(&step, pages)) each_object_of_page(step, reach_own_i);
+    else if (step_within(&step, pages)) walk_page(walk_page_at(step), reach_own_i, NULL);
     else if (step == 0) reach_library(reach.vm_library);
     else return false;
     return true;
 }
 
+/* False: that was the last. */
+HEAPPROF_COLD static bool
+find_step_i(void *unused)
+{
+    if (next_step == 0) return false;
+    if (reach_unread_p()) reach_step();
+    else if (step_on(next_step - 1)) next_step++;
+    else next_step = 0;
+    return next_step != 0;
+}
+
 HEAPPROF_COLD bool
 rb_heapprof_gc_find_owners(size_t *step, bool reached)
 {
-    int64_t end_ns = clock_ns() + SLICE_NS;
-
     if (*step == 0) {
         own_vm_tables();
         reach_begin(reached || (next_step != 0 && reach.wanted)); /* or for whom it is under way */
         next_step = 1;
     }
-    do {
-        if (next_step == 0) break;
-        if (reach_unread_p()) reach_step();
-        else if (step_on(next_step - 1)) next_step++;
-        else next_step = 0;
-    } while (clock_ns() <= end_ns);
+    bool more = walk_slice(find_step_i, NULL);
     *step = next_step;
-    if (next_step == 0) reach_end();
-    return next_step != 0;
+    if (!more) reach_end();
+    return more;
 }
 
 HEAPPROF_COLD bool

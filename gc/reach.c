@@ -355,7 +355,7 @@ reach_data(VALUE object, size_t slot_bytes)
 
 /* An object of an extension's. */
 HEAPPROF_COLD static void
-reach_foreign_i(VALUE object, size_t slot_bytes)
+reach_foreign_i(VALUE object, size_t slot_bytes, void *unused)
 {
     if (!RB_TYPE_P(object, T_DATA) || data_of_vm_p(object)) return;
     reach.holder = object;
@@ -364,7 +364,7 @@ reach_foreign_i(VALUE object, size_t slot_bytes)
 
 /* One of the VM's. */
 HEAPPROF_COLD static void
-reach_own_i(VALUE object, size_t slot_bytes)
+reach_own_i(VALUE object, size_t slot_bytes, void *unused)
 {
     reach.holder = object;
     switch (RB_BUILTIN_TYPE(object)) {

@@ -124,6 +124,12 @@ own_shapes(void)
 }
 
 HEAPPROF_COLD static void
+own_page_i(const struct heap_page *page, void *unused)
+{
+    own(VM_HEAP_PAGES, page);
+}
+
+HEAPPROF_COLD static void
 own_collector(const rb_objspace_t *objspace)
 {
     own_vm_table(VM_FINALIZERS, finalizer_table);
@@ -135,9 +141,7 @@ own_collector(const rb_objspace_t *objspace)
         own(VM_GC, chunk);
     }
     own(VM_HEAP_PAGES, objspace->heap_pages.sorted);
-    for (size_t i = 0; i < rb_darray_size(objspace->heap_pages.sorted); i++) {
-        own(VM_HEAP_PAGES, rb_darray_get(objspace->heap_pages.sorted, i));
-    }
+    walk_pages(own_page_i, NULL);
 }
 
 HEAPPROF_COLD static void

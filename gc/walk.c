@@ -4,9 +4,19 @@
  *     page 1   | slot |  --  | ... | slot |      slots that are used; not what is dead and only
  *     ...                                        has not been swept yet
  *
- * Who walks sees only whole pages: nothing runs between two objects of one.
+ * A long walk goes in slices, between which the program runs. What a slice has found stays right
+ * until a GC lets objects die or move, or pages come and go and the others get new numbers:
+ *
+ *     stamp 7      | slice |  ...  | slice |  GC  | slice |
+ *                                          stamp is 8: what was found before may be wrong
+ *
+ *   I1  a slice is of whole pages: nothing runs between two objects of one.
+ *   I2  the stamp adds up counts that only grow: it is never again what it was.
  */
 #include "walk.h"
+#include <time.h>
+
+#define SLICE_NS 500000
 
 /* Whether the slot is in use by something that is not dead; unswept: the marks of its page say who
  * is. */
@@ -38,12 +48,49 @@ walk_page(const struct heap_page *page,
     return used;
 }
 
+HEAPPROF_COLD static size_t
+walk_page_count(void)
+{
+    return rb_darray_size(((rb_objspace_t *)rb_gc_get_objspace())->heap_pages.sorted);
+}
+
+HEAPPROF_COLD static const struct heap_page *
+walk_page_at(size_t number)
+{
+    return rb_darray_get(((rb_objspace_t *)rb_gc_get_objspace())->heap_pages.sorted, number);
+}
+
 HEAPPROF_COLD static void
 walk_pages(void (*page_i)(const struct heap_page *page, void *data), void *data)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
+    for (size_t i = 0; i < walk_page_count(); i++) page_i(walk_page_at(i), data);
+}
 
-    for (size_t i = 0; i < rb_darray_size(objspace->heap_pages.sorted); i++) {
-        page_i(rb_darray_get(objspace->heap_pages.sorted, i), data);
+/* ---- in slices ---- */
+
+HEAPPROF_COLD static int64_t
+clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+HEAPPROF_COLD static bool
+walk_slice(bool (*step_i)(void *data), void *data)
+{
+    int64_t end_ns = clock_ns() + SLICE_NS;
+
+    while (step_i(data)) {
+        if (clock_ns() > end_ns) return true;
     }
+    return false;
+}
+
+HEAPPROF_COLD uint64_t
+rb_heapprof_gc_heap_stamp(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    return objspace->profile.count + objspace->heap_pages.allocated_pages +
+           objspace->heap_pages.freed_pages;
 }
