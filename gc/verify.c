@@ -1,6 +1,7 @@
 /* verify.c - the debug build's check, after each GC: flag bits and tables agree, and
  * every table is whole, while no thread frees a block. Compiled inside gc.c; does nothing unless HEAPPROF_CHECK. */
 #include "track.h"
+#include "walk.h"
 
 HEAPPROF_COLD static bool
 known_p(VALUE object)
@@ -10,9 +11,9 @@ known_p(VALUE object)
 }
 
 HEAPPROF_COLD static void
-verify_object_i(VALUE object, void *unused)
+verify_object_i(VALUE object, size_t slot_bytes, void *unused)
 {
-    if (RB_BUILTIN_TYPE(object) == T_NONE || RB_BUILTIN_TYPE(object) == T_MOVED) return;
+    if (RB_BUILTIN_TYPE(object) == T_MOVED) return;
     bool flagged = RB_FL_ANY_RAW(object, HEAPPROF_FLAG);
 
     if (flagged != known_p(object)) {
@@ -22,7 +23,8 @@ verify_object_i(VALUE object, void *unused)
 }
 
 HEAPPROF_COLD static void
-verify_chain(const struct heapprof_address_table *table, uint32_t entry, struct heap_page *page)
+verify_chain(const struct heapprof_address_table *table, uint32_t entry,
+             const struct heap_page *page)
 {
     for (; entry; entry = rb_heapprof_address_table_next(table, entry)) {
         VALUE object = rb_heapprof_address_table_address(table, entry);
@@ -33,18 +35,20 @@ verify_chain(const struct heapprof_address_table *table, uint32_t entry, struct 
 }
 
 HEAPPROF_COLD static void
+verify_page_i(const struct heap_page *page, void *unused)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    walk_page(page, verify_object_i, NULL);
+    verify_chain(&tables->live.addresses, page->heapprof.samples, page);
+    verify_chain(&tables->identities.addresses, page->heapprof.identities, page);
+}
+
+HEAPPROF_COLD static void
 rb_heapprof_verify(rb_objspace_t *objspace)
 {
-    struct heapprof_tables *tables = &rb_heapprof.tables;
-
     rb_heapprof_gc_lock_blocks();
-    rb_heapprof_tables_check(tables);
+    rb_heapprof_tables_check(&rb_heapprof.tables);
     rb_heapprof_gc_unlock_blocks();
-    rb_gc_impl_each_object(objspace, verify_object_i, NULL);
-
-    for (size_t i = 0; i < rb_darray_size(objspace->heap_pages.sorted); i++) {
-        struct heap_page *page = rb_darray_get(objspace->heap_pages.sorted, i);
-        verify_chain(&tables->live.addresses, page->heapprof.samples, page);
-        verify_chain(&tables->identities.addresses, page->heapprof.identities, page);
-    }
+    walk_pages(verify_page_i, NULL);
 }
