@@ -236,8 +236,8 @@ own_blocks_of_i(VALUE object, size_t slot_bytes, void *unused)
 
 /* ---- the heap ---- */
 
-HEAPPROF_COLD void
-rb_heapprof_gc_forget_owners(void)
+HEAPPROF_COLD static void
+forget_owners(void)
 {
     lock_blocks();
     rb_heapprof_blocks_forget_owners(&rb_heapprof.tables.blocks);
@@ -311,15 +311,17 @@ find_step_i(void *unused)
 }
 
 HEAPPROF_COLD bool
-rb_heapprof_gc_find_owners(size_t *step, bool reached)
+rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached)
 {
-    if (*step == 0) {
+    if (walk->step == 0) {
+        walk_begin(walk);
+        forget_owners();
         own_vm_tables();
         reach_begin(reached || (next_step != 0 && reach.wanted)); /* or for whom it is under way */
         next_step = 1;
     }
     bool more = walk_slice(find_step_i, NULL);
-    *step = next_step;
+    walk->step = next_step;
     if (!more) reach_end();
     return more;
 }

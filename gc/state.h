@@ -86,18 +86,26 @@ size_t rb_heapprof_gc_waiting_blocks(void);
 void rb_heapprof_gc_lock_blocks(void);
 void rb_heapprof_gc_unlock_blocks(void);
 
-/* Names the owners of known blocks, for the length of a slice: *step is 0 to begin a walk; reached:
- * then also of what is only reached from the structs of extensions' objects and from the data of
- * libraries, which takes time in proportion to the allocator's memory. False when it has come to its end. What has been found before stays, unless it is forgotten, and is as
- * of now for as long as the stamp is what it was. All ractors are stopped. */
-bool rb_heapprof_gc_find_owners(size_t *step, bool reached);
+/* A walk over the heap in slices, between which the program runs. {0}: it has not begun. */
+struct heapprof_walk {
+    size_t   step;             /* where it goes on; 0: it has not begun, or is at its end */
+    uint64_t stamp;            /* of the heap when it began (gc/walk.c); 0: it has not begun */
+};
+
+/* Whether what the walk has found is as of now: since it began no GC has let objects die or move,
+ * and no page has come or gone. */
+bool rb_heapprof_gc_walk_valid_p(const struct heapprof_walk *walk);
+
+/* Names the owners of known blocks, for the length of a slice, and forgets first what an earlier walk
+ * has found. reached: then also of what is only reached from the structs of extensions' objects and
+ * from the data of libraries, which takes time in proportion to the allocator's memory. False when it
+ * has come to its end. What has been found before stays until the next walk begins. All ractors are
+ * stopped. */
+bool rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached);
 
 /* Whether the last walk saw all that objects and libraries lead to: what has no owner then may be
  * suspected. */
 bool rb_heapprof_gc_owners_complete_p(void);
-
-void rb_heapprof_gc_forget_owners(void);
-uint64_t rb_heapprof_gc_heap_stamp(void);
 
 /* One line that says why malloc=all cannot be had in this process; NULL: it can. */
 const char *rb_heapprof_gc_malloc_all_refusal(void);

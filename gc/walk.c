@@ -87,10 +87,22 @@ walk_slice(bool (*step_i)(void *data), void *data)
     return false;
 }
 
-HEAPPROF_COLD uint64_t
-rb_heapprof_gc_heap_stamp(void)
+HEAPPROF_COLD static uint64_t
+heap_stamp(void)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
     return objspace->profile.count + objspace->heap_pages.allocated_pages +
            objspace->heap_pages.freed_pages;
+}
+
+HEAPPROF_COLD static void
+walk_begin(struct heapprof_walk *walk)
+{
+    *walk = (struct heapprof_walk){ .stamp = heap_stamp() };
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_walk_valid_p(const struct heapprof_walk *walk)
+{
+    return walk->stamp == heap_stamp();
 }

@@ -10,16 +10,21 @@
 static size_t walk_page(const struct heap_page *page,
                         void (*object_i)(VALUE object, size_t slot_bytes, void *data), void *data);
 
-/* So many pages there are, by address: a number means the same page for as long as the stamp of
- * the heap (state.h) is what it was. */
+/* All pages, empty ones that are kept for later included. */
+static void walk_pages(void (*page_i)(const struct heap_page *page, void *data), void *data);
+
+/* ---- in slices ---- */
+
+/* Notes what the heap is now; all pages are still to be walked. */
+static void walk_begin(struct heapprof_walk *walk);
+
+/* So many pages there are, by address: a number means the same page for as long as the walk is
+ * valid (rb_heapprof_gc_walk_valid_p). */
 static size_t walk_page_count(void);
 static const struct heap_page *walk_page_at(size_t number);
 
 /* Steps for the length of a slice, half a millisecond and a step; a step is a page, or as much of
  * something else. False when a step has said that it was the last. */
 static bool walk_slice(bool (*step_i)(void *data), void *data);
-
-/* All pages, empty ones that are kept for later included. */
-static void walk_pages(void (*page_i)(const struct heap_page *page, void *data), void *data);
 
 #endif

@@ -41,44 +41,38 @@ facts_now(void)
 
 /* The next slice of the walk; false after the last, and when it has to be done again anyway. */
 static bool
-walk_slice(size_t *page, bool reached, uint64_t *stamp)
+walk_slice(struct heapprof_walk *walk, bool reached)
 {
     bool more = false;
 
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (rb_heapprof_on) {
-        if (*page == 0) {
-            rb_heapprof_gc_forget_owners();
-            *stamp = rb_heapprof_gc_heap_stamp();
-        }
-        more = rb_heapprof_gc_find_owners(page, reached) && *stamp == rb_heapprof_gc_heap_stamp();
+        more = rb_heapprof_gc_find_owners(walk, reached) && rb_heapprof_gc_walk_valid_p(walk);
     }
     RB_VM_LOCK_LEAVE();
     return more;
 }
 
-static uint64_t
+static struct heapprof_walk
 walk_in_slices(bool reached, void (*between)(void))
 {
-    uint64_t stamp = 0;
-    size_t page = 0;
+    struct heapprof_walk walk = {0};
 
-    while (walk_slice(&page, reached, &stamp)) {
+    while (walk_slice(&walk, reached)) {
         if (between) between();
     }
-    return stamp;
+    return walk;
 }
 
 /* Under the VM lock. When a GC came in between, in one piece. */
 static void
-walk_again_unless(uint64_t stamp, bool reached)
+walk_again_unless_valid(const struct heapprof_walk *walk, bool reached)
 {
-    size_t page = 0;
+    struct heapprof_walk again = {0};
 
-    if (stamp == rb_heapprof_gc_heap_stamp()) return;
-    rb_heapprof_gc_forget_owners();
-    while (rb_heapprof_gc_find_owners(&page, reached));
+    if (rb_heapprof_gc_walk_valid_p(walk)) return;
+    while (rb_heapprof_gc_find_owners(&again, reached));
 }
 
 static void lock_blocks(void *unused) { rb_heapprof_gc_lock_blocks(); }
@@ -143,7 +137,7 @@ search_names(struct naming *naming, bool without_gvl)
 
 struct taking {
     unsigned int with;
-    uint64_t stamp;           /* of the walk for owners */
+    struct heapprof_walk walk; /* for owners */
     struct naming naming;
     struct heapprof_snapshot *snapshot;
 };
@@ -161,7 +155,7 @@ take_named(struct taking *taking, bool search)
     if (search && rb_heapprof_names_collect_callers(&taking->naming.symbols)) return false;
 
     bool disabled = !owners || RTEST(rb_gc_disable()); /* ends one that has begun */
-    if (owners) walk_again_unless(taking->stamp, native_leaks);
+    if (owners) walk_again_unless_valid(&taking->walk, native_leaks);
     rb_heapprof_names_refresh();
     taking->snapshot = take(owners, native_leaks);
     if (!disabled) rb_gc_enable();
@@ -190,7 +184,7 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
     struct taking taking = { .with = with };
 
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
-    if (with & WITH_OWNERS) taking.stamp = walk_in_slices(with & RB_HEAPPROF_NATIVE_LEAKS, between);
+    if (with & WITH_OWNERS) taking.walk = walk_in_slices(with & RB_HEAPPROF_NATIVE_LEAKS, between);
     rb_heapprof_symbols_init(&taking.naming.symbols);
     for (int done = 0; !try_to_take(&taking, done < searches); done++) {
         search_names(&taking.naming, between && done == 0);
