@@ -18,15 +18,6 @@
 
 #define SLICE_NS 500000
 
-/* Whether the slot is in use by something that is not dead; unswept: the marks of its page say who
- * is. */
-HEAPPROF_COLD static bool
-slot_used_p(const struct heap_page *page, bool unswept, VALUE object)
-{
-    if (RB_BUILTIN_TYPE(object) == T_NONE) return false;
-    return !unswept || MARKED_IN_BITMAP(page->mark_bits, object);
-}
-
 HEAPPROF_COLD static size_t
 walk_page(const struct heap_page *page,
           void (*object_i)(VALUE object, size_t slot_bytes, void *data), void *data)
@@ -39,7 +30,8 @@ walk_page(const struct heap_page *page,
     for (int i = 0; i < page->total_slots; i++) {
         VALUE object = page->start + (uintptr_t)i * slot_bytes;
         asan_unpoisoning_object(object) {
-            if (slot_used_p(page, unswept, object)) {
+            bool dead = unswept && !MARKED_IN_BITMAP(page->mark_bits, object);
+            if (!dead && RB_BUILTIN_TYPE(object) != T_NONE) {
                 used++;
                 object_i(object, slot_bytes, data);
             }
