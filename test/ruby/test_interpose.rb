@@ -4,9 +4,12 @@
 # exact at interval 1; under each allocator, in threads, after a fork; and stop puts back what it was.
 
 require_relative "lib/heapprof_test"
+require_relative "lib/block_cases"
 
 class TestHeapProfInterpose < Test::Unit::TestCase
   include HeapProfTest
+  include HeapProfBlockCases
+  extend HeapProfAllocators::Cases
 
   SETUP = <<~RUBY
     require #{File.join(__dir__, "lib/blocks").dump}
@@ -15,30 +18,13 @@ class TestHeapProfInterpose < Test::Unit::TestCase
     require "-test-/heapprof_node"
     require "-test-/heapprof_plain"
     Blocks = HeapProfBlocks
-    Plain = HeapProfPlain
+    Asked = Plain = HeapProfPlain
+    FUNCTIONS = %w[malloc calloc posix_memalign aligned_alloc memalign].freeze
 
-    def in_use(label, caller) = malloc_bytes(snapshot, label, caller).last
     def start(**options) = HeapProfile.start(interval: 1 << 30, malloc_interval: 1, malloc: :all, **options)
   RUBY
 
-  FUNCTIONS = %w[malloc calloc posix_memalign aligned_alloc memalign].freeze
-
   # ---- what is seen ----
-
-  def test_every_byte_is_there_at_interval_1
-    in_child(SETUP + <<~RUBY)
-      start
-      #{FUNCTIONS}.each do |function|
-        eval "def of_\#{function}(sizes) = sizes.map { |size| Plain.\#{function}(size) }"
-        blocks = send("of_\#{function}", [0, 1, 16, 100, 4096, 100_000, 1 << 20, 64 << 20])
-        bytes = blocks.sum { |block| Plain.bytes(block) }
-        place = ["of_\#{function}", /\\Aplain_\#{function} \\(heapprof_plain\\.so\\)\\z/]
-        assert_equal [bytes, bytes], malloc_bytes(snapshot, *place)
-        blocks.each { |block| Plain.free(block) }
-        assert_equal [bytes, 0], malloc_bytes(snapshot, *place)
-      end
-    RUBY
-  end
 
   def test_what_libc_asks_for_is_its_callers
     in_child(SETUP + <<~'RUBY')
@@ -69,24 +55,14 @@ class TestHeapProfInterpose < Test::Unit::TestCase
     flunk "g++ not found: install the Debian package g++"
   end
 
-  def test_growth_stands_where_it_was_asked_for_and_shrinking_gives_back
+  def test_realloc_of_nothing_asks_and_to_nothing_frees
     in_child(SETUP + <<~'RUBY')
       start
-      def first = Plain.realloc(nil, 1000)
-      def second(block) = Plain.realloc(block, 300_000)
-      def third(block) = Plain.realloc(block, 5_000_000)
-      def all_in_use = %i[first second third].map { |label| in_use(label, /\Aplain_realloc/) }
-      block = first
-      sizes = [Plain.bytes(block)]
-      block = second(block)
-      sizes << Plain.bytes(block)
-      block = third(block)
-      sizes << Plain.bytes(block)
-      assert_equal [sizes[0], sizes[1] - sizes[0], sizes[2] - sizes[1]], all_in_use
-      block = Plain.realloc(block, 200_000)
-      assert_equal [sizes[0], Plain.bytes(block) - sizes[0], 0], all_in_use
+      def asked = Plain.realloc(nil, 1000)
+      block = asked
+      assert_equal [Plain.bytes(block)] * 2, malloc_bytes(snapshot, :asked, /\Aplain_realloc/)
       assert_nil Plain.realloc(block, 0)
-      assert_equal [0, 0, 0], all_in_use
+      assert_equal 0, in_use(:asked)
     RUBY
   end
 
@@ -105,24 +81,6 @@ class TestHeapProfInterpose < Test::Unit::TestCase
       assert_equal Blocks.bytes(block) - bytes, in_use(:grown, /\Ablocks_realloc/)
       Blocks.free(block)
       assert_equal [0, 0], [in_use(:asked, /blocks/), in_use(:grown, /blocks/)]
-    RUBY
-  end
-
-  def test_freed_by_another_thread
-    in_child(SETUP + <<~'RUBY')
-      start
-      def asked = Plain.malloc(5000)
-      blocks = Array.new(50) { asked }
-      assert_operator in_use(:asked, /plain_malloc/), :>=, 250_000
-      blocks.each { |block| Plain.free_in_thread(block) }
-      assert_equal 0, in_use(:asked, /plain_malloc/)
-    RUBY
-  end
-
-  def test_estimates_are_right_on_average
-    in_child(SETUP + <<~'RUBY')
-      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60 }.freeze
-      assert_right_on_average Plain, COUNTS, /plain_malloc/, malloc: :all
     RUBY
   end
 
@@ -266,21 +224,6 @@ class TestHeapProfInterpose < Test::Unit::TestCase
       assert_not_equal own, Plain.copy_malloc
       HeapProfile.stop
       assert_true Plain.real_malloc_p
-    RUBY
-  end
-
-  def test_blocks_of_before_are_freed_meanwhile_and_after
-    in_child(SETUP + <<~'RUBY')
-      before = Array.new(100) { Plain.malloc(1000) }
-      start
-      def asked = Array.new(100) { Plain.malloc(1000) }
-      meanwhile = asked
-      before.each { |block| Plain.free(block) }
-      assert_equal 100_000, in_use(:asked, /plain_malloc/).floor(-4)
-      HeapProfile.stop
-      meanwhile.each { |block| Plain.free(block) }
-      start
-      assert_equal 0, in_use(:asked, /plain_malloc/)
     RUBY
   end
 
@@ -428,30 +371,21 @@ class TestHeapProfInterpose < Test::Unit::TestCase
 
   # ---- allocators ----
 
-  ALLOCATORS = { "libjemalloc.so.2" => "libjemalloc2", "libtcmalloc_minimal.so.4" => "libtcmalloc-minimal4" }.freeze
-
-  ALLOCATORS.each do |library, package|
-    define_method("test_#{library[/\A[a-z]+/]}_preloaded") do
-      path = Dir["/usr/lib/*/#{library}"].first or flunk "#{library} not found; install the Debian package #{package}"
-      in_child(SETUP + <<~RUBY, env: { "LD_PRELOAD" => path })
-        assert_include File.read("/proc/self/maps"), #{library[/\A[^.]+/].dump}
-        start
-        def asked = #{FUNCTIONS}.map { |function| Plain.send(function, 10_000) }
-        def parsed = HeapProfNode.parse(10)
-        blocks = asked
-        parsed
-        bytes = blocks.sum { |block| Plain.bytes(block) }
-        assert_equal bytes, in_use(:asked, /\\Aplain_\\w+ \\(heapprof_plain\\.so\\)\\z/)
-        assert_operator in_use(:parsed, /heapprof_node\\.so/), :>=, 1500
-        grown = Plain.realloc(blocks[0], 1_000_000)
-        (blocks[1..] << grown).each { |block| Plain.free_in_thread(block) }
-        assert_equal 0, in_use(:asked, /plain/)
-        Plain.threads(8, 500)
-        HeapProfile.stop
-        assert_true Plain.real_malloc_p
-      RUBY
-    end
-  end
+  under_each_allocator :extension_and_threads_until_stop, <<~'RUBY'
+    start
+    def asked = FUNCTIONS.map { |function| Plain.send(function, 10_000) }
+    def parsed = HeapProfNode.parse(10)
+    blocks = asked
+    parsed
+    assert_equal blocks.sum { |block| Plain.bytes(block) }, in_use(:asked)
+    assert_operator in_use(:parsed, /heapprof_node\.so/), :>=, 1500
+    grown = Plain.realloc(blocks[0], 1_000_000)
+    (blocks[1..] << grown).each { |block| Plain.free_in_thread(block) }
+    assert_equal 0, in_use(:asked)
+    Plain.threads(8, 500)
+    HeapProfile.stop
+    assert_true Plain.real_malloc_p
+  RUBY
 
   # ---- settings ----
 

@@ -4,55 +4,20 @@
 # within 5.7 sigma, by the stack that asked for them; what is freed anywhere leaves.
 
 require_relative "lib/heapprof_test"
+require_relative "lib/block_cases"
 
 class TestHeapProfMalloc < Test::Unit::TestCase
   include HeapProfTest
+  include HeapProfBlockCases
 
   SETUP = <<~RUBY
     require #{File.join(__dir__, "lib/blocks").dump}
     require "-test-/heapprof_blocks"
-    Blocks = HeapProfBlocks
+    Asked = Blocks = HeapProfBlocks
+    FUNCTIONS = %w[malloc calloc].freeze
+
+    def start(**options) = HeapProfile.start(interval: 1 << 30, malloc_interval: 1, **options)
   RUBY
-
-  def test_every_byte_is_there_at_interval_1
-    in_child(SETUP + <<~'RUBY')
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
-      def asked(sizes) = sizes.map { |size| Blocks.malloc(size) }
-      def cleared(sizes) = sizes.map { |size| Blocks.calloc(size) }
-      sizes = [0, 1, 16, 100, 4096, 100_000, 1 << 20, 64 << 20]
-      asked, cleared = asked(sizes), cleared(sizes)
-      { asked: asked, cleared: cleared }.each do |label, blocks|
-        bytes = blocks.sum { |block| Blocks.bytes(block) }
-        assert_equal [bytes, bytes], malloc_bytes(snapshot, label)
-        blocks.each { |block| Blocks.free(block) }
-        assert_equal [bytes, 0], malloc_bytes(snapshot, label)
-      end
-    RUBY
-  end
-
-  def test_growth_stands_where_it_was_asked_for_and_shrinking_gives_back
-    in_child(SETUP + <<~'RUBY')
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
-      def first = Blocks.malloc(1000)
-      def second(block) = Blocks.realloc(block, 300_000)
-      def third(block) = Blocks.realloc(block, 5_000_000)
-      block = first
-      sizes = [Blocks.bytes(block)]
-      block = second(block)
-      sizes << Blocks.bytes(block)
-      block = third(block)
-      sizes << Blocks.bytes(block)
-      assert_equal [sizes[0]] * 2, malloc_bytes(snapshot, :first)
-      assert_equal [sizes[1] - sizes[0]] * 2, malloc_bytes(snapshot, :second)
-      assert_equal [sizes[2] - sizes[1]] * 2, malloc_bytes(snapshot, :third)
-      block = Blocks.realloc(block, 200_000)
-      assert_equal [sizes[0]] * 2, malloc_bytes(snapshot, :first)
-      assert_equal [sizes[1] - sizes[0], Blocks.bytes(block) - sizes[0]], malloc_bytes(snapshot, :second)
-      assert_equal [sizes[2] - sizes[1], 0], malloc_bytes(snapshot, :third)
-      Blocks.free(block)
-      assert_equal [0, 0, 0], [:first, :second, :third].map { |label| malloc_bytes(snapshot, label).last }
-    RUBY
-  end
 
   # The blocks of an object are asked for, given back in part, and replaced; at each step what is in
   # use is what the allocator says they have.
@@ -85,7 +50,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
 
       sizes = [12, 30, 200, 5000, 1000, 1200, 100_000, 64, 65, 3000, 20]
       { string: +"", array: [], hash: {} }.each do |label, object|
-        HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+        start
         sizes.each do |size|
           object = send(label, object, size)
           assert_equal held(object), malloc_bytes(snapshot, label, CALLERS[label]).last, "#{label} of #{size}"
@@ -95,16 +60,12 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
-  def test_freed_by_another_thread_and_by_the_collector
+  def test_freed_by_the_collector
     in_child(SETUP + <<~'RUBY')
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
-      def asked = Blocks.malloc(5000)
+      start
       def strings = Array.new(100) { "x" * 10_000 }
-      blocks = Array.new(50) { asked }
       strings
-      blocks.each { |block| Blocks.free_in_thread(block) }
       3.times { GC.start }
-      assert_equal 0, malloc_bytes(snapshot, :asked).last
       allocated, in_use = malloc_bytes(snapshot, :strings, /\Astr_enc_new \(/)
       assert_operator allocated, :>=, 1_000_000
       assert_operator in_use, :<=, 20_000
@@ -136,65 +97,10 @@ class TestHeapProfMalloc < Test::Unit::TestCase
     RUBY
   end
 
-  def test_child_of_a_fork_keeps_its_blocks_and_frees_its_own
-    in_child(SETUP + <<~'RUBY')
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
-      def before = Blocks.malloc(1000)
-      def after = Blocks.malloc(3000)
-      blocks = [before, before]
-      bytes = blocks.map { |block| Blocks.bytes(block) } # which may be more than was asked for
-      pid = fork do
-        Blocks.free(blocks[0])
-        more = after
-        assert_equal [bytes.sum, bytes[1]], malloc_bytes(snapshot, :before)
-        assert_equal [Blocks.bytes(more)] * 2, malloc_bytes(snapshot, :after)
-        Blocks.free_in_thread(more)
-        assert_equal 0, malloc_bytes(snapshot, :after).last
-        exit!(true)
-      end
-      assert_predicate Process.wait2(pid)[1], :success?
-      assert_equal [bytes.sum, bytes.sum], malloc_bytes(snapshot, :before)
-      assert_equal [0, 0], malloc_bytes(snapshot, :after)
-    RUBY
-  end
-
-  def test_later_run_knows_nothing_of_blocks_of_an_earlier_one
-    in_child(SETUP + <<~'RUBY')
-      def asked(bytes) = Blocks.malloc(bytes)
-      old = asked(1000)
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
-      first = asked(2000)
-      Blocks.free(old)
-      HeapProfile.stop
-      between = asked(3000)
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
-      assert_equal [0, 0], malloc_bytes(snapshot, :asked)
-      [first, between].each { |block| Blocks.free(block) }
-      assert_equal [0, 0], malloc_bytes(snapshot, :asked)
-      last = asked(4000)
-      assert_equal [Blocks.bytes(last)] * 2, malloc_bytes(snapshot, :asked)
-    RUBY
-  end
-
-  # A block of before the start is not known, but what it grows by is.
-  def test_growth_of_a_block_of_before_the_start_is_all_that_is_known_of_it
-    in_child(SETUP + <<~'RUBY')
-      block = Blocks.malloc(1000)
-      size = Blocks.bytes(block)
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
-      def grown(block) = Blocks.realloc(block, 50_000)
-      block = grown(block)
-      growth = Blocks.bytes(block) - size
-      assert_equal [growth, growth], malloc_bytes(snapshot, :grown)
-      Blocks.free(block)
-      assert_equal [growth, 0], malloc_bytes(snapshot, :grown)
-    RUBY
-  end
-
   def test_blocks_of_ractors_stand_at_their_stacks
     in_child(SETUP + <<~'RUBY')
       Warning[:experimental] = false
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      start
       def strings = Array.new(200) { "x" * 5000 }
       ractors = Array.new(3) { Ractor.new { kept = strings; Ractor.yield(:made); Ractor.receive; kept.size } }
       ractors.each(&:take)
@@ -210,7 +116,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
       map = ObjectSpace::WeakMap.new
       kept = Array.new(1000) { Object.new }
       kept.each { |object| map[object] = object }
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      start
       GC.start
       asked, others = snapshot.select(&:caller).partition { |row| row.frames.empty? }
       assert_operator asked.sum(&:inuse_malloc_space), :>=, 1000 * 8
@@ -222,7 +128,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
 
   def test_memory_that_is_only_reported
     in_child(SETUP + <<~'RUBY')
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      start
       def small = Blocks.report(1000)
       def large = Blocks.report(50_000)
       3.times { small }
@@ -248,7 +154,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
       end
       p = 1 - Math.exp(-5000.fdiv(65_536))
       zs = Array.new(scaled(200)) do |seed|
-        HeapProfile.start(interval: 1 << 30, malloc_interval: 65_536, seed: seed)
+        start(malloc_interval: 65_536, seed: seed)
         reported
         in_use = malloc_bytes(snapshot, :reported).last
         HeapProfile.stop
@@ -278,18 +184,11 @@ class TestHeapProfMalloc < Test::Unit::TestCase
   def test_what_was_reported_before_the_start_is_ignored_when_it_is_given_back
     in_child(SETUP + <<~'RUBY')
       3.times { Blocks.report(1000) }
-      HeapProfile.start(interval: 1 << 30, malloc_interval: 1)
+      start
       def reported = Blocks.report(1000)
       3.times { Blocks.report(-1000) }
       reported
       assert_equal [1000, 1000], malloc_bytes(snapshot, :reported)
-    RUBY
-  end
-
-  def test_estimates_are_right_on_average
-    in_child(SETUP + <<~'RUBY')
-      COUNTS = { 16 => 20_000, 500 => 4000, 8000 => 500, 100_000 => 60, 3_000_000 => 3 }.freeze
-      assert_right_on_average Blocks, COUNTS
     RUBY
   end
 
@@ -299,7 +198,7 @@ class TestHeapProfMalloc < Test::Unit::TestCase
       Blocks.start_churn(1000)
       scaled(60).times do
         Blocks.churn(160 << 20)
-        HeapProfile.start(interval: 1 << 30, malloc_interval: 1 << 20)
+        start(malloc_interval: 1 << 20)
         Blocks.churned
         Blocks.churn(80 << 20) # more than what a lost call costs
         Blocks.churned

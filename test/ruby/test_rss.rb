@@ -4,12 +4,12 @@
 # moved by what it is of, in stat, in a snapshot and in a file.
 
 require_relative "lib/heapprof_test"
+require_relative "lib/allocators"
 
 class TestHeapProfRss < Test::Unit::TestCase
   include HeapProfTest
+  include HeapProfAllocators
 
-  JEMALLOC = Dir["/usr/lib/*/libjemalloc.so.2"].first
-  TCMALLOC = Dir["/usr/lib/*/libtcmalloc_minimal.so.4"].first
   YJIT = RbConfig::CONFIG["YJIT_SUPPORT"].to_s != "no"
 
   SETUP = <<~'RUBY'
@@ -308,11 +308,10 @@ class TestHeapProfRss < Test::Unit::TestCase
     assert_equal 100 * MEGA, string.size
   RUBY
 
-  { "jemalloc" => JEMALLOC, "tcmalloc" => TCMALLOC }.each do |name, library|
-    define_method("test_#{name}_tells_as_much") do
-      omit "no #{name} here" unless library
-      in_child(SETUP + "assert_ladder", env: { "LD_PRELOAD" => library })
-      in_child("TELLS = true\n" + WITH_ANOTHER_ALLOCATOR, env: { "LD_PRELOAD" => library })
+  %w[jemalloc tcmalloc].each do |allocator|
+    define_method("test_#{allocator}_tells_as_much") do
+      in_child(SETUP + "assert_ladder", env: preload(allocator))
+      in_child("TELLS = true\n" + WITH_ANOTHER_ALLOCATOR, env: preload(allocator))
     end
   end
 

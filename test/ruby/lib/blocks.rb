@@ -5,8 +5,8 @@
 
 require_relative "child"
 
-# The functions of -test-/heapprof_blocks: what the VM asks for beside them is not theirs.
-OF_BLOCKS = /\Ablocks_\w+ \(heapprof_blocks\.so\)\z/
+# The functions of -test-/heapprof_blocks and _plain: what the VM asks for beside them is not theirs.
+OF_BLOCKS = /\A(blocks|plain)_\w+ \(heapprof_\1\.so\)\z/
 
 # [allocated, in use] bytes that C functions of that name asked for below a method of main's.
 def malloc_bytes(profile, label, caller = OF_BLOCKS)
@@ -16,6 +16,8 @@ end
 
 def snapshot = HeapProfile.snapshot
 
+def in_use(label, caller = OF_BLOCKS) = malloc_bytes(snapshot, label, caller).last
+
 # That many bytes in blocks of one size, at the default interval.
 def assert_bytes(bytes, estimate, block, message)
   sigma = block * Estimator.sigma(bytes.fdiv(block), block, 524_288)
@@ -24,20 +26,20 @@ end
 
 INTERVAL = 65_536
 
-# Starts with many seeds; asks ALLOCATOR for so many blocks of each size, and gives them back.
-def assert_right_on_average(allocator, counts, caller = OF_BLOCKS, **options)
-  counts.each_key { |size| eval("def of_#{size}(count) = Array.new(count) { #{allocator}.malloc(#{size}) }") }
+# Starts with many seeds; asks for so many blocks of each size, and gives them back. Asked and start
+# are of the script's own (block_cases.rb).
+def assert_right_on_average(counts)
+  counts.each_key { |size| eval("def of_#{size}(count) = Array.new(count) { Asked.malloc(#{size}) }") }
   zs = Hash.new { |hash, size| hash[size] = [] }
   scaled(60).times do |seed|
-    HeapProfile.start(interval: 1 << 30, malloc_interval: INTERVAL, seed: seed, **options)
+    start(malloc_interval: INTERVAL, seed: seed)
     counts.each do |size, count|
-      in_use = -> { malloc_bytes(snapshot, "of_#{size}", caller).last }
       blocks = send("of_#{size}", count)
-      bytes = allocator.bytes(blocks.first)
+      bytes = Asked.bytes(blocks.first)
       sigma = bytes * Estimator.sigma(count, bytes, INTERVAL)
-      zs[size] << (in_use.() - count * bytes) / sigma if sigma > 1
-      blocks.each { |block| allocator.free(block) }
-      assert_equal 0, in_use.()
+      zs[size] << (in_use("of_#{size}") - count * bytes) / sigma if sigma > 1
+      blocks.each { |block| Asked.free(block) }
+      assert_equal 0, in_use("of_#{size}")
     end
     HeapProfile.stop
   end
