@@ -133,9 +133,9 @@ rb_heapprof_gate_move(VALUE from, VALUE to)
     if (RB_FL_ANY_RAW(from, HEAPPROF_FLAG)) rb_heapprof_move(from, to);
 }
 
-/* ---- the allocator: malloc.c ---- */
+/* ---- the allocator: countdown.c, malloc.c, reported.c ---- */
 
-/* To the next sample. Written by its thread; by others left alone, to call the thread (malloc.c). */
+/* To the next sample. Written by its thread; by others left alone, to call the thread (countdown.c). */
 struct heapprof_countdown {
     int64_t  left;           /* bytes; below 0: it is here, or somebody has called */
     uint64_t interval_bytes; /* that it was drawn at; 0: no sample is at its end */

@@ -19,26 +19,10 @@
  *       (waiting.c).
  *   I3  what the profiler asks for meanwhile is no sample (own_work), so it never comes here twice.
  *
- * No xmalloc, no Ruby allocation, no raise, no GC; errno stays.
+ * No xmalloc, no Ruby allocation, no raise, no GC; errno stays. No event of the collector's, so no
+ * patch of its own.
  */
 #include "os/interpose.h"
-
-/* ---- own work ---- */
-
-HEAPPROF_COLD bool
-rb_heapprof_gc_begin_own_work(void)
-{
-    bool before = heapprof_thread.own_work;
-    heapprof_thread.own_work = true;
-    return before;
-}
-
-HEAPPROF_COLD void
-rb_heapprof_gc_end_own_work(bool before)
-{
-    heapprof_thread.own_work = before;
-    if (!before && heapprof_thread.previous_next) thread_redraw(&heapprof_thread);
-}
 
 #if HEAPPROF_CAN_INTERPOSE
 # include <errno.h>

@@ -17,7 +17,7 @@ struct heapprof {
     struct heapprof_mem     mem;      /* what the tables below draw from */
     struct heapprof_tables  tables;
     struct heapprof_sampler sampler;
-    struct heapprof_sampler malloc_sampler; /* of blocks; under malloc.c's lock */
+    struct heapprof_sampler malloc_sampler; /* of blocks; under their lock */
     uint64_t epoch;                   /* grows whenever all gaps must be drawn again */
     uint64_t total_samples;           /* taken since start, dropped ones included */
     uint64_t dropped;                 /* samples given up for want of memory */
