@@ -233,6 +233,7 @@ own_blocks_of_i(VALUE object, size_t slot_bytes, void *unused)
 
 #include "vm_tables.c"
 #include "reach.c"
+#include "reach_roots.c"
 
 /* ---- the heap ---- */
 

@@ -1,0 +1,92 @@
+/* reach_roots.c - where the search of reach.c begins: the structs of objects, the data of libraries.
+ * Included by owners.c, which walks both.
+ */
+
+HEAPPROF_COLD static bool
+data_of_vm_p(VALUE object)
+{
+    uintptr_t type = RTYPEDDATA_P(object) ? (uintptr_t)RTYPEDDATA_TYPE(object) : 0;
+    return reach.vm.begin <= type && type < reach.vm.end;
+}
+
+/* A struct within the slot, or the pointer to one there. */
+HEAPPROF_COLD static void
+reach_data(VALUE object, size_t slot_bytes)
+{
+    bool embedded = RTYPEDDATA_P(object) && RTYPEDDATA_EMBEDDED_P(object);
+    const uintptr_t *words = (const uintptr_t *)object;
+
+    if (!embedded) {
+        reach_word((uintptr_t)DATA_PTR(object), true);
+        return;
+    }
+    for (size_t i = sizeof(struct RTypedData) / sizeof(*words); i < slot_bytes / sizeof(*words); i++) {
+        reach_word(words[i], false);
+    }
+}
+
+/* An object of an extension's. */
+HEAPPROF_COLD static void
+reach_foreign_i(VALUE object, size_t slot_bytes, void *unused)
+{
+    if (!RB_TYPE_P(object, T_DATA) || data_of_vm_p(object)) return;
+    reach.holder = object;
+    reach_data(object, slot_bytes);
+}
+
+/* One of the VM's. */
+HEAPPROF_COLD static void
+reach_own_i(VALUE object, size_t slot_bytes, void *unused)
+{
+    reach.holder = object;
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_DATA: if (data_of_vm_p(object)) reach_data(object, slot_bytes); break;
+      case T_FILE: reach_word((uintptr_t)RFILE(object)->fptr, true); break;
+      case T_REGEXP: reach_word((uintptr_t)RREGEXP_PTR(object), true); break;
+      default: break;
+    }
+}
+
+/* The data of one library. */
+struct library {
+    size_t number; /* which is wanted, by the loader's order */
+    char   name[64];
+    size_t segment_count;
+    struct { uintptr_t begin; size_t bytes; } segments[4];
+};
+
+HEAPPROF_COLD static int
+library_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct library *library = data;
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    if (library->number-- > 0) return 0;
+    snprintf(library->name, sizeof(library->name), "[C] %s",
+             !*info->dlpi_name ? "program" : slash ? slash + 1 : info->dlpi_name);
+    for (int i = 0; i < info->dlpi_phnum && library->segment_count < numberof(library->segments); i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_W)) continue;
+        uintptr_t begin = (info->dlpi_addr + segment->p_vaddr) & ~(sizeof(uintptr_t) - 1);
+        library->segments[library->segment_count].begin = begin;
+        library->segments[library->segment_count++].bytes = segment->p_memsz;
+    }
+    return 1;
+}
+
+/* Reads the data of a library. */
+HEAPPROF_COLD static void
+reach_library(size_t number)
+{
+    struct library library = { .number = number };
+
+    dl_iterate_phdr(library_i, &library);
+    reach.holder = number == reach.vm_library ? VM_STATIC_DATA : key_of_library(library.name);
+    for (size_t i = 0; i < library.segment_count; i++) {
+        uintptr_t begin = library.segments[i].begin, end = begin + library.segments[i].bytes;
+        for (; begin < end; begin += reach.window_bytes) {
+            look(begin, end - begin < WINDOW_BYTES ? end - begin : WINDOW_BYTES);
+            if (reach_words(begin, reach.window_bytes) == 0) break;
+        }
+    }
+}
