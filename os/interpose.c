@@ -9,8 +9,8 @@
  *                                            DT_RELA     GLOB_DAT: calls and addresses by the GOT
  *     call *slot ---> all_malloc ---> ...                64: a variable initialised to malloc
  *
- * The technique is that of heaptrack's attaching to a running process (M. Wolff, 2014). The format
- * is the System V ABI's, chapter 5 "Dynamic Linking", and its supplements for x86-64 and AArch64.
+ * The technique is that of heaptrack's attaching to a running process (M. Wolff, 2014). loaded.c
+ * reads one object's relocations and fills its slots.
  *
  *   I1  a slot is changed only if it holds the process-wide function's address, or is unbound and
  *       bound to be that: an object with a malloc of its own keeps it.
@@ -33,6 +33,7 @@
 # define _GNU_SOURCE /* dl_iterate_phdr, dladdr, RTLD_DEFAULT */
 #endif
 #include "interpose.h"
+#include "loaded.h"
 
 #if !HEAPPROF_CAN_INTERPOSE
 
@@ -58,18 +59,6 @@ void rb_heapprof_interpose_stop(void) {}
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#ifdef __x86_64__
-# define RELOCATION_CALL    R_X86_64_JUMP_SLOT
-# define RELOCATION_ADDRESS R_X86_64_GLOB_DAT
-# define RELOCATION_WORD    R_X86_64_64
-#else
-# define RELOCATION_CALL    R_AARCH64_JUMP_SLOT
-# define RELOCATION_ADDRESS R_AARCH64_GLOB_DAT
-# define RELOCATION_WORD    R_AARCH64_ABS64
-#endif
 
 static struct heapprof_interposed *interposed; /* what is to be replaced; ends with a NULL name */
 
@@ -124,112 +113,7 @@ __asm__(
     ".popsection\n"
 );
 
-/* ---- an object's relocations ---- */
-
-/* What is wanted of a loaded object. */
-struct object {
-    const struct dl_phdr_info *info;
-    const ElfW(Sym) *symbols;
-    const char *strings;
-    const ElfW(Rela) *relocations[2]; /* DT_RELA, DT_JMPREL */
-    size_t relocation_bytes[2];
-    uintptr_t relro_begin, relro_end; /* what the dynamic linker made read-only */
-    bool libc;
-    bool writable;                    /* it is not now */
-};
-
-/* glibc makes them addresses when it loads an object, unless its dynamic section is read-only. */
-static const void *
-address_in(const struct dl_phdr_info *info, ElfW(Addr) value)
-{
-    return (const void *)(value < info->dlpi_addr ? info->dlpi_addr + value : value);
-}
-
-static void
-read_dynamic(struct object *object, const ElfW(Dyn) *dynamic)
-{
-    for (; dynamic->d_tag != DT_NULL; dynamic++) {
-        const void *address = address_in(object->info, dynamic->d_un.d_ptr);
-        switch (dynamic->d_tag) {
-          case DT_SYMTAB:   object->symbols = address; break;
-          case DT_STRTAB:   object->strings = address; break;
-          case DT_RELA:     object->relocations[0] = address; break;
-          case DT_RELASZ:   object->relocation_bytes[0] = dynamic->d_un.d_val; break;
-          case DT_JMPREL:   object->relocations[1] = address; break;
-          case DT_PLTRELSZ: object->relocation_bytes[1] = dynamic->d_un.d_val; break;
-        }
-    }
-}
-
-static bool
-object_read(struct object *object, const struct dl_phdr_info *info)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-    *object = (struct object){ .info = info };
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_DYNAMIC) read_dynamic(object, (const ElfW(Dyn) *)begin);
-        if (segment->p_type == PT_GNU_RELRO) { /* rounded as _dl_protect_relro does */
-            object->relro_begin = begin & ~(page - 1);
-            object->relro_end = (begin + segment->p_memsz) & ~(page - 1);
-        }
-    }
-    return object->symbols && object->strings;
-}
-
-/* In a segment with these rights? */
-static bool
-holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && (segment->p_flags & rights) == rights &&
-            address >= begin && address - begin < segment->p_memsz) return true;
-    }
-    return false;
-}
-
-/* Not bound yet: it leads back into the object's PLT. Where the object defines the name itself
- * that may be what it will be bound to; but libc's are as everybody's. */
-static bool
-unbound_p(const struct object *object, const ElfW(Rela) *relocation, uintptr_t value)
-{
-    const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(relocation->r_info)];
-
-    return ELF64_R_TYPE(relocation->r_info) == RELOCATION_CALL &&
-           (symbol->st_shndx == SHN_UNDEF || object->libc) && holds_p(object->info, value, PF_X);
-}
-
-static bool
-object_open(struct object *object)
-{
-    if (!object->writable) {
-        object->writable = mprotect((void *)object->relro_begin, object->relro_end - object->relro_begin,
-                                    PROT_READ | PROT_WRITE) == 0;
-    }
-    return object->writable;
-}
-
-static void
-object_close(struct object *object)
-{
-    if (!object->writable) return;
-    mprotect((void *)object->relro_begin, object->relro_end - object->relro_begin, PROT_READ);
-    object->writable = false;
-}
-
-static void
-slot_write(struct object *object, uintptr_t *slot, uintptr_t from, uintptr_t to)
-{
-    uintptr_t address = (uintptr_t)slot;
-
-    if (address >= object->relro_begin && address < object->relro_end && !object_open(object)) return;
-    /* The program may be writing there, too. */
-    __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
+/* ---- all objects ---- */
 
 static bool
 replaced_name_p(const char *name, uintptr_t *real, uintptr_t *ours)
@@ -247,63 +131,14 @@ replaced_name_p(const char *name, uintptr_t *real, uintptr_t *ours)
     return strcmp("dlsym", name) == 0;
 }
 
-static bool
-relocation_of_function_p(const ElfW(Rela) *relocation)
-{
-    switch (ELF64_R_TYPE(relocation->r_info)) {
-      case RELOCATION_CALL:
-      case RELOCATION_ADDRESS:
-        return true;
-      case RELOCATION_WORD:
-        return relocation->r_addend == 0;
-      default:
-        return false;
-    }
-}
-
-/* ours_wanted: or else the real one. */
-static void
-slot_fill(struct object *object, const ElfW(Rela) *relocation, bool ours_wanted)
-{
-    uintptr_t *slot = (uintptr_t *)(object->info->dlpi_addr + relocation->r_offset);
-    const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(relocation->r_info)];
-    uintptr_t real, ours;
-
-    if ((uintptr_t)slot % sizeof(*slot) != 0 || !holds_p(object->info, (uintptr_t)slot, PF_W)) return;
-    if (!replaced_name_p(object->strings + symbol->st_name, &real, &ours)) return;
-
-    uintptr_t value = *slot;
-    if (!ours_wanted) {
-        if (value == ours) slot_write(object, slot, value, real);
-    }
-    else if (value == real || unbound_p(object, relocation, value)) {
-        slot_write(object, slot, value, ours);
-    }
-}
-
-static void
-object_fill(struct object *object, bool ours_wanted)
-{
-    for (int table = 0; table < 2; table++) {
-        const ElfW(Rela) *relocation = object->relocations[table];
-        const ElfW(Rela) *end = relocation + object->relocation_bytes[table] / sizeof(*relocation);
-        for (; relocation < end; relocation++) {
-            if (relocation_of_function_p(relocation)) slot_fill(object, relocation, ours_wanted);
-        }
-    }
-    object_close(object);
-}
-
-/* ---- all objects ---- */
-
 /* Addresses that tell objects apart. */
 static uintptr_t in_malloc, in_libc, in_unwinder;
 
 static bool
-left_alone_p(const struct object *object)
+left_alone_p(const struct heapprof_loaded *object)
 {
-    return (!object->libc && holds_p(object->info, in_malloc, PF_X)) ||
-           holds_p(object->info, in_unwinder, PF_X);
+    return (!object->libc && rb_heapprof_loaded_holds_p(object->info, in_malloc, PF_X)) ||
+           rb_heapprof_loaded_holds_p(object->info, in_unwinder, PF_X);
 }
 
 #define LIBRARIES 4
@@ -322,12 +157,12 @@ cxx_p(const char *path)
 }
 
 static void
-note_library(const struct object *object)
+note_library(const struct heapprof_loaded *object)
 {
     const struct dl_phdr_info *info = object->info;
 
     for (size_t i = 0; i < library_count; i++) {
-        if (holds_p(info, libraries[i].start, PF_X)) return;
+        if (rb_heapprof_loaded_holds_p(info, libraries[i].start, PF_X)) return;
     }
     for (int i = 0; i < info->dlpi_phnum && library_count < LIBRARIES; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -350,12 +185,12 @@ rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size)
 static void
 visit(const struct dl_phdr_info *info, bool ours_wanted)
 {
-    struct object object;
+    struct heapprof_loaded object;
 
-    if (!object_read(&object, info)) return;
-    object.libc = holds_p(info, in_libc, PF_X);
+    if (!rb_heapprof_loaded_read(&object, info)) return;
+    object.libc = rb_heapprof_loaded_holds_p(info, in_libc, PF_X);
     if (ours_wanted && (object.libc || cxx_p(info->dlpi_name))) note_library(&object);
-    if (!left_alone_p(&object)) object_fill(&object, ours_wanted);
+    if (!left_alone_p(&object)) rb_heapprof_loaded_fill(&object, ours_wanted, replaced_name_p);
 }
 
 /* What glibc counts: objects loaded and unloaded so far. New ones come last. */
@@ -442,12 +277,13 @@ restore_i(struct dl_phdr_info *info, size_t size, void *unused)
 static int
 writable_i(struct dl_phdr_info *info, size_t size, void *writable)
 {
-    struct object object;
+    struct heapprof_loaded object;
 
     (void)size;
-    if (!holds_p(info, (uintptr_t)writable_i, PF_X) || !object_read(&object, info)) return 0;
-    *(bool *)writable = object.relro_begin == object.relro_end || object_open(&object);
-    object_close(&object);
+    if (!rb_heapprof_loaded_holds_p(info, (uintptr_t)writable_i, PF_X)) return 0;
+    if (!rb_heapprof_loaded_read(&object, info)) return 0;
+    *(bool *)writable = object.relro_begin == object.relro_end || rb_heapprof_loaded_open(&object);
+    rb_heapprof_loaded_close(&object);
     return 1;
 }
 
