@@ -112,7 +112,6 @@ static void
 slot_write(struct heapprof_loaded *object, uintptr_t *slot, uintptr_t from, uintptr_t to)
 {
     uintptr_t address = (uintptr_t)slot;
-
     bool read_only = address >= object->relro_begin && address < object->relro_end;
 
     if (read_only && !rb_heapprof_loaded_open(object)) return;

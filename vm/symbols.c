@@ -1,7 +1,7 @@
 /* symbols.c - from return addresses to the names of C functions.
  *
  * The dynamic linker knows which object lies where, and the functions that it exports; static ones are
- * in the object's file alone (profiler/elf_symbols.h), if that has not been stripped:
+ * in the object's file alone (os/elf_symbols.h), if that has not been stripped:
  *
  *     addresses --dl_iterate_phdr--> object: base, path, build-id
  *                                       \--> file --build-id is the same--> functions
@@ -12,69 +12,17 @@
  *   I2  a file is believed only if it is of the build that is loaded.
  *   I3  the dynamic linker's lock is held while it is asked, never while a file is read; dladdr, which
  *       takes another of its locks, is not called while it tells.
- *
- * The program itself goes by its file's name as the kernel knows it. Its argv[0], which the dynamic
- * linker has, becomes the title when the program sets one.
  */
 #include "ruby/internal/config.h"
 #include "symbols.h"
-#include "os/elf_symbols.h"
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
-struct heapprof_symbol {
-    uintptr_t address;   /* a return address: the call is before it */
-    size_t    library;   /* NONE, or where in libraries */
-    size_t    function;  /* its name, in texts; 0: not known */
-};
-
-struct heapprof_library {
-    uintptr_t base;      /* what is added to addresses of the file */
-    size_t    path;      /* to read, in texts */
-    bool      program;
-    struct heapprof_elf_identity identity;
-};
-
-#define NONE SIZE_MAX
 #define BUDGET_BYTES (16 << 20) /* ruby's own names are half a megabyte */
-#define PROGRAM_FILE "/proc/self/exe"
-
-/* ---- the program ---- */
-
-static char program_name[NAME_MAX + 1];
-
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-void
-rb_heapprof_symbols_start(void)
-{
-    static const char deleted[] = " (deleted)"; /* as the kernel says */
-    char path[PATH_MAX];
-    ssize_t length = readlink(PROGRAM_FILE, path, sizeof(path) - 1);
-
-    if (program_name[0]) return;
-    if (length <= 0) {
-        const char *executed = (const char *)getauxval(AT_EXECFN);
-        snprintf(program_name, sizeof(program_name), "%s", executed ? base_name(executed) : "ruby");
-        return;
-    }
-    path[length] = '\0';
-    size_t end = (size_t)length - (sizeof(deleted) - 1);
-    if ((size_t)length >= sizeof(deleted) && strcmp(path + end, deleted) == 0) path[end] = '\0';
-    snprintf(program_name, sizeof(program_name), "%.*s", NAME_MAX, base_name(path));
-}
 
 /* ---- memory ---- */
 
@@ -134,7 +82,9 @@ rb_heapprof_symbols_add(struct heapprof_symbols *symbols, uintptr_t address)
     size_t count = symbols->count;
 
     if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->all, symbols->all_capacity, count + 1)) return false;
-    symbols->all[symbols->count++] = (struct heapprof_symbol){ .address = address, .library = NONE };
+    symbols->all[symbols->count++] = (struct heapprof_symbol){
+        .address = address, .library = HEAPPROF_NO_LIBRARY
+    };
     account(symbols);
     return true;
 }
@@ -207,16 +157,18 @@ identify(struct heapprof_elf_identity *identity, const struct dl_phdr_info *info
     }
 }
 
-/* The object as one of the libraries; NONE when memory is refused. */
+/* The object as one of the libraries; HEAPPROF_NO_LIBRARY when memory is refused. */
 static size_t
 add_library(struct heapprof_symbols *symbols, const struct dl_phdr_info *info, bool program)
 {
     size_t at = symbols->library_count;
 
-    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->libraries, symbols->libraries_capacity, at + 1)) return NONE;
+    if (!HEAPPROF_MEM_GROW(&symbols->mem, symbols->libraries, symbols->libraries_capacity, at + 1)) {
+        return HEAPPROF_NO_LIBRARY;
+    }
     symbols->libraries[at] = (struct heapprof_library){
         .base = info->dlpi_addr,
-        .path = keep_text(symbols, program ? PROGRAM_FILE : info->dlpi_name),
+        .path = keep_text(symbols, program ? HEAPPROF_PROGRAM_FILE : info->dlpi_name),
         .program = program,
     };
     identify(&symbols->libraries[at].identity, info);
@@ -230,7 +182,7 @@ find_i(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct heapprof_symbols *symbols = data;
     bool program = symbols->visited++ == 0;
-    size_t library = NONE;
+    size_t library = HEAPPROF_NO_LIBRARY;
     struct heapprof_symbol *symbol;
 
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -239,7 +191,7 @@ find_i(struct dl_phdr_info *info, size_t size, void *data)
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
         size_t at = first_from(symbols, begin);
         for (; (symbol = symbol_within(symbols, at, begin, segment->p_memsz)) != NULL; at++) {
-            if (library == NONE) library = add_library(symbols, info, program);
+            if (library == HEAPPROF_NO_LIBRARY) library = add_library(symbols, info, program);
             symbol->library = library;
         }
     }
@@ -338,60 +290,6 @@ rb_heapprof_symbols_search(struct heapprof_symbols *symbols)
         if (!symbols->all[i].function) name_from_memory(symbols, &symbols->all[i]);
     }
     account(symbols);
-}
-
-/* ---- names ---- */
-
-static void
-write_name(char *text, size_t size, const char *function, const char *library)
-{
-    snprintf(text, size, "%s (%s)", function && function[0] ? function : "?", library[0] ? library : "?");
-}
-
-void
-rb_heapprof_symbols_write(const struct heapprof_symbols *symbols, size_t i, char *text, size_t size)
-{
-    const struct heapprof_symbol *symbol = &symbols->all[i];
-    const struct heapprof_library *library = symbol->library == NONE ? NULL : &symbols->libraries[symbol->library];
-    const char *file = "";
-
-    if (library && library->program) file = program_name;
-    else if (library && library->path) file = base_name(symbols->texts + library->path);
-    write_name(text, size, symbol->function ? symbols->texts + symbol->function : NULL, file);
-}
-
-/* The object of an address. */
-struct asked {
-    uintptr_t address;
-    size_t visited;
-    char name[NAME_MAX + 1];
-};
-
-static int
-ask_i(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct asked *asked = data;
-    bool program = asked->visited++ == 0;
-
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type != PT_LOAD) continue;
-        if (asked->address - (info->dlpi_addr + segment->p_vaddr) >= segment->p_memsz) continue;
-        snprintf(asked->name, sizeof(asked->name), "%s", program ? program_name : base_name(info->dlpi_name));
-        return 1;
-    }
-    return 0;
-}
-
-void
-rb_heapprof_symbols_write_from_memory(uintptr_t address, char *text, size_t size)
-{
-    struct asked asked = { .address = address - 1 };
-    Dl_info info;
-
-    dl_iterate_phdr(ask_i, &asked);
-    bool found = dladdr((void *)asked.address, &info) != 0;
-    write_name(text, size, found ? info.dli_sname : NULL, asked.name);
 }
 
 /* ---- all functions ---- */

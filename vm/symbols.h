@@ -1,9 +1,23 @@
 #ifndef HEAPPROF_VM_SYMBOLS_H
 #define HEAPPROF_VM_SYMBOLS_H
 #include "base/mem.h"
+#include "os/elf_symbols.h"
 
-struct heapprof_symbol;
-struct heapprof_library;
+#define HEAPPROF_PROGRAM_FILE "/proc/self/exe"
+#define HEAPPROF_NO_LIBRARY SIZE_MAX
+
+struct heapprof_symbol {
+    uintptr_t address;   /* a return address: the call is before it */
+    size_t    library;   /* HEAPPROF_NO_LIBRARY, or where in libraries */
+    size_t    function;  /* its name, in texts; 0: not known */
+};
+
+struct heapprof_library {
+    uintptr_t base;      /* what is added to addresses of the file */
+    size_t    path;      /* to read, in texts */
+    bool      program;
+    struct heapprof_elf_identity identity;
+};
 
 /* Return addresses, and the C functions they are in. Memory of its own, to be freed soon. */
 struct heapprof_symbols {
