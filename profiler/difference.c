@@ -115,10 +115,10 @@ bring_row(struct part *part, struct heapprof_row row)
     struct heapprof_snapshot *to = part->to;
 
     if (!part->owners) forget_owner(&row);
-    if (!part->resident && row.resident_bytes != 0) return true;
+    if (!part->resident && row.kind == HEAPPROF_ROW_RUNG) return true;
     if (!bring_stack(part, row.stack, &row.stack) ||
         !bring_stack(part, row.owner_stack, &row.owner_stack) ||
-        !bring_string(part, row.class_name, &row.class_name) ||
+        !bring_string(part, row.subject, &row.subject) ||
         !bring_string(part, row.owner, &row.owner)) return false;
     row.gc_age = HEAPPROF_AGE_DEAD;
     row.native_leak = row.native_leak && part->sign > 0;
@@ -166,9 +166,9 @@ compare_rows(const void *left, const void *right)
     const struct heapprof_row *a = left, *b = right;
     int order = compare_numbers(a->stack, b->stack);
 
-    if (order == 0) order = compare_numbers(a->blocks, b->blocks);
+    if (order == 0) order = compare_numbers(a->kind, b->kind);
     if (order == 0) order = compare_numbers(a->folded, b->folded);
-    if (order == 0) order = compare_numbers(a->class_name, b->class_name);
+    if (order == 0) order = compare_numbers(a->subject, b->subject);
     if (order == 0) order = compare_numbers(a->owner, b->owner);
     if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);
     return order;

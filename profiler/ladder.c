@@ -138,22 +138,20 @@ rb_heapprof_ladder_build(const struct heapprof_measured *measured)
 
 /* A stack of one frame of that name; 0 when there is no memory. */
 static uint32_t
-add_stack(struct heapprof_snapshot *snapshot, const char *name)
+add_stack(struct heapprof_snapshot *snapshot, uint32_t name)
 {
     struct heapprof_functions *functions = &snapshot->functions;
     struct heapprof_stacks *stacks = &snapshot->stacks;
     uint32_t function = rb_heapprof_numbers_next(&functions->numbers);
     uint32_t stack = rb_heapprof_numbers_next(&stacks->numbers);
-    uint32_t string = rb_heapprof_strings_intern(&snapshot->strings, name, strlen(name));
 
-    if (string == UINT32_MAX ||
-        !HEAPPROF_NUMBERS_RESERVE(&functions->numbers, functions->mem, functions->all) ||
+    if (!HEAPPROF_NUMBERS_RESERVE(&functions->numbers, functions->mem, functions->all) ||
         !HEAPPROF_NUMBERS_RESERVE(&stacks->numbers, stacks->mem, stacks->nodes)) {
         return 0;
     }
     rb_heapprof_numbers_take(&functions->numbers, &functions->all[function].owner);
     rb_heapprof_numbers_take(&stacks->numbers, &stacks->nodes[stack].holds);
-    functions->all[function] = (struct heapprof_function){.name = string};
+    functions->all[function] = (struct heapprof_function){.name = name};
     stacks->nodes[stack] = (struct heapprof_stack_node){.function = function, .depth = 1};
     return stack;
 }
@@ -161,10 +159,14 @@ add_stack(struct heapprof_snapshot *snapshot, const char *name)
 static bool
 add_row(struct heapprof_snapshot *snapshot, const char *name, double bytes)
 {
-    struct heapprof_row row = {.gc_age = HEAPPROF_AGE_DEAD, .resident_bytes = bytes};
+    struct heapprof_row row = {
+        .kind = HEAPPROF_ROW_RUNG, .gc_age = HEAPPROF_AGE_DEAD, .resident_bytes = bytes
+    };
 
     if (bytes == 0) return true;
-    row.stack = add_stack(snapshot, name);
+    row.subject = rb_heapprof_strings_intern(&snapshot->strings, name, strlen(name));
+    if (row.subject == UINT32_MAX) return false;
+    row.stack = add_stack(snapshot, row.subject);
     if (row.stack == 0 || !HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity,
                                              snapshot->row_count + 1)) {
         return false;

@@ -229,10 +229,11 @@ static uint32_t
 class_id(struct encoder *encoder, const struct heapprof_row *row)
 {
     if (row->folded) return TEXT_FOLDED;
-    if (row->resident_bytes != 0) return TEXT_VM;
+    if (row->kind == HEAPPROF_ROW_RUNG) return TEXT_VM;
     if (row->owner) return string_id(encoder, row->owner);
-    if (row->class_name == 0) return TEXT_UNKNOWN;
-    return row->blocks ? library_id(encoder, row->class_name) : string_id(encoder, row->class_name);
+    if (row->subject == 0) return TEXT_UNKNOWN;
+    return row->kind == HEAPPROF_ROW_BLOCKS ? library_id(encoder, row->subject)
+                                            : string_id(encoder, row->subject);
 }
 
 static void
@@ -240,11 +241,10 @@ write_labels(struct encoder *encoder, const struct heapprof_pprof_sample *sample
 {
     const struct heapprof_row *row = &encoder->snapshot->rows[sample->row];
     struct heapprof_writer *writer = encoder->writer;
+    uint32_t caller = rb_heapprof_row_caller(row);
 
     rb_heapprof_writer_label(writer, TEXT_CLASS, class_id(encoder, row));
-    if (row->blocks && row->class_name) {
-        rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, row->class_name));
-    }
+    if (caller) rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, caller));
     if (row->owner) rb_heapprof_writer_label(writer, TEXT_OWNER, string_id(encoder, row->owner));
     if (row->owner_stack) {
         rb_heapprof_writer_label(writer, TEXT_OWNER_ALLOCATED_BY, place_id(encoder, row->owner_stack));

@@ -228,9 +228,9 @@ compare_numbers(uint32_t a, uint32_t b)
 static int
 compare_labels(const struct heapprof_row *a, const struct heapprof_row *b)
 {
-    int order = compare_numbers(a->class_name, b->class_name);
+    int order = compare_numbers(a->subject, b->subject);
 
-    if (order == 0) order = compare_numbers(a->blocks, b->blocks);
+    if (order == 0) order = compare_numbers(a->kind, b->kind);
     if (order == 0) order = compare_numbers(a->owner, b->owner);
     if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);
     if (order == 0) order = compare_numbers(a->native_leak, b->native_leak);

@@ -64,7 +64,7 @@ struct adding {
     const struct heapprof_asks *asks;
     struct heapprof_native_leaks leaks;
     struct sum carried[2][2];    /* what rounding has left over from the rows before: of
-                                    objects or blocks, living or dead */
+                                    objects or blocks (their kind), living or dead */
 };
 
 /* ---- adding up ---- */
@@ -216,13 +216,14 @@ rb_heapprof_rows_age(uint64_t gc_count, uint32_t birth_gc)
     return bin_age(age_bin(gc_count, birth_gc));
 }
 
+/* The name of a class or caller. */
 static uint32_t
-class_name(const struct adding *adding, uint32_t class_id)
+name_of(const struct adding *adding, uint32_t identity)
 {
     uint32_t name;
 
-    if (class_id == 0) return 0;
-    name = adding->tables->identities.all[class_id].name;
+    if (identity == 0) return 0;
+    name = adding->tables->identities.all[identity].name;
     return name == HEAPPROF_UNNAMED ? adding->anonymous : name;
 }
 
@@ -244,13 +245,13 @@ add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
 {
     bool dead = row.gc_age == HEAPPROF_AGE_DEAD;
     struct heapprof_snapshot *snapshot = adding->snapshot;
-    struct sum *carried = &adding->carried[row.blocks][dead];
+    struct sum *carried = &adding->carried[row.kind][dead];
     double objects = whole(sum->objects, &carried->objects);
     double alloc_bytes = whole(sum->alloc_bytes, &carried->alloc_bytes);
     double inuse_bytes = whole(sum->inuse_bytes, &carried->inuse_bytes);
 
     if (objects == 0 && alloc_bytes == 0) return true;
-    if (row.blocks) {
+    if (row.kind == HEAPPROF_ROW_BLOCKS) {
         row.alloc_malloc_bytes = alloc_bytes;
         row.inuse_malloc_bytes = inuse_bytes;
     }
@@ -343,7 +344,7 @@ add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, stru
            adding->copies[adding->copies_done].piece.site == number) {
         const struct copy *copy = &adding->copies[adding->copies_done];
         struct ages ages = {.dead = *dead};
-        row.owner = class_name(adding, copy->owner_class);
+        row.owner = name_of(adding, copy->owner_class);
         row.owner_stack = copy->owner_stack;
         row.native_leak = suspect && !copy->owner_class;
         bin_pieces(adding, &ages);
@@ -369,12 +370,12 @@ add_site(struct adding *adding, uint32_t number)
     const struct heapprof_site *site = rb_heapprof_sites_get(&adding->tables->sites, number);
     struct sum dead = {.objects = site->alloc_objects, .alloc_bytes = site->alloc_bytes};
     struct heapprof_row row = {
+        .kind = rb_heapprof_site_of_blocks_p(site) ? HEAPPROF_ROW_BLOCKS : HEAPPROF_ROW_OBJECTS,
         .stack = site->stack,
-        .blocks = rb_heapprof_site_of_blocks_p(site),
-        .class_name = class_name(adding, rb_heapprof_site_identity(site)),
+        .subject = name_of(adding, rb_heapprof_site_identity(site)),
     };
-    bool added = row.blocks ? add_owners(adding, number, row, &dead)
-                            : add_objects(adding, number, row, &dead);
+    bool added = row.kind == HEAPPROF_ROW_BLOCKS ? add_owners(adding, number, row, &dead)
+                                                 : add_objects(adding, number, row, &dead);
 
     row.gc_age = HEAPPROF_AGE_DEAD;
     return added && add_row(adding, row, &dead);
@@ -387,10 +388,10 @@ add_folded(struct adding *adding)
     const struct heapprof_site *blocks = &adding->tables->sites.folded_blocks;
     struct sum dead = {.objects = folded->alloc_objects, .alloc_bytes = folded->alloc_bytes};
     struct sum dead_blocks = {.objects = blocks->alloc_objects, .alloc_bytes = blocks->alloc_bytes};
-    struct heapprof_row row = {.gc_age = HEAPPROF_AGE_DEAD, .folded = true};
+    struct heapprof_row row = {.kind = HEAPPROF_ROW_OBJECTS, .gc_age = HEAPPROF_AGE_DEAD, .folded = true};
 
     if (!add_row(adding, row, &dead)) return false;
-    row.blocks = true;
+    row.kind = HEAPPROF_ROW_BLOCKS;
     return add_row(adding, row, &dead_blocks);
 }
 

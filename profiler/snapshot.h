@@ -4,36 +4,16 @@
  * Immutable once taken, owns all its memory, shares nothing with the profiler; it
  * can be read, encoded and freed on any thread, without the GVL, after a stop.
  *
- * A row is a stack, a class and an age; or a stack, a C function that asks the allocator
- * there, an owner if owners are known, and an age. Of each site there is one row for every age among its live samples,
- * and one of age HEAPPROF_AGE_DEAD for what was allocated and is gone; so the alloc columns
- * and the inuse columns both add up.
+ * A row (row.h) is a stack, a class and an age; or a stack, a C function that asks the allocator
+ * there, an owner if owners are known, and an age. Of each site there is one row for every age
+ * among its live samples, and one of age HEAPPROF_AGE_DEAD for what was allocated and is gone; so
+ * the alloc columns and the inuse columns both add up.
  * Values are estimates of the true numbers (already weighted), in whole numbers that
  * add up; of one sample alone (take_sample) they are not rounded.
  */
 #include "profiler/ladder.h"
+#include "profiler/row.h"
 #include "profiler/tables.h"
-
-#define HEAPPROF_AGE_DEAD UINT32_MAX
-
-struct heapprof_row {
-    uint32_t stack;        /* into stacks; 0: allocated outside any frame */
-    uint32_t class_name;   /* string; of blocks, who called the allocator */
-    uint32_t gc_age;       /* GCs survived, rounded down to 0 or a power of two */
-    uint32_t owner;        /* string: class of the object that holds the blocks; 0: not known */
-    uint32_t owner_stack;  /* into stacks: who allocated that object; 0: it is not sampled */
-    bool     folded;       /* of many sites whose stacks were given up for memory */
-    bool     blocks;       /* memory of the allocator: no objects and no slots */
-    bool     native_leak;  /* suspected (native_leaks.h) */
-    double   alloc_objects;
-    double   alloc_slot_bytes;
-    double   alloc_malloc_bytes;
-    double   inuse_objects;
-    double   inuse_slot_bytes;
-    double   inuse_malloc_bytes;
-    double   memsize_bytes;      /* what MRI says of the samples themselves, not weighted */
-    double   resident_bytes;     /* of a rung of the ladder (ladder.h); of samples 0 */
-};
 
 /* What a profile says about itself. */
 struct heapprof_facts {

@@ -85,6 +85,7 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
 {
     const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, sample->site);
     struct heapprof_row row = {
+        .kind = HEAPPROF_ROW_OBJECTS,
         .stack = site->stack ? 1 : 0,
         .gc_age = rb_heapprof_rows_age(snapshot->facts.gc_count, sample->birth_gc),
         .alloc_objects = sample->weight,
@@ -93,7 +94,7 @@ take_row(struct heapprof_snapshot *snapshot, const struct heapprof_tables *table
         .inuse_slot_bytes = (double)sample->weight * sample->slot_bytes,
     };
 
-    if (!take_class(snapshot, tables, site->class_id, &row.class_name) ||
+    if (!take_class(snapshot, tables, site->class_id, &row.subject) ||
         !take_stack(snapshot, tables, site->stack) ||
         !HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity, 1)) {
         return false;

@@ -278,8 +278,8 @@ static VALUE
 sample_of(const struct reading *reading, const struct heapprof_row *row)
 {
     VALUE values[] = {
-        string_at(reading, row->blocks ? 0 : row->class_name),
-        row->blocks ? string_at(reading, row->class_name) : Qnil,
+        string_at(reading, rb_heapprof_row_class(row)),
+        row->kind == HEAPPROF_ROW_BLOCKS ? string_at(reading, row->subject) : Qnil,
         frames_of(reading, row->stack),
         row->owner ? string_at(reading, row->owner) : Qnil,
         row->owner_stack ? frames_of(reading, row->owner_stack) : Qnil,

@@ -166,8 +166,8 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
     reader_frames(reader, row->stack, reader->frames, count);
     reader_frames(reader, row->owner_stack, reader->frames + count, owner_count);
     *out = (struct rb_heapprof_row){
-        .class_name = text(reader, row->blocks ? 0 : row->class_name),
-        .caller = row->blocks ? text(reader, row->class_name) : NULL,
+        .class_name = text(reader, rb_heapprof_row_class(row)),
+        .caller = row->kind == HEAPPROF_ROW_BLOCKS ? text(reader, row->subject) : NULL,
         .frames = reader->frames,
         .frame_count = count,
         .owner = row->owner ? text(reader, row->owner) : NULL,

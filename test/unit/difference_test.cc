@@ -42,7 +42,7 @@ Rows(const heapprof_snapshot *snapshot)
     std::map<Key, Values> rows;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        std::string name = (row.blocks ? "by " : "") + Text(snapshot, row.class_name);
+        std::string name = (row.kind == HEAPPROF_ROW_BLOCKS ? "by " : "") + Text(snapshot, row.subject);
         auto &values = rows[{Frames(snapshot, row.stack), name, Text(snapshot, row.owner)}];
         std::get<0>(values) += row.alloc_objects;
         std::get<1>(values) += row.alloc_slot_bytes + row.alloc_malloc_bytes;
@@ -183,6 +183,7 @@ TEST(Difference, RungsAreComparedWithRungs)
     Snapshot difference = Difference(second, first);
     ASSERT_EQ(1u, difference->row_count);
     EXPECT_EQ(2000, difference->rows[0].resident_bytes);
+    EXPECT_EQ(HEAPPROF_ROW_RUNG, difference->rows[0].kind);
 }
 
 TEST(Difference, IsOfTheLaterMomentSinceTheEarlier)

@@ -203,11 +203,13 @@ VmRows(const heapprof_snapshot *snapshot)
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
         EXPECT_LE(0, row.resident_bytes);
-        if (row.resident_bytes == 0) continue;
+        EXPECT_EQ(row.kind == HEAPPROF_ROW_RUNG, row.resident_bytes != 0);
+        if (row.kind != HEAPPROF_ROW_RUNG) continue;
         EXPECT_EQ(0, row.inuse_slot_bytes + row.inuse_malloc_bytes);
         heapprof_frame frames[2];
         EXPECT_EQ(1u, rb_heapprof_snapshot_frames(snapshot, row.stack, frames, 2));
         EXPECT_EQ(0u, frames[0].path);
+        EXPECT_EQ(row.subject, frames[0].name);
         EXPECT_EQ(HEAPPROF_AGE_DEAD, row.gc_age);
         rows[rb_heapprof_strings_get(&snapshot->strings, frames[0].name, nullptr)] = row.resident_bytes;
     }

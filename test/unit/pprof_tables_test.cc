@@ -87,7 +87,7 @@ TEST(PprofTables, BlocksThatWouldLookAlikeAreOneSample)
     Tables t(builder);
     EXPECT_EQ(2u, t.snapshot->row_count);
     ASSERT_EQ(1u, t.tables.sample_count);
-    EXPECT_TRUE(t.snapshot->rows[t.tables.samples[0].row].blocks);
+    EXPECT_EQ(HEAPPROF_ROW_BLOCKS, t.snapshot->rows[t.tables.samples[0].row].kind);
     const int64_t expected[HEAPPROF_PPROF_VALUES] = {0, 0, 300, 300, 0, 0, 300, 300, 0};
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
         EXPECT_EQ(expected[v], t.tables.samples[0].values[v]) << v;
@@ -204,11 +204,11 @@ TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
     for (size_t i = 0; i < t.tables.sample_count; i++) {
         const heapprof_pprof_sample &sample = t.tables.samples[i];
         const heapprof_row &row = t.snapshot->rows[sample.row];
-        auto found = weights.find({t.Stack(sample), t.String(row.class_name), row.gc_age,
-                                   row.blocks});
+        auto found = weights.find({t.Stack(sample), t.String(row.subject), row.gc_age,
+                                   row.kind == HEAPPROF_ROW_BLOCKS});
         ASSERT_NE(weights.end(), found);
-        int64_t objects = row.blocks ? 0 : llround(found->second);
-        int64_t bytes = llround(found->second * 40), slots = row.blocks ? 0 : bytes;
+        int64_t objects = row.kind == HEAPPROF_ROW_BLOCKS ? 0 : llround(found->second);
+        int64_t bytes = llround(found->second * 40), slots = row.kind == HEAPPROF_ROW_BLOCKS ? 0 : bytes;
         const int64_t expected[] = {objects, slots, bytes - slots, bytes};
         EXPECT_EQ(0, sample.values[8]);
         for (int v = 0; v < 8; v++) {

@@ -86,7 +86,7 @@ TEST_F(RowsTest, WithOwnersARowForEach)
     double owned[3] = {};
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        if (!row.blocks) continue;
+        if (row.kind != HEAPPROF_ROW_BLOCKS) continue;
         std::string owner = Text(snapshot, row.owner);
         owned[owner == "String" ? 0 : owner == "Array" ? 1 : 2] += row.inuse_malloc_bytes;
         EXPECT_EQ(owner == "Array", row.owner_stack != 0);

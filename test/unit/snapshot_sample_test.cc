@@ -42,7 +42,7 @@ class SnapshotSampleTest : public testing::Test {
         ASSERT_EQ(1u, whole->row_count);
         ASSERT_EQ(1u, one->row_count);
         const heapprof_row &a = whole->rows[0], &b = one->rows[0];
-        EXPECT_EQ(Text(whole, a.class_name), Text(one, b.class_name));
+        EXPECT_EQ(Text(whole, a.subject), Text(one, b.subject));
         EXPECT_EQ(Frames(whole, a), Frames(one, b));
         EXPECT_EQ(a.gc_age, b.gc_age);
         EXPECT_EQ(a.alloc_objects, b.alloc_objects);
@@ -51,7 +51,7 @@ class SnapshotSampleTest : public testing::Test {
         EXPECT_EQ(a.inuse_slot_bytes, b.inuse_slot_bytes);
         EXPECT_EQ(a.alloc_malloc_bytes, b.alloc_malloc_bytes);
         EXPECT_EQ(a.inuse_malloc_bytes, b.inuse_malloc_bytes);
-        EXPECT_FALSE(b.blocks);
+        EXPECT_EQ(HEAPPROF_ROW_OBJECTS, b.kind);
         EXPECT_EQ(1u, one->facts.live_samples);
         rb_heapprof_strings_check(&one->strings);
     }
@@ -93,7 +93,7 @@ TEST_F(SnapshotSampleTest, OtherSamplesAreNotInIt)
     builder_.Block(b, builder_.Caller("B"), 1, 1000);
     Snapshot one = builder_.TakeSample(entry);
     ASSERT_EQ(1u, one->row_count);
-    EXPECT_EQ("B", Text(one, one->rows[0].class_name));
+    EXPECT_EQ("B", Text(one, one->rows[0].subject));
     EXPECT_EQ(std::vector<std::string>{"b /app/main.rb:2"}, Frames(one, one->rows[0]));
 }
 

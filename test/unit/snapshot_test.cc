@@ -280,8 +280,8 @@ TEST_F(SnapshotTest, RowsAreWhatAMapAddsUp)
     std::map<Key, Values> rows;
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
-        add(&rows[Key(row.stack, Text(snapshot, row.class_name), row.gc_age, row.folded,
-                      row.blocks)],
+        add(&rows[Key(row.stack, Text(snapshot, row.subject), row.gc_age, row.folded,
+                      row.kind == HEAPPROF_ROW_BLOCKS)],
             {row.alloc_objects, row.alloc_slot_bytes, row.alloc_malloc_bytes, row.inuse_objects,
              row.inuse_slot_bytes, row.inuse_malloc_bytes});
     }
@@ -351,9 +351,9 @@ TEST_F(SnapshotTest, FoldedBlocksHaveARowBehindThatOfTheFoldedObjects)
     for (int i = 0; i < 2; i++) {
         EXPECT_TRUE(snapshot->rows[i].folded);
         EXPECT_EQ(0u, snapshot->rows[i].stack);
-        EXPECT_EQ(0u, snapshot->rows[i].class_name);
+        EXPECT_EQ(0u, snapshot->rows[i].subject);
         EXPECT_EQ(HEAPPROF_AGE_DEAD, snapshot->rows[i].gc_age);
-        EXPECT_EQ(i == 1, snapshot->rows[i].blocks);
+        EXPECT_EQ(i == 1 ? HEAPPROF_ROW_BLOCKS : HEAPPROF_ROW_OBJECTS, snapshot->rows[i].kind);
     }
     EXPECT_EQ(2, snapshot->rows[0].alloc_objects);
     EXPECT_EQ(80, snapshot->rows[0].alloc_slot_bytes);
@@ -422,7 +422,7 @@ TEST_F(SnapshotTest, BlocksAndObjectsAreRoundedEachForThemselves)
     for (size_t i = 0; i < snapshot->row_count; i++) {
         const heapprof_row &row = snapshot->rows[i];
         EXPECT_EQ(std::floor(row.alloc_malloc_bytes), row.alloc_malloc_bytes);
-        EXPECT_EQ(0, row.blocks ? row.alloc_objects : row.alloc_malloc_bytes);
+        EXPECT_EQ(0, row.kind == HEAPPROF_ROW_BLOCKS ? row.alloc_objects : row.alloc_malloc_bytes);
         objects += row.inuse_objects;
         bytes -= row.inuse_malloc_bytes;
         slots -= row.inuse_slot_bytes;
@@ -536,10 +536,10 @@ TEST_F(SnapshotTest, ClassesWithoutANameAreAnonymousAndNoClassIsEmpty)
     Live(0, Class("String"), 100);
     Snapshot snapshot = Take();
     ASSERT_EQ(3u, snapshot->row_count);
-    EXPECT_EQ("(anonymous)", Text(snapshot, snapshot->rows[0].class_name));
-    EXPECT_EQ(String("(anonymous)"), snapshot->rows[0].class_name);
-    EXPECT_EQ("", Text(snapshot, snapshot->rows[1].class_name));
-    EXPECT_EQ("String", Text(snapshot, snapshot->rows[2].class_name));
+    EXPECT_EQ("(anonymous)", Text(snapshot, snapshot->rows[0].subject));
+    EXPECT_EQ(String("(anonymous)"), snapshot->rows[0].subject);
+    EXPECT_EQ("", Text(snapshot, snapshot->rows[1].subject));
+    EXPECT_EQ("String", Text(snapshot, snapshot->rows[2].subject));
 }
 
 TEST_F(SnapshotTest, CallersWithoutANameAreAnonymousAndNoCallerIsEmpty)
@@ -549,10 +549,10 @@ TEST_F(SnapshotTest, CallersWithoutANameAreAnonymousAndNoCallerIsEmpty)
     Block(0, Caller("f (ruby)"), 100, 1, 64);
     Snapshot snapshot = Take();
     ASSERT_EQ(3u, snapshot->row_count);
-    EXPECT_EQ("(anonymous)", Text(snapshot, snapshot->rows[0].class_name));
-    EXPECT_EQ("", Text(snapshot, snapshot->rows[1].class_name));
-    EXPECT_EQ("f (ruby)", Text(snapshot, snapshot->rows[2].class_name));
-    for (int i = 0; i < 3; i++) EXPECT_TRUE(snapshot->rows[i].blocks);
+    EXPECT_EQ("(anonymous)", Text(snapshot, snapshot->rows[0].subject));
+    EXPECT_EQ("", Text(snapshot, snapshot->rows[1].subject));
+    EXPECT_EQ("f (ruby)", Text(snapshot, snapshot->rows[2].subject));
+    for (int i = 0; i < 3; i++) EXPECT_EQ(HEAPPROF_ROW_BLOCKS, snapshot->rows[i].kind);
 }
 
 TEST_F(SnapshotTest, FactsAreTheCallersButForWhatTheTablesKnow)
@@ -580,7 +580,7 @@ TEST_F(SnapshotTest, SnapshotOutlivesTheTablesAndTheirContents)
     TearDown();
     SetUp();
     ASSERT_EQ(1u, snapshot->row_count);
-    EXPECT_EQ("String", Text(snapshot, snapshot->rows[0].class_name));
+    EXPECT_EQ("String", Text(snapshot, snapshot->rows[0].subject));
     EXPECT_EQ(Strings({"Foo#run /foo.rb:3", "<main> /main.rb:9"}), Frames(snapshot, stack));
     rb_heapprof_strings_check(&snapshot->strings);
 }
