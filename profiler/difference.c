@@ -119,6 +119,7 @@ bring_row(struct part *part, struct heapprof_row row)
     if (!bring_stack(part, row.stack, &row.stack) ||
         !bring_stack(part, row.owner_stack, &row.owner_stack) ||
         !bring_string(part, row.subject, &row.subject) ||
+        !bring_string(part, row.library, &row.library) ||
         !bring_string(part, row.owner, &row.owner)) return false;
     row.gc_age = HEAPPROF_AGE_DEAD;
     row.native_leak = row.native_leak && part->sign > 0;
@@ -169,6 +170,7 @@ compare_rows(const void *left, const void *right)
     if (order == 0) order = compare_numbers(a->kind, b->kind);
     if (order == 0) order = compare_numbers(a->folded, b->folded);
     if (order == 0) order = compare_numbers(a->subject, b->subject);
+    if (order == 0) order = compare_numbers(a->library, b->library);
     if (order == 0) order = compare_numbers(a->owner, b->owner);
     if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);
     return order;

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_IDENTITIES_H
 #define HEAPPROF_IDENTITIES_H
-/* Numbers for the heap objects that names come from: iseqs and classes.
+/* Numbers for the heap objects that names come from: iseqs and classes; and for callers of the allocator.
  *
  * A profile outlives the code it speaks of, and addresses are used again. So each
  * iseq and class gets a number on first sight; the address leads to it for as long as
@@ -21,6 +21,7 @@ struct heapprof_identities {
 
 struct heapprof_identity {
     uint32_t name;            /* string; HEAPPROF_UNNAMED: no name yet */
+    uint32_t library;         /* string: what a caller is in; 0: not known, or no caller */
     uint32_t next_free;       /* link of a free one */
     bool     used;
     bool     needed;          /* sweep keeps it, this once */

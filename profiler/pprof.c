@@ -59,7 +59,7 @@ struct encoder {
     const struct heapprof_snapshot *snapshot;
     const struct heapprof_pprof_tables *tables;
     uint32_t *string_ids; /* by the snapshot's string; 0: not written yet */
-    uint32_t *library_ids; /* by the snapshot's string, of a caller: "[library]", as string_ids */
+    uint32_t *library_ids; /* by the snapshot's string, of a library: "[library]", as string_ids */
     uint32_t *place_ids;  /* by the snapshot's stack: "function path:line", as string_ids */
 };
 
@@ -87,19 +87,17 @@ string_id(struct encoder *encoder, uint32_t string)
     return encoder->string_ids[string];
 }
 
-/* Of "function (library)". */
 static uint32_t
-library_id(struct encoder *encoder, uint32_t caller)
+library_id(struct encoder *encoder, uint32_t library)
 {
-    if (!encoder->library_ids[caller]) {
-        const char *text = rb_heapprof_strings_get(&encoder->snapshot->strings, caller, NULL);
-        const char *library = strrchr(text, '(');
-        char name[256];
-        if (!library) return TEXT_UNKNOWN;
-        snprintf(name, sizeof(name), "[%.*s]", (int)strcspn(library + 1, ")"), library + 1);
-        encoder->library_ids[caller] = write_text(encoder->writer, name);
+    if (library == 0) return TEXT_UNKNOWN;
+    if (!encoder->library_ids[library]) {
+        char name[300]; /* a file's name has at most 255 bytes */
+        snprintf(name, sizeof(name), "[%s]",
+                 rb_heapprof_strings_get(&encoder->snapshot->strings, library, NULL));
+        encoder->library_ids[library] = write_text(encoder->writer, name);
     }
-    return encoder->library_ids[caller];
+    return encoder->library_ids[library];
 }
 
 /* The innermost frame of a stack in one line. */
@@ -231,9 +229,8 @@ class_id(struct encoder *encoder, const struct heapprof_row *row)
     if (row->folded) return TEXT_FOLDED;
     if (row->kind == HEAPPROF_ROW_RUNG) return TEXT_VM;
     if (row->owner) return string_id(encoder, row->owner);
-    if (row->subject == 0) return TEXT_UNKNOWN;
-    return row->kind == HEAPPROF_ROW_BLOCKS ? library_id(encoder, row->subject)
-                                            : string_id(encoder, row->subject);
+    if (row->kind == HEAPPROF_ROW_BLOCKS) return library_id(encoder, row->library);
+    return row->subject ? string_id(encoder, row->subject) : TEXT_UNKNOWN;
 }
 
 static void

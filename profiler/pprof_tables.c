@@ -230,6 +230,7 @@ compare_labels(const struct heapprof_row *a, const struct heapprof_row *b)
 {
     int order = compare_numbers(a->subject, b->subject);
 
+    if (order == 0) order = compare_numbers(a->library, b->library);
     if (order == 0) order = compare_numbers(a->kind, b->kind);
     if (order == 0) order = compare_numbers(a->owner, b->owner);
     if (order == 0) order = compare_numbers(a->owner_stack, b->owner_stack);

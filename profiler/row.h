@@ -26,6 +26,7 @@ struct heapprof_row {
     bool     native_leak;  /* suspected (native_leaks.h) */
     uint32_t stack;        /* into stacks; 0: allocated outside any frame */
     uint32_t subject;      /* string; 0: not known */
+    uint32_t library;      /* string: of blocks, what the caller is in; 0: not known */
     uint32_t gc_age;       /* GCs survived, rounded down to 0 or a power of two */
     uint32_t owner;        /* string: class of the object that holds the blocks; 0: not known */
     uint32_t owner_stack;  /* into stacks: who allocated that object; 0: it is not sampled */

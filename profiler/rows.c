@@ -216,6 +216,13 @@ rb_heapprof_rows_age(uint64_t gc_count, uint32_t birth_gc)
     return bin_age(age_bin(gc_count, birth_gc));
 }
 
+/* What the caller is in. */
+static uint32_t
+library_of(const struct adding *adding, uint32_t identity)
+{
+    return identity ? adding->tables->identities.all[identity].library : 0;
+}
+
 /* The name of a class or caller. */
 static uint32_t
 name_of(const struct adding *adding, uint32_t identity)
@@ -373,6 +380,7 @@ add_site(struct adding *adding, uint32_t number)
         .kind = rb_heapprof_site_of_blocks_p(site) ? HEAPPROF_ROW_BLOCKS : HEAPPROF_ROW_OBJECTS,
         .stack = site->stack,
         .subject = name_of(adding, rb_heapprof_site_identity(site)),
+        .library = library_of(adding, rb_heapprof_site_identity(site)),
     };
     bool added = row.kind == HEAPPROF_ROW_BLOCKS ? add_owners(adding, number, row, &dead)
                                                  : add_objects(adding, number, row, &dead);

@@ -423,35 +423,48 @@ rb_heapprof_names_collect_callers(struct heapprof_symbols *unnamed)
     return false;
 }
 
-/* Unless it has a name, or has been forgotten, meanwhile. */
+static const char *
+or_unknown(const char *name)
+{
+    return name[0] ? name : "?";
+}
+
+/* "function (library)". Unless it has a name, or has been forgotten, meanwhile. */
 static void
-name_caller(uintptr_t key, const char *name)
+name_caller(uintptr_t key, const struct heapprof_symbol_name *name)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    struct heapprof_strings *strings = &rb_heapprof.tables.strings;
     uint32_t id = rb_heapprof_identities_find(identities, key);
+    const char *library = or_unknown(name->library);
+    char text[520];
 
     if (id == 0 || identities->all[id].name != HEAPPROF_UNNAMED) return;
-    identities->all[id].name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
+    snprintf(text, sizeof(text), "%s (%s)", or_unknown(name->function), library);
+    uint32_t number = rb_heapprof_strings_intern(strings, library, strlen(library));
+    if (number == UINT32_MAX) return;
+    identities->all[id].library = number;
+    identities->all[id].name = rb_heapprof_strings_intern(strings, text, strlen(text));
 }
 
 void
 rb_heapprof_names_enter_callers(const struct heapprof_symbols *named)
 {
-    char name[520];
+    struct heapprof_symbol_name name;
 
     for (size_t i = 0; i < named->count; i++) {
-        rb_heapprof_symbols_write(named, i, name, sizeof(name));
-        name_caller(rb_heapprof_callers_key(rb_heapprof_symbols_address(named, i)), name);
+        rb_heapprof_symbols_name(named, i, &name);
+        name_caller(rb_heapprof_callers_key(rb_heapprof_symbols_address(named, i)), &name);
     }
 }
 
 static bool
 name_from_memory(uintptr_t key, void *unused)
 {
-    char name[520];
+    struct heapprof_symbol_name name;
 
-    rb_heapprof_symbols_write_from_memory(rb_heapprof_callers_of_key(key), name, sizeof(name));
-    name_caller(key, name);
+    rb_heapprof_symbols_name_from_memory(rb_heapprof_callers_of_key(key), &name);
+    name_caller(key, &name);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* symbol_names.c - how the name of a C function is written: "function (library)".
+/* symbol_names.c - what a C function and the file that it is in are called.
  *
  * The program itself goes by its file's name as the kernel knows it. Its argv[0], which the dynamic
  * linker has, becomes the title when the program sets one.
@@ -45,14 +45,8 @@ rb_heapprof_symbols_start(void)
 
 /* ---- names ---- */
 
-static void
-write_name(char *text, size_t size, const char *function, const char *library)
-{
-    snprintf(text, size, "%s (%s)", function && function[0] ? function : "?", library[0] ? library : "?");
-}
-
 void
-rb_heapprof_symbols_write(const struct heapprof_symbols *symbols, size_t i, char *text, size_t size)
+rb_heapprof_symbols_name(const struct heapprof_symbols *symbols, size_t i, struct heapprof_symbol_name *name)
 {
     const struct heapprof_symbol *symbol = &symbols->all[i];
     const struct heapprof_library *library = NULL;
@@ -61,14 +55,15 @@ rb_heapprof_symbols_write(const struct heapprof_symbols *symbols, size_t i, char
     if (symbol->library != HEAPPROF_NO_LIBRARY) library = &symbols->libraries[symbol->library];
     if (library && library->program) file = program_name;
     else if (library && library->path) file = base_name(symbols->texts + library->path);
-    write_name(text, size, symbol->function ? symbols->texts + symbol->function : NULL, file);
+    name->function = symbol->function ? symbols->texts + symbol->function : "";
+    snprintf(name->library, sizeof(name->library), "%s", file);
 }
 
 /* The object of an address. */
 struct asked {
     uintptr_t address;
     size_t visited;
-    char name[NAME_MAX + 1];
+    struct heapprof_symbol_name *name;
 };
 
 static int
@@ -81,19 +76,21 @@ ask_i(struct dl_phdr_info *info, size_t size, void *data)
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type != PT_LOAD) continue;
         if (asked->address - (info->dlpi_addr + segment->p_vaddr) >= segment->p_memsz) continue;
-        snprintf(asked->name, sizeof(asked->name), "%s", program ? program_name : base_name(info->dlpi_name));
+        snprintf(asked->name->library, sizeof(asked->name->library), "%s",
+                 program ? program_name : base_name(info->dlpi_name));
         return 1;
     }
     return 0;
 }
 
 void
-rb_heapprof_symbols_write_from_memory(uintptr_t address, char *text, size_t size)
+rb_heapprof_symbols_name_from_memory(uintptr_t address, struct heapprof_symbol_name *name)
 {
-    struct asked asked = { .address = address - 1 };
+    struct asked asked = { .address = address - 1, .name = name };
     Dl_info info;
 
+    name->library[0] = '\0';
     dl_iterate_phdr(ask_i, &asked);
     bool found = dladdr((void *)asked.address, &info) != 0;
-    write_name(text, size, found ? info.dli_sname : NULL, asked.name);
+    name->function = found && info.dli_sname ? info.dli_sname : "";
 }

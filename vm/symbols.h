@@ -52,12 +52,19 @@ void rb_heapprof_symbols_search(struct heapprof_symbols *symbols);
 /* The i-th address, in an order that search changes. */
 uintptr_t rb_heapprof_symbols_address(const struct heapprof_symbols *symbols, size_t i);
 
-/* Writes "function (library)" of it, cut to what there is room for; "?" for what is not known. */
-void rb_heapprof_symbols_write(const struct heapprof_symbols *symbols, size_t i, char *text, size_t size);
+/* What a C function and the file that it is in are called; "" for what is not known. */
+struct heapprof_symbol_name {
+    const char *function;
+    char  library[256];
+};
+
+/* Of it; good until symbols change. */
+void rb_heapprof_symbols_name(const struct heapprof_symbols *symbols, size_t i,
+                              struct heapprof_symbol_name *name);
 
 /* The same for one return address, from memory alone: functions that their library does not export
- * have no name there. Takes the dynamic linker's lock. */
-void rb_heapprof_symbols_write_from_memory(uintptr_t address, char *text, size_t size);
+ * have no name there. Good for as long as the library is loaded. Takes the dynamic linker's lock. */
+void rb_heapprof_symbols_name_from_memory(uintptr_t address, struct heapprof_symbol_name *name);
 
 /* Calls function with each function of the file that the address is in: its name, where it starts and its
  * size. As search. */

@@ -260,7 +260,7 @@ TEST(Pprof, BlocksAreSamplesOfMallocSpaceLabelledWithTheirCaller)
 {
     SnapshotBuilder builder;
     uint32_t stack = builder.Stack({{builder.Function("f"), 4}});
-    uint32_t caller = builder.Caller("str_new (ruby)");
+    uint32_t caller = builder.Caller("str_new (ruby)", "ruby");
     builder.Block(stack, caller, 3, 1000, 8);
     builder.DeadBlock(stack, caller, 2, 500);
     builder.Live(stack, builder.Class("String"), 100, 40, 8);
@@ -285,7 +285,7 @@ TEST(Pprof, OwnersAreLabels)
     SnapshotBuilder builder;
     uint32_t f = builder.Stack({{builder.Function("f"), 4}});
     uint32_t g = builder.Stack({{builder.Function("g"), 7}});
-    uint32_t string = builder.Class("String"), caller = builder.Caller("str_new (ruby)");
+    uint32_t string = builder.Class("String"), caller = builder.Caller("str_new (ruby)", "ruby");
     builder.Own(builder.Block(f, caller, 1, 1000), string, builder.Live(g, string, 1, 40));
     builder.Own(builder.Block(f, caller, 1, 500), string);
     builder.Block(f, caller, 1, 300);
@@ -336,6 +336,31 @@ TEST(Pprof, AClassAndACallerOfOneNameStayApart)
     ASSERT_EQ(2u, profile.samples.size());
     EXPECT_EQ("A", profile.samples[0].labels["class"]);
     EXPECT_EQ("A", profile.samples[1].labels["caller"]);
+}
+
+// The class of ownerless blocks is the library, not what looks like one in the caller's name.
+TEST(Pprof, ALibraryMayBeCalledAnything)
+{
+    const std::string longest(255, 'l');
+    for (const std::string &library : {std::string("old (1).so"), std::string("a)b("), longest}) {
+        SnapshotBuilder builder;
+        uint32_t caller = builder.Caller("operator()(int) (" + library + ")", library);
+        builder.Block(builder.Stack({{builder.Function("f"), 4}}), caller, 1, 40);
+        Profile profile = Read(builder);
+        ASSERT_EQ(1u, profile.samples.size());
+        EXPECT_EQ("[" + library + "]", profile.samples[0].labels["class"]);
+        EXPECT_EQ("operator()(int) (" + library + ")", profile.samples[0].labels["caller"]);
+    }
+}
+
+TEST(Pprof, BlocksOfACallerWithoutANameAreOfNoKnownLibrary)
+{
+    SnapshotBuilder builder;
+    builder.Block(builder.Stack({{builder.Function("f"), 4}}), builder.UnnamedCaller(), 1, 40);
+    Profile profile = Read(builder);
+    ASSERT_EQ(1u, profile.samples.size());
+    EXPECT_EQ("[unknown]", profile.samples[0].labels["class"]);
+    EXPECT_EQ("(anonymous)", profile.samples[0].labels["caller"]);
 }
 
 TEST(Pprof, BlocksOfNoKnownCallerHaveNoSuchLabel)

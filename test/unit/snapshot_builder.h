@@ -92,10 +92,11 @@ class SnapshotBuilder {
     }
 
     uint32_t
-    Caller(const std::string &name)
+    Caller(const std::string &name, const std::string &library = "")
     {
         uint32_t id = UnnamedCaller();
         tables_.identities.all[id].name = String(name);
+        tables_.identities.all[id].library = String(library);
         return id;
     }
 
