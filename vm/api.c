@@ -81,7 +81,7 @@ rb_heapprof_define_class(void)
     cSample = rb_data_define(0, "class_name", "caller", "frames", "owner", "owner_frames",
                              "native_leak", "gc_age", "inuse_objects", "inuse_slot_space",
                              "inuse_malloc_space", "alloc_objects", "alloc_slot_space",
-                             "alloc_malloc_space", "rss_space", "memsize", NULL);
+                             "alloc_malloc_space", "rss_space", "memsize", "kind", NULL);
     rb_define_const(cHeapProfile, "Sample", cSample);
     rb_gc_register_address(&cSample);
 }
@@ -275,6 +275,17 @@ rounded(double value)
 }
 
 static VALUE
+kind_of(const struct heapprof_row *row)
+{
+    switch (row->kind) {
+      case HEAPPROF_ROW_OBJECTS: return ID2SYM(rb_intern("objects"));
+      case HEAPPROF_ROW_BLOCKS:  return ID2SYM(rb_intern("malloc"));
+      case HEAPPROF_ROW_RUNG:    return ID2SYM(rb_intern("rss"));
+    }
+    return Qnil;
+}
+
+static VALUE
 sample_of(const struct reading *reading, const struct heapprof_row *row)
 {
     VALUE values[] = {
@@ -291,6 +302,7 @@ sample_of(const struct reading *reading, const struct heapprof_row *row)
         rounded(row->alloc_slot_bytes), rounded(row->alloc_malloc_bytes),
         rounded(row->resident_bytes),
         rounded(row->memsize_bytes),
+        kind_of(row),
     };
     return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);
 }

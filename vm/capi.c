@@ -156,6 +156,16 @@ whole(double value)
     return (int64_t)llround(value);
 }
 
+static enum rb_heapprof_kind
+kind_of(const struct heapprof_row *row)
+{
+    switch (row->kind) {
+      case HEAPPROF_ROW_BLOCKS: return RB_HEAPPROF_KIND_MALLOC;
+      case HEAPPROF_ROW_RUNG:   return RB_HEAPPROF_KIND_RSS;
+      default:                  return RB_HEAPPROF_KIND_OBJECTS;
+    }
+}
+
 static bool
 reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_heapprof_row *out)
 {
@@ -185,6 +195,7 @@ reader_row(struct row_reader *reader, const struct heapprof_row *row, struct rb_
         .inuse_space = whole(row->inuse_slot_bytes + row->inuse_malloc_bytes),
         .rss_space = whole(row->resident_bytes),
         .memsize = whole(row->memsize_bytes),
+        .kind = kind_of(row),
     };
     return true;
 }

@@ -196,13 +196,16 @@ module ObjectSpace
     #
     # Calls the block with each row of the profile, a Sample:
     #
-    # [class_name] String, such as "Foo::Bar"; "#<Class < Foo>" for a class without a name;
-    #              "T_IMEMO(iseq)", "T_ARRAY(hidden)" for what only the VM sees; "" in a row
-    #              of memory of the allocator
-    # [caller] in such a row, the C function that asked for it, and its library:
+    # [kind] what the row is of: +:objects+ of a class; +:malloc+, memory of the allocator; +:rss+,
+    #        in the rows that +rss+ adds. Of the values below objects have those of objects and
+    #        slots, memory of the allocator those of malloc, and the last rss_space alone
+    # [class_name] of objects, a String such as "Foo::Bar"; "#<Class < Foo>" for a class without a
+    #              name; "T_IMEMO(iseq)", "T_ARRAY(hidden)" for what only the VM sees; "" in a row
+    #              of another kind
+    # [caller] of memory of the allocator, the C function that asked for it, and its library:
     #          "str_enc_new (ruby)"; "" when that is not known; otherwise +nil+
     # [frames] Array of Frame (path, lineno, label), innermost first, as in a backtrace
-    # [owner, owner_frames] in such a row, the class name of the object that holds the memory (or
+    # [owner, owner_frames] of memory of the allocator, the class name of the object that holds the memory (or
     #                       what else does, see snapshot) and
     #                       the stack that allocated it; +nil+ when not known (see snapshot)
     # [native_leak] whether the memory looks leaked; +false+ without +native_leaks+ (see snapshot)
@@ -323,7 +326,7 @@ module ObjectSpace
     end
 
     def report_key(sample)
-      return [sample.frames.first.label, []] unless sample.rss_space.zero?
+      return [sample.frames.first.label, []] if sample.kind == :rss
       [sample.title, sample.frames]
     end
 
@@ -384,7 +387,7 @@ module ObjectSpace
     class Sample
       # :nodoc:
       def title
-        return class_name unless caller
+        return class_name unless kind == :malloc
         "#{caller}#{" for #{owner}" if owner}#{" native_leak" if native_leak}"
       end
 

@@ -118,6 +118,13 @@ struct rb_heapprof_frame {
     uint32_t lineno;           /**< 0: unknown. A C method has path and line of its caller */
 };
 
+/** What a row is of. */
+enum rb_heapprof_kind {
+    RB_HEAPPROF_KIND_OBJECTS,  /**< objects of a class: they have slots */
+    RB_HEAPPROF_KIND_MALLOC,   /**< memory of the allocator */
+    RB_HEAPPROF_KIND_RSS       /**< a row of RB_HEAPPROF_RSS */
+};
+
 /** A row of a profile: a stack, a class, an age; or of memory of the allocator a stack, the C
  * function that asked, an owner, an age. Values are estimates, rounded, but for memsize. */
 struct rb_heapprof_row {
@@ -143,6 +150,7 @@ struct rb_heapprof_row {
     int64_t  rss_space;        /**< bytes in memory, in a row of RB_HEAPPROF_RSS; others have 0, and these
                                     have nothing else */
     int64_t  memsize;          /**< bytes MRI counts for the samples alive themselves; 0 without owners */
+    enum rb_heapprof_kind kind; /**< what it is of */
 };
 
 /**

@@ -203,7 +203,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
       assert_equal 7, result
       class_name, frames, gc_age, *values = rows.fetch(0)
       slot = SLOTS[0]
-      assert_equal ["Item", 2, 1, slot, 1, slot, slot, 0, slot, 0, nil, nil, [], false, 0], [class_name, gc_age, *values]
+      assert_equal ["Item", 2, 1, slot, 1, slot, slot, 0, slot, 0, nil, nil, [], false, 0, :objects], [class_name, gc_age, *values]
       assert_equal HeapProfile.allocation_stack(items[1]).map { |f| [f.path, f.lineno, f.label] }, frames
       assert_equal 1, rows.size
       assert_equal [0, []], HeapProfCAPI.allocation_stack(nil, 7)
@@ -258,7 +258,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
         [s.class_name, s.frames.map { |f| [f.path, f.lineno, f.label] }, s.gc_age || -1,
          s.inuse_objects, s.inuse_space, s.alloc_objects, s.alloc_space, s.inuse_slot_space,
          s.inuse_malloc_space, s.alloc_slot_space, s.alloc_malloc_space, s.caller,
-         s.owner, (s.owner_frames || []).map { |f| [f.path, f.lineno, f.label] }, s.native_leak, s.memsize]
+         s.owner, (s.owner_frames || []).map { |f| [f.path, f.lineno, f.label] }, s.native_leak, s.memsize, s.kind]
       end
       # Between the two snapshots Ruby has allocated, too.
       mine = ->(row) { row[0] == "Item" || row[11]&.start_with?("str_enc_new") && row[6] > 5000 }

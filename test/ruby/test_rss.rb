@@ -242,6 +242,7 @@ class TestHeapProfRss < Test::Unit::TestCase
       assert_equal [["", nil, nil, 0, 0, 0]], rows.map { |row|
         [row.class_name, row.caller, row.gc_age, row.inuse_objects, row.inuse_space, row.alloc_space]
       }.uniq
+      assert_equal [:rss], rows.map(&:kind).uniq
       assert_equal ["[VM] files"], rows.map { |row| row.frames.map(&:label) }.find { |labels| labels.include?("[VM] files") }
     RUBY
   end

@@ -87,6 +87,25 @@ class TestHeapProfSnapshot < Test::Unit::TestCase
     RUBY
   end
 
+  # Whatever a class is called.
+  def test_the_kind_says_what_a_row_is_of
+    in_child(<<~'RUBY')
+      HeapProfile.start(interval: 1)
+      klass = Class.new { set_temporary_name("[VM] slots (ruby)") }
+      kept = [klass.new, "x" * 5000]
+      rows = HeapProfile.snapshot(gc: true, owners: true, rss: true).group_by(&:kind)
+      assert_equal %i[malloc objects rss], rows.keys.sort
+      objects, malloc, rss = rows.values_at(:objects, :malloc, :rss)
+      assert_equal 1, objects.sum { |row| row.class_name == "[VM] slots (ruby)" ? row.inuse_objects : 0 }
+      assert objects.all? { |row| row.caller.nil? && row.alloc_malloc_space == 0 && row.alloc_slot_space > 0 }
+      assert malloc.all? { |row| row.caller && row.class_name.empty? && row.alloc_slot_space == 0 }
+      assert_operator malloc.sum(&:inuse_malloc_space), :>=, 5000
+      assert rss.all? { |row| row.rss_space > 0 && row.inuse_space == 0 && row.caller.nil? }
+      assert (objects + malloc).all? { |row| row.rss_space == 0 }
+      assert_equal 2, kept.size
+    RUBY
+  end
+
   def test_without_a_block_each_is_an_enumerator_with_a_size
     in_child(READ + <<~'RUBY')
       enumerator = PROFILE.each

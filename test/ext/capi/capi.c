@@ -224,6 +224,17 @@ frame_arrays(const struct rb_heapprof_frame *frames, size_t count)
     return arrays;
 }
 
+static VALUE
+kind_name(enum rb_heapprof_kind kind)
+{
+    switch (kind) {
+      case RB_HEAPPROF_KIND_OBJECTS: return ID2SYM(rb_intern("objects"));
+      case RB_HEAPPROF_KIND_MALLOC: return ID2SYM(rb_intern("malloc"));
+      case RB_HEAPPROF_KIND_RSS: return ID2SYM(rb_intern("rss"));
+    }
+    return Qnil;
+}
+
 static int
 read_row(const struct rb_heapprof_row *row, void *data)
 {
@@ -231,7 +242,7 @@ read_row(const struct rb_heapprof_row *row, void *data)
     VALUE frames = frame_arrays(row->frames, row->frame_count);
     VALUE owner_frames = frame_arrays(row->owner_frames, row->owner_frame_count);
 
-    rb_ary_push(reading->rows, rb_ary_new_from_args(16, rb_str_new_cstr(row->class_name), frames,
+    rb_ary_push(reading->rows, rb_ary_new_from_args(17, rb_str_new_cstr(row->class_name), frames,
                                                     LL2NUM(row->gc_age),
                                                     LL2NUM(row->inuse_objects), LL2NUM(row->inuse_space),
                                                     LL2NUM(row->alloc_objects), LL2NUM(row->alloc_space),
@@ -240,7 +251,7 @@ read_row(const struct rb_heapprof_row *row, void *data)
                                                     row->caller ? rb_str_new_cstr(row->caller) : Qnil,
                                                     row->owner ? rb_str_new_cstr(row->owner) : Qnil,
                                                     owner_frames, row->native_leak ? Qtrue : Qfalse,
-                                                    LL2NUM(row->memsize)));
+                                                    LL2NUM(row->memsize), kind_name(row->kind)));
     return --reading->stop_after == 0 ? reading->stop_with : 0;
 }
 
