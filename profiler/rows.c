@@ -9,7 +9,7 @@
  *                                                    age 1, 2, 4, ...
  *     totals of the site - all those rows =          age DEAD   inuse 0
  *
- * Pieces of blocks are sorted by site and owner, and the ages of each owner are rows.
+ * Pieces of blocks come by site and owner (pieces.c), and the ages of each owner are rows.
  *
  *   I1  over all rows up to any one, alloc adds up to the sites' totals and inuse to the
  *       live samples, to within a half of each: rows have whole numbers, and what
@@ -25,10 +25,10 @@
 #include "profiler/rows.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/check.h"
 #include "profiler/native_leaks.h"
+#include "profiler/pieces.h"
 
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 
@@ -40,14 +40,6 @@ struct sum {
     double memsize_bytes;
 };
 
-/* A copy of a piece of a block, with whom it counts under. */
-struct copy {
-    struct heapprof_piece piece;
-    uint32_t number;       /* of the piece */
-    uint32_t owner_class;  /* identity; 0: not known */
-    uint32_t owner_stack;
-};
-
 /* What adding up needs; its blocks go when the rows are done. */
 struct adding {
     struct heapprof_snapshot *snapshot;
@@ -57,10 +49,8 @@ struct adding {
     uint32_t *next;              /* by entry: the next one of the same site */
     size_t    next_capacity;
     uint32_t  anonymous;         /* string for classes without a name */
-    struct copy *copies;           /* the pieces, by site, then owner */
-    size_t    copies_capacity;
-    size_t    copy_count;
-    size_t    copies_done;         /* of these, rows have been added */
+    struct heapprof_pieces pieces;
+    size_t    pieces_done;       /* of these, rows have been added */
     const struct heapprof_asks *asks;
     struct heapprof_native_leaks leaks;
     struct sum carried[2][2];    /* what rounding has left over from the rows before: of
@@ -111,81 +101,6 @@ chain_samples(struct adding *adding)
         adding->snapshot->facts.live_samples++;
     }
     return true;
-}
-
-/* ---- blocks, by site and owner ---- */
-
-/* The stack that allocated the object, if it is sampled. */
-static uint32_t
-stack_of(const struct adding *adding, uintptr_t object)
-{
-    const struct heapprof_tables *tables = adding->tables;
-    uint32_t entry = rb_heapprof_address_table_find(&tables->live.addresses, object);
-    if (!entry) return 0;
-
-    uint32_t site = rb_heapprof_live_table_sample(&tables->live, entry)->site;
-    return rb_heapprof_sites_get(&tables->sites, site)->stack;
-}
-
-static void
-copy_piece(struct adding *adding, uint32_t number, const struct heapprof_owner *owner)
-{
-    const struct heapprof_piece *piece = &adding->tables->blocks.pieces[number];
-    struct copy *copy = &adding->copies[adding->copy_count++];
-
-    *copy = (struct copy){.piece = *piece, .number = number};
-    if (adding->snapshot->facts.owners && owner->object) {
-        copy->owner_class = owner->class_id;
-        copy->owner_stack = stack_of(adding, owner->object);
-    }
-    else if (piece->begin == 0) {
-        rb_heapprof_native_leaks_block(&adding->leaks, piece->site, piece->birth_gc);
-    }
-}
-
-static int
-compare_copies(const void *left, const void *right)
-{
-    const struct copy *a = left, *b = right;
-
-    if (a->piece.site != b->piece.site) return a->piece.site < b->piece.site ? -1 : 1;
-    if (a->owner_class != b->owner_class) return a->owner_class < b->owner_class ? -1 : 1;
-    if (a->owner_stack != b->owner_stack) return a->owner_stack < b->owner_stack ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
-
-static bool
-copy_pieces(struct adding *adding)
-{
-    const struct heapprof_blocks *blocks = &adding->tables->blocks;
-    uint32_t entry, piece;
-
-    if (!HEAPPROF_MEM_GROW(&adding->snapshot->mem, adding->copies, adding->copies_capacity,
-                           blocks->live_count)) return false;
-    for (entry = 0; (entry = rb_heapprof_blocks_next(blocks, entry)) != 0; ) {
-        for (piece = blocks->pieces_of[entry]; piece; piece = blocks->pieces[piece].next) {
-            if (blocks->pieces[piece].site == HEAPPROF_SITE_WAITING) continue;
-            copy_piece(adding, piece, &blocks->owners[entry]);
-        }
-    }
-    return true;
-}
-
-/* Only the copying needs blocks to be still; the rest may take its time. */
-static bool
-take_pieces(struct adding *adding)
-{
-    const struct heapprof_asks *asks = adding->asks;
-    bool copied;
-
-    if (asks && asks->lock_blocks) asks->lock_blocks(asks->data);
-    copied = copy_pieces(adding);
-    if (asks && asks->unlock_blocks) asks->unlock_blocks(asks->data);
-    if (adding->copy_count > 0) {
-        qsort(adding->copies, adding->copy_count, sizeof(struct copy), compare_copies);
-    }
-    adding->snapshot->facts.live_samples += adding->copy_count;
-    return copied;
 }
 
 /* ---- ages ---- */
@@ -311,18 +226,27 @@ bin_samples(const struct adding *adding, uint32_t number, struct ages *ages)
     }
 }
 
-/* Of the pieces not done yet those with the owner of the first, if they are of that site. */
+/* The first piece not done yet, if it is of that site. */
+static const struct heapprof_copied_piece *
+next_piece(const struct adding *adding, uint32_t number)
+{
+    const struct heapprof_copied_piece *next;
+
+    if (adding->pieces_done == adding->pieces.count) return NULL;
+    next = &adding->pieces.all[adding->pieces_done];
+    return next->piece.site == number ? next : NULL;
+}
+
+/* Of the pieces not done yet those of the site and owner of the first. */
 static void
 bin_pieces(struct adding *adding, struct ages *ages)
 {
     uint64_t gc_count = adding->snapshot->facts.gc_count;
-    const struct copy *first = &adding->copies[adding->copies_done];
+    const struct heapprof_copied_piece *first = &adding->pieces.all[adding->pieces_done], *next;
 
-    for (; adding->copies_done < adding->copy_count; adding->copies_done++) {
-        const struct copy *copy = &adding->copies[adding->copies_done];
-        const struct heapprof_piece *piece = &copy->piece;
-        if (piece->site != first->piece.site || copy->owner_class != first->owner_class ||
-            copy->owner_stack != first->owner_stack) break;
+    for (; (next = next_piece(adding, first->piece.site)) != NULL; adding->pieces_done++) {
+        const struct heapprof_piece *piece = &next->piece;
+        if (next->owner_class != first->owner_class || next->owner_stack != first->owner_stack) break;
         add_alive(ages, age_bin(gc_count, piece->birth_gc), piece->weight,
                   (double)piece->asked_bytes, (double)piece->held_bytes);
     }
@@ -347,13 +271,13 @@ add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, stru
     bool suspect = adding->snapshot->facts.owners && adding->snapshot->facts.old_gc &&
                    rb_heapprof_native_leaks_p(&adding->leaks, number, row.stack);
 
-    while (adding->copies_done < adding->copy_count &&
-           adding->copies[adding->copies_done].piece.site == number) {
-        const struct copy *copy = &adding->copies[adding->copies_done];
+    const struct heapprof_copied_piece *piece;
+
+    while ((piece = next_piece(adding, number)) != NULL) {
         struct ages ages = {.dead = *dead};
-        row.owner = name_of(adding, copy->owner_class);
-        row.owner_stack = copy->owner_stack;
-        row.native_leak = suspect && !copy->owner_class;
+        row.owner = name_of(adding, piece->owner_class);
+        row.owner_stack = piece->owner_stack;
+        row.native_leak = suspect && !piece->owner_class;
         bin_pieces(adding, &ages);
         if (!add_ages(adding, row, &ages)) return false;
         *dead = ages.dead;
@@ -436,12 +360,13 @@ rb_heapprof_rows_add(struct heapprof_snapshot *snapshot, const struct heapprof_t
     bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
                                                tables->sites.numbers.end,
                                                tables->stacks.numbers.end) &&
-                 name_anonymous(&adding) && chain_samples(&adding) && take_pieces(&adding) &&
+                 name_anonymous(&adding) && chain_samples(&adding) &&
+                 rb_heapprof_pieces_take(&adding.pieces, snapshot, tables, asks, &adding.leaks) &&
                  add_rows(&adding);
 
     HEAPPROF_MEM_RELEASE(mem, adding.first, adding.first_capacity);
     HEAPPROF_MEM_RELEASE(mem, adding.next, adding.next_capacity);
-    HEAPPROF_MEM_RELEASE(mem, adding.copies, adding.copies_capacity);
+    rb_heapprof_pieces_free(&adding.pieces, mem);
     rb_heapprof_native_leaks_free(&adding.leaks);
     return added;
 }
