@@ -215,6 +215,13 @@ class SnapshotBuilder {
                         rb_heapprof_snapshot_free);
     }
 
+    // Until the next change.
+    const heapprof_tables *
+    Tables() const
+    {
+        return &tables_;
+    }
+
     Snapshot
     TakeSample(uint32_t entry)
     {
