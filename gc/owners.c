@@ -327,6 +327,13 @@ rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached)
     return more;
 }
 
+/* What a later walk has found will do as well: the stamp is no older then. */
+HEAPPROF_COLD bool
+rb_heapprof_gc_owners_known_p(const struct heapprof_walk *walk, bool reached)
+{
+    return next_step == 0 && (reach.wanted || !reached) && rb_heapprof_gc_walk_valid_p(walk);
+}
+
 HEAPPROF_COLD bool
 rb_heapprof_gc_owners_complete_p(void)
 {

@@ -103,6 +103,10 @@ bool rb_heapprof_gc_walk_valid_p(const struct heapprof_walk *walk);
  * stopped. */
 bool rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached);
 
+/* Whether what the walk has found is there, and as of now. Another that has begun since may have
+ * forgotten it, and not be at its end, or not have looked for what is only reached. */
+bool rb_heapprof_gc_owners_known_p(const struct heapprof_walk *walk, bool reached);
+
 /* Whether the last walk saw all that objects and libraries lead to: what has no owner then may be
  * suspected. */
 bool rb_heapprof_gc_owners_complete_p(void);

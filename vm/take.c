@@ -65,13 +65,13 @@ walk_in_slices(bool reached, void (*between)(void))
     return walk;
 }
 
-/* Under the VM lock. When a GC came in between, in one piece. */
+/* Under the VM lock. When a GC or another walk came in between, in one piece. */
 static void
-walk_again_unless_valid(const struct heapprof_walk *walk, bool reached)
+walk_again_unless_known(const struct heapprof_walk *walk, bool reached)
 {
     struct heapprof_walk again = {0};
 
-    if (rb_heapprof_gc_walk_valid_p(walk)) return;
+    if (rb_heapprof_gc_owners_known_p(walk, reached)) return;
     while (rb_heapprof_gc_find_owners(&again, reached));
 }
 
@@ -155,7 +155,7 @@ take_named(struct taking *taking, bool search)
     if (search && rb_heapprof_names_collect_callers(&taking->naming.symbols)) return false;
 
     bool disabled = !owners || RTEST(rb_gc_disable()); /* ends one that has begun */
-    if (owners) walk_again_unless_valid(&taking->walk, native_leaks);
+    if (owners) walk_again_unless_known(&taking->walk, native_leaks);
     rb_heapprof_names_refresh();
     taking->snapshot = take(owners, native_leaks);
     if (!disabled) rb_gc_enable();

@@ -396,6 +396,27 @@ class TestHeapProfOwners < Test::Unit::TestCase
     end
   end
 
+  # A walk that began between the end of another and its snapshot had forgotten what that had found.
+  def test_while_other_ractors_walk
+    in_child(SETUP + <<~'RUBY')
+      Warning[:experimental] = false
+      HeapProfile.start(interval: 1)
+      def strings = Array.new(500) { "x" * 5000 }
+      kept = strings
+      heap = Array.new(20_000) { Object.new }
+      GC.start
+      GC.disable
+      times = scaled(100)
+      ractors = Array.new(3) do
+        Ractor.new(times) { |times| times.times { ObjectSpace::HeapProfile.snapshot(owners: true) } }
+      end
+      owned = Array.new(times) { by_owner(HeapProfile.snapshot(owners: true), :strings).fetch("String", 0) }
+      assert_operator owned.min, :>=, 500 * 5001, owned.to_s
+      ractors.each(&:take)
+      assert_equal [500, 20_000], [kept.size, heap.size]
+    RUBY
+  end
+
   # Objects die, move and are born between two slices.
   def test_while_other_threads_allocate_and_compact
     in_child(SETUP + <<~'RUBY')
