@@ -1,4 +1,4 @@
-/* options.c - RUBY_HEAPPROF read into settings, and out templates into file names.
+/* options.c - RUBY_HEAPPROF read into settings.
  *
  * text is cut at commas, each part at its first '='. The key picks a row of keys[], whose kind
  * says how the value is read, where it goes, and how its range is said:
@@ -16,8 +16,8 @@
  */
 #include "profiler/options.h"
 #include "os/interpose.h"
+#include "profiler/out.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -168,23 +168,10 @@ read_whose(struct span value, uint64_t *all)
     return *all || (value.length == 4 && memcmp(value.start, "ruby", 4) == 0) ? READ : MALFORMED;
 }
 
-/* Every '%' has a letter that is known. */
-static bool
-template_p(struct span value)
-{
-    size_t i;
-
-    for (i = 0; i < value.length; i++) {
-        if (value.start[i] != '%') continue;
-        if (++i == value.length || !memchr("petn%", value.start[i], 5)) return false;
-    }
-    return true;
-}
-
 static enum verdict
 read_name(char *name, struct span value, uint64_t most)
 {
-    if (value.length == 0 || !template_p(value)) return MALFORMED;
+    if (value.length == 0 || !rb_heapprof_out_template_p(value.start, value.length)) return MALFORMED;
     if (value.length > most) return OUT_OF_RANGE;
     memcpy(name, value.start, value.length);
     name[value.length] = '\0';
@@ -348,58 +335,4 @@ rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
         text += setting.length;
         if (*text++ == '\0') return HEAPPROF_OPTIONS_ON;
     }
-}
-
-/* ---- out templates ---- */
-
-static const char *
-last_component(const char *program)
-{
-    const char *slash = strrchr(program, '/');
-
-    return slash ? slash + 1 : program;
-}
-
-/* What %letter stands for, written into digits if it is a number; NULL: unknown. */
-static const char *
-expansion(char letter, const struct heapprof_out_values *values, char *digits, size_t size)
-{
-    switch (letter) {
-      case '%':
-        return "%";
-      case 'e':
-        return last_component(values->program);
-      case 'p':
-        snprintf(digits, size, "%ld", values->pid);
-        return digits;
-      case 't':
-        snprintf(digits, size, "%" PRId64, values->time);
-        return digits;
-      case 'n':
-        snprintf(digits, size, "%u", values->number);
-        return digits;
-      default:
-        return NULL;
-    }
-}
-
-bool
-rb_heapprof_options_expand_out(const char *template_text,
-                               const struct heapprof_out_values *values,
-                               char *path, size_t size)
-{
-    char digits[32];
-    size_t used = 0;
-
-    while (*template_text) {
-        const char *text = *template_text == '%' ?
-            expansion(template_text[1], values, digits, sizeof(digits)) : NULL;
-        size_t length = text ? strlen(text) : 1;
-        if (length >= size - used) return false;
-        memcpy(path + used, text ? text : template_text, length);
-        used += length;
-        template_text += text ? 2 : 1;
-    }
-    path[used] = '\0';
-    return true;
 }

@@ -95,18 +95,4 @@ uint64_t rb_heapprof_options_default_number(const char *key);
 const char *rb_heapprof_options_out_of_range(const struct heapprof_options *options,
                                              const char **expected);
 
-/* What the template letters stand for. */
-struct heapprof_out_values {
-    long        pid;
-    const char *program;     /* its last path component is used */
-    int64_t     time;        /* seconds since the epoch */
-    unsigned    number;
-};
-
-/* Expands an out template into path. Returns false when the result does not fit in
- * size, at least 1; path is then unspecified. An unknown letter stays as it is. */
-bool rb_heapprof_options_expand_out(const char *template_text,
-                                    const struct heapprof_out_values *values,
-                                    char *path, size_t size);
-
 #endif

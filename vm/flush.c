@@ -14,7 +14,7 @@
 #include "flush.h"
 #include "os/file.h"
 #include "pprof/gzip.h"
-#include "profiler/options.h"
+#include "profiler/out.h"
 #include "profiler/pprof.h"
 #include <errno.h>
 #include <time.h>
@@ -121,7 +121,7 @@ rb_heapprof_flush_path(const char *out, const char *directory, const char *progr
     };
     char expanded[PATH_MAX];
 
-    if (!rb_heapprof_options_expand_out(out, &values, expanded, sizeof(expanded))) return false;
+    if (!rb_heapprof_out_expand(out, &values, expanded, sizeof(expanded))) return false;
     int length = snprintf(path, size, "%s%s%s", expanded[0] == '/' ? "" : directory,
                           expanded[0] == '/' ? "" : "/", expanded);
     return length >= 0 && (size_t)length < size;

@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "profiler/options.h"
+#include "profiler/out.h"
 }
 
 namespace {
@@ -215,7 +216,7 @@ TestExpand(const std::string &text, const heapprof_out_values &values, size_t si
 {
     std::vector<char> path(size, '!');
     std::string expected = Expanded(text, values);
-    bool fits = rb_heapprof_options_expand_out(text.c_str(), &values, path.data(), size);
+    bool fits = rb_heapprof_out_expand(text.c_str(), &values, path.data(), size);
 
     REQUIRE(fits == expected.size() < size);
     if (fits) REQUIRE(expected == path.data());

@@ -1,4 +1,4 @@
-// options_test.cc - RUBY_HEAPPROF, word for word, and out templates.
+// options_test.cc - RUBY_HEAPPROF, word for word.
 
 #include <gtest/gtest.h>
 
@@ -450,55 +450,6 @@ TEST(Options, OutOfRangeNamesTheKeyAndTheRange)
     options.memory_bytes = 1048575;
     EXPECT_STREQ("memory", rb_heapprof_options_out_of_range(&options, &expected));
     EXPECT_STREQ("1048576 to 18446744073709551615 bytes", expected);
-}
-
-// ---- out templates ----
-
-const heapprof_out_values kValues = {4711, "/usr/bin/app.rb", 1700000000, 3};
-
-std::string
-Expand(const std::string &text, heapprof_out_values values = kValues)
-{
-    char path[256];
-    EXPECT_TRUE(rb_heapprof_options_expand_out(text.c_str(), &values, path, sizeof(path)));
-    return path;
-}
-
-TEST(Options, TemplateLettersAreReplaced)
-{
-    EXPECT_EQ("heapprof-4711.pb.gz", Expand("heapprof-%p.pb.gz"));
-    EXPECT_EQ("app.rb-1700000000-3", Expand("%e-%t-%n"));
-    EXPECT_EQ("100%", Expand("100%%"));
-    EXPECT_EQ("%p", Expand("%%p"));
-    EXPECT_EQ("47114711", Expand("%p%p"));
-}
-
-TEST(Options, UnknownLettersAndALastPercentStay)
-{
-    EXPECT_EQ("%q%P", Expand("%q%P"));
-    EXPECT_EQ("a%", Expand("a%"));
-    EXPECT_EQ("", Expand(""));
-}
-
-TEST(Options, OnlyTheLastComponentOfTheProgramIsUsed)
-{
-    for (const char *program : {"../x/app", "/app", "app"}) {
-        EXPECT_EQ("app", Expand("%e", {1, program, 0, 0}));
-    }
-    EXPECT_EQ("-e", Expand("%e", {1, "-e", 0, 0}));
-}
-
-TEST(Options, AnExpansionThatDoesNotFitIsRefused)
-{
-    for (const char *text : {"%p", "abcd", "ab%%d", "%tx"}) {
-        std::string whole = Expand(text);
-        for (size_t size = 1; size <= whole.size() + 1; size++) {
-            std::string path(size, '#');
-            bool fits = rb_heapprof_options_expand_out(text, &kValues, &path[0], size);
-            EXPECT_EQ(size > whole.size(), fits) << text << " " << size;
-            EXPECT_TRUE(!fits || path.c_str() == whole);
-        }
-    }
 }
 
 } // namespace

@@ -1,0 +1,75 @@
+/* out.c - templates of file names into file names.
+ *
+ *     "heapprof-%p.pb.gz"  -->  "heapprof-4711.pb.gz"
+ *               ^ a letter of those below; any other stays as it is, with its '%'
+ *
+ * Pure: no allocation, no locale, no environment. May run anywhere.
+ */
+#include "profiler/out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool
+rb_heapprof_out_template_p(const char *text, size_t length)
+{
+    size_t i;
+
+    for (i = 0; i < length; i++) {
+        if (text[i] != '%') continue;
+        if (++i == length || !memchr("petn%", text[i], 5)) return false;
+    }
+    return true;
+}
+
+static const char *
+last_component(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+
+    return slash ? slash + 1 : program;
+}
+
+/* What %letter stands for, written into digits if it is a number; NULL: unknown. */
+static const char *
+expansion(char letter, const struct heapprof_out_values *values, char *digits, size_t size)
+{
+    switch (letter) {
+      case '%':
+        return "%";
+      case 'e':
+        return last_component(values->program);
+      case 'p':
+        snprintf(digits, size, "%ld", values->pid);
+        return digits;
+      case 't':
+        snprintf(digits, size, "%" PRId64, values->time);
+        return digits;
+      case 'n':
+        snprintf(digits, size, "%u", values->number);
+        return digits;
+      default:
+        return NULL;
+    }
+}
+
+bool
+rb_heapprof_out_expand(const char *template_text, const struct heapprof_out_values *values,
+                       char *path, size_t size)
+{
+    char digits[32];
+    size_t used = 0;
+
+    while (*template_text) {
+        const char *text = *template_text == '%' ?
+            expansion(template_text[1], values, digits, sizeof(digits)) : NULL;
+        size_t length = text ? strlen(text) : 1;
+        if (length >= size - used) return false;
+        memcpy(path + used, text ? text : template_text, length);
+        used += length;
+        template_text += text ? 2 : 1;
+    }
+    path[used] = '\0';
+    return true;
+}

@@ -1,0 +1,24 @@
+#ifndef HEAPPROF_OUT_H
+#define HEAPPROF_OUT_H
+/* Templates of file names: %p (pid) %e (program) %t (time) %n (number) %%. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether behind every '%' there is a letter that is known. */
+bool rb_heapprof_out_template_p(const char *text, size_t length);
+
+/* What the template letters stand for. */
+struct heapprof_out_values {
+    long        pid;
+    const char *program;     /* its last path component is used */
+    int64_t     time;        /* seconds since the epoch */
+    unsigned    number;
+};
+
+/* Expands an out template into path. Returns false when the result does not fit in
+ * size, at least 1; path is then unspecified. An unknown letter stays as it is. */
+bool rb_heapprof_out_expand(const char *template_text, const struct heapprof_out_values *values,
+                            char *path, size_t size);
+
+#endif

@@ -1,0 +1,60 @@
+// out_test.cc - templates of file names.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+extern "C" {
+#include "profiler/out.h"
+}
+
+namespace {
+
+const heapprof_out_values kValues = {4711, "/usr/bin/app.rb", 1700000000, 3};
+
+std::string
+Expand(const std::string &text, heapprof_out_values values = kValues)
+{
+    char path[256];
+    EXPECT_TRUE(rb_heapprof_out_expand(text.c_str(), &values, path, sizeof(path)));
+    return path;
+}
+
+TEST(Out, TemplateLettersAreReplaced)
+{
+    EXPECT_EQ("heapprof-4711.pb.gz", Expand("heapprof-%p.pb.gz"));
+    EXPECT_EQ("app.rb-1700000000-3", Expand("%e-%t-%n"));
+    EXPECT_EQ("100%", Expand("100%%"));
+    EXPECT_EQ("%p", Expand("%%p"));
+    EXPECT_EQ("47114711", Expand("%p%p"));
+}
+
+TEST(Out, UnknownLettersAndALastPercentStay)
+{
+    EXPECT_EQ("%q%P", Expand("%q%P"));
+    EXPECT_EQ("a%", Expand("a%"));
+    EXPECT_EQ("", Expand(""));
+}
+
+TEST(Out, OnlyTheLastComponentOfTheProgramIsUsed)
+{
+    for (const char *program : {"../x/app", "/app", "app"}) {
+        EXPECT_EQ("app", Expand("%e", {1, program, 0, 0}));
+    }
+    EXPECT_EQ("-e", Expand("%e", {1, "-e", 0, 0}));
+}
+
+TEST(Out, AnExpansionThatDoesNotFitIsRefused)
+{
+    for (const char *text : {"%p", "abcd", "ab%%d", "%tx"}) {
+        std::string whole = Expand(text);
+        for (size_t size = 1; size <= whole.size() + 1; size++) {
+            std::string path(size, '#');
+            bool fits = rb_heapprof_out_expand(text, &kValues, &path[0], size);
+            EXPECT_EQ(size > whole.size(), fits) << text << " " << size;
+            EXPECT_TRUE(!fits || path.c_str() == whole);
+        }
+    }
+}
+
+} // namespace
