@@ -8,9 +8,9 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "run.h"
+#include "caller_names.h"
 #include "frames.h"
 #include "gc/state.h"
-#include "names.h"
 #include "os/allocator.h"
 #include "os/interpose.h"
 #include "rss.h"
@@ -59,7 +59,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     bool allocator_tells = rb_heapprof_allocator_read().known;
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_callers_init(&wrappers, &mem);
-    rb_heapprof_names_find_wrappers(&wrappers);
+    rb_heapprof_caller_names_find_wrappers(&wrappers);
     if (rb_heapprof_options_malloc_interval(options) > 0) rb_heapprof_gc_load_unwinder();
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
@@ -73,7 +73,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_unlock_blocks();
-        rb_heapprof_names_add_wrappers(&wrappers);
+        rb_heapprof_caller_names_add_wrappers(&wrappers);
         if (!allocator_tells) rb_heapprof.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         if (options->malloc_all) rb_heapprof_interpose_start();

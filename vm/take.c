@@ -12,6 +12,7 @@
 #include "ruby/thread.h"
 #include "run.h"
 #include "gc/state.h"
+#include "caller_names.h"
 #include "names.h"
 #include "rss.h"
 #include "symbols.h"
@@ -150,13 +151,14 @@ take_named(struct taking *taking, bool search)
     bool owners = taking->with & WITH_OWNERS;
 
     rb_heapprof_gc_resolve_all();
-    rb_heapprof_names_enter_callers(&taking->naming.symbols);
+    rb_heapprof_caller_names_enter(&taking->naming.symbols);
     rb_heapprof_symbols_free(&taking->naming.symbols);
-    if (search && rb_heapprof_names_collect_callers(&taking->naming.symbols)) return false;
+    if (search && rb_heapprof_caller_names_collect(&taking->naming.symbols)) return false;
 
     bool disabled = !owners || RTEST(rb_gc_disable()); /* ends one that has begun */
     if (owners) walk_again_unless_known(&taking->walk, native_leaks);
     rb_heapprof_names_refresh();
+    rb_heapprof_caller_names_refresh();
     taking->snapshot = take(owners, native_leaks);
     if (!disabled) rb_gc_enable();
     if (taking->with & RB_HEAPPROF_RSS) rb_heapprof_rss_add(&taking->snapshot);
