@@ -1,4 +1,4 @@
-# The allocation loops that bench/off and bench/on measure: ruby allocate.rb LOOP COUNT
+# The allocation loops that bench/off and bench/run measure: ruby allocate.rb LOOP COUNT
 # Each makes COUNT objects and keeps none, so that the collector works all the time; append and hash
 # make COUNT steps of memory that grows outside the slots. At the end all are swept: how far a lazy
 # sweep had come would be chance.

@@ -5,9 +5,8 @@
  *
  *     left -= bytes          below 0: the point was among them, and this is a sample
  *
- * Off, left is ENDLESS at most, and the filter is zero; so the same subtraction and the
- * same test serve off and on. All threads that have ever asked are in a list, for start to call
- * them to draw new gaps.
+ * Off, left is ENDLESS at most, so the same subtraction and the same test serve off and on. All
+ * threads that have ever asked are in a list, so that start can call them to draw new gaps.
  *
  * The countdown is its owner's: nobody else subtracts, and no subtraction is atomic. Another
  * thread that wants gaps drawn anew writes CALLED over it, so that the owner comes here with its

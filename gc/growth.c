@@ -1,7 +1,7 @@
 /* growth.c - samples of blocks that grow. Compiled inside gc.c.
  *
- * Behind realloc the caller does not know its block yet, but its old one, which is gone: that may
- * be the very table that a name is looked up in; and who raised there would lose the block. So
+ * Behind realloc the caller still has the address of its old block, which is gone. That may be the
+ * very table that a name is looked up in. And an exception there would lose the new block. So
  * whatever reads the VM, or may run out of stack, is done before, when the growth may be a sample:
  *
  *     gate_realloc   left < most that it grows by: stack, caller, site, room for a piece

@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_GC_HOOKS_H
 #define HEAPPROF_GC_HOOKS_H
 /* hooks.h - everything the profiler costs when it is off, and when it is on but
- * the object at hand is not sampled. Included by the collector before its own
- * structs; the patches embed the two structs below in the collector's and call
+ * the object at hand is not sampled. The collector includes it before its own
+ * structs. The patches embed heapprof_ractor and heapprof_page in these, and call
  * the gates. README.md has the map of events.
  *
  *   gate                   runs once per                    off      not sampled

@@ -15,12 +15,12 @@
  *
  * and what a freed block's pieces leave to do with sites waits for the next who has the VM lock.
  *
- * The sample takes the VM lock without joining the barrier of a ractor that wants to collect: a
- * block that has been reallocated is not in its object yet, and who marks that would read the
- * old one. MRI collects in malloc, but never behind realloc.
+ * The sample takes the VM lock without joining the barrier of a ractor that wants to collect. For a
+ * block that has been reallocated is not in its object yet, and a ractor that marks the object would
+ * read the old one. MRI collects in malloc, but never behind realloc.
  *
- * What the collector asks for itself, during a GC, stands at no stack; nor does what is asked for
- * without the GVL, which waits to be entered (waiting.c).
+ * What the collector asks for itself, during a GC, stands at no stack. Nor does what is asked for
+ * without the GVL; it waits to be entered (waiting.c).
  *
  * With malloc=all the same bytes, and others, come by malloc_all.c; then left is ENDLESS here and
  * nothing is lifted here, lest anything be counted twice.

@@ -7,10 +7,11 @@
  *     String  ptr ---------> 0x7f..10   known: its owner is the String
  *     Hash    bins, entries  0x7f..80   not known
  *
- * Asked are the types whose blocks can be read without calling anything, and the VM's own tables
- * (vm_tables.c), which no object holds. What lies behind a typed object's own struct, or a library's
- * variables, is looked for when blocks are left that nobody has been found to hold (reach.c). What
- * one object has borrowed from another, as substrings do, is the other's.
+ * Only types whose blocks can be read without calling anything are asked, and the VM's own tables
+ * (vm_tables.c), which no object holds. Then blocks may be left that nobody has been found to hold. For
+ * a snapshot that asks for suspicions these are looked for behind the structs of extensions' objects and
+ * the variables of libraries (reach.c). What one object has borrowed from another, as substrings do, is
+ * the other's.
  */
 #include "state.h"
 #include "track.h"

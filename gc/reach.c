@@ -6,17 +6,19 @@
  *     T_DATA --> struct --> another --> 0x7f..10   known, and nobody's: the T_DATA's
  *                  ^ not sampled: read all the same
  *
- * The same goes for the data of libraries. What several lead to is whose that comes first: objects
- * of extensions, libraries, then what the VM has itself, whose stacks are full of old words. A word
- * that only looks like an address makes a block somebody's that is nobody's; the other way round, a
- * block that is held by its middle, by a thread's stack or by thread-local data alone is not found.
+ * The same goes for the data of libraries. A block that several lead to belongs to the first of them:
+ * objects of extensions, libraries, then what the VM has itself, whose stacks are full of old words.
  *
- * How long a block is: as long as it is known to be, or as the header says that glibc's allocator
- * keeps before each, if that of the next agrees. Of another allocator's blocks only those known are
- * read, and the beginnings of objects' structs.
+ * The search may be wrong in two ways. A word that only looks like an address makes a block somebody's
+ * that is nobody's. A block that is held by its middle, by a thread's stack or by thread-local data
+ * alone is not found.
  *
- *   I1  nothing is read directly: addresses may be none, and a thread without the GVL may give
- *       memory back at any moment (profiler/peek.h).
+ * How long is a block? As long as it is known to be; or as glibc's header before it says, if the header
+ * of the next agrees. With another allocator only known blocks are read, and the beginnings of
+ * objects' structs.
+ *
+ *   I1  nothing is read directly: a word may be no address, and a thread without the GVL may give
+ *       memory back at any moment (os/peek.h).
  *   I2  each address is read once. When there is no memory to remember more, or too much to read,
  *       the search is cut short, and nobody is suspect.
  *   I3  tables of ours are not read: they have the address of every block.

@@ -53,8 +53,8 @@ rb_heapprof_object_key_p(uintptr_t key)
  * refused. No GC, no Ruby allocation. */
 uint32_t rb_heapprof_gc_identify(VALUE object);
 
-/* Does beforehand what the first sample of a block would do for all: it loads the unwinder. Takes
- * the dynamic linker's lock; before sampling is on. */
+/* Loads the unwinder, which the first sample of a block would do otherwise. Takes the dynamic
+ * linker's lock; to be called before sampling is on. */
 void rb_heapprof_gc_load_unwinder(void);
 
 /* Turns sampling on for the settings in rb_heapprof, tables being empty; and off,

@@ -1,5 +1,6 @@
-/* verify.c - the debug build's check, after each GC: flag bits and tables agree, and
- * every table is whole, while no thread frees a block. Compiled inside gc.c; does nothing unless HEAPPROF_CHECK. */
+/* verify.c - the debug build's check after each GC: flag bits and tables agree, and every table is
+ * whole. No thread frees a block meanwhile. Does nothing unless HEAPPROF_CHECK. Compiled inside
+ * gc.c. */
 #include "track.h"
 #include "walk.h"
 

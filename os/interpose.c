@@ -1,9 +1,9 @@
 /* interpose.c - has every caller of malloc call ours, without LD_PRELOAD (malloc=all).
  *
- * No function called malloc is defined in ruby: off, nothing is different, and whichever malloc
- * the process has (libc's, or jemalloc's or tcmalloc's, preloaded or linked) stays the one. But a
- * loaded ELF object calls functions of others through slots that the dynamic linker fills in by
- * its relocations. Those can be filled in again:
+ * ruby defines no function called malloc. So off, nothing is different, and the process keeps the
+ * malloc that it has (libc's, or jemalloc's or tcmalloc's, preloaded or linked). But a loaded ELF
+ * object calls functions of others through slots that the dynamic linker fills in by its relocations.
+ * Those can be filled in again:
  *
  *     call *slot ---> malloc of libc         DT_JMPREL   calls by the PLT; may still be unbound
  *                                            DT_RELA     GLOB_DAT: calls and addresses by the GOT
@@ -20,14 +20,16 @@
  *       one at a time, and unloads nothing meanwhile.
  *   I4  an object is looked at when its own relocations have been done (see look).
  *
- * Left as they are: the object that defines the process's malloc, unless it is libc, whose own
- * strdup and the like call by slots; the unwinder, which asks for memory with a lock held that a
- * sample's backtrace wants, too; the dynamic linker, which calls by pointers of its own.
+ * These are left as they are:
  *
- * What is loaded later: nobody can use that before asking for an address in it, so dlsym is
- * replaced as well, by a few instructions that look for new objects and then jump to the real one.
- * They jump, and do not call, for RTLD_NEXT and RTLD_DEFAULT depend on who called. dlopen itself
- * depends on that, too, and is not touched.
+ *     the object that defines malloc   unless it is libc, whose own strdup and the like call by slots
+ *     the unwinder                     it asks for memory with a lock held that a sample's backtrace wants
+ *     the dynamic linker               it calls by pointers of its own
+ *
+ * Nobody can use what is loaded later before asking for an address in it. So dlsym is replaced as
+ * well, by a few instructions that look for new objects and then jump to the real dlsym. They jump and
+ * do not call, because RTLD_NEXT and RTLD_DEFAULT depend on who called. dlopen itself depends on that,
+ * too, and is not touched.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* dl_iterate_phdr, dladdr, RTLD_DEFAULT */

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether it is to be had: interpose.c knows the dynamic linker of glibc, and the relocations of
- * these machines. */
+/* Whether malloc=all is to be had: interpose.c knows the dynamic linker of glibc, and the
+ * relocations of these machines. */
 #if defined(__linux__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
 # include <features.h>
 #endif

@@ -6,7 +6,7 @@
  *
  * A row (row.h) is a stack, a class and an age; or a stack, a C function that asks the allocator
  * there, an owner if owners are known, and an age. Of each site there is one row for every age
- * among its live samples, and one of age HEAPPROF_AGE_DEAD for what was allocated and is gone; so
+ * among its live samples, and one of age HEAPPROF_AGE_DEAD for what was allocated and is gone. So
  * the alloc columns and the inuse columns both add up.
  * Values are estimates of the true numbers (already weighted), in whole numbers that
  * add up; of one sample alone (take_sample) they are not rounded.

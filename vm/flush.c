@@ -4,7 +4,7 @@
  *     GVL, VM lock  |-------------------- no GVL needed --------------------|
  *
  * A reader of PATH sees the file before or the file after, never half of one; when
- * anything fails, the temporary file is removed and PATH is as it was (file.c). A write may
+ * anything fails, the temporary file is removed and PATH is as it was (os/file.c). A write may
  * wait (a pipe without a reader, a file system that is away), so it can be interrupted.
  */
 #include "ruby/ruby.h"

@@ -1,7 +1,7 @@
 /* symbols.c - from return addresses to the names of C functions.
  *
- * The dynamic linker knows which object lies where, and the functions that it exports; static ones are
- * in the object's file alone (os/elf_symbols.h), if that has not been stripped:
+ * The dynamic linker knows which loaded object lies where, and which functions it exports. Static
+ * functions are in the object's file alone (os/elf_symbols.h), if that has not been stripped:
  *
  *     addresses --dl_iterate_phdr--> object: base, path, build-id
  *                                       \--> file --build-id is the same--> functions

@@ -4,18 +4,17 @@
  * @file
  * @brief  The heap profiler's C API.
  *
- * Which code holds the memory of this process: objects are sampled by bytes as the
- * collector allocates them and followed until it frees them.
+ * It tells which code holds the memory of this process. Objects are sampled by bytes as the
+ * collector allocates them, and followed until it frees them; so are blocks of the allocator.
  *
- * The contract, for every function here unless it says otherwise: call it with the GVL
- * from any ractor; not from a finalizer's C function, a mark function, or a tracepoint
- * that runs inside the allocator (RUBY_INTERNAL_EVENT_*); none raises a Ruby exception.
- * A child made by fork goes on profiling, with the samples it inherited. A pointer that
- * may be NULL says so.
+ * The contract, for every function here unless it says otherwise: call it with the GVL, from any
+ * ractor. Do not call it from a finalizer's C function, a mark function, or a tracepoint that runs
+ * inside the allocator (RUBY_INTERNAL_EVENT_*). None raises a Ruby exception. A child made by fork
+ * goes on profiling, with the samples it inherited. A pointer that may be NULL says so.
  *
- * Structs that the caller allocates begin with their size, and what takes one is inline here and
- * passes the size the caller was compiled with: fields may be added at the end, and neither an older
- * extension in a newer ruby nor a newer one in an older ruby is harmed.
+ * Structs that the caller allocates begin with their size. A function that takes one is inline here
+ * and passes the size the caller was compiled with. So fields may be added at the end, and neither an
+ * older extension in a newer ruby nor a newer one in an older ruby is harmed.
  */
 #include "ruby/internal/config.h"
 #include "ruby/internal/dllexport.h"
@@ -102,8 +101,9 @@ enum rb_heapprof_with {
 rb_heapprof_snapshot_t *rb_heapprof_snapshot(unsigned int with);
 
 /**
- * What changed: a snapshot with later's values minus earlier's, which may be below 0; without
- * ages, and without what has not changed; with owners, memsize or rss if both have them. NULL when out of memory. Needs no GVL.
+ * What changed: a snapshot with later's values minus earlier's, which may be below 0. It has no
+ * ages, and nothing that has not changed. It has owners, memsize or rss if both have them. NULL when
+ * out of memory. Needs no GVL.
  */
 rb_heapprof_snapshot_t *rb_heapprof_snapshot_difference(const rb_heapprof_snapshot_t *later,
                                                         const rb_heapprof_snapshot_t *earlier);

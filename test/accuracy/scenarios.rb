@@ -20,7 +20,7 @@ module Accuracy
     :rounds,
     :period,
     :ruby,      # options of ruby
-    :cut,       # whether CI runs it, too
+    :cut,       # whether make check runs it, too
     :blocks,    # whether its sites are of blocks (blocks.rb), and bytes are estimated
     :malloc     # whose: :ruby or :all
   ) do

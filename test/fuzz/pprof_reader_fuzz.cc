@@ -1,7 +1,7 @@
 // pprof_reader_fuzz.cc - any bytes as a profile. The reader the tests trust is to read it or
 // to throw, and to follow every reference of what it has read.
 //
-// What it reads is checked by what makes the writer's parts possible (pprof_writer.h): messages
+// What it reads is checked by what makes the writer's parts possible (pprof/writer.h): messages
 // laid end to end are one message, whose fields follow each other.
 
 #include <optional>

@@ -6,7 +6,7 @@
 # small bias shows only in the mean of many runs, and a wrong scatter (samples that come in bunches,
 # or too evenly) only in their standard deviation. ../accuracy has the scenarios and the judgement,
 # and doc/accuracy.md the maths; `make check-accuracy` runs all of them 200 times. Here are those
-# of CI, 30 times: a bias of one sigma is found nineteen times in twenty.
+# with cut, 30 times: a bias of one sigma is found nineteen times in twenty.
 
 require_relative "lib/heapprof_test"
 require_relative "../accuracy/suite"

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# test_malloc.rb - the bytes asked of the allocator: exact at interval 1, and at larger ones
-# within 5.7 sigma, by the stack that asked for them; what is freed anywhere leaves.
+# test_malloc.rb - the bytes asked of MRI's allocator: exact at interval 1, and at larger ones
+# within 5.7 sigma, by the stack that asked for them; what is freed anywhere leaves. Most of it under
+# each allocator of the system (lib/block_cases.rb).
 
 require_relative "lib/heapprof_test"
 require_relative "lib/block_cases"

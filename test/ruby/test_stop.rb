@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_stop.rb - the life of a run (vm/capi.c): that stop leaves nothing behind, no flag bit in the
+# test_stop.rb - the life of a run (vm/run.c): that stop leaves nothing behind, no flag bit in the
 # heap and no function of ours that still runs; that the next start begins with nothing; and that
 # neither gets in the way of allocations that are under way.
 
