@@ -23,12 +23,18 @@ module HeapProfAllocators
     { "LD_PRELOAD" => path }
   end
 
+  # A line for the child: it has this allocator indeed.
+  def assert_loaded(allocator)
+    return "" if allocator == "glibc"
+    "assert_include File.read('/proc/self/maps'), '/lib#{allocator}'\n"
+  end
+
   # For `extend': a test for each allocator, by the script, behind the SETUP of the test's class.
   module Cases
     def under_each_allocator(name, script)
       ALL.each do |allocator|
         define_method("test_#{name}_under_#{allocator}") do
-          in_child(self.class::SETUP + script, env: preload(allocator))
+          in_child(self.class::SETUP + assert_loaded(allocator) + script, env: preload(allocator))
         end
       end
     end
