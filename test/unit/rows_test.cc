@@ -83,7 +83,8 @@ TEST_F(RowsTest, WhatHasNoNameIsAnonymousAndWhatIsNotKnownHasNoSubject)
     builder_.Live(stack_, 0, 1, 40);
     builder_.Block(stack_, builder_.UnnamedCaller(), 1, 40);
     builder_.Block(stack_, 0, 1, 40);
-    EXPECT_EQ((std::vector<std::string>{"objects (anonymous) at 1", "objects  at 1", "blocks (anonymous) at 1", "blocks  at 1"}),
+    EXPECT_EQ((std::vector<std::string>{"objects (anonymous) at 1", "objects  at 1",
+                                        "blocks (anonymous) at 1", "blocks  at 1"}),
               Keys(builder_.Take()));
 }
 
@@ -130,7 +131,9 @@ TEST_F(RowsTest, OwnersOfOneClassFromTwoStacksAreTwo)
     for (uint32_t entry : {here, there, here}) builder_.Own(builder_.Block(stack_, caller_, 1, 100), string, entry);
     Snapshot snapshot = builder_.Take();
     std::map<std::string, double> bytes;
-    for (size_t i = 0; i < snapshot->row_count; i++) bytes[Key(snapshot, snapshot->rows[i])] += snapshot->rows[i].inuse_malloc_bytes;
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        bytes[Key(snapshot, snapshot->rows[i])] += snapshot->rows[i].inuse_malloc_bytes;
+    }
     EXPECT_EQ((std::map<std::string, double>{{"objects String at 1", 0}, {"objects String at 2", 0},
                                              {"blocks new (ruby) at 1 in ruby of String from 1", 200},
                                              {"blocks new (ruby) at 1 in ruby of String from 2", 100}}),
@@ -144,7 +147,8 @@ TEST_F(RowsTest, PiecesOfABlockAreInRowsOfTheirOwnSites)
     builder_.Grow(block, 100, other_, caller_, 3, 60);
     builder_.Cut(block, 120);
     Snapshot snapshot = builder_.Take();
-    EXPECT_EQ((std::vector<std::string>{"blocks new (ruby) at 1 in ruby", "blocks new (ruby) at 2 in ruby"}), Keys(snapshot));
+    EXPECT_EQ((std::vector<std::string>{"blocks new (ruby) at 1 in ruby", "blocks new (ruby) at 2 in ruby"}),
+              Keys(snapshot));
     EXPECT_EQ((std::vector<uint32_t>{4, 0}), Ages(snapshot));
     EXPECT_EQ(200, snapshot->rows[0].inuse_malloc_bytes);
     EXPECT_EQ(60, snapshot->rows[1].inuse_malloc_bytes);
@@ -239,7 +243,8 @@ TEST_F(RowsTest, AddUpAsAMapDoes)
     uint32_t classes[] = {builder_.Class("A"), builder_.Class("B")};
     for (int i = 0; i < 3000; i++) {
         bool blocks = random() % 2, dead = random() % 3 == 0;
-        uint32_t stack = random() % 2 ? stack_ : other_, age = dead ? HEAPPROF_AGE_DEAD : random() % 2 ? 0 : 1u << random() % 5;
+        uint32_t stack = random() % 2 ? stack_ : other_;
+        uint32_t age = dead ? HEAPPROF_AGE_DEAD : random() % 2 ? 0 : 1u << random() % 5;
         uint32_t which = blocks ? caller_ : classes[random() % 2];
         double weight = 1 + random() % 9;
         size_t size = blocks ? 1 + random() % 999 : 40;
