@@ -14,8 +14,8 @@
  * alone is not found.
  *
  * How long is a block? As long as it is known to be; or as glibc's header before it says, if the header
- * of the next agrees. With another allocator only known blocks are read, and the beginnings of
- * objects' structs.
+ * of the next agrees; but no further than to the next known block. With another allocator only known
+ * blocks are read, and the beginnings of objects' structs.
  *
  *   I1  nothing is read directly: a word may be no address, and a thread without the GVL may give
  *       memory back at any moment (os/peek.h).
@@ -34,6 +34,7 @@
 #define FIRST_BYTES ((size_t)512)
 #define ROOT_BYTES 256 /* of a struct whose size nobody tells */
 #define HEADER_BYTES (2 * sizeof(uintptr_t))
+#define BLOCK_ALIGNMENT (2 * sizeof(uintptr_t)) /* glibc's */
 
 struct reached {
     uintptr_t address;
@@ -184,6 +185,23 @@ block_bytes(uintptr_t block, bool root)
     return bytes == 0 && root ? ROOT_BYTES : bytes;
 }
 
+/* How much of what is said to be the block's, from begin on, may be: another known block begins where
+ * it ends. A header may be left of what was one block here once, and is many now. */
+HEAPPROF_COLD static size_t
+bytes_before_another(uintptr_t block, uintptr_t begin, size_t bytes)
+{
+    const struct heapprof_address_table *known = &rb_heapprof.tables.blocks.addresses;
+    size_t offset = begin == block ? BLOCK_ALIGNMENT : 0;
+
+    lock_blocks();
+    for (; offset < bytes; offset += BLOCK_ALIGNMENT) {
+        if (!rb_heapprof_maybe_block_p((const void *)(begin + offset))) continue;
+        if (rb_heapprof_address_table_find(known, begin + offset)) break;
+    }
+    unlock_blocks();
+    return offset < bytes ? offset : bytes;
+}
+
 /* Makes a known block the holder's, if it is nobody's yet. False: it is somebody else's. */
 HEAPPROF_COLD static bool
 take_block(uintptr_t address)
@@ -252,13 +270,21 @@ reach_word(uintptr_t word, bool root)
     reach_add(word, root);
 }
 
+/* How many of the bytes from begin on the window has. */
+HEAPPROF_COLD static size_t
+in_window(uintptr_t begin, size_t bytes)
+{
+    size_t first = begin - reach.window_begin;
+    size_t left = first < reach.window_bytes ? reach.window_bytes - first : 0;
+    return bytes < left ? bytes : left;
+}
+
 /* Those of the window from begin on, at most bytes of them; returns how many there were. */
 HEAPPROF_COLD static size_t
 reach_words(uintptr_t begin, size_t bytes)
 {
     size_t first = begin - reach.window_begin;
-    size_t left = first < reach.window_bytes ? reach.window_bytes - first : 0;
-    if (bytes < left) left = bytes;
+    size_t left = in_window(begin, bytes);
     if (left > reach.left_bytes) {
         reach.cut_short = true;
         return 0;
@@ -295,7 +321,9 @@ reach_step(void)
     else {
         look(block + reach.offset, WINDOW_BYTES);
     }
-    size_t read = reach_words(block + reach.offset, reach.bytes - reach.offset);
+    size_t left = in_window(block + reach.offset, reach.bytes - reach.offset);
+    size_t read = reach_words(block + reach.offset,
+                              bytes_before_another(block, block + reach.offset, left));
     reach.offset += read;
     if (read < sizeof(uintptr_t) || reach.offset >= reach.bytes) {
         reach.next++;
