@@ -154,12 +154,26 @@ in_library_p(uintptr_t address)
 #define CHUNK_MAPPED 2
 #define CHUNK_FLAGS 7
 
+/* Whether that is no block, but the header of one that glibc has to give out: the lists of such are in
+ * its data. What lies before it is the end of another block. */
+HEAPPROF_COLD static bool
+free_chunk_p(uintptr_t chunk)
+{
+    uintptr_t size, again, next;
+
+    if (!word_at(chunk + sizeof(size), &size)) return false;
+    size &= ~(uintptr_t)CHUNK_FLAGS;
+    return size >= 2 * HEADER_BYTES && size % HEADER_BYTES == 0 && !(size >> 40) &&
+           word_at(chunk + size, &again) && again == size &&
+           word_at(chunk + size + sizeof(next), &next) && !(next & CHUNK_NEXT_TO_ONE_IN_USE);
+}
+
 /* What can be used of a block of glibc's; 0: it does not look like one. */
 HEAPPROF_COLD static size_t
 chunk_bytes(uintptr_t block)
 {
     uintptr_t size, before, next;
-    if (block % HEADER_BYTES || !word_at(block - sizeof(size), &size)) return 0;
+    if (block % HEADER_BYTES || !word_at(block - sizeof(size), &size) || free_chunk_p(block)) return 0;
 
     size_t bytes = size & ~(uintptr_t)CHUNK_FLAGS;
     if (bytes < 2 * HEADER_BYTES || bytes % HEADER_BYTES || bytes >> 40) return 0;
