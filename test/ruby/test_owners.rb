@@ -173,7 +173,7 @@ class TestHeapProfOwners < Test::Unit::TestCase
       def strings = Array.new(10_000) { "x" * 1000 }
       kept = strings
       rows = rows(HeapProfile.snapshot(owners: true), label: "Object#strings", class_name: "String")
-      samples = rows.sum(&:memsize).fdiv(1001 + SLOTS.first)
+      samples = rows.sum(&:memsize).fdiv(1001 + MEMSIZE)
       assert_in_delta 10_000 * SLOTS.first / 20_000.0, samples, 30
       assert_equal 10_000, kept.size
     RUBY
@@ -196,8 +196,8 @@ class TestHeapProfOwners < Test::Unit::TestCase
           assert_operator HeapProfile.stat(:total_samples) - samples, :<, 5000
           rows = profile.select { |row| row.class_name == "HeapProfBlocks::Greedy" && row.inuse_objects > 0 }
           memsize = rows.sum(&:memsize)
-          assert_equal 0, memsize % (4711 + SLOTS[0])
-          assert_operator memsize, :>=, 500 * (4711 + SLOTS[0]) if #{interval} == 1
+          assert_equal 0, memsize % (4711 + MEMSIZE)
+          assert_operator memsize, :>=, 500 * (4711 + MEMSIZE) if #{interval} == 1
           GC.start
         end
         assert_equal false, GC.disable

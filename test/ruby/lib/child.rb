@@ -10,6 +10,9 @@ HeapProfile = ObjectSpace::HeapProfile
 # Bytes of a slot, smallest first: 40 to 640, a word more each in a debug build.
 SLOTS = Array.new(GC::INTERNAL_CONSTANTS[:HEAP_COUNT]) { |i| GC.stat_heap(i, :slot_size) }
 
+# What memsize_of says of an object in the smallest: the word more is MRI's own.
+MEMSIZE = SLOTS[0] - GC::INTERNAL_CONSTANTS.fetch(:RVALUE_OVERHEAD, 0)
+
 # Rows of a profile: of a class, and with a frame of that label anywhere in the stack.
 def rows(profile, class_name: nil, label: nil)
   profile.select do |sample|
