@@ -104,7 +104,7 @@ rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t
 {
     size_t most = (size_t)table->numbers.count + count;
 
-    if (!HEAPPROF_NUMBERS_RESERVE_NEW(&table->numbers, table->mem, table->entries, count)) {
+    if (!HEAPPROF_NUMBERS_RESERVE_MORE(&table->numbers, table->mem, table->entries, count)) {
         return false;
     }
     while (!rb_heapprof_index_room_p(&table->index, most)) { /* which doubles */
@@ -156,6 +156,51 @@ rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t 
     removed->address = 0;
     removed->previous = 0;
     rb_heapprof_numbers_give_back(&table->numbers, entry, &removed->next);
+}
+
+/* ---- packing ---- */
+
+static void
+clear_heads(const struct heapprof_address_table *table, const struct heapprof_packing *packing)
+{
+    uint32_t entry;
+
+    for (entry = 1; entry < table->numbers.end; entry++) {
+        uintptr_t address = table->entries[entry].address;
+        if (address) *packing->page_head(address) = 0;
+    }
+}
+
+/* Those that stay are at the front then; returns how many. */
+static uint32_t
+pack_entries(struct heapprof_address_table *table, const struct heapprof_packing *packing)
+{
+    uint32_t entry, kept = 0;
+
+    for (entry = 1; entry < table->numbers.end; entry++) {
+        uintptr_t address = table->entries[entry].address;
+        if (!address || !packing->keep(entry, kept + 1, packing->data)) continue;
+        table->entries[++kept].address = address;
+        link_entry(table, packing->page_head(address), kept);
+    }
+    return kept;
+}
+
+/* The chains of pages and the index are made anew: to take so many out one by one takes longer. */
+void
+rb_heapprof_address_table_pack(struct heapprof_address_table *table,
+                               const struct heapprof_packing *packing)
+{
+    uint32_t entry, kept;
+
+    if (table->numbers.end == 1) return;
+    clear_heads(table, packing);
+    kept = pack_entries(table, packing);
+    HEAPPROF_NUMBERS_PACK(&table->numbers, table->mem, table->entries, kept);
+    rb_heapprof_index_clear(&table->index, table->mem, kept);
+    for (entry = 1; entry <= kept; entry++) {
+        rb_heapprof_index_insert(&table->index, hash_i(table, entry), entry);
+    }
 }
 
 /* ---- debug ---- */

@@ -67,6 +67,19 @@ void rb_heapprof_address_table_move(struct heapprof_address_table *table, uint32
 void rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t *page_head,
                                       uint32_t entry);
 
+/* Who packs a table. */
+struct heapprof_packing {
+    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page */
+    bool (*keep)(uint32_t entry, uint32_t number, void *data); /* does the entry stay, as number? */
+    void *data;
+};
+
+/* Asks of each entry, by number, whether it stays. Those that do are numbered anew, from 1 in the
+ * order they had; arrays beside the table follow in keep, which may not use the table. Gives memory
+ * back that is not needed then. */
+void rb_heapprof_address_table_pack(struct heapprof_address_table *table,
+                                    const struct heapprof_packing *packing);
+
 /* Asserts the invariants of address_table.c. */
 void rb_heapprof_address_table_check(const struct heapprof_address_table *table);
 

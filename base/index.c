@@ -29,6 +29,8 @@
  */
 #include "base/index.h"
 
+#include <string.h>
+
 #include "base/check.h"
 
 static size_t
@@ -86,6 +88,14 @@ void
 rb_heapprof_index_release(struct heapprof_index *index, struct heapprof_mem *mem)
 {
     HEAPPROF_MEM_RELEASE(mem, index->buckets, index->capacity);
+}
+
+void
+rb_heapprof_index_clear(struct heapprof_index *index, struct heapprof_mem *mem, size_t count)
+{
+    if (index->capacity == 0) return;
+    HEAPPROF_MEM_SHRINK(mem, index->buckets, index->capacity, (count + 1) / 3 * 4 + 4);
+    memset(index->buckets, 0, index->capacity * sizeof(*index->buckets));
 }
 
 /* ---- entries ---- */

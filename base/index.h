@@ -23,6 +23,10 @@ bool rb_heapprof_index_room_p(const struct heapprof_index *index, size_t count);
 bool rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
                                size_t count, heapprof_hash_i *hash_i, const void *owner);
 
+/* Empties it, to be entered anew: count entries at most, which there is room for. Gives memory
+ * back that so many do not need. */
+void rb_heapprof_index_clear(struct heapprof_index *index, struct heapprof_mem *mem, size_t count);
+
 void rb_heapprof_index_release(struct heapprof_index *index, struct heapprof_mem *mem);
 
 /* Enters a number whose key is absent. There must be room. Allocates nothing. */

@@ -112,6 +112,22 @@ remap(void *old, size_t old_bytes, size_t new_bytes)
     return pages;
 }
 
+/* What a smaller block holds of the old one; MAP_FAILED leaves the old. */
+static void *
+shrink_pages(char *old, size_t old_bytes, size_t new_bytes)
+{
+#if HEAPPROF_MEM_GUARD
+    char *pages = map(new_bytes);
+    if (pages == MAP_FAILED) return MAP_FAILED;
+    memcpy(pages, old, new_bytes);
+    unmap(old, old_bytes);
+    return pages;
+#else
+    munmap(old + new_bytes, old_bytes - new_bytes);
+    return old;
+#endif
+}
+
 /* ---- blocks ---- */
 
 void
@@ -137,9 +153,9 @@ resize(struct heapprof_mem *mem, void **block, size_t old_bytes, size_t new_byte
 {
     void *pages;
 
-    if (new_bytes == SIZE_MAX || new_bytes - old_bytes > mem->budget_bytes - mem->used_bytes) {
-        return false;
-    }
+    mem->over_budget = new_bytes == SIZE_MAX ||
+                       new_bytes - old_bytes > mem->budget_bytes - mem->used_bytes;
+    if (mem->over_budget) return false;
     pages = remap(load_block(block), old_bytes, new_bytes);
     if (pages == MAP_FAILED) return false;
 
@@ -169,6 +185,35 @@ rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
     }
     *capacity = new_bytes / element_bytes;
     return true;
+}
+
+/* What is left for so many bytes in use. */
+static size_t
+shrunk_bytes(size_t bytes, size_t used_bytes)
+{
+    while (bytes / 2 % page_bytes() == 0 && used_bytes + used_bytes / 2 <= bytes / 2 && bytes > 0) {
+        bytes /= 2;
+    }
+    return bytes;
+}
+
+void
+rb_heapprof_mem_shrink(struct heapprof_mem *mem, void **block, size_t *capacity, size_t used,
+                       size_t element_bytes)
+{
+    size_t old_bytes = mapped_bytes(*capacity, element_bytes);
+    size_t new_bytes = shrunk_bytes(old_bytes, used * element_bytes);
+    char *old = load_block(block), *pages;
+
+    if (new_bytes == old_bytes || new_bytes == 0) return;
+    pages = shrink_pages(old, old_bytes, new_bytes);
+    if (pages == MAP_FAILED) return;
+
+    *capacity = new_bytes / element_bytes;
+    memset(pages + *capacity * element_bytes, 0, new_bytes - *capacity * element_bytes);
+    move_block(mem, old, pages, new_bytes);
+    store_block(block, pages);
+    mem->used_bytes -= old_bytes - new_bytes;
 }
 
 void

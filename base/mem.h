@@ -23,6 +23,7 @@ struct heapprof_mem {
     size_t   used_bytes;    /* mapped now */
     size_t   peak_bytes;    /* highest used_bytes so far */
     uint64_t refused;       /* requests turned down: over the budget, or by the kernel */
+    bool     over_budget;   /* it was the budget that the last of these was over */
     struct heapprof_mem_block blocks[HEAPPROF_MEM_BLOCKS];
 };
 
@@ -41,10 +42,17 @@ bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capaci
 void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
                              size_t element_bytes);
 
-/* grow and release for an array of any type, named with the variable that has its capacity. */
+/* Gives the latter half of the block back, and again, while the first used elements fill no more
+ * than a third of it. The block may move. */
+void rb_heapprof_mem_shrink(struct heapprof_mem *mem, void **block, size_t *capacity,
+                            size_t used, size_t element_bytes);
+
+/* grow, release and shrink for an array of any type, named with the variable that has its capacity. */
 #define HEAPPROF_MEM_GROW(mem, array, capacity, count) \
     rb_heapprof_mem_grow((mem), (void **)&(array), &(capacity), (count), sizeof(*(array)))
 #define HEAPPROF_MEM_RELEASE(mem, array, capacity) \
     rb_heapprof_mem_release((mem), (void **)&(array), &(capacity), sizeof(*(array)))
+#define HEAPPROF_MEM_SHRINK(mem, array, capacity, used) \
+    rb_heapprof_mem_shrink((mem), (void **)&(array), &(capacity), (used), sizeof(*(array)))
 
 #endif

@@ -9,6 +9,8 @@
  */
 #include "base/numbers.h"
 
+#include <string.h>
+
 #include "base/check.h"
 
 void
@@ -19,15 +21,28 @@ rb_heapprof_numbers_init(struct heapprof_numbers *numbers)
 
 bool
 rb_heapprof_numbers_grow(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
-                         void **array, size_t element_bytes, uint32_t count)
+                         void **array, size_t element_bytes, size_t count)
 {
-    size_t end = (size_t)numbers->end + count;
-
-    if (end > HEAPPROF_NUMBERS_MOST) {
+    if (count >= HEAPPROF_NUMBERS_MOST) {
         mem->refused++;
         return false;
     }
-    return rb_heapprof_mem_grow(mem, array, &numbers->capacity, end, element_bytes);
+    return rb_heapprof_mem_grow(mem, array, &numbers->capacity, count + 1, element_bytes);
+}
+
+/* An entry whose number is handed out for the first time is zero. */
+void
+rb_heapprof_numbers_pack(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
+                         void **array, size_t element_bytes, uint32_t count)
+{
+    char *entries;
+
+    memcpy(&entries, array, sizeof(entries));
+    memset(entries + (count + 1) * element_bytes, 0, (numbers->end - count - 1) * element_bytes);
+    numbers->free_head = 0;
+    numbers->end = count + 1;
+    numbers->count = count;
+    rb_heapprof_mem_shrink(mem, array, &numbers->capacity, numbers->end, element_bytes);
 }
 
 void

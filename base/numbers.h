@@ -10,7 +10,7 @@
  * member of every entry that means something only while the entry is free. An entry whose
  * number is handed out for the first time is zero.
  *
- * Only reserve and reserve_new allocate; the rest may run anywhere in the collector. The caller
+ * Only reserve and reserve_more allocate; the rest may run anywhere in the collector. The caller
  * serialises.
  */
 #include "base/mem.h"
@@ -47,37 +47,46 @@ rb_heapprof_numbers_room_p(const struct heapprof_numbers *numbers)
     return rb_heapprof_numbers_next(numbers) < numbers->capacity;
 }
 
-/* Makes the array larger, by room for count numbers that have not been handed out yet. */
+/* Makes the array larger, to have room for count numbers in use. */
 bool rb_heapprof_numbers_grow(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
-                              void **array, size_t element_bytes, uint32_t count);
+                              void **array, size_t element_bytes, size_t count);
 
-/* Makes sure of room for the next number; or for count new ones. False, with everything as it
+/* Makes sure of room for the next number; or for count more in use. False, with everything as it
  * was, when memory is refused. The array may move. */
 static inline bool
 rb_heapprof_numbers_reserve(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
                             void **array, size_t element_bytes)
 {
     return rb_heapprof_numbers_room_p(numbers) ||
-           rb_heapprof_numbers_grow(numbers, mem, array, element_bytes, 1);
+           rb_heapprof_numbers_grow(numbers, mem, array, element_bytes, numbers->end);
 }
 
 static inline bool
-rb_heapprof_numbers_reserve_new(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
+rb_heapprof_numbers_reserve_more(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
                                 void **array, size_t element_bytes, uint32_t count)
 {
-    return (size_t)numbers->end + count <= numbers->capacity ||
-           rb_heapprof_numbers_grow(numbers, mem, array, element_bytes, count);
+    size_t most = (size_t)numbers->count + count;
+
+    return most < numbers->capacity ||
+           rb_heapprof_numbers_grow(numbers, mem, array, element_bytes, most);
 }
+
+/* The entries from 1 to count are in use now, and no others: so their owner has moved them. Gives
+ * memory back that they do not need. The array may move. */
+void rb_heapprof_numbers_pack(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
+                              void **array, size_t element_bytes, uint32_t count);
 
 /* Gives the array back; the numbers are then as after init. */
 void rb_heapprof_numbers_release(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
                                  void **array, size_t element_bytes);
 
-/* All three for an array of any type. */
+/* All four for an array of any type. */
 #define HEAPPROF_NUMBERS_RESERVE(numbers, mem, array) \
     rb_heapprof_numbers_reserve((numbers), (mem), (void **)&(array), sizeof(*(array)))
-#define HEAPPROF_NUMBERS_RESERVE_NEW(numbers, mem, array, count) \
-    rb_heapprof_numbers_reserve_new((numbers), (mem), (void **)&(array), sizeof(*(array)), (count))
+#define HEAPPROF_NUMBERS_RESERVE_MORE(numbers, mem, array, count) \
+    rb_heapprof_numbers_reserve_more((numbers), (mem), (void **)&(array), sizeof(*(array)), (count))
+#define HEAPPROF_NUMBERS_PACK(numbers, mem, array, count) \
+    rb_heapprof_numbers_pack((numbers), (mem), (void **)&(array), sizeof(*(array)), (count))
 #define HEAPPROF_NUMBERS_RELEASE(numbers, mem, array) \
     rb_heapprof_numbers_release((numbers), (mem), (void **)&(array), sizeof(*(array)))
 

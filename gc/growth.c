@@ -18,9 +18,21 @@
 HEAPPROF_COLD static uint32_t
 find_site(void)
 {
-    uint32_t site = block_site();
-    if (site == 0 && rb_heapprof_gc_make_room()) site = block_site();
+    uint32_t site;
+
+    do {
+        site = block_site();
+    } while (site == 0 && rb_heapprof_gc_make_room());
     return site;
+}
+
+HEAPPROF_COLD static bool
+reserve_piece(void)
+{
+    lock_blocks();
+    bool reserved = rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, 1);
+    unlock_blocks();
+    return reserved;
 }
 
 /* Under the VM lock. */
@@ -29,10 +41,8 @@ prepare_growth(struct heapprof_thread *thread)
 {
     if (!rb_heapprof_on || rb_heapprof.reading) return;
     rb_heapprof_gc_settle_blocks();
+    while (!reserve_piece() && rb_heapprof_gc_make_room());
     uint32_t site = find_site();
-    lock_blocks();
-    rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, 1);
-    unlock_blocks();
     thread->prepared = (struct heapprof_prepared){
         .site = site, .epoch = rb_heapprof.epoch, .folded_at_gc = rb_heapprof.folded_at_gc
     };

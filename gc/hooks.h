@@ -61,6 +61,7 @@ struct heapprof_pending {
 struct heapprof_ractor {
     struct heapprof_cut cuts[HEAPPROF_HEAPS];
     struct heapprof_pending pending;
+    uint64_t interval_bytes; /* that its gaps were drawn at */
     uint64_t epoch;      /* gaps were drawn for this epoch of the profiler; others are stale */
 };
 

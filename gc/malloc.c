@@ -186,9 +186,11 @@ sample_block(uintptr_t address, size_t begin, size_t size_bytes)
 {
     rb_heapprof_gc_settle_blocks();
     rb_heapprof.total_samples++;
-    if (block_enter(address, begin, size_bytes)) return;
-    if (rb_heapprof_gc_make_room() && block_enter(address, begin, size_bytes)) return;
-    rb_heapprof.dropped++;
+    while (!block_enter(address, begin, size_bytes)) {
+        if (rb_heapprof_gc_make_room()) continue;
+        rb_heapprof.dropped++;
+        return;
+    }
 }
 
 HEAPPROF_COLD static bool

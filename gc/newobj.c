@@ -17,6 +17,9 @@
  * or when marking has ended, whichever comes first; only the sweep after that could
  * free its object.
  *
+ * When the interval changes under it, in want of memory, a ractor goes on with the gaps it has until
+ * it takes a page or a sample, and weighs that by the interval they were drawn at.
+ *
  * I1  rest != NULL only while the profiler is on.   I2  rest lies on using_page.
  * I3  at most one pending sample a ractor; its stack is held.
  * In GC and in the miss: no xmalloc, no Ruby allocation, no raise, nothing that may
@@ -61,14 +64,22 @@ pending_enter(const struct heapprof_pending *pending)
     return true;
 }
 
+HEAPPROF_COLD static bool
+pending_entered_p(const struct heapprof_pending *pending)
+{
+    while (!pending_enter(pending)) {
+        if (!rb_heapprof_gc_make_room()) return false;
+    }
+    return true;
+}
+
 HEAPPROF_COLD static void
 pending_resolve(struct heapprof_pending *pending)
 {
     if (!pending->object) return;
 
     /* No flags: the allocation was given up after the slot had been taken. */
-    if (RB_BUILTIN_TYPE(pending->object) == T_NONE ||
-        !(pending_enter(pending) || (rb_heapprof_gc_make_room() && pending_enter(pending)))) {
+    if (RB_BUILTIN_TYPE(pending->object) == T_NONE || !pending_entered_p(pending)) {
         pending_drop(pending);
         return;
     }
@@ -77,7 +88,8 @@ pending_resolve(struct heapprof_pending *pending)
 }
 
 HEAPPROF_COLD static void
-pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE object, size_t heap_idx)
+pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE object, size_t heap_idx,
+            uint64_t interval_bytes)
 {
     pending_resolve(&ractor->pending);
     rb_heapprof.total_samples++;
@@ -94,7 +106,7 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
         .stack = stack,
         .birth_gc = (uint32_t)objspace->profile.count,
         .size_bytes = (uint32_t)slot_size,
-        .weight = (float)rb_heapprof_sampler_weight(rb_heapprof.options.interval_bytes, slot_size),
+        .weight = (float)rb_heapprof_sampler_weight(interval_bytes, slot_size),
     };
 }
 
@@ -162,6 +174,7 @@ HEAPPROF_COLD static void
 ractor_arm(rb_ractor_newobj_cache_t *cache)
 {
     cache->heapprof.epoch = rb_heapprof.epoch;
+    cache->heapprof.interval_bytes = rb_heapprof.sampler.interval_bytes;
     for (size_t i = 0; i < HEAP_COUNT; i++) {
         struct heapprof_cut *cut = &cache->heapprof.cuts[i];
         struct free_slot **list = &cache->heap_caches[i].freelist;
@@ -216,6 +229,11 @@ take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 
     *list = slot_next(slot);
     cut->rest = NULL;
+    if (cache->heapprof.epoch != rb_heapprof.epoch) {
+        ractor_disarm(cache);
+        ractor_arm(cache);
+        return (VALUE)slot;
+    }
     cut->skip_slots = draw_skip(heap_idx);
     list_cut(cut, list, cut->rest_slots - 1);
     return (VALUE)slot;
@@ -279,9 +297,12 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
     /* Asked with the lock: waiting for it may have let a GC in, which took the list back, or
      * a stop, which joined it again. */
     if (due_p(objspace, cache, heap_idx)) {
+        uint64_t interval_bytes = ractor->interval_bytes; /* that its gap was drawn at */
         object = take_due(cache, heap_idx);
         rb_asan_unpoison_object(object, true);
-        if (!take_own_object() && !heapprof_thread.own_work) pending_set(ractor, objspace, object, heap_idx);
+        if (!take_own_object() && !heapprof_thread.own_work) {
+            pending_set(ractor, objspace, object, heap_idx, interval_bytes);
+        }
         if (is_incremental_marking(objspace)) cache->incremental_mark_step_allocated_slots++;
 #if RGENGC_CHECK_MODE
         MEMZERO((char *)object, char, heap_slot_size(heap_idx));

@@ -1,10 +1,13 @@
-/* run.c - start, stop and redraw, of objects and blocks alike. Compiled inside gc.c.
+/* run.c - start, stop and redraw, of objects and blocks alike; and room in the tables, when the
+ * budget is used up. Compiled inside gc.c.
  *
- * All ractors are stopped; vm/run.c sees to that. make_room may be called inside a GC.
+ * All ractors are stopped, which vm/run.c sees to; but for make_room, which a sample calls: under
+ * the VM lock, or inside a GC.
  */
 #include "state.h"
 #include "interpreter.h"
 #include "track.h"
+#include "profiler/thinning.h"
 
 struct heapprof rb_heapprof;
 bool rb_heapprof_on;
@@ -44,8 +47,11 @@ rb_heapprof_gc_redraw(void)
     rb_heapprof_gc_redraw_blocks();
 }
 
-HEAPPROF_COLD bool
-rb_heapprof_gc_make_room(void)
+/* ---- room ---- */
+
+/* Lets go of the stacks of what is dead. Only a GC makes more of that: once is enough until then. */
+HEAPPROF_COLD static bool
+fold_dead(void)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
     uint64_t now = objspace->profile.count + 1;
@@ -58,4 +64,80 @@ rb_heapprof_gc_make_room(void)
     uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables);
     rb_heapprof_gc_unlock_blocks();
     return folded + trimmed > 0;
+}
+
+/* Gaps that others have drawn at the old intervals end as they are, with samples that know them. */
+HEAPPROF_COLD static void
+double_intervals(unsigned int times)
+{
+    struct heapprof_options *options = &rb_heapprof.options;
+
+    options->interval_bytes <<= times;
+    if (options->malloc_interval_bytes != HEAPPROF_AS_INTERVAL) {
+        options->malloc_interval_bytes <<= times;
+    }
+    rb_heapprof.sampler.interval_bytes = options->interval_bytes;
+    rb_heapprof.malloc_sampler.interval_bytes = rb_heapprof_options_malloc_interval(options);
+    rb_heapprof.doublings += times;
+    rb_heapprof.epoch++;
+    rb_heapprof_gc_redraw_blocks();
+}
+
+HEAPPROF_COLD static struct heapprof_thinning
+thinning_now(void)
+{
+    return (struct heapprof_thinning){
+        .interval_bytes = rb_heapprof.options.interval_bytes,
+        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+        .sampler = &rb_heapprof.sampler,
+        .page_head = samples_of_page,
+        .forget = forget_sample,
+    };
+}
+
+/* With the blocks' lock. */
+HEAPPROF_COLD static bool
+thin(unsigned int full)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct heapprof_thinning thinning = thinning_now();
+    unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
+    if (doublings == 0) return false;
+
+    double_intervals(doublings);
+    thinning = thinning_now();
+    rb_heapprof_frames_forget();
+    rb_heapprof_thin(tables, &thinning);
+    if (full & HEAPPROF_FULL_STACKS) rb_heapprof_sites_fold(&tables->sites);
+    rb_heapprof_tables_trim(tables);
+    return true;
+}
+
+/* Whether the live samples have so much of the budget that others may want it: packed they give some
+ * back. */
+HEAPPROF_COLD static bool
+hoarding_p(void)
+{
+    size_t bytes = rb_heapprof.tables.live.samples_capacity *
+                   (sizeof(struct heapprof_sample) + sizeof(struct heapprof_address_entry));
+    return bytes > rb_heapprof.mem.budget_bytes / 4;
+}
+
+/* An object may not be touched while compaction moves others off its page. */
+HEAPPROF_COLD bool
+rb_heapprof_gc_make_room(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    unsigned int full = rb_heapprof_tables_full(&rb_heapprof.tables);
+    bool of_samples = full & (HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS);
+    bool made = false;
+
+    if (rb_heapprof.reading) return false;
+    if (!of_samples && fold_dead()) return true;
+    if (!rb_heapprof.mem.over_budget || gc_mode(objspace) == gc_mode_compacting) return false;
+    if (!full && !hoarding_p()) return false;
+    rb_heapprof_gc_lock_blocks();
+    made = thin(full);
+    rb_heapprof_gc_unlock_blocks();
+    return made;
 }

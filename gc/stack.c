@@ -11,10 +11,11 @@
 HEAPPROF_COLD static uint32_t
 capture_stack(void)
 {
-    uint32_t stack = rb_heapprof_frames_capture(GET_EC());
-    if (stack == HEAPPROF_NO_STACK && rb_heapprof_gc_make_room()) {
+    uint32_t stack;
+
+    do {
         stack = rb_heapprof_frames_capture(GET_EC());
-    }
+    } while (stack == HEAPPROF_NO_STACK && rb_heapprof_gc_make_room());
     return stack;
 }
 

@@ -23,6 +23,7 @@ struct heapprof {
     uint64_t dropped;                 /* samples given up for want of memory */
     size_t   dropped_blocks;          /* samples of blocks asked for without the GVL; atomic */
     uint64_t truncated;               /* stacks cut at options.depth */
+    uint64_t doublings;               /* of the intervals, for want of memory */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
     int64_t  start_ns;                /* wall clock */
@@ -68,8 +69,11 @@ void rb_heapprof_gc_resolve_all(void);
 /* Draws all gaps anew, as a child of fork must. All ractors are stopped. */
 void rb_heapprof_gc_redraw(void);
 
-/* Frees what only old totals need, for a request that memory was refused for.
- * Stack numbers nobody holds are void afterwards. False: nothing was to be had. */
+/* For a request that memory was refused for: frees what only old totals need; then, if it is the
+ * budget that is used up, doubles the intervals and thins what there is (profiler/thinning.h), which
+ * takes time in proportion to that. Numbers of stacks that nobody holds, and of sites without a live
+ * sample, are void afterwards. False: nothing was to be had. Who asks again, as long as it is true,
+ * comes to an end: each time half of the samples go. */
 bool rb_heapprof_gc_make_room(void);
 
 /* The same for every thread's gap in the allocator's bytes; part of the three above. */

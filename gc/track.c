@@ -3,8 +3,8 @@
  *
  *     object --flag--> address table entry <--chain-- struct heap_page
  *
- * I1  an object has HEAPPROF_FLAG if and only if its address is in the live table or
- *     among the identities.   I2  an object's entry is in the chain of the page it is on.
+ * I1  an object has HEAPPROF_FLAG if its address is in the live table or among the identities;
+ *     and only then, but for a race of forget_sample among Ractors.   I2  an object's entry is in the chain of the page it is on.
  * Nothing here keeps an object alive: no root, no mark. The sweep of a page asks that
  * page's chains (free.c), compaction rekeys (move.c).
  *
@@ -29,6 +29,22 @@ track_sample(VALUE object, const struct heapprof_sample *sample)
     if (!rb_heapprof_live_table_add(live, &page_of(object)->samples, object, sample)) return false;
     RB_FL_SET_RAW(object, HEAPPROF_FLAG);
     return true;
+}
+
+/* For thinning: the chain of a sample's page; and a sample is none any more. Another ractor may be
+ * writing other flags of the object, and not atomically: then the bit may come back, and stands for
+ * nothing. */
+HEAPPROF_COLD static uint32_t *
+samples_of_page(uintptr_t object)
+{
+    return &page_of((VALUE)object)->samples;
+}
+
+HEAPPROF_COLD static void
+forget_sample(uintptr_t object)
+{
+    if (rb_heapprof_identities_find(&rb_heapprof.tables.identities, object)) return;
+    __atomic_fetch_and(&RBASIC((VALUE)object)->flags, ~(VALUE)HEAPPROF_FLAG, __ATOMIC_RELAXED);
 }
 
 HEAPPROF_COLD uint32_t

@@ -12,6 +12,10 @@ static bool track_sample(VALUE object, const struct heapprof_sample *sample);
  * objects without one their internal type. 0 when memory is refused. */
 static uint32_t rb_heapprof_class_of(VALUE object);
 
+/* What thinning asks and says of samples (profiler/thinning.h). */
+static uint32_t *samples_of_page(uintptr_t object);
+static void forget_sample(uintptr_t object);
+
 /* Clears all flags and page chains; the tables are freed by who calls this. */
 static void untrack_all(void);
 

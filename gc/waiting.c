@@ -55,10 +55,13 @@ HEAPPROF_COLD static void
 settle_one(const struct waiting *one)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    struct heapprof_piece *piece = &tables->blocks.pieces[one->piece];
-    uint32_t identity = identity_of_caller(one->caller);
-    uint32_t site = rb_heapprof_sites_intern(&tables->sites, 0, identity | HEAPPROF_SITE_OF_BLOCKS);
+    uint32_t site;
 
+    do {
+        uint32_t identity = identity_of_caller(one->caller);
+        site = rb_heapprof_sites_intern(&tables->sites, 0, identity | HEAPPROF_SITE_OF_BLOCKS);
+    } while (site == 0 && rb_heapprof_gc_make_room());
+    struct heapprof_piece *piece = &tables->blocks.pieces[one->piece];
     rb_heapprof.total_samples++;
     if (site == 0) {
         rb_heapprof.dropped++; /* the piece stays as it is, and counts for nothing */

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "profiler/reported.h"
 
 /* Blocks begin every 8 bytes, or at an odd address (reported.h). */
 static uintptr_t
@@ -31,6 +32,13 @@ lifted_key(uint32_t entry)
 }
 
 /* ---- pieces ---- */
+
+static void
+free_piece(struct heapprof_blocks *blocks, uint32_t number)
+{
+    memset(&blocks->pieces[number], 0, sizeof(*blocks->pieces));
+    rb_heapprof_numbers_give_back(&blocks->numbers, number, &blocks->pieces[number].next);
+}
 
 static void
 retire(struct heapprof_blocks *blocks, uint32_t number)
@@ -54,8 +62,7 @@ rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks)
     piece = &blocks->pieces[number];
     blocks->retired_head = piece->next;
     site = piece->site;
-    memset(piece, 0, sizeof(*piece));
-    rb_heapprof_numbers_give_back(&blocks->numbers, number, &piece->next);
+    free_piece(blocks, number);
     return site;
 }
 
@@ -77,6 +84,16 @@ filter_uncount(struct heapprof_blocks *blocks, uintptr_t address)
 
 /* ---- blocks ---- */
 
+/* Of a block whose pieces are gone. */
+static void
+free_entry(struct heapprof_blocks *blocks, uint32_t entry)
+{
+    filter_uncount(blocks, rb_heapprof_address_table_address(&blocks->addresses, entry));
+    rb_heapprof_address_table_remove(&blocks->addresses, &blocks->chain, entry);
+    blocks->pieces_of[entry] = 0;
+    blocks->owners[entry] = (struct heapprof_owner){0};
+}
+
 static void
 remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
 {
@@ -86,10 +103,7 @@ remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
         next = blocks->pieces[number].next;
         retire(blocks, number);
     }
-    filter_uncount(blocks, rb_heapprof_address_table_address(&blocks->addresses, entry));
-    rb_heapprof_address_table_remove(&blocks->addresses, &blocks->chain, entry);
-    blocks->pieces_of[entry] = 0;
-    blocks->owners[entry] = (struct heapprof_owner){0};
+    free_entry(blocks, entry);
 }
 
 /* Gives back what lies beyond size_bytes. False: nothing is left. */
@@ -219,19 +233,70 @@ rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t
     if (entry && !cut_pieces(blocks, entry, size_bytes)) remove_entry(blocks, entry);
 }
 
+/* ---- thinning ---- */
+
+static void
+thin_block(struct heapprof_blocks *blocks, uint32_t entry,
+           bool (*keep)(struct heapprof_piece *piece, void *data), void *data)
+{
+    uint32_t *link = &blocks->pieces_of[entry], number;
+
+    while ((number = *link) != 0) {
+        struct heapprof_piece *piece = &blocks->pieces[number];
+        if (keep(piece, data)) {
+            link = &piece->next;
+            continue;
+        }
+        *link = piece->next;
+        blocks->live_count--;
+        free_piece(blocks, number);
+    }
+}
+
+/* One behind the other again: all are of one size, and the first lies furthest back. */
+static void
+close_gaps(struct heapprof_blocks *blocks, uint32_t entry)
+{
+    size_t begin = 0;
+    uint32_t number;
+
+    for (number = blocks->pieces_of[entry]; number; number = blocks->pieces[number].next) {
+        begin += blocks->pieces[number].held_bytes;
+    }
+    for (number = blocks->pieces_of[entry]; number; number = blocks->pieces[number].next) {
+        begin -= blocks->pieces[number].held_bytes;
+        blocks->pieces[number].begin = begin;
+    }
+}
+
+/* A block that is lifted keeps its entry and what it has: who lifted it will look for that. */
+void
+rb_heapprof_blocks_thin(struct heapprof_blocks *blocks,
+                        bool (*keep)(struct heapprof_piece *piece, void *data), void *data)
+{
+    uint32_t entry;
+
+    for (entry = 0; (entry = rb_heapprof_blocks_next(blocks, entry)) != 0; ) {
+        uintptr_t address = rb_heapprof_address_table_address(&blocks->addresses, entry);
+        if (address == lifted_key(entry)) continue;
+        thin_block(blocks, entry, keep, data);
+        if (blocks->pieces_of[entry] == 0) free_entry(blocks, entry);
+        else if (rb_heapprof_reported_block_p(address)) close_gaps(blocks, entry);
+    }
+}
+
 /* ---- room ---- */
 
-void
+bool
 rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count)
 {
     struct heapprof_mem *mem = blocks->addresses.mem;
-    size_t end = (size_t)blocks->addresses.numbers.end + count;
+    size_t entries_end = (size_t)blocks->addresses.numbers.count + count + 1;
 
-    if (rb_heapprof_address_table_reserve(&blocks->addresses, count) &&
-        HEAPPROF_MEM_GROW(mem, blocks->pieces_of, blocks->pieces_of_capacity, end) &&
-        HEAPPROF_MEM_GROW(mem, blocks->owners, blocks->owners_capacity, end)) {
-        HEAPPROF_NUMBERS_RESERVE_NEW(&blocks->numbers, mem, blocks->pieces, count);
-    }
+    return rb_heapprof_address_table_reserve(&blocks->addresses, count) &&
+           HEAPPROF_MEM_GROW(mem, blocks->pieces_of, blocks->pieces_of_capacity, entries_end) &&
+           HEAPPROF_MEM_GROW(mem, blocks->owners, blocks->owners_capacity, entries_end) &&
+           HEAPPROF_NUMBERS_RESERVE_MORE(&blocks->numbers, mem, blocks->pieces, count);
 }
 
 bool

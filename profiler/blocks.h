@@ -78,8 +78,9 @@ void rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, s
 /* The offset at which the known pieces of the block at address end; 0 when it is not known. */
 size_t rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address);
 
-/* Makes room for count pieces in blocks of their own. What does not fit is no harm. */
-void rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count);
+/* Makes room for count pieces in blocks of their own; false when memory is refused, where some of
+ * it may have been made. */
+bool rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count);
 
 /* Whether add would need no memory now; and the number it would give its piece. */
 bool rb_heapprof_blocks_room_p(const struct heapprof_blocks *blocks);
@@ -99,6 +100,12 @@ rb_heapprof_blocks_retired_count(const struct heapprof_blocks *blocks)
 
 /* Takes one retired piece and returns its site, 0 when there is none. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
+
+/* Asks of each piece, but of blocks that are lifted, whether it stays, and frees the others at once.
+ * keep may change the weight; it may not use the table. Those of a size that is only reported
+ * (reported.h) move together. */
+void rb_heapprof_blocks_thin(struct heapprof_blocks *blocks,
+                             bool (*keep)(struct heapprof_piece *piece, void *data), void *data);
 
 /* The known block at address belongs to that object, until it is freed or owners are
  * forgotten. */

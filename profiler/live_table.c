@@ -47,6 +47,38 @@ rb_heapprof_live_table_add(struct heapprof_live_table *table, uint32_t *page_hea
     return entry;
 }
 
+/* ---- packing ---- */
+
+struct following {
+    struct heapprof_live_table *table;
+    const struct heapprof_packing *packing;
+};
+
+static bool
+follow(uint32_t entry, uint32_t number, void *data)
+{
+    const struct following *following = data;
+    struct heapprof_sample *samples = following->table->samples;
+
+    if (!following->packing->keep(entry, number, following->packing->data)) return false;
+    samples[number] = samples[entry];
+    return true;
+}
+
+void
+rb_heapprof_live_table_pack(struct heapprof_live_table *table,
+                            const struct heapprof_packing *packing)
+{
+    struct following following = {.table = table, .packing = packing};
+    struct heapprof_packing both = {
+        .page_head = packing->page_head, .keep = follow, .data = &following
+    };
+
+    rb_heapprof_address_table_pack(&table->addresses, &both);
+    HEAPPROF_MEM_SHRINK(table->addresses.mem, table->samples, table->samples_capacity,
+                        table->addresses.numbers.end);
+}
+
 void
 rb_heapprof_live_table_check(const struct heapprof_live_table *table)
 {

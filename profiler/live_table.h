@@ -37,6 +37,11 @@ rb_heapprof_live_table_sample(const struct heapprof_live_table *table, uint32_t 
     return &table->samples[entry];
 }
 
+/* As rb_heapprof_address_table_pack, and the samples follow. keep may change the sample of its
+ * entry. */
+void rb_heapprof_live_table_pack(struct heapprof_live_table *table,
+                                 const struct heapprof_packing *packing);
+
 /* Asserts the invariants of live_table.c. */
 void rb_heapprof_live_table_check(const struct heapprof_live_table *table);
 

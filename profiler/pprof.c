@@ -170,6 +170,7 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
     write_comment(writer, "dropped samples: %"PRIu64, facts->dropped);
     write_comment(writer, "folded sites: %"PRIu64, facts->folded);
     write_comment(writer, "truncated stacks: %"PRIu64, facts->truncated);
+    write_comment(writer, "doubled intervals: %"PRIu64, facts->doublings);
     write_comment(writer, "memory: %"PRIu64" of %"PRIu64" bytes",
                   facts->used_bytes, facts->budget_bytes);
     if (ladder->rss == 0) return;

@@ -134,6 +134,35 @@ rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site)
     sites->all[site].live_samples--;
 }
 
+void
+rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float from, float to,
+                          size_t size_bytes)
+{
+    struct heapprof_site *counted = &sites->all[site];
+
+    HEAPPROF_ASSERT(counted->used && counted->live_samples > 0);
+    counted->alloc_objects += (double)to - (double)from;
+    counted->alloc_bytes += (double)to * (double)size_bytes - (double)from * (double)size_bytes;
+}
+
+/* One sample at least counts 1 or more: less is what sums of doubles leave over. */
+static bool
+empty_p(const struct heapprof_site *site)
+{
+    return site->used && !site->live_samples && site->alloc_objects < 0.5;
+}
+
+uint32_t
+rb_heapprof_sites_forget_empty(struct heapprof_sites *sites)
+{
+    uint32_t number, before = sites->numbers.count;
+
+    for (number = 1; number < sites->numbers.end; number++) {
+        if (empty_p(&sites->all[number])) free_site(sites, number);
+    }
+    return before - sites->numbers.count;
+}
+
 uint32_t
 rb_heapprof_sites_fold(struct heapprof_sites *sites)
 {

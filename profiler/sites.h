@@ -53,6 +53,14 @@ void rb_heapprof_sites_count_alloc(struct heapprof_sites *sites, uint32_t site, 
                                    size_t size_bytes);
 void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
 
+/* A sample of objects of size_bytes stands for another weight now: the totals follow, by which
+ * totals minus live samples stay what is dead. 0: it is none any more; free it then. */
+void rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float from, float to,
+                               size_t size_bytes);
+
+/* Frees every site that has nothing alive or dead: all its samples were given up. Returns how many. */
+uint32_t rb_heapprof_sites_forget_empty(struct heapprof_sites *sites);
+
 /* Folds every site that has no live sample and lets go of its stack. Returns how many. */
 uint32_t rb_heapprof_sites_fold(struct heapprof_sites *sites);
 

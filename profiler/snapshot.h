@@ -25,6 +25,7 @@ struct heapprof_facts {
     uint64_t dropped;         /* samples given up: no memory */
     uint64_t folded;          /* sites folded: no memory */
     uint64_t truncated;       /* stacks cut at depth frames */
+    uint64_t doublings;       /* of the intervals: no memory */
     uint64_t budget_bytes;
     uint64_t used_bytes;
     int64_t  start_ns;        /* wall clock, ns since the epoch */

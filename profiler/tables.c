@@ -92,6 +92,39 @@ rb_heapprof_tables_trim(struct heapprof_tables *tables)
     return freed + rb_heapprof_identities_sweep(&tables->identities);
 }
 
+/* ---- room ---- */
+
+/* Whether numbers have run out, or places in the index. A table that is empty yet has refused
+ * nothing. */
+static bool
+full_p(const struct heapprof_numbers *numbers, const struct heapprof_index *index)
+{
+    return numbers->capacity > 0 && (!rb_heapprof_numbers_room_p(numbers) ||
+                                     !rb_heapprof_index_room_p(index, numbers->count));
+}
+
+unsigned int
+rb_heapprof_tables_full(const struct heapprof_tables *tables)
+{
+    const struct heapprof_address_table *live = &tables->live.addresses;
+    unsigned int full = 0;
+
+    if (live->numbers.count > 0 &&
+        (!rb_heapprof_address_table_room_p(live) ||
+         rb_heapprof_address_table_next_entry(live) >= tables->live.samples_capacity)) {
+        full |= HEAPPROF_FULL_OBJECTS;
+    }
+    if (tables->blocks.live_count > 0 && !rb_heapprof_blocks_room_p(&tables->blocks)) {
+        full |= HEAPPROF_FULL_BLOCKS;
+    }
+    if (full_p(&tables->sites.numbers, &tables->sites.index) ||
+        full_p(&tables->stacks.numbers, &tables->stacks.index) ||
+        full_p(&tables->functions.numbers, &tables->functions.index)) {
+        full |= HEAPPROF_FULL_STACKS;
+    }
+    return full;
+}
+
 /* ---- debug ---- */
 
 static bool

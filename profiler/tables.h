@@ -36,6 +36,14 @@ void rb_heapprof_tables_free(struct heapprof_tables *tables);
  * Numbers of such are void afterwards. Allocates nothing. Returns how many it freed. */
 uint32_t rb_heapprof_tables_trim(struct heapprof_tables *tables);
 
+/* Which tables can take no more: they have no free entry, and used up the room they have. */
+enum {
+    HEAPPROF_FULL_OBJECTS = 1, /* live */
+    HEAPPROF_FULL_BLOCKS  = 2,
+    HEAPPROF_FULL_STACKS  = 4  /* sites, stacks or functions */
+};
+unsigned int rb_heapprof_tables_full(const struct heapprof_tables *tables);
+
 /* Asserts the invariants of each table and those between them (tables.c). */
 void rb_heapprof_tables_check(const struct heapprof_tables *tables);
 

@@ -322,6 +322,7 @@ heapprof_stat(rb_execution_context_t *ec, VALUE self)
     SET(memory_used);
     SET(memory_peak);
     SET(memory_budget);
+    SET(doublings);
 #undef SET
     return hash;
 }

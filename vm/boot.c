@@ -211,20 +211,40 @@ program_name(void)
     return RB_TYPE_P(program, T_STRING) ? RSTRING_PTR(program) : "ruby";
 }
 
-/* A profile that lacks samples is still written; who reads it should know before. (Those for which
- * there was no room to wait for the VM lock are few, and in the comments.) */
+/* A profile that lacks samples, or is coarser than was asked for, is still written; who reads it
+ * should know before. (Those for which there was no room to wait for the VM lock are few, and in the
+ * comments.) */
 static void
-tell_dropped(void)
+tell_dropped(const struct rb_heapprof_stat *stat)
 {
-    struct rb_heapprof_stat stat;
     char line[256];
 
-    if (rb_heapprof.dropped == 0) return;
-    rb_heapprof_stat(&stat);
     snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
              "), or sample less by a larger interval= (now %" PRIu64 ")",
-             rb_heapprof.dropped, stat.total_samples, stat.memory_budget, stat.interval_bytes);
+             rb_heapprof.dropped, stat->total_samples, stat->memory_budget, stat->interval_bytes);
     complain("samples were dropped for want of memory", line);
+}
+
+static void
+tell_doubled(const struct rb_heapprof_stat *stat)
+{
+    char line[256];
+
+    snprintf(line, sizeof(line), "%" PRIu64 " times, and is %" PRIu64 " now, as if from the start; a larger "
+             "memory= (now %" PRIu64 ") keeps it finer",
+             stat->doublings, stat->interval_bytes, stat->memory_budget);
+    complain("the interval was doubled for want of memory", line);
+}
+
+static void
+tell_memory(void)
+{
+    struct rb_heapprof_stat stat;
+
+    if (rb_heapprof.dropped == 0 && rb_heapprof.doublings == 0) return;
+    rb_heapprof_stat(&stat);
+    if (rb_heapprof.dropped > 0) tell_dropped(&stat);
+    else tell_doubled(&stat);
 }
 
 static void
@@ -246,7 +266,7 @@ write_profile(const rb_heapprof_snapshot_t *snapshot)
         complain("the profile was not written", line);
         return;
     }
-    tell_dropped();
+    tell_memory();
 }
 
 void

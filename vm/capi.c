@@ -257,6 +257,7 @@ count(struct rb_heapprof_stat *stat)
             .memory_used = rb_heapprof.mem.used_bytes,
             .memory_peak = rb_heapprof.mem.peak_bytes,
             .memory_budget = rb_heapprof.mem.budget_bytes,
+            .doublings = rb_heapprof.doublings,
         };
         rb_heapprof_gc_unlock_blocks();
     }

@@ -37,8 +37,9 @@ module ObjectSpace
     #          calls malloc itself, as C extensions and libraries do (Linux with glibc only).
     # [depth] Frames kept per stack, innermost first, 1 to 65535.
     # [memory] Bytes the profiler may use for its own tables, at least 2**20. When they
-    #          are used up, the totals of dead objects lose their stacks first, then
-    #          samples are dropped; stat and the profile tell how many.
+    #          are used up, the interval doubles, and what has been sampled is thinned to what
+    #          the larger one would have taken: all estimates stay without bias, as if it had
+    #          been there from the start. stat and the profile tell how often.
     # [seed] An Integer for reproducible samples; from the system when +nil+.
     #
     # Raises RuntimeError when running already, ArgumentError for a value out of range.
@@ -157,7 +158,7 @@ module ObjectSpace
     # [:malloc_all] 1 with <tt>malloc: :all</tt>
     # [:live_samples] sampled objects not freed yet
     # [:total_samples] samples taken since start
-    # [:dropped] samples given up for want of memory; and of what was asked for without the global
+    # [:dropped] samples given up because the system refused memory, or thinning could not make room; and of what was asked for without the global
     #            VM lock, beyond what can wait for somebody to enter it
     # [:folded] sites whose stacks were given up for want of memory
     # [:truncated] stacks cut at +depth+ frames
@@ -165,6 +166,7 @@ module ObjectSpace
     # [:stack_nodes] nodes of the tree of stacks
     # [:functions] functions known
     # [:memory_used, :memory_peak, :memory_budget] bytes of the profiler's own tables
+    # [:doublings] how often both intervals were doubled because the budget was used up
     #
     # And what the resident memory of the process consists of, whether the profiler is running
     # or not. These are measured when asked for by key or with <tt>rss: true</tt>. All but the

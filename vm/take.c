@@ -30,6 +30,7 @@ facts_now(void)
         .total_samples = rb_heapprof.total_samples + rb_heapprof.dropped_blocks,
         .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
         .truncated = rb_heapprof.truncated,
+        .doublings = rb_heapprof.doublings,
         .budget_bytes = rb_heapprof.mem.budget_bytes,
         .used_bytes = rb_heapprof.mem.used_bytes,
         .start_ns = rb_heapprof.start_ns,

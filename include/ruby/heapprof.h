@@ -186,7 +186,7 @@ struct rb_heapprof_stat {
     uint64_t malloc_all;       /**< 1: who calls malloc without xmalloc is sampled, too */
     uint64_t live_samples;     /**< sampled objects not freed yet */
     uint64_t total_samples;    /**< taken since start */
-    uint64_t dropped;          /**< samples given up for want of memory, or of room to wait for the VM lock */
+    uint64_t dropped;          /**< samples given up: no memory from the system, or of room to wait for the VM lock */
     uint64_t folded;           /**< sites whose stacks were given up for want of memory */
     uint64_t truncated;        /**< stacks cut at depth frames */
     uint64_t sites;            /**< stack and class pairs known */
@@ -195,6 +195,7 @@ struct rb_heapprof_stat {
     uint64_t memory_used;      /**< bytes of our own tables */
     uint64_t memory_peak;      /**< highest memory_used so far */
     uint64_t memory_budget;    /**< cap of memory_used */
+    uint64_t doublings;        /**< of both intervals, for want of memory: they are in force as doubled */
 };
 
 /**

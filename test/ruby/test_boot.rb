@@ -468,15 +468,6 @@ class TestHeapProfBoot < Test::Unit::TestCase
     end
   end
 
-  def test_samples_dropped_for_want_of_memory_are_told_at_the_end
-    run_here("$kept = Array.new(60_000) { Object.new }; exit 3", settings: "interval=1,memory=1m,out=p.pb.gz") do |ran, files|
-      assert_one_line(/want of memory: \d+ of \d+; give more by memory= \(now 1048576\).*larger interval=/, ran.err)
-      assert_equal [3, %w[p.pb.gz]], [ran.status.exitstatus, files]
-      dropped = ran.err[/: (\d+) of/, 1]
-      assert_include read_profile("p.pb.gz").comments, "dropped samples: #{dropped}"
-    end
-  end
-
   # As for any file that is not a regular one. Not shown with /dev/null: run by root, a profiler
   # that got this wrong would take the machine's.
   def test_pipe_is_written_to_and_not_replaced

@@ -120,7 +120,8 @@ class TestHeapProfPprof < Test::Unit::TestCase
   def test_comments_tell_interval_gc_samples_and_what_was_lost
     profile_script(LEAK, settings: "interval=1") do |out,|
       comments = read_profile(out).comments
-      ["interval: 1 bytes", "malloc interval: 1 bytes", "dropped samples: 0", "folded sites: 0", "truncated stacks: 0"].each do |comment|
+      ["interval: 1 bytes", "malloc interval: 1 bytes", "dropped samples: 0", "folded sites: 0", "truncated stacks: 0",
+       "doubled intervals: 0"].each do |comment|
         assert_include comments, comment
       end
       assert comments.grep(/\Aas of GC: \d+\z/).one?

@@ -57,6 +57,22 @@ class AddressTableTest : public testing::Test {
         return &heads_[(address - 0x7f0000000000) / 65536];
     }
 
+    static AddressTableTest *packed_;
+
+    static uint32_t *
+    PageHead(uintptr_t address)
+    {
+        return packed_->Head(address);
+    }
+
+    void
+    Pack(bool (*keep)(uint32_t, uint32_t, void *), void *data)
+    {
+        heapprof_packing packing = {PageHead, keep, data};
+        packed_ = this;
+        rb_heapprof_address_table_pack(&table_, &packing);
+    }
+
     bool
     Add(uintptr_t address)
     {
@@ -134,6 +150,8 @@ class AddressTableTest : public testing::Test {
         }
     }
 };
+
+AddressTableTest *AddressTableTest::packed_;
 
 TEST_F(AddressTableTest, AgreesWithAMapOverRandomOperations)
 {
@@ -215,6 +233,57 @@ TEST_F(AddressTableTest, RefusedAddLeavesAllAsItWas)
     }
     ExpectSame();
     EXPECT_GE(refusals, 2 * 3);
+}
+
+// What is packed keeps its order, is numbered without gaps, and can be added to.
+TEST_F(AddressTableTest, PackKeepsWhatItIsToldToAndNumbersItAnew)
+{
+    struct Kept {
+        std::map<uint32_t, uint32_t> numbers; // by entry
+        uint32_t next = 1;
+    } kept;
+    auto keep = [](uint32_t entry, uint32_t number, void *data) {
+        Kept *told = static_cast<Kept *>(data);
+        EXPECT_EQ(told->next, number);
+        if (entry % 5 > 1) return false;
+        told->numbers[entry] = told->next++;
+        return true;
+    };
+    for (uint64_t page = 0; page < kPages; page++) {
+        for (uint64_t slot = 0; slot < kSlots; slot++) ASSERT_TRUE(Add(Address(page, slot)));
+    }
+    for (uint64_t page = 0; page < kPages; page += 3) Sweep(page);
+    std::map<uintptr_t, uint32_t> before = model_;
+    size_t bytes = mem_.used_bytes;
+    Pack(keep, &kept);
+    for (const auto &each : before) {
+        auto number = kept.numbers.find(each.second);
+        if (number == kept.numbers.end()) model_.erase(each.first);
+        else model_[each.first] = number->second;
+    }
+    ExpectSame();
+    EXPECT_LT(model_.size(), before.size());
+    EXPECT_EQ(model_.size() + 1, table_.numbers.end);
+    for (const auto &each : before) {
+        ASSERT_TRUE(model_.count(each.first) || Add(each.first));
+    }
+    ExpectSame();
+    EXPECT_LE(mem_.used_bytes, bytes);
+}
+
+TEST_F(AddressTableTest, PackOfNothingLeavesAnEmptyTableThatIsSmall)
+{
+    auto keep = [](uint32_t, uint32_t, void *) { return false; };
+    Pack(keep, nullptr);
+    for (uint64_t page = 0; page < kPages; page++) {
+        for (uint64_t slot = 0; slot < kSlots; slot++) ASSERT_TRUE(Add(Address(page, slot)));
+    }
+    Pack(keep, nullptr);
+    model_.clear();
+    ExpectSame();
+    EXPECT_LE(mem_.used_bytes, 2u * 4096);
+    ASSERT_TRUE(Add(Address(0, 0)));
+    ExpectSame();
 }
 
 TEST_F(AddressTableTest, FindMoveAndRemoveNeedNoMemory)

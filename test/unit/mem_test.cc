@@ -39,6 +39,12 @@ struct Block {
     }
 
     void
+    Shrink(size_t used)
+    {
+        rb_heapprof_mem_shrink(mem, &pages, &capacity, used, element_bytes);
+    }
+
+    void
     Release()
     {
         rb_heapprof_mem_release(mem, &pages, &capacity, element_bytes);
@@ -196,6 +202,53 @@ TEST_F(MemTest, WhatTheKernelCannotMapIsRefusedAndErrnoKept)
     EXPECT_EQ(kPage, mem_.used_bytes);
     EXPECT_EQ(0x5a, block.EveryByte(0, block.capacity));
     EXPECT_EQ(4u, mem_.refused);
+}
+
+// Half goes while no more than a third is used; what is used stays, and room that is made later is
+// zero again, the part of an element at the end included.
+TEST_F(MemTest, ShrinkGivesHalfBackAndAgainWhileAThirdIsEnough)
+{
+    for (size_t element_bytes : {size_t{4}, size_t{20}, size_t{24}}) {
+        Block block(&mem_, element_bytes);
+        ASSERT_TRUE(block.Grow(1));
+        while (block.MappedBytes() < 64 * kPage) ASSERT_TRUE(block.Grow(block.capacity + 1));
+        memset(block.pages, 7, block.capacity * element_bytes);
+        size_t third = 64 * kPage / 3 / element_bytes;
+        block.Shrink(third + 1);
+        EXPECT_EQ(64 * kPage, block.MappedBytes());
+        block.Shrink(third - 1);
+        EXPECT_EQ(32 * kPage, block.MappedBytes());
+        EXPECT_EQ(7, block.EveryByte(0, third - 1));
+        block.Shrink(10);
+        EXPECT_EQ(kPage, block.MappedBytes());
+        EXPECT_EQ(kPage, mem_.used_bytes);
+        EXPECT_EQ(7, block.EveryByte(0, 10));
+        size_t before = block.capacity;
+        ASSERT_TRUE(block.Grow(before + 1));
+        EXPECT_EQ(7, block.EveryByte(0, before));
+        EXPECT_EQ(0, block.EveryByte(before, block.capacity));
+    }
+}
+
+TEST_F(MemTest, ShrinkOfNothingOrOfAPageChangesNothing)
+{
+    Block block(&mem_, 8);
+    block.Shrink(0);
+    EXPECT_EQ(nullptr, block.pages);
+    ASSERT_TRUE(block.Grow(1));
+    block.Shrink(0);
+    EXPECT_EQ(kPage, block.MappedBytes());
+}
+
+TEST_F(MemTest, RefusalTellsTheBudgetFromTheKernel)
+{
+    Block block(&mem_, kPage);
+    mem_.budget_bytes = kPage;
+    EXPECT_FALSE(block.Grow(2));
+    EXPECT_TRUE(mem_.over_budget);
+    mem_.budget_bytes = SIZE_MAX;
+    EXPECT_FALSE(block.Grow(SIZE_MAX / kPage / 4));
+    EXPECT_FALSE(mem_.over_budget);
 }
 
 TEST_F(MemTest, ReleaseOfNothingIsAllowed)

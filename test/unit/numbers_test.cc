@@ -157,11 +157,11 @@ TEST_F(NumbersTest, ANumberGivenBackNeedsNoMemory)
     ExpectSame();
 }
 
-TEST_F(NumbersTest, ReserveNewMakesRoomForSoMany)
+TEST_F(NumbersTest, ReserveMoreMakesRoomForSoMany)
 {
     ASSERT_NE(0u, Add(1));
     Remove(Add(2)); // one that is free does not count
-    ASSERT_TRUE(HEAPPROF_NUMBERS_RESERVE_NEW(&numbers_, &mem_, all_, 3000));
+    ASSERT_TRUE(HEAPPROF_NUMBERS_RESERVE_MORE(&numbers_, &mem_, all_, 3000));
     mem_.budget_bytes = mem_.used_bytes;
     for (int i = 0; i < 3001; i++) ASSERT_NE(0u, Add(3));
     ExpectSame();
@@ -172,8 +172,8 @@ TEST_F(NumbersTest, MoreThanTheMostAreRefused)
 {
     ASSERT_NE(0u, Add(1));
     uint64_t used_bytes = mem_.used_bytes;
-    EXPECT_FALSE(HEAPPROF_NUMBERS_RESERVE_NEW(&numbers_, &mem_, all_, HEAPPROF_NUMBERS_MOST));
-    EXPECT_FALSE(HEAPPROF_NUMBERS_RESERVE_NEW(&numbers_, &mem_, all_, UINT32_MAX));
+    EXPECT_FALSE(HEAPPROF_NUMBERS_RESERVE_MORE(&numbers_, &mem_, all_, HEAPPROF_NUMBERS_MOST));
+    EXPECT_FALSE(HEAPPROF_NUMBERS_RESERVE_MORE(&numbers_, &mem_, all_, UINT32_MAX));
     EXPECT_EQ(2u, mem_.refused);
     EXPECT_EQ(used_bytes, mem_.used_bytes);
     ExpectSame();

@@ -101,13 +101,15 @@ TEST(Pprof, CommentsTellHowFarToTrustTheProfile)
     builder.facts.total_samples = 5678;
     builder.facts.dropped = 3;
     builder.facts.truncated = 5;
+    builder.facts.doublings = 6;
     builder.facts.used_bytes = 123456;
     builder.facts.budget_bytes = 67108864;
     builder.Live(builder.Stack({{builder.Function("a"), 1}}), builder.Class("A"), 1, 40);
     builder.Block(0, builder.Caller("f (libf.so)"), 1, 100);
     EXPECT_EQ((Lines{"interval: 524288 bytes", "malloc interval: 65536 bytes", "as of GC: 17",
                      "samples: 2 live of 5678 taken", "dropped samples: 3", "folded sites: 0",
-                     "truncated stacks: 5", "memory: 123456 of 67108864 bytes"}),
+                     "truncated stacks: 5", "doubled intervals: 6",
+                     "memory: 123456 of 67108864 bytes"}),
               Read(builder).comments);
 }
 
@@ -117,7 +119,7 @@ TEST(Pprof, AnEmptySnapshotIsAProfileWithoutSamples)
     Profile profile = Read(builder);
     EXPECT_TRUE(profile.samples.empty());
     EXPECT_TRUE(profile.functions.empty());
-    EXPECT_EQ(8u, profile.comments.size());
+    EXPECT_EQ(9u, profile.comments.size());
 }
 
 // ---- strings ----

@@ -247,6 +247,37 @@ TEST_F(SitesTest, TotalsAreSumsOfWeightsAsSamplesKeepThem)
     EXPECT_NE(13107.7 * 100000, expected);
 }
 
+// A sample that counts more, and one that is none any more: what is dead stays as it was.
+TEST_F(SitesTest, ReweighedSamplesLeaveWhatIsDead)
+{
+    uint32_t site = Site({Stack(1), 1});
+    for (int i = 0; i < 3; i++) rb_heapprof_sites_count_alloc(&sites_, site, 2.5, 40);
+    rb_heapprof_sites_count_free(&sites_, site);
+    rb_heapprof_sites_reweigh(&sites_, site, 2.5f, 5.25f, 40);
+    rb_heapprof_sites_reweigh(&sites_, site, 2.5f, 0, 40);
+    rb_heapprof_sites_count_free(&sites_, site);
+    const heapprof_site *reweighed = rb_heapprof_sites_get(&sites_, site);
+    EXPECT_EQ(2.5 + 5.25, reweighed->alloc_objects);
+    EXPECT_EQ((2.5 + 5.25) * 40, reweighed->alloc_bytes);
+    EXPECT_EQ(1u, reweighed->live_samples);
+    EXPECT_EQ(0u, rb_heapprof_sites_forget_empty(&sites_));
+}
+
+TEST_F(SitesTest, OnlySitesWithoutAnythingAreForgotten)
+{
+    Key alive(Stack(1), 1), dead(Stack(2), 1), empty(Stack(3), 1);
+    ASSERT_TRUE(Alloc(alive, 1, 40) && Alloc(dead, 1, 40) && Alloc(empty, 13107.7f, 40));
+    Free(dead);
+    rb_heapprof_sites_reweigh(&sites_, Site(empty), 13107.7f, 0, 40);
+    Free(empty);
+    EXPECT_EQ(1u, rb_heapprof_sites_forget_empty(&sites_));
+    model_.erase(empty);
+    ExpectSame();
+    rb_heapprof_stacks_trim(&stacks_);
+    EXPECT_EQ(2u, stacks_.numbers.count);
+    EXPECT_EQ(0u, sites_.folded_count);
+}
+
 TEST_F(SitesTest, RefusedInternLeavesAllAsItWas)
 {
     int refusals = 0;

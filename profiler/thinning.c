@@ -1,0 +1,204 @@
+/* thinning.c - from the samples of one interval to those of a larger one.
+ *
+ * A sample of S bytes that was taken at interval R stands for 1/p(R), p(R) = 1 - exp(-S/R). It is
+ * one at the larger interval Q, too, with probability
+ *
+ *     p(Q) / p(R) = weight(R) / weight(Q)         whatever becomes of the others
+ *
+ * and stands for 1/p(Q) then. So what is left is a Poisson sample at Q (points of a Poisson process
+ * that are kept or not by coins of their own are one of a lower rate), and what a sample stands for
+ * on average is what it stood for:
+ *
+ *     weight(R)/weight(Q) * weight(Q)  +  (1 - weight(R)/weight(Q)) * 0  =  weight(R)
+ *
+ * That holds given all that was known before, so when to thin and how far may depend on how many
+ * samples there are, and it may be done again and again. Only the weights matter, not when the
+ * sample was taken: those of several intervals become one, and what was taken at more than Q stays.
+ *
+ * A site's totals are of its dead, as they stood when they died, and of its live samples, as they
+ * stand now. Thinning changes the latter and leaves the former:
+ *
+ *     totals = dead + live      ->      totals - live + thinned live = dead + thinned live
+ *
+ * So totals minus live samples is what is dead, before and after, at the finer interval that it
+ * was known at; never below 0; and allocated - dead = in use in each row.
+ *
+ * The caller serialises. Asks for no memory.
+ */
+#include "profiler/thinning.h"
+
+/* ---- weights ---- */
+
+enum { KNOWN_WEIGHTS = 64 };
+
+/* Weights at one interval, of the sizes seen last: there are few, and expm1 takes its time. */
+struct weights {
+    uint64_t interval_bytes;
+    size_t   sizes[KNOWN_WEIGHTS];
+    float    known[KNOWN_WEIGHTS];
+};
+
+static float
+weight(struct weights *weights, size_t size_bytes)
+{
+    size_t place = size_bytes / 8 % KNOWN_WEIGHTS;
+
+    if (weights->sizes[place] != size_bytes) {
+        weights->sizes[place] = size_bytes;
+        weights->known[place] =
+            (float)rb_heapprof_sampler_weight(weights->interval_bytes, size_bytes);
+    }
+    return weights->known[place];
+}
+
+/* ---- how far ---- */
+
+/* Of at most so many of each kind, evenly spread, the share that is left tells that of all. */
+enum { LOOKED_AT = 50000 };
+
+static double
+share_left(float before, float after)
+{
+    return before < after ? (double)before / (double)after : 1;
+}
+
+static double
+objects_left(const struct heapprof_live_table *live, uint64_t interval_bytes)
+{
+    const struct heapprof_address_table *addresses = &live->addresses;
+    struct weights weights = {.interval_bytes = interval_bytes};
+    uint32_t step = addresses->numbers.end / LOOKED_AT + 1;
+    double left = 0, seen = 0;
+
+    for (uint32_t entry = 1; entry < addresses->numbers.end; entry += step) {
+        const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+        if (!rb_heapprof_address_table_address(addresses, entry)) continue;
+        left += share_left(sample->weight, weight(&weights, sample->birth_bytes));
+        seen++;
+    }
+    return seen > 0 ? left / seen * addresses->numbers.count : 0;
+}
+
+static double
+pieces_left(const struct heapprof_blocks *blocks, uint64_t interval_bytes)
+{
+    struct weights weights = {.interval_bytes = interval_bytes};
+    uint32_t step = blocks->numbers.end / LOOKED_AT + 1;
+    double left = 0, seen = 0;
+
+    for (uint32_t number = 1; number < blocks->numbers.end; number += step) {
+        const struct heapprof_piece *piece = &blocks->pieces[number];
+        if (piece->held_bytes == 0) continue;
+        left += share_left(piece->weight, weight(&weights, piece->asked_bytes));
+        seen++;
+    }
+    return seen > 0 ? left / seen * blocks->live_count : 0;
+}
+
+/* A little more than half: what has been thinned by half before is as likely above as below. */
+#define HALF 0.52
+
+/* Whether so many doublings leave half or less in each table that is full. */
+static bool
+enough_p(const struct heapprof_tables *tables, const struct heapprof_thinning *now,
+         unsigned int doublings, unsigned int full)
+{
+    double objects = objects_left(&tables->live, now->interval_bytes << doublings);
+    double pieces = pieces_left(&tables->blocks, now->malloc_interval_bytes << doublings);
+    double all_objects = tables->live.addresses.numbers.count, all_pieces = tables->blocks.live_count;
+
+    if (full & HEAPPROF_FULL_OBJECTS && objects > all_objects * HALF) return false;
+    if (full & HEAPPROF_FULL_BLOCKS && pieces > all_pieces * HALF) return false;
+    if (full & ~(unsigned int)HEAPPROF_FULL_STACKS) return true;
+    return objects + pieces <= (all_objects + all_pieces) * HALF;
+}
+
+unsigned int
+rb_heapprof_thinning_doublings(const struct heapprof_tables *tables,
+                               const struct heapprof_thinning *now, unsigned int full)
+{
+    uint64_t larger = now->interval_bytes > now->malloc_interval_bytes ? now->interval_bytes
+                                                                       : now->malloc_interval_bytes;
+    unsigned int doublings = 0;
+
+    if (tables->live.addresses.numbers.count + tables->blocks.live_count == 0) return 0;
+    do {
+        doublings++;
+        if (larger << doublings > HEAPPROF_INTERVAL_MAX) return 0;
+    } while (!enough_p(tables, now, doublings, full));
+    return doublings;
+}
+
+/* ---- thinning ---- */
+
+struct work {
+    struct heapprof_tables *tables;
+    const struct heapprof_thinning *thinning;
+    struct weights objects;
+    struct weights blocks;
+};
+
+/* What a sample of that weight stands for now; 0: it is none any more. */
+static float
+thinned(struct work *work, float before, float target)
+{
+    if (before >= target) return before;
+    return rb_heapprof_sampler_uniform(work->thinning->sampler) * (double)target <= (double)before
+               ? target : 0;
+}
+
+/* The totals of the sample's site follow. Returns whether it is one still. */
+static bool
+settle(struct work *work, uint32_t site, float before, float after, size_t size_bytes)
+{
+    struct heapprof_sites *sites = &work->tables->sites;
+
+    if (after != before) rb_heapprof_sites_reweigh(sites, site, before, after, size_bytes);
+    if (after == 0) rb_heapprof_sites_count_free(sites, site);
+    return after != 0;
+}
+
+static bool
+keep_object(uint32_t entry, uint32_t number, void *data)
+{
+    struct work *work = data;
+    const struct heapprof_live_table *live = &work->tables->live;
+    struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+    float before = sample->weight;
+
+    (void)number;
+    sample->weight = thinned(work, before, weight(&work->objects, sample->birth_bytes));
+    if (settle(work, sample->site, before, sample->weight, sample->birth_bytes)) return true;
+    work->thinning->forget(rb_heapprof_address_table_address(&live->addresses, entry));
+    return false;
+}
+
+/* One that waits for its site keeps the weight it has: it counts nowhere yet. */
+static bool
+keep_piece(struct heapprof_piece *piece, void *data)
+{
+    struct work *work = data;
+    float before = piece->weight;
+
+    if (piece->site == HEAPPROF_SITE_WAITING) return true;
+    piece->weight = thinned(work, before, weight(&work->blocks, piece->asked_bytes));
+    return settle(work, piece->site, before, piece->weight, piece->asked_bytes);
+}
+
+void
+rb_heapprof_thin(struct heapprof_tables *tables, const struct heapprof_thinning *thinning)
+{
+    struct work work = {
+        .tables = tables,
+        .thinning = thinning,
+        .objects = {.interval_bytes = thinning->interval_bytes},
+        .blocks = {.interval_bytes = thinning->malloc_interval_bytes},
+    };
+    struct heapprof_packing packing = {
+        .page_head = thinning->page_head, .keep = keep_object, .data = &work
+    };
+
+    rb_heapprof_live_table_pack(&tables->live, &packing);
+    rb_heapprof_blocks_thin(&tables->blocks, keep_piece, &work);
+    rb_heapprof_sites_forget_empty(&tables->sites);
+}

@@ -1,0 +1,241 @@
+# frozen_string_literal: true
+
+# test_thinning.rb - what happens when the budget is used up: the interval doubles, and what has been
+# sampled is thinned (profiler/thinning.c). Estimates stay right, of what came first and of what came
+# last; what is told of it is true. Means over many runs are test/accuracy's.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfThinning < Test::Unit::TestCase
+  include HeapProfTest
+
+  # With a budget that holds some 16,000 samples.
+  THIN = <<~'RUBY'
+    class Early; end
+    class Late; end
+    COUNT = 40_000
+
+    def thin(interval: 1, seed: 1, memory: 1 << 20, **settings)
+      HeapProfile.start(interval: interval, seed: seed, memory: memory, **settings)
+    end
+
+    def make(klass, count = COUNT) = Array.new(count) { klass.new }
+
+    # Of objects that are all alive, at the interval in force.
+    def assert_found(count, profile = HeapProfile.snapshot, value = :inuse_objects, **where)
+      found = total(profile, value, **where)
+      assert_in_delta count, found, Estimator.allowance(count, SLOTS[0], HeapProfile.stat(:interval_bytes)), where
+    end
+
+    def assert_thinned(before = 1)
+      stat = HeapProfile.stat
+      assert_equal [0, before << stat[:doublings]], stat.values_at(:dropped, :interval_bytes)
+      assert_operator stat[:doublings], :>, 0
+      assert_operator stat[:memory_peak], :<=, stat[:memory_budget]
+      stat
+    end
+  RUBY
+
+  def test_what_came_first_and_what_came_last_are_known_alike
+    in_child(THIN + <<~'RUBY')
+      [1, 100].each do |interval|
+        thin(interval: interval)
+        $kept = make(Early), make(Late)
+        assert_thinned(interval)
+        profile = HeapProfile.snapshot(gc: true)
+        %w[Early Late].each do |name|
+          assert_found(COUNT, profile, class_name: name)
+          assert_equal total(profile, :inuse_objects, class_name: name), total(profile, :alloc_objects, class_name: name)
+        end
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
+  # A stack for each object: there are fewer sites and nodes, too, and what is below a frame adds up.
+  def test_estimates_are_right_by_outer_frame_when_each_object_has_a_stack_of_its_own
+    in_child(THIN + <<~'RUBY')
+      def below(number, depth)
+        return Early.new if depth == 0
+        return below(number >> 1, depth - 1) if number.odd?
+        below(number >> 1, depth - 1)
+      end
+      def left(number) = below(number, 15)
+      def right(number) = below(number, 15)
+
+      thin
+      $kept = Array.new(15_000) { |i| left(i) } + Array.new(15_000) { |i| right(i) }
+      stat = assert_thinned
+      assert_operator stat[:stack_nodes], :>, 1000
+      profile = HeapProfile.snapshot
+      %w[left right].each { |name| assert_found(15_000, profile, label: "Object##{name}") }
+    RUBY
+  end
+
+  # A program whose samples have few stacks at first, and then many: memory goes from one table to another.
+  def test_samples_give_memory_back_that_stacks_need
+    in_child(THIN + <<~'RUBY')
+      thin
+      kept = make(Early)
+      2000.times { |i| kept << eval("\n" * i + "[1].map { Late.new }")[0] }
+      assert_thinned
+      profile = HeapProfile.snapshot
+      assert_found(COUNT, profile, class_name: "Early")
+      assert_found(2000, profile, class_name: "Late")
+    RUBY
+  end
+
+  def test_allocated_is_what_is_dead_and_what_is_in_use
+    in_child(THIN + <<~'RUBY')
+      thin
+      kept = []
+      10.times do
+        kept << make(Early, 5000)
+        make(Early, 5000)
+        GC.start
+      end
+      assert_thinned
+      profile = HeapProfile.snapshot(gc: true)
+      rows = profile.select { |row| row.class_name == "Early" }
+      dead, alive = rows.partition { |row| row.inuse_objects == 0 }
+      assert dead.all? { |row| row.alloc_objects >= 0 }
+      assert_equal alive.sum(&:inuse_objects), alive.sum(&:alloc_objects)
+      assert_equal total(profile, :alloc_objects, class_name: "Early"), (dead + alive).sum(&:alloc_objects)
+      assert_found(50_000, profile, class_name: "Early")
+      assert_found(100_000, profile, :alloc_objects, class_name: "Early") # which is known better than that
+    RUBY
+  end
+
+  def test_blocks_are_thinned_too_and_both_intervals_keep_their_ratio
+    in_child(THIN + <<~'RUBY')
+      size = 1000
+      thin(interval: 1000, malloc_interval: 100)
+      kept = Array.new(20_000) { |i| "x" * size }
+      stat = assert_thinned(1000)
+      assert_equal 100 << stat[:doublings], stat[:malloc_interval_bytes]
+      profile = HeapProfile.snapshot
+      bytes = profile.sum(&:inuse_malloc_space)
+      found = profile.select { |row| row.frames.any? { |frame| frame.label == "String#*" } }.sum(&:inuse_malloc_space)
+      p = Estimator.probability(size, stat[:malloc_interval_bytes])
+      sigma = Math.sqrt(20_000 * (1 - p) / p) * (size + 8)
+      assert_in_delta 20_000 * (size + 8), found, Estimator::SIGMAS * sigma + 20_000 * 8
+      kept.clear
+      assert_operator HeapProfile.snapshot(gc: true).sum(&:inuse_malloc_space), :<, bytes / 10
+    RUBY
+  end
+
+  # In the midst of marking and of sweeping, where the next sample does not fit.
+  def test_it_happens_at_any_moment_of_a_gc
+    in_child(THIN + <<~'RUBY')
+      thin
+      kept = Array.new(40) do |i|
+        GC.start(full_mark: i.odd?, immediate_mark: i % 3 == 0, immediate_sweep: i % 5 == 0)
+        make(Early, 1000)
+      end
+      GC.stress = true
+      50.times { kept << Late.new }
+      GC.stress = false
+      GC.verify_compaction_references(expand_heap: true, toward: :empty) rescue GC.compact
+      assert_thinned
+      assert_found(40_000, HeapProfile.snapshot(gc: true), class_name: "Early")
+      assert_equal 40_050, kept.flatten.size
+    RUBY
+  end
+
+  def test_samples_survive_compaction_after_they_were_thinned
+    in_child(THIN + <<~'RUBY')
+      require "-test-/heapprof_capi"
+      thin
+      kept = make(Early)
+      interval = assert_thinned[:interval_bytes]
+      HeapProfCAPI.set_interval(1 << 40) # so that nothing is thinned from here on
+      thinned = kept.count { |object| HeapProfile.allocation_stack(object) }
+      kept = kept.each_slice(2).map(&:first)
+      GC.start
+      before = kept.count { |object| HeapProfile.allocation_stack(object) }
+      GC.compact
+      assert_operator thinned, :<, COUNT
+      assert_equal before, kept.count { |object| HeapProfile.allocation_stack(object) }
+      assert_in_delta COUNT / 2, total(HeapProfile.snapshot(gc: true), class_name: "Early"),
+                      Estimator.allowance(COUNT / 2, SLOTS[0], interval)
+      HeapProfile.stop
+      GC.start
+    RUBY
+  end
+
+  def test_child_of_fork_thins_what_it_inherited_and_what_it_makes
+    in_child(THIN + <<~'RUBY')
+      thin(interval: 40)
+      kept = [make(Early, 20_000)]
+      child = IO.popen("-") do |io|
+        next io.read if io
+        kept << make(Late, 60_000)
+        stat = HeapProfile.stat
+        profile = HeapProfile.snapshot
+        puts [stat[:doublings], stat[:dropped], stat[:interval_bytes],
+              *%w[Early Late].map { |name| total(profile, class_name: name) }].join(" ")
+        $stdout.flush
+        exit!
+      end
+      doublings, dropped, interval, early, late = child.split.map(&:to_i)
+      assert_equal [40 << doublings, 0], [interval, dropped]
+      assert_operator doublings, :>, HeapProfile.stat(:doublings)
+      assert_in_delta 20_000, early, Estimator.allowance(20_000, SLOTS[0], interval)
+      assert_in_delta 60_000, late, Estimator.allowance(60_000, SLOTS[0], interval)
+      assert_found(20_000, class_name: "Early")
+    RUBY
+  end
+
+  def test_four_ractors_are_thinned_together
+    in_child(THIN + <<~'RUBY')
+      Warning[:experimental] = false
+      thin
+      ractors = Array.new(4) { Ractor.new { kept = Array.new(15_000) { Early.new }; Ractor.yield(1); Ractor.receive; kept } }
+      ractors.each(&:take)
+      assert_thinned
+      profile = HeapProfile.snapshot(gc: true)
+      assert_found(60_000, profile, class_name: "Early")
+      ractors.each { |ractor| ractor.send(:end) }.each(&:take)
+    RUBY
+  end
+
+  def test_a_finer_interval_may_be_set_again_and_is_thinned_again
+    in_child(THIN + <<~'RUBY')
+      require "-test-/heapprof_capi"
+      thin
+      kept = [make(Early)]
+      doublings = assert_thinned[:doublings]
+      assert HeapProfCAPI.set_interval(1)
+      kept << make(Late)
+      stat = HeapProfile.stat
+      assert_operator stat[:doublings], :>, doublings
+      assert_equal 0, stat[:dropped]
+      profile = HeapProfile.snapshot
+      %w[Early Late].each do |name|
+        coarser = [stat[:interval_bytes], 1 << doublings].max
+        assert_in_delta COUNT, total(profile, class_name: name), Estimator.allowance(COUNT, SLOTS[0], coarser)
+      end
+    RUBY
+  end
+
+  # Nothing is told while nothing has happened.
+  def test_the_file_and_a_line_at_the_end_say_how_often_it_has_doubled
+    script = "class Item; end; $kept = Array.new(60_000) { Item.new }; exit 3"
+    in_directory do
+      ran = run_ruby("--disable-gems", "-e", script, heapprof: "interval=1,memory=1m,out=p.pb.gz")
+      times = ran.err[/\Aruby: heap profiler: the interval was doubled for want of memory: (\d+) times, and is \d+ now, /, 1]
+      assert times, ran.err
+      assert_equal [3, 1], [ran.status.exitstatus, ran.err.lines.size]
+      comments = read_profile("p.pb.gz").comments
+      ["doubled intervals: #{times}", "dropped samples: 0", "interval: #{1 << times.to_i} bytes"].each do |comment|
+        assert_include comments, comment
+      end
+      assert_in_delta 60_000, read_profile("p.pb.gz").total(:inuse_objects, class_name: "Item"),
+                      Estimator.allowance(60_000, 40, 1 << times.to_i)
+
+      ran = run_ruby("--disable-gems", "-e", script, heapprof: "interval=1,out=p.pb.gz")
+      assert_equal [3, ""], [ran.status.exitstatus, ran.err]
+      assert_include read_profile("p.pb.gz").comments, "doubled intervals: 0"
+    end
+  end
+end
