@@ -24,8 +24,9 @@ module Accuracy
       @places[place] = Holding.new(@site, @asked).make(interval)
     end
 
-    def held
-      @places.each_with_object(Asked.new) { |holding, held| holding&.add_to(held) }
+    # As far as an estimate may be off by the intervals they were asked for at, or by that one.
+    def held(interval = nil)
+      @places.each_with_object(Asked.new) { |holding, held| holding&.add_to(held, interval) }
     end
 
     def clear
@@ -68,7 +69,7 @@ module Accuracy
     end
 
     def new_kept
-      kept = @sites.map { |site| Shelf.new(site, (@rounds + 2) / 3) }
+      kept = @sites.map { |site| Shelf.new(site, @scenario.memory ? @rounds : (@rounds + 2) / 3) }
       @shelves.concat(kept)
       kept
     end
@@ -79,6 +80,28 @@ module Accuracy
         meanwhile(time) if i % @scenario.period == 0
         kept.each { |shelf| shelf.put(i / 3, interval_at(time)) }
       end
+    end
+
+    def make_lasting(rounds)
+      rounds.each { |i| @kept.each { |shelf| shelf.put(i, @intervals[0]) } }
+    end
+
+    def make_short_lived
+      make_lasting(0...short_lived)
+      raise "thinned too early" if HeapProfile.stat(:doublings) > 0
+      @kept.each(&:clear)
+      @short_lived = @kept.map { |shelf| shelf.asked.dup }
+    end
+
+    # All that lives has been asked for at once, and is known at the interval in force.
+    def read_thinned(who: "")
+      check_thinned
+      interval = HeapProfile.stat(:malloc_interval_bytes)
+      sums = @kept.zip(@short_lived).map do |shelf, dead|
+        held = shelf.held(interval)
+        [sum([dead, held]), held]
+      end
+      read_sums(sums, who)
     end
 
     def read(copies: 1, who: "")

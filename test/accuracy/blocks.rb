@@ -47,19 +47,26 @@ module Accuracy
       size > @size ? grow(size, interval, asked) : cut(size)
     end
 
-    def add_to(held)
-      @pieces.each { |piece| held.add(piece.bytes, piece.bytes**2 * piece.odds) }
+    def add_to(held, interval)
+      @pieces.each do |piece|
+        odds = interval ? odds(piece.bytes, interval) : piece.odds
+        held.add(piece.bytes, piece.bytes**2 * odds)
+      end
     end
 
     private
 
     def grow(size, interval, asked)
       bytes = size - @size
-      p = Estimator.probability(bytes, interval)
-      odds = (1 - p) / p
+      odds = odds(bytes, interval)
       @pieces << Piece.new(@size, bytes, odds)
       asked.add(bytes, bytes**2 * odds)
       @size = size
+    end
+
+    def odds(bytes, interval)
+      p = Estimator.probability(bytes, interval)
+      (1 - p) / p
     end
 
     def cut(size)
@@ -89,8 +96,8 @@ module Accuracy
       @site.drop(@thing)
     end
 
-    def add_to(held)
-      @blocks.each { |block| block.add_to(held) }
+    def add_to(held, interval)
+      @blocks.each { |block| block.add_to(held, interval) }
     end
 
     private

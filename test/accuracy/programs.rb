@@ -99,6 +99,57 @@ module Accuracy
       in_child + read(who: "parent, ")
     end
 
+    # ---- with a budget that is used up ----
+
+    # What dies before that stays known at the first interval; all that is made then lives.
+    def thinned
+      start
+      make_short_lived
+      make_lasting(0...@rounds)
+      read_thinned
+    end
+
+    def thinned_scattered
+      start
+      make_short_lived
+      @rounds.times { |i| from_stack(i, 14) { make_lasting(i..i) } }
+      read_thinned
+    end
+
+    # As forked.
+    def thinned_fork
+      half = @rounds / 2
+      start
+      make_short_lived
+      make_lasting(0...half)
+      in_child = IO.popen("-", "rb") do |child|
+        next Marshal.load(child) if child
+        make_lasting(half...@rounds)
+        $stdout.write(Marshal.dump(read_thinned(who: "child, ")))
+        $stdout.flush
+        exit!(true)
+      end
+      make_lasting(half...@rounds)
+      in_child + read_thinned(who: "parent, ")
+    end
+
+    def thinned_ractors
+      start
+      make_short_lived
+      ractors = Array.new(4) do
+        Ractor.new(@rounds / 4, @scenario.sites.first) do |rounds, site|
+          kept = Array.new(rounds) { Make.__send__(site) }
+          Ractor.yield(:made)
+          Ractor.receive
+          kept.size
+        end
+      end
+      ractors.each(&:take)
+      readings = read_thinned
+      ractors.each { |ractor| ractor.send(:end) }.each(&:take)
+      readings
+    end
+
     # Each run is a process that is profiled from before it reads this file.
     def booted
       settings = "interval=#{@intervals[0]},malloc=#{@scenario.malloc},seed=#{@seed},out=#{Dir.pwd}/boot.pb.gz"
@@ -135,12 +186,15 @@ module Accuracy
       @makers = @sites.map(&:make)
     end
 
-    def new_kept = Array.new(@sites.size) { Array.new((@rounds + 2) / 3) }
+    def new_kept = Array.new(@sites.size) { Array.new(@scenario.memory ? @rounds : (@rounds + 2) / 3) }
 
     # Makes no object, as start with keywords would.
     def start
-      HeapProfCAPI.start(@intervals[0], nil, nil, @seed) == :started or raise "not started"
+      HeapProfCAPI.start(@intervals[0], nil, budget, @seed) == :started or raise "not started"
     end
+
+    # The try at interval 1 is to be exact.
+    def budget = @intervals == [1] ? nil : @scenario.memory
 
     def in_four
       kept = Array.new(4) { new_kept }
@@ -180,6 +234,23 @@ module Accuracy
     end
 
     def interval_at(time) = @intervals[time % @intervals.size]
+
+    # So many rounds the budget holds.
+    def short_lived = [@rounds / 8, 2000].min
+
+    def make_short_lived
+      make_lasting(0...short_lived)
+      raise "thinned too early" if HeapProfile.stat(:doublings) > 0
+      @kept.each { |objects| objects.fill(nil) }
+      GC.start
+    end
+
+    def make_lasting(rounds)
+      rounds.each do |i|
+        meanwhile(i / @scenario.period) if i % @scenario.period == 0
+        @makers.each_with_index { |maker, site| @kept[site][i] = maker.call }
+      end
+    end
 
     # ---- what goes on meanwhile ----
 
@@ -221,6 +292,24 @@ module Accuracy
                       Math.sqrt(variance), site.total(rows, :"#{value}_objects"), value == :inuse ? STALE : 0)
         end
       end
+    end
+
+    # What is alive is known at the interval in force, what is dead at the first.
+    def read_thinned(who: "")
+      rows = HeapProfile.snapshot(gc: true).group_by(&:class_name)
+      check_thinned
+      @sites.flat_map do |site|
+        lasting = Estimator.sigma(@rounds, site.slot, HeapProfile.stat(:interval_bytes))
+        dead = Estimator.sigma(short_lived, site.slot, @intervals[0])
+        [[:alloc, @rounds + short_lived, Math.hypot(lasting, dead), 0], [:inuse, @rounds, lasting, STALE]].map do |value, truth, sigma, stale|
+          Reading.new(who + site.name.to_s, site.slot, value, truth, sigma, site.total(rows, :"#{value}_objects"), stale)
+        end
+      end
+    end
+
+    def check_thinned
+      doublings, dropped = HeapProfile.stat.values_at(:doublings, :dropped)
+      raise "#{doublings} doublings, #{dropped} dropped" if dropped > 0 || (doublings == 0) != budget.nil?
     end
 
     # Of three that were put into one place the last.

@@ -22,7 +22,8 @@ module Accuracy
     :ruby,      # options of ruby
     :cut,       # whether make check runs it, too
     :blocks,    # whether its sites are of blocks (blocks.rb), and bytes are estimated
-    :malloc     # whose: :ruby or :all
+    :malloc,    # whose: :ruby or :all
+    :memory     # the profiler's budget, where it is to be used up
   ) do
     def key
       [name, *(sites if sites.one?), intervals.join("-")].join(" ")
@@ -41,10 +42,10 @@ module Accuracy
   class << self
     # One scenario for each interval, or group of intervals.
     def scenario(name, program = :mutator, at: [400, 4096], sites: SLOT_SITES, during: nil, rounds: 6000,
-                 period: 400, ruby: [], cut: true, blocks: false, malloc: :ruby)
+                 period: 400, ruby: [], cut: true, blocks: false, malloc: :ruby, memory: nil)
       at.each do |intervals|
         SCENARIOS << Scenario.new(name, program, sites, during, Array(intervals), rounds, period, ruby, cut,
-                                  blocks, malloc)
+                                  blocks, malloc, memory)
       end
     end
 
@@ -134,4 +135,22 @@ module Accuracy
   blocks "malloc=all, four Ractors", :ractors, malloc: :all, sites: ALL_SITES, rounds: 90
   blocks "malloc=all, parent and child of fork", :forked, malloc: :all, sites: ALL_SITES, cut: false
   blocks "malloc=all, from boot", :booted, malloc: :all, sites: ALL_SITES, cut: false
+
+  # ---- a budget that is used up ----
+
+  class << self
+    # The least budget there is holds some 16,000 samples of objects, or 8,000 of blocks.
+    def thinned(name, program = :thinned, **settings)
+      scenario("thinned, #{name}", program, memory: 1 << 20, **settings)
+    end
+  end
+
+  thinned "once", at: [100], rounds: 6000
+  thinned "five times", at: [40], sites: [:item_1], rounds: 300_000, cut: false
+  thinned "in the midst of GCs of every kind", at: [40], during: :collect, rounds: 8000
+  thinned "while the heap is compacted", at: [40], during: :collect_and_compact, rounds: 8000, period: 1000, cut: false
+  thinned "each from a stack of its own", :thinned_scattered, at: [40], sites: [:item_0], rounds: 16_000
+  thinned "parent and child of fork", :thinned_fork, at: [40], rounds: 8000
+  thinned "four Ractors", :thinned_ractors, at: [40], sites: [:item_0], rounds: 15_000, cut: false
+  thinned "blocks in turn", blocks: true, at: [100], sites: %i[malloc_100 calloc_1000 malloc_8000], rounds: 6000, cut: false
 end
