@@ -168,6 +168,29 @@ TEST_F(NumbersTest, ReserveMoreMakesRoomForSoMany)
     EXPECT_EQ(0u, mem_.refused);
 }
 
+TEST_F(NumbersTest, PackedEntriesAreTheFirstAndTheRestIsNewAgain)
+{
+    for (uint64_t value = 1; value <= 5000; value++) ASSERT_EQ(value, Add(value));
+    Remove(4);
+    Remove(5000);
+    uint64_t used_bytes = mem_.used_bytes;
+    for (uint32_t number = 1; number <= 100; number++) all_[number].value = 1000 + number;
+    HEAPPROF_NUMBERS_PACK(&numbers_, &mem_, all_, 100);
+    EXPECT_LT(mem_.used_bytes, used_bytes);
+    model_.clear();
+    free_.clear();
+    for (uint32_t number = 1; number <= 100; number++) model_[number] = 1000 + number;
+    ExpectSame();
+    for (size_t number = 101; number < numbers_.capacity; number++) {
+        ASSERT_EQ(0u, all_[number].value + all_[number].link);
+    }
+    ASSERT_EQ(101u, Add(7));
+    HEAPPROF_NUMBERS_PACK(&numbers_, &mem_, all_, 0);
+    EXPECT_EQ(1u, rb_heapprof_numbers_next(&numbers_));
+    model_.clear();
+    ExpectSame();
+}
+
 TEST_F(NumbersTest, MoreThanTheMostAreRefused)
 {
     ASSERT_NE(0u, Add(1));
