@@ -180,6 +180,7 @@ rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
     new_bytes = mapped_bytes(count, element_bytes);
     if (!resize(mem, block, old_bytes, new_bytes)) {
         mem->refused++;
+        mem->refused_block = block;
         errno = saved_errno;
         return false;
     }

@@ -24,6 +24,7 @@ struct heapprof_mem {
     size_t   peak_bytes;    /* highest used_bytes so far */
     uint64_t refused;       /* requests turned down: over the budget, or by the kernel */
     bool     over_budget;   /* it was the budget that the last of these was over */
+    void   **refused_block; /* and whose growth that was */
     struct heapprof_mem_block blocks[HEAPPROF_MEM_BLOCKS];
 };
 

@@ -1,12 +1,12 @@
 /* strings.c - each name and path once.
  *
- *     number      0      1            2
- *     all         .      offset 0     offset 4        + length, hash
- *     bytes              'f' 'o' 'o' NUL 'b' 'a' 'r' '/' 'x' NUL
+ *     number      0      1            2      3
+ *     all         .      offset 4     free   offset 12       + length, hash
+ *     bytes              [1] 'f' 'o' 'o' NUL [3] 'b' 'a' 'r' '/' 'x' NUL
  *     index       hash(text) -> number
  *
- *   I1  strings lie end to end in bytes in the order of their numbers, each with
- *       its NUL, and fill bytes_used.
+ *   I1  strings lie end to end in bytes, each behind its number and with its NUL, and fill
+ *       bytes_used: so a sweep may go from one to the next.
  *   I2  two numbers never have the same text; every text leads to its number.
  *   I3  the empty string is number 0, stored nowhere: it is there even when no
  *       memory could be had.
@@ -56,33 +56,44 @@ find(const struct heapprof_strings *strings, const char *text, size_t length, ui
     return number;
 }
 
+/* With its number and its NUL. */
+static size_t
+stored_bytes(size_t length)
+{
+    return sizeof(uint32_t) + length + 1;
+}
+
 static bool
 reserve(struct heapprof_strings *strings, size_t length)
 {
-    if (length >= UINT32_MAX - strings->bytes_used) {
+    if (length > INT32_MAX - stored_bytes(0) ||
+        stored_bytes(length) > UINT32_MAX - strings->bytes_used) {
         strings->mem->refused++;
         return false;
     }
     return HEAPPROF_MEM_GROW(strings->mem, strings->bytes, strings->bytes_capacity,
-                             strings->bytes_used + length + 1) &&
-           HEAPPROF_MEM_GROW(strings->mem, strings->all, strings->all_capacity,
-                             (size_t)strings->count + 1) &&
-           rb_heapprof_index_reserve(&strings->index, strings->mem, strings->count - 1,
+                             strings->bytes_used + stored_bytes(length)) &&
+           HEAPPROF_NUMBERS_RESERVE(&strings->numbers, strings->mem, strings->all) &&
+           rb_heapprof_index_reserve(&strings->index, strings->mem, strings->numbers.count,
                                      hash_i, strings);
 }
 
 static uint32_t
 append(struct heapprof_strings *strings, const char *text, size_t length, uint64_t hash)
 {
-    uint32_t number = strings->count++;
-    struct heapprof_string *string = &strings->all[number];
+    uint32_t number = rb_heapprof_numbers_next(&strings->numbers);
+    char *stored = strings->bytes + strings->bytes_used;
 
-    string->hash = hash;
-    string->offset = (uint32_t)strings->bytes_used;
-    string->length = (uint32_t)length;
-    memcpy(strings->bytes + string->offset, text, length);
-    strings->bytes[string->offset + length] = '\0';
-    strings->bytes_used += length + 1;
+    rb_heapprof_numbers_take(&strings->numbers, &strings->all[number].offset);
+    memcpy(stored, &number, sizeof(number));
+    memcpy(stored + sizeof(number), text, length);
+    stored[sizeof(number) + length] = '\0';
+    strings->all[number] = (struct heapprof_string){
+        .hash = hash,
+        .offset = (uint32_t)(strings->bytes_used + sizeof(number)),
+        .length = (uint32_t)length & INT32_MAX,
+    };
+    strings->bytes_used += stored_bytes(length);
     rb_heapprof_index_insert(&strings->index, hash, number);
     return number;
 }
@@ -94,14 +105,14 @@ rb_heapprof_strings_init(struct heapprof_strings *strings, struct heapprof_mem *
 {
     memset(strings, 0, sizeof(*strings));
     strings->mem = mem;
-    strings->count = 1;
+    rb_heapprof_numbers_init(&strings->numbers);
 }
 
 void
 rb_heapprof_strings_free(struct heapprof_strings *strings)
 {
     HEAPPROF_MEM_RELEASE(strings->mem, strings->bytes, strings->bytes_capacity);
-    HEAPPROF_MEM_RELEASE(strings->mem, strings->all, strings->all_capacity);
+    HEAPPROF_NUMBERS_RELEASE(&strings->numbers, strings->mem, strings->all);
     rb_heapprof_index_release(&strings->index, strings->mem);
     rb_heapprof_strings_init(strings, strings->mem);
 }
@@ -124,28 +135,98 @@ rb_heapprof_strings_intern(struct heapprof_strings *strings, const char *text, s
 const char *
 rb_heapprof_strings_get(const struct heapprof_strings *strings, uint32_t number, size_t *length)
 {
-    HEAPPROF_ASSERT(number < strings->count);
+    HEAPPROF_ASSERT(number < strings->numbers.end && (!number || strings->all[number].length));
     if (length) *length = number ? strings->all[number].length : 0;
     return number ? strings->bytes + strings->all[number].offset : "";
 }
 
+/* ---- sweep ---- */
+
+/* The number of the string that is stored there. */
+static uint32_t
+number_at(const struct heapprof_strings *strings, size_t at)
+{
+    uint32_t number;
+
+    memcpy(&number, strings->bytes + at, sizeof(number));
+    return number;
+}
+
+static void
+free_string(struct heapprof_strings *strings, uint32_t number)
+{
+    struct heapprof_string *string = &strings->all[number];
+
+    *string = (struct heapprof_string){0};
+    rb_heapprof_numbers_give_back(&strings->numbers, number, &string->offset);
+}
+
+/* What is needed moves to the front, in the order it has. */
+static void
+move_together(struct heapprof_strings *strings)
+{
+    size_t at, bytes, to = 0;
+
+    for (at = 0; at < strings->bytes_used; at += bytes) {
+        uint32_t number = number_at(strings, at);
+        struct heapprof_string *string = &strings->all[number];
+        bytes = stored_bytes(string->length);
+        if (!string->needed) {
+            free_string(strings, number);
+            continue;
+        }
+        memmove(strings->bytes + to, strings->bytes + at, bytes);
+        string->offset = (uint32_t)(to + sizeof(number));
+        string->needed = false;
+        to += bytes;
+    }
+    strings->bytes_used = to;
+}
+
+uint32_t
+rb_heapprof_strings_sweep(struct heapprof_strings *strings)
+{
+    uint32_t number, before = strings->numbers.count;
+
+    move_together(strings);
+    HEAPPROF_MEM_SHRINK(strings->mem, strings->bytes, strings->bytes_capacity, strings->bytes_used);
+    rb_heapprof_index_clear(&strings->index, strings->mem, strings->numbers.count);
+    for (number = 1; number < strings->numbers.end; number++) {
+        if (!strings->all[number].length) continue;
+        rb_heapprof_index_insert(&strings->index, hash_i(strings, number), number);
+    }
+    return before - strings->numbers.count;
+}
+
 /* ---- debug ---- */
+
+static uint32_t
+link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_strings *strings = owner;
+    const struct heapprof_string *string = &strings->all[number];
+
+    return string->length ? HEAPPROF_NUMBER_USED : string->offset;
+}
 
 void
 rb_heapprof_strings_check(const struct heapprof_strings *strings)
 {
-    size_t end = 0;
-    uint32_t number;
+    size_t at, bytes;
+    uint32_t number, seen = 0;
 
-    for (number = 1; number < strings->count; number++) {
+    for (at = 0; at < strings->bytes_used; at += bytes, seen++) {
+        number = number_at(strings, at);
+        HEAPPROF_ASSERT(number > 0 && number < strings->numbers.end);
         const struct heapprof_string *string = &strings->all[number];
         const char *text = strings->bytes + string->offset;
-        HEAPPROF_ASSERT(string->offset == end);
+        bytes = stored_bytes(string->length);
+        HEAPPROF_ASSERT(string->offset == at + sizeof(number) && string->length && !string->needed);
         HEAPPROF_ASSERT(text[string->length] == '\0');
         HEAPPROF_ASSERT(string->hash == text_hash(text, string->length));
         HEAPPROF_ASSERT(find(strings, text, string->length, string->hash) == number);
-        end += (size_t)string->length + 1;
     }
-    HEAPPROF_ASSERT(end == strings->bytes_used);
-    rb_heapprof_index_check(&strings->index, strings->count - 1, hash_i, strings);
+    HEAPPROF_ASSERT(at == strings->bytes_used && seen == strings->numbers.count);
+    rb_heapprof_numbers_check(&strings->numbers, link_i, strings);
+    rb_heapprof_index_check(&strings->index, strings->numbers.count, hash_i, strings);
 }

@@ -61,7 +61,7 @@ fold_dead(void)
     rb_heapprof_frames_forget();
     uint32_t folded = rb_heapprof_sites_fold(&rb_heapprof.tables.sites);
     rb_heapprof_gc_lock_blocks();
-    uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables);
+    uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables, &letting_go);
     rb_heapprof_gc_unlock_blocks();
     return folded + trimmed > 0;
 }
@@ -109,7 +109,7 @@ thin(unsigned int full)
     rb_heapprof_frames_forget();
     rb_heapprof_thin(tables, &thinning);
     if (full & HEAPPROF_FULL_STACKS) rb_heapprof_sites_fold(&tables->sites);
-    rb_heapprof_tables_trim(tables);
+    rb_heapprof_tables_trim(tables, &letting_go);
     return true;
 }
 
@@ -123,18 +123,24 @@ hoarding_p(void)
     return bytes > rb_heapprof.mem.budget_bytes / 4;
 }
 
-/* An object may not be touched while compaction moves others off its page. */
+/* Objects are on the move: those left behind may not be touched, for their pages may be locked. The
+ * mode outlasts that, until all is swept, and the flag is up before, while objects are marked. */
+HEAPPROF_COLD static bool
+moving_p(const rb_objspace_t *objspace)
+{
+    return gc_mode(objspace) == gc_mode_compacting && objspace->flags.during_compacting;
+}
+
 HEAPPROF_COLD bool
 rb_heapprof_gc_make_room(void)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
     unsigned int full = rb_heapprof_tables_full(&rb_heapprof.tables);
     bool of_samples = full & (HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS);
     bool made = false;
 
-    if (rb_heapprof.reading) return false;
+    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
     if (!of_samples && fold_dead()) return true;
-    if (!rb_heapprof.mem.over_budget || gc_mode(objspace) == gc_mode_compacting) return false;
+    if (!rb_heapprof.mem.over_budget) return false;
     if (!full && !hoarding_p()) return false;
     rb_heapprof_gc_lock_blocks();
     made = thin(full);

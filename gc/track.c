@@ -41,11 +41,36 @@ samples_of_page(uintptr_t object)
 }
 
 HEAPPROF_COLD static void
-forget_sample(uintptr_t object)
+clear_flag(uintptr_t object)
 {
-    if (rb_heapprof_identities_find(&rb_heapprof.tables.identities, object)) return;
     __atomic_fetch_and(&RBASIC((VALUE)object)->flags, ~(VALUE)HEAPPROF_FLAG, __ATOMIC_RELAXED);
 }
+
+HEAPPROF_COLD static void
+forget_sample(uintptr_t object)
+{
+    if (!rb_heapprof_identities_find(&rb_heapprof.tables.identities, object)) clear_flag(object);
+}
+
+/* The same for identities that nobody needs. Keys that are no objects are on no page. */
+HEAPPROF_COLD static uint32_t *
+identities_of_page(uintptr_t key)
+{
+    static uint32_t no_page;
+
+    return rb_heapprof_object_key_p(key) ? &page_of((VALUE)key)->identities : &no_page;
+}
+
+HEAPPROF_COLD static void
+forget_identity(uintptr_t key)
+{
+    if (!rb_heapprof_object_key_p(key)) return;
+    if (!rb_heapprof_address_table_find(&rb_heapprof.tables.live.addresses, key)) clear_flag(key);
+}
+
+static const struct heapprof_letting_go letting_go = {
+    .page_head = identities_of_page, .forget = forget_identity
+};
 
 HEAPPROF_COLD uint32_t
 rb_heapprof_gc_identify(VALUE object)

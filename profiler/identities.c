@@ -81,15 +81,61 @@ rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *pag
     return identities->ids[entry];
 }
 
-uint32_t
-rb_heapprof_identities_sweep(struct heapprof_identities *identities)
+/* ---- sweep ---- */
+
+static void
+need_living(struct heapprof_identities *identities)
 {
-    uint32_t entry, id, freed = 0;
+    uint32_t entry;
 
     for (entry = 1; entry < identities->addresses.numbers.end; entry++) {
         if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
         identities->all[identities->ids[entry]].needed = true;
     }
+}
+
+struct packed {
+    struct heapprof_identities *identities;
+    const struct heapprof_letting_go *letting_go;
+};
+
+static bool
+keep_needed(uint32_t entry, uint32_t number, void *data)
+{
+    const struct packed *packed = data;
+    struct heapprof_identities *identities = packed->identities;
+    uint32_t id = identities->ids[entry];
+
+    if (!identities->all[id].needed) {
+        packed->letting_go->forget(
+            rb_heapprof_address_table_address(&identities->addresses, entry));
+        return false;
+    }
+    identities->ids[number] = id;
+    return true;
+}
+
+static void
+let_go(struct heapprof_identities *identities, const struct heapprof_letting_go *letting_go)
+{
+    struct packed packed = {.identities = identities, .letting_go = letting_go};
+    struct heapprof_packing packing = {
+        .page_head = letting_go->page_head, .keep = keep_needed, .data = &packed
+    };
+
+    rb_heapprof_address_table_pack(&identities->addresses, &packing);
+    HEAPPROF_MEM_SHRINK(identities->addresses.mem, identities->ids, identities->ids_capacity,
+                        identities->addresses.numbers.end);
+}
+
+uint32_t
+rb_heapprof_identities_sweep(struct heapprof_identities *identities,
+                             const struct heapprof_letting_go *letting_go)
+{
+    uint32_t id, freed = 0;
+
+    if (letting_go) let_go(identities, letting_go);
+    else need_living(identities);
     for (id = 1; id < identities->numbers.end; id++) {
         struct heapprof_identity *identity = &identities->all[id];
         if (identity->used && !identity->needed) {
@@ -101,6 +147,8 @@ rb_heapprof_identities_sweep(struct heapprof_identities *identities)
     }
     return freed;
 }
+
+/* ---- debug ---- */
 
 static uint32_t
 link_i(const void *owner, uint32_t id)

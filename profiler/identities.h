@@ -4,7 +4,7 @@
  *
  * A profile outlives the code it speaks of, and addresses are used again. So each
  * iseq and class gets a number on first sight; the address leads to it for as long as
- * the object lives, and nothing keeps the object alive. Whoever sees the object die
+ * the object lives, or until memory is short and nobody needs it; nothing keeps the object alive. Whoever sees the object die
  * removes the address; the number and the name that was found for it stay until a
  * sweep finds that nobody needs them.
  */
@@ -44,9 +44,17 @@ uint32_t rb_heapprof_identities_find(const struct heapprof_identities *identitie
 uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
                                     uintptr_t address);
 
-/* Frees every identity whose object is dead and whose needed is not set, and clears
- * needed; the numbers are handed out again. Allocates nothing. Returns how many it freed. */
-uint32_t rb_heapprof_identities_sweep(struct heapprof_identities *identities);
+/* What is done about the objects of identities that nobody needs. */
+struct heapprof_letting_go {
+    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page */
+    void (*forget)(uintptr_t address);         /* told of each that has no identity any more */
+};
+
+/* Frees every identity whose needed is not set, and clears needed; the numbers are handed out again.
+ * Objects that are alive are forgotten, and given a new identity when they are seen again; with
+ * letting_go NULL they keep theirs. Allocates nothing. Returns how many it freed. */
+uint32_t rb_heapprof_identities_sweep(struct heapprof_identities *identities,
+                                      const struct heapprof_letting_go *letting_go);
 
 /* Asserts the invariants of identities.c. */
 void rb_heapprof_identities_check(const struct heapprof_identities *identities);

@@ -299,8 +299,8 @@ rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *b
     struct encoder encoder = {.snapshot = snapshot, .tables = &tables};
     char *bytes = NULL;
 
-    encoder.string_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
-    encoder.library_ids = calloc((size_t)snapshot->strings.count + 1, sizeof(uint32_t));
+    encoder.string_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));
+    encoder.library_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));
     encoder.place_ids = calloc((size_t)snapshot->stacks.numbers.end + 1, sizeof(uint32_t));
     if (rb_heapprof_pprof_tables_build(&tables, snapshot) && encoder.string_ids &&
         encoder.library_ids && encoder.place_ids &&

@@ -38,21 +38,6 @@ copy(struct heapprof_mem *mem, void **block, size_t *capacity,
     return true;
 }
 
-#define COPY(mem, to, from, array, count) \
-    copy((mem), (void **)&(to)->array, &(to)->array##_capacity, (from)->array, (count), \
-         sizeof(*(to)->array))
-
-static bool
-copy_strings(struct heapprof_strings *to, const struct heapprof_strings *from)
-{
-    to->bytes_used = from->bytes_used;
-    to->count = from->count;
-    return COPY(to->mem, to, from, bytes, from->bytes_used) &&
-           COPY(to->mem, to, from, all, from->count > 1 ? from->count : 0) &&
-           copy(to->mem, (void **)&to->index.buckets, &to->index.capacity,
-                from->index.buckets, from->index.capacity, sizeof(*from->index.buckets));
-}
-
 /* The entries of those numbers; the free ones, too, which are chained. */
 static bool
 copy_numbers(struct heapprof_mem *mem, struct heapprof_numbers *to, void **block,
@@ -62,6 +47,17 @@ copy_numbers(struct heapprof_mem *mem, struct heapprof_numbers *to, void **block
     to->free_head = from->free_head;
     to->count = from->count;
     return copy(mem, block, &to->capacity, entries, from->end > 1 ? from->end : 0, entry_bytes);
+}
+
+static bool
+copy_strings(struct heapprof_strings *to, const struct heapprof_strings *from)
+{
+    to->bytes_used = from->bytes_used;
+    return copy(to->mem, (void **)&to->bytes, &to->bytes_capacity, from->bytes, from->bytes_used, 1) &&
+           copy_numbers(to->mem, &to->numbers, (void **)&to->all, &from->numbers, from->all,
+                        sizeof(*from->all)) &&
+           copy(to->mem, (void **)&to->index.buckets, &to->index.capacity,
+                from->index.buckets, from->index.capacity, sizeof(*from->index.buckets));
 }
 
 static bool

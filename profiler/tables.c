@@ -4,7 +4,7 @@
  *       blocks, until the piece is taken.
  *   I2  live_samples, over all sites, add up to the live samples and pieces there are.
  *   I3  frames of stacks are functions, functions and sites name identities, all of
- *       them in use; names are strings or not known yet.
+ *       them in use; names are strings in use or not known yet.
  *
  * I2 holds where a sample enters the live table and its site's totals together, and
  * leaves both together; between the two it does not.
@@ -81,15 +81,39 @@ need_identities(struct heapprof_tables *tables)
     }
 }
 
+static void
+need_strings(struct heapprof_tables *tables)
+{
+    struct heapprof_strings *strings = &tables->strings;
+    uint32_t number;
+
+    for (number = 1; number < tables->functions.numbers.end; number++) {
+        const struct heapprof_function *function =
+            rb_heapprof_functions_get(&tables->functions, number);
+        if (function->origin == 0) continue;
+        rb_heapprof_strings_need(strings, function->name);
+        rb_heapprof_strings_need(strings, function->path);
+    }
+    for (number = 1; number < tables->identities.numbers.end; number++) {
+        const struct heapprof_identity *identity = &tables->identities.all[number];
+        if (!identity->used) continue;
+        rb_heapprof_strings_need(strings, identity->library);
+        if (identity->name != HEAPPROF_UNNAMED) rb_heapprof_strings_need(strings, identity->name);
+    }
+}
+
 uint32_t
-rb_heapprof_tables_trim(struct heapprof_tables *tables)
+rb_heapprof_tables_trim(struct heapprof_tables *tables,
+                        const struct heapprof_letting_go *letting_go)
 {
     uint32_t freed = rb_heapprof_stacks_trim(&tables->stacks);
 
     need_functions(tables);
     freed += rb_heapprof_functions_sweep(&tables->functions);
     need_identities(tables);
-    return freed + rb_heapprof_identities_sweep(&tables->identities);
+    freed += rb_heapprof_identities_sweep(&tables->identities, letting_go);
+    need_strings(tables);
+    return freed + rb_heapprof_strings_sweep(&tables->strings);
 }
 
 /* ---- room ---- */
@@ -101,6 +125,25 @@ full_p(const struct heapprof_numbers *numbers, const struct heapprof_index *inde
 {
     return numbers->capacity > 0 && (!rb_heapprof_numbers_room_p(numbers) ||
                                      !rb_heapprof_index_room_p(index, numbers->count));
+}
+
+/* How much room a name needs nobody knows but who was refused. */
+static bool
+strings_full_p(const struct heapprof_strings *strings)
+{
+    return full_p(&strings->numbers, &strings->index) ||
+           strings->mem->refused_block == (void **)&strings->bytes;
+}
+
+static bool
+identities_full_p(const struct heapprof_identities *identities)
+{
+    const struct heapprof_address_table *addresses = &identities->addresses;
+
+    return addresses->numbers.count > 0 &&
+           (!rb_heapprof_address_table_room_p(addresses) ||
+            rb_heapprof_address_table_next_entry(addresses) >= identities->ids_capacity ||
+            !rb_heapprof_numbers_room_p(&identities->numbers));
 }
 
 unsigned int
@@ -119,7 +162,8 @@ rb_heapprof_tables_full(const struct heapprof_tables *tables)
     }
     if (full_p(&tables->sites.numbers, &tables->sites.index) ||
         full_p(&tables->stacks.numbers, &tables->stacks.index) ||
-        full_p(&tables->functions.numbers, &tables->functions.index)) {
+        full_p(&tables->functions.numbers, &tables->functions.index) ||
+        identities_full_p(&tables->identities) || strings_full_p(&tables->strings)) {
         full |= HEAPPROF_FULL_STACKS;
     }
     return full;
@@ -175,10 +219,17 @@ check_samples(const struct heapprof_tables *tables)
                     (uint64_t)addresses->numbers.count + tables->blocks.numbers.count);
 }
 
+static bool
+string_p(const struct heapprof_tables *tables, uint32_t number)
+{
+    return number == 0 ||
+           (number < tables->strings.numbers.end && tables->strings.all[number].length > 0);
+}
+
 static void
 check_names(const struct heapprof_tables *tables)
 {
-    uint32_t number, strings = tables->strings.count;
+    uint32_t number;
 
     for (number = 1; number < tables->stacks.numbers.end; number++) {
         uint32_t function = rb_heapprof_stacks_node(&tables->stacks, number)->function;
@@ -189,16 +240,17 @@ check_names(const struct heapprof_tables *tables)
     for (number = 1; number < tables->functions.numbers.end; number++) {
         const struct heapprof_function *function =
             rb_heapprof_functions_get(&tables->functions, number);
-        HEAPPROF_ASSERT(function->name < strings && function->path < strings);
         if (function->origin == 0) continue;
+        HEAPPROF_ASSERT(string_p(tables, function->name) && string_p(tables, function->path));
         HEAPPROF_ASSERT(function->origin & HEAPPROF_ORIGIN_C ||
                         identity_p(tables, function->origin));
         HEAPPROF_ASSERT(function->owner == 0 || identity_p(tables, function->owner));
     }
     for (number = 1; number < tables->identities.numbers.end; number++) {
         const struct heapprof_identity *identity = &tables->identities.all[number];
-        HEAPPROF_ASSERT(!identity->used || identity->name < strings ||
-                        identity->name == HEAPPROF_UNNAMED);
+        if (!identity->used) continue;
+        HEAPPROF_ASSERT(identity->name == HEAPPROF_UNNAMED || string_p(tables, identity->name));
+        HEAPPROF_ASSERT(string_p(tables, identity->library));
     }
 }
 

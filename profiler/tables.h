@@ -31,16 +31,18 @@ void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
 
-/* Frees what nothing leads to any more: stack nodes nobody holds, functions no node
- * names, identities of dead objects that no function or site names. Strings stay.
- * Numbers of such are void afterwards. Allocates nothing. Returns how many it freed. */
-uint32_t rb_heapprof_tables_trim(struct heapprof_tables *tables);
+/* Frees what nothing leads to any more: stack nodes nobody holds, functions no node names, identities
+ * that no function, site or owner names (of living objects, too, unless letting_go is NULL), and
+ * their names. Numbers of such are void afterwards. Allocates nothing. Returns how many it freed. */
+uint32_t rb_heapprof_tables_trim(struct heapprof_tables *tables,
+                                 const struct heapprof_letting_go *letting_go);
 
-/* Which tables can take no more: they have no free entry, and used up the room they have. */
+/* Which tables can take no more: they have no free entry, and used up the room they have. Asked
+ * when memory has been refused. */
 enum {
     HEAPPROF_FULL_OBJECTS = 1, /* live */
     HEAPPROF_FULL_BLOCKS  = 2,
-    HEAPPROF_FULL_STACKS  = 4  /* sites, stacks or functions */
+    HEAPPROF_FULL_STACKS  = 4  /* sites, stacks, or what they name */
 };
 unsigned int rb_heapprof_tables_full(const struct heapprof_tables *tables);
 

@@ -200,11 +200,22 @@ rb_heapprof_real_class(VALUE object)
     return RB_TYPE_P(object, T_CLASS) ? rb_cClass : real_class(RBASIC_CLASS(object));
 }
 
+static bool
+unnamed_p(uint32_t id)
+{
+    return rb_heapprof.tables.identities.all[id].name == HEAPPROF_UNNAMED;
+}
+
+/* Without a name only where no room for it can be had. Making room may take the identity, too. */
 uint32_t
 rb_heapprof_class_identity(VALUE klass)
 {
-    uint32_t id = rb_heapprof_gc_identify(klass);
-    if (id && rb_heapprof.tables.identities.all[id].name == HEAPPROF_UNNAMED) identity_name(id, klass);
+    uint32_t id;
+
+    do {
+        id = rb_heapprof_gc_identify(klass);
+        if (id && unnamed_p(id)) identity_name(id, klass);
+    } while (id && unnamed_p(id) && rb_heapprof_gc_make_room());
     return id;
 }
 

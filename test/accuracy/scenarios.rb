@@ -151,6 +151,6 @@ module Accuracy
   thinned "while the heap is compacted", at: [40], during: :collect_and_compact, rounds: 8000, period: 1000, cut: false
   thinned "each from a stack of its own", :thinned_scattered, at: [40], sites: [:item_0], rounds: 16_000
   thinned "parent and child of fork", :thinned_fork, at: [40], rounds: 8000
-  thinned "four Ractors", :thinned_ractors, at: [40], sites: [:item_0], rounds: 15_000, cut: false
+  thinned "four Ractors", :thinned_ractors, at: [40], sites: [:item_0], rounds: 40_000, cut: false
   thinned "blocks in turn", blocks: true, at: [100], sites: %i[malloc_100 calloc_1000 malloc_8000], rounds: 6000, cut: false
 end

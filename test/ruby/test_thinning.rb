@@ -85,6 +85,53 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
+  # Classes, methods and files that are never seen again: names are given back with what they are of.
+  def test_new_names_for_ever_do_not_use_up_the_budget
+    in_child(THIN + <<~'RUBY')
+      def run_once(number)
+        name = "a_method_that_is_made_but_once_and_has_#{"a_long_name_and_" * 15}number_#{number}"
+        klass = eval("Class.new { def #{name} = [Early.new, self.class.new] }", nil, "/made/once/#{number}.rb", 1)
+        Object.const_set("MadeOnce#{number}", klass)
+        klass.new.send(name)
+      ensure
+        Object.send(:remove_const, "MadeOnce#{number}")
+      end
+
+      thin(memory: 2 << 20, malloc_interval: 0) # less than all those names take
+      kept = []
+      60.times do |round|
+        50.times { |i| run_once(50 * round + i) }
+        kept << run_once("Kept#{round}")
+        GC.start
+      end
+      stat = HeapProfile.stat
+      assert_equal [0, 0], stat.values_at(:dropped, :doublings)
+      assert_operator stat[:memory_peak], :<=, 2 << 20
+      assert_operator stat[:folded], :>, 10_000
+      kept.each_with_index do |(early, made_once), round|
+        frame = HeapProfile.allocation_stack(early)[1]
+        assert_equal "/made/once/Kept#{round}.rb", frame.path
+        assert_match(/#a_method_that_is_made_but_once_.*_number_Kept#{round}\z/, frame.label)
+      end
+      names = HeapProfile.snapshot(gc: true).select { |row| row.inuse_objects > 0 }.map(&:class_name)
+      60.times { |round| assert_include names, "MadeOnceKept#{round}" }
+    RUBY
+  end
+
+  # Many live classes at a time, whose names do not fit: what is sampled of them is thinned.
+  def test_names_that_are_all_in_use_are_thinned_with_their_samples
+    in_child(THIN + <<~'RUBY')
+      thin
+      $kept = Array.new(8000) do |number|
+        Object.const_set("AClassWithALongNameThatIsKeptAndHasNumber#{number}", Class.new(Early)).new
+      end
+      assert_thinned
+      rows = HeapProfile.snapshot(gc: true).select { |row| row.class_name.start_with?("AClass") && row.frames.any? }
+      assert_in_delta 8000, rows.sum(&:inuse_objects), Estimator.allowance(8000, SLOTS[0], HeapProfile.stat(:interval_bytes))
+      assert_equal [], HeapProfile.snapshot.select { |row| row.class_name == "(anonymous)" }.map(&:frames)
+    RUBY
+  end
+
   def test_allocated_is_what_is_dead_and_what_is_in_use
     in_child(THIN + <<~'RUBY')
       thin

@@ -62,7 +62,7 @@ class IdentitiesTest : public testing::Test {
             identities_.all[each->first].needed = kept;
             each = kept || living.count(each->first) ? std::next(each) : names_.erase(each);
         }
-        rb_heapprof_identities_sweep(&identities_);
+        rb_heapprof_identities_sweep(&identities_, nullptr);
     }
 
     void

@@ -197,7 +197,7 @@ class SnapshotBuilder {
     void
     Trim()
     {
-        rb_heapprof_tables_trim(&tables_);
+        rb_heapprof_tables_trim(&tables_, nullptr);
         rb_heapprof_tables_check(&tables_);
     }
 

@@ -52,7 +52,7 @@ class StringsTest : public testing::Test {
     ExpectSame(const std::vector<std::string> &model) const
     {
         rb_heapprof_strings_check(&strings_);
-        ASSERT_EQ(model.size(), strings_.count);
+        ASSERT_EQ(model.size(), strings_.numbers.end);
         for (uint32_t number = 0; number < model.size(); number++) {
             ASSERT_EQ(model[number], Get(number));
         }
@@ -139,6 +139,57 @@ TEST_F(StringsTest, TextBeyondThirtyTwoBitOffsetsIsRefused)
     ExpectSame({"", "a"});
 }
 
+// Numbers stay with their texts; those that are free are taken again.
+TEST_F(StringsTest, SweepKeepsWhatIsNeededUnderItsNumber)
+{
+    Choices choose(21);
+    std::unordered_map<std::string, uint32_t> known;
+    for (int round = 0; round < 30; round++) {
+        for (int i = 0; i < 2000; i++) {
+            std::string text = RandomText(&choose);
+            uint32_t number = Intern(text);
+            if (text.empty()) continue;
+            auto before = known.emplace(text, number);
+            ASSERT_EQ(before.first->second, number);
+        }
+        uint32_t freed = 0;
+        for (auto each = known.begin(); each != known.end();) {
+            bool needed = round % 7 != 6 && choose.OneIn(2);
+            if (needed) rb_heapprof_strings_need(&strings_, each->second);
+            else freed++;
+            each = needed ? std::next(each) : known.erase(each);
+        }
+        ASSERT_EQ(freed, rb_heapprof_strings_sweep(&strings_));
+        rb_heapprof_strings_check(&strings_);
+        ASSERT_EQ(known.size(), strings_.numbers.count);
+        for (const auto &each : known) ASSERT_EQ(each.first, Get(each.second));
+    }
+    EXPECT_LT(strings_.numbers.end, 3000u);
+}
+
+TEST_F(StringsTest, NamesThatComeAndGoNeedNoMoreMemoryInTheEnd)
+{
+    size_t most = 0;
+    for (int i = 0; i < 300000; i++) {
+        Intern("a method that is made once, " + std::to_string(i));
+        if (i % 3000 != 0) continue;
+        rb_heapprof_strings_sweep(&strings_);
+        if (i == 30000) most = mem_.peak_bytes;
+    }
+    EXPECT_EQ(most, mem_.peak_bytes);
+    rb_heapprof_strings_sweep(&strings_);
+    EXPECT_EQ(0u, strings_.numbers.count);
+    EXPECT_EQ(0u, strings_.bytes_used);
+    EXPECT_EQ("", Get(0));
+}
+
+TEST_F(StringsTest, SweepOfAnEmptyTableIsAllowed)
+{
+    rb_heapprof_strings_need(&strings_, 0);
+    EXPECT_EQ(0u, rb_heapprof_strings_sweep(&strings_));
+    rb_heapprof_strings_check(&strings_);
+}
+
 TEST_F(StringsTest, FreeLeavesAnEmptyTable)
 {
     Intern("a");
@@ -154,7 +205,7 @@ using StringsDeathTest = StringsTest;
 TEST_F(StringsDeathTest, CheckSeesChangedText)
 {
     Intern("abc");
-    strings_.bytes[1] = 'X';
+    strings_.bytes[5] = 'X';
     EXPECT_DEATH(rb_heapprof_strings_check(&strings_), "broken");
 }
 

@@ -137,7 +137,7 @@ class TablesTrimTest : public TablesTest {
     Trim()
     {
         rb_heapprof_sites_fold(&tables_.sites);
-        rb_heapprof_tables_trim(&tables_);
+        rb_heapprof_tables_trim(&tables_, nullptr);
         rb_heapprof_tables_check(&tables_);
     }
 };
@@ -168,6 +168,40 @@ TEST_F(TablesTrimTest, CodeThatComesAndGoesNeedsNoMoreMemoryInTheEnd)
         Trim();
     }
     EXPECT_EQ(used_bytes, mem_.used_bytes);
+}
+
+// When memory is short living objects that nothing names give up their identities, too, and their names.
+TEST_F(TablesTrimTest, WhatLivesAndIsNotNeededMayBeLetGo)
+{
+    static uint32_t *head;
+    static std::vector<uintptr_t> forgotten;
+    heapprof_letting_go letting_go = {[](uintptr_t) { return head; },
+                                      [](uintptr_t address) { forgotten.push_back(address); }};
+    head = &identities_head_;
+    auto kept = RunOnce();
+    for (uintptr_t address : {0x100, 0x200, 0x300}) {
+        uint32_t id = Identify(address);
+        tables_.identities.all[id].name =
+            rb_heapprof_strings_intern(&tables_.strings, "a class", address / 0x100);
+    }
+    uint32_t needed = rb_heapprof_identities_find(&tables_.identities, 0x200);
+    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, 0, needed);
+    rb_heapprof_tables_trim(&tables_, nullptr);
+    EXPECT_EQ(4u, tables_.strings.numbers.count);
+    rb_heapprof_tables_trim(&tables_, &letting_go);
+    rb_heapprof_tables_check(&tables_);
+    EXPECT_EQ((std::vector<uintptr_t>{0x100, 0x300}), forgotten);
+    EXPECT_EQ(needed, rb_heapprof_identities_find(&tables_.identities, 0x200));
+    EXPECT_EQ(0u, rb_heapprof_identities_find(&tables_.identities, 0x100));
+    EXPECT_EQ(2u, tables_.strings.numbers.count);
+    EXPECT_NE(0u, Identify(0x100));
+    EXPECT_NE(0u, site);
+    Free(kept);
+    rb_heapprof_sites_fold(&tables_.sites);
+    rb_heapprof_tables_trim(&tables_, &letting_go);
+    rb_heapprof_tables_check(&tables_);
+    EXPECT_EQ(0u, tables_.strings.numbers.count);
+    EXPECT_EQ(0u, tables_.identities.addresses.numbers.count);
 }
 
 TEST_F(TablesTrimTest, WhatATrimFreedIsTakenAgainWithoutMemory)
@@ -206,7 +240,7 @@ TEST_F(TablesBlocksTest, CallersStayThroughATrim)
 {
     uint32_t caller = Caller(1), unused = Caller(2);
     AddBlock(0x5000, caller);
-    rb_heapprof_tables_trim(&tables_);
+    rb_heapprof_tables_trim(&tables_, nullptr);
     rb_heapprof_tables_check(&tables_);
     for (uint32_t id : {caller, unused}) EXPECT_TRUE(tables_.identities.all[id].used);
 }
@@ -266,11 +300,11 @@ TEST_F(TablesBlocksTest, ATrimKeepsTheClassesOfOwners)
     rb_heapprof_blocks_own(&tables_.blocks, 0x5000, &owner);
     uint32_t entry = rb_heapprof_address_table_find(&tables_.identities.addresses, 0x9000);
     rb_heapprof_address_table_remove(&tables_.identities.addresses, &no_page, entry);
-    rb_heapprof_tables_trim(&tables_);
+    rb_heapprof_tables_trim(&tables_, nullptr);
     rb_heapprof_tables_check(&tables_);
     EXPECT_TRUE(tables_.identities.all[id].used);
     rb_heapprof_blocks_forget_owners(&tables_.blocks);
-    rb_heapprof_tables_trim(&tables_);
+    rb_heapprof_tables_trim(&tables_, nullptr);
     EXPECT_FALSE(tables_.identities.all[id].used);
 }
 

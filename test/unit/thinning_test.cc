@@ -313,7 +313,7 @@ TEST_F(ThinningTest, SitesThatNothingIsLeftOfGoAndTheirStacksWithThem)
     uintptr_t dead = Object(Site(kSites + 1), 40);
     Die(dead);
     Thin(400);
-    rb_heapprof_tables_trim(&tables_);
+    rb_heapprof_tables_trim(&tables_, nullptr);
     EXPECT_EQ(tables_.live.addresses.numbers.count + 1, tables_.sites.numbers.count); // whose dead stay
     EXPECT_EQ(tables_.sites.numbers.count, tables_.stacks.numbers.count);
     EXPECT_EQ(1, Allocated(Site(kSites + 1)));
