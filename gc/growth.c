@@ -5,7 +5,7 @@
  * whatever reads the VM, or may run out of stack, is done before, when the growth may be a sample:
  *
  *     gate_realloc   left < most that it grows by: stack, caller, site, room for a piece
- *     realloc        may collect, and so have the site folded: then it is void
+ *     realloc        may collect, and so have the site given up: then it is void
  *     gate_resized   left < 0: a piece at that site; without one, it waits for none
  *
  * A site that nothing has been entered at is in no profile.
@@ -44,7 +44,7 @@ prepare_growth(struct heapprof_thread *thread)
     while (!reserve_piece() && rb_heapprof_gc_make_room());
     uint32_t site = find_site();
     thread->prepared = (struct heapprof_prepared){
-        .site = site, .epoch = rb_heapprof.epoch, .folded_at_gc = rb_heapprof.folded_at_gc
+        .site = site, .epoch = rb_heapprof.epoch, .rooms = rb_heapprof.rooms
     };
 }
 
@@ -67,7 +67,7 @@ sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_
               size_t size_bytes)
 {
     if (prepared->site == 0 || prepared->epoch != rb_heapprof.epoch ||
-        prepared->folded_at_gc != rb_heapprof.folded_at_gc || rb_heapprof.reading) return false;
+        prepared->rooms != rb_heapprof.rooms || rb_heapprof.reading) return false;
     rb_heapprof.total_samples++;
     if (!enter_at(prepared->site, address, begin, size_bytes)) rb_heapprof.dropped++;
     return true;

@@ -145,8 +145,8 @@ struct heapprof_countdown {
 /* Where the growth of a block that is being reallocated would stand. */
 struct heapprof_prepared {
     uint32_t site;           /* 0: nowhere */
-    uint64_t epoch;          /* of the profiler; and that of the last fold: the site may be void since */
-    uint64_t folded_at_gc;
+    uint64_t epoch;          /* of the profiler; and how often room has been made: the site may be void since */
+    uint64_t rooms;
 };
 
 /* A native thread's place in the byte stream. Zero, as it begins, means that it has not asked

@@ -49,19 +49,29 @@ rb_heapprof_gc_redraw(void)
 
 /* ---- room ---- */
 
-/* Lets go of the stacks of what is dead. Only a GC makes more of that: once is enough until then. */
+/* What is dead gives up sites: some, for which others stand then; or, where the system has no memory,
+ * at most once a GC, all of them. */
 HEAPPROF_COLD static bool
 fold_dead(void)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
+    struct heapprof_tables *tables = &rb_heapprof.tables;
     uint64_t now = objspace->profile.count + 1;
+    uint32_t folded;
 
-    if (rb_heapprof.folded_at_gc == now) return false;
-    rb_heapprof.folded_at_gc = now;
+    if (rb_heapprof.mem.over_budget) {
+        folded = rb_heapprof_thin_dead(tables, &rb_heapprof.sampler);
+        if (folded == 0) return false;
+    }
+    else {
+        if (rb_heapprof.folded_at_gc == now) return false;
+        rb_heapprof.folded_at_gc = now;
+        folded = rb_heapprof_sites_fold(&tables->sites);
+    }
+    rb_heapprof.rooms++;
     rb_heapprof_frames_forget();
-    uint32_t folded = rb_heapprof_sites_fold(&rb_heapprof.tables.sites);
     rb_heapprof_gc_lock_blocks();
-    uint32_t trimmed = rb_heapprof_tables_trim(&rb_heapprof.tables, &letting_go);
+    uint32_t trimmed = rb_heapprof_tables_trim(tables, &letting_go);
     rb_heapprof_gc_unlock_blocks();
     return folded + trimmed > 0;
 }
@@ -108,7 +118,7 @@ thin(unsigned int full)
     thinning = thinning_now();
     rb_heapprof_frames_forget();
     rb_heapprof_thin(tables, &thinning);
-    if (full & HEAPPROF_FULL_STACKS) rb_heapprof_sites_fold(&tables->sites);
+    rb_heapprof.rooms++;
     rb_heapprof_tables_trim(tables, &letting_go);
     return true;
 }

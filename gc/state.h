@@ -25,6 +25,7 @@ struct heapprof {
     uint64_t truncated;               /* stacks cut at options.depth */
     uint64_t doublings;               /* of the intervals, for want of memory */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
+    uint64_t rooms;                   /* how often numbers may have become void, for room */
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
     int64_t  start_ns;                /* wall clock */
     struct heapprof_code before;      /* what there was at start, and no sample is of; only where

@@ -3,7 +3,8 @@
 /* Allocation sites: a stack and the class of what it allocates, with running totals; or a
  * stack and the C function that asks the allocator for memory there. A site holds its
  * stack. Its totals must outlive its last live sample, or alloc_* would shrink; so a site
- * without live samples stays until memory is needed, and is then folded: its totals go to
+ * without live samples stays until memory is needed; then others stand for it (thinning.h), or,
+ * where the system has no memory, it is folded: its totals go to
  * the site of the empty stack, those of blocks to one of their own. */
 #include "base/numbers.h"
 #include "profiler/stacks.h"

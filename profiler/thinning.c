@@ -23,6 +23,14 @@
  * So totals minus live samples is what is dead, before and after, at the finer interval that it
  * was known at; never below 0; and allocated - dead = in use in each row.
  *
+ * The sites of the dead are thinned likewise, for a program may have ever new ones: by their bytes D,
+ * at a threshold T of twice the mean. What has T or more stays as it is; of the others one of D stays
+ * with probability D/T and stands for T bytes, and for T/D times its objects. The choice goes from
+ * site to site, one every T bytes from a random place on, so that the sum over all is off by less than T.
+ *
+ *     sites of the dead   |  3 | 1 |    6     | 2 |  4  |  2 |       T = 6
+ *     one every 6           ^             ^           ^               become  6, 6 and 6
+ *
  * The caller serialises. Asks for no memory.
  */
 #include "profiler/thinning.h"
@@ -201,4 +209,60 @@ rb_heapprof_thin(struct heapprof_tables *tables, const struct heapprof_thinning 
     rb_heapprof_live_table_pack(&tables->live, &packing);
     rb_heapprof_blocks_thin(&tables->blocks, keep_piece, &work);
     rb_heapprof_sites_forget_empty(&tables->sites);
+}
+
+/* ---- what is dead ---- */
+
+static bool
+dead_p(const struct heapprof_site *site, bool of_blocks)
+{
+    return site->used && site->live_samples == 0 &&
+           rb_heapprof_site_of_blocks_p(site) == of_blocks;
+}
+
+/* Twice the mean of their bytes; 0: there are less than a sixteenth of all sites. */
+static double
+threshold_of_dead(const struct heapprof_sites *sites, bool of_blocks)
+{
+    double bytes = 0;
+    uint32_t count = 0;
+
+    for (uint32_t number = 1; number < sites->end; number++) {
+        const struct heapprof_site *site = rb_heapprof_sites_get(sites, number);
+        if (!dead_p(site, of_blocks)) continue;
+        bytes += site->alloc_bytes;
+        count++;
+    }
+    return count >= sites->count / 16 && count > 1 ? 2 * bytes / count : 0;
+}
+
+/* What is given up is left empty. */
+static void
+thin_dead(struct heapprof_sites *sites, bool of_blocks, struct heapprof_sampler *sampler)
+{
+    double threshold = threshold_of_dead(sites, of_blocks);
+    double to_next = rb_heapprof_sampler_uniform(sampler) * threshold;
+
+    for (uint32_t number = 1; number < sites->end && threshold > 0; number++) {
+        struct heapprof_site *site = &sites->all[number];
+        if (!dead_p(site, of_blocks) || site->alloc_bytes >= threshold) continue;
+        to_next -= site->alloc_bytes;
+        double stands_for = to_next <= 0 ? threshold : 0;
+        if (to_next <= 0) to_next += threshold;
+        if (site->alloc_bytes > 0) site->alloc_objects *= stands_for / site->alloc_bytes;
+        site->alloc_bytes = stands_for;
+        if (stands_for == 0) site->alloc_objects = 0;
+    }
+}
+
+uint32_t
+rb_heapprof_thin_dead(struct heapprof_tables *tables, struct heapprof_sampler *sampler)
+{
+    uint32_t freed;
+
+    thin_dead(&tables->sites, false, sampler);
+    thin_dead(&tables->sites, true, sampler);
+    freed = rb_heapprof_sites_forget_empty(&tables->sites);
+    tables->sites.folded_count += freed;
+    return freed;
 }

@@ -23,6 +23,11 @@ unsigned int rb_heapprof_thinning_doublings(const struct heapprof_tables *tables
 /* Thins objects and blocks, and frees the sites that leaves without anything. Nodes and what they name stay until a trim. Asks for no memory. */
 void rb_heapprof_thin(struct heapprof_tables *tables, const struct heapprof_thinning *thinning);
 
+/* Gives up half or more of the sites that nothing is alive of, if those are a sixteenth of all, and has
+ * others of them stand for what they had allocated: sums over any group of sites stay without bias.
+ * Returns how many it freed. Asks for no memory. */
+uint32_t rb_heapprof_thin_dead(struct heapprof_tables *tables, struct heapprof_sampler *sampler);
+
 #define HEAPPROF_INTERVAL_MAX (UINT64_C(1) << 40)
 
 #endif

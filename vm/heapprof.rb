@@ -160,7 +160,7 @@ module ObjectSpace
     # [:total_samples] samples taken since start
     # [:dropped] samples given up because the system refused memory, or thinning could not make room; and of what was asked for without the global
     #            VM lock, beyond what can wait for somebody to enter it
-    # [:folded] sites whose stacks were given up for want of memory
+    # [:folded] sites of dead objects that were given up for want of memory: others stand for them
     # [:truncated] stacks cut at +depth+ frames
     # [:sites] pairs of a stack and a class known
     # [:stack_nodes] nodes of the tree of stacks

@@ -187,7 +187,7 @@ struct rb_heapprof_stat {
     uint64_t live_samples;     /**< sampled objects not freed yet */
     uint64_t total_samples;    /**< taken since start */
     uint64_t dropped;          /**< samples given up: no memory from the system, or of room to wait for the VM lock */
-    uint64_t folded;           /**< sites whose stacks were given up for want of memory */
+    uint64_t folded;           /**< sites of dead objects given up for want of memory: others stand for them */
     uint64_t truncated;        /**< stacks cut at depth frames */
     uint64_t sites;            /**< stack and class pairs known */
     uint64_t stack_nodes;      /**< nodes of the stack trie */

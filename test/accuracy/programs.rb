@@ -294,12 +294,14 @@ module Accuracy
       end
     end
 
-    # What is alive is known at the interval in force, what is dead at the first.
+    # What is alive is known at the interval in force, what is dead at the first. To read the rows may
+    # take so many samples that it doubles again.
     def read_thinned(who: "")
+      interval = HeapProfile.stat(:interval_bytes)
       rows = HeapProfile.snapshot(gc: true).group_by(&:class_name)
       check_thinned
       @sites.flat_map do |site|
-        lasting = Estimator.sigma(@rounds, site.slot, HeapProfile.stat(:interval_bytes))
+        lasting = Estimator.sigma(@rounds, site.slot, interval)
         dead = Estimator.sigma(short_lived, site.slot, @intervals[0])
         [[:alloc, @rounds + short_lived, Math.hypot(lasting, dead), 0], [:inuse, @rounds, lasting, STALE]].map do |value, truth, sigma, stale|
           Reading.new(who + site.name.to_s, site.slot, value, truth, sigma, site.total(rows, :"#{value}_objects"), stale)

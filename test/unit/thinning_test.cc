@@ -354,6 +354,81 @@ TEST_F(ThinningTest, ChainsOfPagesHaveWhatIsLeft)
     EXPECT_GT(chained, 1000u);
 }
 
+// Of each third of the sites, whose dead have allocated the less the more there are of them.
+TEST_F(ThinningTest, SitesOfTheDeadStandForThoseThatWereGivenUp)
+{
+    std::vector<double> z[3], objects;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        Restart(1, seed);
+        double truth[3] = {}, variance[3] = {}, found[3] = {}, all = 0, all_objects = 0;
+        for (uint32_t line = 1; line <= 900; line++) {
+            for (uint32_t i = 0; i <= line % 7; i++) Die(Object(Site(line), 40));
+            truth[line % 3] += 40 * (line % 7 + 1);
+            all += 40 * (line % 7 + 1);
+        }
+        double threshold = 2 * all / 900;
+        for (uint32_t line = 1; line <= 900; line++) {
+            double bytes = 40 * (line % 7 + 1);
+            if (bytes < threshold) variance[line % 3] += bytes * (threshold - bytes);
+        }
+        uint32_t sites = tables_.sites.count;
+        uint32_t freed = rb_heapprof_thin_dead(&tables_, &sampler_);
+        EXPECT_GE(freed, 450u);
+        EXPECT_EQ(sites - freed, tables_.sites.count);
+        EXPECT_EQ(freed, tables_.sites.folded_count);
+        rb_heapprof_tables_check(&tables_);
+        for (uint32_t number = 1; number < tables_.sites.end; number++) {
+            const heapprof_site *site = rb_heapprof_sites_get(&tables_.sites, number);
+            if (!site->used) continue;
+            uint32_t line = rb_heapprof_stacks_node(&tables_.stacks, site->stack)->line;
+            found[line % 3] += site->alloc_bytes;
+            all -= site->alloc_bytes;
+            all_objects += site->alloc_objects;
+        }
+        EXPECT_LE(std::fabs(all), threshold * 1.001);
+        objects.push_back(all_objects);
+        for (int third = 0; third < 3; third++) {
+            z[third].push_back((found[third] - truth[third]) / std::sqrt(variance[third]));
+        }
+    }
+    for (const auto &each : z) { // chosen one every T bytes, they scatter less than by coins
+        double sum = 0, squares = 0;
+        for (double one : each) sum += one;
+        for (double one : each) squares += one * one;
+        EXPECT_LE(std::fabs(sum), 3.5 * std::sqrt(squares));
+        EXPECT_LE(squares, 400 * 1.1);
+    }
+    for (double count : objects) EXPECT_NEAR(3600, count, 3600 * 0.01);
+}
+
+TEST_F(ThinningTest, FewSitesOfTheDeadAreLeftAlone)
+{
+    for (uint32_t line = 1; line <= 100; line++) Object(Site(line), 40);
+    for (uint32_t line = 101; line <= 105; line++) Die(Object(Site(line), 40));
+    EXPECT_EQ(0u, rb_heapprof_thin_dead(&tables_, &sampler_));
+    EXPECT_EQ(105u, tables_.sites.count);
+}
+
+TEST_F(ThinningTest, TheDeadOfBlocksStandForBlocksAlone)
+{
+    for (uint32_t line = 1; line <= 100; line++) {
+        Die(Object(Site(line), 40));
+        Piece(Site(line, true), 4096 * line, 0, 1000);
+        rb_heapprof_blocks_remove(&tables_.blocks, 4096 * line);
+    }
+    while (uint32_t site = rb_heapprof_blocks_take_retired(&tables_.blocks)) {
+        rb_heapprof_sites_count_free(&tables_.sites, site);
+    }
+    EXPECT_GE(rb_heapprof_thin_dead(&tables_, &sampler_), 98u);
+    double bytes[2] = {};
+    for (uint32_t number = 1; number < tables_.sites.end; number++) {
+        const heapprof_site *site = rb_heapprof_sites_get(&tables_.sites, number);
+        if (site->used) bytes[rb_heapprof_site_of_blocks_p(site)] += site->alloc_bytes;
+    }
+    EXPECT_NEAR(4000, bytes[0], 81);
+    EXPECT_NEAR(100000, bytes[1], 2001);
+}
+
 // ---- blocks ----
 
 TEST_F(ThinningTest, PiecesOfBlocksAreThinnedAsObjectsAre)
