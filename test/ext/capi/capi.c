@@ -122,6 +122,7 @@ stat_hash(VALUE self)
     SET(memory_used);
     SET(memory_peak);
     SET(memory_budget);
+    SET(doublings);
 #undef SET
     return hash;
 }
