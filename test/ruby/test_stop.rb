@@ -302,13 +302,13 @@ class TestHeapProfStop < Test::Unit::TestCase
         kept << deep(20)
         code(round) # more than the memory allows
         GC.start
-        %i[total_samples truncated dropped live_samples].each { |key| assert_operator HeapProfile.stat(key), :>, 0, key }
+        %i[total_samples truncated doublings live_samples].each { |key| assert_operator HeapProfile.stat(key), :>, 0, key }
         HeapProfile.stop
         assert_equal [0], HeapProfile.stat.values.uniq
 
         HeapProfile.start(**settings)
         stat = HeapProfile.stat
-        %i[total_samples truncated dropped folded live_samples sites].each { |key| assert_equal 0, stat[key], key }
+        %i[total_samples truncated dropped doublings folded live_samples sites].each { |key| assert_equal 0, stat[key], key }
         assert_equal settings[:interval], stat[:interval_bytes]
         assert_equal settings.fetch(:memory, 64 << 20), stat[:memory_budget]
         assert_empty HeapProfile.snapshot(gc: true).to_a
