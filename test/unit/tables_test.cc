@@ -185,15 +185,16 @@ TEST_F(TablesTrimTest, WhatLivesAndIsNotNeededMayBeLetGo)
             rb_heapprof_strings_intern(&tables_.strings, "a class", address / 0x100);
     }
     uint32_t needed = rb_heapprof_identities_find(&tables_.identities, 0x200);
+    tables_.identities.all[needed].library = rb_heapprof_strings_intern(&tables_.strings, "libc", 4);
     uint32_t site = rb_heapprof_sites_intern(&tables_.sites, 0, needed);
     rb_heapprof_tables_trim(&tables_, nullptr);
-    EXPECT_EQ(4u, tables_.strings.numbers.count);
+    EXPECT_EQ(5u, tables_.strings.numbers.count);
     rb_heapprof_tables_trim(&tables_, &letting_go);
     rb_heapprof_tables_check(&tables_);
     EXPECT_EQ((std::vector<uintptr_t>{0x100, 0x300}), forgotten);
     EXPECT_EQ(needed, rb_heapprof_identities_find(&tables_.identities, 0x200));
     EXPECT_EQ(0u, rb_heapprof_identities_find(&tables_.identities, 0x100));
-    EXPECT_EQ(2u, tables_.strings.numbers.count);
+    EXPECT_EQ(3u, tables_.strings.numbers.count);
     EXPECT_NE(0u, Identify(0x100));
     EXPECT_NE(0u, site);
     Free(kept);
