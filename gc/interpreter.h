@@ -13,8 +13,10 @@
  * HEAPPROF_NO_STACK when memory is refused. 0 where there is no frame yet. (vm/frames.c) */
 uint32_t rb_heapprof_frames_capture(const rb_execution_context_t *ec);
 
-/* Forgets the stack walked last: the code it names may die, its nodes may be trimmed.
- * (vm/frames.c) */
+/* Forgets what is known of addresses of code: a GC has marked, and moves and frees. (vm/frames.c) */
+void rb_heapprof_frames_forget_code(void);
+
+/* Forgets the numbers of all stacks, and code, too: numbers without a hold are to be void. (vm/frames.c) */
 void rb_heapprof_frames_forget(void);
 
 /* The class an object is labelled with: its own, or the first ancestor of that which is

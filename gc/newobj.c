@@ -335,8 +335,7 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache)
     note_major(rb_gc_get_objspace());
     pending_resolve(&cache->heapprof.pending);
     ractor_disarm(cache);
-    /* The stack walked last may name code that this GC frees. */
-    rb_heapprof_frames_forget();
+    rb_heapprof_frames_forget_code();
 }
 
 /* ---- for run.c: of each ractor ---- */

@@ -1,15 +1,32 @@
 /* frames.c - from control frames to a stack number.
  *
- * The frames of a Ruby backtrace, outermost first, each a function and a line:
+ * The frames of a Ruby backtrace, outermost first, each a function and a line. While a frame is
+ * there, whatever called it waits: the frames outside of it have the same code, the same line, the
+ * same method, until it is gone. So a frame that has been walked bears a note, the stack of its
+ * callers, and the next walk goes outwards no further than to the first that has one:
  *
- *     control frames   cfp ->  Array#map | block in run | run | <main> | (dummy)
- *     recent                   Array#map | block in run | run | <main>
- *                                                 <-- same as last time --
+ *     control frames   cfp ->  Foo.new | make | block in run | run | <main> | (dummy)
+ *     notes                    -       | -    | 2            | 1   | 0      | edition 7
+ *                              <--- walked ---------------->
  *
- * Consecutive samples share most of their stack. The frames and nodes of the last
- * stack are kept; walking inwards from the outermost frame, only what differs is
- * looked up and pushed. A frame is the same when iseq, pc and method entry are; since
- * those are addresses, a GC makes us forget (rb_heapprof_frames_forget).
+ * The note is in the upper half of the word of flags in the frame's environment, which MRI writes whole
+ * when it pushes a frame and of which it looks at single flags afterwards; so a new frame
+ * has none, and nobody has to be told when a frame goes, a fiber ends, a thread's stack is freed:
+ * notes go with what they are written on. An environment that moves to the heap takes the note
+ * along; a continuation brings back frames with the notes they had, and with them the same callers.
+ *
+ *   I1  the notes on a stack are stack numbers of the edition that its outermost frame, which is
+ *       a dummy, bears: who makes numbers void (rb_heapprof_frames_forget) makes a new edition. A stack
+ *       of another edition is walked whole, and all its notes are written anew or taken away.
+ *   I2  a note is that of the frame's callers as they would be counted if it were the innermost.
+ *   I3  an edition is never used again: at the last, UINT32_MAX, there are no notes any more.
+ *
+ * Frames without a note are looked up by address (known): the same call from the same place, again
+ * and again, is the common case. A GC moves and frees what these addresses are of, so it makes us forget
+ * them (rb_heapprof_frames_forget_code); notes have no address in them.
+ *
+ * A stack with more frames than options.depth has its number, too, and a second one of its innermost
+ * frames below [truncated]: that is what is sampled.
  *
  * Which frames count, and that a rescue or ensure frame stands for the method's own,
  * follows rb_ec_partial_backtrace_object in vm_backtrace.c.
@@ -18,27 +35,42 @@
  */
 #include "ruby/ruby.h"
 #include "frames.h"
+#include "base/check.h"
 #include "gc/state.h"
 #include "internal/vm.h"
 #include "iseq.h"
 #include "names.h"
+#include "rjit.h"
 
-struct frame {
+enum { KNOWN_FRAMES = 1024, KNOWN_CUTS = 256 }; /* powers of two */
+
+/* A frame and its caller's stack, and what stack that makes. */
+struct known_frame {
     const rb_iseq_t *iseq;  /* NULL: a C method */
     const VALUE *pc;
     const rb_callable_method_entry_t *method;
-    uint32_t node;          /* the stack from the outermost frame to this one */
+    uint32_t caller;
+    uint32_t stack;         /* 0: nothing is known here */
+    uint64_t age;           /* void unless it is walks.age */
 };
 
-/* Both innermost first. */
+/* What stands for a stack that is too deep. */
+struct known_cut {
+    uint32_t whole;
+    uint32_t edition;       /* void unless it is walks.edition */
+    uint32_t stack;
+};
+
 static struct {
-    struct frame *frames;   /* of the stack being walked */
-    size_t frames_capacity;
-    struct frame *last;     /* of the one before */
-    size_t last_capacity;
-    size_t last_count;
-    bool last_cut;          /* the outermost of these stood below [truncated] */
-} recent;
+    const rb_control_frame_t **frames; /* of the walk, innermost first; each counts */
+    size_t   frames_capacity;
+    uint32_t *path;          /* of a stack that is cut, innermost first */
+    size_t   path_capacity;
+    uint32_t edition;        /* of notes */
+    uint64_t age;            /* of known */
+    struct known_frame known[KNOWN_FRAMES];
+    struct known_cut   cuts[KNOWN_CUTS];
+} walks;
 
 /* Whether there is code: a frame that only names a file being read or loaded has no pc, nor has a
  * block written in C. README.md, "The walk may come at any allocation", says why nothing else is
@@ -90,44 +122,100 @@ method_of(const rb_control_frame_t *cfp)
     return NULL;
 }
 
-/* Collects up to depth frames, innermost first; *cut tells whether there were more.
- * SIZE_MAX when memory is refused. */
-static size_t
-collect(const rb_execution_context_t *ec, size_t depth, bool *cut)
+/* ---- notes ---- */
+
+#if SIZEOF_VALUE == 8
+enum { NOTE_SHIFT = 32 };
+
+static uint32_t
+note_of(const rb_control_frame_t *cfp)
 {
-    struct heapprof_mem *mem = &rb_heapprof.mem;
-    const rb_control_frame_t *cfp = ec->cfp;
-    const rb_control_frame_t *end = RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
+    VALUE flags = cfp->ep[VM_ENV_DATA_INDEX_FLAGS];
+    return FIXNUM_P(flags) ? (uint32_t)(flags >> NOTE_SHIFT) : 0;
+}
+
+static void
+write_note(const rb_control_frame_t *cfp, uint32_t note)
+{
+    VALUE flags = cfp->ep[VM_ENV_DATA_INDEX_FLAGS];
+
+    if (!FIXNUM_P(flags)) return;
+    flags = (VALUE)note << NOTE_SHIFT | (uint32_t)flags;
+    VM_FORCE_WRITE_SPECIAL_CONST(&cfp->ep[VM_ENV_DATA_INDEX_FLAGS], flags);
+}
+#else
+static uint32_t note_of(const rb_control_frame_t *cfp) { return 0; }
+static void write_note(const rb_control_frame_t *cfp, uint32_t note) { }
+#endif
+
+/* Stack numbers as notes: 0, the empty stack, is the outermost frame's. */
+static uint32_t note_of_stack(uint32_t stack) { return stack + 1; }
+static uint32_t stack_of_note(uint32_t note) { return note - 1; }
+
+static const rb_control_frame_t *
+dummy_frame(const rb_execution_context_t *ec)
+{
+    return RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
+}
+
+/* RJIT's compiler runs as Ruby above the frame it compiles for, and writes that frame's pc (branch_stub_hit
+ * in compiler.rb): under it a caller's line may change. Nobody else does that. */
+static uint32_t
+edition_now(void)
+{
+    return rb_rjit_enabled ? UINT32_MAX : walks.edition;
+}
+
+static bool
+notes_good_p(const rb_execution_context_t *ec)
+{
+    uint32_t edition = edition_now();
+    return edition != UINT32_MAX && note_of(dummy_frame(ec)) == edition;
+}
+
+/* ---- the walk ---- */
+
+static bool
+add_frame(const rb_control_frame_t *cfp, size_t count)
+{
+    if (count == walks.frames_capacity &&
+        !HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.frames, walks.frames_capacity, count + 1)) {
+        return false;
+    }
+    walks.frames[count] = cfp;
+    return true;
+}
+
+/* The innermost frames, up to the first that bears a note or to so many as are wanted, and into *stack that of
+ * what is outside of them. How many; SIZE_MAX when memory is refused. */
+static size_t
+collect(const rb_execution_context_t *ec, bool noted, size_t most, uint32_t *stack)
+{
+    const rb_control_frame_t *end = dummy_frame(ec);
+    uint32_t note = 0;
     bool skip = false;
     size_t count = 0;
 
-    *cut = false;
-    for (; cfp < end; cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
+    for (const rb_control_frame_t *cfp = ec->cfp; cfp < end && !note && count < most;
+         cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
+        bool skipped = false;
         if (cfp->iseq) {
             if (!runs_p(cfp)) continue;
-            bool skipped = skip;
+            skipped = skip;
             skip = stands_for_outer_p(cfp->iseq);
-            if (skipped) continue;
         }
-        if (count == depth) {
-            *cut = true;
-            break;
-        }
-        if (count == recent.frames_capacity &&
-            !HEAPPROF_MEM_GROW(mem, recent.frames, recent.frames_capacity, count + 1)) {
-            return SIZE_MAX;
-        }
-        recent.frames[count++] = (struct frame){
-            cfp->iseq, cfp->iseq ? cfp->pc : NULL, method_of(cfp), 0
-        };
+        if (noted) note = note_of(cfp);
+        else if (skipped) write_note(cfp, 0);
+        if (!skipped && !add_frame(cfp, count++)) return SIZE_MAX;
     }
+    *stack = note ? stack_of_note(note) : 0;
     return count;
 }
 
 /* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet: then
  * that is of another iseq, and the line unknown. eval may begin at a line below 0: unknown, too. */
 static uint32_t
-line_of(const struct frame *frame)
+line_of(const struct known_frame *frame)
 {
     const struct rb_iseq_constant_body *body = ISEQ_BODY(frame->iseq);
     size_t position = frame->pc - body->iseq_encoded;
@@ -139,100 +227,180 @@ line_of(const struct frame *frame)
 }
 
 static uint32_t
-push(uint32_t parent, const struct frame *frame)
+push(uint32_t caller, const struct known_frame *frame)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t number = rb_heapprof_function_of(frame->iseq, frame->method);
     if (number == 0) return HEAPPROF_NO_STACK;
 
     bool cfunc = rb_heapprof_functions_get(&tables->functions, number)->cfunc;
-    return rb_heapprof_stacks_push(&tables->stacks, parent, number, cfunc ? 0 : line_of(frame));
+    return rb_heapprof_stacks_push(&tables->stacks, caller, number, cfunc ? 0 : line_of(frame));
+}
+
+static struct known_frame *
+find_known(const struct known_frame *frame)
+{
+    uint64_t hash = ((uintptr_t)frame->pc >> 3) + ((uintptr_t)frame->method >> 3) +
+                    frame->caller * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
+    return &walks.known[hash >> 32 & (KNOWN_FRAMES - 1)];
 }
 
 static bool
-same_p(const struct frame *a, const struct frame *b)
+same_p(const struct known_frame *a, const struct known_frame *b)
 {
-    return a->iseq == b->iseq && a->pc == b->pc && a->method == b->method;
+    return a->age == b->age && a->caller == b->caller && a->iseq == b->iseq && a->pc == b->pc &&
+           a->method == b->method;
 }
 
-/* The node of the frames that are as they were last time, node if none is; *rest frames are left. */
+/* The stack that has one frame more than its caller's; HEAPPROF_NO_STACK when memory is refused. */
 static uint32_t
-shared_part(uint32_t node, size_t count, size_t *rest)
+enter(uint32_t caller, const rb_control_frame_t *cfp)
 {
-    const struct frame *now = recent.frames + count, *before = recent.last + recent.last_count;
+    struct known_frame frame = {
+        .iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL, .method = method_of(cfp), .caller = caller,
+        .age = walks.age
+    };
+    struct known_frame *known = find_known(&frame);
+    if (known->stack && same_p(known, &frame)) return known->stack;
 
-    while (now > recent.frames && before > recent.last && same_p(now - 1, before - 1)) {
-        now--, before--;
-        recent.frames[now - recent.frames].node = node = before->node;
-    }
-    *rest = now - recent.frames;
-    return node;
+    frame.stack = push(caller, &frame);
+    if (frame.stack != HEAPPROF_NO_STACK) *known = frame;
+    return frame.stack;
 }
 
-static void
-remember(size_t count, bool cut)
-{
-    struct frame *frames = recent.frames;
-    size_t capacity = recent.frames_capacity;
-
-    recent.frames = recent.last;
-    recent.frames_capacity = recent.last_capacity;
-    recent.last = frames;
-    recent.last_capacity = capacity;
-    recent.last_count = count;
-    recent.last_cut = cut;
-}
-
-/* The stack's number below the first frames that differ, starting from the node above them. */
+/* The stack of the frames collected, from that of their callers; each is to bear a note. */
 static uint32_t
-push_rest(uint32_t node, size_t rest)
+enter_all(uint32_t stack, size_t count, bool noted)
 {
-    while (rest-- > 0) {
-        node = push(node, &recent.frames[rest]);
-        if (node == HEAPPROF_NO_STACK) break;
-        recent.frames[rest].node = node;
+    while (count-- > 0) {
+        if (noted) write_note(walks.frames[count], note_of_stack(stack));
+        stack = enter(stack, walks.frames[count]);
+        if (stack == HEAPPROF_NO_STACK) break;
     }
-    return node;
+    return stack;
+}
+
+/* ---- stacks that are too deep ---- */
+
+static uint32_t
+depth_of(uint32_t stack)
+{
+    return stack ? rb_heapprof_stacks_node(&rb_heapprof.tables.stacks, stack)->depth : 0;
 }
 
 static uint32_t
 truncated_stack(void)
 {
     uint32_t function = rb_heapprof_function_truncated();
-    rb_heapprof.truncated++;
     if (function == 0) return HEAPPROF_NO_STACK;
     return rb_heapprof_stacks_push(&rb_heapprof.tables.stacks, 0, function, 0);
+}
+
+static uint32_t
+cut(uint32_t whole, uint32_t depth)
+{
+    struct heapprof_stacks *stacks = &rb_heapprof.tables.stacks;
+    if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.path, walks.path_capacity, depth)) return HEAPPROF_NO_STACK;
+
+    for (uint32_t i = 0; i < depth; i++) {
+        walks.path[i] = whole;
+        whole = rb_heapprof_stacks_node(stacks, whole)->parent;
+    }
+    uint32_t stack = truncated_stack();
+    for (uint32_t i = depth; i-- > 0 && stack != HEAPPROF_NO_STACK; ) {
+        const struct heapprof_stack_node *node = rb_heapprof_stacks_node(stacks, walks.path[i]);
+        stack = rb_heapprof_stacks_push(stacks, stack, node->function, node->line);
+    }
+    return stack;
+}
+
+static uint32_t
+cut_stack(uint32_t whole, uint32_t depth)
+{
+    struct known_cut *known = &walks.cuts[whole & (KNOWN_CUTS - 1)];
+
+    if (known->whole != whole || known->edition != walks.edition) {
+        uint32_t stack = cut(whole, depth);
+        if (stack == HEAPPROF_NO_STACK) return stack;
+        *known = (struct known_cut){ whole, walks.edition, stack };
+    }
+    return known->stack;
+}
+
+/* The same where there is no memory for the whole. */
+static uint32_t
+capture_cut(const rb_execution_context_t *ec, uint32_t depth)
+{
+    uint32_t outside;
+    size_t count = collect(ec, false, depth, &outside);
+    uint32_t stack = count == SIZE_MAX ? HEAPPROF_NO_STACK : truncated_stack();
+    return stack == HEAPPROF_NO_STACK ? stack : enter_all(stack, count, false);
+}
+
+/* ---- debug ---- */
+
+/* What notes and known frames spare us comes to the same. */
+static void
+check_capture(const rb_execution_context_t *ec, uint32_t stack)
+{
+    uint32_t depth = rb_heapprof.options.depth, whole = 0;
+    size_t count = collect(ec, false, SIZE_MAX, &whole);
+    bool deep = count > depth;
+    if (count == SIZE_MAX) return;
+
+    while (count-- > 0 && whole != HEAPPROF_NO_STACK) {
+        const rb_control_frame_t *cfp = walks.frames[count];
+        struct known_frame frame = {
+            .iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL, .method = method_of(cfp)
+        };
+        whole = push(whole, &frame);
+    }
+    if (deep && whole != HEAPPROF_NO_STACK) whole = cut(whole, depth);
+    HEAPPROF_ASSERT(whole == stack || whole == HEAPPROF_NO_STACK || stack == HEAPPROF_NO_STACK);
+}
+
+/* ---- all of it ---- */
+
+static uint32_t
+capture(const rb_execution_context_t *ec, uint32_t depth)
+{
+    uint32_t stack;
+    bool noted = notes_good_p(ec);
+    size_t count = collect(ec, noted, SIZE_MAX, &stack);
+    if (count == SIZE_MAX) return HEAPPROF_NO_STACK;
+
+    bool deep = depth_of(stack) + count > depth;
+    stack = enter_all(stack, count, true);
+    if (stack != HEAPPROF_NO_STACK && !noted) write_note(dummy_frame(ec), edition_now());
+    if (!deep) return stack;
+
+    rb_heapprof.truncated++;
+    if (stack != HEAPPROF_NO_STACK) stack = cut_stack(stack, depth);
+    return stack == HEAPPROF_NO_STACK ? capture_cut(ec, depth) : stack;
 }
 
 uint32_t
 rb_heapprof_frames_capture(const rb_execution_context_t *ec)
 {
-    size_t rest;
-    bool cut;
-
     if (!ec || !ec->cfp || !ec->vm_stack) return 0;
 
-    size_t count = collect(ec, rb_heapprof.options.depth, &cut);
-    if (count == SIZE_MAX) return HEAPPROF_NO_STACK;
+    uint32_t stack = capture(ec, rb_heapprof.options.depth);
+    if (HEAPPROF_CHECK) check_capture(ec, stack);
+    return stack;
+}
 
-    uint32_t node = cut ? truncated_stack() : 0;
-    if (cut != recent.last_cut) recent.last_count = 0; /* their nodes are below another root */
-    if (node != HEAPPROF_NO_STACK) {
-        node = shared_part(node, count, &rest);
-        node = push_rest(node, rest);
-    }
-    if (node == HEAPPROF_NO_STACK) {
-        recent.last_count = 0;
-        return node;
-    }
-    remember(count, cut);
-    return node;
+void
+rb_heapprof_frames_forget_code(void)
+{
+    walks.age++;
 }
 
 void
 rb_heapprof_frames_forget(void)
 {
-    recent.last_count = 0;
+    if (walks.edition != UINT32_MAX) walks.edition++;
+    walks.age++;
 }
 
 void
@@ -240,7 +408,7 @@ rb_heapprof_frames_free(void)
 {
     struct heapprof_mem *mem = &rb_heapprof.mem;
 
-    recent.last_count = 0;
-    HEAPPROF_MEM_RELEASE(mem, recent.frames, recent.frames_capacity);
-    HEAPPROF_MEM_RELEASE(mem, recent.last, recent.last_capacity);
+    rb_heapprof_frames_forget();
+    HEAPPROF_MEM_RELEASE(mem, walks.frames, walks.frames_capacity);
+    HEAPPROF_MEM_RELEASE(mem, walks.path, walks.path_capacity);
 }

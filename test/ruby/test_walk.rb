@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # test_walk.rb - the stack may be walked at any allocation (vm/README.md): lib/walk_fixture.rb makes
-# frames, code and environments in every way, with each object and each malloc a sample.
+# frames, code and environments in every way, with each object and each malloc a sample. And what a walk
+# takes from the notes of frames is what is there: lib/notes_fixture.rb asks MRI at each step.
 
 require_relative "lib/heapprof_test"
 
@@ -60,5 +61,60 @@ class TestHeapProfWalk < Test::Unit::TestCase
   def test_at_each_allocation_of_ractors
     omit "Ractors may crash by themselves" if ENV["RACTORS"] == "0"
     walk("ractors")
+  end
+
+  # ---- notes ----
+
+  NOTES = File.join(__dir__, "lib/notes_fixture.rb")
+
+  # Runs the fixture, which ends with the first stack that is not MRI's.
+  def assert_notes_agree(seed, *settings, args: [], steps: 3000)
+    ran = run_ruby("--disable-gems", "-W0", *args, NOTES, seed.to_s, steps.to_s, *settings)
+    assert_clean ran
+    assert_operator Integer(ran.out), :>, steps / 2
+  end
+
+  def test_notes_are_what_is_there
+    3.times { |seed| assert_notes_agree(seed) }
+  end
+
+  def test_notes_are_what_is_there_where_stacks_are_cut
+    assert_notes_agree(10, "depth=12")
+    assert_notes_agree(11, "depth=3")
+  end
+
+  # Numbers of stacks are given to others.
+  def test_notes_are_what_is_there_where_memory_is_short
+    2.times { |seed| assert_notes_agree(20 + seed, "memory=1048576") }
+    assert_notes_agree(22, "memory=1048576", "depth=20")
+  end
+
+  def test_notes_are_what_is_there_while_objects_move
+    assert_notes_agree(30, args: ["-e", "GC.auto_compact = true; load ARGV.shift"], steps: 1500) if GC.respond_to?(:auto_compact=)
+  end
+
+  def test_notes_are_what_is_there_with_yjit
+    omit "built without YJIT" unless RbConfig::CONFIG["YJIT_SUPPORT"] == "yes"
+    assert_notes_agree(40, args: ["--yjit", "--yjit-call-threshold=2"])
+    assert_notes_agree(41, "depth=20", "memory=1048576", args: ["--yjit", "--yjit-call-threshold=1"])
+  end
+
+  # Its compiler, which is Ruby, writes where its caller is.
+  def test_notes_are_what_is_there_with_rjit
+    omit "built without RJIT" unless RbConfig::CONFIG["RJIT_SUPPORT"] == "yes"
+    assert_notes_agree(50, args: ["--rjit", "--rjit-call-threshold=2"], steps: 1000)
+  end
+
+  # Deep in a recursion a sample costs what its innermost frames do: this is linear in the frames.
+  def test_deep_recursion_is_walked_once
+    in_child(<<~'RUBY', env: { "RUBY_THREAD_VM_STACK_SIZE" => (40 << 20).to_s })
+      class Item; end
+      def recurse(n) = [kept = Item.new, n == 0 ? kept : recurse(n - 1), Item.new][1]
+      HeapProfile.start(interval: 1, malloc_interval: 0, depth: 65_535, memory: 256 << 20)
+      kept = Thread.new { recurse(60_000) }.value
+      assert_equal 60_003, HeapProfile.allocation_stack(kept).size
+      assert_operator HeapProfile.stat(:total_samples), :>, 180_000
+      assert_equal [0, 0], HeapProfile.stat.values_at(:truncated, :dropped)
+    RUBY
   end
 end
