@@ -69,6 +69,7 @@ fold_dead(void)
         folded = rb_heapprof_sites_fold(&tables->sites);
     }
     rb_heapprof.rooms++;
+    rb_heapprof.went_deep = true;
     rb_heapprof_frames_forget();
     rb_heapprof_gc_lock_blocks();
     uint32_t trimmed = rb_heapprof_tables_trim(tables, &letting_go);
@@ -116,6 +117,7 @@ thin(unsigned int full)
 
     double_intervals(doublings);
     thinning = thinning_now();
+    rb_heapprof.went_deep = true;
     rb_heapprof_frames_forget();
     rb_heapprof_thin(tables, &thinning);
     rb_heapprof.rooms++;

@@ -33,6 +33,7 @@ struct heapprof {
     bool     reading;                 /* a snapshot is being taken: tables may not change, but blocks */
     size_t   wrapper_libraries;       /* entered in callers, with malloc=all (os/interpose.h) */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
+    bool     went_deep;               /* names were found: the machine stack is used to 2.4 KB (newobj.c) */
     bool     provisional_names;       /* something was named after a class without a name */
 };
 

@@ -101,6 +101,7 @@ type_identity(VALUE object, const char *detail)
     uint32_t no_page = 0; /* a type never moves or dies, so it needs no chain */
     id = rb_heapprof_identities_add(identities, &no_page, key);
     if (id == 0) return 0;
+    rb_heapprof.went_deep = true;
 
     char name[64];
     const char *format = detail ? "%s(%s)" : "%s";

@@ -141,6 +141,7 @@ name_add_method(struct name *name, VALUE owner, ID id)
 static uint32_t
 name_intern(const struct name *name)
 {
+    rb_heapprof.went_deep = true;
     return rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name->bytes, name->length);
 }
 
