@@ -24,7 +24,7 @@
  * home than its old one, so a place never lies behind an entry that has yet to
  * move, and I3 holds for all that have.
  *
- * The caller serialises (GVL, or the VM barrier of a GC). Only reserve allocates;
+ * The caller serialises (GVL, or the VM barrier of a GC). Only grow allocates;
  * the rest may run anywhere in the collector.
  */
 #include "base/index.h"
@@ -60,14 +60,8 @@ spread(struct heapprof_index *index, size_t old_capacity,
 }
 
 bool
-rb_heapprof_index_room_p(const struct heapprof_index *index, size_t count)
-{
-    return count + 1 <= index->capacity / 4 * 3;
-}
-
-bool
-rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
-                          size_t count, heapprof_hash_i *hash_i, const void *owner)
+rb_heapprof_index_grow(struct heapprof_index *index, struct heapprof_mem *mem,
+                       size_t count, heapprof_hash_i *hash_i, const void *owner)
 {
     size_t old_capacity = index->capacity;
 
@@ -75,7 +69,6 @@ rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem
         mem->refused++;
         return false;
     }
-    if (rb_heapprof_index_room_p(index, count)) return true;
     if (!HEAPPROF_MEM_GROW(mem, index->buckets, index->capacity, old_capacity + 1)) {
         return false;
     }

@@ -16,12 +16,25 @@ struct heapprof_index {
 typedef uint64_t heapprof_hash_i(const void *owner, uint32_t number);
 
 /* Whether there is room for one entry more than the count there are. */
-bool rb_heapprof_index_room_p(const struct heapprof_index *index, size_t count);
+static inline bool
+rb_heapprof_index_room_p(const struct heapprof_index *index, size_t count)
+{
+    return count + 1 <= index->capacity / 4 * 3 && count < INT32_MAX;
+}
 
-/* Makes room for one entry more than the count there are. False, with everything
- * as it was, when memory is refused; room that was made stays until it is used. */
-bool rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
-                               size_t count, heapprof_hash_i *hash_i, const void *owner);
+/* Doubles the capacity. False, with everything as it was, when memory is refused. */
+bool rb_heapprof_index_grow(struct heapprof_index *index, struct heapprof_mem *mem,
+                            size_t count, heapprof_hash_i *hash_i, const void *owner);
+
+/* Makes room for one entry more than the count there are, if there is none. False, with
+ * everything as it was, when memory is refused; room that was made stays until it is used. */
+static inline bool
+rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
+                          size_t count, heapprof_hash_i *hash_i, const void *owner)
+{
+    return rb_heapprof_index_room_p(index, count) ||
+           rb_heapprof_index_grow(index, mem, count, hash_i, owner);
+}
 
 /* Empties it, to be entered anew: count entries at most, which there is room for. Gives memory
  * back that so many do not need. */

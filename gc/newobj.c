@@ -293,7 +293,7 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
     VALUE object = Qfalse;
 
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
-    unsigned int lev = rb_gc_cr_lock();
+    unsigned int lev = rb_gc_vm_lock();
 
     /* Asked with the lock: waiting for it may have let a GC in, which took the list back, or
      * a stop, which joined it again. */
@@ -314,7 +314,7 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
     }
     bool deep = rb_heapprof.went_deep;
     rb_heapprof.went_deep = false;
-    rb_gc_cr_unlock(lev);
+    rb_gc_vm_unlock(lev);
     clear_dead_stack(deep);
     return object;
 }

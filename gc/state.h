@@ -2,7 +2,7 @@
 #define HEAPPROF_GC_STATE_H
 /* The profiler's one state, and what gc/ offers to vm/.
  *
- * Written under the VM lock (rb_gc_cr_lock: the GVL alone while there is one
+ * Written under the VM lock (rb_gc_vm_lock: the GVL alone while there is one
  * ractor), or by the collector with all ractors stopped. profiler/ gets pointers into
  * it and knows nothing of it.
  */
