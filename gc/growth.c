@@ -16,12 +16,12 @@
  */
 
 HEAPPROF_COLD static uint32_t
-find_site(void)
+find_site(const uintptr_t *frame)
 {
     uint32_t site;
 
     do {
-        site = block_site();
+        site = block_site(frame);
     } while (site == 0 && rb_heapprof_gc_make_room());
     return site;
 }
@@ -37,12 +37,12 @@ reserve_piece(void)
 
 /* Under the VM lock. */
 HEAPPROF_COLD static void
-prepare_growth(struct heapprof_thread *thread)
+prepare_growth(struct heapprof_thread *thread, const uintptr_t *frame)
 {
     if (!rb_heapprof_on || rb_heapprof.reading) return;
     rb_heapprof_gc_settle_blocks();
     while (!reserve_piece() && rb_heapprof_gc_make_room());
-    uint32_t site = find_site();
+    uint32_t site = find_site(frame);
     thread->prepared = (struct heapprof_prepared){
         .site = site, .epoch = rb_heapprof.epoch, .rooms = rb_heapprof.rooms
     };
@@ -57,7 +57,7 @@ rb_heapprof_prepare(void)
     if (!rb_heapprof_on || rb_heapprof.options.malloc_all || !may_sample_p()) return;
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock_no_barrier();
-    prepare_growth(thread);
+    prepare_growth(thread, __builtin_frame_address(0));
     rb_gc_vm_unlock_no_barrier(lev);
 }
 

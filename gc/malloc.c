@@ -30,6 +30,12 @@
 #ifdef HAVE_BACKTRACE
 # include <execinfo.h>
 #endif
+#if defined(HAVE_BACKTRACE) && defined(__x86_64__) && defined(__linux__)
+# include <unwind.h>
+# define HEAPPROF_STEPS 1
+#else
+# define HEAPPROF_STEPS 0
+#endif
 #include "ruby/atomic.h"
 
 uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
@@ -69,6 +75,8 @@ find_caller(const struct addresses *addresses, size_t own)
     return rb_heapprof_callers_find(&rb_heapprof.tables.callers, addresses->all, addresses->count, own);
 }
 
+#include "path.c"
+
 HEAPPROF_COLD static uint32_t
 identity_of_caller(uintptr_t caller)
 {
@@ -92,15 +100,15 @@ asking_stack(void)
     return during_gc ? 0 : capture_stack();
 }
 
+/* frame: of the function that a gate called. */
 HEAPPROF_COLD static uint32_t
-block_site(void)
+block_site(const uintptr_t *frame)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    struct addresses addresses = take_addresses();
     uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
 
-    uint32_t caller = identity_of_caller(find_caller(&addresses, 5));
+    uint32_t caller = identity_of_caller(asking_caller(frame));
     return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 
@@ -159,9 +167,9 @@ enter_at(uint32_t site, uintptr_t address, size_t begin, size_t size_bytes)
 }
 
 HEAPPROF_COLD static bool
-block_enter(uintptr_t address, size_t begin, size_t size_bytes)
+block_enter(const uintptr_t *frame, uintptr_t address, size_t begin, size_t size_bytes)
 {
-    return enter_at(block_site(), address, begin, size_bytes);
+    return enter_at(block_site(frame), address, begin, size_bytes);
 }
 
 #include "waiting.c"
@@ -182,11 +190,11 @@ rb_heapprof_gc_settle_blocks(void)
 }
 
 HEAPPROF_COLD static void
-sample_block(uintptr_t address, size_t begin, size_t size_bytes)
+sample_block(const uintptr_t *frame, uintptr_t address, size_t begin, size_t size_bytes)
 {
     rb_heapprof_gc_settle_blocks();
     rb_heapprof.total_samples++;
-    while (!block_enter(address, begin, size_bytes)) {
+    while (!block_enter(frame, address, begin, size_bytes)) {
         if (rb_heapprof_gc_make_room()) continue;
         rb_heapprof.dropped++;
         return;
@@ -225,7 +233,7 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock_no_barrier();
     if (rb_heapprof.reading) sample_without_stack(mem, begin, end - begin);
-    else if (sampling_blocks_p()) sample_block((uintptr_t)mem, begin, end - begin);
+    else if (sampling_blocks_p()) sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
     thread_redraw(thread);
     rb_gc_vm_unlock_no_barrier(lev);
 }

@@ -113,7 +113,7 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
             }
             else if (rb_heapprof.options.malloc_all && sampling_blocks_p()) {
                 enter_libraries();
-                sample_block((uintptr_t)mem, begin, end - begin);
+                sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
             }
             rb_gc_vm_unlock_no_barrier(lev);
         }

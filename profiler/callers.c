@@ -49,8 +49,8 @@ rb_heapprof_callers_sort(struct heapprof_callers *callers)
 }
 
 /* A return address follows its call, which may be the function's last instruction. */
-static bool
-wrapper_p(const struct heapprof_callers *callers, uintptr_t address)
+bool
+rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address)
 {
     size_t low = 0, high = callers->wrapper_count;
 
@@ -68,8 +68,8 @@ rb_heapprof_callers_find(const struct heapprof_callers *callers, const uintptr_t
 {
     size_t i = 0;
 
-    while (i < count && !wrapper_p(callers, addresses[i])) i++;
+    while (i < count && !rb_heapprof_callers_wrapper_p(callers, addresses[i])) i++;
     if (i == count) i = own_count;
-    while (i < count && wrapper_p(callers, addresses[i])) i++;
+    while (i < count && rb_heapprof_callers_wrapper_p(callers, addresses[i])) i++;
     return i < count ? addresses[i] : 0;
 }

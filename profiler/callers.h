@@ -29,6 +29,9 @@ void rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t
                                      size_t size_bytes);
 void rb_heapprof_callers_sort(struct heapprof_callers *callers);
 
+/* Whether a return address lies in a wrapper. */
+bool rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address);
+
 /* The caller among return addresses, innermost first; 0 when there is none. The first own_count are
  * the profiler's; how many those are need not be known where wrappers are. */
 uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,

@@ -227,13 +227,13 @@ threshold_of_dead(const struct heapprof_sites *sites, bool of_blocks)
     double bytes = 0;
     uint32_t count = 0;
 
-    for (uint32_t number = 1; number < sites->end; number++) {
+    for (uint32_t number = 1; number < sites->numbers.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(sites, number);
         if (!dead_p(site, of_blocks)) continue;
         bytes += site->alloc_bytes;
         count++;
     }
-    return count >= sites->count / 16 && count > 1 ? 2 * bytes / count : 0;
+    return count >= sites->numbers.count / 16 && count > 1 ? 2 * bytes / count : 0;
 }
 
 /* What is given up is left empty. */
@@ -243,7 +243,7 @@ thin_dead(struct heapprof_sites *sites, bool of_blocks, struct heapprof_sampler 
     double threshold = threshold_of_dead(sites, of_blocks);
     double to_next = rb_heapprof_sampler_uniform(sampler) * threshold;
 
-    for (uint32_t number = 1; number < sites->end && threshold > 0; number++) {
+    for (uint32_t number = 1; number < sites->numbers.end && threshold > 0; number++) {
         struct heapprof_site *site = &sites->all[number];
         if (!dead_p(site, of_blocks) || site->alloc_bytes >= threshold) continue;
         to_next -= site->alloc_bytes;

@@ -340,6 +340,8 @@ capture_cut(const rb_execution_context_t *ec, uint32_t depth)
 
 /* ---- debug ---- */
 
+enum { CHECKED_FRAMES = 5000 }; /* deep recursion would cost the square of its frames */
+
 /* What notes and known frames spare us comes to the same. */
 static void
 check_capture(const rb_execution_context_t *ec, uint32_t stack)
@@ -347,7 +349,7 @@ check_capture(const rb_execution_context_t *ec, uint32_t stack)
     uint32_t depth = rb_heapprof.options.depth, whole = 0;
     size_t count = collect(ec, false, SIZE_MAX, &whole);
     bool deep = count > depth;
-    if (count == SIZE_MAX) return;
+    if (count > CHECKED_FRAMES) return;
 
     while (count-- > 0 && whole != HEAPPROF_NO_STACK) {
         const rb_control_frame_t *cfp = walks.frames[count];
