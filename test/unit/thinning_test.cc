@@ -371,13 +371,13 @@ TEST_F(ThinningTest, SitesOfTheDeadStandForThoseThatWereGivenUp)
             double bytes = 40 * (line % 7 + 1);
             if (bytes < threshold) variance[line % 3] += bytes * (threshold - bytes);
         }
-        uint32_t sites = tables_.sites.count;
+        uint32_t sites = tables_.sites.numbers.count;
         uint32_t freed = rb_heapprof_thin_dead(&tables_, &sampler_);
         EXPECT_GE(freed, 450u);
-        EXPECT_EQ(sites - freed, tables_.sites.count);
+        EXPECT_EQ(sites - freed, tables_.sites.numbers.count);
         EXPECT_EQ(freed, tables_.sites.folded_count);
         rb_heapprof_tables_check(&tables_);
-        for (uint32_t number = 1; number < tables_.sites.end; number++) {
+        for (uint32_t number = 1; number < tables_.sites.numbers.end; number++) {
             const heapprof_site *site = rb_heapprof_sites_get(&tables_.sites, number);
             if (!site->used) continue;
             uint32_t line = rb_heapprof_stacks_node(&tables_.stacks, site->stack)->line;
@@ -406,7 +406,7 @@ TEST_F(ThinningTest, FewSitesOfTheDeadAreLeftAlone)
     for (uint32_t line = 1; line <= 100; line++) Object(Site(line), 40);
     for (uint32_t line = 101; line <= 105; line++) Die(Object(Site(line), 40));
     EXPECT_EQ(0u, rb_heapprof_thin_dead(&tables_, &sampler_));
-    EXPECT_EQ(105u, tables_.sites.count);
+    EXPECT_EQ(105u, tables_.sites.numbers.count);
 }
 
 TEST_F(ThinningTest, TheDeadOfBlocksStandForBlocksAlone)
@@ -421,7 +421,7 @@ TEST_F(ThinningTest, TheDeadOfBlocksStandForBlocksAlone)
     }
     EXPECT_GE(rb_heapprof_thin_dead(&tables_, &sampler_), 98u);
     double bytes[2] = {};
-    for (uint32_t number = 1; number < tables_.sites.end; number++) {
+    for (uint32_t number = 1; number < tables_.sites.numbers.end; number++) {
         const heapprof_site *site = rb_heapprof_sites_get(&tables_.sites, number);
         if (site->used) bytes[rb_heapprof_site_of_blocks_p(site)] += site->alloc_bytes;
     }
