@@ -92,6 +92,7 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
             uint64_t interval_bytes)
 {
     pending_resolve(&ractor->pending);
+    coarsen();
     rb_heapprof.total_samples++;
 
     uint32_t stack = capture_stack();
@@ -330,6 +331,7 @@ note_major(const rb_objspace_t *objspace)
     if (!is_full_marking(objspace) || majors[0] == objspace->profile.count) return;
     memmove(&majors[1], &majors[0], (HEAPPROF_SURVIVED_MAJORS - 1) * sizeof(*majors));
     majors[0] = objspace->profile.count;
+    refine();
 }
 
 HEAPPROF_COLD static void

@@ -77,21 +77,29 @@ fold_dead(void)
     return folded + trimmed > 0;
 }
 
-/* Gaps that others have drawn at the old intervals end as they are, with samples that know them. */
+/* With the blocks' lock. Gaps that others have drawn at the old intervals end as they are, with
+ * samples that know them. */
 HEAPPROF_COLD static void
-double_intervals(unsigned int times)
+set_intervals(uint64_t interval_bytes, uint64_t malloc_interval_bytes)
 {
     struct heapprof_options *options = &rb_heapprof.options;
 
-    options->interval_bytes <<= times;
-    if (options->malloc_interval_bytes != HEAPPROF_AS_INTERVAL) {
-        options->malloc_interval_bytes <<= times;
-    }
-    rb_heapprof.sampler.interval_bytes = options->interval_bytes;
+    options->interval_bytes = interval_bytes;
+    options->malloc_interval_bytes = malloc_interval_bytes;
+    rb_heapprof.sampler.interval_bytes = interval_bytes;
     rb_heapprof.malloc_sampler.interval_bytes = rb_heapprof_options_malloc_interval(options);
-    rb_heapprof.doublings += times;
     rb_heapprof.epoch++;
     rb_heapprof_gc_redraw_blocks();
+}
+
+HEAPPROF_COLD static void
+double_intervals(unsigned int times)
+{
+    const struct heapprof_options *options = &rb_heapprof.options;
+
+    set_intervals(options->interval_bytes << times,
+                  options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL
+                      ? HEAPPROF_AS_INTERVAL : options->malloc_interval_bytes << times);
 }
 
 HEAPPROF_COLD static struct heapprof_thinning
@@ -106,15 +114,16 @@ thinning_now(void)
     };
 }
 
-/* With the blocks' lock. */
-HEAPPROF_COLD static bool
+/* How often it has doubled the intervals for that: 0, it could not. */
+HEAPPROF_COLD static unsigned int
 thin(unsigned int full)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     struct heapprof_thinning thinning = thinning_now();
     unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
-    if (doublings == 0) return false;
+    if (doublings == 0) return 0;
 
+    rb_heapprof_gc_lock_blocks();
     double_intervals(doublings);
     thinning = thinning_now();
     rb_heapprof.went_deep = true;
@@ -122,7 +131,8 @@ thin(unsigned int full)
     rb_heapprof_thin(tables, &thinning);
     rb_heapprof.rooms++;
     rb_heapprof_tables_trim(tables, &letting_go);
-    return true;
+    rb_heapprof_gc_unlock_blocks();
+    return doublings;
 }
 
 /* Whether the live samples have so much of the budget that others may want it: packed they give some
@@ -148,14 +158,43 @@ rb_heapprof_gc_make_room(void)
 {
     unsigned int full = rb_heapprof_tables_full(&rb_heapprof.tables);
     bool of_samples = full & (HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS);
-    bool made = false;
 
     if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
     if (!of_samples && fold_dead()) return true;
     if (!rb_heapprof.mem.over_budget) return false;
     if (!full && !hoarding_p()) return false;
+    unsigned int doublings = thin(full);
+    rb_heapprof.doublings += doublings;
+    return doublings > 0;
+}
+
+/* ---- the automatic interval ---- */
+
+static uint64_t
+live_samples(void)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+    return (uint64_t)tables->live.addresses.count + tables->blocks.live_count;
+}
+
+HEAPPROF_COLD static void
+coarsen(void)
+{
+    if (!rb_heapprof.auto_interval || live_samples() <= 2 * HEAPPROF_AUTO_SAMPLES) return;
+    if (!rb_heapprof.reading && !moving_p(rb_gc_get_objspace())) thin(0);
+}
+
+/* Half of the intervals; what there is keeps its weight. */
+HEAPPROF_COLD static void
+refine(void)
+{
+    struct heapprof_options *options = &rb_heapprof.options;
+
+    if (!rb_heapprof.auto_interval || live_samples() >= HEAPPROF_AUTO_SAMPLES / 2 ||
+        options->interval_bytes <= HEAPPROF_AUTO_LEAST_BYTES) return;
     rb_heapprof_gc_lock_blocks();
-    made = thin(full);
+    set_intervals(options->interval_bytes / 2,
+                  options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL
+                      ? HEAPPROF_AS_INTERVAL : (options->malloc_interval_bytes + 1) / 2);
     rb_heapprof_gc_unlock_blocks();
-    return made;
 }

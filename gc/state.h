@@ -23,6 +23,7 @@ struct heapprof {
     uint64_t dropped;                 /* samples given up for want of memory */
     size_t   dropped_blocks;          /* samples of blocks asked for without the GVL; atomic */
     uint64_t truncated;               /* stacks cut at options.depth */
+    bool     auto_interval;           /* it follows how many samples are alive (options.h) */
     uint64_t doublings;               /* of the intervals, for want of memory */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     uint64_t rooms;                   /* how often numbers may have become void, for room */

@@ -35,6 +35,7 @@ struct span {
 /* What a value is, and the type of its field. */
 enum kind {
     BYTES,       /* uint64_t; k, m or g may follow */
+    INTERVAL,    /* the same; or auto */
     AS_INTERVAL, /* the same, unless it is HEAPPROF_AS_INTERVAL */
     FRAMES,      /* uint32_t */
     SEED,        /* uint64_t, with seeded */
@@ -54,6 +55,7 @@ struct key {
 };
 
 #define RANGE_BYTES(least, most) #least " to " #most " bytes"
+#define RANGE_INTERVAL(least, most) RANGE_BYTES(least, most)
 #define RANGE_AS_INTERVAL(least, most) RANGE_BYTES(least, most)
 #define RANGE_FRAMES(least, most) #least " to " #most " frames"
 #define RANGE_SEED(least, most) #least " to " #most
@@ -83,7 +85,7 @@ load(const struct heapprof_options *options, const struct key *key)
     const void *field = (const char *)options + key->offset;
 
     switch (key->kind) {
-      case BYTES: case AS_INTERVAL: case SEED:
+      case BYTES: case INTERVAL: case AS_INTERVAL: case SEED:
         return *(const uint64_t *)field;
       case FRAMES:
         return *(const uint32_t *)field;
@@ -104,7 +106,7 @@ store(struct heapprof_options *options, const struct key *key, uint64_t number)
       case SEED:
         options->seeded = true;
         /* fall through */
-      case BYTES: case AS_INTERVAL:
+      case BYTES: case INTERVAL: case AS_INTERVAL:
         *(uint64_t *)field = number;
         break;
       case FRAMES:
@@ -184,13 +186,17 @@ read_value(struct heapprof_options *options, const struct key *key, struct span 
     enum verdict verdict = MALFORMED;
     uint64_t number = 0;
 
+    if (key->kind == INTERVAL && value.length == 4 && memcmp(value.start, "auto", 4) == 0) {
+        store(options, key, HEAPPROF_AUTO_INTERVAL);
+        return READ;
+    }
     switch (key->kind) {
       case NAME:
         return read_name((char *)options + key->offset, value, key->most);
       case WHOSE:
         verdict = read_whose(value, &number);
         break;
-      case BYTES: case AS_INTERVAL:
+      case BYTES: case INTERVAL: case AS_INTERVAL:
         verdict = read_bytes(value, &number);
         break;
       case FRAMES: case SEED: case SWITCH:
@@ -224,6 +230,7 @@ fits_p(const struct heapprof_options *options, const struct key *key)
     uint64_t number = load(options, key);
 
     if (key->kind == WHOSE) return HEAPPROF_CAN_INTERPOSE || !number;
+    if (key->kind == INTERVAL && number == HEAPPROF_AUTO_INTERVAL) return true;
     if (key->kind == AS_INTERVAL && number == HEAPPROF_AS_INTERVAL) return true;
     return number >= key->least && number <= key->most;
 }

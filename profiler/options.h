@@ -23,8 +23,8 @@
  *
  * The default is as README has it, and as RUBY_HEAPPROF could; but for the two that are a phrase. */
 #define HEAPPROF_SETTINGS(X) \
-    X(interval, BYTES, interval_bytes, "512k", 1, 1099511627776, \
-      "bytes between samples, such as 4096, 512k or 1m") \
+    X(interval, INTERVAL, interval_bytes, "512k", 1, 1099511627776, \
+      "bytes between samples, such as 4096, 512k or 1m; or auto") \
     X(malloc_interval, AS_INTERVAL, malloc_interval_bytes, "as `interval`", 0, 1099511627776, \
       "bytes of malloc between samples, such as 4096, 512k or 0") \
     X(malloc, WHOSE, malloc_all, "ruby", 0, 1, \
@@ -46,7 +46,8 @@
 
 /* Ranges and defaults are HEAPPROF_SETTINGS'. */
 struct heapprof_options {
-    uint64_t interval_bytes; /* mean bytes between samples */
+    uint64_t interval_bytes; /* mean bytes between samples; HEAPPROF_AUTO_INTERVAL: by how many
+                                samples are alive */
     uint64_t malloc_interval_bytes; /* the same for the allocator's bytes, and 0: none are sampled;
                                        HEAPPROF_AS_INTERVAL: as interval_bytes */
     bool     malloc_all;     /* also sample what does not ask MRI's own allocator */
@@ -62,6 +63,11 @@ struct heapprof_options {
 };
 
 #define HEAPPROF_AS_INTERVAL UINT64_MAX
+#define HEAPPROF_AUTO_INTERVAL (UINT64_MAX - 1)
+
+/* With that the interval begins here and never is less; it doubles, and samples are thinned, when more
+ * than twice so many are alive, and halves when a major GC finds less than half so many. */
+enum { HEAPPROF_AUTO_LEAST_BYTES = 4096, HEAPPROF_AUTO_SAMPLES = 20000 };
 
 /* Mean bytes between samples of blocks; 0: none are sampled. */
 static inline uint64_t

@@ -88,6 +88,12 @@ setting(VALUE value, uint64_t bad)
     return (uint64_t)FIX2LONG(integer);
 }
 
+static uint64_t
+interval_setting(VALUE value)
+{
+    return value == ID2SYM(rb_intern("auto")) ? HEAPPROF_AUTO_INTERVAL : setting(value, 0);
+}
+
 NORETURN(static void raise_not_running(void));
 
 static void
@@ -131,7 +137,7 @@ heapprof_start(rb_execution_context_t *ec, VALUE self,
     struct heapprof_options options;
 
     rb_heapprof_options_default(&options);
-    options.interval_bytes = setting(interval, 0);
+    options.interval_bytes = interval_setting(interval);
     if (!NIL_P(malloc_interval)) {
         options.malloc_interval_bytes = setting(malloc_interval, UINT64_MAX - 1);
     }
@@ -155,7 +161,7 @@ heapprof_set_interval(rb_execution_context_t *ec, VALUE self, VALUE interval)
     struct heapprof_options options;
 
     rb_heapprof_options_default(&options);
-    options.interval_bytes = setting(interval, 0);
+    options.interval_bytes = interval_setting(interval);
     check_range(&options);
     if (!rb_heapprof_set_interval(options.interval_bytes)) raise_not_running();
     return interval;

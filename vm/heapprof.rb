@@ -30,7 +30,9 @@ module ObjectSpace
     #
     # Starts sampling, with nothing recorded.
     #
-    # [interval] Mean bytes of slots between samples, 1 to 2**40.
+    # [interval] Mean bytes of slots between samples, 1 to 2**40; or +:auto+: 4096 at first. Whenever
+    #            more than 40,000 samples are alive it doubles, and they are thinned; it halves, not
+    #            below 4096, when a major GC finds less than 10,000.
     # [malloc_interval] Mean bytes asked of the allocator between samples, up to 2**40; 0: none
     #                   are sampled.
     # [malloc] Whose requests count: +:ruby+, what asks MRI's own allocator; +:all+, also what
@@ -71,7 +73,7 @@ module ObjectSpace
     # call-seq:
     #   interval = bytes
     #
-    # Samples with another interval from now on, 1 to 2**40, without a stop: what was sampled
+    # Samples with another interval from now on, 1 to 2**40 or +:auto+ (see start), without a stop: what was sampled
     # keeps its weight, so that all values stay estimates of the true numbers. Memory of the
     # allocator is sampled so, too, unless it has a +malloc_interval+ of its own.
     # <tt>stat(:interval_bytes)</tt> has the interval in force.

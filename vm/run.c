@@ -69,6 +69,8 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof = (struct heapprof){
             .options = *options, .epoch = epoch, .start_ns = rb_heapprof_wall_clock_ns()
         };
+        rb_heapprof.auto_interval = options->interval_bytes == HEAPPROF_AUTO_INTERVAL;
+        if (rb_heapprof.auto_interval) rb_heapprof.options.interval_bytes = HEAPPROF_AUTO_LEAST_BYTES;
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
@@ -100,6 +102,8 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
     set = rb_heapprof_on;
     if (set) {
         rb_heapprof_gc_lock_blocks(); /* threads without the GVL draw gaps, too */
+        rb_heapprof.auto_interval = interval_bytes == HEAPPROF_AUTO_INTERVAL;
+        if (rb_heapprof.auto_interval) interval_bytes = rb_heapprof.options.interval_bytes;
         rb_heapprof.options.interval_bytes = interval_bytes;
         rb_heapprof.sampler.interval_bytes = interval_bytes;
         rb_heapprof.malloc_sampler.interval_bytes =

@@ -27,7 +27,9 @@ RBIMPL_SYMBOL_EXPORT_BEGIN()
 /** Settings of a run. Fill with rb_heapprof_config_init(), then change what you like. */
 struct rb_heapprof_config {
     size_t   size;             /**< bytes of this struct, set by rb_heapprof_config_init() */
-    uint64_t interval_bytes;   /**< mean bytes between samples, 1 to 2^40; 1 samples every object */
+    uint64_t interval_bytes;   /**< mean bytes between samples, 1 to 2^40; 1 samples every object;
+                                    RB_HEAPPROF_AUTO_INTERVAL: 4096 at first, and so that some 20,000
+                                    samples are alive */
     uint64_t malloc_interval_bytes; /**< the same for bytes asked of xmalloc and its like; 0: none
                                     are sampled; RB_HEAPPROF_AS_INTERVAL: as interval_bytes */
     int      malloc_all;       /**< also sample who calls malloc without xmalloc: extensions, libraries.
@@ -38,6 +40,7 @@ struct rb_heapprof_config {
 };
 
 #define RB_HEAPPROF_AS_INTERVAL UINT64_MAX
+#define RB_HEAPPROF_AUTO_INTERVAL (UINT64_MAX - 1)
 
 /**
  * rb_heapprof_config_init() for a struct of so many bytes: what this ruby does not know is 0. A size

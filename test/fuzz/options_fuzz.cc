@@ -100,6 +100,10 @@ struct Model {
             malloc = value;
             return value == "ruby" || value == "all";
         }
+        if (key == "interval" && value == "auto") {
+            numbers[key] = HEAPPROF_AUTO_INTERVAL;
+            return true;
+        }
         auto known = kNumbers.find(key);
         if (known == kNumbers.end()) return false;
         std::optional<uint64_t> number = ReadNumber(value, known->second);

@@ -267,6 +267,33 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
+  # Of many objects fewer are sampled, and of what comes when few are left more again.
+  def test_automatic_interval_follows_the_number_of_live_samples
+    in_child(THIN + <<~'RUBY')
+      class Large # fills a slot of 160 bytes
+        def initialize = 16.times { |i| instance_variable_set("@word#{i}", i) }
+      end
+      large = Array.new(3) { Large.new }.last
+      count = 1_100_000
+      HeapProfile.start(interval: :auto, malloc_interval: 0, seed: 1)
+      assert_equal 4096, HeapProfile.stat(:interval_bytes)
+      $kept = Array.new(count) { large.dup }
+      stat = HeapProfile.stat
+      assert_equal [8192, 0, 0], stat.values_at(:interval_bytes, :doublings, :dropped)
+      assert_includes 10_000..40_000, stat[:live_samples]
+      assert_in_delta count, total(HeapProfile.snapshot, class_name: "Large"), Estimator.allowance(count, SLOTS[2], 8192)
+      $kept = nil
+      2.times { GC.start }
+      assert_equal 4096, HeapProfile.stat(:interval_bytes)
+      HeapProfile.interval = 512
+      $kept = make(Early, 300_000)
+      assert_equal [512, 0], HeapProfile.stat.values_at(:interval_bytes, :doublings)
+      HeapProfile.interval = :auto
+      HeapProfile.stop
+      assert_raise(TypeError) { HeapProfile.start(interval: :automatic) }
+    RUBY
+  end
+
   # Nothing is told while nothing has happened.
   def test_the_file_and_a_line_at_the_end_say_how_often_it_has_doubled
     script = "class Item; end; $kept = Array.new(60_000) { Item.new }; exit 3"

@@ -129,6 +129,7 @@ TEST(Options, OfAKeyGivenTwiceTheLastCounts)
 TEST(Options, IntervalTakesBytesWithSuffixes)
 {
     EXPECT_EQ(1u, On("interval=1").interval_bytes);
+    EXPECT_EQ(HEAPPROF_AUTO_INTERVAL, On("interval=auto").interval_bytes);
     EXPECT_EQ(4096u, On("interval=4096").interval_bytes);
     EXPECT_EQ(524288u, On("interval=512k").interval_bytes);
     EXPECT_EQ(1048576u, On("interval=1m").interval_bytes);
@@ -145,7 +146,7 @@ TEST(Options, MalformedIntervalNamesKeyValueAndWhatIsAccepted)
     for (const char *value : {"banana", "", "k", "K", "4kk", "4Kk", "4 k", " 4", "-4", "+4", "4.5k",
                               "0x10"}) {
         EXPECT_EQ("interval=" + std::string(value) +
-                      ": expected bytes between samples, such as 4096, 512k or 1m",
+                      ": expected bytes between samples, such as 4096, 512k or 1m; or auto",
                   Bad("interval=" + std::string(value)));
     }
 }
