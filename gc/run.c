@@ -120,17 +120,18 @@ thin(unsigned int full)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     struct heapprof_thinning thinning = thinning_now();
-    unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
-    if (doublings == 0) return 0;
 
     rb_heapprof_gc_lock_blocks();
-    double_intervals(doublings);
-    thinning = thinning_now();
-    rb_heapprof.went_deep = true;
-    rb_heapprof_frames_forget();
-    rb_heapprof_thin(tables, &thinning);
-    rb_heapprof.rooms++;
-    rb_heapprof_tables_trim(tables, &letting_go);
+    unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
+    if (doublings > 0) {
+        double_intervals(doublings);
+        thinning = thinning_now();
+        rb_heapprof.went_deep = true;
+        rb_heapprof_frames_forget();
+        rb_heapprof_thin(tables, &thinning);
+        rb_heapprof.rooms++;
+        rb_heapprof_tables_trim(tables, &letting_go);
+    }
     rb_heapprof_gc_unlock_blocks();
     return doublings;
 }
@@ -153,10 +154,19 @@ moving_p(const rb_objspace_t *objspace)
     return gc_mode(objspace) == gc_mode_compacting && objspace->flags.during_compacting;
 }
 
+HEAPPROF_COLD static unsigned int
+full_tables(void)
+{
+    rb_heapprof_gc_lock_blocks();
+    unsigned int full = rb_heapprof_tables_full(&rb_heapprof.tables);
+    rb_heapprof_gc_unlock_blocks();
+    return full;
+}
+
 HEAPPROF_COLD bool
 rb_heapprof_gc_make_room(void)
 {
-    unsigned int full = rb_heapprof_tables_full(&rb_heapprof.tables);
+    unsigned int full = full_tables();
     bool of_samples = full & (HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS);
 
     if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
