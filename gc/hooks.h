@@ -78,6 +78,9 @@ extern bool rb_heapprof_on; /* state.h */
  * that runs out elsewhere, and the sweep or the allocation path get another shape. */
 #define HEAPPROF_COLD __attribute__((__cold__, __noinline__))
 
+/* On those that one function calls, and that are part of it. */
+#define HEAPPROF_PART __attribute__((__cold__))
+
 HEAPPROF_COLD static VALUE
 rb_heapprof_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor, size_t heap_idx);
 

@@ -32,6 +32,76 @@
 
 STATIC_ASSERT(heapprof_heaps, HEAPPROF_HEAPS == HEAP_COUNT);
 
+/* ---- known sites ---- */
+
+/* A stack's site of a class, by the address in the object. */
+struct known_site {
+    VALUE    klass;
+    uint32_t stack;
+    uint32_t class_id;
+    uint32_t site;
+    uint64_t age;  /* void unless it is that of known_sites */
+};
+
+static struct {
+    struct known_site all[256]; /* a power of two */
+    uint64_t age;
+} known_sites;
+
+/* Another class may stand at an address, or a class have another identity. */
+HEAPPROF_COLD static void
+forget_known_sites(void)
+{
+    known_sites.age++;
+}
+
+/* Numbers of the tables are given to others: what is known by them is void. */
+HEAPPROF_COLD static void
+forget_numbers(void)
+{
+    rb_heapprof.went_deep = true;
+    rb_heapprof_frames_forget();
+    forget_known_sites();
+}
+
+/* Others go by something else than the class that is written in them. */
+HEAPPROF_PART static bool
+by_class_p(VALUE object)
+{
+    const unsigned int others = 1u << T_IMEMO | 1u << T_ICLASS | 1u << T_NODE | 1u << T_CLASS;
+    return !(others >> RB_BUILTIN_TYPE(object) & 1) && RBASIC_CLASS(object);
+}
+
+HEAPPROF_COLD static uint32_t
+find_object_site(uint32_t stack, VALUE object, struct known_site *known, bool by_class)
+{
+    uint32_t class_id = rb_heapprof_class_of(object);
+    if (class_id == 0) return 0;
+    uint32_t site = rb_heapprof_sites_intern(&rb_heapprof.tables.sites, stack, class_id);
+    if (site && by_class && rb_heapprof_real_class(object)) {
+        *known = (struct known_site){ RBASIC_CLASS(object), stack, class_id, site, known_sites.age };
+    }
+    return site;
+}
+
+/* 0 when memory is refused. What is known is held against the table: a site may have been
+ * given to others meanwhile. */
+HEAPPROF_PART static uint32_t
+site_of(uint32_t stack, VALUE object)
+{
+    const struct heapprof_sites *sites = &rb_heapprof.tables.sites;
+    VALUE klass = RBASIC(object)->klass;
+    struct known_site *known = &known_sites.all[((klass >> 4) + stack * 7) & (numberof(known_sites.all) - 1)];
+    bool by_class = by_class_p(object);
+
+    if (by_class && known->klass == klass && known->stack == stack && known->age == known_sites.age &&
+        known->site < sites->numbers.end) {
+        const struct heapprof_site *site = rb_heapprof_sites_get(sites, known->site);
+        if (site->used && site->stack == stack && site->class_id == known->class_id) return known->site;
+    }
+    return find_object_site(stack, object, known, by_class);
+}
+
 /* ---- pending samples ---- */
 
 HEAPPROF_COLD static void
@@ -42,14 +112,11 @@ pending_drop(struct heapprof_pending *pending)
     pending->object = 0;
 }
 
-HEAPPROF_COLD static bool
+HEAPPROF_PART static bool
 pending_enter(const struct heapprof_pending *pending)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    uint32_t class_id = rb_heapprof_class_of(pending->object);
-    if (class_id == 0) return false;
-
-    uint32_t site = rb_heapprof_sites_intern(&tables->sites, pending->stack, class_id);
+    uint32_t site = site_of(pending->stack, pending->object);
     if (site == 0) return false;
 
     struct heapprof_sample sample = {
@@ -87,7 +154,7 @@ pending_resolve(struct heapprof_pending *pending)
     pending->object = 0;
 }
 
-HEAPPROF_COLD static void
+HEAPPROF_PART static void
 pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE object, size_t heap_idx,
             uint64_t interval_bytes)
 {
@@ -113,14 +180,14 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
 
 /* ---- cutting ---- */
 
-HEAPPROF_COLD static uint64_t
+HEAPPROF_PART static uint64_t
 draw_skip(size_t heap_idx)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
     return rb_heapprof_sampler_skip_slots(&rb_heapprof.sampler, heaps[heap_idx].slot_size);
 }
 
-HEAPPROF_COLD static struct free_slot *
+HEAPPROF_PART static struct free_slot *
 slot_next(struct free_slot *slot)
 {
     rb_asan_unpoison_object((VALUE)slot, false);
@@ -129,7 +196,7 @@ slot_next(struct free_slot *slot)
     return next;
 }
 
-HEAPPROF_COLD static void
+HEAPPROF_PART static void
 slot_set_next(struct free_slot *slot, struct free_slot *next)
 {
     rb_asan_unpoison_object((VALUE)slot, true);
@@ -146,7 +213,7 @@ list_length(struct free_slot *slot)
 }
 
 /* Cuts the free list, of that many slots, before the slot that cut->skip_slots leads to. */
-HEAPPROF_COLD static void
+HEAPPROF_PART static void
 list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
 {
     HEAPPROF_ASSERT(list_length(*list) <= slots);
@@ -221,7 +288,7 @@ rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots
 }
 
 /* Takes the due slot and readies what follows it for the next sample. */
-HEAPPROF_COLD static VALUE
+HEAPPROF_PART static VALUE
 take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 {
     struct heapprof_cut *cut = &cache->heapprof.cuts[heap_idx];
@@ -241,14 +308,14 @@ take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 }
 
 /* Incremental marking lets a ractor allocate so many slots between two of its steps. */
-HEAPPROF_COLD static bool
+HEAPPROF_PART static bool
 step_wanted_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache)
 {
     return is_incremental_marking(objspace) &&
            cache->incremental_mark_step_allocated_slots >= INCREMENTAL_MARK_STEP_ALLOCATIONS;
 }
 
-HEAPPROF_COLD static bool
+HEAPPROF_PART static bool
 due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 {
     return cache->heapprof.cuts[heap_idx].rest && !cache->heap_caches[heap_idx].freelist &&
@@ -267,12 +334,12 @@ clear_dead_stack(bool deep)
     char room[4096];
 
     if (deep) fill(room, 0, sizeof(room));
-    else fill(room + sizeof(room) - 1024, 0, 1024);
+    else fill(room + sizeof(room) - 768, 0, 768);
 }
 
 /* ---- the sample ---- */
 
-HEAPPROF_COLD static bool
+HEAPPROF_PART static bool
 take_own_object(void)
 {
     bool own = heapprof_thread.own_object;
@@ -341,6 +408,7 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache)
     pending_resolve(&cache->heapprof.pending);
     ractor_disarm(cache);
     rb_heapprof_frames_forget_code();
+    forget_known_sites();
 }
 
 /* ---- for run.c: of each ractor ---- */

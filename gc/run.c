@@ -17,6 +17,7 @@ rb_heapprof_gc_start(void)
 {
     rb_heapprof.epoch++;
     rb_heapprof_on = true;
+    forget_known_sites();
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
     rb_heapprof_gc_settle_blocks();
     rb_heapprof_gc_redraw_blocks();
@@ -69,8 +70,7 @@ fold_dead(void)
         folded = rb_heapprof_sites_fold(&tables->sites);
     }
     rb_heapprof.rooms++;
-    rb_heapprof.went_deep = true;
-    rb_heapprof_frames_forget();
+    forget_numbers();
     rb_heapprof_gc_lock_blocks();
     uint32_t trimmed = rb_heapprof_tables_trim(tables, &letting_go);
     rb_heapprof_gc_unlock_blocks();
@@ -126,8 +126,7 @@ thin(unsigned int full)
     if (doublings > 0) {
         double_intervals(doublings);
         thinning = thinning_now();
-        rb_heapprof.went_deep = true;
-        rb_heapprof_frames_forget();
+        forget_numbers();
         rb_heapprof_thin(tables, &thinning);
         rb_heapprof.rooms++;
         rb_heapprof_tables_trim(tables, &letting_go);

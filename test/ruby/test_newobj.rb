@@ -168,4 +168,21 @@ class TestHeapProfNewobj < Test::Unit::TestCase
                       Estimator.allowance(kept.size, SLOTS[0], stat[:interval_bytes])
     RUBY
   end
+
+  # A site is known by the address of its class, where another class may stand after a GC.
+  def test_classes_that_come_and_go_at_one_address_do_not_mix
+    in_child(<<~'RUBY')
+      HeapProfile.start(interval: 1)
+      200.times do |i|
+        klass = Class.new
+        Object.const_set("Kind#{i}", klass)
+        3.times { klass.new }
+        Object.send(:remove_const, "Kind#{i}")
+        klass = nil
+        GC.start
+      end
+      made = rows(HeapProfile.snapshot).select { |row| row.class_name.start_with?("Kind") }.group_by(&:class_name)
+      assert_equal [3] * 200, made.values.map { |of| of.sum(&:alloc_objects) }
+    RUBY
+  end
 end
