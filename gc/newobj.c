@@ -326,7 +326,8 @@ due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t hea
 
 /* A sample goes deeper than an allocation, and leaves its object's address in words of the stack
  * that a GC's frames may lie over without writing them, and mark: sampled objects would live
- * longer than others. A sample of what is known uses half a KB of stack; one that finds a name, 2.4. */
+ * longer than others. A sample of what is known uses half a KB of stack, one that finds a name 2.4.
+ * Four times the former is cleared: what others left there lives on otherwise (test_move.rb sees it). */
 HEAPPROF_COLD static void
 clear_dead_stack(bool deep)
 {
@@ -334,7 +335,7 @@ clear_dead_stack(bool deep)
     char room[4096];
 
     if (deep) fill(room, 0, sizeof(room));
-    else fill(room + sizeof(room) - 768, 0, 768);
+    else fill(room + sizeof(room) - 2048, 0, 2048);
 }
 
 /* ---- the sample ---- */
@@ -353,8 +354,9 @@ rb_heapprof_gc_own_object(bool next)
     heapprof_thread.own_object = next;
 }
 
+/* *deep: it has used much of the stack. */
 HEAPPROF_COLD static VALUE
-rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
+sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx, bool *deep)
 {
     rb_ractor_newobj_cache_t *cache =
         (void *)((char *)ractor - offsetof(rb_ractor_newobj_cache_t, heapprof));
@@ -380,9 +382,18 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
     else if (!step_wanted_p(objspace, cache)) {
         object = ractor_cache_allocate_slot(objspace, cache, heap_idx);
     }
-    bool deep = rb_heapprof.went_deep;
+    *deep = rb_heapprof.went_deep;
     rb_heapprof.went_deep = false;
     rb_gc_vm_unlock(lev);
+    return object;
+}
+
+/* Has a small frame of its own: what lies below it is cleared. */
+HEAPPROF_COLD static VALUE
+rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
+{
+    bool deep;
+    VALUE object = sample_newobj(objspace, ractor, heap_idx, &deep);
     clear_dead_stack(deep);
     return object;
 }
