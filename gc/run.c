@@ -183,7 +183,7 @@ static uint64_t
 live_samples(void)
 {
     const struct heapprof_tables *tables = &rb_heapprof.tables;
-    return (uint64_t)tables->live.addresses.count + tables->blocks.live_count;
+    return (uint64_t)tables->live.addresses.numbers.count + tables->blocks.live_count;
 }
 
 HEAPPROF_COLD static void
