@@ -232,19 +232,46 @@ heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
     return frames;
 }
 
+/* ---- without the GVL ---- */
+
+/* With it when an interrupt is waiting; that is served later, when nothing is lost by it. *done:
+ * set by the function. */
+static void
+run_apart(void *(*function)(void *), void *data, const bool *done)
+{
+    rb_nogvl(function, data, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (!*done) function(data);
+}
+
 /* ---- difference ---- */
+
+struct subtraction {
+    const struct heapprof_snapshot *later, *earlier;
+    struct heapprof_snapshot *difference;
+    bool done;
+};
+
+static void *
+subtract(void *data)
+{
+    struct subtraction *subtraction = data;
+
+    subtraction->difference = rb_heapprof_snapshot_difference(subtraction->later, subtraction->earlier);
+    subtraction->done = true;
+    return NULL;
+}
 
 static VALUE
 heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
 {
     VALUE difference = new_profile(cHeapProfile);
-    struct heapprof_snapshot *snapshot =
-        rb_heapprof_snapshot_difference(snapshot_of(self), snapshot_of(earlier));
+    struct subtraction subtraction = { .later = snapshot_of(self), .earlier = snapshot_of(earlier) };
 
+    run_apart(subtract, &subtraction, &subtraction.done);
     RB_GC_GUARD(self);
     RB_GC_GUARD(earlier);
-    if (!snapshot) rb_memerror();
-    keep(difference, snapshot);
+    if (!subtraction.difference) rb_memerror();
+    keep(difference, subtraction.difference);
     return difference;
 }
 
@@ -257,15 +284,6 @@ struct flush {
     size_t size;
     bool   done;
 };
-
-/* Without the GVL, but with it when an interrupt is waiting; that is served later, when
- * nothing is lost by it. */
-static void
-run_flush(struct flush *flush, void *(*function)(void *))
-{
-    rb_nogvl(function, flush, NULL, NULL, RB_NOGVL_INTR_FAIL);
-    if (!flush->done) function(flush);
-}
 
 static void *
 encode_without_gvl(void *data)
@@ -283,7 +301,7 @@ heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
     const char *name = StringValueCStr(path);
     struct flush flush = { .snapshot = snapshot_of(self) };
 
-    run_flush(&flush, encode_without_gvl);
+    run_apart(encode_without_gvl, &flush, &flush.done);
     RB_GC_GUARD(self);
     if (!flush.bytes) rb_memerror();
     int error = rb_heapprof_flush_write(name, flush.bytes, flush.size, false);
@@ -296,7 +314,7 @@ heapprof_encode(rb_execution_context_t *ec, VALUE self)
 {
     struct flush flush = { .snapshot = snapshot_of(self) };
 
-    run_flush(&flush, encode_without_gvl);
+    run_apart(encode_without_gvl, &flush, &flush.done);
     RB_GC_GUARD(self);
     if (!flush.bytes) rb_memerror();
     VALUE string = rb_str_new(flush.bytes, (long)flush.size);

@@ -78,6 +78,26 @@ class TestHeapProfDifference < Test::Unit::TestCase
     end
   end
 
+  def test_other_threads_run_while_it_is_made
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      make = -> { Array.new(scaled(20_000)) { |i| eval("[Object.new, '#{i}']", nil, "/file_#{i}.rb", i + 1) } }
+      kept = [make.call]
+      earlier = HeapProfile.snapshot
+      kept << make.call
+      later = HeapProfile.snapshot
+      HeapProfile.stop
+      counted = 0
+      counter = Thread.new { loop { counted += 1 } }
+      counter.priority = -3
+      Thread.pass until counted > 0
+      before = counted
+      difference = later - earlier
+      assert_operator counted, :>, before
+      assert_operator difference.sum(&:inuse_objects), :>, 0
+    RUBY
+  end
+
   def test_what_is_no_profile_is_refused
     in_child(SETUP + <<~'RUBY')
       profile = HeapProfile.profile(interval: 1) { few }
