@@ -48,11 +48,17 @@ void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *cap
 void rb_heapprof_mem_shrink(struct heapprof_mem *mem, void **block, size_t *capacity,
                             size_t used, size_t element_bytes);
 
-/* grow, release and shrink for an array of any type, named with the variable that has its capacity.
- * As a rule there is room, and nothing is called: count is looked at twice. */
+/* grow; as a rule there is room, and nothing is called. */
+static inline bool
+rb_heapprof_mem_reserve(struct heapprof_mem *mem, void **block, size_t *capacity,
+                        size_t count, size_t element_bytes)
+{
+    return count <= *capacity || rb_heapprof_mem_grow(mem, block, capacity, count, element_bytes);
+}
+
+/* reserve, release and shrink for an array of any type, named with the variable that has its capacity. */
 #define HEAPPROF_MEM_GROW(mem, array, capacity, count) \
-    ((count) <= (capacity) || \
-     rb_heapprof_mem_grow((mem), (void **)&(array), &(capacity), (count), sizeof(*(array))))
+    rb_heapprof_mem_reserve((mem), (void **)&(array), &(capacity), (count), sizeof(*(array)))
 #define HEAPPROF_MEM_RELEASE(mem, array, capacity) \
     rb_heapprof_mem_release((mem), (void **)&(array), &(capacity), sizeof(*(array)))
 #define HEAPPROF_MEM_SHRINK(mem, array, capacity, used) \
