@@ -67,11 +67,12 @@ class TestHeapProfWalk < Test::Unit::TestCase
 
   NOTES = File.join(__dir__, "lib/notes_fixture.rb")
 
-  # Runs the fixture, which ends with the first stack that is not MRI's.
+  # Runs the fixture, which ends with the first stack that is not MRI's. Where memory is short not every
+  # object is sampled.
   def assert_notes_agree(seed, *settings, args: [], steps: 3000)
     ran = run_ruby("--disable-gems", "-W0", *args, NOTES, seed.to_s, steps.to_s, *settings)
     assert_clean ran
-    assert_operator Integer(ran.out), :>, steps / 2
+    assert_operator Integer(ran.out), :>, steps / 4
   end
 
   def test_notes_are_what_is_there
