@@ -34,6 +34,21 @@ reach_foreign_i(VALUE object, size_t slot_bytes, void *unused)
     reach_data(object, slot_bytes);
 }
 
+/* Of its struct most is a table that only some have filled: words of what was there before. So only
+ * what its pointers lead to. */
+HEAPPROF_COLD static void
+reach_regexp(const struct re_pattern_buffer *regexp)
+{
+    if (!regexp) return;
+    const void *const blocks[] = {
+        regexp->p, regexp->exact, regexp->int_map, regexp->int_map_backward, regexp->repeat_range, regexp->chain,
+    };
+    for (size_t i = 0; i < numberof(blocks); i++) {
+        if (rb_heapprof_maybe_block_p(blocks[i])) take_block((uintptr_t)blocks[i]);
+    }
+    reach_word((uintptr_t)regexp->name_table, true);
+}
+
 /* One of the VM's. */
 HEAPPROF_COLD static void
 reach_own_i(VALUE object, size_t slot_bytes, void *unused)
@@ -42,7 +57,7 @@ reach_own_i(VALUE object, size_t slot_bytes, void *unused)
     switch (RB_BUILTIN_TYPE(object)) {
       case T_DATA: if (data_of_vm_p(object)) reach_data(object, slot_bytes); break;
       case T_FILE: reach_word((uintptr_t)RFILE(object)->fptr, true); break;
-      case T_REGEXP: reach_word((uintptr_t)RREGEXP_PTR(object), true); break;
+      case T_REGEXP: reach_regexp(RREGEXP_PTR(object)); break;
       default: break;
     }
 }
