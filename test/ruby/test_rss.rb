@@ -33,11 +33,12 @@ class TestHeapProfRss < Test::Unit::TestCase
       profile.reject { |row| row.rss_space.zero? }.to_h { |row| [row.frames.fetch(0).label, row.rss_space] }
     end
 
+    # A small process has a span of tcmalloc's own, 1 MiB, which nobody tells of.
     def assert_ladder(ladder = self.ladder, unexplained: 0.05)
       assert_equal ladder[:rss], rungs(ladder).sum { |_, bytes| bytes }
       rungs(ladder).each { |key, bytes| assert_operator bytes, :>=, 0, key }
       assert_in_delta rollup, ladder[:rss], 0.02 * rollup + 500_000
-      assert_operator ladder[:rss_unexplained], :<=, unexplained * ladder[:rss]
+      assert_operator ladder[:rss_unexplained], :<=, [unexplained * ladder[:rss], 1 << 20].max
     end
 
     def assert_adds_up(profile)
