@@ -17,15 +17,19 @@ module HeapprofWitness
 
   def self.sampled = ObjectSpace::HeapProfile.stat(:total_samples)
 
-  # [allocated, sampled]. Another thread may allocate between the two: read until the distance holds.
+  TRIES = 1000
+
+  # [allocated, sampled]. Another thread may allocate between the two: read until the distance holds. It
+  # never may where blocks are sampled, too, for a read has some of its own; then it need not.
   def self.read
-    last = nil
-    loop do
+    count = last = nil
+    TRIES.times do
       count = [allocated, sampled]
       ahead = count.first - count.last
-      return count if ahead == last
+      break if ahead == last
       last = ahead
     end
+    count
   end
 
   if ObjectSpace::HeapProfile.running?
