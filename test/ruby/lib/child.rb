@@ -34,3 +34,15 @@ end
 def scaled(count)
   debug_build? ? count / 10 : count
 end
+
+# Whether another thread runs during the block, which is one call: unless that gives the GVL up nothing else
+# can run until it returns.
+def others_run?
+  counted = 0
+  counter = Thread.new { loop { counted += 1 } }
+  counter.priority = -3
+  Thread.pass until counted > 0
+  before = counted
+  yield
+  counted > before
+end

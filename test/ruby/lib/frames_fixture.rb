@@ -7,6 +7,8 @@
 # profile must be that backtrace: path, line and label, frame by frame. What differs is printed;
 # the last line tells how many stacks were compared.
 
+require_relative "backtrace"
+
 module Here
   MARKS = []
 
@@ -15,15 +17,6 @@ module Here
     klass = Object.const_set("Mark#{number}", Class.new)
     MARKS << [caller_locations(1), klass.new]
     number
-  end
-
-  # Methods that MRI writes in Ruby itself are in the profile where their caller is, like C methods.
-  def self.expected(locations)
-    place = nil
-    locations.reverse.map do |at|
-      place = [at.absolute_path || at.path.to_s, at.lineno] unless at.path&.start_with?("<internal:")
-      [*place, at.label]
-    end.reverse
   end
 
   def self.found(profile)
@@ -37,7 +30,7 @@ module Here
   def self.compare
     found = found(ObjectSpace::HeapProfile.snapshot)
     MARKS.each_with_index do |(locations, _), number|
-      expected, got = expected(locations), found["Mark#{number}"]
+      expected, got = Backtrace.frames(locations), found["Mark#{number}"]
       puts "Mark#{number}:", "  expected #{expected}", "  got      #{got}" if got != expected
     end
     puts "#{MARKS.size} stacks compared"

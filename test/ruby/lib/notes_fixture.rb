@@ -6,6 +6,7 @@
 # Arguments: a seed, how many steps, and settings of start as key=value.
 
 require "continuation"
+require_relative "backtrace"
 
 HeapProfile = ObjectSpace::HeapProfile
 class Item; end
@@ -18,14 +19,6 @@ module Notes
     attr_accessor :random, :steps
     attr_reader :compared
 
-    def expected(locations)
-      place = nil
-      locations.reverse.map do |at|
-        place = [at.absolute_path || at.path.to_s, at.lineno] unless at.path&.start_with?("<internal:")
-        [*place, at.label]
-      end.reverse
-    end
-
     # What is cut ends with [truncated] in place of the rest; C methods there have lost their callers' place.
     def agree?(expected, got)
       return expected == got unless got.last&.last == "[truncated]"
@@ -37,7 +30,7 @@ module Notes
       item = Item.new
       stack = HeapProfile.allocation_stack(item) or return # for want of memory
       got = stack.map { |frame| [frame.path, frame.lineno, frame.label] }.drop(2)
-      expected = expected(locations)
+      expected = Backtrace.frames(locations)
       abort "expected #{expected}\ngot      #{got}" unless agree?(expected, got)
       @compared = compared.to_i + 1
     end
