@@ -165,10 +165,9 @@ full_tables(void)
 HEAPPROF_COLD bool
 rb_heapprof_gc_make_room(void)
 {
+    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
     unsigned int full = full_tables();
     bool of_samples = full & (HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS);
-
-    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
     if (!of_samples && fold_dead()) return true;
     if (!rb_heapprof.mem.over_budget) return false;
     if (!full && !hoarding_p()) return false;

@@ -178,10 +178,7 @@ notes_good_p(const rb_execution_context_t *ec)
 static bool
 add_frame(const rb_control_frame_t *cfp, size_t count)
 {
-    if (count == walks.frames_capacity &&
-        !HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.frames, walks.frames_capacity, count + 1)) {
-        return false;
-    }
+    if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.frames, walks.frames_capacity, count + 1)) return false;
     walks.frames[count] = cfp;
     return true;
 }
