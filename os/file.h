@@ -48,9 +48,9 @@ int rb_heapprof_file_end(struct heapprof_file *file, int error);
 /* begin, step and end, whatever signals come. 0, or errno. */
 int rb_heapprof_file_write_whole(const char *path, const char *bytes, size_t size, bool wait);
 
-/* The same, but waits for no reader of a pipe, and in a child, for a process at its limit of descriptors (EMFILE): the child's
- * are its own, so it closes some. The child is no child that wait or SIGCHLD tells of. Waits for
- * the file. 0, or errno. */
+/* The same for a process at its limit of descriptors (EMFILE): in a child, which closes some of its
+ * own. Neither wait nor SIGCHLD tells of it. Waits until the file is written, but not for a reader
+ * of a pipe. 0, or errno. */
 int rb_heapprof_file_write_in_child(const char *path, const char *bytes, size_t size);
 
 /* The number of bytes written, and errno when they are not all. SIGXFSZ is not seen. */
