@@ -187,8 +187,10 @@ class TestHeapProfLifetime < Test::Unit::TestCase
     "malloced" => 20_000, "resident" => DEBUG_BUILD ? 1 << 22 : 1 << 20, "mapped" => 1 << 21,
     "mappings" => 20, "files" => 0, "objects" => 500
   }.freeze
-  # One more arena, which malloc gives to threads that ask side by side, is 40,000 bytes, also off.
-  ALLOWED_WITH_THREADS = ALLOWED.except("mapped").merge("malloced" => 60_000).freeze
+  # One more arena, which malloc gives to threads that ask side by side, is 40,000 bytes, also off. Machine stacks
+  # that wait for the next thread differ by how deep they have been used.
+  ALLOWED_WITH_THREADS =
+    ALLOWED.except("mapped").merge("malloced" => 60_000, "resident" => ALLOWED["resident"] * 2).freeze
 
   def growth(mode, name)
     in_directory do
