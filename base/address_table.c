@@ -137,6 +137,7 @@ rb_heapprof_address_table_move(struct heapprof_address_table *table, uint32_t en
                                uint32_t *from_head, uint32_t *to_head, uintptr_t address)
 {
     HEAPPROF_ASSERT(address != 0 && rb_heapprof_address_table_find(table, address) == 0);
+    rb_heapprof_numbers_change(&table->numbers, entry);
     rb_heapprof_index_erase(&table->index, entry, hash_i, table);
     unlink_entry(table, from_head, entry);
     table->entries[entry].address = address;
@@ -151,6 +152,7 @@ rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t 
     struct heapprof_address_entry *removed = &table->entries[entry];
 
     HEAPPROF_ASSERT(removed->address != 0);
+    rb_heapprof_numbers_change(&table->numbers, entry);
     rb_heapprof_index_erase(&table->index, entry, hash_i, table);
     unlink_entry(table, page_head, entry);
     removed->address = 0;

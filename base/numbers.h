@@ -14,6 +14,7 @@
  * serialises.
  */
 #include "base/mem.h"
+#include "base/still.h"
 
 /* Numbers stay far from UINT32_MAX, which tables give a meaning: an array that is to have more
  * entries does not grow, and growth no more than doubles it. */
@@ -24,6 +25,7 @@ struct heapprof_numbers {
     uint32_t free_head; /* of the free entries, through their links; 0: none */
     uint32_t end;       /* numbers below this have been handed out; 0 never is */
     uint32_t count;     /* in use */
+    struct heapprof_still *still; /* a copy of the entries is being made (still.h); NULL: none */
 };
 
 /* Of a free entry the link, of one in use HEAPPROF_NUMBER_USED. */
@@ -90,11 +92,19 @@ void rb_heapprof_numbers_release(struct heapprof_numbers *numbers, struct heappr
 #define HEAPPROF_NUMBERS_RELEASE(numbers, mem, array) \
     rb_heapprof_numbers_release((numbers), (mem), (void **)&(array), sizeof(*(array)))
 
+/* The entry of that number is about to change. Taking the number says so, too. */
+static inline void
+rb_heapprof_numbers_change(const struct heapprof_numbers *numbers, uint32_t number)
+{
+    if (numbers->still) rb_heapprof_still_keep(numbers->still, number);
+}
+
 /* Hands out the next number, for which there is room. link is that of its entry, which is still
  * as it was when it was free. */
 static inline void
 rb_heapprof_numbers_take(struct heapprof_numbers *numbers, const uint32_t *link)
 {
+    rb_heapprof_numbers_change(numbers, rb_heapprof_numbers_next(numbers));
     if (numbers->free_head) numbers->free_head = *link;
     else numbers->end++;
     numbers->count++;

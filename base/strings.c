@@ -140,6 +140,23 @@ rb_heapprof_strings_get(const struct heapprof_strings *strings, uint32_t number,
     return number ? strings->bytes + strings->all[number].offset : "";
 }
 
+bool
+rb_heapprof_strings_enter_all(struct heapprof_strings *strings)
+{
+    uint32_t number;
+
+    while (strings->numbers.count > 0 &&
+           !rb_heapprof_index_room_p(&strings->index, strings->numbers.count - 1)) { /* which doubles */
+        if (!rb_heapprof_index_grow(&strings->index, strings->mem, strings->numbers.count, hash_i,
+                                    strings)) return false;
+    }
+    for (number = 1; number < strings->numbers.end; number++) {
+        if (!strings->all[number].length) continue;
+        rb_heapprof_index_insert(&strings->index, hash_i(strings, number), number);
+    }
+    return true;
+}
+
 /* ---- sweep ---- */
 
 /* The number of the string that is stored there. */

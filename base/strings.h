@@ -37,6 +37,10 @@ uint32_t rb_heapprof_strings_intern(struct heapprof_strings *strings, const char
 const char *rb_heapprof_strings_get(const struct heapprof_strings *strings, uint32_t number,
                                     size_t *length);
 
+/* Enters all strings into the index, which is empty: for who has filled in the rest from a copy. False when
+ * memory is refused. */
+bool rb_heapprof_strings_enter_all(struct heapprof_strings *strings);
+
 /* The next sweep keeps that string. 0 is allowed. */
 static inline void
 rb_heapprof_strings_need(struct heapprof_strings *strings, uint32_t number)

@@ -107,7 +107,8 @@ type_identity(VALUE object, const char *detail)
     const char *format = detail ? "%s(%s)" : "%s";
     const char *type = RB_TYPE_P(object, T_DATA) ? "T_DATA" : obj_type_name(object);
     size_t length = (size_t)snprintf(name, sizeof(name), format, type, detail);
-    identities->all[id].name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
+    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
+    rb_heapprof_identities_change(identities, id)->name = text;
     return id;
 }
 

@@ -43,7 +43,8 @@ named_identity(uintptr_t key, const char *name)
 
     id = rb_heapprof_identities_add(identities, &no_page, key);
     if (id == 0) return 0;
-    identities->all[id].name = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
+    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
+    rb_heapprof_identities_change(identities, id)->name = text;
     return id;
 }
 

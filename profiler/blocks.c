@@ -99,6 +99,7 @@ remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
 {
     uint32_t number, next;
 
+    rb_heapprof_numbers_change(&blocks->addresses.numbers, entry);
     for (number = blocks->pieces_of[entry]; number; number = next) {
         next = blocks->pieces[number].next;
         retire(blocks, number);
@@ -179,6 +180,7 @@ rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
     entry = rb_heapprof_address_table_find(&blocks->addresses, address);
     /* What is known from there on was of another block, which somebody else has freed. */
     if (entry) {
+        rb_heapprof_numbers_change(&blocks->addresses.numbers, entry);
         cut_pieces(blocks, entry, piece->begin);
         if (piece->begin == 0) blocks->owners[entry] = (struct heapprof_owner){0};
     }
@@ -230,7 +232,9 @@ void
 rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t size_bytes)
 {
     uint32_t entry = rb_heapprof_address_table_find(&blocks->addresses, address);
-    if (entry && !cut_pieces(blocks, entry, size_bytes)) remove_entry(blocks, entry);
+    if (!entry) return;
+    rb_heapprof_numbers_change(&blocks->addresses.numbers, entry);
+    if (!cut_pieces(blocks, entry, size_bytes)) remove_entry(blocks, entry);
 }
 
 /* ---- thinning ---- */

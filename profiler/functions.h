@@ -47,7 +47,8 @@ uint32_t rb_heapprof_functions_add(struct heapprof_functions *functions,
  * handed out again. Allocates nothing. Returns how many it freed. */
 uint32_t rb_heapprof_functions_sweep(struct heapprof_functions *functions);
 
-/* Good until the next add. Its keys, origin and owner, may not be changed. */
+/* Good until the next add. Its keys, origin and owner, may not be changed; its name not while a still is
+ * made. */
 static inline struct heapprof_function *
 rb_heapprof_functions_get(const struct heapprof_functions *functions, uint32_t number)
 {

@@ -44,6 +44,14 @@ uint32_t rb_heapprof_identities_find(const struct heapprof_identities *identitie
 uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
                                     uintptr_t address);
 
+/* The identity of that number, to be given its names. */
+static inline struct heapprof_identity *
+rb_heapprof_identities_change(struct heapprof_identities *identities, uint32_t id)
+{
+    rb_heapprof_numbers_change(&identities->numbers, id);
+    return &identities->all[id];
+}
+
 /* What is done about the objects of identities that nobody needs. */
 struct heapprof_letting_go {
     uint32_t *(*page_head)(uintptr_t address); /* the chain of its page */

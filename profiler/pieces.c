@@ -1,29 +1,99 @@
 /* pieces.c - copies of the pieces of blocks, in the order that rows are made in.
  *
- *     blocks --under their lock--> copies --sorted by site, owner--> rows.c
+ *     blocks --under their lock--> copies by number --> the same, sorted by site, owner --> rows.c
  *
  * Blocks change in other threads, without the VM lock. Only the copying needs them to be still: what
- * takes its time, sorting and adding up, is done on the copies.
+ * takes its time, finding the stacks of owners, sorting and adding up, is done on the copies.
  *
  *   I1  a piece whose site is not known yet is not copied.
  *   I2  equal tables give the same order: pieces of one site and owner come by their numbers.
  *
- * Allocates from the snapshot's account, also while blocks are held.
+ * Copying allocates nothing; sorting does, from the snapshot's account.
  */
 #include "profiler/pieces.h"
 
 #include <stdlib.h>
 
+/* ---- copying ---- */
+
+void
+rb_heapprof_pieces_copy(struct heapprof_copies *copies, uint32_t entry)
+{
+    const struct heapprof_blocks *blocks = &copies->tables->blocks;
+    struct heapprof_owner owner = {0};
+    uint32_t number;
+
+    if (copies->snapshot->facts.owners) owner = blocks->owners[entry];
+    for (number = blocks->pieces_of[entry]; number; number = blocks->pieces[number].next) {
+        if (blocks->pieces[number].site == HEAPPROF_SITE_WAITING) continue;
+        copies->pieces[number] = (struct heapprof_copied_piece){
+            .piece = blocks->pieces[number], .number = number,
+            .owner = owner.object, .owner_class = owner.object ? owner.class_id : 0,
+        };
+    }
+}
+
+/* ---- owners ---- */
+
+static uint64_t
+hash_i(const void *addresses, uint32_t entry)
+{
+    return rb_heapprof_index_hash(((const uintptr_t *)addresses)[entry]);
+}
+
+/* Of the samples that have an owner's address. */
+struct owners {
+    struct heapprof_index index; /* address -> entry */
+    uint32_t count;
+};
+
+static bool
+enter_samples(struct owners *owners, const struct heapprof_copies *copies, struct heapprof_mem *mem)
+{
+    const uintptr_t *addresses = copies->addresses;
+    uint32_t entry;
+
+    for (entry = 1; entry < copies->samples_end; entry++) {
+        if (!addresses[entry]) continue;
+        if (!rb_heapprof_index_reserve(&owners->index, mem, owners->count, hash_i, addresses)) {
+            return false;
+        }
+        rb_heapprof_index_insert(&owners->index, hash_i(addresses, entry), entry);
+        owners->count++;
+    }
+    return true;
+}
+
 /* The stack that allocated the object, if it is sampled. */
 static uint32_t
-stack_of(const struct heapprof_tables *tables, uintptr_t object)
+stack_of(const struct owners *owners, const struct heapprof_copies *copies, uintptr_t object)
 {
-    uint32_t entry = rb_heapprof_address_table_find(&tables->live.addresses, object);
-    if (!entry) return 0;
+    uint64_t probe = rb_heapprof_index_hash(object);
+    uint32_t entry;
 
-    uint32_t site = rb_heapprof_live_table_sample(&tables->live, entry)->site;
-    return rb_heapprof_sites_get(&tables->sites, site)->stack;
+    for (; (entry = rb_heapprof_index_at(&owners->index, probe)) != 0; probe++) {
+        if (copies->addresses[entry] != object) continue;
+        return copies->sites[copies->samples[entry].site].stack;
+    }
+    return 0;
 }
+
+static bool
+find_stacks(struct heapprof_copies *copies)
+{
+    struct heapprof_mem *mem = &copies->snapshot->mem;
+    struct owners owners = {0};
+    bool entered = enter_samples(&owners, copies, mem);
+
+    for (size_t i = 0; entered && i < copies->piece_count; i++) {
+        struct heapprof_copied_piece *copy = &copies->pieces[i];
+        if (copy->owner) copy->owner_stack = stack_of(&owners, copies, copy->owner);
+    }
+    rb_heapprof_index_release(&owners.index, mem);
+    return entered;
+}
+
+/* ---- order ---- */
 
 static int
 compare_pieces(const void *left, const void *right)
@@ -36,61 +106,31 @@ compare_pieces(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* owner: NULL if not known. */
-static struct heapprof_copied_piece
-copy_of(const struct heapprof_tables *tables, uint32_t number, const struct heapprof_owner *owner)
+/* The numbers of none are left out. Returns how many have an owner. */
+static size_t
+close_up(struct heapprof_copies *copies)
 {
-    struct heapprof_copied_piece copy = {.piece = tables->blocks.pieces[number], .number = number};
+    size_t count = 0, owned = 0;
 
-    if (owner) {
-        copy.owner_class = owner->class_id;
-        copy.owner_stack = stack_of(tables, owner->object);
+    for (size_t i = 1; i < copies->piece_count; i++) {
+        if (!copies->pieces[i].piece.site) continue;
+        owned += copies->pieces[i].owner != 0;
+        copies->pieces[count++] = copies->pieces[i];
     }
-    return copy;
-}
-
-static bool
-copy_pieces(struct heapprof_pieces *pieces, struct heapprof_snapshot *snapshot,
-            const struct heapprof_tables *tables, struct heapprof_native_leaks *leaks)
-{
-    const struct heapprof_blocks *blocks = &tables->blocks;
-    uint32_t entry, number;
-
-    if (!HEAPPROF_MEM_GROW(&snapshot->mem, pieces->all, pieces->capacity, blocks->live_count)) {
-        return false;
-    }
-    for (entry = 0; (entry = rb_heapprof_blocks_next(blocks, entry)) != 0; ) {
-        bool owned = snapshot->facts.owners && blocks->owners[entry].object;
-        for (number = blocks->pieces_of[entry]; number; number = blocks->pieces[number].next) {
-            const struct heapprof_piece *piece = &blocks->pieces[number];
-            if (piece->site == HEAPPROF_SITE_WAITING) continue;
-            pieces->all[pieces->count++] = copy_of(tables, number, owned ? &blocks->owners[entry] : NULL);
-            if (!owned && piece->begin == 0) {
-                rb_heapprof_native_leaks_block(leaks, piece->site, piece->birth_gc);
-            }
-        }
-    }
-    return true;
+    copies->piece_count = count;
+    return owned;
 }
 
 bool
-rb_heapprof_pieces_take(struct heapprof_pieces *pieces, struct heapprof_snapshot *snapshot,
-                        const struct heapprof_tables *tables, const struct heapprof_asks *asks,
-                        struct heapprof_native_leaks *leaks)
+rb_heapprof_pieces_sort(struct heapprof_copies *copies)
 {
-    bool copied;
+    size_t owned = copies->pieces ? close_up(copies) : 0;
 
-    if (asks && asks->lock_blocks) asks->lock_blocks(asks->data);
-    copied = copy_pieces(pieces, snapshot, tables, leaks);
-    if (asks && asks->unlock_blocks) asks->unlock_blocks(asks->data);
-    if (pieces->count > 0) qsort(pieces->all, pieces->count, sizeof(*pieces->all), compare_pieces);
-    snapshot->facts.live_samples += pieces->count;
-    return copied;
-}
-
-void
-rb_heapprof_pieces_free(struct heapprof_pieces *pieces, struct heapprof_mem *mem)
-{
-    HEAPPROF_MEM_RELEASE(mem, pieces->all, pieces->capacity);
-    pieces->count = 0;
+    if (!copies->pieces) copies->piece_count = 0;
+    copies->snapshot->facts.live_samples += copies->piece_count;
+    if (owned > 0 && copies->addresses && !find_stacks(copies)) return false;
+    if (copies->piece_count > 0) {
+        qsort(copies->pieces, copies->piece_count, sizeof(*copies->pieces), compare_pieces);
+    }
+    return true;
 }

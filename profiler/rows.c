@@ -1,4 +1,4 @@
-/* rows.c - adds the samples of the tables up to the rows of a snapshot.
+/* rows.c - adds copied samples up to the rows of a snapshot.
  *
  * The live samples are strung together by site, then each site's are put into one bin an
  * age. Ages are 0 or a power of two, so a site has few bins, and all takes time in
@@ -19,8 +19,7 @@
  *   I2  rows come by site number, then owner, then age, the dead last; after all of them the
  *       folded row. Equal tables give equal rows.
  *
- * Allocates from the snapshot's account; takes no lock and calls nothing but what
- * it is told to ask.
+ * Allocates from the snapshot's account; reads the copies alone, so it takes no lock.
  */
 #include "profiler/rows.h"
 
@@ -28,7 +27,6 @@
 
 #include "base/check.h"
 #include "profiler/native_leaks.h"
-#include "profiler/pieces.h"
 
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 
@@ -43,15 +41,13 @@ struct sum {
 /* What adding up needs; its blocks go when the rows are done. */
 struct adding {
     struct heapprof_snapshot *snapshot;
-    const struct heapprof_tables *tables;
+    const struct heapprof_copies *copies;
     uint32_t *first;             /* by site: a live sample's entry, 0: none */
     size_t    first_capacity;
     uint32_t *next;              /* by entry: the next one of the same site */
     size_t    next_capacity;
     uint32_t  anonymous;         /* string for classes without a name */
-    struct heapprof_pieces pieces;
-    size_t    pieces_done;       /* of these, rows have been added */
-    const struct heapprof_asks *asks;
+    size_t    pieces_done;       /* of the copies' pieces, rows have been added */
     struct heapprof_native_leaks leaks;
     struct sum carried[2][2];    /* what rounding has left over from the rows before: of
                                     objects or blocks (their kind), living or dead */
@@ -59,48 +55,38 @@ struct adding {
 
 /* ---- adding up ---- */
 
-static bool
-gone_p(const struct adding *adding, uintptr_t address)
-{
-    const struct heapprof_asks *asks = adding->asks;
-    return asks && asks->gone_p && asks->gone_p(address, asks->data);
-}
-
-static size_t
-memsize(const struct adding *adding, uintptr_t address)
-{
-    const struct heapprof_asks *asks = adding->asks;
-    return asks && asks->memsize ? asks->memsize(address, asks->data) : 0;
-}
-
-/* Strings the samples that are alive together by site. Goes backwards, so that each
- * chain runs forwards. */
+/* Strings the samples together by site. Goes backwards, so that each chain runs forwards. */
 static bool
 chain_samples(struct adding *adding)
 {
-    const struct heapprof_tables *tables = adding->tables;
-    const struct heapprof_live_table *live = &tables->live;
+    const struct heapprof_copies *copies = adding->copies;
     struct heapprof_mem *mem = &adding->snapshot->mem;
     uint32_t entry;
 
-    if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity, tables->sites.numbers.end) ||
-        !HEAPPROF_MEM_GROW(mem, adding->next, adding->next_capacity,
-                           live->addresses.numbers.end)) {
+    if (!HEAPPROF_MEM_GROW(mem, adding->first, adding->first_capacity, copies->sites_end) ||
+        !HEAPPROF_MEM_GROW(mem, adding->next, adding->next_capacity, copies->samples_end)) {
         return false;
     }
-    for (entry = live->addresses.numbers.end - 1; entry > 0; entry--) {
-        uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
-        const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
-        if (address == 0 || gone_p(adding, address)) continue;
-        HEAPPROF_ASSERT(sample->site < tables->sites.numbers.end);
+    for (entry = copies->samples_end - 1; entry > 0; entry--) {
+        const struct heapprof_sample *sample = &copies->samples[entry];
+        if (sample->weight == 0) continue;
+        HEAPPROF_ASSERT(sample->site < copies->sites_end && copies->sites[sample->site].used);
         adding->next[entry] = adding->first[sample->site];
         adding->first[sample->site] = entry;
-        rb_heapprof_native_leaks_object(&adding->leaks,
-                                        rb_heapprof_sites_get(&tables->sites, sample->site)->stack,
+        rb_heapprof_native_leaks_object(&adding->leaks, copies->sites[sample->site].stack,
                                         sample->birth_gc);
-        adding->snapshot->facts.live_samples++;
     }
     return true;
+}
+
+static void
+note_ownerless(struct adding *adding)
+{
+    for (size_t i = 0; i < adding->copies->piece_count; i++) {
+        const struct heapprof_copied_piece *copy = &adding->copies->pieces[i];
+        if (copy->owner || copy->piece.begin > 0) continue;
+        rb_heapprof_native_leaks_block(&adding->leaks, copy->piece.site, copy->piece.birth_gc);
+    }
 }
 
 /* ---- ages ---- */
@@ -135,7 +121,7 @@ rb_heapprof_rows_age(uint64_t gc_count, uint32_t birth_gc)
 static uint32_t
 library_of(const struct adding *adding, uint32_t identity)
 {
-    return identity ? adding->tables->identities.all[identity].library : 0;
+    return identity ? adding->copies->identities[identity].library : 0;
 }
 
 /* The name of a class or caller. */
@@ -145,7 +131,7 @@ name_of(const struct adding *adding, uint32_t identity)
     uint32_t name;
 
     if (identity == 0) return 0;
-    name = adding->tables->identities.all[identity].name;
+    name = adding->copies->identities[identity].name;
     return name == HEAPPROF_UNNAMED ? adding->anonymous : name;
 }
 
@@ -213,16 +199,15 @@ add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double 
 static void
 bin_samples(const struct adding *adding, uint32_t number, struct ages *ages)
 {
-    const struct heapprof_live_table *live = &adding->tables->live;
+    const struct heapprof_copies *copies = adding->copies;
     uint64_t gc_count = adding->snapshot->facts.gc_count;
     uint32_t entry;
 
     for (entry = adding->first[number]; entry; entry = adding->next[entry]) {
-        const struct heapprof_sample *sample = rb_heapprof_live_table_sample(live, entry);
+        const struct heapprof_sample *sample = &copies->samples[entry];
         struct sum *bin = add_alive(ages, age_bin(gc_count, sample->birth_gc), sample->weight,
                                     sample->birth_bytes, sample->slot_bytes);
-        uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
-        bin->memsize_bytes += (double)memsize(adding, address);
+        if (copies->memsizes) bin->memsize_bytes += (double)copies->memsizes[entry];
     }
 }
 
@@ -232,8 +217,8 @@ next_piece(const struct adding *adding, uint32_t number)
 {
     const struct heapprof_copied_piece *next;
 
-    if (adding->pieces_done == adding->pieces.count) return NULL;
-    next = &adding->pieces.all[adding->pieces_done];
+    if (adding->pieces_done == adding->copies->piece_count) return NULL;
+    next = &adding->copies->pieces[adding->pieces_done];
     return next->piece.site == number ? next : NULL;
 }
 
@@ -242,7 +227,7 @@ static void
 bin_pieces(struct adding *adding, struct ages *ages)
 {
     uint64_t gc_count = adding->snapshot->facts.gc_count;
-    const struct heapprof_copied_piece *first = &adding->pieces.all[adding->pieces_done], *next;
+    const struct heapprof_copied_piece *first = &adding->copies->pieces[adding->pieces_done], *next;
 
     for (; (next = next_piece(adding, first->piece.site)) != NULL; adding->pieces_done++) {
         const struct heapprof_piece *piece = &next->piece;
@@ -298,7 +283,7 @@ add_objects(struct adding *adding, uint32_t number, struct heapprof_row row, str
 static bool
 add_site(struct adding *adding, uint32_t number)
 {
-    const struct heapprof_site *site = rb_heapprof_sites_get(&adding->tables->sites, number);
+    const struct heapprof_site *site = &adding->copies->sites[number];
     struct sum dead = {.objects = site->alloc_objects, .alloc_bytes = site->alloc_bytes};
     struct heapprof_row row = {
         .kind = rb_heapprof_site_of_blocks_p(site) ? HEAPPROF_ROW_BLOCKS : HEAPPROF_ROW_OBJECTS,
@@ -316,8 +301,8 @@ add_site(struct adding *adding, uint32_t number)
 static bool
 add_folded(struct adding *adding)
 {
-    const struct heapprof_site *folded = &adding->tables->sites.folded;
-    const struct heapprof_site *blocks = &adding->tables->sites.folded_blocks;
+    const struct heapprof_site *folded = &adding->copies->folded;
+    const struct heapprof_site *blocks = &adding->copies->folded_blocks;
     struct sum dead = {.objects = folded->alloc_objects, .alloc_bytes = folded->alloc_bytes};
     struct sum dead_blocks = {.objects = blocks->alloc_objects, .alloc_bytes = blocks->alloc_bytes};
     struct heapprof_row row = {.kind = HEAPPROF_ROW_OBJECTS, .gc_age = HEAPPROF_AGE_DEAD, .folded = true};
@@ -330,11 +315,11 @@ add_folded(struct adding *adding)
 static bool
 add_rows(struct adding *adding)
 {
-    const struct heapprof_sites *sites = &adding->tables->sites;
+    const struct heapprof_copies *copies = adding->copies;
     uint32_t number;
 
-    for (number = 1; number < sites->numbers.end; number++) {
-        if (rb_heapprof_sites_get(sites, number)->used && !add_site(adding, number)) return false;
+    for (number = 1; number < copies->sites_end; number++) {
+        if (copies->sites[number].used && !add_site(adding, number)) return false;
     }
     return add_folded(adding);
 }
@@ -352,21 +337,19 @@ name_anonymous(struct adding *adding)
 /* ---- the whole ---- */
 
 bool
-rb_heapprof_rows_add(struct heapprof_snapshot *snapshot, const struct heapprof_tables *tables,
-                     const struct heapprof_asks *asks)
+rb_heapprof_rows_add(const struct heapprof_copies *copies)
 {
-    struct adding adding = {.snapshot = snapshot, .tables = tables, .asks = asks};
+    struct heapprof_snapshot *snapshot = copies->snapshot;
+    struct adding adding = {.snapshot = snapshot, .copies = copies};
     struct heapprof_mem *mem = &snapshot->mem;
     bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
-                                               tables->sites.numbers.end,
-                                               tables->stacks.numbers.end) &&
-                 name_anonymous(&adding) && chain_samples(&adding) &&
-                 rb_heapprof_pieces_take(&adding.pieces, snapshot, tables, asks, &adding.leaks) &&
-                 add_rows(&adding);
+                                               copies->sites_end, snapshot->stacks.numbers.end) &&
+                 name_anonymous(&adding) && chain_samples(&adding);
 
+    if (added) note_ownerless(&adding);
+    added = added && add_rows(&adding);
     HEAPPROF_MEM_RELEASE(mem, adding.first, adding.first_capacity);
     HEAPPROF_MEM_RELEASE(mem, adding.next, adding.next_capacity);
-    rb_heapprof_pieces_free(&adding.pieces, mem);
     rb_heapprof_native_leaks_free(&adding.leaks);
     return added;
 }

@@ -122,6 +122,7 @@ rb_heapprof_sites_count_alloc(struct heapprof_sites *sites, uint32_t site, doubl
     float kept = (float)weight; /* or the dead, totals minus live, would keep the rounding */
 
     HEAPPROF_ASSERT(counted->used);
+    rb_heapprof_numbers_change(&sites->numbers, site);
     counted->live_samples++;
     counted->alloc_objects += kept;
     counted->alloc_bytes += (double)kept * (double)size_bytes;
@@ -141,6 +142,7 @@ rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float fro
     struct heapprof_site *counted = &sites->all[site];
 
     HEAPPROF_ASSERT(counted->used && counted->live_samples > 0);
+    rb_heapprof_numbers_change(&sites->numbers, site);
     counted->alloc_objects += (double)to - (double)from;
     counted->alloc_bytes += (double)to * (double)size_bytes - (double)from * (double)size_bytes;
 }

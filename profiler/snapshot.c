@@ -1,12 +1,12 @@
-/* snapshot.c - the profile at one moment, copied out of the tables; of one sample alone:
- * snapshot_sample.c.
+/* snapshot.c - the profile at one moment: its life, and its frames. How it is copied out of the tables:
+ * copies.c; what the copies add up to: rows.c; of one sample alone: snapshot_sample.c.
  *
  *     tables (the profiler's)          snapshot (anybody's)
- *     strings    -- copy -->           strings, and its index: "(anonymous)" joins
+ *     strings    -- copy -->           strings, and an index: "(anonymous)" joins
  *     functions  -- copy -->           functions   by number only
  *     stacks     -- copy -->           stacks      by number only
  *     live  \
- *     sites  >-- add up -->            rows        (rows.c)
+ *     sites  >-- copy, add up -->      rows
  *     names /
  *
  *   I1  nothing in the snapshot points outside it.
@@ -18,61 +18,9 @@
 #include "profiler/snapshot.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/check.h"
-#include "profiler/rows.h"
-
-/* ---- copies ---- */
-
-static bool
-copy(struct heapprof_mem *mem, void **block, size_t *capacity,
-     const void *from, size_t count, size_t element_bytes)
-{
-    void *pages;
-
-    if (count == 0) return true;
-    if (!rb_heapprof_mem_grow(mem, block, capacity, count, element_bytes)) return false;
-    memcpy(&pages, block, sizeof(pages));
-    memcpy(pages, from, count * element_bytes);
-    return true;
-}
-
-/* The entries of those numbers; the free ones, too, which are chained. */
-static bool
-copy_numbers(struct heapprof_mem *mem, struct heapprof_numbers *to, void **block,
-             const struct heapprof_numbers *from, const void *entries, size_t entry_bytes)
-{
-    to->end = from->end;
-    to->free_head = from->free_head;
-    to->count = from->count;
-    return copy(mem, block, &to->capacity, entries, from->end > 1 ? from->end : 0, entry_bytes);
-}
-
-static bool
-copy_strings(struct heapprof_strings *to, const struct heapprof_strings *from)
-{
-    to->bytes_used = from->bytes_used;
-    return copy(to->mem, (void **)&to->bytes, &to->bytes_capacity, from->bytes, from->bytes_used, 1) &&
-           copy_numbers(to->mem, &to->numbers, (void **)&to->all, &from->numbers, from->all,
-                        sizeof(*from->all)) &&
-           copy(to->mem, (void **)&to->index.buckets, &to->index.capacity,
-                from->index.buckets, from->index.capacity, sizeof(*from->index.buckets));
-}
-
-static bool
-copy_functions(struct heapprof_functions *to, const struct heapprof_functions *from)
-{
-    return copy_numbers(to->mem, &to->numbers, (void **)&to->all, &from->numbers, from->all,
-                        sizeof(*from->all));
-}
-
-static bool
-copy_stacks(struct heapprof_stacks *to, const struct heapprof_stacks *from)
-{
-    return copy_numbers(to->mem, &to->numbers, (void **)&to->nodes, &from->numbers, from->nodes,
-                        sizeof(*from->nodes));
-}
+#include "profiler/copies.h"
 
 /* ---- life ---- */
 
@@ -94,19 +42,11 @@ struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
                           const struct heapprof_asks *asks)
 {
-    struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(facts);
+    struct heapprof_copies *copies = rb_heapprof_copies_begin(tables, facts, asks);
 
-    if (!snapshot) return NULL;
-    snapshot->facts.live_samples = 0;
-    snapshot->facts.folded = tables->sites.folded_count;
-    if (!copy_strings(&snapshot->strings, &tables->strings) ||
-        !copy_functions(&snapshot->functions, &tables->functions) ||
-        !copy_stacks(&snapshot->stacks, &tables->stacks) ||
-        !rb_heapprof_rows_add(snapshot, tables, asks)) {
-        rb_heapprof_snapshot_free(snapshot);
-        return NULL;
-    }
-    return snapshot;
+    if (!copies) return NULL;
+    while (rb_heapprof_copies_step(copies, asks && asks->memsize)) continue;
+    return rb_heapprof_copies_add_up(copies);
 }
 
 void

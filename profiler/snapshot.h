@@ -56,9 +56,9 @@ struct heapprof_snapshot {
     struct heapprof_ladder    ladder;    /* zero: without the rest of RSS */
 };
 
-/* Copies the tables and adds up the rows; asks (NULL: nothing) about each live sample once.
+/* Copies the tables at once and adds up the rows (copies.h does it in steps); asks (NULL: nothing) about each live sample once.
  * facts come from the caller, but for live_samples and folded. Returns NULL when there
- * is no memory. The caller keeps the tables still meanwhile; blocks need to be for as long as it
+ * is no memory. The caller keeps the tables as they are meanwhile; blocks need to be for as long as it
  * asks for them to be held. */
 struct heapprof_snapshot *
 rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,

@@ -115,8 +115,9 @@ name_caller(uintptr_t key, const struct heapprof_symbol_name *name)
     snprintf(text, sizeof(text), "%s (%s)", or_unknown(name->function), library);
     uint32_t number = rb_heapprof_strings_intern(strings, library, strlen(library));
     if (number == UINT32_MAX) return;
-    identities->all[id].library = number;
-    identities->all[id].name = rb_heapprof_strings_intern(strings, text, strlen(text));
+    struct heapprof_identity *identity = rb_heapprof_identities_change(identities, id);
+    identity->library = number;
+    identity->name = rb_heapprof_strings_intern(strings, text, strlen(text));
 }
 
 void

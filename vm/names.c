@@ -190,7 +190,7 @@ identity_name(uint32_t id, VALUE klass)
     uint32_t name = class_name(klass, &provisional);
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
 
-    identities->all[id].name = name;
+    rb_heapprof_identities_change(identities, id)->name = name;
     if (provisional) rb_heapprof.provisional_names = true;
 }
 

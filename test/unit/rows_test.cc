@@ -355,11 +355,12 @@ TEST_F(RowsTest, RefusedMemoryIsFalse)
     }
     size_t pages = 0;
     for (bool added = false; !added; pages++) {
-        Snapshot snapshot(rb_heapprof_snapshot_new(&builder_.facts), rb_heapprof_snapshot_free);
-        snapshot->mem.budget_bytes = pages * 4096;
-        added = rb_heapprof_rows_add(snapshot.get(), builder_.Tables(), nullptr);
-        EXPECT_EQ(added, snapshot->mem.refused == 0);
-        EXPECT_EQ(added, snapshot->row_count == 1000);
+        heapprof_copies *copies = rb_heapprof_copies_begin(builder_.Tables(), &builder_.facts, nullptr);
+        while (rb_heapprof_copies_step(copies, false)) continue;
+        copies->snapshot->mem.budget_bytes = copies->snapshot->mem.used_bytes + pages * 4096;
+        Snapshot snapshot(rb_heapprof_copies_add_up(copies), rb_heapprof_snapshot_free);
+        added = snapshot != nullptr;
+        EXPECT_EQ(added ? 1000u : 0u, added ? snapshot->row_count : 0);
         ASSERT_LT(pages, 1000u);
     }
     EXPECT_GT(pages, 20u);

@@ -1,0 +1,368 @@
+/* copies.c - the tables at one moment, copied in steps.
+ *
+ *     tables                   copies
+ *     strings    ------->      snapshot: strings; their index is made anew at the end
+ *     functions  ------->      snapshot: functions, by number only
+ *     stacks     ------->      snapshot: stacks, by number only
+ *     identities ------->      names of classes and callers
+ *     sites      ------->      totals
+ *     live       ------->      samples, without those that are gone; addresses, memsizes if wanted
+ *     blocks     ------->      pieces, with their owners (pieces.c)
+ *
+ * Each table has a still (base/still.h): it is told before an entry changes, so that what is copied is
+ * what was there at the beginning, of all tables at one moment.
+ *
+ *   I1  totals, live samples and pieces are as they were at begin: of each site, totals minus what is
+ *       alive is what is dead.
+ *   I2  what an entry names is in the copies, too: numbers are given to others only after an entry has
+ *       been copied, and nothing is freed before all is.
+ *   I3  of a stack's node, holds is of some moment in between: nobody reads it.
+ *   I4  the text of strings only grows until a sweep, before which all is copied.
+ *
+ * begin and add_up allocate (mem.c, the snapshot's account); steps and what they are told do not.
+ */
+#include "profiler/copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/pieces.h"
+#include "profiler/rows.h"
+
+/* ---- one table ---- */
+
+#define COPY(to, from, first, end) memcpy(&(to)[first], &(from)[first], ((end) - (first)) * sizeof(*(to)))
+
+static void
+copy_strings(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    COPY(copies->snapshot->strings.all, copies->tables->strings.all, first, end);
+}
+
+static void
+copy_functions(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    COPY(copies->snapshot->functions.all, copies->tables->functions.all, first, end);
+}
+
+static void
+copy_stacks(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    COPY(copies->snapshot->stacks.nodes, copies->tables->stacks.nodes, first, end);
+}
+
+static void
+copy_identities(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    COPY(copies->identities, copies->tables->identities.all, first, end);
+}
+
+static void
+copy_sites(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    COPY(copies->sites, copies->tables->sites.all, first, end);
+}
+
+/* An entry of this still is so much text. */
+#define TEXT_BYTES ((size_t)1024)
+
+static void
+copy_text(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+    struct heapprof_strings *to = &copies->snapshot->strings;
+    size_t begin = first * TEXT_BYTES, bytes = end * TEXT_BYTES;
+
+    if (bytes > to->bytes_used) bytes = to->bytes_used;
+    memcpy(to->bytes + begin, copies->tables->strings.bytes + begin, bytes - begin);
+}
+
+/* ---- live samples ---- */
+
+static bool
+gone_p(const struct heapprof_copies *copies, uintptr_t address)
+{
+    return copies->asks.gone_p && copies->asks.gone_p(address, copies->asks.data);
+}
+
+/* While it is asked other entries may change. */
+static size_t
+memsize(struct heapprof_copies *copies, uintptr_t address, const struct heapprof_sample *sample)
+{
+    if (!copies->ask_memsize) return sample->slot_bytes;
+    copies->ask_memsize = false;
+    size_t bytes = copies->asks.memsize(address, copies->asks.data);
+    copies->ask_memsize = true;
+    return bytes;
+}
+
+static void
+copy_sample(struct heapprof_copies *copies, uint32_t entry)
+{
+    const struct heapprof_live_table *live = &copies->tables->live;
+    uintptr_t address = rb_heapprof_address_table_address(&live->addresses, entry);
+
+    if (entry == 0 || address == 0 || gone_p(copies, address)) return;
+    copies->samples[entry] = *rb_heapprof_live_table_sample(live, entry);
+    copies->snapshot->facts.live_samples++;
+    if (copies->addresses) copies->addresses[entry] = address;
+    if (copies->memsizes) copies->memsizes[entry] = memsize(copies, address, &copies->samples[entry]);
+}
+
+static void
+copy_samples(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    for (uint32_t entry = first; entry < end; entry++) copy_sample(still->data, entry);
+}
+
+/* ---- blocks ---- */
+
+static void
+copy_blocks(struct heapprof_still *still, uint32_t first, uint32_t end)
+{
+    struct heapprof_copies *copies = still->data;
+
+    for (uint32_t entry = first; entry < end; entry++) {
+        if (entry) rb_heapprof_pieces_copy(copies, entry);
+    }
+}
+
+/* ---- all of them ---- */
+
+typedef void copy_i(struct heapprof_still *still, uint32_t first, uint32_t end);
+
+static copy_i *const copy_each[] = {
+    [HEAPPROF_COPIED_STRINGS] = copy_strings, [HEAPPROF_COPIED_FUNCTIONS] = copy_functions,
+    [HEAPPROF_COPIED_STACKS] = copy_stacks, [HEAPPROF_COPIED_IDENTITIES] = copy_identities,
+    [HEAPPROF_COPIED_SITES] = copy_sites, [HEAPPROF_COPIED_SAMPLES] = copy_samples,
+    [HEAPPROF_COPIED_BLOCKS] = copy_blocks, [HEAPPROF_COPIED_TEXT] = copy_text,
+};
+
+/* Of a table whose numbers say what there is. The text of strings has none. */
+static struct heapprof_numbers *
+numbers_of(struct heapprof_tables *tables, enum heapprof_copied which)
+{
+    switch (which) {
+      case HEAPPROF_COPIED_STRINGS: return &tables->strings.numbers;
+      case HEAPPROF_COPIED_FUNCTIONS: return &tables->functions.numbers;
+      case HEAPPROF_COPIED_STACKS: return &tables->stacks.numbers;
+      case HEAPPROF_COPIED_IDENTITIES: return &tables->identities.numbers;
+      case HEAPPROF_COPIED_SITES: return &tables->sites.numbers;
+      case HEAPPROF_COPIED_SAMPLES: return &tables->live.addresses.numbers;
+      case HEAPPROF_COPIED_BLOCKS: return &tables->blocks.addresses.numbers;
+      default: return NULL;
+    }
+}
+
+void
+rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_tables *tables)
+{
+    copies->followed = tables;
+    for (int which = 0; which < HEAPPROF_COPIED_TEXT; which++) {
+        numbers_of(tables, which)->still = &copies->stills[which];
+    }
+}
+
+/* There is nothing left to copy. */
+static void
+leave(struct heapprof_copies *copies)
+{
+    for (int which = 0; copies->followed && which < HEAPPROF_COPIED_TEXT; which++) {
+        numbers_of(copies->followed, which)->still = NULL;
+    }
+    copies->followed = NULL;
+    copies->tables = NULL;
+}
+
+/* ---- begin ---- */
+
+static uint32_t
+end_of(const struct heapprof_tables *tables, enum heapprof_copied which)
+{
+    if (which == HEAPPROF_COPIED_TEXT) {
+        return (uint32_t)((tables->strings.bytes_used + TEXT_BYTES - 1) / TEXT_BYTES);
+    }
+    uint32_t end = numbers_of((struct heapprof_tables *)tables, which)->end;
+    return end > 1 ? end : 0; /* an empty table has no array */
+}
+
+static bool
+begin_stills(struct heapprof_copies *copies)
+{
+    for (int which = 0; which < HEAPPROF_COPIED_TABLES; which++) {
+        struct heapprof_still *still = &copies->stills[which];
+        still->copy = copy_each[which];
+        still->data = copies;
+        if (!rb_heapprof_still_begin(still, &copies->snapshot->mem, end_of(copies->tables, which))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What numbers say besides is taken over at once. */
+static void
+take_numbers(struct heapprof_numbers *to, const struct heapprof_numbers *from)
+{
+    to->end = from->end;
+    to->free_head = from->free_head;
+    to->count = from->count;
+}
+
+/* Room for the entries of a table that the snapshot has, too. */
+#define ROOM(mem, array, capacity, count) \
+    ((count) == 0 || HEAPPROF_MEM_GROW((mem), (array), (capacity), (count)))
+
+static bool
+room_in_snapshot(struct heapprof_snapshot *snapshot, const struct heapprof_tables *tables)
+{
+    struct heapprof_mem *mem = &snapshot->mem;
+
+    take_numbers(&snapshot->strings.numbers, &tables->strings.numbers);
+    take_numbers(&snapshot->functions.numbers, &tables->functions.numbers);
+    take_numbers(&snapshot->stacks.numbers, &tables->stacks.numbers);
+    snapshot->strings.bytes_used = tables->strings.bytes_used;
+    return ROOM(mem, snapshot->strings.bytes, snapshot->strings.bytes_capacity,
+                tables->strings.bytes_used) &&
+           ROOM(mem, snapshot->strings.all, snapshot->strings.numbers.capacity,
+                end_of(tables, HEAPPROF_COPIED_STRINGS)) &&
+           ROOM(mem, snapshot->functions.all, snapshot->functions.numbers.capacity,
+                end_of(tables, HEAPPROF_COPIED_FUNCTIONS)) &&
+           ROOM(mem, snapshot->stacks.nodes, snapshot->stacks.numbers.capacity,
+                end_of(tables, HEAPPROF_COPIED_STACKS));
+}
+
+static bool
+room_in_copies(struct heapprof_copies *copies)
+{
+    const struct heapprof_tables *tables = copies->tables;
+    struct heapprof_mem *mem = &copies->snapshot->mem;
+    uint32_t samples_end = end_of(tables, HEAPPROF_COPIED_SAMPLES);
+
+    copies->sites_end = tables->sites.numbers.end;
+    copies->folded = tables->sites.folded;
+    copies->folded_blocks = tables->sites.folded_blocks;
+    copies->samples_end = tables->live.addresses.numbers.end;
+    copies->piece_count = tables->blocks.numbers.end;
+    return ROOM(mem, copies->sites, copies->sites_capacity, end_of(tables, HEAPPROF_COPIED_SITES)) &&
+           ROOM(mem, copies->identities, copies->identities_capacity,
+                end_of(tables, HEAPPROF_COPIED_IDENTITIES)) &&
+           ROOM(mem, copies->samples, copies->samples_capacity, samples_end) &&
+           (!copies->snapshot->facts.owners ||
+            ROOM(mem, copies->addresses, copies->addresses_capacity, samples_end)) &&
+           (!copies->asks.memsize ||
+            ROOM(mem, copies->memsizes, copies->memsizes_capacity, samples_end)) &&
+           (tables->blocks.live_count == 0 ||
+            ROOM(mem, copies->pieces, copies->pieces_capacity, copies->piece_count));
+}
+
+struct heapprof_copies *
+rb_heapprof_copies_begin(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
+                         const struct heapprof_asks *asks)
+{
+    struct heapprof_copies *copies = calloc(1, sizeof(*copies));
+
+    if (!copies) return NULL;
+    copies->snapshot = rb_heapprof_snapshot_new(facts);
+    if (asks) copies->asks = *asks;
+    copies->tables = tables;
+    if (copies->snapshot) {
+        copies->snapshot->facts.live_samples = 0;
+        copies->snapshot->facts.folded = tables->sites.folded_count;
+        if (room_in_snapshot(copies->snapshot, tables) && room_in_copies(copies) &&
+            begin_stills(copies)) return copies;
+    }
+    rb_heapprof_copies_free(copies);
+    return NULL;
+}
+
+/* ---- steps ---- */
+
+static void
+hold_blocks(const struct heapprof_copies *copies, void (*hold)(void *data))
+{
+    if (hold) hold(copies->asks.data);
+}
+
+/* With its last step a still has no more. */
+static bool
+step_on(struct heapprof_copies *copies, int which)
+{
+    struct heapprof_still *still = &copies->stills[which];
+
+    if (still->next == still->end) return false;
+    if (which == HEAPPROF_COPIED_BLOCKS) hold_blocks(copies, copies->asks.lock_blocks);
+    rb_heapprof_still_step(still);
+    if (which == HEAPPROF_COPIED_BLOCKS) hold_blocks(copies, copies->asks.unlock_blocks);
+    return true;
+}
+
+/* Other threads may be changing blocks. */
+static void
+leave_held(struct heapprof_copies *copies)
+{
+    bool followed = copies->followed;
+
+    if (followed) hold_blocks(copies, copies->asks.lock_blocks);
+    leave(copies);
+    if (followed) hold_blocks(copies, copies->asks.unlock_blocks);
+}
+
+bool
+rb_heapprof_copies_step(struct heapprof_copies *copies, bool ask)
+{
+    int which = 0;
+
+    if (!copies->tables) return false;
+    copies->ask_memsize = ask;
+    while (which < HEAPPROF_COPIED_TABLES && !step_on(copies, which)) which++;
+    copies->ask_memsize = false;
+    if (which < HEAPPROF_COPIED_TABLES) return true;
+    leave_held(copies);
+    return false;
+}
+
+/* ---- the end ---- */
+
+static void
+release(struct heapprof_copies *copies, struct heapprof_mem *mem)
+{
+    for (int which = 0; which < HEAPPROF_COPIED_TABLES; which++) {
+        rb_heapprof_still_free(&copies->stills[which], mem);
+    }
+    HEAPPROF_MEM_RELEASE(mem, copies->sites, copies->sites_capacity);
+    HEAPPROF_MEM_RELEASE(mem, copies->identities, copies->identities_capacity);
+    HEAPPROF_MEM_RELEASE(mem, copies->samples, copies->samples_capacity);
+    HEAPPROF_MEM_RELEASE(mem, copies->addresses, copies->addresses_capacity);
+    HEAPPROF_MEM_RELEASE(mem, copies->memsizes, copies->memsizes_capacity);
+    HEAPPROF_MEM_RELEASE(mem, copies->pieces, copies->pieces_capacity);
+}
+
+void
+rb_heapprof_copies_free(struct heapprof_copies *copies)
+{
+    leave_held(copies);
+    if (copies->snapshot) release(copies, &copies->snapshot->mem);
+    rb_heapprof_snapshot_free(copies->snapshot);
+    free(copies);
+}
+
+struct heapprof_snapshot *
+rb_heapprof_copies_add_up(struct heapprof_copies *copies)
+{
+    struct heapprof_snapshot *snapshot = copies->snapshot;
+
+    if (!rb_heapprof_strings_enter_all(&snapshot->strings) ||
+        !rb_heapprof_pieces_sort(copies) || !rb_heapprof_rows_add(copies)) {
+        rb_heapprof_copies_free(copies);
+        return NULL;
+    }
+    release(copies, &snapshot->mem);
+    free(copies);
+    return snapshot;
+}
