@@ -45,6 +45,8 @@ sweep_identities(struct heap_page *page)
 HEAPPROF_COLD static void
 rb_heapprof_sweep(struct heap_page *page)
 {
+    page_being_swept = page;
     sweep_samples(page);
+    page_being_swept = NULL;
     sweep_identities(page);
 }

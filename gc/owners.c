@@ -241,6 +241,7 @@ own_blocks_of_i(VALUE object, size_t slot_bytes, void *unused)
 HEAPPROF_COLD static void
 forget_owners(void)
 {
+    rb_heapprof_gc_copy_rest();
     lock_blocks();
     rb_heapprof_blocks_forget_owners(&rb_heapprof.tables.blocks);
     unlock_blocks();
@@ -322,7 +323,7 @@ rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached)
         reach_begin(reached || (next_step != 0 && reach.wanted)); /* or for whom it is under way */
         next_step = 1;
     }
-    bool more = walk_slice(find_step_i, NULL);
+    bool more = rb_heapprof_gc_slice(find_step_i, NULL);
     walk->step = next_step;
     if (!more) reach_end();
     return more;

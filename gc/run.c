@@ -24,8 +24,16 @@ rb_heapprof_gc_start(void)
 }
 
 HEAPPROF_COLD void
+rb_heapprof_gc_copy_rest(void)
+{
+    while (rb_heapprof.copies && rb_heapprof_copies_step(rb_heapprof.copies, false)) continue;
+    rb_heapprof.copies = NULL;
+}
+
+HEAPPROF_COLD void
 rb_heapprof_gc_stop(void)
 {
+    rb_heapprof_gc_copy_rest();
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
     rb_heapprof_on = false;
     rb_heapprof_gc_forget_waiting();
@@ -60,6 +68,7 @@ fold_dead(void)
     uint64_t now = objspace->profile.count + 1;
     uint32_t folded;
 
+    rb_heapprof_gc_copy_rest();
     if (rb_heapprof.mem.over_budget) {
         folded = rb_heapprof_thin_dead(tables, &rb_heapprof.sampler);
         if (folded == 0) return false;
@@ -124,6 +133,7 @@ thin(unsigned int full)
     rb_heapprof_gc_lock_blocks();
     unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
     if (doublings > 0) {
+        rb_heapprof_gc_copy_rest();
         double_intervals(doublings);
         thinning = thinning_now();
         forget_numbers();

@@ -10,7 +10,7 @@
 #include "profiler/native_leaks.h"
 #include "profiler/options.h"
 #include "profiler/sampler.h"
-#include "profiler/snapshot.h"
+#include "profiler/copies.h"
 
 struct heapprof {
     struct heapprof_options options;  /* of this run */
@@ -31,7 +31,8 @@ struct heapprof {
     int64_t  start_ns;                /* wall clock */
     struct heapprof_code before;      /* what there was at start, and no sample is of; only where
                                          malloc does not tell what it has given out */
-    bool     reading;                 /* a snapshot is being taken: tables may not change, but blocks */
+    struct heapprof_copies *copies;   /* of the snapshot that is being taken; NULL: all is copied */
+    bool     reading;                 /* objects are asked for their memsize: no room may be made */
     size_t   wrapper_libraries;       /* entered in callers, with malloc=all (os/interpose.h) */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     went_deep;               /* names were found: the machine stack is used to 2.4 KB (newobj.c) */
@@ -93,6 +94,18 @@ size_t rb_heapprof_gc_waiting_blocks(void);
 void rb_heapprof_gc_lock_blocks(void);
 void rb_heapprof_gc_unlock_blocks(void);
 
+/* Steps for the length of a slice, half a millisecond and a step; a step is a page, or as much of
+ * something else. False when a step has said that it was the last. */
+bool rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data);
+
+/* Notes which objects are dead though not yet swept, before copies begin: gone_p tells of those, whatever is
+ * swept or dies later. */
+void rb_heapprof_gc_note_gone(void);
+
+/* Copies what is left of the snapshot under way, before the tables are packed, trimmed, freed or otherwise
+ * not followed (profiler/copies.h). Also inside a GC. */
+void rb_heapprof_gc_copy_rest(void);
+
 /* A walk over the heap in slices, between which the program runs. {0}: it has not begun. */
 struct heapprof_walk {
     size_t   step;             /* where it goes on; 0: it has not begun, or is at its end */
@@ -151,8 +164,10 @@ struct heapprof_pages {
 /* Walks the heap: no Ruby allocation, no GC. All ractors are stopped. */
 struct heapprof_pages rb_heapprof_gc_pages(void);
 
-/* For rb_heapprof_snapshot_take: dead but not swept; and what memsize says. */
+/* Dead but not swept. For copies: that was so when they began, of an object that was in the tables then;
+ * and what memsize says. */
 bool rb_heapprof_gc_gone_p(uintptr_t address, void *unused);
+bool rb_heapprof_gc_was_gone_p(uintptr_t address, void *unused);
 size_t rb_heapprof_gc_memsize(uintptr_t address, void *unused);
 
 #endif

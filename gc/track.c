@@ -154,6 +154,33 @@ rb_heapprof_gc_gone_p(uintptr_t address, void *unused)
     return rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), (VALUE)address);
 }
 
+/* A GC that sweeps now has ended its marking before; what a later one finds dead was alive. */
+static struct {
+    bool     sweeping;
+    uint64_t gc_count;
+} gone_as_of;
+
+/* Its flag does not say any more that it has not been swept. */
+static const struct heap_page *page_being_swept;
+
+HEAPPROF_COLD void
+rb_heapprof_gc_note_gone(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    gone_as_of.sweeping = is_lazy_sweeping(objspace);
+    gone_as_of.gc_count = objspace->profile.count;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_was_gone_p(uintptr_t address, void *unused)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    if (!gone_as_of.sweeping || gone_as_of.gc_count != objspace->profile.count) return false;
+    if (GET_HEAP_PAGE(address) == page_being_swept) return !MARKED_IN_BITMAP(page_being_swept->mark_bits, address);
+    return rb_gc_impl_garbage_object_p(objspace, (VALUE)address);
+}
+
 HEAPPROF_COLD size_t
 rb_heapprof_gc_memsize(uintptr_t address, void *unused)
 {

@@ -68,8 +68,8 @@ clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-HEAPPROF_COLD static bool
-walk_slice(bool (*step_i)(void *data), void *data)
+HEAPPROF_COLD bool
+rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data)
 {
     int64_t end_ns = clock_ns() + SLICE_NS;
 

@@ -23,8 +23,4 @@ static void walk_begin(struct heapprof_walk *walk);
 static size_t walk_page_count(void);
 static const struct heap_page *walk_page_at(size_t number);
 
-/* Steps for the length of a slice, half a millisecond and a step; a step is a page, or as much of
- * something else. False when a step has said that it was the last. */
-static bool walk_slice(bool (*step_i)(void *data), void *data);
-
 #endif

@@ -9,6 +9,7 @@ void
 rb_heapprof_after_fork(rb_pid_t pid)
 {
     if (pid != 0 || !rb_heapprof_on) return;
+    rb_heapprof_gc_copy_rest(); /* for who took the snapshot may be a thread that is not here */
 
     const struct heapprof_options *options = &rb_heapprof.options;
     uint64_t seed = options->seeded ? options->seed ^ (uint64_t)getpid() << 32

@@ -1,11 +1,13 @@
-/* take.c - takes a snapshot: what stands around the copying and adding up of profiler/snapshot.c.
+/* take.c - takes a snapshot: what stands around the copying and adding up of profiler/copies.c.
  *
  *     full GC     if asked for; finalizers run
  *     owners      a walk over the heap in slices, other threads in between
  *     names       callers of the allocator are named, without the VM lock
- *     snapshot    under the VM lock, all ractors stopped
+ *     copying     in slices under the VM lock, all ractors stopped; the snapshot is as of the first
+ *     adding up   without the VM lock
  *
- * Only the full GC runs Ruby code; nothing here makes a Ruby object.
+ * One snapshot is copied at a time: who comes with another copies the rest of that one first.
+ * Only the full GC, and what runs between two slices, is Ruby code; nothing here makes a Ruby object.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -13,6 +15,7 @@
 #include "run.h"
 #include "gc/state.h"
 #include "caller_names.h"
+#include "internal/gc.h"
 #include "names.h"
 #include "rss.h"
 #include "symbols.h"
@@ -77,30 +80,89 @@ walk_again_unless_known(const struct heapprof_walk *walk, bool reached)
     while (rb_heapprof_gc_find_owners(&again, reached));
 }
 
+/* ---- copying ---- */
+
 static void lock_blocks(void *unused) { rb_heapprof_gc_lock_blocks(); }
 static void unlock_blocks(void *unused) { rb_heapprof_gc_unlock_blocks(); }
 
-/* A memsize function may do anything that C can do, but not with our tables: what it allocates is
- * no sample; and no GC may run while it is asked, in which what is in the tables dies. */
-static struct heapprof_snapshot *
-take(bool owners, bool native_leaks)
+/* Holds the blocks, when none of them waits for its site: what waits is in no snapshot, and may not get a
+ * site while this one is copied. */
+static void
+hold_settled_blocks(void)
 {
-    struct heapprof_facts facts = facts_now();
-    struct heapprof_snapshot *snapshot;
+    enum { tries = 10 }; /* other threads may be quicker */
+
+    for (int i = 0; i < tries; i++) {
+        rb_heapprof_gc_resolve_all();
+        rb_heapprof_caller_names_refresh();
+        rb_heapprof_gc_lock_blocks();
+        if (rb_heapprof_gc_waiting_blocks() == 0) return;
+        rb_heapprof_gc_unlock_blocks();
+    }
+    rb_heapprof_gc_lock_blocks();
+    rb_heapprof_gc_settle_blocks();
+}
+
+/* NULL when there is no memory. */
+static struct heapprof_copies *
+begin_copies(bool owners, bool native_leaks)
+{
     struct heapprof_asks asks = {
-        .gone_p = rb_heapprof_gc_gone_p,
+        .gone_p = rb_heapprof_gc_was_gone_p,
         .lock_blocks = lock_blocks, .unlock_blocks = unlock_blocks,
     };
+    if (owners) asks.memsize = rb_heapprof_gc_memsize;
 
+    bool before = rb_heapprof_gc_begin_own_work();
+    hold_settled_blocks();
+    struct heapprof_facts facts = facts_now();
     facts.owners = owners;
     if (!native_leaks || !rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* nobody is suspect */
-    if (owners) asks.memsize = rb_heapprof_gc_memsize;
+    rb_heapprof_gc_note_gone();
+    struct heapprof_copies *copies = rb_heapprof_copies_begin(&rb_heapprof.tables, &facts, &asks);
+    if (copies) rb_heapprof_copies_follow(copies, &rb_heapprof.tables);
+    rb_heapprof_gc_unlock_blocks();
+    rb_heapprof_gc_end_own_work(before);
+    return copies;
+}
+
+static bool
+copy_step_i(void *copies)
+{
+    return rb_heapprof_copies_step(copies, true);
+}
+
+static bool
+copy_step_without_memsize_i(void *copies)
+{
+    return rb_heapprof_copies_step(copies, false);
+}
+
+/* A memsize function may do anything that C can do, but not with our tables: what it allocates is
+ * no sample; and no GC may run while it is asked, in which what is in the tables dies. */
+static bool
+ask_and_copy_slice(struct heapprof_copies *copies)
+{
+    bool disabled = RTEST(rb_gc_disable_no_rest());
     bool before = rb_heapprof_gc_begin_own_work();
+
     rb_heapprof.reading = true;
-    snapshot = rb_heapprof_snapshot_take(&rb_heapprof.tables, &facts, &asks);
+    bool more = rb_heapprof_gc_slice(copy_step_i, copies);
     rb_heapprof.reading = false;
     rb_heapprof_gc_end_own_work(before);
-    return snapshot;
+    if (!disabled) rb_gc_enable();
+    return more;
+}
+
+/* Under the VM lock. */
+static void
+copy_slice(void)
+{
+    struct heapprof_copies *copies = rb_heapprof.copies;
+    bool more = copies->asks.memsize ? ask_and_copy_slice(copies)
+                                     : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies);
+
+    if (!more) rb_heapprof.copies = NULL;
 }
 
 /* ---- names of callers ---- */
@@ -139,14 +201,23 @@ search_names(struct naming *naming, bool without_gvl)
 
 struct taking {
     unsigned int with;
-    struct heapprof_walk walk; /* for owners */
+    void (*between)(void);       /* NULL: nothing runs between slices */
+    struct heapprof_walk walk;   /* for owners */
     struct naming naming;
+    int searches;                /* for names that may still be made */
+    struct heapprof_copies *copies;
     struct heapprof_snapshot *snapshot;
 };
 
-/* Under the VM lock. False, with the callers to name, if there are such and search says so. */
-static bool
-take_named(struct taking *taking, bool search)
+enum taken {
+    TAKEN_ALL,      /* it is off, there is no memory, or all is copied */
+    TAKEN_SLICE,    /* there is more to copy */
+    TAKEN_UNNAMED   /* there are callers to be named first */
+};
+
+/* Under the VM lock. */
+static enum taken
+begin_named(struct taking *taking)
 {
     bool native_leaks = taking->with & RB_HEAPPROF_NATIVE_LEAKS;
     bool owners = taking->with & WITH_OWNERS;
@@ -154,45 +225,118 @@ take_named(struct taking *taking, bool search)
     rb_heapprof_gc_resolve_all();
     rb_heapprof_caller_names_enter(&taking->naming.symbols);
     rb_heapprof_symbols_free(&taking->naming.symbols);
-    if (search && rb_heapprof_caller_names_collect(&taking->naming.symbols)) return false;
-
-    bool disabled = !owners || RTEST(rb_gc_disable()); /* ends one that has begun */
+    if (taking->searches > 0 && rb_heapprof_caller_names_collect(&taking->naming.symbols)) {
+        return TAKEN_UNNAMED;
+    }
     if (owners) walk_again_unless_known(&taking->walk, native_leaks);
     rb_heapprof_names_refresh();
-    rb_heapprof_caller_names_refresh();
-    taking->snapshot = take(owners, native_leaks);
-    if (!disabled) rb_gc_enable();
-    if (taking->with & RB_HEAPPROF_RSS) rb_heapprof_rss_add(&taking->snapshot);
-    return true;
+    taking->copies = begin_copies(owners, native_leaks);
+    rb_heapprof.copies = taking->copies;
+    return taking->copies ? TAKEN_SLICE : TAKEN_ALL;
 }
 
-static bool
-try_to_take(struct taking *taking, bool search)
+/* Somebody else may have copied the rest of this one, and begun another. */
+static enum taken
+take_slice(struct taking *taking)
 {
-    bool taken = true;
+    enum taken taken = TAKEN_ALL;
 
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
-    if (rb_heapprof_on) taken = take_named(taking, search);
+    bool begun = taking->copies;
+    if (rb_heapprof_on && !begun && !rb_heapprof.copies) taken = begin_named(taking);
+    else if (rb_heapprof_on && (!begun || rb_heapprof.copies == taking->copies)) taken = TAKEN_SLICE;
+    if (taken == TAKEN_SLICE) {
+        copy_slice();
+        if (taking->copies && rb_heapprof.copies != taking->copies) taken = TAKEN_ALL;
+    }
     RB_VM_LOCK_LEAVE();
     return taken;
 }
 
+static void
+give_up(struct taking *taking)
+{
+    rb_heapprof_symbols_free(&taking->naming.symbols);
+    if (!taking->copies) return;
+    RB_VM_LOCK_ENTER();
+    if (rb_heapprof.copies == taking->copies) rb_heapprof.copies = NULL;
+    rb_heapprof_copies_free(taking->copies);
+    RB_VM_LOCK_LEAVE();
+}
+
+static VALUE
+call_between(VALUE taking)
+{
+    ((struct taking *)taking)->between();
+    return Qnil;
+}
+
+/* It may jump out. */
+static void
+let_others_run(struct taking *taking)
+{
+    int state = 0;
+
+    if (!taking->between) return;
+    rb_protect(call_between, (VALUE)taking, &state);
+    if (state == 0) return;
+    give_up(taking);
+    rb_jump_tag(state);
+}
+
 /* While names are searched new callers may be seen; other threads of this ractor add to those the first
  * time alone. */
+static void
+copy_in_slices(struct taking *taking)
+{
+    enum { searches = 3 };
+    enum taken taken;
+
+    for (taking->searches = searches; (taken = take_slice(taking)) != TAKEN_ALL; ) {
+        if (taken == TAKEN_SLICE) {
+            let_others_run(taking);
+            continue;
+        }
+        search_names(&taking->naming, taking->between && taking->searches == searches);
+        taking->searches--;
+    }
+}
+
+static void *
+add_up(void *data)
+{
+    struct taking *taking = data;
+    bool before = rb_heapprof_gc_begin_own_work();
+
+    taking->snapshot = rb_heapprof_copies_add_up(taking->copies);
+    taking->copies = NULL;
+    rb_heapprof_gc_end_own_work(before);
+    return NULL;
+}
+
+static void
+add_rss(struct taking *taking)
+{
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    rb_heapprof_rss_add(&taking->snapshot);
+    RB_VM_LOCK_LEAVE();
+}
+
 rb_heapprof_snapshot_t *
 rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
 {
-    enum { searches = 3 };
-    struct taking taking = { .with = with };
+    struct taking taking = { .with = with, .between = between };
 
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
     if (with & WITH_OWNERS) taking.walk = walk_in_slices(with & RB_HEAPPROF_NATIVE_LEAKS, between);
     rb_heapprof_symbols_init(&taking.naming.symbols);
-    for (int done = 0; !try_to_take(&taking, done < searches); done++) {
-        search_names(&taking.naming, between && done == 0);
-    }
+    copy_in_slices(&taking);
     rb_heapprof_symbols_free(&taking.naming.symbols);
+    if (taking.copies && between) rb_nogvl(add_up, &taking, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (taking.copies) add_up(&taking);
+    if (taking.snapshot && with & RB_HEAPPROF_RSS) add_rss(&taking);
     return taking.snapshot;
 }
 

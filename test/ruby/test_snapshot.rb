@@ -63,6 +63,125 @@ class TestHeapProfSnapshot < Test::Unit::TestCase
     RUBY
   end
 
+  # ---- in slices ----
+
+  # So many samples are copied in many slices, between which other threads run.
+  SLICES = <<~'RUBY'
+    class Item; end
+    HeapProfile.start(interval: 1, memory: 1 << 30)
+    KEPT = Array.new(scaled(200_000)) { Item.new }
+
+    # While the block runs, the program does in a thread, again and again.
+    def while_others(*programs)
+      done = false
+      threads = programs.map { |program| Thread.new { program.call until done } }
+      yield
+    ensure
+      done = true
+      threads.each(&:join)
+    end
+  RUBY
+
+  # Each First comes before its Second, of which no snapshot may have more, nor less by two.
+  def test_it_is_as_of_one_moment_whatever_other_threads_do
+    in_child(SLICES + <<~'RUBY')
+      class First; end
+      class Second; end
+      pairs = []
+      pair = -> { pairs << First.new << Second.new; pairs.clear if pairs.size > 20_000 }
+      while_others(pair, -> { GC.start(full_mark: false); sleep 0.001 }, -> { GC.compact; sleep 0.01 }) do
+        8.times do |round|
+          profile = HeapProfile.snapshot(owners: round.odd?)
+          first, second = %w[First Second].map { |name| total(profile, :alloc_objects, class_name: name) }
+          assert_include 0..1, first - second
+          assert_equal KEPT.size, total(profile, class_name: "Item")
+          assert_operator total(profile, class_name: "First"), :<=, first
+        end
+      end
+      assert_operator total(HeapProfile.snapshot, :alloc_objects, class_name: "First"), :>, 0
+    RUBY
+  end
+
+  def test_several_threads_take_them_at_once
+    in_child(SLICES + <<~'RUBY')
+      threads = Array.new(4) { |i| Thread.new { Array.new(3) { HeapProfile.snapshot(owners: i == 0, rss: i == 1) } } }
+      profiles = threads.flat_map(&:value)
+      assert_equal [KEPT.size], profiles.map { |profile| total(profile, class_name: "Item") }.uniq
+    RUBY
+  end
+
+  def test_it_is_whole_when_the_run_is_stopped_in_the_middle
+    in_child(SLICES + <<~'RUBY')
+      Thread.report_on_exception = false # of those that come too late
+      taken = Array.new(10) do |i|
+        thread = Thread.new { HeapProfile.snapshot }
+        i.times { Thread.pass }
+        HeapProfile.stop
+        profile = begin
+          thread.value
+        rescue RuntimeError
+          nil
+        end
+        assert_equal KEPT.size, total(profile, class_name: "Item") if profile
+        HeapProfile.start(interval: 1, memory: 1 << 30)
+        KEPT.map! { Item.new }
+        profile
+      end
+      assert_operator taken.compact.size, :>, 3
+    RUBY
+  end
+
+  def test_a_thread_that_is_killed_in_the_middle_leaves_nothing
+    in_child(SLICES + <<~'RUBY')
+      10.times do |i|
+        thread = Thread.new { HeapProfile.snapshot(owners: i.odd?, rss: i > 5) }
+        i.times { Thread.pass }
+        thread.kill.join
+        KEPT << Item.new
+      end
+      assert_equal KEPT.size, total(HeapProfile.snapshot, class_name: "Item")
+    RUBY
+  end
+
+  def test_a_child_forked_in_the_middle_takes_its_own
+    omit "no fork" unless Process.respond_to?(:fork)
+    in_child(SLICES + <<~'RUBY')
+      3.times do
+        thread = Thread.new { HeapProfile.snapshot }
+        2.times { Thread.pass }
+        pid = fork do
+          KEPT << Item.new
+          exit!(total(HeapProfile.snapshot, class_name: "Item") == KEPT.size ? 0 : 1)
+        end
+        Process.wait(pid)
+        assert_predicate $?, :success?
+        assert_equal KEPT.size, total(thread.value, class_name: "Item")
+      end
+    RUBY
+  end
+
+  # What is thinned meanwhile is in the snapshot as it was.
+  def test_the_budget_is_used_up_in_the_middle
+    in_child(<<~'RUBY')
+      class Item; end
+      class Other; end
+      HeapProfile.start(interval: 1, memory: 16 << 20, malloc_interval: 0)
+      kept = Array.new(scaled(100_000)) { Item.new }
+      GC.start
+      others = []
+      done = false
+      thread = Thread.new { others << Other.new until done || others.size > 3_000_000 }
+      until HeapProfile.stat(:doublings) > 2 || others.size > 3_000_000
+        profile = HeapProfile.snapshot
+        in_use, allocated = %i[inuse_objects alloc_objects].map { |value| total(profile, value, class_name: "Item") }
+        assert_equal in_use, allocated
+        assert_in_delta kept.size, in_use, kept.size * 0.2
+      end
+      done = true
+      thread.join
+    RUBY
+  end
+
   # ---- reading ----
 
   READ = <<~'RUBY'
