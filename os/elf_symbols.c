@@ -82,7 +82,7 @@ read_at(const struct heapprof_elf *elf, uint64_t offset, void *to, size_t bytes)
 
 /* Calls function with each of count entries of a table, until it returns false. False: the file does
  * not have them all. */
-static bool
+static inline bool
 each_entry(const struct heapprof_elf *elf, uint64_t offset, uint64_t count, size_t entry_bytes,
            bool (*function)(const char *entry, void *data), void *data)
 {
@@ -260,7 +260,7 @@ struct each {
     void *data;
 };
 
-static bool
+static inline bool
 each_i(const char *entry, void *data)
 {
     const struct each *each = data;

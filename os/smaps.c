@@ -39,20 +39,27 @@ kind_of(struct heapprof_mappings *mappings, const char *permissions, const char 
     return permissions[2] == 'x' ? &mappings->executable : &mappings->anonymous;
 }
 
+static const char *
+next_field(const char *text)
+{
+    text += strcspn(text, " ");
+    return text + strspn(text, " ");
+}
+
 /* "start-end permissions offset device inode name" */
 static void
 read_mapping(struct list *list)
 {
-    char permissions[8];
-    unsigned long begin, end;
-    int name = 0;
+    const char *permissions = next_field(list->line), *name = permissions;
+    char *behind;
 
     list->kind = NULL;
-    if (sscanf(list->line, "%lx-%lx %7s %*x %*s %*u %n", &begin, &end, permissions, &name) != 3) return;
-    list->kind = kind_of(list->mappings, permissions, list->line + name);
+    if (strcspn(permissions, " ") != 4) return;
+    for (int i = 0; i < 4; i++) name = next_field(name);
+    list->kind = kind_of(list->mappings, permissions, name);
     if (list->kind == &list->mappings->main_stack) {
-        list->mappings->main_stack_begin = begin;
-        list->mappings->main_stack_end = end;
+        list->mappings->main_stack_begin = strtoul(list->line, &behind, 16);
+        list->mappings->main_stack_end = strtoul(behind + 1, NULL, 16);
     }
 }
 
@@ -87,15 +94,24 @@ keep(struct list *list, const char *text, size_t length)
     list->length += length;
 }
 
+/* Rss, Size and mappings, whose addresses are in small letters; of the others none is copied. */
+static bool
+wanted_p(char first)
+{
+    return first == 'R' || first == 'S' || first < 'A' || first > 'Z';
+}
+
 static void
 read_piece(struct list *list, const char *piece, const char *end)
 {
     const char *newline;
 
     for (; (newline = memchr(piece, '\n', (size_t)(end - piece))); piece = newline + 1) {
-        keep(list, piece, (size_t)(newline - piece));
-        read_line(list);
-        list->length = 0;
+        if (list->length > 0 || wanted_p(*piece)) {
+            keep(list, piece, (size_t)(newline - piece));
+            read_line(list);
+            list->length = 0;
+        }
     }
     keep(list, piece, (size_t)(end - piece));
 }

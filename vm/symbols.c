@@ -232,11 +232,42 @@ close_file(struct heapprof_symbols *symbols, struct heapprof_elf *elf, int fd)
     close(fd);
 }
 
+/* Where calls are: a bit for each UNIT_BYTES of addresses, of which so many fall on one bit. Most functions
+ * of a file have none there. */
+enum { UNIT_BYTES = 4096, UNITS = 4096, WORD_BITS = 64 };
+
 struct reading {
     struct heapprof_symbols *symbols;
     struct heapprof_elf *elf;
     size_t library;
+    uintptr_t base;
+    uint64_t units[UNITS / WORD_BITS];
 };
+
+static void
+mark_units(struct reading *reading)
+{
+    const struct heapprof_symbols *symbols = reading->symbols;
+
+    for (size_t i = 0; i < symbols->count; i++) {
+        uintptr_t unit = call_of(&symbols->all[i]) / UNIT_BYTES % UNITS;
+        if (symbols->all[i].library != reading->library) continue;
+        reading->units[unit / WORD_BITS] |= UINT64_C(1) << unit % WORD_BITS;
+    }
+}
+
+/* A file may say that a function has any size. */
+static bool
+maybe_called_p(const struct reading *reading, uintptr_t begin, size_t bytes)
+{
+    uintptr_t unit = begin / UNIT_BYTES;
+
+    if (bytes >= UNITS * (size_t)UNIT_BYTES) return true;
+    for (size_t left = (begin % UNIT_BYTES + bytes) / UNIT_BYTES + 1; left > 0; left--, unit++) {
+        if (reading->units[unit % UNITS / WORD_BITS] >> unit % WORD_BITS & 1) return true;
+    }
+    return false;
+}
 
 /* Of functions that overlap the first has it. */
 static bool
@@ -244,12 +275,13 @@ name_i(const struct heapprof_elf_function *function, void *data)
 {
     const struct reading *reading = data;
     struct heapprof_symbols *symbols = reading->symbols;
-    uintptr_t begin = symbols->libraries[reading->library].base + function->start;
-    size_t i = first_from(symbols, begin), name = 0;
+    uintptr_t begin = reading->base + function->start;
+    size_t name = 0;
     char text[256];
     struct heapprof_symbol *symbol;
 
-    for (; (symbol = symbol_within(symbols, i, begin, function->size_bytes)) != NULL; i++) {
+    if (!maybe_called_p(reading, begin, function->size_bytes)) return true;
+    for (size_t i = first_from(symbols, begin); (symbol = symbol_within(symbols, i, begin, function->size_bytes)) != NULL; i++) {
         if (symbol->library != reading->library || symbol->function) continue;
         if (!name) {
             if (!rb_heapprof_elf_name(reading->elf, function->name, text, sizeof(text))) return true;
@@ -264,10 +296,13 @@ static void
 name_from_file(struct heapprof_symbols *symbols, size_t library)
 {
     struct heapprof_elf elf;
-    struct reading reading = { symbols, &elf, library };
+    struct reading reading = {
+        .symbols = symbols, .elf = &elf, .library = library, .base = symbols->libraries[library].base
+    };
     int fd = symbols->libraries[library].path ? open_file(symbols, &symbols->libraries[library], &elf) : -1;
 
     if (fd < 0) return;
+    mark_units(&reading);
     rb_heapprof_elf_each(&elf, name_i, &reading);
     close_file(symbols, &elf, fd);
 }

@@ -175,6 +175,35 @@ class TestHeapProfSymbols < Test::Unit::TestCase
     end
   end
 
+  # As above, whole, but its functions end where addresses do, or are longer than all of them.
+  def test_functions_of_any_place_and_size
+    in_directory do
+      path = build("long.so")
+      in_child(SETUP + <<~'RUBY' + <<~RUBY)
+        # The entries of the symbol table: where they are in the file.
+        def entries(file)
+          sections, = file.unpack("@40Q")
+          count, = file.unpack("@60S")
+          table = count.times.map { |i| file.unpack("@#{sections + 64 * i}L2Q4") }.find { |section| section[1] == 2 }
+          table[4].step(by: 24).take(table[5] / 24)
+        end
+      RUBY
+        whole = File.binread(#{path.dump})
+        library = HeapProfPlain.load(#{path.dump})
+        [[0, 2**64 - 1], [2**64 - 1, 1], [2**64 - 1, 2**63], [2**64 - 2**21, 2**22 - 1]].each do |place, size|
+          changed = whole.dup
+          entries(whole).each { |entry| changed[entry + 8, 16] = [place, size].pack("Q2") }
+          File.unlink(#{path.dump})
+          File.binwrite(#{path.dump}, changed)
+          start
+          HeapProfPlain.call(library, "ask", 1)
+          assert_equal 2, HeapProfile.snapshot.count { |row| row.caller&.end_with?(" (long.so)") }
+          HeapProfile.stop
+        end
+      RUBY
+    end
+  end
+
   # The very file that is loaded, behind all that is.
   def test_file_that_is_cut_short_between_two_snapshots
     in_directory do
