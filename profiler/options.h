@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define HEAPPROF_OUT_MAX 4096
+#define HEAPPROF_INTERVAL_MAX 1099511627776 /* digits: messages have it, too */
 
 /* Every setting, and all that is said of it: what is read, defaults, ranges and messages come from
  * here, and README's table is held to it (options_test.cc).
@@ -23,9 +24,9 @@
  *
  * The default is as README has it, and as RUBY_HEAPPROF could; but for the two that are a phrase. */
 #define HEAPPROF_SETTINGS(X) \
-    X(interval, INTERVAL, interval_bytes, "512k", 1, 1099511627776, \
+    X(interval, INTERVAL, interval_bytes, "512k", 1, HEAPPROF_INTERVAL_MAX, \
       "bytes between samples, such as 4096, 512k or 1m; or auto") \
-    X(malloc_interval, AS_INTERVAL, malloc_interval_bytes, "as `interval`", 0, 1099511627776, \
+    X(malloc_interval, AS_INTERVAL, malloc_interval_bytes, "as `interval`", 0, HEAPPROF_INTERVAL_MAX, \
       "bytes of malloc between samples, such as 4096, 512k or 0") \
     X(malloc, WHOSE, malloc_all, "ruby", 0, 1, \
       "ruby (what asks MRI's allocator) or all (extensions and libraries, too)") \

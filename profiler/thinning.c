@@ -34,6 +34,7 @@
  * The caller serialises. Asks for no memory.
  */
 #include "profiler/thinning.h"
+#include "profiler/options.h"
 
 /* ---- weights ---- */
 

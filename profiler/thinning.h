@@ -28,6 +28,4 @@ void rb_heapprof_thin(struct heapprof_tables *tables, const struct heapprof_thin
  * Returns how many it freed. Asks for no memory. */
 uint32_t rb_heapprof_thin_dead(struct heapprof_tables *tables, struct heapprof_sampler *sampler);
 
-#define HEAPPROF_INTERVAL_MAX (UINT64_C(1) << 40)
-
 #endif

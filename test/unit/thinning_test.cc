@@ -15,6 +15,7 @@
 #include "table_testing.h"
 
 extern "C" {
+#include "profiler/options.h"
 #include "profiler/thinning.h"
 }
 
