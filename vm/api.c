@@ -324,6 +324,14 @@ heapprof_encode(rb_execution_context_t *ec, VALUE self)
 
 /* ---- stat ---- */
 
+#define STAT(S) \
+    S(interval_bytes) S(malloc_interval_bytes) S(malloc_all) S(live_samples) S(total_samples) \
+    S(dropped) S(folded) S(truncated) S(sites) S(stack_nodes) S(functions) \
+    S(memory_used) S(memory_peak) S(memory_budget) S(doublings)
+
+#define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name));
+#define RETURN(name) if (key == ID2SYM(rb_intern(#name))) return ULL2NUM(stat.name);
+
 static VALUE
 heapprof_stat(rb_execution_context_t *ec, VALUE self)
 {
@@ -331,27 +339,28 @@ heapprof_stat(rb_execution_context_t *ec, VALUE self)
     VALUE hash = rb_hash_new();
 
     rb_heapprof_stat(&stat);
-#define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name))
-    SET(interval_bytes);
-    SET(malloc_interval_bytes);
-    SET(malloc_all);
-    SET(live_samples);
-    SET(total_samples);
-    SET(dropped);
-    SET(folded);
-    SET(truncated);
-    SET(sites);
-    SET(stack_nodes);
-    SET(functions);
-    SET(memory_used);
-    SET(memory_peak);
-    SET(memory_budget);
-    SET(doublings);
-#undef SET
+    STAT(SET)
     return hash;
 }
 
+/* One of them; nil: there is no such key. */
+static VALUE
+heapprof_stat_of(rb_execution_context_t *ec, VALUE self, VALUE key)
+{
+    struct rb_heapprof_stat stat;
+
+    rb_heapprof_stat(&stat);
+    STAT(RETURN)
+    return Qnil;
+}
+
+#undef SET
+#undef RETURN
+
 /* ---- rss ---- */
+
+#define SET(name, title) rb_hash_aset(hash, ID2SYM(rb_intern("rss_" #name)), ULL2NUM(rss.name));
+#define RETURN(name, title) if (key == ID2SYM(rb_intern("rss_" #name))) return ULL2NUM(rss.name);
 
 static VALUE
 heapprof_rss(rb_execution_context_t *ec, VALUE self)
@@ -361,12 +370,25 @@ heapprof_rss(rb_execution_context_t *ec, VALUE self)
 
     rb_heapprof_rss(&rss);
     rb_hash_aset(hash, ID2SYM(rb_intern("rss")), ULL2NUM(rss.rss));
-#define SET(name, title) rb_hash_aset(hash, ID2SYM(rb_intern("rss_" #name)), ULL2NUM(rss.name));
     HEAPPROF_RUNGS(SET)
     SET(absent,)
-#undef SET
     return hash;
 }
+
+static VALUE
+heapprof_rss_of(rb_execution_context_t *ec, VALUE self, VALUE key)
+{
+    struct rb_heapprof_rss rss;
+
+    rb_heapprof_rss(&rss);
+    if (key == ID2SYM(rb_intern("rss"))) return ULL2NUM(rss.rss);
+    HEAPPROF_RUNGS(RETURN)
+    RETURN(absent,)
+    return Qnil;
+}
+
+#undef SET
+#undef RETURN
 
 /* The ladder of this snapshot: pairs of a name and bytes, empty if it has none. */
 static VALUE

@@ -187,11 +187,12 @@ module ObjectSpace
     # [:rss_absent] asked of the allocator and not in memory, as a buffer that has room; unexplained
     #               memory up to as much may pass for :rss_malloc
     def self.stat(key = nil, rss: false)
-      rss ||= Symbol === key && key.start_with?("rss")
-      stat = rss ? Primitive.heapprof_stat.merge!(Primitive.heapprof_rss) : Primitive.heapprof_stat
-      return stat if key.nil?
+      if key.nil?
+        return rss ? Primitive.heapprof_stat.merge!(Primitive.heapprof_rss) : Primitive.heapprof_stat
+      end
       raise TypeError, "non-symbol given" unless Symbol === key
-      stat.fetch(key) { raise ArgumentError, "unknown key: #{key}" }
+      value = Primitive.heapprof_stat_of(key) || Primitive.heapprof_rss_of(key)
+      value or raise ArgumentError, "unknown key: #{key}"
     end
 
     # call-seq:

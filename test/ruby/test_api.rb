@@ -378,10 +378,26 @@ class TestHeapProfApi < Test::Unit::TestCase
     RUBY
   end
 
+  def test_stat_of_a_key_allocates_nothing
+    in_child(<<~'RUBY')
+      HeapProfile.start
+      keys = HeapProfile.stat(rss: true).keys
+      allocated = lambda do |key|
+        before = GC.stat(:total_allocated_objects)
+        HeapProfile.stat(key)
+        GC.stat(:total_allocated_objects) - before
+      end
+      keys.each(&allocated) # the first time methods are looked up
+      assert_equal keys.to_h { |key| [key, 0] }, keys.to_h { |key| [key, allocated.call(key)] }
+    RUBY
+  end
+
   def test_stat_of_a_wrong_key_raises
     in_child(<<~'RUBY')
-      error = assert_raise(ArgumentError) { HeapProfile.stat(:nonsense) }
-      assert_equal "unknown key: nonsense", error.message
+      %i[nonsense rss_nonsense].each do |key|
+        error = assert_raise(ArgumentError) { HeapProfile.stat(key) }
+        assert_equal "unknown key: #{key}", error.message
+      end
       ["interval_bytes", 1, {}].each { |key| assert_raise(TypeError) { HeapProfile.stat(key) } }
     RUBY
   end
