@@ -69,10 +69,10 @@ rb_heapprof_index_grow(struct heapprof_index *index, struct heapprof_mem *mem,
         mem->refused++;
         return false;
     }
-    if (!HEAPPROF_MEM_GROW(mem, index->buckets, index->capacity, old_capacity + 1)) {
+    if (!HEAPPROF_MEM_GROW(mem, index->buckets, index->capacity, 2 * old_capacity + !old_capacity)) {
         return false;
     }
-    HEAPPROF_ASSERT((index->capacity & mask(index)) == 0); /* growth doubles */
+    HEAPPROF_ASSERT((index->capacity & mask(index)) == 0);
     spread(index, old_capacity, hash_i, owner);
     return true;
 }

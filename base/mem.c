@@ -13,9 +13,10 @@
  *   I3  bytes that no element has covered yet are zero, for nobody writes to the
  *       rest and fresh anonymous pages are zero. So new elements need no clearing.
  *
- * Growth at least doubles, which makes n additions cost O(n). On Linux the kernel
- * moves the pages (mremap) and copies nothing; elsewhere the block is mapped anew
- * and copied. The budget is charged by what is mapped, touched or not: the figure
+ * Growth is by a share of what there is, which makes n additions cost O(n): a block at
+ * least doubles, and one of a megabyte or more grows by a quarter at least, for its room to
+ * grow is in the budget, too. On Linux the kernel moves the pages (mremap) and copies
+ * nothing; elsewhere the block is mapped anew and copied. The budget is charged by what is mapped, touched or not: the figure
  * never depends on what the kernel thinks of our pages.
  *
  * Builds with HEAPPROF_MEM_GUARD=1, which sanitizers get, move a block whenever it
@@ -41,6 +42,7 @@
 #ifndef HEAPPROF_MEM_GUARD
 # define HEAPPROF_MEM_GUARD 0
 #endif
+#define LARGE_BYTES (1 << 20)
 #define GUARD_BYTES (HEAPPROF_MEM_GUARD ? page_bytes() : 0)
 
 static size_t
@@ -166,6 +168,12 @@ resize(struct heapprof_mem *mem, void **block, size_t old_bytes, size_t new_byte
     return true;
 }
 
+static size_t
+least_growth(size_t capacity, size_t element_bytes)
+{
+    return capacity * element_bytes < LARGE_BYTES ? capacity : capacity / 4;
+}
+
 bool
 rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
                      size_t count, size_t element_bytes)
@@ -174,7 +182,8 @@ rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
     int saved_errno = errno;
 
     if (count <= *capacity) return true;
-    if (count < *capacity * 2) count = *capacity * 2;
+    size_t least = *capacity + least_growth(*capacity, element_bytes);
+    if (count < least) count = least;
 
     old_bytes = mapped_bytes(*capacity, element_bytes);
     new_bytes = mapped_bytes(count, element_bytes);
@@ -188,12 +197,14 @@ rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
     return true;
 }
 
-/* What is left for so many bytes in use. */
+/* What is left for so many bytes in use: a half, a quarter, ... of it, in whole pages. */
 static size_t
 shrunk_bytes(size_t bytes, size_t used_bytes)
 {
-    while (bytes / 2 % page_bytes() == 0 && used_bytes + used_bytes / 2 <= bytes / 2 && bytes > 0) {
-        bytes /= 2;
+    size_t page = page_bytes(), half;
+
+    while (half = (bytes / 2 + page - 1) / page * page, half < bytes && used_bytes + used_bytes / 2 <= half) {
+        bytes = half;
     }
     return bytes;
 }
@@ -206,7 +217,7 @@ rb_heapprof_mem_shrink(struct heapprof_mem *mem, void **block, size_t *capacity,
     size_t new_bytes = shrunk_bytes(old_bytes, used * element_bytes);
     char *old = load_block(block), *pages;
 
-    if (new_bytes == old_bytes || new_bytes == 0) return;
+    if (new_bytes == old_bytes) return;
     pages = shrink_pages(old, old_bytes, new_bytes);
     if (pages == MAP_FAILED) return;
 

@@ -4,8 +4,8 @@
  *
  * Pages come straight from the kernel (mmap): no allocator lock is taken, no
  * malloc accounting changes and no GC can start, so every function here may be
- * called while the collector runs. Each table owns a few large blocks that grow
- * by doubling; there are no small allocations to keep track of.
+ * called while the collector runs. Each table owns a few large blocks that grow;
+ * there are no small allocations to keep track of.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,8 +32,8 @@ struct heapprof_mem {
 void rb_heapprof_mem_init(struct heapprof_mem *mem, size_t budget_bytes);
 
 /* Grows *block, an array of element_bytes wide elements, until it holds at least
- * count elements; *capacity is its present number of elements (0 with *block NULL
- * at first). New elements are zero. Returns false, with everything as it was,
+ * count elements, and by a quarter at least; *capacity is its present number of elements (0
+ * with *block NULL at first). New elements are zero. Returns false, with everything as it was,
  * when the budget or the kernel refuses. The block may move. errno is kept. An
  * element is no wider than a page. */
 bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
@@ -43,8 +43,8 @@ bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capaci
 void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
                              size_t element_bytes);
 
-/* Gives the latter half of the block back, and again, while the first used elements fill no more
- * than a third of it. The block may move. */
+/* Gives the latter half of the block back, but for whole pages, and again, while the first used elements
+ * fill no more than two thirds of what stays. The block may move. */
 void rb_heapprof_mem_shrink(struct heapprof_mem *mem, void **block, size_t *capacity,
                             size_t used, size_t element_bytes);
 

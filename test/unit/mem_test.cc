@@ -118,6 +118,38 @@ TEST_F(MemTest, GrowthAtLeastDoubles)
     }
 }
 
+// So of a large block four fifths are in use at least, before it is grown again.
+TEST_F(MemTest, FromAMegabyteOnGrowthIsByAQuarter)
+{
+    constexpr size_t kMegabyte = 1 << 20;
+    for (size_t element_bytes : {4, 20, 48}) {
+        Block block(&mem_, element_bytes);
+        ASSERT_TRUE(block.Grow(1));
+        while (block.capacity * element_bytes < kMegabyte) ASSERT_TRUE(block.Grow(block.capacity + 1));
+        for (int i = 0; i < 8; i++) {
+            size_t old_bytes = block.MappedBytes();
+            ASSERT_TRUE(block.Grow(block.capacity + 1));
+            EXPECT_NEAR(old_bytes / 4, block.MappedBytes() - old_bytes, 2 * kPage) << element_bytes;
+        }
+        size_t wanted = 2 * block.capacity;
+        ASSERT_TRUE(block.Grow(wanted));
+        EXPECT_NEAR(wanted * element_bytes, block.MappedBytes(), kPage);
+    }
+}
+
+// Halves are of whole pages, an odd one included.
+TEST_F(MemTest, ShrinkOfAnOddNumberOfPages)
+{
+    Block block(&mem_, 8);
+    ASSERT_TRUE(block.Grow(7 * kPage / 8));
+    memset(block.pages, 7, 7 * kPage);
+    block.Shrink(kPage / 8);
+    EXPECT_EQ(2 * kPage, block.MappedBytes());
+    EXPECT_EQ(7, block.EveryByte(0, kPage / 8));
+    ASSERT_TRUE(block.Grow(4 * kPage / 8));
+    EXPECT_EQ(0, block.EveryByte(2 * kPage / 8, block.capacity));
+}
+
 TEST_F(MemTest, GrowthWithinCapacityChangesNothing)
 {
     Block block(&mem_, 20);
