@@ -1,0 +1,27 @@
+#ifndef HEAPPROF_IDS_H
+#define HEAPPROF_IDS_H
+/* From the ids that a profile gives its locations, functions or mappings to places in an array. Ids
+ * may be any numbers but 0. As a rule they count from 1: then nothing is kept at all. */
+#include "base/index.h"
+
+#define HEAPPROF_NO_PLACE UINT32_MAX
+
+struct heapprof_ids {
+    uint64_t *all;      /* by place; NULL: they count from 1 */
+    size_t    capacity;
+    uint32_t  count;
+    struct heapprof_index index; /* id -> place + 1, of all */
+    uint64_t  secret;   /* so that nobody can choose ids that collide */
+};
+
+enum heapprof_ids_result {HEAPPROF_IDS_ADDED, HEAPPROF_IDS_TWICE, HEAPPROF_IDS_NO_MEMORY};
+
+/* Gives the id, not 0, the next place. Starts with a zero struct. */
+enum heapprof_ids_result rb_heapprof_ids_add(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t id);
+
+/* Its place; HEAPPROF_NO_PLACE when there is none. */
+uint32_t rb_heapprof_ids_find(const struct heapprof_ids *ids, uint64_t id);
+
+void rb_heapprof_ids_free(struct heapprof_ids *ids, struct heapprof_mem *mem);
+
+#endif
