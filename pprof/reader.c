@@ -321,7 +321,7 @@ add_sample(struct reader *reader, struct heapprof_wire wire)
 static bool
 add_comment(struct reader *reader, uint64_t number)
 {
-    uint32_t string;
+    uint32_t string = 0;
 
     if (!string_of(reader, number, &string, "comment", (uint64_t)reader->model->comment_count + 1)) return false;
     return rb_heapprof_model_add_comment(reader->model, string) || fail_memory(reader);

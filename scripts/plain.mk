@@ -7,6 +7,7 @@
 #   PLAIN_UPB     the unpacked upb (scripts/unpack-upb)
 #   PLAIN_CC      compiler and flags: no include path of Ruby's, so that no room can reach up to it
 #   PLAIN_SCRIPTS the scripts directory
+#   PLAIN_ROOMS   the rooms, if not those that ruby is linked with
 #   PROTOC, OBJCOPY, LD, and MRI's ECHO and Q: how to say what is done, and hide how
 # and gets
 #   PLAIN_OBJS      the objects to link, with -lz
@@ -15,7 +16,7 @@
 # upb stays invisible: ruby is linked with -rdynamic and a gem may bring another upb, so the only
 # file that includes upb is linked with it into one object whose other symbols are local.
 
-PLAIN_ROOMS = base os pprof profiler
+PLAIN_ROOMS ?= base os pprof profiler
 PLAIN_OBJS = $(patsubst $(PLAIN_SRC)/%.c,$(PLAIN_OBJ)/%.o, \
 	$(foreach room,$(PLAIN_ROOMS),$(wildcard $(PLAIN_SRC)/$(room)/*.c)))
 PLAIN_UPB_SRCS = $(addprefix $(PLAIN_UPB)/,ruby-upb.c \

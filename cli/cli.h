@@ -1,0 +1,102 @@
+#ifndef HEAPPROF_CLI_H
+#define HEAPPROF_CLI_H
+/* What every command is made of, and what it may use.
+ *
+ * A command is a file with a struct cli_command, and a row in commands.h. Its tables say all there is
+ * to say of it: they are what is parsed by, and what help, the man page and the shells' completions
+ * are made of. So nothing is said twice.
+ *
+ * Exit statuses: CLI_DONE, CLI_WRONG (a file or what is in it; a line on stderr said what), CLI_USAGE (the command
+ * line; the line says what is accepted). */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "pprof/model.h"
+
+enum cli_status {CLI_DONE = 0, CLI_WRONG = 1, CLI_USAGE = 2};
+
+struct cli_option {
+    const char *name;    /* "--by" */
+    char        letter;  /* 'n' of "-n"; 0: none */
+    const char *value;   /* what it is, "TYPE"; NULL: it has none */
+    const char *choices; /* "site class label:KEY", "..." for others, too; "FILE"; NULL: any text */
+    const char *help;    /* one sentence, without a full stop */
+};
+
+struct cli_example {
+    const char *command, *what;
+};
+
+struct cli;
+
+struct cli_command {
+    const char *name, *arguments;        /* "top", "[options] FILE" */
+    const char *summary;                 /* a line for the list of commands */
+    const char *description;             /* paragraphs, "\n\n" between */
+    const struct cli_option *options;    /* up to one without a name; NULL: none */
+    const struct cli_example *examples;  /* the same */
+    size_t least, most;                  /* operands */
+    bool   passes_rest;                  /* options end at the first operand: the rest is somebody's command */
+    int  (*run)(struct cli *cli);        /* a status */
+};
+
+#define CLI_OPTIONS_MOST 24
+
+/* The command line of one call. */
+struct cli {
+    const struct cli_command *command;
+    const char *values[CLI_OPTIONS_MOST]; /* by option: its value, "" of one without; NULL: not given */
+    char      **operands;
+    size_t      operand_count;
+};
+
+/* The commands there are, up to NULL; and one of them by its name, NULL: there is none. */
+extern const struct cli_command *const cli_commands[];
+const struct cli_command *cli_find(const char *name);
+
+/* Options that every command has. */
+extern const struct cli_option cli_common_options[];
+
+/* Reads the command line behind the command's name. */
+bool cli_parse(struct cli *cli, int argc, char **argv);
+
+/* ---- saying what is wrong: "heapprof top: FILE: no such file" ---- */
+
+int cli_wrong(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* An option's value as a whole number of least or more; without it the default. False: usage was told. */
+bool cli_number(const struct cli *cli, int option, long least, long default_number, long *number);
+
+/* ---- files ---- */
+
+/* The profile in that file, "-": stdin. NULL: it was told what is wrong. */
+struct heapprof_model *cli_read(const struct cli *cli, const char *path);
+
+/* Which value of the profile has that name; NULL: the one to show first. False: it was told which there
+ * are. */
+bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
+              uint32_t *type);
+
+/* What a message calls it. */
+const char *cli_name(const char *path);
+
+/* ---- the terminal ---- */
+
+/* Columns of the terminal that stdout is; 0: it is none, and lines are as long as they are. */
+unsigned cli_width(void);
+bool cli_colour(void);
+
+/* From here on a pager shows what goes to stdout, if that is a terminal. */
+void cli_page(void);
+
+/* Ends the output: whether all of it was written. To be returned by whoever has written. */
+int cli_finish(const struct cli *cli);
+
+/* ---- help.c ---- */
+
+void cli_help(FILE *out, const struct cli_command *command); /* NULL: of all */
+
+#endif

@@ -1,0 +1,6 @@
+/* The commands, in the order that help shows them: a row for each, whose struct cli_command is in the file
+ * of that name. */
+#define CLI_COMMANDS(X) \
+    X(convert) \
+    X(info) \
+    X(help)

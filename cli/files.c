@@ -1,0 +1,113 @@
+/* files.c - profiles from files and from stdin, with a word on the progress when it takes long. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pprof/reader.h"
+
+#define PATIENCE_NS INT64_C(1000000000) /* before progress is shown */
+#define STEP_NS     INT64_C(100000000)  /* between two of it */
+
+struct input {
+    const char *name;
+    int      fd;
+    int64_t  size;       /* bytes of the file; 0: not known */
+    int64_t  done;
+    int64_t  next_ns;    /* when progress is shown next; 0: never */
+    bool     shown;
+};
+
+static int64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void
+show_progress(struct input *input)
+{
+    int64_t now = now_ns();
+
+    if (now < input->next_ns) return;
+    input->next_ns = now + STEP_NS;
+    input->shown = true;
+    if (input->size > 0) {
+        fprintf(stderr, "\r\033[Kreading %s: %d%%", input->name, (int)(100.0 * (double)input->done / (double)input->size));
+    }
+    else {
+        fprintf(stderr, "\r\033[Kreading %s: %.1f MB", input->name, (double)input->done / 1e6);
+    }
+}
+
+static ptrdiff_t
+more(void *data, void *buffer, size_t size)
+{
+    struct input *input = data;
+    ssize_t got = read(input->fd, buffer, size);
+
+    if (got > 0) input->done += got;
+    if (input->next_ns) show_progress(input);
+    return got;
+}
+
+const char *
+cli_name(const char *path)
+{
+    return strcmp(path, "-") ? path : "stdin";
+}
+
+static bool
+open_input(const struct cli *cli, struct input *input, const char *path)
+{
+    struct stat status;
+
+    input->name = cli_name(path);
+    input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : 0;
+    if (input->fd >= 0 && fstat(input->fd, &status) == 0) {
+        if (S_ISREG(status.st_mode)) input->size = status.st_size;
+        if (isatty(2)) input->next_ns = now_ns() + PATIENCE_NS;
+        return true;
+    }
+    cli_wrong(cli, "%s: %s", input->name, strerror(errno));
+    return false;
+}
+
+struct heapprof_model *
+cli_read(const struct cli *cli, const char *path)
+{
+    struct input input = {0};
+    char error[HEAPPROF_READER_ERROR_MAX];
+    struct heapprof_model *model;
+
+    if (!open_input(cli, &input, path)) return NULL;
+    model = rb_heapprof_reader_read(more, &input, HEAPPROF_READER_MOST, error);
+    if (input.shown) fputs("\r\033[K", stderr);
+    if (input.fd > 0) close(input.fd);
+    if (!model) cli_wrong(cli, "%s: %s", input.name, error);
+    return model;
+}
+
+bool
+cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
+         uint32_t *type)
+{
+    char names[256] = "";
+    size_t size = 0;
+
+    *type = name ? rb_heapprof_model_type(model, name) : rb_heapprof_model_default_type(model);
+    if (*type < model->type_count) return true;
+    for (uint32_t i = 0; i < model->type_count && size < sizeof(names); i++) {
+        size += (size_t)snprintf(names + size, sizeof(names) - size, " %s",
+                                 rb_heapprof_model_string(model, model->types[i].type, NULL));
+    }
+    cli_wrong(cli, "%s: has no values %s; it has%s", cli_name(path), name, names);
+    return false;
+}

@@ -1,0 +1,86 @@
+/* help.c - what the commands' tables say, as text. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+/* "-n, --count=N" */
+static int
+put_option_name(FILE *out, const struct cli_option *option)
+{
+    int width = 0;
+
+    if (option->letter) width += fprintf(out, "-%c, ", option->letter);
+    else width += fprintf(out, "    ");
+    width += fprintf(out, "%s", option->name);
+    if (option->value) width += fprintf(out, "=%s", option->value);
+    return width;
+}
+
+static void
+put_options(FILE *out, const struct cli_option *option)
+{
+    for (; option && option->name; option++) {
+        int width = fprintf(out, "  ");
+        width += put_option_name(out, option);
+        if (width >= 28) fprintf(out, "\n%28s", "");
+        else fprintf(out, "%*s", 28 - width, "");
+        fprintf(out, "%s\n", option->help);
+        if (option->choices && strcmp(option->choices, "FILE")) fprintf(out, "%28s(%s)\n", "", option->choices);
+    }
+}
+
+static void
+help_of(FILE *out, const struct cli_command *command)
+{
+    const struct cli_example *example = command->examples;
+
+    fprintf(out, "heapprof %s - %s\n\nUsage: heapprof %s %s\n\n%s\n\nOptions:\n", command->name, command->summary,
+            command->name, command->arguments, command->description);
+    put_options(out, command->options);
+    put_options(out, cli_common_options);
+    if (example) fprintf(out, "\nExamples:\n");
+    for (; example && example->command; example++) {
+        fprintf(out, "  %s\n      %s\n", example->command, example->what);
+    }
+}
+
+void
+cli_help(FILE *out, const struct cli_command *command)
+{
+    if (command) {
+        help_of(out, command);
+        return;
+    }
+    fprintf(out, "heapprof - profiles of Ruby's heap: take, look, compare, convert\n\n"
+                 "Usage: heapprof COMMAND [options] [FILE...]\n\nCommands:\n");
+    for (const struct cli_command *const *each = cli_commands; *each; each++) {
+        fprintf(out, "  %-10s%s\n", (*each)->name, (*each)->summary);
+    }
+    fprintf(out, "\nheapprof COMMAND --help says more, with examples. A FILE is a profile in pprof's format,\n"
+                 "gzip'd or not, of anybody's; \"-\" is stdin.\n");
+}
+
+static int
+run(struct cli *cli)
+{
+    const struct cli_command *command = NULL;
+
+    if (cli->operand_count > 0 && !(command = cli_find(cli->operands[0]))) {
+        return cli_usage(cli, "%s is no command", cli->operands[0]);
+    }
+    cli_page();
+    cli_help(stdout, command);
+    return cli_finish(cli);
+}
+
+static const struct cli_example examples[] = {
+    {"heapprof help top", "what top shows, and its options"},
+    {0}
+};
+
+const struct cli_command cli_help_command = {
+    .name = "help", .arguments = "[COMMAND]",
+    .summary = "What there is, and how it is used",
+    .description = "Lists the commands, or explains one of them.",
+    .examples = examples, .least = 0, .most = 1, .run = run,
+};

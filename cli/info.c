@@ -1,0 +1,301 @@
+/* info.c - heapprof info: what a profile says about itself.
+ *
+ * What, when, where, how exact, what was dropped, and what the resident memory consists of. Of a profile
+ * that is not ours it is what there is.
+ */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/json.h"
+#include "report/text.h"
+
+enum {JSON = 1};
+
+/* ---- what is asked of the samples ---- */
+
+struct rung {
+    uint32_t name;   /* string */
+    int64_t  bytes;
+};
+
+struct facts {
+    const struct heapprof_model *model;
+    double  *totals;  /* by type */
+    struct rung *rungs; /* of the ladder, the largest first */
+    size_t   rung_count, rung_capacity;
+};
+
+static bool
+add_rung(struct facts *facts, const struct heapprof_samples *samples, int64_t bytes)
+{
+    const struct heapprof_model *model = facts->model;
+    const struct heapprof_model_location *location;
+    uint64_t function;
+
+    if (samples->location_count == 0) return true;
+    location = &model->locations[samples->locations[0]];
+    if (location[0].first_line == location[1].first_line) return true;
+    function = model->lines[location->first_line].function;
+    if (function == HEAPPROF_NO_PLACE) return true;
+    if (facts->rung_count == facts->rung_capacity) {
+        size_t capacity = facts->rung_capacity ? facts->rung_capacity * 2 : 16;
+        struct rung *rungs = realloc(facts->rungs, capacity * sizeof(*rungs));
+        if (!rungs) return false;
+        facts->rungs = rungs;
+        facts->rung_capacity = capacity;
+    }
+    facts->rungs[facts->rung_count++] = (struct rung){model->functions[function].name, bytes};
+    return true;
+}
+
+static int
+larger(const void *a, const void *b)
+{
+    const struct rung *one = a, *other = b;
+
+    return (one->bytes < other->bytes) - (one->bytes > other->bytes);
+}
+
+static bool
+gather(struct facts *facts)
+{
+    const struct heapprof_model *model = facts->model;
+    uint32_t rss = rb_heapprof_model_type(model, "rss_space");
+    struct heapprof_samples samples;
+    bool room = rb_heapprof_samples_begin(&samples, model);
+
+    facts->totals = calloc(model->type_count, sizeof(*facts->totals));
+    room = room && facts->totals;
+    while (room && rb_heapprof_samples_next(&samples)) {
+        for (uint32_t i = 0; i < model->type_count; i++) facts->totals[i] += (double)samples.values[i];
+        if (rss < model->type_count && samples.values[rss] != 0) {
+            room = add_rung(facts, &samples, samples.values[rss]);
+        }
+    }
+    rb_heapprof_samples_end(&samples);
+    if (facts->rung_count) qsort(facts->rungs, facts->rung_count, sizeof(*facts->rungs), larger);
+    return room;
+}
+
+/* ---- as text ---- */
+
+static const char *
+string(const struct heapprof_model *model, uint32_t number)
+{
+    return rb_heapprof_model_string(model, number, NULL);
+}
+
+static void
+put_line(const char *title, const char *text)
+{
+    printf("%-10s", title);
+    report_put(stdout, text, 0, false);
+    putchar('\n');
+}
+
+static void
+put_times(const struct heapprof_model *model)
+{
+    time_t seconds = (time_t)(model->time_ns / 1000000000);
+    char text[100], duration[REPORT_AMOUNT_MAX];
+    struct tm local;
+
+    if (model->time_ns == 0 || !localtime_r(&seconds, &local)) return;
+    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &local);
+    if (model->duration_ns > 0) {
+        report_amount(duration, (double)model->duration_ns, "nanoseconds");
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), ", over %s", duration);
+    }
+    put_line("taken", text);
+}
+
+static void
+put_size(const struct heapprof_model *model)
+{
+    printf("%-10s%"PRIu64" samples, %"PRIu32" functions, %"PRIu32" locations\n", "holds", model->sample_count,
+           rb_heapprof_model_functions(model), rb_heapprof_model_locations(model));
+    for (uint32_t i = 0; i < rb_heapprof_model_mappings(model) && i < 1; i++) {
+        put_line("of", string(model, model->mappings[i].filename));
+    }
+}
+
+static void
+put_period(const struct heapprof_model *model)
+{
+    char period[REPORT_AMOUNT_MAX];
+    const char *unit = string(model, model->period_type.unit);
+
+    if (model->period == 0) return;
+    report_amount(period, (double)model->period, unit);
+    printf("%-10s", "sampled");
+    if (!strcmp(unit, "bytes") && model->period == 1) printf("everything: the numbers are exact\n");
+    else if (!strcmp(unit, "bytes")) {
+        char error[REPORT_AMOUNT_MAX];
+        report_amount(error, sqrt((double)model->period * 64 * 1048576), unit);
+        printf("every %s on average: 64 MB of small things are right to \xc2\xb1 %s (one sigma)\n", period, error);
+    }
+    else printf("every %s of %s\n", period, string(model, model->period_type.type));
+}
+
+static void
+put_values(const struct facts *facts)
+{
+    const struct heapprof_model *model = facts->model;
+
+    for (uint32_t i = 0; i < model->type_count; i++) {
+        char amount[REPORT_AMOUNT_MAX];
+        report_amount(amount, facts->totals[i], string(model, model->types[i].unit));
+        printf("%-10s%14s  ", i ? "" : "values", amount);
+        report_put(stdout, string(model, model->types[i].type), 0, false);
+        puts(i == rb_heapprof_model_default_type(model) ? "  (shown first)" : "");
+    }
+}
+
+static void
+put_ladder(const struct facts *facts)
+{
+    double rss = 0;
+
+    for (size_t i = 0; i < facts->rung_count; i++) rss += (double)facts->rungs[i].bytes;
+    if (rss == 0) return;
+    for (size_t i = 0; i < facts->rung_count; i++) {
+        char amount[REPORT_AMOUNT_MAX], share[REPORT_AMOUNT_MAX];
+        report_amount(amount, (double)facts->rungs[i].bytes, "bytes");
+        report_share(share, (double)facts->rungs[i].bytes, rss);
+        printf("%-10s%14s  %6s  ", i ? "" : "memory", amount, share);
+        report_put(stdout, string(facts->model, facts->rungs[i].name), 0, false);
+        putchar('\n');
+    }
+    char amount[REPORT_AMOUNT_MAX];
+    report_amount(amount, rss, "bytes");
+    printf("%-10s%14s  100.0%%  in memory (RSS)\n", "", amount);
+}
+
+static void
+put_text(const struct facts *facts, const char *name)
+{
+    const struct heapprof_model *model = facts->model;
+
+    put_line("file", name);
+    put_times(model);
+    put_size(model);
+    put_period(model);
+    for (uint32_t i = 0; i < model->comment_count; i++) put_line(i ? "" : "says", string(model, model->comments[i]));
+    put_values(facts);
+    put_ladder(facts);
+}
+
+/* ---- as JSON ---- */
+
+static void
+put_named(struct report_json *json, const char *key, const char *text)
+{
+    report_json_key(json, key);
+    report_json_text(json, text);
+}
+
+static void
+put_integer(struct report_json *json, const char *key, int64_t number)
+{
+    report_json_key(json, key);
+    report_json_integer(json, number);
+}
+
+static void
+put_json_values(struct report_json *json, const struct facts *facts)
+{
+    const struct heapprof_model *model = facts->model;
+
+    report_json_key(json, "values");
+    report_json_begin(json, '[');
+    for (uint32_t i = 0; i < model->type_count; i++) {
+        report_json_begin(json, '{');
+        put_named(json, "type", string(model, model->types[i].type));
+        put_named(json, "unit", string(model, model->types[i].unit));
+        report_json_key(json, "total");
+        report_json_number(json, facts->totals[i]);
+        report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+    report_json_key(json, "memory");
+    report_json_begin(json, '[');
+    for (size_t i = 0; i < facts->rung_count; i++) {
+        report_json_begin(json, '{');
+        put_named(json, "name", string(model, facts->rungs[i].name));
+        put_integer(json, "bytes", facts->rungs[i].bytes);
+        report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+}
+
+static void
+put_json(const struct facts *facts, const char *name)
+{
+    const struct heapprof_model *model = facts->model;
+    struct report_json json = {.out = stdout};
+
+    report_json_begin(&json, '{');
+    put_named(&json, "file", name);
+    put_integer(&json, "time_ns", model->time_ns);
+    put_integer(&json, "duration_ns", model->duration_ns);
+    put_integer(&json, "samples", (int64_t)model->sample_count);
+    put_integer(&json, "functions", rb_heapprof_model_functions(model));
+    put_integer(&json, "locations", rb_heapprof_model_locations(model));
+    put_integer(&json, "period", model->period);
+    put_named(&json, "period_type", string(model, model->period_type.type));
+    put_named(&json, "period_unit", string(model, model->period_type.unit));
+    report_json_key(&json, "comments");
+    report_json_begin(&json, '[');
+    for (uint32_t i = 0; i < model->comment_count; i++) report_json_text(&json, string(model, model->comments[i]));
+    report_json_end(&json, ']');
+    put_json_values(&json, facts);
+    report_json_end(&json, '}');
+    putchar('\n');
+}
+
+/* ---- the command ---- */
+
+static int
+run(struct cli *cli)
+{
+    const char *path = cli->operands[0];
+    struct heapprof_model *model = cli_read(cli, path);
+    struct facts facts = {.model = model};
+    int status;
+
+    if (!model) return CLI_WRONG;
+    if (!gather(&facts)) status = cli_wrong(cli, "%s: no memory", cli_name(path));
+    else {
+        if (!cli->values[JSON]) cli_page();
+        (cli->values[JSON] ? put_json : put_text)(&facts, cli_name(path));
+        status = cli_finish(cli);
+    }
+    free(facts.totals);
+    free(facts.rungs);
+    rb_heapprof_model_free(model);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--json", 0, NULL, NULL, "The same as JSON"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof info heap.pb.gz", "what it is, when it was taken, how exact its numbers are"},
+    {"heapprof info heap.pb.gz --json | jq .values", "the totals, for a script"},
+    {0}
+};
+
+const struct cli_command cli_info_command = {
+    .name = "info", .arguments = "[--json] FILE",
+    .summary = "What a profile says about itself",
+    .description = "Shows what the profile is of, when it was taken, how exact its numbers are, what was dropped, its\n"
+                   "totals, and what the resident memory consists of, if it knows.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

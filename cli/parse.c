@@ -1,0 +1,178 @@
+/* parse.c - a command line, by the command's table of options.
+ *
+ * Options may stand anywhere before "--"; a value follows its option, or stands behind "=" or the letter:
+ * --by inuse_space, --by=inuse_space, -n 5, -n5. Of one given twice the last counts.
+ *
+ * values[] is by the options' places: first those that every command has, then the command's own.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cli_option cli_common_options[] = {
+    {"--help", 'h', NULL, NULL, "Show this help"},
+    {0}
+};
+
+/* ---- saying what is wrong ---- */
+
+static void
+say(const struct cli *cli, const char *format, va_list arguments)
+{
+    fflush(stdout);
+    fprintf(stderr, "heapprof %s: ", cli->command->name);
+    vfprintf(stderr, format, arguments);
+}
+
+int
+cli_wrong(const struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(cli, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return CLI_WRONG;
+}
+
+int
+cli_usage(const struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(cli, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, " (usage: heapprof %s %s)\n", cli->command->name, cli->command->arguments);
+    return CLI_USAGE;
+}
+
+bool
+cli_number(const struct cli *cli, int option, long least, long default_number, long *number)
+{
+    const char *text = cli->values[option];
+    char *end;
+
+    *number = default_number;
+    if (!text) return true;
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    if (end != text && !*end && errno == 0 && *number >= least) return true;
+    cli_usage(cli, "%s=%s: a whole number of %ld or more is wanted",
+              cli->command->options[option - 1].name, text, least);
+    return false;
+}
+
+/* ---- options ---- */
+
+static const struct cli_option *
+option_at(const struct cli_command *command, int place)
+{
+    if (place == 0) return &cli_common_options[0];
+    return command->options && command->options[place - 1].name ? &command->options[place - 1] : NULL;
+}
+
+/* Whether word begins with that option's name, and what is behind. */
+static const char *
+behind(const char *word, const struct cli_option *option)
+{
+    size_t length = strlen(option->name);
+
+    if (!strncmp(word, option->name, length) && (word[length] == '=' || !word[length])) return word + length;
+    return option->letter && word[0] == '-' && word[1] == option->letter ? word + 2 : NULL;
+}
+
+/* "..." among the choices: others, too. "label:KEY": anything behind the colon. */
+static bool
+choice_p(const struct cli_option *option, const char *value)
+{
+    const char *choice = option->choices;
+
+    if (!choice || !strcmp(choice, "FILE") || strstr(choice, " ...")) return true;
+    while (*choice) {
+        size_t length = strcspn(choice, " "), colon = strcspn(choice, ":");
+        bool open = colon < length;
+        if (open ? !strncmp(value, choice, colon + 1) && value[colon + 1]
+                 : strlen(value) == length && !strncmp(value, choice, length)) return true;
+        choice += length;
+        while (*choice == ' ') choice++;
+    }
+    return false;
+}
+
+/* Takes the option at argv[0]; returns how many words it was, 0: usage was told. */
+static int
+take_option(struct cli *cli, int argc, char **argv)
+{
+    const struct cli_option *option;
+    const char *rest = NULL;
+    int place = 0;
+
+    while ((option = option_at(cli->command, place)) && !(rest = behind(argv[0], option))) place++;
+    if (!option) {
+        cli_usage(cli, "%s is no option of it", argv[0]);
+        return 0;
+    }
+    if (!option->value) {
+        if (*rest) {
+            cli_usage(cli, "%s takes no value", option->name);
+            return 0;
+        }
+        cli->values[place] = "";
+        return 1;
+    }
+    if (!*rest && argc < 2) {
+        cli_usage(cli, "%s wants a value: %s", option->name, option->value);
+        return 0;
+    }
+    cli->values[place] = *rest ? rest + (*rest == '=') : argv[1];
+    if (!choice_p(option, cli->values[place])) {
+        cli_usage(cli, "%s=%s: it is one of %s", option->name, cli->values[place], option->choices);
+        return 0;
+    }
+    return *rest ? 1 : 2;
+}
+
+static bool
+check_operands(const struct cli *cli)
+{
+    const struct cli_command *command = cli->command;
+
+    if (cli->operand_count < command->least) {
+        cli_usage(cli, "%s", command->least == 1 ? "a file is missing" : "files are missing");
+        return false;
+    }
+    if (cli->operand_count <= command->most) return true;
+    cli_usage(cli, "%s is one operand too many", cli->operands[command->most]);
+    return false;
+}
+
+bool
+cli_parse(struct cli *cli, int argc, char **argv)
+{
+    bool options = true;
+    int at = 0;
+
+    cli->operands = argv; /* operands move to the front */
+    while (at < argc) {
+        if (options && !strcmp(argv[at], "--")) {
+            options = false;
+            at++;
+        }
+        else if (options && argv[at][0] == '-' && argv[at][1]) {
+            int words = take_option(cli, argc - at, argv + at);
+            if (words == 0) return false;
+            at += words;
+        }
+        else {
+            options = options && !cli->command->passes_rest;
+            cli->operands[cli->operand_count++] = argv[at++];
+        }
+    }
+    return cli->values[0] || check_operands(cli);
+}

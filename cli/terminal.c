@@ -1,0 +1,99 @@
+/* terminal.c - how wide and how colourful stdout is, and a pager for it.
+ *
+ * The pager is the user's PAGER, or less, which ends by itself when a screen is enough (LESS=FRX, as
+ * git has it, unless the user has set LESS). It becomes stdout; whoever leaves it early has seen what
+ * they wanted, so the broken pipe that follows is no error.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct {
+    pid_t    pager;      /* 0: none runs */
+    unsigned width;      /* of the terminal, before a pager stood between */
+    bool     terminal;
+    bool     known;
+} terminal;
+
+static void
+look(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+
+    if (terminal.known) return;
+    terminal.known = true;
+    terminal.terminal = isatty(1);
+    if (columns && atoi(columns) > 0) terminal.width = (unsigned)atoi(columns);
+    else if (terminal.terminal && ioctl(1, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
+    if (terminal.terminal && terminal.width == 0) terminal.width = 80;
+}
+
+unsigned
+cli_width(void)
+{
+    look();
+    return terminal.width;
+}
+
+bool
+cli_colour(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    look();
+    return terminal.terminal && !(no_color && *no_color) && term && strcmp(term, "dumb");
+}
+
+static void
+become_pager(const int ends[2])
+{
+    const char *pager = getenv("PAGER");
+
+    dup2(ends[0], 0);
+    close(ends[0]);
+    close(ends[1]);
+    setenv("LESS", "FRX", 0);
+    execl("/bin/sh", "sh", "-c", pager && *pager ? pager : "less || cat", (char *)NULL);
+    _exit(127);
+}
+
+void
+cli_page(void)
+{
+    const char *pager = getenv("PAGER");
+    int ends[2];
+
+    look();
+    if (!terminal.terminal || terminal.pager || (pager && (!strcmp(pager, "cat") || !*pager))) return;
+    if (pipe(ends) != 0) return;
+    terminal.pager = fork();
+    if (terminal.pager == 0) become_pager(ends);
+    if (terminal.pager > 0) dup2(ends[1], 1);
+    else terminal.pager = 0;
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int
+cli_finish(const struct cli *cli)
+{
+    bool failed = ferror(stdout);
+    int error;
+
+    errno = 0;
+    failed = fflush(stdout) != 0 || failed;
+    error = errno;
+    if (terminal.pager) {
+        close(1);
+        waitpid(terminal.pager, NULL, 0);
+        return CLI_DONE;
+    }
+    if (!failed || error == EPIPE) return CLI_DONE;
+    return cli_wrong(cli, "stdout: %s", error ? strerror(error) : "cannot be written");
+}

@@ -1,0 +1,131 @@
+/* json.c - JSON with the commas put in. A comma stands before each thing that follows another one
+ * in the same brackets; behind a key and an opening bracket there is none. */
+#include "report/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define PIECE 1024 /* bytes of a string that are made UTF-8 at once */
+
+static void
+begin_thing(struct report_json *json)
+{
+    if (json->comma) putc(',', json->out);
+    json->comma = true;
+}
+
+void
+report_json_begin(struct report_json *json, char bracket)
+{
+    begin_thing(json);
+    putc(bracket, json->out);
+    json->comma = false;
+}
+
+void
+report_json_end(struct report_json *json, char bracket)
+{
+    putc(bracket, json->out);
+    json->comma = true;
+}
+
+/* Between two things, the comma has to stand on the line before. */
+void
+report_json_line(struct report_json *json)
+{
+    if (json->comma) putc(',', json->out);
+    json->comma = false;
+    putc('\n', json->out);
+}
+
+static void
+put_escaped(FILE *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte == '"' || byte == '\\') fprintf(out, "\\%c", byte);
+        else if (byte < 32 || byte == 127) fprintf(out, "\\u%04x", byte);
+        else putc(byte, out);
+    }
+}
+
+/* Where to cut text, longer than a piece, so that no character is in two pieces. */
+static size_t
+piece_of(const char *text, size_t length)
+{
+    size_t size = PIECE;
+
+    if (length <= PIECE) return length;
+    while (size > PIECE - 4 && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
+    return size;
+}
+
+void
+report_json_string(struct report_json *json, const char *text, size_t length)
+{
+    char utf8[HEAPPROF_UTF8_MAX(PIECE)];
+
+    begin_thing(json);
+    putc('"', json->out);
+    while (length > 0) {
+        size_t size = piece_of(text, length);
+        put_escaped(json->out, utf8, rb_heapprof_utf8_copy(utf8, text, size));
+        text += size;
+        length -= size;
+    }
+    putc('"', json->out);
+}
+
+void
+report_json_text(struct report_json *json, const char *text)
+{
+    report_json_string(json, text, strlen(text));
+}
+
+void
+report_json_key(struct report_json *json, const char *key)
+{
+    report_json_text(json, key);
+    putc(':', json->out);
+    json->comma = false;
+}
+
+void
+report_json_integer(struct report_json *json, int64_t number)
+{
+    begin_thing(json);
+    fprintf(json->out, "%"PRId64, number);
+}
+
+void
+report_json_unsigned(struct report_json *json, uint64_t number)
+{
+    begin_thing(json);
+    fprintf(json->out, "%"PRIu64, number);
+}
+
+void
+report_json_number(struct report_json *json, double number)
+{
+    begin_thing(json);
+    if (!isfinite(number)) fputs("null", json->out);
+    else if (number == floor(number) && fabs(number) < 1e15) fprintf(json->out, "%.0f", number);
+    else fprintf(json->out, "%.6g", number);
+}
+
+void
+report_json_bool(struct report_json *json, bool value)
+{
+    begin_thing(json);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void
+report_json_null(struct report_json *json)
+{
+    begin_thing(json);
+    fputs("null", json->out);
+}

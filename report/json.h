@@ -1,0 +1,32 @@
+#ifndef HEAPPROF_REPORT_JSON_H
+#define HEAPPROF_REPORT_JSON_H
+/* Writes JSON (RFC 8259) to a stream, thing by thing. Commas and colons come by themselves; the
+ * caller begins and ends in pairs. Errors stay in the stream (ferror). */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct report_json {
+    FILE *out;
+    bool  comma;   /* before the next thing */
+};
+
+/* bracket: '{' or '['; the other one at the end. A newline between things where lines help people. */
+void report_json_begin(struct report_json *json, char bracket);
+void report_json_end(struct report_json *json, char bracket);
+void report_json_line(struct report_json *json);
+
+/* What follows is the value of that key. */
+void report_json_key(struct report_json *json, const char *key);
+
+/* Bytes that are not UTF-8 are escaped as base/utf8 does it. */
+void report_json_string(struct report_json *json, const char *text, size_t length);
+void report_json_text(struct report_json *json, const char *text);
+void report_json_integer(struct report_json *json, int64_t number);
+void report_json_unsigned(struct report_json *json, uint64_t number);
+void report_json_number(struct report_json *json, double number); /* null when it is not finite */
+void report_json_bool(struct report_json *json, bool value);
+void report_json_null(struct report_json *json);
+
+#endif

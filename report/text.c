@@ -1,0 +1,201 @@
+/* text.c - numbers with their units, and names that fit.
+ *
+ * Names come from files of anybody. So bytes that are not UTF-8 are spelled out (base/utf8), and so
+ * are the characters that steer a terminal.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* wcwidth */
+#endif
+#include "report/text.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/utf8.h"
+
+/* ---- amounts ---- */
+
+/* 12345 as "12,345". */
+static void
+put_whole(char text[REPORT_AMOUNT_MAX], double value)
+{
+    char digits[REPORT_AMOUNT_MAX / 2];
+    size_t length, out = 0;
+
+    if (!(fabs(value) < 1e15)) {
+        snprintf(text, REPORT_AMOUNT_MAX, "%.4g", value);
+        return;
+    }
+    length = (size_t)snprintf(digits, sizeof(digits), "%.0f", fabs(value));
+    if (value <= -0.5) text[out++] = '-';
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) text[out++] = ',';
+        text[out++] = digits[i];
+    }
+    text[out] = '\0';
+}
+
+struct scale {
+    double factor;     /* of the unit below */
+    const char *name;
+};
+
+static const struct scale bytes_scale[] = {
+    {1, "B"}, {1024, "kB"}, {1024, "MB"}, {1024, "GB"}, {1024, "TB"}, {1024, "PB"}, {0, NULL}
+};
+static const struct scale time_scale[] = {
+    {1, "ns"}, {1000, "us"}, {1000, "ms"}, {1000, "s"}, {60, "min"}, {60, "h"}, {0, NULL}
+};
+
+static const struct {
+    const char *unit;
+    const struct scale *scale;
+    double first;              /* of the scale's first unit */
+} units[] = {
+    {"bytes", bytes_scale, 1}, {"byte", bytes_scale, 1}, {"kilobytes", bytes_scale, 1024},
+    {"megabytes", bytes_scale, 1048576}, {"nanoseconds", time_scale, 1}, {"microseconds", time_scale, 1e3},
+    {"milliseconds", time_scale, 1e6}, {"seconds", time_scale, 1e9},
+};
+
+static void
+put_scaled(char text[REPORT_AMOUNT_MAX], double value, const struct scale *scale)
+{
+    int places;
+
+    while (scale[1].name && fabs(value) >= scale[1].factor) value /= (++scale)->factor;
+    places = fabs(value) >= 99.95 || value == floor(value) ? 0 : fabs(value) >= 9.995 ? 1 : 2;
+    snprintf(text, REPORT_AMOUNT_MAX, "%.*f %s", places, value, scale->name);
+}
+
+void
+report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit)
+{
+    size_t length;
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(unit, units[i].unit)) continue;
+        put_scaled(text, value * units[i].first, units[i].scale);
+        return;
+    }
+    put_whole(text, value);
+    if (!strcmp(unit, "count") || !unit[0]) return;
+    length = strlen(text);
+    snprintf(text + length, REPORT_AMOUNT_MAX - length, " %s", unit);
+}
+
+void
+report_share(char text[REPORT_AMOUNT_MAX], double part, double whole)
+{
+    snprintf(text, REPORT_AMOUNT_MAX, "%.1f%%", whole != 0 ? 100 * part / whole : 0.0);
+}
+
+/* ---- names ---- */
+
+/* A character of well-formed UTF-8, and its length. */
+static unsigned
+character_at(const char *text, size_t *length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned code;
+
+    *length = bytes[0] < 0x80 ? 1 : bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
+    code = *length == 1 ? bytes[0] : bytes[0] & (0x7fu >> *length);
+    for (size_t i = 1; i < *length; i++) code = code << 6 | (bytes[i] & 0x3f);
+    return code;
+}
+
+/* Whether a terminal might obey it: the control characters, and those that turn the direction. */
+static bool
+steering_p(unsigned code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+static unsigned
+columns_of(unsigned code)
+{
+    int width = wcwidth((wchar_t)code);
+
+    return width < 0 ? 1 : (unsigned)width;
+}
+
+/* text with everything escaped, in a block from malloc; NULL: no memory. */
+static char *
+escape(const char *text)
+{
+    size_t length = strlen(text), out = 0, size;
+    char *utf8 = malloc(HEAPPROF_UTF8_MAX(length) + 1), *escaped = malloc(HEAPPROF_UTF8_MAX(length) * 4 + 1);
+
+    if (utf8 && escaped) {
+        length = rb_heapprof_utf8_copy(utf8, text, length);
+        for (size_t at = 0; at < length; at += size) {
+            unsigned code = character_at(utf8 + at, &size);
+            if (steering_p(code)) {
+                for (size_t i = 0; i < size; i++) {
+                    out += (size_t)sprintf(escaped + out, "\\x%02X", (unsigned char)utf8[at + i]);
+                }
+                continue;
+            }
+            memcpy(escaped + out, utf8 + at, size);
+            out += size;
+        }
+        escaped[out] = '\0';
+    }
+    free(utf8);
+    return escaped;
+}
+
+static unsigned
+width_of(const char *text)
+{
+    unsigned width = 0;
+
+    for (size_t size; *text; text += size) width += columns_of(character_at(text, &size));
+    return width;
+}
+
+/* Writes what fits into so many columns; returns them. */
+static unsigned
+put_head(FILE *out, const char *text, unsigned room)
+{
+    unsigned width = 0;
+
+    for (size_t size; *text; text += size) {
+        unsigned columns = columns_of(character_at(text, &size));
+        if (width + columns > room) break;
+        width += columns;
+        fwrite(text, 1, size, out);
+    }
+    return width;
+}
+
+unsigned
+report_put(FILE *out, const char *text, unsigned width, bool tail)
+{
+    char *escaped = escape(text), *at = escaped;
+    unsigned whole, done;
+    size_t size;
+
+    if (!escaped) return 0;
+    whole = width_of(escaped);
+    if (width == 0 || whole <= width) done = put_head(out, escaped, whole);
+    else if (width < 8) done = put_head(out, escaped, width);
+    else if (!tail) {
+        done = put_head(out, escaped, width - 3) + 3;
+        fputs("...", out);
+    }
+    else {
+        while (whole > width - 3) {
+            whole -= columns_of(character_at(at, &size));
+            at += size;
+        }
+        fputs("...", out);
+        done = put_head(out, at, whole) + 3;
+    }
+    free(escaped);
+    return done;
+}
