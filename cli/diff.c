@@ -1,0 +1,24 @@
+/* diff.c - heapprof diff: what has grown. */
+#include "cli/table.h"
+
+static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
+
+static const struct cli_example examples[] = {
+    {"heapprof diff before.pb.gz after.pb.gz", "which call sites hold more than before"},
+    {"heapprof diff before.pb.gz after.pb.gz --group app", "which lines of the application"},
+    {"heapprof diff heap-1.pb.gz heap-2.pb.gz heap-3.pb.gz", "first what grew each time: a leak does"},
+    {0}
+};
+
+const struct cli_command cli_diff_command = {
+    .name = "diff", .arguments = "OLD NEW... [--by=TYPE] [--group=GROUP] [-n N]",
+    .summary = "What has grown from one profile to the next: where a leak is",
+    .description =
+        "Shows what grew most from the first profile to the last, and by how much; what shrank comes last. Of\n"
+        "three or more profiles, what grew from each to the next comes first: a leak does, a cache does not.\n"
+        "\n"
+        "What is marked with ~ has grown by no more than its error, and cannot be told from noise. Of two\n"
+        "profiles of one run only what came and went between them has an error: what stayed was measured by the\n"
+        "same samples.",
+    .options = options, .examples = examples, .least = 2, .most = 64, .run = cli_table,
+};

@@ -1,0 +1,145 @@
+/* table.c - from a command line to a table of groups. */
+#include "cli/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/groups.h"
+#include "report/table.h"
+
+enum {BY = 1, GROUP, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
+
+static const struct {
+    const char *name;
+    enum report_group group;
+} groups_by_name[] = {
+    {"site", REPORT_SITE}, {"function", REPORT_FUNCTION}, {"class", REPORT_CLASS}, {"file", REPORT_FILE},
+    {"gem", REPORT_GEM}, {"app", REPORT_APP},
+};
+
+/* What is asked, and what has to be given back. */
+struct asked {
+    struct report_question question;
+    struct report_look look;
+    regex_t focus, ignore;
+};
+
+static void
+set_group(struct report_question *question, const char *name)
+{
+    question->group = REPORT_SITE;
+    if (!name) return;
+    if (!strncmp(name, "label:", 6)) {
+        question->group = REPORT_LABEL;
+        question->label = name + 6;
+    }
+    for (size_t i = 0; i < sizeof(groups_by_name) / sizeof(groups_by_name[0]); i++) {
+        if (!strcmp(groups_by_name[i].name, name)) question->group = groups_by_name[i].group;
+    }
+}
+
+/* regex is set, and *where points to it, when there is a pattern. */
+static bool
+compile(const struct cli *cli, int option, regex_t *regex, const regex_t **where)
+{
+    const char *pattern = cli->values[option];
+    char message[128];
+    int error;
+
+    if (!pattern) return true;
+    error = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
+    if (error == 0) {
+        *where = regex;
+        return true;
+    }
+    regerror(error, regex, message, sizeof(message));
+    cli_usage(cli, "%s=%s: %s", cli->command->options[option - 1].name, pattern, message);
+    return false;
+}
+
+static bool
+ask(const struct cli *cli, struct asked *asked)
+{
+    long count, frames;
+
+    set_group(&asked->question, cli->values[GROUP]);
+    asked->question.directory = cli->values[APP];
+    if (!cli_number(cli, COUNT, 0, 20, &count) || !cli_number(cli, FRAMES, 0, 3, &frames)) return false;
+    asked->look.limit = (size_t)count;
+    asked->look.frames = (size_t)frames;
+    return compile(cli, FOCUS, &asked->focus, &asked->question.focus) &&
+           compile(cli, IGNORE, &asked->ignore, &asked->question.ignore);
+}
+
+/* Shows the models; a status. */
+static int
+show(const struct cli *cli, struct asked *asked, const struct heapprof_model *const *models,
+     const uint32_t *types)
+{
+    struct report_groups groups;
+    bool json = cli->values[JSON], done;
+
+    done = report_groups_make(&groups, &asked->question, models, types, (uint32_t)cli->operand_count);
+    if (done) {
+        asked->look.width = cli_width();
+        asked->look.colour = cli_colour();
+        if (!json) cli_page();
+        done = (json ? report_table_json : report_table_text)(stdout, &groups, &asked->look);
+    }
+    report_groups_free(&groups);
+    return done ? cli_finish(cli) : cli_wrong(cli, "no memory");
+}
+
+/* Of the other files the type of that name that the first has, in the same unit. */
+static bool
+find_types(const struct cli *cli, struct heapprof_model *const *models, uint32_t *types)
+{
+    const char *first, *unit, *other;
+
+    for (size_t i = 0; i < cli->operand_count; i++) {
+        const char *name = i == 0 ? cli->values[BY] : first;
+        if (!cli_type(cli, cli->operands[i], models[i], name, &types[i])) return false;
+        other = rb_heapprof_model_string(models[i], models[i]->types[types[i]].unit, NULL);
+        if (i == 0) {
+            first = rb_heapprof_model_string(models[0], models[0]->types[types[0]].type, NULL);
+            unit = other;
+        }
+        else if (strcmp(unit, other)) {
+            cli_wrong(cli, "%s: %s is in %s, in %s it is in %s", cli_name(cli->operands[i]), first, other,
+                      cli_name(cli->operands[0]), unit);
+            return false;
+        }
+    }
+    return true;
+}
+
+int
+cli_table(struct cli *cli)
+{
+    struct heapprof_model **models = calloc(cli->operand_count, sizeof(*models));
+    uint32_t *types = calloc(cli->operand_count, sizeof(*types));
+    const char **names = calloc(cli->operand_count, sizeof(*names));
+    struct asked asked = {0};
+    int status = CLI_WRONG;
+    size_t read = 0;
+
+    if (!models || !types || !names) status = cli_wrong(cli, "no memory");
+    else if (!ask(cli, &asked)) status = CLI_USAGE;
+    else {
+        while (read < cli->operand_count && (models[read] = cli_read(cli, cli->operands[read]))) {
+            names[read] = cli_name(cli->operands[read]);
+            read++;
+        }
+        asked.look.names = names;
+        if (read == cli->operand_count && find_types(cli, models, types)) {
+            status = show(cli, &asked, (const struct heapprof_model *const *)models, types);
+        }
+    }
+    if (asked.question.focus) regfree(&asked.focus);
+    if (asked.question.ignore) regfree(&asked.ignore);
+    while (read > 0) rb_heapprof_model_free(models[--read]);
+    free(models);
+    free(types);
+    free(names);
+    return status;
+}

@@ -1,0 +1,22 @@
+#ifndef HEAPPROF_CLI_TABLE_H
+#define HEAPPROF_CLI_TABLE_H
+/* What top and diff have in common: their options, and a table of the files' groups. */
+#include "cli/cli.h"
+
+/* The options, for the beginning of a command's own, and their places. */
+#define CLI_TABLE_OPTIONS \
+    {"--by", 'b', "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...", \
+     "Which of the values (default: the one the file names)"}, \
+    {"--group", 'g', "GROUP", "site function class file gem app label:KEY", \
+     "What a row is of (default: site)"}, \
+    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"}, \
+    {"--focus", 'f', "RE", NULL, "Only samples with a frame whose function or file matches (POSIX extended)"}, \
+    {"--ignore", 'i', "RE", NULL, "Only samples without such a frame"}, \
+    {"--frames", 0, "N", NULL, "How many frames of a site, the innermost (default: 3)"}, \
+    {"--app", 0, "DIR", "FILE", "Where the application's code is (default: as the file says)"}, \
+    {"--json", 0, NULL, NULL, "The same as JSON"}
+
+/* Shows all operands side by side, a status. */
+int cli_table(struct cli *cli);
+
+#endif

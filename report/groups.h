@@ -1,0 +1,91 @@
+#ifndef HEAPPROF_REPORT_GROUPS_H
+#define HEAPPROF_REPORT_GROUPS_H
+/* The samples of one or several profiles, added up by what they have in common: a row for each call
+ * site, function, class, file, gem, line of the application, or value of a label. Several profiles
+ * have a column each; like goes with like by content. */
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pprof/digest.h"
+#include "pprof/model.h"
+
+enum report_group {
+    REPORT_SITE,      /* class (or caller and owner), and the whole stack */
+    REPORT_FUNCTION,  /* name and file of the innermost function */
+    REPORT_CLASS, REPORT_FILE, REPORT_GEM,
+    REPORT_APP,       /* the innermost line of the application's own code */
+    REPORT_LABEL
+};
+
+struct report_question {
+    enum report_group group;
+    const char    *label;      /* key, of REPORT_LABEL */
+    const char    *type;       /* of the value; NULL: the first profile's default */
+    const regex_t *focus;      /* samples with a frame whose function or file matches; NULL: all */
+    const regex_t *ignore;     /* and without one that matches this; NULL: none */
+    const char    *directory;  /* where the application is; NULL: as the profile says */
+};
+
+/* What a row, or all of them, has in one profile. */
+struct report_figures {
+    double value;
+    double cumulative; /* with what was called from there: of functions, files and gems */
+    double objects;    /* that the value is in */
+    double variance;   /* of value */
+    double kept;       /* the part of variance that is of what the profile before had, too */
+    double aged, age;  /* value whose age is known; the sum of value times GCs survived */
+};
+
+struct report_row {
+    uint32_t profile;  /* in which it was first seen */
+    uint64_t example;  /* there: what it is of; groups.c knows */
+    uint64_t stamp;    /* of the last sample that was added to cumulative */
+};
+
+struct report_groups {
+    struct heapprof_mem mem;
+    struct report_question question;
+    const struct heapprof_model *const *models;
+    uint32_t  profiles;
+    uint32_t *types;                /* by profile: which value */
+    struct heapprof_digests digests;
+    struct report_row *rows;        /* by the digest's number, from 1 */
+    size_t    row_capacity;
+    struct report_figures *figures; /* of row r in profile p: [r * profiles + p]; row 0: of all */
+    size_t    figure_capacity;
+    uint64_t  stamp;
+    bool      has_objects, has_ages, has_errors; /* anywhere */
+};
+
+static inline struct report_figures *
+report_figures_of(const struct report_groups *groups, uint32_t row, uint32_t profile)
+{
+    return &groups->figures[(size_t)row * groups->profiles + profile];
+}
+
+/* Adds the profiles up. types: which value of each. The models have to stay. False: no memory. Free it
+ * either way. */
+bool report_groups_make(struct report_groups *groups, const struct report_question *question,
+                        const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles);
+void report_groups_free(struct report_groups *groups);
+
+/* Whether the group has cumulative figures. */
+bool report_cumulative_p(enum report_group group);
+
+/* ---- what a row is of ---- */
+
+struct report_frame {
+    const char *name, *file;  /* "" where not known */
+    int64_t  line;            /* 0: not known */
+    uint64_t address;         /* of what has no name */
+};
+
+/* The row's title in a block from malloc: "String", "Cart#load (/srv/cart.rb)"; NULL: no memory. */
+char *report_row_title(const struct report_groups *groups, uint32_t row);
+
+/* Of a site: calls back for each frame, innermost first. own: it is the application's. False: no memory. */
+typedef void report_frame_i(void *data, const struct report_frame *frame, bool own);
+bool report_row_frames(const struct report_groups *groups, uint32_t row, report_frame_i *each, void *data);
+
+#endif

@@ -1,0 +1,15 @@
+#ifndef HEAPPROF_REPORT_OWN_H
+#define HEAPPROF_REPORT_OWN_H
+/* Whose code a file is: the application's, a gem's, Ruby's. Decided by the path alone, for the files need
+ * not be where the profile is read. */
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether it is the application's own: below directory, or anywhere if that is NULL; but not in a gem, in
+ * Ruby's library, or the VM's. */
+bool report_own_p(const char *file, const char *directory);
+
+/* What it belongs to: "rack-3.1.2", in text and its length; or a name in parentheses. */
+const char *report_gem(const char *file, const char *directory, size_t *length);
+
+#endif

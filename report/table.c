@@ -1,0 +1,487 @@
+/* table.c - rows in order, as text and as JSON.
+ *
+ *     ~    9.16 MB    412 kB   37.7%   37.7%     100,000     12  String
+ *          value      +-       share   sum       objects     age what
+ *
+ * The error is two standard deviations: the true value is within it 19 times out of 20. A row whose value
+ * is no more than that is marked with '~': it cannot be told from noise.
+ */
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json.h"
+#include "report/text.h"
+
+#define SIGMAS 2
+#define INDENT 8        /* of frames */
+#define TITLE_LEAST 24  /* columns for a title beside its numbers; otherwise it is on the next line */
+
+#define BOLD "\033[1m"
+#define DIM "\033[2m"
+#define RED "\033[31m"
+#define GREEN "\033[32m"
+#define PLAIN "\033[0m"
+
+struct ranked {
+    uint32_t row;
+    bool     steady;    /* grew every time */
+    double   value;     /* or growth */
+};
+
+struct table {
+    FILE *out;
+    const struct report_groups *groups;
+    const struct report_look *look;
+    const char *unit;
+    struct ranked *ranked;
+    size_t count;
+    double whole;       /* what shares are of */
+    double sum;         /* of the rows so far */
+    bool   any_noise;
+    size_t used;        /* columns of this row's numbers */
+};
+
+/* ---- figures ---- */
+
+static uint32_t
+last(const struct table *table)
+{
+    return table->groups->profiles - 1;
+}
+
+static const struct report_figures *
+figures(const struct table *table, uint32_t row, uint32_t profile)
+{
+    return report_figures_of(table->groups, row, profile);
+}
+
+/* The value of a row; of several profiles its growth. */
+static double
+value_of(const struct table *table, uint32_t row)
+{
+    double value = figures(table, row, last(table))->value;
+
+    return last(table) == 0 ? value : value - figures(table, row, 0)->value;
+}
+
+/* What both profiles have of the same run has the same samples, and is no part of the error. */
+static double
+error_of(const struct table *table, uint32_t row)
+{
+    const struct report_figures *now = figures(table, row, last(table)), *before = figures(table, row, 0);
+    double variance = now->variance;
+
+    if (last(table) > 0) {
+        variance -= now->kept;
+        if (before->variance > now->kept) variance += before->variance - now->kept;
+    }
+    return variance > 0 ? SIGMAS * sqrt(variance) : 0;
+}
+
+static bool
+noise_p(const struct table *table, uint32_t row)
+{
+    double error = error_of(table, row);
+
+    return error > 0 && fabs(value_of(table, row)) <= error;
+}
+
+static bool
+steady_p(const struct table *table, uint32_t row)
+{
+    if (last(table) < 2) return false;
+    for (uint32_t profile = 1; profile <= last(table); profile++) {
+        if (figures(table, row, profile)->value <= figures(table, row, profile - 1)->value) return false;
+    }
+    return true;
+}
+
+/* ---- order ---- */
+
+static int
+before(const void *a, const void *b)
+{
+    const struct ranked *one = a, *other = b;
+
+    if (one->steady != other->steady) return other->steady - one->steady;
+    if (one->value != other->value) return one->value < other->value ? 1 : -1;
+    return (one->row > other->row) - (one->row < other->row);
+}
+
+/* Of a difference what shrank comes last, where it is seen without scrolling when all is shown. */
+static bool
+rank(struct table *table)
+{
+    const struct report_groups *groups = table->groups;
+    bool cumulative = report_cumulative_p(groups->question.group);
+
+    table->ranked = malloc(((size_t)groups->digests.count + 1) * sizeof(*table->ranked));
+    if (!table->ranked) return false;
+    for (uint32_t row = 1; row <= groups->digests.count; row++) {
+        struct ranked ranked = {row, steady_p(table, row), value_of(table, row)};
+        if (ranked.value == 0 && !(cumulative && last(table) == 0 && figures(table, row, 0)->cumulative != 0)) continue;
+        table->ranked[table->count++] = ranked;
+    }
+    qsort(table->ranked, table->count, sizeof(*table->ranked), before);
+    return true;
+}
+
+static bool
+begin(struct table *table)
+{
+    const struct report_groups *groups = table->groups;
+    const struct heapprof_model *model = groups->models[last(table)];
+
+    table->unit = rb_heapprof_model_string(model, model->types[groups->types[last(table)]].unit, NULL);
+    table->whole = figures(table, 0, last(table))->value;
+    return rank(table);
+}
+
+static size_t
+shown(const struct table *table)
+{
+    size_t limit = table->look->limit;
+
+    return limit == 0 || limit > table->count ? table->count : limit;
+}
+
+/* ---- as text ---- */
+
+static void
+colour(const struct table *table, const char *code)
+{
+    if (table->look->colour) fputs(code, table->out);
+}
+
+static void
+put_cell(struct table *table, int width, const char *text)
+{
+    int columns = (int)strlen(text);
+
+    if (strstr(text, "\xc2\xb1")) columns--; /* one character of two bytes */
+    table->used += (size_t)(columns > width ? columns : width);
+    fprintf(table->out, "%*s%s", width > columns ? width - columns : 0, "", text);
+}
+
+static void
+put_amount(struct table *table, int width, double value)
+{
+    char text[REPORT_AMOUNT_MAX];
+
+    report_amount(text, value, table->unit);
+    put_cell(table, width, text);
+}
+
+static void
+put_share(struct table *table, double part)
+{
+    char text[REPORT_AMOUNT_MAX];
+
+    report_share(text, part, table->whole);
+    put_cell(table, 8, text);
+}
+
+static void
+put_header(struct table *table)
+{
+    const struct report_groups *groups = table->groups;
+    bool many = last(table) > 0;
+
+    colour(table, DIM);
+    put_cell(table, 2, "");
+    put_cell(table, 10, many ? "growth" : "value");
+    if (groups->has_errors) put_cell(table, 10, "\xc2\xb1");
+    for (uint32_t profile = 0; many && profile <= last(table); profile++) {
+        char number[16];
+        snprintf(number, sizeof(number), profile == 0 ? "old" : last(table) == 1 ? "new" : "%u", profile + 1);
+        put_cell(table, 10, number);
+    }
+    if (!many) {
+        put_cell(table, 8, "share");
+        put_cell(table, 8, "sum");
+        if (report_cumulative_p(groups->question.group)) {
+            put_cell(table, 11, "cum");
+            put_cell(table, 8, "share");
+        }
+    }
+    if (groups->has_objects) put_cell(table, 12, "objects");
+    if (groups->has_ages) put_cell(table, 6, "age");
+    fputs(many ? "  what grew\n" : "  what\n", table->out);
+    colour(table, PLAIN);
+}
+
+static void
+put_objects_and_age(struct table *table, uint32_t row)
+{
+    const struct report_figures *now = figures(table, row, last(table));
+    double objects = now->objects - (last(table) > 0 ? figures(table, row, 0)->objects : 0);
+    char text[REPORT_AMOUNT_MAX] = "";
+
+    if (table->groups->has_objects) {
+        if (objects != 0) report_amount(text, objects, "count");
+        put_cell(table, 12, text);
+    }
+    if (table->groups->has_ages) {
+        text[0] = '\0';
+        if (now->aged != 0) report_amount(text, floor(now->age / now->aged + 0.5), "count");
+        put_cell(table, 6, text);
+    }
+}
+
+static void
+put_numbers(struct table *table, uint32_t row)
+{
+    bool many = last(table) > 0, noise = noise_p(table, row);
+    double value = value_of(table, row), error = error_of(table, row);
+
+    table->used = 0;
+    table->any_noise = table->any_noise || noise;
+    table->sum += value;
+    put_cell(table, 2, noise ? "~ " : "");
+    colour(table, noise ? DIM : !many ? BOLD : value > 0 ? RED : GREEN);
+    put_amount(table, 10, value);
+    colour(table, PLAIN);
+    if (table->groups->has_errors) {
+        if (error > 0) put_amount(table, 10, error);
+        else put_cell(table, 10, "0");
+    }
+    for (uint32_t profile = 0; many && profile <= last(table); profile++) {
+        put_amount(table, 10, figures(table, row, profile)->value);
+    }
+    if (!many) {
+        put_share(table, value);
+        put_share(table, table->sum);
+        if (report_cumulative_p(table->groups->question.group)) {
+            put_amount(table, 11, figures(table, row, 0)->cumulative);
+            put_share(table, figures(table, row, 0)->cumulative);
+        }
+    }
+    put_objects_and_age(table, row);
+}
+
+struct frames {
+    struct table *table;
+    size_t count;
+    bool   own_shown;
+};
+
+static void
+put_frame(void *data, const struct report_frame *frame, bool own)
+{
+    struct frames *frames = data;
+    struct table *table = frames->table;
+    unsigned width = table->look->width;
+    bool near = frames->count++ < table->look->frames;
+    char text[4096];
+    int length = 0;
+
+    if (!near && (!own || frames->own_shown)) return;
+    frames->own_shown = frames->own_shown || own;
+    if (frame->file[0]) length = snprintf(text, sizeof(text), "%s:%lld", frame->file, (long long)frame->line);
+    if (length >= 0 && (size_t)length < sizeof(text)) {
+        if (frame->name[0]) snprintf(text + length, sizeof(text) - (size_t)length, "%s'%s'", length ? ":in " : "", frame->name);
+        else snprintf(text + length, sizeof(text) - (size_t)length, " 0x%llx", (unsigned long long)frame->address);
+    }
+    fprintf(table->out, "%*s", INDENT, near ? "" : "app: ");
+    report_put(table->out, text, width > INDENT + 8 ? width - INDENT : 0, true);
+    putc('\n', table->out);
+}
+
+static bool
+put_row(struct table *table, uint32_t row)
+{
+    char *title = report_row_title(table->groups, row);
+    struct frames frames = {.table = table};
+    unsigned width = table->look->width, room;
+
+    if (!title) return false;
+    put_numbers(table, row);
+    room = width > table->used + 2 ? width - (unsigned)table->used - 2 : 0;
+    if (width > 0 && room < TITLE_LEAST) {
+        fprintf(table->out, "\n%*s", INDENT - 4, "");
+        room = width > INDENT ? width - INDENT : 0;
+    }
+    else fputs("  ", table->out);
+    report_put(table->out, title, room, table->groups->question.group != REPORT_SITE);
+    putc('\n', table->out);
+    free(title);
+    return report_row_frames(table->groups, row, put_frame, &frames);
+}
+
+static void
+put_summary(const struct table *table)
+{
+    const struct report_groups *groups = table->groups;
+    uint32_t profile = last(table);
+    const struct heapprof_model *model = groups->models[profile];
+    const char *name = rb_heapprof_model_string(model, model->types[groups->types[profile]].type, NULL);
+    const struct report_figures *all = figures(table, 0, profile);
+    char amount[REPORT_AMOUNT_MAX], error[REPORT_AMOUNT_MAX];
+
+    report_amount(amount, profile > 0 ? fabs(value_of(table, 0)) : value_of(table, 0), table->unit);
+    report_amount(error, error_of(table, 0), table->unit);
+    for (uint32_t p = 0; p <= profile; p++) {
+        if (p > 0) fputs(p == profile ? " to " : ", ", table->out);
+        report_put(table->out, table->look->names[p], 0, true);
+    }
+    fprintf(table->out, ": %s %s%s", name, profile == 0 ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
+    if (groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
+    if (profile == 0 && all->objects != 0 && strcmp(table->unit, "count")) {
+        report_amount(amount, all->objects, "count");
+        fprintf(table->out, " in %s objects", amount);
+    }
+    fputs("\n\n", table->out);
+}
+
+static void
+put_rest(const struct table *table)
+{
+    double value = 0;
+    char amount[REPORT_AMOUNT_MAX];
+
+    for (size_t i = shown(table); i < table->count; i++) value += table->ranked[i].value;
+    report_amount(amount, value, table->unit);
+    if (shown(table) < table->count) {
+        fprintf(table->out, "\n%zu more row%s (-n 0 shows all): %s\n", table->count - shown(table),
+                table->count - shown(table) == 1 ? "" : "s", amount);
+    }
+    if (table->any_noise) {
+        fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n", shown(table) < table->count ? "" : "\n");
+    }
+}
+
+bool
+report_table_text(FILE *out, const struct report_groups *groups, const struct report_look *look)
+{
+    struct table table = {.out = out, .groups = groups, .look = look};
+    bool room = begin(&table);
+
+    if (room) {
+        put_summary(&table);
+        if (table.count > 0) put_header(&table);
+        for (size_t i = 0; room && i < shown(&table); i++) {
+            bool steady = table.ranked[i].steady;
+            if (last(&table) > 1 && (i == 0 ? steady : steady != table.ranked[i - 1].steady)) {
+                fputs(steady ? "grew every time:\n" : "the others:\n", out);
+            }
+            room = put_row(&table, table.ranked[i].row);
+        }
+        if (room) put_rest(&table);
+    }
+    free(table.ranked);
+    return room;
+}
+
+/* ---- as JSON ---- */
+
+static void
+put_number(struct report_json *json, const char *key, double number)
+{
+    report_json_key(json, key);
+    report_json_number(json, number);
+}
+
+static void
+put_text(struct report_json *json, const char *key, const char *text)
+{
+    report_json_key(json, key);
+    report_json_text(json, text);
+}
+
+static void
+put_json_frame(void *data, const struct report_frame *frame, bool own)
+{
+    struct report_json *json = data;
+
+    report_json_begin(json, '{');
+    put_text(json, "function", frame->name);
+    put_text(json, "file", frame->file);
+    put_number(json, "line", (double)frame->line);
+    report_json_key(json, "own");
+    report_json_bool(json, own);
+    report_json_end(json, '}');
+}
+
+static void
+put_json_values(struct report_json *json, const struct table *table, uint32_t row)
+{
+    const struct report_groups *groups = table->groups;
+    const struct report_figures *now = figures(table, row, last(table));
+
+    put_number(json, last(table) > 0 ? "growth" : "value", value_of(table, row));
+    put_number(json, "error", error_of(table, row));
+    if (last(table) > 0) {
+        report_json_key(json, "values");
+        report_json_begin(json, '[');
+        for (uint32_t p = 0; p <= last(table); p++) report_json_number(json, figures(table, row, p)->value);
+        report_json_end(json, ']');
+    }
+    put_number(json, "objects", now->objects - (last(table) > 0 ? figures(table, row, 0)->objects : 0));
+    if (row == 0) return;
+    if (report_cumulative_p(groups->question.group)) {
+        put_number(json, "cumulative", now->cumulative - (last(table) > 0 ? figures(table, row, 0)->cumulative : 0));
+    }
+    put_number(json, "share", table->whole != 0 ? value_of(table, row) / table->whole : 0);
+    if (now->aged != 0) put_number(json, "age", now->age / now->aged);
+    report_json_key(json, "noise");
+    report_json_bool(json, noise_p(table, row));
+    if (last(table) > 1) {
+        report_json_key(json, "grew_every_time");
+        report_json_bool(json, steady_p(table, row));
+    }
+}
+
+static bool
+put_json_row(struct report_json *json, const struct table *table, uint32_t row)
+{
+    char *title = report_row_title(table->groups, row);
+    bool room = title != NULL;
+
+    report_json_line(json);
+    report_json_begin(json, '{');
+    if (title) put_text(json, "what", title);
+    free(title);
+    put_json_values(json, table, row);
+    if (table->groups->question.group == REPORT_SITE) {
+        report_json_key(json, "frames");
+        report_json_begin(json, '[');
+        room = report_row_frames(table->groups, row, put_json_frame, json) && room;
+        report_json_end(json, ']');
+    }
+    report_json_end(json, '}');
+    return room;
+}
+
+bool
+report_table_json(FILE *out, const struct report_groups *groups, const struct report_look *look)
+{
+    struct table table = {.out = out, .groups = groups, .look = look};
+    struct report_json json = {.out = out};
+    bool room = begin(&table);
+
+    if (room) {
+        const struct heapprof_model *model = groups->models[last(&table)];
+        report_json_begin(&json, '{');
+        report_json_key(&json, "files");
+        report_json_begin(&json, '[');
+        for (uint32_t p = 0; p <= last(&table); p++) report_json_text(&json, look->names[p]);
+        report_json_end(&json, ']');
+        put_text(&json, "type", rb_heapprof_model_string(model, model->types[groups->types[last(&table)]].type, NULL));
+        put_text(&json, "unit", table.unit);
+        report_json_key(&json, "total");
+        report_json_begin(&json, '{');
+        put_json_values(&json, &table, 0);
+        report_json_end(&json, '}');
+        report_json_key(&json, "rows");
+        report_json_begin(&json, '[');
+        for (size_t i = 0; room && i < shown(&table); i++) room = put_json_row(&json, &table, table.ranked[i].row);
+        report_json_end(&json, ']');
+        report_json_end(&json, '}');
+        putc('\n', out);
+    }
+    free(table.ranked);
+    return room;
+}

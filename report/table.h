@@ -1,0 +1,22 @@
+#ifndef HEAPPROF_REPORT_TABLE_H
+#define HEAPPROF_REPORT_TABLE_H
+/* Groups as a table: of one profile the largest rows, of several those that grew most, from the first to
+ * the last; of three or more, first those that grew every time. Written to a stream, whose errors stay in
+ * it. */
+#include <stdio.h>
+
+#include "report/groups.h"
+
+struct report_look {
+    size_t   limit;   /* rows; 0: all */
+    size_t   frames;  /* of a site, the innermost */
+    unsigned width;   /* columns; 0: lines are as long as they are */
+    bool     colour;
+    const char *const *names; /* by profile: what the file is called */
+};
+
+/* False: no memory. */
+bool report_table_text(FILE *out, const struct report_groups *groups, const struct report_look *look);
+bool report_table_json(FILE *out, const struct report_groups *groups, const struct report_look *look);
+
+#endif
