@@ -80,6 +80,10 @@ struct heapprof_model *cli_read(const struct cli *cli, const char *path);
 bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
               uint32_t *type);
 
+/* Writes a profile to that file, which appears when it is complete; "-" or NULL: to stdout, unless that is a
+ * terminal. A status. */
+int cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path);
+
 /* What a message calls it. */
 const char *cli_name(const char *path);
 

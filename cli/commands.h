@@ -3,6 +3,7 @@
 #define CLI_COMMANDS(X) \
     X(top) \
     X(diff) \
+    X(merge) \
     X(convert) \
     X(info) \
     X(help)

@@ -7,49 +7,83 @@
 
 enum {TO = 1, BY};
 
+/* In the order of the choices. Without an export: as a profile. */
 static const struct {
     const char *name;
     report_export_i *export;
+    bool positive;           /* it has no values below 0 */
 } formats[] = {
-    {"json", report_export_json},
+    {"pprof", NULL, false},
+    {"collapsed", report_export_collapsed, true},
+    {"speedscope", report_export_speedscope, true},
+    {"json", report_export_json, false},
+    {"csv", report_export_csv, false},
 };
 
-static report_export_i *
+static size_t
 find_format(const char *name)
 {
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (!strcmp(formats[i].name, name)) return formats[i].export;
+    size_t format = 0;
+
+    while (strcmp(formats[format].name, name)) format++; /* parse.c has looked */
+    return format;
+}
+
+/* Whether a sample has a value below 0: it is a difference. */
+static bool
+negative_p(const struct heapprof_model *model)
+{
+    struct heapprof_samples samples;
+    bool negative = false;
+
+    if (rb_heapprof_samples_begin(&samples, model)) {
+        while (!negative && rb_heapprof_samples_next(&samples)) {
+            for (uint32_t i = 0; i < model->type_count; i++) negative = negative || samples.values[i] < 0;
+        }
     }
-    return NULL;
+    rb_heapprof_samples_end(&samples);
+    return negative;
+}
+
+static int
+convert(struct cli *cli, const struct heapprof_model *model)
+{
+    size_t format = find_format(cli->values[TO]);
+    const char *path = cli->operands[0];
+    uint32_t type;
+
+    if (!cli_type(cli, path, model, cli->values[BY], &type)) return CLI_WRONG;
+    if (formats[format].positive && negative_p(model)) {
+        return cli_wrong(cli, "%s: has values below 0, which %s cannot show", cli_name(path), cli->values[TO]);
+    }
+    if (!formats[format].export) return cli_save(cli, model, NULL);
+    return formats[format].export(stdout, model, type) ? cli_finish(cli) : cli_wrong(cli, "no memory");
 }
 
 static int
 run(struct cli *cli)
 {
     struct heapprof_model *model;
-    uint32_t type;
-    bool done;
+    int status;
 
     if (!cli->values[TO]) return cli_usage(cli, "--to is missing");
     model = cli_read(cli, cli->operands[0]);
     if (!model) return CLI_WRONG;
-    done = cli_type(cli, cli->operands[0], model, cli->values[BY], &type);
-    if (done && !find_format(cli->values[TO])(stdout, model, type)) {
-        done = false;
-        cli_wrong(cli, "no memory");
-    }
+    status = convert(cli, model);
     rb_heapprof_model_free(model);
-    return done ? cli_finish(cli) : CLI_WRONG;
+    return status;
 }
 
 static const struct cli_option options[] = {
-    {"--to", 't', "FORMAT", "json", "Which format"},
+    {"--to", 't', "FORMAT", "pprof collapsed speedscope json csv", "Which format"},
     {"--by", 0, "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...",
      "Which of the values, where the format has one"},
     {0}
 };
 
 static const struct cli_example examples[] = {
+    {"heapprof convert heap.pb.gz --to collapsed | flamegraph.pl > heap.svg", "a picture, by Brendan Gregg's script"},
+    {"heapprof convert heap.pb.gz --to speedscope > heap.speedscope.json", "for speedscope, with every sample type"},
     {"heapprof convert heap.pb.gz --to json | jq .comments", "all that the file says, as JSON"},
     {0}
 };
@@ -57,6 +91,8 @@ static const struct cli_example examples[] = {
 const struct cli_command cli_convert_command = {
     .name = "convert", .arguments = "FILE --to=FORMAT",
     .summary = "Write a profile in another format",
-    .description = "Writes the profile to stdout in a format of others.",
+    .description =
+        "Writes the profile to stdout in a format of others: pprof (gzip'd), collapsed (a line a stack),\n"
+        "speedscope, json (all that is in the file), csv (a line a sample).",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

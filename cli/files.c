@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "os/file.h"
 #include "pprof/reader.h"
+#include "pprof/save.h"
 
 #define PATIENCE_NS INT64_C(1000000000) /* before progress is shown */
 #define STEP_NS     INT64_C(100000000)  /* between two of it */
@@ -110,4 +113,54 @@ cli_type(const struct cli *cli, const char *path, const struct heapprof_model *m
     }
     cli_wrong(cli, "%s: has no values %s; it has%s", cli_name(path), name, names);
     return false;
+}
+
+/* ---- writing ---- */
+
+struct output {
+    char  *bytes;
+    size_t size, capacity;
+};
+
+static bool
+keep(void *data, const void *bytes, size_t size)
+{
+    struct output *output = data;
+
+    if (size > output->capacity - output->size) {
+        size_t capacity = (output->capacity + size) * 2;
+        char *larger = realloc(output->bytes, capacity);
+        if (!larger) return false;
+        output->bytes = larger;
+        output->capacity = capacity;
+    }
+    memcpy(output->bytes + output->size, bytes, size);
+    output->size += size;
+    return true;
+}
+
+static bool
+print(void *data, const void *bytes, size_t size)
+{
+    return fwrite(bytes, 1, size, data) == size;
+}
+
+int
+cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path)
+{
+    struct output output = {0};
+    int error;
+
+    if (!path || !strcmp(path, "-")) {
+        if (isatty(1)) return cli_usage(cli, "a profile is no text for a terminal: write it to a file");
+        if (rb_heapprof_save(model, print, stdout) == HEAPPROF_SAVE_NO_MEMORY) return cli_wrong(cli, "no memory");
+        return cli_finish(cli);
+    }
+    if (rb_heapprof_save(model, keep, &output) != HEAPPROF_SAVED) {
+        free(output.bytes);
+        return cli_wrong(cli, "no memory");
+    }
+    error = rb_heapprof_file_write_whole(path, output.bytes, output.size, true);
+    free(output.bytes);
+    return error ? cli_wrong(cli, "%s: %s", path, strerror(error)) : CLI_DONE;
 }

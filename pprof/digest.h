@@ -33,7 +33,7 @@ rb_heapprof_digest_add(struct heapprof_digest *digest, struct heapprof_digest ot
 static inline void
 rb_heapprof_digest_bytes(struct heapprof_digest *digest, const void *bytes, size_t size)
 {
-    const char *at = bytes;
+    const char *at = (const char *)bytes;
     uint64_t word;
 
     rb_heapprof_digest_number(digest, size);

@@ -14,4 +14,14 @@ typedef bool report_export_i(FILE *out, const struct heapprof_model *model, uint
  * place in that array, from 0. */
 report_export_i report_export_json;
 
+/* A line a stack, "main;Cart#load;Array#map 4096", as flamegraph.pl and many others read it; for values
+ * above 0. */
+report_export_i report_export_collapsed;
+
+/* speedscope's own format, with every type; for values of 0 and above. */
+report_export_i report_export_speedscope;
+
+/* A line a sample: its values, its labels, its stack (RFC 4180). */
+report_export_i report_export_csv;
+
 #endif

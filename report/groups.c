@@ -392,7 +392,7 @@ gcs_since(const struct heapprof_model *before, const struct heapprof_model *mode
 {
     double gcs = gc_of(model) - gc_of(before);
 
-    if (model->duration_ns == 0 || isnan(gcs) ||
+    if (model->duration_ns == 0 || isnan(gcs) || model->time_ns < before->time_ns ||
         before->time_ns - before->duration_ns != model->time_ns - model->duration_ns) return INFINITY;
     return gcs < 1 ? 1 : gcs;
 }

@@ -1,0 +1,65 @@
+/* merge.c - heapprof merge: several profiles as one. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+
+#include "pprof/combine.h"
+
+enum {OUTPUT = 1};
+
+static int
+merge(struct cli *cli, struct heapprof_model *const *models, const char *const *names, const int *signs)
+{
+    char error[HEAPPROF_COMBINE_ERROR_MAX];
+    struct heapprof_model *sum = rb_heapprof_combine((const struct heapprof_model *const *)models, signs, names,
+                                                     cli->operand_count, error);
+    int status;
+
+    if (!sum) return cli_wrong(cli, "%s", error);
+    status = cli_save(cli, sum, cli->values[OUTPUT]);
+    rb_heapprof_model_free(sum);
+    return status;
+}
+
+static int
+run(struct cli *cli)
+{
+    size_t count = cli->operand_count, read = 0;
+    struct heapprof_model **models = calloc(count, sizeof(*models));
+    const char **names = calloc(count, sizeof(*names));
+    int *signs = calloc(count, sizeof(*signs));
+    int status = CLI_WRONG;
+
+    if (!models || !names || !signs) status = cli_wrong(cli, "no memory");
+    else {
+        while (read < count && (models[read] = cli_read(cli, cli->operands[read]))) {
+            names[read] = cli_name(cli->operands[read]);
+            signs[read++] = 1;
+        }
+        if (read == count) status = merge(cli, models, names, signs);
+    }
+    while (read > 0) rb_heapprof_model_free(models[--read]);
+    free(models);
+    free(names);
+    free(signs);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--output", 'o', "FILE", "FILE", "Where to (default: stdout)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof merge heap-*.pb.gz -o all.pb.gz", "the sum of all workers' profiles"},
+    {0}
+};
+
+const struct cli_command cli_merge_command = {
+    .name = "merge", .arguments = "FILE... [-o FILE]",
+    .summary = "Add profiles up, as those of a server's workers",
+    .description =
+        "Writes the sum of the profiles, gzip'd. Like goes with like: functions by name, file and first line,\n"
+        "samples by stack and labels. All have to have the same sample types.",
+    .options = options, .examples = examples, .least = 1, .most = 10000, .run = run,
+};

@@ -1,0 +1,22 @@
+/* export_collapsed.c - stacks as lines. Samples of one stack are lines of their own: whoever reads them
+ * adds them up. */
+#include "report/export.h"
+
+#include <inttypes.h>
+
+#include "report/stack.h"
+
+bool
+report_export_collapsed(FILE *out, const struct heapprof_model *model, uint32_t type)
+{
+    struct heapprof_samples samples;
+    bool room = rb_heapprof_samples_begin(&samples, model);
+
+    while (room && rb_heapprof_samples_next(&samples)) {
+        if (samples.values[type] <= 0 || samples.location_count == 0) continue;
+        report_put_stack(out, &samples, false);
+        fprintf(out, " %"PRId64"\n", samples.values[type]);
+    }
+    rb_heapprof_samples_end(&samples);
+    return room;
+}

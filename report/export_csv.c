@@ -1,0 +1,69 @@
+/* export_csv.c - a line a sample:
+ *
+ *     alloc_space (bytes),inuse_space (bytes),labels,stack
+ *     4096,40,"class=String gc_age=4","main;Cart#load"
+ */
+#include "report/export.h"
+
+#include <inttypes.h>
+
+#include "report/stack.h"
+
+/* A text of a field in quotes. */
+static void
+put_text(FILE *out, const struct heapprof_model *model, uint32_t string)
+{
+    const char *text = rb_heapprof_model_string(model, string, NULL);
+
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte == '"') putc('"', out);
+        putc(byte < 32 || byte == 127 ? ' ' : byte, out);
+    }
+}
+
+static void
+put_header(FILE *out, const struct heapprof_model *model)
+{
+    for (uint32_t i = 0; i < model->type_count; i++) {
+        putc('"', out);
+        put_text(out, model, model->types[i].type);
+        fputs(" (", out);
+        put_text(out, model, model->types[i].unit);
+        fputs(")\",", out);
+    }
+    fputs("labels,stack\r\n", out);
+}
+
+static void
+put_labels(FILE *out, const struct heapprof_samples *samples)
+{
+    for (uint32_t i = 0; i < samples->label_count; i++) {
+        const struct heapprof_model_label *label = &samples->labels[i];
+        if (i > 0) putc(' ', out);
+        put_text(out, samples->model, label->key);
+        putc('=', out);
+        if (label->str) put_text(out, samples->model, label->str);
+        else fprintf(out, "%"PRId64, label->num);
+    }
+}
+
+bool
+report_export_csv(FILE *out, const struct heapprof_model *model, uint32_t type)
+{
+    struct heapprof_samples samples;
+    bool room = rb_heapprof_samples_begin(&samples, model);
+
+    (void)type; /* all of them */
+    if (room) put_header(out, model);
+    while (room && rb_heapprof_samples_next(&samples)) {
+        for (uint32_t i = 0; i < model->type_count; i++) fprintf(out, "%"PRId64",", samples.values[i]);
+        putc('"', out);
+        put_labels(out, &samples);
+        fputs("\",\"", out);
+        report_put_stack(out, &samples, true);
+        fputs("\"\r\n", out);
+    }
+    rb_heapprof_samples_end(&samples);
+    return room;
+}

@@ -1,0 +1,59 @@
+/* stack.c - a stack in a line. */
+#include "report/stack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define PIECE 256
+
+const char *
+report_frame_name(const struct heapprof_model *model, uint32_t location, const struct heapprof_model_line *line,
+                  char *address, size_t size)
+{
+    if (line && line->function != HEAPPROF_NO_PLACE) {
+        return rb_heapprof_model_string(model, model->functions[line->function].name, NULL);
+    }
+    snprintf(address, size, "0x%"PRIx64, model->locations[location].address);
+    return address;
+}
+
+static void
+put_name(FILE *out, const char *name, bool double_quotes)
+{
+    char utf8[HEAPPROF_UTF8_MAX(PIECE)];
+    size_t length = strlen(name), size;
+
+    for (; length > 0; name += size, length -= size) {
+        size_t made;
+        for (size = length < PIECE ? length : PIECE; size < length && size > PIECE - 4 &&
+             ((unsigned char)name[size] & 0xc0) == 0x80; size--) continue;
+        made = rb_heapprof_utf8_copy(utf8, name, size);
+        for (size_t i = 0; i < made; i++) {
+            unsigned char byte = (unsigned char)utf8[i];
+            if (byte == '"' && double_quotes) putc('"', out);
+            putc(byte == ';' ? ':' : byte < 32 || byte == 127 ? ' ' : byte, out);
+        }
+    }
+}
+
+void
+report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_quotes)
+{
+    const struct heapprof_model *model = samples->model;
+    bool first = true;
+    char address[32];
+
+    for (uint32_t i = samples->location_count; i-- > 0;) {
+        const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
+        uint32_t line = location[1].first_line;
+        do {
+            const struct heapprof_model_line *at = line > location->first_line ? &model->lines[--line] : NULL;
+            if (!first) putc(';', out);
+            first = false;
+            put_name(out, report_frame_name(model, samples->locations[i], at, address, sizeof(address)), double_quotes);
+        } while (line > location->first_line);
+    }
+}
