@@ -28,7 +28,7 @@
 struct ranked {
     uint32_t row;
     bool     steady;    /* grew every time */
-    double   value;     /* or growth */
+    double   value, cumulative; /* or their growth */
 };
 
 struct table {
@@ -65,6 +65,14 @@ value_of(const struct table *table, uint32_t row)
     double value = figures(table, row, last(table))->value;
 
     return last(table) == 0 ? value : value - figures(table, row, 0)->value;
+}
+
+static double
+cumulative_of(const struct table *table, uint32_t row)
+{
+    double value = figures(table, row, last(table))->cumulative;
+
+    return last(table) == 0 ? value : value - figures(table, row, 0)->cumulative;
 }
 
 /* What both profiles have of the same run has the same samples, and is no part of the error. */
@@ -108,6 +116,7 @@ before(const void *a, const void *b)
 
     if (one->steady != other->steady) return other->steady - one->steady;
     if (one->value != other->value) return one->value < other->value ? 1 : -1;
+    if (one->cumulative != other->cumulative) return one->cumulative < other->cumulative ? 1 : -1;
     return (one->row > other->row) - (one->row < other->row);
 }
 
@@ -116,13 +125,12 @@ static bool
 rank(struct table *table)
 {
     const struct report_groups *groups = table->groups;
-    bool cumulative = report_cumulative_p(groups->question.group);
 
     table->ranked = malloc(((size_t)groups->digests.count + 1) * sizeof(*table->ranked));
     if (!table->ranked) return false;
     for (uint32_t row = 1; row <= groups->digests.count; row++) {
-        struct ranked ranked = {row, steady_p(table, row), value_of(table, row)};
-        if (ranked.value == 0 && !(cumulative && last(table) == 0 && figures(table, row, 0)->cumulative != 0)) continue;
+        struct ranked ranked = {row, steady_p(table, row), value_of(table, row), cumulative_of(table, row)};
+        if (ranked.value == 0 && ranked.cumulative == 0) continue;
         table->ranked[table->count++] = ranked;
     }
     qsort(table->ranked, table->count, sizeof(*table->ranked), before);
@@ -202,11 +210,8 @@ put_header(struct table *table)
     if (!many) {
         put_cell(table, 8, "share");
         put_cell(table, 8, "sum");
-        if (report_cumulative_p(groups->question.group)) {
-            put_cell(table, 11, "cum");
-            put_cell(table, 8, "share");
-        }
     }
+    if (report_cumulative_p(groups->question.group)) put_cell(table, 11, "cum");
     if (groups->has_objects) put_cell(table, 12, "objects");
     if (groups->has_ages) put_cell(table, 6, "age");
     fputs(many ? "  what grew\n" : "  what\n", table->out);
@@ -254,11 +259,8 @@ put_numbers(struct table *table, uint32_t row)
     if (!many) {
         put_share(table, value);
         put_share(table, table->sum);
-        if (report_cumulative_p(table->groups->question.group)) {
-            put_amount(table, 11, figures(table, row, 0)->cumulative);
-            put_share(table, figures(table, row, 0)->cumulative);
-        }
     }
+    if (report_cumulative_p(table->groups->question.group)) put_amount(table, 11, cumulative_of(table, row));
     put_objects_and_age(table, row);
 }
 
@@ -422,7 +424,7 @@ put_json_values(struct report_json *json, const struct table *table, uint32_t ro
     put_number(json, "objects", now->objects - (last(table) > 0 ? figures(table, row, 0)->objects : 0));
     if (row == 0) return;
     if (report_cumulative_p(groups->question.group)) {
-        put_number(json, "cumulative", now->cumulative - (last(table) > 0 ? figures(table, row, 0)->cumulative : 0));
+        put_number(json, "cumulative", cumulative_of(table, row));
     }
     put_number(json, "share", table->whole != 0 ? value_of(table, row) / table->whole : 0);
     if (now->aged != 0) put_number(json, "age", now->age / now->aged);

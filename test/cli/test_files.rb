@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+#
+# test_files.rb - heapprof merge, convert, info, help: what they write, and what they refuse.
+
+require_relative "lib/heapprof_command"
+
+class TestHeapprofFiles < Test::Unit::TestCase
+  include HeapprofCommand
+
+  def test_merge_adds_up_and_its_file_is_only_its_owners
+    in_directory do
+      write("a.pb.gz", shop(strings: 100))
+      write("b.pb.gz", shop(strings: 200))
+      heapprof!("merge", "a.pb.gz", "b.pb.gz", "-o", "sum.pb.gz")
+      assert_equal [12_000, 10_000], heapprof!("top", "sum.pb.gz", "--json").json["rows"].map { |row| row["value"] }
+      assert_equal 0o600, File.stat("sum.pb.gz").mode & 0o777
+      merged = heapprof!("merge", "a.pb.gz", "b.pb.gz").out
+      assert_equal File.binread("sum.pb.gz"), merged.b
+    end
+  end
+
+  def test_merge_of_what_does_not_go_together_is_refused
+    in_directory do
+      write("a.pb.gz", shop)
+      write("cpu.pb", ProfileBytes.new.type("cpu", "nanoseconds").raw)
+      assert_refused 1, /\Aheapprof merge: cpu.pb has no sample type alloc_objects in count, which a.pb.gz has\n/,
+                     "merge", "a.pb.gz", "cpu.pb", "-o", "x"
+      assert_refused 1, /\Aheapprof merge: no\/x: No such file or directory\n/, "merge", "a.pb.gz", "-o", "no/x"
+      assert_refused 1, /\Aheapprof merge: none: /, "merge", "a.pb.gz", "none", "-o", "x"
+      refute File.exist?("x")
+      assert_refused 2, /files? (is|are) missing/, "merge"
+    end
+  end
+
+  def test_convert_to_pprof_keeps_everything
+    in_directory do
+      write("a.pb", shop.raw)
+      File.binwrite("b.pb.gz", heapprof!("convert", "a.pb", "--to=pprof").out)
+      assert_equal heapprof!("convert", "a.pb", "--to=json").out, heapprof!("convert", "b.pb.gz", "--to=json").out
+    end
+  end
+
+  def test_convert_to_collapsed_stacks
+    in_directory do
+      write("a.pb.gz", shop.sample(["x.rb:1 a;b\nc"], [0, 0, 0, 7]))
+      assert_equal "<main>;Cart#load;Array#map 40000\n<main>;Rack#call 5000\na:b c 7\n",
+                   heapprof!("convert", "a.pb.gz", "--to", "collapsed").out
+      assert_equal "<main>;Cart#load;Array#map 2000\n",
+                   heapprof!("convert", "a.pb.gz", "--to", "collapsed", "--by", "alloc_objects").out
+    end
+  end
+
+  def test_convert_to_speedscope
+    in_directory do
+      write("a.pb.gz", shop)
+      json = heapprof!("convert", "a.pb.gz", "--to=speedscope").json
+      inuse = json["profiles"][json["activeProfileIndex"]]
+      assert_equal ["inuse_space", "bytes", [40_000, 5000], 45_000], inuse.values_at("name", "unit", "weights", "endValue")
+      names = inuse["samples"].map { |stack| stack.map { |frame| json["shared"]["frames"][frame]["name"] } }
+      assert_equal [["<main>", "Cart#load", "Array#map"], ["<main>", "Rack#call"]], names
+      assert_equal 4, json["profiles"].size
+    end
+  end
+
+  def test_speedscopes_own_importer_opens_it
+    in_directory do
+      write("a.pb.gz", shop)
+      File.binwrite("a.speedscope.json", heapprof!("convert", "a.pb.gz", "--to=speedscope").out)
+      out, status = Open3.capture2e(File.join(TOP, "scripts/speedscope"), File.expand_path("a.speedscope.json"))
+      assert status.success?, out
+    end
+  end
+
+  def test_convert_to_json_and_csv
+    in_directory do
+      write("a.pb.gz", shop.sample(["q\".rb:1 say \"hi\""], [1, 2, 3, 4], class: "A \"B\""))
+      json = heapprof!("convert", "a.pb.gz", "--to=json").json
+      assert_equal({ "type" => "inuse_space", "unit" => "bytes" }, json["sample_types"][3])
+      assert_equal [["class", "String"], ["gc_age", 8]], json["samples"][0]["labels"]
+      frame = json["locations"][json["samples"][1]["locations"][0]]["lines"][0]
+      assert_equal ["Rack#call", 7], [json["functions"][frame[0]]["name"], frame[1]]
+      lines = heapprof!("convert", "a.pb.gz", "--to=csv").out.lines("\r\n", chomp: true)
+      assert_equal %("alloc_objects (count)","alloc_space (bytes)","inuse_objects (count)","inuse_space (bytes)",labels,stack), lines[0]
+      assert_equal %(2000,80000,1000,40000,"class=String gc_age=8","<main>;Cart#load;Array#map"), lines[1]
+      assert_equal %(1,2,3,4,"class=A ""B""","say ""hi"""), lines[3]
+    end
+  end
+
+  def test_names_that_are_not_utf8_make_valid_json
+    in_directory do
+      write("a.pb.gz", shop.sample(["\xFF.rb:1 \xE9t\xE9 #{"\u00e9" * 2000}"], [1, 2, 3, 4], class: "\xFF"))
+      %w[json speedscope].each { |format| assert heapprof!("convert", "a.pb.gz", "--to", format).json }
+      assert heapprof!("top", "a.pb.gz", "--json").json
+      assert_match '\xE9t\xE9 é', heapprof!("convert", "a.pb.gz", "--to=json").json["functions"].last["name"]
+    end
+  end
+
+  def test_a_difference_has_no_flame_graph
+    in_directory do
+      write("a.pb.gz", shop(strings: -5))
+      assert_refused 1, /a.pb.gz: has values below 0, which collapsed cannot show/, "convert", "a.pb.gz", "--to=collapsed"
+      assert heapprof!("convert", "a.pb.gz", "--to=json").json
+    end
+  end
+
+  def test_convert_refuses_what_it_does_not_know
+    assert_refused 2, /--to is missing/, "convert", "x"
+    assert_refused 2, /--to=yaml: it is one of pprof collapsed /, "convert", "x", "--to=yaml"
+    assert_refused 1, /\Aheapprof convert: stdin: is empty\n/, "convert", "-", "--to=json"
+  end
+
+  def test_info
+    in_directory do
+      profile = shop
+      profile.add_number(9, 1_795_357_103_200_012_497)
+      profile.add_number(10, 90_000_000_000)
+      write("a.pb.gz", profile)
+      text = heapprof!("info", "a.pb.gz").out
+      assert_match(/^taken +2026-11-22 14:18:23 \+0000, over 1.50 min$/, text)
+      assert_match(/^holds +2 samples, 4 functions, 4 locations$/, text)
+      assert_match(/^ +43.9 kB  inuse_space  \(shown first\)$/, text)
+      assert_match(/^says +interval: 512 bytes$/, text)
+      json = heapprof!("info", "a.pb.gz", "--json").json
+      assert_equal 45_000, json["values"][3]["total"]
+      assert_includes json["comments"], "directory: /srv/shop"
+      assert_refused 1, /\Aheapprof info: none: /, "info", "none"
+      assert_refused 2, /is missing/, "info"
+    end
+  end
+
+  def test_info_shows_what_the_resident_memory_consists_of
+    in_directory do
+      profile = ProfileBytes.new.type("inuse_space", "bytes").type("rss_space", "bytes")
+                            .sample([":0 [VM] slots"], [0, 3 << 20]).sample([":0 [VM] malloc"], [0, 1 << 20])
+      write("a.pb.gz", profile)
+      assert_match(/^memory +3 MB +75.0%  \[VM\] slots\n +1 MB +25.0%  \[VM\] malloc\n +4 MB  100.0%  in memory \(RSS\)$/,
+                   heapprof!("info", "a.pb.gz").out)
+    end
+  end
+
+  def test_help
+    all = heapprof!("help").out
+    assert_equal all, heapprof!("--help").out
+    commands = all[/^Commands:\n(.*?)\n\n/m, 1].scan(/^  (\S+)/).flatten
+    assert_operator commands.size, :>=, 6
+    commands.each do |command|
+      help = heapprof!(command, "--help").out
+      assert_equal help, heapprof!("help", command).out
+      assert_match(/^Usage: heapprof #{command}/, help)
+      assert_match(/^Examples:\n  heapprof /, help)
+    end
+    assert_refused 2, /banana is no command/, "help", "banana"
+    assert_refused 2, /\Aheapprof: banana is no command; they are: top /, "banana"
+    ran = heapprof
+    assert_equal [2, "", all], [ran.status, ran.out, ran.err]
+  end
+
+  def test_an_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none
+    in_directory do
+      write("a.pb.gz", shop)
+      _, err, status = Open3.capture3("#{PROGRAM} top a.pb.gz > /dev/full")
+      assert_equal [1, "heapprof top: stdout: No space left on device\n"], [status.exitstatus, err]
+      _, err, status = Open3.capture3("bash", "-c", "#{PROGRAM} convert a.pb.gz --to=json | true; exit ${PIPESTATUS[0]}")
+      assert_equal [0, ""], [status.exitstatus, err]
+    end
+  end
+end

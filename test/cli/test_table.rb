@@ -1,0 +1,176 @@
+# frozen_string_literal: true
+#
+# test_table.rb - heapprof top and diff: rows, their order, figures and errors, options.
+
+require_relative "lib/heapprof_command"
+
+class TestHeapprofTable < Test::Unit::TestCase
+  include HeapprofCommand
+
+  def test_top_shows_the_largest_sites_with_share_objects_age_and_error
+    in_directory do
+      write("heap.pb.gz", shop)
+      assert_equal <<~TEXT, heapprof!("top", "heap.pb.gz").out
+        heap.pb.gz: inuse_space 43.9 kB ± 9.21 kB in 1,000 objects
+
+               value         ±   share     sum     objects   age  what
+             39.1 kB   8.67 kB   88.9%   88.9%       1,000     8  String
+                /srv/shop/cart.rb:12:in 'Array#map'
+                /srv/shop/cart.rb:12:in 'Cart#load'
+                /srv/shop/app.rb:3:in '<main>'
+             4.88 kB   3.12 kB   11.1%  100.0%                    st_init (ruby) for Hash
+                /g/gems/rack-3.1.2/lib/rack.rb:7:in 'Rack#call'
+                /srv/shop/app.rb:3:in '<main>'
+      TEXT
+    end
+  end
+
+  def test_groups
+    in_directory do
+      write("heap.pb.gz", shop)
+      { "site" => ["String", "st_init (ruby) for Hash"], "class" => %w[String Hash],
+        "function" => ["Array#map  /srv/shop/cart.rb", "Rack#call  /g/gems/rack-3.1.2/lib/rack.rb",
+                       "<main>  /srv/shop/app.rb", "Cart#load  /srv/shop/cart.rb"],
+        "file" => ["/srv/shop/cart.rb", "/g/gems/rack-3.1.2/lib/rack.rb", "/srv/shop/app.rb"],
+        "gem" => ["(application)", "rack-3.1.2"], "label:caller" => ["(none)", "st_init (ruby)"],
+        "app" => ["/srv/shop/cart.rb:12:in 'Cart#load'", "/srv/shop/app.rb:3:in '<main>'"] }.each do |group, what|
+        rows = heapprof!("top", "heap.pb.gz", "--json", "--group", group).json["rows"]
+        assert_equal what.sort, rows.map { |row| row["what"] }.sort, group
+      end
+    end
+  end
+
+  def test_value_count_focus_ignore_frames_app
+    in_directory do
+      write("heap.pb.gz", shop)
+      assert_equal [80_000, 5000], values("--by=alloc_space")
+      assert_equal [2000], values("-b", "alloc_objects")
+      assert_equal [40_000], values("-n1")
+      assert_equal [5000], values("--focus", "Rack#|nothing")
+      assert_equal [5000], values("-f", "gems/rack")
+      assert_equal [5000], values("--ignore=Cart")
+      assert_equal ["(none)"], heapprof!("top", "heap.pb.gz", "--json", "-g", "app", "--app=/elsewhere").json["rows"].map { |row| row["what"] }
+      text = heapprof!("top", "heap.pb.gz", "--frames=1").out
+      refute_match "Cart#load", text
+      text = heapprof!("top", "heap.pb.gz", "--frames=1", "--focus=Rack").out
+      assert_match "   app: /srv/shop/app.rb:3:in '<main>'\n", text
+    end
+  end
+
+  def test_what_cannot_be_told_from_noise_is_marked
+    in_directory do
+      write("heap.pb.gz", shop(strings: 12, table: 50_000))
+      lines = heapprof!("top", "heap.pb.gz").out.lines
+      assert_match(/^~ +480 B +972 B .* String$/, lines.grep(/String/).first)
+      assert_equal "~ cannot be told from noise (±: 19 times out of 20)\n", lines.last
+      assert_equal [false, true], heapprof!("top", "heap.pb.gz", "--json").json["rows"].map { |row| row["noise"] }
+    end
+  end
+
+  def test_diff_shows_what_grew_most_first_and_what_shrank_last
+    in_directory do
+      write("old.pb.gz", shop(strings: 1000, table: 50_000))
+      write("new.pb.gz", shop(strings: 9000, table: 10_000))
+      json = heapprof!("diff", "old.pb.gz", "new.pb.gz", "--json").json
+      assert_equal [[320_000, [40_000, 360_000]], [-40_000, [50_000, 10_000]]],
+                   json["rows"].map { |row| row.values_at("growth", "values") }
+      assert_match "inuse_space grew by 273 kB", heapprof!("diff", "old.pb.gz", "new.pb.gz").out
+      assert_match "inuse_space shrank by 273 kB", heapprof!("diff", "new.pb.gz", "old.pb.gz").out
+      assert_equal [], heapprof!("diff", "new.pb.gz", "new.pb.gz", "--json").json["rows"]
+    end
+  end
+
+  def test_of_three_files_comes_first_what_grew_every_time
+    in_directory do
+      [[1000, 10_000], [500, 11_000], [9000, 12_000]].each_with_index do |(strings, table), i|
+        write("#{i}.pb.gz", shop(strings: strings, table: table))
+      end
+      text = heapprof!("diff", "0.pb.gz", "1.pb.gz", "2.pb.gz", "--group=class").out
+      assert_match(/grew every time:\n.* Hash\nthe others:\n.* String\n/, text)
+    end
+  end
+
+  def test_of_one_run_what_stayed_is_no_error
+    in_directory do
+      [[10, 100], [20, 200]].each_with_index do |(gc, strings), i|
+        profile = shop(strings: 0, table: 0).comment("as of GC: #{gc}")
+        profile.add_number(9, 5_000 + gc)
+        profile.add_number(10, 1_000 + gc)
+        profile.sample(["a.rb:1 old"], [0, 0, 1000, 40_000], class: "Old", gc_age: i.zero? ? 8 : 16)
+        profile.sample(["a.rb:2 new"], [0, 0, strings, 40 * strings], class: "New", gc_age: 2)
+        write("#{i}.pb.gz", profile)
+      end
+      rows = heapprof!("diff", "0.pb.gz", "1.pb.gz", "--json", "--group=file").json["rows"]
+      # new: 100 came for 100 that went, and 100 more; the 1000 are the same ones
+      variance = ->(n) { n * 1600 / (Math.exp(40 / 512.0) - 1) }
+      assert_in_delta 2 * Math.sqrt(variance[200] + variance[100]), rows[0]["error"], 1
+    end
+  end
+
+  def test_other_profiles_have_no_errors_and_are_shown_in_their_units
+    in_directory do
+      write("cpu.pb", ProfileBytes.new.type("samples", "count").type("cpu", "nanoseconds")
+                                  .sample(["main.go:3 main.run"], [100, 1_500_000_000]).raw)
+      assert_equal <<~TEXT, heapprof!("top", "cpu.pb").out
+        cpu.pb: cpu 1.50 s
+
+               value   share     sum  what
+              1.50 s  100.0%  100.0%  
+                main.go:3:in 'main.run'
+      TEXT
+    end
+  end
+
+  def test_lines_are_as_wide_as_the_terminal
+    in_directory do
+      write("heap.pb.gz", shop)
+      [40, 60, 80, 120].each do |width|
+        lines = heapprof!("top", "heap.pb.gz", env: { "COLUMNS" => width.to_s }).out.lines(chomp: true).drop(3)
+        assert_operator lines.map(&:size).max, :<=, [width, 64].max
+      end
+    end
+  end
+
+  def test_names_that_would_steer_a_terminal_are_escaped
+    in_directory do
+      write("heap.pb.gz", shop.sample(["/srv/\e[31m.rb:1 evil\nname"], [0, 0, 1, 10**9], class: "\e]0;title\a"))
+      text = heapprof!("top", "heap.pb.gz").out
+      assert_match '\x1B]0;title\x07', text
+      assert_match '/srv/\x1B[31m.rb:1:in \'evil\x0Aname\'', text
+      refute_match "\e", text
+    end
+  end
+
+  def test_wrong_input
+    in_directory do
+      write("heap.pb.gz", shop)
+      write("text", "hello, world\n")
+      assert_refused 1, /\Aheapprof top: none: No such file or directory\n/, "top", "none"
+      assert_refused 1, /\Aheapprof top: text: is /, "top", "text"
+      assert_refused 1, /\Aheapprof top: stdin: is empty\n/, "top", "-"
+      assert_refused 1, /\Aheapprof top: \.: cannot be read: Is a directory\n/, "top", "."
+      assert_refused 1, /heap.pb.gz: has no values cpu; it has alloc_objects alloc_space/, "top", "heap.pb.gz", "--by=cpu"
+      assert_refused 2, /a file is missing/, "top"
+      assert_refused 2, /b is one operand too many/, "top", "a", "b"
+      assert_refused 2, /--group=banana: it is one of site /, "top", "heap.pb.gz", "--group=banana"
+      assert_refused 2, /--group=label:: it is one of site /, "top", "heap.pb.gz", "--group=label:"
+      assert_refused 2, /--count=x: a whole number of 0 or more is wanted/, "top", "heap.pb.gz", "-nx"
+      assert_refused 2, /--focus=\(: /, "top", "heap.pb.gz", "--focus=("
+      assert_refused 2, /--nonsense is no option of it/, "top", "heap.pb.gz", "--nonsense"
+      assert_refused 2, /--by wants a value: TYPE/, "top", "heap.pb.gz", "--by"
+      assert_refused 2, /--json takes no value/, "top", "heap.pb.gz", "--json=1"
+      assert_refused 2, /files are missing/, "diff", "heap.pb.gz"
+    end
+  end
+
+  def test_a_profile_comes_from_stdin_too
+    assert_equal 40_000, heapprof!("top", "-", "--json", stdin: shop.gzip).json["rows"][0]["value"]
+    assert_equal 40_000, heapprof!("top", "-", "--json", stdin: shop.raw).json["rows"][0]["value"]
+  end
+
+  private
+
+  def values(*options)
+    heapprof!("top", "heap.pb.gz", "--json", *options).json["rows"].map { |row| row["value"] }
+  end
+end
