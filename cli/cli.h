@@ -56,6 +56,9 @@ struct cli {
 extern const struct cli_command *const cli_commands[];
 const struct cli_command *cli_find(const char *name);
 
+/* What SIGPIPE did when we started; it is ignored since. */
+extern void (*cli_sigpipe)(int);
+
 /* Options that every command has. */
 extern const struct cli_option cli_common_options[];
 

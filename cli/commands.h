@@ -1,6 +1,7 @@
 /* The commands, in the order that help shows them: a row for each, whose struct cli_command is in the file
  * of that name. */
 #define CLI_COMMANDS(X) \
+    X(run) \
     X(top) \
     X(diff) \
     X(merge) \

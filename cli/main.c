@@ -13,6 +13,8 @@ CLI_COMMANDS(DECLARE)
 #define ADDRESS(name) &cli_##name##_command,
 const struct cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) NULL};
 
+void (*cli_sigpipe)(int);
+
 const struct cli_command *
 cli_find(const char *name)
 {
@@ -41,7 +43,7 @@ main(int argc, char **argv)
 {
     const struct cli_command *command;
 
-    signal(SIGPIPE, SIG_IGN); /* a pager that is left early is no error: cli_finish looks */
+    cli_sigpipe = signal(SIGPIPE, SIG_IGN); /* a pager that is left early is no error: cli_finish looks */
     setlocale(LC_CTYPE, "");
     if (argc < 2) {
         cli_help(stderr, NULL);

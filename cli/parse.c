@@ -144,7 +144,7 @@ check_operands(const struct cli *cli)
     const struct cli_command *command = cli->command;
 
     if (cli->operand_count < command->least) {
-        cli_usage(cli, "%s", command->least == 1 ? "a file is missing" : "files are missing");
+        cli_usage(cli, "%s", command->passes_rest ? "a command is missing" : command->least == 1 ? "a file is missing" : "files are missing");
         return false;
     }
     if (cli->operand_count <= command->most) return true;
@@ -174,5 +174,6 @@ cli_parse(struct cli *cli, int argc, char **argv)
             cli->operands[cli->operand_count++] = argv[at++];
         }
     }
+    cli->operands[cli->operand_count] = NULL; /* as argv ends, for who runs them */
     return cli->values[0] || check_operands(cli);
 }

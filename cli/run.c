@@ -1,0 +1,334 @@
+/* run.c - heapprof run: a command with the profiler on.
+ *
+ *     heapprof --fork, RUBY_HEAPPROF--> command
+ *         ^ signals to us go to it; what the terminal sends, it has got itself
+ *         its end is our end: the same status, or the same signal
+ *
+ * Signals are blocked from before the fork on and taken one by one, so none comes too early or too late.
+ * The profiles that were written are found by their names (the out template) and times. What there is to say is
+ * said on stderr: stdout is the command's.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* environ's functions, pipe2 */
+#endif
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pprof/combine.h"
+#include "report/groups.h"
+#include "report/table.h"
+
+enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
+
+#define NOT_FOUND 127 /* as a shell has it */
+#define NOT_RUN 126
+#define ROWS 5
+#define FILES_MOST 1000
+
+/* ---- the environment ---- */
+
+/* Where an option is a key of RUBY_HEAPPROF. */
+static const struct {
+    int option;
+    const char *key;
+} keys[] = {
+    {OUT, "out"}, {INTERVAL, "interval"}, {MALLOC, "malloc"}, {EVERY, "every"}, {SIGNAL, "signal"}, {KEEP, "keep"},
+};
+
+/* What RUBY_HEAPPROF is to be, in a block from malloc: what it is, and behind it what the options say, for of
+ * a key given twice the last counts. NULL: it was told what is wrong. */
+static char *
+settings(const struct cli *cli)
+{
+    const char *before = getenv("RUBY_HEAPPROF");
+    size_t size = 2;
+    char *text;
+
+    if (!before || !*before || !strcmp(before, "0")) before = "1";
+    size += strlen(before);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *value = cli->values[keys[i].option];
+        if (value && strchr(value, ',')) {
+            cli_usage(cli, "--%s=%s: a value has no comma in it", keys[i].key, value);
+            return NULL;
+        }
+        if (value) size += strlen(keys[i].key) + strlen(value) + 2;
+    }
+    text = malloc(size);
+    if (!text) {
+        cli_wrong(cli, "no memory");
+        return NULL;
+    }
+    strcpy(text, before);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *value = cli->values[keys[i].option];
+        if (value) sprintf(text + strlen(text), ",%s=%s", keys[i].key, value);
+    }
+    return text;
+}
+
+/* ---- the command ---- */
+
+struct child {
+    pid_t    pid;
+    sigset_t before;      /* the mask to run it with */
+    sigset_t taken;       /* signals that wait for us */
+};
+
+static void
+become(char **command, const struct child *child, const char *heapprof, int report)
+{
+    int error;
+
+    setenv("RUBY_HEAPPROF", heapprof, 1);
+    signal(SIGPIPE, cli_sigpipe);
+    sigprocmask(SIG_SETMASK, &child->before, NULL);
+    execvp(command[0], command);
+    error = errno;
+    if (write(report, &error, sizeof(error)) != sizeof(error)) _exit(NOT_RUN);
+    _exit(NOT_RUN);
+}
+
+static void
+block_signals(struct child *child)
+{
+    sigfillset(&child->taken);
+    /* those of faults, and those that stop a job: the terminal stops both of us */
+    for (const int *one = (const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGTSTP, SIGTTIN,
+                                        SIGTTOU, SIGCONT, SIGWINCH, 0}; *one; one++) {
+        sigdelset(&child->taken, *one);
+    }
+    sigprocmask(SIG_BLOCK, &child->taken, &child->before);
+}
+
+/* 0, or errno of what kept it from running. */
+static int
+start(struct child *child, char **command, const char *heapprof)
+{
+    int ends[2], error = 0;
+
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+    block_signals(child);
+    child->pid = fork();
+    if (child->pid == 0) become(command, child, heapprof, ends[1]);
+    if (child->pid < 0) error = errno;
+    close(ends[1]);
+    if (child->pid > 0 && read(ends[0], &error, sizeof(error)) == sizeof(error)) waitpid(child->pid, NULL, 0);
+    close(ends[0]);
+    return error;
+}
+
+/* Its status, as of wait. Signals that somebody sends us meanwhile go to it. */
+static int
+wait_for(const struct child *child)
+{
+    siginfo_t info;
+    int status;
+
+    for (;;) {
+        int signal = sigwaitinfo(&child->taken, &info);
+        if (signal == SIGCHLD) {
+            if (waitpid(child->pid, &status, WNOHANG) == child->pid) return status;
+        }
+        else if (signal > 0 && (info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL)) {
+            kill(child->pid, signal);
+        }
+    }
+}
+
+/* Ends as it has ended. */
+static int
+end_like(int status, const struct child *child)
+{
+    struct rlimit no_core = {0, 0};
+
+    if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+    setrlimit(RLIMIT_CORE, &no_core); /* it has left one, if any */
+    signal(WTERMSIG(status), SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &child->taken, NULL);
+    raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+/* ---- the profiles ---- */
+
+/* The template as a pattern for glob: letters behind '%' stand for anything. */
+static char *
+pattern_of(const char *out)
+{
+    char *pattern = malloc(strlen(out) * 2 + 1), *to = pattern;
+
+    if (!pattern) return NULL;
+    for (; *out; out++) {
+        if (*out == '%' && out[1] && *++out != '%') *to++ = '*';
+        else {
+            if (strchr("*?[\\", *out)) *to++ = '\\';
+            *to++ = *out;
+        }
+    }
+    *to = '\0';
+    return pattern;
+}
+
+/* The value of the last out in RUBY_HEAPPROF, in a block from malloc. */
+static char *
+out_of(const char *heapprof)
+{
+    const char *out = "heapprof-%p.pb.gz";
+    size_t length = strlen(out);
+
+    for (const char *at = heapprof; at; at = strchr(at, ',')) {
+        if (*at == ',') at++;
+        if (strncmp(at, "out=", 4)) continue;
+        out = at + 4;
+        length = strcspn(out, ",");
+    }
+    return strndup(out, length);
+}
+
+static bool
+since_p(const char *path, const struct timespec *start)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_mtim.tv_sec > start->tv_sec ||
+            (status.st_mtim.tv_sec == start->tv_sec && status.st_mtim.tv_nsec >= start->tv_nsec));
+}
+
+/* What is on top of the sum. */
+static void
+show(const struct heapprof_model *sum, const char *name)
+{
+    const struct report_question question = {.group = REPORT_SITE};
+    const struct report_look look = {.limit = ROWS, .frames = 3, .width = cli_width(), .names = &name};
+    uint32_t type = rb_heapprof_model_default_type(sum);
+    struct report_groups groups;
+
+    putc('\n', stderr);
+    if (report_groups_make(&groups, &question, &sum, &type, 1)) report_table_text(stderr, &groups, &look);
+    report_groups_free(&groups);
+}
+
+/* Says which files there are; returns how many could be read, into models and names. */
+static size_t
+read_files(const struct cli *cli, const glob_t *found, const struct timespec *start,
+           const struct heapprof_model **models, const char **names)
+{
+    size_t read = 0;
+
+    for (size_t i = 0; i < found->gl_pathc && read < FILES_MOST; i++) {
+        const char *path = found->gl_pathv[i];
+        if (!since_p(path, start)) continue;
+        fprintf(stderr, "heapprof run: wrote %s\n", path);
+        models[read] = cli_read(cli, path);
+        names[read] = path;
+        if (models[read]) read++;
+    }
+    return read;
+}
+
+static void
+say_top(const struct cli *cli, const glob_t *found, const struct timespec *start)
+{
+    const struct heapprof_model *models[FILES_MOST];
+    const char *names[FILES_MOST];
+    int signs[FILES_MOST];
+    char error[HEAPPROF_COMBINE_ERROR_MAX], together[64];
+    size_t count = read_files(cli, found, start, models, names);
+    struct heapprof_model *sum;
+
+    for (size_t i = 0; i < count; i++) signs[i] = 1;
+    if (count == 0) {
+        cli_wrong(cli, "no profile was written: is %s run by a ruby that has the heap profiler?", cli->operands[0]);
+        return;
+    }
+    snprintf(together, sizeof(together), "%zu files together", count);
+    sum = rb_heapprof_combine(models, signs, names, count, error);
+    if (sum) show(sum, count == 1 ? names[0] : together);
+    else cli_wrong(cli, "%s", error);
+    rb_heapprof_model_free(sum);
+    while (count > 0) rb_heapprof_model_free((struct heapprof_model *)models[--count]);
+}
+
+static void
+say_files(const struct cli *cli, const char *heapprof, const struct timespec *start)
+{
+    char *out = out_of(heapprof), *pattern = out ? pattern_of(out) : NULL;
+    glob_t found = {0};
+
+    if (pattern) {
+        glob(pattern, 0, NULL, &found);
+        say_top(cli, &found, start);
+    }
+    globfree(&found);
+    free(pattern);
+    free(out);
+}
+
+/* ---- the whole ---- */
+
+static int
+run(struct cli *cli)
+{
+    char *heapprof = settings(cli);
+    struct timespec began;
+    struct child child;
+    int error, status;
+
+    if (!heapprof) return CLI_USAGE;
+    clock_gettime(CLOCK_REALTIME_COARSE, &began); /* the clock of files' times */
+    error = start(&child, cli->operands, heapprof);
+    if (error) {
+        cli_wrong(cli, "%s: %s", cli->operands[0], strerror(error));
+        status = error == ENOENT ? NOT_FOUND : NOT_RUN;
+    }
+    else {
+        int ended = wait_for(&child);
+        sigprocmask(SIG_SETMASK, &child.before, NULL);
+        if (!cli->values[QUIET]) say_files(cli, heapprof, &began);
+        status = end_like(ended, &child);
+    }
+    free(heapprof);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--out", 'o', "FILE", "FILE", "Name of the profiles; %p pid, %e program, %t time, %n number (default: heapprof-%p.pb.gz)"},
+    {"--interval", 'i', "BYTES", NULL, "Mean bytes between samples, as 4096 or 64k; 1: everything, exactly"},
+    {"--malloc", 0, "WHOSE", "ruby all", "Whose memory of the allocator: all: extensions' and libraries', too"},
+    {"--every", 0, "SECONDS", NULL, "A profile every so many seconds"},
+    {"--signal", 0, "NAME", NULL, "A profile at that signal, as USR2"},
+    {"--keep", 0, "N", NULL, "How many profiles are kept of those that --every and --signal make"},
+    {"--quiet", 'q', NULL, NULL, "Say nothing at the end"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof run ruby app.rb", "profile it, and show at its end what is on top"},
+    {"heapprof run --interval=64k -- bundle exec rake import", "with closer samples"},
+    {"heapprof run --every=60 --keep=10 -- bundle exec puma", "a server's, each minute"},
+    {0}
+};
+
+const struct cli_command cli_run_command = {
+    .name = "run", .arguments = "[options] [--] COMMAND...",
+    .summary = "Run a command with the profiler on",
+    .description =
+        "Runs the command with RUBY_HEAPPROF set, so that each Ruby process of it writes a profile when it ends,\n"
+        "and says on stderr which files that were and what is on top. Signals are passed on to the command, and\n"
+        "its exit status, or the signal it ended by, is that of heapprof. A command that cannot be run is 127\n"
+        "(not found) or 126. The ruby has to be one with the heap profiler.",
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .run = run,
+};
