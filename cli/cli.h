@@ -55,6 +55,7 @@ struct cli {
 /* The commands there are, up to NULL; and one of them by its name, NULL: there is none. */
 extern const struct cli_command *const cli_commands[];
 const struct cli_command *cli_find(const char *name);
+extern const struct cli_command cli_help_command;
 
 /* What SIGPIPE did when we started; it is ignored since. */
 extern void (*cli_sigpipe)(int);

@@ -1,7 +1,11 @@
-/* help.c - what the commands' tables say, as text. */
+/* help.c - heapprof help: what the commands' tables say, as text. And what the build installs of them. */
 #include "cli/cli.h"
 
 #include <string.h>
+
+#include "cli/made.h"
+
+enum {MAN = 1, COMPLETION};
 
 /* "-n, --count=N" */
 static int
@@ -60,11 +64,26 @@ cli_help(FILE *out, const struct cli_command *command)
                  "gzip'd or not, of anybody's; \"-\" is stdin.\n");
 }
 
+static void
+make(const struct cli *cli)
+{
+    const char *shell = cli->values[COMPLETION];
+
+    if (!shell) cli_manual(stdout);
+    else if (!strcmp(shell, "bash")) cli_completion_bash(stdout);
+    else if (!strcmp(shell, "zsh")) cli_completion_zsh(stdout);
+    else cli_completion_fish(stdout);
+}
+
 static int
 run(struct cli *cli)
 {
     const struct cli_command *command = NULL;
 
+    if (cli->values[MAN] || cli->values[COMPLETION]) {
+        make(cli);
+        return cli_finish(cli);
+    }
     if (cli->operand_count > 0 && !(command = cli_find(cli->operands[0]))) {
         return cli_usage(cli, "%s is no command", cli->operands[0]);
     }
@@ -73,14 +92,22 @@ run(struct cli *cli)
     return cli_finish(cli);
 }
 
+static const struct cli_option options[] = {
+    {"--man", 0, NULL, NULL, "The man page, for man"},
+    {"--completion", 0, "SHELL", "bash zsh fish", "The shell's completion"},
+    {0}
+};
+
 static const struct cli_example examples[] = {
     {"heapprof help top", "what top shows, and its options"},
+    {"heapprof help --man | man -l -", "the man page, of a heapprof that is not installed"},
+    {"eval \"$(heapprof help --completion=bash)\"", "completion in this shell"},
     {0}
 };
 
 const struct cli_command cli_help_command = {
-    .name = "help", .arguments = "[COMMAND]",
+    .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL]",
     .summary = "What there is, and how it is used",
     .description = "Lists the commands, or explains one of them.",
-    .examples = examples, .least = 0, .most = 1, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
 };

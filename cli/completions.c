@@ -1,0 +1,174 @@
+/* completions.c - what the shells complete, of the commands' tables. */
+#include "cli/made.h"
+
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* The next option of a command, then those that every command has; NULL at the end. */
+static const struct cli_option *
+option_at(const struct cli_command *command, size_t number)
+{
+    size_t own = 0;
+
+    while (command->options && command->options[own].name) own++;
+    if (number < own) return &command->options[number];
+    return cli_common_options[number - own].name ? &cli_common_options[number - own] : NULL;
+}
+
+#define EACH_COMMAND(command) \
+    for (const struct cli_command *const *command = cli_commands; *command; command++)
+#define EACH_OPTION(command, option) \
+    for (size_t n_ = 0; n_ == 0; n_++) \
+        for (const struct cli_option *option; (option = option_at(command, n_)) != NULL; n_++)
+
+static bool
+files_p(const struct cli_option *option)
+{
+    return option->choices && !strcmp(option->choices, "FILE");
+}
+
+/* The choices that are words, in quotes, with spaces between; what is special in them is escaped. */
+static void
+put_choices(FILE *out, const struct cli_option *option, const char *special)
+{
+    const char *at = option->choices, *between = "";
+
+    while (at && *at) {
+        size_t length = strcspn(at, " ");
+        size_t word = strcspn(at, ":") < length ? strcspn(at, ":") + 1 : length;
+        if (strncmp(at, "...", 3)) {
+            fputs(between, out);
+            between = " ";
+            for (size_t i = 0; i < word; i++) fprintf(out, strchr(special, at[i]) ? "\\%c" : "%c", at[i]);
+        }
+        at += length;
+        while (*at == ' ') at++;
+    }
+}
+
+/* In single quotes; in zsh's specifications brackets and colons are special, too. */
+static void
+put_quoted(FILE *out, const char *text, const char *special)
+{
+    for (; *text; text++) {
+        if (*text == '\'') fputs("'\\''", out);
+        else {
+            if (strchr(special, *text)) putc('\\', out);
+            putc(*text, out);
+        }
+    }
+}
+
+/* ---- bash ---- */
+
+static void
+put_bash_command(FILE *out, const struct cli_command *command)
+{
+    fprintf(out, "    %s)\n        case $previous in\n", command->name);
+    EACH_OPTION(command, option) {
+        if (!option->value || files_p(option)) continue;
+        fprintf(out, "        %s%s%.*s) words='", option->name, option->letter ? "|-" : "", option->letter != 0, &option->letter);
+        put_choices(out, option, "");
+        fputs("'; files= ;;\n", out);
+    }
+    fputs("        *) [[ $current != -* ]] || words='", out);
+    EACH_OPTION(command, option) fprintf(out, " %s", option->name);
+    fputs("' ;;\n        esac", out);
+    if (command == &cli_help_command) {
+        fputs("\n        [[ $current == -* || $words ]] || words='", out);
+        EACH_COMMAND(each) fprintf(out, " %s", (*each)->name);
+        fputs("' files=", out);
+    }
+    fputs(" ;;\n", out);
+}
+
+void
+cli_completion_bash(FILE *out)
+{
+    fputs("# bash completion for heapprof, made by: heapprof help --completion=bash\n\n_heapprof() {\n"
+          "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words= files=1\n\n"
+          "    # --by=TYPE is three words to bash\n"
+          "    [[ $current != = ]] || current=\n"
+          "    [[ $previous != = ]] || previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
+          "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words='", out);
+    EACH_COMMAND(command) fprintf(out, " %s", (*command)->name);
+    fputs("' files=\n    else\n    case ${COMP_WORDS[1]} in\n", out);
+    EACH_COMMAND(command) put_bash_command(out, *command);
+    fputs("    esac\n    fi\n"
+          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+          "    if [ -n \"$files\" ] && [[ $current != -* ]]; then\n"
+          "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$current\")\n"
+          "        compopt -o filenames 2>/dev/null\n    fi\n}\ncomplete -F _heapprof heapprof\n", out);
+}
+
+/* ---- zsh ---- */
+
+static void
+put_zsh_option(FILE *out, const struct cli_option *option)
+{
+    if (option->letter) {
+        fprintf(out, " \\\n            '(-%c %s)'{-%c%s,%s%s}'[", option->letter, option->name, option->letter,
+                option->value ? "+" : "", option->name, option->value ? "=" : "");
+    }
+    else fprintf(out, " \\\n            '%s%s[", option->name, option->value ? "=" : "");
+    put_quoted(out, option->help, "[]:");
+    fputs("]", out);
+    if (option->value) {
+        fprintf(out, ":%s:", option->value);
+        if (files_p(option)) fputs("_files", out);
+        else if (option->choices) {
+            fputs("(", out);
+            put_choices(out, option, ":");
+            fputs(")", out);
+        }
+    }
+    fputs("'", out);
+}
+
+void
+cli_completion_zsh(FILE *out)
+{
+    fputs("#compdef heapprof\n# made by: heapprof help --completion=zsh\n\n_heapprof() {\n    local -a commands=(\n", out);
+    EACH_COMMAND(command) {
+        fprintf(out, "        '%s:", (*command)->name);
+        put_quoted(out, (*command)->summary, ":");
+        fputs("'\n", out);
+    }
+    fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n"
+          "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $command in\n", out);
+    EACH_COMMAND(command) {
+        fprintf(out, "        (%s) _arguments -S", (*command)->name);
+        EACH_OPTION(*command, option) put_zsh_option(out, option);
+        fprintf(out, " \\\n            '%s' ;;\n",
+                (*command)->passes_rest ? "*::command:_normal" : *command == &cli_help_command
+                ? "1:command:(${commands%%:*})" : "*:file:_files");
+    }
+    fputs("    esac\n}\n_heapprof \"$@\"\n", out);
+}
+
+/* ---- fish ---- */
+
+void
+cli_completion_fish(FILE *out)
+{
+    fputs("# fish completion for heapprof, made by: heapprof help --completion=fish\n\n", out);
+    EACH_COMMAND(command) {
+        fprintf(out, "complete -c heapprof -n __fish_use_subcommand -f -a %s -d '", (*command)->name);
+        put_quoted(out, (*command)->summary, "");
+        fputs("'\n", out);
+        EACH_OPTION(*command, option) {
+            fprintf(out, "complete -c heapprof -n '__fish_seen_subcommand_from %s' -l %s", (*command)->name, option->name + 2);
+            if (option->letter) fprintf(out, " -s %c", option->letter);
+            if (option->value) fputs(files_p(option) ? " -r -F" : " -x", out);
+            if (option->choices && !files_p(option)) {
+                fputs(" -a '", out);
+                put_choices(out, option, "");
+                fputs("'", out);
+            }
+            fputs(" -d '", out);
+            put_quoted(out, option->help, "");
+            fputs("'\n", out);
+        }
+    }
+}
