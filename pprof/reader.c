@@ -52,7 +52,7 @@ struct reader {
 
 /* ---- errors ---- */
 
-static bool
+__attribute__((format(printf, 2, 3))) static bool
 fail(struct reader *reader, const char *format, ...)
 {
     va_list arguments;

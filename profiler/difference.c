@@ -186,6 +186,7 @@ add_to_row(struct heapprof_row *sum, const struct heapprof_row *row)
     sum->inuse_objects += row->inuse_objects;
     sum->inuse_slot_bytes += row->inuse_slot_bytes;
     sum->inuse_malloc_bytes += row->inuse_malloc_bytes;
+    sum->inuse_variance += row->inuse_variance;
     sum->resident_bytes += row->resident_bytes;
     sum->memsize_bytes += row->memsize_bytes;
 }

@@ -31,6 +31,7 @@
     T(ALLOC_MALLOC_SPACE, "alloc_malloc_space") T(ALLOC_SPACE, "alloc_space") \
     T(INUSE_OBJECTS, "inuse_objects") T(INUSE_SLOT_SPACE, "inuse_slot_space") \
     T(INUSE_MALLOC_SPACE, "inuse_malloc_space") T(INUSE_SPACE, "inuse_space") T(RSS_SPACE, "rss_space") \
+    T(INUSE_VARIANCE, "inuse_variance") T(SQUARE_BYTES, "bytes^2") \
     T(COUNT, "count") T(BYTES, "bytes") T(SPACE, "space") T(CLASS, "class") T(CALLER, "caller") T(OWNER, "owner") \
     T(OWNER_ALLOCATED_BY, "owner_allocated_by") T(NATIVE_LEAK, "native_leak") \
     T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") \
@@ -51,7 +52,7 @@ static const enum text sample_types[HEAPPROF_PPROF_VALUES][2] = {
     {TEXT_ALLOC_MALLOC_SPACE, TEXT_BYTES}, {TEXT_ALLOC_SPACE, TEXT_BYTES},
     {TEXT_INUSE_OBJECTS, TEXT_COUNT}, {TEXT_INUSE_SLOT_SPACE, TEXT_BYTES},
     {TEXT_INUSE_MALLOC_SPACE, TEXT_BYTES}, {TEXT_INUSE_SPACE, TEXT_BYTES},
-    {TEXT_RSS_SPACE, TEXT_BYTES},
+    {TEXT_RSS_SPACE, TEXT_BYTES}, {TEXT_INUSE_VARIANCE, TEXT_SQUARE_BYTES},
 };
 
 struct encoder {
@@ -156,12 +157,28 @@ write_comment(struct heapprof_writer *writer, const char *format, ...)
     rb_heapprof_writer_comment(writer, write_text(writer, text));
 }
 
+/* By which a reader tells the application's own code. */
+static void
+write_directory(struct heapprof_writer *writer, const char *directory)
+{
+    static const char title[] = "directory: ";
+    size_t length = strlen(directory);
+    char *text = malloc(sizeof(title) + length);
+
+    if (!text) return;
+    memcpy(text, title, sizeof(title) - 1);
+    memcpy(text + sizeof(title) - 1, directory, length);
+    rb_heapprof_writer_comment(writer, rb_heapprof_writer_string(writer, text, sizeof(title) - 1 + length));
+    free(text);
+}
+
 static void
 write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *snapshot)
 {
     const struct heapprof_facts *facts = &snapshot->facts;
     const struct heapprof_ladder *ladder = &snapshot->ladder;
 
+    if (facts->directory && facts->directory[0]) write_directory(writer, facts->directory);
     write_comment(writer, "interval: %"PRIu64" bytes", facts->interval_bytes);
     write_comment(writer, "malloc interval: %"PRIu64" bytes", facts->malloc_interval_bytes);
     write_comment(writer, "as of GC: %"PRIu64, facts->gc_count);

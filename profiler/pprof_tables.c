@@ -187,6 +187,7 @@ enter_values(double *values, const struct heapprof_row *row)
     values[6] = row->inuse_malloc_bytes;
     values[7] = row->inuse_slot_bytes + row->inuse_malloc_bytes;
     values[8] = row->resident_bytes;
+    values[9] = row->inuse_variance;
 }
 
 static bool
@@ -265,6 +266,13 @@ alike_p(const struct builder *builder, const struct entry *a, const struct entry
            same_stack_p(builder, a, b);
 }
 
+/* Variances are squares, and may be more than a file can hold. */
+static int64_t
+whole(double value)
+{
+    return value < (double)INT64_MAX ? llround(value) : INT64_MAX;
+}
+
 /* Adds up the entries that look like the first; returns how many. */
 static size_t
 add_sample(struct builder *builder, const struct entry *first, const struct entry *end)
@@ -284,7 +292,7 @@ add_sample(struct builder *builder, const struct entry *first, const struct entr
     sample->outer = first->outer;
     sample->row = (uint32_t)(first->row - builder->snapshot->rows);
     sample->memsize_bytes = llround(memsize_bytes);
-    for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sample->values[v] = llround(sums[v]);
+    for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sample->values[v] = whole(sums[v]);
     return (size_t)(entry - first);
 }
 

@@ -10,8 +10,8 @@
 #include "profiler/snapshot.h"
 
 /* Of what was allocated, then of what is in use: objects; bytes of slots, of the allocator, of
- * both. Then bytes in memory, which only rungs have (ladder.h). */
-#define HEAPPROF_PPROF_VALUES 9
+ * both. Then bytes in memory, which only rungs have (ladder.h); and the variance of the bytes in use. */
+#define HEAPPROF_PPROF_VALUES 10
 
 /* Names of frames that no code stands for, beside the snapshot's own strings. */
 #define HEAPPROF_PPROF_NAME_FOLDED   (UINT32_MAX - 1) /* sites given up for memory */

@@ -35,6 +35,7 @@ struct sum {
     double objects;
     double alloc_bytes;
     double inuse_bytes;
+    double inuse_variance;       /* of inuse_bytes */
     double memsize_bytes;
 };
 
@@ -159,6 +160,7 @@ add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
     double inuse_bytes = whole(sum->inuse_bytes, &carried->inuse_bytes);
 
     if (objects == 0 && alloc_bytes == 0) return true;
+    row.inuse_variance = sum->inuse_variance;
     if (row.kind == HEAPPROF_ROW_BLOCKS) {
         row.alloc_malloc_bytes = alloc_bytes;
         row.inuse_malloc_bytes = inuse_bytes;
@@ -191,6 +193,7 @@ add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double 
     bin->objects += weight;
     bin->alloc_bytes += weight * alloc_bytes;
     bin->inuse_bytes += weight * inuse_bytes;
+    bin->inuse_variance += weight * (weight - 1) * inuse_bytes * inuse_bytes;
     ages->dead.objects -= weight;
     ages->dead.alloc_bytes -= weight * alloc_bytes;
     return bin;

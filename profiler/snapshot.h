@@ -33,6 +33,7 @@ struct heapprof_facts {
     uint64_t old_gc;          /* what was born before this GC has survived several major ones; 0: not
                                  yet, or leaks are not looked for */
     bool     owners;          /* those of blocks are known, as of this moment */
+    const char *directory;    /* where the program began; NULL or "": not known. Stays */
 };
 
 /* What a snapshot asks about objects. */

@@ -14,6 +14,7 @@
 #include "ruby/thread.h"
 #include "run.h"
 #include "gc/state.h"
+#include "boot.h"
 #include "caller_names.h"
 #include "internal/gc.h"
 #include "names.h"
@@ -39,6 +40,7 @@ facts_now(void)
         .start_ns = rb_heapprof.start_ns,
         .time_ns = rb_heapprof_wall_clock_ns(),
         .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
+        .directory = rb_heapprof_boot_directory(),
     };
 }
 

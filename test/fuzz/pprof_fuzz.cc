@@ -7,6 +7,7 @@
 // say just that; else it rounds: a row may be off by one, the sum of all by a half for the living
 // and a half for the dead, of objects and of blocks.
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -121,7 +122,8 @@ Actual(const Profile &profile)
         REQUIRE(labels.size() == 3);
         REQUIRE(sample.values.size() == HEAPPROF_PPROF_VALUES);
         seen.samples++;
-        for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) seen.sums.eighths[v] += 8 * sample.values[v];
+        for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++) seen.sums.eighths[v] += 8 * sample.values[v];
+        seen.sums.variance += static_cast<double>(sample.values[HEAPPROF_PPROF_VALUES - 1]);
     }
     return looks;
 }
@@ -129,7 +131,10 @@ Actual(const Profile &profile)
 void
 RequireNear(const Sums &actual, const Sums &expected, int64_t slack, int64_t slack_of_both)
 {
-    for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+    // Each sample's is rounded, and none is more than an int64_t.
+    double variance_error = std::fabs(actual.variance - expected.variance);
+    REQUIRE(variance_error <= 1e-6 * expected.variance + static_cast<double>(slack) || expected.variance > 9e18);
+    for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++) {
         int64_t error = actual.eighths[v] - expected.eighths[v];
         int64_t allowed = v % 4 == 3 ? slack_of_both : slack;
         REQUIRE(-allowed <= error && error <= allowed);

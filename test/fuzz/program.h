@@ -57,7 +57,8 @@ struct Row {
 // Estimates in eighths, as the profile's columns: alloc objects, bytes of slots, of the allocator,
 // of both; then the same in use.
 struct Sums {
-    int64_t eighths[HEAPPROF_PPROF_VALUES] = {};
+    int64_t eighths[HEAPPROF_PPROF_VALUES - 1] = {};
+    double variance = 0; // of the bytes in use, the last column
 
     // Objects in slots of this size, which are of another size now; 0: dead.
     void
@@ -66,6 +67,7 @@ struct Sums {
         eighths[0] += objects;
         if (size) eighths[4] += objects;
         AddBytes(1, objects * birth_size, objects * size);
+        AddVariance(objects, static_cast<double>(size));
     }
 
     // So many times a request for so many bytes, of which so many are left.
@@ -73,12 +75,14 @@ struct Sums {
     AddBlock(int64_t requests, size_t asked, size_t held)
     {
         AddBytes(2, requests * static_cast<int64_t>(asked), requests * static_cast<int64_t>(held));
+        AddVariance(requests, static_cast<double>(held));
     }
 
     void
     Add(const Sums &other)
     {
-        for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) eighths[v] += other.eighths[v];
+        for (int v = 0; v < HEAPPROF_PPROF_VALUES - 1; v++) eighths[v] += other.eighths[v];
+        variance += other.variance;
     }
 
     bool
@@ -88,6 +92,12 @@ struct Sums {
     }
 
   private:
+    void
+    AddVariance(int64_t weight, double bytes)
+    {
+        variance += weight / 8.0 * (weight / 8.0 - 1) * bytes * bytes;
+    }
+
     void
     AddBytes(int column, int64_t alloc, int64_t inuse)
     {

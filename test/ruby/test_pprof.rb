@@ -109,7 +109,7 @@ class TestHeapProfPprof < Test::Unit::TestCase
       profile = read_profile(out)
       assert_equal %w[alloc_objects/count alloc_slot_space/bytes alloc_malloc_space/bytes alloc_space/bytes
                       inuse_objects/count inuse_slot_space/bytes inuse_malloc_space/bytes inuse_space/bytes[dflt]
-                      rss_space/bytes], profile.header
+                      rss_space/bytes inuse_variance/bytes^2], profile.header
       raw = pprof("-raw", out)
       assert_match(/^PeriodType: space bytes$/, raw)
       assert_match(/^Period: 4096$/, raw)

@@ -186,6 +186,18 @@ TEST(Difference, RungsAreComparedWithRungs)
     EXPECT_EQ(HEAPPROF_ROW_RUNG, difference->rows[0].kind);
 }
 
+TEST(Difference, VariancesAddUp)
+{
+    SnapshotBuilder later, earlier;
+    for (SnapshotBuilder *builder : {&later, &earlier}) {
+        uint32_t stack = builder->Stack({{builder->Function("f"), 1}});
+        builder->Live(stack, builder->Class("A"), builder == &later ? 5 : 3, 40);
+    }
+    Snapshot difference = Difference(later.Take(), earlier.Take());
+    ASSERT_EQ(1u, difference->row_count);
+    EXPECT_EQ((5.0 * 4 + 3 * 2) * 40 * 40, difference->rows[0].inuse_variance);
+}
+
 TEST(Difference, IsOfTheLaterMomentSinceTheEarlier)
 {
     SnapshotBuilder later, earlier;

@@ -88,7 +88,7 @@ TEST(PprofTables, BlocksThatWouldLookAlikeAreOneSample)
     EXPECT_EQ(2u, t.snapshot->row_count);
     ASSERT_EQ(1u, t.tables.sample_count);
     EXPECT_EQ(HEAPPROF_ROW_BLOCKS, t.snapshot->rows[t.tables.samples[0].row].kind);
-    const int64_t expected[HEAPPROF_PPROF_VALUES] = {0, 0, 300, 300, 0, 0, 300, 300, 0};
+    const int64_t expected[HEAPPROF_PPROF_VALUES] = {0, 0, 300, 300, 0, 0, 300, 300, 0, 25000};
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
         EXPECT_EQ(expected[v], t.tables.samples[0].values[v]) << v;
     }

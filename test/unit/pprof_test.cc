@@ -40,7 +40,18 @@ using Values = std::vector<int64_t>;
 
 // ---- the header ----
 
-TEST(Pprof, SampleTypesAreCountThenBytesOfAllocThenInuseThenRss)
+TEST(Pprof, TheDirectoryOfTheProgramIsTheFirstComment)
+{
+    SnapshotBuilder builder;
+    std::string directory = "/srv/" + std::string(1000, 'x');
+    Profile nowhere = Read(builder);
+    EXPECT_EQ(0u, nowhere.String(nowhere.message.Packed(13).at(0)).find("interval: "));
+    builder.facts.directory = directory.c_str();
+    Profile profile = Read(builder);
+    EXPECT_EQ("directory: " + directory, profile.String(profile.message.Packed(13).at(0)));
+}
+
+TEST(Pprof, SampleTypesAreCountThenBytesOfAllocThenInuseThenRssAndTheVariance)
 {
     SnapshotBuilder builder;
     Profile profile = Read(builder);
@@ -48,7 +59,7 @@ TEST(Pprof, SampleTypesAreCountThenBytesOfAllocThenInuseThenRss)
     for (const Message &m : profile.message.Messages(1)) types.push_back(profile.ValueType(m));
     EXPECT_EQ((Lines{"alloc_objects/count", "alloc_slot_space/bytes", "alloc_malloc_space/bytes",
                      "alloc_space/bytes", "inuse_objects/count", "inuse_slot_space/bytes",
-                     "inuse_malloc_space/bytes", "inuse_space/bytes", "rss_space/bytes"}),
+                     "inuse_malloc_space/bytes", "inuse_space/bytes", "rss_space/bytes", "inuse_variance/bytes^2"}),
               types);
 }
 
@@ -232,8 +243,8 @@ TEST(Pprof, LiveAndDeadOfASiteAreASampleEach)
         EXPECT_EQ("A", sample.labels["class"]);
         values[sample.labels["gc_age"]] = sample.values;
     }
-    EXPECT_EQ((std::map<std::string, Values>{{"8 gcs", {100, 4000, 0, 4000, 100, 4000, 0, 4000, 0}},
-                                             {"", {30, 1200, 0, 1200, 0, 0, 0, 0, 0}}}),
+    EXPECT_EQ((std::map<std::string, Values>{{"8 gcs", {100, 4000, 0, 4000, 100, 4000, 0, 4000, 0, 100 * 99 * 40 * 40}},
+                                             {"", {30, 1200, 0, 1200, 0, 0, 0, 0, 0, 0}}}),
               values);
 }
 
@@ -254,7 +265,7 @@ TEST(Pprof, FoldedSitesAreOneFrameThatSaysSo)
     Profile profile = Read(builder);
     ASSERT_EQ(1u, profile.samples.size());
     EXPECT_EQ((Lines{"[folded] :0"}), profile.Frames(profile.samples[0]));
-    EXPECT_EQ((Values{15, 800, 0, 800, 0, 0, 0, 0, 0}), profile.samples[0].values);
+    EXPECT_EQ((Values{15, 800, 0, 800, 0, 0, 0, 0, 0, 0}), profile.samples[0].values);
     EXPECT_EQ("folded sites: 2", profile.comments.at(5));
 }
 
@@ -275,10 +286,10 @@ TEST(Pprof, BlocksAreSamplesOfMallocSpaceLabelledWithTheirCaller)
     }
     EXPECT_EQ((std::map<Labels, Values>{
                   {{{"caller", "str_new (ruby)"}, {"class", "[ruby]"}, {"gc_age", "8 gcs"}},
-                   {0, 0, 3000, 3000, 0, 0, 3000, 3000, 0}},
-                  {{{"caller", "str_new (ruby)"}, {"class", "[ruby]"}}, {0, 0, 1000, 1000, 0, 0, 0, 0, 0}},
+                   {0, 0, 3000, 3000, 0, 0, 3000, 3000, 0, 6000000}},
+                  {{{"caller", "str_new (ruby)"}, {"class", "[ruby]"}}, {0, 0, 1000, 1000, 0, 0, 0, 0, 0, 0}},
                   {{{"class", "String"}, {"gc_age", "8 gcs"}},
-                   {100, 4000, 0, 4000, 100, 4000, 0, 4000, 0}}}),
+                   {100, 4000, 0, 4000, 100, 4000, 0, 4000, 0, 100 * 99 * 40 * 40}}}),
               values);
 }
 
@@ -387,8 +398,8 @@ TEST(Pprof, FoldedBlocksAreAFoldedSampleOfTheirOwn)
         EXPECT_EQ((Lines{"[folded] :0"}), profile.Frames(sample));
         EXPECT_EQ((std::map<std::string, std::string>{{"class", "[folded]"}}), sample.labels);
     }
-    EXPECT_EQ((Values{10, 400, 0, 400, 0, 0, 0, 0, 0}), profile.samples[0].values);
-    EXPECT_EQ((Values{0, 0, 1000, 1000, 0, 0, 0, 0, 0}), profile.samples[1].values);
+    EXPECT_EQ((Values{10, 400, 0, 400, 0, 0, 0, 0, 0, 0}), profile.samples[0].values);
+    EXPECT_EQ((Values{0, 0, 1000, 1000, 0, 0, 0, 0, 0, 0}), profile.samples[1].values);
 }
 
 TEST(Pprof, AllocationsOutsideAnyFrameAreOneFrameThatSaysSo)
@@ -408,7 +419,7 @@ TEST(Pprof, ValuesBeyond32BitsArriveWhole)
                  std::ldexp(1, 45), 1u << 15);
     Profile profile = Read(builder);
     const int64_t objects = INT64_C(1) << 45, bytes = INT64_C(1) << 60;
-    EXPECT_EQ((Values{objects, bytes, 0, bytes, objects, bytes, 0, bytes, 0}),
+    EXPECT_EQ((Values{objects, bytes, 0, bytes, objects, bytes, 0, bytes, 0, INT64_MAX}),
               profile.samples.at(0).values);
 }
 

@@ -101,6 +101,30 @@ TEST_F(RowsTest, WhatWasFoldedHasARowOfEachKindAndNoSubject)
     EXPECT_EQ(500, snapshot->rows[1].alloc_malloc_bytes);
 }
 
+// ---- how exact ----
+
+TEST_F(RowsTest, TheVarianceIsThatOfEachSamplesWeight)
+{
+    uint32_t a = builder_.Class("A");
+    builder_.Live(stack_, a, 5, 40);
+    builder_.Live(stack_, a, 3, 40); // sampled when the interval was another
+    builder_.Block(other_, caller_, 10, 100);
+    builder_.Dead(stack_, a, 7, 40);
+    Snapshot snapshot = builder_.Take();
+    ASSERT_EQ(3u, snapshot->row_count);
+    EXPECT_EQ((5.0 * 4 + 3 * 2) * 40 * 40, snapshot->rows[0].inuse_variance);
+    EXPECT_EQ(0, snapshot->rows[1].inuse_variance); // of what is dead nothing is in use
+    EXPECT_EQ(10.0 * 9 * 100 * 100, snapshot->rows[2].inuse_variance);
+}
+
+TEST_F(RowsTest, WhatIsExactHasNoVariance)
+{
+    builder_.Live(stack_, builder_.Class("A"), 1, 40);
+    builder_.Block(stack_, caller_, 1, 100);
+    Snapshot snapshot = builder_.Take();
+    for (size_t i = 0; i < snapshot->row_count; i++) EXPECT_EQ(0, snapshot->rows[i].inuse_variance);
+}
+
 // ---- keys ----
 
 TEST_F(RowsTest, ComeBySiteThenOwnerThenAge)

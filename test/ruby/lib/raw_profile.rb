@@ -13,7 +13,7 @@
 RawProfile = Struct.new(:comments, :header, :samples) do
   self::Frame = Struct.new(:label, :path, :lineno)
   self::Sample = Struct.new(:alloc_objects, :alloc_slot_space, :alloc_malloc_space, :alloc_space,
-                            :inuse_objects, :inuse_slot_space, :inuse_malloc_space, :inuse_space, :rss_space,
+                            :inuse_objects, :inuse_slot_space, :inuse_malloc_space, :inuse_space, :rss_space, :inuse_variance,
                             :frames, :class_name, :caller, :owner, :owner_allocated_by, :native_leak,
                             :gc_age, :memsize)
   LABELS = { "class" => :class_name, "caller" => :caller, "owner" => :owner,
