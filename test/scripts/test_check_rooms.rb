@@ -24,6 +24,12 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refute check("os/a.c" => %(#include "pprof/b.h"\n)).last
   end
 
+  def test_the_program_that_reads_profiles_knows_nothing_of_how_they_are_taken
+    assert check("cli/a.c" => %(#include "report/b.h"\n#include "os/c.h"\n), "report/b.c" => %(#include "pprof/d.h"\n)).last
+    refute check("cli/a.c" => %(#include "profiler/b.h"\n)).last
+    refute check("report/a.c" => %(#include "cli/b.h"\n)).last
+  end
+
   def test_the_collectors_side_does_not_include_the_interpreters
     refute check("gc/a.c" => %(#include "vm/b.h"\n)).last
   end
