@@ -21,8 +21,8 @@
 
 /* ---- one object ---- */
 
-HEAPPROF_COLD static uint32_t
-identity_of_holder(uintptr_t holder);
+HEAPPROF_COLD static struct heapprof_owner
+owner_now(uintptr_t holder);
 
 /* The holder is an object, or a table of the VM's by its key (vm_tables.c). */
 HEAPPROF_COLD static void
@@ -30,7 +30,7 @@ own(uintptr_t holder, const void *block)
 {
     if (!block || !rb_heapprof_maybe_block_p(block)) return;
 
-    struct heapprof_owner owner = { .object = holder, .class_id = identity_of_holder(holder) };
+    struct heapprof_owner owner = owner_now(holder);
     if (owner.class_id == 0) return;
     lock_blocks();
     rb_heapprof_blocks_own(&rb_heapprof.tables.blocks, (uintptr_t)block, &owner);
@@ -247,15 +247,37 @@ forget_owners(void)
     unlock_blocks();
 }
 
-/* One walk at a time: who comes with a step of another walk than the one under way helps with that.
+/* A walk is one pass over the heap or several. One pass at a time: who comes while one is under way helps with
+ * that, and wants the next.
  *
- *     a step each:  the blocks of the objects on a page
- *                   what structs of extensions' objects on a page lead to
- *                   what the data of a library leads to
- *                   what the VM's own objects on a page lead to
- *                   what the VM's own data leads to
+ *     a step each:  OBJECTS    the blocks of the objects on a page
+ *                   FOREIGN    what structs of extensions' objects on a page lead to
+ *                   LIBRARIES  what the data of a library leads to
+ *                   OWN        what the VM's own objects on a page lead to
+ *                   VM_DATA    what the VM's own data leads to
+ *                   LAST
+ *
+ * GCs may come in between, and need no pass to be thrown away: a block dies with its owner, and whoever holds a
+ * block from the beginning of a pass to its end is found (walk.c, I2). What that leaves is blocks that were born,
+ * or have changed hands, behind the place where the walk was; and objects that a compaction has moved there. So
+ * after a GC one more pass adds what it finds, after compactions up to MOVED_AGAIN; each may overwrite what the
+ * one before has found. When objects have been moved, or died, since an owner was seen, its address is not
+ * used (profiler/blocks.h), only its class.
  */
-static size_t next_step; /* and 1 more; 0: no walk is under way */
+enum stage { NO_STAGE, OBJECTS, FOREIGN, LIBRARIES, OWN, VM_DATA, LAST };
+
+enum { MOVED_AGAIN = 2 };
+
+static struct {
+    uint64_t   number;     /* of the one under way, or of the last */
+    enum stage stage;      /* NO_STAGE: none is under way */
+    uintptr_t  page;       /* pages up to this address are done in this stage */
+    size_t     library;    /* the next */
+    size_t     gc_count;   /* when it began */
+    uint32_t   moves;
+    bool       moved;      /* objects have been, in the last one that has come to its end */
+    bool       reached;    /* the next is to search, too */
+} pass;
 
 /* Whether there are blocks that somebody might hold. Memory that is only reported is held by no
  * pointer. */
@@ -275,69 +297,134 @@ ownerless_p(void)
     return found;
 }
 
-/* Whether the step is among the next count; otherwise its number is less by so many. */
 HEAPPROF_COLD static bool
-step_within(size_t *step, size_t count)
+step_page(void (*object_i)(VALUE object, size_t slot_bytes, void *data))
 {
-    if (*step < count) return true;
-    *step -= count;
-    return false;
+    const struct heap_page *page = walk_page_after(pass.page);
+
+    if (!page) return false;
+    if (pass.stage == OBJECTS) own(VM_HEAP_PAGES, page);
+    walk_page(page, object_i, NULL);
+    pass.page = (uintptr_t)page->body;
+    return true;
 }
 
-/* False: there is none. */
 HEAPPROF_COLD static bool
-step_on(size_t step)
+step_library(void)
 {
-    size_t pages = walk_page_count();
-
-    if (step_within(&step, pages)) walk_page(walk_page_at(step), own_blocks_of_i, NULL);
-    else if (!reach.wanted || reach.cut_short || (step == 0 && !ownerless_p())) return false;
-    else if (step_within(&step, pages)) walk_page(walk_page_at(step), reach_foreign_i, NULL);
-    else if (step_within(&step, reach.library_count)) {
-        if (step != reach.vm_library) reach_library(step);
-    }
-    else if (step_within(&step, pages)) walk_page(walk_page_at(step), reach_own_i, NULL);
-    else if (step == 0) reach_library(reach.vm_library);
-    else return false;
+    if (pass.library == reach.library_count) return false;
+    if (pass.library != reach.vm_library) reach_library(pass.library);
+    pass.library++;
     return true;
+}
+
+/* False: the stage has come to its end. */
+HEAPPROF_COLD static bool
+step_on(void)
+{
+    switch (pass.stage) {
+      case OBJECTS: return step_page(own_blocks_of_i);
+      case FOREIGN: return step_page(reach_foreign_i);
+      case LIBRARIES: return step_library();
+      case OWN: return step_page(reach_own_i);
+      case VM_DATA: reach_library(reach.vm_library); return false;
+      default: return false;
+    }
+}
+
+HEAPPROF_COLD static enum stage
+next_stage(void)
+{
+    if (!reach.wanted || reach.cut_short || pass.stage == LAST) return NO_STAGE;
+    if (pass.stage == OBJECTS && !ownerless_p()) return NO_STAGE;
+    return pass.stage + 1;
 }
 
 /* False: that was the last. */
 HEAPPROF_COLD static bool
 find_step_i(void *unused)
 {
-    if (next_step == 0) return false;
-    if (reach_unread_p()) reach_step();
-    else if (step_on(next_step - 1)) next_step++;
-    else next_step = 0;
-    return next_step != 0;
+    if (reach_unread_p()) {
+        reach_step();
+    }
+    else if (!step_on()) {
+        pass.stage = next_stage();
+        pass.page = 0;
+    }
+    return pass.stage != NO_STAGE;
+}
+
+HEAPPROF_COLD uint32_t
+rb_heapprof_gc_moves(void)
+{
+    return (uint32_t)((rb_objspace_t *)rb_gc_get_objspace())->profile.compact_count;
+}
+
+HEAPPROF_COLD static size_t
+gc_count_now(void)
+{
+    return ((rb_objspace_t *)rb_gc_get_objspace())->profile.count;
+}
+
+HEAPPROF_COLD static void
+begin_pass(void)
+{
+    pass.number++;
+    pass.stage = OBJECTS;
+    pass.page = 0;
+    pass.library = 0;
+    pass.gc_count = gc_count_now();
+    pass.moves = rb_heapprof_gc_moves();
+    own_vm_tables();
+    reach_begin(pass.reached);
+    pass.reached = false;
+}
+
+HEAPPROF_COLD static void
+end_pass(void)
+{
+    pass.moved = pass.moves != rb_heapprof_gc_moves();
+    reach_end();
+}
+
+/* The pass that has come to its end was the walk's. Whether it wants another. */
+HEAPPROF_COLD static bool
+want_another(struct heapprof_walk *walk, bool reached)
+{
+    unsigned int most = pass.moved ? MOVED_AGAIN : pass.gc_count != gc_count_now() ? 1 : 0;
+
+    if (reached && !reach.wanted) most = walk->again + 1;
+    if (walk->again >= most) return false;
+    walk->again++;
+    walk->pass = pass.number + 1;
+    return true;
 }
 
 HEAPPROF_COLD bool
 rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached)
 {
-    if (walk->step == 0) {
-        walk_begin(walk);
-        forget_owners();
-        own_vm_tables();
-        reach_begin(reached || (next_step != 0 && reach.wanted)); /* or for whom it is under way */
-        next_step = 1;
+    if (walk->pass == 0) {
+        if (pass.stage == NO_STAGE) forget_owners();
+        walk->pass = pass.number + 1;
     }
-    bool more = rb_heapprof_gc_slice(find_step_i, NULL);
-    walk->step = next_step;
-    if (!more) reach_end();
-    return more;
+    if (pass.number < walk->pass && reached) pass.reached = true;
+    if (pass.stage == NO_STAGE) {
+        if (pass.number >= walk->pass) return want_another(walk, reached);
+        begin_pass();
+    }
+    if (rb_heapprof_gc_slice(find_step_i, NULL)) return true;
+    end_pass();
+    return pass.number < walk->pass || want_another(walk, reached);
 }
 
-/* What a later walk has found will do as well: the stamp is no older then. */
 HEAPPROF_COLD bool
 rb_heapprof_gc_owners_known_p(const struct heapprof_walk *walk, bool reached)
 {
-    return next_step == 0 && (reach.wanted || !reached) && rb_heapprof_gc_walk_valid_p(walk);
+    return pass.stage == NO_STAGE && pass.number >= walk->pass && (reach.wanted || !reached);
 }
 
 HEAPPROF_COLD bool
 rb_heapprof_gc_owners_complete_p(void)
 {
-    return reach.wanted && !reach.cut_short;
+    return reach.wanted && !reach.cut_short && !pass.moved;
 }

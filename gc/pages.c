@@ -72,9 +72,8 @@ leave_out(size_t *bytes, size_t *absent)
 }
 
 HEAPPROF_COLD static void
-add_page_i(const struct heap_page *page, void *data)
+add_page(const struct heap_page *page, struct heapprof_pages *pages)
 {
-    struct heapprof_pages *pages = data;
     size_t slots = walk_page(page, add_object_i, pages) * page->slot_size;
     size_t padding = page->total_slots ? HEAP_PAGE_SIZE - page->total_slots * page->slot_size : 0;
     size_t free_slots = HEAP_PAGE_SIZE - padding - slots;
@@ -89,11 +88,21 @@ add_page_i(const struct heap_page *page, void *data)
     pages->descriptors += sizeof(struct heap_page);
 }
 
-HEAPPROF_COLD struct heapprof_pages
-rb_heapprof_gc_pages(void)
+HEAPPROF_COLD static bool
+add_next_page_i(void *data)
 {
-    struct heapprof_pages pages = {.code.symbols = symbol_bytes()};
+    struct heapprof_pages *pages = data;
+    const struct heap_page *page = walk_page_after(pages->walked);
 
-    walk_pages(add_page_i, &pages);
-    return pages;
+    if (!page) return false;
+    add_page(page, pages);
+    pages->walked = (uintptr_t)page->body;
+    return true;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_pages_slice(struct heapprof_pages *pages)
+{
+    if (pages->walked == 0) pages->code.symbols = symbol_bytes();
+    return rb_heapprof_gc_slice(add_next_page_i, pages);
 }

@@ -221,9 +221,7 @@ HEAPPROF_COLD static bool
 take_block(uintptr_t address)
 {
     struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
-    struct heapprof_owner owner = {
-        .object = reach.holder, .class_id = identity_of_holder(reach.holder),
-    };
+    struct heapprof_owner owner = owner_now(reach.holder);
     bool taken = true;
 
     lock_blocks();

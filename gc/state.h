@@ -106,26 +106,24 @@ void rb_heapprof_gc_note_gone(void);
  * not followed (profiler/copies.h). Also inside a GC. */
 void rb_heapprof_gc_copy_rest(void);
 
-/* A walk over the heap in slices, between which the program runs. {0}: it has not begun. */
+/* A walk over the heap for owners, in slices, between which the program runs. {0}: it has not begun. */
 struct heapprof_walk {
-    size_t   step;             /* where it goes on; 0: it has not begun, or is at its end */
-    uint64_t stamp;            /* of the heap when it began (gc/walk.c); 0: it has not begun */
+    uint64_t pass;             /* over the heap, whose end is the walk's (gc/owners.c) */
+    unsigned int again;        /* passes that were made once more, for what came in between */
 };
 
-/* Whether what the walk has found is as of now: since it began no GC has let objects die or move,
- * and no page has come or gone. */
-bool rb_heapprof_gc_walk_valid_p(const struct heapprof_walk *walk);
-
-/* Names the owners of known blocks, for the length of a slice, and forgets first what an earlier walk
- * has found. reached: then also of what is only reached from the structs of extensions' objects and
- * from the data of libraries, which takes time in proportion to the allocator's memory. False when it
- * has come to its end. What has been found before stays until the next walk begins. All ractors are
- * stopped. */
+/* Names the owners of known blocks, for the length of a slice. reached: then also of what is only
+ * reached from the structs of extensions' objects and from the data of libraries, which takes time in
+ * proportion to the allocator's memory. False when it has come to its end. What has been found
+ * stays until the next walk begins. All ractors are stopped. */
 bool rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached);
 
-/* Whether what the walk has found is there, and as of now. Another that has begun since may have
- * forgotten it, and not be at its end, or not have looked for what is only reached. */
+/* Whether the walk has come to its end, and what it has found is there. Another that has begun since has
+ * forgotten it until it is at its own end. */
 bool rb_heapprof_gc_owners_known_p(const struct heapprof_walk *walk, bool reached);
+
+/* How often objects have been moved: what the address of an owner is worth (profiler/blocks.h). */
+uint32_t rb_heapprof_gc_moves(void);
 
 /* Whether the last walk saw all that objects and libraries lead to: what has no owner then may be
  * suspected. */
@@ -159,10 +157,12 @@ struct heapprof_pages {
     uint64_t descriptors;      /* from the allocator */
     uint64_t fiber_stacks;
     struct heapprof_code code;
+    uintptr_t walked;          /* pages up to this address are in it */
 };
 
-/* Walks the heap: no Ruby allocation, no GC. All ractors are stopped. */
-struct heapprof_pages rb_heapprof_gc_pages(void);
+/* Adds up for the length of a slice, beginning with {0}; false when all pages have been seen, each as it was
+ * then. No Ruby allocation, no GC. All ractors are stopped. */
+bool rb_heapprof_gc_pages_slice(struct heapprof_pages *pages);
 
 /* Dead but not swept. For copies: that was so when they began, of an object that was in the tables then;
  * and what memsize says. */

@@ -78,12 +78,38 @@ key_of_library(const char *name)
     return key;
 }
 
+/* A search (reach.c) may come back to an object that has died meanwhile. */
+HEAPPROF_COLD static bool
+alive_p(VALUE object)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    bool alive = false;
+
+    if (!heap_page_for_ptr(objspace, object) || rb_gc_impl_garbage_object_p(objspace, object)) return false;
+    asan_unpoisoning_object(object) {
+        enum ruby_value_type type = RB_BUILTIN_TYPE(object);
+        alive = type != T_NONE && type != T_ZOMBIE && type != T_MOVED;
+    }
+    return alive;
+}
+
 HEAPPROF_COLD static uint32_t
 identity_of_holder(uintptr_t holder)
 {
-    if (rb_heapprof_object_key_p(holder)) return rb_heapprof_class_of(holder);
+    if (rb_heapprof_object_key_p(holder)) return alive_p(holder) ? rb_heapprof_class_of(holder) : 0;
     if (holder >= LIBRARY_KEY) return named_identity(holder, library_name);
     return named_identity(holder, vm_table_names[holder - VM_TABLE_KEY]);
+}
+
+HEAPPROF_COLD static struct heapprof_owner
+owner_now(uintptr_t holder)
+{
+    const rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    return (struct heapprof_owner){
+        .object = holder, .class_id = identity_of_holder(holder),
+        .seen = rb_heapprof_owner_seen((uint32_t)objspace->profile.count, rb_heapprof_gc_moves()),
+    };
 }
 
 HEAPPROF_COLD static void
@@ -125,12 +151,6 @@ own_shapes(void)
 }
 
 HEAPPROF_COLD static void
-own_page_i(const struct heap_page *page, void *unused)
-{
-    own(VM_HEAP_PAGES, page);
-}
-
-HEAPPROF_COLD static void
 own_collector(const rb_objspace_t *objspace)
 {
     own_vm_table(VM_FINALIZERS, finalizer_table);
@@ -142,7 +162,6 @@ own_collector(const rb_objspace_t *objspace)
         own(VM_GC, chunk);
     }
     own(VM_HEAP_PAGES, objspace->heap_pages.sorted);
-    walk_pages(own_page_i, NULL);
 }
 
 HEAPPROF_COLD static void

@@ -4,14 +4,13 @@
  *     page 1   | slot |  --  | ... | slot |      slots that are used; not what is dead and only
  *     ...                                        has not been swept yet
  *
- * A long walk goes in slices, between which the program runs. What a slice has found stays right
- * until a GC lets objects die or move, or pages come and go and the others get new numbers:
+ * A long walk goes in slices, between which the program runs: objects are born and die, pages come and go.
+ * So it does not count pages, but goes on behind the address of the last one:
  *
- *     stamp 7      | slice |  ...  | slice |  GC  | slice |
- *                                          stamp is 8: what was found before may be wrong
+ *     | slice: pages up to 0x7f..a0000 |  GC  | slice: from the first page behind that on |
  *
  *   I1  a slice is of whole pages: nothing runs between two objects of one.
- *   I2  the stamp adds up counts that only grow: it is never again what it was.
+ *   I2  an object that is there from the beginning of a walk to its end, and does not move, is seen once.
  */
 #include "walk.h"
 #include <time.h>
@@ -40,22 +39,29 @@ walk_page(const struct heap_page *page,
     return used;
 }
 
-HEAPPROF_COLD static size_t
-walk_page_count(void)
-{
-    return rb_darray_size(((rb_objspace_t *)rb_gc_get_objspace())->heap_pages.sorted);
-}
-
 HEAPPROF_COLD static const struct heap_page *
-walk_page_at(size_t number)
+walk_page_after(uintptr_t address)
 {
-    return rb_darray_get(((rb_objspace_t *)rb_gc_get_objspace())->heap_pages.sorted, number);
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    size_t low = 0, high = rb_darray_size(objspace->heap_pages.sorted), count = high;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)rb_darray_get(objspace->heap_pages.sorted, middle)->body <= address) low = middle + 1;
+        else high = middle;
+    }
+    return low < count ? rb_darray_get(objspace->heap_pages.sorted, low) : NULL;
 }
 
 HEAPPROF_COLD static void
 walk_pages(void (*page_i)(const struct heap_page *page, void *data), void *data)
 {
-    for (size_t i = 0; i < walk_page_count(); i++) page_i(walk_page_at(i), data);
+    for (uintptr_t address = 0; ; ) {
+        const struct heap_page *page = walk_page_after(address);
+        if (!page) return;
+        page_i(page, data);
+        address = (uintptr_t)page->body;
+    }
 }
 
 /* ---- in slices ---- */
@@ -77,24 +83,4 @@ rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data)
         if (clock_ns() > end_ns) return true;
     }
     return false;
-}
-
-HEAPPROF_COLD static uint64_t
-heap_stamp(void)
-{
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    return objspace->profile.count + objspace->heap_pages.allocated_pages +
-           objspace->heap_pages.freed_pages;
-}
-
-HEAPPROF_COLD static void
-walk_begin(struct heapprof_walk *walk)
-{
-    *walk = (struct heapprof_walk){ .stamp = heap_stamp() };
-}
-
-HEAPPROF_COLD bool
-rb_heapprof_gc_walk_valid_p(const struct heapprof_walk *walk)
-{
-    return walk->stamp == heap_stamp();
 }

@@ -13,14 +13,8 @@ static size_t walk_page(const struct heap_page *page,
 /* All pages, empty ones that are kept for later included. */
 static void walk_pages(void (*page_i)(const struct heap_page *page, void *data), void *data);
 
-/* ---- in slices ---- */
-
-/* Notes what the heap is now; all pages are still to be walked. */
-static void walk_begin(struct heapprof_walk *walk);
-
-/* So many pages there are, by address: a number means the same page for as long as the walk is
- * valid (rb_heapprof_gc_walk_valid_p). */
-static size_t walk_page_count(void);
-static const struct heap_page *walk_page_at(size_t number);
+/* The first page whose body lies behind that address; NULL: there is none. So a walk in slices goes on
+ * where it was, whatever pages have come and gone. */
+static const struct heap_page *walk_page_after(uintptr_t address);
 
 #endif

@@ -34,7 +34,24 @@ struct heapprof_piece {
 struct heapprof_owner {
     uintptr_t object;   /* 0: not known */
     uint32_t  class_id; /* its class, an identity */
+    uint32_t  seen;     /* when (owner_seen) */
 };
+
+/* The GC count at which an owner was seen, and how often objects had been moved, 24 bits and 8. */
+static inline uint32_t
+rb_heapprof_owner_seen(uint32_t gc_count, uint32_t moves)
+{
+    return gc_count << 8 | (moves & 0xff);
+}
+
+/* Whether an object with its address now, that was born at that GC, is the same: none has been moved since,
+ * and it has not been born there after a later GC. (After the same one it may have been, if that was marking; but
+ * few blocks outlive their owners.) */
+static inline bool
+rb_heapprof_owner_same_p(uint32_t seen, uint32_t birth_gc, uint32_t moves_now)
+{
+    return (seen & 0xff) == (moves_now & 0xff) && (int32_t)((birth_gc << 8) - (seen & ~UINT32_C(0xff))) <= 0;
+}
 
 struct heapprof_blocks {
     struct heapprof_address_table addresses;

@@ -14,6 +14,7 @@ struct heapprof_copied_piece {
     struct heapprof_piece piece; /* site 0: none */
     uintptr_t owner;       /* the object that holds it; 0: not known */
     uint32_t  owner_class; /* identity; 0: not known */
+    uint32_t  owner_seen;  /* when (blocks.h) */
     uint32_t  owner_stack; /* 0: the owner is not sampled */
     uint32_t  number;      /* of the piece */
 };

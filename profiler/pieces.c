@@ -29,6 +29,7 @@ rb_heapprof_pieces_copy(struct heapprof_copies *copies, uint32_t entry)
         copies->pieces[number] = (struct heapprof_copied_piece){
             .piece = blocks->pieces[number], .number = number,
             .owner = owner.object, .owner_class = owner.object ? owner.class_id : 0,
+            .owner_seen = owner.seen,
         };
     }
 }
@@ -64,16 +65,19 @@ enter_samples(struct owners *owners, const struct heapprof_copies *copies, struc
     return true;
 }
 
-/* The stack that allocated the object, if it is sampled. */
+/* The stack that allocated the owner, if it is sampled, and still has the address it was seen at. */
 static uint32_t
-stack_of(const struct owners *owners, const struct heapprof_copies *copies, uintptr_t object)
+stack_of(const struct owners *owners, const struct heapprof_copies *copies,
+         const struct heapprof_copied_piece *copy)
 {
-    uint64_t probe = rb_heapprof_index_hash(object);
-    uint32_t entry;
+    uint64_t probe = rb_heapprof_index_hash(copy->owner);
+    uint32_t moves = copies->snapshot->facts.moves, entry;
 
     for (; (entry = rb_heapprof_index_at(&owners->index, probe)) != 0; probe++) {
-        if (copies->addresses[entry] != object) continue;
-        return copies->sites[copies->samples[entry].site].stack;
+        const struct heapprof_sample *sample = &copies->samples[entry];
+        if (copies->addresses[entry] != copy->owner) continue;
+        bool same = rb_heapprof_owner_same_p(copy->owner_seen, sample->birth_gc, moves);
+        return same ? copies->sites[sample->site].stack : 0;
     }
     return 0;
 }
@@ -87,7 +91,7 @@ find_stacks(struct heapprof_copies *copies)
 
     for (size_t i = 0; entered && i < copies->piece_count; i++) {
         struct heapprof_copied_piece *copy = &copies->pieces[i];
-        if (copy->owner) copy->owner_stack = stack_of(&owners, copies, copy->owner);
+        if (copy->owner) copy->owner_stack = stack_of(&owners, copies, copy);
     }
     rb_heapprof_index_release(&owners.index, mem);
     return entered;

@@ -32,8 +32,9 @@ struct heapprof_facts {
     int64_t  time_ns;         /* of the snapshot */
     uint64_t old_gc;          /* what was born before this GC has survived several major ones; 0: not
                                  yet, or leaks are not looked for */
-    bool     owners;          /* those of blocks are known, as of this moment */
     const char *directory;    /* where the program began; NULL or "": not known. Stays */
+    bool     owners;          /* those of blocks are known */
+    uint32_t moves;           /* how often objects have been moved: which addresses of owners are good */
 };
 
 /* What a snapshot asks about objects. */

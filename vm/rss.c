@@ -1,14 +1,14 @@
 /* rss.c - what the resident memory of the process consists of (profiler/ladder.h): measures, for
  * profiler/ to add up.
  *
- *     smaps ─ malloc ─ heap pages ─ threads' stacks ─ our own tables ─ libraries' zeroed data
+ *     heap pages, in slices ─ smaps ─ malloc ─ threads' stacks ─ our own tables ─ libraries' zeroed data
  *
- * smaps is read first, right after the snapshot's rows, and nothing here asks the allocator for
- * memory or makes a Ruby object; what other threads do without the GVL meanwhile is all that the
- * numbers may disagree about.
+ * Nothing here asks the allocator for memory or makes a Ruby object; what other threads do between two slices,
+ * or without the GVL, is all that the numbers may disagree about.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
+#include "ruby/thread.h"
 #include "rss.h"
 #include "symbols.h"
 #include "gc/state.h"
@@ -164,20 +164,36 @@ sampled_blocks(void)
 
 /* ---- all of it ---- */
 
-static bool
-measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snapshot)
+static void *
+read_mappings(void *data)
 {
-    if (!rb_heapprof_smaps_read(&measured->mappings)) return false;
+    struct heapprof_measured *measured = data;
+
+    if (!rb_heapprof_smaps_read(&measured->mappings)) measured->mappings.rss = 0;
+    return NULL;
+}
+
+/* The kernel looks at each page of the process for it. */
+static bool
+read_mappings_without(struct heapprof_measured *measured, bool without_gvl)
+{
+    if (without_gvl) rb_nogvl(read_mappings, measured, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (measured->mappings.rss == 0) read_mappings(measured);
+    return measured->mappings.rss > 0;
+}
+
+static void
+measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snapshot,
+        const struct heapprof_pages *pages)
+{
     measured->allocator = rb_heapprof_allocator_read();
     measured->sampled_blocks = sampled_blocks();
-
-    struct heapprof_pages pages = rb_heapprof_gc_pages();
-    measured->slots = pages.slots;
-    measured->free_slots = pages.free_slots;
-    measured->page_padding = pages.padding;
-    measured->page_descriptors = pages.descriptors;
-    measured->code = pages.code;
-    measured->stacks = pages.fiber_stacks;
+    measured->slots = pages->slots;
+    measured->free_slots = pages->free_slots;
+    measured->page_padding = pages->padding;
+    measured->page_descriptors = pages->descriptors;
+    measured->code = pages->code;
+    measured->stacks = pages->fiber_stacks;
     add_threads(measured, (struct range){measured->mappings.main_stack_begin,
                                          measured->mappings.main_stack_end});
     measured->other_blocks = other_blocks(measured);
@@ -185,25 +201,53 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     measured->profiler += rb_heapprof_symbols_bytes();
     if (snapshot) measured->profiler += rb_heapprof_resident_mem_bytes(&snapshot->mem);
     dl_iterate_phdr(add_bss_i, measured);
+}
+
+/* False, with nothing measured, when the kernel does not tell. */
+static bool
+build(struct heapprof_ladder *ladder, const struct heapprof_snapshot *snapshot,
+      const struct heapprof_pages *pages, bool without_gvl)
+{
+    struct heapprof_measured measured = {0};
+
+    if (!read_mappings_without(&measured, without_gvl)) return false;
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    measure(&measured, snapshot, pages);
+    RB_VM_LOCK_LEAVE();
+    *ladder = rb_heapprof_ladder_build(&measured);
     return true;
 }
 
 struct heapprof_code
 rb_heapprof_rss_code(void)
 {
-    struct heapprof_measured measured = {.code = rb_heapprof_gc_pages().code};
+    struct heapprof_pages pages = {0};
 
+    while (rb_heapprof_gc_pages_slice(&pages)) continue;
+    struct heapprof_measured measured = {.code = pages.code};
     add_threads(&measured, (struct range){0});
     return measured.code;
 }
 
-void
-rb_heapprof_rss_add(struct heapprof_snapshot **snapshot)
+bool
+rb_heapprof_rss_slice(struct heapprof_pages *pages)
 {
-    struct heapprof_measured measured = {0};
+    bool more;
 
-    if (!*snapshot || !measure(&measured, *snapshot)) return;
-    struct heapprof_ladder ladder = rb_heapprof_ladder_build(&measured);
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    more = rb_heapprof_gc_pages_slice(pages);
+    RB_VM_LOCK_LEAVE();
+    return more;
+}
+
+void
+rb_heapprof_rss_add(struct heapprof_snapshot **snapshot, const struct heapprof_pages *pages, bool without_gvl)
+{
+    struct heapprof_ladder ladder;
+
+    if (!build(&ladder, *snapshot, pages, without_gvl)) return;
     if (rb_heapprof_ladder_add_rows(*snapshot, &ladder)) return;
     rb_heapprof_snapshot_free(*snapshot);
     *snapshot = NULL;
@@ -212,13 +256,11 @@ rb_heapprof_rss_add(struct heapprof_snapshot **snapshot)
 void
 rb_heapprof_rss_measure(struct rb_heapprof_rss *rss)
 {
-    struct heapprof_measured measured = {0};
     struct heapprof_ladder ladder = {0};
+    struct heapprof_pages pages = {0};
 
-    RB_VM_LOCK_ENTER();
-    rb_vm_barrier();
-    if (measure(&measured, NULL)) ladder = rb_heapprof_ladder_build(&measured);
-    RB_VM_LOCK_LEAVE();
+    while (rb_heapprof_rss_slice(&pages)) continue;
+    build(&ladder, NULL, &pages, false);
 
     rss->rss = ladder.rss;
     rss->absent = ladder.absent_blocks;

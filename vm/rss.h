@@ -3,15 +3,19 @@
 #include "gc/interpreter.h" /* fibers, which the collector's side asks for */
 #include "profiler/ladder.h"
 
+struct heapprof_pages;
 struct heapprof_snapshot;
 struct rb_heapprof_rss;
 
-/* Adds to the snapshot just taken, unless it is NULL, rows for all else that is in memory; when
- * there is no memory for that, frees it and makes it NULL. Under the VM lock, all ractors stopped;
- * no Ruby allocation, nothing from the allocator. */
-void rb_heapprof_rss_add(struct heapprof_snapshot **snapshot);
+/* Looks at heap pages for the length of a slice, beginning with {0}; false after the last. Takes the VM lock. */
+bool rb_heapprof_rss_slice(struct heapprof_pages *pages);
 
-/* Measures all values but size. Takes the VM lock; walks the heap. */
+/* Adds to the snapshot just taken rows for all else that is in memory; when there is no memory for that,
+ * frees it and makes it NULL. Takes the VM lock, not for long; without_gvl: and may let go of the GVL before. */
+void rb_heapprof_rss_add(struct heapprof_snapshot **snapshot, const struct heapprof_pages *pages,
+                         bool without_gvl);
+
+/* Measures all values but size, in slices between which only other ractors run. Takes the VM lock. */
 void rb_heapprof_rss_measure(struct rb_heapprof_rss *rss);
 
 /* What there is of code now. Under the VM lock, all ractors stopped; walks the heap. */

@@ -41,12 +41,13 @@ facts_now(void)
         .time_ns = rb_heapprof_wall_clock_ns(),
         .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
         .directory = rb_heapprof_boot_directory(),
+        .moves = rb_heapprof_gc_moves(),
     };
 }
 
 /* ---- owners ---- */
 
-/* The next slice of the walk; false after the last, and when it has to be done again anyway. */
+/* The next slice of the walk; false after the last. */
 static bool
 walk_slice(struct heapprof_walk *walk, bool reached)
 {
@@ -54,32 +55,17 @@ walk_slice(struct heapprof_walk *walk, bool reached)
 
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
-    if (rb_heapprof_on) {
-        more = rb_heapprof_gc_find_owners(walk, reached) && rb_heapprof_gc_walk_valid_p(walk);
-    }
+    if (rb_heapprof_on) more = rb_heapprof_gc_find_owners(walk, reached);
     RB_VM_LOCK_LEAVE();
     return more;
 }
 
-static struct heapprof_walk
-walk_in_slices(bool reached, void (*between)(void))
+static void
+walk_in_slices(struct heapprof_walk *walk, bool reached, void (*between)(void))
 {
-    struct heapprof_walk walk = {0};
-
-    while (walk_slice(&walk, reached)) {
+    while (walk_slice(walk, reached)) {
         if (between) between();
     }
-    return walk;
-}
-
-/* Under the VM lock. When a GC or another walk came in between, in one piece. */
-static void
-walk_again_unless_known(const struct heapprof_walk *walk, bool reached)
-{
-    struct heapprof_walk again = {0};
-
-    if (rb_heapprof_gc_owners_known_p(walk, reached)) return;
-    while (rb_heapprof_gc_find_owners(&again, reached));
 }
 
 /* ---- copying ---- */
@@ -158,12 +144,15 @@ ask_and_copy_slice(struct heapprof_copies *copies)
 
 /* Under the VM lock. */
 static void
-copy_slice(void)
+copy_slices(int most)
 {
     struct heapprof_copies *copies = rb_heapprof.copies;
-    bool more = copies->asks.memsize ? ask_and_copy_slice(copies)
-                                     : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies);
+    bool more = true;
 
+    for (int i = 0; more && i < most; i++) {
+        more = copies->asks.memsize ? ask_and_copy_slice(copies)
+                                    : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies);
+    }
     if (!more) rb_heapprof.copies = NULL;
 }
 
@@ -207,6 +196,7 @@ struct taking {
     struct heapprof_walk walk;   /* for owners */
     struct naming naming;
     int searches;                /* for names that may still be made */
+    bool others_run_long;        /* when they were let */
     struct heapprof_copies *copies;
     struct heapprof_snapshot *snapshot;
 };
@@ -214,7 +204,8 @@ struct taking {
 enum taken {
     TAKEN_ALL,      /* it is off, there is no memory, or all is copied */
     TAKEN_SLICE,    /* there is more to copy */
-    TAKEN_UNNAMED   /* there are callers to be named first */
+    TAKEN_UNNAMED,  /* there are callers to be named first */
+    TAKEN_UNOWNED   /* somebody has begun another walk */
 };
 
 /* Under the VM lock. */
@@ -230,7 +221,7 @@ begin_named(struct taking *taking)
     if (taking->searches > 0 && rb_heapprof_caller_names_collect(&taking->naming.symbols)) {
         return TAKEN_UNNAMED;
     }
-    if (owners) walk_again_unless_known(&taking->walk, native_leaks);
+    if (owners && !rb_heapprof_gc_owners_known_p(&taking->walk, native_leaks)) return TAKEN_UNOWNED;
     rb_heapprof_names_refresh();
     taking->copies = begin_copies(owners, native_leaks);
     rb_heapprof.copies = taking->copies;
@@ -249,7 +240,7 @@ take_slice(struct taking *taking)
     if (rb_heapprof_on && !begun && !rb_heapprof.copies) taken = begin_named(taking);
     else if (rb_heapprof_on && (!begun || rb_heapprof.copies == taking->copies)) taken = TAKEN_SLICE;
     if (taken == TAKEN_SLICE) {
-        copy_slice();
+        copy_slices(taking->others_run_long ? 4 : 1);
         if (taking->copies && rb_heapprof.copies != taking->copies) taken = TAKEN_ALL;
     }
     RB_VM_LOCK_LEAVE();
@@ -260,6 +251,7 @@ static void
 give_up(struct taking *taking)
 {
     rb_heapprof_symbols_free(&taking->naming.symbols);
+    rb_heapprof_snapshot_free(taking->snapshot);
     if (!taking->copies) return;
     RB_VM_LOCK_ENTER();
     if (rb_heapprof.copies == taking->copies) rb_heapprof.copies = NULL;
@@ -274,14 +266,18 @@ call_between(VALUE taking)
     return Qnil;
 }
 
-/* It may jump out. */
+/* It may jump out. A thread that computes keeps the GVL for 100 ms: beside that, four slices at once are no
+ * pause, and the snapshot does not take for ever. */
 static void
 let_others_run(struct taking *taking)
 {
+    enum { long_ns = 10000000 };
     int state = 0;
 
     if (!taking->between) return;
+    int64_t begun_ns = rb_heapprof_wall_clock_ns();
     rb_protect(call_between, (VALUE)taking, &state);
+    taking->others_run_long = rb_heapprof_wall_clock_ns() - begun_ns > long_ns;
     if (state == 0) return;
     give_up(taking);
     rb_jump_tag(state);
@@ -296,12 +292,17 @@ copy_in_slices(struct taking *taking)
     enum taken taken;
 
     for (taking->searches = searches; (taken = take_slice(taking)) != TAKEN_ALL; ) {
-        if (taken == TAKEN_SLICE) {
+        switch (taken) {
+          case TAKEN_UNNAMED:
+            search_names(&taking->naming, taking->between && taking->searches == searches);
+            taking->searches--;
+            break;
+          case TAKEN_UNOWNED:
+            walk_slice(&taking->walk, taking->with & RB_HEAPPROF_NATIVE_LEAKS);
+            /* fall through */
+          default:
             let_others_run(taking);
-            continue;
         }
-        search_names(&taking->naming, taking->between && taking->searches == searches);
-        taking->searches--;
     }
 }
 
@@ -320,10 +321,10 @@ add_up(void *data)
 static void
 add_rss(struct taking *taking)
 {
-    RB_VM_LOCK_ENTER();
-    rb_vm_barrier();
-    rb_heapprof_rss_add(&taking->snapshot);
-    RB_VM_LOCK_LEAVE();
+    struct heapprof_pages pages = {0};
+
+    while (rb_heapprof_rss_slice(&pages)) let_others_run(taking);
+    rb_heapprof_rss_add(&taking->snapshot, &pages, taking->between);
 }
 
 rb_heapprof_snapshot_t *
@@ -332,7 +333,7 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
     struct taking taking = { .with = with, .between = between };
 
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
-    if (with & WITH_OWNERS) taking.walk = walk_in_slices(with & RB_HEAPPROF_NATIVE_LEAKS, between);
+    if (with & WITH_OWNERS) walk_in_slices(&taking.walk, with & RB_HEAPPROF_NATIVE_LEAKS, between);
     rb_heapprof_symbols_init(&taking.naming.symbols);
     copy_in_slices(&taking);
     rb_heapprof_symbols_free(&taking.naming.symbols);

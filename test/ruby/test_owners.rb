@@ -417,6 +417,37 @@ class TestHeapProfOwners < Test::Unit::TestCase
     RUBY
   end
 
+  # A GC between two slices takes nothing away from what was found before, and nothing is to be walked again at
+  # once: what holds a block all the time is found, and so is a leak.
+  def test_gcs_come_between_the_slices
+    in_child(LEAKS + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      def strings = Array.new(2000) { "z" * 5000 }
+      kept = [strings, work(10)]
+      heap = Array.new(scaled(200_000)) { Object.new }
+      GC.start
+      done = false
+      collections = GC.count
+      thread = Thread.new do
+        until done
+          GC.start(full_mark: false)
+          sleep 0.001 # or its time slices come between ours
+        end
+      end
+      3.times do
+        profile = HeapProfile.snapshot(native_leaks: true)
+        assert_operator by_owner(profile, :strings).fetch("String"), :>=, 2000 * 5001
+        suspects = suspects(profile)
+        suspects.each { |row| assert_include row.frames.map(&:label), "Object#leaked" }
+        assert_in_delta @leaked.sum { |block| Blocks.bytes(block) }, suspects.sum(&:inuse_malloc_space), LEFT_OVER
+      end
+      done = true
+      thread.join
+      assert_operator GC.count, :>, collections + 3
+      assert_equal [2, scaled(200_000)], [kept.size, heap.size]
+    RUBY
+  end
+
   # Objects die, move and are born between two slices.
   def test_while_other_threads_allocate_and_compact
     in_child(SETUP + <<~'RUBY')
@@ -425,9 +456,9 @@ class TestHeapProfOwners < Test::Unit::TestCase
       kept = strings
       garbage = Array.new(scaled(100_000)) { Object.new }
       done = false
-      threads = [Thread.new { Array.new(50) { "y" * 2000 } until done },
-                 Thread.new { GC.compact until done }]
-      5.times do
+      threads = [Thread.new { (Array.new(50) { "y" * 2000 }; sleep 0.001) until done },
+                 Thread.new { (GC.compact; sleep 0.001) until done }]
+      3.times do
         profile = HeapProfile.snapshot(owners: true)
         owned = by_owner(profile, :strings)
         assert_operator owned.fetch("String"), :>=, 2000 * 5001

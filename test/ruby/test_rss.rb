@@ -65,6 +65,30 @@ class TestHeapProfRss < Test::Unit::TestCase
     RUBY
   end
 
+  # Each page counts once, though others come and go between two slices.
+  def test_while_another_thread_allocates_and_collects
+    in_child(SETUP + <<~'RUBY')
+      HeapProfile.start
+      kept = Array.new(500_000) { Object.new }
+      done = false
+      thread = Thread.new do
+        until done
+          Array.new(20_000) { Object.new }
+          GC.start
+          sleep 0.001
+        end
+      end
+      5.times do
+        slots = vm_rows(HeapProfile.snapshot(rss: true)).values_at("[VM] slots", "[VM] free slots")
+        assert_in_delta 500_000 * 40, slots.sum, 8_000_000
+        assert_operator slots[0], :>=, 500_000 * 40
+      end
+      done = true
+      thread.join
+      assert_equal 500_000, kept.size
+    RUBY
+  end
+
   def test_stat_measures_only_when_asked
     in_child(SETUP + <<~'RUBY')
       assert_empty HeapProfile.stat.keys.grep(/rss/)

@@ -281,7 +281,7 @@ TEST_F(BlocksTest, WhatIsReservedMayBeRefused)
 
 TEST_F(BlocksTest, AnOwnerStaysUntilTheBlockIsFreedOrOwnersAreForgotten)
 {
-    heapprof_owner owner = {0x5000, 3};
+    heapprof_owner owner = {0x5000, 3, 0};
     auto owner_of = [&](uintptr_t address) {
         return blocks_.owners[rb_heapprof_address_table_find(&blocks_.addresses, address)].object;
     };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "table_testing.h"
@@ -175,7 +176,7 @@ class CopiesTest : public testing::Test {
     Own()
     {
         if (blocks_.empty() || objects_.empty()) return;
-        heapprof_owner owner = {Any(objects_), Any(classes_)};
+        heapprof_owner owner = {Any(objects_), Any(classes_), rb_heapprof_owner_seen(100, 0)};
         rb_heapprof_blocks_own(&tables_.blocks, Any(blocks_), &owner);
     }
 
@@ -336,6 +337,33 @@ TEST_F(CopiesTest, WhatWaitsForItsSiteIsInNone)
     EXPECT_EQ(expected, AtOnce());
     rb_heapprof_blocks_remove(&tables_.blocks, 0x5000);
     tables_.blocks.pieces[tables_.blocks.retired_head].site = Site(Any(callers_) | HEAPPROF_SITE_OF_BLOCKS, 1, 64);
+}
+
+// Another object may have come to be where the owner was.
+TEST_F(CopiesTest, AnOwnersAddressIsGoodUntilItsObjectHasDiedOrMoved)
+{
+    while (!objects_.empty()) FreeObject();
+    NewStack();
+    uint32_t site = rb_heapprof_sites_intern(&tables_.sites, stacks_.back(), classes_[0]);
+    for (uint32_t wrapped : {0u, UINT32_MAX - 50}) {
+        for (auto &[birth, moves, good] : std::vector<std::tuple<uint32_t, uint32_t, bool>>{
+                 {50, 7, true}, {49, 7, true}, {0, 7, true}, {51, 7, false}, {90, 7, false}, {50, 8, false}}) {
+            heapprof_sample sample = {site, wrapped + birth, 1, 40, 40};
+            rb_heapprof_sites_count_alloc(&tables_.sites, site, 1, 40);
+            rb_heapprof_live_table_add(&tables_.live, &live_head_, address_ += 40, &sample);
+            objects_.push_back(address_);
+            NewBlock();
+            heapprof_owner owner = {objects_[0], classes_[0], rb_heapprof_owner_seen(wrapped + 50, 7)};
+            rb_heapprof_blocks_own(&tables_.blocks, blocks_.back(), &owner);
+            facts_.moves = moves;
+            Snapshot snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, nullptr), rb_heapprof_snapshot_free);
+            bool told = false;
+            for (size_t i = 0; i < snapshot->row_count; i++) told |= snapshot->rows[i].owner_stack != 0;
+            EXPECT_EQ(good, told) << wrapped << " " << birth << " " << moves;
+            rb_heapprof_blocks_forget_owners(&tables_.blocks);
+            FreeObject();
+        }
+    }
 }
 
 // All is copied before one of these.

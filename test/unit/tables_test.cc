@@ -296,7 +296,7 @@ TEST_F(TablesBlocksTest, ATrimKeepsTheClassesOfOwners)
 {
     uint32_t no_page = 0;
     uint32_t id = rb_heapprof_identities_add(&tables_.identities, &no_page, 0x9000);
-    heapprof_owner owner = {0x7000, id};
+    heapprof_owner owner = {0x7000, id, 0};
     AddBlock(0x5000, Caller(1));
     rb_heapprof_blocks_own(&tables_.blocks, 0x5000, &owner);
     uint32_t entry = rb_heapprof_address_table_find(&tables_.identities.addresses, 0x9000);
