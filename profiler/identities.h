@@ -24,6 +24,7 @@ struct heapprof_identity {
     uint32_t library;         /* string: what a caller is in; 0: not known, or no caller */
     uint32_t next_free;       /* link of a free one */
     bool     used;
+    bool     provisional;     /* the class had no permanent name yet: ask again at the next snapshot */
     bool     needed;          /* sweep keeps it, this once */
 };
 

@@ -188,9 +188,10 @@ identity_name(uint32_t id, VALUE klass)
 {
     bool provisional;
     uint32_t name = class_name(klass, &provisional);
-    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    struct heapprof_identity *identity = rb_heapprof_identities_change(&rb_heapprof.tables.identities, id);
 
-    rb_heapprof_identities_change(identities, id)->name = name;
+    identity->name = name;
+    identity->provisional = provisional;
     if (provisional) rb_heapprof.provisional_names = true;
 }
 
@@ -319,8 +320,7 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
 static void
 refresh_class(uint32_t id, VALUE object)
 {
-    if (!object || !RB_TYPE_P(object, T_CLASS)) return;
-    if (rb_heapprof.tables.identities.all[id].name != HEAPPROF_UNNAMED) identity_name(id, object);
+    if (object && rb_heapprof.tables.identities.all[id].provisional) identity_name(id, object);
 }
 
 static void
