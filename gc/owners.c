@@ -252,9 +252,9 @@ forget_owners(void)
  *
  *     a step each:  OBJECTS    the blocks of the objects on a page
  *                   FOREIGN    what structs of extensions' objects on a page lead to
- *                   LIBRARIES  what the data of a library leads to
+ *                   LIBRARIES  what a part of the data of a library leads to
  *                   OWN        what the VM's own objects on a page lead to
- *                   VM_DATA    what the VM's own data leads to
+ *                   VM_DATA    what a part of the VM's own data leads to
  *                   LAST
  *
  * GCs may come in between, and need no pass to be thrown away: a block dies with its owner, and whoever holds a
@@ -272,7 +272,8 @@ static struct {
     uint64_t   number;     /* of the one under way, or of the last */
     enum stage stage;      /* NO_STAGE: none is under way */
     uintptr_t  page;       /* pages up to this address are done in this stage */
-    size_t     library;    /* the next */
+    size_t     library;    /* the next, */
+    size_t     part;       /* and of its data */
     size_t     gc_count;   /* when it began */
     uint32_t   moves;
     bool       moved;      /* objects have been, in the last one that has come to its end */
@@ -313,8 +314,13 @@ HEAPPROF_COLD static bool
 step_library(void)
 {
     if (pass.library == reach.library_count) return false;
-    if (pass.library != reach.vm_library) reach_library(pass.library);
-    pass.library++;
+    if (pass.library != reach.vm_library && reach_library(pass.library, pass.part)) {
+        pass.part++;
+    }
+    else {
+        pass.part = 0;
+        pass.library++;
+    }
     return true;
 }
 
@@ -327,7 +333,7 @@ step_on(void)
       case FOREIGN: return step_page(reach_foreign_i);
       case LIBRARIES: return step_library();
       case OWN: return step_page(reach_own_i);
-      case VM_DATA: reach_library(reach.vm_library); return false;
+      case VM_DATA: return reach_library(reach.vm_library, pass.part++);
       default: return false;
     }
 }
@@ -349,7 +355,7 @@ find_step_i(void *unused)
     }
     else if (!step_on()) {
         pass.stage = next_stage();
-        pass.page = 0;
+        pass.page = pass.part = 0;
     }
     return pass.stage != NO_STAGE;
 }
@@ -372,7 +378,7 @@ begin_pass(void)
     pass.number++;
     pass.stage = OBJECTS;
     pass.page = 0;
-    pass.library = 0;
+    pass.library = pass.part = 0;
     pass.gc_count = gc_count_now();
     pass.moves = rb_heapprof_gc_moves();
     own_vm_tables();
@@ -411,6 +417,7 @@ rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached)
     if (pass.stage == NO_STAGE) {
         if (pass.number >= walk->pass) return want_another(walk, reached);
         begin_pass();
+        return true;
     }
     if (rb_heapprof_gc_slice(find_step_i, NULL)) return true;
     end_pass();

@@ -30,7 +30,7 @@
 
 #define REACH_MEMORY_BYTES ((size_t)64 << 20)
 #define READ_BYTES ((size_t)256 << 20)
-#define WINDOW_BYTES ((size_t)64 << 10)
+#define WINDOW_BYTES ((size_t)16 << 10) /* as much as a step reads */
 #define FIRST_BYTES ((size_t)512)
 #define ROOT_BYTES 256 /* of a struct whose size nobody tells */
 #define HEADER_BYTES (2 * sizeof(uintptr_t))

@@ -89,19 +89,23 @@ library_i(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* Reads the data of a library. */
-HEAPPROF_COLD static void
-reach_library(size_t number)
+/* Reads one window of the data of a library; false: there are not so many. */
+HEAPPROF_COLD static bool
+reach_library(size_t number, size_t part)
 {
     struct library library = { .number = number };
 
     dl_iterate_phdr(library_i, &library);
     reach.holder = number == reach.vm_library ? VM_STATIC_DATA : key_of_library(library.name);
     for (size_t i = 0; i < library.segment_count; i++) {
-        uintptr_t begin = library.segments[i].begin, end = begin + library.segments[i].bytes;
-        for (; begin < end; begin += reach.window_bytes) {
-            look(begin, end - begin < WINDOW_BYTES ? end - begin : WINDOW_BYTES);
-            if (reach_words(begin, reach.window_bytes) == 0) break;
+        size_t bytes = library.segments[i].bytes, parts = (bytes + WINDOW_BYTES - 1) / WINDOW_BYTES;
+        if (part < parts) {
+            size_t offset = part * WINDOW_BYTES, left = bytes - offset;
+            look(library.segments[i].begin + offset, left < WINDOW_BYTES ? left : WINDOW_BYTES);
+            reach_words(library.segments[i].begin + offset, reach.window_bytes);
+            return true;
         }
+        part -= parts;
     }
+    return false;
 }

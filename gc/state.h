@@ -94,7 +94,7 @@ size_t rb_heapprof_gc_waiting_blocks(void);
 void rb_heapprof_gc_lock_blocks(void);
 void rb_heapprof_gc_unlock_blocks(void);
 
-/* Steps for the length of a slice, half a millisecond and a step; a step is a page, or as much of
+/* Steps for the length of a slice, half a millisecond at most; a step is a page, or as much of
  * something else. False when a step has said that it was the last. */
 bool rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data);
 

@@ -165,20 +165,21 @@ sampled_blocks(void)
 /* ---- all of it ---- */
 
 static void *
-read_mappings(void *data)
+read_outside(void *data)
 {
     struct heapprof_measured *measured = data;
 
     if (!rb_heapprof_smaps_read(&measured->mappings)) measured->mappings.rss = 0;
+    measured->allocator = rb_heapprof_allocator_read();
     return NULL;
 }
 
-/* The kernel looks at each page of the process for it. */
+/* The kernel looks at each page of the process for it, the allocator at each of its free blocks. */
 static bool
-read_mappings_without(struct heapprof_measured *measured, bool without_gvl)
+read_process(struct heapprof_measured *measured, bool without_gvl)
 {
-    if (without_gvl) rb_nogvl(read_mappings, measured, NULL, NULL, RB_NOGVL_INTR_FAIL);
-    if (measured->mappings.rss == 0) read_mappings(measured);
+    if (without_gvl) rb_nogvl(read_outside, measured, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (measured->mappings.rss == 0) read_outside(measured);
     return measured->mappings.rss > 0;
 }
 
@@ -186,7 +187,6 @@ static void
 measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snapshot,
         const struct heapprof_pages *pages)
 {
-    measured->allocator = rb_heapprof_allocator_read();
     measured->sampled_blocks = sampled_blocks();
     measured->slots = pages->slots;
     measured->free_slots = pages->free_slots;
@@ -210,7 +210,7 @@ build(struct heapprof_ladder *ladder, const struct heapprof_snapshot *snapshot,
 {
     struct heapprof_measured measured = {0};
 
-    if (!read_mappings_without(&measured, without_gvl)) return false;
+    if (!read_process(&measured, without_gvl)) return false;
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     measure(&measured, snapshot, pages);
