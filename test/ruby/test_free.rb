@@ -56,6 +56,26 @@ class TestHeapProfFree < Test::Unit::TestCase
     RUBY
   end
 
+  # A page's mark bits stand for its slots by their size.
+  def test_inuse_of_every_slot_size_is_what_a_walk_of_the_heap_finds
+    in_child(<<~'RUBY')
+      CLASSES = [3, 8, 18, 38, 78].map { |count| Object.const_set(:"Of#{count}", Struct.new(*Array.new(count) { |i| :"m#{i}" })) }
+      def of(klass) = HeapProfile.snapshot.select { |row| row.class_name == klass.name }
+      HeapProfile.start(interval: 1)
+      random = Random.new(1)
+      kept = []
+      10.times do
+        2000.times { kept << CLASSES.sample(random: random).new }
+        kept.shuffle!(random: random)
+        kept.pop(random.rand(2000))
+        GC.start(full_mark: random.rand < 0.5)
+        CLASSES.each { |klass| assert_equal ObjectSpace.each_object(klass).count, of(klass).sum(&:inuse_objects), klass }
+      end
+      slots = CLASSES.map { |klass| of(klass).sum(&:inuse_slot_space) / of(klass).sum(&:inuse_objects) }
+      assert_equal GC.stat_heap.values.map { |heap| heap[:slot_size] }, slots
+    RUBY
+  end
+
   def test_inuse_of_every_class_is_what_a_walk_of_the_heap_finds
     in_child(<<~'RUBY')
       Pair = Struct.new(:left, :right)
