@@ -24,11 +24,18 @@
 
 #include "base/check.h"
 
+/* Half of what index_hash does is enough to spread addresses, whose low bits differ. */
+static inline uint64_t
+hash_of(uintptr_t address)
+{
+    uint64_t product = (uint64_t)address * UINT64_C(0x9e3779b97f4a7c15); /* of the golden ratio */
+    return product ^ product >> 32;
+}
+
 static uint64_t
 hash_i(const void *owner, uint32_t entry)
 {
-    return rb_heapprof_index_hash(
-        ((const struct heapprof_address_table *)owner)->entries[entry].address);
+    return hash_of(((const struct heapprof_address_table *)owner)->entries[entry].address);
 }
 
 /* ---- chains ---- */
@@ -123,7 +130,7 @@ rb_heapprof_address_table_room_p(const struct heapprof_address_table *table)
 uint32_t
 rb_heapprof_address_table_find(const struct heapprof_address_table *table, uintptr_t address)
 {
-    uint64_t probe = rb_heapprof_index_hash(address);
+    uint64_t probe = hash_of(address);
     uint32_t entry;
 
     for (; (entry = rb_heapprof_index_at(&table->index, probe)) != 0; probe++) {

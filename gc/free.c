@@ -60,9 +60,10 @@ object_dies(struct heap_page *page, VALUE object)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t sample = rb_heapprof_address_table_find(&tables->live.addresses, object);
-    uint32_t identity = rb_heapprof_address_table_find(&tables->identities.addresses, object);
 
     if (sample) sample_dies(page, sample);
+    if (!page->heapprof.identities) return; /* as on most pages */
+    uint32_t identity = rb_heapprof_address_table_find(&tables->identities.addresses, object);
     if (identity) identity_dies(page, identity);
 }
 
