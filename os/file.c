@@ -185,6 +185,18 @@ rb_heapprof_file_check(const char *path)
     return error;
 }
 
+int
+rb_heapprof_file_remove(const char *path)
+{
+    struct heapprof_file file = { .fd = -1 };
+    int error = find(&file, path);
+
+    if (error) return error;
+    if (unlinkat(file.directory, file.name, 0) != 0) error = errno;
+    close(file.directory);
+    return error;
+}
+
 /* ---- opening ---- */
 
 static uint64_t

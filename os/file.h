@@ -53,6 +53,9 @@ int rb_heapprof_file_write_whole(const char *path, const char *bytes, size_t siz
  * of a pipe. 0, or errno. */
 int rb_heapprof_file_write_in_child(const char *path, const char *bytes, size_t size);
 
+/* Removes a file, of a path walked as above. 0, or errno. */
+int rb_heapprof_file_remove(const char *path);
+
 /* The number of bytes written, and errno when they are not all. SIGXFSZ is not seen. */
 size_t rb_heapprof_file_write(int fd, const char *bytes, size_t size);
 

@@ -1,0 +1,121 @@
+// bell_test.cc - what wakes the thread of ours: a call, a signal, or the time.
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+extern "C" {
+#include "os/bell.h"
+}
+
+namespace {
+
+constexpr int64_t kLong = INT64_C(3600) * 1000000000;
+
+class Bell : public testing::Test {
+protected:
+    Bell() { rb_heapprof_bell_init(); }
+    ~Bell() override
+    {
+        rb_heapprof_bell_give_signal();
+        signal(SIGURG, SIG_DFL);
+    }
+};
+
+bool
+IsDefault()
+{
+    struct sigaction now;
+    sigaction(SIGURG, nullptr, &now);
+    return now.sa_handler == SIG_DFL;
+}
+
+void
+Theirs(int) {}
+
+TEST_F(Bell, WhatHasRungBeforeIsHeard)
+{
+    rb_heapprof_bell_ring();
+    rb_heapprof_bell_ring();
+    rb_heapprof_bell_wait(rb_heapprof_bell_now() + kLong);
+    rb_heapprof_bell_wait(rb_heapprof_bell_now() + kLong);
+}
+
+TEST_F(Bell, WaitEndsWithItsTime)
+{
+    int64_t until = rb_heapprof_bell_now() + 10000000;
+    rb_heapprof_bell_wait(until);
+    EXPECT_GE(rb_heapprof_bell_now(), until);
+    rb_heapprof_bell_wait(until);
+    rb_heapprof_bell_wait(0);
+}
+
+TEST_F(Bell, AnotherThreadIsWoken)
+{
+    std::thread waiting([] { rb_heapprof_bell_wait(rb_heapprof_bell_now() + kLong); });
+    rb_heapprof_bell_ring();
+    waiting.join();
+}
+
+TEST_F(Bell, WhatRangBeforeAForkIsForgotten)
+{
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
+    raise(SIGURG);
+    rb_heapprof_bell_init();
+    EXPECT_FALSE(rb_heapprof_bell_signalled_p());
+    int64_t until = rb_heapprof_bell_now() + 1000000;
+    rb_heapprof_bell_wait(until);
+    EXPECT_GE(rb_heapprof_bell_now(), until);
+}
+
+TEST_F(Bell, ASignalRingsAndIsToldOnce)
+{
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
+    EXPECT_TRUE(rb_heapprof_bell_has_signal_p());
+    EXPECT_FALSE(rb_heapprof_bell_signalled_p());
+    errno = ENOENT;
+    raise(SIGURG);
+    EXPECT_EQ(ENOENT, errno);
+    rb_heapprof_bell_wait(rb_heapprof_bell_now() + kLong);
+    EXPECT_TRUE(rb_heapprof_bell_signalled_p());
+    EXPECT_FALSE(rb_heapprof_bell_signalled_p());
+}
+
+TEST_F(Bell, ASignalIsGivenBackAsItWas)
+{
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
+    EXPECT_FALSE(IsDefault());
+    rb_heapprof_bell_give_signal();
+    EXPECT_TRUE(IsDefault());
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
+}
+
+TEST_F(Bell, ASignalThatSomebodyElseHandlesIsLeftToIt)
+{
+    signal(SIGURG, Theirs);
+    EXPECT_EQ(EBUSY, rb_heapprof_bell_take_signal(SIGURG, false));
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
+    EXPECT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, true));
+    EXPECT_TRUE(rb_heapprof_bell_has_signal_p());
+}
+
+TEST_F(Bell, ASignalThatIsTakenFromUsStaysWithWhoTookIt)
+{
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
+    signal(SIGURG, Theirs);
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
+    rb_heapprof_bell_give_signal();
+    struct sigaction now;
+    sigaction(SIGURG, nullptr, &now);
+    EXPECT_EQ(&Theirs, now.sa_handler);
+}
+
+TEST_F(Bell, ASignalThatCannotBeTakenIsRefused)
+{
+    EXPECT_EQ(EINVAL, rb_heapprof_bell_take_signal(SIGKILL, true));
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
+}
+
+} // namespace
