@@ -38,6 +38,9 @@ enum kind {
     INTERVAL,    /* the same; or auto */
     AS_INTERVAL, /* the same, unless it is HEAPPROF_AS_INTERVAL */
     FRAMES,      /* uint32_t */
+    COUNT,       /* uint32_t */
+    SECONDS,     /* uint64_t, in milliseconds; 0, too */
+    SIGNAL,      /* uint32_t; 0, too */
     SEED,        /* uint64_t, with seeded */
     SWITCH,      /* bool */
     WHOSE,       /* bool: ruby or all */
@@ -58,6 +61,9 @@ struct key {
 #define RANGE_INTERVAL(least, most) RANGE_BYTES(least, most)
 #define RANGE_AS_INTERVAL(least, most) RANGE_BYTES(least, most)
 #define RANGE_FRAMES(least, most) #least " to " #most " frames"
+#define RANGE_COUNT(least, most) #least " to " #most
+#define RANGE_SECONDS(least, most) "0, or 0.1 to 604800 seconds"
+#define RANGE_SIGNAL(least, most) HEAPPROF_SIGNALS "; or none"
 #define RANGE_SEED(least, most) #least " to " #most
 #define RANGE_SWITCH(least, most) #most " or " #least
 #define RANGE_WHOSE(least, most) "ruby (all needs Linux with glibc on x86-64 or AArch64)"
@@ -85,9 +91,9 @@ load(const struct heapprof_options *options, const struct key *key)
     const void *field = (const char *)options + key->offset;
 
     switch (key->kind) {
-      case BYTES: case INTERVAL: case AS_INTERVAL: case SEED:
+      case BYTES: case INTERVAL: case AS_INTERVAL: case SEED: case SECONDS:
         return *(const uint64_t *)field;
-      case FRAMES:
+      case FRAMES: case COUNT: case SIGNAL:
         return *(const uint32_t *)field;
       case SWITCH: case WHOSE:
         return *(const bool *)field;
@@ -106,10 +112,10 @@ store(struct heapprof_options *options, const struct key *key, uint64_t number)
       case SEED:
         options->seeded = true;
         /* fall through */
-      case BYTES: case INTERVAL: case AS_INTERVAL:
+      case BYTES: case INTERVAL: case AS_INTERVAL: case SECONDS:
         *(uint64_t *)field = number;
         break;
-      case FRAMES:
+      case FRAMES: case COUNT: case SIGNAL:
         *(uint32_t *)field = (uint32_t)number;
         break;
       case SWITCH: case WHOSE:
@@ -163,6 +169,39 @@ read_bytes(struct span value, uint64_t *bytes)
     return verdict;
 }
 
+/* Digits, and up to three more behind a point; in thousandths. */
+static enum verdict
+read_seconds(struct span value, uint64_t *thousandths)
+{
+    const char *point = memchr(value.start, '.', value.length);
+    struct span whole = {value.start, point ? (size_t)(point - value.start) : value.length};
+    enum verdict verdict = read_number(whole, thousandths);
+    uint64_t fraction = 0, unit = 1000;
+
+    if (verdict == MALFORMED) return MALFORMED;
+    if (point) {
+        struct span digits = {point + 1, value.length - whole.length - 1};
+        if (digits.length > 3 || read_number(digits, &fraction) != READ) return MALFORMED;
+        for (size_t i = 0; i < digits.length; i++) unit /= 10;
+    }
+    if (*thousandths > UINT64_MAX / 1000 - 1) return OUT_OF_RANGE;
+    *thousandths = *thousandths * 1000 + fraction * unit;
+    return verdict;
+}
+
+static bool
+none_p(struct span value)
+{
+    return value.length == 4 && memcmp(value.start, "none", 4) == 0;
+}
+
+static enum verdict
+read_signal(struct span value, uint64_t *number)
+{
+    *number = (uint64_t)rb_heapprof_signal_number(value.start, value.length);
+    return *number || none_p(value) ? READ : MALFORMED;
+}
+
 static enum verdict
 read_whose(struct span value, uint64_t *all)
 {
@@ -180,6 +219,13 @@ read_name(char *name, struct span value, uint64_t most)
     return READ;
 }
 
+static bool
+in_range_p(const struct key *key, uint64_t number)
+{
+    if ((key->kind == SECONDS || key->kind == SIGNAL) && number == 0) return true;
+    return number >= key->least && number <= key->most;
+}
+
 static enum verdict
 read_value(struct heapprof_options *options, const struct key *key, struct span value)
 {
@@ -192,6 +238,7 @@ read_value(struct heapprof_options *options, const struct key *key, struct span 
     }
     switch (key->kind) {
       case NAME:
+        options->named = true;
         return read_name((char *)options + key->offset, value, key->most);
       case WHOSE:
         verdict = read_whose(value, &number);
@@ -199,12 +246,18 @@ read_value(struct heapprof_options *options, const struct key *key, struct span 
       case BYTES: case INTERVAL: case AS_INTERVAL:
         verdict = read_bytes(value, &number);
         break;
-      case FRAMES: case SEED: case SWITCH:
+      case FRAMES: case COUNT: case SEED: case SWITCH:
         verdict = read_number(value, &number);
+        break;
+      case SECONDS:
+        verdict = read_seconds(value, &number);
+        break;
+      case SIGNAL:
+        verdict = read_signal(value, &number);
         break;
     }
     if (verdict != READ) return verdict;
-    if (number < key->least || number > key->most) return OUT_OF_RANGE;
+    if (!in_range_p(key, number)) return OUT_OF_RANGE;
     store(options, key, number);
     return READ;
 }
@@ -220,6 +273,7 @@ rb_heapprof_options_default(struct heapprof_options *options)
         if (keys[i].kind == AS_INTERVAL) store(options, &keys[i], HEAPPROF_AS_INTERVAL);
         else if (keys[i].kind != SEED) read_value(options, &keys[i], otherwise);
     }
+    options->named = false;
 }
 
 /* ---- ranges ---- */
@@ -232,7 +286,7 @@ fits_p(const struct heapprof_options *options, const struct key *key)
     if (key->kind == WHOSE) return HEAPPROF_CAN_INTERPOSE || !number;
     if (key->kind == INTERVAL && number == HEAPPROF_AUTO_INTERVAL) return true;
     if (key->kind == AS_INTERVAL && number == HEAPPROF_AS_INTERVAL) return true;
-    return number >= key->least && number <= key->most;
+    return in_range_p(key, number);
 }
 
 const char *
@@ -321,25 +375,38 @@ read_setting(struct heapprof_options *options, struct span setting, struct messa
     return HEAPPROF_OPTIONS_ON;
 }
 
-enum heapprof_options_result
-rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
-                          char *message, size_t message_size)
+static enum heapprof_options_result
+read_settings(struct heapprof_options *options, const char *text, struct message message)
 {
-    struct message complaint = {message, message_size};
-    struct span setting;
-
-    rb_heapprof_options_default(options);
-    if (!text || *text == '\0' || strcmp(text, "0") == 0) return HEAPPROF_OPTIONS_OFF;
-    if (strcmp(text, "1") == 0) return HEAPPROF_OPTIONS_ON;
-    if (strncmp(text, "1,", 2) == 0) text += 2;
-
     for (;;) {
-        setting.start = text;
-        setting.length = strcspn(text, ",");
-        if (read_setting(options, setting, complaint) == HEAPPROF_OPTIONS_BAD) {
+        struct span setting = {text, strcspn(text, ",")};
+        if (read_setting(options, setting, message) == HEAPPROF_OPTIONS_BAD) {
             return HEAPPROF_OPTIONS_BAD;
         }
         text += setting.length;
         if (*text++ == '\0') return HEAPPROF_OPTIONS_ON;
     }
+}
+
+void
+rb_heapprof_options_name_files(struct heapprof_options *options)
+{
+    if (options->named || !rb_heapprof_options_periodic_p(options)) return;
+    strcpy(options->out, HEAPPROF_OUT_NUMBERED);
+}
+
+enum heapprof_options_result
+rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
+                          char *message, size_t message_size)
+{
+    struct message complaint = {message, message_size};
+    enum heapprof_options_result result;
+
+    rb_heapprof_options_default(options);
+    if (!text || *text == '\0' || strcmp(text, "0") == 0) return HEAPPROF_OPTIONS_OFF;
+    if (strcmp(text, "1") == 0) return HEAPPROF_OPTIONS_ON;
+    if (strncmp(text, "1,", 2) == 0) text += 2;
+    result = read_settings(options, text, complaint);
+    rb_heapprof_options_name_files(options);
+    return result;
 }

@@ -13,9 +13,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "os/signals.h"
 
 #define HEAPPROF_OUT_MAX 4096
 #define HEAPPROF_INTERVAL_MAX 1099511627776 /* digits: messages have it, too */
+
+/* The default of out when several files are written: each has a number of its own. */
+#define HEAPPROF_OUT_NUMBERED "heapprof-%p-%n.pb.gz"
 
 /* Every setting, and all that is said of it: what is read, defaults, ranges and messages come from
  * here, and README's table is held to it (options_test.cc).
@@ -32,6 +36,12 @@
       "ruby (what asks MRI's allocator) or all (extensions and libraries, too)") \
     X(out, NAME, out, "heapprof-%p.pb.gz", 1, 4095, \
       "a file name, such as heapprof-%p.pb.gz (%p pid, %e program, %t time, %n number, %%)") \
+    X(every, SECONDS, every_ms, "0", 100, 604800000, \
+      "seconds between two files while the program runs, such as 60 or 0.5; or 0: none are written") \
+    X(signal, SIGNAL, signal, "none", 1, 64, \
+      "a signal that has a file written: " HEAPPROF_SIGNALS "; or none") \
+    X(keep, COUNT, keep, "10", 0, 100000, \
+      "how many of these files are kept, such as 10; or 0: all") \
     X(depth, FRAMES, depth, "512", 1, 65535, \
       "frames per stack, such as 512") \
     X(memory, BYTES, memory_bytes, "64m", 1048576, 18446744073709551615, \
@@ -52,6 +62,9 @@ struct heapprof_options {
     uint64_t malloc_interval_bytes; /* the same for the allocator's bytes, and 0: none are sampled;
                                        HEAPPROF_AS_INTERVAL: as interval_bytes */
     bool     malloc_all;     /* also sample what does not ask MRI's own allocator */
+    uint64_t every_ms;       /* between two files of a run; 0: none but at its end */
+    uint32_t signal;         /* its number: it has a file written; 0: none has */
+    uint32_t keep;           /* so many files of a process with every or signal; 0: all */
     uint32_t depth;          /* frames kept per stack, innermost first */
     uint64_t memory_bytes;   /* budget of our own tables */
     uint64_t seed;           /* used when seeded */
@@ -60,6 +73,7 @@ struct heapprof_options {
     bool     owners;         /* a walk of the heap before a file is written, which finds who
                                 holds the allocator's blocks */
     bool     rss;            /* a file has the rest of RSS in it */
+    bool     named;          /* out is not the default */
     char     out[HEAPPROF_OUT_MAX]; /* template */
 };
 
@@ -78,6 +92,13 @@ rb_heapprof_options_malloc_interval(const struct heapprof_options *options)
                                                                   : options->malloc_interval_bytes;
 }
 
+/* Whether files are written while the program runs. */
+static inline bool
+rb_heapprof_options_periodic_p(const struct heapprof_options *options)
+{
+    return options->every_ms > 0 || options->signal > 0;
+}
+
 enum heapprof_options_result {
     HEAPPROF_OPTIONS_OFF,
     HEAPPROF_OPTIONS_ON,
@@ -93,6 +114,9 @@ void rb_heapprof_options_default(struct heapprof_options *options);
 enum heapprof_options_result
 rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size);
+
+/* Gives out its default where several files are written, unless it is named. parse does. */
+void rb_heapprof_options_name_files(struct heapprof_options *options);
 
 /* The default of a key whose value is a number. */
 uint64_t rb_heapprof_options_default_number(const char *key);

@@ -23,6 +23,28 @@ rb_heapprof_out_template_p(const char *text, size_t length)
     return true;
 }
 
+bool
+rb_heapprof_out_letter_p(const char *text, char letter)
+{
+    for (; *text; text++) {
+        if (*text != '%' || text[1] == '\0') continue;
+        if (*++text == letter) return true;
+    }
+    return false;
+}
+
+void
+rb_heapprof_out_with_pid(const char *text, char *distinct, size_t size)
+{
+    const char *slash = strrchr(text, '/');
+    const char *component = slash ? slash + 1 : text;
+    size_t end = (size_t)(component - text) + strspn(component, ".");
+    const char *mark = rb_heapprof_out_letter_p(text, 'p') ? "" : "-%p";
+
+    end += strcspn(text + end, ".");
+    snprintf(distinct, size, "%.*s%s%s", (int)end, text, mark, text + end);
+}
+
 static const char *
 last_component(const char *program)
 {

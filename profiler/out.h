@@ -8,6 +8,13 @@
 /* Whether behind every '%' there is a letter that is known. */
 bool rb_heapprof_out_template_p(const char *text, size_t length);
 
+/* Whether that letter stands behind a '%'. */
+bool rb_heapprof_out_letter_p(const char *text, char letter);
+
+/* The template with a %p: "dir/app.pb.gz" becomes "dir/app-%p.pb.gz". One that has it stays as it is.
+ * size: at least 4 more than its length. */
+void rb_heapprof_out_with_pid(const char *text, char *distinct, size_t size);
+
 /* What the template letters stand for. */
 struct heapprof_out_values {
     long        pid;

@@ -9,11 +9,14 @@
 #include "api.h"
 #include "boot.h"
 #include "flush.h"
+#include "periodic.h"
 #include "gc/state.h"
 #include "run.h"
 #include "sample.h"
 #include "profiler/difference.h"
+#include "os/file.h"
 #include "profiler/options.h"
+#include "profiler/out.h"
 #include "internal.h"
 #include "internal/numeric.h"
 #include "vm_core.h"
@@ -130,11 +133,84 @@ heapprof_default(rb_execution_context_t *ec, VALUE self, VALUE key)
     return ULL2NUM(rb_heapprof_options_default_number(StringValueCStr(key)));
 }
 
+/* ---- files while the program runs ---- */
+
+/* Milliseconds; what has no number of them is out of every range. */
+static uint64_t
+every_setting(VALUE seconds)
+{
+    double ms = NUM2DBL(seconds) * 1000;
+    return ms >= 1 && ms < 1e15 ? (uint64_t)(ms + 0.5) : UINT64_MAX;
+}
+
+static uint32_t
+signal_setting(VALUE name)
+{
+    VALUE string = SYMBOL_P(name) ? rb_sym2str(name) : name;
+    StringValue(string);
+    int number = rb_heapprof_signal_number(RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
+    if (number == 0) {
+        rb_raise(rb_eArgError, "signal: %+"PRIsVALUE" is none of these (expected "HEAPPROF_SIGNALS")", name);
+    }
+    return (uint32_t)number;
+}
+
+static void
+out_setting(VALUE path, struct heapprof_options *options)
+{
+    FilePathValue(path);
+    const char *text = StringValueCStr(path);
+    size_t length = (size_t)RSTRING_LEN(path);
+
+    if (!rb_heapprof_options_periodic_p(options)) rb_raise(rb_eArgError, "out: needs every or signal");
+    if (length == 0 || length >= sizeof(options->out) || !rb_heapprof_out_template_p(text, length)) {
+        rb_raise(rb_eArgError, "out: %+"PRIsVALUE" is no template (expected a file name, in which %%p is the "
+                 "pid, %%e the program, %%t the time, %%n a number, and %%%% alone after a %%)", path);
+    }
+    memcpy(options->out, text, length + 1);
+    options->named = true;
+}
+
+static void
+periodic_settings(struct heapprof_options *options, VALUE every, VALUE signal, VALUE keep, VALUE out)
+{
+    char message[256];
+    const char *refusal;
+
+    if (!NIL_P(every)) options->every_ms = every_setting(every);
+    if (!NIL_P(signal)) options->signal = signal_setting(signal);
+    uint64_t files = setting(keep, UINT32_MAX);
+    options->keep = files > UINT32_MAX ? UINT32_MAX : (uint32_t)files;
+    if (!NIL_P(out)) out_setting(out, options);
+    rb_heapprof_options_name_files(options);
+    refusal = rb_heapprof_periodic_refusal(options, message, sizeof(message));
+    if (refusal) rb_raise(rb_eArgError, "%s", refusal);
+}
+
+/* Where the files may be; raises if they may not. */
+static void
+check_files(const struct heapprof_options *options, char *directory, size_t size)
+{
+    struct heapprof_series series;
+    char path[PATH_MAX];
+    int error = 0;
+
+    directory[0] = '\0';
+    if (!rb_heapprof_options_periodic_p(options)) return;
+    if (options->out[0] != '/' && !getcwd(directory, size)) rb_sys_fail("getcwd");
+    rb_heapprof_series_init(&series, options->out, directory, true, options->keep);
+    if (!rb_heapprof_series_first(&series, rb_heapprof_boot_program(), path, sizeof(path))) error = ENAMETOOLONG;
+    if (error == 0) error = rb_heapprof_file_check(path);
+    if (error) rb_syserr_fail(error, options->out);
+}
+
 static VALUE
 heapprof_start(rb_execution_context_t *ec, VALUE self,
-               VALUE interval, VALUE malloc_interval, VALUE malloc, VALUE depth, VALUE memory, VALUE seed)
+               VALUE interval, VALUE malloc_interval, VALUE malloc, VALUE depth, VALUE memory, VALUE seed,
+               VALUE every, VALUE signal, VALUE keep, VALUE out)
 {
     struct heapprof_options options;
+    char directory[PATH_MAX];
 
     rb_heapprof_options_default(&options);
     options.interval_bytes = interval_setting(interval);
@@ -147,10 +223,16 @@ heapprof_start(rb_execution_context_t *ec, VALUE self,
     options.memory_bytes = setting(memory, 0);
     options.seeded = !NIL_P(seed);
     if (options.seeded) options.seed = NUM2ULL(rb_int_and(rb_to_int(seed), ULL2NUM(UINT64_MAX)));
+    periodic_settings(&options, every, signal, keep, out);
 
     check_range(&options);
+    check_files(&options, directory, sizeof(directory));
     if (!rb_heapprof_start_with(&options)) {
         rb_raise(rb_eRuntimeError, "the heap profiler is running already; stop it first");
+    }
+    if (!rb_heapprof_periodic_start(&options, NULL, directory)) {
+        rb_heapprof_stop();
+        rb_raise(rb_eArgError, "signal: a library handles %"PRIsVALUE, signal);
     }
     return Qtrue;
 }

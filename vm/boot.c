@@ -19,6 +19,7 @@
 #include "api.h"
 #include "os/file.h"
 #include "flush.h"
+#include "periodic.h"
 #include "gc/state.h"
 #include "eval_intern.h"
 #include "profiler/options.h"
@@ -34,12 +35,13 @@ static struct {
     bool asked;
     bool no_program;            /* the command line was all there was */
     struct heapprof_options options;
+    struct heapprof_series series; /* its files */
     char directory[PATH_MAX];   /* where the program began, for it may chdir; "": not known */
 } boot;
 
 /* stderr may be a file, too, and at its limit. */
-static void
-complain(const char *what, const char *detail)
+void
+rb_heapprof_boot_complain(const char *what, const char *detail)
 {
     char line[PATH_MAX + 512];
     int length = snprintf(line, sizeof(line), "ruby: heap profiler: %s: %s\n", what, detail);
@@ -66,7 +68,7 @@ complain_unprofiled(const char *reason)
     char line[PATH_MAX + 512];
 
     snprintf(line, sizeof(line), "%s (running unprofiled)", reason);
-    complain("RUBY_HEAPPROF", line);
+    rb_heapprof_boot_complain("RUBY_HEAPPROF", line);
 }
 
 /* What strerror would not tell. */
@@ -78,6 +80,8 @@ explain(int error)
         return "nobody reads this pipe";
       case ELOOP:
         return "too many links, or a link in a directory that others may write to";
+      case ENOTSUP:
+        return "no regular file, which every= and signal= need";
       default:
         return strerror(error);
     }
@@ -102,6 +106,16 @@ checkable_p(const char *out)
     return !program || !strchr(program, '/');
 }
 
+static void
+tell_signal_in_use(void)
+{
+    char line[128];
+
+    snprintf(line, sizeof(line), "a library handles SIG%s, so no profile is written while the program runs",
+             rb_heapprof_signal_name((int)boot.options.signal));
+    rb_heapprof_boot_complain("RUBY_HEAPPROF", line);
+}
+
 static bool
 writable_p(void)
 {
@@ -109,13 +123,24 @@ writable_p(void)
     int error;
 
     if (!checkable_p(boot.options.out)) return true;
-    error = rb_heapprof_flush_path(boot.options.out, boot.directory, "ruby", path, sizeof(path)) ?
+    error = rb_heapprof_series_first(&boot.series, "ruby", path, sizeof(path)) ?
         rb_heapprof_file_check(path) : ENAMETOOLONG;
     if (error == 0) return true;
     if (error == ENAMETOOLONG) snprintf(path, sizeof(path), "%.60s...", boot.options.out);
     snprintf(reason, sizeof(reason), "cannot write %s: %s", path, explain(error));
     complain_unprofiled(reason);
     return false;
+}
+
+static void
+begin(void)
+{
+    bool periodic = rb_heapprof_options_periodic_p(&boot.options);
+
+    rb_heapprof_series_init(&boot.series, boot.options.out, boot.directory, periodic, boot.options.keep);
+    if (!directory_known_p() || !writable_p()) return;
+    boot.asked = rb_heapprof_start_with(&boot.options);
+    if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
 }
 
 void
@@ -140,8 +165,12 @@ Init_heapprof(void)
         complain_unprofiled(message);
         return;
     }
-    if (!directory_known_p() || !writable_p()) return;
-    boot.asked = rb_heapprof_start_with(&boot.options);
+    refusal = rb_heapprof_periodic_refusal(&boot.options, message, sizeof(message));
+    if (refusal) {
+        complain_unprofiled(refusal);
+        return;
+    }
+    begin();
 }
 
 const char *
@@ -204,10 +233,10 @@ write_file(void *data)
     final->error = rb_heapprof_flush_write(final->path, final->bytes, final->size, true);
 }
 
-static const char *
-program_name(void)
+const char *
+rb_heapprof_boot_program(void)
 {
-    VALUE program = rb_gv_get("$0");
+    VALUE program = GET_VM()->progname;
     return RB_TYPE_P(program, T_STRING) ? RSTRING_PTR(program) : "ruby";
 }
 
@@ -222,7 +251,7 @@ tell_dropped(const struct rb_heapprof_stat *stat)
     snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
              "), or sample less by a larger interval= (now %" PRIu64 ")",
              rb_heapprof.dropped, stat->total_samples, stat->memory_budget, stat->interval_bytes);
-    complain("samples were dropped for want of memory", line);
+    rb_heapprof_boot_complain("samples were dropped for want of memory", line);
 }
 
 static void
@@ -233,7 +262,7 @@ tell_doubled(const struct rb_heapprof_stat *stat)
     snprintf(line, sizeof(line), "%" PRIu64 " times, and is %" PRIu64 " now, as if from the start; a larger "
              "memory= (now %" PRIu64 ") keeps it finer",
              stat->doublings, stat->interval_bytes, stat->memory_budget);
-    complain("the interval was doubled for want of memory", line);
+    rb_heapprof_boot_complain("the interval was doubled for want of memory", line);
 }
 
 static void
@@ -247,26 +276,52 @@ tell_memory(void)
     else tell_doubled(&stat);
 }
 
+void
+rb_heapprof_boot_complain_unwritten(const char *path, int error)
+{
+    char line[PATH_MAX + 256];
+
+    if (error == ENAMETOOLONG && !*path) snprintf(line, sizeof(line), "the name that out= makes is too long");
+    else if (!*path) snprintf(line, sizeof(line), "%s", explain(error));
+    else snprintf(line, sizeof(line), "cannot write %s: %s", path, explain(error));
+    rb_heapprof_boot_complain("the profile was not written", line);
+}
+
+void
+rb_heapprof_boot_tell_distinct(struct heapprof_series *series, const char *path)
+{
+    char line[PATH_MAX + 128];
+
+    if (!rb_heapprof_series_tell_distinct(series)) return;
+    snprintf(line, sizeof(line), "this child of a fork writes %s instead", path);
+    rb_heapprof_boot_complain("out= has no %p", line);
+}
+
 static void
 write_profile(const rb_heapprof_snapshot_t *snapshot)
 {
     struct final final;
 
-    if (!rb_heapprof_flush_path(boot.options.out, boot.directory, program_name(), final.path,
-                                sizeof(final.path))) {
-        complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
+    if (!rb_heapprof_series_next(&boot.series, rb_heapprof_boot_program(), final.path, sizeof(final.path))) {
+        rb_heapprof_boot_complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
         return;
     }
     final.error = ENOMEM;
     final.bytes = rb_heapprof_flush_encode(snapshot, &final.size);
     if (final.bytes) completed_p(write_file, &final);
     if (final.error) {
-        char line[PATH_MAX + 256];
-        snprintf(line, sizeof(line), "cannot write %s: %s", final.path, explain(final.error));
-        complain("the profile was not written", line);
+        rb_heapprof_boot_complain_unwritten(final.path, final.error);
         return;
     }
+    rb_heapprof_boot_tell_distinct(&boot.series, final.path);
+    rb_heapprof_series_written(&boot.series, final.path);
     tell_memory();
+}
+
+void
+rb_heapprof_boot_after_fork(void)
+{
+    rb_heapprof_series_fork(&boot.series);
 }
 
 void
@@ -274,11 +329,12 @@ rb_heapprof_at_exit(void)
 {
     if (!rb_heapprof_running_p()) return;
 
+    rb_heapprof_periodic_end();
     if (boot.asked && !boot.no_program) {
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
         if (snapshot) write_profile(snapshot);
-        else if (rb_heapprof_running_p()) complain("the profile was not written", "out of memory");
+        else if (rb_heapprof_running_p()) rb_heapprof_boot_complain("the profile was not written", "out of memory");
         rb_heapprof_snapshot_free(snapshot);
     }
     rb_heapprof_stop();

@@ -14,11 +14,8 @@
 #include "flush.h"
 #include "os/file.h"
 #include "pprof/gzip.h"
-#include "profiler/out.h"
 #include "profiler/pprof.h"
 #include <errno.h>
-#include <time.h>
-#include <unistd.h>
 
 char *
 rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size)
@@ -106,23 +103,4 @@ rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit
 
     rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
     return writing.error;
-}
-
-/* ---- names ---- */
-
-bool
-rb_heapprof_flush_path(const char *out, const char *directory, const char *program,
-                       char *path, size_t size)
-{
-    struct heapprof_out_values values = {
-        .pid = getpid(),
-        .program = program,
-        .time = time(NULL),
-    };
-    char expanded[PATH_MAX];
-
-    if (!rb_heapprof_out_expand(out, &values, expanded, sizeof(expanded))) return false;
-    int length = snprintf(path, size, "%s%s%s", expanded[0] == '/' ? "" : directory,
-                          expanded[0] == '/' ? "" : "/", expanded);
-    return length >= 0 && (size_t)length < size;
 }

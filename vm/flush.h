@@ -11,9 +11,4 @@ char *rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t 
  * it is held for a regular file; and a pipe that nobody reads is ENXIO, where it is waited for else. */
 int rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit);
 
-/* The path of the file that the out template stands for now, absolute; directory is where a
- * relative one starts, program is $0. False: too long. */
-bool rb_heapprof_flush_path(const char *out, const char *directory, const char *program,
-                            char *path, size_t size);
-
 #endif

@@ -1,14 +1,20 @@
 /* fork.c - the child of a fork: it keeps the live samples, which are as alive here, and
- * goes on by random numbers of its own, or parent and child would sample alike. */
+ * goes on by random numbers of its own, or parent and child would sample alike; and it writes files of its
+ * own. */
 #include "ruby/ruby.h"
 #include "fork.h"
+#include "boot.h"
+#include "periodic.h"
 #include "gc/state.h"
 #include "run.h"
 
 void
 rb_heapprof_after_fork(rb_pid_t pid)
 {
-    if (pid != 0 || !rb_heapprof_on) return;
+    if (pid != 0) return;
+    rb_heapprof_boot_after_fork();
+    rb_heapprof_periodic_after_fork();
+    if (!rb_heapprof_on) return;
     rb_heapprof_gc_copy_rest(); /* for who took the snapshot may be a thread that is not here */
 
     const struct heapprof_options *options = &rb_heapprof.options;

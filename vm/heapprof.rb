@@ -26,7 +26,7 @@ module ObjectSpace
     include Enumerable
 
     # call-seq:
-    #   start(interval: 524_288, malloc_interval: interval, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil) -> true
+    #   start(interval: 524_288, malloc_interval: interval, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil, every: nil, signal: nil, keep: 10, out: nil) -> true
     #
     # Starts sampling, with nothing recorded.
     #
@@ -44,10 +44,26 @@ module ObjectSpace
     #          been there from the start. stat and the profile tell how often.
     # [seed] An Integer for reproducible samples; from the system when +nil+.
     #
-    # Raises RuntimeError when running already, ArgumentError for a value out of range.
+    # [every] Seconds between two files that are written while the program runs, 0.1 to 604800; +nil+: none are.
+    # [signal] A signal that has such a file written: "USR1", "USR2", "HUP", "QUIT", "ALRM", "PROF", "WINCH",
+    #          "URG", "IO", "PWR", "TTIN" or "TTOU"; a String or Symbol. Until stop it does nothing else. One that
+    #          the program traps is refused; if it is trapped later, it is the program's from then on.
+    # [keep] How many of these files are kept, up to 100000: a newer one has the oldest removed; 0: all are kept.
+    # [out] Their names, as in +RUBY_HEAPPROF+: %p pid, %e program, %t time, %n number, %%; relative to the
+    #       directory that is current now. "heapprof-%p-%n.pb.gz" when +nil+.
+    #
+    # The files of +every+ and +signal+ have owners and rss (see snapshot), and what the last garbage collection
+    # left alive. A native thread writes them, which is in no list of threads. A process that sleeps
+    # writes, too; one in a call that neither ends nor lets itself be interrupted does when that is over.
+    #
+    #   ObjectSpace::HeapProfile.start(every: 60, signal: "USR2", out: "/var/tmp/%e-%p-%n.pb.gz")
+    #
+    # Raises RuntimeError when running already, ArgumentError for a value out of range, SystemCallError when there
+    # could be no file named +out+.
     def self.start(interval: default("interval"), malloc_interval: nil, malloc: :ruby,
-                   depth: default("depth"), memory: default("memory"), seed: nil)
-      Primitive.heapprof_start(interval, malloc_interval, malloc, depth, memory, seed)
+                   depth: default("depth"), memory: default("memory"), seed: nil,
+                   every: nil, signal: nil, keep: default("keep"), out: nil)
+      Primitive.heapprof_start(interval, malloc_interval, malloc, depth, memory, seed, every, signal, keep, out)
     end
 
     # The number that RUBY_HEAPPROF=1 has for that key.

@@ -13,6 +13,7 @@
 #include "gc/state.h"
 #include "os/allocator.h"
 #include "os/interpose.h"
+#include "periodic.h"
 #include "rss.h"
 #include "vm_sync.h"
 #include <sys/random.h>
@@ -118,6 +119,7 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
 void
 rb_heapprof_stop(void)
 {
+    rb_heapprof_periodic_stop();
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (rb_heapprof_on) {

@@ -1,6 +1,7 @@
 // options_fuzz.cc - RUBY_HEAPPROF as any bytes, read twice: by options.c, and by a model that
 // cuts and counts in another way. Then any template is expanded, likewise.
 
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -38,6 +39,7 @@ struct Range {
 const std::map<std::string, Range> kNumbers = {
     {"interval", {1, Number(1) << 40, true}},
     {"malloc_interval", {0, Number(1) << 40, true}},
+    {"keep", {0, 100000, false}},
     {"depth", {1, 65535, false}},
     {"memory", {1 << 20, UINT64_MAX, true}},
     {"seed", {0, UINT64_MAX, false}},
@@ -66,9 +68,29 @@ ReadNumber(std::string text, const Range &range)
     return static_cast<uint64_t>(number);
 }
 
+// Milliseconds: 0, or a tenth of a second to a week.
+std::optional<uint64_t>
+ReadSeconds(const std::string &text)
+{
+    static const std::regex decimal("([0-9]+)(\\.([0-9]{1,3}))?");
+    std::smatch parts;
+    if (!std::regex_match(text, parts, decimal)) return {};
+    std::string digits = parts[1].str() + (parts[3].str() + "000").substr(0, 3);
+    std::optional<uint64_t> ms = ReadNumber(digits, {0, 604800000, false});
+    if (ms && *ms > 0 && *ms < 100) return {};
+    return ms;
+}
+
+const std::map<std::string, uint64_t> kSignals = {
+    {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"QUIT", SIGQUIT}, {"ALRM", SIGALRM}, {"PROF", SIGPROF},
+    {"WINCH", SIGWINCH}, {"URG", SIGURG}, {"IO", SIGIO}, {"PWR", SIGPWR}, {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU},
+    {"none", 0},
+};
+
 struct Model {
     std::map<std::string, uint64_t> numbers;
     std::string out = "heapprof-%p.pb.gz", malloc = "ruby";
+    bool named = false; // out is given
     heapprof_options_result result = HEAPPROF_OPTIONS_ON;
     std::string bad; // the setting that is complained about
 
@@ -94,11 +116,22 @@ struct Model {
         std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
         if (key == "out") {
             out = value;
+            named = true;
             return !value.empty() && value.size() < HEAPPROF_OUT_MAX && Template(value);
         }
         if (key == "malloc") {
             malloc = value;
             return value == "ruby" || value == "all";
+        }
+        if (key == "every") {
+            std::optional<uint64_t> ms = ReadSeconds(value);
+            if (ms) numbers[key] = *ms;
+            return ms.has_value();
+        }
+        if (key == "signal") {
+            auto number = kSignals.find(value.size() > 3 && value.compare(0, 3, "SIG") == 0 ? value.substr(3) : value);
+            if (number != kSignals.end()) numbers[key] = number->second;
+            return number != kSignals.end() && value != "SIGnone";
         }
         if (key == "interval" && value == "auto") {
             numbers[key] = HEAPPROF_AUTO_INTERVAL;
@@ -136,7 +169,11 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.owners == (model.Number("owners", 1) == 1));
     REQUIRE(options.rss == (model.Number("rss", 1) == 1));
     REQUIRE(options.malloc_all == (model.malloc == "all"));
-    REQUIRE(options.out == model.out);
+    REQUIRE(options.every_ms == model.Number("every", 0));
+    REQUIRE(options.signal == model.Number("signal", 0));
+    REQUIRE(options.keep == model.Number("keep", 10));
+    bool several = options.every_ms > 0 || options.signal > 0;
+    REQUIRE(options.out == (several && !model.named ? HEAPPROF_OUT_NUMBERED : model.out));
     REQUIRE(!rb_heapprof_options_out_of_range(&options, &accepted));
 }
 

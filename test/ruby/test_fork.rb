@@ -473,19 +473,22 @@ class TestHeapProfFork < Test::Unit::TestCase
   end
 
   def test_both_write_files_of_their_own
-    profile_script(<<~'RUBY', settings: "interval=1") do |out, path, ran|
-      class Early; end
-      class Late; end
-      $kept = Array.new(30) { Early.new }
-      pid = fork do
-        ENV["unused"] = "1"
-        $kept.concat(Array.new(20) { Late.new })
-        exit 0
-      end
-      Process.wait(pid)
-      File.rename(File.join(Dir.pwd, "profile.pb.gz"), File.join(Dir.pwd, "child.pb.gz"))
-    RUBY
-      child, parent = read_profile(File.join(File.dirname(out), "child.pb.gz")), read_profile(out)
+    in_directory do
+      path = write_file("script.rb", <<~'RUBY')
+        class Early; end
+        class Late; end
+        $kept = Array.new(30) { Early.new }
+        pid = fork do
+          ENV["unused"] = "1"
+          $kept.concat(Array.new(20) { Late.new })
+          exit 0
+        end
+        Process.wait(pid)
+        print pid
+      RUBY
+      ran = run_ruby("--disable-gems", path, heapprof: "interval=1,out=profile.pb.gz")
+      assert_one_line(/out= has no %p: this child of a fork writes .*profile-#{ran.out}\.pb\.gz instead/, ran.err)
+      child, parent = read_profile("profile-#{ran.out}.pb.gz"), read_profile("profile.pb.gz")
       assert_equal [30, 20], [child.total(class_name: "Early"), child.total(class_name: "Late")]
       assert_equal [30, 0], [parent.total(class_name: "Early"), parent.total(class_name: "Late")]
       assert_equal [path], child.frames_of("<main>").map(&:path).uniq - [""]

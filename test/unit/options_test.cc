@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 extern "C" {
+#include "os/signals.h"
 #include "profiler/options.h"
 }
 
@@ -32,7 +34,8 @@ struct Parsed {
     explicit Parsed(const std::string &text) : Parsed(text.c_str()) {}
 };
 
-const char kKnown[] = "known keys are interval, malloc_interval, malloc, out, depth, memory, seed, gc, owners, rss";
+const char kKnown[] = "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, memory, "
+                      "seed, gc, owners, rss";
 
 heapprof_options
 On(const std::string &text)
@@ -62,6 +65,9 @@ ExpectDefaults(const heapprof_options &options)
     EXPECT_TRUE(options.gc);
     EXPECT_TRUE(options.owners);
     EXPECT_TRUE(options.rss);
+    EXPECT_EQ(0u, options.every_ms);
+    EXPECT_EQ(0u, options.signal);
+    EXPECT_EQ(10u, options.keep);
     EXPECT_STREQ("heapprof-%p.pb.gz", options.out);
 }
 
@@ -256,6 +262,70 @@ TEST(Options, SeedIsAnyNumberOfSixtyFourBits)
     }
 }
 
+TEST(Options, EveryIsSecondsWithUpToThreeDigitsBehindThePoint)
+{
+    const std::pair<const char *, uint64_t> kValues[] = {{"0", 0}, {"0.0", 0}, {"0.1", 100}, {"1", 1000},
+        {"60", 60000}, {"0.25", 250}, {"1.5", 1500}, {"2.005", 2005}, {"604800", 604800000}, {"007", 7000}};
+    for (const auto &[value, ms] : kValues) EXPECT_EQ(ms, On("every=" + std::string(value)).every_ms) << value;
+    for (const char *value : {"0.099", "0.001", "604800.001", "604801", "18446744073709551615",
+                              "99999999999999999999999"}) {
+        EXPECT_EQ("every=" + std::string(value) + ": expected 0, or 0.1 to 604800 seconds",
+                  Bad("every=" + std::string(value)));
+    }
+    for (const char *value : {"", ".", ".5", "1.", "1.0000", "1.2.3", "1m", "-1", "+1", "1e3", "1 ", "never"}) {
+        EXPECT_EQ("every=" + std::string(value) + ": expected seconds between two files while the program runs, "
+                      "such as 60 or 0.5; or 0: none are written",
+                  Bad("every=" + std::string(value)));
+    }
+}
+
+TEST(Options, SignalIsOneThatNobodyElseNeeds)
+{
+    EXPECT_EQ(static_cast<uint32_t>(SIGUSR2), On("signal=USR2").signal);
+    EXPECT_EQ(static_cast<uint32_t>(SIGHUP), On("signal=SIGHUP").signal);
+    EXPECT_EQ(0u, On("signal=USR1,signal=none").signal);
+    for (const char *value : {"", "INT", "TERM", "KILL", "STOP", "SEGV", "BUS", "ILL", "FPE", "VTALRM", "CHLD", "PIPE",
+                              "EXIT", "usr1", "SIG", "SIGSIGUSR1", "10", "USR", "USR12"}) {
+        EXPECT_EQ("signal=" + std::string(value) + ": expected a signal that has a file written: "
+                      "USR1, USR2, HUP, QUIT, ALRM, PROF, WINCH, URG, IO, PWR, TTIN or TTOU; or none",
+                  Bad("signal=" + std::string(value)));
+    }
+}
+
+TEST(Options, EverySignalThatIsNamedHasItsName)
+{
+    std::string names(HEAPPROF_SIGNALS);
+    for (size_t start = 0, end; start < names.size(); start = end) {
+        end = names.find_first_of(", ", start);
+        if (end == std::string::npos) end = names.size();
+        std::string name = names.substr(start, end - start);
+        end = names.find_first_not_of(", ", end);
+        if (end == std::string::npos) end = names.size();
+        if (name == "or") continue;
+        EXPECT_EQ(name, rb_heapprof_signal_name(static_cast<int>(On("signal=" + name).signal)));
+    }
+    for (int number : {0, SIGINT, SIGKILL, -1, 1000}) EXPECT_STREQ("", rb_heapprof_signal_name(number));
+}
+
+TEST(Options, KeepIsANumberOfFiles)
+{
+    EXPECT_EQ(0u, On("keep=0").keep);
+    EXPECT_EQ(100000u, On("keep=100000").keep);
+    EXPECT_EQ("keep=100001: expected 0 to 100000", Bad("keep=100001"));
+    EXPECT_EQ("keep=all: expected how many of these files are kept, such as 10; or 0: all", Bad("keep=all"));
+}
+
+TEST(Options, SeveralFilesHaveNumbersUnlessTheyAreNamed)
+{
+    for (const char *text : {"every=60", "signal=USR1", "keep=3,every=1,every=60"}) {
+        EXPECT_STREQ("heapprof-%p-%n.pb.gz", On(text).out) << text;
+    }
+    for (const char *text : {"1", "keep=3", "every=60,every=0", "every=60,out=heapprof-%p.pb.gz"}) {
+        EXPECT_STREQ("heapprof-%p.pb.gz", On(text).out) << text;
+    }
+    EXPECT_STREQ("a", On("every=60,out=a").out);
+}
+
 TEST(Options, OwnersIsOneOrZero)
 {
     EXPECT_TRUE(On("owners=1").owners);
@@ -321,7 +391,7 @@ TEST(Options, OutIsTakenUpToItsLastPossibleCharacter)
 TEST(Options, UnknownKeysAreNamedWithTheKnownOnes)
 {
     for (const char *setting : {"nonsense=1", "=1", "Interval=4k", "inter=4k", "intervals=4k",
-                                "every=10", "signal=USR1", " interval=4k", "interval =4k", "mallocs=all",
+                                "Every=10", "signals=USR1", " interval=4k", "interval =4k", "mallocs=all",
                                 "malloc_intervals=4k"}) {
         EXPECT_EQ(std::string(setting) + ": no such key; " + kKnown, Bad(setting));
     }
