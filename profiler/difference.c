@@ -216,6 +216,18 @@ merge_rows(struct heapprof_snapshot *difference)
     difference->row_count = kept;
 }
 
+/* That of the later one; it may be another process's. */
+static void
+bring_origin(struct heapprof_snapshot *difference, const struct heapprof_snapshot *later)
+{
+    size_t length;
+
+    if (later->origin == 0) return;
+    const char *text = rb_heapprof_strings_get(&later->strings, later->origin, &length);
+    uint32_t origin = rb_heapprof_strings_intern(&difference->strings, text, length);
+    difference->origin = origin == UINT32_MAX ? 0 : origin;
+}
+
 struct heapprof_snapshot *
 rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
                                 const struct heapprof_snapshot *earlier)
@@ -229,6 +241,7 @@ rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
         rb_heapprof_snapshot_free(difference);
         return NULL;
     }
+    bring_origin(difference, later);
     difference->facts.start_ns = earlier->facts.time_ns;
     difference->facts.owners = later->facts.owners && earlier->facts.owners;
     merge_rows(difference);

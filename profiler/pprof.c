@@ -157,19 +157,19 @@ write_comment(struct heapprof_writer *writer, const char *format, ...)
     rb_heapprof_writer_comment(writer, write_text(writer, text));
 }
 
-/* By which a reader tells the application's own code. */
+/* A comment a line. */
 static void
-write_directory(struct heapprof_writer *writer, const char *directory)
+write_origin(struct heapprof_writer *writer, const struct heapprof_snapshot *snapshot)
 {
-    static const char title[] = "directory: ";
-    size_t length = strlen(directory);
-    char *text = malloc(sizeof(title) + length);
+    const char *line, *end;
 
-    if (!text) return;
-    memcpy(text, title, sizeof(title) - 1);
-    memcpy(text + sizeof(title) - 1, directory, length);
-    rb_heapprof_writer_comment(writer, rb_heapprof_writer_string(writer, text, sizeof(title) - 1 + length));
-    free(text);
+    if (snapshot->origin == 0) return;
+    line = rb_heapprof_strings_get(&snapshot->strings, snapshot->origin, NULL);
+    for (;; line = end + 1) {
+        end = line + strcspn(line, "\n");
+        rb_heapprof_writer_comment(writer, rb_heapprof_writer_string(writer, line, (size_t)(end - line)));
+        if (*end == '\0') return;
+    }
 }
 
 static void
@@ -178,7 +178,6 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
     const struct heapprof_facts *facts = &snapshot->facts;
     const struct heapprof_ladder *ladder = &snapshot->ladder;
 
-    if (facts->directory && facts->directory[0]) write_directory(writer, facts->directory);
     write_comment(writer, "interval: %"PRIu64" bytes", facts->interval_bytes);
     write_comment(writer, "malloc interval: %"PRIu64" bytes", facts->malloc_interval_bytes);
     write_comment(writer, "as of GC: %"PRIu64, facts->gc_count);
@@ -190,6 +189,7 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
     write_comment(writer, "doubled intervals: %"PRIu64, facts->doublings);
     write_comment(writer, "memory: %"PRIu64" of %"PRIu64" bytes",
                   facts->used_bytes, facts->budget_bytes);
+    write_origin(writer, snapshot);
     if (ladder->rss == 0) return;
     write_comment(writer, "not in memory: %"PRIu64" bytes", ladder->samples_absent);
     write_comment(writer, "estimated too high: %"PRIu64" bytes", ladder->samples_excess);

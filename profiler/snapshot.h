@@ -32,7 +32,6 @@ struct heapprof_facts {
     int64_t  time_ns;         /* of the snapshot */
     uint64_t old_gc;          /* what was born before this GC has survived several major ones; 0: not
                                  yet, or leaks are not looked for */
-    const char *directory;    /* where the program began; NULL or "": not known. Stays */
     bool     owners;          /* those of blocks are known */
     uint32_t moves;           /* how often objects have been moved: which addresses of owners are good */
 };
@@ -56,6 +55,7 @@ struct heapprof_snapshot {
     size_t                    row_count;
     struct heapprof_facts     facts;
     struct heapprof_ladder    ladder;    /* zero: without the rest of RSS */
+    uint32_t                  origin;    /* string: lines "key: value" that say which process; 0: none */
 };
 
 /* Copies the tables at once and adds up the rows (copies.h does it in steps); asks (NULL: nothing) about each live sample once.

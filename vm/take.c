@@ -18,6 +18,7 @@
 #include "caller_names.h"
 #include "internal/gc.h"
 #include "names.h"
+#include "origin.h"
 #include "rss.h"
 #include "symbols.h"
 #include "vm_sync.h"
@@ -40,7 +41,6 @@ facts_now(void)
         .start_ns = rb_heapprof.start_ns,
         .time_ns = rb_heapprof_wall_clock_ns(),
         .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
-        .directory = rb_heapprof_boot_directory(),
         .moves = rb_heapprof_gc_moves(),
     };
 }
@@ -327,6 +327,16 @@ add_rss(struct taking *taking)
     rb_heapprof_rss_add(&taking->snapshot, &pages, taking->between);
 }
 
+static void
+add_rest(struct taking *taking)
+{
+    if (taking->with & RB_HEAPPROF_RSS) add_rss(taking);
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    rb_heapprof_origin_note(taking->snapshot);
+    RB_VM_LOCK_LEAVE();
+}
+
 rb_heapprof_snapshot_t *
 rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
 {
@@ -339,7 +349,7 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
     rb_heapprof_symbols_free(&taking.naming.symbols);
     if (taking.copies && between) rb_nogvl(add_up, &taking, NULL, NULL, RB_NOGVL_INTR_FAIL);
     if (taking.copies) add_up(&taking);
-    if (taking.snapshot && with & RB_HEAPPROF_RSS) add_rss(&taking);
+    if (taking.snapshot) add_rest(&taking);
     return taking.snapshot;
 }
 

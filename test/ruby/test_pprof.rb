@@ -4,6 +4,7 @@
 # program keeps is known, so the estimates can be judged; every view the README names must work.
 
 require_relative "lib/heapprof_test"
+require "socket"
 require "net/http"
 require "socket"
 
@@ -128,6 +129,43 @@ class TestHeapProfPprof < Test::Unit::TestCase
       live, taken = comments.grep(/\Asamples: /).first.scan(/\d+/).map(&:to_i)
       assert_operator live, :<, taken
       assert_match(/interval: 1 bytes/, pprof("-comments", out))
+    end
+  end
+
+  def test_comments_tell_which_process_it_was
+    in_directory do |directory|
+      path = write_file("app.rb", <<~'RUBY')
+        $0 = "app: worker\t3"
+        Thread.current.name = "first"
+        Thread.new { Thread.current.name = "näh\nst"; sleep }
+        Thread.new { sleep }
+        sleep 0.01 until Thread.list[1].name
+        print Process.pid, " ", Process.ppid
+      RUBY
+      ran = run_ruby("--disable-gems", path, "secret argument", heapprof: "out=p.pb.gz", env: { "SECRET" => "value" })
+      comments = read_profile("p.pb.gz").comments
+      pid, parent = ran.out.split
+      host = Socket.gethostname
+      ["pid: #{pid}", "parent: #{parent}", "program: #{path}", "title: app: worker?3", "host: #{host}",
+       "directory: #{directory}", "threads: first, näh?st"].each { |comment| assert_include comments, comment }
+      assert_not_match(/secret|value/, comments.join)
+      assert_match(/\Arss: /, comments.last)
+    end
+  end
+
+  # It is that of the moment, whoever writes it.
+  def test_origin_is_that_of_the_process_that_took_the_snapshot
+    in_directory do
+      in_child(<<~'RUBY')
+        HeapProfile.start
+        profile = HeapProfile.snapshot
+        File.write("parent", $$)
+        Process.wait(fork { profile.write("p.pb.gz"); (HeapProfile.snapshot - profile).write("difference.pb.gz"); File.write("child", $$) })
+      RUBY
+      parent, child = File.read("parent"), File.read("child")
+      assert_include read_profile("p.pb.gz").comments, "pid: #{parent}"
+      comments = read_profile("difference.pb.gz").comments
+      assert_equal ["pid: #{child}", "parent: #{parent}"], comments.grep(/\A(pid|parent):/)
     end
   end
 

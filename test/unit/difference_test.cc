@@ -107,6 +107,17 @@ TEST(Difference, AddsUpAsMapsByTextDo)
     }
 }
 
+TEST(Difference, HasTheOriginOfTheLaterOne)
+{
+    SnapshotBuilder builders[2];
+    Snapshot later = builders[0].Take(), earlier = builders[1].Take();
+    EXPECT_EQ(0u, Difference(later, earlier)->origin);
+    later->origin = rb_heapprof_strings_intern(&later->strings, "pid: 2", 6);
+    earlier->origin = rb_heapprof_strings_intern(&earlier->strings, "pid: 1", 6);
+    Snapshot difference = Difference(later, earlier);
+    EXPECT_STREQ("pid: 2", rb_heapprof_strings_get(&difference->strings, difference->origin, nullptr));
+}
+
 TEST(Difference, OfASnapshotWithItselfIsEmpty)
 {
     SnapshotBuilder builder;

@@ -124,6 +124,17 @@ TEST(Pprof, CommentsTellHowFarToTrustTheProfile)
               Read(builder).comments);
 }
 
+TEST(Pprof, CommentsTellTheOriginLineByLine)
+{
+    SnapshotBuilder builder;
+    Snapshot snapshot = builder.Take();
+    const char text[] = "pid: 1\ntitle: \xff\nhost: a";
+    snapshot->origin = rb_heapprof_strings_intern(&snapshot->strings, text, sizeof(text) - 1);
+    Lines comments = Profile(Encode(snapshot.get())).comments;
+    ASSERT_EQ(12u, comments.size());
+    EXPECT_EQ((Lines{"pid: 1", "title: \\xFF", "host: a"}), Lines(comments.begin() + 9, comments.end()));
+}
+
 TEST(Pprof, AnEmptySnapshotIsAProfileWithoutSamples)
 {
     SnapshotBuilder builder;
