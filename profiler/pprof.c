@@ -59,6 +59,7 @@ struct encoder {
     struct heapprof_writer *writer;
     const struct heapprof_snapshot *snapshot;
     const struct heapprof_pprof_tables *tables;
+    enum text by;         /* the sample type that is looked at first */
     uint32_t *string_ids; /* by the snapshot's string; 0: not written yet */
     uint32_t *library_ids; /* by the snapshot's string, of a library: "[library]", as string_ids */
     uint32_t *place_ids;  /* by the snapshot's stack: "function path:line", as string_ids */
@@ -121,13 +122,29 @@ place_id(struct encoder *encoder, uint32_t stack)
 
 /* ---- what the profile is about ---- */
 
+/* Of the sample type of that name; TEXT_EMPTY: there is none. */
+static enum text
+type_named(const char *name)
+{
+    for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
+        if (strcmp(texts[sample_types[v][0]], name) == 0) return sample_types[v][0];
+    }
+    return TEXT_EMPTY;
+}
+
+bool
+rb_heapprof_pprof_type_p(const char *name)
+{
+    return type_named(name) != TEXT_EMPTY;
+}
+
 static void
-write_sample_types(struct heapprof_writer *writer)
+write_sample_types(struct heapprof_writer *writer, enum text by)
 {
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
         rb_heapprof_writer_sample_type(writer, sample_types[v][0], sample_types[v][1]);
     }
-    rb_heapprof_writer_default_sample_type(writer, TEXT_INUSE_SPACE);
+    rb_heapprof_writer_default_sample_type(writer, by);
 }
 
 static void
@@ -298,7 +315,7 @@ encode(struct encoder *encoder, const char *binary, const char *build_id, size_t
     struct heapprof_writer *writer = encoder->writer;
 
     for (int i = TEXT_EMPTY + 1; i < TEXT_END; i++) write_text(writer, texts[i]);
-    write_sample_types(writer);
+    write_sample_types(writer, encoder->by);
     write_period(writer, &encoder->snapshot->facts);
     write_mapping(writer, binary, build_id);
     write_functions(encoder);
@@ -312,8 +329,15 @@ char *
 rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *binary,
                          const char *build_id, size_t *size)
 {
+    return rb_heapprof_pprof_encode_by(snapshot, texts[TEXT_INUSE_SPACE], binary, build_id, size);
+}
+
+char *
+rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char *by, const char *binary,
+                            const char *build_id, size_t *size)
+{
     struct heapprof_pprof_tables tables;
-    struct encoder encoder = {.snapshot = snapshot, .tables = &tables};
+    struct encoder encoder = {.snapshot = snapshot, .tables = &tables, .by = type_named(by)};
     char *bytes = NULL;
 
     encoder.string_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));

@@ -10,4 +10,11 @@
 char *rb_heapprof_pprof_encode(const struct heapprof_snapshot *snapshot, const char *binary,
                                const char *build_id, size_t *size);
 
+/* The same, for who looks at another sample type first than inuse_space: one of its names. */
+char *rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char *by, const char *binary,
+                                  const char *build_id, size_t *size);
+
+/* Whether a sample type has that name. */
+bool rb_heapprof_pprof_type_p(const char *name);
+
 #endif

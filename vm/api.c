@@ -17,6 +17,7 @@
 #include "os/file.h"
 #include "profiler/options.h"
 #include "profiler/out.h"
+#include "profiler/pprof.h"
 #include "internal.h"
 #include "internal/numeric.h"
 #include "vm_core.h"
@@ -362,26 +363,39 @@ heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
 /* A flush on its way, for the parts that run without the GVL. */
 struct flush {
     const struct heapprof_snapshot *snapshot;
+    const char *by;
     char  *bytes;
     size_t size;
     bool   done;
 };
+
+/* A sample type, as a symbol. */
+static const char *
+by_setting(VALUE by)
+{
+    const char *name = SYMBOL_P(by) ? rb_id2name(SYM2ID(by)) : "";
+
+    if (!rb_heapprof_pprof_type_p(name)) {
+        rb_raise(rb_eArgError, "by: %+"PRIsVALUE" is no sample type (expected such as :inuse_space)", by);
+    }
+    return name;
+}
 
 static void *
 encode_without_gvl(void *data)
 {
     struct flush *flush = data;
     flush->done = true;
-    flush->bytes = rb_heapprof_flush_encode(flush->snapshot, &flush->size);
+    flush->bytes = rb_heapprof_flush_encode_by(flush->snapshot, flush->by, &flush->size);
     return NULL;
 }
 
 static VALUE
-heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
+heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path, VALUE by)
 {
     FilePathValue(path);
     const char *name = StringValueCStr(path);
-    struct flush flush = { .snapshot = snapshot_of(self) };
+    struct flush flush = { .snapshot = snapshot_of(self), .by = by_setting(by) };
 
     run_apart(encode_without_gvl, &flush, &flush.done);
     RB_GC_GUARD(self);
@@ -392,9 +406,9 @@ heapprof_write_path(rb_execution_context_t *ec, VALUE self, VALUE path)
 }
 
 static VALUE
-heapprof_encode(rb_execution_context_t *ec, VALUE self)
+heapprof_encode(rb_execution_context_t *ec, VALUE self, VALUE by)
 {
-    struct flush flush = { .snapshot = snapshot_of(self) };
+    struct flush flush = { .snapshot = snapshot_of(self), .by = by_setting(by) };
 
     run_apart(encode_without_gvl, &flush, &flush.done);
     RB_GC_GUARD(self);

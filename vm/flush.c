@@ -20,8 +20,14 @@
 char *
 rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size)
 {
+    return rb_heapprof_flush_encode_by(snapshot, "inuse_space", size);
+}
+
+char *
+rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size)
+{
     size_t plain_size;
-    char *plain = rb_heapprof_pprof_encode(snapshot, "ruby", ruby_description, &plain_size);
+    char *plain = rb_heapprof_pprof_encode_by(snapshot, by, "ruby", ruby_description, &plain_size);
     if (!plain) return NULL;
 
     char *packed = rb_heapprof_gzip(plain, plain_size, size);

@@ -6,6 +6,9 @@
  * out of memory. Needs no GVL. */
 char *rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size);
 
+/* The same, looked at by that sample type first. */
+char *rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size);
+
 /* Writes a whole file (file.h) and frees bytes, which are from malloc. 0, or errno with nothing
  * left behind. Serves interrupts, so it may raise; then, too. The GVL is given up meanwhile. At exit
  * it is held for a regular file; and a pipe that nobody reads is ENXIO, where it is waited for else. */

@@ -265,8 +265,8 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   write(path) -> integer
-    #   write(io) -> integer
+    #   write(path, by: :inuse_space) -> integer
+    #   write(io, by: :inuse_space) -> integer
     #
     # Writes the profile in the format of +pprof+, compressed by gzip, and returns the
     # number of bytes. A file appears under its name only when it is complete; nobody but its
@@ -275,14 +275,16 @@ module ObjectSpace
     #
     # An IO gets the bytes as they are, whatever encoding it was opened with. What else has
     # +write+ is called with a binary String.
-    def write(path_or_io)
+    #
+    # [by] The sample type that <tt>go tool pprof</tt> shows first; all of them are in the profile.
+    def write(path_or_io, by: :inuse_space)
       if IO === path_or_io && !path_or_io.binmode?
-        write_binary(path_or_io, Primitive.heapprof_encode)
+        write_binary(path_or_io, Primitive.heapprof_encode(by))
       elsif path_or_io.respond_to?(:to_io) ||
             (path_or_io.respond_to?(:write) && !path_or_io.respond_to?(:to_path))
-        path_or_io.write(Primitive.heapprof_encode)
+        path_or_io.write(Primitive.heapprof_encode(by))
       else
-        Primitive.heapprof_write_path(path_or_io)
+        Primitive.heapprof_write_path(path_or_io, by)
       end
     end
 
