@@ -1,0 +1,39 @@
+// search.js - what a search finds: functions by name and file, as a regular expression where the
+// text is one, otherwise as it stands. Letters' case does not matter.
+
+import { fileName, functionName } from "./profile.js";
+
+// A function of a text; null: nothing is searched for.
+export function matcher(term) {
+    if (term === "") return null;
+    let expression;
+    try {
+        expression = new RegExp(term, "i");
+    } catch {
+        const plain = term.toLowerCase();
+        return (text) => text.toLowerCase().includes(plain);
+    }
+    return (text) => expression.test(text);
+}
+
+// Which functions are found: 1, the others 0.
+export function matchFunctions(profile, matches) {
+    return Uint8Array.from(profile.functions.name, (_, f) =>
+        matches(functionName(profile, f)) || matches(fileName(profile, profile.functions.file[f])) ? 1 : 0);
+}
+
+// What the found frames hold together, with what is below them, counted once; and how many they are.
+export function sumFound(profile, sums, found) {
+    const below = new Uint8Array(profile.frameCount);
+    let sum = 0;
+    let count = 0;
+    for (let frame = 1; frame < profile.frameCount; frame++) {
+        const above = below[profile.frameParent[frame]];
+        const is = found[profile.frameFunction[frame]];
+        below[frame] = above | is;
+        if (!is || sums.width[frame] === 0) continue;
+        count++;
+        if (!above) sum += sums.net[frame];
+    }
+    return { sum, count };
+}
