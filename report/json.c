@@ -42,12 +42,14 @@ report_json_line(struct report_json *json)
 }
 
 static void
-put_escaped(FILE *out, const char *text, size_t length)
+put_escaped(const struct report_json *json, const char *text, size_t length)
 {
+    FILE *out = json->out;
+
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)text[i];
         if (byte == '"' || byte == '\\') fprintf(out, "\\%c", byte);
-        else if (byte < 32 || byte == 127) fprintf(out, "\\u%04x", byte);
+        else if (byte < 32 || byte == 127 || (json->markup && strchr("<>&", byte))) fprintf(out, "\\u%04x", byte);
         else putc(byte, out);
     }
 }
@@ -72,7 +74,7 @@ report_json_string(struct report_json *json, const char *text, size_t length)
     putc('"', json->out);
     while (length > 0) {
         size_t size = piece_of(text, length);
-        put_escaped(json->out, utf8, rb_heapprof_utf8_copy(utf8, text, size));
+        put_escaped(json, utf8, rb_heapprof_utf8_copy(utf8, text, size));
         text += size;
         length -= size;
     }

@@ -19,6 +19,7 @@ extern "C" {
 #include "pprof/save.h"
 #include "report/export.h"
 #include "report/groups.h"
+#include "report/page_tables.h"
 }
 
 namespace {
@@ -178,6 +179,20 @@ TEST(ModelMemory, Groups)
             return made;
         });
     }
+}
+
+TEST(ModelMemory, PageTables)
+{
+    Model one(SomeProfile(1)), two(SomeProfile(7));
+    uint32_t types[] = {0, 1};
+    RefuseEach([&] {
+        report_page_tables tables;
+        report_page_tables_init(&tables, 2, nullptr);
+        bool made = report_page_tables_add(&tables, one.get(), types, 1) &&
+                    report_page_tables_add(&tables, two.get(), types, -1) && report_page_tables_fold(&tables, 10);
+        report_page_tables_free(&tables);
+        return made;
+    });
 }
 
 } // namespace

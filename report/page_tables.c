@@ -1,0 +1,426 @@
+/* page_tables.c - from samples to nodes and rows.
+ *
+ *     sample: [frame < caller < ... < main], labels, values
+ *         node:  main > ... > caller > frame     a path of nodes, shared with other samples
+ *         set:   (((), label), label)            likewise of labels, which are sorted
+ *         row:   node, set                       to which the values are added
+ *
+ * So a difference is two models added, one of them with the other sign.
+ *
+ * A hostile file may make paths of any length with few bytes: a location may have a million lines, and
+ * be in a stack a million times. So a path has DEEPEST nodes at most, and there are MOST nodes; what
+ * lies beyond belongs to the last node that there is. A location under a node that was there before
+ * is looked up as a whole, whatever number of lines it has.
+ */
+#include "report/page_tables.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/own.h"
+
+#define DEEPEST 4096
+#define MOST    4000000
+#define SMALLEST (1.0 / 50000)
+
+/* ---- lifecycle ---- */
+
+void
+report_page_tables_init(struct report_page_tables *tables, uint32_t type_count, const char *directory)
+{
+    struct heapprof_mem *mem = &tables->mem;
+
+    memset(tables, 0, sizeof(*tables));
+    tables->type_count = type_count;
+    tables->directory = directory;
+    rb_heapprof_mem_init(mem, SIZE_MAX);
+    rb_heapprof_strings_init(&tables->strings, mem);
+    report_tuples_init(&tables->files, mem, 3);
+    report_tuples_init(&tables->functions, mem, 3);
+    report_tuples_init(&tables->nodes, mem, 3);
+    report_tuples_init(&tables->labels, mem, 5);
+    report_tuples_init(&tables->sets, mem, 2);
+    report_tuples_init(&tables->rows, mem, 2);
+    report_tuples_init(&tables->paths, mem, 2);
+}
+
+static void
+free_paths(struct report_page_tables *tables)
+{
+    report_tuples_free(&tables->paths);
+    HEAPPROF_MEM_RELEASE(&tables->mem, tables->path_ends, tables->path_ends_capacity);
+}
+
+void
+report_page_tables_free(struct report_page_tables *tables)
+{
+    rb_heapprof_strings_free(&tables->strings);
+    report_tuples_free(&tables->files);
+    report_tuples_free(&tables->functions);
+    report_tuples_free(&tables->nodes);
+    report_tuples_free(&tables->labels);
+    report_tuples_free(&tables->sets);
+    report_tuples_free(&tables->rows);
+    HEAPPROF_MEM_RELEASE(&tables->mem, tables->values, tables->values_capacity);
+    free_paths(tables);
+}
+
+/* ---- functions and labels ---- */
+
+static bool
+intern(struct report_page_tables *tables, const struct heapprof_model *model, uint32_t string, uint32_t *number)
+{
+    size_t length;
+    const char *text = rb_heapprof_model_string(model, string, &length);
+
+    *number = rb_heapprof_strings_intern(&tables->strings, text, length);
+    return *number != UINT32_MAX;
+}
+
+static uint32_t
+small_number(int64_t number)
+{
+    return number > 0 && number < UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* The file of that name, a string of the tables; 0: no memory. */
+static uint32_t
+add_file(struct report_page_tables *tables, uint32_t name)
+{
+    size_t length;
+    const char *path = rb_heapprof_strings_get(&tables->strings, name, NULL);
+    const char *belongs = report_gem(path, tables->directory, &length);
+    char gem[256]; /* text to intern may not be the strings' own */
+    uint32_t file[3] = {name, 0, report_own_p(path, tables->directory)};
+
+    if (length > sizeof(gem)) length = sizeof(gem);
+    memcpy(gem, belongs, length);
+    file[1] = rb_heapprof_strings_intern(&tables->strings, gem, length);
+    return file[1] == UINT32_MAX ? 0 : report_tuples_add(&tables->files, file);
+}
+
+/* 0: no memory. */
+static uint32_t
+add_function(struct report_page_tables *tables, const struct heapprof_model *model, uint64_t place)
+{
+    const struct heapprof_model_function *function = &model->functions[place];
+    uint32_t tuple[3], filename;
+
+    if (!intern(tables, model, function->name, &tuple[0]) || !intern(tables, model, function->filename, &filename)) {
+        return 0;
+    }
+    tuple[1] = add_file(tables, filename);
+    tuple[2] = small_number(function->start_line);
+    return tuple[1] ? report_tuples_add(&tables->functions, tuple) : 0;
+}
+
+/* A function for a location of which only the address is known. 0: no memory. */
+static uint32_t
+add_address(struct report_page_tables *tables, uint64_t address)
+{
+    char name[32];
+    int length = snprintf(name, sizeof(name), "0x%"PRIx64, address);
+    uint32_t tuple[3] = {rb_heapprof_strings_intern(&tables->strings, name, (size_t)length)};
+
+    if (tuple[0] == UINT32_MAX) return 0;
+    tuple[1] = add_file(tables, 0);
+    return tuple[1] ? report_tuples_add(&tables->functions, tuple) : 0;
+}
+
+static uint32_t
+add_label(struct report_page_tables *tables, const struct heapprof_model *model, const struct heapprof_model_label *label)
+{
+    uint64_t number = label->str ? 0 : (uint64_t)label->num;
+    uint32_t tuple[5] = {0, 0, (uint32_t)(number >> 32), (uint32_t)number, 0};
+
+    if (!intern(tables, model, label->key, &tuple[0]) || !intern(tables, model, label->str, &tuple[1]) ||
+        !intern(tables, model, label->str ? 0 : label->unit, &tuple[4])) return 0;
+    return report_tuples_add(&tables->labels, tuple);
+}
+
+/* ---- adding a model ---- */
+
+/* What is known of the model that is being added. */
+struct addition {
+    struct report_page_tables *tables;
+    const struct heapprof_model *model;
+    const uint32_t *types;
+    int       sign;
+    uint32_t *functions; /* by place: the tables' function, 0: not known yet */
+    uint32_t *labels;    /* scratch: those of a sample */
+};
+
+/* The tables' function at that line; 0: no memory. */
+static uint32_t
+function_at(struct addition *addition, const struct heapprof_model_line *line, uint64_t address)
+{
+    if (line->function == HEAPPROF_NO_PLACE) return add_address(addition->tables, address);
+    if (!addition->functions[line->function]) {
+        addition->functions[line->function] = add_function(addition->tables, addition->model, line->function);
+    }
+    return addition->functions[line->function];
+}
+
+/* One node down, if there is room for it. False: no memory. */
+static bool
+step(struct report_page_tables *tables, uint32_t *node, uint32_t *depth, uint32_t function, uint32_t line)
+{
+    uint32_t tuple[3] = {*node, function, line}, below;
+
+    if (!function) return false;
+    if (*depth >= DEEPEST) return true;
+    below = tables->nodes.count < MOST ? report_tuples_add(&tables->nodes, tuple)
+                                       : report_tuples_find(&tables->nodes, tuple);
+    if (!below) {
+        *depth = DEEPEST;
+        return tables->nodes.count >= MOST;
+    }
+    *node = below;
+    (*depth)++;
+    return true;
+}
+
+/* Down through all lines of a location, the outermost first. */
+static bool
+walk_location(struct addition *addition, uint32_t place, uint32_t *node, uint32_t *depth)
+{
+    const struct heapprof_model *model = addition->model;
+    const struct heapprof_model_location *location = &model->locations[place];
+    const struct heapprof_model_line unknown = {.function = HEAPPROF_NO_PLACE};
+    uint32_t first = location[0].first_line, end = location[1].first_line;
+
+    if (first == end) {
+        return step(addition->tables, node, depth, function_at(addition, &unknown, location->address), 0);
+    }
+    for (uint32_t l = end; l-- > first && *depth < DEEPEST; ) {
+        const struct heapprof_model_line *line = &model->lines[l];
+        if (!step(addition->tables, node, depth, function_at(addition, line, location->address),
+                  small_number(line->line))) return false;
+    }
+    return true;
+}
+
+/* The same, looked up where it was done before. */
+static bool
+enter_location(struct addition *addition, uint32_t place, uint32_t *node, uint32_t *depth)
+{
+    struct report_page_tables *tables = addition->tables;
+    uint32_t path[2] = {*node, place}, number = report_tuples_find(&tables->paths, path);
+
+    if (number) {
+        const struct heapprof_model_location *location = &addition->model->locations[place];
+        uint32_t lines = location[1].first_line - location[0].first_line;
+        *node = tables->path_ends[number - 1];
+        *depth += lines < DEEPEST - *depth ? (lines ? lines : 1) : DEEPEST - *depth;
+        return true;
+    }
+    if (!walk_location(addition, place, node, depth)) return false;
+    if (tables->paths.count >= MOST) return true;
+    number = report_tuples_add(&tables->paths, path);
+    if (!number || !HEAPPROF_MEM_GROW(&tables->mem, tables->path_ends, tables->path_ends_capacity, number)) return false;
+    tables->path_ends[number - 1] = *node;
+    return true;
+}
+
+static bool
+find_node(struct addition *addition, const struct heapprof_samples *samples, uint32_t *node)
+{
+    uint32_t depth = 0;
+
+    *node = 0;
+    for (uint32_t i = samples->location_count; i-- > 0 && depth < DEEPEST; ) {
+        if (!enter_location(addition, samples->locations[i], node, &depth)) return false;
+    }
+    return true;
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    return (one > other) - (one < other);
+}
+
+static bool
+find_set(struct addition *addition, const struct heapprof_samples *samples, uint32_t *set)
+{
+    struct report_page_tables *tables = addition->tables;
+
+    for (uint32_t i = 0; i < samples->label_count; i++) {
+        addition->labels[i] = add_label(tables, addition->model, &samples->labels[i]);
+        if (!addition->labels[i]) return false;
+    }
+    qsort(addition->labels, samples->label_count, sizeof(uint32_t), compare_numbers);
+    *set = 0;
+    for (uint32_t i = 0; i < samples->label_count; i++) {
+        uint32_t tuple[2] = {*set, addition->labels[i]};
+        if (!(*set = report_tuples_add(&tables->sets, tuple))) return false;
+    }
+    return true;
+}
+
+/* The values of a row; NULL: no memory. */
+static int64_t *
+find_row(struct report_page_tables *tables, uint32_t node, uint32_t set)
+{
+    uint32_t tuple[2] = {node, set}, row = report_tuples_add(&tables->rows, tuple);
+    size_t count = (size_t)row * tables->type_count;
+
+    if (!row || !HEAPPROF_MEM_GROW(&tables->mem, tables->values, tables->values_capacity, count)) return NULL;
+    return tables->values + count - tables->type_count;
+}
+
+/* Without overflow's being undefined: values are anybody's. */
+static void
+add_value(int64_t *sum, int64_t value, int sign)
+{
+    uint64_t change = sign < 0 ? -(uint64_t)value : (uint64_t)value;
+    *sum = (int64_t)((uint64_t)*sum + change);
+}
+
+static bool
+any_p(const struct heapprof_samples *samples)
+{
+    for (uint32_t t = 0; t < samples->model->type_count; t++) {
+        if (samples->values[t] != 0) return true;
+    }
+    return false;
+}
+
+static bool
+add_sample(struct addition *addition, const struct heapprof_samples *samples)
+{
+    uint32_t node, set;
+    int64_t *row;
+
+    if (!any_p(samples)) return true;
+    if (!find_node(addition, samples, &node) || !find_set(addition, samples, &set)) return false;
+    row = find_row(addition->tables, node, set);
+    if (!row) return false;
+    for (uint32_t t = 0; t < addition->model->type_count; t++) {
+        uint32_t type = addition->types[t];
+        if (type < addition->tables->type_count) add_value(&row[type], samples->values[t], addition->sign);
+    }
+    return true;
+}
+
+static bool
+add_samples(struct addition *addition)
+{
+    struct heapprof_samples samples;
+    bool done = rb_heapprof_samples_begin(&samples, addition->model);
+
+    while (done && rb_heapprof_samples_next(&samples)) done = add_sample(addition, &samples);
+    rb_heapprof_samples_end(&samples);
+    return done;
+}
+
+bool
+report_page_tables_add(struct report_page_tables *tables, const struct heapprof_model *model,
+                       const uint32_t *types, int sign)
+{
+    struct addition addition = {.tables = tables, .model = model, .types = types, .sign = sign};
+    bool done;
+
+    addition.functions = calloc((size_t)rb_heapprof_model_functions(model) + 1, sizeof(uint32_t));
+    addition.labels = malloc(((size_t)model->most_labels + 1) * sizeof(uint32_t));
+    done = addition.functions && addition.labels && add_samples(&addition);
+    free(addition.functions);
+    free(addition.labels);
+    free_paths(tables);
+    report_tuples_init(&tables->paths, &tables->mem, 2); /* another model has other locations */
+    return done;
+}
+
+/* ---- folding ---- */
+
+/* Marks in keep, by node, what is not too small in that type. widths is scratch, by node. */
+static void
+mark_wide(const struct report_page_tables *tables, uint32_t type, double *widths, unsigned char *keep)
+{
+    uint32_t count = tables->nodes.count;
+    double all = 0;
+
+    memset(widths, 0, ((size_t)count + 1) * sizeof(*widths));
+    for (uint32_t row = 1; row <= tables->rows.count; row++) {
+        double value = fabs((double)tables->values[(size_t)(row - 1) * tables->type_count + type]);
+        widths[report_tuples_get(&tables->rows, row)[0]] += value;
+        all += value;
+    }
+    for (uint32_t node = count; node > 0; node--) {
+        if (widths[node] > all * SMALLEST) keep[node] = 1;
+        widths[report_tuples_get(&tables->nodes, node)[0]] += widths[node];
+    }
+}
+
+/* The nodes that stay, as a new table; to: by node, what becomes of it. */
+static bool
+fold_nodes(struct report_page_tables *tables, const unsigned char *keep, uint32_t *to)
+{
+    struct report_tuples nodes;
+
+    report_tuples_init(&nodes, &tables->mem, 3);
+    to[0] = 0;
+    for (uint32_t node = 1; node <= tables->nodes.count; node++) {
+        uint32_t tuple[3];
+        memcpy(tuple, report_tuples_get(&tables->nodes, node), sizeof(tuple));
+        tuple[0] = to[tuple[0]];
+        to[node] = keep[node] ? report_tuples_add(&nodes, tuple) : tuple[0];
+        if (keep[node] && !to[node]) {
+            report_tuples_free(&nodes);
+            return false;
+        }
+    }
+    report_tuples_free(&tables->nodes);
+    tables->nodes = nodes;
+    return true;
+}
+
+static bool
+fold_rows(struct report_page_tables *tables, const uint32_t *to)
+{
+    struct report_tuples rows = tables->rows;
+    int64_t *values = tables->values;
+    size_t capacity = tables->values_capacity;
+    bool done = true;
+
+    report_tuples_init(&tables->rows, &tables->mem, 2);
+    tables->values = NULL;
+    tables->values_capacity = 0;
+    for (uint32_t row = 1; done && row <= rows.count; row++) {
+        const uint32_t *tuple = report_tuples_get(&rows, row);
+        int64_t *sums = find_row(tables, to[tuple[0]], tuple[1]);
+        done = sums != NULL;
+        for (uint32_t t = 0; done && t < tables->type_count; t++) {
+            add_value(&sums[t], values[(size_t)(row - 1) * tables->type_count + t], 1);
+        }
+    }
+    report_tuples_free(&rows);
+    HEAPPROF_MEM_RELEASE(&tables->mem, values, capacity);
+    return done;
+}
+
+bool
+report_page_tables_fold(struct report_page_tables *tables, uint32_t most)
+{
+    size_t count = (size_t)tables->nodes.count + 1;
+    double *widths;
+    unsigned char *keep;
+    uint32_t *to;
+    bool done;
+
+    if (tables->nodes.count <= most) return true;
+    widths = malloc(count * sizeof(*widths));
+    keep = calloc(count, 1);
+    to = malloc(count * sizeof(*to));
+    done = widths && keep && to;
+    for (uint32_t t = 0; done && t < tables->type_count; t++) mark_wide(tables, t, widths, keep);
+    done = done && fold_nodes(tables, keep, to) && fold_rows(tables, to);
+    free(widths);
+    free(keep);
+    free(to);
+    return done;
+}

@@ -1,0 +1,32 @@
+#ifndef HEAPPROF_REPORT_TUPLES_H
+#define HEAPPROF_REPORT_TUPLES_H
+/* Rows of a few numbers, each kept once and known by its own number, from 1 on. */
+#include "base/index.h"
+
+struct report_tuples {
+    struct heapprof_mem *mem;
+    uint32_t  width;      /* numbers of a tuple */
+    uint32_t *all;        /* the tuples, end to end */
+    size_t    capacity;
+    uint32_t  count;
+    struct heapprof_index index;
+    uint64_t  secret;     /* so that nobody can choose tuples that collide */
+};
+
+/* An empty table; allocates nothing. mem must outlive it. */
+void report_tuples_init(struct report_tuples *tuples, struct heapprof_mem *mem, uint32_t width);
+void report_tuples_free(struct report_tuples *tuples);
+
+/* The tuple's number; a new one when it is not there. 0: no memory. */
+uint32_t report_tuples_add(struct report_tuples *tuples, const uint32_t *tuple);
+
+/* Its number, 0 when it is not there. */
+uint32_t report_tuples_find(const struct report_tuples *tuples, const uint32_t *tuple);
+
+static inline const uint32_t *
+report_tuples_get(const struct report_tuples *tuples, uint32_t number)
+{
+    return tuples->all + (size_t)(number - 1) * tuples->width;
+}
+
+#endif
