@@ -4,6 +4,7 @@
     X(run) \
     X(top) \
     X(diff) \
+    X(view) \
     X(merge) \
     X(convert) \
     X(info) \

@@ -8,7 +8,7 @@ require_relative "scratch_repository"
 
 class TestScriptsRunChecks < Test::Unit::TestCase
   MAKEFILE = <<~'MAKE'
-    good broken tests upstream units fuzzed:
+    good broken tests upstream units fuzzed nodes:
     	@mkdir -p build && echo $(SETTING) >>build/$@.ran
     	@cat build/$@.says 2>/dev/null || :
     	@test $@ != broken || test -e build/mended
@@ -116,7 +116,8 @@ class TestScriptsRunChecks < Test::Unit::TestCase
     "units" => ["[  PASSED  ] 8 tests.\n[  FAILED  ] 1 test, listed below:\n[  FAILED  ] A.B\n", 8, 1],
     "upstream" => ["on, btest: 20 tests, 2 failed\n  failed, in stock MRI, too: a\n  failed: b: c\n",
                    18, 1],
-    "fuzzed" => ["fuzz options: 7 runs in 1 second\nrun-fuzz: pprof: finding crash-1: see\n", 1, 1]
+    "fuzzed" => ["fuzz options: 7 runs in 1 second\nrun-fuzz: pprof: finding crash-1: see\n", 1, 1],
+    "nodes" => ["# tests 33\n# pass 31\n# fail 2\n", 31, 2]
   }.each do |suite, (says, passed, failed)|
     define_method("test_#{suite}_are_counted") do
       with_repository do |repository|

@@ -1,0 +1,211 @@
+/* sources.c - (file, line) of all frames, in order; then file for file the lines around them:
+ *
+ *     used      7        12                     40
+ *     block   [2 .......... 17]            [35 ... 45]
+ */
+#include "cli/sources.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AROUND    5                /* lines before and behind one that is used */
+#define LINE_MOST 400              /* bytes of a line; the rest of it is left out */
+#define FILE_MOST ((size_t)4 << 20)
+#define ALL_MOST  ((size_t)8 << 20) /* bytes of lines that are put, all files together */
+
+struct place {
+    uint32_t file, line;
+};
+
+struct text {
+    char  *bytes;
+    size_t size;
+    bool   changed; /* since the profile was taken */
+};
+
+struct blocks {
+    struct report_json *json;
+    uint32_t end;        /* the line behind the last one put; 0: none was */
+    size_t   bytes;      /* put so far, of all files */
+};
+
+/* ---- which lines ---- */
+
+static int
+compare_places(const void *a, const void *b)
+{
+    const struct place *one = a, *other = b;
+
+    if (one->file != other->file) return one->file < other->file ? -1 : 1;
+    return (one->line > other->line) - (one->line < other->line);
+}
+
+/* All places, sorted; *count of them. NULL: none, or no memory. */
+static struct place *
+used_places(const struct report_page_tables *tables, size_t *count)
+{
+    struct place *places = malloc(((size_t)tables->nodes.count + 1) * sizeof(*places));
+
+    *count = 0;
+    for (uint32_t node = 1; places && node <= tables->nodes.count; node++) {
+        const uint32_t *tuple = report_tuples_get(&tables->nodes, node);
+        if (tuple[2] == 0) continue;
+        places[*count].file = report_tuples_get(&tables->functions, tuple[1])[1];
+        places[(*count)++].line = tuple[2];
+    }
+    if (places) qsort(places, *count, sizeof(*places), compare_places);
+    return places;
+}
+
+/* ---- which files ---- */
+
+static bool
+source_name_p(const char *path)
+{
+    static const char suffixes[] = " rb rake ru rbi gemspec jbuilder erb haml slim builder thor "
+                                   "c h cc cpp cxx hpp go py pyx rs java kt scala js mjs ts php ex exs lua ";
+    const char *dot = strrchr(path, '.');
+    char word[16];
+
+    if (!dot || strchr(dot, '/') || strlen(dot) > 10 || strchr(dot, ' ')) return false;
+    word[0] = ' ';
+    strcpy(word + 1, dot + 1);
+    strcat(word, " ");
+    return dot[1] && strstr(suffixes, word);
+}
+
+/* Up to FILE_MOST bytes of a regular file. False: there are none to be shown. */
+static bool
+read_text(int fd, const char *path, int64_t time_ns, struct text *text)
+{
+    struct stat status;
+    ssize_t got;
+
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return false;
+    text->size = (size_t)status.st_size < FILE_MOST ? (size_t)status.st_size : FILE_MOST;
+    text->changed = time_ns > 0 && status.st_mtim.tv_sec > time_ns / 1000000000;
+    text->bytes = malloc(text->size);
+    got = text->bytes ? read(fd, text->bytes, text->size) : -1;
+    text->size = got > 0 ? (size_t)got : 0;
+    return source_name_p(path) || (text->size > 2 && !memcmp(text->bytes, "#!", 2));
+}
+
+static bool
+open_text(const char *path, int64_t time_ns, struct text *text)
+{
+    struct stat status;
+    bool there;
+    int fd;
+
+    *text = (struct text){0};
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false; /* to open a device may do things */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return false;
+    there = read_text(fd, path, time_ns, text);
+    close(fd);
+    return there;
+}
+
+/* ---- the lines ---- */
+
+static void
+put_line(struct blocks *blocks, const char *line, size_t length)
+{
+    if (length > 0 && line[length - 1] == '\r') length--;
+    if (length > LINE_MOST) length = LINE_MOST;
+    report_json_string(blocks->json, line, length);
+    blocks->bytes += length;
+}
+
+static void
+begin_block(struct blocks *blocks, uint32_t line)
+{
+    report_json_begin(blocks->json, '[');
+    report_json_unsigned(blocks->json, line);
+    report_json_begin(blocks->json, '[');
+}
+
+static void
+end_block(struct blocks *blocks)
+{
+    if (!blocks->end) return;
+    report_json_end(blocks->json, ']');
+    report_json_end(blocks->json, ']');
+}
+
+/* Goes through the text once; places are those of the file, in order. */
+static void
+put_blocks(struct blocks *blocks, const struct text *text, const struct place *places, size_t count)
+{
+    const char *at = text->bytes, *end = text->bytes + text->size;
+    size_t next = 0; /* the first place whose surroundings are not behind us */
+
+    blocks->end = 0;
+    for (uint32_t line = 1; at < end && blocks->bytes < ALL_MOST; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((newline ? newline : end) - at);
+        while (next < count && (uint64_t)places[next].line + AROUND < line) next++;
+        if (next == count) break;
+        if (places[next].line <= (uint64_t)line + AROUND) {
+            if (blocks->end != line) {
+                end_block(blocks);
+                begin_block(blocks, line);
+            }
+            put_line(blocks, at, length);
+            blocks->end = line + 1;
+        }
+        at = newline ? newline + 1 : end;
+    }
+    end_block(blocks);
+}
+
+static void
+put_file(struct blocks *blocks, const struct cli_sources *sources, const struct place *places, size_t count)
+{
+    const struct report_page_tables *tables = sources->tables;
+    uint32_t name = report_tuples_get(&tables->files, places[0].file)[0];
+    struct report_json *json = blocks->json;
+    struct text text;
+
+    if (open_text(rb_heapprof_strings_get(&tables->strings, name, NULL), sources->time_ns, &text)) {
+        report_json_begin(json, '{');
+        report_json_key(json, "file");
+        report_json_unsigned(json, places[0].file - 1);
+        report_json_key(json, "changed");
+        report_json_bool(json, text.changed);
+        report_json_key(json, "blocks");
+        report_json_begin(json, '[');
+        put_blocks(blocks, &text, places, count);
+        report_json_end(json, ']');
+        report_json_end(json, '}');
+    }
+    free(text.bytes);
+}
+
+void
+cli_put_sources(struct report_json *json, void *data)
+{
+    const struct cli_sources *sources = data;
+    struct blocks blocks = {.json = json};
+    size_t count;
+    struct place *places = used_places(sources->tables, &count);
+
+    report_json_begin(json, '[');
+    for (size_t first = 0, end; first < count && blocks.bytes < ALL_MOST; first = end) {
+        for (end = first; end < count && places[end].file == places[first].file; end++);
+        put_file(&blocks, sources, places + first, end - first);
+    }
+    report_json_end(json, ']');
+    free(places);
+}
+
+void
+cli_put_no_sources(struct report_json *json, void *data)
+{
+    (void)data;
+    report_json_begin(json, '[');
+    report_json_end(json, ']');
+}
