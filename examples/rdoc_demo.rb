@@ -57,7 +57,7 @@ def print_table(rows)
 end
 
 store = document(TREE)
-profile = ObjectSpace::HeapProfile.snapshot(gc: true)
+profile = ObjectSpace::HeapProfile.snapshot(gc: true, owners: true, rss: true)
 ObjectSpace::HeapProfile.stop # nothing after this is profiled, nothing is written at exit
 profile.write(PROFILE)
 
@@ -68,4 +68,4 @@ puts "RDoc holds #{store.all_classes_and_modules.size} classes and modules; " \
      "the memory in use is #{total >> 20} MB, most of it from:", ""
 print_table([["bytes", "share", "class or C function", "method", "file:line"], *rows])
 puts "", "All of it is in #{PROFILE}. As a flame graph in a browser:",
-     "  go tool pprof -http=: #{PROFILE}"
+     "  heapprof view #{PROFILE}"

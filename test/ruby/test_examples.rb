@@ -37,7 +37,7 @@ class TestExamples < Test::Unit::TestCase
       assert_equal(15, rows.size, output)
       assert_equal(rows.sort.reverse, rows)
       assert_match(/RDoc::AnyMethod .*rdoc\/parser\/ruby\.rb:\d+$/, output)
-      assert_include(output, "go tool pprof -http=: #{profile}\n")
+      assert_include(output, "heapprof view #{profile}\n")
       assert_match(/RDoc::/, IO.popen(["go", "tool", "pprof", "-top", profile], &:read))
     end
   end
