@@ -23,11 +23,12 @@ rb_heapprof_digest_number(struct heapprof_digest *digest, uint64_t number)
     digest->b = rb_heapprof_index_hash((digest->b + number * UINT64_C(0xd6e8feb86659fd93)) ^ (digest->b << 32));
 }
 
+/* Each half by itself: so a stack is one step a frame. */
 static inline void
 rb_heapprof_digest_add(struct heapprof_digest *digest, struct heapprof_digest other)
 {
-    rb_heapprof_digest_number(digest, other.a);
-    rb_heapprof_digest_number(digest, other.b);
+    digest->a = rb_heapprof_index_hash((digest->a ^ other.a) + UINT64_C(0x9e3779b97f4a7c15));
+    digest->b = rb_heapprof_index_hash((digest->b + other.b) ^ (digest->b << 32));
 }
 
 static inline void

@@ -37,6 +37,8 @@ struct scan {
     uint32_t profile;
     const char *directory;
     struct heapprof_digest *functions; /* by place */
+    struct heapprof_digest *lines;     /* by line, of a site; otherwise NULL */
+    uint32_t *rows;                    /* by line, where figures are cumulative; 0: not known yet */
     unsigned char *marks;              /* by place */
     struct report_estimate estimate;
     double kept_age;                   /* GCs since the profile before; INFINITY: not known */
@@ -157,7 +159,10 @@ digest_site(const struct scan *scan, const struct heapprof_samples *samples)
     struct heapprof_digest digest = rb_heapprof_digest_begin();
 
     for (size_t i = 0; i < TITLE_LABELS; i++) digest_label(&digest, samples, title_labels[i]);
-    EACH_FRAME(samples, frame, digest_line(&digest, scan, frame));
+    EACH_FRAME(samples, frame, {
+        if (frame & NO_LINE) digest_line(&digest, scan, frame);
+        else rb_heapprof_digest_add(&digest, scan->lines[frame]);
+    });
     return digest;
 }
 
@@ -242,6 +247,15 @@ note_what_there_is(struct report_groups *groups, const struct report_figures *fi
     groups->has_errors = groups->has_errors || figures->variance != 0;
 }
 
+/* The row of a frame, found once a line. */
+static uint32_t
+row_of_frame(struct scan *scan, uint64_t frame)
+{
+    if (frame & NO_LINE) return find_row(scan, digest_in(scan, frame), frame);
+    if (!scan->rows[frame]) scan->rows[frame] = find_row(scan, digest_in(scan, frame), frame);
+    return scan->rows[frame];
+}
+
 /* To the rows of all its frames, once to each. */
 static bool
 add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double value)
@@ -251,7 +265,7 @@ add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double
 
     groups->stamp++;
     EACH_FRAME(samples, frame, {
-        uint32_t row = find_row(scan, digest_in(scan, frame), frame);
+        uint32_t row = row_of_frame(scan, frame);
         if (row == 0) room = false;
         else if (groups->rows[row].stamp != groups->stamp) {
             groups->rows[row].stamp = groups->stamp;
@@ -308,7 +322,7 @@ row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at)
       default:
         frame = frame_in(scan, samples);
         if (frame == NOTHING) return find_row(scan, rb_heapprof_digest_begin(), NOTHING);
-        return find_row(scan, digest_in(scan, frame), frame);
+        return scan->rows ? row_of_frame(scan, frame) : find_row(scan, digest_in(scan, frame), frame);
     }
 }
 
@@ -377,6 +391,23 @@ look_at_functions(struct scan *scan)
     return true;
 }
 
+/* What is asked of a line again and again. */
+static bool
+look_at_lines(struct scan *scan)
+{
+    enum report_group group = scan->groups->question.group;
+    size_t count = (size_t)scan->model->line_count + 1;
+
+    if (report_cumulative_p(group)) return (scan->rows = calloc(count, sizeof(*scan->rows))) != NULL;
+    if (group != REPORT_SITE) return true;
+    scan->lines = malloc(count * sizeof(*scan->lines));
+    for (uint32_t line = 0; scan->lines && line < scan->model->line_count; line++) {
+        scan->lines[line] = rb_heapprof_digest_begin();
+        digest_line(&scan->lines[line], scan, line);
+    }
+    return scan->lines != NULL;
+}
+
 static double
 gc_of(const struct heapprof_model *model)
 {
@@ -410,13 +441,15 @@ add_profile(struct report_groups *groups, uint32_t profile)
     if (!scan.directory) scan.directory = rb_heapprof_model_comment(model, "directory: ");
     if (profile > 0) scan.kept_age = gcs_since(groups->models[0], model);
     report_estimate_init(&scan.estimate, model, groups->types[profile]);
-    room = look_at_functions(&scan) && room;
+    room = look_at_functions(&scan) && look_at_lines(&scan) && room;
     while (room && rb_heapprof_samples_next(&samples)) {
         room = add_sample(&scan, &samples, at);
         at = samples.at;
     }
     rb_heapprof_samples_end(&samples);
     free(scan.functions);
+    free(scan.lines);
+    free(scan.rows);
     free(scan.marks);
     return room;
 }

@@ -1,15 +1,23 @@
 // reader_fuzz.cc - any bytes as a profile, as they are and gzip'd: pprof/reader is to read them or to say
-// in one line why not. Of what it has read every reference leads somewhere, and both ways give the same.
+// in one line why not. Of what it has read every reference leads somewhere. Written and read again it is the
+// same; twice itself minus itself adds up to itself; and it can be shown in every way there is.
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fuzz.h"
 
 extern "C" {
+#include "pprof/combine.h"
 #include "pprof/gzip.h"
 #include "pprof/reader.h"
+#include "pprof/save.h"
+#include "report/export.h"
+#include "report/groups.h"
+#include "report/table.h"
 }
 
 namespace {
@@ -69,6 +77,103 @@ Walk(const Model &model)
     return samples.number;
 }
 
+bool
+Take(void *data, const void *bytes, size_t size)
+{
+    static_cast<std::string *>(data)->append(static_cast<const char *>(bytes), size);
+    return true;
+}
+
+std::string
+Saved(const heapprof_model *model)
+{
+    std::string bytes;
+    REQUIRE(rb_heapprof_save(model, Take, &bytes) == HEAPPROF_SAVED);
+    return bytes;
+}
+
+Model
+Sum(const std::vector<const heapprof_model *> &models, const std::vector<int> &signs)
+{
+    const char *names[] = {"a", "b", "c"};
+    char error[HEAPPROF_COMBINE_ERROR_MAX] = "";
+    Model sum(rb_heapprof_combine(models.data(), signs.data(), names, models.size(), error), rb_heapprof_model_free);
+    REQUIRE(sum);
+    return sum;
+}
+
+// Whether a sum of two may stop at the end of the range.
+bool
+LargeP(const Model &model)
+{
+    heapprof_samples samples;
+    double most = 0;
+    REQUIRE(rb_heapprof_samples_begin(&samples, model.get()));
+    while (rb_heapprof_samples_next(&samples)) {
+        for (uint32_t i = 0; i < model->type_count; i++) most += std::fabs(static_cast<double>(samples.values[i]));
+    }
+    rb_heapprof_samples_end(&samples);
+    return most > 1e18;
+}
+
+bool
+VarianceP(const Model &model)
+{
+    for (uint32_t i = 0; i < model->type_count; i++) {
+        if (strstr(rb_heapprof_model_string(model.get(), model->types[i].type, NULL), "_variance")) return true;
+    }
+    return false;
+}
+
+void
+CheckSums(const Model &model)
+{
+    Model one = Sum({model.get()}, {1});
+    Model again = Sum({model.get(), model.get(), model.get()}, {1, 1, -1});
+    if (!LargeP(model) && !VarianceP(model)) {
+        again->duration_ns = one->duration_ns;
+        REQUIRE(Saved(one.get()) == Saved(again.get()));
+    }
+}
+
+void
+Show(const Model &model, FILE *out)
+{
+    const heapprof_model *models[] = {model.get(), model.get()};
+    const uint32_t types[] = {0, 0};
+    const char *names[] = {"one", "two"};
+    report_look look = {};
+    look.width = 80;
+    look.frames = 3;
+    look.names = names;
+    for (int group = REPORT_SITE; group <= REPORT_LABEL; group++) {
+        report_question question = {};
+        report_groups groups;
+        question.group = static_cast<report_group>(group);
+        question.label = "k";
+        REQUIRE(report_groups_make(&groups, &question, models, types, 1 + group % 2));
+        REQUIRE(report_table_text(out, &groups, &look));
+        REQUIRE(report_table_json(out, &groups, &look));
+        report_groups_free(&groups);
+    }
+    for (report_export_i *each : {report_export_json, report_export_csv, report_export_collapsed, report_export_speedscope}) {
+        REQUIRE(each(out, model.get(), 0));
+    }
+}
+
+void
+CheckUse(const Model &model)
+{
+    static FILE *nowhere = fopen("/dev/null", "w");
+    std::string saved = Saved(model.get());
+    Model again = Read(saved);
+
+    REQUIRE(again);
+    REQUIRE(Saved(again.get()) == saved);
+    CheckSums(model);
+    Show(model, nowhere);
+}
+
 } // namespace
 
 extern "C" int
@@ -82,7 +187,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     free(gzip);
     if (model) REQUIRE(unpacked || (data[0] == 0x1f && data[1] == 0x8b));
-    if (model) Walk(model);
+    if (model) {
+        Walk(model);
+        CheckUse(model);
+    }
     if (unpacked) Walk(unpacked);
     return 0;
 }
