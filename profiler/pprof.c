@@ -162,7 +162,7 @@ write_mapping(struct heapprof_writer *writer, const char *binary, const char *bu
     rb_heapprof_writer_mapping(writer, MAPPING_ID, filename, write_text(writer, build_id));
 }
 
-static void
+__attribute__((format(printf, 2, 3))) static void
 write_comment(struct heapprof_writer *writer, const char *format, ...)
 {
     char text[128];

@@ -40,15 +40,24 @@ using Values = std::vector<int64_t>;
 
 // ---- the header ----
 
-TEST(Pprof, TheDirectoryOfTheProgramIsTheFirstComment)
+Lines
+Comments(const Profile &profile)
+{
+    Lines comments;
+    for (uint64_t string : profile.message.Packed(13)) comments.push_back(profile.String(string));
+    return comments;
+}
+
+TEST(Pprof, WhichProcessItIsOfIsACommentALine)
 {
     SnapshotBuilder builder;
-    std::string directory = "/srv/" + std::string(1000, 'x');
-    Profile nowhere = Read(builder);
-    EXPECT_EQ(0u, nowhere.String(nowhere.message.Packed(13).at(0)).find("interval: "));
-    builder.facts.directory = directory.c_str();
-    Profile profile = Read(builder);
-    EXPECT_EQ("directory: " + directory, profile.String(profile.message.Packed(13).at(0)));
+    auto snapshot = builder.Take();
+    Lines without = Comments(Profile(Encode(snapshot.get())));
+    std::string directory = "directory: /srv/" + std::string(1000, 'x'), origin = "pid: 1\n" + directory;
+    snapshot->origin = rb_heapprof_strings_intern(&snapshot->strings, origin.data(), origin.size());
+    Lines with = Comments(Profile(Encode(snapshot.get())));
+    without.insert(without.end(), {"pid: 1", directory});
+    EXPECT_EQ(without, with);
 }
 
 TEST(Pprof, SampleTypesAreCountThenBytesOfAllocThenInuseThenRssAndTheVariance)
