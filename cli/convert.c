@@ -18,6 +18,7 @@ static const struct {
     {"speedscope", report_export_speedscope, true},
     {"json", report_export_json, false},
     {"csv", report_export_csv, false},
+    {"perfetto", report_export_perfetto, true},
 };
 
 static size_t
@@ -75,7 +76,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--to", 't', "FORMAT", "pprof collapsed speedscope json csv", "Which format"},
+    {"--to", 't', "FORMAT", "pprof collapsed speedscope json csv perfetto", "Which format"},
     {"--by", 0, "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...",
      "Which of the values, where the format has one"},
     {0}
@@ -93,6 +94,6 @@ const struct cli_command cli_convert_command = {
     .summary = "Write a profile in another format",
     .description =
         "Writes the profile to stdout in a format of others: pprof (gzip'd), collapsed (a line a stack),\n"
-        "speedscope, json (all that is in the file), csv (a line a sample).",
+        "speedscope, json (all that is in the file), csv (a line a sample), perfetto (a trace of heapprofd's).",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

@@ -21,6 +21,9 @@ report_export_i report_export_collapsed;
 /* speedscope's own format, with every type; for values of 0 and above. */
 report_export_i report_export_speedscope;
 
+/* A trace with a heap profile in it, for Perfetto; for values of 0 and above. */
+report_export_i report_export_perfetto;
+
 /* A line a sample: its values, its labels, its stack (RFC 4180). */
 report_export_i report_export_csv;
 

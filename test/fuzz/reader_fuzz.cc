@@ -156,7 +156,8 @@ Show(const Model &model, FILE *out)
         REQUIRE(report_table_json(out, &groups, &look));
         report_groups_free(&groups);
     }
-    for (report_export_i *each : {report_export_json, report_export_csv, report_export_collapsed, report_export_speedscope}) {
+    for (report_export_i *each : {report_export_json, report_export_csv, report_export_collapsed, report_export_speedscope,
+                                  report_export_perfetto}) {
         REQUIRE(each(out, model.get(), 0));
     }
 }

@@ -1,0 +1,280 @@
+/* export_perfetto.c - a trace with one heap profile in it, as Perfetto's heapprofd leaves it:
+ *
+ *     TracePacket { ProfilePacket { strings, mapping, frames, callstacks; samples of a process } } ...
+ *
+ * Packets have a bounded size; each but the last says that it goes on. Ids of frames are lines' numbers from 1, then
+ * locations' that have no line. A callstack is a sample's, and begins with the outermost frame. What is alive is
+ * what was allocated less what was freed: so a heap's alloc and inuse make a sample; of any other profile the
+ * value that was asked for is what was "allocated".
+ *
+ * The messages' fields are those of Perfetto's profile_packet.proto and profile_common.proto.
+ */
+#include "report/export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "pprof/wire.h"
+#include "report/stack.h"
+
+#define PACKET_BYTES 1000000
+#define SEQUENCE 1
+#define MAPPING 1
+
+enum {TRACE_PACKET = 1};
+enum {PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_PROFILE = 37};
+enum {PROFILE_STRINGS = 1, PROFILE_FRAMES, PROFILE_CALLSTACKS, PROFILE_MAPPINGS, PROFILE_PROCESS, PROFILE_CONTINUED,
+      PROFILE_INDEX};
+enum {PROCESS_PID = 1, PROCESS_SAMPLES};
+enum {SAMPLE_CALLSTACK = 1, SAMPLE_ALLOCATED, SAMPLE_FREED, SAMPLE_ALLOC_COUNT = 5, SAMPLE_FREE_COUNT};
+enum {STRING_ID = 1, STRING_TEXT};
+enum {FRAME_ID = 1, FRAME_NAME, FRAME_MAPPING, FRAME_PC};
+enum {CALLSTACK_ID = 1, CALLSTACK_FRAME};
+enum {MAPPING_ID = 1, MAPPING_START = 4, MAPPING_END, MAPPING_PATH = 7};
+
+struct message {
+    unsigned char *bytes;
+    size_t size, capacity;
+};
+
+struct exporting {
+    FILE *out;
+    const struct heapprof_model *model;
+    struct message trace, packet, profile, process, inner; /* each in the one before, but for inner, which is in any */
+    uint64_t index;         /* of the packet */
+    uint32_t types[4];      /* allocated, freed bytes' rest; counts */
+    bool     heap;
+    bool     failed;        /* no memory */
+};
+
+/* ---- messages ---- */
+
+static unsigned char *
+room(struct exporting *exporting, struct message *message, size_t size)
+{
+    if (exporting->failed) return NULL;
+    if (message->capacity - message->size < size) {
+        size_t capacity = message->capacity * 2 + size;
+        unsigned char *bytes = realloc(message->bytes, capacity);
+        if (!bytes) {
+            exporting->failed = true;
+            return NULL;
+        }
+        message->bytes = bytes;
+        message->capacity = capacity;
+    }
+    return message->bytes + message->size;
+}
+
+static void
+put(struct exporting *exporting, struct message *message, unsigned field, uint64_t number)
+{
+    unsigned char *at = room(exporting, message, 2 * HEAPPROF_VARINT_MAX);
+
+    if (!at) return;
+    at = rb_heapprof_wire_put(at, field << 3);
+    message->size = (size_t)(rb_heapprof_wire_put(at, number) - message->bytes);
+}
+
+static void
+put_bytes(struct exporting *exporting, struct message *message, unsigned field, const void *bytes, size_t size)
+{
+    unsigned char *at = room(exporting, message, 2 * HEAPPROF_VARINT_MAX + size);
+
+    if (!at) return;
+    at = rb_heapprof_wire_put(at, field << 3 | HEAPPROF_WIRE_BYTES);
+    at = rb_heapprof_wire_put(at, size);
+    if (size) memcpy(at, bytes, size);
+    message->size = (size_t)(at - message->bytes) + size;
+}
+
+/* Puts one into another, and empties it. */
+static void
+put_message(struct exporting *exporting, struct message *message, unsigned field, struct message *part)
+{
+    put_bytes(exporting, message, field, part->bytes, part->size);
+    part->size = 0;
+}
+
+/* ---- packets ---- */
+
+static void
+end_packet(struct exporting *exporting, bool continued)
+{
+    struct message *packet = &exporting->packet;
+
+    if (exporting->process.size) {
+        put(exporting, &exporting->process, PROCESS_PID, 1);
+        put_message(exporting, &exporting->profile, PROFILE_PROCESS, &exporting->process);
+    }
+    put(exporting, &exporting->profile, PROFILE_CONTINUED, continued);
+    put(exporting, &exporting->profile, PROFILE_INDEX, exporting->index++);
+    put(exporting, packet, PACKET_TIMESTAMP, (uint64_t)exporting->model->time_ns);
+    put(exporting, packet, PACKET_SEQUENCE, SEQUENCE);
+    put_message(exporting, packet, PACKET_PROFILE, &exporting->profile);
+    put_message(exporting, &exporting->trace, TRACE_PACKET, packet);
+    if (!exporting->failed) fwrite(exporting->trace.bytes, 1, exporting->trace.size, exporting->out);
+    exporting->trace.size = 0;
+}
+
+static void
+end_packet_if_full(struct exporting *exporting)
+{
+    if (exporting->profile.size + exporting->process.size >= PACKET_BYTES) end_packet(exporting, true);
+}
+
+/* ---- things ---- */
+
+static void
+put_string(struct exporting *exporting, uint64_t id, const char *text)
+{
+    size_t length = strlen(text);
+    char *utf8 = malloc(HEAPPROF_UTF8_MAX(length) + 1);
+
+    if (!utf8) exporting->failed = true;
+    else {
+        put(exporting, &exporting->inner, STRING_ID, id);
+        put_bytes(exporting, &exporting->inner, STRING_TEXT, utf8, rb_heapprof_utf8_copy(utf8, text, length));
+        put_message(exporting, &exporting->profile, PROFILE_STRINGS, &exporting->inner);
+    }
+    free(utf8);
+}
+
+static void
+put_mapping(struct exporting *exporting)
+{
+    const struct heapprof_model *model = exporting->model;
+    const char *path = "";
+
+    if (rb_heapprof_model_mappings(model)) path = rb_heapprof_model_string(model, model->mappings[0].filename, NULL);
+    put_string(exporting, 1, path);
+    put(exporting, &exporting->inner, MAPPING_ID, MAPPING);
+    put(exporting, &exporting->inner, MAPPING_START, 0);
+    put(exporting, &exporting->inner, MAPPING_END, UINT64_C(1) << 40);
+    put(exporting, &exporting->inner, MAPPING_PATH, 1);
+    put_message(exporting, &exporting->profile, PROFILE_MAPPINGS, &exporting->inner);
+}
+
+/* A frame and its name; id is more than 1, which is the mapping's path. */
+static void
+put_frame(struct exporting *exporting, uint64_t id, uint32_t location, const struct heapprof_model_line *line)
+{
+    char address[32];
+
+    put_string(exporting, id, report_frame_name(exporting->model, location, line, address, sizeof(address)));
+    put(exporting, &exporting->inner, FRAME_ID, id);
+    put(exporting, &exporting->inner, FRAME_NAME, id);
+    put(exporting, &exporting->inner, FRAME_MAPPING, MAPPING);
+    put(exporting, &exporting->inner, FRAME_PC, id);
+    put_message(exporting, &exporting->profile, PROFILE_FRAMES, &exporting->inner);
+    end_packet_if_full(exporting);
+}
+
+static uint64_t
+line_id(uint64_t line)
+{
+    return line + 2;
+}
+
+static uint64_t
+location_id(const struct heapprof_model *model, uint32_t location)
+{
+    return line_id(model->line_count) + location;
+}
+
+static void
+put_frames(struct exporting *exporting)
+{
+    const struct heapprof_model *model = exporting->model;
+
+    for (uint32_t i = 0; i < rb_heapprof_model_locations(model) && !exporting->failed; i++) {
+        const struct heapprof_model_location *location = &model->locations[i];
+        if (location->first_line == location[1].first_line) put_frame(exporting, location_id(model, i), i, NULL);
+        for (uint32_t l = location->first_line; l < location[1].first_line; l++) {
+            put_frame(exporting, line_id(l), i, &model->lines[l]);
+        }
+    }
+}
+
+static void
+put_callstack(struct exporting *exporting, const struct heapprof_samples *samples)
+{
+    const struct heapprof_model *model = exporting->model;
+
+    put(exporting, &exporting->inner, CALLSTACK_ID, samples->number);
+    for (uint32_t i = samples->location_count; i-- > 0;) {
+        const struct heapprof_model_location *location = &model->locations[samples->locations[i]];
+        uint32_t line = location[1].first_line;
+        if (line == location->first_line) {
+            put(exporting, &exporting->inner, CALLSTACK_FRAME, location_id(model, samples->locations[i]));
+        }
+        while (line-- > location->first_line) put(exporting, &exporting->inner, CALLSTACK_FRAME, line_id(line));
+    }
+    put_message(exporting, &exporting->profile, PROFILE_CALLSTACKS, &exporting->inner);
+}
+
+static void
+put_sample(struct exporting *exporting, const struct heapprof_samples *samples, uint32_t type)
+{
+    const uint32_t *types = exporting->types;
+    const int64_t *values = samples->values;
+
+    put(exporting, &exporting->inner, SAMPLE_CALLSTACK, samples->number);
+    if (!exporting->heap) put(exporting, &exporting->inner, SAMPLE_ALLOCATED, (uint64_t)values[type]);
+    else {
+        int64_t freed = values[types[0]] - values[types[1]], free_count = values[types[2]] - values[types[3]];
+        put(exporting, &exporting->inner, SAMPLE_ALLOCATED, (uint64_t)values[types[0]]);
+        put(exporting, &exporting->inner, SAMPLE_FREED, freed > 0 ? (uint64_t)freed : 0);
+        put(exporting, &exporting->inner, SAMPLE_ALLOC_COUNT, (uint64_t)values[types[2]]);
+        put(exporting, &exporting->inner, SAMPLE_FREE_COUNT, free_count > 0 ? (uint64_t)free_count : 0);
+    }
+    put_message(exporting, &exporting->process, PROCESS_SAMPLES, &exporting->inner);
+    end_packet_if_full(exporting);
+}
+
+static bool
+put_samples(struct exporting *exporting, uint32_t type)
+{
+    struct heapprof_samples samples;
+    bool there = rb_heapprof_samples_begin(&samples, exporting->model);
+
+    while (there && !exporting->failed && rb_heapprof_samples_next(&samples)) {
+        if (samples.location_count == 0 || samples.values[exporting->heap ? exporting->types[0] : type] == 0) continue;
+        put_callstack(exporting, &samples);
+        put_sample(exporting, &samples, type);
+    }
+    rb_heapprof_samples_end(&samples);
+    return there && !exporting->failed;
+}
+
+/* ---- the whole ---- */
+
+static void
+find_types(struct exporting *exporting)
+{
+    static const char *const names[] = {"alloc_space", "inuse_space", "alloc_objects", "inuse_objects"};
+
+    exporting->heap = true;
+    for (int i = 0; i < 4; i++) {
+        exporting->types[i] = rb_heapprof_model_type(exporting->model, names[i]);
+        exporting->heap = exporting->heap && exporting->types[i] < exporting->model->type_count;
+    }
+}
+
+bool
+report_export_perfetto(FILE *out, const struct heapprof_model *model, uint32_t type)
+{
+    struct exporting exporting = {.out = out, .model = model};
+    struct message *const messages[] = {&exporting.trace, &exporting.packet, &exporting.profile, &exporting.process,
+                                        &exporting.inner};
+    bool done;
+
+    find_types(&exporting);
+    put_mapping(&exporting);
+    put_frames(&exporting);
+    done = put_samples(&exporting, type);
+    end_packet(&exporting, false);
+    for (int i = 0; i < 5; i++) free(messages[i]->bytes);
+    return done && !exporting.failed;
+}
