@@ -4,8 +4,8 @@
 static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
-    {"heapprof diff before.pb.gz after.pb.gz", "which call sites hold more than before"},
-    {"heapprof diff before.pb.gz after.pb.gz --group app", "which lines of the application"},
+    {"heapprof diff before.pb.gz after.pb.gz", "which lines of the application, and which call sites, hold more than before"},
+    {"heapprof diff before.pb.gz after.pb.gz --group class", "which classes"},
     {"heapprof diff heap-1.pb.gz heap-2.pb.gz heap-3.pb.gz", "first what grew each time: a leak does"},
     {0}
 };

@@ -26,8 +26,7 @@
 #include <unistd.h>
 
 #include "pprof/combine.h"
-#include "report/groups.h"
-#include "report/table.h"
+#include "report/overview.h"
 
 enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
 
@@ -214,11 +213,9 @@ show(const struct heapprof_model *sum, const char *name)
     const struct report_question question = {.group = REPORT_SITE};
     const struct report_look look = {.limit = ROWS, .frames = 3, .width = cli_width(), .names = &name};
     uint32_t type = rb_heapprof_model_default_type(sum);
-    struct report_groups groups;
 
     putc('\n', stderr);
-    if (report_groups_make(&groups, &question, &sum, &type, 1)) report_table_text(stderr, &groups, &look);
-    report_groups_free(&groups);
+    report_overview(stderr, &question, &sum, &type, 1, &look);
 }
 
 /* Says which files there are; returns how many could be read, into models and names. */

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/groups.h"
-#include "report/table.h"
+#include "report/overview.h"
 
 enum {BY = 1, GROUP, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
 
@@ -71,22 +70,32 @@ ask(const struct cli *cli, struct asked *asked)
            compile(cli, IGNORE, &asked->ignore, &asked->question.ignore);
 }
 
+/* One table, of what was asked for. */
+static bool
+show_groups(const struct asked *asked, const struct heapprof_model *const *models, const uint32_t *types,
+            uint32_t count, bool json)
+{
+    struct report_groups groups;
+    bool done = report_groups_make(&groups, &asked->question, models, types, count) &&
+                (json ? report_table_json : report_table_text)(stdout, &groups, &asked->look);
+
+    report_groups_free(&groups);
+    return done;
+}
+
 /* Shows the models; a status. */
 static int
 show(const struct cli *cli, struct asked *asked, const struct heapprof_model *const *models,
      const uint32_t *types)
 {
-    struct report_groups groups;
+    uint32_t count = (uint32_t)cli->operand_count;
     bool json = cli->values[JSON], done;
 
-    done = report_groups_make(&groups, &asked->question, models, types, (uint32_t)cli->operand_count);
-    if (done) {
-        asked->look.width = cli_width();
-        asked->look.colour = cli_colour();
-        if (!json) cli_page();
-        done = (json ? report_table_json : report_table_text)(stdout, &groups, &asked->look);
-    }
-    report_groups_free(&groups);
+    asked->look.width = cli_width();
+    asked->look.colour = cli_colour();
+    if (!json) cli_page();
+    if (json || cli->values[GROUP]) done = show_groups(asked, models, types, count, json);
+    else done = report_overview(stdout, &asked->question, models, types, count, &asked->look);
     return done ? cli_finish(cli) : cli_wrong(cli, "no memory");
 }
 

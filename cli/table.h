@@ -8,7 +8,7 @@
     {"--by", 'b', "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...", \
      "Which of the values (default: the one the file names)"}, \
     {"--group", 'g', "GROUP", "site function class file gem app label:KEY", \
-     "What a row is of (default: site)"}, \
+     "What a row is of (default: app, then site)"}, \
     {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"}, \
     {"--focus", 'f', "RE", NULL, "Only samples with a frame whose function or file matches (POSIX extended)"}, \
     {"--ignore", 'i', "RE", NULL, "Only samples without such a frame"}, \

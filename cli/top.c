@@ -4,8 +4,8 @@
 static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
-    {"heapprof top heap.pb.gz", "which call sites hold most of the memory"},
-    {"heapprof top heap.pb.gz --group app", "which lines of the application"},
+    {"heapprof top heap.pb.gz", "which lines of the application, and which call sites, hold most of the memory"},
+    {"heapprof top heap.pb.gz --group class", "which classes"},
     {"heapprof top heap.pb.gz --group gem --by alloc_space", "which gems allocate most, also what has died"},
     {"heapprof top heap.pb.gz --focus 'Cart#' -n 5", "only what the cart allocates"},
     {0}
@@ -21,6 +21,8 @@ const struct cli_command cli_top_command = {
         "\n"
         "A value is an estimate: the true one is within \xc2\xb1 19 times out of 20. What is marked with ~ is no more\n"
         "than its error, and cannot be told from noise.\n"
+        "\n"
+        "Without --group it shows the lines of the application that matter most, then the call sites.\n"
         "\n"
         "Groups: site (class, and the whole stack), function, class, file, gem, app (the innermost line of the\n"
         "application's own code), label:KEY (any label of the file).",

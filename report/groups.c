@@ -461,6 +461,15 @@ report_cumulative_p(enum report_group group)
 }
 
 bool
+report_any_own_p(const struct report_groups *groups)
+{
+    for (uint32_t row = 1; row <= groups->digests.count; row++) {
+        if (groups->rows[row].example != NOTHING) return true;
+    }
+    return false;
+}
+
+bool
 report_groups_make(struct report_groups *groups, const struct report_question *question,
                    const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles)
 {

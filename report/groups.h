@@ -73,6 +73,9 @@ void report_groups_free(struct report_groups *groups);
 /* Whether the group has cumulative figures. */
 bool report_cumulative_p(enum report_group group);
 
+/* Of REPORT_APP: whether anything is of the application. */
+bool report_any_own_p(const struct report_groups *groups);
+
 /* ---- what a row is of ---- */
 
 struct report_frame {

@@ -362,7 +362,8 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
     bool room = begin(&table);
 
     if (room) {
-        put_summary(&table);
+        if (!look->headless) put_summary(&table);
+        if (look->title) fprintf(out, "%s\n", look->title);
         if (table.count > 0) put_header(&table);
         for (size_t i = 0; room && i < shown(&table); i++) {
             bool steady = table.ranked[i].steady;
@@ -371,7 +372,7 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
             }
             room = put_row(&table, table.ranked[i].row);
         }
-        if (room) put_rest(&table);
+        if (room && !look->brief) put_rest(&table);
     }
     free(table.ranked);
     return room;

@@ -13,6 +13,9 @@ struct report_look {
     unsigned width;   /* columns; 0: lines are as long as they are */
     bool     colour;
     const char *const *names; /* by profile: what the file is called */
+    const char *title; /* a line above the table; NULL: none */
+    bool     headless; /* without what the files add up to */
+    bool     brief;    /* without what there is besides */
 };
 
 /* False: no memory. */

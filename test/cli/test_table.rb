@@ -7,10 +7,35 @@ require_relative "lib/heapprof_command"
 class TestHeapprofTable < Test::Unit::TestCase
   include HeapprofCommand
 
+  def test_top_shows_the_lines_of_the_application_and_then_the_sites
+    in_directory do
+      write("heap.pb.gz", shop)
+      text = heapprof!("top", "heap.pb.gz").out
+      sites = heapprof!("top", "heap.pb.gz", "--group=site").out.lines
+      assert_equal <<~TEXT, text
+        #{sites.first}
+        by line of the application (--group app):
+               value         ±   share     sum     objects   age  what
+             39.1 kB   8.67 kB   88.9%   88.9%       1,000     8  /srv/shop/cart.rb:12:in 'Cart#load'
+             4.88 kB   3.12 kB   11.1%  100.0%                    /srv/shop/app.rb:3:in '<main>'
+
+        by call site:
+        #{sites.drop(2).join.chomp}
+      TEXT
+    end
+  end
+
+  def test_where_nothing_is_the_applications_there_are_only_the_sites
+    in_directory do
+      write("heap.pb.gz", shop)
+      assert_equal heapprof!("top", "heap.pb.gz", "--group=site").out, heapprof!("top", "heap.pb.gz", "--app=/elsewhere").out
+    end
+  end
+
   def test_top_shows_the_largest_sites_with_share_objects_age_and_error
     in_directory do
       write("heap.pb.gz", shop)
-      assert_equal <<~TEXT, heapprof!("top", "heap.pb.gz").out
+      assert_equal <<~TEXT, heapprof!("top", "heap.pb.gz", "--group=site").out
         heap.pb.gz: inuse_space 43.9 kB ± 9.21 kB in 1,000 objects
 
                value         ±   share     sum     objects   age  what
@@ -50,7 +75,7 @@ class TestHeapprofTable < Test::Unit::TestCase
       assert_equal [5000], values("-f", "gems/rack")
       assert_equal [5000], values("--ignore=Cart")
       assert_equal ["(none)"], heapprof!("top", "heap.pb.gz", "--json", "-g", "app", "--app=/elsewhere").json["rows"].map { |row| row["what"] }
-      text = heapprof!("top", "heap.pb.gz", "--frames=1").out
+      text = heapprof!("top", "heap.pb.gz", "--group=site", "--frames=1").out
       refute_match "Cart#load", text
       text = heapprof!("top", "heap.pb.gz", "--frames=1", "--focus=Rack").out
       assert_match "   app: /srv/shop/app.rb:3:in '<main>'\n", text
@@ -60,7 +85,7 @@ class TestHeapprofTable < Test::Unit::TestCase
   def test_what_cannot_be_told_from_noise_is_marked
     in_directory do
       write("heap.pb.gz", shop(strings: 12, table: 50_000))
-      lines = heapprof!("top", "heap.pb.gz").out.lines
+      lines = heapprof!("top", "heap.pb.gz", "--group=site").out.lines
       assert_match(/^~ +480 B +972 B .* String$/, lines.grep(/String/).first)
       assert_equal "~ cannot be told from noise (±: 19 times out of 20)\n", lines.last
       assert_equal [false, true], heapprof!("top", "heap.pb.gz", "--json").json["rows"].map { |row| row["noise"] }

@@ -1,0 +1,42 @@
+/* overview.c - two tables of the same profiles, one under the other. */
+#include "report/overview.h"
+
+#define OWN_LINES 5
+
+/* Whether it is known which code is the application's. */
+static bool
+own_known_p(const struct report_question *question, const struct heapprof_model *model)
+{
+    return question->directory || rb_heapprof_model_comment(model, "directory: ");
+}
+
+bool
+report_overview(FILE *out, const struct report_question *question, const struct heapprof_model *const *models,
+                const uint32_t *types, uint32_t profiles, const struct report_look *look)
+{
+    struct report_question own = *question, sites = *question;
+    struct report_look own_look = *look, sites_look = *look;
+    struct report_groups groups;
+    bool room = true, shown = false;
+
+    own.group = REPORT_APP;
+    sites.group = REPORT_SITE;
+    if (own_known_p(question, models[profiles - 1])) {
+        own_look.limit = look->limit > 0 && look->limit < OWN_LINES ? look->limit : OWN_LINES;
+        own_look.title = "by line of the application (--group app):";
+        own_look.brief = true;
+        room = report_groups_make(&groups, &own, models, types, profiles);
+        shown = room && report_any_own_p(&groups);
+        if (shown) room = report_table_text(out, &groups, &own_look);
+        report_groups_free(&groups);
+    }
+    if (!room) return false;
+    if (shown) {
+        sites_look.title = "by call site:";
+        sites_look.headless = true;
+        putc('\n', out);
+    }
+    room = report_groups_make(&groups, &sites, models, types, profiles) && report_table_text(out, &groups, &sites_look);
+    report_groups_free(&groups);
+    return room;
+}
