@@ -7,6 +7,9 @@
 
 #include "cli/commands.h"
 
+#define TEXT(macro) TEXT_OF(macro)
+#define TEXT_OF(text) #text
+
 #define DECLARE(name) extern const struct cli_command cli_##name##_command;
 CLI_COMMANDS(DECLARE)
 
@@ -48,6 +51,10 @@ main(int argc, char **argv)
     if (argc < 2) {
         cli_help(stderr, NULL);
         return CLI_USAGE;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        puts("heapprof of ruby " TEXT(HEAPPROF_VERSION));
+        return CLI_DONE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) argv[1] = "help";
     command = cli_find(argv[1]);

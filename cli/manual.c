@@ -93,7 +93,7 @@ cli_manual(FILE *out)
     for (const struct cli_command *const *command = cli_commands; *command; command++) put_command(out, *command);
     fputs(".SH OPTIONS OF EVERY COMMAND\n", out);
     put_option(out, cli_common_options);
-    fputs(".SH EXAMPLES\n", out);
+    fputs(".TP\n.B heapprof \\-\\-version\nSay of which ruby it is.\n.SH EXAMPLES\n", out);
     put_examples(out);
     fputs(".SH EXIT STATUS\n.TP\n0\ndone.\n.TP\n1\na file, or what is in it, is wrong; a line on standard error says what.\n"
           ".TP\n2\nthe command line is wrong; the line says what is accepted.\n.PP\n.B heapprof run\nends as its command does.\n"

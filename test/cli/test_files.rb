@@ -182,6 +182,10 @@ class TestHeapprofFiles < Test::Unit::TestCase
     assert_equal [2, "", all], [ran.status, ran.out, ran.err]
   end
 
+  def test_version
+    assert_equal "heapprof of ruby #{RUBY_VERSION}\n", heapprof!("--version").out
+  end
+
   def test_an_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none
     in_directory do
       write("a.pb.gz", shop)
