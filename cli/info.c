@@ -11,10 +11,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/estimate.h"
 #include "report/json.h"
 #include "report/text.h"
 
 enum {JSON = 1};
+
+#define SIGMAS 2 /* of an error: the true value is within it 19 times out of 20 */
 
 /* ---- what is asked of the samples ---- */
 
@@ -25,7 +28,8 @@ struct rung {
 
 struct facts {
     const struct heapprof_model *model;
-    double  *totals;  /* by type */
+    double  *totals, *variances; /* by type */
+    struct report_estimate *estimates;
     struct rung *rungs; /* of the ladder, the largest first */
     size_t   rung_count, rung_capacity;
 };
@@ -62,6 +66,34 @@ larger(const void *a, const void *b)
 }
 
 static bool
+begin(struct facts *facts)
+{
+    const struct heapprof_model *model = facts->model;
+
+    facts->totals = calloc(model->type_count, sizeof(*facts->totals));
+    facts->variances = calloc(model->type_count, sizeof(*facts->variances));
+    facts->estimates = calloc(model->type_count, sizeof(*facts->estimates));
+    if (!facts->totals || !facts->variances || !facts->estimates) return false;
+    for (uint32_t i = 0; i < model->type_count; i++) report_estimate_init(&facts->estimates[i], model, i);
+    return true;
+}
+
+static void
+add_values(struct facts *facts, const int64_t *values)
+{
+    for (uint32_t i = 0; i < facts->model->type_count; i++) {
+        facts->totals[i] += (double)values[i];
+        facts->variances[i] += report_estimate_variance(&facts->estimates[i], values);
+    }
+}
+
+static double
+error_of(const struct facts *facts, uint32_t type)
+{
+    return SIGMAS * sqrt(facts->variances[type]);
+}
+
+static bool
 gather(struct facts *facts)
 {
     const struct heapprof_model *model = facts->model;
@@ -69,10 +101,9 @@ gather(struct facts *facts)
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
 
-    facts->totals = calloc(model->type_count, sizeof(*facts->totals));
-    room = room && facts->totals;
+    room = begin(facts) && room;
     while (room && rb_heapprof_samples_next(&samples)) {
-        for (uint32_t i = 0; i < model->type_count; i++) facts->totals[i] += (double)samples.values[i];
+        add_values(facts, samples.values);
         if (rss < model->type_count && samples.values[rss] != 0) {
             room = add_rung(facts, &samples, samples.values[rss]);
         }
@@ -136,8 +167,8 @@ put_period(const struct heapprof_model *model)
     if (!strcmp(unit, "bytes") && model->period == 1) printf("everything: the numbers are exact\n");
     else if (!strcmp(unit, "bytes")) {
         char error[REPORT_AMOUNT_MAX];
-        report_amount(error, sqrt((double)model->period * 64 * 1048576), unit);
-        printf("every %s on average: 64 MB of small things are right to \xc2\xb1 %s (one sigma)\n", period, error);
+        report_amount(error, SIGMAS * sqrt((double)model->period * 64 * 1048576), unit);
+        printf("every %s on average: 64 MB of small things are right to \xc2\xb1 %s\n", period, error);
     }
     else printf("every %s of %s\n", period, string(model, model->period_type.type));
 }
@@ -149,9 +180,14 @@ put_values(const struct facts *facts)
 
     for (uint32_t i = 0; i < model->type_count; i++) {
         char amount[REPORT_AMOUNT_MAX];
+        if (facts->estimates[i].variance == i) continue; /* it is what the errors are made of */
         report_amount(amount, facts->totals[i], string(model, model->types[i].unit));
         printf("%-10s%14s  ", i ? "" : "values", amount);
         report_put(stdout, string(model, model->types[i].type), 0, false);
+        if (facts->variances[i] > 0) {
+            report_amount(amount, error_of(facts, i), string(model, model->types[i].unit));
+            printf("  \xc2\xb1 %s", amount);
+        }
         puts(i == rb_heapprof_model_default_type(model) ? "  (shown first)" : "");
     }
 }
@@ -219,6 +255,8 @@ put_json_values(struct report_json *json, const struct facts *facts)
         put_named(json, "unit", string(model, model->types[i].unit));
         report_json_key(json, "total");
         report_json_number(json, facts->totals[i]);
+        report_json_key(json, "error");
+        report_json_number(json, error_of(facts, i));
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
@@ -276,6 +314,8 @@ run(struct cli *cli)
         status = cli_finish(cli);
     }
     free(facts.totals);
+    free(facts.variances);
+    free(facts.estimates);
     free(facts.rungs);
     rb_heapprof_model_free(model);
     return status;

@@ -41,7 +41,7 @@ report_estimate_init(struct report_estimate *estimate, const struct heapprof_mod
     estimate->interval = interval_of(model, "interval: ");
     estimate->malloc_interval = interval_of(model, "malloc interval: ");
     estimate->known = estimate->interval > 0 && estimate->space < model->type_count &&
-                      estimate->objects < model->type_count;
+                      estimate->objects < model->type_count && value != estimate->variance;
 }
 
 /* Of bytes in so many objects; 0 objects: in blocks of any sizes. */
