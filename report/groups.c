@@ -533,7 +533,15 @@ label_text(const struct heapprof_samples *samples, const struct heapprof_model_l
     return text_of(number, strlen(number));
 }
 
-/* "String"; "str_enc_new (ruby) for Cart native_leak". */
+/* The innermost function's name; "" where there is none. */
+static const char *
+innermost(const struct heapprof_samples *samples)
+{
+    EACH_FRAME(samples, frame, return frame_of(samples->model, frame).name);
+    return "";
+}
+
+/* "String"; "str_enc_new (ruby) for Cart native_leak"; of a profile without classes the function. */
 static char *
 site_title(const struct heapprof_samples *samples)
 {
@@ -542,7 +550,7 @@ site_title(const struct heapprof_samples *samples)
     const struct heapprof_model_label *class = find_label(samples, "class");
     const char *leak = find_label(samples, "native_leak") ? " native_leak" : "";
 
-    if (!caller) return class ? label_text(samples, class) : text_of("", 0);
+    if (!caller) return class ? label_text(samples, class) : join(innermost(samples), "", "", "");
     return join(rb_heapprof_model_string(samples->model, caller->str, NULL), owner ? " for " : "",
                 owner ? rb_heapprof_model_string(samples->model, owner->str, NULL) : "", leak);
 }

@@ -140,7 +140,7 @@ class TestHeapprofTable < Test::Unit::TestCase
         cpu.pb: cpu 1.50 s
 
                value   share     sum  what
-              1.50 s  100.0%  100.0%  
+              1.50 s  100.0%  100.0%  main.run
                 main.go:3:in 'main.run'
       TEXT
     end
