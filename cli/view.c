@@ -18,7 +18,8 @@
 #include "os/file.h"
 
 #define MARK "@@PROFILE@@"
-#define NODES_MOST 100000 /* before small ones are folded */
+#define NODES_MOST 100000 /* before small ones are folded: what a browser is quick with */
+#define ROWS_MOST  500000
 
 enum {OUTPUT = 1, NO_SOURCES, OPEN, APP};
 
@@ -101,7 +102,7 @@ fill_tables(struct report_page_tables *tables, const char *directory, const stru
     if (!directory) directory = rb_heapprof_model_comment(model, "directory: ");
     report_page_tables_init(tables, model->type_count, directory);
     return add_model(tables, model, model, 1) && (!old || add_model(tables, old, model, -1)) &&
-           report_page_tables_fold(tables, NODES_MOST);
+           report_page_tables_fold(tables, NODES_MOST, ROWS_MOST);
 }
 
 /* ---- the page ---- */

@@ -24,7 +24,8 @@
 
 #define DEEPEST 4096
 #define MOST    4000000
-#define SMALLEST (1.0 / 50000)
+#define SMALLEST_NODE (1.0 / 50000)
+#define SMALLEST_ROW (1.0 / 1000000)
 
 /* ---- lifecycle ---- */
 
@@ -351,7 +352,7 @@ mark_wide(const struct report_page_tables *tables, uint32_t type, double *widths
         all += value;
     }
     for (uint32_t node = count; node > 0; node--) {
-        if (widths[node] > all * SMALLEST) keep[node] = 1;
+        if (widths[node] > all * SMALLEST_NODE) keep[node] = 1;
         widths[report_tuples_get(&tables->nodes, node)[0]] += widths[node];
     }
 }
@@ -379,8 +380,9 @@ fold_nodes(struct report_page_tables *tables, const unsigned char *keep, uint32_
     return true;
 }
 
+/* The rows anew: at those nodes, and without labels where plain says so. NULL: as they are. */
 static bool
-fold_rows(struct report_page_tables *tables, const uint32_t *to)
+fold_rows(struct report_page_tables *tables, const uint32_t *to, const unsigned char *plain)
 {
     struct report_tuples rows = tables->rows;
     int64_t *values = tables->values;
@@ -392,7 +394,7 @@ fold_rows(struct report_page_tables *tables, const uint32_t *to)
     tables->values_capacity = 0;
     for (uint32_t row = 1; done && row <= rows.count; row++) {
         const uint32_t *tuple = report_tuples_get(&rows, row);
-        int64_t *sums = find_row(tables, to[tuple[0]], tuple[1]);
+        int64_t *sums = find_row(tables, to ? to[tuple[0]] : tuple[0], plain && plain[row] ? 0 : tuple[1]);
         done = sums != NULL;
         for (uint32_t t = 0; done && t < tables->type_count; t++) {
             add_value(&sums[t], values[(size_t)(row - 1) * tables->type_count + t], 1);
@@ -403,24 +405,54 @@ fold_rows(struct report_page_tables *tables, const uint32_t *to)
     return done;
 }
 
-bool
-report_page_tables_fold(struct report_page_tables *tables, uint32_t most)
+static bool
+fold_small_nodes(struct report_page_tables *tables)
 {
     size_t count = (size_t)tables->nodes.count + 1;
-    double *widths;
-    unsigned char *keep;
-    uint32_t *to;
-    bool done;
+    double *widths = malloc(count * sizeof(*widths));
+    unsigned char *keep = calloc(count, 1);
+    uint32_t *to = malloc(count * sizeof(*to));
+    bool done = widths && keep && to;
 
-    if (tables->nodes.count <= most) return true;
-    widths = malloc(count * sizeof(*widths));
-    keep = calloc(count, 1);
-    to = malloc(count * sizeof(*to));
-    done = widths && keep && to;
     for (uint32_t t = 0; done && t < tables->type_count; t++) mark_wide(tables, t, widths, keep);
-    done = done && fold_nodes(tables, keep, to) && fold_rows(tables, to);
+    done = done && fold_nodes(tables, keep, to) && fold_rows(tables, to, NULL);
     free(widths);
     free(keep);
     free(to);
     return done;
+}
+
+/* Clears in plain, by row, what is not too small in that type. */
+static void
+unmark_large(const struct report_page_tables *tables, uint32_t type, unsigned char *plain)
+{
+    const int64_t *values = tables->values + type;
+    size_t step = tables->type_count;
+    double all = 0;
+
+    for (size_t row = 0; row < tables->rows.count; row++) all += fabs((double)values[row * step]);
+    for (size_t row = 0; row < tables->rows.count; row++) {
+        if (fabs((double)values[row * step]) > all * SMALLEST_ROW) plain[row + 1] = 0;
+    }
+}
+
+static bool
+fold_small_rows(struct report_page_tables *tables)
+{
+    size_t count = (size_t)tables->rows.count + 1;
+    unsigned char *plain = malloc(count);
+    bool done = plain != NULL;
+
+    if (plain) memset(plain, 1, count);
+    for (uint32_t t = 0; done && t < tables->type_count; t++) unmark_large(tables, t, plain);
+    done = done && fold_rows(tables, NULL, plain);
+    free(plain);
+    return done;
+}
+
+bool
+report_page_tables_fold(struct report_page_tables *tables, uint32_t most_nodes, uint32_t most_rows)
+{
+    if (tables->nodes.count > most_nodes && !fold_small_nodes(tables)) return false;
+    return tables->rows.count <= most_rows || fold_small_rows(tables);
 }

@@ -35,7 +35,8 @@ bool report_page_tables_add(struct report_page_tables *tables, const struct heap
                             const uint32_t *types, int sign);
 
 /* If there are more nodes than that, those go that are under a 50,000th of all in every type: their
- * rows then belong to who called them. False: no memory. */
-bool report_page_tables_fold(struct report_page_tables *tables, uint32_t most);
+ * rows then belong to who called them. If there are more rows than that, those that are under a
+ * millionth in every type lose their labels, and so become one at each node. False: no memory. */
+bool report_page_tables_fold(struct report_page_tables *tables, uint32_t most_nodes, uint32_t most_rows);
 
 #endif

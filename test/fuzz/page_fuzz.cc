@@ -86,7 +86,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     report_page_tables_init(&tables, model->type_count, nullptr);
     Add(&tables, model, 1);
     REQUIRE(SumsOf(tables) == SumsOf(model));
-    REQUIRE(report_page_tables_fold(&tables, size % 8));
+    REQUIRE(report_page_tables_fold(&tables, size % 8, size % 5));
     REQUIRE(SumsOf(tables) == SumsOf(model));
     CheckJson(model, tables);
     Add(&tables, model, -1);

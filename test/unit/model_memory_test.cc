@@ -189,7 +189,7 @@ TEST(ModelMemory, PageTables)
         report_page_tables tables;
         report_page_tables_init(&tables, 2, nullptr);
         bool made = report_page_tables_add(&tables, one.get(), types, 1) &&
-                    report_page_tables_add(&tables, two.get(), types, -1) && report_page_tables_fold(&tables, 10);
+                    report_page_tables_add(&tables, two.get(), types, -1) && report_page_tables_fold(&tables, 10, 10);
         report_page_tables_free(&tables);
         return made;
     });

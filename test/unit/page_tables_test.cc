@@ -246,14 +246,36 @@ TEST(PageTables, FoldWhatIsSmallIntoItsCaller)
     Model model(bytes.All());
     Tables tables(2);
     tables.Add(model);
-    ASSERT_TRUE(report_page_tables_fold(tables.get(), 102));
+    ASSERT_TRUE(report_page_tables_fold(tables.get(), 102, UINT32_MAX));
     EXPECT_EQ(102u, tables->nodes.count); // there was room for all
     std::vector<int64_t> totals = tables.Totals();
 
-    ASSERT_TRUE(report_page_tables_fold(tables.get(), 50));
+    ASSERT_TRUE(report_page_tables_fold(tables.get(), 50, UINT32_MAX));
     EXPECT_EQ(totals, tables.Totals());
     EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{
                   {"main:1 large:1 |", {100000, 100000000}}, {"main:1 f7:1 |", {50, 1}}, {"main:1 |", {99, 99}}}),
+              tables.Rows());
+}
+
+TEST(PageTables, OfTooManyRowsTheSmallLoseTheirLabels)
+{
+    ProfileBytes bytes;
+    bytes.Type("objects", "count");
+    bytes.Type("space", "bytes");
+    bytes.Function(1, "main");
+    bytes.Location(1, {{1, 1}});
+    bytes.Sample({1}, {100, 100000000}, bytes.Label("class", "Large"));
+    for (int i = 0; i < 50; i++) bytes.Sample({1}, {0, 2}, bytes.Label("class", "C" + std::to_string(i)));
+    bytes.Sample({1}, {3, 2}, bytes.Label("class", "Many")); // small in space, but not in objects
+    Model model(bytes.All());
+    Tables tables(2);
+    tables.Add(model);
+    ASSERT_TRUE(report_page_tables_fold(tables.get(), 1, 52));
+    EXPECT_EQ(52u, tables->rows.count); // there was room for all
+    ASSERT_TRUE(report_page_tables_fold(tables.get(), 1, 51));
+    EXPECT_EQ((std::map<std::string, std::vector<int64_t>>{{"main:1 | class=Large", {100, 100000000}},
+                                                           {"main:1 | class=Many", {3, 2}},
+                                                           {"main:1 |", {0, 100}}}),
               tables.Rows());
 }
 
@@ -265,7 +287,7 @@ TEST(PageTables, FoldOfManyKeepsEachTotal)
         Tables tables(2);
         tables.Add(model);
         std::vector<int64_t> totals = tables.Totals();
-        ASSERT_TRUE(report_page_tables_fold(tables.get(), 1));
+        ASSERT_TRUE(report_page_tables_fold(tables.get(), 1, 1));
         EXPECT_EQ(totals, tables.Totals());
     }
 }
