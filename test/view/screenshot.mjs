@@ -12,7 +12,7 @@ const html = join(directory, "page.html");
 await start();
 heapprof("view", profile, "-o", html);
 const page = await openFile(html);
-await page.setViewport({ width: 1280, height: 800 });
+await page.setViewport({ width: 1280, height: 830 });
 await group(page, "class");
 await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 await page.screenshot({ path: out });
