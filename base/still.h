@@ -31,7 +31,9 @@ void rb_heapprof_still_free(struct heapprof_still *still, struct heapprof_mem *m
 #define HEAPPROF_STILL_STEP 256
 bool rb_heapprof_still_step(struct heapprof_still *still);
 
-/* That entry is about to change: copies it, unless it has been, or is none of the still's. */
+/* That entry is about to change: copies it, unless it has been, or is none of the still's. Seldom called: the
+ * compiler is to keep it away from the paths of samples. */
+__attribute__((__cold__))
 void rb_heapprof_still_keep(struct heapprof_still *still, uint32_t number);
 
 #endif
