@@ -18,8 +18,10 @@ OBJECTS, NAMES = [1_000_000, 50_000].each_with_index.map { |default, i| Integer(
 SAMPLE_GOAL, NODE_GOAL = 64, 40 # bytes
 SLOT = GC.stat_heap(0, :slot_size)
 CLASSES = Array.new(10) { |i| Object.const_set(:"Kept#{i}", Class.new) }
+TABLED = [OBJECTS, 1_000_000].min # samples in the tables that bytes are counted of
 KEPT = [] # filled by what is below
 $failed = false
+$stdout.sync = true
 
 def say(good, text)
   $failed ||= !good
@@ -60,15 +62,15 @@ end
 
 def bytes_of_a_sample(frames)
   digits = Array.new(frames, 0)
-  KEPT.concat([nil] * OBJECTS)
-  run(1 << 40) { most_bytes(:live_samples, 50) { down(digits, 0, OBJECTS / 50, CLASSES[0]) } }
+  KEPT.concat([nil] * TABLED)
+  run(1 << 40) { most_bytes(:live_samples, 50) { down(digits, 0, TABLED / 50, CLASSES[0]) } }
 end
 
 def bytes_of_a_node(frames)
   random = Random.new(frames)
   run(1 << 40) do
     most_bytes(:stack_nodes, 50) do
-      (OBJECTS / 50 / frames).times { down(Array.new(frames) { random.rand(10) }, 0, 1, CLASSES[0]) }
+      (TABLED / 50 / frames).times { down(Array.new(frames) { random.rand(10) }, 0, 1, CLASSES[0]) }
       KEPT.clear
       GC.start
     end
