@@ -6,7 +6,7 @@ static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
 static const struct cli_example examples[] = {
     {"heapprof diff before.pb.gz after.pb.gz", "which lines of the application, and which call sites, hold more than before"},
     {"heapprof diff before.pb.gz after.pb.gz --group class", "which classes"},
-    {"heapprof diff heap-1.pb.gz heap-2.pb.gz heap-3.pb.gz", "first what grew each time: a leak does"},
+    {"heapprof diff heapprof-4711-*.pb.gz", "of a series: first what grew each time, as a leak does"},
     {0}
 };
 
@@ -15,7 +15,8 @@ const struct cli_command cli_diff_command = {
     .summary = "What has grown from one profile to the next: where a leak is",
     .description =
         "Shows what grew most from the first profile to the last, and by how much; what shrank comes last. Of\n"
-        "three or more profiles, what grew from each to the next comes first: a leak does, a cache does not.\n"
+        "three or more profiles, in the order of their times, what grew from each to the next comes first: a leak\n"
+        "does, a cache does not.\n"
         "\n"
         "What is marked with ~ has grown by no more than its error, and cannot be told from noise. Of two\n"
         "profiles of one run only what came and went between them has an error: what stayed was measured by the\n"

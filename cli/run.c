@@ -33,7 +33,7 @@ enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
 #define NOT_FOUND 127 /* as a shell has it */
 #define NOT_RUN 126
 #define ROWS 5
-#define FILES_MOST 1000
+#define PROCESSES_MOST 1000
 
 /* ---- the environment ---- */
 
@@ -218,30 +218,59 @@ show(const struct heapprof_model *sum, const char *name)
     report_overview(stderr, &question, &sum, &type, 1, &look);
 }
 
-/* Says which files there are; returns how many could be read, into models and names. */
+/* Whether both are of one process, of which the later one has all that is alive. */
+static bool
+same_process_p(const struct heapprof_model *one, const struct heapprof_model *other)
+{
+    const char *pid = rb_heapprof_model_comment(one, "pid: "), *other_pid = rb_heapprof_model_comment(other, "pid: ");
+
+    return pid && other_pid && !strcmp(pid, other_pid);
+}
+
+/* Takes a profile over, unless there is a later one of its process, in the place of an earlier one. Returns how
+ * many there are then. */
+static size_t
+keep_last(const struct heapprof_model **models, const char **names, size_t count,
+          const struct heapprof_model *model, const char *name)
+{
+    const struct heapprof_model *unwanted = model;
+    size_t at = 0;
+
+    while (at < count && !same_process_p(models[at], model)) at++;
+    if (at == count || models[at]->time_ns <= model->time_ns) {
+        unwanted = at < count ? models[at] : NULL;
+        models[at] = model;
+        names[at] = name;
+    }
+    rb_heapprof_model_free((struct heapprof_model *)unwanted);
+    return at < count ? count : count + 1;
+}
+
+/* Says which files there are; returns how many processes left one that could be read, the last of each in models
+ * and names. */
 static size_t
 read_files(const struct cli *cli, const glob_t *found, const struct timespec *start,
            const struct heapprof_model **models, const char **names)
 {
-    size_t read = 0;
+    size_t count = 0;
 
-    for (size_t i = 0; i < found->gl_pathc && read < FILES_MOST; i++) {
+    for (size_t i = 0; i < found->gl_pathc && count < PROCESSES_MOST; i++) {
         const char *path = found->gl_pathv[i];
+        const struct heapprof_model *model;
         if (!since_p(path, start)) continue;
         fprintf(stderr, "heapprof run: wrote %s\n", path);
-        models[read] = cli_read(cli, path);
-        names[read] = path;
-        if (models[read]) read++;
+        model = cli_read(cli, path);
+        if (model) count = keep_last(models, names, count, model, path);
     }
-    return read;
+    return count;
 }
 
 static void
 say_top(const struct cli *cli, const glob_t *found, const struct timespec *start)
 {
-    const struct heapprof_model *models[FILES_MOST];
-    const char *names[FILES_MOST];
-    int signs[FILES_MOST];
+    const struct heapprof_model *models[PROCESSES_MOST];
+    const char *names[PROCESSES_MOST];
+    int signs[PROCESSES_MOST];
     char error[HEAPPROF_COMBINE_ERROR_MAX], together[64];
     size_t count = read_files(cli, found, start, models, names);
     struct heapprof_model *sum;
@@ -251,7 +280,7 @@ say_top(const struct cli *cli, const glob_t *found, const struct timespec *start
         cli_wrong(cli, "no profile was written: is %s run by a ruby that has the heap profiler?", cli->operands[0]);
         return;
     }
-    snprintf(together, sizeof(together), "%zu files together", count);
+    snprintf(together, sizeof(together), "%zu processes together", count);
     sum = rb_heapprof_combine(models, signs, names, count, error);
     if (sum) show(sum, count == 1 ? names[0] : together);
     else cli_wrong(cli, "%s", error);

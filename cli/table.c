@@ -101,25 +101,60 @@ show(const struct cli *cli, struct asked *asked, const struct heapprof_model *co
 
 /* Of the other files the type of that name that the first has, in the same unit. */
 static bool
-find_types(const struct cli *cli, struct heapprof_model *const *models, uint32_t *types)
+find_types(const struct cli *cli, struct heapprof_model *const *models, const char *const *names, uint32_t *types)
 {
     const char *first, *unit, *other;
 
     for (size_t i = 0; i < cli->operand_count; i++) {
         const char *name = i == 0 ? cli->values[BY] : first;
-        if (!cli_type(cli, cli->operands[i], models[i], name, &types[i])) return false;
+        if (!cli_type(cli, names[i], models[i], name, &types[i])) return false;
         other = rb_heapprof_model_string(models[i], models[i]->types[types[i]].unit, NULL);
         if (i == 0) {
             first = rb_heapprof_model_string(models[0], models[0]->types[types[0]].type, NULL);
             unit = other;
         }
         else if (strcmp(unit, other)) {
-            cli_wrong(cli, "%s: %s is in %s, in %s it is in %s", cli_name(cli->operands[i]), first, other,
-                      cli_name(cli->operands[0]), unit);
+            cli_wrong(cli, "%s: %s is in %s, in %s it is in %s", names[i], first, other, names[0], unit);
             return false;
         }
     }
     return true;
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+    const struct heapprof_model *const *one = a, *const *other = b;
+
+    return ((*one)->time_ns > (*other)->time_ns) - ((*one)->time_ns < (*other)->time_ns);
+}
+
+/* Three and more are in the order of their times, if they have any: what a shell makes of heapprof-*.pb.gz has
+ * the tenth before the second. Two are as they were given. */
+static bool
+sort(const struct cli *cli, struct heapprof_model **models, const char **names)
+{
+    size_t count = cli->operand_count;
+    struct heapprof_model **sorted;
+    const char **sorted_names;
+
+    for (size_t i = 0; i < count; i++) if (count < 3 || models[i]->time_ns == 0) return true;
+    sorted = malloc(count * sizeof(*sorted));
+    sorted_names = malloc(count * sizeof(*sorted_names));
+    if (sorted && sorted_names) {
+        memcpy(sorted, models, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), by_time);
+        for (size_t i = 0; i < count; i++) {
+            size_t from = 0;
+            while (models[from] != sorted[i]) from++;
+            sorted_names[i] = names[from];
+        }
+        memcpy(models, sorted, count * sizeof(*models));
+        memcpy(names, sorted_names, count * sizeof(*names));
+    }
+    free(sorted);
+    free(sorted_names);
+    return sorted && sorted_names;
 }
 
 int
@@ -140,7 +175,8 @@ cli_table(struct cli *cli)
             read++;
         }
         asked.look.names = names;
-        if (read == cli->operand_count && find_types(cli, models, types)) {
+        if (read == cli->operand_count && !sort(cli, models, names)) status = cli_wrong(cli, "no memory");
+        else if (read == cli->operand_count && find_types(cli, models, names, types)) {
             status = show(cli, &asked, (const struct heapprof_model *const *)models, types);
         }
     }

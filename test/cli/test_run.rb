@@ -30,7 +30,18 @@ class TestHeapprofRun < Test::Unit::TestCase
       ran = run_profiled("--out=worker-%p.pb.gz", *RUBY, "-e", "2.times { fork { } }; Process.waitall")
       assert_equal 3, Dir["worker-*.pb.gz"].size
       assert_equal 3, ran.err.scan(/^heapprof run: wrote worker-\d+\.pb\.gz$/).size
-      assert_match "3 files together: inuse_space ", ran.err
+      assert_match "3 processes together: inuse_space ", ran.err
+    end
+  end
+
+  def test_of_a_process_with_several_profiles_the_last_counts
+    in_directory do
+      script = '3.times { |i| ObjectSpace::HeapProfile.snapshot.write("p-#{i}.pb.gz") }; File.unlink("p-1.pb.gz")'
+      ran = run_profiled("--out=p-%p.pb.gz", *RUBY, "-e", script)
+      files = ran.err.scan(/^heapprof run: wrote (.*)$/).flatten
+      assert_equal %w[p-0.pb.gz p-2.pb.gz], files.grep(/p-.\.pb/)
+      last = (files - %w[p-0.pb.gz p-2.pb.gz]).first
+      assert_match "\n#{last}: inuse_space ", ran.err
     end
   end
 

@@ -115,6 +115,19 @@ class TestHeapprofTable < Test::Unit::TestCase
     end
   end
 
+  def test_three_files_and_more_are_in_the_order_of_their_times
+    in_directory do
+      { "1" => 30, "10" => 50, "2" => 40 }.each do |name, time|
+        profile = shop(strings: time * 100)
+        profile.add_number(9, time)
+        write(name, profile)
+      end
+      json = heapprof!("diff", "1", "10", "2", "--json", "--group=class").json
+      assert_equal [%w[1 2 10], [120_000, 160_000, 200_000]], [json["files"], json["rows"][0]["values"]]
+      assert_equal %w[10 1], heapprof!("diff", "10", "1", "--json").json["files"]
+    end
+  end
+
   def test_of_one_run_what_stayed_is_no_error
     in_directory do
       [[10, 100], [20, 200]].each_with_index do |(gc, strings), i|
