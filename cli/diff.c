@@ -21,5 +21,5 @@ const struct cli_command cli_diff_command = {
         "What is marked with ~ has grown by no more than its error, and cannot be told from noise. Of two\n"
         "profiles of one run only what came and went between them has an error: what stayed was measured by the\n"
         "same samples.",
-    .options = options, .examples = examples, .least = 2, .most = 64, .run = cli_table,
+    .options = options, .examples = examples, .least = 2, .most = 1000, .run = cli_table,
 };

@@ -60,6 +60,7 @@ const struct cli_command cli_merge_command = {
     .summary = "Add profiles up, as those of a server's workers",
     .description =
         "Writes the sum of the profiles, gzip'd. Like goes with like: functions by name, file and first line,\n"
-        "samples by stack and labels. All have to have the same sample types.",
+        "samples by stack and labels. All have to have the same sample types. Of one process's series of files only one\n"
+        "belongs into a sum: each has all that was alive.",
     .options = options, .examples = examples, .least = 1, .most = 10000, .run = run,
 };

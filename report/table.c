@@ -17,6 +17,7 @@
 
 #define SIGMAS 2
 #define INDENT 8        /* of frames */
+#define COLUMNS_MOST 4  /* of several profiles' values */
 #define TITLE_LEAST 24  /* columns for a title beside its numbers; otherwise it is on the next line */
 
 #define BOLD "\033[1m"
@@ -158,6 +159,13 @@ shown(const struct table *table)
 
 /* ---- as text ---- */
 
+/* Whether a profile has a column: of many only the first and the last. */
+static bool
+column_p(const struct table *table, uint32_t profile)
+{
+    return last(table) < COLUMNS_MOST || profile == 0 || profile == last(table);
+}
+
 static void
 colour(const struct table *table, const char *code)
 {
@@ -204,6 +212,7 @@ put_header(struct table *table)
     if (groups->has_errors) put_cell(table, 10, "\xc2\xb1");
     for (uint32_t profile = 0; many && profile <= last(table); profile++) {
         char number[16];
+        if (!column_p(table, profile)) continue;
         snprintf(number, sizeof(number), profile == 0 ? "old" : last(table) == 1 ? "new" : "%u", profile + 1);
         put_cell(table, 10, number);
     }
@@ -254,7 +263,7 @@ put_numbers(struct table *table, uint32_t row)
         else put_cell(table, 10, "0");
     }
     for (uint32_t profile = 0; many && profile <= last(table); profile++) {
-        put_amount(table, 10, figures(table, row, profile)->value);
+        if (column_p(table, profile)) put_amount(table, 10, figures(table, row, profile)->value);
     }
     if (!many) {
         put_share(table, value);
@@ -326,9 +335,11 @@ put_summary(const struct table *table)
     report_amount(amount, profile > 0 ? fabs(value_of(table, 0)) : value_of(table, 0), table->unit);
     report_amount(error, error_of(table, 0), table->unit);
     for (uint32_t p = 0; p <= profile; p++) {
+        if (!column_p(table, p)) continue;
         if (p > 0) fputs(p == profile ? " to " : ", ", table->out);
         report_put(table->out, table->look->names[p], 0, true);
     }
+    if (profile >= COLUMNS_MOST) fprintf(table->out, " (%u files)", profile + 1);
     fprintf(table->out, ": %s %s%s", name, profile == 0 ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
     if (groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
     if (profile == 0 && all->objects != 0 && strcmp(table->unit, "count")) {

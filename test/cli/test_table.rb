@@ -128,6 +128,16 @@ class TestHeapprofTable < Test::Unit::TestCase
     end
   end
 
+  def test_of_many_files_the_first_and_the_last_have_a_column
+    in_directory do
+      files = (1..6).map { |i| write("#{i}.pb.gz", shop(strings: i * 1000)) }
+      lines = heapprof!("diff", *files, "--group=class").out.lines
+      assert_equal "1.pb.gz to 6.pb.gz (6 files): inuse_space grew by 195 kB ± 23.4 kB\n", lines[0]
+      assert_match(/^ +growth +± +old +6 +objects +age  what grew$/, lines[2])
+      assert_match(/^ +195 kB .* 39.1 kB +234 kB +5,000 +8  String$/, lines[4])
+    end
+  end
+
   def test_of_one_run_what_stayed_is_no_error
     in_directory do
       [[10, 100], [20, 200]].each_with_index do |(gc, strings), i|
