@@ -45,21 +45,31 @@ fail(struct heapprof_source *source, const char *what, const char *detail)
 
 /* ---- packed bytes ---- */
 
+/* Asks for more behind what is in packed, once. */
+static bool
+ask_more(struct heapprof_source *source)
+{
+    ptrdiff_t got;
+
+    do {
+        got = source->more(source->data, source->packed + source->packed_end,
+                           sizeof(source->packed) - source->packed_end);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) fail(source, "cannot be read", strerror(errno));
+    if (got > 0) source->packed_end += (size_t)got;
+    return got > 0;
+}
+
 /* Has some in packed, if there are any left. */
 static bool
 refill(struct heapprof_source *source)
 {
-    ptrdiff_t got;
-
     if (source->packed_at < source->packed_end) return true;
     source->packed_at = source->packed_end = 0;
-    do got = source->more(source->data, source->packed, sizeof(source->packed));
-    while (got < 0 && errno == EINTR);
-    if (got < 0) fail(source, "cannot be read", strerror(errno));
-    if (got > 0) source->packed_end = (size_t)got;
-    return got > 0;
+    return ask_more(source);
 }
 
+/* A pipe may begin with one byte; two tell gzip. */
 static bool
 start(struct heapprof_source *source)
 {
@@ -68,19 +78,7 @@ start(struct heapprof_source *source)
         if (!source->ended) fail(source, "is empty", NULL);
         return false;
     }
-    while (source->packed_end < 2) { /* a pipe may begin with one byte */
-        unsigned char first = source->packed[0];
-        source->packed_at = source->packed_end;
-        if (!refill(source)) {
-            source->packed[0] = first;
-            source->packed_at = 0;
-            source->packed_end = 1;
-            break;
-        }
-        memmove(source->packed + 1, source->packed, source->packed_end < PACKED_BYTES ? source->packed_end : PACKED_BYTES - 1);
-        source->packed[0] = first;
-        source->packed_end++;
-    }
+    if (source->packed_end == 1) ask_more(source);
     source->gzip = source->packed_end >= 2 && source->packed[0] == 0x1f && source->packed[1] == 0x8b;
     if (source->gzip && inflateInit2(&source->stream, WINDOW_BITS_GZIP) != Z_OK) {
         source->gzip = false;

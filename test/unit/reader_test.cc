@@ -210,6 +210,29 @@ TEST(Reader, BytesMayComeOneByOne)
     }
 }
 
+// A source that gives one byte, and then as much as is asked for.
+ptrdiff_t
+MoreAfterOne(void *data, void *buffer, size_t size)
+{
+    Drip *drip = static_cast<Drip *>(data);
+    if (drip->at == 0) size = 1;
+    size = std::min(size, drip->bytes.size() - drip->at);
+    memcpy(buffer, drip->bytes.data() + drip->at, size);
+    drip->at += size;
+    return static_cast<ptrdiff_t>(size);
+}
+
+TEST(Reader, AByteMayComeBeforeALargePart)
+{
+    std::string large = Small().All() + Bytes(99, std::string(200000, 'x')) + Number(12, 512);
+    char error[HEAPPROF_READER_ERROR_MAX];
+    Drip drip = {large, 0, 0};
+    Model model(rb_heapprof_reader_read(MoreAfterOne, &drip, HEAPPROF_READER_MOST, error));
+    ASSERT_NE(nullptr, model.get()) << error;
+    EXPECT_EQ(small_lines, model.Lines());
+    EXPECT_EQ(512, model->period);
+}
+
 TEST(Reader, AFailureToReadIsTold)
 {
     Drip drip = {Small().All(), 0, EIO};
