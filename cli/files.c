@@ -43,7 +43,8 @@ show_progress(struct input *input)
     input->next_ns = now + STEP_NS;
     input->shown = true;
     if (input->size > 0) {
-        fprintf(stderr, "\r\033[Kreading %s: %d%%", input->name, (int)(100.0 * (double)input->done / (double)input->size));
+        double share = (double)input->done / (double)input->size;
+        fprintf(stderr, "\r\033[Kreading %s: %d%%", input->name, (int)(100 * share));
     }
     else {
         fprintf(stderr, "\r\033[Kreading %s: %.1f MB", input->name, (double)input->done / 1e6);

@@ -138,13 +138,20 @@ take_option(struct cli *cli, int argc, char **argv)
     return *rest ? 1 : 2;
 }
 
+static const char *
+what_is_missing(const struct cli_command *command)
+{
+    if (command->passes_rest) return "a command is missing";
+    return command->least == 1 ? "a file is missing" : "files are missing";
+}
+
 static bool
 check_operands(const struct cli *cli)
 {
     const struct cli_command *command = cli->command;
 
     if (cli->operand_count < command->least) {
-        cli_usage(cli, "%s", command->passes_rest ? "a command is missing" : command->least == 1 ? "a file is missing" : "files are missing");
+        cli_usage(cli, "%s", what_is_missing(command));
         return false;
     }
     if (cli->operand_count <= command->most) return true;

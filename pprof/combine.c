@@ -227,7 +227,8 @@ pack_key(struct adding *adding, const struct heapprof_samples *samples)
     }
     for (uint32_t i = 0; i < samples->label_count; i++) {
         const struct heapprof_model_label *label = &samples->labels[i];
-        uint32_t key = string(adding, label->key), str = string(adding, label->str), unit = string(adding, label->unit);
+        uint32_t key = string(adding, label->key), str = string(adding, label->str);
+        uint32_t unit = string(adding, label->unit);
         if (key == UINT32_MAX || str == UINT32_MAX || unit == UINT32_MAX) return NULL;
         at = rb_heapprof_wire_put(at, key);
         at = rb_heapprof_wire_put(at, str);
@@ -383,7 +384,9 @@ add_facts(struct adding *adding)
     const struct heapprof_model *model = adding->model;
     struct heapprof_model *result = adding->combining->result;
 
-    if (model->time_ns != 0 && (result->time_ns == 0 || model->time_ns < result->time_ns)) result->time_ns = model->time_ns;
+    if (model->time_ns != 0 && (result->time_ns == 0 || model->time_ns < result->time_ns)) {
+        result->time_ns = model->time_ns;
+    }
     result->duration_ns = plus(result->duration_ns, model->duration_ns);
     if (model->period > result->period) result->period = model->period;
     for (uint32_t i = 0; i < model->comment_count && result->comment_count < COMMENTS_MOST; i++) {

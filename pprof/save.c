@@ -149,7 +149,9 @@ put_type(struct saving *saving, unsigned field, struct heapprof_model_type type)
 static void
 put_sample(struct saving *saving, const struct heapprof_samples *samples)
 {
-    for (uint32_t i = 0; i < samples->location_count; i++) put_inner_number(saving, (uint64_t)samples->locations[i] + 1);
+    for (uint32_t i = 0; i < samples->location_count; i++) {
+        put_inner_number(saving, (uint64_t)samples->locations[i] + 1);
+    }
     if (samples->location_count) end_inner(saving, 1);
     for (uint32_t i = 0; i < samples->model->type_count; i++) put_inner_number(saving, (uint64_t)samples->values[i]);
     end_inner(saving, 2);

@@ -41,7 +41,8 @@ struct message {
 struct exporting {
     FILE *out;
     const struct heapprof_model *model;
-    struct message trace, packet, profile, process, inner; /* each in the one before, but for inner, which is in any */
+    struct message trace, packet, profile, process; /* each in the one before */
+    struct message inner;   /* in any of them */
     uint64_t index;         /* of the packet */
     uint32_t types[4];      /* allocated, freed bytes' rest; counts */
     bool     heap;
@@ -240,7 +241,8 @@ put_samples(struct exporting *exporting, uint32_t type)
     bool there = rb_heapprof_samples_begin(&samples, exporting->model);
 
     while (there && !exporting->failed && rb_heapprof_samples_next(&samples)) {
-        if (samples.location_count == 0 || samples.values[exporting->heap ? exporting->types[0] : type] == 0) continue;
+        uint32_t value = exporting->heap ? exporting->types[0] : type;
+        if (samples.location_count == 0 || samples.values[value] == 0) continue;
         put_callstack(exporting, &samples);
         put_sample(exporting, &samples, type);
     }

@@ -566,7 +566,10 @@ title_of_sample(const struct report_groups *groups, const struct report_row *row
         samples.at = row->example;
         rb_heapprof_samples_next(&samples);
         if (question->group == REPORT_SITE) title = site_title(&samples);
-        else title = label_text(&samples, find_label(&samples, question->group == REPORT_CLASS ? "class" : question->label));
+        else {
+            const char *key = question->group == REPORT_CLASS ? "class" : question->label;
+            title = label_text(&samples, find_label(&samples, key));
+        }
     }
     rb_heapprof_samples_end(&samples);
     return title;
@@ -610,7 +613,8 @@ report_row_title(const struct report_groups *groups, uint32_t number)
       case REPORT_FUNCTION: return frame_title(&frame);
       case REPORT_APP: return line_title(&frame);
       case REPORT_GEM:
-        text = report_gem(frame.file, directory ? directory : rb_heapprof_model_comment(model, "directory: "), &length);
+        if (!directory) directory = rb_heapprof_model_comment(model, "directory: ");
+        text = report_gem(frame.file, directory, &length);
         return text_of(text, length);
       default: return frame.file[0] ? text_of(frame.file, strlen(frame.file)) : text_of("(no file)", 9);
     }

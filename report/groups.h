@@ -64,8 +64,8 @@ report_figures_of(const struct report_groups *groups, uint32_t row, uint32_t pro
     return &groups->figures[(size_t)row * groups->profiles + profile];
 }
 
-/* Adds the profiles up. types: which value of each. The models, and the array of them, have to stay. False: no memory. Free it
- * either way. */
+/* Adds the profiles up. types: which value of each. The models, and the array of them, have to stay. False:
+ * no memory. Free it either way. */
 bool report_groups_make(struct report_groups *groups, const struct report_question *question,
                         const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles);
 void report_groups_free(struct report_groups *groups);

@@ -36,7 +36,8 @@ report_overview(FILE *out, const struct report_question *question, const struct 
         sites_look.headless = true;
         putc('\n', out);
     }
-    room = report_groups_make(&groups, &sites, models, types, profiles) && report_table_text(out, &groups, &sites_look);
+    room = report_groups_make(&groups, &sites, models, types, profiles) &&
+           report_table_text(out, &groups, &sites_look);
     report_groups_free(&groups);
     return room;
 }

@@ -27,10 +27,13 @@ find_gem(const char *file, size_t *length)
 static bool
 ruby_p(const char *file)
 {
-    const char *library = strstr(file, "/lib/ruby/");
+    static const char path[] = "/lib/ruby/";
+    const char *library = strstr(file, path);
 
-    return (library && library[10] >= '0' && library[10] <= '9') || (library && !strncmp(library + 10, "site_ruby/", 10)) ||
-           (library && !strncmp(library + 10, "vendor_ruby/", 12)) || !strncmp(file, "<internal:", 10);
+    if (!library) return !strncmp(file, "<internal:", 10);
+    library += sizeof(path) - 1;
+    return (*library >= '0' && *library <= '9') || !strncmp(library, "site_ruby/", 10) ||
+           !strncmp(library, "vendor_ruby/", 12);
 }
 
 static bool

@@ -53,7 +53,8 @@ report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_
             const struct heapprof_model_line *at = line > location->first_line ? &model->lines[--line] : NULL;
             if (!first) putc(';', out);
             first = false;
-            put_name(out, report_frame_name(model, samples->locations[i], at, address, sizeof(address)), double_quotes);
+            const char *name = report_frame_name(model, samples->locations[i], at, address, sizeof(address));
+            put_name(out, name, double_quotes);
         } while (line > location->first_line);
     }
 }

@@ -11,7 +11,7 @@
 void report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_quotes);
 
 /* The name of a line's function; of what has none (line may be NULL) its address, put in there. */
-const char *report_frame_name(const struct heapprof_model *model, uint32_t location, const struct heapprof_model_line *line,
-                              char *address, size_t size);
+const char *report_frame_name(const struct heapprof_model *model, uint32_t location,
+                              const struct heapprof_model_line *line, char *address, size_t size);
 
 #endif

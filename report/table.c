@@ -293,8 +293,9 @@ put_frame(void *data, const struct report_frame *frame, bool own)
     frames->own_shown = frames->own_shown || own;
     if (frame->file[0]) length = snprintf(text, sizeof(text), "%s:%lld", frame->file, (long long)frame->line);
     if (length >= 0 && (size_t)length < sizeof(text)) {
-        if (frame->name[0]) snprintf(text + length, sizeof(text) - (size_t)length, "%s'%s'", length ? ":in " : "", frame->name);
-        else snprintf(text + length, sizeof(text) - (size_t)length, " 0x%llx", (unsigned long long)frame->address);
+        size_t left = sizeof(text) - (size_t)length;
+        if (frame->name[0]) snprintf(text + length, left, "%s'%s'", length ? ":in " : "", frame->name);
+        else snprintf(text + length, left, " 0x%llx", (unsigned long long)frame->address);
     }
     fprintf(table->out, "%*s", INDENT, near ? "" : "app: ");
     report_put(table->out, text, width > INDENT + 8 ? width - INDENT : 0, true);
@@ -340,7 +341,8 @@ put_summary(const struct table *table)
         report_put(table->out, table->look->names[p], 0, true);
     }
     if (profile >= COLUMNS_MOST) fprintf(table->out, " (%u files)", profile + 1);
-    fprintf(table->out, ": %s %s%s", name, profile == 0 ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
+    fprintf(table->out, ": %s %s%s", name,
+            profile == 0 ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
     if (groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
     if (profile == 0 && all->objects != 0 && strcmp(table->unit, "count")) {
         report_amount(amount, all->objects, "count");
@@ -362,7 +364,8 @@ put_rest(const struct table *table)
                 table->count - shown(table) == 1 ? "" : "s", amount);
     }
     if (table->any_noise) {
-        fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n", shown(table) < table->count ? "" : "\n");
+        fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n",
+                shown(table) < table->count ? "" : "\n");
     }
 }
 
@@ -483,7 +486,8 @@ report_table_json(FILE *out, const struct report_groups *groups, const struct re
         report_json_begin(&json, '[');
         for (uint32_t p = 0; p <= last(&table); p++) report_json_text(&json, look->names[p]);
         report_json_end(&json, ']');
-        put_text(&json, "type", rb_heapprof_model_string(model, model->types[groups->types[last(&table)]].type, NULL));
+        uint32_t type = model->types[groups->types[last(&table)]].type;
+        put_text(&json, "type", rb_heapprof_model_string(model, type, NULL));
         put_text(&json, "unit", table.unit);
         report_json_key(&json, "total");
         report_json_begin(&json, '{');
