@@ -439,6 +439,7 @@ add_profile(struct report_groups *groups, uint32_t profile)
 
     scan.directory = groups->question.directory;
     if (!scan.directory) scan.directory = rb_heapprof_model_comment(model, "directory: ");
+    groups->directories[profile] = scan.directory;
     if (profile > 0) scan.kept_age = gcs_since(groups->models[0], model);
     report_estimate_init(&scan.estimate, model, groups->types[profile]);
     room = look_at_functions(&scan) && look_at_lines(&scan) && room;
@@ -477,7 +478,8 @@ report_groups_make(struct report_groups *groups, const struct report_question *q
     rb_heapprof_mem_init(&groups->mem, SIZE_MAX);
     groups->digests.mem = &groups->mem;
     groups->types = malloc(profiles * sizeof(*types));
-    if (!groups->types ||
+    groups->directories = calloc(profiles, sizeof(*groups->directories));
+    if (!groups->types || !groups->directories ||
         !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity, profiles)) return false;
     memcpy(groups->types, types, profiles * sizeof(*types));
     for (uint32_t profile = 0; profile < profiles; profile++) {
@@ -493,6 +495,7 @@ report_groups_free(struct report_groups *groups)
     HEAPPROF_MEM_RELEASE(&groups->mem, groups->rows, groups->row_capacity);
     HEAPPROF_MEM_RELEASE(&groups->mem, groups->figures, groups->figure_capacity);
     free(groups->types);
+    free(groups->directories);
 }
 
 /* ---- what a row is of ---- */
@@ -599,7 +602,7 @@ report_row_title(const struct report_groups *groups, uint32_t number)
 {
     const struct report_row *row = &groups->rows[number];
     const struct heapprof_model *model = groups->models[row->profile];
-    const char *directory = groups->question.directory, *text;
+    const char *text;
     struct report_frame frame;
     size_t length;
 
@@ -613,8 +616,7 @@ report_row_title(const struct report_groups *groups, uint32_t number)
       case REPORT_FUNCTION: return frame_title(&frame);
       case REPORT_APP: return line_title(&frame);
       case REPORT_GEM:
-        if (!directory) directory = rb_heapprof_model_comment(model, "directory: ");
-        text = report_gem(frame.file, directory, &length);
+        text = report_gem(frame.file, groups->directories[row->profile], &length);
         return text_of(text, length);
       default: return frame.file[0] ? text_of(frame.file, strlen(frame.file)) : text_of("(no file)", 9);
     }
@@ -625,11 +627,10 @@ report_row_frames(const struct report_groups *groups, uint32_t number, report_fr
 {
     const struct report_row *row = &groups->rows[number];
     const struct heapprof_model *model = groups->models[row->profile];
-    const char *directory = groups->question.directory;
+    const char *directory = groups->directories[row->profile];
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
 
-    if (!directory) directory = rb_heapprof_model_comment(model, "directory: ");
     if (room && groups->question.group == REPORT_SITE) {
         samples.at = row->example;
         rb_heapprof_samples_next(&samples);

@@ -49,6 +49,7 @@ struct report_groups {
     const struct heapprof_model *const *models;
     uint32_t  profiles;
     uint32_t *types;                /* by profile: which value */
+    const char **directories;       /* by profile: where the application is; NULL: not known */
     struct heapprof_digests digests;
     struct report_row *rows;        /* by the digest's number, from 1 */
     size_t    row_capacity;

@@ -94,6 +94,8 @@ report_share(char text[REPORT_AMOUNT_MAX], double part, double whole)
 
 /* ---- names ---- */
 
+#define NAME_MOST 65536 /* bytes of a name that are looked at */
+
 /* A character of well-formed UTF-8, and its length. */
 static unsigned
 character_at(const char *text, size_t *length)
@@ -125,9 +127,9 @@ columns_of(unsigned code)
 
 /* text with everything escaped, in a block from malloc; NULL: no memory. */
 static char *
-escape(const char *text)
+escape(const char *text, size_t length)
 {
-    size_t length = strlen(text), out = 0, size;
+    size_t out = 0, size;
     char *utf8 = malloc(HEAPPROF_UTF8_MAX(length) + 1), *escaped = malloc(HEAPPROF_UTF8_MAX(length) * 4 + 1);
 
     if (utf8 && escaped) {
@@ -176,12 +178,13 @@ put_head(FILE *out, const char *text, unsigned room)
 unsigned
 report_put(FILE *out, const char *text, unsigned width, bool tail)
 {
-    char *escaped = escape(text), *at = escaped;
+    size_t length = strlen(text), most = length < NAME_MOST ? length : NAME_MOST, size;
+    char *escaped = escape(tail ? text + length - most : text, most), *at = escaped;
     unsigned whole, done;
-    size_t size;
 
     if (!escaped) return 0;
     whole = width_of(escaped);
+    if (most < length && width == 0) width = whole - 1; /* so that it is seen to be cut */
     if (width == 0 || whole <= width) done = put_head(out, escaped, whole);
     else if (width < 8) done = put_head(out, escaped, width);
     else if (!tail) {

@@ -220,6 +220,9 @@ TEST(Text, NamesAreCutAndEscaped)
     EXPECT_EQ("\\x1B[31mred", Put("\033[31mred", 0, false));
     EXPECT_EQ("a\\xFFb", Put("a\xff" "b", 0, false));
     EXPECT_EQ("\\xE2\\x80\\xAE", Put("\u202e", 0, false));
+    std::string large(1 << 20, 'x');
+    EXPECT_EQ(std::string(65532, 'x') + "...", Put(large, 0, false));
+    EXPECT_EQ("...yyyyy", Put(large + "yyyyy", 8, true));
 }
 
 report_figures
