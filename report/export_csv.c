@@ -13,13 +13,7 @@
 static void
 put_text(FILE *out, const struct heapprof_model *model, uint32_t string)
 {
-    const char *text = rb_heapprof_model_string(model, string, NULL);
-
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte == '"') putc('"', out);
-        putc(byte < 32 || byte == 127 ? ' ' : byte, out);
-    }
+    report_put_line(out, rb_heapprof_model_string(model, string, NULL), ';', true);
 }
 
 static void

@@ -20,8 +20,8 @@ report_frame_name(const struct heapprof_model *model, uint32_t location, const s
     return address;
 }
 
-static void
-put_name(FILE *out, const char *name, bool double_quotes)
+void
+report_put_line(FILE *out, const char *name, char semicolon, bool double_quotes)
 {
     char utf8[HEAPPROF_UTF8_MAX(PIECE)];
     size_t length = strlen(name), size;
@@ -34,7 +34,7 @@ put_name(FILE *out, const char *name, bool double_quotes)
         for (size_t i = 0; i < made; i++) {
             unsigned char byte = (unsigned char)utf8[i];
             if (byte == '"' && double_quotes) putc('"', out);
-            putc(byte == ';' ? ':' : byte < 32 || byte == 127 ? ' ' : byte, out);
+            putc(byte == ';' ? semicolon : byte < 32 || byte == 127 ? ' ' : byte, out);
         }
     }
 }
@@ -54,7 +54,7 @@ report_put_stack(FILE *out, const struct heapprof_samples *samples, bool double_
             if (!first) putc(';', out);
             first = false;
             const char *name = report_frame_name(model, samples->locations[i], at, address, sizeof(address));
-            put_name(out, name, double_quotes);
+            report_put_line(out, name, ':', double_quotes);
         } while (line > location->first_line);
     }
 }

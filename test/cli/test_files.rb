@@ -118,6 +118,7 @@ class TestHeapprofFiles < Test::Unit::TestCase
       write("a.pb.gz", shop.sample(["\xFF.rb:1 \xE9t\xE9 #{"\u00e9" * 2000}"], [1, 2, 3, 4], class: "\xFF"))
       %w[json speedscope].each { |format| assert heapprof!("convert", "a.pb.gz", "--to", format).json }
       assert heapprof!("top", "a.pb.gz", "--json").json
+      %w[csv collapsed].each { |format| assert heapprof!("convert", "a.pb.gz", "--to", format).out.valid_encoding? }
       assert_match '\xE9t\xE9 é', heapprof!("convert", "a.pb.gz", "--to=json").json["functions"].last["name"]
     end
   end
