@@ -51,11 +51,16 @@ class ProfileBytes
 
   # A sample: frames are "file:line function", the innermost first; labels are strings or numbers.
   def sample(frames, values, labels = {})
+    @things << encoded_sample(frames, values, labels)
+    self
+  end
+
+  # The same, to be put behind a profile.
+  def encoded_sample(frames, values, labels = {})
     bytes = ProfileBytes.bytes(1, frames.map { |frame| ProfileBytes.varint(location(frame)) }.join) +
             ProfileBytes.bytes(2, values.map { |value| ProfileBytes.varint(value) }.join)
     labels.each { |key, value| bytes += ProfileBytes.bytes(3, label(key.to_s, value)) }
-    add(2, bytes)
-    self
+    ProfileBytes.bytes(2, bytes)
   end
 
   def raw
