@@ -1,20 +1,16 @@
 /* periodic.c - files while the program runs: every so often, and when a signal asks for one.
  *
- *     our thread      sleeps ─ due, or signalled ─ wants a snapshot ──────── encode ─ write ─ sleeps
- *                                                  │ trigger          ▲
- *     a Ruby thread   ...                          └─▶ job: snapshot ─┘  ...
+ *     our thread   sleeps ─ due, or signalled ─ snapshot, slice by slice ─ encode ─ write ─ sleeps
+ *                                               with the GVL borrowed      without the GVL
  *
- * A native thread of ours, which Ruby knows nothing of, waits without the GVL. If no thread of Ruby runs when it
- * wants a snapshot, it takes that itself, and none of them is woken (idle.c). If one runs, a postponed job does, at
- * the next place where it looks for interrupts; both are tried until one has done it. With several Ractors
- * our thread cannot. Then the main thread is woken as a signal would wake it, and goes on sleeping afterwards:
- * MRI looks again at what it waits for.
+ * A native thread of ours, which Ruby knows nothing of, waits, takes a snapshot and writes it. For the snapshot it
+ * borrows the GVL (borrow.c). If a Ruby thread runs it is asked to lend it by a postponed job, which does that at
+ * its next look at interrupts. With several Ractors the main thread is woken for it as by a signal.
  *
  *   I1  a snapshot runs no Ruby code: no GC is begun, no interrupts are served, no objects made.
- *   I2  stage and run change under the lock; nothing takes long, or waits, while it is held.
- *   I3  a snapshot belongs to the job, then, with stage back at NOTHING, to our thread.
- *   I4  while writing is set, the series is our thread's.
- *   I5  there is one such thread in a process, from its first start to its end. A child of fork has
+ *   I2  what is in periodic changes under the lock; nothing takes long, or waits, while it is held.
+ *   I3  while busy is set, the series is our thread's.
+ *   I4  there is one such thread in a process, from its first start to its end. A child of fork has
  *       none, and its first job makes one.
  */
 #include "ruby/ruby.h"
@@ -23,9 +19,9 @@
 #include "ruby/thread.h"
 #include "periodic.h"
 #include "boot.h"
+#include "borrow.h"
 #include "flush.h"
 #include "gc/state.h"
-#include "idle.h"
 #include "os/bell.h"
 #include "os/file.h"
 #include "run.h"
@@ -39,113 +35,37 @@
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS (1000 * MS_NS)
 
-/* How long a thread that runs may take to look for interrupts before the main thread is woken; and how
- * long, at most, until that is tried again. */
-#define PATIENCE_NS (20 * MS_NS)
-#define PATIENCE_MOST_NS SECOND_NS
-
 /* How often it is looked whether the program has trapped the signal: at first, and at most. */
 #define WATCH_NS SECOND_NS
 #define WATCH_MOST_NS (60 * SECOND_NS)
 
 #define STACK_BYTES (512 * 1024)
 
-enum stage {
-    NOTHING, /* is wanted */
-    WANTED,  /* by our thread: the next job takes a snapshot */
-    TAKING   /* a job is at it */
-};
-
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t idle;               /* writing or poking is over */
     pid_t pid;                         /* whose all this is; 0: never started */
     bool thread;                       /* there is one */
-    uint64_t run;                      /* counts starts and stops: what a job began before is nobody's */
+    uint64_t run;                      /* counts starts and stops: what was begun before is nobody's */
     struct heapprof_series *series;    /* NULL: off */
     uint64_t every_ms;
     int64_t due_ns, watch_ns, watch_for_ns;
     uint32_t signal;                   /* 0: none, or the program has it */
     unsigned int with;                 /* of rb_heapprof_snapshot */
-    enum stage stage;
-    bool writing;
-    bool poking;                       /* our thread has a Ruby thread look for interrupts */
+    bool busy;                         /* our thread takes a snapshot, or writes */
     bool failed;                       /* the last file could not be written, and that was said */
-    struct heapprof_snapshot *snapshot; /* taken and not written */
-    char program[NAME_MAX + 1];        /* $0 then; its last component */
-} periodic = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
+} periodic = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct heapprof_series own_series;
 
-/* ---- the job: a Ruby thread, with the GVL ---- */
-
-static void *
-nothing(void *unused)
-{
-    return unused;
-}
-
-/* Others run, and interrupts wait: they may raise, which a job may not. */
-static void
-let_others_run(void)
-{
-    rb_execution_context_t *ec = GET_EC();
-    rb_atomic_t mask = ec->interrupt_mask;
-
-    ec->interrupt_mask = ~(rb_atomic_t)0;
-    rb_nogvl(nothing, NULL, NULL, NULL, RB_NOGVL_INTR_FAIL);
-    ec->interrupt_mask = mask;
-}
-
-static bool
-begin_taking(unsigned int *with, uint64_t *run)
-{
-    pthread_mutex_lock(&periodic.lock);
-    bool begun = periodic.stage == WANTED;
-    if (begun) periodic.stage = TAKING;
-    *with = periodic.with;
-    *run = periodic.run;
-    pthread_mutex_unlock(&periodic.lock);
-    return begun;
-}
-
-static void
-note_program(void)
-{
-    const char *name = rb_heapprof_boot_program();
-    const char *slash = strrchr(name, '/');
-
-    snprintf(periodic.program, sizeof(periodic.program), "%s", slash ? slash + 1 : name);
-}
-
-/* Between the two with the GVL. */
-static void
-end_taking(struct heapprof_snapshot *snapshot, uint64_t run)
-{
-    pthread_mutex_lock(&periodic.lock);
-    periodic.stage = NOTHING;
-    if (run == periodic.run) {
-        periodic.snapshot = snapshot;
-        snapshot = NULL;
-        note_program();
-    }
-    pthread_mutex_unlock(&periodic.lock);
-    rb_heapprof_snapshot_free(snapshot);
-    rb_heapprof_bell_ring();
-}
+/* ---- a Ruby thread ---- */
 
 static void begin_thread(void);
 
 static void
 job(void *unused)
 {
-    unsigned int with;
-    uint64_t run;
-
     if (!periodic.thread) begin_thread();
-    if (rb_ec_ractor_ptr(GET_EC()) != GET_VM()->ractor.main_ractor) return;
-    if (!begin_taking(&with, &run)) return;
-    end_taking(rb_heapprof_snapshot_between(with, let_others_run), run);
+    if (rb_ec_ractor_ptr(GET_EC()) == GET_VM()->ractor.main_ractor) rb_heapprof_lend();
 }
 
 static rb_postponed_job_handle_t
@@ -156,85 +76,36 @@ job_handle(void)
 
 /* ---- our thread: a snapshot ---- */
 
+/* MRI sets the interrupt for whoever ran last, who may be asleep; with one ractor nobody has to be woken then. */
 static void
-take_between(void (*between)(void), void *begun)
+ask_to_lend(void)
 {
-    unsigned int with;
-    uint64_t run;
+    rb_postponed_job_trigger(job_handle());
+    if (!rb_multi_ractor_p()) return;
 
-    *(bool *)begun = begin_taking(&with, &run);
-    if (*(bool *)begun) end_taking(rb_heapprof_snapshot_between(with, between), run);
-}
-
-/* When a Ruby thread has come in between, it is still wanted. */
-static void
-take_while_idle(void)
-{
-    bool begun = false;
-
-    if (rb_heapprof_idle_do(take_between, &begun) || !begun) return;
-    pthread_mutex_lock(&periodic.lock);
-    periodic.stage = periodic.series ? WANTED : NOTHING;
-    pthread_mutex_unlock(&periodic.lock);
-}
-
-/* MRI sets the interrupt for whoever ran last, who may be asleep. */
-static void
-wake_main_thread(void)
-{
     rb_thread_t *main_thread = GET_VM()->ractor.main_thread;
-
     RUBY_VM_SET_POSTPONED_JOB_INTERRUPT(main_thread->ec);
     rb_threadptr_interrupt(main_thread);
 }
 
+/* A snapshot to be taken, and where it is to go. */
+struct file {
+    uint64_t run;
+    unsigned int with;
+    struct heapprof_series *series;
+    struct heapprof_snapshot *snapshot;
+    char program[NAME_MAX + 1]; /* the last component of $0 */
+};
+
 static void
-trigger(void)
+take(void (*between)(void), void *data)
 {
-    rb_postponed_job_trigger(job_handle());
-}
+    struct file *file = data;
 
-/* Calls function if nobody has begun. Without the lock, for it may run an extension's unblocking function;
- * but the process does not end meanwhile. */
-static void
-unless_begun(void (*function)(void))
-{
-    pthread_mutex_lock(&periodic.lock);
-    periodic.poking = periodic.stage == WANTED;
-    bool poking = periodic.poking;
-    pthread_mutex_unlock(&periodic.lock);
-    if (!poking) return;
-
-    function();
-    pthread_mutex_lock(&periodic.lock);
-    periodic.poking = false;
-    pthread_cond_broadcast(&periodic.idle);
-    pthread_mutex_unlock(&periodic.lock);
-}
-
-static bool
-taken_p(void)
-{
-    pthread_mutex_lock(&periodic.lock);
-    bool taken = periodic.stage == NOTHING;
-    pthread_mutex_unlock(&periodic.lock);
-    return taken;
-}
-
-/* Or nobody wants it any more. */
-static void
-wait_until_taken(void)
-{
-    int64_t patience = PATIENCE_NS;
-
-    while (!taken_p()) {
-        unless_begun(take_while_idle);
-        unless_begun(trigger);
-        int64_t until = rb_heapprof_bell_now() + patience;
-        while (!taken_p() && rb_heapprof_bell_now() < until) rb_heapprof_bell_wait(until);
-        if (rb_multi_ractor_p()) unless_begun(wake_main_thread);
-        if (patience < PATIENCE_MOST_NS) patience *= 2;
-    }
+    file->snapshot = rb_heapprof_snapshot_between(file->with, between);
+    const char *name = rb_heapprof_boot_program();
+    const char *slash = strrchr(name, '/');
+    snprintf(file->program, sizeof(file->program), "%s", slash ? slash + 1 : name);
 }
 
 /* ---- our thread: the file ---- */
@@ -260,45 +131,59 @@ tell_failed(const char *path, int error)
 }
 
 static void
-write_snapshot(struct heapprof_snapshot *snapshot, struct heapprof_series *series)
+write_file(struct file *file)
 {
     char path[PATH_MAX];
     size_t size;
-    char *bytes = rb_heapprof_flush_encode(snapshot, &size);
+    char *bytes = rb_heapprof_flush_encode(file->snapshot, &size);
     int error = bytes ? 0 : ENOMEM;
 
-    rb_heapprof_snapshot_free(snapshot);
     path[0] = '\0';
-    if (!error && !rb_heapprof_series_next(series, periodic.program, path, sizeof(path))) {
+    if (!error && !rb_heapprof_series_next(file->series, file->program, path, sizeof(path))) {
         error = ENAMETOOLONG;
     }
     if (!error) error = write_regular(path, bytes, size);
     free(bytes);
     if (!error) {
-        rb_heapprof_boot_tell_distinct(series, path);
-        rb_heapprof_series_written(series, path);
+        rb_heapprof_boot_tell_distinct(file->series, path);
+        rb_heapprof_series_written(file->series, path);
     }
     tell_failed(path, error);
 }
 
-static void
-write_what_was_taken(void)
+/* False: nothing is to be written any more. */
+static bool
+begin_file(struct file *file)
 {
-    struct heapprof_snapshot *snapshot;
-
     pthread_mutex_lock(&periodic.lock);
-    snapshot = periodic.snapshot;
-    periodic.snapshot = NULL;
-    periodic.writing = snapshot && periodic.series;
-    struct heapprof_series *series = periodic.series;
+    *file = (struct file){ .run = periodic.run, .with = periodic.with, .series = periodic.series };
+    periodic.busy = file->series != NULL;
     pthread_mutex_unlock(&periodic.lock);
+    return file->series != NULL;
+}
 
-    if (snapshot && series) write_snapshot(snapshot, series);
-    else rb_heapprof_snapshot_free(snapshot);
+/* Whether it is of a run that goes on: then it is to be written, even if that stops now. */
+static bool
+wanted_still_p(const struct file *file)
+{
+    pthread_mutex_lock(&periodic.lock);
+    bool wanted = file->run == periodic.run && file->snapshot;
+    pthread_mutex_unlock(&periodic.lock);
+    return wanted;
+}
+
+static void
+take_and_write(void)
+{
+    struct file file;
+
+    if (!begin_file(&file)) return;
+    rb_heapprof_borrow(take, &file, ask_to_lend);
+    if (wanted_still_p(&file)) write_file(&file);
+    rb_heapprof_snapshot_free(file.snapshot);
 
     pthread_mutex_lock(&periodic.lock);
-    periodic.writing = false;
-    pthread_cond_broadcast(&periodic.idle);
+    periodic.busy = false;
     pthread_mutex_unlock(&periodic.lock);
 }
 
@@ -343,7 +228,6 @@ wanted_p(int64_t *until)
         if (periodic.due_ns <= now) periodic.due_ns = now + (int64_t)periodic.every_ms * MS_NS;
     }
     wanted = wanted && periodic.series;
-    if (wanted && periodic.stage == NOTHING) periodic.stage = WANTED;
     *until = now + 3600 * SECOND_NS;
     if (periodic.every_ms && periodic.due_ns < *until) *until = periodic.due_ns;
     if (periodic.signal && periodic.watch_ns < *until) *until = periodic.watch_ns;
@@ -361,13 +245,8 @@ serve(void *unused)
 
     rb_heapprof_gc_begin_own_work();
     for (;;) {
-        if (wanted_p(&until)) {
-            wait_until_taken();
-            write_what_was_taken();
-        }
-        else {
-            rb_heapprof_bell_wait(until);
-        }
+        if (wanted_p(&until)) take_and_write();
+        else rb_heapprof_bell_wait(until);
     }
 }
 
@@ -431,12 +310,25 @@ rb_heapprof_periodic_refusal(const struct heapprof_options *options, char *messa
     return NULL;
 }
 
-/* Under the lock. */
+static bool
+busy_p(void)
+{
+    pthread_mutex_lock(&periodic.lock);
+    bool busy = periodic.busy && periodic.pid == getpid();
+    pthread_mutex_unlock(&periodic.lock);
+    return busy;
+}
+
+/* The GVL is kept but for what our thread needs: without it other Ruby threads would see the main thread
+ * asleep at exit. */
 static void
 wait_until_idle(void)
 {
-    while ((periodic.writing || periodic.poking) && periodic.pid == getpid()) {
-        pthread_cond_wait(&periodic.idle, &periodic.lock);
+    const struct timespec moment = { .tv_nsec = MS_NS / 2 };
+
+    while (busy_p()) {
+        rb_heapprof_lend();
+        nanosleep(&moment, NULL);
     }
 }
 
@@ -467,14 +359,15 @@ rb_heapprof_periodic_start(const struct heapprof_options *options, struct heappr
     if (!rb_heapprof_options_periodic_p(options)) return true;
     if (periodic.pid == 0) {
         rb_heapprof_bell_init();
+        rb_heapprof_borrow_init();
         periodic.pid = getpid();
     }
     if (options->signal &&
         rb_heapprof_bell_take_signal((int)options->signal, ruby_handles_p(options->signal)) != 0) {
         return false;
     }
-    pthread_mutex_lock(&periodic.lock);
     wait_until_idle();
+    pthread_mutex_lock(&periodic.lock);
     begin_series(options, series, directory);
     pthread_mutex_unlock(&periodic.lock);
     if (!periodic.thread) begin_thread();
@@ -490,7 +383,6 @@ forget_all(void)
     periodic.series = NULL;
     periodic.every_ms = 0;
     periodic.signal = 0;
-    if (periodic.stage == WANTED) periodic.stage = NOTHING;
 }
 
 void
@@ -504,31 +396,28 @@ rb_heapprof_periodic_stop(void)
     rb_heapprof_bell_ring();
 }
 
-/* The GVL is kept: another thread would see the main thread asleep. Ours does not need it. */
 void
 rb_heapprof_periodic_end(void)
 {
+    if (periodic.pid == 0) return;
     pthread_mutex_lock(&periodic.lock);
     forget_all();
-    wait_until_idle();
     pthread_mutex_unlock(&periodic.lock);
+    wait_until_idle();
 }
 
-/* The lock, and what it protects, may be as the parent's thread held it. A thread is made by the next job:
- * MRI's own state is the parent's yet. */
+/* The lock, and what it protects, may be as the parent's thread held it; what that had taken is lost. A thread is
+ * made by the next job: MRI's own state is the parent's yet. */
 void
 rb_heapprof_periodic_after_fork(void)
 {
     if (periodic.pid == 0) return;
     pthread_mutex_init(&periodic.lock, NULL);
-    pthread_cond_init(&periodic.idle, NULL);
     rb_heapprof_bell_init();
-    rb_heapprof_snapshot_free(periodic.snapshot);
-    periodic.snapshot = NULL;
+    rb_heapprof_borrow_init();
     periodic.pid = getpid();
     periodic.thread = false;
-    periodic.stage = NOTHING;
-    periodic.writing = periodic.poking = false;
+    periodic.busy = false;
     periodic.run++;
     periodic.due_ns = rb_heapprof_bell_now() + (int64_t)periodic.every_ms * MS_NS;
     if (!periodic.series) return;
