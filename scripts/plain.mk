@@ -24,6 +24,9 @@ PLAIN_UPB_SRCS = $(addprefix $(PLAIN_UPB)/,ruby-upb.c \
 PLAIN_UPB_USER = pprof/writer
 PLAIN_PARTS = $(addprefix $(PLAIN_OBJ)/parts/,$(notdir $(PLAIN_UPB_USER)).o \
 	$(notdir $(PLAIN_UPB_SRCS:.c=.o)))
+# A source archive (scripts/dist) has it beside the file that includes it.
+PLAIN_READY_DESCRIPTOR = $(wildcard $(PLAIN_SRC)/pprof/pprof_descriptor.h)
+PLAIN_DESCRIPTOR = $(or $(PLAIN_READY_DESCRIPTOR),$(PLAIN_OBJ)/parts/pprof_descriptor.h)
 PLAIN_COMPILE = $(PLAIN_CC) -std=gnu99 -fvisibility=hidden -iquote $(PLAIN_SRC)
 PLAIN_COMPILE_UPB = $(PLAIN_COMPILE) -I$(PLAIN_OBJ)/parts -isystem $(PLAIN_UPB) -fno-lto -DNDEBUG
 
@@ -40,7 +43,7 @@ $(PLAIN_OBJ)/$(PLAIN_UPB_USER).o: $(PLAIN_PARTS)
 	$(Q) mv $@.new $@
 
 $(PLAIN_OBJ)/parts/$(notdir $(PLAIN_UPB_USER)).o: $(PLAIN_SRC)/$(PLAIN_UPB_USER).c \
-		$(PLAIN_OBJ)/parts/pprof_descriptor.h
+		$(PLAIN_DESCRIPTOR)
 	@mkdir -p $(@D)
 	$(ECHO) compiling $<
 	$(Q) $(PLAIN_COMPILE_UPB) -MMD -MP -c -o $@ $<
@@ -55,9 +58,11 @@ $(PLAIN_OBJ)/parts/%.o: $(PLAIN_UPB)/third_party/utf8_range/%.c
 	$(ECHO) compiling $<
 	$(Q) $(PLAIN_COMPILE_UPB) -w -c -o $@ $<
 
-$(PLAIN_OBJ)/parts/pprof_descriptor.h: $(PLAIN_SRC)/pprof/pprof.proto $(PLAIN_SCRIPTS)/descriptor
+ifneq ($(PLAIN_DESCRIPTOR),$(PLAIN_READY_DESCRIPTOR))
+$(PLAIN_DESCRIPTOR): $(PLAIN_SRC)/pprof/pprof.proto $(PLAIN_SCRIPTS)/descriptor
 	@mkdir -p $(@D)
 	$(ECHO) generating $@
 	$(Q) $(PLAIN_SCRIPTS)/descriptor $(PROTOC) $< $@
+endif
 
 -include $(wildcard $(PLAIN_ROOMS:%=$(PLAIN_OBJ)/%/*.d) $(PLAIN_OBJ)/parts/*.d)

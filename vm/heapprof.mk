@@ -14,6 +14,14 @@
 HEAPPROF = $(srcdir)/heapprof
 PROTOC ?= protoc
 
+# A source archive (scripts/dist) has all that is generated, and the bundled gems unpacked, as MRI's
+# own has: it asks no ruby, and downloads nothing. There heapprof is made by this make, too.
+HEAPPROF_PAGE = $(wildcard $(HEAPPROF)/cli/page/page.html)
+ifneq ($(HEAPPROF_PAGE),)
+override HAVE_BASERUBY = no
+PLAIN_ROOMS = base os pprof profiler report cli
+endif
+
 PLAIN_SRC = $(HEAPPROF)
 PLAIN_OBJ = heapprof
 PLAIN_UPB = $(HEAPPROF)/upb
@@ -23,7 +31,8 @@ include $(HEAPPROF)/scripts/plain.mk
 
 HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 	$(wildcard $(HEAPPROF)/vm/*.c))
-HEAPPROF_OBJS = $(PLAIN_OBJS) $(HEAPPROF_VM_OBJS)
+HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
+	$(HEAPPROF_VM_OBJS)
 
 # Last in the search, so that MRI's own gc/ and vm files are found before ours.
 INCFLAGS += -I$(HEAPPROF)
@@ -48,3 +57,16 @@ HEAPPROF_HOOKED := $(sort gc.$(OBJEXT) $(shell sed -n 's|^+++ b/\([^/]*\)\.c$$|\
 $(HEAPPROF_HOOKED): private XCFLAGS += -MMD -MP
 
 -include $(wildcard heapprof/vm/*.d $(HEAPPROF_HOOKED:.$(OBJEXT)=.d))
+
+ifneq ($(HEAPPROF_PAGE),)
+CLI_PROGRAM = heapprof/bin/heapprof
+CLI_LINK = $(CC) $(CFLAGS) $(XLDFLAGS)
+CLI_PAGE = $(HEAPPROF_PAGE)
+CLI_BIN = $(DESTDIR)$(bindir)
+CLI_SHARE = $(DESTDIR)$(datadir)
+include $(HEAPPROF)/scripts/program.mk
+$(PLAIN_OBJ)/cli/main.o: PLAIN_CC += -DHEAPPROF_VERSION=$(RUBY_PROGRAM_VERSION)
+
+main: $(CLI_PROGRAM)
+post-install-local:: install-program
+endif

@@ -103,7 +103,7 @@ test("without npm all else is built, and view says what is missing", () => {
     tools.delete("npm");
     for (const [name, path] of tools) symlinkSync(path, join(bin, name));
     const made = join(directory, "no-page");
-    execFileSync("make", ["-C", "../..", "heapprof", `PAGE=${made}/page.html`, `HEAPPROF=${made}/heapprof`],
+    execFileSync("make", ["-C", "../..", "heapprof", `CLI_PAGE=${made}/page.html`, `CLI_PROGRAM=${made}/heapprof`],
         { env: { PATH: bin }, stdio: "pipe" });
     const run = (...args) => execFileSync(`${made}/heapprof`, args, { encoding: "utf8", stdio: "pipe" });
     assert.throws(() => run("view", write(SHOP)), {

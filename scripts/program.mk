@@ -1,0 +1,38 @@
+# program.mk - how heapprof is linked and installed, once for the two who do it: this repository's
+# Makefile, and MRI's make in a source archive (scripts/dist), where there is no Makefile of ours.
+#
+# After plain.mk, of whose objects it is made. The includer sets
+#   CLI_PROGRAM   the file
+#   CLI_LINK      compiler and flags that link it
+#   CLI_PAGE      .../page.html, the page of `heapprof view`, which is linked in (scripts/page)
+#   CLI_BIN, CLI_SHARE   where it and its documents are installed
+# and gets
+#   install-program
+
+CLI_PAGE_OBJ = $(dir $(CLI_PROGRAM))page.o
+
+# It writes profiles without upb.
+CLI_OBJS = $(filter-out $(PLAIN_OBJ)/profiler/% $(PLAIN_OBJ)/$(PLAIN_UPB_USER).o,$(PLAIN_OBJS))
+
+$(CLI_PROGRAM): $(CLI_OBJS) $(CLI_PAGE_OBJ)
+	@mkdir -p $(@D)
+	$(ECHO) linking $@
+	$(Q) $(CLI_LINK) -o $@ $(CLI_OBJS) $(CLI_PAGE_OBJ) -lz -lm
+
+# The symbols are named after the file as it is given.
+$(CLI_PAGE_OBJ): $(CLI_PAGE)
+	@mkdir -p $(@D)
+	$(Q) cd $(<D) && $(LD) -r -b binary -z noexecstack -o $(abspath $@) $(<F)
+
+# With what it makes of its own tables of commands.
+install-program: $(CLI_PROGRAM)
+	@mkdir -p $(CLI_BIN) $(CLI_SHARE)/man/man1 $(CLI_SHARE)/bash-completion/completions \
+		$(CLI_SHARE)/zsh/site-functions $(CLI_SHARE)/fish/vendor_completions.d
+	$(Q) cp $(CLI_PROGRAM) $(CLI_BIN)/heapprof.new
+	$(Q) mv $(CLI_BIN)/heapprof.new $(CLI_BIN)/heapprof
+	$(Q) $(CLI_PROGRAM) help --man >$(CLI_SHARE)/man/man1/heapprof.1
+	$(Q) $(CLI_PROGRAM) help --completion=bash >$(CLI_SHARE)/bash-completion/completions/heapprof
+	$(Q) $(CLI_PROGRAM) help --completion=zsh >$(CLI_SHARE)/zsh/site-functions/_heapprof
+	$(Q) $(CLI_PROGRAM) help --completion=fish >$(CLI_SHARE)/fish/vendor_completions.d/heapprof.fish
+
+.PHONY: install-program
