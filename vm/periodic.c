@@ -61,9 +61,11 @@ static struct heapprof_series own_series;
 
 static void begin_thread(void);
 
+/* In a child that C code has forked behind MRI's back there is nobody to lend to, whatever the parent wanted. */
 static void
 job(void *unused)
 {
+    if (periodic.pid != getpid()) return;
     if (!periodic.thread) begin_thread();
     if (rb_ec_ractor_ptr(GET_EC()) == GET_VM()->ractor.main_ractor) rb_heapprof_lend();
 }
