@@ -18,22 +18,6 @@
 
 /* ---- wrappers ---- */
 
-/* Two letters tell of most of ruby's functions that they are none. */
-static bool
-maybe_wrapper_p(const char *function)
-{
-    if (!function[0] || !function[1] || !function[2]) return false;
-    switch (function[3]) {
-      case 'a': return function[4] == 'l';
-      case 'g': return function[4] == 'c';
-      case 'h': return function[4] == 'e';
-      case 's': return function[4] == 'p';
-      case 'y': return function[4] == '_';
-      case 'x': return true;
-      default: return false;
-    }
-}
-
 static bool
 wrapper_p(const char *function)
 {
@@ -42,9 +26,9 @@ wrapper_p(const char *function)
         "rb_alloc_tmp_buffer", "rb_gc_adjust_memory_usage", "rb_heapprof_",
     };
 
-    if (!maybe_wrapper_p(function)) return false;
+    if (!function[0] || !function[1] || !function[2]) return false;
     for (size_t i = 0; i < numberof(beginnings); i++) {
-        if (function[3] != beginnings[i][3]) continue;
+        if (function[3] != beginnings[i][3]) continue; /* most of ruby's begin with rb_ */
         if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
     }
     return false;
