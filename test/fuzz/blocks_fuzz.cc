@@ -221,10 +221,10 @@ class Allocator {
         for (auto &[address, block] : model_) {
             if (forget) block.owner = 0;
             if (forget || n++ % 2) continue;
-            heapprof_owner owner = {block.owner = 0x1000 + n, n};
+            heapprof_owner owner = {block.owner = 0x1000 + n, n, 0};
             rb_heapprof_blocks_own(&blocks_, address, &owner);
         }
-        heapprof_owner owner = {1, 1};
+        heapprof_owner owner = {1, 1, 0};
         rb_heapprof_blocks_own(&blocks_, 0x999, &owner); // not known: nothing happens
     }
 
