@@ -338,4 +338,5 @@ rb_heapprof_at_exit(void)
         rb_heapprof_snapshot_free(snapshot);
     }
     rb_heapprof_stop();
+    rb_heapprof_series_free(&boot.series);
 }
