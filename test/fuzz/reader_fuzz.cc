@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "fuzz.h"
+#include "saved.h"
 
 extern "C" {
 #include "pprof/combine.h"
 #include "pprof/gzip.h"
 #include "pprof/reader.h"
-#include "pprof/save.h"
 #include "report/export.h"
 #include "report/groups.h"
 #include "report/table.h"
@@ -77,18 +77,11 @@ Walk(const Model &model)
     return samples.number;
 }
 
-bool
-Take(void *data, const void *bytes, size_t size)
-{
-    static_cast<std::string *>(data)->append(static_cast<const char *>(bytes), size);
-    return true;
-}
-
 std::string
 Saved(const heapprof_model *model)
 {
     std::string bytes;
-    REQUIRE(rb_heapprof_save(model, Take, &bytes) == HEAPPROF_SAVED);
+    REQUIRE(rb_heapprof_save(model, TakeSaved, &bytes) == HEAPPROF_SAVED);
     return bytes;
 }
 

@@ -9,28 +9,21 @@
 #include <vector>
 
 #include "profile_bytes.h"
+#include "saved.h"
 
 extern "C" {
 #include "pprof/combine.h"
-#include "pprof/save.h"
 }
 
 namespace {
 
 using Lines = std::vector<std::string>;
 
-bool
-Take(void *data, const void *bytes, size_t size)
-{
-    static_cast<std::string *>(data)->append(static_cast<const char *>(bytes), size);
-    return true;
-}
-
 std::string
 Saved(const heapprof_model *model)
 {
     std::string bytes;
-    EXPECT_EQ(HEAPPROF_SAVED, rb_heapprof_save(model, Take, &bytes));
+    EXPECT_EQ(HEAPPROF_SAVED, rb_heapprof_save(model, TakeSaved, &bytes));
     return bytes;
 }
 
