@@ -52,9 +52,9 @@ struct heapprof_copies {
     size_t    piece_count;
 };
 
-/* Makes room for copies of the tables as they are now; NULL when there is no memory. asks as for
- * rb_heapprof_snapshot_take; blocks are held. Unless follow is called, too, the tables must stay as they
- * are until the last step. */
+/* Makes room for copies of the tables as they are now; NULL when there is no memory. facts come
+ * from the caller, but for live_samples and folded. asks (NULL: nothing) about each live sample once;
+ * blocks are held. Unless follow is called, too, the tables must stay as they are until the last step. */
 struct heapprof_copies *rb_heapprof_copies_begin(const struct heapprof_tables *tables,
                                                  const struct heapprof_facts *facts,
                                                  const struct heapprof_asks *asks);

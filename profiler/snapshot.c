@@ -11,16 +11,13 @@
  *
  *   I1  nothing in the snapshot points outside it.
  *
- * Allocates (mem.c, an account of its own); takes no lock and calls nothing but what
- * it is told to ask. Reads the tables, so whoever may change them must wait for take; not for
- * anything else here.
+ * Allocates (mem.c, an account of its own); takes no lock.
  */
 #include "profiler/snapshot.h"
 
 #include <stdlib.h>
 
 #include "base/check.h"
-#include "profiler/copies.h"
 
 /* ---- life ---- */
 
@@ -36,17 +33,6 @@ rb_heapprof_snapshot_new(const struct heapprof_facts *facts)
     rb_heapprof_stacks_init(&snapshot->stacks, &snapshot->mem);
     snapshot->facts = *facts;
     return snapshot;
-}
-
-struct heapprof_snapshot *
-rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
-                          const struct heapprof_asks *asks)
-{
-    struct heapprof_copies *copies = rb_heapprof_copies_begin(tables, facts, asks);
-
-    if (!copies) return NULL;
-    while (rb_heapprof_copies_step(copies, asks && asks->memsize)) continue;
-    return rb_heapprof_copies_add_up(copies);
 }
 
 void

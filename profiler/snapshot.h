@@ -58,16 +58,9 @@ struct heapprof_snapshot {
     uint32_t                  origin;    /* string: lines "key: value" that say which process; 0: none */
 };
 
-/* Copies the tables at once and adds up the rows (copies.h does it in steps); asks (NULL: nothing) about each live sample once.
- * facts come from the caller, but for live_samples and folded. Returns NULL when there
- * is no memory. The caller keeps the tables as they are meanwhile; blocks need to be for as long as it
- * asks for them to be held. */
-struct heapprof_snapshot *
-rb_heapprof_snapshot_take(const struct heapprof_tables *tables, const struct heapprof_facts *facts,
-                          const struct heapprof_asks *asks);
-
-/* The profile of one live sample, by its entry: one row, and of the tables only what
- * that needs. Otherwise as take. */
+/* The profile of one live sample, by its entry: one row, and of the tables only what that needs; NULL
+ * when there is no memory. facts come from the caller. The tables stay as they are meanwhile. Of all
+ * samples: copies.h. */
 struct heapprof_snapshot *
 rb_heapprof_snapshot_take_sample(const struct heapprof_tables *tables,
                                  const struct heapprof_facts *facts, uint32_t entry);

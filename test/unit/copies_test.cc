@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "table_testing.h"
+#include "take_snapshot.h"
 
 extern "C" {
 #include "profiler/copies.h"
@@ -264,7 +265,7 @@ class CopiesTest : public testing::Test {
     std::vector<std::string>
     AtOnce()
     {
-        Snapshot snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, &asks_), rb_heapprof_snapshot_free);
+        Snapshot snapshot(TakeSnapshot(&tables_, &facts_, &asks_), rb_heapprof_snapshot_free);
         return Lines(snapshot.get());
     }
 
@@ -356,7 +357,7 @@ TEST_F(CopiesTest, AnOwnersAddressIsGoodUntilItsObjectHasDiedOrMoved)
             heapprof_owner owner = {objects_[0], classes_[0], rb_heapprof_owner_seen(wrapped + 50, 7)};
             rb_heapprof_blocks_own(&tables_.blocks, blocks_.back(), &owner);
             facts_.moves = moves;
-            Snapshot snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, nullptr), rb_heapprof_snapshot_free);
+            Snapshot snapshot(TakeSnapshot(&tables_, &facts_, nullptr), rb_heapprof_snapshot_free);
             bool told = false;
             for (size_t i = 0; i < snapshot->row_count; i++) told |= snapshot->rows[i].owner_stack != 0;
             EXPECT_EQ(good, told) << wrapped << " " << birth << " " << moves;

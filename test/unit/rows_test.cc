@@ -300,7 +300,7 @@ TEST_F(RowsTest, WhatIsGoneIsDeadAndNotAskedAgain)
     heapprof_asks asks = {};
     asks.gone_p = [](uintptr_t, void *) { return true; };
     asks.memsize = [](uintptr_t, void *) -> size_t { ADD_FAILURE(); return 0; };
-    Snapshot snapshot(rb_heapprof_snapshot_take(builder_.Tables(), &builder_.facts, &asks), rb_heapprof_snapshot_free);
+    Snapshot snapshot(TakeSnapshot(builder_.Tables(), &builder_.facts, &asks), rb_heapprof_snapshot_free);
     ASSERT_EQ(2u, snapshot->row_count);
     EXPECT_EQ((std::vector<uint32_t>{HEAPPROF_AGE_DEAD, 0}), Ages(snapshot));
     EXPECT_EQ(2, snapshot->rows[0].alloc_objects);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "take_snapshot.h"
+
 extern "C" {
 #include "profiler/snapshot.h"
 #include "profiler/tables.h"
@@ -211,7 +213,7 @@ class SnapshotBuilder {
             return static_cast<SnapshotBuilder *>(builder)->memsize;
         };
         asks.data = this;
-        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts, &asks),
+        return Snapshot(TakeSnapshot(&tables_, &facts, &asks),
                         rb_heapprof_snapshot_free);
     }
 

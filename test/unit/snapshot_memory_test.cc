@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "refusing.h"
+#include "take_snapshot.h"
 
 extern "C" {
 #include "profiler/snapshot.h"
@@ -107,7 +108,7 @@ TakeWithRefusalOf(const heapprof_tables *tables, long request)
 {
     heapprof_facts facts = {};
     requests_left = request;
-    heapprof_snapshot *snapshot = rb_heapprof_snapshot_take(tables, &facts, nullptr);
+    heapprof_snapshot *snapshot = TakeSnapshot(tables, &facts, nullptr);
     requests_left = -1;
     return snapshot;
 }
@@ -144,7 +145,7 @@ TakeRestWithRefusalOf(long request)
 
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_tables_init(&tables, &mem, block_filter);
-    heapprof_snapshot *snapshot = rb_heapprof_snapshot_take(&tables, &facts, nullptr);
+    heapprof_snapshot *snapshot = TakeSnapshot(&tables, &facts, nullptr);
     requests_left = request;
     bool added = rb_heapprof_ladder_add_rows(snapshot, &ladder);
     requests_left = -1;

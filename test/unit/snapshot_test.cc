@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "table_testing.h"
+#include "take_snapshot.h"
 
 extern "C" {
 #include "profiler/snapshot.h"
@@ -178,7 +179,7 @@ class SnapshotTest : public testing::Test {
         asks.lock_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->held_++; };
         asks.unlock_blocks = [](void *test) { static_cast<SnapshotTest *>(test)->released_++; };
         asks.data = this;
-        return Snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, &asks),
+        return Snapshot(TakeSnapshot(&tables_, &facts_, &asks),
                         rb_heapprof_snapshot_free);
     }
 
@@ -464,7 +465,7 @@ TEST_F(SnapshotTest, EachLiveSampleIsAskedAboutOnce)
 TEST_F(SnapshotTest, WithoutAQuestionNoneIsGone)
 {
     Live(0, 0, 100);
-    Snapshot snapshot(rb_heapprof_snapshot_take(&tables_, &facts_, nullptr),
+    Snapshot snapshot(TakeSnapshot(&tables_, &facts_, nullptr),
                       rb_heapprof_snapshot_free);
     EXPECT_EQ(1u, snapshot->facts.live_samples);
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "table_testing.h"
+#include "take_snapshot.h"
 
 extern "C" {
 #include "pprof/gzip.h"
@@ -69,7 +70,7 @@ class ChangingTables {
     {
         heapprof_facts facts = {};
         facts.gc_count = 20;
-        return SharedSnapshot(rb_heapprof_snapshot_take(&tables_, &facts, nullptr),
+        return SharedSnapshot(TakeSnapshot(&tables_, &facts, nullptr),
                               rb_heapprof_snapshot_free);
     }
 
