@@ -31,42 +31,20 @@
 
 /* ---- one table ---- */
 
-#define COPY(to, from, first, end) memcpy(&(to)[first], &(from)[first], ((end) - (first)) * sizeof(*(to)))
+/* A table whose entries are copied as they are. */
+#define COPY_TABLE(name, to, from) \
+    static void \
+    name(struct heapprof_still *still, uint32_t first, uint32_t end) \
+    { \
+        struct heapprof_copies *copies = still->data; \
+        memcpy(&copies->to[first], &copies->tables->from[first], (end - first) * sizeof(*copies->to)); \
+    }
 
-static void
-copy_strings(struct heapprof_still *still, uint32_t first, uint32_t end)
-{
-    struct heapprof_copies *copies = still->data;
-    COPY(copies->snapshot->strings.all, copies->tables->strings.all, first, end);
-}
-
-static void
-copy_functions(struct heapprof_still *still, uint32_t first, uint32_t end)
-{
-    struct heapprof_copies *copies = still->data;
-    COPY(copies->snapshot->functions.all, copies->tables->functions.all, first, end);
-}
-
-static void
-copy_stacks(struct heapprof_still *still, uint32_t first, uint32_t end)
-{
-    struct heapprof_copies *copies = still->data;
-    COPY(copies->snapshot->stacks.nodes, copies->tables->stacks.nodes, first, end);
-}
-
-static void
-copy_identities(struct heapprof_still *still, uint32_t first, uint32_t end)
-{
-    struct heapprof_copies *copies = still->data;
-    COPY(copies->identities, copies->tables->identities.all, first, end);
-}
-
-static void
-copy_sites(struct heapprof_still *still, uint32_t first, uint32_t end)
-{
-    struct heapprof_copies *copies = still->data;
-    COPY(copies->sites, copies->tables->sites.all, first, end);
-}
+COPY_TABLE(copy_strings, snapshot->strings.all, strings.all)
+COPY_TABLE(copy_functions, snapshot->functions.all, functions.all)
+COPY_TABLE(copy_stacks, snapshot->stacks.nodes, stacks.nodes)
+COPY_TABLE(copy_identities, identities, identities.all)
+COPY_TABLE(copy_sites, sites, sites.all)
 
 /* An entry of this still is so much text. */
 #define TEXT_BYTES ((size_t)1024)
