@@ -17,19 +17,10 @@
 #include "report/json.h"
 
 static void
-put_string(struct report_json *json, const struct heapprof_model *model, uint32_t string)
-{
-    size_t length;
-    const char *text = rb_heapprof_model_string(model, string, &length);
-
-    report_json_string(json, text, length);
-}
-
-static void
 put_named(struct report_json *json, const char *key, const struct heapprof_model *model, uint32_t string)
 {
     report_json_key(json, key);
-    put_string(json, model, string);
+    report_json_model_string(json, model, string);
 }
 
 static void
@@ -78,7 +69,7 @@ put_facts(struct report_json *json, const struct heapprof_model *model)
     put_integer(json, "period", model->period);
     report_json_key(json, "comments");
     report_json_begin(json, '[');
-    for (uint32_t i = 0; i < model->comment_count; i++) put_string(json, model, model->comments[i]);
+    for (uint32_t i = 0; i < model->comment_count; i++) report_json_model_string(json, model, model->comments[i]);
     report_json_end(json, ']');
 }
 
@@ -159,10 +150,10 @@ put_labels(struct report_json *json, const struct heapprof_samples *samples)
     for (uint32_t i = 0; i < samples->label_count; i++) {
         const struct heapprof_model_label *label = &samples->labels[i];
         report_json_begin(json, '[');
-        put_string(json, model, label->key);
-        if (label->str) put_string(json, model, label->str);
+        report_json_model_string(json, model, label->key);
+        if (label->str) report_json_model_string(json, model, label->str);
         else report_json_integer(json, label->num);
-        if (!label->str && label->unit) put_string(json, model, label->unit);
+        if (!label->str && label->unit) report_json_model_string(json, model, label->unit);
         report_json_end(json, ']');
     }
     report_json_end(json, ']');

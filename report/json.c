@@ -88,6 +88,15 @@ report_json_text(struct report_json *json, const char *text)
 }
 
 void
+report_json_model_string(struct report_json *json, const struct heapprof_model *model, uint32_t string)
+{
+    size_t length;
+    const char *text = rb_heapprof_model_string(model, string, &length);
+
+    report_json_string(json, text, length);
+}
+
+void
 report_json_key(struct report_json *json, const char *key)
 {
     report_json_text(json, key);

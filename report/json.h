@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "pprof/model.h"
+
 struct report_json {
     FILE *out;
     bool  comma;   /* before the next thing */
@@ -24,6 +26,7 @@ void report_json_key(struct report_json *json, const char *key);
 /* Bytes that are not UTF-8 are escaped as base/utf8 does it. */
 void report_json_string(struct report_json *json, const char *text, size_t length);
 void report_json_text(struct report_json *json, const char *text);
+void report_json_model_string(struct report_json *json, const struct heapprof_model *model, uint32_t string);
 void report_json_integer(struct report_json *json, int64_t number);
 void report_json_unsigned(struct report_json *json, uint64_t number);
 void report_json_number(struct report_json *json, double number); /* null when it is not finite */

@@ -17,15 +17,6 @@ put_named(struct report_json *json, const char *key, const char *text)
     else report_json_null(json);
 }
 
-static void
-put_string(struct report_json *json, const struct heapprof_model *model, uint32_t string)
-{
-    size_t length;
-    const char *text = rb_heapprof_model_string(model, string, &length);
-
-    report_json_string(json, text, length);
-}
-
 /* One number of each tuple, less by base: the page counts from 0. */
 static void
 put_column(struct report_json *json, const char *key, const struct report_tuples *tuples, uint32_t column, int base)
@@ -48,13 +39,13 @@ put_facts(struct report_json *json, const struct report_page *page)
     report_json_key(json, "time");
     report_json_integer(json, model->time_ns / 1000000);
     begin(json, "comments", '[');
-    for (uint32_t i = 0; i < model->comment_count; i++) put_string(json, model, model->comments[i]);
+    for (uint32_t i = 0; i < model->comment_count; i++) report_json_model_string(json, model, model->comments[i]);
     report_json_end(json, ']');
     begin(json, "types", '[');
     for (uint32_t i = 0; i < model->type_count; i++) {
         report_json_begin(json, '[');
-        put_string(json, model, model->types[i].type);
-        put_string(json, model, model->types[i].unit);
+        report_json_model_string(json, model, model->types[i].type);
+        report_json_model_string(json, model, model->types[i].unit);
         report_json_end(json, ']');
     }
     report_json_end(json, ']');
