@@ -16,8 +16,8 @@
  * Growth is by a share of what there is, which makes n additions cost O(n): a block at
  * least doubles, and one of a megabyte or more grows by a quarter at least, for its room to
  * grow is in the budget, too. On Linux the kernel moves the pages (mremap) and copies
- * nothing; elsewhere the block is mapped anew and copied. The budget is charged by what is mapped, touched or not: the figure
- * never depends on what the kernel thinks of our pages.
+ * nothing; elsewhere the block is mapped anew and copied. The budget is charged by what is
+ * mapped, touched or not: the figure never depends on what the kernel thinks of our pages.
  *
  * Builds with HEAPPROF_MEM_GUARD=1, which sanitizers get, move a block whenever it
  * grows, and end it with a page that nobody may touch: a pointer kept over a growth,
