@@ -19,7 +19,7 @@ PROTOC ?= protoc
 HEAPPROF_PAGE = $(wildcard $(HEAPPROF)/cli/page/page.html)
 ifneq ($(HEAPPROF_PAGE),)
 override HAVE_BASERUBY = no
-PLAIN_ROOMS = base os pprof profiler report cli
+PLAIN_ROOMS = base os pprof profiler report attach cli
 endif
 
 PLAIN_SRC = $(HEAPPROF)
@@ -31,7 +31,7 @@ include $(HEAPPROF)/scripts/plain.mk
 
 HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 	$(wildcard $(HEAPPROF)/vm/*.c))
-HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
+HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
 	$(HEAPPROF_VM_OBJS)
 
 # Last in the search, so that MRI's own gc/ and vm files are found before ours.

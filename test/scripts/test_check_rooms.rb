@@ -30,6 +30,11 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refute check("report/a.c" => %(#include "cli/b.h"\n)).last
   end
 
+  def test_what_reads_a_process_from_outside_knows_nothing_of_the_inside
+    assert check("cli/a.c" => %(#include "attach/b.h"\n), "attach/b.c" => %(#include "base/c.h"\n)).last
+    refute check("attach/a.c" => %(#include "vm/b.h"\n)).last
+  end
+
   def test_the_collectors_side_does_not_include_the_interpreters
     refute check("gc/a.c" => %(#include "vm/b.h"\n)).last
   end

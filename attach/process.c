@@ -1,0 +1,417 @@
+/* process.c - a process that runs, as a target.
+ *
+ * A pid may be another process a moment later. So each thing that is held open is of one process or of one
+ * address space, whatever becomes of the number:
+ *
+ *     proc    the directory /proc/PID     of the process: with ESRCH when it has ended
+ *     memory  /proc/PID/mem               of the address space: reads 0 bytes when exec or the end has given it up
+ *     end_fd  a pidfd                     to wait for the end
+ *
+ * Only process_vm_readv takes the number. It is used for what it alone can do, read many ranges at once, and
+ * what it read counts when `memory` still is there afterwards (rb_heapprof_target_state).
+ *
+ *   I1  the target is not written to.
+ *   I2  a process that shares its memory with another (between vfork and exec) is not told apart by `memory`: then
+ *       its flags are asked, too.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* process_vm_readv, O_PATH */
+#endif
+#include "target.h"
+#include "rights.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define RANGES_AT_ONCE 1024 /* IOV_MAX */
+#define FORKED_NOT_EXECED 0x40 /* PF_FORKNOEXEC among the flags in /proc/PID/stat */
+#define KERNEL_THREAD 0x200000 /* PF_KTHREAD */
+#define REPLACED_TRIES 8
+#ifndef KCMP_VM
+# define KCMP_VM 1
+#endif
+
+struct process {
+    int  proc, memory;
+    bool no_readv;       /* process_vm_readv is forbidden here (seccomp), or not there */
+    bool shares_memory;  /* I2 */
+    bool other_pids;     /* it is in a pid namespace of its own */
+};
+
+/* ---- /proc ---- */
+
+/* What is in a small file of /proc/PID, with a NUL; false: the process has ended, or it may not be read. */
+static bool
+read_file(int proc, const char *name, char *text, size_t size)
+{
+    int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+
+    text[0] = '\0';
+    if (fd < 0) return false;
+    while (used < size - 1) {
+        ssize_t got = read(fd, text + used, size - 1 - used);
+        if (got <= 0) break;
+        used += (size_t)got;
+    }
+    text[used] = '\0';
+    close(fd);
+    return used > 0;
+}
+
+/* State ('R', 'Z', ...), the parent and the flags; the name before them may have any character. */
+static bool
+read_stat(int proc, char *state, int *parent, unsigned int *flags)
+{
+    char text[1024];
+
+    if (!read_file(proc, "stat", text, sizeof(text))) return false;
+    const char *behind = strrchr(text, ')');
+    return behind && sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", state, parent, flags) == 3;
+}
+
+static bool
+ended_p(int proc)
+{
+    char state;
+    int parent;
+    unsigned int flags;
+
+    return !read_stat(proc, &state, &parent, &flags) || state == 'Z' || state == 'X';
+}
+
+static bool
+kernel_thread_p(int proc)
+{
+    char state;
+    int parent;
+    unsigned int flags;
+
+    return read_stat(proc, &state, &parent, &flags) && (flags & KERNEL_THREAD);
+}
+
+/* I2. Without kcmp it is taken to share. */
+static bool
+shares_memory_p(int proc, pid_t pid)
+{
+    char state;
+    int parent;
+    unsigned int flags;
+
+    if (!read_stat(proc, &state, &parent, &flags) || !(flags & FORKED_NOT_EXECED)) return false;
+#ifdef SYS_kcmp
+    long compared = syscall(SYS_kcmp, (long)pid, (long)parent, (long)KCMP_VM, 0L, 0L);
+    return compared <= 0; /* 0: the same; -1: not known */
+#else
+    return (void)pid, true;
+#endif
+}
+
+static bool
+other_pid_namespace_p(int proc)
+{
+    struct stat ours, theirs;
+
+    if (stat("/proc/self/ns/pid", &ours) != 0 || fstatat(proc, "ns/pid", &theirs, 0) != 0) return false;
+    return ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
+}
+
+/* ---- reading ---- */
+
+static bool
+read_memory(const struct process *process, const struct heapprof_range *range)
+{
+    size_t done = 0;
+
+    while (done < range->bytes) {
+        uint64_t address = range->address + done;
+        if (address > INT64_MAX) return false;
+        ssize_t got = pread(process->memory, (char *)range->to + done, range->bytes - done, (off_t)address);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+/* What is not readable by its protection is by way of /proc/PID/mem: so are the heap pages that MRI protects while
+ * it compacts. */
+static bool
+read_each(const struct process *process, const struct heapprof_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!read_memory(process, &ranges[i])) return false;
+    }
+    return true;
+}
+
+static bool
+read_at_once(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+{
+    struct process *process = target->data;
+    struct iovec ours[RANGES_AT_ONCE], theirs[RANGES_AT_ONCE];
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (ranges[i].address > UINTPTR_MAX) return false;
+        ours[i] = (struct iovec){ .iov_base = ranges[i].to, .iov_len = ranges[i].bytes };
+        theirs[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)ranges[i].address, .iov_len = ranges[i].bytes };
+        bytes += ranges[i].bytes;
+    }
+    ssize_t got = process_vm_readv(target->pid, ours, count, theirs, count, 0);
+    if (got == (ssize_t)bytes) return true;
+    if (got < 0 && (errno == ENOSYS || errno == EPERM)) process->no_readv = true;
+    return read_each(process, ranges, count);
+}
+
+static bool
+process_read(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+{
+    const struct process *process = target->data;
+
+    while (count > 0) {
+        size_t here = count < RANGES_AT_ONCE ? count : RANGES_AT_ONCE;
+        bool done = process->no_readv ? read_each(process, ranges, here) : read_at_once(target, ranges, here);
+        if (!done) return false;
+        ranges += here;
+        count -= here;
+    }
+    return true;
+}
+
+/* ---- whether it is the same ---- */
+
+/* Reading at 0 fails with an error where there is a memory, and with none where it was given up. */
+static bool
+memory_there_p(const struct process *process)
+{
+    char byte;
+    return pread(process->memory, &byte, 1, 0) != 0;
+}
+
+static enum heapprof_target_state
+process_state(struct heapprof_target *target)
+{
+    const struct process *process = target->data;
+    char state;
+    int parent;
+    unsigned int flags;
+
+    if (memory_there_p(process) && !process->shares_memory) return HEAPPROF_TARGET_SAME;
+    if (ended_p(process->proc)) return HEAPPROF_TARGET_ENDED;
+    if (!memory_there_p(process)) return HEAPPROF_TARGET_REPLACED;
+    if (!read_stat(process->proc, &state, &parent, &flags)) return HEAPPROF_TARGET_ENDED;
+    return flags & FORKED_NOT_EXECED ? HEAPPROF_TARGET_SAME : HEAPPROF_TARGET_REPLACED;
+}
+
+/* ---- mappings ---- */
+
+/* "00400000-0048a000 r-xp 00000000 fd:03 960637    /bin/ruby" */
+static bool
+add_line(struct heapprof_target *target, char *line)
+{
+    unsigned long long start, end, offset;
+    char rights[5];
+    int path = 0;
+
+    if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, rights, &offset, &path) < 4) return true;
+    struct heapprof_mapping mapping = {
+        .start = start, .end = end, .offset = offset,
+        .readable = rights[0] == 'r', .writable = rights[1] == 'w', .executable = rights[2] == 'x'
+    };
+    line[strcspn(line, "\n")] = '\0';
+    return rb_heapprof_target_add_mapping(target, mapping, path ? line + path : "");
+}
+
+static bool
+list_mappings(struct heapprof_target *target, int proc)
+{
+    int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
+    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+    char *line = NULL;
+    size_t capacity = 0;
+    bool room = true;
+
+    if (!maps) {
+        if (fd >= 0) close(fd);
+        return false;
+    }
+    rb_heapprof_target_forget_mappings(target);
+    while (room && getline(&line, &capacity, maps) > 0) room = add_line(target, line);
+    free(line);
+    fclose(maps);
+    return room;
+}
+
+static bool
+open_memory(struct process *process)
+{
+    int fd = openat(process->proc, "mem", O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) return false;
+    if (process->memory >= 0) close(process->memory);
+    process->memory = fd;
+    return true;
+}
+
+static bool
+refuse(struct heapprof_target *target, char *error)
+{
+    struct process *process = target->data;
+
+    if (ended_p(process->proc)) rb_heapprof_target_say(target, error, "it has ended");
+    else if (errno == EACCES || errno == EPERM) rb_heapprof_rights_explain(target, error);
+    else rb_heapprof_target_say(target, error, "%s", strerror(errno));
+    return false;
+}
+
+/* The mappings are those of the memory when the memory was there before and after. */
+static bool
+process_refresh(struct heapprof_target *target, char *error)
+{
+    struct process *process = target->data;
+
+    for (int tries = 0; tries < REPLACED_TRIES; tries++) {
+        process->shares_memory = shares_memory_p(process->proc, target->pid);
+        if (!open_memory(process) || !list_mappings(target, process->proc)) return refuse(target, error);
+        if (process_state(target) != HEAPPROF_TARGET_REPLACED) break;
+    }
+    if (target->mapping_count > 0) return true;
+    rb_heapprof_target_say(target, error, "it has ended");
+    return false;
+}
+
+/* ---- threads ---- */
+
+/* "NSpid:	812	14	3": what each namespace calls it, ours first. */
+static pid_t
+inner_tid(int proc, pid_t tid)
+{
+    char name[64], text[4096];
+
+    snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+    if (!read_file(proc, name, text, sizeof(text))) return tid;
+    char *line = strstr(text, "\nNSpid:");
+    if (!line) return tid;
+    line[1 + strcspn(line + 1, "\n")] = '\0';
+    const char *last = strrchr(line, '\t');
+    return last ? (pid_t)atoi(last + 1) : tid;
+}
+
+static bool
+process_list_threads(struct heapprof_target *target)
+{
+    struct process *process = target->data;
+    int fd = openat(process->proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+    bool room = true;
+
+    if (!tasks) {
+        if (fd >= 0) close(fd);
+        return false;
+    }
+    for (struct dirent *entry; room && (entry = readdir(tasks));) {
+        struct heapprof_native_thread thread = { .tid = (pid_t)atoi(entry->d_name) };
+        if (thread.tid <= 0) continue;
+        thread.inner_tid = process->other_pids ? inner_tid(process->proc, thread.tid) : thread.tid;
+        room = rb_heapprof_target_add_thread(target, thread);
+    }
+    closedir(tasks);
+    return target->thread_count > 0;
+}
+
+/* ---- opening ---- */
+
+static void
+process_close(struct heapprof_target *target)
+{
+    struct process *process = target->data;
+
+    if (process->proc >= 0) close(process->proc);
+    if (process->memory >= 0) close(process->memory);
+    if (target->end_fd >= 0) close(target->end_fd);
+    free(process);
+}
+
+static const struct heapprof_target_kind process_kind = {
+    process_read, process_refresh, process_list_threads, process_state, process_close
+};
+
+/* A thread's number leads to a directory, too, though it is in no list of /proc. */
+static bool
+leader_p(int proc, pid_t pid)
+{
+    char text[4096];
+    int leader;
+
+    if (!read_file(proc, "status", text, sizeof(text))) return false;
+    const char *line = strstr(text, "\nTgid:");
+    return line && sscanf(line, "\nTgid: %d", &leader) == 1 && leader == pid;
+}
+
+static bool
+open_process(struct heapprof_target *target, char *error)
+{
+    struct process *process = target->data;
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)target->pid);
+    process->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (process->proc < 0) {
+        rb_heapprof_target_say(target, error, access("/proc/self", F_OK) == 0 ? "there is no such process" :
+                               "/proc is not mounted here, and nothing can be read without it");
+        return false;
+    }
+    if (ended_p(process->proc)) {
+        rb_heapprof_target_say(target, error, "it has ended");
+        return false;
+    }
+    if (!leader_p(process->proc, target->pid)) {
+        rb_heapprof_target_say(target, error, "it is a thread of another process, not a process");
+        return false;
+    }
+    if (kernel_thread_p(process->proc)) {
+        rb_heapprof_target_say(target, error, "it is a thread of the kernel, and has no memory of its own");
+        return false;
+    }
+#ifdef SYS_pidfd_open
+    target->end_fd = (int)syscall(SYS_pidfd_open, (long)target->pid, 0L);
+#endif
+    process->other_pids = other_pid_namespace_p(process->proc);
+    return rb_heapprof_target_refresh(target, error);
+}
+
+struct heapprof_target *
+rb_heapprof_target_open_pid(int64_t pid, char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    struct process *process;
+    struct heapprof_target *target;
+
+    if (pid <= 0 || pid > INT_MAX) {
+        snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "process %lld: there is no such process", (long long)pid);
+        return NULL;
+    }
+    process = calloc(1, sizeof(*process));
+    target = process ? rb_heapprof_target_new(&process_kind, process) : NULL;
+    if (!target) {
+        free(process);
+        snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "process %lld: no memory", (long long)pid);
+        return NULL;
+    }
+    *process = (struct process){ .proc = -1, .memory = -1 };
+    target->runs = true;
+    target->pid = (pid_t)pid;
+    snprintf(target->name, sizeof(target->name), "process %d", (int)pid);
+    if (open_process(target, error)) return target;
+    rb_heapprof_target_close(target);
+    return NULL;
+}

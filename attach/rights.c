@@ -1,0 +1,111 @@
+/* rights.c - who may read whom: the rules of ptrace (ptrace(2), "Ptrace access mode checking"), Yama's
+ * kernel.yama.ptrace_scope, and containers, which withhold CAP_SYS_PTRACE. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE
+#endif
+#include "rights.h"
+
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CONTAINER "in a container, start it with --cap-add=SYS_PTRACE"
+
+#define KEPT (UINT32_C(1) << CAP_SYS_PTRACE | UINT32_C(1) << CAP_DAC_READ_SEARCH | UINT32_C(1) << CAP_DAC_OVERRIDE)
+
+typedef struct __user_cap_header_struct capability_header;
+typedef struct __user_cap_data_struct capability_data;
+
+/* ---- what is missing ---- */
+
+/* The first number behind a line's name in a file of that form; or of the file, without a name. -1: not known. */
+static long
+number_in(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    long number = -1;
+
+    while (file && number < 0 && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, name, strlen(name)) != 0) continue;
+        if (sscanf(line + strlen(name), " %ld", &number) != 1) break;
+    }
+    if (file) fclose(file);
+    return number;
+}
+
+static bool
+may_trace_all_p(void)
+{
+    capability_header header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    capability_data data[2] = {{0}};
+
+    if (syscall(SYS_capget, &header, data) != 0) return false;
+    return data[0].effective >> CAP_SYS_PTRACE & 1;
+}
+
+void
+rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    char status[32];
+    long scope = number_in("/proc/sys/kernel/yama/ptrace_scope", ""), ours = (long)geteuid();
+
+    snprintf(status, sizeof(status), "/proc/%d/status", (int)target->pid);
+    long theirs = number_in(status, "Uid:");
+    if (scope == 3) {
+        rb_heapprof_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 3, and nobody may read a"
+                               " process until the machine is started anew with less");
+    }
+    else if (may_trace_all_p()) {
+        rb_heapprof_target_say(target, error, "not permitted, though we have CAP_SYS_PTRACE: it is in a user namespace"
+                               " outside of ours, or a security module forbids it");
+    }
+    else if (ours == 0) {
+        rb_heapprof_target_say(target, error, "not permitted: root without CAP_SYS_PTRACE; " CONTAINER);
+    }
+    else if (theirs != ours) {
+        rb_heapprof_target_say(target, error, "not permitted: it is user %ld's, and we are user %ld; run heapprof as that"
+                               " user or as root", theirs, ours);
+    }
+    else if (scope == 2) {
+        rb_heapprof_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 2; run heapprof as root; "
+                               CONTAINER);
+    }
+    else if (scope == 1) {
+        rb_heapprof_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 1, so that only a parent may"
+                               " read; run heapprof as root, or start the program by it; " CONTAINER);
+    }
+    else {
+        rb_heapprof_target_say(target, error, "not permitted: it has given that up (it is not dumpable, or was started with"
+                               " more rights than ours); run heapprof as root; " CONTAINER);
+    }
+}
+
+/* ---- giving up ---- */
+
+/* A capability that is not permitted cannot be kept, and none that is not kept can be had again. */
+static void
+drop_capabilities(void)
+{
+    capability_header header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    capability_data data[2] = {{0}};
+
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (syscall(SYS_capget, &header, data) != 0) return;
+    data[0].permitted &= KEPT;
+    data[0].effective &= KEPT;
+    data[1].permitted = data[1].effective = 0;
+    data[0].inheritable = data[1].inheritable = 0;
+    syscall(SYS_capset, &header, data);
+}
+
+void
+rb_heapprof_rights_drop(void)
+{
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    drop_capabilities();
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the last: capset may change it */
+}

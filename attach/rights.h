@@ -1,0 +1,20 @@
+#ifndef HEAPPROF_RIGHTS_H
+#define HEAPPROF_RIGHTS_H
+/* What the reader may do, and what it says when it may not. */
+#include "attach/target.h"
+
+/* Writes to error why the target may not be read, and what helps: whose it is, what Yama forbids, which capability
+ * or which setting of the container is missing. */
+void rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX]);
+
+/* Gives up for ever what reading does not need, in this thread and those it creates; to be called when all targets that need
+ * no more rights than now are known, and after a command that is run has been started: it would inherit.
+ *
+ *   - no program that is executed from now on gets more rights (no_new_privs);
+ *   - nobody who is not root reads our memory, which has the target's in it, and no core file of us is written
+ *     (not dumpable);
+ *   - of the capabilities those stay that let us read targets and write the results: CAP_SYS_PTRACE,
+ *     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE. */
+void rb_heapprof_rights_drop(void);
+
+#endif

@@ -1,0 +1,359 @@
+/* stop.c - short stops by ptrace.
+ *
+ *               PTRACE_SEIZE, PTRACE_INTERRUPT           PTRACE_DETACH
+ *     runs ----------------------------------> SEIZED ---> STOPPED ---> runs
+ *                                                \ not in time           ^
+ *                                                 \-> LATE --------------/   at a later resume
+ *
+ * A thread that is seized cannot be let go before it has stopped. One that waits in the kernel and cannot
+ * be interrupted (for a device; in vfork for the child) stops when it is done: it stays in the list as late until then.
+ *
+ * What waitpid says of one that has stopped, and what detaching needs:
+ *
+ *     event  signal
+ *     STOP   SIGTRAP         it was interrupted
+ *     STOP   SIGSTOP, ...    its process is stopped by that signal, and the kernel keeps it so
+ *     none   any             the signal was on its way: it is handed on, or it would be lost
+ *
+ *   I1  a thread is in the list exactly while it is seized.
+ *   I2  signals are blocked exactly while one is SEIZED or STOPPED.
+ *
+ * exec kills all other threads and gives the one that called it the number of the process: so where a number is
+ * gone, the process's is tried. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* __WNOTHREAD */
+#endif
+#include "stop.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define YIELDS 64              /* as a rule it stops within these */
+#define NAP_NS 50000
+#define ROUNDS_MOST 64         /* of looking for threads that are new */
+
+enum state {SEIZED, STOPPED, LATE};
+
+struct seized {
+    pid_t tid;
+    enum state state;
+    int   signal;              /* to be handed on */
+};
+
+struct heapprof_stop {
+    pid_t    pid;
+    struct heapprof_mem mem;
+    struct seized *threads;
+    size_t   count, capacity;
+    bool     blocked;
+    sigset_t before;           /* the signals that were blocked, while blocked */
+};
+
+/* ---- time and signals ---- */
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void
+wait_a_little(unsigned int times)
+{
+    const struct timespec nap = { .tv_nsec = NAP_NS };
+
+    if (times < YIELDS) sched_yield();
+    else nanosleep(&nap, NULL);
+}
+
+static void
+block_signals(struct heapprof_stop *stop)
+{
+    sigset_t all;
+
+    if (stop->blocked) return;
+    sigfillset(&all);
+    stop->blocked = pthread_sigmask(SIG_SETMASK, &all, &stop->before) == 0;
+}
+
+static void
+unblock_signals(struct heapprof_stop *stop)
+{
+    if (stop->blocked) pthread_sigmask(SIG_SETMASK, &stop->before, NULL);
+    stop->blocked = false;
+}
+
+/* ---- one thread ---- */
+
+static struct seized *
+find(struct heapprof_stop *stop, pid_t tid)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        if (stop->threads[i].tid == tid) return &stop->threads[i];
+    }
+    return NULL;
+}
+
+static void
+forget(struct heapprof_stop *stop, struct seized *thread)
+{
+    *thread = stop->threads[--stop->count];
+}
+
+/* What /proc says of a thread that cannot be seized. */
+static enum heapprof_stopped
+why_not(const struct heapprof_stop *stop, pid_t tid, pid_t *tracer)
+{
+    char path[64], line[256], state = 0;
+    int number = 0;
+
+    *tracer = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)stop->pid, (int)tid);
+    FILE *file = fopen(path, "re");
+    if (!file) return HEAPPROF_STOP_GONE;
+    while (fgets(line, sizeof(line), file)) {
+        sscanf(line, "State: %c", &state);
+        sscanf(line, "TracerPid: %d", &number);
+    }
+    fclose(file);
+    *tracer = number;
+    if (number) return HEAPPROF_STOP_TRACED;
+    return state == 'Z' || state == 'X' || state == 0 ? HEAPPROF_STOP_GONE : HEAPPROF_STOP_REFUSED;
+}
+
+pid_t
+rb_heapprof_stop_tracer(const struct heapprof_stop *stop, pid_t tid)
+{
+    pid_t tracer;
+
+    why_not(stop, tid, &tracer);
+    return tracer;
+}
+
+/* It may have become the process's first thread, by exec: then it is seized still, under that number. */
+static void
+follow_exec(struct heapprof_stop *stop)
+{
+    if (find(stop, stop->pid) || ptrace(PTRACE_INTERRUPT, stop->pid, NULL, NULL) != 0) return;
+    if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return;
+    stop->threads[stop->count++] = (struct seized){ .tid = stop->pid, .state = LATE };
+}
+
+/* Asks it to stop. STOPPED: it will. */
+static enum heapprof_stopped
+seize(struct heapprof_stop *stop, pid_t tid)
+{
+    pid_t tracer;
+
+    if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return HEAPPROF_STOP_REFUSED;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
+        return errno == ESRCH ? HEAPPROF_STOP_GONE : why_not(stop, tid, &tracer);
+    }
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) {
+        follow_exec(stop);
+        return HEAPPROF_STOP_GONE;
+    }
+    stop->threads[stop->count++] = (struct seized){ .tid = tid, .state = SEIZED };
+    return HEAPPROF_STOPPED;
+}
+
+/* Whether it has stopped meanwhile. GONE: it is in the list no more. */
+static enum heapprof_stopped
+look(struct heapprof_stop *stop, struct seized *thread)
+{
+    int status;
+    pid_t changed;
+
+    do {
+        changed = waitpid(thread->tid, &status, __WALL | __WNOTHREAD | WNOHANG);
+    } while (changed < 0 && errno == EINTR);
+    if (changed == 0) return HEAPPROF_STOP_LATE;
+    if (changed > 0 && WIFSTOPPED(status)) {
+        thread->signal = status >> 16 ? 0 : WSTOPSIG(status);
+        thread->state = STOPPED;
+        return HEAPPROF_STOPPED;
+    }
+    forget(stop, thread);
+    follow_exec(stop);
+    return HEAPPROF_STOP_GONE;
+}
+
+/* Of one that is stopped. If it has not been (SIGKILL, exec), it is late: what becomes of it is seen later. */
+static void
+detach(struct heapprof_stop *stop, struct seized *thread)
+{
+    if (ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal) == 0) {
+        forget(stop, thread);
+        return;
+    }
+    ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
+    thread->state = LATE;
+    thread->signal = 0;
+}
+
+/* ---- all that are in the list ---- */
+
+/* Backwards, since what is forgotten is replaced by the last. */
+static void
+settle_late(struct heapprof_stop *stop)
+{
+    for (size_t i = stop->count; i-- > 0;) {
+        if (i >= stop->count || stop->threads[i].state != LATE) continue;
+        if (look(stop, &stop->threads[i]) == HEAPPROF_STOPPED) detach(stop, &stop->threads[i]);
+    }
+}
+
+/* Waits for those that are SEIZED. STOPPED: none is any more. */
+static enum heapprof_stopped
+wait_for_seized(struct heapprof_stop *stop, uint64_t until_ns)
+{
+    for (unsigned int times = 0;; times++) {
+        bool waiting = false;
+        for (size_t i = stop->count; i-- > 0;) {
+            if (i >= stop->count || stop->threads[i].state != SEIZED) continue;
+            if (look(stop, &stop->threads[i]) == HEAPPROF_STOP_LATE) waiting = true;
+        }
+        if (!waiting) return HEAPPROF_STOPPED;
+        if (now_ns() >= until_ns) return HEAPPROF_STOP_LATE;
+        wait_a_little(times);
+    }
+}
+
+static void
+give_up_seized(struct heapprof_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        if (stop->threads[i].state == SEIZED) stop->threads[i].state = LATE;
+    }
+}
+
+static bool
+any_stopped_p(const struct heapprof_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        if (stop->threads[i].state != LATE) return true;
+    }
+    return false;
+}
+
+void
+rb_heapprof_stop_resume(struct heapprof_stop *stop)
+{
+    give_up_seized(stop);
+    for (size_t i = stop->count; i-- > 0;) {
+        if (stop->threads[i].state == STOPPED) detach(stop, &stop->threads[i]);
+    }
+    unblock_signals(stop);
+    settle_late(stop);
+}
+
+size_t
+rb_heapprof_stop_late(const struct heapprof_stop *stop)
+{
+    size_t late = 0;
+
+    for (size_t i = 0; i < stop->count; i++) late += stop->threads[i].state == LATE;
+    return late;
+}
+
+/* ---- stopping ---- */
+
+/* One that was late is still to stop, and need not be seized again. */
+static enum heapprof_stopped
+begin(struct heapprof_stop *stop, pid_t tid)
+{
+    struct seized *thread = find(stop, tid);
+
+    if (!thread) return seize(stop, tid);
+    if (thread->state == LATE) thread->state = SEIZED;
+    return HEAPPROF_STOPPED;
+}
+
+enum heapprof_stopped
+rb_heapprof_stop_thread(struct heapprof_stop *stop, pid_t tid, uint64_t limit_ns)
+{
+    uint64_t until_ns = now_ns() + limit_ns;
+
+    settle_late(stop);
+    block_signals(stop);
+    enum heapprof_stopped stopped = begin(stop, tid);
+    if (stopped == HEAPPROF_STOPPED) stopped = wait_for_seized(stop, until_ns);
+    if (stopped == HEAPPROF_STOPPED && !find(stop, tid)) stopped = HEAPPROF_STOP_GONE;
+    give_up_seized(stop);
+    if (!any_stopped_p(stop)) unblock_signals(stop);
+    return stopped;
+}
+
+/* Seizes those that are not in the list. STOPPED: sets count to how many these are. */
+static enum heapprof_stopped
+seize_new(struct heapprof_stop *stop, struct heapprof_target *target, size_t *count)
+{
+    *count = 0;
+    if (!rb_heapprof_target_threads(target)) return HEAPPROF_STOP_GONE;
+    for (size_t i = 0; i < target->thread_count; i++) {
+        struct seized *thread = find(stop, target->threads[i].tid);
+        if (thread && thread->state != LATE) continue;
+        enum heapprof_stopped begun = begin(stop, target->threads[i].tid);
+        if (begun == HEAPPROF_STOPPED) ++*count;
+        else if (begun != HEAPPROF_STOP_GONE) return begun;
+    }
+    return HEAPPROF_STOPPED;
+}
+
+static enum heapprof_stopped
+stop_all(struct heapprof_stop *stop, struct heapprof_target *target, uint64_t until_ns)
+{
+    for (int round = 0; round < ROUNDS_MOST; round++) {
+        size_t count;
+        enum heapprof_stopped stopped = seize_new(stop, target, &count);
+        if (stopped != HEAPPROF_STOPPED) return stopped;
+        if (count == 0) return any_stopped_p(stop) ? HEAPPROF_STOPPED : HEAPPROF_STOP_GONE;
+        stopped = wait_for_seized(stop, until_ns);
+        if (stopped != HEAPPROF_STOPPED) return stopped;
+    }
+    return HEAPPROF_STOP_LATE;
+}
+
+enum heapprof_stopped
+rb_heapprof_stop_all(struct heapprof_stop *stop, struct heapprof_target *target, uint64_t limit_ns)
+{
+    uint64_t until_ns = now_ns() + limit_ns;
+
+    settle_late(stop);
+    block_signals(stop);
+    enum heapprof_stopped stopped = stop_all(stop, target, until_ns);
+    if (stopped != HEAPPROF_STOPPED) rb_heapprof_stop_resume(stop);
+    return stopped;
+}
+
+/* ---- its life ---- */
+
+struct heapprof_stop *
+rb_heapprof_stop_new(pid_t pid)
+{
+    struct heapprof_stop *stop = calloc(1, sizeof(*stop));
+
+    if (!stop) return NULL;
+    stop->pid = pid;
+    rb_heapprof_mem_init(&stop->mem, SIZE_MAX);
+    return stop;
+}
+
+void
+rb_heapprof_stop_free(struct heapprof_stop *stop)
+{
+    if (!stop) return;
+    rb_heapprof_stop_resume(stop);
+    HEAPPROF_MEM_RELEASE(&stop->mem, stop->threads, stop->capacity);
+    free(stop);
+}

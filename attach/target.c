@@ -1,0 +1,225 @@
+/* target.c - what all kinds of targets have in common: lists in order, and reads in pieces.
+ *
+ *   I1  mappings are in order of their addresses, start < end, and none overlaps.
+ *   I2  no range that is given to a kind wraps around.
+ *   I3  all memory is of one account with a budget, however many mappings or threads a target claims. */
+#include "target.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUDGET_BYTES ((size_t)256 << 20)
+#define PAGE_BYTES 4096 /* the smallest there is: what can be read of a page can be read of all of such a part */
+#define STRING_STEP 256
+
+void
+rb_heapprof_target_say(const struct heapprof_target *target, char *error, const char *format, ...)
+{
+    va_list arguments;
+    int bytes = snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "%s: ", target->name);
+
+    va_start(arguments, format);
+    vsnprintf(error + bytes, HEAPPROF_TARGET_ERROR_MAX - (size_t)bytes, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- lists ---- */
+
+struct heapprof_target *
+rb_heapprof_target_new(const struct heapprof_target_kind *kind, void *data)
+{
+    struct heapprof_target *target = calloc(1, sizeof(*target));
+
+    if (!target) return NULL;
+    target->kind = kind;
+    target->data = data;
+    target->end_fd = -1;
+    rb_heapprof_mem_init(&target->mem, BUDGET_BYTES);
+    return target;
+}
+
+void
+rb_heapprof_target_close(struct heapprof_target *target)
+{
+    if (!target) return;
+    target->kind->close(target);
+    HEAPPROF_MEM_RELEASE(&target->mem, target->mappings, target->mapping_capacity);
+    HEAPPROF_MEM_RELEASE(&target->mem, target->threads, target->thread_capacity);
+    HEAPPROF_MEM_RELEASE(&target->mem, target->text, target->text_capacity);
+    free(target);
+}
+
+void
+rb_heapprof_target_forget_mappings(struct heapprof_target *target)
+{
+    target->mapping_count = 0;
+    target->text_bytes = 0;
+}
+
+/* Where the path is in text; 0: it is none, or there is no memory for it. Neighbours have the same path. */
+static uint32_t
+keep_path(struct heapprof_target *target, const char *path)
+{
+    size_t bytes = strlen(path) + 1;
+    const struct heapprof_mapping *last =
+        target->mapping_count ? &target->mappings[target->mapping_count - 1] : NULL;
+
+    if (bytes == 1) return 0;
+    if (last && last->path && strcmp(target->text + last->path, path) == 0) return last->path;
+    if (target->text_bytes == 0) target->text_bytes = 1; /* "" */
+    if (bytes > UINT32_MAX - target->text_bytes) return 0;
+    if (!HEAPPROF_MEM_GROW(&target->mem, target->text, target->text_capacity, target->text_bytes + bytes)) return 0;
+    memcpy(target->text + target->text_bytes, path, bytes);
+    target->text_bytes += bytes;
+    return (uint32_t)(target->text_bytes - bytes);
+}
+
+/* I1: what does not come in order is left out. */
+bool
+rb_heapprof_target_add_mapping(struct heapprof_target *target, struct heapprof_mapping mapping, const char *path)
+{
+    size_t count = target->mapping_count;
+
+    if (mapping.start >= mapping.end || (count && mapping.start < target->mappings[count - 1].end)) return true;
+    if (count >= HEAPPROF_TARGET_MAPPINGS_MOST) return false;
+    if (!HEAPPROF_MEM_GROW(&target->mem, target->mappings, target->mapping_capacity, count + 1)) return false;
+    mapping.path = keep_path(target, path);
+    target->mappings[count] = mapping;
+    target->mapping_count = count + 1;
+    return true;
+}
+
+bool
+rb_heapprof_target_add_thread(struct heapprof_target *target, struct heapprof_native_thread thread)
+{
+    size_t count = target->thread_count;
+
+    if (count >= HEAPPROF_TARGET_THREADS_MOST) return false;
+    if (!HEAPPROF_MEM_GROW(&target->mem, target->threads, target->thread_capacity, count + 1)) return false;
+    target->threads[count] = thread;
+    target->thread_count = count + 1;
+    return true;
+}
+
+bool
+rb_heapprof_target_refresh(struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    rb_heapprof_target_forget_mappings(target);
+    return target->kind->refresh(target, error);
+}
+
+bool
+rb_heapprof_target_threads(struct heapprof_target *target)
+{
+    target->thread_count = 0;
+    return target->kind->list_threads(target);
+}
+
+pid_t
+rb_heapprof_target_tid(const struct heapprof_target *target, pid_t inner_tid)
+{
+    for (size_t i = 0; i < target->thread_count; i++) {
+        if (target->threads[i].inner_tid == inner_tid) return target->threads[i].tid;
+    }
+    return 0;
+}
+
+enum heapprof_target_state
+rb_heapprof_target_state(struct heapprof_target *target)
+{
+    return target->kind->state(target);
+}
+
+/* The first mapping that ends behind the address; mapping_count: none. */
+static size_t
+find_mapping(const struct heapprof_target *target, uint64_t address)
+{
+    size_t low = 0, high = target->mapping_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (target->mappings[middle].end > address) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+const struct heapprof_mapping *
+rb_heapprof_target_mapping(const struct heapprof_target *target, uint64_t address)
+{
+    size_t found = find_mapping(target, address);
+
+    if (found == target->mapping_count || target->mappings[found].start > address) return NULL;
+    return &target->mappings[found];
+}
+
+bool
+rb_heapprof_target_mapped_p(const struct heapprof_target *target, uint64_t address, uint64_t bytes)
+{
+    if (bytes == 0 || bytes > UINT64_MAX - address) return false;
+    for (size_t i = find_mapping(target, address); i < target->mapping_count; i++) {
+        const struct heapprof_mapping *mapping = &target->mappings[i];
+        if (mapping->start > address || !mapping->readable) return false;
+        if (address + bytes <= mapping->end) return true;
+        bytes -= mapping->end - address;
+        address = mapping->end;
+    }
+    return false;
+}
+
+const char *
+rb_heapprof_target_path(const struct heapprof_target *target, const struct heapprof_mapping *mapping)
+{
+    return mapping->path ? target->text + mapping->path : "";
+}
+
+/* ---- reading ---- */
+
+bool
+rb_heapprof_target_read_all(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ranges[i].bytes > UINT64_MAX - ranges[i].address) return false; /* I2 */
+    }
+    return target->kind->read(target, ranges, count);
+}
+
+bool
+rb_heapprof_target_read(struct heapprof_target *target, uint64_t address, void *to, size_t bytes)
+{
+    struct heapprof_range range = { address, to, bytes };
+    return rb_heapprof_target_read_all(target, &range, 1);
+}
+
+size_t
+rb_heapprof_target_read_some(struct heapprof_target *target, uint64_t address, void *to, size_t bytes)
+{
+    size_t done = 0;
+
+    if (rb_heapprof_target_read(target, address, to, bytes)) return bytes;
+    while (done < bytes) {
+        uint64_t here = PAGE_BYTES - (address + done) % PAGE_BYTES;
+        if (here > bytes - done) here = bytes - done;
+        if (!rb_heapprof_target_read(target, address + done, (char *)to + done, (size_t)here)) break;
+        done += (size_t)here;
+    }
+    return done;
+}
+
+bool
+rb_heapprof_target_read_string(struct heapprof_target *target, uint64_t address, char *text, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size - 1) {
+        size_t wanted = size - 1 - done < STRING_STEP ? size - 1 - done : STRING_STEP;
+        size_t got = rb_heapprof_target_read_some(target, address + done, text + done, wanted);
+        if (memchr(text + done, '\0', got)) return true;
+        done += got;
+        if (got < wanted) break;
+    }
+    text[done] = '\0';
+    return done == size - 1;
+}
