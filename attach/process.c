@@ -35,6 +35,7 @@
 #define RANGES_AT_ONCE 1024 /* IOV_MAX */
 #define FORKED_NOT_EXECED 0x40 /* PF_FORKNOEXEC among the flags in /proc/PID/stat */
 #define KERNEL_THREAD 0x200000 /* PF_KTHREAD */
+#define EXITING 0x4            /* PF_EXITING */
 #define REPLACED_TRIES 8
 #ifndef KCMP_VM
 # define KCMP_VM 1
@@ -68,48 +69,46 @@ read_file(int proc, const char *name, char *text, size_t size)
     return used > 0;
 }
 
-/* State ('R', 'Z', ...), the parent and the flags; the name before them may have any character. */
+struct stat_line {
+    char         state;  /* 'R', 'Z', ... */
+    int          parent;
+    unsigned int flags;
+};
+
+/* The name before them may have any character. False: it has ended, and its number been given back. */
 static bool
-read_stat(int proc, char *state, int *parent, unsigned int *flags)
+read_stat(int proc, struct stat_line *line)
 {
     char text[1024];
 
     if (!read_file(proc, "stat", text, sizeof(text))) return false;
     const char *behind = strrchr(text, ')');
-    return behind && sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", state, parent, flags) == 3;
+    return behind && sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", &line->state, &line->parent, &line->flags) == 3;
 }
 
 static bool
 ended_p(int proc)
 {
-    char state;
-    int parent;
-    unsigned int flags;
-
-    return !read_stat(proc, &state, &parent, &flags) || state == 'Z' || state == 'X';
+    struct stat_line line;
+    return !read_stat(proc, &line) || line.state == 'Z' || line.state == 'X';
 }
 
 static bool
 kernel_thread_p(int proc)
 {
-    char state;
-    int parent;
-    unsigned int flags;
-
-    return read_stat(proc, &state, &parent, &flags) && (flags & KERNEL_THREAD);
+    struct stat_line line;
+    return read_stat(proc, &line) && (line.flags & KERNEL_THREAD);
 }
 
 /* I2. Without kcmp it is taken to share. */
 static bool
 shares_memory_p(int proc, pid_t pid)
 {
-    char state;
-    int parent;
-    unsigned int flags;
+    struct stat_line line;
 
-    if (!read_stat(proc, &state, &parent, &flags) || !(flags & FORKED_NOT_EXECED)) return false;
+    if (!read_stat(proc, &line) || !(line.flags & FORKED_NOT_EXECED)) return false;
 #ifdef SYS_kcmp
-    long compared = syscall(SYS_kcmp, (long)pid, (long)parent, (long)KCMP_VM, 0L, 0L);
+    long compared = syscall(SYS_kcmp, (long)pid, (long)line.parent, (long)KCMP_VM, 0L, 0L);
     return compared <= 0; /* 0: the same; -1: not known */
 #else
     return (void)pid, true;
@@ -198,19 +197,18 @@ memory_there_p(const struct process *process)
     return pread(process->memory, &byte, 1, 0) != 0;
 }
 
+/* The first thread ends before the memory does where others live on. */
 static enum heapprof_target_state
 process_state(struct heapprof_target *target)
 {
     const struct process *process = target->data;
-    char state;
-    int parent;
-    unsigned int flags;
+    struct stat_line line;
+    bool there = memory_there_p(process);
 
-    if (memory_there_p(process) && !process->shares_memory) return HEAPPROF_TARGET_SAME;
-    if (ended_p(process->proc)) return HEAPPROF_TARGET_ENDED;
-    if (!memory_there_p(process)) return HEAPPROF_TARGET_REPLACED;
-    if (!read_stat(process->proc, &state, &parent, &flags)) return HEAPPROF_TARGET_ENDED;
-    return flags & FORKED_NOT_EXECED ? HEAPPROF_TARGET_SAME : HEAPPROF_TARGET_REPLACED;
+    if (there && !process->shares_memory) return HEAPPROF_TARGET_SAME;
+    if (!read_stat(process->proc, &line)) return HEAPPROF_TARGET_ENDED;
+    if (there) return line.flags & FORKED_NOT_EXECED ? HEAPPROF_TARGET_SAME : HEAPPROF_TARGET_REPLACED;
+    return line.flags & EXITING || line.state == 'Z' ? HEAPPROF_TARGET_ENDED : HEAPPROF_TARGET_REPLACED;
 }
 
 /* ---- mappings ---- */
@@ -249,6 +247,7 @@ list_mappings(struct heapprof_target *target, int proc)
     while (room && getline(&line, &capacity, maps) > 0) room = add_line(target, line);
     free(line);
     fclose(maps);
+    if (!room) errno = ENOMEM;
     return room;
 }
 
@@ -267,10 +266,11 @@ static bool
 refuse(struct heapprof_target *target, char *error)
 {
     struct process *process = target->data;
+    int why = errno;
 
-    if (ended_p(process->proc)) rb_heapprof_target_say(target, error, "it has ended");
-    else if (errno == EACCES || errno == EPERM) rb_heapprof_rights_explain(target, error);
-    else rb_heapprof_target_say(target, error, "%s", strerror(errno));
+    if (why == ESRCH || ended_p(process->proc)) rb_heapprof_target_say(target, error, "it has ended");
+    else if (why == EACCES || why == EPERM) rb_heapprof_rights_explain(target, error);
+    else rb_heapprof_target_say(target, error, "%s", strerror(why));
     return false;
 }
 
