@@ -8,7 +8,6 @@
  * of that file makes (0011-descriptor.patch; gc.c's, too).
  */
 #include "ruby/ruby.h"
-#include "ruby/version.h"
 #include "gc/mri.h"
 #include "internal/class.h"
 #include "internal/imemo.h"
@@ -17,6 +16,7 @@
 #include "method.h"
 #include "ractor_core.h"
 #include "symbol.h"
+#include "version.h"
 #include "vm_core.h"
 #include "descriptor_list.h"
 

@@ -60,6 +60,10 @@ typedef struct vm_svar vm_svar;
     HEAPPROF_DESCRIPTOR_ENTRY(name, FIELD, form, sizeof(((type *)0)->field), \
                               .number = offsetof(type, field))
 
+/* An array at the end of a type, of as many elements as there is memory for. */
+#define DESCRIBE_ENDLESS(type, field) \
+    HEAPPROF_DESCRIPTOR_ENTRY(#type "." #field, FIELD, BYTES, 0, .number = offsetof(type, field))
+
 /* A bit-field that begins so many bits behind the first bit of the place. */
 #define DESCRIBE_BITS(type, field, bits, place, begin) \
     HEAPPROF_DESCRIPTOR_ENTRY(#type "." #field, FIELD, BITS, bits, .number = (place) * 8 + (begin))
@@ -67,9 +71,6 @@ typedef struct vm_svar vm_svar;
 
 #define DESCRIBE_GLOBAL(name, form) \
     HEAPPROF_DESCRIPTOR_ENTRY(#name, GLOBAL, form, sizeof(name), .address = &name)
-
-/* A text up to its NUL. */
-#define DESCRIBE_TEXT(name) HEAPPROF_DESCRIPTOR_ENTRY(#name, GLOBAL, BYTES, 0, .address = &name)
 
 #define DESCRIBE_CONSTANT(name) \
     HEAPPROF_DESCRIPTOR_ENTRY(#name, CONSTANT, NONE, 0, .number = (int64_t)(name))
@@ -122,10 +123,9 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_PART("cont.c", ruby_vm_descriptor_cont) \
     DESCRIBE_PART("thread.c", ruby_vm_descriptor_thread) \
     DESCRIBE_PART("gc.c", ruby_vm_descriptor_gc) \
-    DESCRIBE_TEXT(ruby_description) \
-    DESCRIBE_CONSTANT(RUBY_API_VERSION_MAJOR) \
-    DESCRIBE_CONSTANT(RUBY_API_VERSION_MINOR) \
-    DESCRIBE_CONSTANT(RUBY_API_VERSION_TEENY)
+    DESCRIBE_CONSTANT(RUBY_VERSION_MAJOR) \
+    DESCRIBE_CONSTANT(RUBY_VERSION_MINOR) \
+    DESCRIBE_CONSTANT(RUBY_VERSION_TEENY)
 
 /* From the VM to threads and what runs on them. */
 #define HEAPPROF_DESCRIPTOR_THREADS \
@@ -430,7 +430,7 @@ typedef struct vm_svar vm_svar;
 #define HEAPPROF_DESCRIPTOR_ISEQ \
     DESCRIBE_TYPE(succ_index_table) \
     DESCRIBE_FIELD(succ_index_table, BYTES, imm_part) \
-    DESCRIBE_FIELD_AS("succ_index_table.succ_part", succ_index_table, BYTES, succ_part[0]) \
+    DESCRIBE_ENDLESS(succ_index_table, succ_part) \
     DESCRIBE_TYPE(succ_dict_block) \
     DESCRIBE_FIELD(succ_dict_block, UNSIGNED, rank) \
     DESCRIBE_FIELD(succ_dict_block, UNSIGNED, small_block_ranks) \

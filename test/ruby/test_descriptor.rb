@@ -18,7 +18,7 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
   PARTS = %w[iseq.c symbol.c cont.c thread.c gc.c]
 
   Entry = Struct.new(:name, :kind, :form, :size, :number) do
-    # What the debug information has to say of it. A text has no size.
+    # What the debug information has to say of it.
     def facts
       case kind
       when :type then [size]
@@ -95,13 +95,7 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
   end
 
   def differences(entries, facts)
-    entries.select { |entry| entry.facts && entry.facts != fact_of(entry, facts) }.map(&:name)
-  end
-
-  # A text's size is none; that there is one, its array says.
-  def fact_of(entry, facts)
-    fact = facts[entry.name]
-    entry.name == "ruby_description" && fact ? [*fact[0, 2], 0] : fact
+    entries.select { |entry| entry.facts && entry.facts != facts[entry.name] }.map(&:name)
   end
 
   def entries(object)

@@ -86,8 +86,7 @@ def field(type, name):
     if found_field.bitsize:
         return [BITS, bits, found_field.bitsize]
     type = found_field.type
-    # Of an array without an end, an element.
-    return [form(type), bits // 8, type.sizeof or type.target().sizeof]
+    return [form(type), bits // 8, type.sizeof]
 
 
 def fact(file, kind, name):
