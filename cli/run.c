@@ -1,37 +1,22 @@
 /* run.c - heapprof run: a command with the profiler on.
  *
- *     heapprof --fork, RUBY_HEAPPROF--> command
- *         ^ signals to us go to it; what the terminal sends, it has got itself
- *         its end is our end: the same status, or the same signal
- *
- * Signals are blocked from before the fork on and taken one by one, so none comes too early or too late.
  * The profiles that were written are found by their names (the out template) and times. What there is to say is
  * said on stderr: stdout is the command's.
  */
-#ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* environ's functions, pipe2 */
-#endif
 #include "cli/cli.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "cli/child.h"
 #include "pprof/combine.h"
 #include "report/overview.h"
 
 enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
 
-#define NOT_FOUND 127 /* as a shell has it */
-#define NOT_RUN 126
 #define ROWS 5
 #define PROCESSES_MOST 1000
 
@@ -75,89 +60,6 @@ settings(const struct cli *cli)
         if (value) sprintf(text + strlen(text), ",%s=%s", keys[i].key, value);
     }
     return text;
-}
-
-/* ---- the command ---- */
-
-struct child {
-    pid_t    pid;
-    sigset_t before;      /* the mask to run it with */
-    sigset_t taken;       /* signals that wait for us */
-};
-
-static void
-become(char **command, const struct child *child, const char *heapprof, int report)
-{
-    int error;
-
-    setenv("RUBY_HEAPPROF", heapprof, 1);
-    signal(SIGPIPE, cli_sigpipe);
-    sigprocmask(SIG_SETMASK, &child->before, NULL);
-    execvp(command[0], command);
-    error = errno;
-    if (write(report, &error, sizeof(error)) != sizeof(error)) _exit(NOT_RUN);
-    _exit(NOT_RUN);
-}
-
-static void
-block_signals(struct child *child)
-{
-    sigfillset(&child->taken);
-    /* those of faults, and those that stop a job: the terminal stops both of us */
-    for (const int *one = (const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGTSTP, SIGTTIN,
-                                        SIGTTOU, SIGCONT, SIGWINCH, 0}; *one; one++) {
-        sigdelset(&child->taken, *one);
-    }
-    sigprocmask(SIG_BLOCK, &child->taken, &child->before);
-}
-
-/* 0, or errno of what kept it from running. */
-static int
-start(struct child *child, char **command, const char *heapprof)
-{
-    int ends[2], error = 0;
-
-    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-    block_signals(child);
-    child->pid = fork();
-    if (child->pid == 0) become(command, child, heapprof, ends[1]);
-    if (child->pid < 0) error = errno;
-    close(ends[1]);
-    if (child->pid > 0 && read(ends[0], &error, sizeof(error)) == sizeof(error)) waitpid(child->pid, NULL, 0);
-    close(ends[0]);
-    return error;
-}
-
-/* Its status, as of wait. Signals that somebody sends us meanwhile go to it. */
-static int
-wait_for(const struct child *child)
-{
-    siginfo_t info;
-    int status;
-
-    for (;;) {
-        int signal = sigwaitinfo(&child->taken, &info);
-        if (signal == SIGCHLD) {
-            if (waitpid(child->pid, &status, WNOHANG) == child->pid) return status;
-        }
-        else if (signal > 0 && (info.si_code == SI_USER || info.si_code == SI_QUEUE || info.si_code == SI_TKILL)) {
-            kill(child->pid, signal);
-        }
-    }
-}
-
-/* Ends as it has ended. */
-static int
-end_like(int status, const struct child *child)
-{
-    struct rlimit no_core = {0, 0};
-
-    if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-    setrlimit(RLIMIT_CORE, &no_core); /* it has left one, if any */
-    signal(WTERMSIG(status), SIG_DFL);
-    sigprocmask(SIG_UNBLOCK, &child->taken, NULL);
-    raise(WTERMSIG(status));
-    return 128 + WTERMSIG(status);
 }
 
 /* ---- the profiles ---- */
@@ -310,21 +212,18 @@ run(struct cli *cli)
 {
     char *heapprof = settings(cli);
     struct timespec began;
-    struct child child;
+    struct cli_child child;
     int error, status;
 
     if (!heapprof) return CLI_USAGE;
     clock_gettime(CLOCK_REALTIME_COARSE, &began); /* the clock of files' times */
-    error = start(&child, cli->operands, heapprof);
-    if (error) {
-        cli_wrong(cli, "%s: %s", cli->operands[0], strerror(error));
-        status = error == ENOENT ? NOT_FOUND : NOT_RUN;
-    }
+    error = cli_child_start(&child, cli->operands, heapprof);
+    if (error) status = cli_child_not_run(cli, &child, error);
     else {
-        int ended = wait_for(&child);
-        sigprocmask(SIG_SETMASK, &child.before, NULL);
+        cli_child_wait(&child);
+        cli_child_restore(&child);
         if (!cli->values[QUIET]) say_files(cli, heapprof, &began);
-        status = end_like(ended, &child);
+        status = cli_child_end_like(&child);
     }
     free(heapprof);
     return status;
