@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "pprof/model.h"
+#include "report/export.h"
 
 enum cli_status {CLI_DONE = 0, CLI_WRONG = 1, CLI_USAGE = 2};
 
@@ -87,6 +88,9 @@ bool cli_type(const struct cli *cli, const char *path, const struct heapprof_mod
 /* Writes a profile to that file, which appears when it is complete; "-" or NULL: to stdout, unless that is a
  * terminal. A status. */
 int cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path);
+
+/* The same of the profile's default type in another format, to stdout also where that is a terminal. */
+int cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model, const char *path);
 
 /* What a message calls it. */
 const char *cli_name(const char *path);

@@ -146,11 +146,38 @@ print(void *data, const void *bytes, size_t size)
     return fwrite(bytes, 1, size, data) == size;
 }
 
+/* Frees the text. */
+static int
+write_text(const struct cli *cli, const char *path, char *text, size_t size)
+{
+    int error = rb_heapprof_file_write_whole(path, text, size, true);
+
+    free(text);
+    return error ? cli_wrong(cli, "%s: %s", path, strerror(error)) : CLI_DONE;
+}
+
+int
+cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model, const char *path)
+{
+    uint32_t type = rb_heapprof_model_default_type(model);
+    char *text = NULL;
+    size_t size = 0;
+
+    if (!path || !strcmp(path, "-")) {
+        return export(stdout, model, type) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    }
+    FILE *out = open_memstream(&text, &size);
+    bool room = out && export(out, model, type) && !ferror(out);
+    if (out && fclose(out) != 0) room = false;
+    if (room) return write_text(cli, path, text, size);
+    free(text);
+    return cli_wrong(cli, "no memory");
+}
+
 int
 cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path)
 {
     struct output output = {0};
-    int error;
 
     if (!path || !strcmp(path, "-")) {
         if (isatty(1)) return cli_usage(cli, "a profile is no text for a terminal: write it to a file");
@@ -161,7 +188,5 @@ cli_save(const struct cli *cli, const struct heapprof_model *model, const char *
         free(output.bytes);
         return cli_wrong(cli, "no memory");
     }
-    error = rb_heapprof_file_write_whole(path, output.bytes, output.size, true);
-    free(output.bytes);
-    return error ? cli_wrong(cli, "%s: %s", path, strerror(error)) : CLI_DONE;
+    return write_text(cli, path, output.bytes, output.size);
 }

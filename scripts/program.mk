@@ -11,13 +11,10 @@
 
 CLI_PAGE_OBJ = $(dir $(CLI_PROGRAM))page.o
 
-# It writes profiles without upb.
-CLI_OBJS = $(filter-out $(PLAIN_OBJ)/profiler/% $(PLAIN_OBJ)/$(PLAIN_UPB_USER).o,$(PLAIN_OBJS))
-
-$(CLI_PROGRAM): $(CLI_OBJS) $(CLI_PAGE_OBJ)
+$(CLI_PROGRAM): $(PLAIN_OBJS) $(CLI_PAGE_OBJ)
 	@mkdir -p $(@D)
 	$(ECHO) linking $@
-	$(Q) $(CLI_LINK) -o $@ $(CLI_OBJS) $(CLI_PAGE_OBJ) -lz -lm
+	$(Q) $(CLI_LINK) -o $@ $(PLAIN_OBJS) $(CLI_PAGE_OBJ) -lz -lm
 
 # The symbols are named after the file as it is given.
 $(CLI_PAGE_OBJ): $(CLI_PAGE)
