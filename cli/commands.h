@@ -8,4 +8,5 @@
     X(merge) \
     X(convert) \
     X(info) \
+    X(stacks) \
     X(help)

@@ -37,7 +37,7 @@ class TestHeapProfFrames < Test::Unit::TestCase
   def test_stacks_are_those_of_mris_backtraces_from_a_relative_path
     in_directory do |directory|
       FileUtils.cp(FIXTURE, "copy.rb")
-      FileUtils.cp(File.join(__dir__, "lib/backtrace.rb"), "backtrace.rb")
+      %w[backtrace.rb frames_inside.rb].each { |name| FileUtils.cp(File.join(__dir__, "lib", name), name) }
       FILES.each { |name, text| write_file(name, text) }
       File.symlink("copy.rb", "link.rb")
       %w[copy.rb ./copy.rb link.rb].each do |path|

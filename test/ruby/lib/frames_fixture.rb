@@ -1,45 +1,17 @@
 # frozen_string_literal: true
 
-# frames_fixture.rb - code of every shape that can stand in a stack, for test_frames.rb.
+# frames_fixture.rb - code of every shape that can stand in a stack, for test_frames.rb and test_stacks.rb.
 #
-# Run as a program. Each shape calls Here.mark, which allocates an object of a class of its own
-# and asks MRI for its backtrace at the same moment. At exit every such object's frames in the
-# profile must be that backtrace: path, line and label, frame by frame. What differs is printed;
+# Run as a program. Each shape calls Here.mark, which asks MRI for its backtrace and has its stack taken at the
+# same moment, by FIXTURE_HERE: as a sample (frames_inside.rb), or by another process. At exit
+# each stack must be that backtrace: path, line and label, frame by frame. What differs is printed;
 # the last line tells how many stacks were compared.
 
 require_relative "backtrace"
-
-module Here
-  MARKS = []
-
-  def self.mark
-    number = MARKS.size
-    klass = Object.const_set("Mark#{number}", Class.new)
-    MARKS << [caller_locations(1), klass.new]
-    number
-  end
-
-  def self.found(profile)
-    profile.select { |sample| sample.class_name.start_with?("Mark") && sample.inuse_objects > 0 }
-           .to_h do |sample|
-      frames = sample.frames.map { |frame| [frame.path, frame.lineno, frame.label] }
-      [sample.class_name, frames.drop_while { |frame| frame.last != "Here.mark" }.drop(1)]
-    end
-  end
-
-  def self.compare
-    found = found(ObjectSpace::HeapProfile.snapshot)
-    MARKS.each_with_index do |(locations, _), number|
-      expected, got = Backtrace.frames(locations), found["Mark#{number}"]
-      puts "Mark#{number}:", "  expected #{expected}", "  got      #{got}" if got != expected
-    end
-    puts "#{MARKS.size} stacks compared"
-  end
-end
+require ENV.fetch("FIXTURE_HERE") { File.join(__dir__, "frames_inside.rb") }
 
 at_exit { Here.compare } # registered first, runs last
 at_exit { Here.mark }
-ObjectSpace::HeapProfile.start(interval: 1, depth: 1000)
 
 Here.mark
 

@@ -1,0 +1,227 @@
+/* code.c - names and lines of code, read once.
+ *
+ *  I1  known is true of the target's code at that generation, a number of its own that grows when it frees or
+ *      moves an iseq or a method entry. Addresses may mean something else after that.
+ */
+#include "attach/code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "attach/lines.h"
+#include "attach/objects.h"
+
+enum { NESTING_MAX = 1000 }; /* blocks in blocks; more is no Ruby */
+
+/* ---- the tables ---- */
+
+static uint64_t
+hash_of(const struct heapprof_code *code)
+{
+    return rb_heapprof_index_hash(code->iseq + rb_heapprof_index_hash(code->method) +
+                                  rb_heapprof_index_hash(code->pc + 1));
+}
+
+static uint64_t
+known_hash(const void *owner, uint32_t number)
+{
+    const struct heapprof_codes *codes = owner;
+    return hash_of(&codes->known[number].code);
+}
+
+void
+rb_heapprof_codes_init(struct heapprof_codes *codes, struct heapprof_vm *vm, struct heapprof_names *names,
+                       struct heapprof_mem *mem)
+{
+    *codes = (struct heapprof_codes){.vm = vm, .names = names, .mem = mem};
+}
+
+void
+rb_heapprof_codes_free(struct heapprof_codes *codes)
+{
+    HEAPPROF_MEM_RELEASE(codes->mem, codes->known, codes->capacity);
+    rb_heapprof_index_release(&codes->index, codes->mem);
+}
+
+void
+rb_heapprof_codes_refresh(struct heapprof_codes *codes)
+{
+    uint64_t generation = rb_heapprof_vm_generation(codes->vm);
+
+    if (generation == codes->generation) return;
+    codes->generation = generation;
+    codes->count = 0;
+    rb_heapprof_index_clear(&codes->index, codes->mem, 0);
+}
+
+static uint32_t
+search(const struct heapprof_codes *codes, const struct heapprof_code *code)
+{
+    uint32_t number;
+
+    for (uint64_t probe = hash_of(code); (number = rb_heapprof_index_at(&codes->index, probe)) != 0; probe++) {
+        const struct heapprof_code *other = &codes->known[number].code;
+        if (other->iseq == code->iseq && other->method == code->method && other->pc == code->pc) break;
+    }
+    return number;
+}
+
+/* ---- reading it ---- */
+
+/* A copy of an iseq's body. */
+struct body {
+    uint64_t at;
+    unsigned char bytes[HEAPPROF_LAYOUT_TYPE_MOST];
+};
+
+static bool
+read_body(struct heapprof_vm *vm, uint64_t iseq, struct body *body)
+{
+    return rb_heapprof_vm_get(vm, iseq, &vm->iseq_body, &body->at) && body->at &&
+           rb_heapprof_target_read(vm->target, body->at, body->bytes, vm->body_bytes);
+}
+
+static uint64_t
+kind_of(const struct heapprof_vm *vm, const struct body *body)
+{
+    return rb_heapprof_field_get(&vm->body_kind, body->bytes);
+}
+
+/* Goes on to the iseq whose label a block is named after; "block (2 levels) in ". */
+static bool
+add_blocks(struct heapprof_vm *vm, uint64_t *iseq, struct body *body, struct heapprof_text *name)
+{
+    uint64_t local = rb_heapprof_field_get(&vm->body_local, body->bytes);
+    bool nested = rb_heapprof_field_get(&vm->body_parent, body->bytes) != 0;
+    int levels = 0;
+
+    for (int i = 0; nested && *iseq != local; i++) {
+        if (i == NESTING_MAX) return false;
+        if (kind_of(vm, body) == vm->iseq_block) levels++;
+        *iseq = rb_heapprof_field_get(&vm->body_parent, body->bytes);
+        if (!read_body(vm, *iseq, body)) return false;
+    }
+    char prefix[48] = "block in ";
+    if (levels > 1) snprintf(prefix, sizeof(prefix), "block (%d levels) in ", levels);
+    rb_heapprof_text_add_cstr(name, prefix);
+    return true;
+}
+
+/* calculate_iseq_label in vm_backtrace.c. */
+static bool
+add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof_text *name)
+{
+    struct body body;
+    uint64_t kind;
+
+    if (!read_body(vm, iseq, &body)) return false;
+    for (int i = 0; i < NESTING_MAX; i++) {
+        kind = kind_of(vm, &body);
+        if (kind == vm->iseq_block || kind == vm->iseq_plain) {
+            uint64_t from = iseq;
+            if (!add_blocks(vm, &iseq, &body, name)) return false;
+            if (iseq == from) break;
+        }
+        else if (kind == vm->iseq_rescue || kind == vm->iseq_ensure || kind == vm->iseq_eval) {
+            iseq = rb_heapprof_field_get(&vm->body_parent, body.bytes);
+            if (!read_body(vm, iseq, &body)) return false;
+        }
+        else {
+            if (kind == vm->iseq_method && owner && !rb_heapprof_object_add_owner(vm, owner, name)) return false;
+            break;
+        }
+    }
+    return rb_heapprof_object_add_string(vm, rb_heapprof_field_get(&vm->body_label, body.bytes), name);
+}
+
+/* The absolute path where there is a file, or else what the code says it is from. */
+static bool
+add_path(struct heapprof_vm *vm, const struct body *body, bool real, struct heapprof_text *path)
+{
+    uint64_t object = rb_heapprof_field_get(&vm->body_path, body->bytes), element, flags;
+
+    if (rb_heapprof_object_element(vm, object, real ? vm->real_path_index : vm->path_index, &element) &&
+        rb_heapprof_object_flags(vm, element, &flags)) object = element;
+    else if (rb_heapprof_object_element(vm, object, vm->path_index, &element)) object = element;
+    return rb_heapprof_object_add_string(vm, object, path);
+}
+
+static bool
+internal_p(struct heapprof_vm *vm, const struct body *body)
+{
+    static const char prefix[] = "<internal:";
+    struct heapprof_text path = {0};
+
+    return add_path(vm, body, false, &path) && path.length >= sizeof(prefix) - 1 &&
+           !memcmp(path.bytes, prefix, sizeof(prefix) - 1);
+}
+
+static bool
+read_iseq(struct heapprof_codes *codes, struct heapprof_code_known *known, uint64_t owner,
+          struct heapprof_text *name)
+{
+    struct heapprof_vm *vm = codes->vm;
+    struct heapprof_text path = {0};
+    struct body body;
+
+    if (!read_body(vm, known->code.iseq, &body)) return false;
+    known->runs = true;
+    known->stands_for_outer = kind_of(vm, &body) == vm->iseq_rescue || kind_of(vm, &body) == vm->iseq_ensure;
+    if (!add_label(vm, known->code.iseq, owner, name)) return false;
+
+    bool internal = internal_p(vm, &body);
+    int64_t first = (int64_t)rb_heapprof_field_get(&vm->body_first_line, body.bytes);
+    if (!internal && !add_path(vm, &body, true, &path)) return false;
+    if (!internal) known->line = rb_heapprof_line_of(vm, body.bytes, known->code.pc);
+    if (internal || first < 0) first = 0;
+    known->function = rb_heapprof_names_function(codes->names, name, &path, (uint32_t)first, internal);
+    return true;
+}
+
+static bool
+read_c_method(struct heapprof_codes *codes, struct heapprof_code_known *known, uint64_t owner,
+              struct heapprof_text *name)
+{
+    struct heapprof_vm *vm = codes->vm;
+    struct heapprof_text none = {0};
+    uint64_t definition, id;
+
+    known->runs = true;
+    if (!owner || !rb_heapprof_vm_get(vm, known->code.method, &vm->method_definition, &definition) ||
+        !rb_heapprof_vm_get(vm, definition, &vm->definition_id, &id) ||
+        !rb_heapprof_object_add_owner(vm, owner, name) ||
+        !rb_heapprof_object_add_symbol(vm, id, name)) return false;
+    known->function = rb_heapprof_names_function(codes->names, name, &none, 0, true);
+    return true;
+}
+
+static void
+read_code(struct heapprof_codes *codes, struct heapprof_code_known *known)
+{
+    struct heapprof_vm *vm = codes->vm;
+    struct heapprof_text name = {0};
+    uint64_t owner = 0, method = known->code.method;
+
+    if (method && !rb_heapprof_vm_get(vm, method, &vm->method_owner, &owner)) owner = 0;
+    bool read = known->code.iseq ? read_iseq(codes, known, owner, &name) : read_c_method(codes, known, owner, &name);
+    if (read) return;
+    codes->unreadable++;
+    known->function = rb_heapprof_names_mark(codes->names, "(unreadable)");
+}
+
+const struct heapprof_code_known *
+rb_heapprof_code_find(struct heapprof_codes *codes, const struct heapprof_code *code)
+{
+    uint32_t number = search(codes, code);
+    if (number) return &codes->known[number];
+
+    if (!HEAPPROF_MEM_GROW(codes->mem, codes->known, codes->capacity, codes->count + 2) ||
+        !rb_heapprof_index_reserve(&codes->index, codes->mem, codes->count, known_hash, codes)) return NULL;
+    struct heapprof_code_known known = {.code = *code};
+    read_code(codes, &known);
+    if (!known.function) return NULL;
+    number = ++codes->count;
+    codes->known[number] = known;
+    rb_heapprof_index_insert(&codes->index, hash_of(code), number);
+    return &codes->known[number];
+}

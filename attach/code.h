@@ -1,0 +1,51 @@
+#ifndef HEAPPROF_ATTACH_CODE_H
+#define HEAPPROF_ATTACH_CODE_H
+/* What a frame runs: a function, named as MRI's backtraces name it, and a line. Kept once found, for as
+ * long as the target frees and moves no code (I1 in code.c).
+ *
+ * The rules are those of the profiler inside, vm/names.c: methods that MRI itself writes in Ruby
+ * (<internal:array>) are shown as the C methods they stand in for. */
+#include "attach/names.h"
+#include "attach/vm.h"
+
+struct heapprof_code {
+    uint64_t iseq;      /* address; 0: a C method */
+    uint64_t method;    /* address of the method entry; 0: none */
+    uint64_t pc;
+};
+
+/* What is known of one. */
+struct heapprof_code_known {
+    struct heapprof_code code;
+    uint32_t function;  /* of codes->names */
+    uint32_t line;      /* 0: unknown, or that of the caller */
+    bool     stands_for_outer; /* a rescue or ensure clause: the frame without is the one to show */
+    bool     runs;      /* there is code, which a backtrace shows */
+};
+
+struct heapprof_codes {
+    struct heapprof_vm *vm;
+    struct heapprof_mem *mem;
+    struct heapprof_names *names;
+    struct heapprof_code_known *known;   /* [0] unused */
+    size_t   capacity;
+    uint32_t count;
+    struct heapprof_index index;         /* code -> known */
+    uint64_t generation;                 /* of the target's code, when known was filled */
+    uint64_t unreadable;                 /* frames whose names could not be read */
+};
+
+/* names and mem have to outlive it. */
+void rb_heapprof_codes_init(struct heapprof_codes *codes, struct heapprof_vm *vm, struct heapprof_names *names,
+                            struct heapprof_mem *mem);
+void rb_heapprof_codes_free(struct heapprof_codes *codes);
+
+/* To be called before frames are read: forgets what the target may have freed or moved since. Functions
+ * keep their numbers. */
+void rb_heapprof_codes_refresh(struct heapprof_codes *codes);
+
+/* Good until the next call. NULL: no memory. */
+const struct heapprof_code_known *rb_heapprof_code_find(struct heapprof_codes *codes,
+                                                        const struct heapprof_code *code);
+
+#endif

@@ -1,0 +1,74 @@
+/* lines.c - the contract "line-table 1": MRI's table of lines, behind a succinct index (iseq.c).
+ *
+ * The table has an entry for each position where the line changes. Which entry is that of a position
+ * says the index, as the number of entries that begin at or before it, less one. The first 54
+ * positions have that number itself, 7 bits wide, 9 to a word. All others come in blocks of 512: the number before
+ * the block; what each 64 of it add to that, 9 bits wide, but for the first; and a bit for each position.
+ */
+#include "attach/lines.h"
+
+enum {
+    FIRST_WIDTH = 7, FIRST_A_WORD = 9,          /* imm_part */
+    BLOCK_BITS = 512, WORD_BITS = 64, RANK_WIDTH = 9
+};
+
+static bool
+first_rank(struct heapprof_vm *vm, uint64_t index, uint64_t position, uint64_t *rank)
+{
+    uint64_t word;
+
+    if (!rb_heapprof_vm_word(vm, index + vm->line_first_ranks.offset + position / FIRST_A_WORD * 8, &word)) {
+        return false;
+    }
+    *rank = word >> position % FIRST_A_WORD * FIRST_WIDTH & ((1 << FIRST_WIDTH) - 1);
+    return true;
+}
+
+static bool
+block_rank(struct heapprof_vm *vm, uint64_t index, uint64_t position, uint64_t *rank)
+{
+    uint64_t block = index + vm->line_index_bytes + position / BLOCK_BITS * vm->line_block_bytes;
+    uint64_t bit = position % BLOCK_BITS, word = bit / WORD_BITS;
+    uint64_t before, ranks, bits;
+
+    if (!rb_heapprof_vm_get(vm, block, &vm->block_rank, &before) ||
+        !rb_heapprof_vm_get(vm, block, &vm->block_ranks, &ranks) ||
+        !rb_heapprof_vm_word(vm, block + vm->block_bits.offset + word * 8, &bits)) return false;
+    *rank = before + (uint64_t)__builtin_popcountll(bits << (WORD_BITS - 1 - bit % WORD_BITS));
+    if (word) *rank += ranks >> (word - 1) * RANK_WIDTH & ((1 << RANK_WIDTH) - 1);
+    return true;
+}
+
+/* Which entry of the table; false where none can be found. */
+static bool
+find_entry(struct heapprof_vm *vm, const void *table, uint64_t position, uint64_t *entry)
+{
+    uint64_t count = rb_heapprof_field_get(&vm->line_count, table);
+    uint64_t index = rb_heapprof_field_get(&vm->line_index, table), rank;
+
+    *entry = 0;
+    if (count <= 1) return count == 1; /* there is no index */
+    if (position < vm->line_first_count ? !first_rank(vm, index, position, &rank)
+                                        : !block_rank(vm, index, position - vm->line_first_count, &rank)) {
+        return false;
+    }
+    *entry = rank - 1;
+    return rank > 0 && rank <= count;
+}
+
+uint32_t
+rb_heapprof_line_of(struct heapprof_vm *vm, const void *body, uint64_t pc)
+{
+    uint64_t start = rb_heapprof_field_get(&vm->body_encoded, body);
+    uint64_t size = rb_heapprof_field_get(&vm->body_size, body);
+    uint64_t position = (pc - start) / HEAPPROF_WORD, entry, line;
+    const void *table = (const char *)body + vm->body_lines.offset;
+
+    if (pc < start || position > size || (pc - start) % HEAPPROF_WORD) return 0;
+    if (position) position--; /* pc is already at the next instruction */
+    if (!find_entry(vm, table, position, &entry)) return 0;
+
+    uint64_t at = rb_heapprof_field_get(&vm->lines, table) + entry * vm->line_bytes;
+    if (!rb_heapprof_vm_get(vm, at, &vm->line_number, &line) || (int64_t)line < 0) return 0;
+    return (uint32_t)line;
+}

@@ -1,0 +1,274 @@
+/* look.c - copies stacks, at a moment that is one, and then names them. */
+#include "attach/look.h"
+
+#include <stdlib.h>
+
+#include "attach/cpu.h"
+
+enum { STOP_LIMIT_NS = 200 * 1000 * 1000 };
+
+#define BUDGET_BYTES ((size_t)1 << 30)
+
+struct heapprof_looks *
+rb_heapprof_look_open(struct heapprof_target *target, struct heapprof_names *names,
+                      enum heapprof_look_mode mode, char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    struct heapprof_vm *vm = rb_heapprof_vm_open(target, error);
+    if (!vm) return NULL;
+    struct heapprof_looks *looks = calloc(1, sizeof(*looks));
+    struct heapprof_stop *stop = target->runs ? rb_heapprof_stop_new(target->pid) : NULL;
+
+    if (!looks || (target->runs && !stop)) {
+        rb_heapprof_target_say(target, error, "no memory");
+        rb_heapprof_stop_free(stop);
+        rb_heapprof_vm_close(vm);
+        free(looks);
+        return NULL;
+    }
+    *looks = (struct heapprof_looks){.target = target, .vm = vm, .names = names, .stop = stop, .mode = mode};
+    rb_heapprof_mem_init(&looks->mem, BUDGET_BYTES);
+    rb_heapprof_codes_init(&looks->codes, vm, names, &looks->mem);
+    return looks;
+}
+
+void
+rb_heapprof_look_close(struct heapprof_looks *looks)
+{
+    if (!looks) return;
+    rb_heapprof_stop_free(looks->stop);
+    for (size_t i = 0; i < looks->walk_count; i++) rb_heapprof_walk_free(&looks->walks[i]);
+    HEAPPROF_MEM_RELEASE(&looks->mem, looks->walks, looks->walk_capacity);
+    HEAPPROF_MEM_RELEASE(&looks->mem, looks->stacks, looks->stack_capacity);
+    HEAPPROF_MEM_RELEASE(&looks->mem, looks->frames, looks->frame_capacity);
+    rb_heapprof_threads_free(&looks->threads, &looks->mem);
+    rb_heapprof_codes_free(&looks->codes);
+    rb_heapprof_vm_close(looks->vm);
+    free(looks);
+}
+
+/* ---- the copies ---- */
+
+static bool
+reserve(struct heapprof_looks *looks, size_t count)
+{
+    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->walks, looks->walk_capacity, count) ||
+        !HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, count)) return false;
+    for (; looks->walk_count < count; looks->walk_count++) {
+        rb_heapprof_walk_init(&looks->walks[looks->walk_count], looks->vm, &looks->mem);
+    }
+    return true;
+}
+
+/* As we call its native thread; 0: it has none. */
+static pid_t
+tid_of(struct heapprof_looks *looks, const struct heapprof_thread *thread)
+{
+    if (!thread->tid) return 0;
+    pid_t tid = rb_heapprof_target_tid(looks->target, thread->tid);
+    if (!tid && rb_heapprof_target_threads(looks->target)) tid = rb_heapprof_target_tid(looks->target, thread->tid);
+    return tid;
+}
+
+static void
+copy_unstopped(struct heapprof_look_stack *stack, struct heapprof_walk *walk)
+{
+    stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
+    if (!stack->failed) rb_heapprof_walk_settle(walk);
+}
+
+static void
+copy_stopped(struct heapprof_looks *looks, struct heapprof_look_stack *stack, struct heapprof_walk *walk)
+{
+    pid_t tid = tid_of(looks, &stack->thread);
+
+    if (!tid || rb_heapprof_stop_thread(looks->stop, tid, STOP_LIMIT_NS) != HEAPPROF_STOPPED) {
+        looks->counts.not_stopped++;
+        copy_unstopped(stack, walk);
+        return;
+    }
+    looks->counts.stopped++;
+    stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
+    rb_heapprof_stop_resume(looks->stop);
+}
+
+/* Who waits for the GVL has not changed when a second look shows the same. */
+static bool
+copy_waiting(struct heapprof_looks *looks, struct heapprof_look_stack *stack, struct heapprof_walk *walk)
+{
+    stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
+    return !stack->failed && rb_heapprof_walk_same_p(walk) &&
+           !rb_heapprof_thread_running_p(looks->vm, &stack->thread);
+}
+
+static void
+copy_auto(struct heapprof_looks *looks, struct heapprof_look_stack *stack, struct heapprof_walk *walk)
+{
+    if (stack->thread.state != HEAPPROF_THREAD_RUNNING && copy_waiting(looks, stack, walk)) return;
+    copy_stopped(looks, stack, walk);
+}
+
+/* Whether the VM collects garbage, now: then it is a thread with the GVL that does. */
+static bool
+collecting_p(struct heapprof_looks *looks)
+{
+    struct heapprof_vm *vm = looks->vm;
+    uint64_t at, objspace, collecting;
+
+    return rb_heapprof_global_read(looks->target, &vm->current_vm, &at) &&
+           rb_heapprof_vm_get(vm, at, &vm->vm_objspace, &objspace) && objspace &&
+           rb_heapprof_vm_get(vm, objspace, &vm->collecting, &collecting) && collecting;
+}
+
+/* To be asked before the thread is stopped. */
+static void
+tell_cpu(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+{
+    enum heapprof_thread_state state = stack->thread.state;
+    enum heapprof_cpu_state cpu = HEAPPROF_CPU_WAITS;
+
+    if (state == HEAPPROF_THREAD_RUNNING || state == HEAPPROF_THREAD_BLOCKED) {
+        cpu = rb_heapprof_cpu_state(looks->target, tid_of(looks, &stack->thread));
+    }
+    stack->on_cpu = cpu == HEAPPROF_CPU_RUNS;
+    stack->idle = state == HEAPPROF_THREAD_SLEEPING || state == HEAPPROF_THREAD_ENDED ||
+                  (state == HEAPPROF_THREAD_BLOCKED && cpu == HEAPPROF_CPU_WAITS);
+}
+
+static void
+copy_one(struct heapprof_looks *looks, size_t number, bool stopped)
+{
+    struct heapprof_look_stack *stack = &looks->stacks[number];
+    struct heapprof_walk *walk = &looks->walks[number];
+
+    *stack = (struct heapprof_look_stack){.thread = looks->threads.all[number]};
+    tell_cpu(looks, stack);
+    stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && collecting_p(looks);
+    if (stopped) stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
+    else if (looks->mode == HEAPPROF_LOOK_AUTO) copy_auto(looks, stack, walk);
+    else copy_unstopped(stack, walk);
+    stack->torn = !stack->failed && walk->torn > 0;
+}
+
+/* Stops all threads if that is asked for; whether none can change anything. */
+static bool
+stop_all(struct heapprof_looks *looks)
+{
+    if (!looks->target->runs) return true;
+    if (looks->mode != HEAPPROF_LOOK_ALWAYS) return false;
+    if (rb_heapprof_stop_all(looks->stop, looks->target, STOP_LIMIT_NS) == HEAPPROF_STOPPED) {
+        looks->counts.stopped += looks->target->thread_count;
+        return true;
+    }
+    looks->counts.not_stopped++;
+    return false;
+}
+
+static bool
+copy_all(struct heapprof_looks *looks)
+{
+    bool stopped = stop_all(looks);
+    bool read = rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem) &&
+                reserve(looks, looks->threads.count);
+
+    looks->stack_count = read ? looks->threads.count : 0;
+    for (size_t i = 0; i < looks->stack_count; i++) copy_one(looks, i, stopped);
+    if (stopped && looks->stop) rb_heapprof_stop_resume(looks->stop);
+    return read;
+}
+
+/* ---- the names ---- */
+
+static bool
+add_frame(struct heapprof_looks *looks, uint32_t function, uint32_t line)
+{
+    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->frames, looks->frame_capacity, looks->frame_count + 1)) return false;
+    looks->frames[looks->frame_count++] = (struct heapprof_look_frame){function, line};
+    return true;
+}
+
+/* Adds the frames that a backtrace has: a rescue or ensure clause stands for the frame it lies directly above, and
+ * what names a file being read, or is a block of C, has no code. */
+static bool
+add_frames(struct heapprof_looks *looks, struct heapprof_walk *walk)
+{
+    bool skip = false;
+
+    for (size_t i = 0; i < walk->frame_count; i++) {
+        struct heapprof_code code = rb_heapprof_walk_code(walk, i);
+        if (code.iseq && !code.pc) continue;
+        const struct heapprof_code_known *known = rb_heapprof_code_find(&looks->codes, &code);
+        if (!known) return false;
+        bool skipped = skip && code.iseq;
+        if (code.iseq) skip = known->stands_for_outer;
+        if (!skipped && !add_frame(looks, known->function, known->line)) return false;
+    }
+    return true;
+}
+
+/* Functions of C get the file and the line of the Ruby function that called them. */
+static bool
+place_c_functions(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+{
+    uint32_t caller = 0, line = 0;
+
+    for (size_t i = stack->count; i-- > 0; ) {
+        struct heapprof_look_frame *frame = &looks->frames[stack->first + i];
+        if (!rb_heapprof_names_get(looks->names, frame->function)->cfunc) {
+            caller = frame->function;
+            line = frame->line;
+        }
+        else if (caller) {
+            frame->function = rb_heapprof_names_called_from(looks->names, frame->function, caller);
+            frame->line = line;
+            if (!frame->function) return false;
+        }
+    }
+    return true;
+}
+
+static bool
+add_torn(struct heapprof_looks *looks)
+{
+    uint32_t function = rb_heapprof_names_mark(looks->names, "(torn)");
+    return function && add_frame(looks, function, 0);
+}
+
+static bool
+name_stack(struct heapprof_looks *looks, size_t number)
+{
+    struct heapprof_look_stack *stack = &looks->stacks[number];
+
+    stack->first = looks->frame_count;
+    if (stack->failed) return true;
+    if (!(stack->torn ? add_torn(looks) : true) || !add_frames(looks, &looks->walks[number])) return false;
+    stack->count = looks->frame_count - stack->first;
+    return place_c_functions(looks, stack);
+}
+
+static bool
+name_all(struct heapprof_looks *looks)
+{
+    looks->frame_count = 0;
+    for (size_t i = 0; i < looks->stack_count; i++) {
+        if (!name_stack(looks, i)) return false;
+        looks->counts.torn += looks->stacks[i].torn;
+        looks->counts.failed += looks->stacks[i].failed;
+    }
+    looks->counts.looks++;
+    looks->counts.stacks += looks->stack_count;
+    return true;
+}
+
+bool
+rb_heapprof_look(struct heapprof_looks *looks)
+{
+    rb_heapprof_codes_refresh(&looks->codes);
+    return copy_all(looks) && name_all(looks) && rb_heapprof_target_state(looks->target) == HEAPPROF_TARGET_SAME;
+}
+
+void
+rb_heapprof_look_name(struct heapprof_looks *looks, uint64_t string, struct heapprof_text *text)
+{
+    text->length = 0;
+    if (!rb_heapprof_object_add_string(looks->vm, string, text)) text->length = 0;
+}

@@ -1,0 +1,74 @@
+#ifndef HEAPPROF_ATTACH_LOOK_H
+#define HEAPPROF_ATTACH_LOOK_H
+/* A look at a running Ruby, or at one in a core: the stacks of all its threads, with their names.
+ *
+ *     rb_heapprof_look_open ---> rb_heapprof_look ---> looks->stacks[] ---> rb_heapprof_look ... ---> _close
+ *
+ * First all stacks are copied, for which threads are stopped as the mode says. Then, while the target runs,
+ * the copies are given names. Nothing here is for two threads at once; the thread that has opened it has
+ * to look, too (stop.h). */
+#include "attach/code.h"
+#include "attach/objects.h"
+#include "attach/stop.h"
+#include "attach/threads.h"
+#include "attach/walk.h"
+
+enum heapprof_look_mode {
+    HEAPPROF_LOOK_AUTO,   /* who runs is stopped, for microseconds; who waits is read twice, and stopped if it did not */
+    HEAPPROF_LOOK_ALWAYS, /* all threads are stopped while all stacks are copied: they are of one moment */
+    HEAPPROF_LOOK_NEVER   /* nobody is stopped; what changes meanwhile is cut off, and says so */
+};
+
+struct heapprof_look_frame {
+    uint32_t function;    /* of looks->names */
+    uint32_t line;        /* 0: unknown */
+};
+
+struct heapprof_look_stack {
+    struct heapprof_thread thread;
+    size_t first, count;  /* of looks->frames, innermost first */
+    bool   torn;          /* inner frames changed while they were read, and are left out */
+    bool   failed;        /* it could not be read */
+    bool   collecting;    /* it runs a garbage collection */
+    bool   on_cpu;        /* a processor runs it, or it waits for one */
+    bool   idle;          /* it waits for time, for others, or for I/O other than a disk's */
+};
+
+/* What was done, over all looks. */
+struct heapprof_look_counts {
+    uint64_t looks, stacks, torn, failed;
+    uint64_t stopped;     /* threads, each time */
+    uint64_t not_stopped; /* should have been, and could not */
+};
+
+struct heapprof_looks {
+    struct heapprof_target *target;
+    struct heapprof_vm *vm;
+    struct heapprof_stop *stop;
+    enum heapprof_look_mode mode;
+    struct heapprof_mem mem;
+    struct heapprof_names *names;
+    struct heapprof_codes codes;
+    struct heapprof_threads threads;
+    struct heapprof_walk *walks;               /* by thread */
+    size_t walk_capacity, walk_count;
+    struct heapprof_look_stack *stacks;        /* of the last look */
+    size_t stack_capacity, stack_count;
+    struct heapprof_look_frame *frames;
+    size_t frame_capacity, frame_count;
+    struct heapprof_look_counts counts;
+};
+
+/* Target and names stay the caller's and have to outlive it. NULL: error says why. */
+struct heapprof_looks *rb_heapprof_look_open(struct heapprof_target *target, struct heapprof_names *names,
+                                             enum heapprof_look_mode mode, char error[HEAPPROF_TARGET_ERROR_MAX]);
+
+/* Looks. False: the target has ended, has become another program, or there is no memory. */
+bool rb_heapprof_look(struct heapprof_looks *looks);
+
+void rb_heapprof_look_close(struct heapprof_looks *looks); /* NULL is allowed */
+
+/* The name that the program gave a thread, or its Ractor; "" for none. text has room for HEAPPROF_TEXT_MAX. */
+void rb_heapprof_look_name(struct heapprof_looks *looks, uint64_t string, struct heapprof_text *text);
+
+#endif

@@ -1,0 +1,91 @@
+/* objects.c - strings, symbols and class names, by the layout that the target tells. */
+#include "attach/objects.h"
+
+/* Immediates have one of the lowest three bits; nil and false are below any page. */
+static bool
+object_p(uint64_t value)
+{
+    return value % 8 == 0 && value >= 4096;
+}
+
+bool
+rb_heapprof_object_flags(struct heapprof_vm *vm, uint64_t object, uint64_t *flags)
+{
+    return object_p(object) && rb_heapprof_vm_get(vm, object, &vm->basic_flags, flags);
+}
+
+static bool
+typed(struct heapprof_vm *vm, uint64_t object, uint64_t type, uint64_t *flags)
+{
+    return rb_heapprof_object_flags(vm, object, flags) && rb_heapprof_object_type(vm, *flags) == type;
+}
+
+bool
+rb_heapprof_object_add_string(struct heapprof_vm *vm, uint64_t string, struct heapprof_text *text)
+{
+    uint64_t flags, length, start = string + vm->string_embedded.offset;
+    size_t room = sizeof(text->bytes) - text->length;
+
+    if (!typed(vm, string, vm->t_string, &flags)) return false;
+    if (!rb_heapprof_vm_get(vm, string, &vm->string_length, &length)) return false;
+    if (flags & vm->string_heap_flag && !rb_heapprof_vm_get(vm, string, &vm->string_heap, &start)) return false;
+    if (length > room) length = room;
+    if (!rb_heapprof_target_read(vm->target, start, text->bytes + text->length, length)) return false;
+    text->length += length;
+    return true;
+}
+
+bool
+rb_heapprof_object_element(struct heapprof_vm *vm, uint64_t array, uint64_t index, uint64_t *element)
+{
+    uint64_t flags, length, start = array + vm->array_embedded.offset;
+
+    if (!typed(vm, array, vm->t_array, &flags)) return false;
+    if (flags & vm->array_embed_flag) {
+        length = (flags & vm->array_embed_mask) >> vm->array_embed_shift;
+    }
+    else if (!rb_heapprof_vm_get(vm, array, &vm->array_length, &length) ||
+             !rb_heapprof_vm_get(vm, array, &vm->array_heap, &start)) {
+        return false;
+    }
+    return index < length && rb_heapprof_vm_word(vm, start + index * HEAPPROF_WORD, element);
+}
+
+/* get_id_serial_entry in symbol.c. */
+bool
+rb_heapprof_object_add_symbol(struct heapprof_vm *vm, uint64_t id, struct heapprof_text *text)
+{
+    uint64_t serial = id > (uint64_t)vm->symbol_last_operator ? id >> vm->symbol_scope_shift : id;
+    uint64_t last, ids, unit, string;
+
+    return rb_heapprof_vm_get(vm, vm->symbols.address, &vm->symbols_last, &last) && serial <= last &&
+           rb_heapprof_vm_get(vm, vm->symbols.address, &vm->symbols_ids, &ids) &&
+           rb_heapprof_object_element(vm, ids, serial / vm->symbol_unit, &unit) &&
+           rb_heapprof_object_element(vm, unit, serial % vm->symbol_unit * vm->symbol_entry_size, &string) &&
+           rb_heapprof_object_add_string(vm, string, text);
+}
+
+/* rb_gen_method_name in vm_backtrace.c. */
+bool
+rb_heapprof_object_add_owner(struct heapprof_vm *vm, uint64_t owner, struct heapprof_text *text)
+{
+    const char *separator = "#";
+    uint64_t flags, permanent, path;
+
+    if (!rb_heapprof_object_flags(vm, owner, &flags)) return false;
+    if (rb_heapprof_object_type(vm, flags) == vm->t_class && flags & vm->singleton_flag) {
+        if (!rb_heapprof_vm_get(vm, owner + vm->class_ext.offset, &vm->class_attached, &owner)) return false;
+        if (!rb_heapprof_object_flags(vm, owner, &flags)) return true; /* an immediate has a singleton: nil's */
+        separator = ".";
+    }
+    uint64_t type = rb_heapprof_object_type(vm, flags);
+    if (type != vm->t_class && type != vm->t_module) return separator[0] == '.';
+
+    uint64_t ext = owner + vm->class_ext.offset;
+    if (!rb_heapprof_vm_get(vm, ext, &vm->class_path, &path) ||
+        !rb_heapprof_vm_get(vm, ext, &vm->class_path_permanent, &permanent)) return false;
+    if (!permanent || !object_p(path)) return true;
+    if (!rb_heapprof_object_add_string(vm, path, text)) return false;
+    rb_heapprof_text_add_cstr(text, separator);
+    return true;
+}

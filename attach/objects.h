@@ -1,0 +1,30 @@
+#ifndef HEAPPROF_ATTACH_OBJECTS_H
+#define HEAPPROF_ATTACH_OBJECTS_H
+/* Ruby objects of another process: what kind one is, and the text of strings, symbols and class
+ * names. All of it is read where it lies and may be anything: each function has bounds, and says false
+ * where what it finds cannot be what it should. */
+#include "attach/names.h"
+#include "attach/vm.h"
+
+/* The flags of the object at that address; false for what is no object: nil, numbers, 0. */
+bool rb_heapprof_object_flags(struct heapprof_vm *vm, uint64_t object, uint64_t *flags);
+
+/* T_CLASS and so on: of the flags, a vm->constant. */
+static inline uint64_t
+rb_heapprof_object_type(const struct heapprof_vm *vm, uint64_t flags)
+{
+    return flags & (uint64_t)vm->type_mask;
+}
+
+/* Appends a String's bytes, a symbol's name by its ID. */
+bool rb_heapprof_object_add_string(struct heapprof_vm *vm, uint64_t string, struct heapprof_text *text);
+bool rb_heapprof_object_add_symbol(struct heapprof_vm *vm, uint64_t id, struct heapprof_text *text);
+
+/* Appends "Foo#" or "Foo." of a method's owner, and nothing where MRI's backtraces say nothing: of
+ * classes without a permanent name. False: it is none of a class. */
+bool rb_heapprof_object_add_owner(struct heapprof_vm *vm, uint64_t owner, struct heapprof_text *text);
+
+/* The element of an Array. */
+bool rb_heapprof_object_element(struct heapprof_vm *vm, uint64_t array, uint64_t index, uint64_t *element);
+
+#endif

@@ -1,0 +1,98 @@
+/* vm.c - finds a VM, and fills in where its structures are. */
+#include "attach/vm.h"
+
+#include <stdlib.h>
+
+#include "attach/image.h"
+
+static const struct heapprof_want wants[] = {
+#define WANT(member, name, number) HEAPPROF_WANT_CONTRACT(struct heapprof_vm, member, name, number),
+    HEAPPROF_VM_CONTRACTS(WANT)
+#undef WANT
+#define WANT(member, name) HEAPPROF_WANT_TYPE(struct heapprof_vm, member, name),
+    HEAPPROF_VM_TYPES(WANT)
+#undef WANT
+#define WANT(member, name) HEAPPROF_WANT_NUMBER(struct heapprof_vm, member, name),
+    HEAPPROF_VM_NUMBERS(WANT)
+#undef WANT
+#define WANT(member, name) HEAPPROF_WANT_BYTES(struct heapprof_vm, member, name, 1),
+    HEAPPROF_VM_PLACES(WANT)
+#undef WANT
+#define WANT(member, name) HEAPPROF_WANT_GLOBAL(struct heapprof_vm, member, name, HEAPPROF_WORD),
+    HEAPPROF_VM_GLOBALS(WANT)
+#undef WANT
+#define WANT(member, name) HEAPPROF_WANT_CONSTANT(struct heapprof_vm, member, name),
+    HEAPPROF_VM_CONSTANTS(WANT)
+    HEAPPROF_VM_INDEXES(WANT)
+#undef WANT
+};
+
+/* What divides or shifts elsewhere. */
+static bool
+constants_good_p(const struct heapprof_vm *vm)
+{
+    return vm->symbol_unit > 0 && vm->symbol_entry_size > 0 && vm->frame_bytes > 0 &&
+           vm->symbol_scope_shift < 64 && vm->array_embed_shift < 64 && vm->imemo_shift < 64;
+}
+
+/* The VM that an image has; error says what is missing of it. */
+static bool
+fill(struct heapprof_vm *vm, const struct heapprof_image *image, char *error)
+{
+    vm->layout = rb_heapprof_layout_read(vm->target, image->descriptor, error);
+    if (!vm->layout ||
+        !rb_heapprof_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), vm, error)) return false;
+    if (!constants_good_p(vm)) {
+        rb_heapprof_target_say(vm->target, error, "what it says of its structures cannot be");
+        return false;
+    }
+    rb_heapprof_layout_global(vm->layout, "rb_heapprof_code_generation", &vm->generation);
+    return true;
+}
+
+/* Whether there is a VM: a libruby that is only loaded has none. */
+static bool
+runs_p(struct heapprof_vm *vm)
+{
+    uint64_t at;
+
+    return rb_heapprof_global_read(vm->target, &vm->current_vm, &at) && at != 0;
+}
+
+struct heapprof_vm *
+rb_heapprof_vm_open(struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    struct heapprof_image images[HEAPPROF_IMAGES_MOST];
+    size_t count = rb_heapprof_image_find(target, images, error);
+    struct heapprof_vm *vm = calloc(1, sizeof(*vm));
+
+    if (!vm) rb_heapprof_target_say(target, error, "no memory");
+    for (size_t i = 0; vm && i < count; i++) {
+        vm->target = target;
+        if (fill(vm, &images[i], error)) {
+            if (runs_p(vm)) return vm;
+            rb_heapprof_target_say(target, error, "its Ruby has not started yet, or has ended");
+        }
+        rb_heapprof_layout_free(vm->layout);
+        *vm = (struct heapprof_vm){0};
+    }
+    free(vm);
+    return NULL;
+}
+
+void
+rb_heapprof_vm_close(struct heapprof_vm *vm)
+{
+    if (!vm) return;
+    rb_heapprof_layout_free(vm->layout);
+    free(vm);
+}
+
+uint64_t
+rb_heapprof_vm_generation(struct heapprof_vm *vm)
+{
+    uint64_t generation = 0;
+
+    if (vm->generation.size) rb_heapprof_global_read(vm->target, &vm->generation, &generation);
+    return generation;
+}

@@ -1,0 +1,178 @@
+#ifndef HEAPPROF_ATTACH_VM_H
+#define HEAPPROF_ATTACH_VM_H
+/* A Ruby VM in another process or a core: where the structures are that lead to its stacks and names.
+ *
+ * Each row names a member of struct heapprof_vm, and what the target's descriptor calls it. A target whose
+ * descriptor lacks one, or follows another contract, is refused when it is opened, and never half read. */
+#include "attach/layout.h"
+#include "attach/target.h"
+
+#define HEAPPROF_VM_CONTRACTS(X) \
+    X(stack_contract, "stack", 1) \
+    X(line_contract, "line-table", 1) \
+    X(symbol_contract, "symbols", 1)
+
+#define HEAPPROF_VM_TYPES(X) \
+    X(thread_bytes, "rb_thread_t") \
+    X(ec_bytes, "rb_execution_context_t") \
+    X(frame_bytes, "rb_control_frame_t") \
+    X(body_bytes, "rb_iseq_constant_body") \
+    X(line_bytes, "iseq_insn_info_entry") \
+    X(line_index_bytes, "succ_index_table") \
+    X(line_block_bytes, "succ_dict_block")
+
+#define HEAPPROF_VM_NUMBERS(X) \
+    X(vm_objspace, "rb_vm_t.gc.objspace") \
+    X(collecting, "rb_objspace_t.flags.during_gc") \
+    X(ractor_id, "rb_ractor_t.pub.id") \
+    X(ractor_name, "rb_ractor_t.name") \
+    X(ractor_running, "rb_ractor_t.threads.sched.running") \
+    X(thread_ec, "rb_thread_t.ec") \
+    X(thread_native, "rb_thread_t.nt") \
+    X(thread_status, "rb_thread_t.status") \
+    X(thread_blocking, "rb_thread_t.blocking_region_buffer") \
+    X(thread_mutex, "rb_thread_t.locking_mutex") \
+    X(thread_name, "rb_thread_t.name") \
+    X(native_tid, "rb_native_thread.tid") \
+    X(ec_stack, "rb_execution_context_t.vm_stack") \
+    X(ec_stack_size, "rb_execution_context_t.vm_stack_size") \
+    X(ec_frame, "rb_execution_context_t.cfp") \
+    X(frame_pc, "rb_control_frame_t.pc") \
+    X(frame_sp, "rb_control_frame_t.sp") \
+    X(frame_iseq, "rb_control_frame_t.iseq") \
+    X(frame_ep, "rb_control_frame_t.ep") \
+    X(env_ep, "rb_env_t.ep") \
+    X(svar_method, "vm_svar.cref_or_me") \
+    X(method_definition, "rb_callable_method_entry_t.def") \
+    X(method_owner, "rb_callable_method_entry_t.owner") \
+    X(definition_id, "rb_method_definition_t.original_id") \
+    X(iseq_body, "rb_iseq_t.body") \
+    X(body_kind, "rb_iseq_constant_body.type") \
+    X(body_size, "rb_iseq_constant_body.iseq_size") \
+    X(body_encoded, "rb_iseq_constant_body.iseq_encoded") \
+    X(body_parent, "rb_iseq_constant_body.parent_iseq") \
+    X(body_local, "rb_iseq_constant_body.local_iseq") \
+    X(body_label, "rb_iseq_constant_body.location.label") \
+    X(body_path, "rb_iseq_constant_body.location.pathobj") \
+    X(body_first_line, "rb_iseq_constant_body.location.first_lineno") \
+    X(lines, "iseq_insn_info.body") \
+    X(line_count, "iseq_insn_info.size") \
+    X(line_index, "iseq_insn_info.succ_index_table") \
+    X(line_number, "iseq_insn_info_entry.line_no") \
+    X(block_rank, "succ_dict_block.rank") \
+    X(block_ranks, "succ_dict_block.small_block_ranks") \
+    X(basic_flags, "RBasic.flags") \
+    X(string_length, "RString.len") \
+    X(string_heap, "RString.as.heap.ptr") \
+    X(array_length, "RArray.as.heap.len") \
+    X(array_heap, "RArray.as.heap.ptr") \
+    X(class_path, "rb_classext_t.classpath") \
+    X(class_path_permanent, "rb_classext_t.permanent_classpath") \
+    X(class_attached, "rb_classext_t.attached_object") \
+    X(symbols_last, "rb_symbols_t.last_id") \
+    X(symbols_ids, "rb_symbols_t.ids")
+
+#define HEAPPROF_VM_PLACES(X) \
+    X(vm_ractors, "rb_vm_t.ractor.set") \
+    X(ractor_node, "rb_ractor_t.vmlr_node") \
+    X(ractor_threads, "rb_ractor_t.threads.set") \
+    X(thread_node, "rb_thread_t.lt_node") \
+    X(body_lines, "rb_iseq_constant_body.insns_info") \
+    X(line_first_ranks, "succ_index_table.imm_part") \
+    X(block_bits, "succ_dict_block.bits") \
+    X(string_embedded, "RString.as.embed.ary") \
+    X(array_embedded, "RArray.as.ary") \
+    X(class_ext, "RClass_and_rb_classext_t.classext")
+
+#define HEAPPROF_VM_GLOBALS(X) \
+    X(current_vm, "ruby_current_vm_ptr") \
+    X(symbols, "ruby_global_symbols")
+
+#define HEAPPROF_VM_CONSTANTS(X) \
+    X(type_mask, "T_MASK") \
+    X(t_class, "T_CLASS") \
+    X(t_module, "T_MODULE") \
+    X(t_string, "T_STRING") \
+    X(t_array, "T_ARRAY") \
+    X(t_imemo, "T_IMEMO") \
+    X(singleton_flag, "FL_SINGLETON") \
+    X(string_heap_flag, "RSTRING_NOEMBED") \
+    X(array_embed_flag, "RARRAY_EMBED_FLAG") \
+    X(array_embed_mask, "RARRAY_EMBED_LEN_MASK") \
+    X(array_embed_shift, "RARRAY_EMBED_LEN_SHIFT") \
+    X(imemo_shift, "FL_USHIFT") \
+    X(imemo_mask, "IMEMO_MASK") \
+    X(imemo_svar, "imemo_svar") \
+    X(imemo_method, "imemo_ment") \
+    X(env_local_flag, "VM_ENV_FLAG_LOCAL") \
+    X(iseq_method, "ISEQ_TYPE_METHOD") \
+    X(iseq_block, "ISEQ_TYPE_BLOCK") \
+    X(iseq_plain, "ISEQ_TYPE_PLAIN") \
+    X(iseq_rescue, "ISEQ_TYPE_RESCUE") \
+    X(iseq_ensure, "ISEQ_TYPE_ENSURE") \
+    X(iseq_eval, "ISEQ_TYPE_EVAL") \
+    X(path_index, "PATHOBJ_PATH") \
+    X(real_path_index, "PATHOBJ_REALPATH") \
+    X(status_stopped, "THREAD_STOPPED") \
+    X(status_forever, "THREAD_STOPPED_FOREVER") \
+    X(status_killed, "THREAD_KILLED") \
+    X(line_first_count, "IMMEDIATE_TABLE_SIZE") \
+    X(symbol_unit, "ID_ENTRY_UNIT") \
+    X(symbol_entry_size, "ID_ENTRY_SIZE") \
+    X(symbol_scope_shift, "ID_SCOPE_SHIFT") \
+    X(symbol_last_operator, "tLAST_OP_ID")
+
+/* In words; may be below 0. */
+#define HEAPPROF_VM_INDEXES(X) \
+    X(env_flags_index, "VM_ENV_DATA_INDEX_FLAGS") \
+    X(env_previous_index, "VM_ENV_DATA_INDEX_SPECVAL") \
+    X(env_method_index, "VM_ENV_DATA_INDEX_ME_CREF")
+
+struct heapprof_vm {
+    struct heapprof_target *target;
+    struct heapprof_layout *layout;
+    struct heapprof_global generation; /* grows when code is freed or moved; size 0: the target has none */
+
+#define MEMBER(member, ...) int64_t member;
+    HEAPPROF_VM_CONTRACTS(MEMBER)
+    HEAPPROF_VM_INDEXES(MEMBER)
+#undef MEMBER
+#define MEMBER(member, name) uint64_t member;
+    HEAPPROF_VM_CONSTANTS(MEMBER)
+#undef MEMBER
+#define MEMBER(member, name) uint32_t member;
+    HEAPPROF_VM_TYPES(MEMBER)
+#undef MEMBER
+#define MEMBER(member, name) struct heapprof_field member;
+    HEAPPROF_VM_NUMBERS(MEMBER)
+    HEAPPROF_VM_PLACES(MEMBER)
+#undef MEMBER
+#define MEMBER(member, name) struct heapprof_global member;
+    HEAPPROF_VM_GLOBALS(MEMBER)
+#undef MEMBER
+};
+
+enum { HEAPPROF_WORD = 8 }; /* bytes of a VALUE: layout.c refuses other targets */
+
+/* Reads where everything is. The target stays the caller's and has to outlive it. NULL: error says what is missing. */
+struct heapprof_vm *rb_heapprof_vm_open(struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX]);
+void rb_heapprof_vm_close(struct heapprof_vm *vm); /* NULL is allowed */
+
+/* A number that stays the same as long as no code is freed or moved. */
+uint64_t rb_heapprof_vm_generation(struct heapprof_vm *vm);
+
+/* The field of the structure at that address. */
+static inline bool
+rb_heapprof_vm_get(struct heapprof_vm *vm, uint64_t address, const struct heapprof_field *field, uint64_t *value)
+{
+    return rb_heapprof_field_read(vm->target, field, address, value);
+}
+
+/* A word of the target's memory. */
+static inline bool
+rb_heapprof_vm_word(struct heapprof_vm *vm, uint64_t address, uint64_t *word)
+{
+    return rb_heapprof_target_read(vm->target, address, word, HEAPPROF_WORD);
+}
+
+#endif

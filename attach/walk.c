@@ -1,0 +1,224 @@
+/* walk.c - control frames, as vm/frames.c reads them inside (the contract "stack 1"). */
+#include "attach/walk.h"
+
+#include <string.h>
+
+#include "attach/objects.h"
+
+enum {
+    FRAMES_BYTES_MAX = 64 << 20,
+    VALUES_BYTES_MAX = 64 << 20,
+    ENVIRONMENTS_MAX = 1000
+};
+
+void
+rb_heapprof_walk_init(struct heapprof_walk *walk, struct heapprof_vm *vm, struct heapprof_mem *mem)
+{
+    *walk = (struct heapprof_walk){.vm = vm, .mem = mem};
+}
+
+void
+rb_heapprof_walk_free(struct heapprof_walk *walk)
+{
+    HEAPPROF_MEM_RELEASE(walk->mem, walk->frames, walk->frames_capacity);
+    HEAPPROF_MEM_RELEASE(walk->mem, walk->again, walk->again_capacity);
+    HEAPPROF_MEM_RELEASE(walk->mem, walk->values, walk->values_capacity);
+}
+
+/* ---- the copy ---- */
+
+/* Where the stack of an execution context is. */
+struct place {
+    uint64_t stack, frame, dummy; /* addresses */
+};
+
+/* False: it is no stack. One that is not made yet, or gone, has no frames. */
+static bool
+read_place(const struct heapprof_walk *walk, uint64_t ec, struct place *place)
+{
+    struct heapprof_vm *vm = walk->vm;
+    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+
+    if (!rb_heapprof_target_read(vm->target, ec, copy, vm->ec_bytes)) return false;
+    place->stack = rb_heapprof_field_get(&vm->ec_stack, copy);
+    place->frame = rb_heapprof_field_get(&vm->ec_frame, copy);
+    uint64_t words = rb_heapprof_field_get(&vm->ec_stack_size, copy);
+    if (!place->stack || !place->frame) {
+        *place = (struct place){0};
+        return true;
+    }
+    uint64_t end = place->stack + words * HEAPPROF_WORD;
+    if (words > UINT64_MAX / 16 || end < place->stack || end - place->stack < vm->frame_bytes) return false;
+    place->dummy = end - vm->frame_bytes; /* the outermost frame, which is no code's */
+    return place->frame >= place->stack && place->frame <= place->dummy &&
+           place->dummy - place->frame <= FRAMES_BYTES_MAX &&
+           (place->dummy - place->frame) % vm->frame_bytes == 0;
+}
+
+static const unsigned char *
+frame_at(const struct heapprof_walk *walk, size_t frame)
+{
+    return walk->frames + (walk->torn + frame) * walk->vm->frame_bytes;
+}
+
+/* The values below the innermost frame's sp, where most environments are. Without them those are read
+ * one by one. */
+static void
+copy_values(struct heapprof_walk *walk, const struct place *place)
+{
+    uint64_t sp = rb_heapprof_field_get(&walk->vm->frame_sp, walk->frames);
+
+    walk->values_bytes = 0;
+    if (sp <= place->stack || sp > place->frame || sp - place->stack > VALUES_BYTES_MAX) return;
+    if (!HEAPPROF_MEM_GROW(walk->mem, walk->values, walk->values_capacity, sp - place->stack)) return;
+    if (!rb_heapprof_target_read(walk->vm->target, place->stack, walk->values, sp - place->stack)) return;
+    walk->values_at = place->stack;
+    walk->values_bytes = sp - place->stack;
+}
+
+bool
+rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec)
+{
+    struct place place;
+
+    walk->ec = ec;
+    walk->frame_count = walk->torn = walk->values_bytes = 0;
+    if (!read_place(walk, ec, &place)) return false;
+    size_t bytes = place.dummy - place.frame;
+    if (bytes == 0) return true;
+    if (!HEAPPROF_MEM_GROW(walk->mem, walk->frames, walk->frames_capacity, bytes) ||
+        !rb_heapprof_target_read(walk->vm->target, place.frame, walk->frames, bytes)) return false;
+    walk->frames_at = place.frame;
+    walk->frame_count = bytes / walk->vm->frame_bytes;
+    copy_values(walk, &place);
+    return true;
+}
+
+/* Copies the frames into again, aligned at the outermost: how many there are of both; *now: how many there are. */
+static size_t
+copy_again(struct heapprof_walk *walk, size_t *now)
+{
+    size_t width = walk->vm->frame_bytes, count;
+    struct place place;
+
+    *now = 0;
+    if (!read_place(walk, walk->ec, &place)) return 0;
+    *now = (place.dummy - place.frame) / width;
+    count = *now < walk->frame_count ? *now : walk->frame_count;
+    if (count == 0 || !HEAPPROF_MEM_GROW(walk->mem, walk->again, walk->again_capacity, count * width) ||
+        !rb_heapprof_target_read(walk->vm->target, place.dummy - count * width, walk->again, count * width)) return 0;
+    return count;
+}
+
+/* Whether it is the same call, though it may have gone on. */
+static bool
+same_call_p(const struct heapprof_vm *vm, const unsigned char *one, const unsigned char *other)
+{
+    return rb_heapprof_field_get(&vm->frame_iseq, one) == rb_heapprof_field_get(&vm->frame_iseq, other) &&
+           rb_heapprof_field_get(&vm->frame_ep, one) == rb_heapprof_field_get(&vm->frame_ep, other);
+}
+
+/* How many of the outermost frames have stayed. One that has gone on has other callees since. */
+static size_t
+settled(struct heapprof_walk *walk, size_t *now)
+{
+    size_t width = walk->vm->frame_bytes, count = copy_again(walk, now), same = 0;
+    const unsigned char *was = walk->frames + walk->frame_count * width, *is = walk->again + count * width;
+
+    while (same < count) {
+        was -= width;
+        is -= width;
+        if (!same_call_p(walk->vm, was, is)) break;
+        same++;
+        if (memcmp(was, is, width)) break;
+    }
+    return same;
+}
+
+bool
+rb_heapprof_walk_same_p(struct heapprof_walk *walk)
+{
+    size_t now, count = copy_again(walk, &now);
+
+    return now == walk->frame_count && count == now &&
+           (count == 0 || !memcmp(walk->frames, walk->again, count * walk->vm->frame_bytes));
+}
+
+void
+rb_heapprof_walk_settle(struct heapprof_walk *walk)
+{
+    size_t now, same = settled(walk, &now);
+
+    walk->torn = walk->frame_count - same;
+    walk->frame_count = same;
+}
+
+/* ---- what a frame runs ---- */
+
+/* A word of an environment. */
+static bool
+word_at(struct heapprof_walk *walk, uint64_t address, uint64_t *word)
+{
+    if (address >= walk->values_at && address - walk->values_at < walk->values_bytes &&
+        walk->values_bytes - (address - walk->values_at) >= HEAPPROF_WORD) {
+        memcpy(word, walk->values + (address - walk->values_at), HEAPPROF_WORD);
+        return true;
+    }
+    return rb_heapprof_vm_word(walk->vm, address, word);
+}
+
+/* Where the word of that index is; indexes are below 0, too. */
+static uint64_t
+word_of(uint64_t ep, int64_t index)
+{
+    return ep + (uint64_t)index * HEAPPROF_WORD;
+}
+
+/* The method that stands in an environment; 0: none, or a cref. */
+static uint64_t
+method_in(struct heapprof_vm *vm, uint64_t object)
+{
+    uint64_t flags;
+
+    for (int i = 0; i < 2; i++) { /* a svar leads to one of the others */
+        if (!rb_heapprof_object_flags(vm, object, &flags)) return 0;
+        if (rb_heapprof_object_type(vm, flags) != vm->t_imemo) return 0;
+        uint64_t kind = flags >> vm->imemo_shift & vm->imemo_mask;
+        if (kind == vm->imemo_method) return object;
+        if (kind != vm->imemo_svar || !rb_heapprof_vm_get(vm, object, &vm->svar_method, &object)) return 0;
+    }
+    return 0;
+}
+
+static uint64_t
+method_of(struct heapprof_walk *walk, uint64_t ep)
+{
+    struct heapprof_vm *vm = walk->vm;
+    uint64_t flags, object, previous, method;
+
+    for (int i = 0; ep && i < ENVIRONMENTS_MAX; i++) {
+        if (!word_at(walk, word_of(ep, vm->env_flags_index), &flags)) return 0;
+        if (!(flags & 1)) { /* it is moving to the heap, and the new place stands here (vm/frames.c) */
+            if (!rb_heapprof_vm_get(vm, flags, &vm->env_ep, &ep)) return 0;
+            if (!word_at(walk, word_of(ep, vm->env_flags_index), &flags)) return 0;
+        }
+        if (!word_at(walk, word_of(ep, vm->env_method_index), &object)) return 0;
+        method = method_in(vm, object);
+        if (method || flags & vm->env_local_flag) return method;
+        if (!word_at(walk, word_of(ep, vm->env_previous_index), &previous)) return 0;
+        ep = previous & ~UINT64_C(3);
+    }
+    return 0;
+}
+
+struct heapprof_code
+rb_heapprof_walk_code(struct heapprof_walk *walk, size_t frame)
+{
+    const struct heapprof_vm *vm = walk->vm;
+    const unsigned char *copy = frame_at(walk, frame);
+    struct heapprof_code code = {.iseq = rb_heapprof_field_get(&vm->frame_iseq, copy)};
+
+    if (code.iseq) code.pc = rb_heapprof_field_get(&vm->frame_pc, copy);
+    code.method = method_of(walk, rb_heapprof_field_get(&vm->frame_ep, copy));
+    return code;
+}

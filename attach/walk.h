@@ -1,0 +1,43 @@
+#ifndef HEAPPROF_ATTACH_WALK_H
+#define HEAPPROF_ATTACH_WALK_H
+/* The frames of one thread or fiber, copied in one go, and what each of them runs.
+ *
+ *     vm_stack                sp                 cfp                                 end
+ *     |  values, environments |     (free)       | innermost frame |  ...  |  dummy  |
+ *     '--- copied: values ----'                  '-------- copied: frames -'
+ *
+ * The copy is made while the thread cannot change it, because it waits or is stopped; or it is made
+ * twice and compared (rb_heapprof_walk_settle). All else is done on the copy, when the target goes on. */
+#include "attach/code.h"
+
+struct heapprof_walk {
+    struct heapprof_vm *vm;
+    struct heapprof_mem *mem;
+    uint64_t ec;                /* execution context: which thread or fiber */
+    uint64_t frames_at;         /* where the innermost frame is in the target */
+    size_t   frame_count;       /* without the dummy; of the copy */
+    size_t   torn;              /* innermost frames that were cut off, because they changed meanwhile */
+    unsigned char *frames, *again, *values;
+    size_t   frames_capacity, again_capacity, values_capacity;
+    uint64_t values_at;
+    size_t   values_bytes;
+};
+
+void rb_heapprof_walk_init(struct heapprof_walk *walk, struct heapprof_vm *vm, struct heapprof_mem *mem);
+void rb_heapprof_walk_free(struct heapprof_walk *walk);
+
+/* Copies the frames of that execution context; none for a thread that has no stack yet. False: they cannot be
+ * read, or are no stack. */
+bool rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec);
+
+/* Copies them once more: whether nothing has changed. */
+bool rb_heapprof_walk_same_p(struct heapprof_walk *walk);
+
+/* The same, and cuts off what has changed: of the outermost frame that has gone on, the callees; of one that is
+ * another, itself and its callees. What stays was there both times. */
+void rb_heapprof_walk_settle(struct heapprof_walk *walk);
+
+/* What a frame of the copy runs, 0 being the innermost; its method is looked up in its environments. */
+struct heapprof_code rb_heapprof_walk_code(struct heapprof_walk *walk, size_t frame);
+
+#endif

@@ -1,0 +1,16 @@
+#ifndef HEAPPROF_CLI_ATTACH_H
+#define HEAPPROF_CLI_ATTACH_H
+/* What the commands that read a running Ruby have in common. */
+#include "attach/look.h"
+#include "cli/cli.h"
+
+/* The process of that number, or the core in that file. NULL: it was told why not. */
+struct heapprof_target *cli_attach_open(const struct cli *cli, const char *name, bool core);
+
+/* "auto", "always", "never", or NULL. */
+enum heapprof_look_mode cli_attach_mode(const char *stop);
+
+/* A line that says which process it is. */
+void cli_attach_put_heading(const struct heapprof_target *target);
+
+#endif

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+# attached.rb - what these tests share: a ruby that runs beside, and `heapprof` that reads it.
+
+require_relative "../../cli/lib/heapprof_command"
+
+module Attached
+  include HeapprofCommand
+
+  RUBY = [EnvUtil.rubybin, "--disable-gems"].freeze
+
+  # Runs a script beside us until the block ends; yields its pid when it has said that it is ready, and the
+  # end of a pipe that is its stdin. $ready.call says so.
+  def beside(script, *arguments, ruby: RUBY, env: {})
+    input, output = IO.pipe, IO.pipe
+    prelude = "$ready = -> { $stdout.syswrite(%(ready\\n)) }\n"
+    clean = { "RUBYOPT" => nil, "RUBY_HEAPPROF" => nil }
+    pid = Process.spawn(clean.merge(env), *ruby, *arguments, "-e", prelude + script, in: input[0], out: output[1])
+    output[1].close
+    assert_equal "ready\n", output[0].gets
+    yield pid, input[1], output[0]
+  ensure
+    Process.kill(:KILL, pid) if pid
+    Process.wait(pid) if pid
+    [*input, *output].each { |io| io.close unless io.closed? }
+  end
+
+  # The threads that `heapprof stacks --json` shows.
+  def threads(pid, *arguments)
+    heapprof!("stacks", "--json", *arguments, pid).json.first["threads"]
+  end
+
+  def labels(thread) = thread["frames"].map { |frame| frame["label"] }
+
+  # The threads, asked for again until the block is content with them.
+  def threads_until(pid, *arguments)
+    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
+    loop do
+      all = threads(pid, *arguments)
+      return all if yield all
+      flunk all.inspect if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+    end
+  end
+
+  # Stacks of `heapprof record --format collapsed`, outermost first, by how much of the time they take.
+  def collapsed(text)
+    stacks = Hash.new(0)
+    text.each_line { |line| stacks[line[/\A(.*) \d+$/, 1].split(";")] += line[/\d+$/].to_i }
+    stacks
+  end
+end
