@@ -9,4 +9,5 @@
     X(convert) \
     X(info) \
     X(stacks) \
+    X(record) \
     X(help)

@@ -1,0 +1,156 @@
+/* processes.c - opens processes, and follows their children. */
+#include "attach/processes.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 50, PROCESSES_MOST = 4096 };
+
+void
+rb_heapprof_processes_init(struct heapprof_processes *processes, struct heapprof_names *names,
+                           enum heapprof_look_mode mode, bool children)
+{
+    *processes = (struct heapprof_processes){.names = names, .mode = mode, .children = children};
+}
+
+static void
+add_counts(struct heapprof_look_counts *sum, const struct heapprof_look_counts *counts)
+{
+    sum->looks += counts->looks;
+    sum->stacks += counts->stacks;
+    sum->torn += counts->torn;
+    sum->failed += counts->failed;
+    sum->stopped += counts->stopped;
+    sum->not_stopped += counts->not_stopped;
+}
+
+static void
+close_process(struct heapprof_processes *processes, struct heapprof_process *process)
+{
+    if (process->looks) add_counts(&processes->counts, &process->looks->counts);
+    rb_heapprof_look_close(process->looks);
+    rb_heapprof_target_close(process->target);
+    process->looks = NULL;
+    process->target = NULL;
+}
+
+void
+rb_heapprof_processes_free(struct heapprof_processes *processes)
+{
+    for (size_t i = 0; i < processes->count; i++) close_process(processes, &processes->all[i]);
+    free(processes->all);
+}
+
+bool
+rb_heapprof_processes_add(struct heapprof_processes *processes, pid_t pid)
+{
+    if (processes->count == processes->capacity) {
+        size_t capacity = processes->capacity ? processes->capacity * 2 : 8;
+        struct heapprof_process *all = realloc(processes->all, capacity * sizeof(*all));
+        if (!all) return false;
+        processes->all = all;
+        processes->capacity = capacity;
+    }
+    processes->all[processes->count++] = (struct heapprof_process){.pid = pid};
+    return true;
+}
+
+static void
+try_open(struct heapprof_processes *processes, struct heapprof_process *process)
+{
+    process->target = rb_heapprof_target_open_pid(process->pid, process->error);
+    if (process->target) {
+        process->looks = rb_heapprof_look_open(process->target, processes->names, processes->mode, process->error);
+        if (process->looks) {
+            process->was_open = true;
+            process->tries = 0;
+            return;
+        }
+    }
+    bool gone = !process->target;
+    close_process(processes, process);
+    process->over = gone || ++process->tries == TRIES;
+}
+
+/* ---- children ---- */
+
+/* The parent of a process, by its stat; 0: it has none, or is gone. */
+static pid_t
+parent_of(const char *pid)
+{
+    char path[64], stat[256];
+    int parent;
+
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return 0;
+    size_t got = fread(stat, 1, sizeof(stat) - 1, file);
+    fclose(file);
+    stat[got] = 0;
+    const char *end = strrchr(stat, ')'); /* a name may have any bytes in it */
+    return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool
+known_p(const struct heapprof_processes *processes, pid_t pid)
+{
+    for (size_t i = 0; i < processes->count; i++) {
+        if (processes->all[i].pid == pid) return true;
+    }
+    return false;
+}
+
+static void
+find_children(struct heapprof_processes *processes)
+{
+    DIR *directory = opendir("/proc");
+    struct dirent *entry;
+
+    if (!directory) return;
+    while ((entry = readdir(directory)) && processes->count < PROCESSES_MOST) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid <= 0 || known_p(processes, pid) || !known_p(processes, parent_of(entry->d_name))) continue;
+        rb_heapprof_processes_add(processes, pid);
+    }
+    closedir(directory);
+}
+
+size_t
+rb_heapprof_processes_refresh(struct heapprof_processes *processes)
+{
+    size_t open = 0;
+
+    if (processes->children) find_children(processes);
+    for (size_t i = 0; i < processes->count; i++) {
+        struct heapprof_process *process = &processes->all[i];
+        if (!process->looks && !process->over) try_open(processes, process);
+        open += !process->over;
+    }
+    return open;
+}
+
+/* After exec it is opened again. */
+bool
+rb_heapprof_processes_look(struct heapprof_processes *processes, struct heapprof_process *process)
+{
+    if (rb_heapprof_look(process->looks)) return true;
+
+    enum heapprof_target_state state = rb_heapprof_target_state(process->target);
+    if (state == HEAPPROF_TARGET_SAME) return false;
+    close_process(processes, process);
+    process->over = state == HEAPPROF_TARGET_ENDED;
+    return false;
+}
+
+struct heapprof_look_counts
+rb_heapprof_processes_counts(const struct heapprof_processes *processes)
+{
+    struct heapprof_look_counts sum = processes->counts;
+
+    for (size_t i = 0; i < processes->count; i++) {
+        if (processes->all[i].looks) add_counts(&sum, &processes->all[i].looks->counts);
+    }
+    return sum;
+}

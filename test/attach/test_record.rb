@@ -1,0 +1,241 @@
+# frozen_string_literal: true
+#
+# test_record.rb - heapprof record: what is counted, in which formats, and how it ends.
+
+require_relative "lib/attached"
+
+class TestHeapprofRecord < Test::Unit::TestCase
+  include Attached
+
+  COUNTS = /^heapprof record: (\d+) looks in [\d.]+ s: asked (\d+), taken (\d+), late (\d+); (\d+) stacks, (\d+) torn, (\d+) failed$/
+
+  FLUTTER = <<~'RUBY'
+    def leaf_a = nil
+    def leaf_b = nil
+    def hot_a = leaf_a
+    def hot_b = leaf_b
+    $ready.call
+    while true
+      hot_a
+      hot_b
+    end
+  RUBY
+
+  def record(*arguments, **options)
+    ran = heapprof("record", *arguments, **options)
+    assert_equal 0, ran.status, ran.err
+    assert_match COUNTS, ran.err
+    ran
+  end
+
+  # Nobody ever sees leaf_b called by hot_a.
+  def test_no_stack_is_impossible
+    possible = [%w[<main>], %w[<main> Object#hot_a], %w[<main> Object#hot_b],
+                %w[<main> Object#hot_a Object#leaf_a], %w[<main> Object#hot_b Object#leaf_b]]
+    [[], ["--yjit"]].each do |jit|
+      beside(FLUTTER, *jit) do |pid|
+        %w[auto always].each do |whom|
+          stacks = collapsed(record(pid, "--rate=2000", "--duration=2", "--stop", whom, "--format=collapsed").out)
+          assert_empty stacks.keys - possible
+          assert_operator stacks.size, :>, 2
+        end
+      end
+    end
+  end
+
+  # Without a stop a stack that changes is cut, and says so.
+  def test_what_changes_is_torn
+    beside(FLUTTER) do |pid|
+      ran = record(pid, "--rate=2000", "--duration=3", "--stop=never", "--format=collapsed")
+      stacks = collapsed(ran.out)
+      total = stacks.values.sum
+      wrong = [%w[Object#hot_a Object#leaf_b], %w[Object#hot_b Object#leaf_a]]
+      impossible = stacks.sum { |stack, time| wrong.include?(stack.last(2)) ? time : 0 }
+      assert_operator impossible, :<=, total / 200
+      assert_equal stacks.any? { |stack, _| stack.last == "(torn)" }, ran.err[COUNTS, 6].to_i > 0
+    end
+  end
+
+  THREADS = <<~'RUBY'
+    def spin = loop { 1 + 1 }
+    def rest = sleep
+    idle = Thread.new { Thread.current.name = "idle"; rest }
+    Thread.pass until idle.status == "sleep"
+    Thread.new { Thread.current.name = "busy"; spin }
+    $ready.call
+    spin
+  RUBY
+
+  def test_idle_threads_count_if_they_are_asked_for
+    beside(THREADS) do |pid|
+      busy = collapsed(record(pid, "--duration=1", "--format=collapsed").out)
+      assert_empty busy.keys.grep(->(stack) { stack.include?("Object#rest") })
+      all = collapsed(record(pid, "--duration=1", "--idle", "--format=collapsed").out)
+      refute_empty all.keys.grep(->(stack) { stack.include?("Object#rest") })
+    end
+  end
+
+  # Two threads share a GVL: one has it, both are there.
+  def test_modes
+    beside(THREADS) do |pid|
+      looks = ->(*arguments) do
+        ran = record(pid, "--duration=1.5", "--rate=200", "--format=collapsed", *arguments)
+        collapsed(ran.out).values.sum.fdiv(5_000_000 * ran.err[COUNTS, 3].to_i)
+      end
+      assert_in_delta 2, looks.("--mode=wall"), 0.1
+      assert_in_delta 1, looks.("--mode=gvl"), 0.1
+      assert_operator looks.("--mode=cpu"), :<=, 1.1
+    end
+  end
+
+  def test_threads_are_kept_apart
+    in_directory do
+      beside(THREADS) do |pid|
+        record(pid, "--duration=1", "--threads", "--output=time.pb.gz")
+        rows = heapprof!("top", "time.pb.gz", "--group=label:thread", "--json").json["rows"]
+        assert_match(/\Abusy \[\d+\]\z|\Athread \[#{pid}\]\z/, rows.first["what"] || rows.first["name"])
+        text = record(pid, "--duration=1", "--threads", "--format=collapsed").out
+        assert_equal ["busy", "thread [#{pid}]"], collapsed(text).keys.map { |stack| stack.first.sub(/busy.*/, "busy") }.uniq.sort
+      end
+    end
+  end
+
+  def test_lines
+    beside("def work\n  1 + 1\n  2 + 2\nend\n$ready.call\nloop { work }") do |pid|
+      in_directory do
+        record(pid, "--duration=1", "--rate=500", "--output=lines.pb.gz")
+        record(pid, "--duration=1", "--rate=500", "--no-lines", "--output=functions.pb.gz")
+        assert_operator lines_of("lines.pb.gz").size, :>, 1
+        assert_equal [0], lines_of("functions.pb.gz")
+      end
+    end
+  end
+
+  def test_a_profile_has_time_and_samples_and_says_how_it_was_made
+    in_directory do
+      beside(THREADS) do |pid|
+        record(pid, "--duration=1", "--output=time.pb.gz")
+        profile = JSON.parse(heapprof!("convert", "time.pb.gz", "--to=json").out)
+        assert_equal [%w[samples count], %w[wall nanoseconds]], profile["sample_types"].map { |type| type.values_at("type", "unit") }
+        samples, wall = profile["samples"].map { |sample| sample["values"] }.transpose.map(&:sum)
+        assert_equal samples * (1_000_000_000 / 99), wall
+        assert profile["comments"].any? { |comment| comment.start_with?("looks: asked ") }
+        assert_in_delta 1e9, profile["duration_ns"] || profile["duration_nanos"], 8e8
+      end
+    end
+  end
+
+  def test_a_chart_is_in_order
+    script = "def one = (till = now + 0.3; nil while now < till)\ndef two = (till = now + 0.3; nil while now < till)\n" \
+             "def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)\n$ready.call\nloop { one; two }"
+    beside(script) do |pid|
+      ran = record(pid, "--duration=2", "--rate=200", "--format=chart")
+      chart = JSON.parse(ran.out)
+      frames = chart["shared"]["frames"].map { |frame| frame["name"] }
+      order = chart["profiles"].first["samples"].map { |stack| stack.map { |frame| frames[frame] } & %w[Object#one Object#two] }
+      turns = order.reject(&:empty?).chunk_while { |a, b| a == b }.map(&:first)
+      assert_operator turns.size, :>=, 4
+      turns.each_cons(2) { |a, b| refute_equal a, b }
+    end
+  end
+
+  def test_a_profile_has_a_name_of_its_own
+    in_directory do
+      beside(THREADS) do |pid|
+        ran = record(pid, "--duration=0.5")
+        assert_equal ["heapprof-#{pid}-time.pb.gz"], Dir.children(".")
+        assert_match "wrote heapprof-#{pid}-time.pb.gz", ran.err
+        assert_equal "100600", File.stat("heapprof-#{pid}-time.pb.gz").mode.to_s(8)
+      end
+    end
+  end
+
+  # ---- how it begins and ends ----
+
+  def test_it_ends_with_the_process_and_writes_what_it_has
+    beside("$ready.call; $stdin.read") do |pid, input|
+      Thread.new { sleep 0.5; input.close }
+      ran = record(pid, "--idle", "--duration=60", "--format=collapsed")
+      assert_equal [%w[<main> IO#read]], collapsed(ran.out).keys
+    end
+  end
+
+  def test_it_ends_when_it_is_interrupted
+    in_directory do
+      beside(THREADS) do |pid|
+        recorder = Process.spawn(PROGRAM, "record", pid.to_s, "--duration=600", "--output=time.pb.gz", err: File::NULL)
+        sleep 1
+        Process.kill(:INT, recorder)
+        Process.wait(recorder)
+        assert_equal 0, $?.exitstatus
+        assert_match "Object#spin", heapprof!("top", "time.pb.gz").out
+        assert_equal pid, Process.kill(0, pid) && pid
+      end
+    end
+  end
+
+  def test_a_recorder_that_is_killed_leaves_the_process_running
+    beside("$ready.call\nwhile $stdin.gets do $stdout.syswrite(%(still\\n)) end") do |pid, input, output|
+      10.times do
+        recorder = Process.spawn(PROGRAM, "record", pid.to_s, "--rate=5000", "--stop=always", "--duration=60", "--output=/dev/null", err: File::NULL)
+        sleep rand * 0.2
+        Process.kill(:KILL, recorder)
+        Process.wait(recorder)
+        input.puts
+        assert_equal "still\n", output.gets
+      end
+    end
+  end
+
+  def test_a_command_is_recorded_from_start_to_end
+    in_directory do
+      ran = heapprof("record", "--rate=200", "--format=collapsed", "--output=c.txt", "--", *RUBY, "-e",
+                     "def work = 2_000_000.times { |i| i.to_s }\nwork\nputs %(done)\nexit 3")
+      assert_equal ["done\n", 3], [ran.out, ran.status]
+      assert_match COUNTS, ran.err
+      assert File.read("c.txt").lines.any? { |line| line.include?("<main>;Object#work;Integer#times") }
+    end
+  end
+
+  def test_children
+    script = "def child_work = loop { 1 + 1 }\nfork { child_work }\n$ready.call\nsleep"
+    in_directory do
+      beside(script) do |pid|
+        alone = collapsed(record(pid, "--duration=1", "--format=collapsed").out)
+        assert_empty alone
+        with = collapsed(record(pid, "--duration=2", "--children", "--format=collapsed").out)
+        assert_includes with.keys.flatten, "Object#child_work"
+      ensure
+        Dir["/proc/[0-9]*/stat"].each { |stat| Process.kill(:KILL, stat[/\d+/].to_i) if File.read(stat)[/\) \w (\d+)/, 1].to_i == pid rescue nil }
+      end
+    end
+  end
+
+  def test_exec_is_followed
+    beside("$ready.call; $stdin.gets; exec(#{EnvUtil.rubybin.dump}, '--disable-gems', '-e', 'def after = loop { 1 + 1 }; after')") do |pid, input|
+      Thread.new { sleep 0.7; input.puts }
+      stacks = collapsed(record(pid, "--duration=3", "--idle", "--format=collapsed").out)
+      assert_includes stacks.keys.flatten, "IO#gets"
+      assert_includes stacks.keys.flatten, "Object#after"
+    end
+  end
+
+  def test_wrong_options
+    assert_refused 2, /usage/, "record"
+    assert_refused 2, /--rate/, "record", "--rate=0", Process.pid
+    assert_refused 2, /--rate=1000000/, "record", "--rate=1000000", Process.pid
+    assert_refused 2, /--duration=-1/, "record", "--duration=-1", Process.pid
+    assert_refused 2, /--mode/, "record", "--mode=soul", Process.pid
+    assert_refused 1, /there is no such process/, "record", 4194304
+    assert_refused 1, /no\/such\/time.pb.gz: No such file/, "record", "--output=no/such/time.pb.gz", Process.pid
+    assert_refused 127, /no\/such: No such file/, "record", "--", "no/such"
+  end
+
+  private
+
+  def lines_of(file)
+    profile = JSON.parse(heapprof!("convert", file, "--to=json").out)
+    work = profile["functions"].index { |function| function["name"] == "Object#work" }
+    profile["locations"].flat_map { |location| location["lines"] }.filter_map { |function, line| line if function == work }.uniq
+  end
+end
