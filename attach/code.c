@@ -1,6 +1,6 @@
 /* code.c - names and lines of code, read once.
  *
- *  I1  known is true of the target's code at that generation, a number of its own that grows when it frees or
+ *  I1  known and methods are true of the target's code at that generation, which changes when it frees or
  *      moves an iseq or a method entry. Addresses may mean something else after that.
  */
 #include "attach/code.h"
@@ -11,7 +11,10 @@
 #include "attach/lines.h"
 #include "attach/objects.h"
 
-enum { NESTING_MAX = 1000 }; /* blocks in blocks; more is no Ruby */
+enum {
+    NESTING_MAX = 1000, /* blocks in blocks; more is no Ruby */
+    METHODS = 4096      /* a power of two */
+};
 
 /* ---- the tables ---- */
 
@@ -40,19 +43,53 @@ void
 rb_heapprof_codes_free(struct heapprof_codes *codes)
 {
     HEAPPROF_MEM_RELEASE(codes->mem, codes->known, codes->capacity);
+    HEAPPROF_MEM_RELEASE(codes->mem, codes->methods, codes->method_capacity);
     rb_heapprof_index_release(&codes->index, codes->mem);
 }
 
 void
 rb_heapprof_codes_refresh(struct heapprof_codes *codes)
 {
-    uint64_t generation = rb_heapprof_vm_generation(codes->vm);
+    struct heapprof_vm_generation now = {0};
 
-    if (generation == codes->generation) return;
-    codes->generation = generation;
+    if (rb_heapprof_vm_generation(codes->vm, &now) && now.freed == codes->generation.freed &&
+        now.moved == codes->generation.moved) return;
+    codes->generation = now;
     codes->count = 0;
     rb_heapprof_index_clear(&codes->index, codes->mem, 0);
+    HEAPPROF_MEM_RELEASE(codes->mem, codes->methods, codes->method_capacity);
 }
+
+/* ---- methods ---- */
+
+/* A svar leads to one of the others; a cref is none. */
+static uint64_t
+read_method(struct heapprof_vm *vm, uint64_t object)
+{
+    uint64_t flags;
+
+    for (int i = 0; i < 2; i++) {
+        if (!rb_heapprof_object_flags(vm, object, &flags)) return 0;
+        if (rb_heapprof_object_type(vm, flags) != vm->t_imemo) return 0;
+        uint64_t kind = flags >> vm->imemo_shift & vm->imemo_mask;
+        if (kind == vm->imemo_method) return object;
+        if (kind != vm->imemo_svar || !rb_heapprof_vm_get(vm, object, &vm->svar_method, &object)) return 0;
+    }
+    return 0;
+}
+
+uint64_t
+rb_heapprof_code_method(struct heapprof_codes *codes, uint64_t object)
+{
+    if (!HEAPPROF_MEM_GROW(codes->mem, codes->methods, codes->method_capacity, METHODS)) {
+        return read_method(codes->vm, object);
+    }
+    struct heapprof_code_method *known = &codes->methods[rb_heapprof_index_hash(object) & (METHODS - 1)];
+    if (known->object != object) *known = (struct heapprof_code_method){object, read_method(codes->vm, object)};
+    return known->method;
+}
+
+/* ---- code ---- */
 
 static uint32_t
 search(const struct heapprof_codes *codes, const struct heapprof_code *code)

@@ -23,6 +23,11 @@ struct heapprof_code_known {
     bool     runs;      /* there is code, which a backtrace shows */
 };
 
+/* An object that stands in an environment, and the method entry that it is or leads to; 0: none. */
+struct heapprof_code_method {
+    uint64_t object, method;
+};
+
 struct heapprof_codes {
     struct heapprof_vm *vm;
     struct heapprof_mem *mem;
@@ -31,7 +36,9 @@ struct heapprof_codes {
     size_t   capacity;
     uint32_t count;
     struct heapprof_index index;         /* code -> known */
-    uint64_t generation;                 /* of the target's code, when known was filled */
+    struct heapprof_code_method *methods; /* by address, what was seen last */
+    size_t   method_capacity;
+    struct heapprof_vm_generation generation; /* of the target's code, when all this was read */
     uint64_t unreadable;                 /* frames whose names could not be read */
 };
 
@@ -43,6 +50,9 @@ void rb_heapprof_codes_free(struct heapprof_codes *codes);
 /* To be called before frames are read: forgets what the target may have freed or moved since. Functions
  * keep their numbers. */
 void rb_heapprof_codes_refresh(struct heapprof_codes *codes);
+
+/* The method entry that an object of an environment is, or that it leads to; 0: none. */
+uint64_t rb_heapprof_code_method(struct heapprof_codes *codes, uint64_t object);
 
 /* Good until the next call. NULL: no memory. */
 const struct heapprof_code_known *rb_heapprof_code_find(struct heapprof_codes *codes,

@@ -1,4 +1,4 @@
-/* look.c - copies stacks, at a moment that is one, and then names them. */
+/* look.c - copies stacks, at a moment that is one, and names them. */
 #include "attach/look.h"
 
 #include <stdlib.h>
@@ -27,6 +27,7 @@ rb_heapprof_look_open(struct heapprof_target *target, struct heapprof_names *nam
     }
     *looks = (struct heapprof_looks){.target = target, .vm = vm, .names = names, .stop = stop, .mode = mode};
     rb_heapprof_mem_init(&looks->mem, BUDGET_BYTES);
+    rb_heapprof_walk_init(&looks->walk, vm, &looks->mem);
     rb_heapprof_codes_init(&looks->codes, vm, names, &looks->mem);
     return looks;
 }
@@ -36,8 +37,7 @@ rb_heapprof_look_close(struct heapprof_looks *looks)
 {
     if (!looks) return;
     rb_heapprof_stop_free(looks->stop);
-    for (size_t i = 0; i < looks->walk_count; i++) rb_heapprof_walk_free(&looks->walks[i]);
-    HEAPPROF_MEM_RELEASE(&looks->mem, looks->walks, looks->walk_capacity);
+    rb_heapprof_walk_free(&looks->walk);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->stacks, looks->stack_capacity);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->frames, looks->frame_capacity);
     rb_heapprof_threads_free(&looks->threads, &looks->mem);
@@ -46,18 +46,7 @@ rb_heapprof_look_close(struct heapprof_looks *looks)
     free(looks);
 }
 
-/* ---- the copies ---- */
-
-static bool
-reserve(struct heapprof_looks *looks, size_t count)
-{
-    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->walks, looks->walk_capacity, count) ||
-        !HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, count)) return false;
-    for (; looks->walk_count < count; looks->walk_count++) {
-        rb_heapprof_walk_init(&looks->walks[looks->walk_count], looks->vm, &looks->mem);
-    }
-    return true;
-}
+/* ---- what a thread is doing ---- */
 
 /* As we call its native thread; 0: it has none. */
 static pid_t
@@ -69,54 +58,14 @@ tid_of(struct heapprof_looks *looks, const struct heapprof_thread *thread)
     return tid;
 }
 
-static void
-copy_unstopped(struct heapprof_look_stack *stack, struct heapprof_walk *walk)
-{
-    stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
-    if (!stack->failed) rb_heapprof_walk_settle(walk);
-}
-
-static void
-copy_stopped(struct heapprof_looks *looks, struct heapprof_look_stack *stack, struct heapprof_walk *walk)
-{
-    pid_t tid = tid_of(looks, &stack->thread);
-
-    if (!tid || rb_heapprof_stop_thread(looks->stop, tid, STOP_LIMIT_NS) != HEAPPROF_STOPPED) {
-        looks->counts.not_stopped++;
-        copy_unstopped(stack, walk);
-        return;
-    }
-    looks->counts.stopped++;
-    stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
-    rb_heapprof_stop_resume(looks->stop);
-}
-
-/* Who waits for the GVL has not changed when a second look shows the same. */
-static bool
-copy_waiting(struct heapprof_looks *looks, struct heapprof_look_stack *stack, struct heapprof_walk *walk)
-{
-    stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
-    return !stack->failed && rb_heapprof_walk_same_p(walk) &&
-           !rb_heapprof_thread_running_p(looks->vm, &stack->thread);
-}
-
-static void
-copy_auto(struct heapprof_looks *looks, struct heapprof_look_stack *stack, struct heapprof_walk *walk)
-{
-    if (stack->thread.state != HEAPPROF_THREAD_RUNNING && copy_waiting(looks, stack, walk)) return;
-    copy_stopped(looks, stack, walk);
-}
-
 /* Whether the VM collects garbage, now: then it is a thread with the GVL that does. */
 static bool
 collecting_p(struct heapprof_looks *looks)
 {
-    struct heapprof_vm *vm = looks->vm;
-    uint64_t at, objspace, collecting;
+    uint64_t collecting;
 
-    return rb_heapprof_global_read(looks->target, &vm->current_vm, &at) &&
-           rb_heapprof_vm_get(vm, at, &vm->vm_objspace, &objspace) && objspace &&
-           rb_heapprof_vm_get(vm, objspace, &vm->collecting, &collecting) && collecting;
+    return rb_heapprof_vm_get(looks->vm, rb_heapprof_vm_objspace(looks->vm), &looks->vm->collecting, &collecting) &&
+           collecting;
 }
 
 /* To be asked before the thread is stopped. */
@@ -134,48 +83,6 @@ tell_cpu(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
                   (state == HEAPPROF_THREAD_BLOCKED && cpu == HEAPPROF_CPU_WAITS);
 }
 
-static void
-copy_one(struct heapprof_looks *looks, size_t number, bool stopped)
-{
-    struct heapprof_look_stack *stack = &looks->stacks[number];
-    struct heapprof_walk *walk = &looks->walks[number];
-
-    *stack = (struct heapprof_look_stack){.thread = looks->threads.all[number]};
-    tell_cpu(looks, stack);
-    stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && collecting_p(looks);
-    if (stopped) stack->failed = !rb_heapprof_walk_copy(walk, stack->thread.ec);
-    else if (looks->mode == HEAPPROF_LOOK_AUTO) copy_auto(looks, stack, walk);
-    else copy_unstopped(stack, walk);
-    stack->torn = !stack->failed && walk->torn > 0;
-}
-
-/* Stops all threads if that is asked for; whether none can change anything. */
-static bool
-stop_all(struct heapprof_looks *looks)
-{
-    if (!looks->target->runs) return true;
-    if (looks->mode != HEAPPROF_LOOK_ALWAYS) return false;
-    if (rb_heapprof_stop_all(looks->stop, looks->target, STOP_LIMIT_NS) == HEAPPROF_STOPPED) {
-        looks->counts.stopped += looks->target->thread_count;
-        return true;
-    }
-    looks->counts.not_stopped++;
-    return false;
-}
-
-static bool
-copy_all(struct heapprof_looks *looks)
-{
-    bool stopped = stop_all(looks);
-    bool read = rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem) &&
-                reserve(looks, looks->threads.count);
-
-    looks->stack_count = read ? looks->threads.count : 0;
-    for (size_t i = 0; i < looks->stack_count; i++) copy_one(looks, i, stopped);
-    if (stopped && looks->stop) rb_heapprof_stop_resume(looks->stop);
-    return read;
-}
-
 /* ---- the names ---- */
 
 static bool
@@ -189,12 +96,13 @@ add_frame(struct heapprof_looks *looks, uint32_t function, uint32_t line)
 /* Adds the frames that a backtrace has: a rescue or ensure clause stands for the frame it lies directly above, and
  * what names a file being read, or is a block of C, has no code. */
 static bool
-add_frames(struct heapprof_looks *looks, struct heapprof_walk *walk)
+add_frames(struct heapprof_looks *looks)
 {
+    struct heapprof_walk *walk = &looks->walk;
     bool skip = false;
 
     for (size_t i = 0; i < walk->frame_count; i++) {
-        struct heapprof_code code = rb_heapprof_walk_code(walk, i);
+        struct heapprof_code code = rb_heapprof_walk_code(walk, &looks->codes, i);
         if (code.iseq && !code.pc) continue;
         const struct heapprof_code_known *known = rb_heapprof_code_find(&looks->codes, &code);
         if (!known) return false;
@@ -233,37 +141,114 @@ add_torn(struct heapprof_looks *looks)
     return function && add_frame(looks, function, 0);
 }
 
+/* False: no memory. */
 static bool
-name_stack(struct heapprof_looks *looks, size_t number)
+name_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
 {
-    struct heapprof_look_stack *stack = &looks->stacks[number];
-
+    stack->torn = !stack->failed && looks->walk.torn > 0;
     stack->first = looks->frame_count;
     if (stack->failed) return true;
-    if (!(stack->torn ? add_torn(looks) : true) || !add_frames(looks, &looks->walks[number])) return false;
+    if (stack->torn && !add_torn(looks)) return false;
+    if (!add_frames(looks)) return false;
     stack->count = looks->frame_count - stack->first;
     return place_c_functions(looks, stack);
 }
 
+/* ---- one stack; each is false when there is no memory ---- */
+
 static bool
-name_all(struct heapprof_looks *looks)
+read_as_it_is(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
 {
-    looks->frame_count = 0;
-    for (size_t i = 0; i < looks->stack_count; i++) {
-        if (!name_stack(looks, i)) return false;
-        looks->counts.torn += looks->stacks[i].torn;
-        looks->counts.failed += looks->stacks[i].failed;
+    stack->failed = !rb_heapprof_walk_copy(&looks->walk, stack->thread.ec);
+    return name_stack(looks, stack);
+}
+
+static bool
+read_unstopped(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+{
+    stack->failed = !rb_heapprof_walk_copy(&looks->walk, stack->thread.ec);
+    if (!stack->failed) rb_heapprof_walk_settle(&looks->walk);
+    return name_stack(looks, stack);
+}
+
+static bool
+read_stopped(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+{
+    pid_t tid = tid_of(looks, &stack->thread);
+
+    if (!tid || rb_heapprof_stop_thread(looks->stop, tid, STOP_LIMIT_NS) != HEAPPROF_STOPPED) {
+        looks->counts.not_stopped++;
+        return read_unstopped(looks, stack);
     }
-    looks->counts.looks++;
-    looks->counts.stacks += looks->stack_count;
+    looks->counts.stopped++;
+    bool room = read_as_it_is(looks, stack);
+    rb_heapprof_stop_resume(looks->stop);
+    return room;
+}
+
+/* Whether it waits, and a second look at its frames shows the same. */
+static bool
+waits_p(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+{
+    return stack->thread.state != HEAPPROF_THREAD_RUNNING &&
+           rb_heapprof_walk_copy(&looks->walk, stack->thread.ec) && rb_heapprof_walk_same_p(&looks->walk) &&
+           !rb_heapprof_thread_running_p(looks->vm, &stack->thread);
+}
+
+static bool
+read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool still)
+{
+    tell_cpu(looks, stack);
+    stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && collecting_p(looks);
+    if (still) return read_as_it_is(looks, stack);
+    if (looks->mode != HEAPPROF_LOOK_AUTO) return read_unstopped(looks, stack);
+    return waits_p(looks, stack) ? name_stack(looks, stack) : read_stopped(looks, stack);
+}
+
+/* ---- all of them ---- */
+
+/* Stops all threads if that is asked for; whether nothing changes. */
+static bool
+stop_all(struct heapprof_looks *looks)
+{
+    if (!looks->target->runs) return true;
+    if (looks->mode != HEAPPROF_LOOK_ALWAYS) return false;
+    if (rb_heapprof_stop_all(looks->stop, looks->target, STOP_LIMIT_NS) == HEAPPROF_STOPPED) {
+        looks->counts.stopped += looks->target->thread_count;
+        return true;
+    }
+    looks->counts.not_stopped++;
+    return false;
+}
+
+static bool
+read_all(struct heapprof_looks *looks, bool still)
+{
+    looks->stack_count = looks->frame_count = 0;
+    if (!rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem) ||
+        !HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, looks->threads.count)) return false;
+    while (looks->stack_count < looks->threads.count) {
+        struct heapprof_look_stack *stack = &looks->stacks[looks->stack_count];
+        *stack = (struct heapprof_look_stack){.thread = looks->threads.all[looks->stack_count]};
+        if (!read_stack(looks, stack, still)) return false;
+        looks->stack_count++;
+        looks->counts.torn += stack->torn;
+        looks->counts.failed += stack->failed;
+    }
     return true;
 }
 
 bool
 rb_heapprof_look(struct heapprof_looks *looks)
 {
+    bool still = stop_all(looks);
+
     rb_heapprof_codes_refresh(&looks->codes);
-    return copy_all(looks) && name_all(looks) && rb_heapprof_target_state(looks->target) == HEAPPROF_TARGET_SAME;
+    bool read = read_all(looks, still);
+    if (still && looks->stop) rb_heapprof_stop_resume(looks->stop);
+    looks->counts.looks += read;
+    looks->counts.stacks += looks->stack_count;
+    return read && rb_heapprof_target_state(looks->target) == HEAPPROF_TARGET_SAME;
 }
 
 void

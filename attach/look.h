@@ -4,9 +4,9 @@
  *
  *     rb_heapprof_look_open ---> rb_heapprof_look ---> looks->stacks[] ---> rb_heapprof_look ... ---> _close
  *
- * First all stacks are copied, for which threads are stopped as the mode says. Then, while the target runs,
- * the copies are given names. Nothing here is for two threads at once; the thread that has opened it has
- * to look, too (stop.h). */
+ * A stack is copied and given names, for which threads are stopped as the mode says: while a thread stands still, what
+ * its frames run is neither freed nor moved. Names are kept, so as a rule that takes microseconds. Nothing here
+ * is for two threads at once; the thread that has opened it has to look, too (stop.h). */
 #include "attach/code.h"
 #include "attach/objects.h"
 #include "attach/stop.h"
@@ -50,8 +50,7 @@ struct heapprof_looks {
     struct heapprof_names *names;
     struct heapprof_codes codes;
     struct heapprof_threads threads;
-    struct heapprof_walk *walks;               /* by thread */
-    size_t walk_capacity, walk_count;
+    struct heapprof_walk walk;                 /* of the stack that is read */
     struct heapprof_look_stack *stacks;        /* of the last look */
     size_t stack_capacity, stack_count;
     struct heapprof_look_frame *frames;

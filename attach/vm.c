@@ -46,7 +46,6 @@ fill(struct heapprof_vm *vm, const struct heapprof_image *image, char *error)
         rb_heapprof_target_say(vm->target, error, "what it says of its structures cannot be");
         return false;
     }
-    rb_heapprof_layout_global(vm->layout, "rb_heapprof_code_generation", &vm->generation);
     return true;
 }
 
@@ -89,10 +88,19 @@ rb_heapprof_vm_close(struct heapprof_vm *vm)
 }
 
 uint64_t
-rb_heapprof_vm_generation(struct heapprof_vm *vm)
+rb_heapprof_vm_objspace(struct heapprof_vm *vm)
 {
-    uint64_t generation = 0;
+    uint64_t at, objspace;
 
-    if (vm->generation.size) rb_heapprof_global_read(vm->target, &vm->generation, &generation);
-    return generation;
+    return rb_heapprof_global_read(vm->target, &vm->current_vm, &at) &&
+           rb_heapprof_vm_get(vm, at, &vm->vm_objspace, &objspace) ? objspace : 0;
+}
+
+bool
+rb_heapprof_vm_generation(struct heapprof_vm *vm, struct heapprof_vm_generation *generation)
+{
+    uint64_t objspace = rb_heapprof_vm_objspace(vm);
+
+    return rb_heapprof_global_read(vm->target, &vm->code_generation, &generation->freed) &&
+           rb_heapprof_vm_get(vm, objspace, &vm->compactions, &generation->moved);
 }

@@ -24,6 +24,7 @@
 #define HEAPPROF_VM_NUMBERS(X) \
     X(vm_objspace, "rb_vm_t.gc.objspace") \
     X(collecting, "rb_objspace_t.flags.during_gc") \
+    X(compactions, "rb_objspace_t.profile.compact_count") \
     X(ractor_id, "rb_ractor_t.pub.id") \
     X(ractor_name, "rb_ractor_t.name") \
     X(ractor_running, "rb_ractor_t.threads.sched.running") \
@@ -41,6 +42,7 @@
     X(frame_sp, "rb_control_frame_t.sp") \
     X(frame_iseq, "rb_control_frame_t.iseq") \
     X(frame_ep, "rb_control_frame_t.ep") \
+    X(frame_jit, "rb_control_frame_t.jit_return") \
     X(env_ep, "rb_env_t.ep") \
     X(svar_method, "vm_svar.cref_or_me") \
     X(method_definition, "rb_callable_method_entry_t.def") \
@@ -86,7 +88,8 @@
 
 #define HEAPPROF_VM_GLOBALS(X) \
     X(current_vm, "ruby_current_vm_ptr") \
-    X(symbols, "ruby_global_symbols")
+    X(symbols, "ruby_global_symbols") \
+    X(code_generation, "ruby_vm_code_generation")
 
 #define HEAPPROF_VM_CONSTANTS(X) \
     X(type_mask, "T_MASK") \
@@ -131,8 +134,6 @@
 struct heapprof_vm {
     struct heapprof_target *target;
     struct heapprof_layout *layout;
-    struct heapprof_global generation; /* grows when code is freed or moved; size 0: the target has none */
-
 #define MEMBER(member, ...) int64_t member;
     HEAPPROF_VM_CONTRACTS(MEMBER)
     HEAPPROF_VM_INDEXES(MEMBER)
@@ -158,8 +159,14 @@ enum { HEAPPROF_WORD = 8 }; /* bytes of a VALUE: layout.c refuses other targets 
 struct heapprof_vm *rb_heapprof_vm_open(struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX]);
 void rb_heapprof_vm_close(struct heapprof_vm *vm); /* NULL is allowed */
 
-/* A number that stays the same as long as no code is freed or moved. */
-uint64_t rb_heapprof_vm_generation(struct heapprof_vm *vm);
+/* Two numbers that stay the same as long as no code is freed or moved. False: they cannot be read. */
+struct heapprof_vm_generation {
+    uint64_t freed, moved;
+};
+bool rb_heapprof_vm_generation(struct heapprof_vm *vm, struct heapprof_vm_generation *generation);
+
+/* The collector's state; 0: there is none yet. */
+uint64_t rb_heapprof_vm_objspace(struct heapprof_vm *vm);
 
 /* The field of the structure at that address. */
 static inline bool

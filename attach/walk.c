@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "attach/objects.h"
-
 enum {
     FRAMES_BYTES_MAX = 64 << 20,
     VALUES_BYTES_MAX = 64 << 20,
@@ -174,24 +172,8 @@ word_of(uint64_t ep, int64_t index)
     return ep + (uint64_t)index * HEAPPROF_WORD;
 }
 
-/* The method that stands in an environment; 0: none, or a cref. */
 static uint64_t
-method_in(struct heapprof_vm *vm, uint64_t object)
-{
-    uint64_t flags;
-
-    for (int i = 0; i < 2; i++) { /* a svar leads to one of the others */
-        if (!rb_heapprof_object_flags(vm, object, &flags)) return 0;
-        if (rb_heapprof_object_type(vm, flags) != vm->t_imemo) return 0;
-        uint64_t kind = flags >> vm->imemo_shift & vm->imemo_mask;
-        if (kind == vm->imemo_method) return object;
-        if (kind != vm->imemo_svar || !rb_heapprof_vm_get(vm, object, &vm->svar_method, &object)) return 0;
-    }
-    return 0;
-}
-
-static uint64_t
-method_of(struct heapprof_walk *walk, uint64_t ep)
+method_of(struct heapprof_walk *walk, struct heapprof_codes *codes, uint64_t ep)
 {
     struct heapprof_vm *vm = walk->vm;
     uint64_t flags, object, previous, method;
@@ -203,7 +185,7 @@ method_of(struct heapprof_walk *walk, uint64_t ep)
             if (!word_at(walk, word_of(ep, vm->env_flags_index), &flags)) return 0;
         }
         if (!word_at(walk, word_of(ep, vm->env_method_index), &object)) return 0;
-        method = method_in(vm, object);
+        method = rb_heapprof_code_method(codes, object);
         if (method || flags & vm->env_local_flag) return method;
         if (!word_at(walk, word_of(ep, vm->env_previous_index), &previous)) return 0;
         ep = previous & ~UINT64_C(3);
@@ -212,13 +194,15 @@ method_of(struct heapprof_walk *walk, uint64_t ep)
 }
 
 struct heapprof_code
-rb_heapprof_walk_code(struct heapprof_walk *walk, size_t frame)
+rb_heapprof_walk_code(struct heapprof_walk *walk, struct heapprof_codes *codes, size_t frame)
 {
     const struct heapprof_vm *vm = walk->vm;
     const unsigned char *copy = frame_at(walk, frame);
     struct heapprof_code code = {.iseq = rb_heapprof_field_get(&vm->frame_iseq, copy)};
 
     if (code.iseq) code.pc = rb_heapprof_field_get(&vm->frame_pc, copy);
-    code.method = method_of(walk, rb_heapprof_field_get(&vm->frame_ep, copy));
+    /* Compiled code writes the pc of a method that it calls late; a frame without one is passed over otherwise. */
+    if (frame == 0 && code.pc == 0 && rb_heapprof_field_get(&vm->frame_jit, copy)) code.pc = UINT64_MAX;
+    code.method = method_of(walk, codes, rb_heapprof_field_get(&vm->frame_ep, copy));
     return code;
 }

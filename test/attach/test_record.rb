@@ -82,9 +82,9 @@ class TestHeapprofRecord < Test::Unit::TestCase
         ran = record(pid, "--duration=1.5", "--rate=200", "--format=collapsed", *arguments)
         collapsed(ran.out).values.sum.fdiv(5_000_000 * ran.err[COUNTS, 3].to_i)
       end
-      assert_in_delta 2, looks.("--mode=wall"), 0.1
-      assert_in_delta 1, looks.("--mode=gvl"), 0.1
-      assert_operator looks.("--mode=cpu"), :<=, 1.1
+      assert_in_delta 2, looks.("--mode=wall"), 0.3
+      assert_in_delta 1, looks.("--mode=gvl"), 0.3
+      assert_operator looks.("--mode=cpu"), :<=, 1.3
     end
   end
 
@@ -202,7 +202,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
     in_directory do
       beside(script) do |pid|
         alone = collapsed(record(pid, "--duration=1", "--format=collapsed").out)
-        assert_empty alone
+        refute_includes alone.keys.flatten, "Object#child_work"
         with = collapsed(record(pid, "--duration=2", "--children", "--format=collapsed").out)
         assert_includes with.keys.flatten, "Object#child_work"
       ensure
