@@ -19,7 +19,6 @@ int subject_main(int argc, char **argv);
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,6 +94,23 @@ breed(void *nothing)
     return nothing;
 }
 
+static void *
+replace(void *arguments)
+{
+    execv("/proc/self/exe", arguments);
+    abort();
+}
+
+/* The one that calls it waits in the kernel until its child has ended. */
+static void *
+wait_for_child(void *nothing)
+{
+    if (vfork() == 0) {
+        for (;;) pause();
+    }
+    return nothing;
+}
+
 static volatile sig_atomic_t signals;
 
 static void
@@ -105,24 +121,25 @@ count(int signal)
 }
 
 static void
-start_thread(void *(*function)(void *))
+start_thread(void *(*function)(void *), void *argument)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, function, NULL) != 0) abort();
+    if (pthread_create(&thread, NULL, function, argument) != 0) abort();
 }
 
 static void
 obey(char command, char **argv)
 {
     switch (command) {
-      case 's': start_thread(spin); break;
-      case 'n': start_thread(nap); break;
-      case 'b': start_thread(breed); break;
-      case 'x': execv("/proc/self/exe", argv); abort();
+      case 's': start_thread(spin, NULL); break;
+      case 'n': start_thread(nap, NULL); break;
+      case 'b': start_thread(breed, NULL); break;
+      case 'v': start_thread(wait_for_child, NULL); break;
+      case 'x': replace(argv); break;
+      case 'e': start_thread(replace, argv); return;
       case 'u': unlink(argv[0]); break;
       case 'c': printf("%d\n", (int)signals); break;
       case 't': printf("%lu\n", turns); break;
-      case 'd': prctl(PR_SET_DUMPABLE, 0); break;
     }
     printf("done %c\n", command);
     fflush(stdout);

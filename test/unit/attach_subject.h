@@ -109,7 +109,7 @@ class Child {
     Tell(char command)
     {
         if (write(to_, &command, 1) != 1) abort();
-        if (command == 'x') return "";
+        if (command == 'x' || command == 'e') return "";
         std::string said, line;
         while ((line = Line()) != std::string("done ") + command && !line.empty()) said = line;
         return said;
