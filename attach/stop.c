@@ -52,6 +52,7 @@ struct heapprof_stop {
     struct heapprof_mem mem;
     struct seized *threads;
     size_t   count, capacity;
+    bool     child;            /* we are its parent */
     bool     blocked;
     sigset_t before;           /* the signals that were blocked, while blocked */
 };
@@ -127,8 +128,8 @@ why_not(const struct heapprof_stop *stop, pid_t tid, pid_t *tracer)
     }
     fclose(file);
     *tracer = number;
-    if (number) return HEAPPROF_STOP_TRACED;
-    return state == 'Z' || state == 'X' || state == 0 ? HEAPPROF_STOP_GONE : HEAPPROF_STOP_REFUSED;
+    if (state == 'Z' || state == 'X' || state == 0) return HEAPPROF_STOP_GONE;
+    return number ? HEAPPROF_STOP_TRACED : HEAPPROF_STOP_REFUSED;
 }
 
 pid_t
@@ -167,24 +168,47 @@ seize(struct heapprof_stop *stop, pid_t tid)
     return HEAPPROF_STOPPED;
 }
 
-/* Whether it has stopped meanwhile. GONE: it is in the list no more. */
-static enum heapprof_stopped
-look(struct heapprof_stop *stop, struct seized *thread)
+/* As waitpid; but the end of our own child is left to whoever waits for it, and is an error here. */
+static pid_t
+wait_for(const struct heapprof_stop *stop, pid_t tid, int *status)
 {
-    int status;
+    const int options = __WALL | __WNOTHREAD | WNOHANG;
+    siginfo_t info = { .si_pid = 0 };
     pid_t changed;
 
+    if (stop->child && tid == stop->pid) {
+        if (waitid(P_PID, (id_t)tid, &info, options | WEXITED | WSTOPPED | WNOWAIT) == 0 && info.si_pid &&
+            (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)) return -1;
+    }
     do {
-        changed = waitpid(thread->tid, &status, __WALL | __WNOTHREAD | WNOHANG);
+        changed = waitpid(tid, status, options);
     } while (changed < 0 && errno == EINTR);
-    if (changed == 0) return HEAPPROF_STOP_LATE;
+    return changed;
+}
+
+/* After exec by another thread a number that we seized may be of one that we have not, but are the parent of: no
+ * change of it is to be waited for. */
+static bool
+ours_p(const struct seized *thread)
+{
+    return ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 || errno != ESRCH;
+}
+
+/* Whether it has stopped meanwhile. GONE: it is in the list no more. Doubtful: it takes long. */
+static enum heapprof_stopped
+look(struct heapprof_stop *stop, struct seized *thread, bool doubtful)
+{
+    int status = 0;
+    pid_t tid = thread->tid, changed = wait_for(stop, tid, &status);
+
+    if (changed == 0 && (!doubtful || ours_p(thread))) return HEAPPROF_STOP_LATE;
     if (changed > 0 && WIFSTOPPED(status)) {
         thread->signal = status >> 16 ? 0 : WSTOPSIG(status);
         thread->state = STOPPED;
         return HEAPPROF_STOPPED;
     }
     forget(stop, thread);
-    follow_exec(stop);
+    if (tid != stop->pid) follow_exec(stop);
     return HEAPPROF_STOP_GONE;
 }
 
@@ -196,7 +220,6 @@ detach(struct heapprof_stop *stop, struct seized *thread)
         forget(stop, thread);
         return;
     }
-    ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL);
     thread->state = LATE;
     thread->signal = 0;
 }
@@ -209,7 +232,7 @@ settle_late(struct heapprof_stop *stop)
 {
     for (size_t i = stop->count; i-- > 0;) {
         if (i >= stop->count || stop->threads[i].state != LATE) continue;
-        if (look(stop, &stop->threads[i]) == HEAPPROF_STOPPED) detach(stop, &stop->threads[i]);
+        if (look(stop, &stop->threads[i], true) == HEAPPROF_STOPPED) detach(stop, &stop->threads[i]);
     }
 }
 
@@ -221,7 +244,7 @@ wait_for_seized(struct heapprof_stop *stop, uint64_t until_ns)
         bool waiting = false;
         for (size_t i = stop->count; i-- > 0;) {
             if (i >= stop->count || stop->threads[i].state != SEIZED) continue;
-            if (look(stop, &stop->threads[i]) == HEAPPROF_STOP_LATE) waiting = true;
+            if (look(stop, &stop->threads[i], times > YIELDS) == HEAPPROF_STOP_LATE) waiting = true;
         }
         if (!waiting) return HEAPPROF_STOPPED;
         if (now_ns() >= until_ns) return HEAPPROF_STOP_LATE;
@@ -342,9 +365,11 @@ struct heapprof_stop *
 rb_heapprof_stop_new(pid_t pid)
 {
     struct heapprof_stop *stop = calloc(1, sizeof(*stop));
+    siginfo_t info;
 
     if (!stop) return NULL;
     stop->pid = pid;
+    stop->child = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
     rb_heapprof_mem_init(&stop->mem, SIZE_MAX);
     return stop;
 }

@@ -28,7 +28,7 @@ enum heapprof_stopped {
 
 struct heapprof_stop;
 
-/* For a process. NULL: no memory. */
+/* For a process, which may be our child: then its end is left to be waited for. NULL: no memory. */
 struct heapprof_stop *rb_heapprof_stop_new(pid_t pid);
 
 /* Resumes what is stopped. NULL is allowed. */
