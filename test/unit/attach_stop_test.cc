@@ -340,6 +340,46 @@ TEST_F(Stop, ExecByTheThreadThatIsStoppedLeavesNothingStopped)
     EXPECT_EQ(0, subject.Signals());
 }
 
+// A reader that stops all, again and again, and is not the parent, as in all other tests.
+void
+StopAgainAndAgain(pid_t pid)
+{
+    char error[HEAPPROF_TARGET_ERROR_MAX];
+    heapprof_stop *stop = rb_heapprof_stop_new(pid);
+    heapprof_target *target = rb_heapprof_target_open_pid(pid, error);
+    puts("ready");
+    fflush(stdout);
+    for (;;) {
+        rb_heapprof_stop_all(stop, target, kLong);
+        rb_heapprof_stop_resume(stop);
+    }
+}
+
+TEST_F(Stop, ExecWhileAStrangerReadsLeavesNothingStopped)
+{
+    Subject subject(Program());
+    Child reader([&] { StopAgainAndAgain(subject.pid()); });
+    reader.Line();
+    for (int times = 1; times <= 40; times++) {
+        subject.Tell(times % 4 ? 'e' : 'x');
+        subject.Ready();
+        subject.Tell('n');
+        kill(subject.pid(), SIGUSR1);
+        Child::Until([&] { return subject.Signals() == 1; });
+    }
+}
+
+TEST_F(Stop, TheEndIsTheParentsToKnow)
+{
+    for (int times = 0; times < 20; times++) {
+        Subject subject(Program());
+        subject.Tell('s');
+        Child reader([&] { StopAgainAndAgain(subject.pid()); });
+        reader.Line();
+        EXPECT_EQ(SIGKILL, WTERMSIG(subject.Kill()));
+    }
+}
+
 // ---- what cannot be stopped ----
 
 TEST_F(Stop, WhatAnotherTracerHasIsToldSo)
