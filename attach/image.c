@@ -22,8 +22,11 @@
 #define SEGMENTS_MOST 64            /* 13 are usual */
 #define DYNAMIC_MOST 256            /* 30 are usual */
 #define CHAIN_MOST 4096             /* symbols of one bucket */
+#define STEPS_MOST 65536            /* of all chains together */
+#define OBJECTS_MOST 8192           /* each is looked at twice at most */
 #define SEARCHED_MOST (UINT64_C(256) << 20)
 #define CHUNK 65536
+#define PAGE 4096
 #define ENTRIES_MOST 4096
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -51,8 +54,8 @@ struct search {
     struct heapprof_target *target;
     struct heapprof_image  *images;
     size_t   count;
-    uint64_t left;                  /* bytes that may be searched still */
-    bool     objects;               /* an ELF object was found, with or without a descriptor */
+    uint64_t bytes_left;            /* that may be searched still */
+    uint32_t steps_left;            /* along chains */
 };
 
 /* ---- an object's headers ---- */
@@ -186,8 +189,9 @@ sysv_hash(const char *name)
 /* number of buckets | first symbol | words of the filter | its shift || filter || buckets || chains; the hash that ends a
  * chain is odd. */
 static bool
-find_by_gnu_hash(struct heapprof_target *target, const struct object *object, const struct tables *tables, uint64_t *address)
+find_by_gnu_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
 {
+    struct heapprof_target *target = search->target;
     uint32_t header[4], number, hash = gnu_hash(SYMBOL), found;
 
     if (!tables->gnu_hash || !rb_heapprof_target_read(target, tables->gnu_hash, header, sizeof(header))) return false;
@@ -196,7 +200,8 @@ find_by_gnu_hash(struct heapprof_target *target, const struct object *object, co
     uint64_t chains = buckets + (uint64_t)header[0] * sizeof(uint32_t);
     uint64_t bucket = buckets + (uint64_t)(hash % header[0]) * sizeof(uint32_t);
     if (!rb_heapprof_target_read(target, bucket, &number, sizeof(number)) || number < header[1]) return false;
-    for (uint32_t steps = 0; steps < CHAIN_MOST; steps++, number++) {
+    for (uint32_t steps = 0; steps < CHAIN_MOST && search->steps_left > 0; steps++, number++) {
+        search->steps_left--;
         uint64_t chain = chains + (uint64_t)(number - header[1]) * sizeof(uint32_t);
         if (!rb_heapprof_target_read(target, chain, &found, sizeof(found))) return false;
         if ((found | 1) == (hash | 1) && symbol_p(target, object, tables, number, address)) return true;
@@ -207,15 +212,17 @@ find_by_gnu_hash(struct heapprof_target *target, const struct object *object, co
 
 /* number of buckets | number of symbols || buckets || chains; 0 ends a chain. */
 static bool
-find_by_hash(struct heapprof_target *target, const struct object *object, const struct tables *tables, uint64_t *address)
+find_by_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
 {
+    struct heapprof_target *target = search->target;
     uint32_t header[2], number;
 
     if (!tables->hash || !rb_heapprof_target_read(target, tables->hash, header, sizeof(header))) return false;
     if (header[0] == 0) return false;
     uint64_t next = tables->hash + sizeof(header) + (uint64_t)(sysv_hash(SYMBOL) % header[0]) * sizeof(uint32_t);
     uint64_t chains = tables->hash + sizeof(header) + (uint64_t)header[0] * sizeof(uint32_t);
-    for (uint32_t steps = 0; steps < CHAIN_MOST; steps++) {
+    for (uint32_t steps = 0; steps < CHAIN_MOST && search->steps_left > 0; steps++) {
+        search->steps_left--;
         if (!rb_heapprof_target_read(target, next, &number, sizeof(number))) return false;
         if (number == 0 || number >= header[1]) return false;
         if (symbol_p(target, object, tables, number, address)) return true;
@@ -251,8 +258,7 @@ look_up(struct search *search, const struct object *object)
     uint64_t address;
 
     if (!read_tables(search->target, object, &tables)) return;
-    if (!find_by_gnu_hash(search->target, object, &tables, &address) &&
-        !find_by_hash(search->target, object, &tables, &address)) return;
+    if (!find_by_gnu_hash(search, object, &tables, &address) && !find_by_hash(search, object, &tables, &address)) return;
     if (descriptor_p(search->target, address, &descriptor)) add_image(search, address, object->start);
 }
 
@@ -271,18 +277,19 @@ search_chunk(struct search *search, uint64_t address, const char *bytes, size_t 
     }
 }
 
-/* Chunks overlap by a magic less one. What cannot be read is passed over by the chunk. */
+/* Chunks overlap by a magic. What cannot be read is passed over by the chunk. A small one counts as a page (I2). */
 static void
 search_range(struct search *search, uint64_t from, uint64_t to, uint64_t start)
 {
     char chunk[CHUNK];
     const uint64_t overlap = sizeof(((struct heapprof_descriptor *)0)->magic);
 
-    while (from < to && search->left > 0) {
+    while (from < to && search->bytes_left > 0) {
         uint64_t here = to - from < sizeof(chunk) ? to - from : sizeof(chunk);
         size_t got = rb_heapprof_target_read_some(search->target, from, chunk, (size_t)here);
         search_chunk(search, from, chunk, got, start);
-        search->left -= search->left < here ? search->left : here;
+        uint64_t counts = here < PAGE ? PAGE : here;
+        search->bytes_left -= search->bytes_left < counts ? search->bytes_left : counts;
         if (here <= overlap || here == to - from) return;
         from += here - overlap;
     }
@@ -305,7 +312,7 @@ search_mappings(struct search *search)
 {
     const struct heapprof_target *target = search->target;
 
-    for (size_t i = 0; i < target->mapping_count && search->left > 0; i++) {
+    for (size_t i = 0; i < target->mapping_count && search->bytes_left > 0; i++) {
         const struct heapprof_mapping *mapping = &target->mappings[i];
         if (!mapping->readable || !mapping->writable) continue;
         if (target->runs && rb_heapprof_target_path(target, mapping)[0] != '/') continue;
@@ -351,9 +358,10 @@ each_object(struct search *search, void (*function)(struct search *, const struc
     const struct heapprof_target *target = search->target;
     struct object object;
 
-    for (size_t i = 0; i < target->mapping_count; i++) {
+    for (size_t i = 0, objects = 0; i < target->mapping_count && objects < OBJECTS_MOST; i++) {
         if (!target->mappings[i].readable || !read_object(search->target, target->mappings[i].start, &object)) continue;
         function(search, &object);
+        objects++;
     }
 }
 
@@ -361,7 +369,7 @@ size_t
 rb_heapprof_image_find(struct heapprof_target *target, struct heapprof_image images[HEAPPROF_IMAGES_MOST],
                        char error[HEAPPROF_TARGET_ERROR_MAX])
 {
-    struct search search = { .target = target, .images = images, .left = SEARCHED_MOST };
+    struct search search = { .target = target, .images = images, .bytes_left = SEARCHED_MOST, .steps_left = STEPS_MOST };
 
     each_object(&search, look_up);
     if (search.count == 0) each_object(&search, search_object);

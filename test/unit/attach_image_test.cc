@@ -468,6 +468,23 @@ TEST_F(ImageOf, AChainWithoutAnEndEnds)
     EXPECT_LT(memory_.reads, 30000u);
 }
 
+// However many objects there are with chains that are long, and data that is nothing.
+TEST_F(ImageOf, ManyObjectsAreBounded)
+{
+    UseGnuHash();
+    object_.names[1] = 'R';
+    object_.descriptor.header.magic[0] = 'R';
+    object_.gnu_hash.resize(0x400);
+    std::fill(object_.gnu_hash.begin() + 12, object_.gnu_hash.end(), object_.gnu_hash[13] & ~1u);
+    object_.segments[2] = {PT_LOAD, PF_R | PF_W, 0, 0x10000, 0, 1, 1, 1};
+    while (object_.segments.size() < 63) object_.segments.push_back(object_.segments[2]);
+    object_.segments.push_back({PT_DYNAMIC, PF_R, 0x1000, 0x1000, 0, 0, 0, 8});
+    std::string bytes = object_.Bytes();
+    for (uint64_t i = 0; i < 2000; i++) memory_.Put(kStart + i * 0x8000, bytes);
+    EXPECT_EQ(0u, Find(memory_.target()));
+    EXPECT_LT(memory_.reads, 500000u);
+}
+
 TEST_F(ImageOf, TablesOfNothingAreNone)
 {
     object_.hash[0] = 0;
