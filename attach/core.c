@@ -198,7 +198,7 @@ order_segments(struct core *core)
 {
     size_t kept = 0;
 
-    qsort(core->segments, core->segment_count, sizeof(*core->segments), compare_segments);
+    if (core->segment_count) qsort(core->segments, core->segment_count, sizeof(*core->segments), compare_segments);
     for (size_t i = 0; i < core->segment_count; i++) {
         if (kept && core->segments[i].start < core->segments[kept - 1].end) continue;
         core->segments[kept++] = core->segments[i];
@@ -293,14 +293,13 @@ static bool
 next_file(const struct core *core, uint64_t *entry, const char **name, struct file_entry *file)
 {
     uint64_t count;
-    const char *end = core->files + core->files_bytes;
 
     if (core->files_bytes < 16) return false;
     memcpy(&count, core->files, sizeof(count));
     if (count > (core->files_bytes - 16) / sizeof(*file) || *entry >= count) return false;
     if (!*name) *name = core->files + 16 + count * sizeof(*file);
     else *name += strlen(*name) + 1;
-    if (*name >= end) return false;
+    if (*name >= core->files + core->files_bytes) return false;
     memcpy(file, core->files + 16 + *entry * sizeof(*file), sizeof(*file));
     ++*entry;
     return true;
