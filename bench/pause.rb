@@ -6,6 +6,9 @@
 # lock has as well. Its waits stand in a histogram: while snapshots are taken one after the other, and, to
 # compare with, while the main thread does nothing but pass.
 # Default: 1,000,000 live samples of objects, 100,000 distinct stacks, 60 frames.
+#
+# And how long a sample may take for which room has to be made, in CPU time of the 100 allocations around it: while
+# samples are taken until there is no room for more, and while stacks are that the same budget has no room for.
 
 LIVE, STACKS, FRAMES = [1_000_000, 100_000, 60].each_with_index.map { |default, i| Integer(ARGV.fetch(i, default)) }
 ROUNDS = Integer(ENV.fetch("ROUNDS", 10))
@@ -64,6 +67,34 @@ def snapshots(**options)
   [waits, milliseconds(times.sort[ROUNDS / 2])]
 end
 
+# What the budget held, and the longest 100 allocations: until there is no room, an index doubles now and then; from then on
+# room is made.
+def room(title)
+  longest = [0, 0]
+  doublings = ObjectSpace::HeapProfile.stat(:doublings)
+  live = full = nil
+  100.times do
+    live = ObjectSpace::HeapProfile.stat(:live_samples) unless full
+    begun = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+    yield
+    taken = (Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) - begun) * 1000
+    full ||= ObjectSpace::HeapProfile.stat(:doublings) > doublings
+    longest[full ? 1 : 0] = [longest[full ? 1 : 0], taken].max
+    redo unless full
+  end
+  puts "| #{title} | #{live} | #{longest.map { |taken| milliseconds(taken) }.join(' | ')} |"
+end
+
+def rooms(kept)
+  number = 0
+  ObjectSpace::HeapProfile.start(interval: 1, malloc_interval: 0, memory: LIVE * 52)
+  GC.disable
+  puts "", "| no room for | live samples | while there is room | when there is none |", "|---|---|---|---|"
+  room("samples") { 100.times { kept << Object.new } }
+  room("stacks") { 100.times { down(number += 1, FRAMES, 1, kept) } }
+  ObjectSpace::HeapProfile.stop
+end
+
 kept = []
 ObjectSpace::HeapProfile.start(interval: 1, malloc_interval: 0, memory: 1 << 30)
 STACKS.times { |number| down(number, FRAMES, LIVE / STACKS, kept) }
@@ -74,3 +105,6 @@ puts "| #{header.join(' | ')} |", "|#{' --- |' * header.size}"
 report("nothing is done", waits { (ROUNDS * 100).times { sleep 0.0005 } }, "")
 report("snapshots", *snapshots)
 report("with owners", *snapshots(owners: true))
+ObjectSpace::HeapProfile.stop
+kept.clear
+rooms(kept)

@@ -193,7 +193,7 @@ HEAPPROF_COLD static void
 sample_block(const uintptr_t *frame, uintptr_t address, size_t begin, size_t size_bytes)
 {
     rb_heapprof_gc_settle_blocks();
-    coarsen();
+    follow_samples();
     rb_heapprof.total_samples++;
     while (!block_enter(frame, address, begin, size_bytes)) {
         if (rb_heapprof_gc_make_room()) continue;

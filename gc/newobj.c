@@ -159,7 +159,7 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
             uint64_t interval_bytes)
 {
     pending_resolve(&ractor->pending);
-    coarsen();
+    follow_samples();
     rb_heapprof.total_samples++;
 
     uint32_t stack = capture_stack();

@@ -7,7 +7,6 @@
 #include "state.h"
 #include "interpreter.h"
 #include "track.h"
-#include "profiler/thinning.h"
 
 struct heapprof rb_heapprof;
 bool rb_heapprof_on;
@@ -123,26 +122,82 @@ thinning_now(void)
     };
 }
 
-/* How often it has doubled the intervals for that: 0, it could not. */
+/* Objects are on the move: those left behind may not be touched, for their pages may be locked. The
+ * mode outlasts that, until all is swept, and the flag is up before, while objects are marked. */
+HEAPPROF_COLD static bool
+moving_p(const rb_objspace_t *objspace)
+{
+    return gc_mode(objspace) == gc_mode_compacting && objspace->flags.during_compacting;
+}
+
+/* With the blocks' lock. How often it has doubled the intervals, for steps to come: 0, it could not. */
 HEAPPROF_COLD static unsigned int
-thin(unsigned int full)
+begin_thinning(unsigned int full)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     struct heapprof_thinning thinning = thinning_now();
+    unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
+
+    if (doublings == 0) return 0;
+    double_intervals(doublings);
+    rb_heapprof.thinning = thinning_now();
+    rb_heapprof_thinning_begin(&rb_heapprof.thinning, tables);
+    return doublings;
+}
+
+/* With the blocks' lock. */
+HEAPPROF_COLD static void
+thin_step(unsigned int of, uint32_t count)
+{
+    if (rb_heapprof_thinning_step(&rb_heapprof.tables, &rb_heapprof.thinning, of, count)) rb_heapprof.rooms++;
+}
+
+/* With the blocks' lock: where stacks have no room, which all samples hold. */
+HEAPPROF_COLD static void
+thin_all(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    rb_heapprof_gc_copy_rest();
+    forget_numbers();
+    rb_heapprof_thin(tables, &rb_heapprof.thinning);
+    rb_heapprof.rooms++;
+    rb_heapprof_tables_trim(tables, &letting_go);
+}
+
+enum { OF_SAMPLES = HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS };
+
+/* Whether there is room now, or less in use than there was: where what steps have left is not enough, intervals double. */
+HEAPPROF_COLD static bool
+thin(unsigned int full)
+{
+    enum { for_room = 256 };
+    unsigned int of = full & OF_SAMPLES ? full & OF_SAMPLES : OF_SAMPLES;
 
     rb_heapprof_gc_lock_blocks();
-    unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
-    if (doublings > 0) {
-        rb_heapprof_gc_copy_rest();
-        double_intervals(doublings);
-        thinning = thinning_now();
-        forget_numbers();
-        rb_heapprof_thin(tables, &thinning);
-        rb_heapprof.rooms++;
-        rb_heapprof_tables_trim(tables, &letting_go);
+    bool left = rb_heapprof_thinning_left_p(&rb_heapprof.thinning, of);
+    if (!left) {
+        unsigned int doublings = begin_thinning(full);
+        rb_heapprof.doublings += doublings;
+        left = doublings > 0;
     }
+    if (left && full & OF_SAMPLES) thin_step(of, for_room);
+    else if (left) thin_all();
     rb_heapprof_gc_unlock_blocks();
-    return doublings;
+    return left;
+}
+
+/* Each sample takes what is under way a little further: so it comes to its end while far less than what it leaves is
+ * sampled anew. */
+HEAPPROF_COLD static void
+thin_a_little(void)
+{
+    enum { a_little = 32 };
+
+    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return;
+    rb_heapprof_gc_lock_blocks();
+    thin_step(OF_SAMPLES, a_little);
+    rb_heapprof_gc_unlock_blocks();
 }
 
 /* Whether the live samples have so much of the budget that others may want it: packed they give some
@@ -153,14 +208,6 @@ hoarding_p(void)
     size_t bytes = rb_heapprof.tables.live.samples_capacity *
                    (sizeof(struct heapprof_sample) + sizeof(struct heapprof_address_entry));
     return bytes > rb_heapprof.mem.budget_bytes / 4;
-}
-
-/* Objects are on the move: those left behind may not be touched, for their pages may be locked. The
- * mode outlasts that, until all is swept, and the flag is up before, while objects are marked. */
-HEAPPROF_COLD static bool
-moving_p(const rb_objspace_t *objspace)
-{
-    return gc_mode(objspace) == gc_mode_compacting && objspace->flags.during_compacting;
 }
 
 HEAPPROF_COLD static unsigned int
@@ -177,13 +224,10 @@ rb_heapprof_gc_make_room(void)
 {
     if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
     unsigned int full = full_tables();
-    bool of_samples = full & (HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS);
-    if (!of_samples && fold_dead()) return true;
+    if (!(full & OF_SAMPLES) && fold_dead()) return true;
     if (!rb_heapprof.mem.over_budget) return false;
     if (!full && !hoarding_p()) return false;
-    unsigned int doublings = thin(full);
-    rb_heapprof.doublings += doublings;
-    return doublings > 0;
+    return thin(full);
 }
 
 /* ---- the automatic interval ---- */
@@ -198,8 +242,19 @@ live_samples(void)
 HEAPPROF_COLD static void
 coarsen(void)
 {
-    if (!rb_heapprof.auto_interval || live_samples() <= 2 * HEAPPROF_AUTO_SAMPLES) return;
-    if (!rb_heapprof.reading && !moving_p(rb_gc_get_objspace())) thin(0);
+    if (live_samples() <= 2 * HEAPPROF_AUTO_SAMPLES) return;
+    if (rb_heapprof_thinning_left_p(&rb_heapprof.thinning, OF_SAMPLES)) return;
+    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return;
+    rb_heapprof_gc_lock_blocks();
+    begin_thinning(0);
+    rb_heapprof_gc_unlock_blocks();
+}
+
+HEAPPROF_COLD static void
+follow_samples(void)
+{
+    if (rb_heapprof.auto_interval) coarsen();
+    if (rb_heapprof_thinning_left_p(&rb_heapprof.thinning, OF_SAMPLES)) thin_a_little();
 }
 
 /* Half of the intervals; what there is keeps its weight. */

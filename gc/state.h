@@ -10,6 +10,7 @@
 #include "profiler/native_leaks.h"
 #include "profiler/options.h"
 #include "profiler/sampler.h"
+#include "profiler/thinning.h"
 #include "profiler/copies.h"
 
 struct heapprof {
@@ -25,6 +26,7 @@ struct heapprof {
     uint64_t truncated;               /* stacks cut at options.depth */
     bool     auto_interval;           /* it follows how many samples are alive (options.h) */
     uint64_t doublings;               /* of the intervals, for want of memory */
+    struct heapprof_thinning thinning; /* and what the last of them has left to thin; the blocks' lock, too */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
     uint64_t rooms;                   /* how often numbers may have become void, for room */
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
@@ -74,10 +76,11 @@ void rb_heapprof_gc_resolve_all(void);
 void rb_heapprof_gc_redraw(void);
 
 /* For a request that memory was refused for: frees what only old totals need; then, if it is the
- * budget that is used up, doubles the intervals and thins what there is (profiler/thinning.h), which
- * takes time in proportion to that. Numbers of stacks that nobody holds, and of sites without a live
+ * budget that is used up, doubles the intervals and thins what there is (profiler/thinning.h): where samples have no
+ * room, as much of it as makes some, and the samples to come thin the rest; where stacks have none, all, which takes time in
+ * proportion to that. Numbers of stacks that nobody holds, and of sites without a live
  * sample, are void afterwards. False: nothing was to be had. Who asks again, as long as it is true,
- * comes to an end: each time half of the samples go. */
+ * comes to an end: each time some of the samples are thinned, which leaves half of them, and only then do intervals double again. */
 bool rb_heapprof_gc_make_room(void);
 
 /* The same for every thread's gap in the allocator's bytes; part of the three above. */

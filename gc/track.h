@@ -16,9 +16,10 @@ static uint32_t rb_heapprof_class_of(VALUE object);
 static uint32_t *samples_of_page(uintptr_t object);
 static void forget_sample(uintptr_t object);
 
-/* With an automatic interval: thins what there is, if it is too much; and samples finer from now on
- * after a major GC that found too little. Where room may be made; and inside a GC (run.c). */
-static void coarsen(void);
+/* At each sample, where room may be made: thins a little of what is still to be thinned; with an automatic interval
+ * that may be all there is. And inside a GC: with an automatic interval it samples finer from now on, where a major
+ * GC has found too little (run.c). */
+static void follow_samples(void);
 static void refine(void);
 
 /* Clears all flags and page chains; the tables are freed by who calls this. */

@@ -275,18 +275,16 @@ close_gaps(struct heapprof_blocks *blocks, uint32_t entry)
 
 /* A block that is lifted keeps its entry and what it has: who lifted it will look for that. */
 void
-rb_heapprof_blocks_thin(struct heapprof_blocks *blocks,
+rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
                         bool (*keep)(struct heapprof_piece *piece, void *data), void *data)
 {
-    uint32_t entry;
+    uintptr_t address = rb_heapprof_address_table_address(&blocks->addresses, entry);
 
-    for (entry = 0; (entry = rb_heapprof_blocks_next(blocks, entry)) != 0; ) {
-        uintptr_t address = rb_heapprof_address_table_address(&blocks->addresses, entry);
-        if (address == lifted_key(entry)) continue;
-        thin_block(blocks, entry, keep, data);
-        if (blocks->pieces_of[entry] == 0) free_entry(blocks, entry);
-        else if (rb_heapprof_reported_block_p(address)) close_gaps(blocks, entry);
-    }
+    if (address == 0 || address == lifted_key(entry)) return;
+    rb_heapprof_numbers_change(&blocks->addresses.numbers, entry);
+    thin_block(blocks, entry, keep, data);
+    if (blocks->pieces_of[entry] == 0) free_entry(blocks, entry);
+    else if (rb_heapprof_reported_block_p(address)) close_gaps(blocks, entry);
 }
 
 /* ---- room ---- */

@@ -118,10 +118,10 @@ rb_heapprof_blocks_retired_count(const struct heapprof_blocks *blocks)
 /* Takes one retired piece and returns its site, 0 when there is none. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
 
-/* Asks of each piece, but of blocks that are lifted, whether it stays, and frees the others at once.
- * keep may change the weight; it may not use the table. Those of a size that is only reported
- * (reported.h) move together. */
-void rb_heapprof_blocks_thin(struct heapprof_blocks *blocks,
+/* Asks of each piece of the block with that entry, unless it is lifted, whether it stays, and frees the others at
+ * once. Nothing happens if there is none. keep may change the weight; it may not use the table. Those of a
+ * size that is only reported (reported.h) move together. */
+void rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
                              bool (*keep)(struct heapprof_piece *piece, void *data), void *data);
 
 /* The known block at address belongs to that object, until it is freed or owners are

@@ -154,14 +154,21 @@ empty_p(const struct heapprof_site *site)
     return site->used && !site->live_samples && site->alloc_objects < 0.5;
 }
 
+bool
+rb_heapprof_sites_forget(struct heapprof_sites *sites, uint32_t site)
+{
+    if (!empty_p(&sites->all[site])) return false;
+    rb_heapprof_numbers_change(&sites->numbers, site);
+    free_site(sites, site);
+    return true;
+}
+
 uint32_t
 rb_heapprof_sites_forget_empty(struct heapprof_sites *sites)
 {
     uint32_t number, before = sites->numbers.count;
 
-    for (number = 1; number < sites->numbers.end; number++) {
-        if (empty_p(&sites->all[number])) free_site(sites, number);
-    }
+    for (number = 1; number < sites->numbers.end; number++) rb_heapprof_sites_forget(sites, number);
     return before - sites->numbers.count;
 }
 

@@ -59,6 +59,9 @@ void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
 void rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float from, float to,
                                size_t size_bytes);
 
+/* Frees the site if it has nothing alive or dead, and says whether it did. */
+bool rb_heapprof_sites_forget(struct heapprof_sites *sites, uint32_t site);
+
 /* Frees every site that has nothing alive or dead: all its samples were given up. Returns how many. */
 uint32_t rb_heapprof_sites_forget_empty(struct heapprof_sites *sites);
 

@@ -15,6 +15,16 @@
  * samples there are, and it may be done again and again. Only the weights matter, not when the
  * sample was taken: those of several intervals become one, and what was taken at more than Q stays.
  *
+ * It holds for each sample by itself. So all samples need not be thinned at one moment, and it goes in steps,
+ * in the order of their entries, between which samples are taken, die, move and are copied:
+ *
+ *     entry    1   2   3   4   5   6   7   8   9         next: the samples before it are of interval Q, or more
+ *     weight   2   2   .   2   1   1   1   1   .   ->
+ *                              ^next
+ *
+ * What a step leaves free is used again at once, by samples that are taken at Q. A sample that dies before its
+ * turn is known at R; and to thin one of Q again changes nothing.
+ *
  * A site's totals are of its dead, as they stood when they died, and of its live samples, as they
  * stand now. Thinning changes the latter and leaves the former:
  *
@@ -63,7 +73,7 @@ weight(struct weights *weights, size_t size_bytes)
 /* ---- how far ---- */
 
 /* Of at most so many of each kind, evenly spread, the share that is left tells that of all. */
-enum { LOOKED_AT = 50000 };
+enum { LOOKED_AT = 8192 };
 
 static double
 share_left(float before, float after)
@@ -143,8 +153,8 @@ rb_heapprof_thinning_doublings(const struct heapprof_tables *tables,
 struct work {
     struct heapprof_tables *tables;
     const struct heapprof_thinning *thinning;
-    struct weights objects;
-    struct weights blocks;
+    struct weights weights;
+    bool freed_sites;
 };
 
 /* What a sample of that weight stands for now; 0: it is none any more. */
@@ -163,8 +173,10 @@ settle(struct work *work, uint32_t site, float before, float after, size_t size_
     struct heapprof_sites *sites = &work->tables->sites;
 
     if (after != before) rb_heapprof_sites_reweigh(sites, site, before, after, size_bytes);
-    if (after == 0) rb_heapprof_sites_count_free(sites, site);
-    return after != 0;
+    if (after != 0) return true;
+    rb_heapprof_sites_count_free(sites, site);
+    if (rb_heapprof_sites_forget(sites, site)) work->freed_sites = true;
+    return false;
 }
 
 static bool
@@ -176,7 +188,8 @@ keep_object(uint32_t entry, uint32_t number, void *data)
     float before = sample->weight;
 
     (void)number;
-    sample->weight = thinned(work, before, weight(&work->objects, sample->birth_bytes));
+    rb_heapprof_numbers_change(&live->addresses.numbers, entry);
+    sample->weight = thinned(work, before, weight(&work->weights, sample->birth_bytes));
     if (settle(work, sample->site, before, sample->weight, sample->birth_bytes)) return true;
     work->thinning->forget(rb_heapprof_address_table_address(&live->addresses, entry));
     return false;
@@ -190,25 +203,73 @@ keep_piece(struct heapprof_piece *piece, void *data)
     float before = piece->weight;
 
     if (piece->site == HEAPPROF_SITE_WAITING) return true;
-    piece->weight = thinned(work, before, weight(&work->blocks, piece->asked_bytes));
+    piece->weight = thinned(work, before, weight(&work->weights, piece->asked_bytes));
     return settle(work, piece->site, before, piece->weight, piece->asked_bytes);
 }
 
-void
-rb_heapprof_thin(struct heapprof_tables *tables, const struct heapprof_thinning *thinning)
+/* ---- in steps ---- */
+
+static void
+step_objects(struct work *work, struct heapprof_stretch *left, uint32_t count)
 {
-    struct work work = {
-        .tables = tables,
-        .thinning = thinning,
-        .objects = {.interval_bytes = thinning->interval_bytes},
-        .blocks = {.interval_bytes = thinning->malloc_interval_bytes},
-    };
+    struct heapprof_address_table *addresses = &work->tables->live.addresses;
+
+    work->weights = (struct weights){.interval_bytes = work->thinning->interval_bytes};
+    for (; left->next < left->end && count > 0; left->next++, count--) {
+        uintptr_t address = rb_heapprof_address_table_address(addresses, left->next);
+        if (address == 0 || keep_object(left->next, left->next, work)) continue;
+        rb_heapprof_address_table_remove(addresses, work->thinning->page_head(address), left->next);
+    }
+}
+
+static void
+step_blocks(struct work *work, struct heapprof_stretch *left, uint32_t count)
+{
+    work->weights = (struct weights){.interval_bytes = work->thinning->malloc_interval_bytes};
+    for (; left->next < left->end && count > 0; left->next++, count--) {
+        rb_heapprof_blocks_thin(&work->tables->blocks, left->next, keep_piece, work);
+    }
+}
+
+static struct heapprof_stretch
+all_of(const struct heapprof_address_table *addresses)
+{
+    return (struct heapprof_stretch){.next = 1, .end = addresses->numbers.end};
+}
+
+void
+rb_heapprof_thinning_begin(struct heapprof_thinning *thinning, const struct heapprof_tables *tables)
+{
+    thinning->objects = all_of(&tables->live.addresses);
+    thinning->blocks = all_of(&tables->blocks.addresses);
+}
+
+bool
+rb_heapprof_thinning_step(struct heapprof_tables *tables, struct heapprof_thinning *thinning, unsigned int of,
+                          uint32_t count)
+{
+    struct work work = {.tables = tables, .thinning = thinning};
+
+    if (of & HEAPPROF_FULL_OBJECTS) step_objects(&work, &thinning->objects, count);
+    if (of & HEAPPROF_FULL_BLOCKS) step_blocks(&work, &thinning->blocks, count);
+    return work.freed_sites;
+}
+
+/* ---- at once ---- */
+
+void
+rb_heapprof_thin(struct heapprof_tables *tables, struct heapprof_thinning *thinning)
+{
+    struct work work = {.tables = tables, .thinning = thinning,
+                        .weights = {.interval_bytes = thinning->interval_bytes}};
     struct heapprof_packing packing = {
         .page_head = thinning->page_head, .keep = keep_object, .data = &work
     };
 
     rb_heapprof_live_table_pack(&tables->live, &packing);
-    rb_heapprof_blocks_thin(&tables->blocks, keep_piece, &work);
+    thinning->objects = (struct heapprof_stretch){0};
+    thinning->blocks = all_of(&tables->blocks.addresses);
+    rb_heapprof_thinning_step(tables, thinning, HEAPPROF_FULL_BLOCKS, UINT32_MAX);
     rb_heapprof_sites_forget_empty(&tables->sites);
 }
 

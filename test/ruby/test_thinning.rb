@@ -52,6 +52,25 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
+  # No sample has to wait until all have been thinned: it makes room for itself and a few others.
+  def test_samples_are_thinned_a_few_at_a_time
+    in_child(THIN + <<~'RUBY')
+      thin
+      kept = []
+      kept << Early.new until HeapProfile.stat(:doublings) > 0
+      assert_operator HeapProfile.stat(:live_samples), :>, kept.size * 9 / 10
+      100.times do # in all steps of it
+        assert_found(kept.size, class_name: "Early")
+        kept.concat(make(Early, 20))
+        GC.start(full_mark: kept.size % 80 == 0)
+      end
+      kept.concat(make(Early, 2000))
+      assert_operator HeapProfile.stat(:live_samples), :<, kept.size * 6 / 10
+      assert_thinned
+      assert_found(kept.size, class_name: "Early")
+    RUBY
+  end
+
   # A stack for each object: there are fewer sites and nodes, too, and what is below a frame adds up.
   def test_estimates_are_right_by_outer_frame_when_each_object_has_a_stack_of_its_own
     in_child(THIN + <<~'RUBY')

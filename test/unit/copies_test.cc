@@ -32,6 +32,9 @@ class CopiesTest : public testing::Test {
     std::vector<uint32_t> classes_, callers_, stacks_ = {0};
     uintptr_t address_ = 0x10000;
     int names_ = 0;
+    bool thins_ = false; // what is there changes by thinning, too
+    heapprof_sampler sampler_;
+    heapprof_thinning thinning_ = {};
 
     static uint32_t live_head_, class_head_;
 
@@ -44,6 +47,10 @@ class CopiesTest : public testing::Test {
         facts_.gc_count = 100;
         facts_.owners = true;
         asks_.memsize = [](uintptr_t address, void *) { return static_cast<size_t>(address % 1000); };
+        rb_heapprof_sampler_init(&sampler_, 1, 5);
+        thinning_.sampler = &sampler_;
+        thinning_.page_head = [](uintptr_t) { return &live_head_; };
+        thinning_.forget = [](uintptr_t) {};
         NewClass();
         NewCaller();
         for (int i = 0; i < 3000; i++) Change();
@@ -139,6 +146,7 @@ class CopiesTest : public testing::Test {
     {
         if (objects_.empty()) return;
         uint32_t entry = rb_heapprof_address_table_find(&tables_.live.addresses, Take(&objects_));
+        if (!entry) return; // it has been thinned
         rb_heapprof_sites_count_free(&tables_.sites,
                                      rb_heapprof_live_table_sample(&tables_.live, entry)->site);
         rb_heapprof_address_table_remove(&tables_.live.addresses, &live_head_, entry);
@@ -149,6 +157,7 @@ class CopiesTest : public testing::Test {
     {
         if (objects_.empty()) return;
         uint32_t entry = rb_heapprof_address_table_find(&tables_.live.addresses, Take(&objects_));
+        if (!entry) return;
         rb_heapprof_address_table_move(&tables_.live.addresses, entry, &live_head_, &live_head_, address_ += 40);
         rb_heapprof_live_table_sample(&tables_.live, entry)->slot_bytes = 80;
         objects_.push_back(address_);
@@ -213,10 +222,23 @@ class CopiesTest : public testing::Test {
         }
     }
 
+    // A little of what there is; when all has been thinned it begins anew, at twice the interval.
+    void
+    ThinALittle()
+    {
+        constexpr unsigned kSamples = HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS;
+        if (!rb_heapprof_thinning_left_p(&thinning_, kSamples)) {
+            thinning_.interval_bytes = thinning_.malloc_interval_bytes = 2 * thinning_.interval_bytes % 1000 + 40;
+            rb_heapprof_thinning_begin(&thinning_, &tables_);
+        }
+        rb_heapprof_thinning_step(&tables_, &thinning_, kSamples, 3);
+    }
+
     void
     Change()
     {
-        switch (choose_.Below(12)) {
+        switch (choose_.Below(thins_ ? 13 : 12)) {
+          case 12: ThinALittle(); break;
           case 0: NewClass(); break;
           case 1: NewCaller(); break;
           case 2: NewStack(); break;
@@ -311,6 +333,25 @@ TEST_F(CopiesTest, InStepsAreWhatTheyAreAtOnce)
     }
 }
 
+TEST_F(CopiesTest, ThinnedMeanwhileTheyAreOfTheMomentAtWhichTheyBegan)
+{
+    asks_.memsize = nullptr;
+    thins_ = true;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 1000; i++) NewObject();
+        for (int i = 0; i < 200; i++) NewBlock();
+        std::vector<std::string> expected = AtOnce();
+        heapprof_copies *copies = Begin();
+        int changes = 1 + static_cast<int>(choose_.Below(40));
+        do {
+            for (int i = 0; i < changes; i++) Change();
+        } while (rb_heapprof_copies_step(copies, true));
+        rb_heapprof_tables_check(&tables_);
+        ASSERT_EQ(expected, End(copies)) << round;
+        Own();
+    }
+}
+
 TEST_F(CopiesTest, WhatHasDiedMeanwhileHasTheSizeOfItsSlot)
 {
     while (!objects_.empty()) FreeObject();
@@ -368,18 +409,12 @@ TEST_F(CopiesTest, AnOwnersAddressIsGoodUntilItsObjectHasDiedOrMoved)
 }
 
 // All is copied before one of these.
-TEST_F(CopiesTest, ThinningAndStoppingComeAfterTheLastStep)
+TEST_F(CopiesTest, ThinningAtOnceAndStoppingComeAfterTheLastStep)
 {
-    heapprof_sampler sampler;
-    rb_heapprof_sampler_init(&sampler, 1, 5);
-    heapprof_thinning thinning = {};
-    thinning.interval_bytes = thinning.malloc_interval_bytes = 4096;
-    thinning.sampler = &sampler;
-    thinning.page_head = [](uintptr_t) { return &live_head_; };
-    thinning.forget = [](uintptr_t) {};
+    thinning_.interval_bytes = thinning_.malloc_interval_bytes = 4096;
     std::vector<std::function<void()>> ends = {
         [&] {
-            rb_heapprof_thin(&tables_, &thinning);
+            rb_heapprof_thin(&tables_, &thinning_);
             rb_heapprof_tables_trim(&tables_, nullptr);
         },
         [&] { rb_heapprof_tables_free(&tables_); },

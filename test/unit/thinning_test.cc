@@ -22,6 +22,7 @@ extern "C" {
 namespace {
 
 constexpr double kSigmas = 5.7;
+constexpr unsigned kSamples = HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS;
 
 uint32_t heads[1 << 16]; // of pages of 64 KiB
 std::vector<uintptr_t> forgotten;
@@ -148,12 +149,32 @@ class ThinningTest : public testing::Test {
         }
     }
 
+    heapprof_thinning
+    Thinning(uint64_t interval)
+    {
+        return {interval, interval, &sampler_, PageHead, Forget, {}, {}};
+    }
+
     void
     Thin(uint64_t interval)
     {
-        heapprof_thinning thinning = {interval, interval, &sampler_, PageHead, Forget};
+        heapprof_thinning thinning = Thinning(interval);
         rb_heapprof_thin(&tables_, &thinning);
         interval_ = interval;
+        rb_heapprof_tables_check(&tables_);
+    }
+
+    // Entries of both kinds at a time; between is called after each step.
+    void
+    ThinInSteps(uint64_t interval, uint32_t count, const std::function<void()> &between)
+    {
+        heapprof_thinning thinning = Thinning(interval);
+        rb_heapprof_thinning_begin(&thinning, &tables_);
+        interval_ = interval;
+        while (rb_heapprof_thinning_left_p(&thinning, kSamples)) {
+            rb_heapprof_thinning_step(&tables_, &thinning, kSamples, count);
+            between();
+        }
         rb_heapprof_tables_check(&tables_);
     }
 
@@ -267,6 +288,111 @@ TEST_F(ThinningTest, SamplesOfALargerIntervalStayAsTheyAre)
     Thin(1000);
     EXPECT_EQ(before, InUse(coarse));
     EXPECT_NEAR(10000, InUse(fine), kSigmas * Sigma(10000, 40, 1000));
+}
+
+// ---- in steps ----
+
+TEST_F(ThinningTest, InStepsIsAsAtOnce)
+{
+    std::vector<double> objects, blocks;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        Restart(1, seed);
+        uint32_t site = Site(1), of_blocks = Site(1, true);
+        for (uint32_t i = 1; i <= 2000; i++) {
+            Object(site, 160);
+            Piece(of_blocks, 4096 * i, 0, 160);
+        }
+        for (uint64_t interval : {200, 1000}) ThinInSteps(interval, 1 + static_cast<uint32_t>(seed), [] {});
+        objects.push_back((InUse(site) - 2000) / Sigma(2000, 160, 1000));
+        blocks.push_back((rb_heapprof_blocks_in_use(&tables_.blocks) / 160 - 2000) / Sigma(2000, 160, 1000));
+        EXPECT_NEAR(Allocated(site), InUse(site), 0.01);
+    }
+    ExpectStandard(objects);
+    ExpectStandard(blocks);
+}
+
+// Between any two steps an estimate is without bias: of what was there, of what has died, of what came since.
+TEST_F(ThinningTest, BetweenStepsEstimatesAreWithoutBias)
+{
+    std::vector<double> half_way, alive, dead, born;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        Restart(1, seed);
+        uint32_t site = Site(1), late = Site(2);
+        std::vector<uintptr_t> objects;
+        for (int i = 0; i < 3000; i++) objects.push_back(Object(site, 40));
+        size_t steps = 0, deaths = 0, births = 0;
+        ThinInSteps(200, 50, [&] {
+            steps++;
+            for (int i = 0; i < 25; i++) Die(objects[3000 - ++deaths]); // those that are still to come, too
+            for (int i = 0; i < 50; i++, births++) Object(late, 40);
+            if (steps == 30) half_way.push_back((InUse(site) - 2250) / Sigma(1500, 40, 200));
+        });
+        alive.push_back((InUse(site) - 3000 + static_cast<double>(deaths)) /
+                        Sigma(3000 - static_cast<double>(deaths), 40, 200));
+        // The first thousand that died were known one by one.
+        dead.push_back((Allocated(site) - InUse(site) - static_cast<double>(deaths)) /
+                       Sigma(static_cast<double>(deaths) - 1000, 40, 200));
+        born.push_back((InUse(late) - static_cast<double>(births)) / Sigma(static_cast<double>(births), 40, 200));
+    }
+    for (const auto &each : {half_way, alive, born}) ExpectStandard(each);
+    double sum = 0;
+    for (double z : dead) sum += z;
+    EXPECT_LE(std::fabs(sum / 400), 3.5 / std::sqrt(400));
+}
+
+TEST_F(ThinningTest, RoomIsThereAfterTheFirstSteps)
+{
+    for (uint32_t i = 1; i <= 20000; i++) {
+        Object(Site(1), 40);
+        Piece(Site(1, true), 4096 * i, 0, 40);
+    }
+    uint32_t objects = tables_.live.addresses.numbers.count, pieces = tables_.blocks.live_count;
+    mem_.budget_bytes = mem_.used_bytes;
+    heapprof_sample sample = {Site(1), 0, 1, 40, 40};
+    for (uintptr_t address = 640; rb_heapprof_live_table_add(&tables_.live, &heads[0], address, &sample); address += 40) {
+        rb_heapprof_sites_count_alloc(&tables_.sites, Site(1), 1, 40);
+        objects++;
+    }
+    heapprof_thinning thinning = Thinning(64);
+    rb_heapprof_thinning_begin(&thinning, &tables_);
+    EXPECT_FALSE(rb_heapprof_address_table_room_p(&tables_.live.addresses));
+    rb_heapprof_thinning_step(&tables_, &thinning, HEAPPROF_FULL_OBJECTS, 256);
+    EXPECT_TRUE(rb_heapprof_address_table_room_p(&tables_.live.addresses));
+    EXPECT_EQ(pieces, tables_.blocks.live_count);
+    rb_heapprof_thinning_step(&tables_, &thinning, HEAPPROF_FULL_BLOCKS, 256);
+    EXPECT_TRUE(rb_heapprof_blocks_room_p(&tables_.blocks));
+    EXPECT_GE(tables_.live.addresses.numbers.count, objects - 256); // and no more has been thinned
+    EXPECT_GE(tables_.blocks.live_count, pieces - 256);
+    EXPECT_TRUE(rb_heapprof_thinning_left_p(&thinning, HEAPPROF_FULL_OBJECTS));
+    EXPECT_TRUE(rb_heapprof_thinning_left_p(&thinning, HEAPPROF_FULL_BLOCKS));
+    rb_heapprof_tables_check(&tables_);
+}
+
+TEST_F(ThinningTest, ASiteGoesWithTheStepThatLeavesNothingOfIt)
+{
+    constexpr uint32_t kSites = 5000;
+    for (uint32_t line = 1; line <= kSites; line++) Object(Site(line), 40);
+    ThinInSteps(400, 100, [] {});
+    EXPECT_EQ(tables_.live.addresses.numbers.count, tables_.sites.numbers.count);
+    EXPECT_LT(tables_.sites.numbers.count, kSites / 5);
+}
+
+TEST_F(ThinningTest, WhatStepsHaveLeftIsThinnedAtOnce)
+{
+    std::vector<double> z;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        Restart(1, seed);
+        uint32_t site = Site(1);
+        for (int i = 0; i < 2000; i++) Object(site, 40);
+        heapprof_thinning thinning = Thinning(200);
+        rb_heapprof_thinning_begin(&thinning, &tables_);
+        rb_heapprof_thinning_step(&tables_, &thinning, kSamples, 700);
+        rb_heapprof_thin(&tables_, &thinning);
+        EXPECT_FALSE(rb_heapprof_thinning_left_p(&thinning, kSamples));
+        rb_heapprof_tables_check(&tables_);
+        z.push_back((InUse(site) - 2000) / Sigma(2000, 40, 200));
+    }
+    ExpectStandard(z);
 }
 
 // ---- allocated, dead and in use ----
@@ -540,7 +666,7 @@ TEST_F(ThinningTest, DoublesUntilAboutHalfIsLeft)
         Restart(interval, 7);
         for (int i = 0; i < 200000; i++) Object(Site(1), 40);
         for (uintptr_t block = 1; block <= 100; block++) Piece(Site(2, true), block << 20, 0, 1 << 20);
-        heapprof_thinning now = {interval, interval, &sampler_, PageHead, Forget};
+        heapprof_thinning now = Thinning(interval);
         unsigned int doublings =
             rb_heapprof_thinning_doublings(&tables_, &now, HEAPPROF_FULL_OBJECTS);
         double before = tables_.live.addresses.numbers.count;
@@ -556,7 +682,7 @@ TEST_F(ThinningTest, DoublesUntilAboutHalfIsLeft)
 
 TEST_F(ThinningTest, WithoutSamplesOrBeyondTheLargestIntervalThereIsNothingToDouble)
 {
-    heapprof_thinning now = {1, 1, &sampler_, PageHead, Forget};
+    heapprof_thinning now = Thinning(1);
     EXPECT_EQ(0u, rb_heapprof_thinning_doublings(&tables_, &now, HEAPPROF_FULL_STACKS));
     Object(Site(1), 40);
     EXPECT_LT(0u, rb_heapprof_thinning_doublings(&tables_, &now, HEAPPROF_FULL_STACKS));
