@@ -105,6 +105,11 @@ puts "| #{header.join(' | ')} |", "|#{' --- |' * header.size}"
 report("nothing is done", waits { (ROUNDS * 100).times { sleep 0.0005 } }, "")
 report("snapshots", *snapshots)
 report("with owners", *snapshots(owners: true))
+stop = false
+computing = Thread.new { nil until stop }
+report("snapshots beside a thread that computes", *snapshots)
+stop = true
+computing.join
 ObjectSpace::HeapProfile.stop
 kept.clear
 rooms(kept)

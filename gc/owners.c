@@ -419,7 +419,7 @@ rb_heapprof_gc_find_owners(struct heapprof_walk *walk, bool reached)
         begin_pass();
         return true;
     }
-    if (rb_heapprof_gc_slice(find_step_i, NULL)) return true;
+    if (rb_heapprof_gc_slice(find_step_i, NULL, walk->waited_ns)) return true;
     end_pass();
     return pass.number < walk->pass || want_another(walk, reached);
 }

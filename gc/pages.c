@@ -104,5 +104,5 @@ HEAPPROF_COLD bool
 rb_heapprof_gc_pages_slice(struct heapprof_pages *pages)
 {
     if (pages->walked == 0) pages->code.symbols = symbol_bytes();
-    return rb_heapprof_gc_slice(add_next_page_i, pages);
+    return rb_heapprof_gc_slice(add_next_page_i, pages, pages->waited_ns);
 }

@@ -97,9 +97,11 @@ size_t rb_heapprof_gc_waiting_blocks(void);
 void rb_heapprof_gc_lock_blocks(void);
 void rb_heapprof_gc_unlock_blocks(void);
 
-/* Steps for the length of a slice, half a millisecond at most; a step is a page, or as much of
- * something else. False when a step has said that it was the last. */
-bool rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data);
+/* Steps for the length of a slice; a step is a page, or as much of something else. That is half a millisecond; or, after a
+ * wait for the VM that was longer than ten, a twentieth of the wait, and four at most: beside threads that compute,
+ * each of which keeps the GVL for 100 ms, that is no pause, and walks do not take for ever.
+ * False when a step has said that it was the last. */
+bool rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data, int64_t waited_ns);
 
 /* Notes which objects are dead though not yet swept, before copies begin: gone_p tells of those, whatever is
  * swept or dies later. */
@@ -113,6 +115,7 @@ void rb_heapprof_gc_copy_rest(void);
 struct heapprof_walk {
     uint64_t pass;             /* over the heap, whose end is the walk's (gc/owners.c) */
     unsigned int again;        /* passes that were made once more, for what came in between */
+    int64_t waited_ns;         /* the caller, before the slice to come; the caller sets it */
 };
 
 /* Names the owners of known blocks, for the length of a slice. reached: then also of what is only
@@ -161,6 +164,7 @@ struct heapprof_pages {
     uint64_t fiber_stacks;
     struct heapprof_code code;
     uintptr_t walked;          /* pages up to this address are in it */
+    int64_t waited_ns;         /* the caller, before the slice to come; the caller sets it */
 };
 
 /* Adds up for the length of a slice, beginning with {0}; false when all pages have been seen, each as it was

@@ -15,7 +15,9 @@
 #include "walk.h"
 #include <time.h>
 
-#define SLICE_NS 400000 /* and a step, which takes less than a tenth of a millisecond */
+/* And a step, which takes less than a tenth of a millisecond. */
+#define SLICE_NS 400000
+#define SLICE_MOST_NS 4000000
 
 HEAPPROF_COLD static size_t
 walk_page(const struct heap_page *page,
@@ -74,10 +76,19 @@ clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-HEAPPROF_COLD bool
-rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data)
+HEAPPROF_COLD static int64_t
+slice_ns(int64_t waited_ns)
 {
-    int64_t end_ns = clock_ns() + SLICE_NS;
+    int64_t ns = waited_ns / 20;
+
+    if (ns < SLICE_NS) return SLICE_NS;
+    return ns < SLICE_MOST_NS ? ns : SLICE_MOST_NS;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data, int64_t waited_ns)
+{
+    int64_t end_ns = clock_ns() + slice_ns(waited_ns);
 
     while (step_i(data)) {
         if (clock_ns() > end_ns) return true;

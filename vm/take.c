@@ -19,6 +19,7 @@
 #include "internal/gc.h"
 #include "names.h"
 #include "origin.h"
+#include "os/bell.h"
 #include "rss.h"
 #include "symbols.h"
 #include "vm_sync.h"
@@ -43,29 +44,6 @@ facts_now(void)
         .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
         .moves = rb_heapprof_gc_moves(),
     };
-}
-
-/* ---- owners ---- */
-
-/* The next slice of the walk; false after the last. */
-static bool
-walk_slice(struct heapprof_walk *walk, bool reached)
-{
-    bool more = false;
-
-    RB_VM_LOCK_ENTER();
-    rb_vm_barrier();
-    if (rb_heapprof_on) more = rb_heapprof_gc_find_owners(walk, reached);
-    RB_VM_LOCK_LEAVE();
-    return more;
-}
-
-static void
-walk_in_slices(struct heapprof_walk *walk, bool reached, void (*between)(void))
-{
-    while (walk_slice(walk, reached)) {
-        if (between) between();
-    }
 }
 
 /* ---- copying ---- */
@@ -129,13 +107,13 @@ copy_step_without_memsize_i(void *copies)
 /* A memsize function may do anything that C can do, but not with our tables: what it allocates is
  * no sample; and no GC may run while it is asked, in which what is in the tables dies. */
 static bool
-ask_and_copy_slice(struct heapprof_copies *copies)
+ask_and_copy_slice(struct heapprof_copies *copies, int64_t waited_ns)
 {
     bool disabled = RTEST(rb_gc_disable_no_rest());
     bool before = rb_heapprof_gc_begin_own_work();
 
     rb_heapprof.reading = true;
-    bool more = rb_heapprof_gc_slice(copy_step_i, copies);
+    bool more = rb_heapprof_gc_slice(copy_step_i, copies, waited_ns);
     rb_heapprof.reading = false;
     rb_heapprof_gc_end_own_work(before);
     if (!disabled) rb_gc_enable();
@@ -144,15 +122,12 @@ ask_and_copy_slice(struct heapprof_copies *copies)
 
 /* Under the VM lock. */
 static void
-copy_slices(int most)
+copy_slice(int64_t waited_ns)
 {
     struct heapprof_copies *copies = rb_heapprof.copies;
-    bool more = true;
+    bool more = copies->asks.memsize ? ask_and_copy_slice(copies, waited_ns)
+                                     : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies, waited_ns);
 
-    for (int i = 0; more && i < most; i++) {
-        more = copies->asks.memsize ? ask_and_copy_slice(copies)
-                                    : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies);
-    }
     if (!more) rb_heapprof.copies = NULL;
 }
 
@@ -196,7 +171,7 @@ struct taking {
     struct heapprof_walk walk;   /* for owners */
     struct naming naming;
     int searches;                /* for names that may still be made */
-    bool others_run_long;        /* when they were let */
+    int64_t waited_ns;           /* for others, before the next slice */
     struct heapprof_copies *copies;
     struct heapprof_snapshot *snapshot;
 };
@@ -240,7 +215,7 @@ take_slice(struct taking *taking)
     if (rb_heapprof_on && !begun && !rb_heapprof.copies) taken = begin_named(taking);
     else if (rb_heapprof_on && (!begun || rb_heapprof.copies == taking->copies)) taken = TAKEN_SLICE;
     if (taken == TAKEN_SLICE) {
-        copy_slices(taking->others_run_long ? 4 : 1);
+        copy_slice(taking->waited_ns);
         if (taking->copies && rb_heapprof.copies != taking->copies) taken = TAKEN_ALL;
     }
     RB_VM_LOCK_LEAVE();
@@ -266,22 +241,38 @@ call_between(VALUE taking)
     return Qnil;
 }
 
-/* It may jump out. A thread that computes keeps the GVL for 100 ms: beside that, four slices at once are no
- * pause, and the snapshot does not take for ever. */
+/* It may jump out. */
 static void
 let_others_run(struct taking *taking)
 {
-    enum { long_ns = 10000000 };
     int state = 0;
 
     if (!taking->between) return;
-    int64_t begun_ns = rb_heapprof_wall_clock_ns();
+    int64_t begun_ns = rb_heapprof_bell_now();
     rb_protect(call_between, (VALUE)taking, &state);
-    taking->others_run_long = rb_heapprof_wall_clock_ns() - begun_ns > long_ns;
+    taking->waited_ns = rb_heapprof_bell_now() - begun_ns;
     if (state == 0) return;
     give_up(taking);
     rb_jump_tag(state);
 }
+
+/* ---- owners ---- */
+
+/* The next slice of the walk; false after the last. */
+static bool
+walk_slice(struct taking *taking)
+{
+    bool more = false;
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    taking->walk.waited_ns = taking->waited_ns;
+    if (rb_heapprof_on) more = rb_heapprof_gc_find_owners(&taking->walk, taking->with & RB_HEAPPROF_NATIVE_LEAKS);
+    RB_VM_LOCK_LEAVE();
+    return more;
+}
+
+/* ---- the whole ---- */
 
 /* While names are searched new callers may be seen; other threads of this ractor add to those the first
  * time alone. */
@@ -298,7 +289,7 @@ copy_in_slices(struct taking *taking)
             taking->searches--;
             break;
           case TAKEN_UNOWNED:
-            walk_slice(&taking->walk, taking->with & RB_HEAPPROF_NATIVE_LEAKS);
+            walk_slice(taking);
             /* fall through */
           default:
             let_others_run(taking);
@@ -323,7 +314,10 @@ add_rss(struct taking *taking)
 {
     struct heapprof_pages pages = {0};
 
-    while (rb_heapprof_rss_slice(&pages)) let_others_run(taking);
+    while (rb_heapprof_rss_slice(&pages)) {
+        let_others_run(taking);
+        pages.waited_ns = taking->waited_ns;
+    }
     rb_heapprof_rss_add(&taking->snapshot, &pages, taking->between);
 }
 
@@ -343,8 +337,8 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
     struct taking taking = { .with = with, .between = between };
 
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
-    if (with & WITH_OWNERS) walk_in_slices(&taking.walk, with & RB_HEAPPROF_NATIVE_LEAKS, between);
     rb_heapprof_symbols_init(&taking.naming.symbols);
+    while (with & WITH_OWNERS && walk_slice(&taking)) let_others_run(&taking);
     copy_in_slices(&taking);
     rb_heapprof_symbols_free(&taking.naming.symbols);
     if (taking.copies && between) rb_nogvl(add_up, &taking, NULL, NULL, RB_NOGVL_INTR_FAIL);
