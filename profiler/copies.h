@@ -59,8 +59,8 @@ struct heapprof_copies *rb_heapprof_copies_begin(const struct heapprof_tables *t
                                                  const struct heapprof_facts *facts,
                                                  const struct heapprof_asks *asks);
 
-/* The tables, which are those of begin, may change from now on, but for packing, trimming, thinning,
- * folding, forgetting owners and freeing: before one of these, all is copied. One at a time may follow. */
+/* The tables, which are those of begin, may change from now on, thinned in steps as well, but for packing, trimming,
+ * folding, thinning at once, forgetting owners and freeing: before one of these, all is copied. One at a time may follow. */
 void rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_tables *tables);
 
 /* Copies a little more, some 256 entries; false: that was all. Nobody changes the tables meanwhile, but

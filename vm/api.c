@@ -263,7 +263,13 @@ heapprof_running_p(rb_execution_context_t *ec, VALUE self)
     return RBOOL(rb_heapprof_running_p());
 }
 
-/* Other threads may run between two slices of a walk. */
+/* Not when an interrupt is waiting already. */
+static void
+beside(void *(*work)(void *data), void *data)
+{
+    rb_nogvl(work, data, NULL, NULL, RB_NOGVL_INTR_FAIL);
+}
+
 static VALUE
 heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners, VALUE rss,
                   VALUE native_leaks)
@@ -273,7 +279,8 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
     unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0) |
                         (RTEST(rss) ? RB_HEAPPROF_RSS : 0) |
                         (RTEST(native_leaks) ? RB_HEAPPROF_NATIVE_LEAKS : 0);
-    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_between(with, rb_thread_schedule);
+    static const struct heapprof_others others = { .between = rb_thread_schedule, .beside = beside };
+    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_beside(with, &others);
 
     if (!snapshot) {
         if (rb_heapprof_running_p()) rb_memerror();

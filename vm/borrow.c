@@ -17,8 +17,8 @@
  *   I1  what the work asks MRI for is asked by a thread and an execution context of our own, which are in no
  *       list. They have a machine stack and no frames, so a GC that is ended here marks that stack, and all
  *       threads as those that wait. Whoever lends has saved its stack's end.
- *   I2  that context always has an interrupt: what would give up the GVL (rb_nogvl, which fails then) is done
- *       with it.
+ *   I2  that context always has an interrupt: what would give up the GVL by rb_nogvl, which fails then, is done
+ *       with it. beside gives it up.
  *   I3  what asks for a postponed job meanwhile asks our context, which never looks: the main thread's is asked
  *       instead.
  *   I4  no object is held from one slice to the next.
@@ -28,6 +28,7 @@
 #include "ractor_core.h"
 #include "vm_core.h"
 #include "internal/thread.h"
+#include "run.h"
 #include "vm_sync.h"
 #include <errno.h>
 #include <pthread.h>
@@ -165,15 +166,28 @@ release(void)
 }
 
 static void
-between(void)
+beside(void *(*work)(void *data), void *data)
+{
+    rb_current_ec_set(NULL); /* or who is asked would be ourselves */
+    release();
+    work(data);
+    acquire();
+    rb_current_ec_set(&borrow.ec);
+}
+
+static void *
+pause_between(void *unused)
 {
     const struct timespec moment = { .tv_nsec = BETWEEN_NS };
 
-    rb_current_ec_set(NULL); /* or who is asked would be ourselves */
-    release();
     nanosleep(&moment, NULL);
-    acquire();
-    rb_current_ec_set(&borrow.ec);
+    return NULL;
+}
+
+static void
+between(void)
+{
+    beside(pause_between, NULL);
 }
 
 /* ---- ours: the work ---- */
@@ -212,8 +226,10 @@ NOINLINE(static void do_work(VALUE *stack_start, rb_heapprof_borrowing_work *wor
 static void
 do_work(VALUE *stack_start, rb_heapprof_borrowing_work *work, void *data)
 {
+    static const struct heapprof_others others = { .between = between, .beside = beside };
+
     enter(stack_start);
-    work(between, data);
+    work(&others, data);
     leave();
 }
 

@@ -2,9 +2,11 @@
 #define HEAPPROF_VM_BORROW_H
 #include <stdbool.h>
 
-/* Work that needs the GVL, of a native thread that is none of Ruby's. between lets Ruby threads run; it
- * returns with the GVL, and never jumps. */
-typedef void rb_heapprof_borrowing_work(void (*between)(void), void *data);
+struct heapprof_others;
+
+/* Work that needs the GVL, of a native thread that is none of Ruby's. The others (run.h) are Ruby threads; between and
+ * beside return with the GVL, and never jump. beside leaves nothing undone. */
+typedef void rb_heapprof_borrowing_work(const struct heapprof_others *others, void *data);
 
 /* Before the first use; and in the child of a fork, where nobody lends or borrows. */
 void rb_heapprof_borrow_init(void);

@@ -1,6 +1,6 @@
 /* periodic.c - files while the program runs: every so often, and when a signal asks for one.
  *
- *     our thread   sleeps ─ due, or signalled ─ snapshot, slice by slice ─ encode ─ write ─ sleeps
+ *     our thread   sleeps ─ due, or signalled ─ snapshot, slice by slice ─ add up ─ encode ─ write ─ sleeps
  *                                               with the GVL borrowed      without the GVL
  *
  * A native thread of ours, which Ruby knows nothing of, waits, takes a snapshot and writes it. For the snapshot it
@@ -100,11 +100,11 @@ struct file {
 };
 
 static void
-take(void (*between)(void), void *data)
+take(const struct heapprof_others *others, void *data)
 {
     struct file *file = data;
 
-    file->snapshot = rb_heapprof_snapshot_between(file->with, between);
+    file->snapshot = rb_heapprof_snapshot_beside(file->with, others);
     const char *name = rb_heapprof_boot_program();
     const char *slash = strrchr(name, '/');
     snprintf(file->program, sizeof(file->program), "%s", slash ? slash + 1 : name);

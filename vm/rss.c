@@ -17,6 +17,7 @@
 #include "os/smaps.h"
 #include "internal/cont.h"
 #include "ractor_core.h"
+#include "run.h"
 #include "vm_core.h"
 #include "vm_sync.h"
 #include <link.h>
@@ -176,9 +177,9 @@ read_outside(void *data)
 
 /* The kernel looks at each page of the process for it, the allocator at each of its free blocks. */
 static bool
-read_process(struct heapprof_measured *measured, bool without_gvl)
+read_process(struct heapprof_measured *measured, const struct heapprof_others *others)
 {
-    if (without_gvl) rb_nogvl(read_outside, measured, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (others) others->beside(read_outside, measured);
     if (measured->mappings.rss == 0) read_outside(measured);
     return measured->mappings.rss > 0;
 }
@@ -206,11 +207,11 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
 /* False, with nothing measured, when the kernel does not tell. */
 static bool
 build(struct heapprof_ladder *ladder, const struct heapprof_snapshot *snapshot,
-      const struct heapprof_pages *pages, bool without_gvl)
+      const struct heapprof_pages *pages, const struct heapprof_others *others)
 {
     struct heapprof_measured measured = {0};
 
-    if (!read_process(&measured, without_gvl)) return false;
+    if (!read_process(&measured, others)) return false;
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     measure(&measured, snapshot, pages);
@@ -243,11 +244,12 @@ rb_heapprof_rss_slice(struct heapprof_pages *pages)
 }
 
 void
-rb_heapprof_rss_add(struct heapprof_snapshot **snapshot, const struct heapprof_pages *pages, bool without_gvl)
+rb_heapprof_rss_add(struct heapprof_snapshot **snapshot, const struct heapprof_pages *pages,
+                    const struct heapprof_others *others)
 {
     struct heapprof_ladder ladder;
 
-    if (!build(&ladder, *snapshot, pages, without_gvl)) return;
+    if (!build(&ladder, *snapshot, pages, others)) return;
     if (rb_heapprof_ladder_add_rows(*snapshot, &ladder)) return;
     rb_heapprof_snapshot_free(*snapshot);
     *snapshot = NULL;
@@ -260,7 +262,7 @@ rb_heapprof_rss_measure(struct rb_heapprof_rss *rss)
     struct heapprof_pages pages = {0};
 
     while (rb_heapprof_rss_slice(&pages)) continue;
-    build(&ladder, NULL, &pages, false);
+    build(&ladder, NULL, &pages, NULL);
 
     rss->rss = ladder.rss;
     rss->absent = ladder.absent_blocks;

@@ -3,6 +3,7 @@
 #include "gc/interpreter.h" /* fibers, which the collector's side asks for */
 #include "profiler/ladder.h"
 
+struct heapprof_others;
 struct heapprof_pages;
 struct heapprof_snapshot;
 struct rb_heapprof_rss;
@@ -11,9 +12,9 @@ struct rb_heapprof_rss;
 bool rb_heapprof_rss_slice(struct heapprof_pages *pages);
 
 /* Adds to the snapshot just taken rows for all else that is in memory; when there is no memory for that,
- * frees it and makes it NULL. Takes the VM lock, not for long; without_gvl: and may let go of the GVL before. */
+ * frees it and makes it NULL. Takes the VM lock, not for long; and lets others run before (run.h; NULL: it does not). */
 void rb_heapprof_rss_add(struct heapprof_snapshot **snapshot, const struct heapprof_pages *pages,
-                         bool without_gvl);
+                         const struct heapprof_others *others);
 
 /* Measures all values but size, in slices between which only other ractors run. Takes the VM lock. */
 void rb_heapprof_rss_measure(struct rb_heapprof_rss *rss);

@@ -8,9 +8,16 @@ struct heapprof_snapshot;
 /* rb_heapprof_start for settings already known to be good. False: it is running. */
 bool rb_heapprof_start_with(const struct heapprof_options *options);
 
-/* rb_heapprof_snapshot, which calls between (NULL: nothing) between two slices of a walk. It may
- * jump out. */
-struct heapprof_snapshot *rb_heapprof_snapshot_between(unsigned int with, void (*between)(void));
+/* How who takes a snapshot lets others run meanwhile. */
+struct heapprof_others {
+    /* Lets them run between two slices. May jump out. */
+    void (*between)(void);
+    /* Lets them run while work is done, which needs no GVL; or leaves it undone, when that cannot be now. */
+    void (*beside)(void *(*work)(void *data), void *data);
+};
+
+/* rb_heapprof_snapshot, which lets others run (NULL: it does not). */
+struct heapprof_snapshot *rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others);
 
 /* The profile of one object: a row with its stack, class and age. *snapshot is NULL when
  * the object is not sampled. False: out of memory. Free the snapshot. */

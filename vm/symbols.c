@@ -11,7 +11,7 @@
  *       loaded in its place, and files are replaced.
  *   I2  a file is believed only if it is of the build that is loaded.
  *   I3  the dynamic linker's lock is held while it is asked, never while a file is read; dladdr, which
- *       takes another of its locks, is not called while it tells.
+ *       takes another of its locks, is not called while it tells. Both with the GVL (symbols.h).
  */
 #include "ruby/internal/config.h"
 #include "symbols.h"
@@ -198,8 +198,8 @@ find_i(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-static void
-find_libraries(struct heapprof_symbols *symbols)
+void
+rb_heapprof_symbols_locate(struct heapprof_symbols *symbols)
 {
     qsort(symbols->all, symbols->count, sizeof(*symbols->all), compare_symbols);
     symbols->visited = 0;
@@ -317,10 +317,14 @@ name_from_memory(struct heapprof_symbols *symbols, struct heapprof_symbol *symbo
 }
 
 void
-rb_heapprof_symbols_search(struct heapprof_symbols *symbols)
+rb_heapprof_symbols_read_files(struct heapprof_symbols *symbols)
 {
-    find_libraries(symbols);
     for (size_t library = 0; library < symbols->library_count; library++) name_from_file(symbols, library);
+}
+
+void
+rb_heapprof_symbols_ask_exports(struct heapprof_symbols *symbols)
+{
     for (size_t i = 0; i < symbols->count; i++) {
         if (!symbols->all[i].function) name_from_memory(symbols, &symbols->all[i]);
     }
@@ -368,7 +372,7 @@ rb_heapprof_symbols_each(uintptr_t address,
     struct heapprof_symbols symbols;
 
     rb_heapprof_symbols_init(&symbols);
-    if (rb_heapprof_symbols_add(&symbols, address + 1)) find_libraries(&symbols);
+    if (rb_heapprof_symbols_add(&symbols, address + 1)) rb_heapprof_symbols_locate(&symbols);
     if (symbols.library_count > 0 && symbols.libraries[0].path) each_of(&symbols, &symbols.libraries[0], &each);
     rb_heapprof_symbols_free(&symbols);
 }

@@ -45,9 +45,13 @@ void rb_heapprof_symbols_free(struct heapprof_symbols *symbols);
 /* Adds a return address. False: memory is refused. */
 bool rb_heapprof_symbols_add(struct heapprof_symbols *symbols, uintptr_t address);
 
-/* Finds names for all that were added. Reads files and takes the dynamic linker's lock: not inside the
- * allocator, better not under the VM lock, and needs no GVL. */
-void rb_heapprof_symbols_search(struct heapprof_symbols *symbols);
+/* Finds names for all that were added: where they are loaded, what files tell, and what libraries export of those that no
+ * file tells of. Not inside the allocator, better not under the VM lock. The first and the last take the dynamic linker's locks,
+ * which the child of a fork has for ever if anybody held them: so with the GVL, that nobody forks. Files take longer, and
+ * need no GVL. */
+void rb_heapprof_symbols_locate(struct heapprof_symbols *symbols);
+void rb_heapprof_symbols_read_files(struct heapprof_symbols *symbols);
+void rb_heapprof_symbols_ask_exports(struct heapprof_symbols *symbols);
 
 /* The i-th address, in an order that search changes. */
 uintptr_t rb_heapprof_symbols_address(const struct heapprof_symbols *symbols, size_t i);

@@ -140,24 +140,28 @@ struct naming {
 };
 
 static void *
-search(void *data)
+read_files(void *data)
 {
     struct naming *naming = data;
     bool before = rb_heapprof_gc_begin_own_work(); /* it may ask for memory */
 
-    rb_heapprof_symbols_search(&naming->symbols);
+    rb_heapprof_symbols_read_files(&naming->symbols);
     rb_heapprof_gc_end_own_work(before);
     naming->done = true;
     return NULL;
 }
 
-/* An interrupt that waits already keeps it from running without the GVL. */
 static void
-search_names(struct naming *naming, bool without_gvl)
+search_names(struct naming *naming, const struct heapprof_others *others)
 {
+    bool before = rb_heapprof_gc_begin_own_work();
+
+    rb_heapprof_symbols_locate(&naming->symbols);
     naming->done = false;
-    if (without_gvl) rb_nogvl(search, naming, NULL, NULL, RB_NOGVL_INTR_FAIL);
-    if (!naming->done) search(naming);
+    if (others) others->beside(read_files, naming);
+    if (!naming->done) read_files(naming);
+    rb_heapprof_symbols_ask_exports(&naming->symbols);
+    rb_heapprof_gc_end_own_work(before);
 }
 
 /* ---- the snapshot ---- */
@@ -167,7 +171,7 @@ search_names(struct naming *naming, bool without_gvl)
 
 struct taking {
     unsigned int with;
-    void (*between)(void);       /* NULL: nothing runs between slices */
+    const struct heapprof_others *others; /* NULL: they do not run */
     struct heapprof_walk walk;   /* for owners */
     struct naming naming;
     int searches;                /* for names that may still be made */
@@ -237,7 +241,7 @@ give_up(struct taking *taking)
 static VALUE
 call_between(VALUE taking)
 {
-    ((struct taking *)taking)->between();
+    ((struct taking *)taking)->others->between();
     return Qnil;
 }
 
@@ -247,7 +251,7 @@ let_others_run(struct taking *taking)
 {
     int state = 0;
 
-    if (!taking->between) return;
+    if (!taking->others) return;
     int64_t begun_ns = rb_heapprof_bell_now();
     rb_protect(call_between, (VALUE)taking, &state);
     taking->waited_ns = rb_heapprof_bell_now() - begun_ns;
@@ -285,7 +289,7 @@ copy_in_slices(struct taking *taking)
     for (taking->searches = searches; (taken = take_slice(taking)) != TAKEN_ALL; ) {
         switch (taken) {
           case TAKEN_UNNAMED:
-            search_names(&taking->naming, taking->between && taking->searches == searches);
+            search_names(&taking->naming, taking->searches == searches ? taking->others : NULL);
             taking->searches--;
             break;
           case TAKEN_UNOWNED:
@@ -318,7 +322,7 @@ add_rss(struct taking *taking)
         let_others_run(taking);
         pages.waited_ns = taking->waited_ns;
     }
-    rb_heapprof_rss_add(&taking->snapshot, &pages, taking->between);
+    rb_heapprof_rss_add(&taking->snapshot, &pages, taking->others);
 }
 
 static void
@@ -332,16 +336,16 @@ add_rest(struct taking *taking)
 }
 
 rb_heapprof_snapshot_t *
-rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
+rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others)
 {
-    struct taking taking = { .with = with, .between = between };
+    struct taking taking = { .with = with, .others = others };
 
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
     rb_heapprof_symbols_init(&taking.naming.symbols);
     while (with & WITH_OWNERS && walk_slice(&taking)) let_others_run(&taking);
     copy_in_slices(&taking);
     rb_heapprof_symbols_free(&taking.naming.symbols);
-    if (taking.copies && between) rb_nogvl(add_up, &taking, NULL, NULL, RB_NOGVL_INTR_FAIL);
+    if (taking.copies && others) others->beside(add_up, &taking);
     if (taking.copies) add_up(&taking);
     if (taking.snapshot) add_rest(&taking);
     return taking.snapshot;
@@ -350,7 +354,7 @@ rb_heapprof_snapshot_between(unsigned int with, void (*between)(void))
 rb_heapprof_snapshot_t *
 rb_heapprof_snapshot(unsigned int with)
 {
-    return rb_heapprof_snapshot_between(with, NULL);
+    return rb_heapprof_snapshot_beside(with, NULL);
 }
 
 /* 0: not sampled. What is not in the table may be pending. */

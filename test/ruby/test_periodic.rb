@@ -46,6 +46,32 @@ class TestHeapProfPeriodic < Test::Unit::TestCase
     end
   end
 
+  # ---- without the GVL ----
+
+  # Whoever adds up waits for an answer of a Ruby thread, which looks for the question when it has nothing else to do; and
+  # one that computes all the while has it lend the GVL.
+  def test_a_snapshot_is_added_up_without_the_gvl
+    library = $LOAD_PATH.resolve_feature_path("-test-/heapprof_beside")[1]
+    [nil, "Thread.new { loop {} }"].each do |beside|
+      in_directory do
+        ran = beside(<<~RUBY, heapprof: "every=0.1,interval=1,malloc_interval=1,owners=0,keep=0", env: { "LD_PRELOAD" => library }) do |_, input, _|
+          kept = Array.new(100) { "x" * 1000 }
+          #{beside}
+          puts "ready"
+          sleep 0.001 until File.exist?("sorting")
+          File.write("answered", "")
+          $stdin.gets
+        RUBY
+          wait_until { files.size >= 2 }
+          input.puts
+        end
+        assert_predicate ran.status, :success?, ran.err
+        assert_equal [true, false], [File.exist?("answered"), File.exist?("unanswered")]
+        assert_whole(*files)
+      end
+    end
+  end
+
   # ---- a process that waits ----
 
   # Each ends when a line comes in, and no sooner, and says what it has got.

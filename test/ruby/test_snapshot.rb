@@ -164,6 +164,17 @@ class TestHeapProfSnapshot < Test::Unit::TestCase
     RUBY
   end
 
+  # A thread that forks while another holds the dynamic linker's lock has a child that waits for it for ever: whoever asks
+  # the linker has the GVL.
+  def test_names_are_searched_so_that_a_child_can_search_too
+    in_directory do
+      in_child(SLICES + <<~'RUBY', env: { "LD_PRELOAD" => $LOAD_PATH.resolve_feature_path("-test-/heapprof_beside")[1] })
+        assert_operator HeapProfile.snapshot.map(&:caller).compact.uniq.size, :>, 3
+        assert_equal [true, false], [File.exist?("asked"), File.exist?("forkable")]
+      RUBY
+    end
+  end
+
   # What is thinned meanwhile is in the snapshot as it was.
   def test_the_budget_is_used_up_in_the_middle
     in_child(<<~'RUBY')
