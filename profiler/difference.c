@@ -28,6 +28,7 @@ struct part {
     const struct heapprof_snapshot *from;
     double    sign;
     bool      owners;         /* both know them */
+    bool      owner_frames;   /* but one of who allocated them only a frame */
     bool      resident;       /* both have rungs */
     uint32_t *stacks;         /* new numbers by old; 0: not known yet */
     size_t    stacks_capacity;
@@ -47,20 +48,37 @@ bring_string(const struct part *part, uint32_t old, uint32_t *number)
     return *number != UINT32_MAX;
 }
 
-/* 0 when memory is refused. */
+/* A function by what it says; 0 when memory is refused. */
 static uint32_t
-bring_function(const struct part *part, uint32_t old)
+enter_function(struct heapprof_snapshot *to, struct heapprof_function function)
+{
+    uint32_t number;
+
+    function.origin = (uint64_t)function.name << 32 | function.path;
+    if (function.origin == 0) function.origin = UINT64_MAX; /* 0 is a free one's */
+    function.owner = function.first_line;
+    number = rb_heapprof_functions_find(&to->functions, function.origin, function.owner);
+    return number ? number : rb_heapprof_functions_add(&to->functions, &function);
+}
+
+/* The function and line of a node as they are shown: of a C function the path and line of its caller, a stack that has been
+ * brought. In a file that was loaded it is so, too. 0 when memory is refused. */
+static uint32_t
+bring_function(const struct part *part, const struct heapprof_stack_node *node, uint32_t caller, uint32_t *line)
 {
     struct heapprof_functions *functions = &part->to->functions;
-    struct heapprof_function function = *rb_heapprof_functions_get(&part->from->functions, old);
-    uint32_t number;
+    struct heapprof_function function = *rb_heapprof_functions_get(&part->from->functions, node->function);
 
     if (!bring_string(part, function.name, &function.name) ||
         !bring_string(part, function.path, &function.path)) return 0;
-    function.origin = (uint64_t)function.name << 32 | function.path;
-    function.owner = function.first_line << 1 | function.cfunc;
-    number = rb_heapprof_functions_find(functions, function.origin, function.owner);
-    return number ? number : rb_heapprof_functions_add(functions, &function);
+    *line = node->line;
+    if (function.cfunc) {
+        const struct heapprof_stack_node *outer = rb_heapprof_stacks_node(&part->to->stacks, caller);
+        function.path = caller ? rb_heapprof_functions_get(functions, outer->function)->path : 0;
+        *line = caller ? outer->line : 0;
+        function.cfunc = false;
+    }
+    return enter_function(part->to, function);
 }
 
 /* A stack whose parent has been brought. */
@@ -68,13 +86,11 @@ static bool
 bring_node(struct part *part, uint32_t old)
 {
     const struct heapprof_stack_node *node = rb_heapprof_stacks_node(&part->from->stacks, old);
-    uint32_t function = bring_function(part, node->function);
+    uint32_t line, caller = part->stacks[node->parent];
+    uint32_t function = bring_function(part, node, caller, &line);
     uint32_t stack = HEAPPROF_NO_STACK;
 
-    if (function) {
-        stack = rb_heapprof_stacks_push(&part->to->stacks, part->stacks[node->parent], function,
-                                        node->line);
-    }
+    if (function) stack = rb_heapprof_stacks_push(&part->to->stacks, caller, function, line);
     if (stack == HEAPPROF_NO_STACK) return false;
     part->stacks[old] = stack;
     return true;
@@ -99,6 +115,22 @@ bring_stack(struct part *part, uint32_t old, uint32_t *number)
     return true;
 }
 
+/* Of a stack the innermost frame, as a file has it. */
+static bool
+bring_frame(struct part *part, uint32_t old, uint32_t *number)
+{
+    struct heapprof_frame frame;
+    struct heapprof_function function = {0};
+
+    *number = 0;
+    if (old == 0) return true;
+    rb_heapprof_snapshot_frames(part->from, old, &frame, 1);
+    if (!bring_string(part, frame.name, &function.name) || !bring_string(part, frame.path, &function.path)) return false;
+    uint32_t place = enter_function(part->to, function);
+    if (place) *number = rb_heapprof_stacks_push(&part->to->stacks, 0, place, frame.line);
+    return place && *number != HEAPPROF_NO_STACK;
+}
+
 /* ---- rows ---- */
 
 static void
@@ -117,7 +149,7 @@ bring_row(struct part *part, struct heapprof_row row)
     if (!part->owners) forget_owner(&row);
     if (!part->resident && row.kind == HEAPPROF_ROW_RUNG) return true;
     if (!bring_stack(part, row.stack, &row.stack) ||
-        !bring_stack(part, row.owner_stack, &row.owner_stack) ||
+        !(part->owner_frames ? bring_frame : bring_stack)(part, row.owner_stack, &row.owner_stack) ||
         !bring_string(part, row.subject, &row.subject) ||
         !bring_string(part, row.library, &row.library) ||
         !bring_string(part, row.owner, &row.owner)) return false;
@@ -135,23 +167,16 @@ bring_row(struct part *part, struct heapprof_row row)
     return true;
 }
 
-/* other: what from is compared with. */
 static bool
-bring_rows(struct heapprof_snapshot *to, const struct heapprof_snapshot *from,
-           const struct heapprof_snapshot *other, double sign)
+bring_rows(struct part part)
 {
-    struct part part = {
-        .to = to, .from = from, .sign = sign,
-        .owners = from->facts.owners && other->facts.owners,
-        .resident = from->ladder.rss && other->ladder.rss,
-    };
-    bool brought = HEAPPROF_MEM_GROW(&to->mem, part.stacks, part.stacks_capacity,
-                                     (size_t)from->stacks.numbers.end + 1);
+    struct heapprof_mem *mem = &part.to->mem;
+    bool brought = HEAPPROF_MEM_GROW(mem, part.stacks, part.stacks_capacity, (size_t)part.from->stacks.numbers.end + 1);
     size_t i;
 
-    for (i = 0; brought && i < from->row_count; i++) brought = bring_row(&part, from->rows[i]);
-    HEAPPROF_MEM_RELEASE(&to->mem, part.stacks, part.stacks_capacity);
-    HEAPPROF_MEM_RELEASE(&to->mem, part.path, part.path_capacity);
+    for (i = 0; brought && i < part.from->row_count; i++) brought = bring_row(&part, part.from->rows[i]);
+    HEAPPROF_MEM_RELEASE(mem, part.stacks, part.stacks_capacity);
+    HEAPPROF_MEM_RELEASE(mem, part.path, part.path_capacity);
     return brought;
 }
 
@@ -228,22 +253,42 @@ bring_origin(struct heapprof_snapshot *difference, const struct heapprof_snapsho
     difference->origin = origin == UINT32_MAX ? 0 : origin;
 }
 
+/* Both in one, under new numbers; NULL when there is no memory. like: what of them is compared. */
+static struct heapprof_snapshot *
+bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot *earlier, struct part like)
+{
+    struct part plus = like, minus = like;
+
+    plus.to = minus.to = rb_heapprof_snapshot_new(&later->facts);
+    if (!plus.to) return NULL;
+    plus.from = later;
+    minus.from = earlier;
+    plus.sign = 1;
+    minus.sign = -1;
+    if (!HEAPPROF_MEM_GROW(&plus.to->mem, plus.to->rows, plus.to->rows_capacity, later->row_count + earlier->row_count) ||
+        !bring_rows(plus) || !bring_rows(minus)) {
+        rb_heapprof_snapshot_free(plus.to);
+        return NULL;
+    }
+    return plus.to;
+}
+
 struct heapprof_snapshot *
 rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
                                 const struct heapprof_snapshot *earlier)
 {
-    struct heapprof_snapshot *difference = rb_heapprof_snapshot_new(&later->facts);
+    struct part like = {
+        .owners = later->facts.owners && earlier->facts.owners,
+        .owner_frames = later->facts.owner_frames || earlier->facts.owner_frames,
+        .resident = later->ladder.rss && earlier->ladder.rss,
+    };
+    struct heapprof_snapshot *difference = bring_both(later, earlier, like);
 
     if (!difference) return NULL;
-    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->rows, difference->rows_capacity,
-                           later->row_count + earlier->row_count) ||
-        !bring_rows(difference, later, earlier, 1) || !bring_rows(difference, earlier, later, -1)) {
-        rb_heapprof_snapshot_free(difference);
-        return NULL;
-    }
     bring_origin(difference, later);
     difference->facts.start_ns = earlier->facts.time_ns;
-    difference->facts.owners = later->facts.owners && earlier->facts.owners;
+    difference->facts.owners = like.owners;
+    difference->facts.owner_frames = like.owner_frames;
     merge_rows(difference);
     return difference;
 }

@@ -266,11 +266,12 @@ alike_p(const struct builder *builder, const struct entry *a, const struct entry
            same_stack_p(builder, a, b);
 }
 
-/* Variances are squares, and may be more than a file can hold. */
+/* Variances are squares, and may be more than a file can hold; so may sums of what was loaded. */
 static int64_t
 whole(double value)
 {
-    return value < (double)INT64_MAX ? llround(value) : INT64_MAX;
+    if (value >= (double)INT64_MAX) return INT64_MAX;
+    return value <= (double)INT64_MIN ? INT64_MIN : llround(value);
 }
 
 /* Adds up the entries that look like the first; returns how many. */
@@ -291,7 +292,7 @@ add_sample(struct builder *builder, const struct entry *first, const struct entr
     sample->location = first->location;
     sample->outer = first->outer;
     sample->row = (uint32_t)(first->row - builder->snapshot->rows);
-    sample->memsize_bytes = llround(memsize_bytes);
+    sample->memsize_bytes = whole(memsize_bytes);
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) sample->values[v] = whole(sums[v]);
     return (size_t)(entry - first);
 }

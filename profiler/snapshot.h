@@ -33,6 +33,7 @@ struct heapprof_facts {
     uint64_t old_gc;          /* what was born before this GC has survived several major ones; 0: not
                                  yet, or leaks are not looked for */
     bool     owners;          /* those of blocks are known */
+    bool     owner_frames;    /* of who allocated them only the innermost frame: it was loaded (load.h) */
     uint32_t moves;           /* how often objects have been moved: which addresses of owners are good */
 };
 

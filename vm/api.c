@@ -11,6 +11,7 @@
 #include "flush.h"
 #include "periodic.h"
 #include "gc/state.h"
+#include "load.h"
 #include "run.h"
 #include "sample.h"
 #include "profiler/difference.h"
@@ -423,6 +424,28 @@ heapprof_encode(rb_execution_context_t *ec, VALUE self, VALUE by)
     VALUE string = rb_str_new(flush.bytes, (long)flush.size);
     free(flush.bytes);
     return string;
+}
+
+/* ---- load ---- */
+
+/* name: of the file, for a message; nil: it has none. */
+static VALUE
+heapprof_load(rb_execution_context_t *ec, VALUE self, VALUE io, VALUE limit, VALUE name)
+{
+    VALUE profile = new_profile(cHeapProfile);
+    struct heapprof_io input = { .io = io, .most = setting(limit, 0), .raised = Qnil };
+
+    if (input.most == 0 || input.most > HEAPPROF_READER_MOST) {
+        rb_raise(rb_eArgError, "limit: out of range (expected 1 to %"PRIu32" bytes)", HEAPPROF_READER_MOST);
+    }
+    rb_heapprof_io_load(&input);
+    RB_GC_GUARD(io);
+    if (input.tag) rb_heapprof_io_raise(&input);
+    if (!input.snapshot && !input.error[0]) rb_memerror();
+    if (!input.snapshot && NIL_P(name)) rb_raise(rb_eArgError, "%s", input.error);
+    if (!input.snapshot) rb_raise(rb_eArgError, "%"PRIsVALUE": %s", name, input.error);
+    keep(profile, input.snapshot);
+    return profile;
 }
 
 /* ---- stat ---- */

@@ -157,6 +157,32 @@ module ObjectSpace
     end
 
     # call-seq:
+    #   load(path, limit: 268_435_456) -> heap_profile
+    #   load(io, limit: 268_435_456) -> heap_profile
+    #
+    # The profile in a file that write, +RUBY_HEAPPROF+ or <tt>heapprof merge</tt> has made, or in what an IO, or
+    # anything else with +read+, still has to give: +pprof+'s format, compressed by gzip or not. The profiler need not run.
+    #
+    # It has all that was written, but for frames further out of +owner_frames+ than the first. Values and
+    # labels that no Sample has are passed over; so heap profiles of others (Go's) can be loaded, too. Their space counts as
+    # that of slots.
+    #
+    # [limit] Bytes, unpacked, beyond which a file is refused. While it is read memory may be used in
+    #         proportion to this.
+    #
+    #   yesterday = ObjectSpace::HeapProfile.load("yesterday.pb.gz")
+    #   (ObjectSpace::HeapProfile.load("today.pb.gz") - yesterday).report
+    #
+    # Raises ArgumentError for what is no profile, is none of a heap, or is damaged, with what is wrong in one line.
+    def self.load(path_or_io, limit: 268_435_456)
+      if IO === path_or_io || (path_or_io.respond_to?(:read) && !path_or_io.respond_to?(:to_path))
+        Primitive.heapprof_load(path_or_io, limit, nil)
+      else
+        File.open(File.path(path_or_io), "rb") { |file| Primitive.heapprof_load(file, limit, file.path) }
+      end
+    end
+
+    # call-seq:
     #   allocation_stack(object) -> array of frames or nil
     #
     # The stack that allocated the object, an Array of Frame (path, lineno, label),
@@ -286,6 +312,14 @@ module ObjectSpace
       else
         Primitive.heapprof_write_path(path_or_io, by)
       end
+    end
+
+    # call-seq:
+    #   to_pprof(by: :inuse_space) -> string
+    #
+    # The bytes that write would put into a file.
+    def to_pprof(by: :inuse_space)
+      Primitive.heapprof_encode(by)
     end
 
     # call-seq:

@@ -94,10 +94,11 @@ frames_of(const struct reading *reading, uint32_t stack)
     return rb_ary_freeze(frames);
 }
 
+/* What was loaded may add up to more than a machine word holds. */
 static VALUE
 rounded(double value)
 {
-    return LL2NUM(llround(value));
+    return fabs(value) < 0x1p62 ? LL2NUM(llround(value)) : rb_dbl2big(round(value));
 }
 
 static VALUE
