@@ -23,7 +23,7 @@ report_overview(FILE *out, const struct report_question *question, const struct 
     sites.group = REPORT_SITE;
     if (own_known_p(question, models[profiles - 1])) {
         own_look.limit = look->limit > 0 && look->limit < OWN_LINES ? look->limit : OWN_LINES;
-        own_look.title = "by line of the application (--group app):";
+        own_look.title = look->ruby ? "by line of the application (group: :app):" : "by line of the application (--group app):";
         own_look.brief = true;
         room = report_groups_make(&groups, &own, models, types, profiles);
         shown = room && report_any_own_p(&groups);

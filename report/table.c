@@ -360,8 +360,8 @@ put_rest(const struct table *table)
     for (size_t i = shown(table); i < table->count; i++) value += table->ranked[i].value;
     report_amount(amount, value, table->unit);
     if (shown(table) < table->count) {
-        fprintf(table->out, "\n%zu more row%s (-n 0 shows all): %s\n", table->count - shown(table),
-                table->count - shown(table) == 1 ? "" : "s", amount);
+        fprintf(table->out, "\n%zu more row%s (%s shows all): %s\n", table->count - shown(table),
+                table->count - shown(table) == 1 ? "" : "s", table->look->ruby ? "limit: 0" : "-n 0", amount);
     }
     if (table->any_noise) {
         fprintf(table->out, "%s~ cannot be told from noise (\xc2\xb1: 19 times out of 20)\n",

@@ -12,6 +12,7 @@ struct report_look {
     size_t   frames;  /* of a site, the innermost */
     unsigned width;   /* columns; 0: lines are as long as they are */
     bool     colour;
+    bool     ruby;    /* options have the names they have there */
     const char *const *names; /* by profile: what the file is called */
     const char *title; /* a line above the table; NULL: none */
     bool     headless; /* without what the files add up to */

@@ -12,6 +12,7 @@
 #include "periodic.h"
 #include "gc/state.h"
 #include "load.h"
+#include "report.h"
 #include "run.h"
 #include "sample.h"
 #include "profiler/difference.h"
@@ -532,6 +533,26 @@ heapprof_ladder(rb_execution_context_t *ec, VALUE self)
 }
 
 /* ---- report ---- */
+
+/* A text of report/'s, which is UTF-8. */
+static VALUE
+take_text(char *text, size_t size)
+{
+    if (!text) rb_memerror();
+    VALUE string = rb_utf8_str_new(text, (long)size);
+    free(text);
+    return string;
+}
+
+static VALUE
+heapprof_collapsed(rb_execution_context_t *ec, VALUE self, VALUE by)
+{
+    struct heapprof_report report = { .snapshot = snapshot_of(self), .by = by_setting(by) };
+
+    run_apart(rb_heapprof_report_collapsed, &report, &report.done);
+    RB_GC_GUARD(self);
+    return take_text(report.text, report.size);
+}
 
 /* Where an application's own code is looked for. */
 static VALUE

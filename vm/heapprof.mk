@@ -1,7 +1,7 @@
 # heapprof.mk - our part of MRI's build, included by common.mk (patch 0001-heapprof).
 #
 # Decides which objects join ruby, how each room is compiled, and what a change rebuilds:
-#   base os pprof profiler   without any include path of Ruby's (scripts/plain.mk)
+#   base os pprof profiler report   without any include path of Ruby's (scripts/plain.mk)
 #   gc                       included by gc.c, so it is gc.o that depends on them
 #   vm                       as MRI compiles its own files
 # The compiler writes the dependencies of our objects and of the MRI files that our patches
@@ -20,6 +20,8 @@ HEAPPROF_PAGE = $(wildcard $(HEAPPROF)/cli/page/page.html)
 ifneq ($(HEAPPROF_PAGE),)
 override HAVE_BASERUBY = no
 PLAIN_ROOMS = base os pprof profiler report attach cli
+else
+PLAIN_ROOMS = base os pprof profiler report
 endif
 
 PLAIN_SRC = $(HEAPPROF)
@@ -31,8 +33,20 @@ include $(HEAPPROF)/scripts/plain.mk
 
 HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 	$(wildcard $(HEAPPROF)/vm/*.c))
+
+# Of report/ what answers a program's questions, as one object: the room's names are for heapprof, and only those
+# of answer.h for ruby, where each name has to be rb_heapprof's.
+HEAPPROF_REPORT = $(PLAIN_OBJ)/report/all.$(OBJEXT)
+HEAPPROF_REPORT_OBJS = $(filter-out $(PLAIN_OBJ)/report/page% $(PLAIN_OBJ)/report/tuples.o, \
+	$(filter $(PLAIN_OBJ)/report/%,$(PLAIN_OBJS)))
 HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
-	$(HEAPPROF_VM_OBJS)
+	$(HEAPPROF_REPORT) $(HEAPPROF_VM_OBJS)
+
+$(HEAPPROF_REPORT): $(HEAPPROF_REPORT_OBJS)
+	$(ECHO) linking $@
+	$(Q) $(LD) -r -o $@.new $(HEAPPROF_REPORT_OBJS)
+	$(Q) $(OBJCOPY) --wildcard --keep-global-symbol='rb_heapprof_*' $@.new
+	$(Q) mv $@.new $@
 
 # Last in the search, so that MRI's own gc/ and vm files are found before ours.
 INCFLAGS += -I$(HEAPPROF)

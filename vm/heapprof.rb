@@ -323,6 +323,18 @@ module ObjectSpace
     end
 
     # call-seq:
+    #   to_collapsed(by = :inuse_space) -> string
+    #
+    # The stacks as lines, the outermost function first, each with its value: what flamegraph.pl, speedscope and many
+    # others read. What is not above 0 is left out.
+    #
+    #   File.write("heap.collapsed", profile.to_collapsed)
+    #   profile.to_collapsed(:alloc_objects).lines.first   # "main;Cart#load;Array#map 17\n", for instance
+    def to_collapsed(by = :inuse_space)
+      Primitive.heapprof_collapsed(by)
+    end
+
+    # call-seq:
     #   report(io = $stdout, by: :inuse_space, limit: 20, frames: 3, app: true, rss: false) -> nil
     #
     # Prints the stacks with the largest sums of that value: rank, value, its share, the class, or

@@ -1,0 +1,137 @@
+/* answer.c - from a question in texts to a table, and to other text. */
+#include "report/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/export.h"
+#include "report/overview.h"
+#include "report/text.h"
+
+static const struct {
+    const char *name;
+    enum report_group group;
+} groups_by_name[] = {
+    {"site", REPORT_SITE}, {"function", REPORT_FUNCTION}, {"class", REPORT_CLASS}, {"file", REPORT_FILE},
+    {"gem", REPORT_GEM}, {"app", REPORT_APP},
+};
+
+/* What is asked, and what has to be given back. */
+struct asked {
+    struct report_question question;
+    struct report_look look;
+    regex_t focus, ignore;
+    char *error;
+};
+
+static bool
+set_group(struct asked *asked, const char *name)
+{
+    if (!strncmp(name, "label:", 6)) {
+        asked->question.group = REPORT_LABEL;
+        asked->question.label = name + 6;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(groups_by_name) / sizeof(groups_by_name[0]); i++) {
+        if (strcmp(groups_by_name[i].name, name)) continue;
+        asked->question.group = groups_by_name[i].group;
+        return true;
+    }
+    snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
+             "group: %.100s is none (expected site, function, class, file, gem, app or label:KEY)", name);
+    return false;
+}
+
+/* regex is set, and *where points to it, when there is a pattern. */
+static bool
+compile(struct asked *asked, const char *option, const char *pattern, regex_t *regex, const regex_t **where)
+{
+    char message[128];
+    int error;
+
+    if (!pattern) return true;
+    error = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
+    if (error == 0) {
+        *where = regex;
+        return true;
+    }
+    regerror(error, regex, message, sizeof(message));
+    snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX, "%s: %.60s: %s", option, pattern, message);
+    return false;
+}
+
+static bool
+ask_all(struct asked *asked, const struct heapprof_ask *ask)
+{
+    asked->question.directory = ask->directory;
+    asked->look = (struct report_look){
+        .limit = ask->limit, .frames = ask->frames, .width = ask->width, .colour = ask->colour,
+        .names = ask->names, .ruby = true,
+    };
+    return (!ask->group || set_group(asked, ask->group)) &&
+           compile(asked, "focus", ask->focus, &asked->focus, &asked->question.focus) &&
+           compile(asked, "ignore", ask->ignore, &asked->ignore, &asked->question.ignore);
+}
+
+static bool
+write_table(FILE *out, const struct heapprof_ask *ask, const struct asked *asked,
+            const struct heapprof_model *const *models, const uint32_t *types, uint32_t count)
+{
+    struct report_groups groups;
+    bool room;
+
+    if (!ask->group) return report_overview(out, &asked->question, models, types, count, &asked->look);
+    room = report_groups_make(&groups, &asked->question, models, types, count) &&
+           report_table_text(out, &groups, &asked->look);
+    report_groups_free(&groups);
+    return room;
+}
+
+/* What has been written, if all of it has. */
+static char *
+finish(FILE *out, char **text, bool room)
+{
+    bool failed = ferror(out);
+
+    if (fclose(out) == 0 && room && !failed) return *text;
+    free(*text);
+    return NULL;
+}
+
+char *
+rb_heapprof_answer_table(const struct heapprof_ask *ask, const struct heapprof_model *const *models,
+                         size_t count, size_t *size, char error[HEAPPROF_ANSWER_ERROR_MAX])
+{
+    struct asked asked = {.error = error};
+    uint32_t types[2] = {0};
+    char *text = NULL;
+    FILE *out;
+
+    error[0] = '\0';
+    for (size_t i = 0; i < count; i++) types[i] = rb_heapprof_model_type(models[i], ask->by);
+    if (ask_all(&asked, ask) && (out = open_memstream(&text, size)) != NULL) {
+        text = finish(out, &text, write_table(out, ask, &asked, models, types, (uint32_t)count));
+    }
+    if (asked.question.focus) regfree(&asked.focus);
+    if (asked.question.ignore) regfree(&asked.ignore);
+    return text;
+}
+
+char *
+rb_heapprof_answer_collapsed(const struct heapprof_model *model, const char *by, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+
+    if (!out) return NULL;
+    return finish(out, &text, report_export_collapsed(out, model, rb_heapprof_model_type(model, by)));
+}
+
+void
+rb_heapprof_answer_bytes(char *text, size_t size, double bytes)
+{
+    char amount[REPORT_AMOUNT_MAX];
+
+    report_amount(amount, bytes, "bytes");
+    snprintf(text, size, "%s", amount);
+}

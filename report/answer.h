@@ -1,0 +1,35 @@
+#ifndef HEAPPROF_REPORT_ANSWER_H
+#define HEAPPROF_REPORT_ANSWER_H
+/* What this room says, for who asks in texts and wants a text: ruby (vm/report.c), which is linked with the
+ * names of this header and no others of the room (vm/heapprof.mk). */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "pprof/model.h"
+
+#define HEAPPROF_ANSWER_ERROR_MAX 256
+
+struct heapprof_ask {
+    const char *by;        /* type of the value, that all profiles have */
+    const char *group;     /* "site", "label:KEY", as heapprof top --group has it; NULL: application, then sites */
+    const char *directory; /* where the application is (own.h); NULL: as the profile says */
+    const char *focus, *ignore; /* POSIX extended regular expressions; NULL: none */
+    const char *const *names; /* what the profiles are called */
+    size_t   limit;        /* rows; 0: all */
+    size_t   frames;       /* of a site, the innermost */
+    unsigned width;        /* columns; 0: lines are as long as they are */
+    bool     colour;
+};
+
+/* The table of one profile, or of what grew from the first of two to the second, in a block from malloc, its length in *size.
+ * NULL: error says what is wrong with the question, in a line; "": there was no memory. */
+char *rb_heapprof_answer_table(const struct heapprof_ask *ask, const struct heapprof_model *const *models,
+                               size_t count, size_t *size, char error[HEAPPROF_ANSWER_ERROR_MAX]);
+
+/* Stacks as lines (export.h), of that value; NULL: no memory. */
+char *rb_heapprof_answer_collapsed(const struct heapprof_model *model, const char *by, size_t *size);
+
+/* "41.4 MB" (text.h), into text of so many bytes. */
+void rb_heapprof_answer_bytes(char *text, size_t size, double bytes);
+
+#endif
