@@ -4,19 +4,27 @@
 #endif
 #include "pprof/digest.h"
 
+#include <pthread.h>
 #include <sys/random.h>
 #include <time.h>
+
+static struct heapprof_digest secret;
+
+static void
+draw(void)
+{
+    if (getrandom(&secret, sizeof(secret), 0) != sizeof(secret)) {
+        secret.a = (uint64_t)time(NULL);
+        secret.b = (uintptr_t)&secret;
+    }
+}
 
 struct heapprof_digest
 rb_heapprof_digest_begin(void)
 {
-    static struct heapprof_digest secret;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (secret.a == 0 && getrandom(&secret, sizeof(secret), 0) != sizeof(secret)) {
-        secret.a = (uint64_t)time(NULL);
-        secret.b = (uintptr_t)&secret;
-    }
-    secret.a |= 1;
+    pthread_once(&once, draw);
     return secret;
 }
 

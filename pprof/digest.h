@@ -13,7 +13,7 @@ struct heapprof_digest {
     uint64_t a, b;
 };
 
-/* The secret; the first call draws it. */
+/* The secret; the first call draws it, whichever thread that is. */
 struct heapprof_digest rb_heapprof_digest_begin(void);
 
 static inline void
