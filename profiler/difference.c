@@ -11,6 +11,8 @@
  * owners with memsize or the rungs of RSS, neither has: a key that one side cannot have would
  * make a row of growth and one of shrinkage out of what has not changed.
  *
+ * Two snapshots are equal when nothing is left of them, with owners, rungs and ages.
+ *
  *   I1  nothing in the difference points outside it.
  *
  * Allocates as snapshot.c does. Reads the two only.
@@ -30,6 +32,8 @@ struct part {
     bool      owners;         /* both know them */
     bool      owner_frames;   /* but one of who allocated them only a frame */
     bool      resident;       /* both have rungs */
+    bool      ages;           /* rows of different ages are different */
+    bool      shown;          /* libraries, which no row shows, do not count */
     uint32_t *stacks;         /* new numbers by old; 0: not known yet */
     size_t    stacks_capacity;
     uint32_t *path;           /* scratch: stacks from a leaf outwards */
@@ -153,8 +157,11 @@ bring_row(struct part *part, struct heapprof_row row)
         !bring_string(part, row.subject, &row.subject) ||
         !bring_string(part, row.library, &row.library) ||
         !bring_string(part, row.owner, &row.owner)) return false;
-    row.gc_age = HEAPPROF_AGE_DEAD;
-    row.native_leak = row.native_leak && part->sign > 0;
+    if (part->shown) row.library = 0;
+    if (!part->ages) {
+        row.gc_age = HEAPPROF_AGE_DEAD;
+        row.native_leak = row.native_leak && part->sign > 0;
+    }
     row.alloc_objects *= part->sign;
     row.alloc_slot_bytes *= part->sign;
     row.alloc_malloc_bytes *= part->sign;
@@ -201,6 +208,17 @@ compare_rows(const void *left, const void *right)
     return order;
 }
 
+static int
+compare_aged_rows(const void *left, const void *right)
+{
+    const struct heapprof_row *a = left, *b = right;
+    int order = compare_rows(left, right);
+
+    if (order == 0) order = compare_numbers(a->gc_age, b->gc_age);
+    if (order == 0) order = compare_numbers(a->native_leak, b->native_leak);
+    return order;
+}
+
 static void
 add_to_row(struct heapprof_row *sum, const struct heapprof_row *row)
 {
@@ -226,16 +244,16 @@ unchanged_p(const struct heapprof_row *row)
 }
 
 static void
-merge_rows(struct heapprof_snapshot *difference)
+merge_rows(struct heapprof_snapshot *difference, int (*compare)(const void *left, const void *right))
 {
     struct heapprof_row *rows = difference->rows;
     size_t i = 0, count = difference->row_count, kept = 0;
 
     if (count == 0) return;
-    qsort(rows, count, sizeof(*rows), compare_rows);
+    qsort(rows, count, sizeof(*rows), compare);
     while (i < count) {
         struct heapprof_row sum = rows[i++];
-        while (i < count && compare_rows(&sum, &rows[i]) == 0) add_to_row(&sum, &rows[i++]);
+        while (i < count && compare(&sum, &rows[i]) == 0) add_to_row(&sum, &rows[i++]);
         if (!unchanged_p(&sum)) rows[kept++] = sum;
     }
     difference->row_count = kept;
@@ -287,8 +305,24 @@ rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
     if (!difference) return NULL;
     bring_origin(difference, later);
     difference->facts.start_ns = earlier->facts.time_ns;
+    difference->facts.difference = true;
     difference->facts.owners = like.owners;
     difference->facts.owner_frames = like.owner_frames;
-    merge_rows(difference);
+    merge_rows(difference, compare_rows);
     return difference;
+}
+
+/* ---- equality ---- */
+
+bool
+rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other, bool *equal)
+{
+    struct heapprof_snapshot *both =
+        bring_both(one, other, (struct part){.owners = true, .owner_frames = true, .resident = true, .ages = true, .shown = true});
+
+    if (!both) return false;
+    merge_rows(both, compare_aged_rows);
+    *equal = both->row_count == 0;
+    rb_heapprof_snapshot_free(both);
+    return true;
 }

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_DIFFERENCE_H
 #define HEAPPROF_DIFFERENCE_H
-/* What changed from one snapshot to another. */
+/* What changed from one snapshot to another, and whether anything did. */
 #include "profiler/snapshot.h"
 
 /* A snapshot with the values of later minus those of earlier, which may be below 0, and the facts
@@ -11,5 +11,9 @@ __attribute__((__visibility__("default")))
 struct heapprof_snapshot *
 rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
                                 const struct heapprof_snapshot *earlier);
+
+/* Whether both have the same rows, as a file has them: in any order, those that look alike as one; whenever they were
+ * taken. False: no memory, and *equal is not set. Needs no lock. */
+bool rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other, bool *equal);
 
 #endif

@@ -236,6 +236,7 @@ check_values(struct loading *loading, const struct heapprof_samples *samples)
     for (int column = 0; column < COLUMNS; column++) {
         if (column == VARIANCE || loading->columns[column] >= loading->from->type_count) continue;
         int64_t value = samples->values[loading->columns[column]];
+        if (value < 0) loading->to->facts.difference = true; /* nothing else has such values */
         if (value <= MOST_VALUE && value >= -MOST_VALUE) continue;
         snprintf(loading->error, HEAPPROF_LOAD_ERROR_MAX, "sample %"PRIu64": %s is out of range: %"PRId64,
                  samples->number, column_names[column], value);

@@ -34,6 +34,7 @@ struct heapprof_facts {
                                  yet, or leaks are not looked for */
     bool     owners;          /* those of blocks are known */
     bool     owner_frames;    /* of who allocated them only the innermost frame: it was loaded (load.h) */
+    bool     difference;      /* of two snapshots: values are changes */
     uint32_t moves;           /* how often objects have been moved: which addresses of owners are good */
 };
 

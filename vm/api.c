@@ -24,6 +24,8 @@
 #include "internal/numeric.h"
 #include "vm_core.h"
 #include "builtin.h"
+#include <inttypes.h>
+#include <math.h>
 
 static VALUE cHeapProfile;
 
@@ -42,10 +44,11 @@ heapprof_free(void *snapshot)
     rb_heapprof_snapshot_free(snapshot);
 }
 
+/* Frozen, once it has its snapshot, which nobody changes: so ractors may share it. */
 static const rb_data_type_t heapprof_type = {
     "heap_profile",
     { NULL, heapprof_free, heapprof_memsize },
-    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED
+    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE
 };
 
 static VALUE
@@ -62,6 +65,7 @@ keep(VALUE self, struct heapprof_snapshot *snapshot)
 {
     RTYPEDDATA_DATA(self) = snapshot;
     rb_heapprof_gc_report_own((ssize_t)heapprof_memsize(snapshot));
+    OBJ_FREEZE(self);
 }
 
 static const struct heapprof_snapshot *
@@ -365,6 +369,95 @@ heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
     if (!subtraction.difference) rb_memerror();
     keep(difference, subtraction.difference);
     return difference;
+}
+
+/* ---- equality ---- */
+
+struct comparison {
+    const struct heapprof_snapshot *one, *other;
+    bool equal, compared, done;
+};
+
+static void *
+compare(void *data)
+{
+    struct comparison *comparison = data;
+
+    comparison->compared = rb_heapprof_snapshot_equal_p(comparison->one, comparison->other, &comparison->equal);
+    comparison->done = true;
+    return NULL;
+}
+
+static VALUE
+heapprof_equal(rb_execution_context_t *ec, VALUE self, VALUE other)
+{
+    if (self == other) return Qtrue;
+    if (!rb_typeddata_is_kind_of(other, &heapprof_type)) return Qfalse;
+
+    struct comparison comparison = { .one = snapshot_of(self), .other = snapshot_of(other) };
+    run_apart(compare, &comparison, &comparison.done);
+    RB_GC_GUARD(self);
+    RB_GC_GUARD(other);
+    if (!comparison.compared) rb_memerror();
+    return RBOOL(comparison.equal);
+}
+
+/* Of what the rows add up to, which is the same of equal ones. */
+static VALUE
+heapprof_content_hash(rb_execution_context_t *ec, VALUE self)
+{
+    const struct heapprof_snapshot *snapshot = snapshot_of(self);
+    uint64_t sums[8] = {0};
+    st_index_t hash = rb_hash_start(numberof(sums));
+
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        const struct heapprof_row *row = &snapshot->rows[i];
+        const double values[numberof(sums)] = {
+            row->alloc_objects, row->alloc_slot_bytes, row->alloc_malloc_bytes, row->inuse_objects,
+            row->inuse_slot_bytes, row->inuse_malloc_bytes, row->resident_bytes, row->memsize_bytes,
+        };
+        for (size_t v = 0; v < numberof(sums); v++) sums[v] += (uint64_t)(int64_t)fmod(values[v], 0x1p62);
+    }
+    for (size_t v = 0; v < numberof(sums); v++) hash = rb_hash_uint(hash, sums[v] & ((UINT64_C(1) << 62) - 1));
+    RB_GC_GUARD(self);
+    return ST2FIX(rb_hash_end(hash));
+}
+
+/* ---- inspect ---- */
+
+/* As RUBY_HEAPPROF takes it: "512k". */
+static void
+size_text(char *text, size_t size, uint64_t bytes)
+{
+    static const char units[] = "\0kmg";
+    int unit = 0;
+
+    while (unit < 3 && bytes > 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(text, size, "%"PRIu64"%.1s", bytes, &units[unit]);
+}
+
+/* "12.3 MB in use, 1234 samples, interval 512k"; of a difference "grew by 1.2 MB, ...". */
+static VALUE
+heapprof_summary(rb_execution_context_t *ec, VALUE self)
+{
+    const struct heapprof_snapshot *snapshot = snapshot_of(self);
+    const struct heapprof_facts *facts = &snapshot->facts;
+    char amount[64], interval[32];
+    double bytes = 0;
+
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        bytes += snapshot->rows[i].inuse_slot_bytes + snapshot->rows[i].inuse_malloc_bytes;
+    }
+    rb_heapprof_answer_bytes(amount, sizeof(amount), facts->difference ? fabs(bytes) : bytes);
+    size_text(interval, sizeof(interval), facts->interval_bytes);
+    VALUE text = facts->difference ?
+        rb_sprintf("%s by %s, interval %s", bytes < 0 ? "shrank" : "grew", amount, interval) :
+        rb_sprintf("%s in use, %"PRIu64" samples, interval %s", amount, facts->live_samples, interval);
+    RB_GC_GUARD(self);
+    return text;
 }
 
 /* ---- write ---- */

@@ -19,6 +19,8 @@ module ObjectSpace
   #   end
   #   ObjectSpace::HeapProfile.stop
   #
+  # A profile is frozen, and ractors may share it.
+  #
   # The environment variable +RUBY_HEAPPROF+ does all this without a change of the program.
   #
   # Only C Ruby built with the heap profiler has this class.
@@ -365,9 +367,35 @@ module ObjectSpace
       nil
     end
 
-    # :nodoc:
+    # call-seq:
+    #   profile == other -> true or false
+    #
+    # Whether the other is a profile with the same rows, in any order and whenever it was taken. Rows that look alike
+    # count as one, and of +owner_frames+ the first: so a profile is equal to the one that is loaded from its file.
+    #
+    #   ObjectSpace::HeapProfile.load("heap.pb.gz") == profile   # => true
+    def ==(other)
+      Primitive.heapprof_equal(other)
+    end
+    alias eql? ==
+
+    # call-seq:
+    #   hash -> integer
+    #
+    # The same number for profiles that are equal.
+    def hash
+      Primitive.heapprof_content_hash
+    end
+
+    # call-seq:
+    #   inspect -> string
+    #
+    # What it adds up to. 1 MB is 2**20 bytes.
+    #
+    #   profile.inspect             # "#<ObjectSpace::HeapProfile 12.3 MB in use, 1234 samples, interval 512k>"
+    #   (profile - before).inspect  # "#<ObjectSpace::HeapProfile grew by 1.2 MB, interval 512k>"
     def inspect
-      "#<#{self.class} #{Primitive.heapprof_row_count} rows>"
+      "#<#{self.class} #{Primitive.heapprof_summary}>"
     end
 
     private

@@ -402,6 +402,84 @@ class TestHeapProfApi < Test::Unit::TestCase
     RUBY
   end
 
+  # ---- profiles as values ----
+
+  VALUES = <<~'RUBY'
+    require "stringio"
+    class Item; end
+    def taken(count, **with)
+      HeapProfile.start(interval: 1, malloc_interval: 0)
+      kept = Array.new(count) { Item.new }
+      HeapProfile.snapshot(gc: true, **with)
+    ensure
+      HeapProfile.stop
+      kept.clear
+    end
+  RUBY
+
+  def test_profiles_are_equal_by_what_they_say
+    in_child(VALUES + <<~'RUBY')
+      HeapProfile.start(interval: 1)
+      kept = Array.new(100) { [Item.new, "x" * 1000] }
+      one = HeapProfile.snapshot(gc: true, owners: true, rss: true)
+      kept << Item.new
+      other = HeapProfile.snapshot(gc: true, owners: true, rss: true)
+      HeapProfile.stop
+      again = HeapProfile.load(StringIO.new(one.to_pprof))
+      assert_not_same one, again
+      assert_equal one, again
+      assert_equal again, one
+      assert one.eql?(again)
+      assert_equal one.hash, again.hash
+      assert_equal [1, 2], [[one, again], [one, again, other]].map { |profiles| profiles.uniq.size }
+      assert_not_equal one, other
+      assert_not_equal one, other - one
+      assert_equal other - one, other - again
+      assert_equal (other - one).hash, (other - again).hash
+      assert_equal one - one, other - other
+      [1, nil, "x", Object.new].each { |no| assert_equal false, one == no }
+    RUBY
+  end
+
+  # Two snapshots of the same heap: the second is of another time, and of the same content.
+  def test_time_is_no_content
+    in_child(VALUES + <<~'RUBY')
+      HeapProfile.start(interval: 1 << 40, malloc_interval: 0)
+      one = HeapProfile.snapshot
+      sleep 0.01
+      assert_equal one, HeapProfile.snapshot
+    RUBY
+  end
+
+  def test_inspect_says_what_it_adds_up_to
+    in_child(VALUES + <<~'RUBY')
+      few, many = taken(100), taken(30_000)
+      samples = many.sum(&:inuse_objects)
+      megabytes = many.sum(&:inuse_space) / 1048576.0
+      assert_equal "#<ObjectSpace::HeapProfile #{format('%.2f', megabytes)} MB in use, #{samples} samples, interval 1>", many.inspect
+      assert_match(/\A#<ObjectSpace::HeapProfile grew by 1\.\d+ MB, interval 1>\z/, (many - few).inspect)
+      assert_match(/\A#<ObjectSpace::HeapProfile shrank by 1\.\d+ MB, interval 1>\z/, (few - many).inspect)
+      [many, few - many].each { |profile| assert_equal profile.inspect, HeapProfile.load(StringIO.new(profile.to_pprof)).inspect }
+      HeapProfile.start(interval: 1536 << 10)
+      assert_match(/interval 1536k>/, HeapProfile.snapshot.inspect)
+      HeapProfile.interval = 1 << 30
+      assert_match(/interval 1g>/, HeapProfile.snapshot.inspect)
+    RUBY
+  end
+
+  def test_profiles_are_frozen
+    in_child(VALUES + <<~'RUBY')
+      profile = taken(10)
+      [profile, profile - profile, HeapProfile.load(StringIO.new(profile.to_pprof))].each do |each|
+        assert_predicate each, :frozen?
+        assert_raise(FrozenError) { each.instance_variable_set(:@a, 1) }
+        assert_raise(FrozenError) { def each.own = 1 }
+      end
+    RUBY
+  end
+
+  # ---- report ----
+
   # A program of three files, which starts in their directory: $profile has 1000 objects that
   # other/other.rb has app/own.rb have lib/gem/gem.rb make. below(...) is what report prints below
   # its first row: labels, with "app:" before if so marked.

@@ -412,4 +412,30 @@ class TestHeapProfRactor < Test::Unit::TestCase
       assert_predicate Process.wait2(pid)[1], :success?
     RUBY
   end
+
+  # No copy: it is the same object there, also while others read it.
+  def test_ractors_share_a_profile
+    in_child(SCRIPT + <<~'RUBY')
+      require "stringio"
+      HeapProfile.start(interval: 1)
+      kept = [make(500)]
+      before = HeapProfile.snapshot(gc: true, owners: true)
+      kept << make(500)
+      after = HeapProfile.snapshot(gc: true, owners: true, rss: true)
+      HeapProfile.stop
+      bytes = after.to_pprof.freeze
+      profiles = [before, after, after - before, HeapProfile.load(StringIO.new(bytes))].freeze
+      profiles.each { |profile| assert Ractor.shareable?(profile) }
+      def read(earlier, later, grown, loaded, encoded)
+        grown_again = later - earlier
+        [later.count { |row| row.class_name == "Item" }, later.sum(&:inuse_space), later.first.frames.map(&:to_s),
+         grown_again == grown, later == loaded, later.hash, later.inspect, grown.inspect, later.to_pprof == encoded, later.to_collapsed,
+         HeapProfile.load(StringIO.new(encoded)) == later, [earlier, later, grown, loaded].map(&:object_id)]
+      end
+      expected = read(*profiles, bytes)
+      ractors = Array.new(4) { Ractor.new(*profiles, bytes) { |*given| Array.new(3) { read(*given) } } }
+      GC.start
+      ractors.each { |ractor| assert_equal [expected] * 3, ractor.take }
+    RUBY
+  end
 end

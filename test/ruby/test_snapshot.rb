@@ -290,10 +290,6 @@ class TestHeapProfSnapshot < Test::Unit::TestCase
     RUBY
   end
 
-  def test_inspect_tells_the_number_of_rows
-    in_child(READ + 'assert_equal "#<ObjectSpace::HeapProfile #{PROFILE.count} rows>", PROFILE.inspect')
-  end
-
   def test_profiles_cannot_be_made_or_copied_by_hand
     in_child(READ + <<~'RUBY')
       assert_raise(TypeError) { HeapProfile.new }

@@ -219,4 +219,47 @@ TEST(Difference, IsOfTheLaterMomentSinceTheEarlier)
     EXPECT_EQ(20, difference->facts.start_ns);
 }
 
+// ---- equality ----
+
+bool
+EqualP(const Snapshot &one, const Snapshot &other)
+{
+    bool equal = false;
+    EXPECT_TRUE(rb_heapprof_snapshot_equal_p(one.get(), other.get(), &equal));
+    return equal;
+}
+
+TEST(Equality, SameRowsInAnyOrderAreEqual)
+{
+    SnapshotBuilder one, other;
+    uint32_t a = one.Stack({{one.Function("a"), 1}}), b = one.Stack({{one.Function("b"), 2}});
+    one.Live(a, one.Class("A"), 2, 40, 1);
+    one.Live(b, one.Class("B"), 2, 40, 4);
+    uint32_t y = other.Stack({{other.Function("b"), 2}}), x = other.Stack({{other.Function("a"), 1}});
+    other.Live(y, other.Class("B"), 2, 40, 4);
+    other.Live(x, other.Class("A"), 1, 40, 1); // the other of two classes of a name
+    other.Live(x, other.Class("A"), 1, 40, 1);
+    other.facts.time_ns = 17;
+    EXPECT_TRUE(EqualP(one.Take(), other.Take()));
+}
+
+TEST(Equality, AnotherAgeValueOwnerOrKindIsAnotherProfile)
+{
+    auto build = [](int what) {
+        SnapshotBuilder builder;
+        uint32_t stack = builder.Stack({{builder.Function("a"), what == 1 ? 2u : 1u}});
+        builder.Live(stack, builder.Class(what == 2 ? "B" : "A"), what == 3 ? 3 : 2, 40, what == 4 ? 2 : 1);
+        uintptr_t block = builder.Block(stack, builder.Caller("c (d)", "d"), 2, 100);
+        if (what == 5) builder.Own(block, builder.Class("O"));
+        if (what == 6) builder.DeadBlock(stack, builder.Caller("c (d)", "d"), 2, 100);
+        return builder.Take();
+    };
+    auto base = build(0);
+    EXPECT_TRUE(EqualP(base, build(0)));
+    for (int what = 1; what <= 6; what++) {
+        EXPECT_FALSE(EqualP(base, build(what))) << what;
+        EXPECT_FALSE(EqualP(build(what), base)) << what;
+    }
+}
+
 } // namespace
