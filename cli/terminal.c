@@ -9,13 +9,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "os/terminal.h"
 
 static struct {
     pid_t    pager;      /* 0: none runs */
     unsigned width;      /* of the terminal, before a pager stood between */
+    bool     colour;
     bool     terminal;
     bool     known;
 } terminal;
@@ -23,15 +25,11 @@ static struct {
 static void
 look(void)
 {
-    struct winsize size;
-    const char *columns = getenv("COLUMNS");
-
     if (terminal.known) return;
     terminal.known = true;
     terminal.terminal = isatty(1);
-    if (columns && atoi(columns) > 0) terminal.width = (unsigned)atoi(columns);
-    else if (terminal.terminal && ioctl(1, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
-    if (terminal.terminal && terminal.width == 0) terminal.width = 80;
+    terminal.width = rb_heapprof_terminal_width(1);
+    terminal.colour = rb_heapprof_terminal_colour_p(1);
 }
 
 unsigned
@@ -44,10 +42,8 @@ cli_width(void)
 bool
 cli_colour(void)
 {
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
     look();
-    return terminal.terminal && !(no_color && *no_color) && term && strcmp(term, "dumb");
+    return terminal.colour;
 }
 
 static void

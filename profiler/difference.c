@@ -24,6 +24,9 @@
 
 #include "base/check.h"
 
+/* Instead of an age, until the rows are merged: whose row it is, for its variance. */
+enum {NEW, KEPT, EARLIER, SHARES};
+
 /* One of the two, while it is brought over. */
 struct part {
     struct heapprof_snapshot *to;
@@ -34,6 +37,7 @@ struct part {
     bool      resident;       /* both have rungs */
     bool      ages;           /* rows of different ages are different */
     bool      shown;          /* libraries, which no row shows, do not count */
+    uint32_t  kept_age;       /* what is as old was sampled in the other, too; HEAPPROF_AGE_DEAD: nothing is */
     uint32_t *stacks;         /* new numbers by old; 0: not known yet */
     size_t    stacks_capacity;
     uint32_t *path;           /* scratch: stacks from a leaf outwards */
@@ -159,7 +163,7 @@ bring_row(struct part *part, struct heapprof_row row)
         !bring_string(part, row.owner, &row.owner)) return false;
     if (part->shown) row.library = 0;
     if (!part->ages) {
-        row.gc_age = HEAPPROF_AGE_DEAD;
+        row.gc_age = part->sign < 0 ? EARLIER : row.gc_age >= part->kept_age && row.gc_age < HEAPPROF_AGE_DEAD ? KEPT : NEW;
         row.native_leak = row.native_leak && part->sign > 0;
     }
     row.alloc_objects *= part->sign;
@@ -229,7 +233,6 @@ add_to_row(struct heapprof_row *sum, const struct heapprof_row *row)
     sum->inuse_objects += row->inuse_objects;
     sum->inuse_slot_bytes += row->inuse_slot_bytes;
     sum->inuse_malloc_bytes += row->inuse_malloc_bytes;
-    sum->inuse_variance += row->inuse_variance;
     sum->resident_bytes += row->resident_bytes;
     sum->memsize_bytes += row->memsize_bytes;
 }
@@ -243,17 +246,33 @@ unchanged_p(const struct heapprof_row *row)
            row->resident_bytes == 0 && row->memsize_bytes == 0;
 }
 
+/* What both have of the same run has the same samples, and is no part of the error: at most what the earlier one has. */
+static double
+variance_of(const double shares[SHARES])
+{
+    double kept = shares[KEPT] < shares[EARLIER] ? shares[KEPT] : shares[EARLIER];
+
+    return shares[NEW] + shares[KEPT] + shares[EARLIER] - 2 * kept;
+}
+
 static void
-merge_rows(struct heapprof_snapshot *difference, int (*compare)(const void *left, const void *right))
+merge_rows(struct heapprof_snapshot *difference)
 {
     struct heapprof_row *rows = difference->rows;
     size_t i = 0, count = difference->row_count, kept = 0;
 
     if (count == 0) return;
-    qsort(rows, count, sizeof(*rows), compare);
+    qsort(rows, count, sizeof(*rows), compare_rows);
     while (i < count) {
-        struct heapprof_row sum = rows[i++];
-        while (i < count && compare(&sum, &rows[i]) == 0) add_to_row(&sum, &rows[i++]);
+        struct heapprof_row sum = rows[i];
+        double shares[SHARES] = {0};
+        shares[rows[i].gc_age] = rows[i].inuse_variance;
+        while (++i < count && compare_rows(&sum, &rows[i]) == 0) {
+            add_to_row(&sum, &rows[i]);
+            shares[rows[i].gc_age] += rows[i].inuse_variance;
+        }
+        sum.gc_age = HEAPPROF_AGE_DEAD;
+        sum.inuse_variance = variance_of(shares);
         if (!unchanged_p(&sum)) rows[kept++] = sum;
     }
     difference->row_count = kept;
@@ -283,6 +302,7 @@ bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot
     minus.from = earlier;
     plus.sign = 1;
     minus.sign = -1;
+    minus.kept_age = HEAPPROF_AGE_DEAD;
     if (!HEAPPROF_MEM_GROW(&plus.to->mem, plus.to->rows, plus.to->rows_capacity, later->row_count + earlier->row_count) ||
         !bring_rows(plus) || !bring_rows(minus)) {
         rb_heapprof_snapshot_free(plus.to);
@@ -291,38 +311,94 @@ bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot
     return plus.to;
 }
 
+/* What both know. */
+static struct part
+common(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other)
+{
+    return (struct part){
+        .owners = one->facts.owners && other->facts.owners,
+        .owner_frames = one->facts.owner_frames || other->facts.owner_frames,
+        .resident = one->ladder.rss && other->ladder.rss,
+        .kept_age = HEAPPROF_AGE_DEAD,
+    };
+}
+
+/* From which age on what is alive was sampled when earlier was taken, too, with the same weight: in both it is off by as
+ * much, so it is no part of the error of a difference. As heapprof diff has it (report/groups.c). */
+static uint32_t
+kept_age(const struct heapprof_facts *later, const struct heapprof_facts *earlier)
+{
+    uint64_t gcs = later->gc_count - earlier->gc_count;
+
+    if (later->start_ns != earlier->start_ns || later->time_ns < earlier->time_ns ||
+        later->gc_count < earlier->gc_count || later->doublings != earlier->doublings) return HEAPPROF_AGE_DEAD;
+    return gcs < 1 ? 1 : gcs < HEAPPROF_AGE_DEAD ? (uint32_t)gcs : HEAPPROF_AGE_DEAD;
+}
+
 struct heapprof_snapshot *
 rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
                                 const struct heapprof_snapshot *earlier)
 {
-    struct part like = {
-        .owners = later->facts.owners && earlier->facts.owners,
-        .owner_frames = later->facts.owner_frames || earlier->facts.owner_frames,
-        .resident = later->ladder.rss && earlier->ladder.rss,
-    };
-    struct heapprof_snapshot *difference = bring_both(later, earlier, like);
+    struct part like = common(later, earlier);
+    struct heapprof_snapshot *difference;
 
+    like.kept_age = kept_age(&later->facts, &earlier->facts);
+    difference = bring_both(later, earlier, like);
     if (!difference) return NULL;
     bring_origin(difference, later);
     difference->facts.start_ns = earlier->facts.time_ns;
     difference->facts.difference = true;
     difference->facts.owners = like.owners;
     difference->facts.owner_frames = like.owner_frames;
-    merge_rows(difference, compare_rows);
+    merge_rows(difference);
     return difference;
+}
+
+struct heapprof_snapshot *
+rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot, const struct heapprof_snapshot *other)
+{
+    struct part part = common(snapshot, other);
+
+    part.to = rb_heapprof_snapshot_new(&snapshot->facts);
+    part.from = snapshot;
+    part.sign = 1;
+    part.ages = true;
+    if (!part.to) return NULL;
+    part.to->facts.owners = part.owners;
+    bring_origin(part.to, snapshot);
+    if (HEAPPROF_MEM_GROW(&part.to->mem, part.to->rows, part.to->rows_capacity, snapshot->row_count) &&
+        bring_rows(part)) return part.to;
+    rb_heapprof_snapshot_free(part.to);
+    return NULL;
 }
 
 /* ---- equality ---- */
 
+static bool
+all_cancel_p(struct heapprof_snapshot *both)
+{
+    size_t i = 0, count = both->row_count;
+
+    if (count > 0) qsort(both->rows, count, sizeof(*both->rows), compare_aged_rows);
+    while (i < count) {
+        struct heapprof_row sum = both->rows[i++];
+        while (i < count && compare_aged_rows(&sum, &both->rows[i]) == 0) add_to_row(&sum, &both->rows[i++]);
+        if (!unchanged_p(&sum)) return false;
+    }
+    return true;
+}
+
 bool
 rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other, bool *equal)
 {
-    struct heapprof_snapshot *both =
-        bring_both(one, other, (struct part){.owners = true, .owner_frames = true, .resident = true, .ages = true, .shown = true});
+    struct part like = {
+        .owners = true, .owner_frames = true, .resident = true, .ages = true, .shown = true,
+        .kept_age = HEAPPROF_AGE_DEAD,
+    };
+    struct heapprof_snapshot *both = bring_both(one, other, like);
 
     if (!both) return false;
-    merge_rows(both, compare_aged_rows);
-    *equal = both->row_count == 0;
+    *equal = all_cancel_p(both);
     rb_heapprof_snapshot_free(both);
     return true;
 }

@@ -12,6 +12,11 @@ struct heapprof_snapshot *
 rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
                                 const struct heapprof_snapshot *earlier);
 
+/* A copy of the snapshot without what the other does not know: owners, memsize, rungs. NULL when there is no memory.
+ * Needs no lock. */
+struct heapprof_snapshot *rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot,
+                                                          const struct heapprof_snapshot *other);
+
 /* Whether both have the same rows, as a file has them: in any order, those that look alike as one; whenever they were
  * taken. False: no memory, and *equal is not set. Needs no lock. */
 bool rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other, bool *equal);

@@ -37,7 +37,7 @@ struct heapprof_row {
     double   inuse_slot_bytes;
     double   inuse_malloc_bytes;
     double   inuse_variance;     /* of the bytes in use as an estimate, in bytes squared; of a difference
-                                    that of both together, which is more than its own */
+                                    that of what came and what went */
     double   memsize_bytes;      /* what MRI says of the samples themselves, not weighted */
     double   resident_bytes;     /* of a rung; of samples 0 */
 };

@@ -24,46 +24,60 @@ find_gem(const char *file, size_t *length)
     return found;
 }
 
+/* Whether a path has its "/lib/ruby/3.4.0/" at that place or behind it. */
 static bool
-ruby_p(const char *file)
+ruby_p(const char *file, const char *from)
 {
     static const char path[] = "/lib/ruby/";
-    const char *library = strstr(file, path);
+    size_t length = sizeof(path) - 1;
+    const char *library = strstr((size_t)(from - file) > length ? from - length : file, path);
 
     if (!library) return !strncmp(file, "<internal:", 10);
-    library += sizeof(path) - 1;
+    library += length;
     return (*library >= '0' && *library <= '9') || !strncmp(library, "site_ruby/", 10) ||
            !strncmp(library, "vendor_ruby/", 12);
 }
 
+/* Whether it is in a gem, or Ruby's library, that begins at that place or behind it. */
 static bool
-below_p(const char *file, const char *directory)
+others_p(const char *file, const char *from)
 {
-    size_t length = strlen(directory);
+    size_t length;
+    const char *gem = find_gem(file, &length);
 
-    if (length > 0 && directory[length - 1] == '/') length--;
-    return !strncmp(file, directory, length) && file[length] == '/';
+    return (gem && gem >= from) || ruby_p(file, from);
+}
+
+/* What a directory is itself installed in does not count: so a gem can be asked for. */
+static bool
+below_any_p(const char *file, const char *directories)
+{
+    for (size_t length; *directories; directories += length + (directories[length] == '\n')) {
+        length = strcspn(directories, "\n");
+        size_t most = length > 0 && directories[length - 1] == '/' ? length - 1 : length;
+        if (length == 0 || strncmp(file, directories, most) || file[most] != '/') continue;
+        if (!others_p(file, file + most)) return true;
+    }
+    return false;
 }
 
 bool
-report_own_p(const char *file, const char *directory)
+report_own_p(const char *file, const char *directories)
 {
-    size_t length;
-
-    if (!file[0] || find_gem(file, &length) || ruby_p(file)) return false;
-    if (file[0] != '/') return file[0] != '<' && file[0] != '(' && file[0] != '['; /* run as "ruby app.rb" */
-    return !directory || below_p(file, directory);
+    if (!file[0] || (directories && !directories[0])) return false;
+    if (file[0] == '/') return directories ? below_any_p(file, directories) : !others_p(file, file);
+    return !others_p(file, file) && file[0] != '<' && file[0] != '(' && file[0] != '['; /* run as "ruby app.rb" */
 }
 
 const char *
-report_gem(const char *file, const char *directory, size_t *length)
+report_gem(const char *file, const char *directories, size_t *length)
 {
     const char *name = find_gem(file, length);
 
     if (name) return name;
     if (!file[0]) name = "(no file)";
-    else if (ruby_p(file)) name = "(ruby)";
-    else name = report_own_p(file, directory) ? "(application)" : "(other)";
+    else if (ruby_p(file, file)) name = "(ruby)";
+    else name = report_own_p(file, directories) ? "(application)" : "(other)";
     *length = strlen(name);
     return name;
 }

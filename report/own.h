@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether it is the application's own: below directory, or anywhere if that is NULL; but not in a gem, in
- * Ruby's library, or the VM's. */
-bool report_own_p(const char *file, const char *directory);
+/* Whether it is the application's own: below one of directories, which are lines, or anywhere if that is NULL;
+ * but not in a gem or in Ruby's library that lies below there, too, nor the VM's. "": nothing is. */
+bool report_own_p(const char *file, const char *directories);
 
 /* What it belongs to: "rack-3.1.2", in text and its length; or a name in parentheses. */
-const char *report_gem(const char *file, const char *directory, size_t *length);
+const char *report_gem(const char *file, const char *directories, size_t *length);
 
 #endif

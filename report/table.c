@@ -76,7 +76,8 @@ cumulative_of(const struct table *table, uint32_t row)
     return last(table) == 0 ? value : value - figures(table, row, 0)->cumulative;
 }
 
-/* What both profiles have of the same run has the same samples, and is no part of the error. */
+/* What both profiles have of the same run has the same samples, and is no part of the error: at most what the first one
+ * has, for by its age it may also have come right after that. */
 static double
 error_of(const struct table *table, uint32_t row)
 {
@@ -84,8 +85,8 @@ error_of(const struct table *table, uint32_t row)
     double variance = now->variance;
 
     if (last(table) > 0) {
-        variance -= now->kept;
-        if (before->variance > now->kept) variance += before->variance - now->kept;
+        double kept = now->kept < before->variance ? now->kept : before->variance;
+        variance += before->variance - 2 * kept;
     }
     return variance > 0 ? SIGMAS * sqrt(variance) : 0;
 }

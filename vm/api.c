@@ -5,6 +5,7 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
+#include "ruby/io.h"
 #include "ruby/thread.h"
 #include "api.h"
 #include "boot.h"
@@ -17,6 +18,7 @@
 #include "sample.h"
 #include "profiler/difference.h"
 #include "os/file.h"
+#include "os/terminal.h"
 #include "profiler/options.h"
 #include "profiler/out.h"
 #include "profiler/pprof.h"
@@ -31,31 +33,57 @@ static VALUE cHeapProfile;
 
 /* ---- the object: a snapshot ---- */
 
+struct profile {
+    struct heapprof_snapshot *snapshot; /* NULL: it is being taken, or could not be */
+    VALUE later, earlier;               /* of a difference what it is between, for its report; 0: of no difference */
+};
+
+static void
+heapprof_mark(void *data)
+{
+    const struct profile *profile = data;
+
+    rb_gc_mark(profile->later);
+    rb_gc_mark(profile->earlier);
+}
+
 static size_t
-heapprof_memsize(const void *snapshot)
+snapshot_memsize(const struct heapprof_snapshot *snapshot)
 {
     return snapshot ? rb_heapprof_snapshot_memsize(snapshot) : 0;
 }
 
-static void
-heapprof_free(void *snapshot)
+static size_t
+heapprof_memsize(const void *data)
 {
-    rb_heapprof_gc_report_own(-(ssize_t)heapprof_memsize(snapshot));
-    rb_heapprof_snapshot_free(snapshot);
+    return sizeof(struct profile) + snapshot_memsize(((const struct profile *)data)->snapshot);
+}
+
+static void
+heapprof_free(void *data)
+{
+    struct profile *profile = data;
+
+    rb_heapprof_gc_report_own(-(ssize_t)snapshot_memsize(profile->snapshot));
+    rb_heapprof_snapshot_free(profile->snapshot);
+    free(profile);
 }
 
 /* Frozen, once it has its snapshot, which nobody changes: so ractors may share it. */
 static const rb_data_type_t heapprof_type = {
     "heap_profile",
-    { NULL, heapprof_free, heapprof_memsize },
+    { heapprof_mark, heapprof_free, heapprof_memsize },
     0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE
 };
 
 static VALUE
 new_profile(VALUE klass)
 {
+    struct profile *data = calloc(1, sizeof(*data));
+    if (!data) rb_memerror();
+
     rb_heapprof_gc_own_object(true);
-    VALUE profile = TypedData_Wrap_Struct(klass, &heapprof_type, NULL);
+    VALUE profile = TypedData_Wrap_Struct(klass, &heapprof_type, data);
     rb_heapprof_gc_own_object(false);
     return profile;
 }
@@ -63,17 +91,25 @@ new_profile(VALUE klass)
 static void
 keep(VALUE self, struct heapprof_snapshot *snapshot)
 {
-    RTYPEDDATA_DATA(self) = snapshot;
-    rb_heapprof_gc_report_own((ssize_t)heapprof_memsize(snapshot));
+    struct profile *profile = RTYPEDDATA_DATA(self);
+
+    profile->snapshot = snapshot;
+    rb_heapprof_gc_report_own((ssize_t)snapshot_memsize(snapshot));
     OBJ_FREEZE(self);
+}
+
+static const struct profile *
+profile_of(VALUE self)
+{
+    const struct profile *profile = rb_check_typeddata(self, &heapprof_type);
+    if (!profile->snapshot) rb_raise(rb_eArgError, "uninitialized heap profile"); /* its snapshot failed */
+    return profile;
 }
 
 static const struct heapprof_snapshot *
 snapshot_of(VALUE self)
 {
-    const struct heapprof_snapshot *snapshot = rb_check_typeddata(self, &heapprof_type);
-    if (!snapshot) rb_raise(rb_eArgError, "uninitialized heap profile"); /* its snapshot failed */
-    return snapshot;
+    return profile_of(self)->snapshot;
 }
 
 void
@@ -315,6 +351,7 @@ static VALUE
 heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
 {
     VALUE holder = new_profile(0);
+    struct profile *held = RTYPEDDATA_DATA(holder);
     struct heapprof_snapshot *snapshot;
 
     if (!rb_heapprof_snapshot_object(object, &snapshot)) rb_memerror();
@@ -322,8 +359,9 @@ heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
     keep(holder, snapshot);
 
     VALUE frames = rb_heapprof_sample_frames(snapshot, snapshot->rows[0].stack);
-    RTYPEDDATA_DATA(holder) = NULL;
-    heapprof_free(snapshot);
+    rb_heapprof_gc_report_own(-(ssize_t)snapshot_memsize(snapshot));
+    rb_heapprof_snapshot_free(snapshot);
+    held->snapshot = NULL;
     RB_GC_GUARD(holder);
     return frames;
 }
@@ -367,6 +405,9 @@ heapprof_minus(rb_execution_context_t *ec, VALUE self, VALUE earlier)
     RB_GC_GUARD(self);
     RB_GC_GUARD(earlier);
     if (!subtraction.difference) rb_memerror();
+    struct profile *profile = RTYPEDDATA_DATA(difference);
+    RB_OBJ_WRITE(difference, &profile->later, self);
+    RB_OBJ_WRITE(difference, &profile->earlier, earlier);
     keep(difference, subtraction.difference);
     return difference;
 }
@@ -647,12 +688,62 @@ heapprof_collapsed(rb_execution_context_t *ec, VALUE self, VALUE by)
     return take_text(report.text, report.size);
 }
 
-/* Where an application's own code is looked for. */
-static VALUE
-heapprof_start_directory(rb_execution_context_t *ec, VALUE self)
+/* A text that the program cannot change meanwhile; nil: NULL. *holder keeps it. */
+static const char *
+text_setting(VALUE value, VALUE *holder)
 {
-    const char *directory = rb_heapprof_boot_directory();
-    return directory[0] ? rb_filesystem_str_new_cstr(directory) : Qnil;
+    *holder = NIL_P(value) ? Qnil : rb_str_new_frozen(StringValue(value));
+    return NIL_P(value) ? NULL : StringValueCStr(*holder);
+}
+
+static size_t
+count_setting(VALUE value, const char *key, long most)
+{
+    VALUE integer = rb_to_int(value);
+
+    if (!FIXNUM_P(integer) || FIX2LONG(integer) < 0 || FIX2LONG(integer) > most) {
+        rb_raise(rb_eArgError, "%s: out of range (expected 0 to %ld)", key, most);
+    }
+    return (size_t)FIX2LONG(integer);
+}
+
+/* directories: where the application is, as report/own.h has it; nil: as the profile says. */
+static VALUE
+heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, VALUE limit, VALUE frames,
+                VALUE directories, VALUE focus, VALUE ignore, VALUE width, VALUE colour)
+{
+    static const char *const names[] = { "profile" }, *const both[] = { "earlier", "later" };
+    const struct profile *profile = profile_of(self);
+    VALUE holders[4];
+    struct heapprof_report report = {
+        .snapshot = profile->snapshot, .by = by_setting(by), .ask = {
+            .names = names, .colour = RTEST(colour),
+            .limit = count_setting(limit, "limit", INT_MAX), .frames = count_setting(frames, "frames", INT_MAX),
+            .width = (unsigned)count_setting(width, "width", INT_MAX),
+            .group = text_setting(group, &holders[0]), .directory = text_setting(directories, &holders[1]),
+            .focus = text_setting(focus, &holders[2]), .ignore = text_setting(ignore, &holders[3]),
+        },
+    };
+
+    if (profile->later) {
+        report.snapshot = snapshot_of(profile->later);
+        report.earlier = snapshot_of(profile->earlier);
+        report.ask.names = both;
+    }
+    run_apart(rb_heapprof_report_table, &report, &report.done);
+    RB_GC_GUARD(self);
+    for (int i = 0; i < 4; i++) RB_GC_GUARD(holders[i]);
+    if (!report.text && report.error[0]) rb_raise(rb_eArgError, "%s", report.error);
+    return take_text(report.text, report.size);
+}
+
+/* The columns of the terminal that io is, 0: it is none; and whether it is to have colours. */
+static VALUE
+heapprof_terminal(rb_execution_context_t *ec, VALUE self, VALUE io)
+{
+    int fd = RB_TYPE_P(io, T_FILE) ? rb_io_descriptor(io) : -1;
+
+    return rb_assoc_new(UINT2NUM(fd < 0 ? 0 : rb_heapprof_terminal_width(fd)), RBOOL(rb_heapprof_terminal_colour_p(fd)));
 }
 
 #include "heapprof.rbinc"

@@ -337,33 +337,40 @@ module ObjectSpace
     end
 
     # call-seq:
-    #   report(io = $stdout, by: :inuse_space, limit: 20, frames: 3, app: true, rss: false) -> nil
+    #   report(io = $stdout, by: :inuse_space, group: nil, limit: 20, frames: 3, app: true, focus: nil, ignore: nil, width: nil, rss: false) -> nil
     #
-    # Prints the stacks with the largest sums of that value: rank, value, its share, the class, or
-    # who called the allocator and for whom (with +owners+), and the innermost frames; of a
-    # difference those that changed most. With +native_leaks+ memory that looks leaked is marked "native_leak". With
-    # +rss+, of a profile that was taken so, also what the resident memory consists of, and which
-    # share is unexplained.
+    # Prints the largest rows as a table, the same that <tt>heapprof top</tt> shows of the file: the value, how far
+    # it may be off, its share, the sum of the shares so far, how many objects it is in, and their mean age in
+    # garbage collections. 1 MB is 2**20 bytes. The true value is within the error 19 times out of 20; a row that is no more
+    # than that is marked with "~". Of a difference, which keeps both profiles for this, it is the table of <tt>heapprof
+    # diff</tt>: what grew most comes first, and what shrank last.
     #
-    # [frames] How many of the innermost frames.
-    # [app] What code is the application's own: when none of these frames is, the first one further
-    #       out that is follows them, marked "app:". +true+: what lies below the directory that the
-    #       program started in; a String or Pathname: below that directory. Gems and Ruby's own library
-    #       do not count though they lie below it. A Regexp: what has a path that matches, whatever it
-    #       is. An Array: any of these. +nil+ or +false+: none.
+    # [by] The sample type.
+    # [group] What a row is of: +:site+, class, or C caller and owner, and the whole stack; +:function+, +:class+, +:file+,
+    #         +:gem+; +:app+, the innermost line of the application's own code; "label:KEY", any label of
+    #         the file. +nil+: first by line of the application, then by site.
+    # [limit] How many rows; 0: all.
+    # [frames] How many frames of a site, the innermost. The first one further out that is the application's follows
+    #          them, marked "app:".
+    # [app] Where the application's own code is: a String or Pathname, or an Array of such, for what lies below these directories.
+    #       Gems and Ruby's own library that lie below do not count. +true+: the directory that the program started
+    #       in. +nil+ or +false+: nowhere.
+    # [focus, ignore] Only samples with a frame whose function or file matches, or without one that does: Strings,
+    #                 POSIX extended regular expressions.
+    # [width] Columns; 0: lines are as long as they are. +nil+: those of the terminal that +io+ is, or of COLUMNS. Colours are
+    #         for a terminal alone, and not where NO_COLOR is set.
+    # [rss] Also, and first, what the resident memory consists of, and which share is unexplained; of a profile
+    #       that was taken so.
     #
-    #   profile.report(limit: 5, frames: 1)
-    #         1       41378460  30.2%  Hash
-    #                                  /usr/lib/gems/json/common.rb:221:in 'JSON::Ext::Parser.parse'
-    #                             app: /srv/shop/cart.rb:17:in 'Cart#load'
-    def report(io = $stdout, by: :inuse_space, limit: 20, frames: 3, app: true, rss: false)
-      places = report_app(app)
+    #   profile.report(group: :class, limit: 5)
+    #   (after - before).report(focus: "Cart#")
+    def report(io = $stdout, by: :inuse_space, group: nil, limit: 20, frames: 3, app: true,
+               focus: nil, ignore: nil, width: nil, rss: false)
+      columns, colour = Primitive.heapprof_terminal(io)
+      text = Primitive.heapprof_report(by, group&.to_s, limit, frames, report_directories(app), focus, ignore,
+                                       width || columns, colour)
       report_rss(io) if rss
-      total, groups = report_groups(by)
-      groups.first(limit).each_with_index do |((what, stack), value), rank|
-        io.puts format("%4d %14d %5.1f%%  %s", rank + 1, value, 100.0 * value / total, what)
-        report_frames(io, stack, frames, places)
-      end
+      io.write(text)
       nil
     end
 
@@ -414,56 +421,10 @@ module ObjectSpace
       written
     end
 
-    # The sum of that value, and [[title, frames], value], the largest first.
-    def report_groups(by)
-      sums = Hash.new(0)
-      each { |sample| sums[report_key(sample)] += sample.public_send(by) }
-      total = sums.sum { |_, value| value.abs }
-      [total.zero? ? 1 : total, sums.reject { |_, value| value.zero? }.sort_by { |_, value| -value.abs }]
-    end
-
-    def report_key(sample)
-      return [sample.frames.first.label, []] if sample.kind == :rss
-      [sample.title, sample.frames]
-    end
-
-    def report_frames(io, stack, count, places)
-      stack.first(count).each { |frame| io.puts "#{' ' * 28}#{frame}" }
-      own = stack.index { |frame| places.any? { |place| place.call(frame.path) } } unless places.empty?
-      io.puts "#{' ' * 23}app: #{stack[own]}" if own && own >= count
-    end
-
-    # For each way to be the application's, whether a path is.
-    def report_app(app)
-      case app
-      when nil, false then []
-      when true then report_app(Primitive.heapprof_start_directory)
-      when Array then app.flat_map { |part| report_app(part) }
-      when Regexp then [->(path) { app.match?(path.dup.force_encoding(app.encoding).scrub) }]
-      else [report_directory(real_path(app))]
-      end
-    end
-
-    # What is installed below the directory is not its own; what it is itself installed in does not count.
-    def report_directory(directory)
-      others = library_directories.reject { |library| below?(directory, library) }
-      ->(path) { below?(path.b, directory) && others.none? { |library| below?(path.b, library) } }
-    end
-
-    # Of Ruby's library and of gems. miniruby knows of neither.
-    def library_directories
-      begin
-        require "rbconfig"
-      rescue LoadError
-      end
-      directories = []
-      directories += RbConfig::CONFIG.values_at("rubylibprefix", "rubylibdir").compact if defined?(RbConfig::CONFIG)
-      directories += [Gem.default_dir, *Gem.path] if defined?(Gem.path)
-      directories.map { |directory| real_path(directory) }.uniq
-    end
-
-    def below?(path, directory)
-      path == directory || path.start_with?(directory.delete_suffix("/") + "/")
+    # In lines; nil: what the profile says.
+    def report_directories(app)
+      return if app == true
+      [app].flatten.select(&:itself).map { |directory| real_path(directory) }.join("\n")
     end
 
     def real_path(path)
@@ -482,12 +443,6 @@ module ObjectSpace
     end
 
     class Sample
-      # :nodoc:
-      def title
-        return class_name unless kind == :malloc
-        "#{caller}#{" for #{owner}" if owner}#{" native_leak" if native_leak}"
-      end
-
       def inuse_space = inuse_slot_space + inuse_malloc_space
       def alloc_space = alloc_slot_space + alloc_malloc_space
     end

@@ -6,11 +6,17 @@
 /* What is asked of a snapshot, and the answer. */
 struct heapprof_report {
     const struct heapprof_snapshot *snapshot;
+    const struct heapprof_snapshot *earlier; /* what has grown since; NULL: what is largest */
     const char *by;
-    char  *text;     /* from malloc; NULL: no memory */
+    struct heapprof_ask ask; /* of a table; by comes from above */
+    char  *text;             /* from malloc; NULL: error says why */
     size_t size;
+    char   error[HEAPPROF_ANSWER_ERROR_MAX]; /* "": no memory */
     bool   done;
 };
+
+/* The table, as heapprof top and heapprof diff show it. Needs no GVL. */
+void *rb_heapprof_report_table(void *report);
 
 /* The stacks as lines, of that value. Needs no GVL. */
 void *rb_heapprof_report_collapsed(void *report);

@@ -41,4 +41,43 @@ class TestHeapprofInRuby < Test::Unit::TestCase
       assert_equal heapprof!("convert", "after.pb.gz", "--to=collapsed", "--by=alloc_objects").out, objects
     end
   end
+
+  # But for the names of files and options.
+  def assert_same_table(table, text)
+    said = ->(lines) { lines.sub(/\A[^:]*: /, "").sub("limit: 0", "-n 0").sub("group: :app", "--group app") }
+    assert_equal said.call(table), said.call(text)
+  end
+
+  OPTIONS = {
+    [] => "", ["--group=class", "-n", "3"] => ", group: :class, limit: 3", ["--group=gem"] => ", group: :gem",
+    ["--by=alloc_objects", "--frames=1"] => ", by: :alloc_objects, frames: 1",
+    ["--focus=items", "--app=/nowhere"] => ", focus: 'items', app: '/nowhere'", ["--ignore=texts", "-n", "0"] => ", ignore: 'texts', limit: 0",
+    ["--group=label:gc_age"] => ", group: 'label:gc_age'",
+  }.freeze
+
+  def test_report_is_top_and_that_of_a_difference_diff
+    in_ruby(OPTIONS.values.map { |options| <<~RUBY }.join) do |out|
+      after.report($stdout#{options})
+      puts "--"
+      (after - before).report($stdout#{options})
+      puts "--"
+    RUBY
+      tables = out.split("--\n")
+      OPTIONS.each_key.with_index do |options, i|
+        assert_same_table heapprof!("top", "after.pb.gz", *options).out, tables[2 * i]
+        assert_same_table heapprof!("diff", "before.pb.gz", "after.pb.gz", *options).out, tables[2 * i + 1]
+      end
+    end
+  end
+
+  # As a file it has no profiles beside it, but their errors.
+  def test_a_difference_has_the_errors_of_diff
+    in_ruby("(after - before).write('grown.pb.gz')") do
+      rows = ->(*command, value) { JSON.parse(heapprof!(*command, "--json", "-n", "0").out)["rows"].to_h { |row| [[row["what"], row["frames"]], [row[value], row["error"].round]] } }
+      diff = rows.call("diff", "before.pb.gz", "after.pb.gz", "growth")
+      grown = rows.call("top", "grown.pb.gz", "value")
+      assert_equal diff.reject { |_, (growth, _)| growth.zero? }, grown
+      assert_operator grown.values.map(&:last).max, :>, 0
+    end
+  end
 end

@@ -72,7 +72,7 @@ class TestHeapProfDifference < Test::Unit::TestCase
           after = HeapProfile.snapshot(gc: true, owners: true, rss: true)
           grown = after - before
         end
-        assert_empty grown.reject { |row| row.inuse_space.zero? }.map { |row| [row.title, row.inuse_space, row.frames.map(&:to_s)] }
+        assert_empty grown.reject { |row| row.inuse_space.zero? }.map { |row| [row.class_name, row.caller, row.inuse_space, row.frames.map(&:to_s)] }
         assert_equal 2000, $kept.size
       RUBY
     end

@@ -103,7 +103,7 @@ class TestHeapProfRack < Test::Unit::TestCase
           status, headers, body = get(Heapprof::Rack, "/#{name}?debug=#{level}")
           assert_equal [200, "text/plain; charset=utf-8"], [status, headers["content-type"]]
           assert_match(/\A#{by}, process #{$$}: /, body.join)
-          assert_match(/^ *\d+ +#{50 * SLOTS[0]} .* Item\n/, body.join)
+          assert_match(/^ +#{format('%.2f', 50 * SLOTS[0] / 1024.0)} kB .*  Item$/, body.join)
         end
       end
       $0 = "<app>"

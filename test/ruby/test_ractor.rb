@@ -430,6 +430,7 @@ class TestHeapProfRactor < Test::Unit::TestCase
         grown_again = later - earlier
         [later.count { |row| row.class_name == "Item" }, later.sum(&:inuse_space), later.first.frames.map(&:to_s),
          grown_again == grown, later == loaded, later.hash, later.inspect, grown.inspect, later.to_pprof == encoded, later.to_collapsed,
+         StringIO.new.tap { |io| later.report(io) }.string, StringIO.new.tap { |io| grown.report(io, group: :class) }.string,
          HeapProfile.load(StringIO.new(encoded)) == later, [earlier, later, grown, loaded].map(&:object_id)]
       end
       expected = read(*profiles, bytes)

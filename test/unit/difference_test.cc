@@ -209,6 +209,40 @@ TEST(Difference, VariancesAddUp)
     EXPECT_EQ((5.0 * 4 + 3 * 2) * 40 * 40, difference->rows[0].inuse_variance);
 }
 
+// As old as the GCs between, and older: with the same weight in both.
+TEST(Difference, WhatBothHaveOfOneRunIsNoPartOfTheVariance)
+{
+    auto variance = [](int64_t start_ns, uint64_t doublings, double kept, double gone, double more) {
+        SnapshotBuilder later, earlier;
+        later.facts.gc_count = earlier.facts.gc_count + 4;
+        later.facts.start_ns = start_ns;
+        later.facts.time_ns = 1;
+        later.facts.doublings = doublings;
+        for (SnapshotBuilder *builder : {&later, &earlier}) {
+            uint32_t stack = builder->Stack({{builder->Function("f"), 1}}), a = builder->Class("A");
+            if (kept) builder->Live(stack, a, kept, 40, builder == &later ? 8 : 4);
+            if (gone && builder == &earlier) builder->Live(stack, a, gone, 40, 4);
+            if (more && builder == &later) builder->Live(stack, a, more, 40, 2);
+        }
+        Snapshot difference = Difference(later.Take(), earlier.Take());
+        EXPECT_EQ(1u, difference->row_count);
+        return difference->rows[0].inuse_variance / (40 * 40);
+    };
+    EXPECT_EQ(5 * 4, variance(0, 0, 3, 0, 5));
+    EXPECT_EQ(7 * 6 + 5 * 4, variance(0, 0, 3, 7, 5));
+    EXPECT_EQ(2 * 3 * 2 + 7 * 6 + 5 * 4, variance(1, 0, 3, 7, 5)) << "of two runs";
+    EXPECT_EQ(2 * 3 * 2 + 7 * 6 + 5 * 4, variance(0, 1, 3, 7, 5)) << "thinned in between";
+}
+
+// Born between the earlier moment and the next GC.
+TEST(Difference, WhatTheEarlierHadNothingOfIsNotKept)
+{
+    SnapshotBuilder later, earlier;
+    later.facts.gc_count = earlier.facts.gc_count + 4;
+    later.Live(later.Stack({{later.Function("f"), 1}}), later.Class("A"), 5, 40, 4);
+    EXPECT_EQ(5.0 * 4 * 40 * 40, Difference(later.Take(), earlier.Take())->rows[0].inuse_variance);
+}
+
 TEST(Difference, IsOfTheLaterMomentSinceTheEarlier)
 {
     SnapshotBuilder later, earlier;

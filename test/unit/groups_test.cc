@@ -165,6 +165,23 @@ TEST(Own, PathsOfGemsAndRubyAreNotTheApplications)
     EXPECT_FALSE(report_own_p("<internal:kernel>", NULL));
     EXPECT_FALSE(report_own_p("(eval at /srv/shop/cart.rb:1)", NULL));
     EXPECT_FALSE(report_own_p("", NULL));
+    EXPECT_FALSE(report_own_p("/srv/shop/cart.rb", ""));
+    EXPECT_FALSE(report_own_p("app.rb", ""));
+    EXPECT_TRUE(report_own_p("/cart.rb", "/"));
+    for (const char *both : {"/srv/shop\n/srv/lib", "/srv/lib/\n/srv/shop/", "\n/srv/shop\n\n/srv/lib\n"}) {
+        EXPECT_TRUE(report_own_p("/srv/shop/cart.rb", both)) << both;
+        EXPECT_TRUE(report_own_p("/srv/lib/cart.rb", both)) << both;
+        EXPECT_FALSE(report_own_p("/srv/libs/cart.rb", both)) << both;
+    }
+}
+
+TEST(Own, AGemThatIsAskedForIs)
+{
+    const char *rack = "/srv/shop/vendor/bundle/ruby/3.4.0/gems/rack-3.1.2/lib/rack.rb";
+    EXPECT_TRUE(report_own_p(rack, "/srv/shop/vendor/bundle/ruby/3.4.0/gems/rack-3.1.2"));
+    EXPECT_FALSE(report_own_p(rack, "/srv/shop/vendor/bundle/ruby/3.4.0"));
+    EXPECT_TRUE(report_own_p("/opt/lib/ruby/3.4.0/set.rb", "/opt/lib/ruby/3.4.0"));
+    EXPECT_FALSE(report_own_p("/opt/lib/ruby/3.4.0/set.rb", "/opt/lib"));
 }
 
 TEST(Own, AGemIsTheLastOnThePath)
