@@ -78,12 +78,18 @@ module ObjectSpace
     #   stop -> nil
     #
     # Stops sampling and forgets all samples; snapshots stay. Does nothing when not running.
+    #
+    #   ObjectSpace::HeapProfile.stop
+    #   ObjectSpace::HeapProfile.running?   # => false
     def self.stop
       Primitive.heapprof_stop
     end
 
     # call-seq:
     #   running? -> true or false
+    #
+    #   ObjectSpace::HeapProfile.start
+    #   ObjectSpace::HeapProfile.running?   # => true
     def self.running?
       Primitive.heapprof_running_p
     end
@@ -96,7 +102,8 @@ module ObjectSpace
     # allocator is sampled so, too, unless it has a +malloc_interval+ of its own.
     # <tt>stat(:interval_bytes)</tt> has the interval in force.
     #
-    #   ObjectSpace::HeapProfile.interval = 4096   # a closer look, for a while
+    #   ObjectSpace::HeapProfile.interval = 4096         # a closer look, for a while
+    #   ObjectSpace::HeapProfile.stat(:interval_bytes)   # => 4096
     #
     # Raises ArgumentError for a value out of range, RuntimeError when not running.
     def self.interval=(bytes)
@@ -132,6 +139,8 @@ module ObjectSpace
     # then nothing is suspect. It is a suspicion: objects that grow with the memory may be too few
     # to be sampled.
     #
+    #   ObjectSpace::HeapProfile.snapshot(gc: true, owners: true, rss: true).write("heap.pb.gz")
+    #
     # Raises RuntimeError when not running.
     def self.snapshot(gc: false, owners: false, rss: false, native_leaks: false)
       Primitive.heapprof_snapshot(gc, owners, rss, native_leaks)
@@ -145,6 +154,9 @@ module ObjectSpace
     # Writes the snapshot to +out+ if given (see write).
     #
     # What the profile shows in use is what the block allocated and left reachable.
+    #
+    #   profile = ObjectSpace::HeapProfile.profile(interval: 1) { $index = Array.new(1000) { Object.new } }
+    #   profile.select { |sample| sample.class_name == "Object" }.sum(&:inuse_objects)   # => 1000
     def self.profile(out: nil, gc: true, owners: false, rss: false, native_leaks: false, **options)
       raise ArgumentError, "a block is needed: what should be profiled?" unless block_given?
       start(**options)
@@ -189,6 +201,9 @@ module ObjectSpace
     #
     # The stack that allocated the object, an Array of Frame (path, lineno, label),
     # innermost first. +nil+ when the object is not sampled, or nothing runs.
+    #
+    #   ObjectSpace::HeapProfile.start(interval: 1)
+    #   ObjectSpace::HeapProfile.allocation_stack(Object.new).first.label   # => "Class#new"
     def self.allocation_stack(object)
       Primitive.heapprof_allocation_stack(object)
     end
@@ -230,6 +245,11 @@ module ObjectSpace
     # [:rss_unexplained] the rest
     # [:rss_absent] asked of the allocator and not in memory, as a buffer that has room; unexplained
     #               memory up to as much may pass for :rss_malloc
+    #
+    #   ObjectSpace::HeapProfile.start(interval: 8192)
+    #   ObjectSpace::HeapProfile.stat(:interval_bytes)       # => 8192
+    #   ObjectSpace::HeapProfile.stat[:interval_bytes]       # => 8192
+    #   ObjectSpace::HeapProfile.stat(:rss).positive?        # => true
     def self.stat(key = nil, rss: false)
       if key.nil?
         return rss ? Primitive.heapprof_stat.merge!(Primitive.heapprof_rss) : Primitive.heapprof_stat
@@ -269,6 +289,9 @@ module ObjectSpace
     #           no estimate for all; 0 without +owners+
     #
     # Rows with the same class and frames differ in gc_age; each value adds up.
+    #
+    #   by_class = profile.group_by(&:class_name).transform_values { |rows| rows.sum(&:inuse_space) }
+    #   by_class.values.sum == profile.sum(&:inuse_space)   # => true
     def each
       Primitive.attr! :use_block
       return to_enum(:each) { Primitive.heapprof_row_count } unless block_given?
@@ -305,6 +328,9 @@ module ObjectSpace
     # +write+ is called with a binary String.
     #
     # [by] The sample type that <tt>go tool pprof</tt> shows first; all of them are in the profile.
+    #
+    #   profile.write("heap.pb.gz")
+    #   profile.write("allocated.pb.gz", by: :alloc_space)
     def write(path_or_io, by: :inuse_space)
       if IO === path_or_io && !path_or_io.binmode?
         write_binary(path_or_io, Primitive.heapprof_encode(by))
@@ -320,6 +346,8 @@ module ObjectSpace
     #   to_pprof(by: :inuse_space) -> string
     #
     # The bytes that write would put into a file.
+    #
+    #   profile.to_pprof == File.binread("heap.pb.gz")   # => true
     def to_pprof(by: :inuse_space)
       Primitive.heapprof_encode(by)
     end
@@ -390,6 +418,8 @@ module ObjectSpace
     #   hash -> integer
     #
     # The same number for profiles that are equal.
+    #
+    #   { profile => "today" }[ObjectSpace::HeapProfile.load("heap.pb.gz")]   # => "today"
     def hash
       Primitive.heapprof_content_hash
     end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+# test_documentation.rb - the examples of vm/heapprof.rb's documentation and the Ruby of README.md and doc/ run, each in
+# a process of its own, and what "# =>" says comes out.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfDocumentation < Test::Unit::TestCase
+  include HeapProfTest
+
+  TOP = File.expand_path("../..", __dir__)
+
+  # An example, and where it stands.
+  Example = Struct.new(:file, :line, :lines) do
+    def name = "#{file}:#{line}"
+
+    # With each "expression # => value" checked.
+    def script
+      lines.each_with_index.map { |text, i|
+        expression, value = text.match(/\A(.*?)\s+# => (.*)\z/)&.captures
+        value ? "is(#{value.dump}, (#{expression}), #{"#{file}:#{line + i}".dump})" : text
+      }.join("\n")
+    end
+  end
+
+  # Of a comment the indented paragraphs, but for those of call-seq.
+  def self.comment_examples(file)
+    examples = []
+    lines = File.readlines(File.join(TOP, file), chomp: true).each.with_index(1).map { |text, number| [text[/\A\s*#( ?.*)\z/, 1], number] }
+    lines.chunk_while { |(one, _), (other, _)| one && other && !one.strip.empty? && !other.strip.empty? }.each do |paragraph|
+      texts = paragraph.map(&:first)
+      next unless texts.all? { |text| text&.start_with?("   ") }
+      examples << Example.new(file, paragraph.first.last, texts.map { |text| text.delete_prefix("   ") })
+    end
+    examples
+  end
+
+  def self.fenced_examples(file)
+    examples = []
+    File.readlines(File.join(TOP, file), chomp: true).each.with_index(1) do |text, number|
+      if text == "```ruby" then examples << Example.new(file, number + 1, [])
+      elsif text == "```" then examples.last&.freeze
+      elsif examples.last && !examples.last.frozen? then examples.last.lines << text
+      end
+    end
+    examples
+  end
+
+  # What the examples take for granted: a program, profiles of it, and files.
+  SETUP = <<~'RUBY'
+    require "stringio"
+    def is(expected, value, place)
+      value.inspect == expected or abort("#{place}: #{value.inspect}, not #{expected}")
+    end
+    def serve_requests = ($served ||= []).concat(Array.new(1000) { |i| ["request #{i}", Object.new] })
+    def build_index = $index = Array.new(1000) { |i| { i => i.to_s } }
+    def use(*, **) = nil
+    ObjectSpace::HeapProfile.start(interval: 1)
+    before = ObjectSpace::HeapProfile.snapshot
+    serve_requests
+    profile = after = ObjectSpace::HeapProfile.snapshot
+    before.write("before.pb.gz")
+    before.write("yesterday.pb.gz")
+    after.write("heap.pb.gz")
+    after.write("today.pb.gz")
+  RUBY
+
+  EXAMPLES = comment_examples("vm/heapprof.rb") +
+             ["README.md", *Dir.glob("doc/**/*.md", base: TOP)].flat_map { |file| fenced_examples(file) }
+
+  def run_example(example)
+    stop = example.lines.any? { |line| line.match?(/HeapProfile\.(start|profile)\b/) } ? "ObjectSpace::HeapProfile.stop\n" : ""
+    in_directory do
+      write_file("example.rb", "#{SETUP}#{stop}#{example.script}")
+      ran = run_ruby("--disable-gems", "-I", File.join(TOP, "lib"), "example.rb")
+      assert ran.status.success?, "#{example.name}: #{ran.err}"
+      assert_empty ran.err, example.name
+    end
+  end
+
+  EXAMPLES.each { |example| define_method("test_#{example.name.tr('/', '_')}") { run_example(example) } }
+
+  # That examples are found at all: in each document, and with what is to come out.
+  def test_there_are_examples
+    assert_operator EXAMPLES.count { |example| example.file == "vm/heapprof.rb" }, :>=, 15
+    assert_operator EXAMPLES.count { |example| example.file == "README.md" }, :>=, 2
+    assert_operator EXAMPLES.sum { |example| example.lines.grep(/# => /).size }, :>=, 10
+  end
+
+  def test_an_example_that_is_wrong_fails
+    wrong = Example.new("x", 1, ["1 + 1   # => 3"])
+    error = assert_raise(Test::Unit::AssertionFailedError) { run_example(wrong) }
+    assert_match(/x:1: 2, not 3/, error.message)
+  end
+
+  # Each method that is documented says how it is called.
+  def test_each_public_method_has_a_call_seq
+    methods = File.read(File.join(TOP, "vm/heapprof.rb")).split(/^    private$/).first.scan(/((?:^ *#.*\n)*)^    def (self\.)?(\S+?)(?:\(|$| )/)
+    missing = methods.reject { |comment, _, name| comment.include?("call-seq:") || name == "default" }.map(&:last)
+    assert_empty missing
+  end
+end
