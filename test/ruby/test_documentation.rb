@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# test_documentation.rb - the examples of vm/heapprof.rb's documentation and the Ruby of README.md and doc/ run, each in
-# a process of its own, and what "# =>" says comes out.
+# test_documentation.rb - the manual of ruby names the variable; the examples of vm/heapprof.rb's documentation
+# and the Ruby of README.md and doc/ run, each in a process of its own, and what "# =>" says comes out.
 
 require_relative "lib/heapprof_test"
 
@@ -98,5 +98,12 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
     methods = File.read(File.join(TOP, "vm/heapprof.rb")).split(/^    private$/).first.scan(/((?:^ *#.*\n)*)^    def (self\.)?(\S+?)(?:\(|$| )/)
     missing = methods.reject { |comment, _, name| comment.include?("call-seq:") || name == "default" }.map(&:last)
     assert_empty missing
+  end
+
+  # MRI's --help names no variable of the environment; its manual has a section for them.
+  def test_the_manual_of_ruby_names_the_variable
+    manual, = Dir.glob("#{TOP}/build/src/ruby-*/man/ruby.1")
+    variables = File.read(manual)[/^\.Sh ENVIRONMENT\n.*?(?=^\.Sh )/m]
+    assert_match(/^\.It Ev RUBY_HEAPPROF\nProfiles the live heap: /, variables)
   end
 end
