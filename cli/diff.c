@@ -6,7 +6,7 @@ static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};
 static const struct cli_example examples[] = {
     {"heapprof diff before.pb.gz after.pb.gz", "which lines of the application, and which call sites, hold more than before"},
     {"heapprof diff before.pb.gz after.pb.gz --group class", "which classes"},
-    {"heapprof diff heapprof-4711-*.pb.gz", "of a series: first what grew each time, as a leak does"},
+    {"heapprof diff heapprof-*.pb.gz", "of a series: first what kept growing, as a leak does; of workers, all together"},
     {0}
 };
 
@@ -15,8 +15,11 @@ const struct cli_command cli_diff_command = {
     .summary = "What has grown from one profile to the next: where a leak is",
     .description =
         "Shows what grew most from the first profile to the last, and by how much; what shrank comes last. Of\n"
-        "three or more profiles, in the order of their times, what grew from each to the next comes first: a leak\n"
-        "does, a cache does not.\n"
+        "three or more profiles, in the order of their times, what kept growing comes first, in the first half of the\n"
+        "growth and in the second: a leak does, a full cache does not.\n"
+        "\n"
+        "Files of several processes, as a server with workers writes them (--every), are added up: what a row has is\n"
+        "of all processes, and its growth is of each from its first file to its last.\n"
         "\n"
         "What is marked with ~ has grown by no more than its error, and cannot be told from noise. Of two\n"
         "profiles of one run only what came and went between them has an error: what stayed was measured by the\n"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/processes.h"
 #include "report/overview.h"
 
 enum {BY = 1, GROUP, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
@@ -86,9 +87,8 @@ show_groups(const struct asked *asked, const struct heapprof_model *const *model
 /* Shows the models; a status. */
 static int
 show(const struct cli *cli, struct asked *asked, const struct heapprof_model *const *models,
-     const uint32_t *types)
+     const uint32_t *types, uint32_t count)
 {
-    uint32_t count = (uint32_t)cli->operand_count;
     bool json = cli->values[JSON], done;
 
     asked->look.width = cli_width();
@@ -157,6 +157,26 @@ sort(const struct cli *cli, struct heapprof_model **models, const char **names)
     return sorted && sorted_names;
 }
 
+/* Shows the files, whose models are in the order of their times; a status. */
+static int
+show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *const *models, const uint32_t *types,
+           const char **names)
+{
+    struct cli_processes processes;
+    int status;
+
+    if (!cli_processes_find(&processes, models, types, names, (uint32_t)cli->operand_count)) {
+        status = cli_wrong(cli, "no memory");
+    }
+    else {
+        asked->question.together = asked->look.processes = processes.together;
+        asked->look.files = processes.files;
+        status = show(cli, asked, processes.models, processes.types, processes.count);
+    }
+    cli_processes_free(&processes);
+    return status;
+}
+
 int
 cli_table(struct cli *cli)
 {
@@ -177,7 +197,7 @@ cli_table(struct cli *cli)
         asked.look.names = names;
         if (read == cli->operand_count && !sort(cli, models, names)) status = cli_wrong(cli, "no memory");
         else if (read == cli->operand_count && find_types(cli, models, names, types)) {
-            status = show(cli, &asked, (const struct heapprof_model *const *)models, types);
+            status = show_files(cli, &asked, models, types, names);
         }
     }
     if (asked.question.focus) regfree(&asked.focus);

@@ -1,6 +1,6 @@
 /* groups.c - from samples to rows.
  *
- *     sample --key of the group--> digest --> row --> figures, a column for each profile
+ *     sample --key of the group--> digest --> row --> figures, a column for each profile, or for so many
  *
  * Digests are of content: names, files, lines, labels. Those of functions are made once a profile, and a
  * stack's is made of its frames'. A row keeps no names, but an example: where in its profile there is
@@ -34,14 +34,14 @@ static const char *const title_labels[] = {"class", "caller", "owner", "native_l
 struct scan {
     struct report_groups *groups;
     const struct heapprof_model *model;
-    uint32_t profile;
+    uint32_t profile, column;
     const char *directory;
     struct heapprof_digest *functions; /* by place */
     struct heapprof_digest *lines;     /* by line, of a site; otherwise NULL */
     uint32_t *rows;                    /* by line, where figures are cumulative; 0: not known yet */
     unsigned char *marks;              /* by place */
     struct report_estimate estimate;
-    double kept_age;                   /* GCs since the profile before; INFINITY: not known */
+    double kept_age;                   /* GCs since the process's first; INFINITY: not known */
 };
 
 /* ---- frames ---- */
@@ -205,7 +205,7 @@ find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
     if (row == 0 || groups->digests.count == before) return row;
     if (!HEAPPROF_MEM_GROW(&groups->mem, groups->rows, groups->row_capacity, (size_t)row + 1) ||
         !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity,
-                           ((size_t)row + 1) * groups->profiles)) return 0;
+                           ((size_t)row + 1) * groups->columns)) return 0;
     groups->rows[row] = (struct report_row){.profile = scan->profile, .example = example};
     return row;
 }
@@ -269,7 +269,7 @@ add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double
         if (row == 0) room = false;
         else if (groups->rows[row].stamp != groups->stamp) {
             groups->rows[row].stamp = groups->stamp;
-            report_figures_of(groups, row, scan->profile)->cumulative += value;
+            report_figures_of(groups, row, scan->column)->cumulative += value;
         }
     });
     return room;
@@ -350,8 +350,8 @@ add_sample(struct scan *scan, const struct heapprof_samples *samples, uint64_t a
     row = row_of(scan, samples, at);
     if (row == 0) return false;
     note_what_there_is(groups, &figures);
-    add_figures(report_figures_of(groups, 0, scan->profile), &figures);
-    add_figures(report_figures_of(groups, row, scan->profile), &figures);
+    add_figures(report_figures_of(groups, 0, scan->column), &figures);
+    add_figures(report_figures_of(groups, row, scan->column), &figures);
     return !report_cumulative_p(groups->question.group) || add_cumulative(scan, samples, figures.value);
 }
 
@@ -432,7 +432,9 @@ static bool
 add_profile(struct report_groups *groups, uint32_t profile)
 {
     const struct heapprof_model *model = groups->models[profile];
-    struct scan scan = {.groups = groups, .model = model, .profile = profile, .kept_age = INFINITY};
+    uint32_t together = groups->question.together;
+    struct scan scan = {.groups = groups, .model = model, .profile = profile, .column = profile / together,
+                        .kept_age = INFINITY};
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
     uint64_t at = 0;
@@ -440,7 +442,7 @@ add_profile(struct report_groups *groups, uint32_t profile)
     scan.directory = groups->question.directory;
     if (!scan.directory) scan.directory = rb_heapprof_model_comment(model, "directory: ");
     groups->directories[profile] = scan.directory;
-    if (profile > 0) scan.kept_age = gcs_since(groups->models[0], model);
+    if (scan.column > 0) scan.kept_age = gcs_since(groups->models[profile % together], model);
     report_estimate_init(&scan.estimate, model, groups->types[profile]);
     room = look_at_functions(&scan) && look_at_lines(&scan) && room;
     while (room && rb_heapprof_samples_next(&samples)) {
@@ -475,12 +477,14 @@ report_groups_make(struct report_groups *groups, const struct report_question *q
                    const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles)
 {
     *groups = (struct report_groups){.question = *question, .models = models, .profiles = profiles};
+    if (groups->question.together == 0) groups->question.together = 1;
+    groups->columns = profiles / groups->question.together;
     rb_heapprof_mem_init(&groups->mem, SIZE_MAX);
     groups->digests.mem = &groups->mem;
     groups->types = malloc(profiles * sizeof(*types));
     groups->directories = calloc(profiles, sizeof(*groups->directories));
     if (!groups->types || !groups->directories ||
-        !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity, profiles)) return false;
+        !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity, groups->columns)) return false;
     memcpy(groups->types, types, profiles * sizeof(*types));
     for (uint32_t profile = 0; profile < profiles; profile++) {
         if (!add_profile(groups, profile)) return false;
@@ -499,6 +503,12 @@ report_groups_free(struct report_groups *groups)
 }
 
 /* ---- what a row is of ---- */
+
+bool
+report_row_of_others_p(const struct report_groups *groups, uint32_t row)
+{
+    return groups->question.group == REPORT_APP && groups->rows[row].example == NOTHING;
+}
 
 static char *
 text_of(const char *text, size_t length)
@@ -610,7 +620,10 @@ report_row_title(const struct report_groups *groups, uint32_t number)
       case REPORT_SITE: case REPORT_CLASS: case REPORT_LABEL: return title_of_sample(groups, row);
       default: break;
     }
-    if (row->example == NOTHING) return text_of("(none)", 6);
+    if (row->example == NOTHING) {
+        const char *none = report_row_of_others_p(groups, number) ? "(no line of the application)" : "(none)";
+        return text_of(none, strlen(none));
+    }
     frame = frame_of(model, row->example);
     switch (groups->question.group) {
       case REPORT_FUNCTION: return frame_title(&frame);

@@ -2,7 +2,7 @@
 #define HEAPPROF_REPORT_GROUPS_H
 /* The samples of one or several profiles, added up by what they have in common: a row for each call
  * site, function, class, file, gem, line of the application, or value of a label. Several profiles
- * have a column each; like goes with like by content. */
+ * have a column each, or so many in a row have one together; like goes with like by content. */
 #include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,15 +25,16 @@ struct report_question {
     const regex_t *focus;      /* samples with a frame whose function or file matches; NULL: all */
     const regex_t *ignore;     /* and without one that matches this; NULL: none */
     const char    *directory;  /* where the application is; NULL: as the profile says */
+    uint32_t       together;   /* so many profiles make a column, one of each process; 0: 1 */
 };
 
-/* What a row, or all of them, has in one profile. */
+/* What a row, or all of them, has in one column. */
 struct report_figures {
     double value;
     double cumulative; /* with what was called from there: of functions, files and gems */
     double objects;    /* that the value is in */
     double variance;   /* of value */
-    double kept;       /* the part of variance that is of what the profile before had, too */
+    double kept;       /* the part of variance that is of what the first column had, too */
     double aged, age;  /* value whose age is known; the sum of value times GCs survived */
 };
 
@@ -47,26 +48,27 @@ struct report_groups {
     struct heapprof_mem mem;
     struct report_question question;
     const struct heapprof_model *const *models;
-    uint32_t  profiles;
+    uint32_t  profiles, columns;
     uint32_t *types;                /* by profile: which value */
     const char **directories;       /* by profile: where the application is; NULL: not known */
     struct heapprof_digests digests;
     struct report_row *rows;        /* by the digest's number, from 1 */
     size_t    row_capacity;
-    struct report_figures *figures; /* of row r in profile p: [r * profiles + p]; row 0: of all */
+    struct report_figures *figures; /* of row r in column c: [r * columns + c]; row 0: of all */
     size_t    figure_capacity;
     uint64_t  stamp;
     bool      has_objects, has_ages, has_errors; /* anywhere */
 };
 
 static inline struct report_figures *
-report_figures_of(const struct report_groups *groups, uint32_t row, uint32_t profile)
+report_figures_of(const struct report_groups *groups, uint32_t row, uint32_t column)
 {
-    return &groups->figures[(size_t)row * groups->profiles + profile];
+    return &groups->figures[(size_t)row * groups->columns + column];
 }
 
-/* Adds the profiles up. types: which value of each. The models, and the array of them, have to stay. False:
- * no memory. Free it either way. */
+/* Adds the profiles up: as many as make whole columns, a column after the other, in each the processes in the
+ * same order. types: which value of each. The models, and the array of them, have to stay. False: no memory.
+ * Free it either way. */
 bool report_groups_make(struct report_groups *groups, const struct report_question *question,
                         const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles);
 void report_groups_free(struct report_groups *groups);
@@ -78,6 +80,9 @@ bool report_cumulative_p(enum report_group group);
 bool report_any_own_p(const struct report_groups *groups);
 
 /* ---- what a row is of ---- */
+
+/* Of REPORT_APP: whether the row is of what has no line of the application on its stack. */
+bool report_row_of_others_p(const struct report_groups *groups, uint32_t row);
 
 struct report_frame {
     const char *name, *file;  /* "" where not known */

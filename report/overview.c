@@ -1,7 +1,7 @@
 /* overview.c - two tables of the same profiles, one under the other. */
 #include "report/overview.h"
 
-#define OWN_LINES 5
+#define OWN_LINES 10
 
 /* Whether it is known which code is the application's. */
 static bool

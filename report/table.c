@@ -16,6 +16,7 @@
 #include "report/text.h"
 
 #define SIGMAS 2
+#define PART 0.25       /* of its growth that a row has had before the middle, and behind it, if it kept growing */
 #define INDENT 8        /* of frames */
 #define COLUMNS_MOST 4  /* of several profiles' values */
 #define TITLE_LEAST 24  /* columns for a title beside its numbers; otherwise it is on the next line */
@@ -28,7 +29,8 @@
 
 struct ranked {
     uint32_t row;
-    bool     steady;    /* grew every time */
+    bool     last;      /* it is not the application's */
+    bool     steady;    /* kept growing */
     double   value, cumulative; /* or their growth */
 };
 
@@ -39,6 +41,7 @@ struct table {
     const char *unit;
     struct ranked *ranked;
     size_t count;
+    uint32_t middle;    /* of three columns and more: where half of the growth was over */
     double whole;       /* what shares are of */
     double sum;         /* of the rows so far */
     bool   any_noise;
@@ -50,13 +53,23 @@ struct table {
 static uint32_t
 last(const struct table *table)
 {
-    return table->groups->profiles - 1;
+    return table->groups->columns - 1;
 }
 
 static const struct report_figures *
-figures(const struct table *table, uint32_t row, uint32_t profile)
+figures(const struct table *table, uint32_t row, uint32_t column)
 {
-    return report_figures_of(table->groups, row, profile);
+    return report_figures_of(table->groups, row, column);
+}
+
+/* Of the last column, the last profile. */
+static const struct heapprof_model *
+last_model(const struct table *table, uint32_t *type)
+{
+    const struct report_groups *groups = table->groups;
+
+    *type = groups->types[groups->profiles - 1];
+    return groups->models[groups->profiles - 1];
 }
 
 /* The value of a row; of several profiles its growth. */
@@ -99,14 +112,35 @@ noise_p(const struct table *table, uint32_t row)
     return error > 0 && fabs(value_of(table, row)) <= error;
 }
 
+/* The column, neither the first nor the last, where all together had grown by about half of what they grew. Files
+ * that were written while nothing happened so do not count. */
+static uint32_t
+middle_of(const struct table *table)
+{
+    double half = (figures(table, 0, 0)->value + figures(table, 0, last(table))->value) / 2;
+    uint32_t middle = 1;
+
+    for (uint32_t column = 2; column < last(table); column++) {
+        if (fabs(figures(table, 0, column)->value - half) < fabs(figures(table, 0, middle)->value - half)) {
+            middle = column;
+        }
+    }
+    return middle;
+}
+
+/* Whether a row kept growing, as a leak does: before the middle and behind it, by more than its error, and not by what
+ * is younger than the last GC, which may be dead. A cache that is full, and what a program loads as it starts, grew
+ * before the middle only. Not from each file to the next: what waits for a GC comes and goes beside a leak. */
 static bool
 steady_p(const struct table *table, uint32_t row)
 {
-    if (last(table) < 2) return false;
-    for (uint32_t profile = 1; profile <= last(table); profile++) {
-        if (figures(table, row, profile)->value <= figures(table, row, profile - 1)->value) return false;
-    }
-    return true;
+    const struct report_figures *now = figures(table, row, last(table));
+    double growth = value_of(table, row), middle;
+
+    if (last(table) < 2 || growth <= 0 || noise_p(table, row)) return false;
+    if (now->aged > 0 && now->age < now->aged) return false;
+    middle = figures(table, row, table->middle)->value;
+    return middle - figures(table, row, 0)->value >= PART * growth && now->value - middle >= PART * growth;
 }
 
 /* ---- order ---- */
@@ -116,6 +150,7 @@ before(const void *a, const void *b)
 {
     const struct ranked *one = a, *other = b;
 
+    if (one->last != other->last) return one->last - other->last;
     if (one->steady != other->steady) return other->steady - one->steady;
     if (one->value != other->value) return one->value < other->value ? 1 : -1;
     if (one->cumulative != other->cumulative) return one->cumulative < other->cumulative ? 1 : -1;
@@ -131,7 +166,11 @@ rank(struct table *table)
     table->ranked = malloc(((size_t)groups->digests.count + 1) * sizeof(*table->ranked));
     if (!table->ranked) return false;
     for (uint32_t row = 1; row <= groups->digests.count; row++) {
-        struct ranked ranked = {row, steady_p(table, row), value_of(table, row), cumulative_of(table, row)};
+        struct ranked ranked = {
+            .row = row, .last = table->look->brief && report_row_of_others_p(groups, row),
+            .value = value_of(table, row), .cumulative = cumulative_of(table, row),
+        };
+        ranked.steady = !ranked.last && steady_p(table, row);
         if (ranked.value == 0 && ranked.cumulative == 0) continue;
         table->ranked[table->count++] = ranked;
     }
@@ -142,10 +181,11 @@ rank(struct table *table)
 static bool
 begin(struct table *table)
 {
-    const struct report_groups *groups = table->groups;
-    const struct heapprof_model *model = groups->models[last(table)];
+    uint32_t type;
+    const struct heapprof_model *model = last_model(table, &type);
 
-    table->unit = rb_heapprof_model_string(model, model->types[groups->types[last(table)]].unit, NULL);
+    table->unit = rb_heapprof_model_string(model, model->types[type].unit, NULL);
+    table->middle = last(table) > 1 ? middle_of(table) : 0;
     table->whole = figures(table, 0, last(table))->value;
     return rank(table);
 }
@@ -160,11 +200,11 @@ shown(const struct table *table)
 
 /* ---- as text ---- */
 
-/* Whether a profile has a column: of many only the first and the last. */
+/* Whether it is shown: of many only the first and the last. */
 static bool
-column_p(const struct table *table, uint32_t profile)
+column_p(const struct table *table, uint32_t column)
 {
-    return last(table) < COLUMNS_MOST || profile == 0 || profile == last(table);
+    return last(table) < COLUMNS_MOST || column == 0 || column == last(table);
 }
 
 static void
@@ -324,28 +364,40 @@ put_row(struct table *table, uint32_t row)
     return report_row_frames(table->groups, row, put_frame, &frames);
 }
 
+/* What the table is of. */
+static void
+put_names(const struct table *table)
+{
+    const struct report_look *look = table->look;
+
+    if (look->processes > 0) {
+        fprintf(table->out, "%u process%s, %u files", look->processes, look->processes == 1 ? "" : "es", look->files);
+        return;
+    }
+    for (uint32_t column = 0; column <= last(table); column++) {
+        if (!column_p(table, column)) continue;
+        if (column > 0) fputs(column == last(table) ? " to " : ", ", table->out);
+        report_put(table->out, look->names[column], 0, true);
+    }
+    if (last(table) >= COLUMNS_MOST) fprintf(table->out, " (%u files)", last(table) + 1);
+}
+
 static void
 put_summary(const struct table *table)
 {
-    const struct report_groups *groups = table->groups;
-    uint32_t profile = last(table);
-    const struct heapprof_model *model = groups->models[profile];
-    const char *name = rb_heapprof_model_string(model, model->types[groups->types[profile]].type, NULL);
-    const struct report_figures *all = figures(table, 0, profile);
+    bool many = last(table) > 0;
+    uint32_t type;
+    const struct heapprof_model *model = last_model(table, &type);
+    const struct report_figures *all = figures(table, 0, last(table));
     char amount[REPORT_AMOUNT_MAX], error[REPORT_AMOUNT_MAX];
 
-    report_amount(amount, profile > 0 ? fabs(value_of(table, 0)) : value_of(table, 0), table->unit);
+    report_amount(amount, many ? fabs(value_of(table, 0)) : value_of(table, 0), table->unit);
     report_amount(error, error_of(table, 0), table->unit);
-    for (uint32_t p = 0; p <= profile; p++) {
-        if (!column_p(table, p)) continue;
-        if (p > 0) fputs(p == profile ? " to " : ", ", table->out);
-        report_put(table->out, table->look->names[p], 0, true);
-    }
-    if (profile >= COLUMNS_MOST) fprintf(table->out, " (%u files)", profile + 1);
-    fprintf(table->out, ": %s %s%s", name,
-            profile == 0 ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
-    if (groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
-    if (profile == 0 && all->objects != 0 && strcmp(table->unit, "count")) {
+    put_names(table);
+    fprintf(table->out, ": %s %s%s", rb_heapprof_model_string(model, model->types[type].type, NULL),
+            !many ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
+    if (table->groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
+    if (!many && all->objects != 0 && strcmp(table->unit, "count")) {
         report_amount(amount, all->objects, "count");
         fprintf(table->out, " in %s objects", amount);
     }
@@ -383,9 +435,12 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
         for (size_t i = 0; room && i < shown(&table); i++) {
             bool steady = table.ranked[i].steady;
             if (last(&table) > 1 && (i == 0 ? steady : steady != table.ranked[i - 1].steady)) {
-                fputs(steady ? "grew every time:\n" : "the others:\n", out);
+                fputs(steady ? "kept growing:\n" : "the others:\n", out);
             }
             room = put_row(&table, table.ranked[i].row);
+        }
+        if (room && table.count > shown(&table) && table.ranked[table.count - 1].last) {
+            room = put_row(&table, table.ranked[table.count - 1].row);
         }
         if (room && !look->brief) put_rest(&table);
     }
@@ -447,7 +502,7 @@ put_json_values(struct report_json *json, const struct table *table, uint32_t ro
     report_json_key(json, "noise");
     report_json_bool(json, noise_p(table, row));
     if (last(table) > 1) {
-        report_json_key(json, "grew_every_time");
+        report_json_key(json, "kept_growing");
         report_json_bool(json, steady_p(table, row));
     }
 }
@@ -481,14 +536,14 @@ report_table_json(FILE *out, const struct report_groups *groups, const struct re
     bool room = begin(&table);
 
     if (room) {
-        const struct heapprof_model *model = groups->models[last(&table)];
+        uint32_t type, files = look->processes > 0 ? look->files : last(&table) + 1;
+        const struct heapprof_model *model = last_model(&table, &type);
         report_json_begin(&json, '{');
         report_json_key(&json, "files");
         report_json_begin(&json, '[');
-        for (uint32_t p = 0; p <= last(&table); p++) report_json_text(&json, look->names[p]);
+        for (uint32_t file = 0; file < files; file++) report_json_text(&json, look->names[file]);
         report_json_end(&json, ']');
-        uint32_t type = model->types[groups->types[last(&table)]].type;
-        put_text(&json, "type", rb_heapprof_model_string(model, type, NULL));
+        put_text(&json, "type", rb_heapprof_model_string(model, model->types[type].type, NULL));
         put_text(&json, "unit", table.unit);
         report_json_key(&json, "total");
         report_json_begin(&json, '{');

@@ -1,8 +1,7 @@
 #ifndef HEAPPROF_REPORT_TABLE_H
 #define HEAPPROF_REPORT_TABLE_H
 /* Groups as a table: of one profile the largest rows, of several those that grew most, from the first to
- * the last; of three or more, first those that grew every time. Written to a stream, whose errors stay in
- * it. */
+ * the last; of three or more, first those that kept growing. Written to a stream, whose errors stay in it. */
 #include <stdio.h>
 
 #include "report/groups.h"
@@ -13,10 +12,12 @@ struct report_look {
     unsigned width;   /* columns; 0: lines are as long as they are */
     bool     colour;
     bool     ruby;    /* options have the names they have there */
-    const char *const *names; /* by profile: what the file is called */
+    const char *const *names; /* what the files are called: one a column; where processes are added up, all */
+    uint32_t processes; /* that are added up; 0: none are */
+    uint32_t files;    /* of these processes */
     const char *title; /* a line above the table; NULL: none */
     bool     headless; /* without what the files add up to */
-    bool     brief;    /* without what there is besides */
+    bool     brief;    /* without what there is besides; what is not the application's comes last */
 };
 
 /* False: no memory. */

@@ -74,7 +74,7 @@ class TestHeapprofTable < Test::Unit::TestCase
       assert_equal [5000], values("--focus", "Rack#|nothing")
       assert_equal [5000], values("-f", "gems/rack")
       assert_equal [5000], values("--ignore=Cart")
-      assert_equal ["(none)"], heapprof!("top", "heap.pb.gz", "--json", "-g", "app", "--app=/elsewhere").json["rows"].map { |row| row["what"] }
+      assert_equal ["(no line of the application)"], heapprof!("top", "heap.pb.gz", "--json", "-g", "app", "--app=/elsewhere").json["rows"].map { |row| row["what"] }
       text = heapprof!("top", "heap.pb.gz", "--group=site", "--frames=1").out
       refute_match "Cart#load", text
       text = heapprof!("top", "heap.pb.gz", "--frames=1", "--focus=Rack").out
@@ -105,13 +105,67 @@ class TestHeapprofTable < Test::Unit::TestCase
     end
   end
 
-  def test_of_three_files_comes_first_what_grew_every_time
+  def test_of_three_files_comes_first_what_kept_growing
     in_directory do
-      [[1000, 10_000], [500, 11_000], [9000, 12_000]].each_with_index do |(strings, table), i|
+      [[1000, 10_000], [500, 50_000], [9000, 90_000]].each_with_index do |(strings, table), i|
         write("#{i}.pb.gz", shop(strings: strings, table: table))
       end
       text = heapprof!("diff", "0.pb.gz", "1.pb.gz", "2.pb.gz", "--group=class").out
-      assert_match(/grew every time:\n.* Hash\nthe others:\n.* String\n/, text)
+      assert_match(/kept growing:\n.* Hash\nthe others:\n.* String\n/, text)
+    end
+  end
+
+  # Bytes by class, file by file: a leak beside garbage, a cache that is full, what is loaded at the start, garbage
+  # that waits for a GC; then the program does nothing.
+  def test_what_kept_growing_is_no_cache_and_no_garbage
+    series = { "Leak" => [0, 110, 190, 310, 400, 400, 400, 400], "Full" => [0, 200, 200, 200, 200, 200, 200, 200],
+               "Loaded" => [300, 600, 600, 600, 600, 600, 600, 600], "Garbage" => [0, 100, 0, 200, 300, 300, 300, 300] }
+    in_directory do
+      8.times do |i|
+        profile = ProfileBytes.new.type("inuse_space", "bytes").comment("directory: /srv/shop")
+        series.each { |name, bytes| profile.sample(["/srv/shop/a.rb:#{name.sum} x"], [bytes[i] * 1000], class: name, gc_age: name == "Garbage" ? 0 : 4) }
+        write("#{i}.pb.gz", profile)
+      end
+      rows = heapprof!("diff", *Dir["*.pb.gz"].sort, "--group=class", "--json").json["rows"]
+      assert_equal({ "Leak" => true, "Garbage" => false, "Loaded" => false, "Full" => false },
+                   rows.to_h { |row| row.values_at("what", "kept_growing") })
+    end
+  end
+
+  def test_files_of_workers_are_added_up_process_by_process
+    in_directory do
+      files = { 7 => [1000, 2000, 3000, 4000, 5000], 9 => [100, 150, 300], 11 => [77_000] }.flat_map do |pid, series|
+        series.each_with_index.map do |strings, i|
+          profile = shop(strings: strings).comment("pid: #{pid}").comment("host: here")
+          profile.add_number(9, 5_000 + pid + 100 * i)
+          profile.add_number(10, 1_000 + 100 * i)
+          write("#{pid}-#{i}.pb.gz", profile)
+        end
+      end
+      json = heapprof!("diff", *files.shuffle, "--json", "--group=class").json
+      # of the shorter series the file at that part of it
+      assert_equal [["String", [1100, 2150, 3150, 4300, 5300].map { |strings| 40 * strings }]],
+                   json["rows"].map { |row| row.values_at("what", "values") }
+      assert_equal files.reject { |file| file.start_with?("11") }.sort, json["files"].sort
+      assert_match(/\A2 processes, 8 files: inuse_space grew by 164 kB/, heapprof!("diff", *files).out)
+      alone = heapprof!("diff", *files.grep_v(/\A9/), "--json", "--group=class").json
+      assert_equal [200_000, 5], [alone["rows"][0]["values"].last, alone["files"].size]
+      two = heapprof!("diff", "7-0.pb.gz", "9-0.pb.gz", "--json").json
+      assert_equal [%w[7-0.pb.gz 9-0.pb.gz], -36_000], [two["files"], two["total"]["growth"]]
+    end
+  end
+
+  def test_a_pid_that_is_used_again_or_elsewhere_is_another_process
+    in_directory do
+      [["here", 0, [10, 20]], ["here", 5, [1000, 1000]], ["there", 0, [500, 500]]].each do |host, start, series|
+        series.each_with_index do |strings, i|
+          profile = shop(strings: strings).comment("pid: 7").comment("host: #{host}")
+          profile.add_number(9, 5_000 + start + 100 * i)
+          profile.add_number(10, 1_000 + 100 * i)
+          write("#{host}-#{start}-#{i}.pb.gz", profile)
+        end
+      end
+      assert_match(/\A3 processes, 6 files: inuse_space grew by 400 B/, heapprof!("diff", *Dir["*"]).out)
     end
   end
 

@@ -111,11 +111,11 @@ TEST(Groups, AClassAFileAGemALabel)
 TEST(Groups, TheApplicationsLineIsThatOfItsMethodNotOfACFunction)
 {
     Model model(Shop(10).All());
-    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#load'", 400}, {"(none)", 501}}),
+    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#load'", 400}, {"(no line of the application)", 501}}),
               Rows({model.get()}, By(REPORT_APP)).Values());
     report_question elsewhere = By(REPORT_APP);
     elsewhere.directory = "/srv/other";
-    EXPECT_EQ((Values{{"(none)", 901}}), Rows({model.get()}, elsewhere).Values());
+    EXPECT_EQ((Values{{"(no line of the application)", 901}}), Rows({model.get()}, elsewhere).Values());
 }
 
 TEST(Groups, SitesHaveTheirStackAndAge)
