@@ -1,5 +1,9 @@
-/* overview.c - two tables of the same profiles, one under the other. */
+/* overview.c - two tables of the same profiles, one under the other, and what is in neither. */
 #include "report/overview.h"
+
+#include <string.h>
+
+#include "report/unsampled.h"
 
 #define OWN_LINES 10
 
@@ -8,6 +12,16 @@ static bool
 own_known_p(const struct report_question *question, const struct heapprof_model *model)
 {
     return question->directory || rb_heapprof_model_comment(model, "directory: ");
+}
+
+/* Whether it is asked what the memory in use consists of, and by how much it grew. */
+static bool
+growth_of_all_p(const struct report_groups *groups)
+{
+    const struct heapprof_model *model = groups->models[0];
+    const char *type = rb_heapprof_model_string(model, model->types[groups->types[0]].type, NULL);
+
+    return groups->columns > 1 && !groups->question.focus && !groups->question.ignore && !strcmp(type, "inuse_space");
 }
 
 bool
@@ -37,7 +51,8 @@ report_overview(FILE *out, const struct report_question *question, const struct 
         putc('\n', out);
     }
     room = report_groups_make(&groups, &sites, models, types, profiles) &&
-           report_table_text(out, &groups, &sites_look);
+           report_table_text(out, &groups, &sites_look) &&
+           (!growth_of_all_p(&groups) || report_unsampled(out, question, models, profiles));
     report_groups_free(&groups);
     return room;
 }

@@ -169,6 +169,25 @@ class TestHeapprofTable < Test::Unit::TestCase
     end
   end
 
+  def test_memory_that_no_sample_is_of_is_told_where_it_grew
+    in_directory do
+      [0, 1, 2].each do |i|
+        profile = ProfileBytes.new.type("inuse_malloc_space", "bytes").type("rss_space", "bytes").type("inuse_space", "bytes")
+        sampled, mb = 4 + i, 1 << 20
+        profile.sample(["/srv/shop/a.rb:1 x"], [sampled * mb, 0, sampled * mb], class: "String")
+        profile.sample([":0 [VM] malloc"], [0, (sampled + 3 * i) * mb, 0]).sample([":0 [VM] iseqs"], [0, i * mb, 0])
+        profile.sample([":0 [VM] slots"], [0, 500 * i * mb, 0])
+        write(i.to_s, profile)
+      end
+      told = /C code holds 8 MB ± 0 B more that no sample is of: .*heapprof run --malloc=all/m
+      assert_match told, heapprof!("diff", "0", "2").out
+      assert_match told, heapprof!("diff", "0", "1", "2").out
+      refute_match "no sample", heapprof!("diff", "2", "0").out
+      refute_match "no sample", heapprof!("diff", "0", "2", "--focus=x").out
+      refute_match "no sample", heapprof!("top", "2").out
+    end
+  end
+
   def test_three_files_and_more_are_in_the_order_of_their_times
     in_directory do
       { "1" => 30, "10" => 50, "2" => 40 }.each do |name, time|
