@@ -30,17 +30,35 @@ static const struct {
     {OUT, "out"}, {INTERVAL, "interval"}, {MALLOC, "malloc"}, {EVERY, "every"}, {SIGNAL, "signal"}, {KEEP, "keep"},
 };
 
+/* As close as is of use: who runs a program by hand wants to see small things, too, and not to ask twice. */
+#define CLOSE "interval=auto"
+
+/* Whether one of the settings is that key. */
+static bool
+has_key(const char *settings, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *at = settings; at; at = strchr(at, ',')) {
+        if (*at == ',') at++;
+        if (!strncmp(at, key, length) && at[length] == '=') return true;
+    }
+    return false;
+}
+
 /* What RUBY_HEAPPROF is to be, in a block from malloc: what it is, and behind it what the options say, for of
  * a key given twice the last counts. NULL: it was told what is wrong. */
 static char *
 settings(const struct cli *cli)
 {
     const char *before = getenv("RUBY_HEAPPROF");
+    const char *closely;
     size_t size = 2;
     char *text;
 
     if (!before || !*before || !strcmp(before, "0")) before = "1";
-    size += strlen(before);
+    closely = has_key(before, "interval") || cli->values[INTERVAL] ? "" : ","CLOSE;
+    size += strlen(before) + strlen(closely);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const char *value = cli->values[keys[i].option];
         if (value && strchr(value, ',')) {
@@ -55,6 +73,7 @@ settings(const struct cli *cli)
         return NULL;
     }
     strcpy(text, before);
+    strcat(text, closely);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const char *value = cli->values[keys[i].option];
         if (value) sprintf(text + strlen(text), ",%s=%s", keys[i].key, value);
@@ -231,7 +250,8 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"--out", 'o', "FILE", "FILE", "Name of the profiles; %p pid, %e program, %t time, %n number (default: heapprof-%p.pb.gz)"},
-    {"--interval", 'i', "BYTES", NULL, "Mean bytes between samples, as 4096 or 64k; 1: everything, exactly"},
+    {"--interval", 'i', "BYTES", NULL,
+     "Mean bytes between samples, as 4096 or 64k; 1: everything, exactly (default: auto, from 4k on as many as are of use)"},
     {"--malloc", 0, "WHOSE", "ruby all", "Whose memory of the allocator: all: extensions' and libraries', too"},
     {"--every", 0, "SECONDS", NULL, "A profile every so many seconds"},
     {"--signal", 0, "NAME", NULL, "A profile at that signal, as USR2"},

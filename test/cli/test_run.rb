@@ -57,8 +57,10 @@ class TestHeapprofRun < Test::Unit::TestCase
 
   def test_settings_are_put_behind_those_of_the_environment
     echo = ["sh", "-c", "echo $RUBY_HEAPPROF"]
-    assert_equal "1\n", heapprof!("run", "-q", *echo, env: { "RUBY_HEAPPROF" => nil }).out
-    assert_equal "1\n", heapprof!("run", "-q", *echo, env: { "RUBY_HEAPPROF" => "0" }).out
+    { nil => "1,interval=auto\n", "0" => "1,interval=auto\n", "depth=9" => "depth=9,interval=auto\n",
+      "depth=9,interval=64k" => "depth=9,interval=64k\n", "malloc_interval=64k" => "malloc_interval=64k,interval=auto\n" }.each do |before, after|
+      assert_equal after, heapprof!("run", "-q", *echo, env: { "RUBY_HEAPPROF" => before }).out
+    end
     assert_equal "depth=9,interval=64k,malloc=all,every=60,signal=USR2,keep=3\n",
                  heapprof!("run", "-q", "--interval=64k", "--malloc", "all", "--every=60", "--signal=USR2", "--keep=3", *echo,
                            env: { "RUBY_HEAPPROF" => "depth=9" }).out
