@@ -599,12 +599,12 @@ frame_title(const struct report_frame *frame)
 }
 
 static char *
-line_title(const struct report_frame *frame)
+line_title(const struct report_frame *frame, const char *directory)
 {
     char line[32];
 
     snprintf(line, sizeof(line), ":%lld:in '", (long long)frame->line);
-    return join(frame->file, line, frame->name, "'");
+    return join(report_short_path(frame->file, directory), line, frame->name, "'");
 }
 
 char *
@@ -627,12 +627,18 @@ report_row_title(const struct report_groups *groups, uint32_t number)
     frame = frame_of(model, row->example);
     switch (groups->question.group) {
       case REPORT_FUNCTION: return frame_title(&frame);
-      case REPORT_APP: return line_title(&frame);
+      case REPORT_APP: return line_title(&frame, groups->directories[row->profile]);
       case REPORT_GEM:
         text = report_gem(frame.file, groups->directories[row->profile], &length);
         return text_of(text, length);
       default: return frame.file[0] ? text_of(frame.file, strlen(frame.file)) : text_of("(no file)", 9);
     }
+}
+
+const char *
+report_row_directory(const struct report_groups *groups, uint32_t row)
+{
+    return groups->directories[groups->rows[row].profile];
 }
 
 bool

@@ -90,8 +90,12 @@ struct report_frame {
     uint64_t address;         /* of what has no name */
 };
 
-/* The row's title in a block from malloc: "String", "Cart#load (/srv/cart.rb)"; NULL: no memory. */
+/* The row's title in a block from malloc: "String", "Cart#load  /srv/cart.rb", "app/cart.rb:7:in 'Cart#load'"; NULL:
+ * no memory. */
 char *report_row_title(const struct report_groups *groups, uint32_t row);
+
+/* Where the application of the row's example is; NULL: not known. */
+const char *report_row_directory(const struct report_groups *groups, uint32_t row);
 
 /* Of a site: calls back for each frame, innermost first. own: it is the application's. False: no memory. */
 typedef void report_frame_i(void *data, const struct report_frame *frame, bool own);

@@ -81,3 +81,17 @@ report_gem(const char *file, const char *directories, size_t *length)
     *length = strlen(name);
     return name;
 }
+
+const char *
+report_short_path(const char *file, const char *directory)
+{
+    size_t length;
+    const char *gem = find_gem(file, &length);
+
+    if (gem) return gem;
+    if (directory && file[0] == '/' && below_p(file, directory)) {
+        file += strlen(directory);
+        while (*file == '/') file++;
+    }
+    return file;
+}

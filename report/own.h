@@ -12,4 +12,8 @@ bool report_own_p(const char *file, const char *directories);
 /* What it belongs to: "rack-3.1.2", in text and its length; or a name in parentheses. */
 const char *report_gem(const char *file, const char *directories, size_t *length);
 
+/* The end of the path that says enough: below directory, "app/cart.rb"; of a gem, "rack-3.1.2/lib/rack.rb";
+ * otherwise all. directory: of the application, or NULL. */
+const char *report_short_path(const char *file, const char *directory);
+
 #endif

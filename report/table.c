@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "report/json.h"
+#include "report/own.h"
 #include "report/text.h"
 
 #define SIGMAS 2
@@ -316,6 +317,7 @@ put_numbers(struct table *table, uint32_t row)
 
 struct frames {
     struct table *table;
+    const char *directory; /* of the application */
     size_t count;
     bool   own_shown;
 };
@@ -332,7 +334,10 @@ put_frame(void *data, const struct report_frame *frame, bool own)
 
     if (!near && (!own || frames->own_shown)) return;
     frames->own_shown = frames->own_shown || own;
-    if (frame->file[0]) length = snprintf(text, sizeof(text), "%s:%lld", frame->file, (long long)frame->line);
+    if (frame->file[0]) {
+        const char *file = report_short_path(frame->file, frames->directory);
+        length = snprintf(text, sizeof(text), "%s:%lld", file, (long long)frame->line);
+    }
     if (length >= 0 && (size_t)length < sizeof(text)) {
         size_t left = sizeof(text) - (size_t)length;
         if (frame->name[0]) snprintf(text + length, left, "%s'%s'", length ? ":in " : "", frame->name);
@@ -347,7 +352,7 @@ static bool
 put_row(struct table *table, uint32_t row)
 {
     char *title = report_row_title(table->groups, row);
-    struct frames frames = {.table = table};
+    struct frames frames = {.table = table, .directory = report_row_directory(table->groups, row)};
     unsigned width = table->look->width, room;
 
     if (!title) return false;

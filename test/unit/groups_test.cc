@@ -113,7 +113,10 @@ TEST(Groups, TheApplicationsLineIsThatOfItsMethodNotOfACFunction)
     Model model(Shop(10).All());
     EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#load'", 400}, {"(no line of the application)", 501}}),
               Rows({model.get()}, By(REPORT_APP)).Values());
-    report_question elsewhere = By(REPORT_APP);
+    report_question there = By(REPORT_APP), elsewhere = By(REPORT_APP);
+    there.directory = "/srv/shop";
+    EXPECT_EQ((Values{{"cart.rb:12:in 'Cart#load'", 400}, {"(no line of the application)", 501}}),
+              Rows({model.get()}, there).Values());
     elsewhere.directory = "/srv/other";
     EXPECT_EQ((Values{{"(no line of the application)", 901}}), Rows({model.get()}, elsewhere).Values());
 }
@@ -182,6 +185,15 @@ TEST(Own, AGemThatIsAskedForIs)
     EXPECT_FALSE(report_own_p(rack, "/srv/shop/vendor/bundle/ruby/3.4.0"));
     EXPECT_TRUE(report_own_p("/opt/lib/ruby/3.4.0/set.rb", "/opt/lib/ruby/3.4.0"));
     EXPECT_FALSE(report_own_p("/opt/lib/ruby/3.4.0/set.rb", "/opt/lib"));
+}
+
+TEST(Own, PathsAreShownAsFarAsTheySaySomething)
+{
+    EXPECT_STREQ("cart.rb", report_short_path("/srv/shop/cart.rb", "/srv/shop"));
+    EXPECT_STREQ("cart.rb", report_short_path("/srv/shop/cart.rb", "/srv/shop/"));
+    EXPECT_STREQ("/srv/shopping/cart.rb", report_short_path("/srv/shopping/cart.rb", "/srv/shop"));
+    EXPECT_STREQ("/srv/shop/cart.rb", report_short_path("/srv/shop/cart.rb", NULL));
+    EXPECT_STREQ("rack-3.1.2/lib/rack.rb", report_short_path("/srv/shop/gems/rack-3.1.2/lib/rack.rb", "/srv/shop"));
 }
 
 TEST(Own, AGemIsTheLastOnThePath)
