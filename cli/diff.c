@@ -16,7 +16,7 @@ const struct cli_command cli_diff_command = {
     .description =
         "Shows what grew most from the first profile to the last, and by how much; what shrank comes last. Of\n"
         "three or more profiles, in the order of their times, what kept growing comes first, in the first half of the\n"
-        "growth and in the second: a leak does, a full cache does not.\n"
+        "work (of what was allocated) and in the second: a leak does, a full cache does not.\n"
         "\n"
         "Files of several processes, as a server with workers writes them (--every), are added up: what a row has is\n"
         "of all processes, and its growth is of each from its first file to its last.\n"

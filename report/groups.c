@@ -437,6 +437,7 @@ add_profile(struct report_groups *groups, uint32_t profile)
                         .kept_age = INFINITY};
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
+    uint32_t allocated = rb_heapprof_model_type(model, "alloc_space");
     uint64_t at = 0;
 
     scan.directory = groups->question.directory;
@@ -447,6 +448,7 @@ add_profile(struct report_groups *groups, uint32_t profile)
     room = look_at_functions(&scan) && look_at_lines(&scan) && room;
     while (room && rb_heapprof_samples_next(&samples)) {
         room = add_sample(&scan, &samples, at);
+        if (allocated < model->type_count) groups->work[scan.column] += (double)samples.values[allocated];
         at = samples.at;
     }
     rb_heapprof_samples_end(&samples);
@@ -483,7 +485,8 @@ report_groups_make(struct report_groups *groups, const struct report_question *q
     groups->digests.mem = &groups->mem;
     groups->types = malloc(profiles * sizeof(*types));
     groups->directories = calloc(profiles, sizeof(*groups->directories));
-    if (!groups->types || !groups->directories ||
+    groups->work = calloc((size_t)groups->columns + 1, sizeof(*groups->work));
+    if (!groups->types || !groups->directories || !groups->work ||
         !HEAPPROF_MEM_GROW(&groups->mem, groups->figures, groups->figure_capacity, groups->columns)) return false;
     memcpy(groups->types, types, profiles * sizeof(*types));
     for (uint32_t profile = 0; profile < profiles; profile++) {
@@ -500,6 +503,7 @@ report_groups_free(struct report_groups *groups)
     HEAPPROF_MEM_RELEASE(&groups->mem, groups->figures, groups->figure_capacity);
     free(groups->types);
     free(groups->directories);
+    free(groups->work);
 }
 
 /* ---- what a row is of ---- */

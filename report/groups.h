@@ -56,6 +56,7 @@ struct report_groups {
     size_t    row_capacity;
     struct report_figures *figures; /* of row r in column c: [r * columns + c]; row 0: of all */
     size_t    figure_capacity;
+    double   *work;                 /* by column: bytes allocated since the start, of all samples; 0: not known */
     uint64_t  stamp;
     bool      has_objects, has_ages, has_errors; /* anywhere */
 };

@@ -42,7 +42,7 @@ struct table {
     const char *unit;
     struct ranked *ranked;
     size_t count;
-    uint32_t middle;    /* of three columns and more: where half of the growth was over */
+    uint32_t middle;    /* of three columns and more: where half of the work was done */
     double whole;       /* what shares are of */
     double sum;         /* of the rows so far */
     bool   any_noise;
@@ -113,25 +113,25 @@ noise_p(const struct table *table, uint32_t row)
     return error > 0 && fabs(value_of(table, row)) <= error;
 }
 
-/* The column, neither the first nor the last, where all together had grown by about half of what they grew. Files
- * that were written while nothing happened so do not count. */
+/* The column, neither the first nor the last, where about half of the work was done: the clock is what has been
+ * allocated, so files of a time when nobody asked for anything do not count. */
 static uint32_t
 middle_of(const struct table *table)
 {
-    double half = (figures(table, 0, 0)->value + figures(table, 0, last(table))->value) / 2;
+    const double *work = table->groups->work;
+    double half = (work[0] + work[last(table)]) / 2;
     uint32_t middle = 1;
 
+    if (work[last(table)] <= work[0]) return last(table) / 2;
     for (uint32_t column = 2; column < last(table); column++) {
-        if (fabs(figures(table, 0, column)->value - half) < fabs(figures(table, 0, middle)->value - half)) {
-            middle = column;
-        }
+        if (fabs(work[column] - half) < fabs(work[middle] - half)) middle = column;
     }
     return middle;
 }
 
 /* Whether a row kept growing, as a leak does: before the middle and behind it, by more than its error, and not by what
  * is younger than the last GC, which may be dead. A cache that is full, and what a program loads as it starts, grew
- * before the middle only. Not from each file to the next: what waits for a GC comes and goes beside a leak. */
+ * before the middle only. It need not have grown from each file to the next: what waits for a GC comes and goes. */
 static bool
 steady_p(const struct table *table, uint32_t row)
 {
