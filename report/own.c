@@ -48,24 +48,25 @@ others_p(const char *file, const char *from)
     return (gem && gem >= from) || ruby_p(file, from);
 }
 
-/* What a directory is itself installed in does not count: so a gem can be asked for. */
-static bool
-below_any_p(const char *file, const char *directories)
+/* The rest of a path below one of the directories, with its '/'; NULL: it is below none. What a directory is itself
+ * installed in does not count: so a gem can be asked for. */
+static const char *
+below_any(const char *file, const char *directories)
 {
     for (size_t length; *directories; directories += length + (directories[length] == '\n')) {
         length = strcspn(directories, "\n");
         size_t most = length > 0 && directories[length - 1] == '/' ? length - 1 : length;
         if (length == 0 || strncmp(file, directories, most) || file[most] != '/') continue;
-        if (!others_p(file, file + most)) return true;
+        if (!others_p(file, file + most)) return file + most;
     }
-    return false;
+    return NULL;
 }
 
 bool
 report_own_p(const char *file, const char *directories)
 {
     if (!file[0] || (directories && !directories[0])) return false;
-    if (file[0] == '/') return directories ? below_any_p(file, directories) : !others_p(file, file);
+    if (file[0] == '/') return directories ? below_any(file, directories) != NULL : !others_p(file, file);
     return !others_p(file, file) && file[0] != '<' && file[0] != '(' && file[0] != '['; /* run as "ruby app.rb" */
 }
 
@@ -83,15 +84,12 @@ report_gem(const char *file, const char *directories, size_t *length)
 }
 
 const char *
-report_short_path(const char *file, const char *directory)
+report_short_path(const char *file, const char *directories)
 {
     size_t length;
     const char *gem = find_gem(file, &length);
+    const char *below = directories && file[0] == '/' ? below_any(file, directories) : NULL;
 
     if (gem) return gem;
-    if (directory && file[0] == '/' && below_p(file, directory)) {
-        file += strlen(directory);
-        while (*file == '/') file++;
-    }
-    return file;
+    return below ? below + strspn(below, "/") : file;
 }

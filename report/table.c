@@ -173,6 +173,7 @@ rank(struct table *table)
         };
         ranked.steady = !ranked.last && steady_p(table, row);
         if (ranked.value == 0 && ranked.cumulative == 0) continue;
+        if (table->look->brief && last(table) > 0 && !ranked.last && noise_p(table, row)) continue;
         table->ranked[table->count++] = ranked;
     }
     qsort(table->ranked, table->count, sizeof(*table->ranked), before);
@@ -189,6 +190,14 @@ begin(struct table *table)
     table->middle = last(table) > 1 ? middle_of(table) : 0;
     table->whole = figures(table, 0, last(table))->value;
     return rank(table);
+}
+
+/* Takes the row that comes last out of the others, if there is one. */
+static const struct ranked *
+take_rest(struct table *table)
+{
+    if (table->count == 0 || !table->ranked[table->count - 1].last) return NULL;
+    return &table->ranked[--table->count];
 }
 
 static size_t
@@ -432,11 +441,12 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
 {
     struct table table = {.out = out, .groups = groups, .look = look};
     bool room = begin(&table);
+    const struct ranked *rest = room ? take_rest(&table) : NULL;
 
     if (room) {
         if (!look->headless) put_summary(&table);
         if (look->title) fprintf(out, "%s\n", look->title);
-        if (table.count > 0) put_header(&table);
+        if (table.count > 0 || rest) put_header(&table);
         for (size_t i = 0; room && i < shown(&table); i++) {
             bool steady = table.ranked[i].steady;
             if (last(&table) > 1 && (i == 0 ? steady : steady != table.ranked[i - 1].steady)) {
@@ -444,8 +454,9 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
             }
             room = put_row(&table, table.ranked[i].row);
         }
-        if (room && table.count > shown(&table) && table.ranked[table.count - 1].last) {
-            room = put_row(&table, table.ranked[table.count - 1].row);
+        if (room && rest) {
+            if (last(&table) > 1) fputs("all else:\n", out);
+            room = put_row(&table, rest->row);
         }
         if (room && !look->brief) put_rest(&table);
     }

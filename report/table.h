@@ -17,7 +17,7 @@ struct report_look {
     uint32_t files;    /* of these processes */
     const char *title; /* a line above the table; NULL: none */
     bool     headless; /* without what the files add up to */
-    bool     brief;    /* without what there is besides; what is not the application's comes last */
+    bool     brief;    /* without noise and what there is besides; what is not the application's comes last */
 };
 
 /* False: no memory. */
