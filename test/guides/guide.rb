@@ -2,14 +2,16 @@
 
 # guide.rb - a guide as steps: what its reader does, and what is seen then.
 #
-#   ```sh     commands, a line each, word for word. `heapprof run` goes on until the text says Ctrl-C.
+#   ```sh     commands, a line each, word for word. A server goes on until the text says Ctrl-C, or another starts
 #   ```diff   a change to the program
 #   ```       what the last command has printed
+#   ```ruby   and so on: what the guide is about
 #
 # Of what is printed, figures differ from run to run, and so do versions of gems. What has to be the same: each line,
 # the table and the part of it where it stands, and the line that comes first there. "..." stands for any lines.
 
 class Guide
+  # kind: what stands behind "```"; "stop".
   Step = Struct.new(:kind, :text, :line)
 
   attr_reader :steps
@@ -21,9 +23,9 @@ class Guide
       if fence
         line == "```" ? (@steps << fence; fence = nil) : fence.text << line << "\n"
       elsif line.start_with?("```")
-        fence = Step.new({ "sh" => :commands, "diff" => :change, "" => :output }.fetch(line.delete_prefix("```"), :other), +"", number)
+        fence = Step.new(line.delete_prefix("```"), +"", number)
       elsif line.include?("Ctrl-C")
-        @steps << Step.new(:stop, line, number)
+        @steps << Step.new("stop", line, number)
       end
     end
     raise "#{path}: a fence has no end" if fence
