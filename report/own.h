@@ -13,7 +13,7 @@ bool report_own_p(const char *file, const char *directories);
 const char *report_gem(const char *file, const char *directories, size_t *length);
 
 /* The end of the path that says enough: below directory, "app/cart.rb"; of a gem, "rack-3.1.2/lib/rack.rb";
- * otherwise all. directory: of the application, or NULL. */
-const char *report_short_path(const char *file, const char *directory);
+ * otherwise all. directories: those of the application, or NULL. */
+const char *report_short_path(const char *file, const char *directories);
 
 #endif
