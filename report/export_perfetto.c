@@ -1,13 +1,17 @@
 /* export_perfetto.c - a trace with one heap profile in it, as Perfetto's heapprofd leaves it:
  *
+ *     TracePacket { ClockSnapshot }
  *     TracePacket { ProfilePacket { strings, mapping, frames, callstacks; samples of a process } } ...
+ *
+ * The time of a process's samples is of a clock that is not the trace's (MONOTONIC_COARSE). Without a snapshot of both clocks
+ * Perfetto does not know how they go together, and drops the samples. We have one time, and say it is that of all.
  *
  * Packets have a bounded size; each but the last says that it goes on. Ids of frames are lines' numbers from 1, then
  * locations' that have no line. A callstack is a sample's, and begins with the outermost frame. What is alive is
  * what was allocated less what was freed: so a heap's alloc and inuse make a sample; of any other profile the
  * value that was asked for is what was "allocated".
  *
- * The messages' fields are those of Perfetto's profile_packet.proto and profile_common.proto.
+ * The messages' fields are those of Perfetto's profile_packet.proto, profile_common.proto and clock_snapshot.proto.
  */
 #include "report/export.h"
 
@@ -21,12 +25,15 @@
 #define PACKET_BYTES 1000000
 #define SEQUENCE 1
 #define MAPPING 1
+#define HEAP_NAME "ruby"
 
 enum {TRACE_PACKET = 1};
-enum {PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_PROFILE = 37};
+enum {PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_PROFILE = 37};
+enum {CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIME};
+enum {REALTIME = 1, MONOTONIC = 3, MONOTONIC_COARSE, BOOTTIME = 6};
 enum {PROFILE_STRINGS = 1, PROFILE_FRAMES, PROFILE_CALLSTACKS, PROFILE_MAPPINGS, PROFILE_PROCESS, PROFILE_CONTINUED,
       PROFILE_INDEX};
-enum {PROCESS_PID = 1, PROCESS_SAMPLES};
+enum {PROCESS_PID = 1, PROCESS_SAMPLES, PROCESS_TIME = 9, PROCESS_HEAP = 11};
 enum {SAMPLE_CALLSTACK = 1, SAMPLE_ALLOCATED, SAMPLE_FREED, SAMPLE_ALLOC_COUNT = 5, SAMPLE_FREE_COUNT};
 enum {STRING_ID = 1, STRING_TEXT};
 enum {FRAME_ID = 1, FRAME_NAME, FRAME_MAPPING, FRAME_PC};
@@ -43,6 +50,7 @@ struct exporting {
     const struct heapprof_model *model;
     struct message trace, packet, profile, process; /* each in the one before */
     struct message inner;   /* in any of them */
+    uint64_t pid;
     uint64_t index;         /* of the packet */
     uint32_t types[4];      /* allocated, freed bytes' rest; counts */
     bool     heap;
@@ -101,12 +109,38 @@ put_message(struct exporting *exporting, struct message *message, unsigned field
 /* ---- packets ---- */
 
 static void
+write_packet(struct exporting *exporting)
+{
+    put_message(exporting, &exporting->trace, TRACE_PACKET, &exporting->packet);
+    if (!exporting->failed) fwrite(exporting->trace.bytes, 1, exporting->trace.size, exporting->out);
+    exporting->trace.size = 0;
+}
+
+/* profile: room for the snapshot, for there is no profile yet. */
+static void
+write_clocks(struct exporting *exporting)
+{
+    static const unsigned clocks[] = {REALTIME, MONOTONIC, MONOTONIC_COARSE, BOOTTIME};
+
+    for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+        put(exporting, &exporting->inner, CLOCK_ID, clocks[i]);
+        put(exporting, &exporting->inner, CLOCK_TIME, (uint64_t)exporting->model->time_ns);
+        put_message(exporting, &exporting->profile, CLOCKS_CLOCK, &exporting->inner);
+    }
+    put(exporting, &exporting->packet, PACKET_SEQUENCE, SEQUENCE);
+    put_message(exporting, &exporting->packet, PACKET_CLOCKS, &exporting->profile);
+    write_packet(exporting);
+}
+
+static void
 end_packet(struct exporting *exporting, bool continued)
 {
     struct message *packet = &exporting->packet;
 
     if (exporting->process.size) {
-        put(exporting, &exporting->process, PROCESS_PID, 1);
+        put(exporting, &exporting->process, PROCESS_PID, exporting->pid);
+        put(exporting, &exporting->process, PROCESS_TIME, (uint64_t)exporting->model->time_ns);
+        put_bytes(exporting, &exporting->process, PROCESS_HEAP, HEAP_NAME, strlen(HEAP_NAME));
         put_message(exporting, &exporting->profile, PROFILE_PROCESS, &exporting->process);
     }
     put(exporting, &exporting->profile, PROFILE_CONTINUED, continued);
@@ -114,9 +148,7 @@ end_packet(struct exporting *exporting, bool continued)
     put(exporting, packet, PACKET_TIMESTAMP, (uint64_t)exporting->model->time_ns);
     put(exporting, packet, PACKET_SEQUENCE, SEQUENCE);
     put_message(exporting, packet, PACKET_PROFILE, &exporting->profile);
-    put_message(exporting, &exporting->trace, TRACE_PACKET, packet);
-    if (!exporting->failed) fwrite(exporting->trace.bytes, 1, exporting->trace.size, exporting->out);
-    exporting->trace.size = 0;
+    write_packet(exporting);
 }
 
 static void
@@ -252,6 +284,16 @@ put_samples(struct exporting *exporting, uint32_t type)
 
 /* ---- the whole ---- */
 
+/* The process's number; 1 where the file does not say it. */
+static uint64_t
+pid_of(const struct heapprof_model *model)
+{
+    const char *text = rb_heapprof_model_comment(model, "pid: ");
+    uint64_t pid = text ? strtoul(text, NULL, 10) : 0;
+
+    return pid > 0 && pid <= INT32_MAX ? pid : 1;
+}
+
 static void
 find_types(struct exporting *exporting)
 {
@@ -273,6 +315,8 @@ report_export_perfetto(FILE *out, const struct heapprof_model *model, uint32_t t
     bool done;
 
     find_types(&exporting);
+    exporting.pid = pid_of(model);
+    write_clocks(&exporting);
     put_mapping(&exporting);
     put_frames(&exporting);
     done = put_samples(&exporting, type);

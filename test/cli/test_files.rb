@@ -3,6 +3,7 @@
 # test_files.rb - heapprof merge, convert, info, help: what they write, and what they refuse.
 
 require_relative "lib/heapprof_command"
+require_relative "lib/perfetto_import"
 
 class TestHeapprofFiles < Test::Unit::TestCase
   include HeapprofCommand
@@ -73,15 +74,24 @@ class TestHeapprofFiles < Test::Unit::TestCase
 
   def test_convert_to_perfetto
     in_directory do
-      write("a.pb.gz", shop)
-      packets = fields(heapprof!("convert", "a.pb.gz", "--to=perfetto").out.b)[1].map { |packet| fields(fields(packet)[37][0]) }
-      strings = by_id(packets, 1).transform_values { |string| string[2][0] }
-      names = by_id(packets, 2).transform_values { |frame| strings.fetch(frame[2][0]) }
-      stacks = by_id(packets, 3).transform_values { |stack| stack[2].map { |frame| names.fetch(frame) } }
-      samples = packets.flat_map { |packet| fields(packet[5][0])[2] }.map { |sample| fields(sample) }
-      assert_equal({ ["<main>", "Cart#load", "Array#map"] => [80_000, 40_000, 2000, 1000], ["<main>", "Rack#call"] => [5000, 0, 0, 0] },
-                   samples.to_h { |sample| [stacks.fetch(sample[1][0]), sample.values_at(2, 3, 5, 6).flatten] })
-      assert_equal [[0], [0]], packets.map { |packet| packet[6] + packet[7] }.transpose
+      profile = shop.comment("pid: 4711")
+      profile.add_number(9, 1_000_000_007)
+      write("a.pb.gz", profile)
+      trace = PerfettoImport.new(heapprof!("convert", "a.pb.gz", "--to=perfetto").out.b)
+      assert_equal [], trace.errors
+      assert_equal({ [4711, "ruby", 1_000_000_007] => { ["<main>", "Cart#load", "Array#map"] => [80_000, 40_000, 2000, 1000],
+                                                        ["<main>", "Rack#call"] => [5000, 0, 0, 0] } }, trace.heaps)
+    end
+  end
+
+  # Objects of several ages are samples of one stack, which Perfetto adds up.
+  def test_samples_of_one_stack_are_added_up_in_perfetto
+    in_directory do
+      profile = shop(strings: 100)
+      3.times { |age| profile.sample(["/srv/shop/cart.rb:12 Array#map", "/srv/shop/cart.rb:12 Cart#load", "/srv/shop/app.rb:3 <main>"], [2, 10, 1, 5], class: "A", gc_age: age) }
+      write("a.pb.gz", profile)
+      trace = PerfettoImport.new(heapprof!("convert", "a.pb.gz", "--to=perfetto").out.b)
+      assert_equal [[], [8030, 4015, 206, 103]], [trace.errors, trace.heaps.values.first[["<main>", "Cart#load", "Array#map"]]]
     end
   end
 
@@ -90,11 +100,10 @@ class TestHeapprofFiles < Test::Unit::TestCase
       profile = shop
       20_000.times { |i| profile.sample(["/f#{i}.rb:1 #{"function" * 6} #{i}"], [1, 2, 1, 2]) }
       write("a.pb.gz", profile)
-      packets = fields(heapprof!("convert", "a.pb.gz", "--to=perfetto").out.b)[1].map { |packet| fields(fields(packet)[37][0]) }
-      assert_operator packets.size, :>=, 2
-      assert_equal [1] * (packets.size - 1) + [0], packets.map { |packet| packet[6][0] }
-      assert_equal [*0...packets.size], packets.map { |packet| packet[7][0] }
-      assert_equal 20_002, packets.sum { |packet| packet.fetch(5, []).sum { |process| fields(process)[2].size } }
+      trace = PerfettoImport.new(heapprof!("convert", "a.pb.gz", "--to=perfetto").out.b)
+      assert_equal [], trace.errors
+      assert_operator trace.profile_packets, :>=, 2
+      assert_equal 20_002, trace.heaps.values.first.size
     end
   end
 
@@ -195,32 +204,5 @@ class TestHeapprofFiles < Test::Unit::TestCase
       _, err, status = Open3.capture3("bash", "-c", "#{PROGRAM} convert a.pb.gz --to=json | true; exit ${PIPESTATUS[0]}")
       assert_equal [0, ""], [status.exitstatus, err]
     end
-  end
-
-  private
-
-  # The fields of a protobuf message: numbers, and bytes.
-  def fields(bytes)
-    found = Hash.new { |hash, field| hash[field] = [] }
-    input = StringIO.new(bytes)
-    until input.eof?
-      tag = varint(input)
-      found[tag >> 3] << (tag & 7 == 2 ? input.read(varint(input)).to_s : varint(input))
-    end
-    found
-  end
-
-  def varint(input)
-    value = shift = 0
-    loop do
-      byte = input.readbyte
-      value |= (byte & 127) << shift
-      shift += 7
-      return value if byte < 128
-    end
-  end
-
-  def by_id(packets, field)
-    packets.flat_map { |packet| packet[field] }.to_h { |thing| [(thing = fields(thing))[1][0], thing] }
   end
 end
