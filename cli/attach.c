@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/rights.h"
+#include "attach/heap.h"
+#include "attach/origin.h"
+#include "pprof/reader.h"
+#include "profiler/pprof.h"
 
 /* -1: it is no number. One that no process can have is told as such by who opens it. */
 static bool
@@ -44,8 +47,28 @@ cli_attach_mode(const char *stop)
     return strcmp(stop, "always") ? HEAPPROF_LOOK_NEVER : HEAPPROF_LOOK_ALWAYS;
 }
 
-void
-cli_attach_put_heading(const struct heapprof_target *target)
+static struct heapprof_model *
+model_of(const struct heapprof_target *target, const struct heapprof_snapshot *snapshot, char *error)
 {
-    printf("%s\n", target->name);
+    char reader_error[HEAPPROF_READER_ERROR_MAX] = "no memory";
+    size_t size;
+    char *bytes = rb_heapprof_pprof_encode(snapshot, "ruby", "", &size);
+    struct heapprof_model *model = bytes ? rb_heapprof_reader_read_bytes(bytes, size, reader_error) : NULL;
+
+    free(bytes);
+    if (!model) rb_heapprof_target_say(target, error, "%s", reader_error);
+    return model;
+}
+
+struct heapprof_model *
+cli_attach_heap(struct heapprof_vm *vm, struct heapprof_stop *stop, char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    struct heapprof_heap_counts counts = {0};
+    struct heapprof_snapshot *snapshot = rb_heapprof_heap_read(vm, stop, &counts, error);
+    if (!snapshot) return NULL;
+
+    rb_heapprof_origin_of_target(vm->target, snapshot);
+    struct heapprof_model *model = model_of(vm->target, snapshot, error);
+    rb_heapprof_snapshot_free(snapshot);
+    return model;
 }

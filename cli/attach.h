@@ -10,7 +10,8 @@ struct heapprof_target *cli_attach_open(const struct cli *cli, const char *name,
 /* "auto", "always", "never", or NULL. */
 enum heapprof_look_mode cli_attach_mode(const char *stop);
 
-/* A line that says which process it is. */
-void cli_attach_put_heading(const struct heapprof_target *target);
+/* The heap profile of a process as a model, to be freed. NULL: error says why. */
+struct heapprof_model *cli_attach_heap(struct heapprof_vm *vm, struct heapprof_stop *stop,
+                                       char error[HEAPPROF_TARGET_ERROR_MAX]);
 
 #endif

@@ -212,7 +212,7 @@ read_whose(struct span value, uint64_t *all)
 static enum verdict
 read_name(char *name, struct span value, uint64_t most)
 {
-    if (value.length == 0 || !rb_heapprof_out_template_p(value.start, value.length)) return MALFORMED;
+    if (!rb_heapprof_out_template_p(value.start, value.length)) return MALFORMED;
     if (value.length > most) return OUT_OF_RANGE;
     memcpy(name, value.start, value.length);
     name[value.length] = '\0';

@@ -34,8 +34,8 @@
       "bytes of malloc between samples, such as 4096, 512k or 0") \
     X(malloc, WHOSE, malloc_all, "ruby", 0, 1, \
       "ruby (what asks MRI's allocator) or all (extensions and libraries, too)") \
-    X(out, NAME, out, "heapprof-%p.pb.gz", 1, 4095, \
-      "a file name, such as heapprof-%p.pb.gz (%p pid, %e program, %t time, %n number, %%)") \
+    X(out, NAME, out, "heapprof-%p.pb.gz", 0, 4095, \
+      "a file name, such as heapprof-%p.pb.gz (%p pid, %e program, %t time, %n number, %%), or nothing: no file") \
     X(every, SECONDS, every_ms, "0", 100, 604800000, \
       "seconds between two files while the program runs, such as 60 or 0.5; or 0: none are written") \
     X(signal, SIGNAL, signal, "none", 1, 64, \

@@ -138,7 +138,11 @@ begin(void)
     bool periodic = rb_heapprof_options_periodic_p(&boot.options);
 
     rb_heapprof_series_init(&boot.series, boot.options.out, boot.directory, periodic, boot.options.keep);
-    if (!directory_known_p() || !writable_p()) return;
+    if (!boot.options.out[0] && periodic) {
+        complain_unprofiled("out= has no file name, which every and signal need");
+        return;
+    }
+    if (boot.options.out[0] && (!directory_known_p() || !writable_p())) return;
     boot.asked = rb_heapprof_start_with(&boot.options);
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
 }
@@ -330,7 +334,7 @@ rb_heapprof_at_exit(void)
     if (!rb_heapprof_running_p()) return;
 
     rb_heapprof_periodic_end();
-    if (boot.asked && !boot.no_program) {
+    if (boot.asked && !boot.no_program && boot.options.out[0]) {
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
         if (snapshot) write_profile(snapshot);

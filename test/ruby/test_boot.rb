@@ -133,7 +133,8 @@ class TestHeapProfBoot < Test::Unit::TestCase
       "memory=1k" => /memory=1k/,
       "seed=x" => /seed=x/,
       "gc=2" => /gc=2/,
-      "out=" => /out=/,
+      "out=,every=60" => /out= has no file name, which every and signal need/,
+      "signal=USR2,out=" => /out= has no file name, which every and signal need/,
       "out=%q.gz" => /out=%q\.gz: expected a file name.*%p pid/,
       "1,interval=0" => /interval=0/,
       "INTERVAL=4k" => /INTERVAL=4k/,
@@ -146,6 +147,13 @@ class TestHeapProfBoot < Test::Unit::TestCase
         assert_equal 3, ran.status.exitstatus
         assert_empty files
       end
+    end
+  end
+
+  def test_without_a_file_name_there_is_no_file
+    run_here(RUNNING + "; exit 3", settings: "1,out=") do |ran, files|
+      assert_equal ["true", "", 3], [ran.out, ran.err, ran.status.exitstatus]
+      assert_empty files
     end
   end
 

@@ -1,0 +1,461 @@
+/* heap.c - copies the profiler's tables out of another process.
+ *
+ * Reading takes milliseconds, and the process goes on. It counts changes of its tables in two words, which are odd while
+ * something changes (gc/sequence.c): what was read between two looks at equal, even words is of one moment. At the
+ * default interval that is so at the first try, as a rule. Where it is not, all threads are stopped.
+ */
+#include "attach/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "attach/heap_check.h"
+#include "profiler/copies.h"
+#include "profiler/options.h"
+
+enum {
+    TRIES = 3,                  /* before threads are stopped */
+    STOPS = 50,                 /* each lets go when it has come in the midst of a change */
+    PAUSE_NS = 50000,
+    STOP_LIMIT_NS = 200 * 1000 * 1000,
+    PAGES = 1024,               /* a power of two */
+    MARK_BYTES = 1024, STATE_BYTES = 16384, SEQUENCE_BYTES = 256
+};
+
+#define BYTES_MOST ((size_t)4 << 30) /* of a profile's tables */
+
+/* ---- where everything is ---- */
+
+struct places {
+    struct heapprof_global state, on, sequence;
+    struct heapprof_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated, doublings, start_ns;
+    struct heapprof_field tables_word, blocks_word;
+    struct heapprof_field gc_count, mode;
+    struct heapprof_field page_before_sweep, page_marks, page_start;
+    int64_t  contract, page_bytes, slot_bytes, sweeping;
+    uint32_t state_bytes, sequence_bytes, page_header_bytes;
+    uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, address_bytes, sample_bytes, piece_bytes;
+};
+
+static const struct heapprof_want wants[] = {
+#define WANT(kind, member, name) HEAPPROF_WANT_##kind(struct places, member, name),
+#define WANT_BYTES(member, name, bytes) HEAPPROF_WANT_BYTES(struct places, member, name, bytes),
+    HEAPPROF_WANT_CONTRACT(struct places, contract, "heapprof", 1),
+    HEAPPROF_WANT_GLOBAL(struct places, state, "rb_heapprof", sizeof(struct heapprof_tables)),
+    HEAPPROF_WANT_GLOBAL(struct places, on, "rb_heapprof_on", 1),
+    HEAPPROF_WANT_GLOBAL(struct places, sequence, "rb_heapprof_sequence", 16),
+    WANT(TYPE, state_bytes, "heapprof")
+    WANT(TYPE, sequence_bytes, "heapprof_sequence")
+    WANT_BYTES(tables, "heapprof.tables", sizeof(struct heapprof_tables))
+    WANT_BYTES(options, "heapprof.options", sizeof(struct heapprof_options))
+    WANT_BYTES(mem, "heapprof.mem", sizeof(struct heapprof_mem))
+    WANT(NUMBER, total_samples, "heapprof.total_samples")
+    WANT(NUMBER, dropped, "heapprof.dropped")
+    WANT(NUMBER, dropped_blocks, "heapprof.dropped_blocks")
+    WANT(NUMBER, truncated, "heapprof.truncated")
+    WANT(NUMBER, doublings, "heapprof.doublings")
+    WANT(NUMBER, start_ns, "heapprof.start_ns")
+    WANT(NUMBER, tables_word, "heapprof_sequence.tables")
+    WANT(NUMBER, blocks_word, "heapprof_sequence.blocks")
+    WANT(NUMBER, gc_count, "rb_objspace_t.profile.count")
+    WANT(NUMBER, mode, "rb_objspace_t.flags.mode")
+    WANT(TYPE, page_header_bytes, "heap_page")
+    WANT(NUMBER, page_before_sweep, "heap_page.flags.before_sweep")
+    WANT_BYTES(page_marks, "heap_page.mark_bits", 1)
+    WANT(NUMBER, page_start, "heap_page.start")
+    WANT(CONSTANT, page_bytes, "HEAP_PAGE_SIZE")
+    WANT(CONSTANT, slot_bytes, "BASE_SLOT_SIZE")
+    WANT(CONSTANT, sweeping, "gc_mode_sweeping")
+    WANT(TYPE, string_bytes, "heapprof_string")
+    WANT(TYPE, function_bytes, "heapprof_function")
+    WANT(TYPE, stack_bytes, "heapprof_stack_node")
+    WANT(TYPE, identity_bytes, "heapprof_identity")
+    WANT(TYPE, site_bytes, "heapprof_site")
+    WANT(TYPE, address_bytes, "heapprof_address_entry")
+    WANT(TYPE, sample_bytes, "heapprof_sample")
+    WANT(TYPE, piece_bytes, "heapprof_piece")
+#undef WANT
+#undef WANT_BYTES
+};
+
+/* Whether its structures are ours: what is compiled here reads them as they are. */
+static bool
+same_version_p(const struct places *places)
+{
+    return places->state_bytes <= STATE_BYTES && places->sequence_bytes <= SEQUENCE_BYTES &&
+           places->page_marks.size <= MARK_BYTES && places->page_bytes >= 4096 &&
+           (places->page_bytes & (places->page_bytes - 1)) == 0 && places->slot_bytes > 0 &&
+           places->tables.size == sizeof(struct heapprof_tables) &&
+           places->options.size == sizeof(struct heapprof_options) &&
+           places->mem.size == sizeof(struct heapprof_mem) &&
+           places->string_bytes == sizeof(struct heapprof_string) &&
+           places->function_bytes == sizeof(struct heapprof_function) &&
+           places->stack_bytes == sizeof(struct heapprof_stack_node) &&
+           places->identity_bytes == sizeof(struct heapprof_identity) &&
+           places->site_bytes == sizeof(struct heapprof_site) &&
+           places->address_bytes == sizeof(struct heapprof_address_entry) &&
+           places->sample_bytes == sizeof(struct heapprof_sample) &&
+           places->piece_bytes == sizeof(struct heapprof_piece);
+}
+
+/* ---- the tables ---- */
+
+/* A page of the target's heap that was looked at. */
+struct page {
+    uint64_t address;           /* of its memory; 0: none */
+    bool     before_sweep;
+    unsigned char marks[MARK_BYTES];
+};
+
+struct reading {
+    struct heapprof_vm *vm;
+    struct places places;
+    struct heapprof_mem mem;    /* of the copies */
+    unsigned char state[STATE_BYTES], sequence[SEQUENCE_BYTES];
+    struct heapprof_tables from;   /* as it is there: its arrays are in the target */
+    struct heapprof_tables tables; /* the same with arrays of ours */
+    struct heapprof_facts facts;
+    struct page pages[PAGES];
+};
+
+static uint64_t
+word_of(const struct reading *reading, const struct heapprof_field *field)
+{
+    return rb_heapprof_field_get(field, reading->sequence);
+}
+
+/* The words; false: they cannot be read. */
+static bool
+read_sequence(struct reading *reading)
+{
+    return rb_heapprof_target_read(reading->vm->target, reading->places.sequence.address, reading->sequence,
+                                   reading->places.sequence_bytes);
+}
+
+static bool
+odd_p(const struct reading *reading)
+{
+    return (word_of(reading, &reading->places.tables_word) | word_of(reading, &reading->places.blocks_word)) & 1;
+}
+
+/* What the target has at from, into an array of ours. */
+static bool
+take_array(struct reading *reading, const void *from, void **array, size_t *capacity, size_t count, size_t bytes_each)
+{
+    if (count <= 1) return true; /* [0] is not used */
+    return rb_heapprof_mem_grow(&reading->mem, array, capacity, count, bytes_each) &&
+           rb_heapprof_target_read(reading->vm->target, (uint64_t)(uintptr_t)from, *array, count * bytes_each);
+}
+
+#define TAKE(reading, array, capacity, count) \
+    take_array((reading), (reading)->from.array, (void **)&(reading)->tables.array, &(reading)->tables.capacity, \
+               (count), sizeof(*(reading)->tables.array))
+
+/* Of a table with numbers, which are bounded by what an array may have. */
+#define TAKE_NUMBERED(reading, array, numbers) \
+    ((reading)->from.numbers.end <= HEAPPROF_NUMBERS_MOST && \
+     take_numbers(&(reading)->tables.numbers, &(reading)->from.numbers) && \
+     TAKE((reading), array, numbers.capacity, (reading)->from.numbers.end))
+
+static bool
+take_numbers(struct heapprof_numbers *to, const struct heapprof_numbers *from)
+{
+    to->end = from->end;
+    to->count = from->count;
+    to->free_head = from->free_head;
+    return true;
+}
+
+static void
+begin_tables(struct reading *reading)
+{
+    struct heapprof_tables *tables = &reading->tables;
+    const struct heapprof_tables *from = &reading->from;
+
+    rb_heapprof_tables_init(tables, &reading->mem, NULL);
+    tables->strings.bytes_used = from->strings.bytes_used;
+    tables->sites.folded = from->sites.folded;
+    tables->sites.folded_blocks = from->sites.folded_blocks;
+    tables->sites.folded_count = from->sites.folded_count;
+    tables->blocks.live_count = from->blocks.live_count;
+}
+
+static bool
+take_arrays(struct reading *reading)
+{
+    size_t objects = reading->from.live.addresses.numbers.end, blocks = reading->from.blocks.addresses.numbers.end;
+
+    begin_tables(reading);
+    return reading->from.strings.bytes_used <= UINT32_MAX &&
+           TAKE(reading, strings.bytes, strings.bytes_capacity, reading->from.strings.bytes_used) &&
+           TAKE_NUMBERED(reading, strings.all, strings.numbers) &&
+           TAKE_NUMBERED(reading, functions.all, functions.numbers) &&
+           TAKE_NUMBERED(reading, stacks.nodes, stacks.numbers) &&
+           TAKE_NUMBERED(reading, identities.all, identities.numbers) &&
+           TAKE_NUMBERED(reading, sites.all, sites.numbers) &&
+           TAKE_NUMBERED(reading, live.addresses.entries, live.addresses.numbers) &&
+           TAKE(reading, live.samples, live.samples_capacity, objects) &&
+           TAKE_NUMBERED(reading, blocks.addresses.entries, blocks.addresses.numbers) &&
+           TAKE(reading, blocks.pieces_of, blocks.pieces_of_capacity, blocks) &&
+           TAKE_NUMBERED(reading, blocks.pieces, blocks.numbers);
+}
+
+static void
+release(struct reading *reading)
+{
+    struct heapprof_tables *tables = &reading->tables;
+    struct heapprof_mem *mem = &reading->mem;
+
+    HEAPPROF_MEM_RELEASE(mem, tables->strings.bytes, tables->strings.bytes_capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->strings.all, tables->strings.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->functions.all, tables->functions.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->stacks.nodes, tables->stacks.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->identities.all, tables->identities.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->sites.all, tables->sites.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->live.addresses.entries, tables->live.addresses.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->live.samples, tables->live.samples_capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->blocks.addresses.entries, tables->blocks.addresses.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->blocks.pieces_of, tables->blocks.pieces_of_capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->blocks.pieces, tables->blocks.numbers.capacity);
+}
+
+static uint64_t
+number_of(const struct reading *reading, const struct heapprof_field *field)
+{
+    return rb_heapprof_field_get(field, reading->state);
+}
+
+static int64_t
+now_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What vm/take.c says of a snapshot. */
+static void
+take_facts(struct reading *reading)
+{
+    const struct places *places = &reading->places;
+    struct heapprof_options options;
+    struct heapprof_mem mem;
+
+    memcpy(&options, reading->state + places->options.offset, sizeof(options));
+    memcpy(&mem, reading->state + places->mem.offset, sizeof(mem));
+    uint64_t dropped_blocks = number_of(reading, &places->dropped_blocks);
+    reading->facts = (struct heapprof_facts){
+        .interval_bytes = options.interval_bytes,
+        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&options),
+        .total_samples = number_of(reading, &places->total_samples) + dropped_blocks,
+        .dropped = number_of(reading, &places->dropped) + dropped_blocks,
+        .truncated = number_of(reading, &places->truncated),
+        .doublings = number_of(reading, &places->doublings),
+        .budget_bytes = mem.budget_bytes, .used_bytes = mem.used_bytes,
+        .start_ns = (int64_t)number_of(reading, &places->start_ns),
+        .time_ns = now_ns(CLOCK_REALTIME),
+    };
+}
+
+/* ---- what is dead though it has not been swept ---- */
+
+static bool
+marked_p(const struct reading *reading, const struct page *page, uint64_t address)
+{
+    uint64_t bit = (address - page->address) / (uint64_t)reading->places.slot_bytes, word;
+
+    if (bit / 64 * 8 + sizeof(word) > reading->places.page_marks.size) return true;
+    memcpy(&word, page->marks + bit / 64 * 8, sizeof(word));
+    return word >> bit % 64 & 1;
+}
+
+/* The page's memory begins with the address of its header. One that cannot be read has nothing dead. */
+static const struct page *
+find_page(struct reading *reading, uint64_t address)
+{
+    const struct places *places = &reading->places;
+    struct page *page = &reading->pages[address / (uint64_t)places->page_bytes & (PAGES - 1)];
+    uint64_t header, before;
+
+    if (page->address == address) return page;
+    page->address = address;
+    page->before_sweep =
+        rb_heapprof_vm_word(reading->vm, address, &header) &&
+        rb_heapprof_vm_get(reading->vm, header, &places->page_before_sweep, &before) && before &&
+        rb_heapprof_target_read(reading->vm->target, header + places->page_marks.offset, page->marks,
+                                places->page_marks.size);
+    return page;
+}
+
+static bool
+gone_p(struct reading *reading, uint64_t address)
+{
+    const struct page *page = find_page(reading, address & ~((uint64_t)reading->places.page_bytes - 1));
+    return page->before_sweep && !marked_p(reading, page, address);
+}
+
+/* Takes samples of dead objects out of the copy. */
+static void
+drop_gone(struct reading *reading)
+{
+    struct heapprof_address_table *addresses = &reading->tables.live.addresses;
+
+    memset(reading->pages, 0, sizeof(reading->pages));
+    for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
+        uint64_t address = rb_heapprof_address_table_address(addresses, entry);
+        if (address && gone_p(reading, address)) addresses->entries[entry].address = 0;
+    }
+}
+
+static bool
+take_collector(struct reading *reading)
+{
+    uint64_t objspace = rb_heapprof_vm_objspace(reading->vm), mode;
+
+    if (!rb_heapprof_vm_get(reading->vm, objspace, &reading->places.gc_count, &reading->facts.gc_count) ||
+        !rb_heapprof_vm_get(reading->vm, objspace, &reading->places.mode, &mode)) return false;
+    if (mode == (uint64_t)reading->places.sweeping) drop_gone(reading);
+    return true;
+}
+
+/* ---- one copy ---- */
+
+enum result { WHOLE, CHANGED, FAILED };
+
+/* A copy of everything; WHOLE: of one moment. */
+static enum result
+copy_once(struct reading *reading)
+{
+    struct heapprof_target *target = reading->vm->target;
+    unsigned char before[sizeof(reading->sequence)];
+
+    release(reading);
+    if (!read_sequence(reading)) return FAILED;
+    if (odd_p(reading)) return CHANGED;
+    memcpy(before, reading->sequence, sizeof(before));
+    if (!rb_heapprof_target_read(target, reading->places.state.address, reading->state, reading->places.state_bytes)) {
+        return FAILED;
+    }
+    memcpy(&reading->from, reading->state + reading->places.tables.offset, sizeof(reading->from));
+    take_facts(reading);
+    bool taken = take_arrays(reading) && take_collector(reading);
+    if (!read_sequence(reading)) return FAILED;
+    if (memcmp(before, reading->sequence, reading->places.sequence_bytes)) return CHANGED;
+    return taken ? WHOLE : FAILED;
+}
+
+/* ---- as often as it takes ---- */
+
+static void
+pause_a_little(void)
+{
+    struct timespec time = {0, PAUSE_NS};
+
+    nanosleep(&time, NULL);
+}
+
+static enum result
+copy_stopped(struct reading *reading, struct heapprof_stop *stop, struct heapprof_heap_counts *counts)
+{
+    enum result result = CHANGED;
+
+    for (int i = 0; i < STOPS && result == CHANGED; i++) {
+        if (i > 0) pause_a_little();
+        if (rb_heapprof_stop_all(stop, reading->vm->target, STOP_LIMIT_NS) != HEAPPROF_STOPPED) break;
+        int64_t began = now_ns(CLOCK_MONOTONIC);
+        result = copy_once(reading);
+        rb_heapprof_stop_resume(stop);
+        uint64_t took = (uint64_t)(now_ns(CLOCK_MONOTONIC) - began);
+        counts->stops++;
+        if (took > counts->stopped_ns) counts->stopped_ns = took;
+    }
+    return result;
+}
+
+static enum result
+copy(struct reading *reading, struct heapprof_stop *stop, struct heapprof_heap_counts *counts)
+{
+    enum result result = CHANGED;
+
+    for (int i = 0; i < TRIES && result == CHANGED; i++) {
+        if (i > 0) pause_a_little();
+        result = copy_once(reading);
+        counts->tries++;
+    }
+    if (result == CHANGED && stop) result = copy_stopped(reading, stop, counts);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static bool
+fill(struct reading *reading, char *error)
+{
+    struct heapprof_target *target = reading->vm->target;
+    struct places *places = &reading->places;
+    uint64_t on;
+
+    if (!rb_heapprof_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
+    if (!same_version_p(places)) {
+        rb_heapprof_target_say(target, error, "its profiler is of another version than this program");
+        return false;
+    }
+    if (!rb_heapprof_global_read(target, &places->on, &on)) {
+        rb_heapprof_target_say(target, error, "it has ended");
+        return false;
+    }
+    if (!on) rb_heapprof_target_say(target, error, "nothing is profiled there: start it with RUBY_HEAPPROF=1");
+    return on;
+}
+
+static void
+say_failure(struct reading *reading, enum result result, char *error)
+{
+    const char *why = result == CHANGED ? "its tables changed each time they were read"
+                      : rb_heapprof_target_state(reading->vm->target) == HEAPPROF_TARGET_SAME
+                      ? "its tables cannot be read" : "it has ended";
+
+    rb_heapprof_target_say(reading->vm->target, error, "%s", why);
+}
+
+static struct heapprof_snapshot *
+add_up(struct reading *reading, char *error)
+{
+    const char *wrong = rb_heapprof_heap_check(&reading->tables);
+    struct heapprof_copies *copies;
+
+    if (wrong) {
+        rb_heapprof_target_say(reading->vm->target, error, "%s are not whole", wrong);
+        return NULL;
+    }
+    copies = rb_heapprof_copies_begin(&reading->tables, &reading->facts, NULL);
+    while (copies && rb_heapprof_copies_step(copies, false)) continue;
+    struct heapprof_snapshot *snapshot = copies ? rb_heapprof_copies_add_up(copies) : NULL;
+    if (!snapshot) rb_heapprof_target_say(reading->vm->target, error, "no memory");
+    return snapshot;
+}
+
+struct heapprof_snapshot *
+rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop, struct heapprof_heap_counts *counts,
+                      char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    struct reading *reading = calloc(1, sizeof(*reading));
+    struct heapprof_snapshot *snapshot = NULL;
+
+    if (!reading) {
+        rb_heapprof_target_say(vm->target, error, "no memory");
+        return NULL;
+    }
+    reading->vm = vm;
+    rb_heapprof_mem_init(&reading->mem, BYTES_MOST);
+    if (fill(reading, error)) {
+        enum result result = copy(reading, stop, counts);
+        if (result == WHOLE) snapshot = add_up(reading, error);
+        else say_failure(reading, result, error);
+    }
+    release(reading);
+    free(reading);
+    return snapshot;
+}

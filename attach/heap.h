@@ -1,0 +1,29 @@
+#ifndef HEAPPROF_ATTACH_HEAP_H
+#define HEAPPROF_ATTACH_HEAP_H
+/* The heap profile of another process, which its profiler keeps: its tables are copied, and added up by the code that
+ * does so inside (profiler/copies.h).
+ *
+ *     target                             here
+ *     struct heapprof  --- read --->  the same, whose arrays are copies  --- add up --->  snapshot
+ *         sequence words say whether it changed meanwhile
+ *
+ * It is what `ObjectSpace::HeapProfile.snapshot` has at that moment, but for samples of objects that are just
+ * being made, and for names of C functions that no snapshot inside has asked for yet. Layouts are not
+ * translated: target and reader have to be of one version, which is looked at. */
+#include "attach/vm.h"
+#include "attach/stop.h"
+#include "profiler/snapshot.h"
+
+struct heapprof_heap_counts {
+    uint64_t tries;
+    uint64_t stops;      /* of all threads, after so many tries in vain */
+    uint64_t stopped_ns; /* the longest of these */
+};
+
+/* The profile as of a moment of this call, to be freed; NULL: error says why: nothing is profiled there, it is of
+ * another version, it has ended. stop may be NULL: nobody is stopped. counts are added to. */
+struct heapprof_snapshot *rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop,
+                                                struct heapprof_heap_counts *counts,
+                                                char error[HEAPPROF_TARGET_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,170 @@
+/* heap_check.c - copied tables, looked through once. */
+#include "attach/heap_check.h"
+
+#include <math.h>
+
+static bool
+text_good_p(const struct heapprof_strings *strings)
+{
+    for (uint32_t i = 1; i < strings->numbers.end; i++) {
+        const struct heapprof_string *string = &strings->all[i];
+        if (string->length == 0) continue; /* free */
+        uint64_t end = (uint64_t)string->offset + string->length;
+        if (end >= strings->bytes_used || strings->bytes[end]) return false;
+    }
+    return true;
+}
+
+static bool
+string_p(const struct heapprof_tables *tables, uint32_t number)
+{
+    return number == 0 || (number < tables->strings.numbers.end && tables->strings.all[number].length != 0);
+}
+
+static bool
+functions_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_functions *functions = &tables->functions;
+
+    for (uint32_t i = 1; i < functions->numbers.end; i++) {
+        const struct heapprof_function *function = &functions->all[i];
+        if (function->origin == 0) continue;
+        if (!string_p(tables, function->name) || !string_p(tables, function->path)) return false;
+    }
+    return true;
+}
+
+static bool
+function_p(const struct heapprof_tables *tables, uint32_t number)
+{
+    return number > 0 && number < tables->functions.numbers.end && tables->functions.all[number].origin != 0;
+}
+
+/* A node is one deeper than its parent, so none leads in a circle. */
+static bool
+stacks_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_stacks *stacks = &tables->stacks;
+
+    for (uint32_t i = 1; i < stacks->numbers.end; i++) {
+        const struct heapprof_stack_node *node = &stacks->nodes[i];
+        if (node->function == 0) continue;
+        if (!function_p(tables, node->function) || node->parent >= stacks->numbers.end) return false;
+        const struct heapprof_stack_node *parent = &stacks->nodes[node->parent];
+        uint32_t outside = node->parent ? parent->depth : 0;
+        if ((node->parent && parent->function == 0) || node->depth == 0 || node->depth - 1 != outside) return false;
+    }
+    return true;
+}
+
+static bool
+identities_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_identities *identities = &tables->identities;
+
+    for (uint32_t i = 1; i < identities->numbers.end; i++) {
+        const struct heapprof_identity *identity = &identities->all[i];
+        if (!identity->used) continue;
+        if (identity->name != HEAPPROF_UNNAMED && !string_p(tables, identity->name)) return false;
+        if (!string_p(tables, identity->library)) return false;
+    }
+    return true;
+}
+
+static bool
+stack_p(const struct heapprof_tables *tables, uint32_t number)
+{
+    return number == 0 || (number < tables->stacks.numbers.end && tables->stacks.nodes[number].function != 0);
+}
+
+static bool
+amount_p(double amount)
+{
+    return isfinite(amount) && fabs(amount) < 1e300;
+}
+
+static bool
+site_good_p(const struct heapprof_tables *tables, const struct heapprof_site *site)
+{
+    uint32_t identity = rb_heapprof_site_identity(site);
+
+    if (!site->used) return true;
+    if (!stack_p(tables, site->stack)) return false;
+    if (identity && (identity >= tables->identities.numbers.end || !tables->identities.all[identity].used)) return false;
+    return amount_p(site->alloc_objects) && amount_p(site->alloc_bytes);
+}
+
+static bool
+sites_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_sites *sites = &tables->sites;
+
+    for (uint32_t i = 1; i < sites->numbers.end; i++) {
+        if (!site_good_p(tables, &sites->all[i])) return false;
+    }
+    return amount_p(sites->folded.alloc_objects) && amount_p(sites->folded.alloc_bytes) &&
+           amount_p(sites->folded_blocks.alloc_objects) && amount_p(sites->folded_blocks.alloc_bytes);
+}
+
+static bool
+site_p(const struct heapprof_tables *tables, uint32_t number)
+{
+    return number > 0 && number < tables->sites.numbers.end && tables->sites.all[number].used;
+}
+
+static bool
+samples_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_live_table *live = &tables->live;
+
+    for (uint32_t i = 1; i < live->addresses.numbers.end; i++) {
+        const struct heapprof_sample *sample = &live->samples[i];
+        if (rb_heapprof_address_table_address(&live->addresses, i) == 0) continue;
+        if (!site_p(tables, sample->site) || sample->birth_bytes == 0 || !(sample->weight > 0) || !amount_p(sample->weight)) return false;
+    }
+    return true;
+}
+
+static bool
+pieces_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_blocks *blocks = &tables->blocks;
+
+    for (uint32_t i = 1; i < blocks->numbers.end; i++) {
+        const struct heapprof_piece *piece = &blocks->pieces[i];
+        if (piece->site == 0) continue;
+        if (piece->next >= blocks->numbers.end) return false;
+        if (piece->site == HEAPPROF_SITE_WAITING) continue;
+        if (!site_p(tables, piece->site) || piece->asked_bytes == 0 || !(piece->weight > 0) || !amount_p(piece->weight)) return false;
+    }
+    return true;
+}
+
+/* Each block's list of pieces ends: all of them together have no more than there are. */
+static bool
+blocks_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_blocks *blocks = &tables->blocks;
+    uint64_t left = blocks->numbers.end;
+
+    for (uint32_t entry = 1; entry < blocks->addresses.numbers.end; entry++) {
+        uint32_t piece = blocks->pieces_of[entry];
+        for (; piece; piece = blocks->pieces[piece].next) {
+            if (piece >= blocks->numbers.end || left-- == 0) return false;
+        }
+    }
+    return true;
+}
+
+const char *
+rb_heapprof_heap_check(const struct heapprof_tables *tables)
+{
+    if (!text_good_p(&tables->strings)) return "its strings";
+    if (!functions_good_p(tables)) return "its functions";
+    if (!stacks_good_p(tables)) return "its stacks";
+    if (!identities_good_p(tables)) return "its classes";
+    if (!sites_good_p(tables)) return "its sites";
+    if (!samples_good_p(tables)) return "its samples";
+    if (!pieces_good_p(tables) || !blocks_good_p(tables)) return "its blocks";
+    return NULL;
+}
