@@ -19,7 +19,7 @@ enum {
 /* ---- the tables ---- */
 
 static uint64_t
-hash_of(const struct heapprof_code *code)
+hash_of(const struct heapprof_code_key *code)
 {
     return rb_heapprof_index_hash(code->iseq + rb_heapprof_index_hash(code->method) +
                                   rb_heapprof_index_hash(code->pc + 1));
@@ -92,12 +92,12 @@ rb_heapprof_code_method(struct heapprof_codes *codes, uint64_t object)
 /* ---- code ---- */
 
 static uint32_t
-search(const struct heapprof_codes *codes, const struct heapprof_code *code)
+search(const struct heapprof_codes *codes, const struct heapprof_code_key *code)
 {
     uint32_t number;
 
     for (uint64_t probe = hash_of(code); (number = rb_heapprof_index_at(&codes->index, probe)) != 0; probe++) {
-        const struct heapprof_code *other = &codes->known[number].code;
+        const struct heapprof_code_key *other = &codes->known[number].code;
         if (other->iseq == code->iseq && other->method == code->method && other->pc == code->pc) break;
     }
     return number;
@@ -247,7 +247,7 @@ read_code(struct heapprof_codes *codes, struct heapprof_code_known *known)
 }
 
 const struct heapprof_code_known *
-rb_heapprof_code_find(struct heapprof_codes *codes, const struct heapprof_code *code)
+rb_heapprof_code_find(struct heapprof_codes *codes, const struct heapprof_code_key *code)
 {
     uint32_t number = search(codes, code);
     if (number) return &codes->known[number];

@@ -8,7 +8,7 @@
 #include "attach/names.h"
 #include "attach/vm.h"
 
-struct heapprof_code {
+struct heapprof_code_key {
     uint64_t iseq;      /* address; 0: a C method */
     uint64_t method;    /* address of the method entry; 0: none */
     uint64_t pc;
@@ -16,7 +16,7 @@ struct heapprof_code {
 
 /* What is known of one. */
 struct heapprof_code_known {
-    struct heapprof_code code;
+    struct heapprof_code_key code;
     uint32_t function;  /* of codes->names */
     uint32_t line;      /* 0: unknown, or that of the caller */
     bool     stands_for_outer; /* a rescue or ensure clause: the frame without is the one to show */
@@ -56,6 +56,6 @@ uint64_t rb_heapprof_code_method(struct heapprof_codes *codes, uint64_t object);
 
 /* Good until the next call. NULL: no memory. */
 const struct heapprof_code_known *rb_heapprof_code_find(struct heapprof_codes *codes,
-                                                        const struct heapprof_code *code);
+                                                        const struct heapprof_code_key *code);
 
 #endif

@@ -102,7 +102,7 @@ add_frames(struct heapprof_looks *looks)
     bool skip = false;
 
     for (size_t i = 0; i < walk->frame_count; i++) {
-        struct heapprof_code code = rb_heapprof_walk_code(walk, &looks->codes, i);
+        struct heapprof_code_key code = rb_heapprof_walk_code(walk, &looks->codes, i);
         if (code.iseq && !code.pc) continue;
         const struct heapprof_code_known *known = rb_heapprof_code_find(&looks->codes, &code);
         if (!known) return false;

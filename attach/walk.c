@@ -193,12 +193,12 @@ method_of(struct heapprof_walk *walk, struct heapprof_codes *codes, uint64_t ep)
     return 0;
 }
 
-struct heapprof_code
+struct heapprof_code_key
 rb_heapprof_walk_code(struct heapprof_walk *walk, struct heapprof_codes *codes, size_t frame)
 {
     const struct heapprof_vm *vm = walk->vm;
     const unsigned char *copy = frame_at(walk, frame);
-    struct heapprof_code code = {.iseq = rb_heapprof_field_get(&vm->frame_iseq, copy)};
+    struct heapprof_code_key code = {.iseq = rb_heapprof_field_get(&vm->frame_iseq, copy)};
 
     if (code.iseq) code.pc = rb_heapprof_field_get(&vm->frame_pc, copy);
     /* Compiled code writes the pc of a method that it calls late; a frame without one is passed over otherwise. */

@@ -38,6 +38,6 @@ bool rb_heapprof_walk_same_p(struct heapprof_walk *walk);
 void rb_heapprof_walk_settle(struct heapprof_walk *walk);
 
 /* What a frame of the copy runs, 0 being the innermost; its method is looked up in its environments. */
-struct heapprof_code rb_heapprof_walk_code(struct heapprof_walk *walk, struct heapprof_codes *codes, size_t frame);
+struct heapprof_code_key rb_heapprof_walk_code(struct heapprof_walk *walk, struct heapprof_codes *codes, size_t frame);
 
 #endif

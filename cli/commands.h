@@ -10,4 +10,5 @@
     X(info) \
     X(stacks) \
     X(record) \
+    X(snapshot) \
     X(help)
