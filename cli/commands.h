@@ -10,5 +10,6 @@
     X(info) \
     X(stacks) \
     X(record) \
+    X(watch) \
     X(snapshot) \
     X(help)

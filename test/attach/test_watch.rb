@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+#
+# test_watch.rb - heapprof watch: its pages and keys, on a terminal of ours.
+
+require_relative "lib/attached"
+require "pty"
+
+class TestHeapprofWatch < Test::Unit::TestCase
+  include Attached
+
+  WORK = <<~'RUBY'
+    def busy_loop = loop { 1 + 1 }
+    sleeper = Thread.new { sleep }
+    sleeper.name = "sleeper"
+    Thread.pass until sleeper.status == "sleep"
+    $ready.call
+    busy_loop
+  RUBY
+
+  # Yields what reads the terminal until a pattern appears, and what types.
+  def on_terminal(*arguments, term: "xterm")
+    env = ENVIRONMENT.merge("TERM" => term, "LINES" => "30", "COLUMNS" => "120")
+    output, input, pid = PTY.spawn(env, PROGRAM, "watch", *arguments.map(&:to_s))
+    yield ->(pattern) { expect(output, pattern) }, ->(keys) { input.write(keys) }
+    read_to_end(output)
+    Process.wait(pid)
+    $?
+  ensure
+    unless $?&.pid == pid
+      Process.kill(:KILL, pid)
+      Process.wait(pid)
+    end
+    [output, input].each(&:close)
+  end
+
+  # Reads the screen until there is a match.
+  def expect(output, pattern)
+    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 20
+    text = +""
+    until text.scrub.gsub(/\e\[[\d;?]*[A-Za-z]/, "").match?(pattern)
+      flunk "#{pattern.inspect} is not in #{text.inspect}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+      text << output.readpartial(65536) if output.wait_readable(1)
+    end
+  end
+
+  def read_to_end(output)
+    output.readpartial(65536) while output.wait_readable(10)
+  rescue Errno::EIO, EOFError
+    nil # it has ended
+  end
+
+  def test_pages_and_keys
+    beside(WORK) do |pid|
+      status = on_terminal(pid) do |screen, type|
+        screen.(/process #{pid}: 2 threads.*SELF total.*Object#busy_loop/m)
+        type.("2")
+        screen.(/sleeping.*sleeper.*Kernel#sleep/m)
+        type.("3")
+        screen.(/nothing is profiled there: start it with RUBY_HEAPPROF=1/)
+        type.("1s")
+        screen.(/self TOTAL/)
+        type.(" ")
+        screen.(/paused/)
+        type.("q")
+      end
+      assert_equal 0, status.exitstatus
+    end
+  end
+
+  def test_the_process_ends_meanwhile
+    beside("$ready.call; $stdin.read") do |pid, input|
+      on_terminal(pid) do |screen, type|
+        screen.(/process #{pid}: 1 threads/)
+        input.close
+        screen.(/ended/)
+        type.("q")
+      end
+    end
+  end
+
+  def test_without_a_terminal
+    beside(WORK) do |pid|
+      assert_refused 1, /it needs a terminal/, "watch", pid
+    end
+    assert_refused 1, /there is no such process/, "watch", 4194304
+  end
+end
