@@ -12,4 +12,5 @@
     X(record) \
     X(watch) \
     X(snapshot) \
+    X(serve) \
     X(help)

@@ -1,0 +1,26 @@
+#ifndef HEAPPROF_ATTACH_HOST_H
+#define HEAPPROF_ATTACH_HOST_H
+/* The Ruby processes of this host that may be read. */
+#include "attach/target.h"
+
+struct heapprof_host_process {
+    pid_t    pid;
+    uint64_t start;           /* clock ticks since boot: with the pid, which process it is */
+    bool     ruby;            /* one that can be read */
+    bool     profiled;        /* its heap, when it was looked at */
+    bool     seen;            /* in the last listing */
+    char     name[64];        /* what the kernel calls it */
+    char     title[256];      /* its command line, or what it calls itself */
+    char     container[72];   /* id of its container; "": none */
+};
+
+struct heapprof_host {
+    struct heapprof_host_process *all;
+    size_t count, capacity;
+};
+
+/* Lists them anew. False: no memory, or there is no /proc. */
+bool rb_heapprof_host_list(struct heapprof_host *host);
+void rb_heapprof_host_free(struct heapprof_host *host);
+
+#endif

@@ -1,0 +1,183 @@
+/* backtraces.c - looks once, and writes what was seen. */
+#include "cli/backtraces.h"
+
+#include <inttypes.h>
+
+#include "report/text.h"
+
+#define NAMES_BYTES_MOST ((size_t)1 << 30)
+
+/* ---- as text: what MRI prints of a backtrace, below a line for the thread ---- */
+
+static const char *
+get(const struct heapprof_looks *looks, uint32_t string, size_t *length)
+{
+    return rb_heapprof_names_text(looks->names, string, length);
+}
+
+static void
+put_frame(FILE *out, const struct heapprof_looks *looks, const struct heapprof_look_frame *frame)
+{
+    const struct heapprof_function *function = rb_heapprof_names_get(looks->names, frame->function);
+
+    fputs("    ", out);
+    if (function->path) {
+        report_put(out, get(looks, function->path, NULL), 0, false);
+        if (frame->line) fprintf(out, ":%"PRIu32, frame->line);
+        fputs(":in ", out);
+    }
+    putc('\'', out);
+    report_put(out, get(looks, function->name, NULL), 0, false);
+    fputs("'\n", out);
+}
+
+static void
+put_name(FILE *out, struct heapprof_looks *looks, uint64_t string)
+{
+    struct heapprof_text text;
+
+    rb_heapprof_look_name(looks, string, &text);
+    if (!text.length) return;
+    text.bytes[text.length < sizeof(text.bytes) ? text.length : sizeof(text.bytes) - 1] = 0;
+    fputs(" \"", out);
+    report_put(out, text.bytes, 0, false);
+    putc('"', out);
+}
+
+static void
+put_stack(FILE *out, struct heapprof_looks *looks, size_t number, bool ractors)
+{
+    const struct heapprof_look_stack *stack = &looks->stacks[number];
+
+    fprintf(out, "Thread %zu", number + 1);
+    put_name(out, looks, stack->thread.name);
+    fprintf(out, ": %s", rb_heapprof_thread_state_name(stack->thread.state));
+    if (stack->collecting) fprintf(out, ", garbage collection");
+    if (stack->thread.tid) fprintf(out, ", native thread %d", stack->thread.tid);
+    if (ractors) {
+        fprintf(out, ", Ractor %"PRIu64, stack->thread.ractor);
+        put_name(out, looks, stack->thread.ractor_name);
+    }
+    fputs(stack->failed ? ", its stack cannot be read\n" : "\n", out);
+    for (size_t i = 0; i < stack->count; i++) put_frame(out, looks, &looks->frames[stack->first + i]);
+}
+
+static bool
+several_ractors_p(const struct heapprof_looks *looks)
+{
+    for (size_t i = 1; i < looks->stack_count; i++) {
+        if (looks->stacks[i].thread.ractor_at != looks->stacks[0].thread.ractor_at) return true;
+    }
+    return false;
+}
+
+static void
+put_all(FILE *out, struct heapprof_looks *looks)
+{
+    bool ractors = several_ractors_p(looks);
+
+    fprintf(out, "%s\n", looks->target->name);
+    for (size_t i = 0; i < looks->stack_count; i++) put_stack(out, looks, i, ractors);
+}
+
+/* ---- as JSON ---- */
+
+static void
+json_interned(struct report_json *json, const struct heapprof_looks *looks, const char *key, uint32_t string)
+{
+    size_t length;
+    const char *text = get(looks, string, &length);
+
+    report_json_key(json, key);
+    report_json_string(json, text, length);
+}
+
+static void
+json_name(struct report_json *json, struct heapprof_looks *looks, const char *key, uint64_t string)
+{
+    struct heapprof_text text;
+
+    report_json_key(json, key);
+    rb_heapprof_look_name(looks, string, &text);
+    if (text.length) report_json_string(json, text.bytes, text.length);
+    else report_json_null(json);
+}
+
+static void
+json_frame(struct report_json *json, const struct heapprof_looks *looks, const struct heapprof_look_frame *frame)
+{
+    const struct heapprof_function *function = rb_heapprof_names_get(looks->names, frame->function);
+
+    report_json_begin(json, '{');
+    json_interned(json, looks, "label", function->name);
+    json_interned(json, looks, "path", function->path);
+    report_json_key(json, "line");
+    if (frame->line) report_json_unsigned(json, frame->line);
+    else report_json_null(json);
+    report_json_end(json, '}');
+}
+
+static void
+json_stack(struct report_json *json, struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+{
+    report_json_begin(json, '{');
+    json_name(json, looks, "name", stack->thread.name);
+    report_json_key(json, "state");
+    report_json_text(json, rb_heapprof_thread_state_name(stack->thread.state));
+    report_json_key(json, "garbage_collection");
+    report_json_bool(json, stack->collecting);
+    report_json_key(json, "native_id");
+    report_json_integer(json, stack->thread.tid);
+    report_json_key(json, "ractor");
+    report_json_unsigned(json, stack->thread.ractor);
+    json_name(json, looks, "ractor_name", stack->thread.ractor_name);
+    report_json_key(json, "torn");
+    report_json_bool(json, stack->torn);
+    report_json_key(json, "failed");
+    report_json_bool(json, stack->failed);
+    report_json_key(json, "frames");
+    report_json_begin(json, '[');
+    for (size_t i = 0; i < stack->count; i++) json_frame(json, looks, &looks->frames[stack->first + i]);
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+}
+
+static void
+json_all(struct report_json *json, struct heapprof_looks *looks)
+{
+    report_json_begin(json, '{');
+    report_json_key(json, "pid");
+    report_json_integer(json, looks->target->pid);
+    report_json_key(json, "threads");
+    report_json_begin(json, '[');
+    for (size_t i = 0; i < looks->stack_count; i++) {
+        report_json_line(json);
+        json_stack(json, looks, &looks->stacks[i]);
+    }
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+}
+
+/* ---- either ---- */
+
+bool
+cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, FILE *out, struct report_json *json,
+               char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    struct heapprof_mem mem;
+    struct heapprof_names names;
+    bool looked = false;
+
+    rb_heapprof_mem_init(&mem, NAMES_BYTES_MOST);
+    rb_heapprof_names_init(&names, &mem);
+    struct heapprof_looks *looks = rb_heapprof_look_open(target, &names, mode, error);
+    if (looks) {
+        looked = rb_heapprof_look(looks);
+        rb_heapprof_target_say(target, error, "it ended meanwhile");
+    }
+    if (looked && json) json_all(json, looks);
+    else if (looked) put_all(out, looks);
+    rb_heapprof_look_close(looks);
+    rb_heapprof_names_free(&names);
+    return looked;
+}

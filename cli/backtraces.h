@@ -1,0 +1,11 @@
+#ifndef HEAPPROF_CLI_BACKTRACES_H
+#define HEAPPROF_CLI_BACKTRACES_H
+/* What all threads of a target are doing: as MRI prints backtraces, or as JSON. */
+#include "attach/look.h"
+#include "report/json.h"
+
+/* Looks once. Writes to json, unless that is NULL, or else to out. False: error says why nothing was written. */
+bool cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, FILE *out, struct report_json *json,
+                    char error[HEAPPROF_TARGET_ERROR_MAX]);
+
+#endif
