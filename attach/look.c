@@ -40,6 +40,7 @@ rb_heapprof_look_close(struct heapprof_looks *looks)
     rb_heapprof_walk_free(&looks->walk);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->stacks, looks->stack_capacity);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->frames, looks->frame_capacity);
+    rb_heapprof_fibers_free(&looks->fibers, &looks->mem);
     rb_heapprof_threads_free(&looks->threads, &looks->mem);
     rb_heapprof_codes_free(&looks->codes);
     rb_heapprof_vm_close(looks->vm);
@@ -79,7 +80,7 @@ tell_cpu(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
         cpu = rb_heapprof_cpu_state(looks->target, tid_of(looks, &stack->thread));
     }
     stack->on_cpu = cpu == HEAPPROF_CPU_RUNS;
-    stack->idle = state == HEAPPROF_THREAD_SLEEPING || state == HEAPPROF_THREAD_ENDED ||
+    stack->idle = state == HEAPPROF_THREAD_SLEEPING || state == HEAPPROF_THREAD_FIBER || state == HEAPPROF_THREAD_ENDED ||
                   (state == HEAPPROF_THREAD_BLOCKED && cpu == HEAPPROF_CPU_WAITS);
 }
 
@@ -190,9 +191,11 @@ read_stopped(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
 static bool
 waits_p(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
 {
+    bool fiber = stack->thread.state == HEAPPROF_THREAD_FIBER;
+
     return stack->thread.state != HEAPPROF_THREAD_RUNNING &&
            rb_heapprof_walk_copy(&looks->walk, stack->thread.ec) && rb_heapprof_walk_same_p(&looks->walk) &&
-           !rb_heapprof_thread_running_p(looks->vm, &stack->thread);
+           (fiber || !rb_heapprof_thread_running_p(looks->vm, &stack->thread));
 }
 
 static bool
@@ -222,18 +225,30 @@ stop_all(struct heapprof_looks *looks)
 }
 
 static bool
+read_next(struct heapprof_looks *looks, const struct heapprof_thread *thread, bool still)
+{
+    if (!HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, looks->stack_count + 1)) return false;
+    struct heapprof_look_stack *stack = &looks->stacks[looks->stack_count];
+    *stack = (struct heapprof_look_stack){.thread = *thread};
+    if (!read_stack(looks, stack, still)) return false;
+    looks->stack_count++;
+    looks->counts.torn += stack->torn;
+    looks->counts.failed += stack->failed;
+    return true;
+}
+
+static bool
 read_all(struct heapprof_looks *looks, bool still)
 {
     looks->stack_count = looks->frame_count = 0;
-    if (!rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem) ||
-        !HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, looks->threads.count)) return false;
-    while (looks->stack_count < looks->threads.count) {
-        struct heapprof_look_stack *stack = &looks->stacks[looks->stack_count];
-        *stack = (struct heapprof_look_stack){.thread = looks->threads.all[looks->stack_count]};
-        if (!read_stack(looks, stack, still)) return false;
-        looks->stack_count++;
-        looks->counts.torn += stack->torn;
-        looks->counts.failed += stack->failed;
+    if (!rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem)) return false;
+    for (size_t i = 0; i < looks->threads.count; i++) {
+        if (!read_next(looks, &looks->threads.all[i], still)) return false;
+    }
+    if (!looks->with_fibers) return true;
+    if (!rb_heapprof_fibers_read(&looks->fibers, looks->vm, &looks->threads, &looks->mem)) return false;
+    for (size_t i = 0; i < looks->fibers.count; i++) {
+        if (!read_next(looks, &looks->fibers.all[i], still)) return false;
     }
     return true;
 }

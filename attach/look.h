@@ -8,6 +8,7 @@
  * its frames run is neither freed nor moved. Names are kept, so as a rule that takes microseconds. Nothing here
  * is for two threads at once; the thread that has opened it has to look, too (stop.h). */
 #include "attach/code.h"
+#include "attach/fibers.h"
 #include "attach/objects.h"
 #include "attach/stop.h"
 #include "attach/threads.h"
@@ -50,6 +51,8 @@ struct heapprof_looks {
     struct heapprof_names *names;
     struct heapprof_codes codes;
     struct heapprof_threads threads;
+    bool   with_fibers;                        /* fibers that do not run are read, too; the caller sets it */
+    struct heapprof_fibers fibers;
     struct heapprof_walk walk;                 /* of the stack that is read */
     struct heapprof_look_stack *stacks;        /* of the last look */
     size_t stack_capacity, stack_count;

@@ -135,7 +135,7 @@ const char *
 rb_heapprof_thread_state_name(enum heapprof_thread_state state)
 {
     static const char *const names[] = {
-        "running", "waiting for the GVL", "blocked", "sleeping", "waiting for a Mutex", "ended"
+        "running", "waiting for the GVL", "blocked", "sleeping", "waiting for a Mutex", "ended", "suspended"
     };
     return names[state];
 }

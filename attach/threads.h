@@ -10,7 +10,8 @@ enum heapprof_thread_state {
     HEAPPROF_THREAD_BLOCKED,    /* in C code that has given it up: I/O, a system call, a computation */
     HEAPPROF_THREAD_SLEEPING,   /* sleep, join, pop: for a time, or until it is woken */
     HEAPPROF_THREAD_LOCKING,    /* waits for a Mutex */
-    HEAPPROF_THREAD_ENDED
+    HEAPPROF_THREAD_ENDED,
+    HEAPPROF_THREAD_FIBER       /* no thread: a fiber of one, that does not run */
 };
 
 struct heapprof_thread {

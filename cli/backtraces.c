@@ -49,7 +49,9 @@ put_stack(FILE *out, struct heapprof_looks *looks, size_t number, bool ractors)
 {
     const struct heapprof_look_stack *stack = &looks->stacks[number];
 
-    fprintf(out, "Thread %zu", number + 1);
+    bool fiber = stack->thread.state == HEAPPROF_THREAD_FIBER;
+
+    fprintf(out, fiber ? "Fiber %zu of thread" : "Thread %zu", fiber ? number + 1 - looks->threads.count : number + 1);
     put_name(out, looks, stack->thread.name);
     fprintf(out, ": %s", rb_heapprof_thread_state_name(stack->thread.state));
     if (stack->collecting) fprintf(out, ", garbage collection");
@@ -161,8 +163,8 @@ json_all(struct report_json *json, struct heapprof_looks *looks)
 /* ---- either ---- */
 
 bool
-cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, FILE *out, struct report_json *json,
-               char error[HEAPPROF_TARGET_ERROR_MAX])
+cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, bool fibers, FILE *out,
+               struct report_json *json, char error[HEAPPROF_TARGET_ERROR_MAX])
 {
     struct heapprof_mem mem;
     struct heapprof_names names;
@@ -172,6 +174,7 @@ cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, FIL
     rb_heapprof_names_init(&names, &mem);
     struct heapprof_looks *looks = rb_heapprof_look_open(target, &names, mode, error);
     if (looks) {
+        looks->with_fibers = fibers;
         looked = rb_heapprof_look(looks);
         rb_heapprof_target_say(target, error, "it ended meanwhile");
     }

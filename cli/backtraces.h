@@ -4,8 +4,8 @@
 #include "attach/look.h"
 #include "report/json.h"
 
-/* Looks once. Writes to json, unless that is NULL, or else to out. False: error says why nothing was written. */
-bool cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, FILE *out, struct report_json *json,
-                    char error[HEAPPROF_TARGET_ERROR_MAX]);
+/* Looks once; with fibers at those, too, that do not run. Writes to json, unless that is NULL, or else to out. False: error says why nothing was written. */
+bool cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, bool fibers, FILE *out,
+                    struct report_json *json, char error[HEAPPROF_TARGET_ERROR_MAX]);
 
 #endif

@@ -314,7 +314,7 @@ answer_threads(struct evhttp_request *request, pid_t pid)
     size_t size = 0;
     struct heapprof_target *target = rb_heapprof_target_open_pid(pid, error);
     FILE *out = target ? open_memstream(&text, &size) : NULL;
-    bool shown = out && cli_backtraces(target, HEAPPROF_LOOK_AUTO, out, NULL, error);
+    bool shown = out && cli_backtraces(target, HEAPPROF_LOOK_AUTO, false, out, NULL, error);
 
     if (out) fclose(out);
     if (shown) reply(request, 200, "OK", "text/plain; charset=utf-8", text, size);

@@ -4,7 +4,7 @@
 #include "cli/attach.h"
 #include "cli/backtraces.h"
 
-enum {CORE = 1, STOP, JSON};
+enum {CORE = 1, STOP, FIBERS, JSON};
 
 /* ---- the command ---- */
 
@@ -15,7 +15,7 @@ show_target(struct cli *cli, const char *name, bool core, struct report_json *js
     if (!target) return CLI_WRONG;
 
     char error[HEAPPROF_TARGET_ERROR_MAX];
-    bool shown = cli_backtraces(target, cli_attach_mode(cli->values[STOP]), stdout, json, error);
+    bool shown = cli_backtraces(target, cli_attach_mode(cli->values[STOP]), cli->values[FIBERS], stdout, json, error);
     rb_heapprof_target_close(target);
     return shown ? CLI_DONE : cli_wrong(cli, "%s", error);
 }
@@ -56,6 +56,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
     {"--stop", 's', "WHOM", "auto always never", "Whom to stop for the moment of reading"},
+    {"--fibers", 'f', NULL, NULL, "Show fibers that do not run, too: all of the heap is read"},
     {"--json", 0, NULL, NULL, "Print JSON"},
     {0}
 };

@@ -97,6 +97,29 @@ class TestHeapprofStacks < Test::Unit::TestCase
     end
   end
 
+  def test_fibers_that_do_not_run
+    beside(<<~'RUBY') do |pid|
+      def pause = Fiber.yield
+      def work = pause
+      suspended = Fiber.new { work }.tap(&:resume)
+      ended = Fiber.new { 1 }.tap(&:resume)
+      never = Fiber.new { 2 }
+      def inner = ($ready.call; sleep)
+      def outer = Fiber.new { inner }.resume
+      Fiber.new { outer }.resume
+    RUBY
+      all = threads_until(pid, "--fibers") { |found| labels(found.first).first == "Kernel#sleep" }
+      stacks = all.drop(1).map { |fiber| labels(fiber) }
+      assert_equal ["suspended"], all.drop(1).map { |fiber| fiber["state"] }.uniq
+      assert_includes stacks, ["Fiber.yield", "Object#pause", "Object#work", "block in <main>"]
+      assert_includes stacks, ["Fiber#resume", "Object#outer", "block in <main>"]
+      assert_includes stacks, ["Fiber#resume", "<main>"]
+      assert_equal 3, stacks.size
+      assert_equal 1, threads(pid).size
+      assert_match(/^Fiber 1 of thread: suspended/, heapprof!("stacks", "--fibers", pid).out)
+    end
+  end
+
   # What a program may call things is anything, and a terminal must not obey it.
   def test_names_are_any_bytes
     beside(<<~'RUBY') do |pid|
