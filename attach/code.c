@@ -144,6 +144,16 @@ add_blocks(struct heapprof_vm *vm, uint64_t *iseq, struct body *body, struct hea
     return true;
 }
 
+/* Labels that are the same in every program are literals of C, and core files have no read-only data. */
+static bool
+add_own_label(struct heapprof_vm *vm, const struct body *body, uint64_t kind, struct heapprof_text *name)
+{
+    if (rb_heapprof_object_add_string(vm, rb_heapprof_field_get(&vm->body_label, body->bytes), name)) return true;
+    if (kind != vm->iseq_main && kind != vm->iseq_top) return false;
+    rb_heapprof_text_add_cstr(name, kind == vm->iseq_main ? "<main>" : "<top (required)>");
+    return true;
+}
+
 /* calculate_iseq_label in vm_backtrace.c. */
 static bool
 add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof_text *name)
@@ -168,7 +178,7 @@ add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof
             break;
         }
     }
-    return rb_heapprof_object_add_string(vm, rb_heapprof_field_get(&vm->body_label, body.bytes), name);
+    return add_own_label(vm, &body, kind, name);
 }
 
 /* The absolute path where there is a file, or else what the code says it is from. */

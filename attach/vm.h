@@ -108,6 +108,8 @@
     X(imemo_svar, "imemo_svar") \
     X(imemo_method, "imemo_ment") \
     X(env_local_flag, "VM_ENV_FLAG_LOCAL") \
+    X(iseq_main, "ISEQ_TYPE_MAIN") \
+    X(iseq_top, "ISEQ_TYPE_TOP") \
     X(iseq_method, "ISEQ_TYPE_METHOD") \
     X(iseq_block, "ISEQ_TYPE_BLOCK") \
     X(iseq_plain, "ISEQ_TYPE_PLAIN") \

@@ -160,6 +160,24 @@ class TestHeapprofStacks < Test::Unit::TestCase
     end
   end
 
+  def test_a_core_has_them_too
+    omit "gcore is not installed" unless system("which gcore", out: File::NULL)
+    in_directory do
+      beside(WAITING) do |pid|
+        expected = threads(pid).drop(1)
+        assert system("gcore", "-o", "core", pid.to_s, out: File::NULL, err: File::NULL)
+        all = heapprof!("stacks", "--json", "--core", "core.#{pid}").json.first["threads"]
+        assert_equal expected, all.drop(1)
+        assert_equal "<main>", labels(all.first).last
+        File.truncate("core.#{pid}", File.size("core.#{pid}") / 2)
+        assert_operator heapprof("stacks", "--core", "core.#{pid}").status, :<=, 1
+      end
+      File.write("text", "no core")
+      assert_refused 1, /text: /, "stacks", "--core", "text"
+      assert_refused 1, /No such file|there is no such file/, "stacks", "--core", "nothing"
+    end
+  end
+
   def test_several_processes
     beside("$ready.call; sleep") do |one|
       beside("$ready.call; sleep") do |other|
