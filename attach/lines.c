@@ -44,7 +44,7 @@ static bool
 find_entry(struct heapprof_vm *vm, const void *table, uint64_t position, uint64_t *entry)
 {
     uint64_t count = rb_heapprof_field_get(&vm->line_count, table);
-    uint64_t index = rb_heapprof_field_get(&vm->line_index, table), rank;
+    uint64_t index = rb_heapprof_field_get(&vm->line_index, table), rank = 0;
 
     *entry = 0;
     if (count <= 1) return count == 1; /* there is no index */
