@@ -1,5 +1,6 @@
 /* all.c - the files of this folder in the order they are compiled in, inside gc.c, after the
  * collector (0002-track.patch). A new file is named here and nowhere else. */
+#include "sequence.c"
 #include "track.c"
 #include "walk.c"
 #include "stack.c"

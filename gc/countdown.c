@@ -40,13 +40,17 @@ static struct heapprof_thread *threads; /* under blocks_lock, with what all have
 HEAPPROF_COLD static void
 lock_blocks(void)
 {
-    if (heapprof_thread.locks++ == 0) pthread_mutex_lock(&blocks_lock);
+    if (heapprof_thread.locks++ > 0) return;
+    pthread_mutex_lock(&blocks_lock);
+    begin_blocks();
 }
 
 HEAPPROF_COLD static void
 unlock_blocks(void)
 {
-    if (--heapprof_thread.locks == 0) pthread_mutex_unlock(&blocks_lock);
+    if (--heapprof_thread.locks > 0) return;
+    end_blocks();
+    pthread_mutex_unlock(&blocks_lock);
 }
 
 HEAPPROF_COLD void rb_heapprof_gc_lock_blocks(void) { lock_blocks(); }
@@ -105,6 +109,7 @@ after_fork_child(void)
 {
     pthread_mutex_init(&blocks_lock, NULL);
     heapprof_thread.locks = 0;
+    settle_sequence();
     threads = NULL;
     if (heapprof_thread.previous_next) threads_enter(&heapprof_thread);
 }

@@ -103,10 +103,12 @@ rb_heapprof_sweep(struct heap_page *page)
     const struct heapprof_tables *tables = &rb_heapprof.tables;
     const struct heapprof_page *known = &page->heapprof;
 
+    begin_change();
     page_being_swept = page;
     if (!sweep_chain(page, &tables->live.addresses, known->samples, sample_dies) ||
         !sweep_chain(page, &tables->identities.addresses, known->identities, identity_dies)) {
         sweep_slots(page);
     }
     page_being_swept = NULL;
+    end_change();
 }

@@ -40,9 +40,11 @@ HEAPPROF_COLD static void
 prepare_growth(struct heapprof_thread *thread, const uintptr_t *frame)
 {
     if (!rb_heapprof_on || rb_heapprof.reading) return;
+    begin_change();
     rb_heapprof_gc_settle_blocks();
     while (!reserve_piece() && rb_heapprof_gc_make_room());
     uint32_t site = find_site(frame);
+    end_change();
     thread->prepared = (struct heapprof_prepared){
         .site = site, .epoch = rb_heapprof.epoch, .rooms = rb_heapprof.rooms
     };
@@ -68,8 +70,10 @@ sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_
 {
     if (prepared->site == 0 || prepared->epoch != rb_heapprof.epoch ||
         prepared->rooms != rb_heapprof.rooms || rb_heapprof.reading) return false;
+    begin_change();
     rb_heapprof.total_samples++;
     if (!enter_at(prepared->site, address, begin, size_bytes)) rb_heapprof.dropped++;
+    end_change();
     return true;
 }
 

@@ -181,25 +181,29 @@ rb_heapprof_gc_settle_blocks(void)
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t site;
 
+    begin_change();
     lock_blocks();
     settle_waiting();
     while ((site = rb_heapprof_blocks_take_retired(&tables->blocks)) != 0) {
         if (site != HEAPPROF_SITE_WAITING) rb_heapprof_sites_count_free(&tables->sites, site);
     }
     unlock_blocks();
+    end_change();
 }
 
 HEAPPROF_COLD static void
 sample_block(const uintptr_t *frame, uintptr_t address, size_t begin, size_t size_bytes)
 {
+    begin_change();
     rb_heapprof_gc_settle_blocks();
     follow_samples();
     rb_heapprof.total_samples++;
     while (!block_enter(frame, address, begin, size_bytes)) {
         if (rb_heapprof_gc_make_room()) continue;
         rb_heapprof.dropped++;
-        return;
+        break;
     }
+    end_change();
 }
 
 HEAPPROF_COLD static bool

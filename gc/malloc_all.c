@@ -86,10 +86,12 @@ enter_libraries(void)
     size_t size;
 
     while (rb_heapprof_interpose_library(rb_heapprof.wrapper_libraries, &start, &size)) {
+        begin_change();
         lock_blocks();
         rb_heapprof_callers_add_wrapper(callers, start, size);
         rb_heapprof_callers_sort(callers);
         unlock_blocks();
+        end_change();
         rb_heapprof.wrapper_libraries++;
     }
 }

@@ -13,6 +13,7 @@ rb_heapprof_move(VALUE from, VALUE to)
     struct heapprof_page *from_page = page_of(from), *to_page = page_of(to);
     uint32_t entry;
 
+    begin_change();
     if ((entry = rb_heapprof_address_table_find(live, from)) != 0) {
         rb_heapprof_address_table_move(live, entry, &from_page->samples, &to_page->samples, to);
         rb_heapprof_live_table_sample(&rb_heapprof.tables.live, entry)->slot_bytes =
@@ -22,4 +23,5 @@ rb_heapprof_move(VALUE from, VALUE to)
         rb_heapprof_address_table_move(identities, entry, &from_page->identities,
                                        &to_page->identities, to);
     }
+    end_change();
 }

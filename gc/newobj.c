@@ -372,7 +372,9 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
         object = take_due(cache, heap_idx);
         rb_asan_unpoison_object(object, true);
         if (!take_own_object() && !heapprof_thread.own_work) {
+            begin_change();
             pending_set(ractor, objspace, object, heap_idx, interval_bytes);
+            end_change();
         }
         if (is_incremental_marking(objspace)) cache->incremental_mark_step_allocated_slots++;
 #if RGENGC_CHECK_MODE
@@ -415,8 +417,10 @@ note_major(const rb_objspace_t *objspace)
 HEAPPROF_COLD static void
 rb_heapprof_clear(struct ractor_newobj_cache *cache)
 {
+    begin_change();
     note_major(rb_gc_get_objspace());
     pending_resolve(&cache->heapprof.pending);
+    end_change();
     ractor_disarm(cache);
     rb_heapprof_frames_forget_code();
     forget_known_sites();

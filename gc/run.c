@@ -43,8 +43,10 @@ rb_heapprof_gc_stop(void)
 HEAPPROF_COLD void
 rb_heapprof_gc_resolve_all(void)
 {
+    begin_change();
     rb_gc_ractor_newobj_cache_foreach(cache_resolve_i, NULL);
     rb_heapprof_gc_settle_blocks();
+    end_change();
 }
 
 HEAPPROF_COLD void

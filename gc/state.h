@@ -46,6 +46,16 @@ extern struct heapprof rb_heapprof;
 /* Is the profiler on? Changes with all ractors stopped. */
 extern bool rb_heapprof_on;
 
+/* For who reads the tables from another process: whether they changed meanwhile. Outside of the above, which a start
+ * writes anew. A word is odd while something changes (gc/sequence.c). */
+struct heapprof_sequence {
+    uint64_t tables; /* all but blocks and reported */
+    uint64_t blocks; /* these: odd while anybody has their lock */
+    uint32_t depth;  /* of changes of tables, one within another */
+};
+
+extern struct heapprof_sequence rb_heapprof_sequence;
+
 /* Keys of identities: addresses of objects, small numbers for types of objects without a
  * class, and keys of callers (profiler/callers.h). */
 static inline bool
@@ -60,12 +70,16 @@ rb_heapprof_object_key_p(uintptr_t key)
  * refused. No GC, no Ruby allocation. */
 uint32_t rb_heapprof_gc_identify(VALUE object);
 
+/* Tables change between the two alone, but for blocks. Under the VM lock; nothing may jump out. */
+void rb_heapprof_gc_begin_change(void);
+void rb_heapprof_gc_end_change(void);
+
 /* Loads the unwinder, which the first sample of a block would do otherwise. Takes the dynamic
  * linker's lock; to be called before sampling is on. */
 void rb_heapprof_gc_load_unwinder(void);
 
 /* Turns sampling on for the settings in rb_heapprof, tables being empty; and off,
- * forgetting every sample and clearing every flag. All ractors are stopped. */
+ * forgetting every sample and clearing every flag. All ractors are stopped, and a change has begun. */
 void rb_heapprof_gc_start(void);
 void rb_heapprof_gc_stop(void);
 

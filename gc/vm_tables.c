@@ -106,8 +106,11 @@ owner_now(uintptr_t holder)
 {
     const rb_objspace_t *objspace = rb_gc_get_objspace();
 
+    begin_change();
+    uint32_t class_id = identity_of_holder(holder);
+    end_change();
     return (struct heapprof_owner){
-        .object = holder, .class_id = identity_of_holder(holder),
+        .object = holder, .class_id = class_id,
         .seen = rb_heapprof_owner_seen((uint32_t)objspace->profile.count, rb_heapprof_gc_moves()),
     };
 }

@@ -13,12 +13,12 @@
  */
 #define WAITING_MAX 256
 
-struct waiting {
+struct heapprof_waiting {
     uint32_t  piece;
     uintptr_t caller;
 };
 
-static struct waiting waiting[WAITING_MAX];
+static struct heapprof_waiting waiting[WAITING_MAX];
 static size_t waiting_count;
 
 /* Enters a sample to be settled later; false: there is no room. With the lock. */
@@ -29,7 +29,7 @@ wait_for_site(uintptr_t address, size_t begin, size_t size_bytes, uintptr_t call
     struct heapprof_piece piece = make_piece(begin, size_bytes, HEAPPROF_SITE_WAITING);
     if (waiting_count == WAITING_MAX || !rb_heapprof_blocks_room_p(blocks)) return false;
 
-    waiting[waiting_count++] = (struct waiting){
+    waiting[waiting_count++] = (struct heapprof_waiting){
         .piece = rb_heapprof_blocks_next_piece(blocks), .caller = caller
     };
     return add_piece(address, &piece);
@@ -52,7 +52,7 @@ sample_without_stack(void *mem, size_t begin, size_t size_bytes)
 
 /* Under the VM lock, too. */
 HEAPPROF_COLD static void
-settle_one(const struct waiting *one)
+settle_one(const struct heapprof_waiting *one)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
     uint32_t site;

@@ -125,10 +125,13 @@ rb_heapprof_caller_names_enter(const struct heapprof_symbols *named)
 {
     struct heapprof_symbol_name name;
 
+    if (named->count == 0) return;
+    rb_heapprof_gc_begin_change();
     for (size_t i = 0; i < named->count; i++) {
         rb_heapprof_symbols_name(named, i, &name);
         name_caller(rb_heapprof_callers_key(rb_heapprof_symbols_address(named, i)), &name);
     }
+    rb_heapprof_gc_end_change();
 }
 
 static bool
@@ -144,5 +147,8 @@ name_from_memory(uintptr_t key, void *unused)
 void
 rb_heapprof_caller_names_refresh(void)
 {
-    if (rb_heapprof.unnamed_callers) each_unnamed_caller(name_from_memory, NULL);
+    if (!rb_heapprof.unnamed_callers) return;
+    rb_heapprof_gc_begin_change();
+    each_unnamed_caller(name_from_memory, NULL);
+    rb_heapprof_gc_end_change();
 }

@@ -22,6 +22,10 @@
 typedef struct ccan_list_head ccan_list_head;
 typedef struct ccan_list_node ccan_list_node;
 typedef struct heap_page heap_page;
+typedef struct heapprof heapprof;
+typedef struct heapprof_pending heapprof_pending;
+typedef struct heapprof_sequence heapprof_sequence;
+typedef struct heapprof_waiting heapprof_waiting;
 typedef struct iseq_insn_info iseq_insn_info;
 typedef struct iseq_insn_info_entry iseq_insn_info_entry;
 typedef struct RArray RArray;
@@ -52,6 +56,9 @@ typedef struct vm_svar vm_svar;
 
 #define DESCRIBE_TYPE(type) \
     HEAPPROF_DESCRIPTOR_ENTRY(#type, TYPE, NONE, sizeof(type), .number = 0)
+
+#define DESCRIBE_STRUCT(tag) \
+    HEAPPROF_DESCRIPTOR_ENTRY(#tag, TYPE, NONE, sizeof(struct tag), .number = 0)
 
 #define DESCRIBE_FIELD(type, form, field) DESCRIBE_FIELD_AS(#type "." #field, type, form, field)
 
@@ -163,6 +170,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(rb_ractor_t, UNSIGNED, threads.sched.enable_mn_threads) \
     DESCRIBE_FIELD(rb_ractor_t, POINTER, threads.running_ec) \
     DESCRIBE_FIELD(rb_ractor_t, POINTER, threads.main) \
+    DESCRIBE_FIELD(rb_ractor_t, POINTER, newobj_cache) \
     DESCRIBE_CONSTANT(ractor_created) \
     DESCRIBE_CONSTANT(ractor_running) \
     DESCRIBE_CONSTANT(ractor_blocking) \
@@ -396,7 +404,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(rb_classext_t, UNSIGNED, classpath) \
     DESCRIBE_FIELD(rb_classext_t, UNSIGNED, includer) \
     DESCRIBE_FIELD_AS("rb_classext_t.attached_object", rb_classext_t, UNSIGNED, \
-             as.singleton_class.attached_object) \
+                      as.singleton_class.attached_object) \
     DESCRIBE_BITS(rb_classext_t, permanent_classpath, 1, \
                   DESCRIBE_BEHIND(rb_classext_t, variation_count), 0) \
     DESCRIBE_TYPE(RTypedData) \
@@ -468,7 +476,69 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(rb_mutex_t, POINTER, fiber) \
     DESCRIBE_FIELD(rb_mutex_t, POINTER, next_mutex)
 
+/* The profiler's state. The tables are as their headers say, so the sizes of their types tell whether a reader was
+ * built of the same. */
+#define HEAPPROF_DESCRIPTOR_PROFILER \
+    DESCRIBE_GLOBAL(rb_heapprof, BYTES) \
+    DESCRIBE_GLOBAL(rb_heapprof_on, UNSIGNED) \
+    DESCRIBE_GLOBAL(rb_heapprof_sequence, BYTES) \
+    DESCRIBE_GLOBAL(rb_heapprof_block_filter, BYTES) \
+    DESCRIBE_GLOBAL(waiting, BYTES) \
+    DESCRIBE_GLOBAL(waiting_count, UNSIGNED) \
+    DESCRIBE_TYPE(heapprof_sequence) \
+    DESCRIBE_FIELD(heapprof_sequence, UNSIGNED, tables) \
+    DESCRIBE_FIELD(heapprof_sequence, UNSIGNED, blocks) \
+    DESCRIBE_TYPE(heapprof) \
+    DESCRIBE_FIELD(heapprof, BYTES, options) \
+    DESCRIBE_FIELD(heapprof, BYTES, mem) \
+    DESCRIBE_FIELD(heapprof, BYTES, tables) \
+    DESCRIBE_FIELD(heapprof, UNSIGNED, total_samples) \
+    DESCRIBE_FIELD(heapprof, UNSIGNED, dropped) \
+    DESCRIBE_FIELD(heapprof, UNSIGNED, dropped_blocks) \
+    DESCRIBE_FIELD(heapprof, UNSIGNED, truncated) \
+    DESCRIBE_FIELD(heapprof, UNSIGNED, auto_interval) \
+    DESCRIBE_FIELD(heapprof, UNSIGNED, doublings) \
+    DESCRIBE_FIELD(heapprof, BYTES, majors) \
+    DESCRIBE_FIELD(heapprof, SIGNED, start_ns) \
+    DESCRIBE_TYPE(rb_ractor_newobj_cache_t) \
+    DESCRIBE_FIELD(rb_ractor_newobj_cache_t, BYTES, heapprof.pending) \
+    DESCRIBE_TYPE(heapprof_pending) \
+    DESCRIBE_FIELD(heapprof_pending, UNSIGNED, object) \
+    DESCRIBE_FIELD(heapprof_pending, UNSIGNED, stack) \
+    DESCRIBE_FIELD(heapprof_pending, UNSIGNED, birth_gc) \
+    DESCRIBE_FIELD(heapprof_pending, UNSIGNED, size_bytes) \
+    DESCRIBE_FIELD(heapprof_pending, BYTES, weight) \
+    DESCRIBE_TYPE(heapprof_waiting) \
+    DESCRIBE_FIELD(heapprof_waiting, UNSIGNED, piece) \
+    DESCRIBE_FIELD(heapprof_waiting, UNSIGNED, caller) \
+    DESCRIBE_STRUCT(heapprof_address_entry) \
+    DESCRIBE_STRUCT(heapprof_address_table) \
+    DESCRIBE_STRUCT(heapprof_blocks) \
+    DESCRIBE_STRUCT(heapprof_callers) \
+    DESCRIBE_STRUCT(heapprof_function) \
+    DESCRIBE_STRUCT(heapprof_functions) \
+    DESCRIBE_STRUCT(heapprof_identities) \
+    DESCRIBE_STRUCT(heapprof_identity) \
+    DESCRIBE_STRUCT(heapprof_index) \
+    DESCRIBE_STRUCT(heapprof_live_table) \
+    DESCRIBE_STRUCT(heapprof_mem) \
+    DESCRIBE_STRUCT(heapprof_numbers) \
+    DESCRIBE_STRUCT(heapprof_options) \
+    DESCRIBE_STRUCT(heapprof_owner) \
+    DESCRIBE_STRUCT(heapprof_piece) \
+    DESCRIBE_STRUCT(heapprof_reported) \
+    DESCRIBE_STRUCT(heapprof_reports) \
+    DESCRIBE_STRUCT(heapprof_sample) \
+    DESCRIBE_STRUCT(heapprof_site) \
+    DESCRIBE_STRUCT(heapprof_sites) \
+    DESCRIBE_STRUCT(heapprof_stack_node) \
+    DESCRIBE_STRUCT(heapprof_stacks) \
+    DESCRIBE_STRUCT(heapprof_string) \
+    DESCRIBE_STRUCT(heapprof_strings) \
+    DESCRIBE_STRUCT(heapprof_tables)
+
 #define HEAPPROF_DESCRIPTOR_GC \
+    HEAPPROF_DESCRIPTOR_PROFILER \
     DESCRIBE_TYPE(rb_objspace_t) \
     DESCRIBE_BITS(rb_objspace_t, flags.mode, 2, offsetof(rb_objspace_t, flags), 0) \
     DESCRIBE_BITS(rb_objspace_t, flags.during_gc, 1, offsetof(rb_objspace_t, flags), 5) \
@@ -476,6 +546,8 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_BITS(rb_objspace_t, flags.during_minor_gc, 1, offsetof(rb_objspace_t, flags), 10) \
     DESCRIBE_BITS(rb_objspace_t, flags.during_incremental_marking, 1, \
                   offsetof(rb_objspace_t, flags), 11) \
+    DESCRIBE_TYPE(rb_heap_t) \
+    DESCRIBE_FIELD(rb_heap_t, POINTER, sweeping_page) \
     DESCRIBE_FIELD(rb_objspace_t, POINTER, heap_pages.sorted) \
     DESCRIBE_FIELD(rb_objspace_t, BYTES, heap_pages.range) \
     DESCRIBE_FIELD(rb_objspace_t, UNSIGNED, profile.count) \
@@ -492,6 +564,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(heap_page, UNSIGNED, slot_size) \
     DESCRIBE_FIELD(heap_page, UNSIGNED, total_slots) \
     DESCRIBE_BITS(heap_page, flags.before_sweep, 1, offsetof(heap_page, flags), 0) \
+    DESCRIBE_FIELD(heap_page, POINTER, heap) \
     DESCRIBE_FIELD(heap_page, POINTER, body) \
     DESCRIBE_FIELD(heap_page, UNSIGNED, start) \
     DESCRIBE_FIELD(heap_page, POINTER, freelist) \

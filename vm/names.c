@@ -360,5 +360,8 @@ refresh_provisional_names(void)
 void
 rb_heapprof_names_refresh(void)
 {
-    if (rb_heapprof.provisional_names) refresh_provisional_names();
+    if (!rb_heapprof.provisional_names) return;
+    rb_heapprof_gc_begin_change();
+    refresh_provisional_names();
+    rb_heapprof_gc_end_change();
 }

@@ -66,6 +66,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     rb_vm_barrier();
     if (!rb_heapprof_on) {
         uint64_t epoch = rb_heapprof.epoch;
+        rb_heapprof_gc_begin_change();
         rb_heapprof_gc_lock_blocks();
         rb_heapprof = (struct heapprof){
             .options = *options, .epoch = epoch, .start_ns = rb_heapprof_wall_clock_ns()
@@ -79,6 +80,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_caller_names_add_wrappers(&wrappers);
         if (!allocator_tells) rb_heapprof.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
+        rb_heapprof_gc_end_change();
         if (options->malloc_all) rb_heapprof_interpose_start();
         started = true;
     }
@@ -102,6 +104,7 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
     rb_vm_barrier();
     set = rb_heapprof_on;
     if (set) {
+        rb_heapprof_gc_begin_change();
         rb_heapprof_gc_lock_blocks(); /* threads without the GVL draw gaps, too */
         rb_heapprof.auto_interval = interval_bytes == HEAPPROF_AUTO_INTERVAL;
         if (rb_heapprof.auto_interval) interval_bytes = rb_heapprof.options.interval_bytes;
@@ -111,6 +114,7 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
             rb_heapprof_options_malloc_interval(&rb_heapprof.options);
         rb_heapprof_gc_redraw();
         rb_heapprof_gc_unlock_blocks();
+        rb_heapprof_gc_end_change();
     }
     RB_VM_LOCK_LEAVE();
     return set;
@@ -123,12 +127,14 @@ rb_heapprof_stop(void)
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (rb_heapprof_on) {
+        rb_heapprof_gc_begin_change();
         rb_heapprof_gc_stop();
         if (rb_heapprof.options.malloc_all) rb_heapprof_interpose_stop();
         rb_heapprof_frames_free();
         rb_heapprof_gc_lock_blocks();
         rb_heapprof_tables_free(&rb_heapprof.tables);
         rb_heapprof_gc_unlock_blocks();
+        rb_heapprof_gc_end_change();
     }
     RB_VM_LOCK_LEAVE();
 }

@@ -38,7 +38,7 @@ class File:
         self.line = "%s:%d" % (symbol.symtab.filename, symbol.line)
 
     def type(self, name):
-        for spelling in (name, "struct " + name):
+        for spelling in ("struct " + name, name):
             try:
                 return gdb.lookup_type(spelling, self.block).strip_typedefs()
             except gdb.error:
@@ -58,7 +58,7 @@ def form(type):
     code = type.strip_typedefs().code
     if code == gdb.TYPE_CODE_PTR:
         return POINTER
-    if code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY):
+    if code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_FLT):
         return BYTES
     if code == gdb.TYPE_CODE_INT and type.strip_typedefs().is_signed:
         return SIGNED
