@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach/callers.h"
 #include "attach/heap_check.h"
 #include "profiler/copies.h"
 #include "profiler/options.h"
@@ -32,7 +33,7 @@ struct places {
     struct heapprof_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated, doublings, start_ns;
     struct heapprof_field tables_word, blocks_word;
     struct heapprof_field gc_count, mode;
-    struct heapprof_field page_before_sweep, page_marks, page_start;
+    struct heapprof_field page_before_sweep, page_marks, page_heap, sweeping_page;
     int64_t  contract, page_bytes, slot_bytes, sweeping;
     uint32_t state_bytes, sequence_bytes, page_header_bytes;
     uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, address_bytes, sample_bytes, piece_bytes;
@@ -63,7 +64,8 @@ static const struct heapprof_want wants[] = {
     WANT(TYPE, page_header_bytes, "heap_page")
     WANT(NUMBER, page_before_sweep, "heap_page.flags.before_sweep")
     WANT_BYTES(page_marks, "heap_page.mark_bits", 1)
-    WANT(NUMBER, page_start, "heap_page.start")
+    WANT(NUMBER, page_heap, "heap_page.heap")
+    WANT(NUMBER, sweeping_page, "rb_heap_t.sweeping_page")
     WANT(CONSTANT, page_bytes, "HEAP_PAGE_SIZE")
     WANT(CONSTANT, slot_bytes, "BASE_SLOT_SIZE")
     WANT(CONSTANT, sweeping, "gc_mode_sweeping")
@@ -193,6 +195,8 @@ take_arrays(struct reading *reading)
            TAKE_NUMBERED(reading, functions.all, functions.numbers) &&
            TAKE_NUMBERED(reading, stacks.nodes, stacks.numbers) &&
            TAKE_NUMBERED(reading, identities.all, identities.numbers) &&
+           TAKE_NUMBERED(reading, identities.addresses.entries, identities.addresses.numbers) &&
+           TAKE(reading, identities.ids, identities.ids_capacity, reading->from.identities.addresses.numbers.end) &&
            TAKE_NUMBERED(reading, sites.all, sites.numbers) &&
            TAKE_NUMBERED(reading, live.addresses.entries, live.addresses.numbers) &&
            TAKE(reading, live.samples, live.samples_capacity, objects) &&
@@ -212,6 +216,9 @@ release(struct reading *reading)
     HEAPPROF_MEM_RELEASE(mem, tables->functions.all, tables->functions.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->stacks.nodes, tables->stacks.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->identities.all, tables->identities.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->identities.addresses.entries, tables->identities.addresses.numbers.capacity);
+    HEAPPROF_MEM_RELEASE(mem, tables->identities.ids, tables->identities.ids_capacity);
+    rb_heapprof_index_release(&tables->strings.index, mem);
     HEAPPROF_MEM_RELEASE(mem, tables->sites.all, tables->sites.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->live.addresses.entries, tables->live.addresses.numbers.capacity);
     HEAPPROF_MEM_RELEASE(mem, tables->live.samples, tables->live.samples_capacity);
@@ -271,19 +278,30 @@ marked_p(const struct reading *reading, const struct page *page, uint64_t addres
     return word >> bit % 64 & 1;
 }
 
+/* Whether a page is still to be swept, or is being swept: then its flag does not say so any more. */
+static bool
+before_sweep_p(struct reading *reading, uint64_t header)
+{
+    const struct places *places = &reading->places;
+    uint64_t before, heap, page;
+
+    if (!rb_heapprof_vm_get(reading->vm, header, &places->page_before_sweep, &before)) return false;
+    return before || (rb_heapprof_vm_get(reading->vm, header, &places->page_heap, &heap) &&
+                      rb_heapprof_vm_get(reading->vm, heap, &places->sweeping_page, &page) && page == header);
+}
+
 /* The page's memory begins with the address of its header. One that cannot be read has nothing dead. */
 static const struct page *
 find_page(struct reading *reading, uint64_t address)
 {
     const struct places *places = &reading->places;
     struct page *page = &reading->pages[address / (uint64_t)places->page_bytes & (PAGES - 1)];
-    uint64_t header, before;
+    uint64_t header;
 
     if (page->address == address) return page;
     page->address = address;
     page->before_sweep =
-        rb_heapprof_vm_word(reading->vm, address, &header) &&
-        rb_heapprof_vm_get(reading->vm, header, &places->page_before_sweep, &before) && before &&
+        rb_heapprof_vm_word(reading->vm, address, &header) && before_sweep_p(reading, header) &&
         rb_heapprof_target_read(reading->vm->target, header + places->page_marks.offset, page->marks,
                                 places->page_marks.size);
     return page;
@@ -430,6 +448,7 @@ add_up(struct reading *reading, char *error)
         rb_heapprof_target_say(reading->vm->target, error, "%s are not whole", wrong);
         return NULL;
     }
+    rb_heapprof_callers_name_all(&reading->tables, reading->vm->target, &reading->mem);
     copies = rb_heapprof_copies_begin(&reading->tables, &reading->facts, NULL);
     while (copies && rb_heapprof_copies_step(copies, false)) continue;
     struct heapprof_snapshot *snapshot = copies ? rb_heapprof_copies_add_up(copies) : NULL;

@@ -8,7 +8,7 @@
  *         sequence words say whether it changed meanwhile
  *
  * It is what `ObjectSpace::HeapProfile.snapshot` has at that moment, but for samples of objects that are just
- * being made, and for names of C functions that no snapshot inside has asked for yet. Layouts are not
+ * being made. Layouts are not
  * translated: target and reader have to be of one version, which is looked at. */
 #include "attach/vm.h"
 #include "attach/stop.h"

@@ -2,10 +2,12 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/heap.h"
 #include "attach/origin.h"
@@ -27,7 +29,7 @@ struct session {
     struct heapprof_stop *stop;   /* NULL: nobody is to be stopped */
     struct heapprof_series series;
     char     program[64];
-    char     last[HEAPPROF_OUT_MAX + 64]; /* the file that was written last */
+    char     last[PATH_MAX]; /* the file that was written last */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -139,7 +141,7 @@ name_files(struct session *session, bool numbered, long keep)
 {
     const char *given = session->cli->values[OUT];
     const char *from = given ? given : numbered ? "heapprof-%p-%n.pb.gz" : "heapprof-%p.pb.gz";
-    char out[HEAPPROF_OUT_MAX];
+    char out[HEAPPROF_OUT_MAX], directory[PATH_MAX];
     size_t length = 0;
 
     for (; *from && length < sizeof(out) - 16; from++) {
@@ -151,7 +153,8 @@ name_files(struct session *session, bool numbered, long keep)
     }
     out[length] = 0;
     if (*from || !rb_heapprof_out_template_p(out, length)) return false;
-    rb_heapprof_series_init(&session->series, out, "", numbered, (unsigned)keep);
+    if (!getcwd(directory, sizeof(directory))) strcpy(directory, "/");
+    rb_heapprof_series_init(&session->series, out, directory, numbered, (unsigned)keep);
     rb_heapprof_origin_program(session->target, session->program, sizeof(session->program));
     return true;
 }
@@ -234,8 +237,7 @@ const struct cli_command cli_snapshot_command = {
         "be idle, in a loop, or in C code that never comes back. With RUBY_HEAPPROF=1,out= it writes no file of its own.\n"
         "\n"
         "The file is what ObjectSpace::HeapProfile.snapshot has at that moment: no garbage collection is started, who\n"
-        "holds malloc'ed memory is not looked for, RSS is not explained, and C functions have the names that an earlier\n"
-        "snapshot inside has found, if any.\n"
+        "holds malloc'ed memory is not looked for, and RSS is not explained.\n"
         "\n"
         "It has to be of the same build as this program. See `heapprof stacks --help` for the rights it needs.",
     .options = options, .examples = examples, .least = 0, .most = 1, .run = run,

@@ -1,0 +1,231 @@
+/* callers.c - from return addresses to C functions, as vm/symbols.c does it inside.
+ *
+ *     address --mappings--> file, where it begins in memory --/proc/PID/root--> the file, if it is of the same build
+ *                                                                                 \--> functions
+ *
+ * A file that was replaced, deleted or stripped names nothing: then the library alone is known. It is opened so
+ * that nothing waits, and read with the bounds that os/elf_symbols.c has for any file.
+ */
+#include "attach/callers.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/elf_symbols.h"
+
+enum { NAME_MAX_BYTES = 256, HEADERS_MAX = 128, NOTES_MAX = 65536 };
+
+/* A return address without a name, and what was found. */
+struct call {
+    uint64_t address;    /* of the call: the instruction before */
+    uint32_t identity;
+    char     function[NAME_MAX_BYTES];
+};
+
+struct naming {
+    struct heapprof_tables *tables;
+    struct heapprof_target *target;
+    struct heapprof_mem *mem;
+    struct call *calls;  /* by address */
+    size_t capacity, count;
+};
+
+/* An object that is loaded. */
+struct object {
+    const struct heapprof_mapping *first;
+    uint64_t base;       /* what is added to addresses of the file */
+    struct heapprof_elf_identity identity;
+};
+
+/* ---- which ---- */
+
+static int
+compare_calls(const void *left, const void *right)
+{
+    const struct call *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* False: no memory. */
+static bool
+collect(struct naming *naming)
+{
+    const struct heapprof_identities *identities = &naming->tables->identities;
+    const struct heapprof_address_table *table = &identities->addresses;
+
+    for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
+        uintptr_t key = rb_heapprof_address_table_address(table, entry);
+        uint32_t id = identities->ids[entry];
+        if (!rb_heapprof_callers_key_p(key) || id == 0 || id >= identities->numbers.end) continue;
+        if (!identities->all[id].used || identities->all[id].name != HEAPPROF_UNNAMED) continue;
+        if (!HEAPPROF_MEM_GROW(naming->mem, naming->calls, naming->capacity, naming->count + 1)) return false;
+        naming->calls[naming->count++] =
+            (struct call){.address = rb_heapprof_callers_of_key(key) - 1, .identity = id};
+    }
+    if (naming->count) qsort(naming->calls, naming->count, sizeof(*naming->calls), compare_calls);
+    return true;
+}
+
+/* ---- what is loaded ---- */
+
+/* Of the mappings of a file without a gap the first, which has its headers. */
+static const struct heapprof_mapping *
+first_of(const struct heapprof_target *target, const struct heapprof_mapping *mapping)
+{
+    while (mapping > target->mappings && mapping[-1].path == mapping->path && mapping->offset != 0) mapping--;
+    return mapping;
+}
+
+static void
+read_notes(struct naming *naming, struct object *object, const Elf64_Phdr *part)
+{
+    unsigned char notes[NOTES_MAX];
+
+    if (part->p_filesz > sizeof(notes)) return;
+    if (!rb_heapprof_target_read(naming->target, object->base + part->p_vaddr, notes, part->p_filesz)) return;
+    rb_heapprof_elf_identity_add_notes(&object->identity, notes, part->p_filesz, part->p_align);
+}
+
+/* False: it is no ELF object. */
+static bool
+read_object(struct naming *naming, const struct heapprof_mapping *mapping, struct object *object)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr parts[HEADERS_MAX];
+    uint64_t lowest = UINT64_MAX;
+
+    object->first = first_of(naming->target, mapping);
+    if (object->first->offset != 0 ||
+        !rb_heapprof_target_read(naming->target, object->first->start, &header, sizeof(header)) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_phnum == 0 || header.e_phnum > HEADERS_MAX || header.e_phentsize != sizeof(*parts) ||
+        !rb_heapprof_target_read(naming->target, object->first->start + header.e_phoff, parts,
+                                 header.e_phnum * sizeof(*parts))) return false;
+    for (int i = 0; i < header.e_phnum; i++) {
+        if (parts[i].p_type == PT_LOAD && parts[i].p_vaddr < lowest) lowest = parts[i].p_vaddr;
+    }
+    object->base = object->first->start - (lowest & ~UINT64_C(4095));
+    rb_heapprof_elf_identity_init(&object->identity, parts, header.e_phnum * sizeof(*parts));
+    for (int i = 0; i < header.e_phnum; i++) {
+        if (parts[i].p_type == PT_NOTE) read_notes(naming, object, &parts[i]);
+    }
+    return true;
+}
+
+/* ---- what its file says ---- */
+
+/* What the target calls that name; or else, of the program itself, the file whatever has become of its name. */
+static int
+open_named(const struct naming *naming, const char *path)
+{
+    enum { flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+    char name[4200];
+
+    if (!naming->target->runs) return open(path, flags);
+    snprintf(name, sizeof(name), "/proc/%d/root%s", (int)naming->target->pid, path);
+    int fd = open(name, flags);
+    if (fd >= 0) return fd;
+    snprintf(name, sizeof(name), "/proc/%d/exe", (int)naming->target->pid);
+    return open(name, flags);
+}
+
+/* The file's functions, for the calls from first to end. */
+struct finding {
+    struct heapprof_elf *elf;
+    struct call *first, *end;
+    uint64_t base;
+};
+
+static bool
+name_i(const struct heapprof_elf_function *function, void *data)
+{
+    struct finding *finding = data;
+    uint64_t begin = finding->base + function->start;
+    size_t low = 0, high = (size_t)(finding->end - finding->first);
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (finding->first[middle].address < begin) low = middle + 1;
+        else high = middle;
+    }
+    for (struct call *call = finding->first + low; call < finding->end && call->address - begin < function->size_bytes; call++) {
+        if (!call->function[0]) rb_heapprof_elf_name(finding->elf, function->name, call->function, sizeof(call->function));
+    }
+    return true;
+}
+
+static void
+read_file(struct naming *naming, const struct object *object, const char *path, struct call *first, struct call *end)
+{
+    struct heapprof_elf elf;
+    struct finding finding = {.elf = &elf, .first = first, .end = end, .base = object->base};
+    int fd = open_named(naming, path);
+
+    if (fd >= 0 && rb_heapprof_elf_open(&elf, naming->mem, fd)) {
+        if (rb_heapprof_elf_same_p(&elf.identity, &object->identity)) rb_heapprof_elf_each(&elf, name_i, &finding);
+        rb_heapprof_elf_close(&elf);
+    }
+    if (fd >= 0) close(fd);
+}
+
+/* ---- names ---- */
+
+static void
+enter(struct naming *naming, const struct call *call, const char *library)
+{
+    struct heapprof_strings *strings = &naming->tables->strings;
+    struct heapprof_identity *identity = &naming->tables->identities.all[call->identity];
+    char text[2 * NAME_MAX_BYTES + 8];
+
+    snprintf(text, sizeof(text), "%s (%s)", call->function[0] ? call->function : "?", library);
+    uint32_t number = rb_heapprof_strings_intern(strings, library, strlen(library));
+    uint32_t name = rb_heapprof_strings_intern(strings, text, strlen(text));
+    if (number == UINT32_MAX || name == UINT32_MAX) return;
+    identity->library = number;
+    identity->name = name;
+}
+
+/* The last part of a path, without what the kernel says of a file that is gone. */
+static void
+library_of(const char *path, char *library, size_t size)
+{
+    static const char deleted[] = " (deleted)";
+    const char *slash = strrchr(path, '/');
+
+    snprintf(library, size, "%s", slash ? slash + 1 : "?");
+    size_t length = strlen(library), suffix = sizeof(deleted) - 1;
+    if (length > suffix && !strcmp(library + length - suffix, deleted)) library[length - suffix] = 0;
+}
+
+/* Those of the object that the first is in; returns behind them. */
+static struct call *
+name_object(struct naming *naming, struct call *first)
+{
+    struct call *end = first, *last = naming->calls + naming->count;
+    const struct heapprof_mapping *mapping = rb_heapprof_target_mapping(naming->target, first->address);
+    const char *path = mapping ? rb_heapprof_target_path(naming->target, mapping) : "";
+    char library[NAME_MAX_BYTES];
+    struct object object;
+
+    library_of(path, library, sizeof(library));
+    do end++;
+    while (mapping && end < last && end->address < mapping->end);
+    if (path[0] == '/' && read_object(naming, mapping, &object)) read_file(naming, &object, path, first, end);
+    for (struct call *call = first; call < end; call++) enter(naming, call, library);
+    return end;
+}
+
+void
+rb_heapprof_callers_name_all(struct heapprof_tables *tables, struct heapprof_target *target, struct heapprof_mem *mem)
+{
+    struct naming naming = {.tables = tables, .target = target, .mem = mem};
+
+    if (collect(&naming) && naming.count && rb_heapprof_strings_enter_all(&tables->strings)) {
+        for (struct call *call = naming.calls; call < naming.calls + naming.count; ) call = name_object(&naming, call);
+    }
+    HEAPPROF_MEM_RELEASE(mem, naming.calls, naming.capacity);
+}
