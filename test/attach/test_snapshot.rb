@@ -106,6 +106,7 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     script = <<~'RUBY'
       class Pair; end
       def pairs = loop { $pairs = [Pair.new, Pair.new] }
+      20_000.times { Pair.new }
       $ready.call
       pairs
     RUBY
