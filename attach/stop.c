@@ -19,13 +19,18 @@
  *   I2  signals are blocked exactly while one is SEIZED or STOPPED.
  *
  * exec kills all other threads and gives the one that called it the number of the process: so where a number is
- * gone, the process's is tried. */
+ * gone, the process's is tried.
+ *
+ * PTRACE_SEIZE waits while a thread of the target is in exec, and exec waits until the ends of all other threads have been
+ * seen: those that we hold, by us. So that neither waits for ever, SIGCHLD is let through during the call, and its handler
+ * sees to them; the kernel then takes the call up again. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* __WNOTHREAD */
 #endif
 #include "stop.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,7 +60,14 @@ struct heapprof_stop {
     bool     child;            /* we are its parent */
     bool     blocked;
     sigset_t before;           /* the signals that were blocked, while blocked */
+    pthread_t tracer;          /* who seizes */
+    struct sigaction on_child; /* what SIGCHLD did, while it is ours */
+    volatile bool ended;       /* it came: what it did is to be done after all */
+    volatile bool in_call;     /* PTRACE_SEIZE: of what it seizes, the list does not know yet */
+    volatile bool gone;        /* meanwhile a number was gone */
 };
+
+static struct heapprof_stop *volatile seizing; /* whose SIGCHLD it is; NULL: not ours */
 
 /* ---- time and signals ---- */
 
@@ -145,9 +157,28 @@ rb_heapprof_stop_tracer(const struct heapprof_stop *stop, pid_t tid)
 static void
 follow_exec(struct heapprof_stop *stop)
 {
-    if (find(stop, stop->pid) || ptrace(PTRACE_INTERRUPT, stop->pid, NULL, NULL) != 0) return;
+    stop->gone = stop->in_call;
+    if (stop->in_call || find(stop, stop->pid) || ptrace(PTRACE_INTERRUPT, stop->pid, NULL, NULL) != 0) return;
     if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return;
     stop->threads[stop->count++] = (struct seized){ .tid = stop->pid, .state = LATE };
+}
+
+/* With SIGCHLD let through (see above); nothing else of ours runs meanwhile, so that its handler may do what it likes. */
+static bool
+seize_it(struct heapprof_stop *stop, pid_t tid)
+{
+    sigset_t child;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    stop->in_call = true;
+    pthread_sigmask(SIG_UNBLOCK, &child, NULL);
+    bool done = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0;
+    int error = errno;
+    pthread_sigmask(SIG_BLOCK, &child, NULL);
+    stop->in_call = false;
+    errno = error;
+    return done;
 }
 
 /* Asks it to stop. STOPPED: it will. */
@@ -157,15 +188,13 @@ seize(struct heapprof_stop *stop, pid_t tid)
     pid_t tracer;
 
     if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return HEAPPROF_STOP_REFUSED;
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
-        return errno == ESRCH ? HEAPPROF_STOP_GONE : why_not(stop, tid, &tracer);
-    }
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) {
-        follow_exec(stop);
-        return HEAPPROF_STOP_GONE;
-    }
-    stop->threads[stop->count++] = (struct seized){ .tid = tid, .state = SEIZED };
-    return HEAPPROF_STOPPED;
+    bool seized = seize_it(stop, tid);
+    int error = errno;
+    bool asked = seized && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
+    if (asked) stop->threads[stop->count++] = (struct seized){ .tid = tid, .state = SEIZED };
+    if (stop->gone || (seized && !asked)) follow_exec(stop);
+    if (asked) return HEAPPROF_STOPPED;
+    return seized || error == ESRCH ? HEAPPROF_STOP_GONE : why_not(stop, tid, &tracer);
 }
 
 /* As waitpid; but the end of our own child is left to whoever waits for it, and is an error here. */
@@ -236,12 +265,66 @@ settle_late(struct heapprof_stop *stop)
     }
 }
 
+/* Backwards, as above. */
+static void
+see_ends(struct heapprof_stop *stop)
+{
+    for (size_t i = stop->count; i-- > 0;) {
+        if (i < stop->count) look(stop, &stop->threads[i], false);
+    }
+}
+
+/* ---- SIGCHLD, while threads are seized beside those that are ---- */
+
+/* Another thread of the program may get it. */
+static void
+on_end(int signal)
+{
+    int error = errno;
+
+    if (!seizing) return;
+    if (pthread_equal(pthread_self(), seizing->tracer)) {
+        seizing->ended = true;
+        see_ends(seizing);
+    }
+    else {
+        pthread_kill(seizing->tracer, signal);
+    }
+    errno = error;
+}
+
+/* What has ended before is not told again. */
+static void
+take_signal(struct heapprof_stop *stop)
+{
+    struct sigaction ours = { .sa_handler = on_end, .sa_flags = SA_NOCLDSTOP | SA_RESTART };
+
+    stop->tracer = pthread_self();
+    stop->ended = false;
+    seizing = stop;
+    sigemptyset(&ours.sa_mask);
+    sigaction(SIGCHLD, &ours, &stop->on_child);
+    see_ends(stop);
+}
+
+static void
+give_signal_back(struct heapprof_stop *stop)
+{
+    sigaction(SIGCHLD, &stop->on_child, NULL);
+    seizing = NULL;
+    if (stop->ended) pthread_kill(stop->tracer, SIGCHLD);
+}
+
 /* Waits for those that are SEIZED. STOPPED: none is any more. */
 static enum heapprof_stopped
 wait_for_seized(struct heapprof_stop *stop, uint64_t until_ns)
 {
     for (unsigned int times = 0;; times++) {
         bool waiting = false;
+        if (times > YIELDS) {
+            see_ends(stop);
+            settle_late(stop);
+        }
         for (size_t i = stop->count; i-- > 0;) {
             if (i >= stop->count || stop->threads[i].state != SEIZED) continue;
             if (look(stop, &stop->threads[i], times > YIELDS) == HEAPPROF_STOP_LATE) waiting = true;
@@ -309,7 +392,9 @@ rb_heapprof_stop_thread(struct heapprof_stop *stop, pid_t tid, uint64_t limit_ns
 
     settle_late(stop);
     block_signals(stop);
+    take_signal(stop);
     enum heapprof_stopped stopped = begin(stop, tid);
+    give_signal_back(stop);
     if (stopped == HEAPPROF_STOPPED) stopped = wait_for_seized(stop, until_ns);
     if (stopped == HEAPPROF_STOPPED && !find(stop, tid)) stopped = HEAPPROF_STOP_GONE;
     give_up_seized(stop);
@@ -354,7 +439,9 @@ rb_heapprof_stop_all(struct heapprof_stop *stop, struct heapprof_target *target,
 
     settle_late(stop);
     block_signals(stop);
+    take_signal(stop);
     enum heapprof_stopped stopped = stop_all(stop, target, until_ns);
+    give_signal_back(stop);
     if (stopped != HEAPPROF_STOPPED) rb_heapprof_stop_resume(stop);
     return stopped;
 }

@@ -330,8 +330,8 @@ TEST_F(Stop, ExecByTheThreadThatIsStoppedLeavesNothingStopped)
     Subject subject(Program());
     for (int times = 0; times < 100; times++) {
         subject.Tell('e');
-        for (std::vector<pid_t> tids; tids.size() < 2 && times % 3;) tids = subject.Threads();
         std::vector<pid_t> tids = subject.Threads();
+        for (int tries = 0; tids.size() < 2 && tries < times; tries++) tids = subject.Threads();
         subject.One(tids.back());
         subject.Resume();
         Child::Until([&] { subject.Resume(); return rb_heapprof_stop_late(subject.stop) == 0; });
@@ -352,6 +352,7 @@ StopAgainAndAgain(pid_t pid)
     for (;;) {
         rb_heapprof_stop_all(stop, target, kLong);
         rb_heapprof_stop_resume(stop);
+        usleep(300); // without it, a clone that is interrupted begins anew for ever
     }
 }
 
