@@ -33,14 +33,14 @@ struct heapprof_stop;
 /* For a process, which may be our child: then its end is left to be waited for. NULL: no memory. */
 struct heapprof_stop *rb_heapprof_stop_new(pid_t pid);
 
-/* Resumes what is stopped. NULL is allowed. */
+/* Resumes what is stopped; what is late then is let go when the thread of ours ends that stopped it. NULL is allowed. */
 void rb_heapprof_stop_free(struct heapprof_stop *stop);
 
 /* Stops one thread, in addition to those that are stopped; waits for limit_ns at most. But for STOPPED, the thread runs; one
  * that is LATE stands still from when it can until a later resume. */
 enum heapprof_stopped rb_heapprof_stop_thread(struct heapprof_stop *stop, pid_t tid, uint64_t limit_ns);
 
-/* Stops all threads, those too that are created meanwhile. STOPPED: all that are not ending stand still; anything
+/* Stops all threads, those too that are created meanwhile; lists the target's threads anew. STOPPED: all that are not ending stand still; anything
  * else: what the first was that does not, and none is stopped. */
 enum heapprof_stopped rb_heapprof_stop_all(struct heapprof_stop *stop, struct heapprof_target *target, uint64_t limit_ns);
 
