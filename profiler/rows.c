@@ -178,17 +178,35 @@ add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
     return true;
 }
 
-/* What the site has allocated, by age and dead. */
+/* What the site has allocated, by age and dead. Most sites have few ages: of the others nothing is written or read. */
 struct ages {
-    struct sum bins[AGE_BINS];
+    uint32_t   used; /* a bit for each bin */
     struct sum dead;
+    struct sum bins[AGE_BINS];
 };
+
+static void
+init_ages(struct ages *ages, const struct sum *dead)
+{
+    ages->used = 0;
+    ages->dead = *dead;
+}
+
+static struct sum *
+bin_of_age(struct ages *ages, int age)
+{
+    uint32_t bit = UINT32_C(1) << age;
+
+    if (!(ages->used & bit)) ages->bins[age] = (struct sum){0};
+    ages->used |= bit;
+    return &ages->bins[age];
+}
 
 /* Moves what a live sample stands for from the dead, where the totals are, to its age. */
 static struct sum *
 add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double inuse_bytes)
 {
-    struct sum *bin = &ages->bins[age];
+    struct sum *bin = bin_of_age(ages, age);
 
     bin->objects += weight;
     bin->alloc_bytes += weight * alloc_bytes;
@@ -245,7 +263,8 @@ bin_pieces(struct adding *adding, struct ages *ages)
 static bool
 add_ages(struct adding *adding, struct heapprof_row row, const struct ages *ages)
 {
-    for (int bin = 0; bin < AGE_BINS; bin++) {
+    for (uint32_t left = ages->used; left; left &= left - 1) {
+        int bin = __builtin_ctz(left);
         row.gc_age = bin_age(bin);
         if (!add_row(adding, row, &ages->bins[bin])) return false;
     }
@@ -262,7 +281,8 @@ add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, stru
     const struct heapprof_copied_piece *piece;
 
     while ((piece = next_piece(adding, number)) != NULL) {
-        struct ages ages = {.dead = *dead};
+        struct ages ages;
+        init_ages(&ages, dead);
         row.owner = name_of(adding, piece->owner_class);
         row.owner_stack = piece->owner_stack;
         row.native_leak = suspect && !piece->owner_class;
@@ -276,8 +296,9 @@ add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, stru
 static bool
 add_objects(struct adding *adding, uint32_t number, struct heapprof_row row, struct sum *dead)
 {
-    struct ages ages = {.dead = *dead};
+    struct ages ages;
 
+    init_ages(&ages, dead);
     bin_samples(adding, number, &ages);
     *dead = ages.dead;
     return add_ages(adding, row, &ages);
