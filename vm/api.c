@@ -17,7 +17,6 @@
 #include "run.h"
 #include "sample.h"
 #include "profiler/difference.h"
-#include "os/file.h"
 #include "os/terminal.h"
 #include "profiler/options.h"
 #include "profiler/out.h"
@@ -230,27 +229,10 @@ periodic_settings(struct heapprof_options *options, VALUE every, VALUE signal, V
     if (refusal) rb_raise(rb_eArgError, "%s", refusal);
 }
 
-/* Where the files may be; raises if they may not. */
-static void
-check_files(const struct heapprof_options *options, char *directory, size_t size)
-{
-    struct heapprof_series series;
-    char path[PATH_MAX];
-    int error = 0;
-
-    directory[0] = '\0';
-    if (!rb_heapprof_options_periodic_p(options)) return;
-    if (options->out[0] != '/' && !getcwd(directory, size)) rb_sys_fail("getcwd");
-    rb_heapprof_series_init(&series, options->out, directory, true, options->keep);
-    if (!rb_heapprof_series_first(&series, rb_heapprof_boot_program(), path, sizeof(path))) error = ENAMETOOLONG;
-    if (error == 0) error = rb_heapprof_file_check(path);
-    if (error) rb_syserr_fail(error, options->out);
-}
-
 static VALUE
 heapprof_start(rb_execution_context_t *ec, VALUE self,
                VALUE interval, VALUE malloc_interval, VALUE malloc, VALUE depth, VALUE memory, VALUE seed,
-               VALUE every, VALUE signal, VALUE keep, VALUE out)
+               VALUE every, VALUE signal, VALUE keep, VALUE out, VALUE owners, VALUE rss)
 {
     struct heapprof_options options;
     char directory[PATH_MAX];
@@ -267,9 +249,12 @@ heapprof_start(rb_execution_context_t *ec, VALUE self,
     options.seeded = !NIL_P(seed);
     if (options.seeded) options.seed = NUM2ULL(rb_int_and(rb_to_int(seed), ULL2NUM(UINT64_MAX)));
     periodic_settings(&options, every, signal, keep, out);
+    options.owners = RTEST(owners);
+    options.rss = RTEST(rss);
 
     check_range(&options);
-    check_files(&options, directory, sizeof(directory));
+    int error = rb_heapprof_periodic_place(&options, directory, sizeof(directory));
+    if (error) rb_syserr_fail(error, options.out);
     if (!rb_heapprof_start_with(&options)) {
         rb_raise(rb_eRuntimeError, "the heap profiler is running already; stop it first");
     }

@@ -6,9 +6,13 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "gc/state.h"
+#include "periodic.h"
+#include "profiler/out.h"
 #include "rss.h"
 #include "run.h"
 #include "vm_sync.h"
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 
 /* ---- structs of the caller's, which another version of the header may have sized ---- */
@@ -50,6 +54,11 @@ default_config(size_t size)
         .malloc_all = options.malloc_all,
         .depth = options.depth,
         .memory_bytes = options.memory_bytes,
+        .every_ms = options.every_ms,
+        .signal = (int)options.signal,
+        .keep = options.keep,
+        .owners = options.owners,
+        .rss = options.rss,
     };
 }
 
@@ -78,6 +87,27 @@ complete_config(struct rb_heapprof_config *config, const struct rb_heapprof_conf
     return true;
 }
 
+/* False: no such signal, no template, or a name for files that nobody asked for. */
+static bool
+set_files(const struct rb_heapprof_config *config, struct heapprof_options *options)
+{
+    options->every_ms = config->every_ms;
+    options->signal = (uint32_t)config->signal;
+    options->keep = config->keep;
+    options->owners = config->owners != 0;
+    options->rss = config->rss != 0;
+    if (config->signal && !rb_heapprof_signal_name(config->signal)[0]) return false;
+    if (config->out) {
+        size_t length = strnlen(config->out, sizeof(options->out));
+        if (length == 0 || length == sizeof(options->out) || !rb_heapprof_options_periodic_p(options) ||
+            !rb_heapprof_out_template_p(config->out, length)) return false;
+        memcpy(options->out, config->out, length + 1);
+        options->named = true;
+    }
+    rb_heapprof_options_name_files(options);
+    return true;
+}
+
 /* False: out of range. */
 static bool
 options_of(const struct rb_heapprof_config *config, struct heapprof_options *options)
@@ -91,6 +121,7 @@ options_of(const struct rb_heapprof_config *config, struct heapprof_options *opt
     options->memory_bytes = config->memory_bytes;
     options->seeded = config->seed != NULL;
     if (config->seed) options->seed = *config->seed;
+    if (!set_files(config, options)) return false;
     if (rb_heapprof_options_out_of_range(options, &expected)) return false;
     return !options->malloc_all || !rb_heapprof_gc_malloc_all_refusal();
 }
@@ -100,12 +131,20 @@ rb_heapprof_start(const struct rb_heapprof_config *theirs)
 {
     struct heapprof_options options;
     struct rb_heapprof_config config;
+    char directory[PATH_MAX], message[256];
 
     rb_heapprof_options_default(&options);
     if (theirs && !(complete_config(&config, theirs) && options_of(&config, &options))) {
         return RB_HEAPPROF_BAD_CONFIG;
     }
-    return rb_heapprof_start_with(&options) ? RB_HEAPPROF_STARTED : RB_HEAPPROF_RUNNING;
+    if (rb_heapprof_on) return RB_HEAPPROF_RUNNING;
+    if (rb_heapprof_periodic_refusal(&options, message, sizeof(message))) return RB_HEAPPROF_BAD_CONFIG;
+    errno = rb_heapprof_periodic_place(&options, directory, sizeof(directory));
+    if (errno) return RB_HEAPPROF_BAD_OUT;
+    if (!rb_heapprof_start_with(&options)) return RB_HEAPPROF_RUNNING;
+    if (rb_heapprof_periodic_start(&options, NULL, directory)) return RB_HEAPPROF_STARTED;
+    rb_heapprof_stop();
+    return RB_HEAPPROF_BAD_CONFIG;
 }
 
 /* ---- reading a snapshot ---- */

@@ -28,7 +28,7 @@ module ObjectSpace
     include Enumerable
 
     # call-seq:
-    #   start(interval: 524_288, malloc_interval: interval, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil, every: nil, signal: nil, keep: 10, out: nil) -> true
+    #   start(interval: 524_288, malloc_interval: interval, malloc: :ruby, depth: 512, memory: 67_108_864, seed: nil, every: nil, signal: nil, keep: 10, out: nil, owners: true, rss: true) -> true
     #
     # Starts sampling, with nothing recorded.
     #
@@ -54,8 +54,9 @@ module ObjectSpace
     # [out] Their names, as in +RUBY_HEAPPROF+: %p pid, %e program, %t time, %n number, %%; relative to the
     #       directory that is current now. "heapprof-%p-%n.pb.gz" when +nil+.
     #
-    # The files of +every+ and +signal+ have owners and rss (see snapshot), and what the last garbage collection
-    # left alive. A native thread writes them, which is in no list of threads. A process that sleeps
+    # [owners, rss] What these files have besides (see snapshot).
+    #
+    # They have what the last garbage collection left alive. A native thread writes them, which is in no list of threads. A process that sleeps
     # writes, too; one in a call that neither ends nor lets itself be interrupted does when that is over.
     #
     #   ObjectSpace::HeapProfile.start(every: 60, signal: "USR2", out: "/var/tmp/%e-%p-%n.pb.gz")
@@ -64,8 +65,9 @@ module ObjectSpace
     # could be no file named +out+.
     def self.start(interval: default("interval"), malloc_interval: nil, malloc: :ruby,
                    depth: default("depth"), memory: default("memory"), seed: nil,
-                   every: nil, signal: nil, keep: default("keep"), out: nil)
-      Primitive.heapprof_start(interval, malloc_interval, malloc, depth, memory, seed, every, signal, keep, out)
+                   every: nil, signal: nil, keep: default("keep"), out: nil, owners: true, rss: true)
+      Primitive.heapprof_start(interval, malloc_interval, malloc, depth, memory, seed, every, signal, keep, out,
+                               owners, rss)
     end
 
     # The number that RUBY_HEAPPROF=1 has for that key.

@@ -354,6 +354,20 @@ begin_series(const struct heapprof_options *options, struct heapprof_series *ser
     periodic.with = (options->owners ? RB_HEAPPROF_OWNERS : 0) | (options->rss ? RB_HEAPPROF_RSS : 0);
 }
 
+int
+rb_heapprof_periodic_place(const struct heapprof_options *options, char *directory, size_t size)
+{
+    struct heapprof_series series;
+    char path[PATH_MAX];
+
+    directory[0] = '\0';
+    if (!rb_heapprof_options_periodic_p(options)) return 0;
+    if (options->out[0] != '/' && !getcwd(directory, size)) return errno;
+    rb_heapprof_series_init(&series, options->out, directory, true, options->keep);
+    if (!rb_heapprof_series_first(&series, rb_heapprof_boot_program(), path, sizeof(path))) return ENAMETOOLONG;
+    return rb_heapprof_file_check(path);
+}
+
 bool
 rb_heapprof_periodic_start(const struct heapprof_options *options, struct heapprof_series *series,
                            const char *directory)

@@ -7,6 +7,10 @@
  * process, in message; NULL: they can. Needs the GVL. */
 const char *rb_heapprof_periodic_refusal(const struct heapprof_options *options, char *message, size_t size);
 
+/* The directory that such names are relative to, the current one, of so many bytes; "" if none is needed. 0, or errno if
+ * there could be no file of the first name. Needs the GVL. */
+int rb_heapprof_periodic_place(const struct heapprof_options *options, char *directory, size_t size);
+
 /* From now on writes them. A series of the caller's, who leaves it alone until end; NULL: one of ours, for the
  * template in options, relative to the directory. Nothing happens without every and signal. False: the
  * signal was taken meanwhile. Needs the GVL. */

@@ -37,6 +37,14 @@ struct rb_heapprof_config {
     uint32_t depth;            /**< frames kept per stack, innermost first, 1 to 65535 */
     size_t   memory_bytes;     /**< budget of the profiler's own tables, at least 1 MiB */
     const uint64_t *seed;      /**< a fixed random seed, for tests; NULL: from the system */
+    uint64_t every_ms;         /**< between two files that are written while the program runs, 100 to
+                                    604800000; 0: none are */
+    int      signal;           /**< has such a file written, as SIGUSR2 (README.md says which may); 0: none */
+    uint32_t keep;             /**< so many of these files are kept, the newest, up to 100000; 0: all */
+    const char *out;           /**< their names, as RUBY_HEAPPROF's out: %p pid, %e program, %t time, %n
+                                    number; NULL: "heapprof-%p-%n.pb.gz". Only with every_ms or signal */
+    int      owners;           /**< these files have owners (RB_HEAPPROF_OWNERS) */
+    int      rss;              /**< and the rest of RSS (RB_HEAPPROF_RSS) */
 };
 
 #define RB_HEAPPROF_AS_INTERVAL UINT64_MAX
@@ -48,7 +56,7 @@ struct rb_heapprof_config {
  */
 void rb_heapprof_config_init_sized(struct rb_heapprof_config *config, size_t size);
 
-/** Sets the defaults: 512 KiB for both, 512 frames, 64 MiB, no seed. */
+/** Sets the defaults: 512 KiB for both, 512 frames, 64 MiB, no seed; no files, or if any then 10, with owners and rss. */
 static inline void
 rb_heapprof_config_init(struct rb_heapprof_config *config)
 {
@@ -59,8 +67,10 @@ rb_heapprof_config_init(struct rb_heapprof_config *config)
 enum rb_heapprof_started {
     RB_HEAPPROF_STARTED,       /**< sampling */
     RB_HEAPPROF_RUNNING,       /**< it ran before; nothing changed */
-    RB_HEAPPROF_BAD_CONFIG     /**< a value or size out of the range stated above, or a field set that
-                                    this ruby does not know; nothing changed */
+    RB_HEAPPROF_BAD_CONFIG,    /**< a value or size out of the range stated above, or a field set that
+                                    this ruby does not know; or a signal that the program or a library
+                                    handles itself; nothing changed */
+    RB_HEAPPROF_BAD_OUT        /**< there could be no file named out: errno says why; nothing changed */
 };
 
 /**

@@ -132,6 +132,62 @@ class TestHeapProfCapi < Test::Unit::TestCase
     RUBY
   end
 
+  # ---- files while the program runs ----
+
+  def test_a_signal_has_a_file_written
+    in_directory do
+      in_child(<<~'RUBY')
+        assert_equal :started, HeapProfCAPI.start_files(nil, Signal.list["USR2"], 2, "own-%n.pb.gz", false, false)
+        kept = Array.new(100) { Item.new }
+        3.times do |i|
+          Process.kill(:USR2, $$)
+          sleep 0.01 until File.exist?("own-#{i + 1}.pb.gz")
+        end
+        HeapProfCAPI.stop
+        files = Dir["own-*"].sort
+        assert_equal %w[own-2.pb.gz own-3.pb.gz], files
+        profile = HeapProfile.load(files.last)
+        assert_equal 100, total(profile, class_name: "Item")
+        assert_equal [nil], profile.map(&:owner).uniq
+        assert_not_include profile.map(&:kind), :rss
+        assert_equal 100, kept.size
+      RUBY
+    end
+  end
+
+  def test_files_are_written_every_so_often_with_owners_and_rss
+    in_directory do
+      in_child(<<~'RUBY')
+        assert_equal :started, HeapProfCAPI.start_files(100, nil, nil, nil, nil, nil)
+        kept = Array.new(100) { "x" * 1000 }
+        sleep 0.01 until Dir["heapprof-#{$$}-*.pb.gz"].size > 1
+        HeapProfCAPI.stop
+        profile = HeapProfile.load(Dir["heapprof-#{$$}-*.pb.gz"].max_by { |file| file[/\d+(?=\.pb)/].to_i })
+        assert_include profile.map(&:owner), "String"
+        assert_include profile.map(&:kind), :rss
+        assert_equal 100, kept.size
+      RUBY
+    end
+  end
+
+  def test_files_that_cannot_be_are_refused_and_nothing_changes
+    in_child(<<~'RUBY')
+      usr2 = Signal.list["USR2"]
+      [[99], [604_800_001], [nil, Signal.list["KILL"]], [nil, 77], [nil, -1], [1000, nil, 100_001],
+       [nil, nil, nil, "a.pb.gz"], [1000, nil, nil, ""], [1000, nil, nil, "%x"], [1000, nil, nil, "x" * 4096]].each do |settings|
+        assert_equal :bad_config, HeapProfCAPI.start_files(*settings.values_at(0...6)), settings.inspect
+        assert_equal 0, HeapProfCAPI.running_p
+      end
+      assert_equal :no_such_directory, HeapProfCAPI.start_files(1000, nil, nil, "/nowhere/a.pb.gz", nil, nil)
+      assert_equal 0, HeapProfCAPI.running_p
+      trap("USR2") { }
+      assert_equal :bad_config, HeapProfCAPI.start_files(nil, usr2, nil, nil, nil, nil)
+      trap("USR2", "DEFAULT")
+      assert_equal :started, HeapProfCAPI.start_files(nil, usr2, nil, nil, nil, nil)
+      assert_equal :running, HeapProfCAPI.start_files(nil, usr2, nil, nil, nil, nil)
+    RUBY
+  end
+
   def test_seed_makes_samples_reproducible
     in_child(<<~'RUBY')
       def count(seed)

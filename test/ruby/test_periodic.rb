@@ -645,4 +645,24 @@ class TestHeapProfPeriodic < Test::Unit::TestCase
       assert_whole(*files.last(4))
     end
   end
+
+  def test_what_the_files_have_besides
+    in_directory do
+      in_child(<<~'RUBY')
+        written = lambda do |**with|
+          file = "f#{with.keys.first}.pb.gz"
+          HeapProfile.start(interval: 1, every: 0.1, keep: 1, out: file, **with)
+          kept = Array.new(100) { "x" * 1000 }
+          sleep 0.01 until File.exist?(file)
+          HeapProfile.stop
+          profile = HeapProfile.load(file)
+          kept.clear
+          [profile.any?(&:owner), profile.any? { |row| row.kind == :rss }]
+        end
+        assert_equal [true, true], written.call
+        assert_equal [false, true], written.call(owners: false)
+        assert_equal [true, false], written.call(rss: nil)
+      RUBY
+    end
+  end
 end

@@ -37,6 +37,7 @@ started_symbol(enum rb_heapprof_started started)
       case RB_HEAPPROF_STARTED:    return ID2SYM(rb_intern("started"));
       case RB_HEAPPROF_RUNNING:    return ID2SYM(rb_intern("running"));
       case RB_HEAPPROF_BAD_CONFIG: return ID2SYM(rb_intern("bad_config"));
+      case RB_HEAPPROF_BAD_OUT:    return ID2SYM(rb_intern(errno == ENOENT ? "no_such_directory" : "bad_out"));
     }
     return Qnil;
 }
@@ -50,6 +51,23 @@ start(int argc, VALUE *argv, VALUE self)
     rb_check_arity(argc, 4, 5);
     rb_heapprof_config_init(&config);
     config_read(&config, argv[0], argv[1], argv[2], argv[3], argc > 4 ? argv[4] : Qnil);
+    return started_symbol(rb_heapprof_start(&config));
+}
+
+/* start_files(every_ms, signal, keep, out, owners, rss): nil does not replace the default. */
+static VALUE
+start_files(VALUE self, VALUE every_ms, VALUE signal, VALUE keep, VALUE out, VALUE owners, VALUE rss)
+{
+    struct rb_heapprof_config config;
+
+    rb_heapprof_config_init(&config);
+    config.interval_bytes = 1;
+    if (!NIL_P(every_ms)) config.every_ms = NUM2ULL(every_ms);
+    if (!NIL_P(signal)) config.signal = NUM2INT(signal);
+    if (!NIL_P(keep)) config.keep = NUM2UINT(keep);
+    if (!NIL_P(out)) config.out = StringValueCStr(out);
+    if (!NIL_P(owners)) config.owners = RTEST(owners);
+    if (!NIL_P(rss)) config.rss = RTEST(rss);
     return started_symbol(rb_heapprof_start(&config));
 }
 
@@ -320,6 +338,7 @@ Init_heapprof_capi(void)
     VALUE capi = rb_define_module("HeapProfCAPI");
 
     rb_define_singleton_method(capi, "start", start, -1);
+    rb_define_singleton_method(capi, "start_files", start_files, 6);
     rb_define_singleton_method(capi, "start_default", start_default, 0);
     rb_define_singleton_method(capi, "start_malloc_all", start_malloc_all, 0);
     rb_define_singleton_method(capi, "default_config", default_config, 0);
