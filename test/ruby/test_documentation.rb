@@ -46,7 +46,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
     examples
   end
 
-  # What the examples take for granted: a program, profiles of it, and files.
+  # What the examples take for granted: a program, profiles of it, and files. What configures a server does nothing here.
   SETUP = <<~'RUBY'
     require "stringio"
     def is(expected, value, place)
@@ -55,6 +55,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
     def serve_requests = ($served ||= []).concat(Array.new(1000) { |i| ["request #{i}", Object.new] })
     def build_index = $index = Array.new(1000) { |i| { i => i.to_s } }
     def use(*, **) = nil
+    def before_worker_boot = nil
     ObjectSpace::HeapProfile.start(interval: 1)
     before = ObjectSpace::HeapProfile.snapshot
     serve_requests
