@@ -25,9 +25,9 @@
 #include "base/check.h"
 
 static uint64_t
-text_hash(const char *text, size_t length)
+text_hash(const struct heapprof_strings *strings, const char *text, size_t length)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a (Fowler, Noll, Vo) */
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ strings->salt; /* FNV-1a (Fowler, Noll, Vo) */
     size_t i;
 
     for (i = 0; i < length; i++) {
@@ -122,7 +122,7 @@ rb_heapprof_strings_free(struct heapprof_strings *strings)
 uint32_t
 rb_heapprof_strings_intern(struct heapprof_strings *strings, const char *text, size_t length)
 {
-    uint64_t hash = text_hash(text, length);
+    uint64_t hash = text_hash(strings, text, length);
     uint32_t number;
 
     if (length == 0) return 0;
@@ -240,7 +240,7 @@ rb_heapprof_strings_check(const struct heapprof_strings *strings)
         bytes = stored_bytes(string->length);
         HEAPPROF_ASSERT(string->offset == at + sizeof(number) && string->length && !string->needed);
         HEAPPROF_ASSERT(text[string->length] == '\0');
-        HEAPPROF_ASSERT(string->hash == text_hash(text, string->length));
+        HEAPPROF_ASSERT(string->hash == text_hash(strings, text, string->length));
         HEAPPROF_ASSERT(find(strings, text, string->length, string->hash) == number);
     }
     HEAPPROF_ASSERT(at == strings->bytes_used && seen == strings->numbers.count);

@@ -13,6 +13,7 @@ struct heapprof_strings {
     struct heapprof_string *all; /* by number: where in bytes, how long, hash; [0] unused */
     struct heapprof_numbers numbers; /* of all; the empty one does not count */
     struct heapprof_index index; /* text -> number; 0 is not in it */
+    uint64_t  salt;              /* of the index, where somebody else chooses the texts; 0: nobody does */
 };
 
 struct heapprof_string {

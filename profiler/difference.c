@@ -296,7 +296,7 @@ bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot
 {
     struct part plus = like, minus = like;
 
-    plus.to = minus.to = rb_heapprof_snapshot_new(&later->facts);
+    plus.to = minus.to = rb_heapprof_snapshot_new_salted(&later->facts);
     if (!plus.to) return NULL;
     plus.from = later;
     minus.from = earlier;
@@ -359,7 +359,7 @@ rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot, const 
 {
     struct part part = common(snapshot, other);
 
-    part.to = rb_heapprof_snapshot_new(&snapshot->facts);
+    part.to = rb_heapprof_snapshot_new_salted(&snapshot->facts);
     part.from = snapshot;
     part.sign = 1;
     part.ages = true;

@@ -22,9 +22,9 @@
 #include "base/check.h"
 
 static uint64_t
-key_hash(uint64_t origin, uint32_t owner)
+key_hash(const struct heapprof_functions *functions, uint64_t origin, uint32_t owner)
 {
-    return rb_heapprof_index_hash(rb_heapprof_index_hash(origin) + owner);
+    return rb_heapprof_index_hash(rb_heapprof_index_hash(origin ^ functions->salt) + owner);
 }
 
 static uint64_t
@@ -33,7 +33,7 @@ hash_i(const void *owner, uint32_t number)
     const struct heapprof_function *function =
         rb_heapprof_functions_get((const struct heapprof_functions *)owner, number);
 
-    return key_hash(function->origin, function->owner);
+    return key_hash(owner, function->origin, function->owner);
 }
 
 static bool
@@ -74,7 +74,7 @@ uint32_t
 rb_heapprof_functions_find(const struct heapprof_functions *functions,
                            uint64_t origin, uint32_t owner)
 {
-    uint64_t probe = key_hash(origin, owner);
+    uint64_t probe = key_hash(functions, origin, owner);
     uint32_t number;
 
     for (; (number = rb_heapprof_index_at(&functions->index, probe)) != 0; probe++) {

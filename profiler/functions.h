@@ -26,6 +26,7 @@ struct heapprof_functions {
     struct heapprof_function *all; /* by number; [0] unused */
     struct heapprof_numbers numbers;
     struct heapprof_index index;   /* (origin, owner) -> number */
+    uint64_t salt;                 /* of the index, as in stacks.h */
 };
 
 /* An empty table; allocates nothing. mem must outlive it. */

@@ -457,7 +457,7 @@ struct heapprof_snapshot *
 rb_heapprof_load(const struct heapprof_model *model, char error[HEAPPROF_LOAD_ERROR_MAX])
 {
     static const struct heapprof_facts none;
-    struct loading loading = {.from = model, .error = error, .to = rb_heapprof_snapshot_new(&none)};
+    struct loading loading = {.from = model, .error = error, .to = rb_heapprof_snapshot_new_salted(&none)};
     bool loaded = false;
 
     error[0] = '\0';

@@ -29,6 +29,7 @@
 #include "profiler/pprof_tables.h"
 
 #include "base/check.h"
+#include "pprof/digest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -337,6 +338,7 @@ rb_heapprof_pprof_tables_build(struct heapprof_pprof_tables *tables,
     rb_heapprof_mem_init(&tables->mem, SIZE_MAX);
     rb_heapprof_functions_init(&tables->functions, &tables->mem);
     rb_heapprof_stacks_init(&tables->locations, &tables->mem);
+    tables->functions.salt = tables->locations.salt = rb_heapprof_digest_begin().a; /* it may have been loaded */
 
     bool built = reserve(&builder) && enter_rows(&builder);
     if (built) merge_entries(&builder, snapshot->row_count);

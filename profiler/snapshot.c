@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "pprof/digest.h"
 
 /* ---- life ---- */
 
@@ -32,6 +33,16 @@ rb_heapprof_snapshot_new(const struct heapprof_facts *facts)
     rb_heapprof_functions_init(&snapshot->functions, &snapshot->mem);
     rb_heapprof_stacks_init(&snapshot->stacks, &snapshot->mem);
     snapshot->facts = *facts;
+    return snapshot;
+}
+
+struct heapprof_snapshot *
+rb_heapprof_snapshot_new_salted(const struct heapprof_facts *facts)
+{
+    struct heapprof_snapshot *snapshot = rb_heapprof_snapshot_new(facts);
+
+    if (!snapshot) return NULL;
+    snapshot->strings.salt = snapshot->functions.salt = snapshot->stacks.salt = rb_heapprof_digest_begin().a;
     return snapshot;
 }
 

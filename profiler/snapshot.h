@@ -91,4 +91,8 @@ size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uin
 /* One without rows or copies, for who fills it; NULL when there is no memory. */
 struct heapprof_snapshot *rb_heapprof_snapshot_new(const struct heapprof_facts *facts);
 
+/* The same for what a file says, whose author may have chosen names and lines that are in each other's way: the
+ * indices have a secret. */
+struct heapprof_snapshot *rb_heapprof_snapshot_new_salted(const struct heapprof_facts *facts);
+
 #endif

@@ -28,9 +28,11 @@
 #include "base/check.h"
 
 static uint64_t
-key_hash(uint32_t parent, uint32_t function, uint32_t line)
+key_hash(const struct heapprof_stacks *stacks, uint32_t parent, uint32_t function, uint32_t line)
 {
-    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)parent << 32 | function) + line);
+    uint64_t key = ((uint64_t)parent << 32 | function) ^ stacks->salt;
+
+    return rb_heapprof_index_hash(rb_heapprof_index_hash(key) + line);
 }
 
 static uint64_t
@@ -39,13 +41,13 @@ hash_i(const void *owner, uint32_t stack)
     const struct heapprof_stack_node *node =
         rb_heapprof_stacks_node((const struct heapprof_stacks *)owner, stack);
 
-    return key_hash(node->parent, node->function, node->line);
+    return key_hash(owner, node->parent, node->function, node->line);
 }
 
 static uint32_t
 find(const struct heapprof_stacks *stacks, uint32_t parent, uint32_t function, uint32_t line)
 {
-    uint64_t probe = key_hash(parent, function, line);
+    uint64_t probe = key_hash(stacks, parent, function, line);
     uint32_t stack;
 
     for (; (stack = rb_heapprof_index_at(&stacks->index, probe)) != 0; probe++) {

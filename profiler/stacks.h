@@ -26,6 +26,7 @@ struct heapprof_stacks {
     struct heapprof_stack_node *nodes; /* [0] unused: the empty stack has no node */
     struct heapprof_numbers numbers; /* of nodes */
     struct heapprof_index index; /* (parent, function, line) -> node */
+    uint64_t salt;               /* of the index, where somebody else chooses the keys; 0: nobody does */
 };
 
 #define HEAPPROF_NO_STACK UINT32_MAX

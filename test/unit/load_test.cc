@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "snapshot_builder.h"
 
 extern "C" {
+#include "base/index.h"
 #include "profiler/difference.h"
 #include "profiler/load.h"
 #include "profiler/pprof.h"
@@ -223,6 +225,31 @@ TEST(Load, AFileIsNoLargerThanItsBytes)
 {
     std::vector<std::vector<uint64_t>> samples(200, {1});
     EXPECT_EQ("has too many inlined functions", Refusal(Profile({"inuse_space"}, samples, 100000)));
+}
+
+// Lines that would all have their place in the same bucket, if the index had no secret: each search would pass all.
+TEST(Load, NobodyCanChooseWhatIsInEachOthersWay)
+{
+    ProfileBytes bytes;
+    bytes.Type("inuse_space", "bytes");
+    bytes.Function(1, "f");
+    uint64_t location = 0;
+    for (uint32_t line = 1; location < 3000; line++) {
+        uint64_t hash = rb_heapprof_index_hash(rb_heapprof_index_hash(1) + line); // of outermost frames of function 1
+        if (hash & 4095) continue;
+        location++;
+        bytes.things += Bytes(4, Number(1, location) + Bytes(4, Number(1, 1) + Number(2, line)));
+        bytes.things += Bytes(2, Packed(1, {location}) + Packed(2, {1}));
+    }
+    auto loaded = Load(bytes.things + bytes.strings);
+    const heapprof_index &index = loaded->stacks.index;
+    size_t run = 0, longest = 0;
+    for (size_t i = 0; i < index.capacity; i++) {
+        run = index.buckets[i] ? run + 1 : 0;
+        longest = std::max(longest, run);
+    }
+    EXPECT_EQ(3000u, loaded->row_count);
+    EXPECT_LT(longest, 1500u);
 }
 
 } // namespace
