@@ -20,6 +20,7 @@ extern "C" {
 #include "profiler/pprof.h"
 #include "report/export.h"
 #include "report/groups.h"
+#include "report/overview.h"
 #include "report/table.h"
 }
 
@@ -135,22 +136,28 @@ CheckSums(const Model &model)
 void
 Show(const Model &model, FILE *out)
 {
-    const heapprof_model *models[] = {model.get(), model.get()};
-    const uint32_t types[] = {0, 0};
-    const char *names[] = {"one", "two"};
+    const heapprof_model *models[] = {model.get(), model.get(), model.get(), model.get(), model.get(), model.get()};
+    const uint32_t types[] = {0, 0, 0, 0, 0, 0};
+    const char *names[] = {"one", "two", "three", "four", "five", "six"};
     report_look look = {};
     look.width = 80;
     look.frames = 3;
     look.names = names;
-    for (int group = REPORT_SITE; group <= REPORT_LABEL; group++) {
+    for (int group = REPORT_SITE; group <= REPORT_LABEL; group++) { // one, two and three columns
         report_question question = {};
         report_groups groups;
         question.group = static_cast<report_group>(group);
         question.label = "k";
-        REQUIRE(report_groups_make(&groups, &question, models, types, 1 + group % 2));
+        REQUIRE(report_groups_make(&groups, &question, models, types, 1 + group % 3));
         REQUIRE(report_table_text(out, &groups, &look));
         REQUIRE(report_table_json(out, &groups, &look));
         report_groups_free(&groups);
+    }
+    for (uint32_t together = 0; together <= 3; together++) {
+        report_question question = {};
+        question.together = look.processes = together;
+        look.files = 6;
+        REQUIRE(report_overview(out, &question, models, types, 6, &look));
     }
     for (report_export_i *each : {report_export_json, report_export_csv, report_export_collapsed, report_export_speedscope,
                                   report_export_perfetto}) {
