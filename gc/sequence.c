@@ -9,8 +9,8 @@
  *   I2  blocks and reports change while the blocks' lock is held, and their word is odd as long.
  *   I3  nothing leaves a section but by its end: no raise, no jump.
  *
- * A debug build sees to I1 and I2: what the tables were at an end they are at the next begin. It adds them up so seldom
- * that this takes a constant time a section.
+ * A debug build sees to I1 and I2: what the tables were at an end they are at the next begin. It adds them up each time
+ * in a short run, and later so seldom that this takes a constant time a section.
  */
 #include "state.h"
 #include "base/check.h"
@@ -22,21 +22,23 @@ struct heapprof_sequence rb_heapprof_sequence;
 struct heapprof_seen {
     uint64_t (*checksum)(const struct heapprof_tables *tables);
     uint64_t sum;
-    size_t   passed; /* ends since they were added up */
+    size_t   credit; /* bytes that may be added up; each end adds some */
     bool     known;
 };
 
-static struct heapprof_seen tables_seen = { .checksum = rb_heapprof_checksum_tables };
-static struct heapprof_seen blocks_seen = { .checksum = rb_heapprof_checksum_blocks };
+enum { CREDIT = 256 << 20, CREDIT_EACH = 4096 };
+static struct heapprof_seen tables_seen = { .checksum = rb_heapprof_checksum_tables, .credit = CREDIT };
+static struct heapprof_seen blocks_seen = { .checksum = rb_heapprof_checksum_blocks, .credit = CREDIT };
 
 HEAPPROF_COLD static void
 note_unchanged(struct heapprof_seen *seen)
 {
-    enum { bytes_each = 128 * 1024 };
+    size_t bytes = rb_heapprof.mem.used_bytes;
 
-    seen->known = ++seen->passed > rb_heapprof.mem.used_bytes / bytes_each;
+    seen->credit += CREDIT_EACH;
+    seen->known = seen->credit >= bytes;
     if (!seen->known) return;
-    seen->passed = 0;
+    seen->credit -= bytes;
     seen->sum = seen->checksum(&rb_heapprof.tables);
 }
 
