@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VALUE_MAX = 1000, TEXT_MAX = 8192 };
+enum { VALUE_MAX = 1000 };
 
 struct text {
-    char   bytes[TEXT_MAX];
+    char   bytes[HEAPPROF_ORIGIN_TEXT_MAX];
     size_t length;
 };
 
@@ -80,19 +80,38 @@ add_parent(const struct heapprof_target *target, struct text *text)
     add(text, "parent", number);
 }
 
+static void
+add_all(const struct heapprof_target *target, struct text *text)
+{
+    char value[VALUE_MAX + 1];
+
+    snprintf(value, sizeof(value), "%d", (int)target->pid);
+    add(text, "pid", value);
+    add_parent(target, text);
+    join(value, read_proc(target, "cmdline", value, sizeof(value)));
+    add(text, "title", value);
+    if (gethostname(value, sizeof(value)) == 0) add(text, "host", value);
+    add_link(target, text, "directory", "cwd");
+}
+
+size_t
+rb_heapprof_origin_text(const struct heapprof_target *target, char text[HEAPPROF_ORIGIN_TEXT_MAX])
+{
+    struct text all = {.length = 0};
+
+    add_all(target, &all);
+    if (all.length == sizeof(all.bytes)) all.length--;
+    memcpy(text, all.bytes, all.length);
+    text[all.length] = 0;
+    return all.length;
+}
+
 void
 rb_heapprof_origin_of_target(const struct heapprof_target *target, struct heapprof_snapshot *snapshot)
 {
     struct text text = {.length = 0};
-    char value[VALUE_MAX + 1];
 
-    snprintf(value, sizeof(value), "%d", (int)target->pid);
-    add(&text, "pid", value);
-    add_parent(target, &text);
-    join(value, read_proc(target, "cmdline", value, sizeof(value)));
-    add(&text, "title", value);
-    if (gethostname(value, sizeof(value)) == 0) add(&text, "host", value);
-    add_link(target, &text, "directory", "cwd");
+    add_all(target, &text);
     add(&text, "read", "from outside, as HeapProfile.snapshot has it: without a GC, owners, RSS");
     uint32_t origin = rb_heapprof_strings_intern(&snapshot->strings, text.bytes, text.length);
     snapshot->origin = origin == UINT32_MAX ? 0 : origin;

@@ -99,8 +99,11 @@ rb_heapprof_vm_objspace(struct heapprof_vm *vm)
 bool
 rb_heapprof_vm_generation(struct heapprof_vm *vm, struct heapprof_vm_generation *generation)
 {
-    uint64_t objspace = rb_heapprof_vm_objspace(vm);
+    uint64_t objspace = rb_heapprof_vm_objspace(vm), compactions, compacting;
 
-    return rb_heapprof_global_read(vm->target, &vm->code_generation, &generation->freed) &&
-           rb_heapprof_vm_get(vm, objspace, &vm->compactions, &generation->moved);
+    if (!rb_heapprof_global_read(vm->target, &vm->code_generation, &generation->freed) ||
+        !rb_heapprof_vm_get(vm, objspace, &vm->compactions, &compactions) ||
+        !rb_heapprof_vm_get(vm, objspace, &vm->compacting, &compacting)) return false;
+    generation->moved = compactions * 2 + (compacting != 0);
+    return true;
 }

@@ -24,6 +24,7 @@
 #define HEAPPROF_VM_NUMBERS(X) \
     X(vm_objspace, "rb_vm_t.gc.objspace") \
     X(collecting, "rb_objspace_t.flags.during_gc") \
+    X(compacting, "rb_objspace_t.flags.during_compacting") \
     X(compactions, "rb_objspace_t.profile.compact_count") \
     X(ractor_id, "rb_ractor_t.pub.id") \
     X(ractor_name, "rb_ractor_t.name") \
@@ -163,7 +164,7 @@ void rb_heapprof_vm_close(struct heapprof_vm *vm); /* NULL is allowed */
 
 /* Two numbers that stay the same as long as no code is freed or moved. False: they cannot be read. */
 struct heapprof_vm_generation {
-    uint64_t freed, moved;
+    uint64_t freed, moved; /* moved is odd while it goes on */
 };
 bool rb_heapprof_vm_generation(struct heapprof_vm *vm, struct heapprof_vm_generation *generation);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach/origin.h"
 #include "attach/processes.h"
 #include "attach/record.h"
 #include "cli/attach.h"
@@ -16,7 +17,7 @@
 
 enum {RATE = 1, DURATION, MODE, STOP, THREADS, IDLE, GC, CHILDREN, NO_LINES, FORMAT, OUT};
 
-enum { RATE_MOST = 100000, REFRESH_NS = 200000000, START_REFRESH_NS = 5000000 };
+enum { COMMENTS_MOST = 16, RATE_MOST = 100000, REFRESH_NS = 200000000, START_REFRESH_NS = 5000000 };
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -30,6 +31,7 @@ struct session {
     int64_t  refresh_ns;                    /* when processes are looked for next */
     uint64_t asked, taken, late;
     bool     memory;                        /* there was not enough */
+    char     origin[HEAPPROF_ORIGIN_TEXT_MAX]; /* of the first process, when it was first seen; "": not yet */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -59,6 +61,7 @@ look_at_all(struct session *session)
     for (size_t i = 0; i < session->processes.count; i++) {
         struct heapprof_process *process = &session->processes.all[i];
         if (!process->looks) continue;
+        if (!session->origin[0]) rb_heapprof_origin_text(process->target, session->origin);
         if (!rb_heapprof_processes_look(&session->processes, process)) all = false;
         else if (!rb_heapprof_record_add(&session->record, process->looks, 1)) session->memory = true;
     }
@@ -149,12 +152,16 @@ model_of(struct session *session, int64_t duration_ns)
 {
     struct heapprof_look_counts counts = rb_heapprof_processes_counts(&session->processes);
     char asked[200], stacks[200];
-    const char *comments[] = {asked, stacks, NULL};
+    const char *comments[COMMENTS_MOST + 1] = {asked, stacks};
+    size_t count = 2;
 
     snprintf(asked, sizeof(asked), "looks: asked %"PRIu64", taken %"PRIu64", late %"PRIu64, session->asked,
              session->taken, session->late);
     snprintf(stacks, sizeof(stacks), "stacks: read %"PRIu64", torn %"PRIu64", failed %"PRIu64, counts.stacks,
              counts.torn, counts.failed);
+    for (char *line = strtok(session->origin, "\n"); line && count < COMMENTS_MOST; line = strtok(NULL, "\n")) {
+        comments[count++] = line;
+    }
     return rb_heapprof_record_model(&session->record, comments, session->wall_began_ns, duration_ns);
 }
 

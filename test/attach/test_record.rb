@@ -120,6 +120,8 @@ class TestHeapprofRecord < Test::Unit::TestCase
         samples, wall = profile["samples"].map { |sample| sample["values"] }.transpose.map(&:sum)
         assert_equal samples * (1_000_000_000 / 99), wall
         assert profile["comments"].any? { |comment| comment.start_with?("looks: asked ") }
+        assert_includes profile["comments"], "pid: #{pid}"
+        assert_includes profile["comments"], "directory: #{Dir.pwd}"
         assert_in_delta 1e9, profile["duration_ns"] || profile["duration_nanos"], 8e8
       end
     end
