@@ -203,6 +203,7 @@ TEST_F(Core, SaysWhichThreadsThereWere)
 {
     CoreImage core = Usual();
     core.Note(NT_PRSTATUS, std::string(336, '\7'), std::string("LINUX\0", 6));
+    core.Note(NT_PRSTATUS, std::string(336, '\7'), std::string("KERN\0", 5));
     core.Note(NT_PRSTATUS, "short");
     core.Thread(-5);
     ASSERT_TRUE(OpenBytes(core.Bytes())) << error_;
@@ -255,6 +256,7 @@ TEST_F(Core, WrongNumbersAreNotFollowed)
     memcpy(&bytes[sizeof(Elf64_Ehdr) + 5 * sizeof(far)], &far, sizeof(far));
     ASSERT_TRUE(OpenBytes(bytes)) << error_;
     EXPECT_EQ("(nothing)", Read(0x4000, 1));
+    EXPECT_EQ("(nothing)", Read(0x4010, 1));
     EXPECT_EQ("abcd", Read(0x1000, 4));
 }
 

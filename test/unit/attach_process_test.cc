@@ -265,6 +265,19 @@ TEST_F(Process, AnEndIsNoticed)
     EXPECT_EQ("process " + std::to_string(child.pid()) + ": it has ended", Refused(child.pid()));
 }
 
+// Its memory ends before it does, as with exec.
+TEST_F(Process, OneThatIsEndingIsNotTakenForOneThatCalledExec)
+{
+    for (int times = 0; times < 200; times++) {
+        Child child(Stay);
+        Open(child.pid());
+        kill(child.pid(), SIGKILL);
+        heapprof_target_state state;
+        while ((state = rb_heapprof_target_state(target_)) == HEAPPROF_TARGET_SAME) {}
+        ASSERT_EQ(HEAPPROF_TARGET_ENDED, state);
+    }
+}
+
 TEST_F(Process, AfterTheEndNothingIsRead)
 {
     int number = 1, copy;
