@@ -172,7 +172,7 @@ TEST_F(Stop, ThreadsThatAreBornMeanwhileToo)
 {
     Subject subject(Program());
     for (int i = 0; i < 3; i++) subject.Tell('b');
-    for (int times = 0; times < 1000; times++) {
+    for (int times = 0; times < 500; times++) {
         ASSERT_EQ(HEAPPROF_STOPPED, subject.All());
         for (pid_t tid : subject.Threads()) {
             char state = Child::State(tid);

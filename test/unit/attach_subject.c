@@ -79,6 +79,8 @@ nap(void *nothing)
 static void *
 end_soon(void *nothing)
 {
+    const struct timespec short_time = { .tv_nsec = 2000000 };
+    nanosleep(&short_time, NULL);
     return nothing;
 }
 
@@ -86,10 +88,12 @@ end_soon(void *nothing)
 static void *
 breed(void *nothing)
 {
-    pthread_t thread;
+    pthread_t threads[8];
 
     for (;;) {
-        if (pthread_create(&thread, NULL, end_soon, NULL) == 0) pthread_join(thread, NULL);
+        int count = 0;
+        while (count < 8 && pthread_create(&threads[count], NULL, end_soon, NULL) == 0) count++;
+        while (count > 0) pthread_join(threads[--count], NULL);
     }
     return nothing;
 }
