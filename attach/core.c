@@ -178,7 +178,8 @@ read_segments(struct heapprof_target *target, const Elf64_Ehdr *header, uint64_t
 
     for (uint64_t i = 0; i < count; i++) {
         uint64_t at = i * sizeof(segment);
-        if (at > UINT64_MAX - header->e_phoff || !read_file(core, header->e_phoff + at, &segment, sizeof(segment))) break;
+        if (at > UINT64_MAX - header->e_phoff) break;
+        if (!read_file(core, header->e_phoff + at, &segment, sizeof(segment))) break;
         if (segment.p_type == PT_NOTE) add_notes(core, &segment);
         if (segment.p_type == PT_LOAD && !add_segment(target, &segment)) return false;
     }
@@ -345,12 +346,16 @@ core_refresh(struct heapprof_target *target, char *error)
     Elf64_Ehdr header;
 
     core->segment_count = core->note_count = core->files_bytes = 0;
-    if (!read_file(core, 0, &header, sizeof(header)) || !core_p(&header)) return wrong(target, error, "it is no core file");
+    if (!read_file(core, 0, &header, sizeof(header)) || !core_p(&header)) {
+        return wrong(target, error, "it is no core file");
+    }
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != NATIVE_ORDER) {
         return wrong(target, error, "it is a core file of a machine of another kind");
     }
     if (header.e_phentsize != sizeof(Elf64_Phdr)) return wrong(target, error, "it is no core file");
-    if (!read_segments(target, &header, count_segments(core, &header))) return wrong(target, error, "it has too many mappings");
+    if (!read_segments(target, &header, count_segments(core, &header))) {
+        return wrong(target, error, "it has too many mappings");
+    }
     order_segments(core);
     read_all_notes(target);
     if (!list_mappings(target)) return wrong(target, error, "it has too many mappings");

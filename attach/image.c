@@ -3,13 +3,13 @@
  *     mapping that begins with an ELF header
  *        --> program headers --> PT_DYNAMIC --> DT_GNU_HASH or DT_HASH --> DT_SYMTAB, DT_STRTAB --> symbol
  *
- * An executable that is linked statically has no such table, and a core file has but its first page. So where
- * that finds nothing, the writable data of the ELF objects is searched for the magic; and where no header was found
- * either, the writable mappings of files, or of a core all. A part (layout.h) has the same magic: it is told from a descriptor by
- * being named in one.
+ * An executable that is linked statically has no such table, and a core file has but its first page. So
+ * where that finds nothing, the writable data of the ELF objects is searched for the magic; and where that
+ * finds nothing either, the writable mappings of files, or of a core all. A part (layout.h) has the same
+ * magic: it is told from a descriptor by being named in one.
  *
- *   I1  a number of the target's is bounded before it is used as a count, and each sum that may wrap around is checked;
- *       an address may be anything, for reading at one does no harm.
+ *   I1  a number of the target's is bounded before it is used as a count; an address may be anything, also
+ *       a sum that has wrapped around, for reading at one does no harm.
  *   I2  all work is bounded: mappings, program headers, entries of PT_DYNAMIC, symbols of a chain, bytes searched. */
 #include "image.h"
 #include "base/descriptor.h"
@@ -132,7 +132,8 @@ read_tables(struct heapprof_target *target, const struct object *object, struct 
     size_t count = (size_t)bytes / sizeof(*entries);
 
     *tables = (struct tables){0};
-    if (count == 0 || !rb_heapprof_target_read(target, object->dynamic, entries, count * sizeof(*entries))) return false;
+    if (count == 0) return false;
+    if (!rb_heapprof_target_read(target, object->dynamic, entries, count * sizeof(*entries))) return false;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
         uint64_t value = entries[i].d_un.d_val;
         switch (entries[i].d_tag) {
@@ -153,11 +154,11 @@ symbol_p(struct heapprof_target *target, const struct object *object, const stru
 {
     Elf64_Sym symbol;
     char name[sizeof(SYMBOL)];
+    uint64_t at = tables->symbols + (uint64_t)number * sizeof(symbol);
 
-    if (!rb_heapprof_target_read(target, tables->symbols + (uint64_t)number * sizeof(symbol), &symbol, sizeof(symbol))) {
-        return false;
-    }
-    if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_name >= tables->names_bytes) return false;
+    if (!rb_heapprof_target_read(target, at, &symbol, sizeof(symbol))) return false;
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) return false;
+    if (symbol.st_name >= tables->names_bytes) return false;
     if (!rb_heapprof_target_read(target, tables->names + symbol.st_name, name, sizeof(name))) return false;
     if (memcmp(name, SYMBOL, sizeof(name)) != 0) return false;
     *address = object->bias + symbol.st_value;
@@ -258,7 +259,8 @@ look_up(struct search *search, const struct object *object)
     uint64_t address;
 
     if (!read_tables(search->target, object, &tables)) return;
-    if (!find_by_gnu_hash(search, object, &tables, &address) && !find_by_hash(search, object, &tables, &address)) return;
+    if (!find_by_gnu_hash(search, object, &tables, &address) &&
+        !find_by_hash(search, object, &tables, &address)) return;
     if (descriptor_p(search->target, address, &descriptor)) add_image(search, address, object->start);
 }
 
@@ -333,7 +335,8 @@ drop_parts(struct search *search, uint64_t address)
         if (!rb_heapprof_target_read(search->target, at, &entry, sizeof(entry))) return;
         if (entry.kind != HEAPPROF_DESCRIPTOR_PART) continue;
         for (size_t j = 0; j < search->count; j++) {
-            if (search->images[j].descriptor != (uint64_t)entry.as.number || (uint64_t)entry.as.number == address) continue;
+            uint64_t part = (uint64_t)entry.as.number;
+            if (search->images[j].descriptor != part || part == address) continue;
             search->images[j] = search->images[--search->count];
             break;
         }
@@ -359,7 +362,8 @@ each_object(struct search *search, void (*function)(struct search *, const struc
     struct object object;
 
     for (size_t i = 0, objects = 0; i < target->mapping_count && objects < OBJECTS_MOST; i++) {
-        if (!target->mappings[i].readable || !read_object(search->target, target->mappings[i].start, &object)) continue;
+        if (!target->mappings[i].readable) continue;
+        if (!read_object(search->target, target->mappings[i].start, &object)) continue;
         function(search, &object);
         objects++;
     }
@@ -369,7 +373,9 @@ size_t
 rb_heapprof_image_find(struct heapprof_target *target, struct heapprof_image images[HEAPPROF_IMAGES_MOST],
                        char error[HEAPPROF_TARGET_ERROR_MAX])
 {
-    struct search search = { .target = target, .images = images, .bytes_left = SEARCHED_MOST, .steps_left = STEPS_MOST };
+    struct search search = {
+        .target = target, .images = images, .bytes_left = SEARCHED_MOST, .steps_left = STEPS_MOST
+    };
 
     each_object(&search, look_up);
     if (search.count == 0) each_object(&search, search_object);

@@ -11,7 +11,8 @@ struct heapprof_image {
 };
 
 /* Finds them, in the target's memory alone: whether its files still exist, are stripped, or are in another
- * namespace does not matter. 0: error says what the target is not. To be called again after exec. */
+ * namespace does not matter. 0: error says what the target is not. To be called again after exec. One whose layout cannot be
+ * read (layout.h) may be the file's copy in somebody's memory: there may be another. */
 size_t rb_heapprof_image_find(struct heapprof_target *target, struct heapprof_image images[HEAPPROF_IMAGES_MOST],
                               char error[HEAPPROF_TARGET_ERROR_MAX]);
 

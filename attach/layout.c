@@ -93,7 +93,8 @@ wrong_form(const struct heapprof_descriptor_entry *entry, uint64_t at)
     switch (entry->form) {
       case HEAPPROF_DESCRIPTOR_UNSIGNED:
       case HEAPPROF_DESCRIPTOR_SIGNED: return wrong_number(entry->size, at);
-      case HEAPPROF_DESCRIPTOR_POINTER: return entry->size == 8 ? wrong_number(entry->size, at) : "is a pointer of a strange size";
+      case HEAPPROF_DESCRIPTOR_POINTER:
+        return entry->size == 8 ? wrong_number(entry->size, at) : "is a pointer of a strange size";
       case HEAPPROF_DESCRIPTOR_BITS: return wrong_bits(entry->size, at);
       case HEAPPROF_DESCRIPTOR_BYTES: return NULL;
     }
@@ -139,7 +140,9 @@ wrong_header(const struct heapprof_descriptor *header)
     if (memcmp(header->magic, HEAPPROF_DESCRIPTOR_MAGIC, sizeof(header->magic)) != 0) return "it has gone";
     if (header->format != HEAPPROF_DESCRIPTOR_FORMAT) return "it is of a format that this heapprof does not know";
     if (header->pointer_size != 8) return "its pointers have not 64 bits";
-    if (header->header_size < sizeof(*header) || header->header_size > HEADER_MOST) return "its header has a strange size";
+    if (header->header_size < sizeof(*header) || header->header_size > HEADER_MOST) {
+        return "its header has a strange size";
+    }
     if (header->entry_size < sizeof(struct heapprof_descriptor_entry) || header->entry_size > STRIDE_MOST) {
         return "its entries have a strange size";
     }
@@ -188,7 +191,9 @@ add_entry(const struct reading *reading, const struct heapprof_descriptor_entry 
     if (wrong) return fail_entry(reading, entry, wrong);
     if (entry->kind == HEAPPROF_DESCRIPTOR_PART) return add_part(reading, (uint64_t)entry->as.number);
     if (layout->count == HEAPPROF_LAYOUT_ENTRIES_MOST) return fail(reading, "it has too many entries");
-    if (!HEAPPROF_MEM_GROW(&layout->mem, layout->entries, layout->capacity, layout->count + 1)) return fail(reading, "no memory");
+    if (!HEAPPROF_MEM_GROW(&layout->mem, layout->entries, layout->capacity, layout->count + 1)) {
+        return fail(reading, "no memory");
+    }
     layout->entries[layout->count++] = *entry;
     return true;
 }
@@ -206,7 +211,9 @@ read_part(const struct reading *reading, uint64_t address)
     if (wrong) return fail(reading, wrong);
     for (uint64_t i = 0; i < header.entry_count; i++) {
         uint64_t at = address + header.header_size + i * header.entry_size;
-        if (!rb_heapprof_target_read(reading->target, at, &entry, sizeof(entry))) return fail(reading, "it cannot be read");
+        if (!rb_heapprof_target_read(reading->target, at, &entry, sizeof(entry))) {
+            return fail(reading, "it cannot be read");
+        }
         if (!add_entry(reading, &entry)) return false;
     }
     return true;
@@ -359,7 +366,8 @@ fill_global(const struct heapprof_layout *layout, const struct heapprof_want *wa
 }
 
 static bool
-fill_contract(const struct heapprof_layout *layout, const struct heapprof_want *want, int64_t *number, const char **wrong)
+fill_contract(const struct heapprof_layout *layout, const struct heapprof_want *want, int64_t *number,
+              const char **wrong)
 {
     if (!rb_heapprof_layout_contract(layout, want->name, number)) return false;
     if (*number != want->least) *wrong = "is a contract of a number that this heapprof does not know";

@@ -7,8 +7,8 @@
  * or which setting of the container is missing. */
 void rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX]);
 
-/* Gives up for ever what reading does not need, in this thread and those it creates; to be called when all targets that need
- * no more rights than now are known, and after a command that is run has been started: it would inherit.
+/* Gives up for ever what reading does not need, in this thread and those it creates; to be called after a
+ * command that is to be run has been started, for it would inherit.
  *
  *   - no program that is executed from now on gets more rights (no_new_privs);
  *   - nobody who is not root reads our memory, which has the target's in it, and no core file of us is written

@@ -21,9 +21,9 @@
  * exec kills all other threads and gives the one that called it the number of the process: so where a number is
  * gone, the process's is tried.
  *
- * PTRACE_SEIZE waits while a thread of the target is in exec, and exec waits until the ends of all other threads have been
- * seen: those that we hold, by us. So that neither waits for ever, SIGCHLD is let through during the call, and its handler
- * sees to them; the kernel then takes the call up again. */
+ * PTRACE_SEIZE waits while a thread of the target is in exec, and exec waits until the ends of all other
+ * threads have been seen: those that we hold, by us. So that neither waits for ever, SIGCHLD is let through
+ * during the call, and its handler sees to them; the kernel then takes the call up again. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* __WNOTHREAD */
 #endif
@@ -163,7 +163,8 @@ follow_exec(struct heapprof_stop *stop)
     stop->threads[stop->count++] = (struct seized){ .tid = stop->pid, .state = LATE };
 }
 
-/* With SIGCHLD let through (see above); nothing else of ours runs meanwhile, so that its handler may do what it likes. */
+/* With SIGCHLD let through (see above); nothing else of ours runs meanwhile, so that its handler may do
+ * what it likes. */
 static bool
 seize_it(struct heapprof_stop *stop, pid_t tid)
 {

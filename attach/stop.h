@@ -10,8 +10,8 @@
  *
  *   - Everything here is called by one thread of ours: Linux knows a tracer by its thread. No other part of the
  *     program may wait for all children (waitpid with -1) between stop and resume.
- *   - While threads are being seized SIGCHLD is ours; what it did before is called afterwards. One struct heapprof_stop
- *     at a time may do so.
+ *   - While threads are being seized SIGCHLD is ours; what it did before is called afterwards. One struct
+ *     heapprof_stop at a time may do so.
  *   - From a stop to resume this thread's signals are blocked, so that ^C and ^Z come when the target runs again.
  *     SIGSTOP cannot be blocked: who stops the reader so stops what it has just stopped.
  *   - A stopped thread that slept is woken: where the kernel cannot take its call up again, it fails with EINTR
@@ -33,16 +33,18 @@ struct heapprof_stop;
 /* For a process, which may be our child: then its end is left to be waited for. NULL: no memory. */
 struct heapprof_stop *rb_heapprof_stop_new(pid_t pid);
 
-/* Resumes what is stopped; what is late then is let go when the thread of ours ends that stopped it. NULL is allowed. */
+/* Resumes what is stopped; what is late then is let go when the thread of ours ends that stopped it. NULL is
+ * allowed. */
 void rb_heapprof_stop_free(struct heapprof_stop *stop);
 
-/* Stops one thread, in addition to those that are stopped; waits for limit_ns at most. But for STOPPED, the thread runs; one
- * that is LATE stands still from when it can until a later resume. */
+/* Stops one thread, in addition to those that are stopped; waits for limit_ns at most. But for STOPPED, the
+ * thread runs; one that is LATE stands still from when it can until a later resume. */
 enum heapprof_stopped rb_heapprof_stop_thread(struct heapprof_stop *stop, pid_t tid, uint64_t limit_ns);
 
-/* Stops all threads, those too that are created meanwhile; lists the target's threads anew. STOPPED: all that are not ending stand still; anything
- * else: what the first was that does not, and none is stopped. */
-enum heapprof_stopped rb_heapprof_stop_all(struct heapprof_stop *stop, struct heapprof_target *target, uint64_t limit_ns);
+/* Stops all threads, those too that are created meanwhile; lists the target's threads anew. STOPPED: all that
+ * are not ending stand still; anything else: what the first was that does not, and none is stopped. */
+enum heapprof_stopped rb_heapprof_stop_all(struct heapprof_stop *stop, struct heapprof_target *target,
+                                           uint64_t limit_ns);
 
 /* Lets go of all that are stopped. Then, as before each stop, of those that were late and have stopped since. */
 void rb_heapprof_stop_resume(struct heapprof_stop *stop);
