@@ -2,6 +2,17 @@
 #include "attach/heap_check.h"
 
 #include <math.h>
+#include <string.h>
+
+/* Another byte than 0 or 1 must not even be looked at as a bool. */
+static bool
+bool_p(const bool *value)
+{
+    unsigned char byte;
+
+    memcpy(&byte, value, sizeof(byte));
+    return byte <= 1;
+}
 
 static bool
 text_good_p(const struct heapprof_strings *strings)
@@ -28,6 +39,7 @@ functions_good_p(const struct heapprof_tables *tables)
 
     for (uint32_t i = 1; i < functions->numbers.end; i++) {
         const struct heapprof_function *function = &functions->all[i];
+        if (!bool_p(&function->cfunc) || !bool_p(&function->provisional) || !bool_p(&function->needed)) return false;
         if (function->origin == 0) continue;
         if (!string_p(tables, function->name) || !string_p(tables, function->path)) return false;
     }
@@ -64,6 +76,7 @@ identities_good_p(const struct heapprof_tables *tables)
 
     for (uint32_t i = 1; i < identities->numbers.end; i++) {
         const struct heapprof_identity *identity = &identities->all[i];
+        if (!bool_p(&identity->used) || !bool_p(&identity->provisional) || !bool_p(&identity->needed)) return false;
         if (!identity->used) continue;
         if (identity->name != HEAPPROF_UNNAMED && !string_p(tables, identity->name)) return false;
         if (!string_p(tables, identity->library)) return false;
@@ -88,6 +101,7 @@ site_good_p(const struct heapprof_tables *tables, const struct heapprof_site *si
 {
     uint32_t identity = rb_heapprof_site_identity(site);
 
+    if (!bool_p(&site->used)) return false;
     if (!site->used) return true;
     if (!stack_p(tables, site->stack)) return false;
     if (identity && (identity >= tables->identities.numbers.end || !tables->identities.all[identity].used)) return false;
@@ -102,7 +116,7 @@ sites_good_p(const struct heapprof_tables *tables)
     for (uint32_t i = 1; i < sites->numbers.end; i++) {
         if (!site_good_p(tables, &sites->all[i])) return false;
     }
-    return amount_p(sites->folded.alloc_objects) && amount_p(sites->folded.alloc_bytes) &&
+    return bool_p(&sites->folded.used) && bool_p(&sites->folded_blocks.used) && amount_p(sites->folded.alloc_objects) && amount_p(sites->folded.alloc_bytes) &&
            amount_p(sites->folded_blocks.alloc_objects) && amount_p(sites->folded_blocks.alloc_bytes);
 }
 

@@ -7,6 +7,7 @@
 
 #include "attach/heap.h"
 #include "attach/origin.h"
+#include "attach/rights.h"
 #include "pprof/reader.h"
 #include "profiler/pprof.h"
 
@@ -37,6 +38,7 @@ cli_attach_open(const struct cli *cli, const char *name, bool core)
     }
     else target = rb_heapprof_target_open_pid(pid, error);
     if (!target) cli_wrong(cli, "%s", error);
+    else rb_heapprof_rights_drop();
     return target;
 }
 

@@ -4,7 +4,8 @@
 #include "attach/look.h"
 #include "cli/cli.h"
 
-/* The process of that number, or the core in that file. NULL: it was told why not. */
+/* The process of that number, or the core in that file; from then on we have no rights but those to read. NULL: it was
+ * told why not. */
 struct heapprof_target *cli_attach_open(const struct cli *cli, const char *name, bool core);
 
 /* "auto", "always", "never", or NULL. */

@@ -10,6 +10,7 @@
 #include "attach/origin.h"
 #include "attach/processes.h"
 #include "attach/record.h"
+#include "attach/rights.h"
 #include "cli/attach.h"
 #include "cli/child.h"
 #include "os/file.h"
@@ -354,6 +355,7 @@ record_command(struct session *session)
 
     if (error) return cli_child_not_run(session->cli, &child, error);
     session->child = &child;
+    rb_heapprof_rights_drop();
     rb_heapprof_processes_add(&session->processes, child.pid);
     int status = record_and_save(session);
     cli_child_wait(&child);

@@ -1,0 +1,140 @@
+// hostile_reader.cc - reads a running Ruby through glasses that change what is read: any bits, at any moment.
+//
+//   hostile_reader PID SECONDS SEED
+//
+// Built with AddressSanitizer and run by test/attach/test_hostile.rb. Whatever the target's memory says, a look and a heap
+// profile end, within bounds, with a result or an error.
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <string>
+
+extern "C" {
+#include "attach/heap.h"
+#include "attach/look.h"
+#include "profiler/pprof.h"
+}
+
+namespace {
+
+bool (*read_truly)(heapprof_target *, const heapprof_range *, size_t);
+std::mt19937_64 bits;
+uint64_t one_in = 0; // ranges; 0: none is changed
+uint64_t rate = 0;
+uint64_t changed = 0;
+
+// A bit, a byte, a word, or all of it.
+void
+Change(unsigned char *bytes, size_t size)
+{
+    size_t at = bits() % size;
+
+    switch (bits() % 4) {
+      case 0: bytes[at] ^= static_cast<unsigned char>(1u << bits() % 8); break;
+      case 1: bytes[at] = static_cast<unsigned char>(bits()); break;
+      case 2:
+        for (size_t i = at & ~size_t{7}; i < size && i < (at & ~size_t{7}) + 8; i++) bytes[i] = static_cast<unsigned char>(bits());
+        break;
+      default:
+        for (size_t i = 0; i < size; i++) bytes[i] = bits() % 2 ? 0xff : static_cast<unsigned char>(bits());
+    }
+    changed++;
+}
+
+bool
+ReadFalsely(heapprof_target *target, const heapprof_range *ranges, size_t count)
+{
+    if (!read_truly(target, ranges, count)) return false;
+    for (size_t i = 0; i < count; i++) {
+        if (one_in && ranges[i].bytes && bits() % one_in == 0) {
+            Change(static_cast<unsigned char *>(ranges[i].to), ranges[i].bytes);
+        }
+    }
+    return true;
+}
+
+// In every other round what the target says of its structures is right, and only what they hold is not.
+void
+BeginToOpen()
+{
+    static const uint64_t kOneIn[] = {2, 5, 20, 100, 1000};
+    rate = kOneIn[bits() % 5];
+    one_in = bits() % 2 ? rate : 0;
+}
+
+struct Counts {
+    int looks = 0, seen = 0, profiles = 0, taken = 0;
+};
+
+void
+Look(heapprof_target *target, Counts *counts)
+{
+    char error[HEAPPROF_TARGET_ERROR_MAX];
+    heapprof_mem mem;
+    heapprof_names names;
+
+    rb_heapprof_mem_init(&mem, size_t{1} << 28);
+    rb_heapprof_names_init(&names, &mem);
+    BeginToOpen();
+    heapprof_looks *looks = rb_heapprof_look_open(target, &names, HEAPPROF_LOOK_NEVER, error);
+    one_in = rate;
+    for (int i = 0; looks && i < 20; i++) {
+        looks->with_fibers = i == 0;
+        counts->looks++;
+        counts->seen += rb_heapprof_look(looks);
+    }
+    rb_heapprof_look_close(looks);
+    rb_heapprof_names_free(&names);
+}
+
+void
+TakeHeap(heapprof_target *target, Counts *counts)
+{
+    char error[HEAPPROF_TARGET_ERROR_MAX];
+    BeginToOpen();
+    heapprof_vm *vm = rb_heapprof_vm_open(target, error);
+    one_in = rate;
+    heapprof_heap_counts heap = {};
+    size_t size;
+
+    if (!vm) return;
+    counts->profiles++;
+    heapprof_snapshot *snapshot = rb_heapprof_heap_read(vm, nullptr, &heap, error);
+    if (snapshot) {
+        counts->taken++;
+        free(rb_heapprof_pprof_encode(snapshot, "ruby", "", &size));
+    }
+    rb_heapprof_snapshot_free(snapshot);
+    rb_heapprof_vm_close(vm);
+}
+
+} // namespace
+
+int
+main(int argc, char **argv)
+{
+    char error[HEAPPROF_TARGET_ERROR_MAX];
+    Counts counts;
+
+    if (argc != 4) return 2;
+    heapprof_target *target = rb_heapprof_target_open_pid(atol(argv[1]), error);
+    if (!target) {
+        fprintf(stderr, "%s\n", error);
+        return 1;
+    }
+    heapprof_target_kind kind = *target->kind;
+    read_truly = kind.read;
+    kind.read = ReadFalsely;
+    target->kind = &kind;
+    bits.seed(static_cast<uint64_t>(atol(argv[3])));
+    for (time_t ends = time(nullptr) + atol(argv[2]); time(nullptr) < ends;) {
+        Look(target, &counts);
+        TakeHeap(target, &counts);
+    }
+    rb_heapprof_target_close(target);
+    printf("%d looks, %d seen; %d profiles, %d taken; %llu ranges changed\n", counts.looks, counts.seen, counts.profiles,
+           counts.taken, static_cast<unsigned long long>(changed));
+    return 0;
+}

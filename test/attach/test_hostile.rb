@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+#
+# test_hostile.rb - whatever the memory of a process says, who reads it comes to an end, within bounds (hostile_reader.cc).
+
+require_relative "lib/attached"
+
+class TestHeapprofHostile < Test::Unit::TestCase
+  include Attached
+
+  READER = File.join(TOP, "build/unit-asan/hostile_reader")
+  SECONDS = Integer(ENV.fetch("HOSTILE_SECONDS", 10))
+
+  WORK = <<~'RUBY'
+    def deep(n) = n == 0 ? (Fiber.new { Fiber.yield }.tap(&:resume); sleep) : [1].each { deep(n - 1) }
+    $kept = 2000.times.map { |i| [i.to_s * 100, Class.new] }
+    Thread.new { deep(20) }
+    $ready.call
+    loop { 100.times { |i| i.to_s }; sleep 0.001 }
+  RUBY
+
+  def test_memory_that_says_anything
+    seed = Integer(ENV.fetch("HOSTILE_SEED", Random.new_seed % 2**31))
+    beside(WORK, env: { "RUBY_HEAPPROF" => "interval=256,out=" }) do |pid|
+      out, err, status = Open3.capture3({ "ASAN_OPTIONS" => "detect_leaks=1" }, READER, pid.to_s, SECONDS.to_s, seed.to_s)
+      assert status.success?, "HOSTILE_SEED=#{seed}: #{status.inspect}\n#{err}"
+      looks, seen, profiles, taken, changed = out.scan(/\d+/).map(&:to_i)
+      assert_operator looks, :>, 0, out
+      assert_operator seen, :>, 0, out
+      assert_operator profiles, :>, 0, out
+      assert_operator taken, :<=, profiles
+      assert_operator changed, :>, 100, out
+    end
+  end
+end
