@@ -12,6 +12,7 @@
 
 #include "attach/callers.h"
 #include "attach/heap_check.h"
+#include "os/clock.h"
 #include "profiler/copies.h"
 #include "profiler/options.h"
 
@@ -233,15 +234,6 @@ number_of(const struct reading *reading, const struct heapprof_field *field)
     return rb_heapprof_field_get(field, reading->state);
 }
 
-static int64_t
-now_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* What vm/take.c says of a snapshot. */
 static void
 take_facts(struct reading *reading)
@@ -262,7 +254,7 @@ take_facts(struct reading *reading)
         .doublings = number_of(reading, &places->doublings),
         .budget_bytes = mem.budget_bytes, .used_bytes = mem.used_bytes,
         .start_ns = (int64_t)number_of(reading, &places->start_ns),
-        .time_ns = now_ns(CLOCK_REALTIME),
+        .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
     };
 }
 
@@ -382,10 +374,10 @@ copy_stopped(struct reading *reading, struct heapprof_stop *stop, struct heappro
     for (int i = 0; i < STOPS && result == CHANGED; i++) {
         if (i > 0) pause_a_little();
         if (rb_heapprof_stop_all(stop, reading->vm->target, STOP_LIMIT_NS) != HEAPPROF_STOPPED) break;
-        int64_t began = now_ns(CLOCK_MONOTONIC);
+        int64_t began = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
         result = copy_once(reading);
         rb_heapprof_stop_resume(stop);
-        uint64_t took = (uint64_t)(now_ns(CLOCK_MONOTONIC) - began);
+        uint64_t took = (uint64_t)(rb_heapprof_clock_ns(CLOCK_MONOTONIC) - began);
         counts->stops++;
         if (took > counts->stopped_ns) counts->stopped_ns = took;
     }

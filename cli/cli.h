@@ -85,6 +85,9 @@ struct heapprof_model *cli_read(const struct cli *cli, const char *path);
 bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
               uint32_t *type);
 
+/* A profile as a file has it, gzip'd, in a block from malloc; NULL: no memory. */
+char *cli_encode(const struct heapprof_model *model, size_t *size);
+
 /* Writes a profile to that file, which appears when it is complete; "-" or NULL: to stdout, unless that is a
  * terminal. A status. */
 int cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/file.h"
 #include "pprof/reader.h"
 #include "pprof/save.h"
@@ -25,19 +25,10 @@ struct input {
     bool     shown;
 };
 
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void
 show_progress(struct input *input)
 {
-    int64_t now = now_ns();
+    int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
     if (now < input->next_ns) return;
     input->next_ns = now + STEP_NS;
@@ -77,7 +68,7 @@ open_input(const struct cli *cli, struct input *input, const char *path)
     input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : 0;
     if (input->fd >= 0 && fstat(input->fd, &status) == 0) {
         if (S_ISREG(status.st_mode)) input->size = status.st_size;
-        if (isatty(2)) input->next_ns = now_ns() + PATIENCE_NS;
+        if (isatty(2)) input->next_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
         return true;
     }
     cli_wrong(cli, "%s: %s", input->name, strerror(errno));
@@ -146,6 +137,19 @@ print(void *data, const void *bytes, size_t size)
     return fwrite(bytes, 1, size, data) == size;
 }
 
+char *
+cli_encode(const struct heapprof_model *model, size_t *size)
+{
+    struct output output = {0};
+
+    if (rb_heapprof_save(model, keep, &output) != HEAPPROF_SAVED) {
+        free(output.bytes);
+        return NULL;
+    }
+    *size = output.size;
+    return output.bytes;
+}
+
 /* Frees the text. */
 static int
 write_text(const struct cli *cli, const char *path, char *text, size_t size)
@@ -177,16 +181,13 @@ cli_export(const struct cli *cli, report_export_i *export, const struct heapprof
 int
 cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path)
 {
-    struct output output = {0};
+    size_t size;
 
     if (!path || !strcmp(path, "-")) {
         if (isatty(1)) return cli_usage(cli, "a profile is no text for a terminal: write it to a file");
         if (rb_heapprof_save(model, print, stdout) == HEAPPROF_SAVE_NO_MEMORY) return cli_wrong(cli, "no memory");
         return cli_finish(cli);
     }
-    if (rb_heapprof_save(model, keep, &output) != HEAPPROF_SAVED) {
-        free(output.bytes);
-        return cli_wrong(cli, "no memory");
-    }
-    return write_text(cli, path, output.bytes, output.size);
+    char *bytes = cli_encode(model, &size);
+    return bytes ? write_text(cli, path, bytes, size) : cli_wrong(cli, "no memory");
 }

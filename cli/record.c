@@ -13,6 +13,7 @@
 #include "attach/rights.h"
 #include "cli/attach.h"
 #include "cli/child.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "report/export.h"
 
@@ -41,15 +42,6 @@ static void
 interrupt(int signal)
 {
     interrupted = signal;
-}
-
-static int64_t
-clock_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
 /* ---- looking ---- */
@@ -103,7 +95,7 @@ record(struct session *session)
     int64_t next = session->began_ns;
 
     while (!interrupted && !session->memory && !(session->child && cli_child_poll(session->child))) {
-        int64_t now = clock_ns(CLOCK_MONOTONIC);
+        int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
         if (session->end_ns && now >= session->end_ns) break;
         if (!refresh(session, now)) break;
         if (any_open_p(session)) {
@@ -111,7 +103,7 @@ record(struct session *session)
             look_at_all(session);
         }
         next += session->period_ns;
-        now = clock_ns(CLOCK_MONOTONIC);
+        now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
         if (next < now) {
             uint64_t missed = (uint64_t)((now - next) / session->period_ns + 1);
             session->asked += any_open_p(session) ? missed : 0;
@@ -223,7 +215,7 @@ writable(const struct cli *cli)
 static int
 finish(struct session *session)
 {
-    int64_t duration_ns = clock_ns(CLOCK_MONOTONIC) - session->began_ns;
+    int64_t duration_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) - session->began_ns;
     struct heapprof_model *model = model_of(session, duration_ns);
     int status = model ? save(session, model) : cli_wrong(session->cli, "no memory");
 
@@ -304,8 +296,8 @@ begin(struct session *session)
 
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    session->began_ns = clock_ns(CLOCK_MONOTONIC);
-    session->wall_began_ns = clock_ns(CLOCK_REALTIME);
+    session->began_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+    session->wall_began_ns = rb_heapprof_clock_ns(CLOCK_REALTIME);
     if (session->end_ns) session->end_ns += session->began_ns;
 }
 

@@ -38,8 +38,8 @@
 #include "attach/record.h"
 #include "attach/rights.h"
 #include "cli/backtraces.h"
+#include "os/clock.h"
 #include "pprof/gzip.h"
-#include "pprof/save.h"
 #include "profiler/pprof.h"
 #include "report/json.h"
 
@@ -57,15 +57,6 @@ struct server {
     int64_t  listed_ns;
     size_t   jobs;
 };
-
-static int64_t
-now_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 /* ---- answers ---- */
 
@@ -166,11 +157,11 @@ allowed_p(const struct server *server, struct evhttp_request *request)
 static void
 list(struct server *server)
 {
-    int64_t now = now_ns(CLOCK_MONOTONIC);
+    int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
     if (server->listed_ns && now - server->listed_ns < LIST_SECONDS * SECOND_NS) return;
     rb_heapprof_host_list(&server->host);
-    server->listed_ns = now_ns(CLOCK_MONOTONIC);
+    server->listed_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void
@@ -355,41 +346,19 @@ give_up(struct evhttp_connection *connection, void *data)
     free_job(data);
 }
 
-struct bytes {
-    char  *all;
-    size_t size, capacity;
-};
-
-static bool
-keep(void *data, const void *bytes, size_t size)
-{
-    struct bytes *kept = data;
-
-    if (size > kept->capacity - kept->size) {
-        size_t capacity = (kept->capacity + size) * 2;
-        char *all = realloc(kept->all, capacity);
-        if (!all) return false;
-        kept->all = all;
-        kept->capacity = capacity;
-    }
-    memcpy(kept->all + kept->size, bytes, size);
-    kept->size += size;
-    return true;
-}
-
 static void
 finish_job(struct job *job)
 {
     const char *const none[] = {NULL};
-    struct bytes bytes = {0};
+    size_t size = 0;
     struct heapprof_model *model =
-        rb_heapprof_record_model(&job->record, none, job->wall_ns, now_ns(CLOCK_MONOTONIC) - job->began_ns);
-    bool saved = model && rb_heapprof_save(model, keep, &bytes) == HEAPPROF_SAVED;
+        rb_heapprof_record_model(&job->record, none, job->wall_ns, rb_heapprof_clock_ns(CLOCK_MONOTONIC) - job->began_ns);
+    char *bytes = model ? cli_encode(model, &size) : NULL;
 
     evhttp_connection_set_closecb(job->connection, NULL, NULL);
-    if (saved) reply_profile(job->request, "profile", bytes.all, bytes.size);
+    if (bytes) reply_profile(job->request, "profile", bytes, size);
     else refuse(job->request, 500, "Internal Server Error", "no memory");
-    free(bytes.all);
+    free(bytes);
     rb_heapprof_model_free(model);
     free_job(job);
 }
@@ -402,7 +371,7 @@ tick(evutil_socket_t none, short events, void *data)
 
     (void)none;
     (void)events;
-    if (!goes_on || now_ns(CLOCK_MONOTONIC) >= job->end_ns) finish_job(job);
+    if (!goes_on || rb_heapprof_clock_ns(CLOCK_MONOTONIC) >= job->end_ns) finish_job(job);
 }
 
 static bool
@@ -416,8 +385,8 @@ begin_job(struct job *job, pid_t pid, double seconds, char *error)
     if (!job->target) return false;
     job->looks = rb_heapprof_look_open(job->target, &job->record.names, HEAPPROF_LOOK_AUTO, error);
     if (!job->looks) return false;
-    job->wall_ns = now_ns(CLOCK_REALTIME);
-    job->began_ns = now_ns(CLOCK_MONOTONIC);
+    job->wall_ns = rb_heapprof_clock_ns(CLOCK_REALTIME);
+    job->began_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     job->end_ns = job->began_ns + (int64_t)(seconds * 1e9);
     job->timer = event_new(job->server->base, -1, EV_PERSIST, tick, job);
     if (!job->timer || event_add(job->timer, &period) != 0) {

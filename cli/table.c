@@ -9,34 +9,12 @@
 
 enum {BY = 1, GROUP, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
 
-static const struct {
-    const char *name;
-    enum report_group group;
-} groups_by_name[] = {
-    {"site", REPORT_SITE}, {"function", REPORT_FUNCTION}, {"class", REPORT_CLASS}, {"file", REPORT_FILE},
-    {"gem", REPORT_GEM}, {"app", REPORT_APP},
-};
-
 /* What is asked, and what has to be given back. */
 struct asked {
     struct report_question question;
     struct report_look look;
     regex_t focus, ignore;
 };
-
-static void
-set_group(struct report_question *question, const char *name)
-{
-    question->group = REPORT_SITE;
-    if (!name) return;
-    if (!strncmp(name, "label:", 6)) {
-        question->group = REPORT_LABEL;
-        question->label = name + 6;
-    }
-    for (size_t i = 0; i < sizeof(groups_by_name) / sizeof(groups_by_name[0]); i++) {
-        if (!strcmp(groups_by_name[i].name, name)) question->group = groups_by_name[i].group;
-    }
-}
 
 /* regex is set, and *where points to it, when there is a pattern. */
 static bool
@@ -62,7 +40,7 @@ ask(const struct cli *cli, struct asked *asked)
 {
     long count, frames;
 
-    set_group(&asked->question, cli->values[GROUP]);
+    report_question_group(&asked->question, cli->values[GROUP] ? cli->values[GROUP] : "site"); /* parse.c has looked */
     asked->question.directory = cli->values[APP];
     if (!cli_number(cli, COUNT, 0, 20, &count) || !cli_number(cli, FRAMES, 0, 3, &frames)) return false;
     asked->look.limit = (size_t)count;

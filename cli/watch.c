@@ -7,11 +7,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "attach/tally.h"
 #include "cli/attach.h"
 #include "cli/screen.h"
+#include "os/clock.h"
 #include "report/overview.h"
 #include "report/text.h"
 
@@ -39,15 +39,6 @@ struct session {
     int64_t  period_ns, refresh_ns, heap_ns; /* refresh, heap: when next */
     struct heapprof_look_counts marked;   /* when the tally was */
 };
-
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 /* ---- the title ---- */
 
@@ -299,14 +290,14 @@ obey(struct session *session, int key)
 static void
 watch(struct session *session)
 {
-    int64_t next = now_ns();
+    int64_t next = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     bool goes_on = true;
 
     while (goes_on && !session->memory) {
         look(session);
-        refresh_page(session, now_ns());
+        refresh_page(session, rb_heapprof_clock_ns(CLOCK_MONOTONIC));
         next += session->period_ns;
-        int64_t now = now_ns();
+        int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
         if (next < now) next = now;
         goes_on = obey(session, cli_screen_key((int)((next - now) / 1000000)));
     }

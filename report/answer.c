@@ -8,14 +8,6 @@
 #include "report/overview.h"
 #include "report/text.h"
 
-static const struct {
-    const char *name;
-    enum report_group group;
-} groups_by_name[] = {
-    {"site", REPORT_SITE}, {"function", REPORT_FUNCTION}, {"class", REPORT_CLASS}, {"file", REPORT_FILE},
-    {"gem", REPORT_GEM}, {"app", REPORT_APP},
-};
-
 /* What is asked, and what has to be given back. */
 struct asked {
     struct report_question question;
@@ -27,16 +19,7 @@ struct asked {
 static bool
 set_group(struct asked *asked, const char *name)
 {
-    if (!strncmp(name, "label:", 6)) {
-        asked->question.group = REPORT_LABEL;
-        asked->question.label = name + 6;
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(groups_by_name) / sizeof(groups_by_name[0]); i++) {
-        if (strcmp(groups_by_name[i].name, name)) continue;
-        asked->question.group = groups_by_name[i].group;
-        return true;
-    }
+    if (report_question_group(&asked->question, name)) return true;
     snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
              "group: %.100s is none (expected site, function, class, file, gem, app or label:KEY)", name);
     return false;

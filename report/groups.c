@@ -44,6 +44,29 @@ struct scan {
     double kept_age;                   /* GCs since the process's first; INFINITY: not known */
 };
 
+/* ---- the question ---- */
+
+bool
+report_question_group(struct report_question *question, const char *name)
+{
+    static const char *const names[] = {
+        [REPORT_SITE] = "site", [REPORT_FUNCTION] = "function", [REPORT_CLASS] = "class", [REPORT_FILE] = "file",
+        [REPORT_GEM] = "gem", [REPORT_APP] = "app",
+    };
+
+    if (!strncmp(name, "label:", 6)) {
+        question->group = REPORT_LABEL;
+        question->label = name + 6;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i], name)) continue;
+        question->group = (enum report_group)i;
+        return true;
+    }
+    return false;
+}
+
 /* ---- frames ---- */
 
 static struct report_frame

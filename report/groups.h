@@ -28,6 +28,9 @@ struct report_question {
     uint32_t       together;   /* so many profiles make a column, one of each process; 0: 1 */
 };
 
+/* Sets the group by its name: "site", "function", ..., "label:KEY". False: there is none of that name. */
+bool report_question_group(struct report_question *question, const char *name);
+
 /* What a row, or all of them, has in one column. */
 struct report_figures {
     double value;
