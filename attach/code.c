@@ -47,17 +47,18 @@ rb_heapprof_codes_free(struct heapprof_codes *codes)
     rb_heapprof_index_release(&codes->index, codes->mem);
 }
 
-void
+bool
 rb_heapprof_codes_refresh(struct heapprof_codes *codes)
 {
     struct heapprof_vm_generation now = {0};
 
     if (rb_heapprof_vm_generation(codes->vm, &now) && now.freed == codes->generation.freed &&
-        now.moved == codes->generation.moved) return;
+        now.moved == codes->generation.moved) return true;
     codes->generation = now;
     codes->count = 0;
     rb_heapprof_index_clear(&codes->index, codes->mem, 0);
     HEAPPROF_MEM_RELEASE(codes->mem, codes->methods, codes->method_capacity);
+    return false;
 }
 
 /* ---- methods ---- */

@@ -47,9 +47,9 @@ void rb_heapprof_codes_init(struct heapprof_codes *codes, struct heapprof_vm *vm
                             struct heapprof_mem *mem);
 void rb_heapprof_codes_free(struct heapprof_codes *codes);
 
-/* To be called before frames are read: forgets what the target may have freed or moved since. Functions
- * keep their numbers. */
-void rb_heapprof_codes_refresh(struct heapprof_codes *codes);
+/* To be called before frames are read: forgets what the target may have freed or moved since, and says that with false.
+ * Functions keep their numbers. */
+bool rb_heapprof_codes_refresh(struct heapprof_codes *codes);
 
 /* The method entry that an object of an environment is, or that it leads to; 0: none. */
 uint64_t rb_heapprof_code_method(struct heapprof_codes *codes, uint64_t object);

@@ -28,6 +28,7 @@ rb_heapprof_look_open(struct heapprof_target *target, struct heapprof_names *nam
     *looks = (struct heapprof_looks){.target = target, .vm = vm, .names = names, .stop = stop, .mode = mode};
     rb_heapprof_mem_init(&looks->mem, BUDGET_BYTES);
     rb_heapprof_walk_init(&looks->walk, vm, &looks->mem);
+    rb_heapprof_memos_init(&looks->memos, vm, &looks->mem);
     rb_heapprof_codes_init(&looks->codes, vm, names, &looks->mem);
     return looks;
 }
@@ -38,6 +39,7 @@ rb_heapprof_look_close(struct heapprof_looks *looks)
     if (!looks) return;
     rb_heapprof_stop_free(looks->stop);
     rb_heapprof_walk_free(&looks->walk);
+    rb_heapprof_memos_free(&looks->memos);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->stacks, looks->stack_capacity);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->frames, looks->frame_capacity);
     rb_heapprof_fibers_free(&looks->fibers, &looks->mem);
@@ -198,6 +200,27 @@ waits_p(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
            (fiber || !rb_heapprof_thread_running_p(looks->vm, &stack->thread));
 }
 
+/* Who waits as at the last look. */
+static bool
+add_remembered(struct heapprof_looks *looks, struct heapprof_look_stack *stack, const struct heapprof_memo_entry *entry)
+{
+    stack->first = looks->frame_count;
+    stack->count = entry->count;
+    for (size_t i = 0; i < entry->count; i++) {
+        const struct heapprof_look_frame *frame = &looks->memos.now.frames[entry->first + i];
+        if (!add_frame(looks, frame->function, frame->line)) return false;
+    }
+    return true;
+}
+
+static bool
+read_waiting(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+{
+    if (!name_stack(looks, stack)) return false;
+    rb_heapprof_memos_add(&looks->memos, looks->stack_count, &looks->walk, &looks->frames[stack->first], stack->count);
+    return true;
+}
+
 static bool
 read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool still)
 {
@@ -205,7 +228,12 @@ read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool
     stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && collecting_p(looks);
     if (still) return read_as_it_is(looks, stack);
     if (looks->mode != HEAPPROF_LOOK_AUTO) return read_unstopped(looks, stack);
-    return waits_p(looks, stack) ? name_stack(looks, stack) : read_stopped(looks, stack);
+    if (stack->thread.state != HEAPPROF_THREAD_RUNNING) {
+        const struct heapprof_memo_entry *entry =
+            rb_heapprof_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
+        if (entry) return add_remembered(looks, stack, entry);
+    }
+    return waits_p(looks, stack) ? read_waiting(looks, stack) : read_stopped(looks, stack);
 }
 
 /* ---- all of them ---- */
@@ -258,7 +286,7 @@ rb_heapprof_look(struct heapprof_looks *looks)
 {
     bool still = stop_all(looks);
 
-    rb_heapprof_codes_refresh(&looks->codes);
+    rb_heapprof_memos_begin(&looks->memos, rb_heapprof_codes_refresh(&looks->codes));
     bool read = read_all(looks, still);
     if (still && looks->stop) rb_heapprof_stop_resume(looks->stop);
     looks->counts.looks += read;

@@ -9,6 +9,7 @@
  * is for two threads at once; the thread that has opened it has to look, too (stop.h). */
 #include "attach/code.h"
 #include "attach/fibers.h"
+#include "attach/memo.h"
 #include "attach/objects.h"
 #include "attach/stop.h"
 #include "attach/threads.h"
@@ -18,11 +19,6 @@ enum heapprof_look_mode {
     HEAPPROF_LOOK_AUTO,   /* who runs is stopped, for microseconds; who waits is read twice, and stopped if it did not */
     HEAPPROF_LOOK_ALWAYS, /* all threads are stopped while all stacks are copied: they are of one moment */
     HEAPPROF_LOOK_NEVER   /* nobody is stopped; what changes meanwhile is cut off, and says so */
-};
-
-struct heapprof_look_frame {
-    uint32_t function;    /* of looks->names */
-    uint32_t line;        /* 0: unknown */
 };
 
 struct heapprof_look_stack {
@@ -54,6 +50,7 @@ struct heapprof_looks {
     bool   with_fibers;                        /* fibers that do not run are read, too; the caller sets it */
     struct heapprof_fibers fibers;
     struct heapprof_walk walk;                 /* of the stack that is read */
+    struct heapprof_memos memos;
     struct heapprof_look_stack *stacks;        /* of the last look */
     size_t stack_capacity, stack_count;
     struct heapprof_look_frame *frames;

@@ -16,6 +16,7 @@ enum heapprof_thread_state {
 
 struct heapprof_thread {
     uint64_t address, ec, name;   /* of rb_thread_t; of its fiber's execution context; a String or nil */
+    uint64_t native;              /* of rb_native_thread; 0: it has none now */
     uint64_t ractor_at, ractor, ractor_name; /* the Ractor; its id; a String or nil */
     int      tid;                 /* 0: it has no native thread now */
     enum heapprof_thread_state state;
@@ -26,6 +27,11 @@ struct heapprof_threads {
     size_t   capacity;
     size_t   count;
     bool     cut;                 /* there are more than are read, or the list is not whole */
+    struct heapprof_thread *before; /* as all was the last time: where they are likely to be again */
+    size_t   before_capacity, before_count;
+    unsigned char *copies;        /* of these, read in one go: rb_thread_t each, and then the native id */
+    size_t   copies_capacity;
+    bool     copied;              /* they could be read */
 };
 
 /* Reads the list anew. False: no memory, or the VM cannot be read. */

@@ -14,6 +14,7 @@
 
 #define HEAPPROF_VM_TYPES(X) \
     X(thread_bytes, "rb_thread_t") \
+    X(ractor_bytes, "rb_ractor_t") \
     X(ec_bytes, "rb_execution_context_t") \
     X(frame_bytes, "rb_control_frame_t") \
     X(body_bytes, "rb_iseq_constant_body") \

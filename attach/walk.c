@@ -25,24 +25,14 @@ rb_heapprof_walk_free(struct heapprof_walk *walk)
 
 /* ---- the copy ---- */
 
-/* Where the stack of an execution context is. */
-struct place {
-    uint64_t stack, frame, dummy; /* addresses */
-};
-
-/* False: it is no stack. One that is not made yet, or gone, has no frames. */
-static bool
-read_place(const struct heapprof_walk *walk, uint64_t ec, struct place *place)
+bool
+rb_heapprof_walk_place(const struct heapprof_vm *vm, const void *copy, struct heapprof_walk_place *place)
 {
-    struct heapprof_vm *vm = walk->vm;
-    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
-
-    if (!rb_heapprof_target_read(vm->target, ec, copy, vm->ec_bytes)) return false;
     place->stack = rb_heapprof_field_get(&vm->ec_stack, copy);
     place->frame = rb_heapprof_field_get(&vm->ec_frame, copy);
     uint64_t words = rb_heapprof_field_get(&vm->ec_stack_size, copy);
     if (!place->stack || !place->frame) {
-        *place = (struct place){0};
+        *place = (struct heapprof_walk_place){0};
         return true;
     }
     uint64_t end = place->stack + words * HEAPPROF_WORD;
@@ -51,6 +41,15 @@ read_place(const struct heapprof_walk *walk, uint64_t ec, struct place *place)
     return place->frame >= place->stack && place->frame <= place->dummy &&
            place->dummy - place->frame <= FRAMES_BYTES_MAX &&
            (place->dummy - place->frame) % vm->frame_bytes == 0;
+}
+
+static bool
+read_place(const struct heapprof_walk *walk, uint64_t ec, struct heapprof_walk_place *place)
+{
+    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+
+    return rb_heapprof_target_read(walk->vm->target, ec, copy, walk->vm->ec_bytes) &&
+           rb_heapprof_walk_place(walk->vm, copy, place);
 }
 
 static const unsigned char *
@@ -62,7 +61,7 @@ frame_at(const struct heapprof_walk *walk, size_t frame)
 /* The values below the innermost frame's sp, where most environments are. Without them those are read
  * one by one. */
 static void
-copy_values(struct heapprof_walk *walk, const struct place *place)
+copy_values(struct heapprof_walk *walk, const struct heapprof_walk_place *place)
 {
     uint64_t sp = rb_heapprof_field_get(&walk->vm->frame_sp, walk->frames);
 
@@ -77,16 +76,16 @@ copy_values(struct heapprof_walk *walk, const struct place *place)
 bool
 rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec)
 {
-    struct place place;
+    struct heapprof_walk_place place;
 
     walk->ec = ec;
     walk->frame_count = walk->torn = walk->values_bytes = 0;
     if (!read_place(walk, ec, &place)) return false;
+    walk->place = place;
     size_t bytes = place.dummy - place.frame;
     if (bytes == 0) return true;
     if (!HEAPPROF_MEM_GROW(walk->mem, walk->frames, walk->frames_capacity, bytes) ||
         !rb_heapprof_target_read(walk->vm->target, place.frame, walk->frames, bytes)) return false;
-    walk->frames_at = place.frame;
     walk->frame_count = bytes / walk->vm->frame_bytes;
     copy_values(walk, &place);
     return true;
@@ -97,7 +96,7 @@ static size_t
 copy_again(struct heapprof_walk *walk, size_t *now)
 {
     size_t width = walk->vm->frame_bytes, count;
-    struct place place;
+    struct heapprof_walk_place place;
 
     *now = 0;
     if (!read_place(walk, walk->ec, &place)) return 0;

@@ -10,11 +10,16 @@
  * twice and compared (rb_heapprof_walk_settle). All else is done on the copy, when the target goes on. */
 #include "attach/code.h"
 
+/* Addresses; all 0: there is no stack, yet or any more. */
+struct heapprof_walk_place {
+    uint64_t stack, frame, dummy;
+};
+
 struct heapprof_walk {
     struct heapprof_vm *vm;
     struct heapprof_mem *mem;
     uint64_t ec;                /* execution context: which thread or fiber */
-    uint64_t frames_at;         /* where the innermost frame is in the target */
+    struct heapprof_walk_place place; /* where it was copied */
     size_t   frame_count;       /* without the dummy; of the copy */
     size_t   torn;              /* innermost frames that were cut off, because they changed meanwhile */
     unsigned char *frames, *again, *values;
@@ -22,6 +27,9 @@ struct heapprof_walk {
     uint64_t values_at;
     size_t   values_bytes;
 };
+
+/* Where the stack is, by a copy of its execution context. False: that is no stack. */
+bool rb_heapprof_walk_place(const struct heapprof_vm *vm, const void *copy, struct heapprof_walk_place *place);
 
 void rb_heapprof_walk_init(struct heapprof_walk *walk, struct heapprof_vm *vm, struct heapprof_mem *mem);
 void rb_heapprof_walk_free(struct heapprof_walk *walk);
