@@ -117,7 +117,7 @@ struct Model {
         if (key == "out") {
             out = value;
             named = true;
-            return !value.empty() && value.size() < HEAPPROF_OUT_MAX && Template(value);
+            return value.size() < HEAPPROF_OUT_MAX && Template(value);
         }
         if (key == "malloc") {
             malloc = value;
