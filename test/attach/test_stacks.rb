@@ -144,6 +144,22 @@ class TestHeapprofStacks < Test::Unit::TestCase
     end
   end
 
+  # The table of lines has three parts, by how far into the code a position is (attach/lines.c).
+  def test_lines_of_long_methods
+    sizes = [0, 1, 3, 10, 30, 100, 300, 1000, 10_000]
+    beside(<<~RUBY) do |pid|
+      #{sizes}.each do |size|
+        eval("def long_\#{size}\\nx = 0\\n\#{%(x += 1\\n) * size}sleep\\nend\\n", nil, "long.rb", 1)
+        Thread.new { send("long_\#{size}") }.tap { |thread| Thread.pass until thread.status == "sleep" }
+      end
+      $ready.call
+      sleep
+    RUBY
+      frames = threads(pid).flat_map { |thread| thread["frames"].select { |frame| frame["label"].start_with?("Object#long") } }
+      assert_equal sizes.to_h { |size| ["Object#long_#{size}", size + 3] }, frames.to_h { |frame| frame.values_at("label", "line") }
+    end
+  end
+
   def test_whoever_is_stopped_the_stacks_are_the_same
     beside("def wait = ($ready.call; sleep)\nwait") do |pid|
       expected = threads_until(pid) { |found| labels(found.first).first == "Kernel#sleep" }
