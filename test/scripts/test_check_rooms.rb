@@ -24,14 +24,15 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refute check("os/a.c" => %(#include "pprof/b.h"\n)).last
   end
 
-  def test_the_program_that_reads_profiles_knows_nothing_of_how_they_are_taken
-    assert check("cli/a.c" => %(#include "report/b.h"\n#include "os/c.h"\n), "report/b.c" => %(#include "pprof/d.h"\n)).last
-    refute check("cli/a.c" => %(#include "profiler/b.h"\n)).last
+  def test_the_program_knows_nothing_of_ruby_and_what_is_shown_nothing_of_how_it_is_taken
+    assert check("cli/a.c" => %(#include "report/b.h"\n#include "profiler/c.h"\n), "report/b.c" => %(#include "pprof/d.h"\n)).last
+    refute check("cli/a.c" => %(#include "gc/b.h"\n)).last
+    refute check("report/a.c" => %(#include "profiler/b.h"\n)).last
     refute check("report/a.c" => %(#include "cli/b.h"\n)).last
   end
 
   def test_what_reads_a_process_from_outside_knows_nothing_of_the_inside
-    assert check("cli/a.c" => %(#include "attach/b.h"\n), "attach/b.c" => %(#include "base/c.h"\n)).last
+    assert check("cli/a.c" => %(#include "attach/b.h"\n), "attach/b.c" => %(#include "profiler/c.h"\n)).last
     refute check("attach/a.c" => %(#include "vm/b.h"\n)).last
   end
 
