@@ -9,6 +9,26 @@ module Attached
 
   RUBY = [EnvUtil.rubybin, "--disable-gems"].freeze
 
+  # Whether a process may read another of the same user at all; a container may forbid it.
+  def self.permitted?
+    @permitted ||= begin
+      pid = Process.spawn("sleep", "60")
+      File.open("/proc/#{pid}/mem", "rb", &:close)
+      [true]
+    rescue Errno::EACCES, Errno::EPERM
+      [false]
+    ensure
+      Process.kill(:KILL, pid)
+      Process.wait(pid)
+    end
+    @permitted.first
+  end
+
+  def setup
+    super
+    omit "this system lets no process read another" unless Attached.permitted?
+  end
+
   # Runs a script beside us until the block ends; yields its pid when it has said that it is ready, and the
   # end of a pipe that is its stdin. $ready.call says so.
   def beside(script, *arguments, ruby: RUBY, env: {})
