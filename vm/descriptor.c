@@ -19,6 +19,7 @@
 #include "version.h"
 #include "vm_core.h"
 #include "descriptor_list.h"
+#include "flush.h"
 #include "generation.h"
 
 extern struct heapprof_descriptor ruby_vm_descriptor_iseq;

@@ -319,6 +319,7 @@ typedef struct vm_svar vm_svar;
 /* Code. */
 #define HEAPPROF_DESCRIPTOR_CODE \
     DESCRIBE_GLOBAL(ruby_vm_code_generation, UNSIGNED) \
+    DESCRIBE_GLOBAL(rb_heapprof_description, POINTER) \
     DESCRIBE_TYPE(rb_iseq_t) \
     DESCRIBE_FIELD(rb_iseq_t, UNSIGNED, flags) \
     DESCRIBE_FIELD(rb_iseq_t, POINTER, body) \

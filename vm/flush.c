@@ -17,6 +17,8 @@
 #include "profiler/pprof.h"
 #include <errno.h>
 
+const char *const rb_heapprof_description = ruby_description;
+
 char *
 rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size)
 {
@@ -27,7 +29,7 @@ char *
 rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size)
 {
     size_t plain_size;
-    char *plain = rb_heapprof_pprof_encode_by(snapshot, by, "ruby", ruby_description, &plain_size);
+    char *plain = rb_heapprof_pprof_encode_by(snapshot, by, "ruby", rb_heapprof_description, &plain_size);
     if (!plain) return NULL;
 
     char *packed = rb_heapprof_gzip(plain, plain_size, size);

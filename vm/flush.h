@@ -14,4 +14,8 @@ char *rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, cons
  * it is held for a regular file; and a pipe that nobody reads is ENXIO, where it is waited for else. */
 int rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit);
 
+/* What profiles have for the build of their mapping, ruby_description; and for who reads from outside, which cannot be
+ * told how long that array is. */
+extern const char *const rb_heapprof_description;
+
 #endif
