@@ -224,7 +224,7 @@ rb_heapprof_callers_name_all(struct heapprof_tables *tables, struct heapprof_tar
 {
     struct naming naming = {.tables = tables, .target = target, .mem = mem};
 
-    if (collect(&naming) && naming.count && rb_heapprof_strings_enter_all(&tables->strings)) {
+    if (collect(&naming) && naming.count) {
         for (struct call *call = naming.calls; call < naming.calls + naming.count; ) call = name_object(&naming, call);
     }
     HEAPPROF_MEM_RELEASE(mem, naming.calls, naming.capacity);

@@ -5,8 +5,8 @@
 #include "attach/target.h"
 #include "profiler/tables.h"
 
-/* Names the callers without a name in copied tables, whose strings, identities and their addresses are there: "function
- * (library)", with "?" for what is not known. Without memory some stay as they are. */
+/* Names the callers without a name in copied tables, whose identities and their addresses are there, and whose strings
+ * are in their index: "function (library)", with "?" for what is not known. Without memory some stay as they are. */
 void rb_heapprof_callers_name_all(struct heapprof_tables *tables, struct heapprof_target *target,
                                   struct heapprof_mem *mem);
 

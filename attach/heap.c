@@ -12,6 +12,7 @@
 
 #include "attach/callers.h"
 #include "attach/heap_check.h"
+#include "attach/settle.h"
 #include "os/clock.h"
 #include "profiler/copies.h"
 #include "profiler/options.h"
@@ -119,6 +120,7 @@ struct reading {
     struct heapprof_tables from;   /* as it is there: its arrays are in the target */
     struct heapprof_tables tables; /* the same with arrays of ours */
     struct heapprof_facts facts;
+    struct heapprof_settling settling;
     struct page pages[PAGES];
 };
 
@@ -306,16 +308,25 @@ gone_p(struct reading *reading, uint64_t address)
     return page->before_sweep && !marked_p(reading, page, address);
 }
 
-/* Takes samples of dead objects out of the copy. */
+/* Stands in the copy for the address of an object that is dead: its entry is not free, and no object has this one. */
+#define GONE 1
+
+static bool
+noted_gone_p(uintptr_t address, void *unused)
+{
+    (void)unused;
+    return address == GONE;
+}
+
 static void
-drop_gone(struct reading *reading)
+note_gone(struct reading *reading)
 {
     struct heapprof_address_table *addresses = &reading->tables.live.addresses;
 
     memset(reading->pages, 0, sizeof(reading->pages));
     for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
         uint64_t address = rb_heapprof_address_table_address(addresses, entry);
-        if (address && gone_p(reading, address)) addresses->entries[entry].address = 0;
+        if (address && gone_p(reading, address)) addresses->entries[entry].address = GONE;
     }
 }
 
@@ -326,7 +337,7 @@ take_collector(struct reading *reading)
 
     if (!rb_heapprof_vm_get(reading->vm, objspace, &reading->places.gc_count, &reading->facts.gc_count) ||
         !rb_heapprof_vm_get(reading->vm, objspace, &reading->places.mode, &mode)) return false;
-    if (mode == (uint64_t)reading->places.sweeping) drop_gone(reading);
+    if (mode == (uint64_t)reading->places.sweeping) note_gone(reading);
     return true;
 }
 
@@ -350,7 +361,8 @@ copy_once(struct reading *reading)
     }
     memcpy(&reading->from, reading->state + reading->places.tables.offset, sizeof(reading->from));
     take_facts(reading);
-    bool taken = take_arrays(reading) && take_collector(reading);
+    bool taken = take_arrays(reading) && take_collector(reading) &&
+                 rb_heapprof_settle_look(&reading->settling, reading->vm, &reading->mem);
     if (!read_sequence(reading)) return FAILED;
     if (memcmp(before, reading->sequence, reading->places.sequence_bytes)) return CHANGED;
     return taken ? WHOLE : FAILED;
@@ -408,6 +420,7 @@ fill(struct reading *reading, char *error)
     uint64_t on;
 
     if (!rb_heapprof_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
+    if (!rb_heapprof_settle_fill(&reading->settling, reading->vm->layout, error)) return false;
     if (!same_version_p(places)) {
         rb_heapprof_target_say(target, error, "its profiler is of another version than this program");
         return false;
@@ -430,18 +443,35 @@ say_failure(struct reading *reading, enum result result, char *error)
     rb_heapprof_target_say(reading->vm->target, error, "%s", why);
 }
 
-static struct heapprof_snapshot *
-add_up(struct reading *reading, char *error)
+/* What the process does before it copies its tables for a snapshot. False: error says why it cannot be done. */
+static bool
+settle(struct reading *reading, char *error)
 {
-    const char *wrong = rb_heapprof_heap_check(&reading->tables);
-    struct heapprof_copies *copies;
+    struct heapprof_tables *tables = &reading->tables;
+    const char *wrong = rb_heapprof_heap_check(tables);
 
     if (wrong) {
         rb_heapprof_target_say(reading->vm->target, error, "%s are not whole", wrong);
-        return NULL;
+        return false;
     }
-    rb_heapprof_callers_name_all(&reading->tables, reading->vm->target, &reading->mem);
-    copies = rb_heapprof_copies_begin(&reading->tables, &reading->facts, NULL);
+    wrong = rb_heapprof_strings_enter_all(&tables->strings)
+          ? rb_heapprof_settle_enter(&reading->settling, tables, &reading->facts) : "no memory";
+    if (wrong) {
+        rb_heapprof_target_say(reading->vm->target, error, "%s", wrong);
+        return false;
+    }
+    rb_heapprof_callers_name_all(tables, reading->vm->target, &reading->mem);
+    return true;
+}
+
+static struct heapprof_snapshot *
+add_up(struct reading *reading, char *error)
+{
+    struct heapprof_asks asks = {.gone_p = noted_gone_p};
+    struct heapprof_copies *copies;
+
+    if (!settle(reading, error)) return NULL;
+    copies = rb_heapprof_copies_begin(&reading->tables, &reading->facts, &asks);
     while (copies && rb_heapprof_copies_step(copies, false)) continue;
     struct heapprof_snapshot *snapshot = copies ? rb_heapprof_copies_add_up(copies) : NULL;
     if (!snapshot) rb_heapprof_target_say(reading->vm->target, error, "no memory");
@@ -467,6 +497,19 @@ rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop, struct
         else say_failure(reading, result, error);
     }
     release(reading);
+    rb_heapprof_settle_free(&reading->settling, &reading->mem);
     free(reading);
     return snapshot;
+}
+
+void
+rb_heapprof_heap_build(struct heapprof_vm *vm, char build[HEAPPROF_HEAP_BUILD_MAX])
+{
+    struct heapprof_global global;
+    uint64_t text;
+
+    build[0] = 0;
+    if (!rb_heapprof_layout_global(vm->layout, "rb_heapprof_description", &global) ||
+        !rb_heapprof_global_read(vm->target, &global, &text) ||
+        !rb_heapprof_target_read_string(vm->target, text, build, HEAPPROF_HEAP_BUILD_MAX)) build[0] = 0;
 }

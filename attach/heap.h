@@ -7,8 +7,8 @@
  *     struct heapprof  --- read --->  the same, whose arrays are copies  --- add up --->  snapshot
  *         sequence words say whether it changed meanwhile
  *
- * It is what `ObjectSpace::HeapProfile.snapshot` has at that moment, but for samples of objects that are just
- * being made. Layouts are not
+ * It is what `ObjectSpace::HeapProfile.snapshot(owners: false, rss: false)` has at that moment, byte for byte but for
+ * what it says of the process and of the tables' memory. Layouts are not
  * translated: target and reader have to be of one version, which is looked at. */
 #include "attach/vm.h"
 #include "attach/stop.h"
@@ -25,5 +25,11 @@ struct heapprof_heap_counts {
 struct heapprof_snapshot *rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop,
                                                 struct heapprof_heap_counts *counts,
                                                 char error[HEAPPROF_TARGET_ERROR_MAX]);
+
+#define HEAPPROF_HEAP_BUILD_MAX 256
+
+/* What the target's ruby says it is, as its own profiles have it for the build of their mapping; "": that cannot be
+ * read, as in cores, which have no read-only data. */
+void rb_heapprof_heap_build(struct heapprof_vm *vm, char build[HEAPPROF_HEAP_BUILD_MAX]);
 
 #endif

@@ -14,6 +14,64 @@ bool_p(const bool *value)
     return byte <= 1;
 }
 
+/* ---- which numbers are free ---- */
+
+/* Numbers that are in use, those that their links lead to, and no others: so one may be handed out (numbers.c). */
+static bool
+numbers_good_p(const struct heapprof_numbers *numbers, heapprof_link_i *link_i, const void *owner)
+{
+    uint32_t used = 0, free_count = 0;
+
+    if (numbers->end == 0) return false;
+    for (uint32_t number = 1; number < numbers->end; number++) used += link_i(owner, number) == HEAPPROF_NUMBER_USED;
+    for (uint32_t number = numbers->free_head; number; number = link_i(owner, number)) {
+        if (number >= numbers->end || ++free_count >= numbers->end) return false;
+    }
+    return used == numbers->count && used + free_count + 1 == numbers->end;
+}
+
+static uint32_t
+string_link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_string *string = &((const struct heapprof_strings *)owner)->all[number];
+    return string->length ? HEAPPROF_NUMBER_USED : string->offset;
+}
+
+static uint32_t
+identity_link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_identity *identity = &((const struct heapprof_identities *)owner)->all[number];
+    return identity->used ? HEAPPROF_NUMBER_USED : identity->next_free;
+}
+
+static uint32_t
+site_link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_site *site = &((const struct heapprof_sites *)owner)->all[number];
+    return site->used ? HEAPPROF_NUMBER_USED : site->next_free;
+}
+
+static uint32_t
+address_link_i(const void *owner, uint32_t number)
+{
+    const struct heapprof_address_entry *entry = &((const struct heapprof_address_table *)owner)->entries[number];
+    return entry->address ? HEAPPROF_NUMBER_USED : entry->next;
+}
+
+static bool
+all_numbers_good_p(const struct heapprof_tables *tables)
+{
+    const struct heapprof_address_table *classes = &tables->identities.addresses, *live = &tables->live.addresses;
+
+    return numbers_good_p(&tables->strings.numbers, string_link_i, &tables->strings) &&
+           numbers_good_p(&tables->identities.numbers, identity_link_i, &tables->identities) &&
+           numbers_good_p(&tables->sites.numbers, site_link_i, &tables->sites) &&
+           numbers_good_p(&classes->numbers, address_link_i, classes) &&
+           numbers_good_p(&live->numbers, address_link_i, live);
+}
+
+/* ---- what they name ---- */
+
 static bool
 text_good_p(const struct heapprof_strings *strings)
 {
@@ -179,6 +237,7 @@ rb_heapprof_heap_check(const struct heapprof_tables *tables)
     if (!identities_good_p(tables)) return "its classes";
     if (!sites_good_p(tables)) return "its sites";
     if (!samples_good_p(tables)) return "its samples";
+    if (!all_numbers_good_p(tables)) return "its free entries";
     if (!pieces_good_p(tables) || !blocks_good_p(tables)) return "its blocks";
     return NULL;
 }

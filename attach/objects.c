@@ -1,6 +1,8 @@
 /* objects.c - strings, symbols and class names, by the layout that the target tells. */
 #include "attach/objects.h"
 
+enum { ANCESTORS_MAX = 10000 };
+
 /* Immediates have one of the lowest three bits; nil and false are below any page. */
 static bool
 object_p(uint64_t value)
@@ -87,5 +89,52 @@ rb_heapprof_object_add_owner(struct heapprof_vm *vm, uint64_t owner, struct heap
     if (!permanent || !object_p(path)) return true;
     if (!rb_heapprof_object_add_string(vm, path, text)) return false;
     rb_heapprof_text_add_cstr(text, separator);
+    return true;
+}
+
+/* real_class in vm/names.c. */
+bool
+rb_heapprof_object_real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *real)
+{
+    uint64_t flags;
+
+    for (int i = 0; i < ANCESTORS_MAX; i++) {
+        *real = object_p(klass) ? klass : 0;
+        if (!*real) return true;
+        if (!rb_heapprof_object_flags(vm, klass, &flags)) return false;
+        uint64_t type = rb_heapprof_object_type(vm, flags);
+        if (type != vm->t_iclass && !(type == vm->t_class && flags & vm->singleton_flag)) return true;
+        if (!rb_heapprof_vm_get(vm, klass, &vm->class_super, &klass)) return false;
+    }
+    return false;
+}
+
+/* *path 0: it has none. */
+static bool
+read_path(struct heapprof_vm *vm, uint64_t klass, uint64_t *path)
+{
+    if (!rb_heapprof_vm_get(vm, klass + vm->class_ext.offset, &vm->class_path, path)) return false;
+    if (!object_p(*path)) *path = 0;
+    return true;
+}
+
+/* class_name in vm/names.c. */
+bool
+rb_heapprof_object_add_class(struct heapprof_vm *vm, uint64_t klass, struct heapprof_text *text)
+{
+    uint64_t path, super;
+
+    if (!read_path(vm, klass, &path)) return false;
+    if (path) return rb_heapprof_object_add_string(vm, path, text);
+    for (int i = 0; !path; i++) {
+        if (i == ANCESTORS_MAX || !rb_heapprof_vm_get(vm, klass, &vm->class_super, &super) ||
+            !rb_heapprof_object_real_class(vm, super, &klass)) return false;
+        if (!klass) break;
+        if (!read_path(vm, klass, &path)) return false;
+    }
+    rb_heapprof_text_add_cstr(text, "#<Class");
+    if (path) rb_heapprof_text_add_cstr(text, " < ");
+    if (path && !rb_heapprof_object_add_string(vm, path, text)) return false;
+    rb_heapprof_text_add_cstr(text, ">");
     return true;
 }

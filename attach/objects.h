@@ -24,6 +24,13 @@ bool rb_heapprof_object_add_symbol(struct heapprof_vm *vm, uint64_t id, struct h
  * classes without a permanent name. False: it is none of a class. */
 bool rb_heapprof_object_add_owner(struct heapprof_vm *vm, uint64_t owner, struct heapprof_text *text);
 
+/* Of a class the first on the way up, itself included, that is neither a singleton nor an included module. *real 0: there
+ * is none. False: it cannot be read. */
+bool rb_heapprof_object_real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *real);
+
+/* Appends a class's name; of one without, "#<Class < Foo>" by the first ancestor that has one. */
+bool rb_heapprof_object_add_class(struct heapprof_vm *vm, uint64_t klass, struct heapprof_text *text);
+
 /* The element of an Array. */
 bool rb_heapprof_object_element(struct heapprof_vm *vm, uint64_t array, uint64_t index, uint64_t *element);
 

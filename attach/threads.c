@@ -201,6 +201,20 @@ rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *v
 }
 
 bool
+rb_heapprof_ractors_each(struct heapprof_vm *vm, bool (*each_i)(uint64_t ractor, void *data), void *data)
+{
+    uint64_t at, ractor;
+    bool cut = false;
+
+    if (!rb_heapprof_global_read(vm->target, &vm->current_vm, &at) || at == 0) return false;
+    struct list list = list_at(at + vm->vm_ractors.offset, &vm->ractor_node);
+    for (int i = 0; list_next(vm, &list, &ractor, &cut); i++) {
+        if (i == RACTORS_MAX || !each_i(ractor, data)) return false;
+    }
+    return !cut;
+}
+
+bool
 rb_heapprof_thread_running_p(struct heapprof_vm *vm, const struct heapprof_thread *thread)
 {
     uint64_t running;

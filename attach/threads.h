@@ -37,6 +37,10 @@ struct heapprof_threads {
 /* Reads the list anew. False: no memory, or the VM cannot be read. */
 bool rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem);
 
+/* Calls each_i with the address of every Ractor, in the VM's order, as long as it returns true. False: it did not, the
+ * list cannot be read, or it does not come back to its head. */
+bool rb_heapprof_ractors_each(struct heapprof_vm *vm, bool (*each_i)(uint64_t ractor, void *data), void *data);
+
 /* Whether that thread has its Ractor's GVL, now. */
 bool rb_heapprof_thread_running_p(struct heapprof_vm *vm, const struct heapprof_thread *thread);
 

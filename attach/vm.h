@@ -30,6 +30,7 @@
     X(ractor_id, "rb_ractor_t.pub.id") \
     X(ractor_name, "rb_ractor_t.name") \
     X(ractor_running, "rb_ractor_t.threads.sched.running") \
+    X(ractor_cache, "rb_ractor_t.newobj_cache") \
     X(thread_ec, "rb_thread_t.ec") \
     X(thread_native, "rb_thread_t.nt") \
     X(thread_status, "rb_thread_t.status") \
@@ -66,10 +67,12 @@
     X(block_rank, "succ_dict_block.rank") \
     X(block_ranks, "succ_dict_block.small_block_ranks") \
     X(basic_flags, "RBasic.flags") \
+    X(basic_class, "RBasic.klass") \
     X(string_length, "RString.len") \
     X(string_heap, "RString.as.heap.ptr") \
     X(array_length, "RArray.as.heap.len") \
     X(array_heap, "RArray.as.heap.ptr") \
+    X(class_super, "RClass.super") \
     X(class_path, "rb_classext_t.classpath") \
     X(class_path_permanent, "rb_classext_t.permanent_classpath") \
     X(class_attached, "rb_classext_t.attached_object") \
@@ -97,6 +100,7 @@
     X(type_mask, "T_MASK") \
     X(t_class, "T_CLASS") \
     X(t_module, "T_MODULE") \
+    X(t_iclass, "T_ICLASS") \
     X(t_string, "T_STRING") \
     X(t_array, "T_ARRAY") \
     X(t_imemo, "T_IMEMO") \

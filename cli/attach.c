@@ -50,15 +50,17 @@ cli_attach_mode(const char *stop)
 }
 
 static struct heapprof_model *
-model_of(const struct heapprof_target *target, const struct heapprof_snapshot *snapshot, char *error)
+model_of(struct heapprof_vm *vm, const struct heapprof_snapshot *snapshot, char *error)
 {
-    char reader_error[HEAPPROF_READER_ERROR_MAX] = "no memory";
+    char reader_error[HEAPPROF_READER_ERROR_MAX] = "no memory", build[HEAPPROF_HEAP_BUILD_MAX];
     size_t size;
-    char *bytes = rb_heapprof_pprof_encode(snapshot, "ruby", "", &size);
+
+    rb_heapprof_heap_build(vm, build);
+    char *bytes = rb_heapprof_pprof_encode(snapshot, "ruby", build, &size);
     struct heapprof_model *model = bytes ? rb_heapprof_reader_read_bytes(bytes, size, reader_error) : NULL;
 
     free(bytes);
-    if (!model) rb_heapprof_target_say(target, error, "%s", reader_error);
+    if (!model) rb_heapprof_target_say(vm->target, error, "%s", reader_error);
     return model;
 }
 
@@ -70,7 +72,7 @@ cli_attach_heap(struct heapprof_vm *vm, struct heapprof_stop *stop, char error[H
     if (!snapshot) return NULL;
 
     rb_heapprof_origin_of_target(vm->target, snapshot);
-    struct heapprof_model *model = model_of(vm->target, snapshot, error);
+    struct heapprof_model *model = model_of(vm, snapshot, error);
     rb_heapprof_snapshot_free(snapshot);
     return model;
 }

@@ -43,10 +43,13 @@ interrupt(int signal)
 /* ---- one file ---- */
 
 static char *
-encode(const struct heapprof_snapshot *snapshot, size_t *size)
+encode(struct heapprof_vm *vm, const struct heapprof_snapshot *snapshot, size_t *size)
 {
+    char build[HEAPPROF_HEAP_BUILD_MAX];
     size_t plain_size;
-    char *plain = rb_heapprof_pprof_encode(snapshot, "ruby", "", &plain_size);
+
+    rb_heapprof_heap_build(vm, build);
+    char *plain = rb_heapprof_pprof_encode(snapshot, "ruby", build, &plain_size);
     char *packed = plain ? rb_heapprof_gzip(plain, plain_size, size) : NULL;
 
     free(plain);
@@ -58,7 +61,7 @@ write_file(struct session *session, const struct heapprof_snapshot *snapshot)
 {
     struct cli *cli = session->cli;
     size_t size;
-    char *bytes = encode(snapshot, &size);
+    char *bytes = encode(session->vm, snapshot, &size);
     int error;
 
     if (!bytes) return cli_wrong(cli, "no memory");

@@ -5,6 +5,7 @@
 // Built with AddressSanitizer and run by test/attach/test_hostile.rb. Whatever the target's memory says, a look and a heap
 // profile end, within bounds, with a result or an error.
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -24,6 +25,7 @@ std::mt19937_64 bits;
 uint64_t one_in = 0; // ranges; 0: none is changed
 uint64_t rate = 0;
 uint64_t changed = 0;
+size_t most_bytes = SIZE_MAX; // of a range that may be changed
 
 // A bit, a byte, a word, or all of it.
 void
@@ -48,7 +50,7 @@ ReadFalsely(heapprof_target *target, const heapprof_range *ranges, size_t count)
 {
     if (!read_truly(target, ranges, count)) return false;
     for (size_t i = 0; i < count; i++) {
-        if (one_in && ranges[i].bytes && bits() % one_in == 0) {
+        if (one_in && ranges[i].bytes && ranges[i].bytes <= most_bytes && bits() % one_in == 0) {
             Change(static_cast<unsigned char *>(ranges[i].to), ranges[i].bytes);
         }
     }
@@ -96,10 +98,14 @@ TakeHeap(heapprof_target *target, Counts *counts)
     BeginToOpen();
     heapprof_vm *vm = rb_heapprof_vm_open(target, error);
     one_in = rate;
+    most_bytes = bits() % 2 ? 64 : SIZE_MAX; // the tables stay as they are, and what is entered into them does not
     heapprof_heap_counts heap = {};
     size_t size;
 
-    if (!vm) return;
+    if (!vm) {
+        most_bytes = SIZE_MAX;
+        return;
+    }
     counts->profiles++;
     heapprof_snapshot *snapshot = rb_heapprof_heap_read(vm, nullptr, &heap, error);
     if (snapshot) {
@@ -108,6 +114,7 @@ TakeHeap(heapprof_target *target, Counts *counts)
     }
     rb_heapprof_snapshot_free(snapshot);
     rb_heapprof_vm_close(vm);
+    most_bytes = SIZE_MAX;
 }
 
 } // namespace

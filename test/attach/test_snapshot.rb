@@ -100,6 +100,82 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     end
   end
 
+  # ---- equal, field by field ----
+
+  # What a profile says of the process, of the time and of the tables' memory; every other byte is to be the same.
+  VARIABLE = { time_nanos: 9, duration_nanos: 10 }.freeze
+  COMMENT, TEXT = 13, 6
+
+  # The fields of a message: [number, value], which is a number or bytes.
+  def fields(bytes)
+    at, all = 0, []
+    while at < bytes.bytesize
+      key, at = varint(bytes, at)
+      value, at = varint(bytes, at)
+      value = bytes.byteslice((at += value) - value, value) if key & 7 == 2
+      all << [key >> 3, value]
+    end
+    all
+  end
+
+  # The number that is there, and where it ends.
+  def varint(bytes, at)
+    value = shift = 0
+    loop do
+      byte = bytes.getbyte(at)
+      value |= (byte & 127) << shift
+      at += 1
+      shift += 7
+      return value, at if byte < 128
+    end
+  end
+
+  def varints(bytes)
+    at, all = 0, []
+    while at < bytes.bytesize
+      value, at = varint(bytes, at)
+      all << value
+    end
+    all
+  end
+
+  # Without comments and their texts; and what the comments say of the samples.
+  def parts(file)
+    all = fields(Zlib.gunzip(File.binread(file)))
+    texts = all.filter_map { |number, value| value if number == TEXT }
+    comments = all.filter_map { |number, value| value if number == COMMENT }.join
+    spoken = texts.values_at(*varints(comments))
+    all.reject! { |number, value| VARIABLE.value?(number) || number == COMMENT || number == TEXT && spoken.include?(value) }
+    [all, spoken.take_while { |text| !text.start_with?("memory: ") }, texts]
+  end
+
+  # Takes both of one moment, at which the GVL is held in C: nothing happens between them. Before that a thread without
+  # the GVL has asked for so many blocks.
+  def assert_equal_profiles(script, settings:, blocks: 0, last: "")
+    in_directory do |directory|
+      script = <<~RUBY
+        require "-test-/heapprof_barrier"
+        #{script}
+        path = "#{directory}/own.pb.gz"
+        #{last}
+        HeapProfBarrier.take(1, 0, path, #{blocks})
+        $stdout.syswrite("written\n")
+        $stdin.read
+      RUBY
+      beside(script, env: { "RUBY_HEAPPROF" => "#{settings},out=" }) do |pid, input, output|
+        ran = heapprof("snapshot", pid, "-o", "outside.pb.gz")
+        assert_equal 0, ran.status, ran.err
+        input.write("x")
+        assert_equal "written\n", output.gets
+        (own, own_facts, texts), (outside, outside_facts) = parts("own.pb.gz"), parts("outside.pb.gz")
+        assert_equal own_facts, outside_facts
+        own.zip(outside).each_with_index { |(expected, got), i| assert_equal expected, got, "field #{i}, #{last}" }
+        assert_equal own.size, outside.size
+        yield texts, own_facts if block_given?
+      end
+    end
+  end
+
   # A process that never stops allocating: each snapshot is one that existed.
   def test_a_process_that_allocates_all_the_time
     script = <<~'RUBY'
@@ -142,6 +218,48 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
   def test_a_process_that_is_not_profiled
     beside("$ready.call; sleep") do |pid|
       assert_refused 1, /nothing is profiled there: start it with RUBY_HEAPPROF=1/, "snapshot", pid
+    end
+  end
+
+  # At interval 1 each object is a sample, and the last of each Ractor is pending.
+  def test_equal_with_a_pending_sample
+    assert_equal_profiles(WORK, settings: "interval=1")
+    assert_equal_profiles(WORK, settings: "interval=256")
+  end
+
+  # Of a class, of its metaclass, of a class that has no name, of what is hidden from Ruby, of no class at all.
+  def test_equal_whatever_is_pending
+    ["Last.new", "Class.new", "Class.new.new", "def self.m = 0", "-> { }", "/a\#{$$}/", "$kept.hash; {}", "o = Object.new; def o.a = 0",
+     "Module.new", "Last.include(Module.new)", "Last.instance_method(:to_s)", "lambda(&:last)", "1.0e-200 / 3", "binding"].each do |last|
+      assert_equal_profiles("class Last; end\n#{WORK}", settings: "interval=1", last:)
+    end
+  end
+
+  def test_equal_with_samples_of_several_ractors
+    script = WORK + <<~'RUBY'
+      $VERBOSE = nil
+      class OfRactor; end
+      ready = 3.times.map { |i| Ractor.new(i) { |n| kept = Array.new(100 + n) { OfRactor.new }; Ractor.yield(1); Ractor.receive; kept } }
+      ready.each(&:take)
+      sleep 0.1
+    RUBY
+    assert_equal_profiles(script, settings: "interval=1") { |texts,| assert_includes texts, "OfRactor" }
+  end
+
+  def test_equal_with_blocks_that_wait_and_have_been_freed
+    assert_equal_profiles(WORK, settings: "interval=256", blocks: 100) do |texts,|
+      assert texts.any? { |text| text.start_with?("ask_for_blocks (") }
+    end
+  end
+
+  def test_equal_in_the_midst_of_a_sweep
+    assert_equal_profiles(WORK, settings: "interval=16", last: "$kept = nil; GC.start(immediate_sweep: false)")
+  end
+
+  def test_equal_when_samples_have_been_thinned
+    script = WORK + "$more = 20_000.times.map { |i| Object.const_set(%(C\#{i}), Class.new).new }\n"
+    assert_equal_profiles(script, settings: "interval=1,memory=2m") do |_, facts|
+      assert_operator facts.grep(/\Adoubled intervals: /).first[/\d+/].to_i, :>, 0
     end
   end
 

@@ -144,6 +144,11 @@ TEST_F(HeapCheckTest, EachKindOfFaultIsSeen)
         *place = before;
         EXPECT_EQ(nullptr, rb_heapprof_heap_check(&tables_));
     };
+    bad("its free entries", &tables_.strings.numbers.free_head, tables_.strings.numbers.end);
+    bad("its free entries", &tables_.sites.numbers.free_head, 1u);
+    bad("its free entries", &tables_.identities.numbers.count, 0u);
+    bad("its free entries", &tables_.identities.addresses.entries[3].address, uintptr_t{0});
+    bad("its free entries", &tables_.live.addresses.numbers.free_head, UINT32_MAX);
     bad("its strings", &tables_.strings.all[5].offset, UINT32_MAX);
     bad("its strings", &tables_.strings.bytes[tables_.strings.all[5].offset + tables_.strings.all[5].length], 'x');
     bad("its functions", &tables_.functions.all[3].name, tables_.strings.numbers.end);

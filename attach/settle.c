@@ -1,0 +1,451 @@
+/* settle.c - enters what waits to be entered, by the rules of gc/newobj.c and gc/waiting.c.
+ *
+ * Numbers are handed out as they are inside, so rows come in the same order. But the tables' indexes stay empty: to
+ * fill them takes longer than all the rest. What is looked for is put in order, and the table gone through once:
+ *
+ *     sought      key 0x7f..40 -> 7      key 0x7f..90 -> 0: the target has not seen it
+ */
+#include "attach/settle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/objects.h"
+#include "attach/threads.h"
+
+enum { WAITING_MOST = 65536 };
+
+/* One of a Ractor. */
+struct heapprof_pending_sample {
+    uint64_t key;               /* of what it is labelled with; 0: the object was never made */
+    uint64_t object;
+    uint32_t stack, birth_gc;
+    uint64_t size_bytes;
+    float    weight;
+    struct heapprof_text name;  /* of the class, or type */
+};
+
+struct heapprof_waiting_sample {
+    uint32_t piece;
+    uint64_t key;               /* of the caller; 0: not known */
+};
+
+/* ---- where it is ---- */
+
+bool
+rb_heapprof_settle_fill(struct heapprof_settling *settling, const struct heapprof_layout *layout,
+                        char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+#define WANT(kind, member, name) HEAPPROF_WANT_##kind(struct heapprof_settle_places, member, name)
+    static const struct heapprof_want wants[] = {
+        HEAPPROF_WANT_GLOBAL(struct heapprof_settle_places, waiting, "waiting", 1),
+        HEAPPROF_WANT_GLOBAL(struct heapprof_settle_places, waiting_count, "waiting_count", 1),
+        HEAPPROF_WANT_BYTES(struct heapprof_settle_places, pending, "rb_ractor_newobj_cache_t.heapprof.pending", 1),
+        HEAPPROF_WANT_BYTES(struct heapprof_settle_places, weight, "heapprof_pending.weight", sizeof(float)),
+        WANT(TYPE, pending_bytes, "heapprof_pending"),
+        WANT(TYPE, waiting_bytes, "heapprof_waiting"),
+        WANT(NUMBER, object, "heapprof_pending.object"),
+        WANT(NUMBER, stack, "heapprof_pending.stack"),
+        WANT(NUMBER, birth_gc, "heapprof_pending.birth_gc"),
+        WANT(NUMBER, size_bytes, "heapprof_pending.size_bytes"),
+        WANT(NUMBER, piece, "heapprof_waiting.piece"),
+        WANT(NUMBER, caller, "heapprof_waiting.caller"),
+    };
+#undef WANT
+    return rb_heapprof_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), &settling->places, error);
+}
+
+/* ---- what an object is labelled with ---- */
+
+/* By number, as ruby/internal/value_type.h and internal/imemo.h of this version have them. */
+static const char *const types[32] = {
+    "T_NONE", "T_OBJECT", "T_CLASS", "T_MODULE", "T_FLOAT", "T_STRING", "T_REGEXP", "T_ARRAY", "T_HASH", "T_STRUCT",
+    "T_BIGNUM", "T_FILE", "T_DATA", "T_MATCH", "T_COMPLEX", "T_RATIONAL", NULL, "T_NIL", "T_TRUE", "T_FALSE", "T_SYMBOL",
+    "T_FIXNUM", "T_UNDEF", NULL, NULL, NULL, "T_IMEMO", "T_NODE", "T_ICLASS", "T_ZOMBIE", "T_MOVED", NULL,
+};
+static const char *const imemo_types[16] = {
+    "env", "cref", "svar", "throw_data", "ifunc", "memo", "ment", "iseq", "tmpbuf", "ast", "parser_strterm", "callinfo",
+    "callcache", "constcache", NULL, NULL,
+};
+enum { NODE = 27 };
+
+/* type_identity in gc/track.c: types stand under numbers no object can have as its address. */
+static bool
+label_by_type(struct heapprof_vm *vm, uint64_t flags, const char *detail, struct heapprof_pending_sample *sample)
+{
+    uint64_t type = rb_heapprof_object_type(vm, flags), kind = flags >> vm->imemo_shift & vm->imemo_mask;
+    bool imemo = type == vm->t_imemo;
+
+    if (type >= 32 || !types[type]) return false;
+    if (imemo) detail = kind < 16 ? imemo_types[kind] : NULL;
+    if (imemo && !detail) return false;
+    sample->key = 1 + type + (imemo ? (kind + 1) << 8 : 0);
+    rb_heapprof_text_add_cstr(&sample->name, types[type]);
+    if (!detail) return true;
+    rb_heapprof_text_add_cstr(&sample->name, "(");
+    rb_heapprof_text_add_cstr(&sample->name, detail);
+    rb_heapprof_text_add_cstr(&sample->name, ")");
+    return true;
+}
+
+/* rb_heapprof_class_of in gc/track.c. */
+static bool
+label(struct heapprof_vm *vm, struct heapprof_pending_sample *sample)
+{
+    uint64_t flags, klass, real;
+
+    if (!rb_heapprof_object_flags(vm, sample->object, &flags)) return false;
+    uint64_t type = rb_heapprof_object_type(vm, flags);
+    if (type == 0) return true; /* given up after the slot had been taken */
+    if (type == vm->t_imemo || type == vm->t_iclass || type == NODE) return label_by_type(vm, flags, NULL, sample);
+    if (!rb_heapprof_vm_get(vm, sample->object, &vm->basic_class, &klass) ||
+        !rb_heapprof_object_real_class(vm, klass, &real)) return false;
+    if (!real) return label_by_type(vm, flags, "hidden", sample);
+    sample->key = real;
+    return rb_heapprof_object_add_class(vm, real, &sample->name);
+}
+
+/* ---- looking ---- */
+
+struct looking {
+    struct heapprof_settling *settling;
+    struct heapprof_vm *vm;
+    struct heapprof_mem *mem;
+};
+
+static bool
+look_at_ractor(uint64_t ractor, void *data)
+{
+    struct looking *looking = data;
+    struct heapprof_settling *settling = looking->settling;
+    const struct heapprof_settle_places *places = &settling->places;
+    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+    struct heapprof_pending_sample sample = {0};
+    uint64_t cache;
+
+    if (!rb_heapprof_vm_get(looking->vm, ractor, &looking->vm->ractor_cache, &cache)) return false;
+    if (!cache) return true;
+    if (!rb_heapprof_target_read(looking->vm->target, cache + places->pending.offset, copy, places->pending_bytes)) {
+        return false;
+    }
+    sample.object = rb_heapprof_field_get(&places->object, copy);
+    if (!sample.object) return true;
+    sample.stack = (uint32_t)rb_heapprof_field_get(&places->stack, copy);
+    sample.birth_gc = (uint32_t)rb_heapprof_field_get(&places->birth_gc, copy);
+    sample.size_bytes = rb_heapprof_field_get(&places->size_bytes, copy);
+    memcpy(&sample.weight, copy + places->weight.offset, sizeof(sample.weight));
+    if (!label(looking->vm, &sample)) return true;
+    if (!HEAPPROF_MEM_GROW(looking->mem, settling->pending, settling->pending_capacity, settling->pending_count + 1)) {
+        return false;
+    }
+    settling->pending[settling->pending_count++] = sample;
+    return true;
+}
+
+static bool
+look_at_waiting(struct looking *looking)
+{
+    struct heapprof_settling *settling = looking->settling;
+    const struct heapprof_settle_places *places = &settling->places;
+    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+    uint64_t count;
+
+    if (!rb_heapprof_global_read(looking->vm->target, &places->waiting_count, &count) || count > WAITING_MOST ||
+        count * places->waiting_bytes > places->waiting.size ||
+        !HEAPPROF_MEM_GROW(looking->mem, settling->waiting, settling->waiting_capacity, count + 1)) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!rb_heapprof_target_read(looking->vm->target, places->waiting.address + i * places->waiting_bytes, copy,
+                                     places->waiting_bytes)) return false;
+        uint64_t caller = rb_heapprof_field_get(&places->caller, copy);
+        settling->waiting[i] = (struct heapprof_waiting_sample){
+            .piece = (uint32_t)rb_heapprof_field_get(&places->piece, copy),
+            .key = caller ? rb_heapprof_callers_key(caller) : 0,
+        };
+    }
+    settling->waiting_count = count;
+    return true;
+}
+
+bool
+rb_heapprof_settle_look(struct heapprof_settling *settling, struct heapprof_vm *vm, struct heapprof_mem *mem)
+{
+    struct looking looking = {settling, vm, mem};
+
+    settling->pending_count = settling->waiting_count = 0;
+    return rb_heapprof_ractors_each(vm, look_at_ractor, &looking) && look_at_waiting(&looking);
+}
+
+void
+rb_heapprof_settle_free(struct heapprof_settling *settling, struct heapprof_mem *mem)
+{
+    HEAPPROF_MEM_RELEASE(mem, settling->pending, settling->pending_capacity);
+    HEAPPROF_MEM_RELEASE(mem, settling->waiting, settling->waiting_capacity);
+}
+
+/* ---- what the copies have of it ---- */
+
+struct sought {
+    uint64_t key;
+    uint32_t number; /* 0: not there yet */
+};
+
+struct search {
+    struct sought *all;  /* by key, each once */
+    size_t count;
+};
+
+static int
+compare_sought(const void *left, const void *right)
+{
+    const struct sought *a = left, *b = right;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+static struct sought *
+find(const struct search *search, uint64_t key)
+{
+    struct sought sought = {.key = key};
+    return bsearch(&sought, search->all, search->count, sizeof(sought), compare_sought);
+}
+
+static void
+put_in_order(struct search *search)
+{
+    size_t kept = 0;
+
+    if (search->count) qsort(search->all, search->count, sizeof(*search->all), compare_sought);
+    for (size_t i = 0; i < search->count; i++) {
+        if (kept == 0 || search->all[kept - 1].key != search->all[i].key) search->all[kept++] = search->all[i];
+    }
+    search->count = kept;
+}
+
+/* What is found first stands. */
+static void
+note(const struct search *search, uint64_t key, uint32_t number)
+{
+    struct sought *sought = find(search, key);
+    if (sought && !sought->number) sought->number = number;
+}
+
+/* ---- entering ---- */
+
+struct entering {
+    const struct heapprof_settling *settling;
+    struct heapprof_tables *tables;
+    struct heapprof_facts *facts;
+    struct search identities, sites;
+};
+
+static const char no_memory[] = "no memory", bad_samples[] = "its samples to come are not whole",
+                  bad_blocks[] = "its blocks to come are not whole";
+
+static size_t
+sample_count(const struct heapprof_settling *settling)
+{
+    return settling->pending_count + settling->waiting_count;
+}
+
+static void
+find_identities(struct entering *entering)
+{
+    const struct heapprof_settling *settling = entering->settling;
+    const struct heapprof_identities *identities = &entering->tables->identities;
+    const struct heapprof_address_table *addresses = &identities->addresses;
+    struct search *search = &entering->identities;
+
+    for (size_t i = 0; i < settling->pending_count; i++) search->all[search->count++].key = settling->pending[i].key;
+    for (size_t i = 0; i < settling->waiting_count; i++) search->all[search->count++].key = settling->waiting[i].key;
+    put_in_order(search);
+    for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
+        uint32_t id = identities->ids[entry];
+        uintptr_t key = rb_heapprof_address_table_address(addresses, entry);
+        if (key && id > 0 && id < identities->numbers.end && identities->all[id].used) note(search, key, id);
+    }
+}
+
+/* 0: no memory. As rb_heapprof_identities_add, but for the index. */
+static uint32_t
+add_identity(struct heapprof_identities *identities, uint64_t key)
+{
+    struct heapprof_address_table *addresses = &identities->addresses;
+    struct heapprof_mem *mem = addresses->mem;
+    uint32_t entry = rb_heapprof_numbers_next(&addresses->numbers), id = rb_heapprof_numbers_next(&identities->numbers);
+
+    if (!HEAPPROF_NUMBERS_RESERVE(&addresses->numbers, mem, addresses->entries) ||
+        !HEAPPROF_MEM_GROW(mem, identities->ids, identities->ids_capacity, (size_t)entry + 1) ||
+        !HEAPPROF_NUMBERS_RESERVE(&identities->numbers, mem, identities->all)) return 0;
+    rb_heapprof_numbers_take(&addresses->numbers, &addresses->entries[entry].next);
+    rb_heapprof_numbers_take(&identities->numbers, &identities->all[id].next_free);
+    addresses->entries[entry] = (struct heapprof_address_entry){.address = (uintptr_t)key};
+    identities->all[id] = (struct heapprof_identity){.name = HEAPPROF_UNNAMED, .used = true};
+    identities->ids[entry] = id;
+    return id;
+}
+
+/* The identity of that key, named; callers stay without. 0: no memory. */
+static uint32_t
+identify(struct entering *entering, uint64_t key, const struct heapprof_text *name)
+{
+    struct heapprof_tables *tables = entering->tables;
+    struct sought *sought = find(&entering->identities, key);
+
+    if (!sought->number) sought->number = add_identity(&tables->identities, key);
+    if (!sought->number || !name) return sought->number;
+    struct heapprof_identity *identity = &tables->identities.all[sought->number];
+    if (identity->name == HEAPPROF_UNNAMED) {
+        identity->name = rb_heapprof_strings_intern(&tables->strings, name->bytes, name->length);
+    }
+    return sought->number;
+}
+
+static uint64_t
+site_key(uint32_t stack, uint32_t class_id)
+{
+    return (uint64_t)stack << 32 | class_id;
+}
+
+/* Their keys are known when they have identities. False: no memory. */
+static bool
+find_sites(struct entering *entering)
+{
+    const struct heapprof_settling *settling = entering->settling;
+    const struct heapprof_sites *sites = &entering->tables->sites;
+    struct search *search = &entering->sites;
+
+    for (size_t i = 0; i < settling->pending_count; i++) {
+        const struct heapprof_pending_sample *sample = &settling->pending[i];
+        uint32_t id = sample->key ? identify(entering, sample->key, &sample->name) : 0;
+        if (sample->key && !id) return false;
+        search->all[search->count++].key = site_key(sample->stack, id);
+    }
+    for (size_t i = 0; i < settling->waiting_count; i++) {
+        uint64_t key = settling->waiting[i].key;
+        uint32_t id = key ? identify(entering, key, NULL) : 0;
+        if (key && !id) return false;
+        search->all[search->count++].key = site_key(0, id | HEAPPROF_SITE_OF_BLOCKS);
+    }
+    put_in_order(search);
+    for (uint32_t number = 1; number < sites->numbers.end; number++) {
+        const struct heapprof_site *site = &sites->all[number];
+        if (site->used) note(search, site_key(site->stack, site->class_id), number);
+    }
+    return true;
+}
+
+/* 0: no memory. As rb_heapprof_sites_intern, but for the index, and holds, which nobody asks for. */
+static uint32_t
+enter_site(struct entering *entering, uint32_t stack, uint32_t class_id)
+{
+    struct heapprof_sites *sites = &entering->tables->sites;
+    struct sought *sought = find(&entering->sites, site_key(stack, class_id));
+
+    if (sought->number) return sought->number;
+    if (!HEAPPROF_NUMBERS_RESERVE(&sites->numbers, sites->mem, sites->all)) return 0;
+    sought->number = rb_heapprof_numbers_next(&sites->numbers);
+    rb_heapprof_numbers_take(&sites->numbers, &sites->all[sought->number].next_free);
+    sites->all[sought->number] = (struct heapprof_site){.used = true, .stack = stack, .class_id = class_id};
+    return sought->number;
+}
+
+static bool
+amounts_good_p(float weight, uint64_t bytes)
+{
+    return isfinite(weight) && weight > 0 && bytes > 0;
+}
+
+static bool
+pending_good_p(const struct heapprof_tables *tables, const struct heapprof_pending_sample *sample)
+{
+    const struct heapprof_stacks *stacks = &tables->stacks;
+
+    if (sample->stack && (sample->stack >= stacks->numbers.end || !stacks->nodes[sample->stack].function)) return false;
+    return amounts_good_p(sample->weight, sample->size_bytes) && sample->size_bytes <= UINT16_MAX;
+}
+
+/* As rb_heapprof_live_table_add, but for the index. False: no memory. */
+static bool
+add_sample(struct heapprof_live_table *live, uint64_t object, const struct heapprof_sample *sample)
+{
+    struct heapprof_address_table *addresses = &live->addresses;
+    uint32_t entry = rb_heapprof_numbers_next(&addresses->numbers);
+
+    if (!HEAPPROF_NUMBERS_RESERVE(&addresses->numbers, addresses->mem, addresses->entries) ||
+        !HEAPPROF_MEM_GROW(addresses->mem, live->samples, live->samples_capacity, (size_t)entry + 1)) return false;
+    rb_heapprof_numbers_take(&addresses->numbers, &addresses->entries[entry].next);
+    addresses->entries[entry] = (struct heapprof_address_entry){.address = (uintptr_t)object};
+    live->samples[entry] = *sample;
+    return true;
+}
+
+/* pending_enter in gc/newobj.c. */
+static const char *
+enter_pending(struct entering *entering, const struct heapprof_pending_sample *pending)
+{
+    struct heapprof_tables *tables = entering->tables;
+
+    if (!pending->key) {
+        entering->facts->dropped++;
+        return NULL;
+    }
+    if (!pending_good_p(tables, pending)) return bad_samples;
+    uint32_t site = enter_site(entering, pending->stack, identify(entering, pending->key, &pending->name));
+    struct heapprof_sample sample = {
+        .site = site, .birth_gc = pending->birth_gc, .weight = pending->weight,
+        .birth_bytes = (uint16_t)pending->size_bytes, .slot_bytes = (uint16_t)pending->size_bytes,
+    };
+    if (!site || !add_sample(&tables->live, pending->object, &sample)) return no_memory;
+    rb_heapprof_sites_count_alloc(&tables->sites, site, pending->weight, pending->size_bytes);
+    return NULL;
+}
+
+/* settle_one in gc/waiting.c. The block may have been freed since. */
+static const char *
+enter_waiting(struct entering *entering, const struct heapprof_waiting_sample *waiting)
+{
+    struct heapprof_blocks *blocks = &entering->tables->blocks;
+
+    if (waiting->piece == 0 || waiting->piece >= blocks->numbers.end) return bad_blocks;
+    struct heapprof_piece *piece = &blocks->pieces[waiting->piece];
+    if (piece->site != HEAPPROF_SITE_WAITING || !amounts_good_p(piece->weight, piece->asked_bytes)) return bad_blocks;
+    uint32_t id = waiting->key ? identify(entering, waiting->key, NULL) : 0;
+    piece->site = enter_site(entering, 0, id | HEAPPROF_SITE_OF_BLOCKS);
+    if (!piece->site) return no_memory;
+    entering->facts->total_samples++;
+    rb_heapprof_sites_count_alloc(&entering->tables->sites, piece->site, piece->weight, piece->asked_bytes);
+    return NULL;
+}
+
+static const char *
+enter_all(struct entering *entering)
+{
+    const struct heapprof_settling *settling = entering->settling;
+    const char *wrong = NULL;
+
+    find_identities(entering);
+    if (!find_sites(entering)) return no_memory;
+    for (size_t i = 0; i < settling->pending_count && !wrong; i++) {
+        wrong = enter_pending(entering, &settling->pending[i]);
+    }
+    for (size_t i = 0; i < settling->waiting_count && !wrong; i++) {
+        wrong = enter_waiting(entering, &settling->waiting[i]);
+    }
+    return wrong;
+}
+
+const char *
+rb_heapprof_settle_enter(struct heapprof_settling *settling, struct heapprof_tables *tables,
+                         struct heapprof_facts *facts)
+{
+    struct entering entering = {.settling = settling, .tables = tables, .facts = facts};
+    size_t count = sample_count(settling);
+
+    entering.identities.all = calloc(count + 1, sizeof(struct sought));
+    entering.sites.all = calloc(count + 1, sizeof(struct sought));
+    const char *wrong = entering.identities.all && entering.sites.all ? enter_all(&entering) : no_memory;
+    free(entering.identities.all);
+    free(entering.sites.all);
+    return wrong;
+}
