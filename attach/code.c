@@ -182,6 +182,13 @@ add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof
     return add_own_label(vm, &body, kind, name);
 }
 
+bool
+rb_heapprof_code_name(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id, struct heapprof_text *name)
+{
+    if (iseq) return add_label(vm, iseq, owner, name);
+    return (!owner || rb_heapprof_object_add_owner(vm, owner, name)) && rb_heapprof_object_add_symbol(vm, id, name);
+}
+
 /* The absolute path where there is a file, or else what the code says it is from. */
 static bool
 add_path(struct heapprof_vm *vm, const struct body *body, bool real, struct heapprof_text *path)

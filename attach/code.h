@@ -58,4 +58,8 @@ uint64_t rb_heapprof_code_method(struct heapprof_codes *codes, uint64_t object);
 const struct heapprof_code_known *rb_heapprof_code_find(struct heapprof_codes *codes,
                                                         const struct heapprof_code_key *code);
 
+/* Appends the name of a method as of now: of an iseq, or where that is 0 of a C method of that ID. owner 0: none. False:
+ * it cannot be read. */
+bool rb_heapprof_code_name(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id, struct heapprof_text *name);
+
 #endif

@@ -12,6 +12,7 @@
 
 #include "attach/callers.h"
 #include "attach/heap_check.h"
+#include "attach/rename.h"
 #include "attach/settle.h"
 #include "os/clock.h"
 #include "profiler/copies.h"
@@ -121,6 +122,8 @@ struct reading {
     struct heapprof_tables tables; /* the same with arrays of ours */
     struct heapprof_facts facts;
     struct heapprof_settling settling;
+    struct heapprof_renames renames;
+    bool   sweeping;            /* so there may be dead objects */
     struct page pages[PAGES];
 };
 
@@ -302,8 +305,11 @@ find_page(struct reading *reading, uint64_t address)
 }
 
 static bool
-gone_p(struct reading *reading, uint64_t address)
+gone_p(void *data, uint64_t address)
 {
+    struct reading *reading = data;
+
+    if (!reading->sweeping) return false;
     const struct page *page = find_page(reading, address & ~((uint64_t)reading->places.page_bytes - 1));
     return page->before_sweep && !marked_p(reading, page, address);
 }
@@ -323,7 +329,6 @@ note_gone(struct reading *reading)
 {
     struct heapprof_address_table *addresses = &reading->tables.live.addresses;
 
-    memset(reading->pages, 0, sizeof(reading->pages));
     for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
         uint64_t address = rb_heapprof_address_table_address(addresses, entry);
         if (address && gone_p(reading, address)) addresses->entries[entry].address = GONE;
@@ -337,7 +342,9 @@ take_collector(struct reading *reading)
 
     if (!rb_heapprof_vm_get(reading->vm, objspace, &reading->places.gc_count, &reading->facts.gc_count) ||
         !rb_heapprof_vm_get(reading->vm, objspace, &reading->places.mode, &mode)) return false;
-    if (mode == (uint64_t)reading->places.sweeping) note_gone(reading);
+    reading->sweeping = mode == (uint64_t)reading->places.sweeping;
+    memset(reading->pages, 0, sizeof(reading->pages));
+    if (reading->sweeping) note_gone(reading);
     return true;
 }
 
@@ -362,7 +369,8 @@ copy_once(struct reading *reading)
     memcpy(&reading->from, reading->state + reading->places.tables.offset, sizeof(reading->from));
     take_facts(reading);
     bool taken = take_arrays(reading) && take_collector(reading) &&
-                 rb_heapprof_settle_look(&reading->settling, reading->vm, &reading->mem);
+                 rb_heapprof_settle_look(&reading->settling, reading->vm, &reading->mem) &&
+                 rb_heapprof_renames_look(&reading->renames, reading->vm, &reading->mem, &reading->tables, gone_p, reading);
     if (!read_sequence(reading)) return FAILED;
     if (memcmp(before, reading->sequence, reading->places.sequence_bytes)) return CHANGED;
     return taken ? WHOLE : FAILED;
@@ -460,6 +468,10 @@ settle(struct reading *reading, char *error)
         rb_heapprof_target_say(reading->vm->target, error, "%s", wrong);
         return false;
     }
+    if (!rb_heapprof_renames_enter(&reading->renames, tables)) {
+        rb_heapprof_target_say(reading->vm->target, error, "no memory");
+        return false;
+    }
     rb_heapprof_callers_name_all(tables, reading->vm->target, &reading->mem);
     return true;
 }
@@ -498,6 +510,7 @@ rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop, struct
     }
     release(reading);
     rb_heapprof_settle_free(&reading->settling, &reading->mem);
+    rb_heapprof_renames_free(&reading->renames, &reading->mem);
     free(reading);
     return snapshot;
 }

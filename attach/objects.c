@@ -1,7 +1,7 @@
 /* objects.c - strings, symbols and class names, by the layout that the target tells. */
 #include "attach/objects.h"
 
-enum { ANCESTORS_MAX = 10000 };
+enum { ANCESTORS_MAX = 1000 }; /* on the way to one that counts, or has a name */
 
 /* Immediates have one of the lowest three bits; nil and false are below any page. */
 static bool
@@ -92,13 +92,13 @@ rb_heapprof_object_add_owner(struct heapprof_vm *vm, uint64_t owner, struct heap
     return true;
 }
 
-/* real_class in vm/names.c. */
-bool
-rb_heapprof_object_real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *real)
+/* real_class in vm/names.c; *left steps may be made. */
+static bool
+real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *real, int *left)
 {
     uint64_t flags;
 
-    for (int i = 0; i < ANCESTORS_MAX; i++) {
+    while ((*left)-- > 0) {
         *real = object_p(klass) ? klass : 0;
         if (!*real) return true;
         if (!rb_heapprof_object_flags(vm, klass, &flags)) return false;
@@ -107,6 +107,13 @@ rb_heapprof_object_real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *
         if (!rb_heapprof_vm_get(vm, klass, &vm->class_super, &klass)) return false;
     }
     return false;
+}
+
+bool
+rb_heapprof_object_real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *real)
+{
+    int left = ANCESTORS_MAX;
+    return real_class(vm, klass, real, &left);
 }
 
 /* *path 0: it has none. */
@@ -123,12 +130,12 @@ bool
 rb_heapprof_object_add_class(struct heapprof_vm *vm, uint64_t klass, struct heapprof_text *text)
 {
     uint64_t path, super;
+    int left = ANCESTORS_MAX;
 
     if (!read_path(vm, klass, &path)) return false;
     if (path) return rb_heapprof_object_add_string(vm, path, text);
-    for (int i = 0; !path; i++) {
-        if (i == ANCESTORS_MAX || !rb_heapprof_vm_get(vm, klass, &vm->class_super, &super) ||
-            !rb_heapprof_object_real_class(vm, super, &klass)) return false;
+    while (!path) {
+        if (!rb_heapprof_vm_get(vm, klass, &vm->class_super, &super) || !real_class(vm, super, &klass, &left)) return false;
         if (!klass) break;
         if (!read_path(vm, klass, &path)) return false;
     }

@@ -252,6 +252,28 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     end
   end
 
+  # Classes that are named after their first object; a method, a block and C methods of such; and some that stay without.
+  def test_equal_with_names_that_came_later
+    script = <<~'RUBY'
+      def made = Class.new { def initialize = @all = [[1].map { |i| i.to_s * 50 }, self.class.name.to_s * 2]; define_method(:more) { @m = [1] } }
+      def singleton(klass) = klass.define_singleton_method(:build) { 50.times.map { new.tap(&:more) } }
+      $all = 4.times.map { |i| made.tap { singleton(_1) } }
+      $all << Class.new($all[0]) << Class.new($all[3]) << Struct.new(:a)
+      $kept = $all.first(6).map { |klass| [klass.build, 50.times.map { klass.new }] } << 50.times.map { $all[6].new("a") }
+      Named, Other, Record = $all[0], $all[1], $all[6]
+      module Outer; end
+      Outer::Inner = $all[2]
+      $all[4].set_temporary_name("fake<1>")
+    RUBY
+    ["", "GC.start(immediate_sweep: false)"].each do |last|
+      assert_equal_profiles(script, settings: "interval=1", last:) do |texts,|
+        ["Named", "Outer::Inner", "Named#initialize", "block in Outer::Inner#initialize", "Record", "fake<1>", "#<Class < Object>"].each do |name|
+          assert_includes texts, name
+        end
+      end
+    end
+  end
+
   def test_equal_in_the_midst_of_a_sweep
     assert_equal_profiles(WORK, settings: "interval=16", last: "$kept = nil; GC.start(immediate_sweep: false)")
   end
