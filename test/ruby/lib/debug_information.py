@@ -141,7 +141,9 @@ gdb.execute("break main", to_string=True)
 gdb.execute("run", to_string=True)
 files = {name: [File(function) for function in functions] for name, functions in FUNCTIONS.items()}
 objects = read_all()
-said = {name: facts(files[name], object, (GLOBAL, PART)) for name, object in objects.items()}
+# The parts first: gdb reads the files that have a name that it looks up, and when it has read descriptor.c, it takes the
+# object of that for what MRI's files declare.
+said = {name: facts(files[name], objects[name], (GLOBAL, PART)) for name in sorted(objects, reverse=True)}
 gdb.execute("kill")
 # Macros are those of the place that is listed only while nothing runs.
 for name, object in objects.items():
