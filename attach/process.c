@@ -50,7 +50,7 @@ struct process {
 
 /* ---- /proc ---- */
 
-/* What is in a small file of /proc/PID, with a NUL; false: the process has ended, or it may not be read. */
+/* What is in a small file of /proc/PID, with a NUL; false: the process has ended, or it may not be read (errno). */
 static bool
 read_file(int proc, const char *name, char *text, size_t size)
 {
@@ -66,6 +66,7 @@ read_file(int proc, const char *name, char *text, size_t size)
     }
     text[used] = '\0';
     close(fd);
+    if (used == 0) errno = ESRCH;
     return used > 0;
 }
 
@@ -73,9 +74,10 @@ struct stat_line {
     char         state;  /* 'R', 'Z', ... */
     int          parent;
     unsigned int flags;
+    unsigned long long start; /* when it began, in ticks since the machine did */
 };
 
-/* The name before them may have any character. False: it has ended, and its number been given back. */
+/* The name before them may have any character. False: it has ended, and its number been given back; or errno. */
 static bool
 read_stat(int proc, struct stat_line *line)
 {
@@ -83,21 +85,21 @@ read_stat(int proc, struct stat_line *line)
 
     if (!read_file(proc, "stat", text, sizeof(text))) return false;
     const char *behind = strrchr(text, ')');
-    return behind && sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u", &line->state, &line->parent, &line->flags) == 3;
+    return behind && sscanf(behind + 1, " %c %d %*d %*d %*d %*d %u %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %llu",
+                            &line->state, &line->parent, &line->flags, &line->start) == 4;
 }
 
 static bool
-ended_p(int proc)
+ended_p(const struct stat_line *line)
 {
-    struct stat_line line;
-    return !read_stat(proc, &line) || line.state == 'Z' || line.state == 'X';
+    return line->state == 'Z' || line->state == 'X';
 }
 
+/* Errors of ours: they say nothing about the process. */
 static bool
-kernel_thread_p(int proc)
+want_p(int error)
 {
-    struct stat_line line;
-    return read_stat(proc, &line) && (line.flags & KERNEL_THREAD);
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 /* I2. Without kcmp it is taken to share. */
@@ -266,9 +268,13 @@ static bool
 refuse(struct heapprof_target *target, char *error)
 {
     struct process *process = target->data;
+    struct stat_line line;
     int why = errno;
 
-    if (why == ESRCH || ended_p(process->proc)) rb_heapprof_target_say(target, error, "it has ended");
+    if (want_p(why)) rb_heapprof_target_say(target, error, "%s", strerror(why));
+    else if (why == ESRCH || !read_stat(process->proc, &line) || ended_p(&line)) {
+        rb_heapprof_target_say(target, error, "it has ended");
+    }
     else if (why == EACCES || why == EPERM) rb_heapprof_rights_explain(target, error);
     else rb_heapprof_target_say(target, error, "%s", strerror(why));
     return false;
@@ -346,43 +352,58 @@ static const struct heapprof_target_kind process_kind = {
     process_read, process_refresh, process_list_threads, process_state, process_close
 };
 
-/* A thread's number leads to a directory, too, though it is in no list of /proc. */
-static bool
+/* A thread's number leads to a directory, too, though it is in no list of /proc. -1: errno. */
+static int
 leader_p(int proc, pid_t pid)
 {
     char text[4096];
     int leader;
 
-    if (!read_file(proc, "status", text, sizeof(text))) return false;
+    if (!read_file(proc, "status", text, sizeof(text))) return -1;
     const char *line = strstr(text, "\nTgid:");
     return line && sscanf(line, "\nTgid: %d", &leader) == 1 && leader == pid;
 }
 
 static bool
-open_process(struct heapprof_target *target, char *error)
+open_directory(struct heapprof_target *target, char *error)
 {
     struct process *process = target->data;
     char path[32];
 
     snprintf(path, sizeof(path), "/proc/%d", (int)target->pid);
     process->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (process->proc < 0) {
-        rb_heapprof_target_say(target, error, access("/proc/self", F_OK) == 0 ? "there is no such process" :
-                               "/proc is not mounted here, and nothing can be read without it");
-        return false;
-    }
-    if (ended_p(process->proc)) {
-        rb_heapprof_target_say(target, error, "it has ended");
-        return false;
-    }
-    if (!leader_p(process->proc, target->pid)) {
-        rb_heapprof_target_say(target, error, "it is a thread of another process, not a process");
-        return false;
-    }
-    if (kernel_thread_p(process->proc)) {
+    if (process->proc >= 0) return true;
+    rb_heapprof_target_say(target, error, want_p(errno) ? strerror(errno) :
+                           access("/proc/self", F_OK) == 0 ? "there is no such process" :
+                           "/proc is not mounted here, and nothing can be read without it");
+    return false;
+}
+
+/* Whether it is a process with a memory of its own. */
+static bool
+process_p(struct heapprof_target *target, char *error)
+{
+    struct process *process = target->data;
+    struct stat_line line;
+    int leader = leader_p(process->proc, target->pid);
+
+    if (leader < 0 || !read_stat(process->proc, &line)) return refuse(target, error);
+    target->start = line.start;
+    if (ended_p(&line)) rb_heapprof_target_say(target, error, "it has ended");
+    else if (!leader) rb_heapprof_target_say(target, error, "it is a thread of another process, not a process");
+    else if (line.flags & KERNEL_THREAD) {
         rb_heapprof_target_say(target, error, "it is a thread of the kernel, and has no memory of its own");
-        return false;
     }
+    else return true;
+    return false;
+}
+
+static bool
+open_process(struct heapprof_target *target, char *error)
+{
+    struct process *process = target->data;
+
+    if (!open_directory(target, error) || !process_p(target, error)) return false;
 #ifdef SYS_pidfd_open
     target->end_fd = (int)syscall(SYS_pidfd_open, (long)target->pid, 0L);
 #endif

@@ -60,6 +60,7 @@ struct heapprof_target {
     void    *data;                           /* the kind's */
     bool     runs;                           /* a process, no core: it can be stopped, and may change */
     pid_t    pid;                            /* of a core: what it was; 0: not known */
+    uint64_t start;                          /* when it began, in ticks since the machine did; 0: not known */
     char     name[64];                       /* what errors call it: "process 12" */
     int      end_fd;                         /* poll: readable when the process has ended; -1: none */
     struct heapprof_mem mem;
