@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { TRIES = 50, PROCESSES_MOST = 4096 };
 
@@ -57,21 +58,56 @@ rb_heapprof_processes_add(struct heapprof_processes *processes, pid_t pid)
     return true;
 }
 
+static bool
+open_target(struct heapprof_processes *processes, struct heapprof_process *process)
+{
+    process->target = rb_heapprof_target_open_pid(process->pid, process->error);
+    if (!process->target) return false;
+    if (process->start && process->target->start != process->start) {
+        rb_heapprof_target_say(process->target, process->error, "it has ended");
+        close_process(processes, process);
+        return false;
+    }
+    process->start = process->target->start;
+    return true;
+}
+
 static void
 try_open(struct heapprof_processes *processes, struct heapprof_process *process)
 {
-    process->target = rb_heapprof_target_open_pid(process->pid, process->error);
-    if (process->target) {
-        process->looks = rb_heapprof_look_open(process->target, processes->names, processes->mode, process->error);
-        if (process->looks) {
-            process->was_open = true;
-            process->tries = 0;
-            return;
-        }
+    process->over = !open_target(processes, process);
+    if (process->over) return;
+    process->looks = rb_heapprof_look_open(process->target, processes->names, processes->mode, process->error);
+    if (process->looks) {
+        process->was_open = processes->was_open = true;
+        process->tries = 0;
     }
-    bool gone = !process->target;
-    close_process(processes, process);
-    process->over = gone || ++process->tries == TRIES;
+    else {
+        close_process(processes, process);
+        process->tries++;
+    }
+}
+
+/* Whether it executes another file than when it was tried, or that is not to be known. */
+static bool
+file_changed_p(struct heapprof_process *process)
+{
+    char path[64];
+    struct stat file;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)process->pid);
+    if (stat(path, &file) != 0) return true;
+    if (process->file[0] == file.st_dev && process->file[1] == file.st_ino) return false;
+    process->file[0] = file.st_dev;
+    process->file[1] = file.st_ino;
+    return true;
+}
+
+static void
+try_again(struct heapprof_processes *processes, struct heapprof_process *process)
+{
+    if (file_changed_p(process)) process->tries = 0;
+    if (process->tries < TRIES) try_open(processes, process);
 }
 
 /* ---- children ---- */
@@ -112,23 +148,40 @@ find_children(struct heapprof_processes *processes)
     while ((entry = readdir(directory)) && processes->count < PROCESSES_MOST) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid <= 0 || known_p(processes, pid) || !known_p(processes, parent_of(entry->d_name))) continue;
-        rb_heapprof_processes_add(processes, pid);
+        if (rb_heapprof_processes_add(processes, pid)) processes->all[processes->count - 1].child = true;
     }
     closedir(directory);
+}
+
+/* Of those that have ended only those stay that were asked for. */
+static void
+forget_children(struct heapprof_processes *processes)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < processes->count; i++) {
+        const struct heapprof_process *process = &processes->all[i];
+        if (!process->over || !process->child) processes->all[kept++] = *process;
+    }
+    processes->count = kept;
 }
 
 size_t
 rb_heapprof_processes_refresh(struct heapprof_processes *processes)
 {
-    size_t open = 0;
+    size_t left = 0;
 
     if (processes->children) find_children(processes);
+    processes->starting = false;
     for (size_t i = 0; i < processes->count; i++) {
         struct heapprof_process *process = &processes->all[i];
-        if (!process->looks && !process->over) try_open(processes, process);
-        open += !process->over;
+        if (!process->looks && !process->over) try_again(processes, process);
+        bool may = process->tries < TRIES;
+        processes->starting |= !process->over && !process->looks && may;
+        left += !process->over && (process->was_open || may);
     }
-    return open;
+    forget_children(processes);
+    return left;
 }
 
 /* After exec it is opened again. */

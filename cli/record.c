@@ -19,7 +19,10 @@
 
 enum {RATE = 1, DURATION, MODE, STOP, THREADS, IDLE, GC, CHILDREN, NO_LINES, FORMAT, OUT};
 
-enum { COMMENTS_MOST = 16, RATE_MOST = 100000, REFRESH_NS = 200000000, START_REFRESH_NS = 5000000 };
+enum { COMMENTS_MOST = 16, RATE_MOST = 100000 };
+
+/* How often processes are looked for: while one is looked at, while one starts, and while none does either. */
+enum { REFRESH_NS = 200000000, START_REFRESH_NS = 5000000, WAIT_REFRESH_NS = 50000000 };
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -70,14 +73,16 @@ any_open_p(const struct session *session)
     return false;
 }
 
-/* Opens processes that have come; false: there is none any more, and none may come. */
+/* Opens processes that have come; false: there is none any more, and none may come. A command may become a Ruby as
+ * long as it runs. */
 static bool
 refresh(struct session *session, int64_t now)
 {
     if (now < session->refresh_ns) return true;
     size_t left = rb_heapprof_processes_refresh(&session->processes);
-    session->refresh_ns = now + (any_open_p(session) ? REFRESH_NS : START_REFRESH_NS);
-    return left > 0;
+    session->refresh_ns = now + (any_open_p(session) ? REFRESH_NS :
+                                 session->processes.starting ? START_REFRESH_NS : WAIT_REFRESH_NS);
+    return left > 0 || session->child;
 }
 
 static void
@@ -228,10 +233,9 @@ finish(struct session *session)
 static const char *
 why_not(const struct session *session)
 {
-    for (size_t i = 0; i < session->processes.count; i++) {
-        if (session->processes.all[i].was_open) return NULL;
-    }
-    return session->processes.count ? session->processes.all[0].error : "there is no process";
+    if (session->processes.was_open) return NULL;
+    const char *error = session->processes.count ? session->processes.all[0].error : "";
+    return *error ? error : "it ended before it was looked at";
 }
 
 /* ---- the command ---- */
