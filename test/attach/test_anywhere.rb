@@ -72,6 +72,37 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     end
   end
 
+  # From within, as from a container beside it, where the process is number 1.
+  def test_from_within
+    need("nsenter", "--version")
+    beside_in(NAMESPACES["all"]) do |pid|
+      out, err, status = Open3.capture3("nsenter", "--target", pid.to_s, "--all", PROGRAM, "stacks", "1")
+      assert_equal ["", true], [err, status.success?]
+      assert_match(/\Aprocess 1\nThread 1: \w+, native thread 1\n.*in 'Object#rest'\n.*in '<main>'\nThread 2 "spins": .*in 'Object#spin'\n/m, out)
+    end
+  end
+
+  # Root of a user namespace has no rights over what is outside of it.
+  def test_from_a_user_namespace_to_outside
+    need("unshare", *NAMESPACES["user"], "true")
+    beside(WORK) do |pid|
+      %w[stacks record snapshot].each do |command|
+        out, err, status = Open3.capture3("unshare", *NAMESPACES["user"], PROGRAM, command, pid.to_s)
+        assert_equal ["", 1, 1], [out, status.exitstatus, err.lines.size]
+        assert_match(/\Aheapprof #{command}: process #{pid}: not permitted.* user namespace/, err)
+      end
+    end
+  end
+
+  def test_without_proc
+    need("unshare", "--mount", "umount", "-l", "/proc")
+    beside(WORK) do |pid|
+      out, status = Open3.capture2e("unshare", "--mount", "sh", "-c", 'umount -l /proc; exec "$0" "$@"', PROGRAM, "stacks", pid.to_s)
+      assert_equal ["heapprof stacks: process #{pid}: /proc is not mounted here, and nothing can be read without it\n", 1],
+                   [out, status.exitstatus]
+    end
+  end
+
   # With nothing but what ruby cannot do without, stripped, under other names: a container of one program.
   def test_another_root
     in_directory do |root|

@@ -141,6 +141,17 @@ class TestHeapprofRecord < Test::Unit::TestCase
     end
   end
 
+  def test_a_chart_has_times_when_nothing_runs
+    beside("$ready.call\nloop { sleep 0.1; 100_000.times { |i| i.to_s } }") do |pid|
+      names = ->(*arguments) do
+        chart = JSON.parse(record(pid, "--duration=1", "--format=chart", *arguments).out)
+        chart["shared"]["frames"].map { |frame| frame["name"] }
+      end
+      assert_equal ["(idle)"], names.call & ["(idle)", "Kernel#sleep"]
+      assert_equal ["Kernel#sleep"], names.("--idle") & ["(idle)", "Kernel#sleep"]
+    end
+  end
+
   def test_a_profile_has_a_name_of_its_own
     in_directory do
       beside(THREADS) do |pid|

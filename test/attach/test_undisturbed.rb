@@ -1,0 +1,310 @@
+# frozen_string_literal: true
+#
+# test_undisturbed.rb - whatever a Ruby is doing, its stacks are right and it does not see that they are read: signals, calls that
+# wait, compaction and other GCs, compiled code, M:N threads, Ractors, fibers under a scheduler, many threads.
+
+require_relative "lib/attached"
+
+class TestHeapprofUndisturbed < Test::Unit::TestCase
+  include Attached
+
+  COUNTS = /(\d+) stacks, (\d+) torn, (\d+) failed$/
+
+  def record(*arguments)
+    ran = heapprof("record", "--format=collapsed", *arguments)
+    assert_equal 0, ran.status, ran.err
+    assert_match COUNTS, ran.err
+    ran
+  end
+
+  # Of all stacks read, how many could not be.
+  def failed(ran) = ran.err[COUNTS, 3].to_i
+
+  # ---- what it would see ----
+
+  # Each asks for a time, and says how long it was, or what came instead.
+  WAITS = <<~'RUBY'
+    read, write = IO.pipe
+    timed = ->(name, &wait) do
+      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      value = wait.call
+      [name, Process.clock_gettime(Process::CLOCK_MONOTONIC) - start, value.inspect]
+    rescue SystemCallError, IOError => error
+      [name, 0, error.class]
+    end
+    %i[CONT CHLD WINCH URG].each { |signal| trap(signal) { $signals = signal } }
+    pipe, = IO.pipe
+    $ready.call
+    waits = {
+      "select" => -> { IO.select([pipe], nil, nil, 1) },
+      "wait" => -> { pipe.wait_readable(1) },
+      "pop" => -> { Queue.new.pop(timeout: 1) },
+      "join" => -> { Thread.new { sleep }.join(1) },
+      "read" => -> { Thread.new { IO.select(nil, nil, nil, 1); write.write("x") }; read.read(1) },
+      "child" => -> { Process.wait(spawn("sleep", "1")); $?.exitstatus },
+    }.map { |name, wait| Thread.new { timed.(name, &wait) } }
+    waits = [timed.("sleep") { sleep 1 }, *waits.map(&:value)]
+    waits.each { |wait| puts wait.join(" ") }
+    puts "signals #{($signals == :CHLD ? nil : $signals).inspect}"
+    puts "end"
+    $stdout.flush
+    sleep
+  RUBY
+
+  %w[auto always].each do |whom|
+    define_method("test_what_waits_is_not_interrupted_#{whom}") do
+      beside(WAITS) do |pid, _, output|
+        recorder = Process.spawn(PROGRAM, "record", pid.to_s, "--rate=500", "--idle", "--stop", whom, "--duration=60",
+                                 "--output=/dev/null", err: File::NULL)
+        said = output.each_line(chomp: true).take_while { |line| line != "end" }.map(&:split)
+        Process.kill(:INT, recorder)
+        Process.wait(recorder)
+        *waits, signals = said
+        assert_equal %w[signals nil], signals
+        waits.each { |name, seconds, _| assert_operator seconds.to_f, :>=, 0.999, [name, whom].inspect }
+        assert_equal %w[1 nil nil nil nil "x" 0], waits.map(&:last)
+      end
+    end
+  end
+
+  # Nobody wakes a thread that sleeps, a thousand times a second.
+  def test_a_thread_that_sleeps_is_not_woken
+    beside("$ready.call; sleep") do |pid|
+      threads_until(pid) { |all| labels(all.first).first == "Kernel#sleep" }
+      switches = -> { File.read("/proc/#{pid}/task/#{pid}/status").scan(/ctxt_switches:\s*(\d+)/).flatten.sum(&:to_i) }
+      before = switches.call
+      ran = record(pid, "--rate=1000", "--duration=1", "--idle")
+      assert_operator ran.err[COUNTS, 1].to_i, :>, 100
+      assert_operator switches.call - before, :<=, 2
+    end
+  end
+
+  # It gets a SIGCHLD for each child, and its parent gets none for it.
+  def test_sigchld
+    script = <<~'RUBY'
+      chld = 0
+      ended = 0
+      trap(:CHLD) { chld += 1; ended += 1 while (Process.wait(-1, Process::WNOHANG) rescue nil) }
+      $ready.call
+      50.times { |i| fork { exit!(0) }; sleep 0.002 until ended > i }
+      puts "#{ended} ended, #{chld > 0 && chld <= 50}"
+      $stdout.flush
+      sleep
+    RUBY
+    %w[auto always].each do |whom|
+      beside(script) do |pid, _, output|
+        recorder = Process.spawn(PROGRAM, "record", pid.to_s, "--rate=1000", "--idle", "--stop", whom, "--duration=60",
+                                 "--output=/dev/null", err: File::NULL)
+        assert_equal "50 ended, true\n", output.gets
+        Process.kill(:INT, recorder)
+        Process.wait(recorder)
+        assert_nil Process.wait(pid, Process::WNOHANG | Process::WUNTRACED)
+      end
+    end
+  end
+
+  # Its parent is told nothing of the stops, and of the end what there is to tell.
+  def test_the_parent_of_what_is_read
+    script = <<~'RUBY'
+      chld = 0
+      trap(:CHLD) { chld += 1 }
+      child = fork { loop { 1 + 1 } }
+      puts child
+      $stdout.flush
+      $ready.call
+      $stdin.gets
+      puts "#{chld} #{Process.wait(child, Process::WNOHANG | Process::WUNTRACED).inspect}"
+      Process.kill(:TERM, child)
+      Process.wait(child)
+      puts $?.termsig
+      $stdout.flush
+      sleep
+    RUBY
+    read, write = IO.pipe
+    pid = Process.spawn({ "RUBYOPT" => nil }, *RUBY, "-e", "$ready = -> {}\n#{script}", in: read, out: (ours = IO.pipe)[1])
+    child = ours[0].gets.to_i
+    record(child, "--rate=2000", "--stop=always", "--duration=0.7")
+    write.puts
+    assert_equal ["0 nil\n", "15\n"], [ours[0].gets, ours[0].gets]
+  ensure
+    [child, pid].each { |each| Process.kill(:KILL, each) rescue nil }
+    Process.wait(pid)
+    [read, write, *ours].each(&:close)
+  end
+
+  # ---- the collector ----
+
+  # hot_a calls leaf_a and hot_b leaf_b: nobody ever sees the other two.
+  FLUTTER = <<~'RUBY'
+    def leaf_a = [+"a", []]
+    def leaf_b = [+"b", {}]
+    def hot_a = leaf_a
+    def hot_b = leaf_b
+    def flutter = loop { hot_a; hot_b }
+  RUBY
+
+  def impossible(stacks)
+    stacks.keys.select do |stack|
+      stack.each_cons(2).any? { |pair| [%w[Object#hot_a Object#leaf_b], %w[Object#hot_b Object#leaf_a]].include?(pair) } ||
+        stack.any? { |name| name.match?(/\(unreadable\)|\(torn\)/) }
+    end
+  end
+
+  # No stack of that program is impossible, and next to none is not read.
+  def assert_flutter(ran)
+    stacks = collapsed(ran.out)
+    assert_empty impossible(stacks)
+    assert_includes stacks.keys.flatten, "Object#hot_a"
+    stacks_read = ran.err[COUNTS, 1].to_i
+    assert_operator stacks_read, :>, 100
+    assert_operator failed(ran), :<=, stacks_read / 1000
+    stacks
+  end
+
+  def test_while_objects_move
+    script = "#{FLUTTER}$kept = 5_000.times.map { |i| [i.to_s, Class.new { eval('def moved_' + (i % 50).to_s + ' = 1') }.new] }\n" \
+             "Thread.new { loop { GC.compact; sleep 0.002; 20.times { |i| eval('def made_' + i.to_s + ' = 1') } } }\n$ready.call\nflutter"
+    beside(script) do |pid|
+      %w[auto always].each { |whom| assert_flutter record(pid, "--rate=1000", "--duration=1.5", "--stop", whom) }
+      10.times { threads_until(pid) { |all| labels(all.first).last(2) == ["Object#flutter", "<main>"] } }
+    end
+  end
+
+  def test_while_compaction_protects_pages
+    script = "GC.auto_compact = true\n#{FLUTTER}Thread.new { loop { GC.start; sleep 0.001 } }\n$ready.call\nflutter"
+    beside(script) { |pid| assert_flutter record(pid, "--rate=1000", "--duration=1.5") }
+  end
+
+  def test_while_each_object_starts_a_gc
+    beside("#{FLUTTER}GC.stress = true\n$ready.call\nflutter") do |pid|
+      stacks = assert_flutter(record(pid, "--rate=500", "--duration=2", "--gc"))
+      assert_includes stacks.keys.map(&:last), "(garbage collection)"
+      states = threads_until(pid) { |all| all.first["garbage_collection"] }
+      assert_equal "running", states.first["state"]
+    end
+  end
+
+  # ---- compiled code ----
+
+  # The lines of those that have called are right; the one that runs may be on a line it was on before, or on none.
+  def test_compiled_code
+    omit "no YJIT" unless RbConfig::CONFIG["YJIT_SUPPORT"] != "no"
+    script = <<~RUBY
+      #{FLUTTER.lines.grep_v(/flutter/).join}
+      def calls
+        flutter_a
+        nil
+        flutter_b
+      end
+      def flutter_a = 50.times { hot_a }
+      def flutter_b = 50.times { hot_b }
+      $ready.call
+      loop { calls }
+    RUBY
+    first = script.lines.index("def calls\n") + 2 # a line of the prelude is before
+    beside(script, "--yjit", "--yjit-call-threshold=1") do |pid|
+      assert_empty impossible(collapsed(record(pid, "--rate=2000", "--duration=1.5").out))
+      lines = Hash.new { |hash, key| hash[key] = [] }
+      60.times do
+        labels_and_lines = threads(pid).first["frames"].map { |frame| frame.values_at("label", "line") }
+        labels_and_lines.each_cons(2) { |(callee, _), (caller, line)| lines[callee] |= [line] if caller == "Object#calls" }
+      end
+      assert_equal [first + 1], lines["Object#flutter_a"] if lines.key?("Object#flutter_a")
+      assert_equal [first + 3], lines["Object#flutter_b"] if lines.key?("Object#flutter_b")
+      refute_empty lines.keys & %w[Object#flutter_a Object#flutter_b]
+    end
+  end
+
+  # ---- threads of all kinds ----
+
+  # Those that wait have no native thread.
+  def test_threads_that_share_native_threads
+    script = <<~'RUBY'
+      def rest = sleep
+      def spin = loop { 1 + 1 }
+      20.times { |i| Thread.new { Thread.current.name = "rests #{i}"; rest } }
+      2.times { |i| Ractor.new(name: "spins #{i}") { Thread.new { sleep }; spin } }
+      Thread.pass until Thread.list.count { |thread| thread.status == "sleep" } == 20
+      $ready.call
+      spin
+    RUBY
+    beside(script, "-W0", env: { "RUBY_MN_THREADS" => "1" }) do |pid|
+      all = threads_until(pid) { |found| found.size == 25 && found.count { |thread| labels(thread).include?("Object#spin") } == 3 }
+      resting = all.select { |thread| thread["name"]&.start_with?("rests") }
+      assert_equal 20, resting.size
+      assert_equal [["Kernel#sleep", "Object#rest", "block (2 levels) in <main>"]], resting.map { |thread| labels(thread) }.uniq
+      assert_operator Dir.children("/proc/#{pid}/task").size, :<, 25
+      %w[auto always].each do |whom|
+        ran = record(pid, "--rate=500", "--duration=1", "--stop", whom)
+        assert_operator failed(ran), :<=, ran.err[COUNTS, 1].to_i / 1000
+        functions = collapsed(ran.out).keys
+        assert functions.any? { |stack| stack.include?("Object#spin") }
+        refute functions.any? { |stack| stack.include?("Object#rest") }
+      end
+    end
+  end
+
+  def test_threads_and_ractors_that_come_and_go
+    script = <<~'RUBY'
+      def short = 200.times { |i| i.to_s }
+      def in_thread = short
+      def in_ractor = short
+      Thread.new { loop { Ractor.new { in_ractor }.take } }
+      $ready.call
+      loop { 4.times.map { Thread.new { in_thread } }.each(&:join) }
+    RUBY
+    beside(script, "-W0") do |pid|
+      %w[auto always].each do |whom|
+        ran = record(pid, "--rate=1000", "--duration=1.5", "--stop", whom)
+        stacks = collapsed(ran.out).keys
+        assert_empty stacks.select { |stack| stack.include?("Object#in_thread") && stack.include?("Object#in_ractor") }
+        assert_includes stacks.flatten, "Object#in_thread"
+        assert_operator failed(ran), :<=, ran.err[COUNTS, 1].to_i / 100
+      end
+    end
+  end
+
+  SCHEDULER = Dir[File.join(TOP, "build/src/ruby-*/test/fiber/scheduler.rb")].first
+
+  def test_fibers_under_a_scheduler
+    script = <<~RUBY
+      require #{SCHEDULER.dump}
+      def rest(i) = sleep(1000 + i)
+      def busy = loop { 1000.times { |i| i.to_s }; sleep 0.001 }
+      Fiber.set_scheduler(Scheduler.new)
+      10.times { |i| Fiber.schedule { rest(i) } }
+      Fiber.schedule { busy }
+      $ready.call
+    RUBY
+    beside(script) do |pid|
+      all = threads_until(pid, "--fibers") { |found| found.drop(1).count { |fiber| labels(fiber).include?("Object#rest") } == 10 }
+      resting = all.select { |fiber| labels(fiber).include?("Object#rest") }
+      assert_equal ["suspended"], resting.map { |fiber| fiber["state"] }.uniq
+      assert_equal ["Kernel#sleep", "Object#rest", "block (2 levels) in <main>"], labels(resting.first).last(3)
+      ran = record(pid, "--rate=1000", "--duration=1")
+      assert_includes collapsed(ran.out).keys.flatten, "Object#busy"
+      refute_includes collapsed(ran.out).keys.flatten, "Object#rest"
+      assert_equal 0, failed(ran)
+    end
+  end
+
+  def test_many_threads
+    script = "def rest(i) = ($in << i; sleep)\n$in = Queue.new\n500.times { |i| Thread.new { Thread.current.name = i.to_s; rest(i) } }\n" \
+             "500.times { $in.pop }\n$ready.call\nloop { 1 + 1 }"
+    beside(script) do |pid|
+      all = threads_until(pid) { |found| found.count { |thread| labels(thread).first == "Kernel#sleep" } == 500 }
+      assert_equal 501, all.size
+      assert_equal (0...500).map(&:to_s), all.filter_map { |thread| thread["name"] }.sort_by(&:to_i)
+      assert_equal 501, threads(pid, "--stop=always").size
+      ran = record(pid, "--rate=20", "--duration=1", "--idle", "--stop=always")
+      assert_equal 0, failed(ran)
+      refute_match(/could not be stopped/, ran.err)
+    end
+  end
+
+  def test_names_are_any_bytes
+    beside("def größer = loop { 1 + 1 }\n$ready.call\ngrößer") do |pid|
+      assert_includes collapsed(record(pid, "--duration=0.3").out).keys.flatten, "Object#größer"
+    end
+  end
+end
