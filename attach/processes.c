@@ -129,13 +129,13 @@ parent_of(const char *pid)
     return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static bool
-known_p(const struct heapprof_processes *processes, pid_t pid)
+static const struct heapprof_process *
+find(const struct heapprof_processes *processes, pid_t pid)
 {
     for (size_t i = 0; i < processes->count; i++) {
-        if (processes->all[i].pid == pid) return true;
+        if (processes->all[i].pid == pid) return &processes->all[i];
     }
-    return false;
+    return NULL;
 }
 
 static void
@@ -147,7 +147,9 @@ find_children(struct heapprof_processes *processes)
     if (!directory) return;
     while ((entry = readdir(directory)) && processes->count < PROCESSES_MOST) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid <= 0 || known_p(processes, pid) || !known_p(processes, parent_of(entry->d_name))) continue;
+        if (pid <= 0 || find(processes, pid)) continue;
+        const struct heapprof_process *parent = find(processes, parent_of(entry->d_name));
+        if (!parent || parent->over) continue;
         if (rb_heapprof_processes_add(processes, pid)) processes->all[processes->count - 1].child = true;
     }
     closedir(directory);

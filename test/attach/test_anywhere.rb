@@ -180,10 +180,10 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
 
   # Between the two it is a shell, for longer than any VM takes to start.
   def test_exec_to_something_else_and_back
-    shell = "sleep 1.2; exec #{EnvUtil.rubybin} --disable-gems -e '#{AFTER}'"
+    shell = "sleep 0.8; exec #{EnvUtil.rubybin} --disable-gems -e '#{AFTER}'"
     beside("$ready.call; $stdin.gets; exec('/bin/sh', '-c', #{shell.dump})") do |pid, input|
-      Thread.new { sleep 0.5; input.puts }
-      stacks = collapsed(record(pid, "--duration=3.5", "--idle").out).keys.flatten
+      Thread.new { sleep 0.3; input.puts }
+      stacks = collapsed(record(pid, "--duration=2.2", "--idle").out).keys.flatten
       assert_includes stacks, "IO#gets"
       assert_includes stacks, "Object#after"
     end
@@ -210,7 +210,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
       in_parent
     RUBY
     in_group(script) do |pid, output|
-      ran = record(pid, "--duration=2.5", "--rate=500", "--children")
+      ran = record(pid, "--duration=1.5", "--rate=500", "--children")
       functions = collapsed(ran.out).keys.flatten
       %w[Object#in_parent Object#in_fork Object#in_spawned].each { |name| assert_includes functions, name }
       Process.kill(:USR1, pid)
@@ -261,7 +261,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     end
     old = start.(kind == "exec" ? "sleep 0.3; exec 'sleep', '60'" : "def of_the_old = loop { 1 + 1 }; of_the_old")
     recorder = Process.spawn(program, "record", old.to_s, "--format=collapsed", "--output=out", "--duration=4", "--idle")
-    sleep 1
+    sleep 0.7
     Process.kill(:STOP, recorder)
     Process.wait(recorder, Process::WUNTRACED)
     Process.kill(:KILL, old)
@@ -270,7 +270,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     new = start.("def of_the_new = loop { 1 + 1 }; of_the_new")
     abort "#{new} is not #{old}" if new != old
     Process.kill(:CONT, recorder)
-    sleep 1
+    sleep 0.5
     Process.kill(:KILL, new)
     Process.wait(recorder)
     puts $?.exitstatus

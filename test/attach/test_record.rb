@@ -35,7 +35,7 @@ class TestHeapprofRecord < Test::Unit::TestCase
     [[], ["--yjit"]].each do |jit|
       beside(FLUTTER, *jit) do |pid|
         %w[auto always].each do |whom|
-          stacks = collapsed(record(pid, "--rate=2000", "--duration=2", "--stop", whom, "--format=collapsed").out)
+          stacks = collapsed(record(pid, "--rate=4000", "--duration=1", "--stop", whom, "--format=collapsed").out)
           assert_empty stacks.keys.reject { |stack| stack.last == "IO#syswrite" } - possible
           assert_operator stacks.size, :>, 2
         end

@@ -165,19 +165,19 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     script = "#{FLUTTER}$kept = 5_000.times.map { |i| [i.to_s, Class.new { eval('def moved_' + (i % 50).to_s + ' = 1') }.new] }\n" \
              "Thread.new { loop { GC.compact; sleep 0.002; 20.times { |i| eval('def made_' + i.to_s + ' = 1') } } }\n$ready.call\nflutter"
     beside(script) do |pid|
-      %w[auto always].each { |whom| assert_flutter record(pid, "--rate=1000", "--duration=1.5", "--stop", whom) }
+      %w[auto always].each { |whom| assert_flutter record(pid, "--rate=1000", "--duration=1", "--stop", whom) }
       10.times { threads_until(pid) { |all| labels(all.first).last(2) == ["Object#flutter", "<main>"] } }
     end
   end
 
   def test_while_compaction_protects_pages
     script = "GC.auto_compact = true\n#{FLUTTER}Thread.new { loop { GC.start; sleep 0.001 } }\n$ready.call\nflutter"
-    beside(script) { |pid| assert_flutter record(pid, "--rate=1000", "--duration=1.5") }
+    beside(script) { |pid| assert_flutter record(pid, "--rate=1000", "--duration=1") }
   end
 
   def test_while_each_object_starts_a_gc
     beside("#{FLUTTER}GC.stress = true\n$ready.call\nflutter") do |pid|
-      stacks = assert_flutter(record(pid, "--rate=500", "--duration=2", "--gc"))
+      stacks = assert_flutter(record(pid, "--rate=500", "--duration=1.5", "--gc"))
       assert_includes stacks.keys.map(&:last), "(garbage collection)"
       states = threads_until(pid) { |all| all.first["garbage_collection"] }
       assert_equal "running", states.first["state"]
@@ -203,7 +203,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     first = script.lines.index("def calls\n") + 2 # a line of the prelude is before
     beside(script, "--yjit", "--yjit-call-threshold=1") do |pid|
-      assert_empty impossible(collapsed(record(pid, "--rate=2000", "--duration=1.5").out))
+      assert_empty impossible(collapsed(record(pid, "--rate=2000", "--duration=1").out))
       lines = Hash.new { |hash, key| hash[key] = [] }
       60.times do
         labels_and_lines = threads(pid).first["frames"].map { |frame| frame.values_at("label", "line") }
@@ -235,7 +235,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       assert_equal [["Kernel#sleep", "Object#rest", "block (2 levels) in <main>"]], resting.map { |thread| labels(thread) }.uniq
       assert_operator Dir.children("/proc/#{pid}/task").size, :<, 25
       %w[auto always].each do |whom|
-        ran = record(pid, "--rate=500", "--duration=1", "--stop", whom)
+        ran = record(pid, "--rate=500", "--duration=0.5", "--stop", whom)
         assert_operator failed(ran), :<=, ran.err[COUNTS, 1].to_i / 1000
         functions = collapsed(ran.out).keys
         assert functions.any? { |stack| stack.include?("Object#spin") }
@@ -255,7 +255,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     beside(script, "-W0") do |pid|
       %w[auto always].each do |whom|
-        ran = record(pid, "--rate=1000", "--duration=1.5", "--stop", whom)
+        ran = record(pid, "--rate=1000", "--duration=1", "--stop", whom)
         stacks = collapsed(ran.out).keys
         assert_empty stacks.select { |stack| stack.include?("Object#in_thread") && stack.include?("Object#in_ractor") }
         assert_includes stacks.flatten, "Object#in_thread"
