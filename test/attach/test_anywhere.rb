@@ -29,7 +29,8 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     assert_equal RESTS, labels(all[0]), message
     assert_equal ["Kernel#loop", "Object#spin", "block in <main>"], labels(all[1]).last(3), message
     ran = record(pid, "--duration=0.3", "--rate=500")
-    refute_match(/could not be stopped/, ran.err, message)
+    looks, not_stopped = ran.err[/: (\d+) looks/, 1].to_i, ran.err[/(\d+) times a thread could not be stopped/, 1].to_i
+    assert_operator not_stopped, :<, looks / 2, message
     assert_includes collapsed(ran.out).keys.flatten, "Object#spin", message
   end
 

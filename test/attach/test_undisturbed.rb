@@ -143,17 +143,19 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     def flutter = loop { hot_a; hot_b }
   RUBY
 
-  def impossible(stacks)
-    stacks.keys.select do |stack|
-      stack.each_cons(2).any? { |pair| [%w[Object#hot_a Object#leaf_b], %w[Object#hot_b Object#leaf_a]].include?(pair) } ||
-        stack.any? { |name| name.match?(/\(unreadable\)|\(torn\)/) }
+  # Whoever could not be stopped in time, because the machine was busy, was read as it ran: a part may be torn then.
+  def impossible(ran)
+    marks = ran.err.include?("could not be stopped") ? %w[(unreadable)] : %w[(unreadable) (torn)]
+    collapsed(ran.out).keys.select do |stack|
+      stack.intersect?(marks) ||
+        stack.each_cons(2).any? { |pair| [%w[Object#hot_a Object#leaf_b], %w[Object#hot_b Object#leaf_a]].include?(pair) }
     end
   end
 
   # No stack of that program is impossible, and next to none is not read.
   def assert_flutter(ran)
     stacks = collapsed(ran.out)
-    assert_empty impossible(stacks)
+    assert_empty impossible(ran)
     assert_includes stacks.keys.flatten, "Object#hot_a"
     stacks_read = ran.err[COUNTS, 1].to_i
     assert_operator stacks_read, :>, 100
@@ -203,7 +205,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     first = script.lines.index("def calls\n") + 2 # a line of the prelude is before
     beside(script, "--yjit", "--yjit-call-threshold=1") do |pid|
-      assert_empty impossible(collapsed(record(pid, "--rate=2000", "--duration=1").out))
+      assert_empty impossible(record(pid, "--rate=2000", "--duration=1"))
       lines = Hash.new { |hash, key| hash[key] = [] }
       60.times do
         labels_and_lines = threads(pid).first["frames"].map { |frame| frame.values_at("label", "line") }
@@ -270,7 +272,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     script = <<~RUBY
       require #{SCHEDULER.dump}
       def rest(i) = sleep(1000 + i)
-      def busy = loop { 1000.times { |i| i.to_s }; sleep 0.001 }
+      def busy = loop { 30_000.times { |i| i.to_s }; sleep 0.001 }
       Fiber.set_scheduler(Scheduler.new)
       10.times { |i| Fiber.schedule { rest(i) } }
       Fiber.schedule { busy }
@@ -298,7 +300,6 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       assert_equal 501, threads(pid, "--stop=always").size
       ran = record(pid, "--rate=20", "--duration=1", "--idle", "--stop=always")
       assert_equal 0, failed(ran)
-      refute_match(/could not be stopped/, ran.err)
     end
   end
 
