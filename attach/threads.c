@@ -203,15 +203,16 @@ rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *v
 bool
 rb_heapprof_ractors_each(struct heapprof_vm *vm, bool (*each_i)(uint64_t ractor, void *data), void *data)
 {
-    uint64_t at, ractor;
-    bool cut = false;
+    uint64_t at, node;
 
     if (!rb_heapprof_global_read(vm->target, &vm->current_vm, &at) || at == 0) return false;
-    struct list list = list_at(at + vm->vm_ractors.offset, &vm->ractor_node);
-    for (int i = 0; list_next(vm, &list, &ractor, &cut); i++) {
-        if (i == RACTORS_MAX || !each_i(ractor, data)) return false;
+    uint64_t head = at + vm->vm_ractors.offset;
+    if (!rb_heapprof_vm_word(vm, head, &node)) return false;
+    for (int i = 0; node != head; i++) {
+        if (node == 0 || i == RACTORS_MAX || !each_i(node - vm->ractor_node.offset, data) ||
+            !rb_heapprof_vm_word(vm, node, &node)) return false;
     }
-    return !cut;
+    return true;
 }
 
 bool
