@@ -373,7 +373,7 @@ open_directory(struct heapprof_target *target, char *error)
     snprintf(path, sizeof(path), "/proc/%d", (int)target->pid);
     process->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (process->proc >= 0) return true;
-    rb_heapprof_target_say(target, error, want_p(errno) ? strerror(errno) :
+    rb_heapprof_target_say(target, error, "%s", want_p(errno) ? strerror(errno) :
                            access("/proc/self", F_OK) == 0 ? "there is no such process" :
                            "/proc is not mounted here, and nothing can be read without it");
     return false;
