@@ -1,7 +1,7 @@
 # heapprof.mk - our part of MRI's build, included by common.mk (patch 0001-heapprof).
 #
 # Decides which objects join ruby, how each room is compiled, and what a change rebuilds:
-#   base os pprof profiler report   without any include path of Ruby's (scripts/plain.mk)
+#   base os pprof profiler report dump   without any include path of Ruby's (scripts/plain.mk)
 #   gc                       included by gc.c, so it is gc.o that depends on them
 #   vm                       as MRI compiles its own files
 # The compiler writes the dependencies of our objects and of the MRI files that our patches
@@ -19,9 +19,9 @@ PROTOC ?= protoc
 HEAPPROF_PAGE = $(wildcard $(HEAPPROF)/cli/page/page.html)
 ifneq ($(HEAPPROF_PAGE),)
 override HAVE_BASERUBY = no
-PLAIN_ROOMS = base os pprof profiler report attach cli
+PLAIN_ROOMS = base os pprof profiler report attach dump graph cli
 else
-PLAIN_ROOMS = base os pprof profiler report
+PLAIN_ROOMS = base os pprof profiler report dump
 endif
 
 PLAIN_SRC = $(HEAPPROF)
@@ -39,7 +39,7 @@ HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 HEAPPROF_REPORT = $(PLAIN_OBJ)/report/all.$(OBJEXT)
 HEAPPROF_REPORT_OBJS = $(filter-out $(PLAIN_OBJ)/report/page% $(PLAIN_OBJ)/report/tuples.o, \
 	$(filter $(PLAIN_OBJ)/report/%,$(PLAIN_OBJS)))
-HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
+HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/graph/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
 	$(HEAPPROF_REPORT) $(HEAPPROF_VM_OBJS)
 
 $(HEAPPROF_REPORT): $(HEAPPROF_REPORT_OBJS)
