@@ -1,11 +1,14 @@
 # lib.sh - what every script here shares: where things are, how to fail, how to read `pins`.
 #
-# Sourced, never run. Sets $top (the repository) and $build (everything generated).
+# Sourced, never run. Sets $top (the repository), $build (everything generated) and $rooms.
 # A script that fails says so in one line on stderr, by die, and leaves no half-written file:
 # results are made under a temporary name inside $build and renamed.
 
 top=$(cd -P "$(dirname "$0")/.." && pwd)
 build=$top/build
+
+# The folders of C, each below those that may include it; check-rooms says which may include which.
+rooms='base os pprof profiler report attach dump graph cli gc vm'
 
 # die MESSAGE: what was wrong, what was expected, what to do; on one line.
 die() {

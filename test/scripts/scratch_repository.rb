@@ -44,7 +44,8 @@ class ScratchRepository
     "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.h" => "",
     "upb-1.0/third_party/utf8_range/naive.c" => ""
   }
-  DIRECTORIES = %w[distfiles cache base os pprof profiler report attach cli gc vm/patches include/ruby test]
+  ROOMS = File.read("#{SCRIPTS}/lib.sh")[/^rooms='(.+)'$/, 1].split
+  DIRECTORIES = ROOMS + %w[distfiles cache vm/patches include/ruby test]
 
   attr_reader :top
 

@@ -36,6 +36,13 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refute check("attach/a.c" => %(#include "vm/b.h"\n)).last
   end
 
+  def test_an_object_graph_is_read_without_the_interpreter_that_wrote_it
+    assert check("cli/a.c" => %(#include "graph/b.h"\n), "graph/b.c" => %(#include "dump/c.h"\n),
+                 "gc/d.c" => %(#include "dump/e.h"\n)).last
+    refute check("dump/a.c" => %(#include "graph/b.h"\n)).last
+    refute check("gc/a.c" => %(#include "graph/b.h"\n)).last
+  end
+
   def test_the_collectors_side_does_not_include_the_interpreters
     refute check("gc/a.c" => %(#include "vm/b.h"\n)).last
   end
