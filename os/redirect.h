@@ -1,0 +1,25 @@
+#ifndef HEAPPROF_REDIRECT_H
+#define HEAPPROF_REDIRECT_H
+/* Another function in the place of one of this program's: whoever calls it arrives at the other. So a debugging aid
+ * sees each call, and costs nothing while it is off.
+ *
+ * The first bytes of its code become a jump. Nobody may be inside them meanwhile, on any thread, and inlined copies
+ * of it go on as they were. x86-64 and AArch64. */
+#include <stddef.h>
+
+typedef void heapprof_code(void); /* a function of any type */
+
+#define HEAPPROF_REDIRECT_BYTES 5
+
+struct heapprof_redirect {
+    unsigned char *place;         /* NULL: it is as it was */
+    unsigned char  was[HEAPPROF_REDIRECT_BYTES];
+};
+
+/* NULL, or one line that says why it cannot be; then nothing has changed. */
+const char *rb_heapprof_redirect(struct heapprof_redirect *redirect, heapprof_code *from, heapprof_code *to);
+
+/* From is itself again. */
+void rb_heapprof_redirect_undo(struct heapprof_redirect *redirect);
+
+#endif
