@@ -15,3 +15,4 @@
 #include "verify.c"
 #include "pages.c"
 #include "run.c"
+#include "wbcheck.c"

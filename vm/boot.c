@@ -24,6 +24,7 @@
 #include "eval_intern.h"
 #include "profiler/options.h"
 #include "run.h"
+#include "wbcheck.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -154,6 +155,7 @@ Init_heapprof(void)
 
     if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
     rb_heapprof_define_class();
+    rb_heapprof_wbcheck_boot();
     switch (rb_heapprof_options_parse(environment(), &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
         return;
@@ -331,6 +333,7 @@ rb_heapprof_boot_after_fork(void)
 void
 rb_heapprof_at_exit(void)
 {
+    rb_heapprof_wbcheck_at_exit();
     if (!rb_heapprof_running_p()) return;
 
     rb_heapprof_periodic_end();

@@ -296,6 +296,46 @@ rb_heapprof_function_truncated(void)
     return rb_heapprof_functions_add(&rb_heapprof.tables.functions, &function);
 }
 
+/* ---- in text ---- */
+
+static void
+name_copy(const struct name *name, char *text, size_t size)
+{
+    size_t length = name->length < size ? name->length : size - 1;
+
+    memcpy(text, name->bytes, length);
+    text[length] = '\0';
+}
+
+void
+rb_heapprof_iseq_text(const rb_iseq_t *iseq, VALUE owner, char *text, size_t size)
+{
+    struct name name = {0};
+
+    name_add_iseq(&name, iseq, owner);
+    name_copy(&name, text, size);
+}
+
+void
+rb_heapprof_method_text(VALUE owner, ID id, char *text, size_t size)
+{
+    struct name name = {0};
+
+    name_add_method(&name, owner, id);
+    name_copy(&name, text, size);
+}
+
+void
+rb_heapprof_class_text(VALUE klass, char *text, size_t size)
+{
+    struct name name = {0};
+    bool permanent;
+    VALUE path = klass ? rb_mod_name0(klass, &permanent) : Qnil;
+
+    if (!NIL_P(path)) name_add_str(&name, path);
+    name_copy(&name, text, size);
+}
+
 /* ---- provisional names ---- */
 
 /* The live object of each identity; 0 where it is dead. */

@@ -1,0 +1,554 @@
+/* wbcheck.c - which references no barrier has told the collector of. Compiled inside gc.c.
+ *
+ *     check k                                             check k+1
+ *     parent: a b          parent.x = c  without barrier        parent: a b c     c is new, and (parent, c) was not noted
+ *                          RB_OBJ_WRITE(other, y, d)            other:  d         noted
+ *
+ * At each check all objects that barriers protect are gone through, page by page, and what each refers to is
+ * kept. The last such list is in the same order, so the two are compared by one pass. A GC may come at any check, and
+ * could have made the parent black or old: what was stored since without a barrier, it may free.
+ *
+ *   I1  who was not there at the last check is not judged: it was young, and is marked with all it refers to.
+ *   I2  between two checks no slot changes hands unseen: what a GC finds dead leaves the list as soon as it has marked,
+ *       and only then is its slot given to another.
+ *   I3  what is in the list is what marking says, no more: weak references are not in it.
+ *   I4  when objects have moved, when memory is refused, or when another ractor has collected, whose GCs we are not told
+ *       of, the list is made anew and nobody is judged by it.
+ *
+ * Calls of C functions are seen apart (call, return): they are many, so only their receiver is compared, and only if it
+ * is typed data. A receiver that is not in the list yet is put into one of its own until the next check. */
+#include "wbcheck.h"
+#include "walk.h"
+#include "os/redirect.h"
+#include <time.h>
+
+/* What so many objects refer to: a pair that is noted, and an object with the first of its children. */
+struct wb_pair {
+    VALUE parent;
+    VALUE child;                   /* 0: any */
+};
+
+struct wb_pairs {
+    struct heapprof_index index;
+    struct wb_pair *all;           /* by number; [0] unused */
+    size_t capacity;
+    uint32_t count;
+};
+
+struct wb_parent {
+    VALUE    object;               /* 0: it has died */
+    uint32_t count;
+    size_t   first;
+};
+
+struct wb_list {
+    struct wb_parent *parents;     /* by address */
+    size_t parents_capacity, parent_count;
+    VALUE *children;               /* of each parent by address, each once */
+    size_t children_capacity, child_count;
+};
+
+static struct {
+    heapprof_missed_i *missed_i;   /* NULL: off */
+    struct heapprof_mem mem;
+    struct heapprof_redirect written, remembered;
+    struct wb_list  lists[2];      /* of the last check, and room for the next one */
+    struct wb_list *last, *next;
+    struct wb_list  called;        /* receivers that the last check did not see, in any order */
+    struct heapprof_index called_index;
+    struct wb_pairs pairs[2];      /* noted since the last check, and before that */
+    struct wb_pairs *noted, *noted_before;
+    size_t   cursor;               /* in last: parents before it have lower addresses than what is at hand */
+    uint32_t moves;                /* objects had moved so often at the last check */
+    size_t   gc_count;             /* GCs that we have seen begin */
+    bool     marking;              /* and the last of them has not marked yet */
+    bool     incomplete;           /* memory was refused: nothing can be said at the next check */
+    bool     judge;
+    struct heapprof_wbcheck_stat stat;
+} wb;
+
+/* ---- pairs ---- */
+
+HEAPPROF_COLD static uint64_t
+pair_hash(VALUE parent, VALUE child)
+{
+    return rb_heapprof_index_hash(parent ^ rb_heapprof_index_hash(child));
+}
+
+HEAPPROF_COLD static uint64_t
+pair_hash_i(const void *owner, uint32_t number)
+{
+    const struct wb_pair *pair = &((const struct wb_pairs *)owner)->all[number];
+
+    return pair_hash(pair->parent, pair->child);
+}
+
+HEAPPROF_COLD static bool
+pair_p(const struct wb_pairs *pairs, VALUE parent, VALUE child)
+{
+    uint32_t number;
+
+    for (uint64_t probe = pair_hash(parent, child); (number = rb_heapprof_index_at(&pairs->index, probe)) != 0; probe++) {
+        if (pairs->all[number].parent == parent && pairs->all[number].child == child) return true;
+    }
+    return false;
+}
+
+HEAPPROF_COLD static bool
+add_pair(struct wb_pairs *pairs, VALUE parent, VALUE child)
+{
+    if (!HEAPPROF_MEM_GROW(&wb.mem, pairs->all, pairs->capacity, (size_t)pairs->count + 2) ||
+        !rb_heapprof_index_reserve(&pairs->index, &wb.mem, pairs->count, pair_hash_i, pairs)) {
+        return false;
+    }
+    pairs->all[++pairs->count] = (struct wb_pair){ parent, child };
+    rb_heapprof_index_insert(&pairs->index, pair_hash(parent, child), pairs->count);
+    return true;
+}
+
+HEAPPROF_COLD static void
+note(VALUE parent, VALUE child)
+{
+    if (!wb.missed_i) return;
+    wb.stat.barriers++;
+    if (!pair_p(wb.noted, parent, child) && !add_pair(wb.noted, parent, child)) wb.incomplete = true;
+}
+
+/* In the place of rb_gc_writebarrier and rb_gc_writebarrier_remember, which each do no more than the last line. */
+HEAPPROF_COLD static void
+written(VALUE parent, VALUE child)
+{
+    unsigned int level = rb_gc_vm_lock_no_barrier();
+    note(parent, child);
+    rb_gc_vm_unlock_no_barrier(level);
+    rb_gc_impl_writebarrier(rb_gc_get_objspace(), parent, child);
+}
+
+HEAPPROF_COLD static void
+remembered(VALUE object)
+{
+    unsigned int level = rb_gc_vm_lock_no_barrier();
+    note(object, 0);
+    rb_gc_vm_unlock_no_barrier(level);
+    rb_gc_impl_writebarrier_remember(rb_gc_get_objspace(), object);
+}
+
+/* ---- what an object refers to ---- */
+
+/* The i-th and what is below it become a heap: each no less than the two it stands over. */
+HEAPPROF_COLD static void
+sift(VALUE *values, size_t i, size_t count)
+{
+    VALUE value = values[i];
+
+    for (size_t below; (below = 2 * i + 1) < count; i = below) {
+        if (below + 1 < count && values[below + 1] > values[below]) below++;
+        if (values[below] <= value) break;
+        values[i] = values[below];
+    }
+    values[i] = value;
+}
+
+/* Heapsort: in place, whatever the order, and nothing is called that may allocate. */
+HEAPPROF_COLD static void
+sort_values(VALUE *values, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;) sift(values, i, count);
+    for (size_t end = count; end-- > 1;) {
+        VALUE most = values[0];
+        values[0] = values[end];
+        values[end] = most;
+        sift(values, 0, end);
+    }
+}
+
+HEAPPROF_COLD static size_t
+each_once(VALUE *values, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || values[i] != values[kept - 1]) values[kept++] = values[i];
+    }
+    return kept;
+}
+
+HEAPPROF_COLD static void
+child_i(VALUE child, void *data)
+{
+    struct wb_list *list = data;
+
+    if (RB_SPECIAL_CONST_P(child)) return;
+    if (HEAPPROF_MEM_GROW(&wb.mem, list->children, list->children_capacity, list->child_count + 1)) {
+        list->children[list->child_count++] = child;
+    }
+    else {
+        wb.incomplete = true;
+    }
+}
+
+/* A GC that is about to mark has begun already, as far as those know who ask marking functions; nothing has been marked. */
+HEAPPROF_COLD static void
+each_child(VALUE object, void (*each_i)(VALUE child, void *data), void *data)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    unsigned int begun = during_gc;
+
+    during_gc = FALSE;
+    rb_objspace_reachable_objects_from(object, each_i, data);
+    during_gc = begun;
+}
+
+/* Puts an object behind those that are in the list; NULL when memory is refused. */
+HEAPPROF_COLD static struct wb_parent *
+add_parent(struct wb_list *list, VALUE object)
+{
+    size_t first = list->child_count;
+
+    if (!HEAPPROF_MEM_GROW(&wb.mem, list->parents, list->parents_capacity, list->parent_count + 1)) {
+        wb.incomplete = true;
+        return NULL;
+    }
+    each_child(object, child_i, list);
+    sort_values(list->children + first, list->child_count - first);
+    list->child_count = first + each_once(list->children + first, list->child_count - first);
+
+    struct wb_parent *parent = &list->parents[list->parent_count++];
+    *parent = (struct wb_parent){ object, (uint32_t)(list->child_count - first), first };
+    return parent;
+}
+
+HEAPPROF_COLD static void
+remove_last_parent(struct wb_list *list)
+{
+    list->child_count = list->parents[--list->parent_count].first;
+}
+
+HEAPPROF_COLD static bool
+protected_p(VALUE object)
+{
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_NONE: case T_MOVED: case T_ZOMBIE:
+        return false;
+      default:
+        return !RVALUE_WB_UNPROTECTED(rb_gc_get_objspace(), object);
+    }
+}
+
+/* ---- comparing ---- */
+
+HEAPPROF_COLD static bool
+noted_p(const struct wb_pairs *pairs, VALUE parent, VALUE child)
+{
+    return pair_p(pairs, parent, child) || pair_p(pairs, parent, 0);
+}
+
+/* A node of the VM's list of objects that live for ever leads to some of these, and to the next node. */
+struct pinned_search {
+    VALUE node, next, child;
+    bool  found;
+};
+
+HEAPPROF_COLD static void
+pinned_i(VALUE object, void *data)
+{
+    struct pinned_search *search = data;
+
+    if (object == search->child) search->found = true;
+    if (RB_SPECIAL_CONST_P(object) || RB_BUILTIN_TYPE(object) != T_DATA || !RTYPEDDATA_P(object)) return;
+    if (RTYPEDDATA_TYPE(object) == RTYPEDDATA_TYPE(search->node)) search->next = object;
+}
+
+/* MRI makes a hidden object visible by giving it its class without a barrier; nobody frees String. */
+HEAPPROF_COLD static bool
+immortal_p(VALUE child)
+{
+    struct pinned_search search = { .next = GET_VM()->mark_object_ary, .child = child };
+
+    while (search.next && !search.found) {
+        search.node = search.next;
+        search.next = 0;
+        each_child(search.node, pinned_i, &search);
+    }
+    return search.found;
+}
+
+/* What has been said once is not said again by the functions that called this one, and not by the next check. */
+HEAPPROF_COLD static void
+judge_child(VALUE parent, VALUE child)
+{
+    if (noted_p(wb.noted, parent, child) || immortal_p(child)) return;
+    wb.missed_i(&(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child) });
+    if (!add_pair(wb.noted, parent, child)) wb.incomplete = true;
+}
+
+/* Both have their children by address. */
+HEAPPROF_COLD static void
+judge_parent(const struct wb_list *was_list, const struct wb_parent *was,
+             const struct wb_list *list, const struct wb_parent *parent)
+{
+    const VALUE *old = was_list->children + was->first, *old_end = old + was->count;
+    const VALUE *now = list->children + parent->first, *now_end = now + parent->count;
+
+    for (; now < now_end; now++) {
+        while (old < old_end && *old < *now) old++;
+        if (old == old_end || *old != *now) judge_child(parent->object, *now);
+    }
+}
+
+HEAPPROF_COLD static void
+check_object_i(VALUE object, size_t slot_bytes, void *unused)
+{
+    struct wb_list *last = wb.last;
+
+    if (!protected_p(object)) return;
+    const struct wb_parent *parent = add_parent(wb.next, object);
+    if (!parent || !wb.judge) return;
+    while (wb.cursor < last->parent_count && last->parents[wb.cursor].object < object) wb.cursor++;
+    if (wb.cursor < last->parent_count && last->parents[wb.cursor].object == object && !wb.incomplete) {
+        wb.stat.objects++;
+        judge_parent(last, &last->parents[wb.cursor], wb.next, parent);
+    }
+}
+
+HEAPPROF_COLD static void
+check_page_i(const struct heap_page *page, void *unused)
+{
+    walk_page(page, check_object_i, NULL);
+}
+
+HEAPPROF_COLD static void
+forget_called(void)
+{
+    wb.called.parent_count = wb.called.child_count = 0;
+    rb_heapprof_index_clear(&wb.called_index, &wb.mem, 0);
+}
+
+HEAPPROF_COLD static void
+begin_pairs(void)
+{
+    struct wb_pairs *before = wb.noted_before;
+
+    wb.noted_before = wb.noted;
+    wb.noted = before;
+    before->count = 0;
+    rb_heapprof_index_clear(&before->index, &wb.mem, 0);
+}
+
+HEAPPROF_COLD static uint64_t
+cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Whether the last list is of the objects that are there now. */
+HEAPPROF_COLD static bool
+followed_p(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    return !wb.incomplete && wb.moves == rb_heapprof_gc_moves() && wb.gc_count == objspace->profile.count &&
+           wb.marking == is_incremental_marking(objspace);
+}
+
+HEAPPROF_COLD static void
+check_all(void)
+{
+    struct wb_list *last = wb.last;
+    uint64_t begin_ns = cpu_ns();
+
+    if (!wb.judge) wb.stat.unjudged++;
+    wb.incomplete = false;
+    wb.cursor = 0;
+    wb.next->parent_count = wb.next->child_count = 0;
+    walk_pages(check_page_i, NULL);
+
+    wb.last = wb.next;
+    wb.next = last;
+    wb.moves = rb_heapprof_gc_moves();
+    forget_called();
+    begin_pairs();
+    wb.stat.checks++;
+    wb.stat.check_ns += cpu_ns() - begin_ns;
+}
+
+HEAPPROF_COLD static void
+follow_from_now(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    wb.gc_count = objspace->profile.count;
+    wb.marking = is_incremental_marking(objspace);
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_all(void)
+{
+    wb.judge = followed_p();
+    check_all();
+    follow_from_now();
+}
+
+/* It has been counted already, and may have been told to mark step by step. */
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_begun(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    wb.judge = !wb.incomplete && !wb.marking && wb.moves == rb_heapprof_gc_moves() &&
+               wb.gc_count + 1 == objspace->profile.count;
+    check_all();
+    wb.gc_count = objspace->profile.count;
+    wb.marking = true;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_marked(void)
+{
+    struct wb_list *last = wb.last;
+    size_t kept = 0;
+
+    wb.marking = false;
+
+    for (size_t i = 0; i < last->parent_count; i++) {
+        VALUE object = last->parents[i].object;
+        if (MARKED_IN_BITMAP(GET_HEAP_MARK_BITS(object), object)) last->parents[kept++] = last->parents[i];
+    }
+    last->parent_count = kept;
+    forget_called();
+}
+
+/* ---- calls of C functions ---- */
+
+HEAPPROF_COLD static const struct wb_parent *
+find_checked(VALUE object)
+{
+    size_t low = 0, high = wb.last->parent_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (wb.last->parents[middle].object < object) low = middle + 1;
+        else high = middle;
+    }
+    return low < wb.last->parent_count && wb.last->parents[low].object == object ? &wb.last->parents[low] : NULL;
+}
+
+HEAPPROF_COLD static uint64_t
+called_hash_i(const void *owner, uint32_t number)
+{
+    return rb_heapprof_index_hash(((const struct wb_list *)owner)->parents[number - 1].object);
+}
+
+HEAPPROF_COLD static const struct wb_parent *
+find_called(VALUE object)
+{
+    uint32_t number;
+
+    for (uint64_t probe = rb_heapprof_index_hash(object); (number = rb_heapprof_index_at(&wb.called_index, probe)) != 0; probe++) {
+        if (wb.called.parents[number - 1].object == object) return &wb.called.parents[number - 1];
+    }
+    return NULL;
+}
+
+/* Its struct may have been given up. */
+HEAPPROF_COLD static bool
+judged_receiver_p(VALUE self)
+{
+    return !RB_SPECIAL_CONST_P(self) && RB_BUILTIN_TYPE(self) == T_DATA && RTYPEDDATA_P(self) && protected_p(self) &&
+           followed_p();
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_call(VALUE self)
+{
+    if (!judged_receiver_p(self) || find_checked(self) || find_called(self)) return;
+    if (!rb_heapprof_index_reserve(&wb.called_index, &wb.mem, wb.called.parent_count, called_hash_i, &wb.called)) return;
+    if (add_parent(&wb.called, self)) {
+        rb_heapprof_index_insert(&wb.called_index, rb_heapprof_index_hash(self), (uint32_t)wb.called.parent_count);
+    }
+}
+
+/* What it refers to now is put behind the list, compared, and taken away again. */
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_return(VALUE self)
+{
+    if (!judged_receiver_p(self)) return;
+    const struct wb_list *list = wb.last;
+    const struct wb_parent *was = find_checked(self);
+
+    if (!was) {
+        list = &wb.called;
+        was = find_called(self);
+    }
+    if (!was) return;
+    size_t number = (size_t)(was - list->parents);
+    const struct wb_parent *parent = add_parent(&wb.called, self);
+    if (!parent) return;
+    if (!wb.incomplete) judge_parent(list, &list->parents[number], &wb.called, parent);
+    remove_last_parent(&wb.called);
+}
+
+/* ---- on and off ---- */
+
+HEAPPROF_COLD static void
+release_list(struct wb_list *list)
+{
+    HEAPPROF_MEM_RELEASE(&wb.mem, list->parents, list->parents_capacity);
+    HEAPPROF_MEM_RELEASE(&wb.mem, list->children, list->children_capacity);
+    list->parent_count = list->child_count = 0;
+}
+
+HEAPPROF_COLD static void
+release_pairs(struct wb_pairs *pairs)
+{
+    HEAPPROF_MEM_RELEASE(&wb.mem, pairs->all, pairs->capacity);
+    rb_heapprof_index_release(&pairs->index, &wb.mem);
+    pairs->count = 0;
+}
+
+HEAPPROF_COLD const char *
+rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i)
+{
+    memset(&wb, 0, sizeof(wb));
+    rb_heapprof_mem_init(&wb.mem, SIZE_MAX);
+    wb.last = &wb.lists[0];
+    wb.next = &wb.lists[1];
+    wb.noted = &wb.pairs[0];
+    wb.noted_before = &wb.pairs[1];
+
+    const char *refused = rb_heapprof_redirect(&wb.written, (heapprof_code *)rb_gc_writebarrier, (heapprof_code *)written);
+    if (!refused) {
+        refused = rb_heapprof_redirect(&wb.remembered, (heapprof_code *)rb_gc_writebarrier_remember,
+                                       (heapprof_code *)remembered);
+    }
+    if (refused) {
+        rb_heapprof_redirect_undo(&wb.written);
+        return refused;
+    }
+    wb.missed_i = missed_i;
+    rb_heapprof_gc_wbcheck_all();
+    return NULL;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_wbcheck_stop(void)
+{
+    rb_heapprof_redirect_undo(&wb.written);
+    rb_heapprof_redirect_undo(&wb.remembered);
+    wb.missed_i = NULL;
+    release_list(&wb.lists[0]);
+    release_list(&wb.lists[1]);
+    release_list(&wb.called);
+    rb_heapprof_index_release(&wb.called_index, &wb.mem);
+    release_pairs(&wb.pairs[0]);
+    release_pairs(&wb.pairs[1]);
+}
+
+HEAPPROF_COLD struct heapprof_wbcheck_stat
+rb_heapprof_gc_wbcheck_stat(void)
+{
+    return wb.stat;
+}

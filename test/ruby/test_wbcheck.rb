@@ -1,0 +1,184 @@
+# frozen_string_literal: true
+
+# test_wbcheck.rb - RUBY_WBCHECK and GC.wbcheck (vm/wbcheck.c, gc/wbcheck.c): each way to forget a write barrier is found
+# once, at its place; and none is found where there is one, whatever the collector does meanwhile.
+
+require "fileutils"
+require_relative "lib/heapprof_test"
+
+class TestWriteBarrierCheck < Test::Unit::TestCase
+  include HeapProfTest
+
+  FIXTURE = %(require "-test-/heapprof_missed"\n)
+
+  # What a block of GC.wbcheck returns, as lines.
+  def missed(block, before: "", require: FIXTURE)
+    script = "#{require}#{before}\nGC.wbcheck { #{block} }.each { |place| puts place.values_at(:count, :missed).join(' ') }"
+    run = run_ruby("--disable-gems", "-", stdin: script)
+    assert_equal ["", true], [run.err, run.status.success?]
+    run.out.lines(chomp: true)
+  end
+
+  PAIR = "HeapProfMissed (HeapProfMissed+0x8) -> "
+
+  # ---- what is missed, and what is not ----
+
+  def test_a_store_alone_is_found_with_its_place_in_the_struct_and_the_function
+    assert_equal ["1 #{PAIR}String, in HeapProfMissed#store"], missed("HeapProfMissed.new.store(String.new)")
+  end
+
+  def test_a_place_is_one_however_often_it_is_passed
+    assert_equal ["100 #{PAIR}Array, in HeapProfMissed#store"], missed("100.times { HeapProfMissed.new.store([1]) }")
+  end
+
+  def test_who_names_the_parent_is_not_found
+    assert_empty missed("HeapProfMissed.new.then { |pair| 10.times { pair.write(Object.new); pair.written(Object.new) } }")
+  end
+
+  def test_a_barrier_of_another_parent_is_none
+    assert_equal ["1 #{PAIR}Object, in HeapProfMissed#wrong"], missed("HeapProfMissed.new.wrong(Object.new)")
+  end
+
+  def test_a_barrier_before_a_gc_is_too_early_for_a_store_after_it
+    lines = missed("pair.early(Object.new)", before: "pair = HeapProfMissed.new; 4.times { GC.start }")
+    assert_equal ["1 #{PAIR}Object, in HeapProfMissed#early; a barrier came before the store, and a GC may come between"], lines
+  end
+
+  def test_a_copy_of_a_struct_takes_over_references_without_a_barrier
+    assert_equal ["1 #{PAIR}Hash, in HeapProfMissed#copy"],
+                 missed("HeapProfMissed.new.copy(other)", before: "other = HeapProfMissed.new; other.write({})")
+  end
+
+  def test_an_object_that_promises_nothing_is_not_judged
+    assert_empty missed("HeapProfUnprotected.new.store(String.new)")
+  end
+
+  def test_what_is_no_object_needs_no_barrier
+    assert_empty missed("HeapProfMissed.new.store(1).store(nil).store(:symbol).store(1.5)")
+  end
+
+  def test_a_gc_within_the_function_finds_it_and_the_function_does_not_say_it_again
+    lines = missed("pair.block(Object.new) { GC.start }", before: "pair = HeapProfMissed.new; GC.start")
+    assert_equal ["1 #{PAIR}Object"], lines
+  end
+
+  def test_the_line_of_ruby_is_in_the_backtrace
+    run = run_ruby("--disable-gems", "-", stdin: <<~RUBY)
+      #{FIXTURE}
+      def keep(object) =
+        HeapProfMissed.new.store(object)
+      puts GC.wbcheck { keep("a".dup) }.first[:backtrace]
+    RUBY
+    assert_clean run
+    assert_equal ["-:4:in 'Object#keep'", "-:5:in 'block in <main>'"], run.out.lines(chomp: true).grep(/-:\d/).first(2)
+  end
+
+  # ---- stock's own ----
+
+  def test_what_json_and_date_of_this_ruby_forget
+    lines = missed(<<~RUBY, require: %(require "json"; require "date"\n))
+      state = JSON::State.new
+      state.configure(indent: "  " + "x", space: " " + "y", object_nl: "\\n" + "z")
+      state.dup
+      Date.new(10**30, 2, 3).dup
+    RUBY
+    functions = lines.map { |line| line[/, in (.+)/, 1] }.tally
+    assert_equal({ "JSON::Ext::Generator::State#_configure" => 3, "JSON::Ext::Generator::State#initialize_copy" => 3,
+                   "Date#initialize_copy" => 1 }, functions)
+  end
+
+  # ---- none where there is a barrier ----
+
+  # One is planted behind the work, so that a check which has gone blind is no pass.
+  def assert_nothing_said(work)
+    assert_equal ["1 #{PAIR}String, in HeapProfMissed#store"], missed("#{work}; HeapProfMissed.new.store(String.new)")
+  end
+
+  NOTHING = {
+    "classes and methods" => "200.times { |i| Class.new { define_method(:m) { i }; attr_accessor :a }.new.tap { |o| o.a = [i]; o.m } }",
+    "all collections" => "h = {}; s = Struct.new(:a); 2000.times { |i| h[i.to_s] = s.new([i.to_s]); h.delete((i - 9).to_s) }; h.dup.compare_by_identity.clear",
+    "strings that share" => "a = 'x' * 999; 500.times { |i| b = a[0, 99 + i]; b.dup << a; b.replace(a); a = a.dup if i % 50 == 0 }",
+    "fibers and threads" => "50.times { Fiber.new { Fiber.yield([1].map(&:to_s)) }.resume; Thread.new { Thread.current[:a] = [2] }.join }",
+    "weak references" => "m = ObjectSpace::WeakMap.new; k = ObjectSpace::WeakKeyMap.new; 500.times { |i| m[i.to_s] = Object.new; k[i.to_s] = Object.new }",
+    "code" => "100.times { |i| eval('def f' + i.to_s + '(a) = a.map { |x| x + ' + i.to_s + ' }'); send('f' + i.to_s, [1]); proc { |x| i }.curry }",
+    "exceptions and bindings" => "200.times { |i| begin; raise i.to_s; rescue => e; e.backtrace; b = binding; b.local_variable_set(:zz, [i]); end }",
+    "numbers" => "x = 2**100; 500.times { |i| x = Rational(x, i + 1); Complex(x, i).to_s }",
+    "regexps" => "200.times { |i| /(?<n>\#{i})/.match(i.to_s).named_captures; i.to_s.gsub(/\\d/) { $~[0] * 2 } }"
+  }.freeze
+
+  NOTHING.each do |name, work|
+    define_method("test_nothing_is_said_of_#{name.tr(' ', '_')}") { assert_nothing_said("#{work}; GC.start") }
+  end
+
+  def test_nothing_is_said_while_everything_moves
+    assert_nothing_said("GC.auto_compact = true; 2.times { 200.times { |i| [{ i.to_s => [i.to_s] }].to_h { |x| [x, x] } }; GC.compact }")
+  end
+
+  def test_nothing_is_said_while_gc_is_at_each_allocation
+    assert_nothing_said("GC.stress = true; 20.times { |i| Class.new.new.instance_variable_set(:@a, [i.to_s]) }; GC.stress = false")
+  end
+
+  def test_nothing_is_said_of_other_ractors
+    script = "GC.wbcheck { 4.times.map { Ractor.new { 2000.times { |i| [i.to_s].to_h { |x| [x, [x]] } }; 1 } }.each(&:take) }.each { |x| p x }"
+    run = run_ruby("--disable-gems", "-W0", "-", stdin: script)
+    assert_equal ["", "", true], [run.out, run.err, run.status.success?]
+  end
+
+  # ---- RUBY_WBCHECK ----
+
+  def wbcheck(value, script, *args)
+    run_ruby("--disable-gems", *args, "-", stdin: script, env: { "RUBY_WBCHECK" => value })
+  end
+
+  STORE = "#{FIXTURE}3.times { HeapProfMissed.new.store(String.new) }\n"
+
+  def test_of_a_program_each_place_is_printed_once_and_the_sum_at_the_end
+    run = wbcheck("1", STORE)
+    assert_predicate run.status, :success?
+    first, *backtrace, sum = run.err.lines(chomp: true)
+    assert_equal "ruby: write barrier missed: #{PAIR}String, in HeapProfMissed#store", first
+    assert_equal ["    -:2:in 'block in <main>'", "    -:2:in '<main>'"], backtrace.grep(/-:\d/)
+    assert_match(/\Aruby: write barriers: 3 missed at 1 places; \d+ noted, \d+ checks of \d+ objects, \d+\.\d s\z/, sum)
+  end
+
+  def test_a_program_without_fault_prints_nothing
+    assert_clean wbcheck("1", "1000.times { |i| [i.to_s] }; GC.start; print 1"), out: "1"
+  end
+
+  def test_abort_aborts_at_the_first
+    run = wbcheck("abort", "#{STORE}puts 1")
+    assert_equal ["", Signal.list["ABRT"]], [run.out, run.status.termsig]
+    assert_match(/\Aruby: write barrier missed: #{Regexp.escape(PAIR)}String/, run.err)
+  end
+
+  def test_off_when_unset_empty_or_0
+    [nil, "", "0"].each { |value| assert_clean wbcheck(value, "#{STORE}print 1"), out: "1" }
+  end
+
+  def test_a_wrong_value_is_one_line_and_breaks_nothing
+    run = wbcheck("yes", "print 1")
+    assert_equal "1", run.out
+    assert_one_line(/RUBY_WBCHECK: expected 1 or abort \(running unchecked\)/, run.err)
+  end
+
+  def test_a_child_of_fork_goes_on
+    run = wbcheck("1", "#{FIXTURE}Process.wait fork { HeapProfMissed.new.store([]) }")
+    assert_include run.err, "#{PAIR}Array, in HeapProfMissed#store"
+  end
+
+  def test_a_block_under_the_setting_tells_what_is_its_own
+    run = wbcheck("1", "#{STORE}p GC.wbcheck { HeapProfMissed.new.store('a'.dup) }.map { |place| place[:count] }")
+    assert_equal "[1]\n", run.out
+  end
+
+  # ---- GC.wbcheck ----
+
+  def test_a_block_in_a_block_is_refused_and_a_raise_ends_the_check
+    in_child(<<~RUBY)
+      assert_raise_with_message(RuntimeError, /running already/) { GC.wbcheck { GC.wbcheck { } } }
+      assert_raise(ZeroDivisionError) { GC.wbcheck { 1 / 0 } }
+      assert_raise(LocalJumpError) { GC.wbcheck }
+      assert_equal [], GC.wbcheck { [1].map(&:to_s) }
+    RUBY
+  end
+end

@@ -1,0 +1,379 @@
+/* wbcheck.c - RUBY_WBCHECK and GC.wbcheck: when barriers are checked, and what is said of one that was missed.
+ *
+ *     RUBY_WBCHECK=1        from start to end; each place once, when it is found, and if there was one a sum at the end
+ *     RUBY_WBCHECK=abort    and aborts at the first one
+ *     GC.wbcheck { ... }    of a block, as an array
+ *
+ * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter of the time allows. A
+ * call's receiver is compared each time the call returns: then the function's own name is known.
+ *
+ * What is said is written where it is found, inside a GC perhaps: nothing here makes a Ruby object until GC.wbcheck
+ * returns. */
+#include "ruby/ruby.h"
+#include "ruby/debug.h"
+#include "wbcheck.h"
+#include "base/mem.h"
+#include "boot.h"
+#include "gc/wbcheck.h"
+#include "internal/class.h"
+#include "internal/error.h"
+#include "internal/gc.h"
+#include "internal/imemo.h"
+#include "iseq.h"
+#include "names.h"
+#include "os/file.h"
+#include "os/peek.h"
+#include "vm_core.h"
+#include "vm_sync.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME_BYTES 256
+#define STACK_BYTES 2048 /* its innermost lines */
+#define STRUCT_BYTES 1024 /* so far a reference is looked for in an extension's struct */
+#define CHECKS_SHARE 4    /* one part of so many of the time goes into checks between GCs */
+
+/* A place where barriers are missed. */
+struct place {
+    char     what[3 * NAME_BYTES]; /* JSON::State+0x10 -> String, in JSON::State#configure */
+    char     stack[STACK_BYTES];   /* lines, where it was first found */
+    uint64_t count;
+    uint64_t before;               /* what count was as GC.wbcheck began */
+};
+
+static struct {
+    bool on, aborts, prints;
+    bool in_block;                 /* of GC.wbcheck */
+    struct heapprof_mem mem;
+    struct place *places;
+    size_t   capacity, count;
+    uint64_t missed;               /* at all of them */
+    const rb_trace_arg_t *call;    /* a C function that has returned, NULL: everything is compared */
+    uint64_t next_ns;              /* when everything is compared again, if there is no GC before */
+} check;
+
+/* ---- what is said ---- */
+
+/* The class, and of what has none or none with a name, the kind of object; of a class its own name, too. */
+static void
+object_text(VALUE object, char *text, size_t size)
+{
+    VALUE klass = RBASIC_CLASS(object);
+    bool module = RB_BUILTIN_TYPE(object) == T_CLASS || RB_BUILTIN_TYPE(object) == T_MODULE;
+    char name[NAME_BYTES] = "";
+
+    rb_heapprof_class_text(klass ? rb_class_real(klass) : 0, text, size);
+    if (module) rb_heapprof_class_text(object, name, sizeof(name));
+    if (*name) snprintf(text + strlen(text), size - strlen(text), " %s", name);
+    if (*text) return;
+    if (RB_BUILTIN_TYPE(object) == T_IMEMO) snprintf(text, size, "T_IMEMO(%s)", rb_imemo_name(imemo_type(object)));
+    else snprintf(text, size, "%s", rb_builtin_type_name(RB_BUILTIN_TYPE(object)));
+}
+
+/* Where in the extension's struct it stands; -1: elsewhere. How long that is nobody tells. */
+static long
+offset_of(VALUE parent, VALUE child)
+{
+    VALUE words[STRUCT_BYTES / sizeof(VALUE)];
+    int fd = rb_heapprof_peek_open();
+    size_t bytes = rb_heapprof_peek(fd, (uintptr_t)RTYPEDDATA_GET_DATA(parent), words, sizeof(words));
+
+    rb_heapprof_peek_close(fd);
+    for (size_t i = 0; i < bytes / sizeof(VALUE); i++) {
+        if (words[i] == child) return (long)(i * sizeof(VALUE));
+    }
+    return -1;
+}
+
+static void
+parent_text(VALUE parent, VALUE child, char *text, size_t size)
+{
+    object_text(parent, text, size);
+    if (RB_BUILTIN_TYPE(parent) != T_DATA || !RTYPEDDATA_P(parent)) return;
+    long offset = offset_of(parent, child);
+    size_t length = strlen(text);
+
+    snprintf(text + length, size - length, offset < 0 ? " (%s)" : " (%s+0x%lx)", RTYPEDDATA_TYPE(parent)->wrap_struct_name,
+             offset);
+}
+
+static void
+what_text(const struct heapprof_missed *missed, char *text, size_t size)
+{
+    char parent[NAME_BYTES], child[NAME_BYTES], function[NAME_BYTES];
+
+    parent_text(missed->parent, missed->child, parent, sizeof(parent));
+    object_text(missed->child, child, sizeof(child));
+    int length = snprintf(text, size, "%s -> %s", parent, child);
+    if (check.call && (size_t)length < size) {
+        rb_heapprof_method_text(check.call->klass, check.call->id, function, sizeof(function));
+        length += snprintf(text + length, size - (size_t)length, ", in %s", function);
+    }
+    if (missed->early && (size_t)length < size) {
+        snprintf(text + length, size - (size_t)length, "; a barrier came before the store, and a GC may come between");
+    }
+}
+
+/* A line of a backtrace; 0: the frame is none of a method's. */
+static int
+frame_text(const rb_control_frame_t *cfp, char *text, size_t size)
+{
+    const rb_callable_method_entry_t *method = rb_vm_frame_method_entry(cfp);
+    char function[NAME_BYTES];
+
+    if (VM_FRAME_RUBYFRAME_P(cfp) && cfp->pc) {
+        rb_heapprof_iseq_text(cfp->iseq, method ? method->owner : 0, function, sizeof(function));
+        return snprintf(text, size, "    %s:%d:in '%s'\n", RSTRING_PTR(rb_iseq_path(cfp->iseq)), rb_vm_get_sourceline(cfp),
+                        function);
+    }
+    if (!method || method->def->type != VM_METHOD_TYPE_CFUNC) return 0;
+    rb_heapprof_method_text(method->owner, method->def->original_id, function, sizeof(function));
+    return snprintf(text, size, "    in '%s'\n", function);
+}
+
+static void
+stack_text(char *text, size_t size)
+{
+    const rb_execution_context_t *ec = GET_EC();
+    const rb_control_frame_t *end = RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (const rb_control_frame_t *cfp = ec->cfp; cfp && cfp < end; cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
+        size_t added = (size_t)frame_text(cfp, text + length, size - length);
+        if (added >= size - length) break;
+        length += added;
+    }
+    text[length] = '\0';
+}
+
+static struct place *
+place_of(const char *what)
+{
+    for (size_t i = 0; i < check.count; i++) {
+        if (strcmp(check.places[i].what, what) == 0) return &check.places[i];
+    }
+    if (!HEAPPROF_MEM_GROW(&check.mem, check.places, check.capacity, check.count + 1)) return NULL;
+    struct place *place = &check.places[check.count++];
+
+    snprintf(place->what, sizeof(place->what), "%s", what);
+    stack_text(place->stack, sizeof(place->stack));
+    return place;
+}
+
+static void
+print(const char *text)
+{
+    rb_heapprof_file_write(STDERR_FILENO, text, strlen(text));
+}
+
+static void
+missed_i(const struct heapprof_missed *missed)
+{
+    char what[3 * NAME_BYTES];
+
+    what_text(missed, what, sizeof(what));
+    check.missed++;
+    struct place *place = place_of(what);
+    if (!place || place->count++ > 0 || !check.prints) return;
+    print("ruby: write barrier missed: ");
+    print(what);
+    print("\n");
+    print(place->stack);
+    if (check.aborts) abort();
+}
+
+/* ---- when ---- */
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Other ractors would go on meanwhile. */
+static void
+check_all(void)
+{
+    if (!rb_multi_ractor_p()) rb_heapprof_gc_wbcheck_all();
+}
+
+static void
+check_now_and_then(void)
+{
+    uint64_t begin_ns = now_ns();
+
+    if (begin_ns < check.next_ns) return;
+    check_all();
+    uint64_t end_ns = now_ns();
+    check.next_ns = end_ns + (end_ns - begin_ns) * (CHECKS_SHARE - 1);
+}
+
+static void
+gc_i(VALUE unused, const rb_trace_arg_t *arg)
+{
+    if (arg->event == RUBY_INTERNAL_EVENT_GC_START) rb_heapprof_gc_wbcheck_begun();
+    else rb_heapprof_gc_wbcheck_marked();
+}
+
+static void
+call_i(VALUE unused, const rb_trace_arg_t *arg)
+{
+    RB_VM_LOCK_ENTER();
+    if (arg->event == RUBY_EVENT_C_CALL) {
+        rb_heapprof_gc_wbcheck_call(arg->self);
+    }
+    else {
+        check.call = arg;
+        rb_heapprof_gc_wbcheck_return(arg->self);
+        check.call = NULL;
+        check_now_and_then();
+    }
+    RB_VM_LOCK_LEAVE();
+}
+
+/* Ours is the second form of the two that rb_add_event_hook2 takes. */
+static void
+add_hook(void (*hook_i)(VALUE, const rb_trace_arg_t *), rb_event_flag_t events)
+{
+    rb_add_event_hook2((rb_event_hook_func_t)hook_i, events, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
+}
+
+static const char *
+start(void)
+{
+    const char *refused = rb_heapprof_gc_wbcheck_start(missed_i);
+
+    if (refused) return refused;
+    if (!check.mem.budget_bytes) rb_heapprof_mem_init(&check.mem, SIZE_MAX);
+    add_hook(gc_i, RUBY_INTERNAL_EVENT_GC_START | RUBY_INTERNAL_EVENT_GC_END_MARK);
+    add_hook(call_i, RUBY_EVENT_C_CALL | RUBY_EVENT_C_RETURN);
+    check.on = true;
+    return NULL;
+}
+
+static void
+stop(void)
+{
+    rb_remove_event_hook((rb_event_hook_func_t)gc_i);
+    rb_remove_event_hook((rb_event_hook_func_t)call_i);
+    rb_heapprof_gc_wbcheck_stop();
+    check.on = false;
+}
+
+/* ---- GC.wbcheck ---- */
+
+static VALUE
+frames_of(const struct place *place)
+{
+    VALUE frames = rb_ary_new();
+    const char *end;
+
+    for (const char *line = place->stack; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        line += strspn(line, " ");
+        rb_ary_push(frames, rb_utf8_str_new(line, end - line));
+    }
+    return frames;
+}
+
+static VALUE
+place_hash(const struct place *place)
+{
+    VALUE hash = rb_hash_new();
+
+    rb_hash_aset(hash, ID2SYM(rb_intern("missed")), rb_utf8_str_new_cstr(place->what));
+    rb_hash_aset(hash, ID2SYM(rb_intern("count")), ULL2NUM(place->count - place->before));
+    rb_hash_aset(hash, ID2SYM(rb_intern("backtrace")), frames_of(place));
+    return hash;
+}
+
+/* Others may be found meanwhile, when RUBY_WBCHECK is set. */
+static VALUE
+places_of_block(void)
+{
+    VALUE places = rb_ary_new();
+
+    for (size_t i = 0; i < check.count; i++) {
+        if (check.places[i].count > check.places[i].before) rb_ary_push(places, place_hash(&check.places[i]));
+    }
+    return places;
+}
+
+static VALUE
+end_block(VALUE unused)
+{
+    check_all();
+    if (!check.prints) stop();
+    check.in_block = false;
+    return Qnil;
+}
+
+/*
+ *  call-seq:
+ *    GC.wbcheck { ... } -> array
+ *
+ *  Runs the block and compares meanwhile, again and again, what objects refer to with what write barriers have told the
+ *  collector. Returns a Hash for each place at which a barrier was missed: +missed+, which says the parent, where in it the
+ *  reference stands, the child and, if it is known, the C function; +count+; and +backtrace+, of where it was first found.
+ *
+ *  A missed barrier lets the collector free an object that is in use. It is a fault of the C function that stores the
+ *  reference: RB_OBJ_WRITE, or RB_OBJ_WRITTEN behind the store, mends it.
+ *
+ *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
+ *
+ *  A block within a block is a RuntimeError, as is a machine that cannot do it. What other ractors do is not seen. Under
+ *  RUBY_WBCHECK the places are printed, too.
+ */
+static VALUE
+gc_wbcheck(VALUE self)
+{
+    if (check.in_block) rb_raise(rb_eRuntimeError, "a block of GC.wbcheck is running already");
+    rb_need_block();
+    const char *refused = check.on ? NULL : start();
+    if (refused) rb_raise(rb_eRuntimeError, "write barriers cannot be checked: %s", refused);
+    check_all();
+    for (size_t i = 0; i < check.count; i++) check.places[i].before = check.places[i].count;
+    check.in_block = true;
+    rb_ensure(rb_yield, Qundef, end_block, Qnil);
+    return places_of_block();
+}
+
+/* ---- RUBY_WBCHECK ---- */
+
+void
+rb_heapprof_wbcheck_boot(void)
+{
+    const char *value = getenv("RUBY_WBCHECK");
+
+    rb_define_singleton_method(rb_mGC, "wbcheck", gc_wbcheck, 0);
+    if (!value || !*value || strcmp(value, "0") == 0) return;
+    if (strcmp(value, "1") != 0 && strcmp(value, "abort") != 0) {
+        rb_heapprof_boot_complain("RUBY_WBCHECK", "expected 1 or abort (running unchecked)");
+        return;
+    }
+    check.prints = true;
+    check.aborts = strcmp(value, "abort") == 0;
+    const char *refused = start();
+    if (refused) rb_heapprof_boot_complain("RUBY_WBCHECK", refused);
+}
+
+void
+rb_heapprof_wbcheck_at_exit(void)
+{
+    char line[256];
+
+    if (!check.on || !check.prints) return;
+    check_all();
+    if (check.missed == 0) return;
+    struct heapprof_wbcheck_stat stat = rb_heapprof_gc_wbcheck_stat();
+
+    snprintf(line, sizeof(line), "ruby: write barriers: %"PRIu64" missed at %zu places; %"PRIu64" noted, %"PRIu64" checks of %"
+             PRIu64" objects, %.1f s\n", check.missed, check.count, stat.barriers, stat.checks, stat.objects,
+             (double)stat.check_ns / 1e9);
+    print(line);
+}
