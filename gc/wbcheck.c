@@ -277,7 +277,7 @@ immortal_p(VALUE child)
 HEAPPROF_COLD static void
 judge_child(VALUE parent, VALUE child)
 {
-    if (noted_p(wb.noted, parent, child) || immortal_p(child)) return;
+    if (child == parent || noted_p(wb.noted, parent, child) || immortal_p(child)) return; /* who is marked is marked */
     wb.missed_i(&(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child) });
     if (!add_pair(wb.noted, parent, child)) wb.incomplete = true;
 }

@@ -52,14 +52,14 @@ rb_heapprof_boot_complain(const char *what, const char *detail)
 
 /* A program that runs with rights its caller lacks (setuid, setgid, file capabilities) writes no
  * file on request of its caller. */
-static const char *
-environment(void)
+const char *
+rb_heapprof_boot_setting(const char *name)
 {
     if (getuid() != geteuid() || getgid() != getegid()) return NULL;
 #ifdef __linux__
-    return secure_getenv("RUBY_HEAPPROF");
+    return secure_getenv(name);
 #else
-    return getenv("RUBY_HEAPPROF");
+    return getenv(name);
 #endif
 }
 
@@ -156,7 +156,7 @@ Init_heapprof(void)
     if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
     rb_heapprof_define_class();
     rb_heapprof_wbcheck_boot();
-    switch (rb_heapprof_options_parse(environment(), &boot.options, message, sizeof(message))) {
+    switch (rb_heapprof_options_parse(rb_heapprof_boot_setting("RUBY_HEAPPROF"), &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
         return;
       case HEAPPROF_OPTIONS_BAD:

@@ -5,6 +5,9 @@
  * are there and before any Ruby code runs. */
 void Init_heapprof(void);
 
+/* What an environment variable says; NULL when it is unset, or when the process has rights its caller lacks. */
+const char *rb_heapprof_boot_setting(const char *name);
+
 /* Where the program began; "": not known. */
 const char *rb_heapprof_boot_directory(void);
 

@@ -2,6 +2,7 @@
  *
  *     RUBY_WBCHECK=1        from start to end; each place once, when it is found, and if there was one a sum at the end
  *     RUBY_WBCHECK=abort    and aborts at the first one
+ *     RUBY_WBCHECK=out=FILE the same as 1, behind what is in a file already, for a command of many processes
  *     GC.wbcheck { ... }    of a block, as an array
  *
  * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter of the time allows. A
@@ -25,7 +26,9 @@
 #include "os/peek.h"
 #include "vm_core.h"
 #include "vm_sync.h"
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +49,7 @@ struct place {
 static struct {
     bool on, aborts, prints;
     bool in_block;                 /* of GC.wbcheck */
+    char out[PATH_MAX];            /* "": stderr */
     struct heapprof_mem mem;
     struct place *places;
     size_t   capacity, count;
@@ -163,25 +167,34 @@ place_of(const char *what)
     return place;
 }
 
+/* Who the file belongs to reads it; a link may lead anywhere. */
+static int
+open_out(void)
+{
+    return open(check.out, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* At once, so that no other process writes between its lines. */
 static void
 print(const char *text)
 {
-    rb_heapprof_file_write(STDERR_FILENO, text, strlen(text));
+    int fd = *check.out ? open_out() : -1;
+
+    rb_heapprof_file_write(fd < 0 ? STDERR_FILENO : fd, text, strlen(text));
+    if (fd >= 0) close(fd);
 }
 
 static void
 missed_i(const struct heapprof_missed *missed)
 {
-    char what[3 * NAME_BYTES];
+    char what[3 * NAME_BYTES], text[sizeof(what) + STACK_BYTES + 64];
 
     what_text(missed, what, sizeof(what));
     check.missed++;
     struct place *place = place_of(what);
     if (!place || place->count++ > 0 || !check.prints) return;
-    print("ruby: write barrier missed: ");
-    print(what);
-    print("\n");
-    print(place->stack);
+    snprintf(text, sizeof(text), "ruby: write barrier missed: %s\n%s", what, place->stack);
+    print(text);
     if (check.aborts) abort();
 }
 
@@ -345,21 +358,52 @@ gc_wbcheck(VALUE self)
 
 /* ---- RUBY_WBCHECK ---- */
 
+/* NULL, or what is wrong with a word of the setting. */
+static const char *
+parse_word(const char *word, size_t length)
+{
+    static const char key[] = "out=";
+    size_t key_length = sizeof(key) - 1;
+
+    if (length == 1 && *word == '1') return NULL;
+    if (length == 5 && strncmp(word, "abort", length) == 0) {
+        check.aborts = true;
+        return NULL;
+    }
+    if (length <= key_length || strncmp(word, key, key_length) != 0) return "expected 1, abort or out=FILE (running unchecked)";
+    if (length - key_length >= sizeof(check.out)) return "the name of the file is too long (running unchecked)";
+    memcpy(check.out, word + key_length, length - key_length);
+    int fd = open_out();
+    if (fd < 0) return "the file cannot be written to (running unchecked)";
+    close(fd);
+    return NULL;
+}
+
+static const char *
+parse(const char *value)
+{
+    const char *wrong = NULL;
+
+    while (!wrong) {
+        size_t length = strcspn(value, ",");
+        wrong = parse_word(value, length);
+        if (!value[length]) break;
+        value += length + 1;
+    }
+    return wrong;
+}
+
 void
 rb_heapprof_wbcheck_boot(void)
 {
-    const char *value = getenv("RUBY_WBCHECK");
+    const char *value = rb_heapprof_boot_setting("RUBY_WBCHECK");
 
     rb_define_singleton_method(rb_mGC, "wbcheck", gc_wbcheck, 0);
     if (!value || !*value || strcmp(value, "0") == 0) return;
-    if (strcmp(value, "1") != 0 && strcmp(value, "abort") != 0) {
-        rb_heapprof_boot_complain("RUBY_WBCHECK", "expected 1 or abort (running unchecked)");
-        return;
-    }
-    check.prints = true;
-    check.aborts = strcmp(value, "abort") == 0;
-    const char *refused = start();
-    if (refused) rb_heapprof_boot_complain("RUBY_WBCHECK", refused);
+    const char *wrong = parse(value);
+    if (!wrong) wrong = start();
+    check.prints = !wrong;
+    if (wrong) rb_heapprof_boot_complain("RUBY_WBCHECK", wrong);
 }
 
 void

@@ -57,6 +57,10 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     assert_empty missed("HeapProfMissed.new.store(1).store(nil).store(:symbol).store(1.5)")
   end
 
+  def test_an_object_may_refer_to_itself
+    assert_empty missed("HeapProfMissed.new.then { |pair| pair.store(pair) }")
+  end
+
   def test_a_gc_within_the_function_finds_it_and_the_function_does_not_say_it_again
     lines = missed("pair.block(Object.new) { GC.start }", before: "pair = HeapProfMissed.new; GC.start")
     assert_equal ["1 #{PAIR}Object"], lines
@@ -91,7 +95,7 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
 
   # One is planted behind the work, so that a check which has gone blind is no pass.
   def assert_nothing_said(work)
-    assert_equal ["1 #{PAIR}String, in HeapProfMissed#store"], missed("#{work}; HeapProfMissed.new.store(String.new)")
+    assert_equal ["1 #{PAIR}String, in HeapProfMissed#store"], missed("#{work}; GC.start; HeapProfMissed.new.store(String.new)")
   end
 
   NOTHING = {
@@ -107,11 +111,11 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   }.freeze
 
   NOTHING.each do |name, work|
-    define_method("test_nothing_is_said_of_#{name.tr(' ', '_')}") { assert_nothing_said("#{work}; GC.start") }
+    define_method("test_nothing_is_said_of_#{name.tr(' ', '_')}") { assert_nothing_said(work) }
   end
 
   def test_nothing_is_said_while_everything_moves
-    assert_nothing_said("GC.auto_compact = true; 2.times { 200.times { |i| [{ i.to_s => [i.to_s] }].to_h { |x| [x, x] } }; GC.compact }")
+    assert_nothing_said("GC.auto_compact = true; 2.times { 200.times { |i| [{ i.to_s => [i.to_s] }].to_h { |x| [x, x] } }; GC.compact }; GC.auto_compact = false")
   end
 
   def test_nothing_is_said_while_gc_is_at_each_allocation
@@ -158,7 +162,30 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   def test_a_wrong_value_is_one_line_and_breaks_nothing
     run = wbcheck("yes", "print 1")
     assert_equal "1", run.out
-    assert_one_line(/RUBY_WBCHECK: expected 1 or abort \(running unchecked\)/, run.err)
+    assert_one_line(/RUBY_WBCHECK: expected 1, abort or out=FILE \(running unchecked\)/, run.err)
+  end
+
+  def test_out_has_what_all_processes_of_a_command_say
+    in_directory do |directory|
+      ran = wbcheck("out=#{directory}/missed", "#{STORE}system(#{EnvUtil.rubybin.dump}, '--disable-gems', '-e', %(#{FIXTURE}HeapProfMissed.new.copy(HeapProfMissed.new.store([]))))")
+      assert_clean ran
+      lines = File.readlines("missed", chomp: true)
+      assert_equal ["#{PAIR}Array, in HeapProfMissed#copy", "#{PAIR}Array, in HeapProfMissed#store", "#{PAIR}String, in HeapProfMissed#store"],
+                   lines.grep(/barrier missed/).map { |line| line.delete_prefix("ruby: write barrier missed: ") }.sort
+      assert_equal [2, 0600], [lines.grep(/barriers: \d missed/).size, File.stat("missed").mode & 0777]
+    end
+  end
+
+  def test_out_that_cannot_be_written_to_is_one_line
+    in_directory do
+      File.symlink("elsewhere", "link")
+      %w[link no/such/directory].each do |path|
+        run = wbcheck("out=#{path}", "print 1")
+        assert_equal "1", run.out
+        assert_one_line(/RUBY_WBCHECK: the file cannot be written to/, run.err)
+        refute_path_exist "elsewhere"
+      end
+    end
   end
 
   def test_a_child_of_fork_goes_on
