@@ -9,8 +9,8 @@
  * could have made the parent black or old: what was stored since without a barrier, it may free.
  *
  *   I1  who was not there at the last check is not judged: it was young, and is marked with all it refers to.
- *   I2  between two checks no slot changes hands unseen: what a GC finds dead leaves the list as soon as it has marked,
- *       and only then is its slot given to another.
+ *   I2  between two checks no slot changes hands unseen: what a GC finds dead leaves the list and the pairs as soon as it
+ *       has marked, and only then is its slot given to another.
  *   I3  what is in the list is what marking says, no more: weak references are not in it.
  *   I4  when objects have moved, when memory is refused, or when another ractor has collected, whose GCs we are not told
  *       of, the list is made anew and nobody is judged by it.
@@ -405,19 +405,44 @@ rb_heapprof_gc_wbcheck_begun(void)
     wb.marking = true;
 }
 
+HEAPPROF_COLD static bool
+marked_p(VALUE object)
+{
+    return MARKED_IN_BITMAP(GET_HEAP_MARK_BITS(object), object);
+}
+
+HEAPPROF_COLD static void
+forget_dead_parents(struct wb_list *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->parent_count; i++) {
+        if (marked_p(list->parents[i].object)) list->parents[kept++] = list->parents[i];
+    }
+    list->parent_count = kept;
+}
+
+HEAPPROF_COLD static void
+forget_dead_pairs(struct wb_pairs *pairs)
+{
+    uint32_t count = pairs->count;
+
+    pairs->count = 0;
+    rb_heapprof_index_clear(&pairs->index, &wb.mem, 0);
+    for (uint32_t number = 1; number <= count; number++) {
+        struct wb_pair pair = pairs->all[number];
+        bool alive = marked_p(pair.parent) && (!pair.child || marked_p(pair.child));
+        if (alive && !add_pair(pairs, pair.parent, pair.child)) wb.incomplete = true;
+    }
+}
+
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_marked(void)
 {
-    struct wb_list *last = wb.last;
-    size_t kept = 0;
-
     wb.marking = false;
-
-    for (size_t i = 0; i < last->parent_count; i++) {
-        VALUE object = last->parents[i].object;
-        if (MARKED_IN_BITMAP(GET_HEAP_MARK_BITS(object), object)) last->parents[kept++] = last->parents[i];
-    }
-    last->parent_count = kept;
+    forget_dead_parents(wb.last);
+    forget_dead_pairs(wb.noted);
+    forget_dead_pairs(wb.noted_before);
     forget_called();
 }
 
