@@ -26,7 +26,8 @@
  * them (rb_heapprof_frames_forget_code); notes have no address in them.
  *
  * A stack with more frames than options.depth has its number, too, and a second one of its innermost
- * frames below [truncated]: that is what is sampled.
+ * frames below [truncated]: that is what is sampled. One that would take more than an eighth of the budget has the second
+ * alone, and bears no notes.
  *
  * Which frames count, and that a rescue or ensure frame stands for the method's own,
  * follows rb_ec_partial_backtrace_object in vm_backtrace.c.
@@ -62,8 +63,6 @@ struct known_cut {
 };
 
 static struct {
-    const rb_control_frame_t **frames; /* of the walk, innermost first; each counts */
-    size_t   frames_capacity;
     uint32_t *path;          /* of a stack that is cut, innermost first */
     size_t   path_capacity;
     uint32_t edition;        /* of notes */
@@ -175,25 +174,25 @@ notes_good_p(const rb_execution_context_t *ec)
 
 /* ---- the walk ---- */
 
-static bool
-add_frame(const rb_control_frame_t *cfp, size_t count)
-{
-    if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.frames, walks.frames_capacity, count + 1)) return false;
-    walks.frames[count] = cfp;
-    return true;
-}
+/* The frames that are to be entered, which lie one behind the other in memory: so a walk goes outwards to find where
+ * they end, comes back inwards, and needs no room, however deep the stack. */
+struct walk {
+    const rb_control_frame_t *innermost;
+    const rb_control_frame_t *outermost; /* void where there is none */
+    size_t   count;                      /* of those that count */
+    uint32_t callers;                    /* the stack of what is outside of them */
+};
 
-/* The innermost frames, up to the first that bears a note or to so many as are wanted, and into *stack that of
- * what is outside of them. How many; SIZE_MAX when memory is refused. */
-static size_t
-collect(const rb_execution_context_t *ec, bool noted, size_t most, uint32_t *stack)
+/* The innermost frames, up to the first that bears a note or to so many as are wanted. */
+static struct walk
+go_outwards(const rb_execution_context_t *ec, bool noted, size_t most)
 {
     const rb_control_frame_t *end = dummy_frame(ec);
+    struct walk walk = {.innermost = ec->cfp};
     uint32_t note = 0;
     bool skip = false;
-    size_t count = 0;
 
-    for (const rb_control_frame_t *cfp = ec->cfp; cfp < end && !note && count < most;
+    for (const rb_control_frame_t *cfp = ec->cfp; cfp < end && !note && walk.count < most;
          cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
         bool skipped = false;
         if (cfp->iseq) {
@@ -203,10 +202,29 @@ collect(const rb_execution_context_t *ec, bool noted, size_t most, uint32_t *sta
         }
         if (noted) note = note_of(cfp);
         else if (skipped) write_note(cfp, 0);
-        if (!skipped && !add_frame(cfp, count++)) return SIZE_MAX;
+        if (skipped) continue;
+        walk.outermost = cfp;
+        walk.count++;
     }
-    *stack = note ? stack_of_note(note) : 0;
-    return count;
+    walk.callers = note ? stack_of_note(note) : 0;
+    return walk;
+}
+
+/* Whether the next frame inwards that runs code stands for it. */
+static bool
+stood_for_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
+{
+    while (cfp > innermost) {
+        cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp);
+        if (cfp->iseq && runs_p(cfp)) return stands_for_outer_p(cfp->iseq);
+    }
+    return false;
+}
+
+static bool
+counts_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
+{
+    return !cfp->iseq || (runs_p(cfp) && !stood_for_p(cfp, innermost));
 }
 
 /* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet: then
@@ -266,13 +284,17 @@ enter(uint32_t caller, const rb_control_frame_t *cfp)
     return frame.stack;
 }
 
-/* The stack of the frames collected, from that of their callers; each is to bear a note. */
+/* The stack of the walk's frames, from that of their callers; each is to bear a note. */
 static uint32_t
-enter_all(uint32_t stack, size_t count, bool noted)
+come_inwards(const struct walk *walk, uint32_t stack, bool noted)
 {
-    while (count-- > 0) {
-        if (noted) write_note(walks.frames[count], note_of_stack(stack));
-        stack = enter(stack, walks.frames[count]);
+    const rb_control_frame_t *cfp = walk->outermost;
+
+    for (size_t left = walk->count; left > 0; cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
+        if (!counts_p(cfp, walk->innermost)) continue;
+        left--;
+        if (noted) write_note(cfp, note_of_stack(stack));
+        stack = enter(stack, cfp);
         if (stack == HEAPPROF_NO_STACK) break;
     }
     return stack;
@@ -325,54 +347,71 @@ cut_stack(uint32_t whole, uint32_t depth)
     return known->stack;
 }
 
-/* The same where there is no memory for the whole. */
+/* The same where there is no memory for the whole, or it may not have so much. */
 static uint32_t
 capture_cut(const rb_execution_context_t *ec, uint32_t depth)
 {
-    uint32_t outside;
-    size_t count = collect(ec, false, depth, &outside);
-    uint32_t stack = count == SIZE_MAX ? HEAPPROF_NO_STACK : truncated_stack();
-    return stack == HEAPPROF_NO_STACK ? stack : enter_all(stack, count, false);
+    struct walk walk = go_outwards(ec, false, depth);
+    uint32_t stack = truncated_stack();
+    return stack == HEAPPROF_NO_STACK ? stack : come_inwards(&walk, stack, false);
+}
+
+/* How many frames may be entered of a stack: those that an eighth of the budget has room for. So what there is
+ * can always make room for one more. */
+static uint32_t
+most_frames(void)
+{
+    enum { bytes_each = 32 }; /* a node, and its place in the index */
+    size_t most = rb_heapprof.mem.budget_bytes / 8 / bytes_each;
+    return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
 }
 
 /* ---- debug ---- */
 
-enum { CHECKED_FRAMES = 5000 }; /* deep recursion would cost the square of its frames */
+enum { CHECKED_FRAMES = 4000 }; /* deep recursion would cost the square of its frames */
 
 /* What notes and known frames spare us comes to the same. */
 static void
 check_capture(const rb_execution_context_t *ec, uint32_t stack)
 {
     uint32_t depth = rb_heapprof.options.depth, whole = 0;
-    size_t count = collect(ec, false, SIZE_MAX, &whole);
-    bool deep = count > depth;
-    if (count > CHECKED_FRAMES) return;
+    struct walk walk = go_outwards(ec, false, SIZE_MAX);
+    const rb_control_frame_t *cfp = walk.outermost;
+    if (walk.count > CHECKED_FRAMES) return;
 
-    while (count-- > 0 && whole != HEAPPROF_NO_STACK) {
-        const rb_control_frame_t *cfp = walks.frames[count];
-        struct known_frame frame = {
-            .iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL, .method = method_of(cfp)
-        };
+    for (size_t left = walk.count; left > 0 && whole != HEAPPROF_NO_STACK; cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
+        struct known_frame frame = {.iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL};
+        if (!counts_p(cfp, walk.innermost)) continue;
+        frame.method = method_of(cfp);
         whole = push(whole, &frame);
+        left--;
     }
-    if (deep && whole != HEAPPROF_NO_STACK) whole = cut(whole, depth);
+    if (walk.count > depth && whole != HEAPPROF_NO_STACK) whole = cut(whole, depth);
     HEAPPROF_ASSERT(whole == stack || whole == HEAPPROF_NO_STACK || stack == HEAPPROF_NO_STACK);
 }
 
 /* ---- all of it ---- */
 
+/* Each of the walk's frames bears a note then. */
+static uint32_t
+capture_whole(const rb_execution_context_t *ec, const struct walk *walk, bool noted)
+{
+    uint32_t stack = come_inwards(walk, walk->callers, true);
+    if (stack != HEAPPROF_NO_STACK && !noted) write_note(dummy_frame(ec), edition_now());
+    return stack;
+}
+
 static uint32_t
 capture(const rb_execution_context_t *ec, uint32_t depth)
 {
-    uint32_t stack;
+    uint32_t most = most_frames();
     bool noted = notes_good_p(ec);
-    size_t count = collect(ec, noted, SIZE_MAX, &stack);
-    if (count == SIZE_MAX) return HEAPPROF_NO_STACK;
+    struct walk walk = go_outwards(ec, noted, (size_t)most + 1);
+    size_t frames = depth_of(walk.callers) + walk.count;
 
-    bool deep = depth_of(stack) + count > depth;
-    stack = enter_all(stack, count, true);
-    if (stack != HEAPPROF_NO_STACK && !noted) write_note(dummy_frame(ec), edition_now());
-    if (!deep) return stack;
+    if (depth > most) depth = most;
+    uint32_t stack = frames > most ? HEAPPROF_NO_STACK : capture_whole(ec, &walk, noted);
+    if (frames <= depth) return stack;
 
     rb_heapprof.truncated++;
     if (stack != HEAPPROF_NO_STACK) stack = cut_stack(stack, depth);
@@ -408,6 +447,5 @@ rb_heapprof_frames_free(void)
     struct heapprof_mem *mem = &rb_heapprof.mem;
 
     rb_heapprof_frames_forget();
-    HEAPPROF_MEM_RELEASE(mem, walks.frames, walks.frames_capacity);
     HEAPPROF_MEM_RELEASE(mem, walks.path, walks.path_capacity);
 }

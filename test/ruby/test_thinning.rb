@@ -91,6 +91,24 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
+  # A walk needs no room, and no stack more than an eighth of the budget.
+  def test_stacks_of_any_depth_find_room_when_the_budget_is_used_up
+    in_child(THIN + <<~'RUBY')
+      def down(levels) = levels == 0 ? Late.new : down(levels - 1)
+
+      [2, 512, 65_535].each do |depth|
+        thin(depth: depth)
+        $kept = make(Early), Array.new(600) { |i| down(i * 13) } # of up to 7,800 frames
+        assert_thinned
+        profile = HeapProfile.snapshot
+        assert_found(COUNT, profile, class_name: "Early")
+        assert_found(600, profile, class_name: "Late")
+        assert_equal [depth, 4096].min + 1, profile.map { |row| row.frames.size }.max
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
   # A program whose samples have few stacks at first, and then many: memory goes from one table to another.
   def test_samples_give_memory_back_that_stacks_need
     in_child(THIN + <<~'RUBY')
