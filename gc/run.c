@@ -59,32 +59,48 @@ rb_heapprof_gc_redraw(void)
 
 /* ---- room ---- */
 
-/* What is dead gives up sites: some, for which others stand then; or, where the system has no memory,
- * at most once a GC, all of them. */
-HEAPPROF_COLD static bool
+/* What is dead gives up sites: some, for which others stand then; or, where the system has no memory, all of
+ * them. Returns how many. */
+HEAPPROF_COLD static uint32_t
 fold_dead(void)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    uint64_t now = objspace->profile.count + 1;
-    uint32_t folded;
+    return rb_heapprof.mem.over_budget ? rb_heapprof_thin_dead(tables, &rb_heapprof.sampler)
+                                       : rb_heapprof_sites_fold(&tables->sites);
+}
 
-    rb_heapprof_gc_copy_rest();
-    if (rb_heapprof.mem.over_budget) {
-        folded = rb_heapprof_thin_dead(tables, &rb_heapprof.sampler);
-        if (folded == 0) return false;
-    }
-    else {
-        if (rb_heapprof.folded_at_gc == now) return false;
-        rb_heapprof.folded_at_gc = now;
-        folded = rb_heapprof_sites_fold(&tables->sites);
-    }
+/* Takes away stacks and names that nothing needs any more. Whether they are enough for the time that takes. For one
+ * sample they are so once at most: what a walk enters before it is refused goes with them, each time. */
+HEAPPROF_COLD static bool
+trim(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    bool again = rb_heapprof.trimmed_at_sample == rb_heapprof.total_samples;
+
     rb_heapprof.rooms++;
+    rb_heapprof.trimmed_at_sample = rb_heapprof.total_samples;
     forget_numbers();
     rb_heapprof_gc_lock_blocks();
+    uint32_t entries = rb_heapprof_tables_trim_entries(tables);
     uint32_t trimmed = rb_heapprof_tables_trim(tables, &letting_go);
     rb_heapprof_gc_unlock_blocks();
-    return folded + trimmed > 0;
+    return !again && trimmed > entries / 16;
+}
+
+/* What is dead. Where the system has no memory, at most once a GC. */
+HEAPPROF_COLD static bool
+give_up_dead(void)
+{
+    const rb_objspace_t *objspace = rb_gc_get_objspace();
+    uint64_t now = objspace->profile.count + 1;
+
+    if (!rb_heapprof.mem.over_budget) {
+        if (rb_heapprof.folded_at_gc == now) return false;
+        rb_heapprof.folded_at_gc = now;
+    }
+    rb_heapprof_gc_copy_rest();
+    bool folded = fold_dead() > 0;
+    return trim() || folded;
 }
 
 /* With the blocks' lock. Gaps that others have drawn at the old intervals end as they are, with
@@ -226,7 +242,7 @@ rb_heapprof_gc_make_room(void)
 {
     if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
     unsigned int full = full_tables();
-    if (!(full & OF_SAMPLES) && fold_dead()) return true;
+    if (!(full & OF_SAMPLES) && give_up_dead()) return true;
     if (!rb_heapprof.mem.over_budget) return false;
     if (!full && !hoarding_p()) return false;
     return thin(full);

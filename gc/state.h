@@ -28,6 +28,7 @@ struct heapprof {
     uint64_t doublings;               /* of the intervals, for want of memory */
     struct heapprof_thinning thinning; /* and what the last of them has left to thin; the blocks' lock, too */
     uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
+    uint64_t trimmed_at_sample;       /* total_samples at the last trim of all names */
     uint64_t rooms;                   /* how often numbers may have become void, for room */
     uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
     int64_t  start_ns;                /* wall clock */

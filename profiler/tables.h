@@ -31,6 +31,9 @@ void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
 
+/* How many entries a trim goes through, which is what its time is in proportion to. */
+uint32_t rb_heapprof_tables_trim_entries(const struct heapprof_tables *tables);
+
 /* Frees what nothing leads to any more: stack nodes nobody holds, functions no node names, identities
  * that no function, site or owner names (of living objects, too, unless letting_go is NULL), and
  * their names. Numbers of such are void afterwards. Allocates nothing. Returns how many it freed. */

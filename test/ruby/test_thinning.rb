@@ -91,19 +91,40 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
-  # A walk needs no room, and no stack more than an eighth of the budget.
+  # Recursion that is deeper than any before: a walk needs no room, though what there is is in no table that is full.
+  def test_a_walk_needs_no_room
+    in_child(THIN + <<~'RUBY')
+      def first(levels) = levels == 0 ? Early.new : first(levels - 1)
+      def deeper(levels) = levels == 0 ? Late.new : deeper(levels - 1)
+
+      [2, 512].product((64..68).to_a).each do |depth, budget| # of which each leaves another rest
+        thin(depth: depth, memory: budget << 14, malloc_interval: 1)
+        first(3900)
+        strings = Array.new(6000) { "x" * 1000 }
+        strings.pop(5800)
+        GC.start
+        HeapProfile.interval = 1
+        $kept = Array.new(30) { deeper(8000) }
+        assert_equal 0, HeapProfile.stat(:dropped)
+        assert_equal 30, total(HeapProfile.snapshot, class_name: "Late")
+        HeapProfile.stop
+      end
+    RUBY
+  end
+
+  # No stack takes more than an eighth of the budget, and those that nothing needs any more go before any sample does.
   def test_stacks_of_any_depth_find_room_when_the_budget_is_used_up
     in_child(THIN + <<~'RUBY')
       def down(levels) = levels == 0 ? Late.new : down(levels - 1)
 
-      [2, 512, 65_535].each do |depth|
+      { 2 => 256, 512 => 512, 65_535 => 512 }.each do |depth, most|
         thin(depth: depth)
         $kept = make(Early), Array.new(600) { |i| down(i * 13) } # of up to 7,800 frames
-        assert_thinned
+        assert_operator assert_thinned[:interval_bytes], :<=, most
         profile = HeapProfile.snapshot
         assert_found(COUNT, profile, class_name: "Early")
         assert_found(600, profile, class_name: "Late")
-        assert_equal [depth, 4096].min + 1, profile.map { |row| row.frames.size }.max
+        assert_operator profile.map { |row| row.frames.size }.max, :<=, [depth, 4096].min + 1
         HeapProfile.stop
       end
     RUBY
