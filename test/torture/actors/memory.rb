@@ -48,6 +48,7 @@ module Torture
 
     def limit(more)
       size = File.read("/proc/self/statm").to_i * 4096 + more
+      Check.starved = true
       Process.setrlimit(:AS, size, size)
     end
 

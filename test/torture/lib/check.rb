@@ -14,6 +14,11 @@ module Torture
     # Whether there may be Ractors: README.md, "What is kept apart".
     RACTORS = !CHECKING && ENV["RACTORS"] != "0"
 
+    class << self
+      # Does the system refuse memory? Only then may samples be dropped.
+      attr_accessor :starved
+    end
+
     module_function
 
     def fail!(message)
@@ -33,11 +38,17 @@ module Torture
     def stat
       stat = HeapProfile.stat
       return off(stat) if stat[:interval_bytes] == 0
+      true! Check.starved || stat[:dropped] <= may_drop(stat), "dropped samples: #{stat}"
       true! stat[:live_samples] <= stat[:total_samples] - stat[:dropped], "more alive than taken: #{stat}"
       true! stat[:memory_used] <= stat[:memory_peak], "more memory than at its peak: #{stat}"
       true! stat[:memory_peak] <= stat[:memory_budget], "more memory than allowed: #{stat}"
       true! stat[:sites] > 0 || stat[:live_samples] == 0, "samples of no site: #{stat}"
       stat
+    end
+
+    # None of objects. Of blocks those that found no place to wait for the VM lock (gc/waiting.c).
+    def may_drop(stat)
+      stat[:malloc_interval_bytes] == 0 ? 0 : 256 + stat[:total_samples] / 100
     end
 
     def off(stat)
