@@ -81,7 +81,8 @@ enum heapprof_dump_object_bit {
     HEAPPROF_DUMP_FROZEN   = 1 << 7,
     HEAPPROF_DUMP_SHAREABLE = 1 << 8,
     HEAPPROF_DUMP_FINALIZER = 1 << 9, /* one is defined */
-    HEAPPROF_DUMP_HASHED   = 1 << 10  /* a keyed hash of what it holds follows: equal contents have equal ones */
+    HEAPPROF_DUMP_HASHED   = 1 << 10, /* a keyed hash of what it holds follows: equal contents have equal ones */
+    HEAPPROF_DUMP_MORE     = 1 << 11  /* no other object: what the one before, at the same slot, has behind its labels goes on */
 };
 
 /* A reference is a number. Even: an object, (address - own address) / 8 zigzag, doubled. Odd: no object, with
