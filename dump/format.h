@@ -91,7 +91,7 @@ enum heapprof_dump_immediate {
     HEAPPROF_DUMP_SPECIAL,     /* 0 nil, 1 false, 2 true, 3 undefined, 4 nothing is stored here */
     HEAPPROF_DUMP_INTEGER,     /* zigzag */
     HEAPPROF_DUMP_SYMBOL,      /* a static one, by its string's number */
-    HEAPPROF_DUMP_FLOAT,       /* by the number of the string that shows it */
+    HEAPPROF_DUMP_FLOAT,       /* by the number of the string that shows it; also an Integer of more than 58 bits */
     HEAPPROF_DUMP_HIDDEN       /* a value that was not asked for: 0 Integer, 1 Float, 2 Symbol */
 };
 
