@@ -16,3 +16,4 @@
 #include "pages.c"
 #include "run.c"
 #include "wbcheck.c"
+#include "graph.c"

@@ -26,6 +26,14 @@ VALUE rb_heapprof_real_class(VALUE object);
 /* The identity of a class, named. 0 when memory is refused. (vm/names.c) */
 uint32_t rb_heapprof_class_identity(VALUE klass);
 
+/* What a class, a method, or code outside of one is called, as in a profile; its length. Nothing is
+ * remembered. (vm/names.c) */
+#define HEAPPROF_NAME_BYTES 1024
+
+size_t rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES]);
+size_t rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES]);
+size_t rb_heapprof_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES]);
+
 /* Bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's own.
  * (vm/rss.c) */
 size_t rb_heapprof_rss_fiber(VALUE object);

@@ -10,6 +10,7 @@
 #include "api.h"
 #include "boot.h"
 #include "flush.h"
+#include "graph_api.h"
 #include "periodic.h"
 #include "gc/state.h"
 #include "load.h"
@@ -729,6 +730,12 @@ heapprof_terminal(rb_execution_context_t *ec, VALUE self, VALUE io)
     int fd = RB_TYPE_P(io, T_FILE) ? rb_io_descriptor(io) : -1;
 
     return rb_assoc_new(UINT2NUM(fd < 0 ? 0 : rb_heapprof_terminal_width(fd)), RBOOL(rb_heapprof_terminal_colour_p(fd)));
+}
+
+static VALUE
+heapprof_graph_dump(rb_execution_context_t *ec, VALUE self, VALUE path_or_io, VALUE gc, VALUE values)
+{
+    return rb_heapprof_graph_dump_to(path_or_io, gc, values);
 }
 
 #include "heapprof.rbinc"

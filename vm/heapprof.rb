@@ -486,4 +486,28 @@ module ObjectSpace
       end
     end
   end
+
+  # The objects of the heap and what they refer to, in a file: why something is alive, and how much it keeps alive.
+  #
+  #   ObjectSpace::HeapGraph.dump("heap.rbgraph", gc: true)  # heapprof graph report heap.rbgraph
+  #
+  # Only C Ruby built with the heap profiler has this module.
+  module HeapGraph
+    # call-seq:
+    #   dump(path, gc: false, values: :none) -> integer
+    #   dump(io, gc: false, values: :none) -> integer
+    #
+    # Writes all objects with their classes, sizes and references, each reference by its name where it has one: an
+    # instance variable, a constant, a key, an index. With them the roots, by which all that is alive is reached, and,
+    # where the profiler has sampled an object, the stack that allocated it. Returns the bytes written.
+    #
+    # A file appears under its name, readable to its owner alone, when it is complete.
+    #
+    # [gc] A full garbage collection comes before; otherwise what is dead and not freed yet may be in the file.
+    # [values] +:none+: no contents of strings, symbols made at run time, floats or large integers are written; an
+    #          Integer: the first bytes of each String; +:all+: everything.
+    def self.dump(path_or_io, gc: false, values: :none)
+      Primitive.heapprof_graph_dump(path_or_io, gc, values)
+    end
+  end
 end

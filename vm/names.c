@@ -25,13 +25,11 @@
 #include "iseq.h"
 #include "method.h"
 
-#define NAME_MAX_BYTES 1024
-
 /* A name being put together; what does not fit is left out. */
 struct name {
     size_t length;
     bool   provisional;
-    char   bytes[NAME_MAX_BYTES];
+    char   bytes[HEAPPROF_NAME_BYTES];
 };
 
 /* ---- putting names together ---- */
@@ -159,40 +157,40 @@ real_class(VALUE klass)
 }
 
 /* Names the class if it has one; anonymous classes go by their first named ancestor. */
-static uint32_t
-class_name(VALUE klass, bool *provisional)
+static void
+name_add_class(struct name *name, VALUE klass)
 {
-    struct name name = {0};
     bool permanent = false;
     VALUE path = rb_mod_name0(klass, &permanent);
 
-    *provisional = !permanent;
+    name->provisional = !permanent;
     if (!NIL_P(path)) {
-        name_add_str(&name, path);
-        return name_intern(&name);
+        name_add_str(name, path);
+        return;
     }
     for (VALUE super = klass; NIL_P(path) && (super = real_class(RCLASS_SUPER(super))) != 0; ) {
         path = rb_mod_name0(super, &permanent);
     }
-    name_add_cstr(&name, "#<Class");
+    name_add_cstr(name, "#<Class");
     if (!NIL_P(path)) {
-        name_add_cstr(&name, " < ");
-        name_add_str(&name, path);
+        name_add_cstr(name, " < ");
+        name_add_str(name, path);
     }
-    name_add_cstr(&name, ">");
-    return name_intern(&name);
+    name_add_cstr(name, ">");
 }
 
 static void
 identity_name(uint32_t id, VALUE klass)
 {
-    bool provisional;
-    uint32_t name = class_name(klass, &provisional);
+    struct name name = {0};
+
+    name_add_class(&name, klass);
+    uint32_t number = name_intern(&name);
     struct heapprof_identity *identity = rb_heapprof_identities_change(&rb_heapprof.tables.identities, id);
 
-    identity->name = name;
-    identity->provisional = provisional;
-    if (provisional) rb_heapprof.provisional_names = true;
+    identity->name = number;
+    identity->provisional = name.provisional;
+    if (name.provisional) rb_heapprof.provisional_names = true;
 }
 
 VALUE
@@ -404,4 +402,40 @@ rb_heapprof_names_refresh(void)
     rb_heapprof_gc_begin_change();
     refresh_provisional_names();
     rb_heapprof_gc_end_change();
+}
+
+/* ---- as texts ---- */
+
+static size_t
+name_copy(const struct name *name, char *text)
+{
+    memcpy(text, name->bytes, name->length);
+    return name->length;
+}
+
+size_t
+rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES])
+{
+    struct name name = { .length = 0 };
+
+    name_add_class(&name, klass);
+    return name_copy(&name, text);
+}
+
+size_t
+rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES])
+{
+    struct name name = { .length = 0 };
+
+    name_add_method(&name, method->owner, method->called_id);
+    return name_copy(&name, text);
+}
+
+size_t
+rb_heapprof_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES])
+{
+    struct name name = { .length = 0 };
+
+    name_add_iseq(&name, iseq, 0);
+    return name_copy(&name, text);
 }

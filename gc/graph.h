@@ -1,0 +1,74 @@
+#ifndef HEAPPROF_GC_GRAPH_H
+#define HEAPPROF_GC_GRAPH_H
+/* graph.h - the graph of all objects, as records of a file (dump/writer.h).
+ *
+ * All ractors are stopped, or this is the child of a fork; no GC runs, and none can begin. Nothing here makes a Ruby
+ * object, asks malloc or raises. What marking functions of extensions do is theirs. */
+#include "ruby/ruby.h"
+#include "base/index.h"
+#include "dump/writer.h"
+
+/* A reference that has a label of its own. */
+struct heapprof_graph_edge {
+    VALUE    value;
+    enum heapprof_dump_label kind;
+    uint32_t name;               /* a string of the file */
+};
+
+/* What marking says that an object refers to. */
+struct heapprof_graph_marked {
+    VALUE value;
+    bool  labelled;
+};
+
+/* What has one layout. */
+struct heapprof_graph_layout {
+    VALUE     klass;
+    uintptr_t detail;            /* what the names of labels depend on: a shape, a type of data */
+    const struct graph_form *form;
+    uint32_t  kind;              /* MRI's type, and that of what is inside the VM */
+    uint32_t  number;            /* in the file */
+};
+
+struct heapprof_graph {
+    struct heapprof_mem mem;
+    struct heapprof_dump_writer writer;
+    size_t values_bytes;         /* most of what a String holds; 0: values are hidden */
+
+    struct heapprof_graph_layout *layouts; /* from 1 on */
+    size_t layouts_capacity, layout_count;
+    struct heapprof_index layout_index;
+    struct heapprof_dump_name *labels;     /* of the layout that is being made */
+    size_t labels_capacity;
+
+    /* Of the object that is being written. */
+    VALUE *values;
+    size_t values_capacity, value_count;
+    struct heapprof_graph_edge *edges;
+    size_t edges_capacity, edge_count;
+    struct heapprof_graph_marked *marked;
+    size_t marked_capacity, marked_count;
+    struct heapprof_index marked_index;
+
+    uint32_t *stacks;            /* of the profile: their numbers in the file; 0: none yet */
+    size_t stacks_capacity;
+    uint32_t *path;              /* the stacks that are to be written */
+    size_t path_capacity;
+
+    uint32_t category;           /* of the roots that are being written, a string */
+};
+
+/* Roots and objects, between start and finish of the writer, which the caller does. */
+void rb_heapprof_gc_graph_write(struct heapprof_graph *graph);
+
+/* Gives back what write has asked for, but for the writer's. */
+void rb_heapprof_gc_graph_free(struct heapprof_graph *graph);
+
+/* No GC may begin between the two. end takes what begin returned. */
+bool rb_heapprof_gc_begin_still(void);
+void rb_heapprof_gc_end_still(bool before);
+
+/* Of full and minor GCs until now. */
+uint64_t rb_heapprof_gc_count(void);
+
+#endif

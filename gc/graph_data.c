@@ -1,0 +1,133 @@
+/* graph_data.c - what the VM's own objects and those of extensions refer to. Included by graph.c. */
+
+/* Of a struct that is looked at word by word. */
+#define GRAPH_WORDS_MOST 256
+#define GRAPH_PAGE_BYTES 4096
+
+/* ---- inside the VM ---- */
+
+static void
+graph_cref(struct heapprof_graph *graph, const rb_cref_t *cref)
+{
+    graph_field(graph, "class", cref->klass_or_self);
+    graph_field(graph, "next", (VALUE)cref->next);
+    graph_field(graph, "refinements", cref->refinements);
+}
+
+static void
+graph_svar(struct heapprof_graph *graph, const struct vm_svar *svar)
+{
+    graph_field(graph, "scope", (VALUE)svar->cref_or_me);
+    graph_field(graph, "last line", svar->lastline);
+    graph_field(graph, "last match", svar->backref);
+    graph_field(graph, "others", svar->others);
+}
+
+static void
+graph_method_entry(struct heapprof_graph *graph, const rb_method_entry_t *method)
+{
+    const rb_method_definition_t *definition = method->def;
+
+    graph_field(graph, "owner", method->owner);
+    graph_field(graph, "defined class", method->defined_class);
+    if (!definition) return;
+    switch (definition->type) {
+      case VM_METHOD_TYPE_ISEQ:
+        graph_field(graph, "code", (VALUE)definition->body.iseq.iseqptr);
+        graph_field(graph, "scope", (VALUE)definition->body.iseq.cref);
+        break;
+      case VM_METHOD_TYPE_ATTRSET:
+      case VM_METHOD_TYPE_IVAR: graph_field(graph, "location", definition->body.attr.location); break;
+      case VM_METHOD_TYPE_BMETHOD: graph_field(graph, "block", definition->body.bmethod.proc); break;
+      case VM_METHOD_TYPE_ALIAS: graph_field(graph, "original", (VALUE)definition->body.alias.original_me); break;
+      case VM_METHOD_TYPE_REFINED: graph_field(graph, "original", (VALUE)definition->body.refined.orig_me); break;
+      default: break;
+    }
+}
+
+/* What can be said of it by name; marking tells what of that counts. */
+static void
+graph_imemo_names(struct heapprof_graph *graph, VALUE object)
+{
+    switch (imemo_type(object)) {
+      case imemo_cref: graph_cref(graph, (const rb_cref_t *)object); break;
+      case imemo_svar: graph_svar(graph, (const struct vm_svar *)object); break;
+      case imemo_ment: graph_method_entry(graph, (const rb_method_entry_t *)object); break;
+      case imemo_throw_data: graph_field(graph, "thrown", ((const struct vm_throw_data *)object)->throw_obj); break;
+      case imemo_ifunc: graph_field(graph, "data", (VALUE)((const struct vm_ifunc *)object)->data); break;
+      case imemo_constcache:
+        graph_field(graph, "value", ((const struct iseq_inline_constant_cache_entry *)object)->value);
+        break;
+      default: break;
+    }
+}
+
+static void
+graph_imemo(struct heapprof_graph *graph, struct graph_object *o)
+{
+    graph_imemo_names(graph, o->object);
+    graph_ask_marking(graph, o->object);
+    graph_name_marked(graph);
+}
+
+/* ---- of extensions, and of classes that are written as such ---- */
+
+static bool
+graph_declared_p(VALUE object)
+{
+    return RTYPEDDATA_P(object) && RTYPEDDATA_TYPE(object)->flags & RUBY_TYPED_DECL_MARKING;
+}
+
+/* At the offsets that its type declares. */
+static void
+graph_declared_data(struct heapprof_graph *graph, struct graph_object *o)
+{
+    const char *data = RTYPEDDATA_GET_DATA(o->object);
+    const size_t *offsets = (const size_t *)(uintptr_t)RTYPEDDATA_TYPE(o->object)->function.dmark;
+
+    if (!data) return;
+    for (; *offsets != RUBY_REF_END; offsets++) {
+        graph_value(graph, *(const VALUE *)(data + *offsets));
+    }
+    o->form = &graph_declared;
+    o->fixed = graph->values;
+    o->fixed_count = graph->value_count;
+}
+
+/* How much of its struct may be looked at: a block of malloc's, or as much as it says it has on the page where it begins. */
+static size_t
+graph_struct_bytes(VALUE object, const void *data)
+{
+    const rb_data_type_t *type = RTYPEDDATA_TYPE(object);
+    size_t on_page = GRAPH_PAGE_BYTES - (uintptr_t)data % GRAPH_PAGE_BYTES;
+
+    if (RTYPEDDATA_EMBEDDED_P(object)) return (uintptr_t)object + rb_gc_obj_slot_size(object) - (uintptr_t)data;
+    size_t bytes = type->function.dsize ? type->function.dsize(data) : 0;
+    return bytes < on_page ? bytes : on_page;
+}
+
+/* Where in its struct what is marked stands is what it is called by. */
+static void
+graph_words(struct heapprof_graph *graph, VALUE object)
+{
+    const VALUE *data = RTYPEDDATA_GET_DATA(object);
+    size_t words = data ? graph_struct_bytes(object, data) / sizeof(*data) : 0;
+
+    for (size_t i = 0; i < words && i < GRAPH_WORDS_MOST; i++) {
+        if (RB_SPECIAL_CONST_P(data[i]) || !graph_find_marked(graph, data[i])) continue;
+        graph_edge(graph, HEAPPROF_DUMP_OFFSET,
+                   graph_offset_name(graph, RTYPEDDATA_TYPE(object)->wrap_struct_name, i * sizeof(*data)), data[i]);
+    }
+}
+
+static void
+graph_data(struct heapprof_graph *graph, struct graph_object *o)
+{
+    if (graph_declared_p(o->object)) {
+        graph_declared_data(graph, o);
+        return;
+    }
+    graph_ask_marking(graph, o->object);
+    if (RTYPEDDATA_P(o->object) && graph->marked_count > 0) graph_words(graph, o->object);
+    graph_name_marked(graph);
+}

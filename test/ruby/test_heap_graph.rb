@@ -1,0 +1,269 @@
+# frozen_string_literal: true
+
+# test_heap_graph.rb - ObjectSpace::HeapGraph (gc/graph.c, vm/graph.c): that the references in the file are those that MRI
+# itself marks, what they are called, what roots there are, and that nothing of what objects hold is in it unless asked for.
+
+require_relative "lib/heapprof_test"
+
+class TestHeapProfHeapGraph < Test::Unit::TestCase
+  include HeapProfTest
+
+  READER = File.join(__dir__, "lib/heap_graph.rb")
+
+  PRELUDE = <<~'RUBY'
+    require "tmpdir"
+    HeapGraph = ObjectSpace::HeapGraph
+
+    def dump(**settings)
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "heap.rbgraph")
+        bytes = HeapGraph.dump(path, **settings)
+        assert_equal File.size(path), bytes
+        HeapGraphFile.read(path)
+      end
+    end
+
+    def address(object) = ObjectSpace.dump(object)[/"address":"0x(\h+)"/, 1].to_i(16)
+  RUBY
+
+  def in_graph_child(script, **options)
+    in_child(PRELUDE + script, "-r#{READER}", "-robjspace", **options)
+  end
+
+  # By dump_all, which asks marking functions as well: of each object all that it refers to but its class. What the two
+  # dumps do themselves changes call caches, and the stack.
+  SAME = <<~'RUBY'
+    require "json"
+
+    def all_objects(directory)
+      path = File.join(directory, "all.json")
+      File.open(path, "w") { |file| ObjectSpace.dump_all(output: file) }
+      path
+    end
+
+    def both
+      Dir.mktmpdir do |directory|
+        HeapGraph.dump(File.join(directory, "heap.rbgraph"))
+        all_objects(directory)
+        GC.disable
+        HeapGraph.dump(File.join(directory, "heap.rbgraph"))
+        all_objects(directory)
+        GC.enable
+        [HeapGraphFile.read(File.join(directory, "heap.rbgraph")),
+         File.foreach(File.join(directory, "all.json")).map { |line| JSON.parse(line) }]
+      end
+    end
+
+    def assert_same_references
+      graph, lines = both
+      compared = 0
+      different = lines.filter_map do |line|
+        object = graph.objects[line["address"].to_i(16)] if line["address"]
+        next if !object || object.type == "T_DATA(VM/thread)" || object.type == "T_DATA(fiber)"
+        compared += 1
+        klass = object.layout.class_address
+        truth = line.fetch("references", []).map { |address| address.to_i(16) }.uniq - [klass]
+        ours = object.edges.filter_map { |edge| edge.to if edge.to.is_a?(Integer) && edge.kind != :weak }.uniq - [klass]
+        [object, truth - ours, ours - truth] if truth.sort != ours.sort
+      end
+      assert_operator compared, :>, lines.size * 0.95
+      assert_empty different.map { |object, *rest| [object.type, object.text, object.class_name, *rest] }
+      graph
+    end
+  RUBY
+
+  def test_references_are_what_marking_finds
+    in_graph_child(SAME + <<~'RUBY')
+      require "optparse"
+      class Point
+        attr_accessor :x, :y
+        @@count = 0
+      end
+      Pair = Struct.new(:left, :right)
+      Datum = Data.define(:a, :b)
+      Text = Class.new(String)
+      odd = Text.new("odd").tap { |text| text.instance_variable_set(:@mark, Object.new) }
+      shared = ("long enough to be shared by two" * 10).then { |text| [text, text[3..]] }
+      list = Array.new(100) { |i| i.to_s }
+      keep = [Point.new.tap { |point| point.x = point }, Pair.new("left", 1), Datum.new("a", []), odd, shared, list, list[10..],
+              { "key" => [1], 2 => :two }, Hash.new { |hash, key| hash[key] = 1 }, Hash.new("else"), { 1 => 2 }.compare_by_identity,
+              1r / 3, Complex(1.5, 2), /reg#{list[0]}exp/, "text" =~ /(e)x/ && $~, proc { list }, method(:puts), binding,
+              2**100, 1e300, "dynamic#{list[1]}".to_sym, $stdout, Thread.new { Thread.stop }, Fiber.new { }.tap(&:resume),
+              ObjectSpace::WeakMap.new.tap { |map| map[odd] = list }, [1, 2].each, (1..).lazy, Ractor.make_shareable([["x"]])]
+      complex = Class.new
+      many = Array.new(3000) { |i| complex.new.tap { |object| object.instance_variable_set(:"@v#{i}", "value") } }
+      graph = assert_same_references
+      assert_equal 3000, many.size
+      assert_operator graph.objects.size, :>, 10_000
+      assert_not_nil keep
+    RUBY
+  end
+
+  def test_references_have_names
+    in_graph_child(<<~'RUBY')
+      class Cart
+        CACHE = { "one" => "first" }
+        @@all = []
+        def initialize
+          @items = ["item"]
+          @count = 3
+        end
+      end
+      Pair = Struct.new(:left, :right)
+      cart, pair = Cart.new, Pair.new("l", nil)
+      graph = dump
+      of = ->(object) { graph.objects.fetch(address(object)) }
+      assert_equal address(cart.instance_variable_get(:@items)), of[cart].named("@items")
+      assert_equal [:integer, 3], of[cart].named("@count")
+      assert_equal %w[Cart T_OBJECT], [of[cart].class_name, of[cart].type]
+      assert_equal address(Cart::CACHE), of[Cart].named("CACHE")
+      assert_equal %i[constant cvar], [of[Cart].edges.find { _1.name == "CACHE" }, of[Cart].edges.find { _1.name == "@@all" }].map(&:kind)
+      assert_equal "Cart", of[Cart].text
+      assert_equal address(Object), of[Cart].named("superclass")
+      assert_equal %i[key value], of[Cart::CACHE].edges.map(&:kind)
+      assert_equal address(Cart::CACHE["one"]), of[Cart::CACHE].edges[1].to
+      assert_equal [[:member, "left", address(pair.left)], [:member, "right", [:special, nil]]], of[pair].edges.map(&:to_a)
+    RUBY
+  end
+
+  # A container of so many references is in several records.
+  def test_large_containers_are_whole
+    in_graph_child(<<~'RUBY')
+      list = Array.new(200_000) { |i| i % 1000 }
+      pairs = list.each_index.to_h { |i| [i, "x"] }
+      graph = dump
+      assert_equal list.map { |i| [:integer, i] }, graph.objects.fetch(address(list)).edges.map(&:to)
+      assert_equal pairs.size * 2, graph.objects.fetch(address(pairs)).edges.size
+    RUBY
+  end
+
+  def test_everything_marked_is_reached_from_roots
+    in_graph_child(<<~'RUBY')
+      at_exit { $kept.to_s }
+      trap("USR1") { $kept.to_s }
+      $kept = "by a global"
+      finalizer = proc { }
+      finalized = "finalized".dup
+      ObjectSpace.define_finalizer(finalized, finalizer)
+      thread = Thread.new { local = "in a thread"; Thread.stop; local }
+      Thread.pass until thread.stop?
+      graph = dump(gc: true)
+      reached = graph.reachable
+      lost = graph.objects.keys - reached.keys
+      assert_operator lost.size, :<, graph.objects.size / 100, lost.map { |at| graph.objects[at].type }.tally.inspect
+      assert_include graph.roots.map(&:name).uniq, "finalizers"
+      assert reached[address(finalizer)]
+    RUBY
+  end
+
+  CANARIES = <<~'RUBY'
+    ENV["CANARY_ENV"] = "canary-env"
+    ARGV << "canary-argv"
+    keep = ["canary-string-#{1}", { "canary-key-#{2}" => 1 }, :"canary-symbol-#{3}", /canary-regexp-#{4}/,
+            Object.new.tap { |object| object.instance_variable_set(:@held, "canary-ivar-#{5}") }, 1234567890123, 1234.5678e210, 1.25]
+  RUBY
+
+  def test_a_file_without_values_has_none
+    in_graph_child(CANARIES + <<~'RUBY')
+      graph = dump
+      texts = graph.strings.compact + graph.process.values + graph.footer.values.flatten
+      assert_empty texts.grep(/canary-|123456|1234[.]5/)
+      assert_equal [:hidden, 0], graph.objects.fetch(address(keep)).edges[5].to
+      assert_equal [:hidden, 1], graph.objects.fetch(address(keep)).edges[7].to
+    RUBY
+  end
+
+  def test_values_are_there_if_asked_for
+    in_graph_child(CANARIES + <<~'RUBY')
+      graph = dump(values: :all)
+      %w[env argv string-1 key-2 symbol-3 regexp-4 ivar-5].each { |name| assert_include graph.strings, "canary-#{name}" }
+      assert_equal [:integer, 1234567890123], graph.objects.fetch(address(keep)).edges[5].to
+      assert_equal [:float, "1.25"], graph.objects.fetch(address(keep)).edges[7].to
+      assert_equal "canar", dump(values: 5).objects.fetch(address(keep[0])).text
+      assert_raise_with_message(ArgumentError, /values: 0 is not known/) { HeapGraph.dump("none", values: 0) }
+    RUBY
+  end
+
+  def test_equal_strings_have_equal_hashes
+    in_graph_child(<<~'RUBY')
+      one, same, other = "text".dup, "text".dup, "Text".dup
+      graph = dump
+      hashes = [one, same, other].map { |text| graph.objects.fetch(address(text)).hash_of }
+      assert_equal hashes[0], hashes[1]
+      assert_not_equal hashes[0], hashes[2]
+      assert_equal [4, 4, 4], [one, same, other].map { |text| graph.objects.fetch(address(text)).length }
+    RUBY
+  end
+
+  def test_sizes_and_flags_are_those_of_objspace
+    in_graph_child(<<~'RUBY')
+      large, frozen, finalized = "x" * 10_000, Object.new.freeze, "f".dup
+      ObjectSpace.define_finalizer(finalized, proc { })
+      4.times { GC.start }
+      graph = dump
+      of = ->(object) { graph.objects.fetch(address(object)) }
+      assert_equal ObjectSpace.memsize_of(large), of[large].bytes
+      assert_equal [true, false], [frozen, large].map { |object| of[object].bits & (1 << 7) != 0 }
+      assert_equal [true, false], [finalized, large].map { |object| of[object].bits & (1 << 9) != 0 }
+      assert_equal 3, of[large].bits & 3
+    RUBY
+  end
+
+  def test_samples_have_their_stack
+    in_graph_child(<<~'RUBY')
+      class Item; end
+      def make = Item.new
+      HeapProfile.start(interval: 1)
+      items = Array.new(3) { make }
+      graph = dump
+      objects = items.map { |item| graph.objects.fetch(address(item)) }
+      assert_equal [1000] * 3, objects.map(&:weight)
+      frame = objects[0].stack
+      labels = []
+      while frame
+        labels << frame[1]
+        frame = frame[0]
+      end
+      assert_include labels, "Object#make"
+      assert_equal 1, objects.map(&:stack).uniq.size
+    RUBY
+  end
+
+  def test_files_appear_whole_or_not_at_all
+    in_directory do
+      ran = run_ruby("-e", <<~'RUBY')
+        ObjectSpace::HeapGraph.dump("heap.rbgraph")
+        puts File.stat("heap.rbgraph").mode.to_s(8)
+        begin
+          ObjectSpace::HeapGraph.dump("missing/heap.rbgraph")
+        rescue SystemCallError => error
+          puts error.message
+        end
+        trap("XFSZ", "DEFAULT")
+        Process.setrlimit(:FSIZE, 10_000)
+        begin
+          ObjectSpace::HeapGraph.dump("large.rbgraph")
+        rescue SystemCallError => error
+          puts error.message
+        end
+      RUBY
+      assert_clean ran, out: "100600\nNo such file or directory - missing/heap.rbgraph\nFile too large - large.rbgraph\n"
+      assert_equal ["heap.rbgraph"], Dir.children(".")
+    end
+  end
+
+  def test_an_io_takes_it_too
+    in_graph_child(<<~'RUBY')
+      require "tempfile"
+      Tempfile.create do |file|
+        file.write("before")
+        bytes = HeapGraph.dump(file)
+        assert_equal 6 + bytes, File.size(file.path)
+        assert_operator HeapGraphFile.new(File.binread(file.path)[6..]).objects.size, :>, 1000
+      end
+      reader, writer = IO.pipe
+      reader.close
+      assert_raise(Errno::EPIPE) { HeapGraph.dump(writer) }
+    RUBY
+  end
+end

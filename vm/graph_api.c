@@ -1,0 +1,55 @@
+/* graph_api.c - ObjectSpace::HeapGraph's primitive: arguments, and what is raised. */
+#include "ruby/ruby.h"
+#include "ruby/io.h"
+#include "graph.h"
+#include "graph_api.h"
+#include "internal/gc.h"
+#include <errno.h>
+
+static size_t
+values_setting(VALUE values)
+{
+    if (values == ID2SYM(rb_intern("none"))) return 0;
+    if (values == ID2SYM(rb_intern("all"))) return SIZE_MAX;
+    if (RB_FIXNUM_P(values) && FIX2LONG(values) > 0) return (size_t)FIX2LONG(values);
+    rb_raise(rb_eArgError, "values: %+"PRIsVALUE" is not known (expected :none, :all, or bytes of a string)", values);
+}
+
+static int
+dump_to_path(struct heapprof_graph_dump *dump, const char *path)
+{
+    struct heapprof_file file;
+    int error = rb_heapprof_file_begin(&file, path, "", 0, true);
+
+    if (error) return error;
+    dump->file = &file;
+    error = rb_heapprof_graph_dump(dump);
+    return rb_heapprof_file_end(&file, error);
+}
+
+static int
+dump_to_io(struct heapprof_graph_dump *dump, VALUE io)
+{
+    io = rb_io_get_write_io(io);
+    rb_io_flush(io);
+    dump->fd = rb_io_descriptor(io);
+    int error = rb_heapprof_graph_dump(dump);
+    RB_GC_GUARD(io);
+    return error;
+}
+
+VALUE
+rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE values)
+{
+    struct heapprof_graph_dump dump = {.values_bytes = values_setting(values), .gc = RTEST(gc)};
+    bool to_io = RB_TYPE_P(path_or_io, T_FILE);
+    int error;
+
+    if (!to_io) FilePathValue(path_or_io);
+    if (dump.gc) rb_gc_start();
+    error = to_io ? dump_to_io(&dump, path_or_io) : dump_to_path(&dump, StringValueCStr(path_or_io));
+    RB_GC_GUARD(path_or_io);
+    if (error && to_io) rb_syserr_fail(error, "heap graph");
+    if (error) rb_syserr_fail_str(error, path_or_io);
+    return ULL2NUM(dump.bytes);
+}

@@ -1,0 +1,8 @@
+#ifndef HEAPPROF_VM_GRAPH_API_H
+#define HEAPPROF_VM_GRAPH_API_H
+#include "ruby/ruby.h"
+
+/* ObjectSpace::HeapGraph.dump; heapprof.rb is its documentation. */
+VALUE rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE values);
+
+#endif
