@@ -1,0 +1,349 @@
+/* dominators.c - SemiNCA (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems", 2005, 2.3).
+ *
+ *   1. number what the roots reach, depth first; remember from where (parent) and who refers to whom (referrers)
+ *   2. from the last number to the first, the semidominator: the least number from which a way leads there over
+ *      larger numbers only; the forest of what has been done is searched with path compression
+ *   3. from the first to the last, the dominator: the nearest ancestor that is not behind the semidominator
+ *
+ * Nothing recurses, because a list is as deep as it is long. All arrays are by number, which is nearly the order in
+ * which they are asked.
+ *
+ * Two shortcuts, both exact. What a root refers to has the root as its dominator: other references to it change
+ * nothing and are not followed, which leaves out nearly all references to classes. And an object that refers
+ * to nothing, and to which one reference leads, has its referrer as its dominator: it gets no number.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* qsort_r */
+#endif
+#include "graph/dominators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNNUMBERED UINT32_MAX
+
+struct frame {
+    uint32_t object, next;       /* its next reference; behind the last one the class */
+};
+
+struct search {
+    struct heapprof_graph *graph;
+    struct heapprof_dominators *result;
+    struct heapprof_space *space;
+    uint8_t  *referred;          /* by object: 0, 1, 2: more than once, or by a root */
+    uint32_t *classes;           /* by layout: as layout_classes, without those that a root refers to */
+    uint32_t *numbers;           /* by object */
+    uint32_t *objects;           /* these by number */
+    uint32_t *parents;
+    uint32_t *referrers_first;
+    uint32_t *referrers;         /* numbers */
+    uint32_t *semi, *best;       /* semidominator; the number of least semidominator on the compressed way up */
+    uint32_t *ancestors;         /* parents, which compression shortens */
+    struct frame *frames;        /* the way down to where the search is */
+    size_t    depth;
+    uint32_t *way;               /* that is being compressed */
+    uint32_t  count;             /* of numbers */
+    size_t referred_capacity, classes_capacity, numbers_capacity, objects_capacity, parents_capacity,
+           referrers_first_capacity, referrers_capacity, semi_capacity, best_capacity, ancestors_capacity,
+           frames_capacity, way_capacity;
+};
+
+#define GROW(search, array, count) \
+    HEAPPROF_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
+#define RELEASE(search, array) HEAPPROF_SPACE_RELEASE((search)->space, (search)->array, (search)->array##_capacity)
+
+/* ---- what is referred to ---- */
+
+#define BY_ROOT 3
+
+static void
+refer(struct search *search, uint32_t object)
+{
+    if (search->referred[object] < 2) search->referred[object]++;
+}
+
+static bool
+count_references(struct search *search)
+{
+    const struct heapprof_graph *graph = search->graph;
+    uint32_t layouts = graph->names.layout_count;
+
+    if (!GROW(search, referred, graph->count + 1) || !GROW(search, classes, layouts)) return false;
+    for (uint32_t i = 0; i < graph->first[graph->count + 1]; i++) refer(search, graph->targets[i]);
+    for (uint32_t i = 0; i < graph->root_count; i++) search->referred[graph->roots[i].target] = BY_ROOT;
+    for (uint32_t i = 0; i < layouts; i++) {
+        uint32_t object = graph->layout_classes[i];
+        bool root = object && search->referred[object] == BY_ROOT;
+        search->classes[i] = root ? 0 : object;
+        if (object && !root) search->referred[object] = 2;
+    }
+    return true;
+}
+
+static bool
+leaf_p(const struct search *search, uint32_t object)
+{
+    const struct heapprof_graph *graph = search->graph;
+
+    return search->referred[object] == 1 && rb_heapprof_graph_degree(graph, object) == 0 &&
+           !search->classes[graph->layouts[object]];
+}
+
+/* ---- 1: numbers ---- */
+
+/* Numbers the object that parent refers to, and goes on with it next. */
+static bool
+enter(struct search *search, uint32_t object, uint32_t parent)
+{
+    uint32_t number = search->count++;
+
+    if (!GROW(search, frames, search->depth + 1)) return false;
+    search->numbers[object] = number;
+    search->objects[number] = object;
+    search->parents[number] = parent;
+    search->frames[search->depth++] = (struct frame){object, object ? search->graph->first[object] : 0};
+    return true;
+}
+
+static void
+fold(struct search *search, uint32_t leaf, uint32_t into)
+{
+    search->result->dominators[leaf] = into;
+    search->result->retained[leaf] = search->graph->sizes[leaf];
+    search->result->retained[into] += search->graph->sizes[leaf];
+    search->result->reached++;
+}
+
+/* The next object that the frame's one refers to; UNNUMBERED: no more. */
+static inline uint32_t
+next_target(const struct search *search, struct frame *frame)
+{
+    const struct heapprof_graph *graph = search->graph;
+
+    if (frame->object == 0) return frame->next < graph->root_count ? graph->roots[frame->next++].target : UNNUMBERED;
+    if (frame->next < graph->first[frame->object + 1]) return graph->targets[frame->next++];
+    if (frame->next++ > graph->first[frame->object + 1]) return UNNUMBERED;
+    return search->classes[graph->layouts[frame->object]]; /* 0, the root, is none: it has been numbered */
+}
+
+/* Follows one reference more. False: no memory. */
+static inline bool
+follow(struct search *search)
+{
+    struct frame *frame = &search->frames[search->depth - 1];
+    uint32_t from = frame->object, to = next_target(search, frame);
+
+    if (to == UNNUMBERED) search->depth--;
+    else if (to == 0 || (from && search->referred[to] == BY_ROOT)) return true;
+    else if (leaf_p(search, to)) fold(search, to, from);
+    else {
+        bool first = search->numbers[to] == UNNUMBERED;
+        if (from) search->referrers_first[(first ? search->count : search->numbers[to]) + 1]++;
+        return !first || enter(search, to, search->numbers[from]);
+    }
+    return true;
+}
+
+static bool
+number(struct search *search)
+{
+    size_t count = (size_t)search->graph->count + 1;
+
+    if (!GROW(search, numbers, count) || !GROW(search, objects, count) || !GROW(search, parents, count) ||
+        !GROW(search, referrers_first, count + 1)) return false;
+    memset(search->numbers, 0xff, count * sizeof(*search->numbers));
+    if (!enter(search, 0, 0)) return false;
+    while (search->depth > 0 && follow(search));
+    RELEASE(search, frames);
+    return search->depth == 0;
+}
+
+/* ---- who refers to a number ---- */
+
+static inline void
+add_referrer(struct search *search, uint32_t from, uint32_t to)
+{
+    uint32_t number = search->numbers[to];
+
+    if (number != UNNUMBERED && number != 0 && search->referred[to] != BY_ROOT) {
+        search->referrers[search->referrers_first[number]++] = from;
+    }
+}
+
+/* referrers_first[n] moves to the end of n's while they are put in, which is where n + 1's begin. */
+static bool
+collect_referrers(struct search *search)
+{
+    const struct heapprof_graph *graph = search->graph;
+    uint32_t *first = search->referrers_first;
+
+    for (uint32_t i = 0; i < search->count; i++) first[i + 1] += first[i];
+    if (!GROW(search, referrers, (size_t)first[search->count] + 1)) return false;
+    for (uint32_t from = 1; from < search->count; from++) {
+        uint32_t object = search->objects[from], class_object = search->classes[graph->layouts[object]];
+        for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
+            add_referrer(search, from, graph->targets[i]);
+        }
+        if (class_object) add_referrer(search, from, class_object);
+    }
+    memmove(first + 1, first, search->count * sizeof(*first));
+    first[0] = 0;
+    RELEASE(search, numbers);
+    return true;
+}
+
+/* ---- 2: semidominators ---- */
+
+/* The number of least semidominator on the way up from number, as far as that is in the forest: of linked and more.
+ * UNNUMBERED: no memory. */
+static inline uint32_t
+evaluate(struct search *search, uint32_t number, uint32_t linked)
+{
+    uint32_t *ancestors = search->ancestors, *best = search->best, *semi = search->semi, least;
+    size_t length = 0;
+
+    if (ancestors[number] < linked) return best[number];
+    for (; ancestors[number] >= linked; number = ancestors[number]) {
+        if (!GROW(search, way, length + 1)) return UNNUMBERED;
+        search->way[length++] = number;
+    }
+    least = best[number];
+    for (uint32_t above = number; length > 0; above = number) {
+        number = search->way[--length];
+        ancestors[number] = ancestors[above];
+        if (semi[least] < semi[best[number]]) best[number] = least;
+        else least = best[number];
+    }
+    return best[number];
+}
+
+static bool
+find_semidominators(struct search *search)
+{
+    if (!GROW(search, semi, search->count) || !GROW(search, best, search->count) ||
+        !GROW(search, ancestors, search->count)) return false;
+    memcpy(search->ancestors, search->parents, search->count * sizeof(*search->parents));
+    for (uint32_t i = 0; i < search->count; i++) search->semi[i] = search->best[i] = i;
+    for (uint32_t i = search->count - 1; i > 0; i--) {
+        uint32_t least = search->parents[i];
+        for (uint32_t at = search->referrers_first[i]; at < search->referrers_first[i + 1]; at++) {
+            uint32_t best = evaluate(search, search->referrers[at], i + 1);
+            if (best == UNNUMBERED) return false;
+            if (search->semi[best] < least) least = search->semi[best];
+        }
+        search->semi[i] = least;
+    }
+    return true;
+}
+
+/* ---- 3: dominators, and what they retain ---- */
+
+static void
+find_dominators(struct search *search)
+{
+    struct heapprof_dominators *result = search->result;
+    uint32_t *dominators = search->parents, *objects = search->objects;
+
+    for (uint32_t i = 1; i < search->count; i++) {
+        uint32_t dominator = dominators[i];
+        while (dominator > search->semi[i]) dominator = dominators[dominator];
+        dominators[i] = dominator;
+        result->dominators[objects[i]] = objects[dominator];
+    }
+    for (uint32_t i = search->count - 1; i > 0; i--) {
+        result->retained[objects[i]] += search->graph->sizes[objects[i]];
+        result->retained[objects[dominators[i]]] += result->retained[objects[i]];
+    }
+    result->reached += search->count - 1;
+}
+
+static void
+free_search(struct search *search)
+{
+    RELEASE(search, referred);
+    RELEASE(search, classes);
+    RELEASE(search, numbers);
+    RELEASE(search, objects);
+    RELEASE(search, parents);
+    RELEASE(search, referrers_first);
+    RELEASE(search, referrers);
+    RELEASE(search, semi);
+    RELEASE(search, best);
+    RELEASE(search, ancestors);
+    RELEASE(search, frames);
+    RELEASE(search, way);
+}
+
+bool
+rb_heapprof_dominators_find(struct heapprof_dominators *dominators, struct heapprof_graph *graph)
+{
+    struct search search = {.graph = graph, .result = dominators, .space = &graph->space};
+    size_t count = (size_t)graph->count + 1;
+    bool room;
+
+    *dominators = (struct heapprof_dominators){.space = &graph->space};
+    if (!HEAPPROF_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity, count) ||
+        !HEAPPROF_SPACE_GROW(&graph->space, dominators->retained, dominators->retained_capacity, count)) return false;
+    memset(dominators->dominators, 0xff, count * sizeof(*dominators->dominators));
+    room = count_references(&search) && number(&search) && collect_referrers(&search) && find_semidominators(&search);
+    if (room) find_dominators(&search);
+    free_search(&search);
+    return room;
+}
+
+void
+rb_heapprof_dominators_free(struct heapprof_dominators *dominators)
+{
+    HEAPPROF_SPACE_RELEASE(dominators->space, dominators->dominators, dominators->dominators_capacity);
+    HEAPPROF_SPACE_RELEASE(dominators->space, dominators->retained, dominators->retained_capacity);
+}
+
+/* ---- the tree from above ---- */
+
+bool
+rb_heapprof_dominated_make(struct heapprof_dominated *dominated, struct heapprof_graph *graph,
+                           const struct heapprof_dominators *dominators)
+{
+    uint32_t *first;
+    size_t count = (size_t)graph->count + 1;
+
+    *dominated = (struct heapprof_dominated){.space = &graph->space};
+    if (!HEAPPROF_SPACE_GROW(&graph->space, dominated->first, dominated->first_capacity, count + 1) ||
+        !HEAPPROF_SPACE_GROW(&graph->space, dominated->children, dominated->children_capacity, count)) return false;
+    first = dominated->first;
+    for (uint32_t i = 1; i < count; i++) {
+        if (dominators->dominators[i] != HEAPPROF_UNREACHED) first[dominators->dominators[i] + 1]++;
+    }
+    for (size_t i = 0; i < count; i++) first[i + 1] += first[i];
+    for (uint32_t i = 1; i < count; i++) {
+        if (dominators->dominators[i] != HEAPPROF_UNREACHED) dominated->children[first[dominators->dominators[i]]++] = i;
+    }
+    memmove(first + 1, first, count * sizeof(*first));
+    first[0] = 0;
+    return true;
+}
+
+static int
+larger_first(const void *a, const void *b, void *data)
+{
+    const struct heapprof_dominators *dominators = data;
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    uint64_t bytes = dominators->retained[one], others = dominators->retained[other];
+
+    return bytes != others ? (bytes < others) - (bytes > others) : (one > other) - (one < other);
+}
+
+void
+rb_heapprof_dominated_sort(struct heapprof_dominated *dominated, struct heapprof_dominators *dominators, uint32_t object)
+{
+    uint32_t first = dominated->first[object], count = dominated->first[object + 1] - first;
+
+    qsort_r(dominated->children + first, count, sizeof(*dominated->children), larger_first, dominators);
+}
+
+void
+rb_heapprof_dominated_free(struct heapprof_dominated *dominated)
+{
+    HEAPPROF_SPACE_RELEASE(dominated->space, dominated->first, dominated->first_capacity);
+    HEAPPROF_SPACE_RELEASE(dominated->space, dominated->children, dominated->children_capacity);
+}

@@ -1,0 +1,313 @@
+/* load.c - a graph from what the reader tells.
+ *
+ * Objects come in the order of their numbers, each followed by its references: so first, targets and labels are
+ * written from the front to the back. A target is a place at first, for its object may come later. When all are there,
+ * places become numbers, and the references close up over those that lead nowhere.
+ */
+#include "graph/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct load {
+    struct heapprof_graph *graph;
+    uint32_t reference_count;
+    const char *wrong;           /* why it cannot go on; NULL: no memory */
+};
+
+#define GROW(graph, array, count) HEAPPROF_SPACE_GROW(&(graph)->space, (graph)->array, (graph)->array##_capacity, (size_t)(count))
+
+static bool
+on_fact(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_dump_text value)
+{
+    struct load *load = data;
+
+    return rb_heapprof_graph_names_fact(&load->graph->names, footer, key, value);
+}
+
+static bool
+on_string(void *data, uint32_t number, struct heapprof_dump_text text)
+{
+    struct load *load = data;
+
+    (void)number;
+    return rb_heapprof_graph_names_string(&load->graph->names, text);
+}
+
+static bool
+on_stack(void *data, uint32_t number, const struct heapprof_dump_stack *stack)
+{
+    struct load *load = data;
+
+    (void)number;
+    return rb_heapprof_graph_names_stack(&load->graph->names, stack);
+}
+
+static bool
+on_layout(void *data, uint32_t number, const struct heapprof_dump_layout *layout)
+{
+    struct load *load = data;
+
+    (void)number;
+    return rb_heapprof_graph_names_layout(&load->graph->names, layout);
+}
+
+static bool
+on_root(void *data, const struct heapprof_dump_root *root)
+{
+    struct load *load = data;
+    struct heapprof_graph *graph = load->graph;
+    uint32_t place = rb_heapprof_places_at(&graph->places, root->address);
+
+    if (place == HEAPPROF_NO_PLACE_AT || !GROW(graph, roots, graph->root_count + 1)) return false;
+    graph->roots[graph->root_count++] = (struct heapprof_graph_root){root->label, root->name, root->category, place};
+    return true;
+}
+
+static bool
+on_move(void *data, uint64_t from, uint64_t to)
+{
+    struct load *load = data;
+    struct heapprof_graph *graph = load->graph;
+
+    if (!GROW(graph, moves, graph->move_count + 1)) return false;
+    graph->moves[graph->move_count++] = (struct heapprof_graph_move){from, to};
+    return true;
+}
+
+static bool
+add_text(struct heapprof_graph *graph, uint32_t string)
+{
+    if (!GROW(graph, texts, graph->text_count + 1)) return false;
+    graph->texts[graph->text_count++] = (struct heapprof_graph_text){graph->count, string};
+    return true;
+}
+
+static bool
+add_sample(struct heapprof_graph *graph, const struct heapprof_dump_object *object)
+{
+    if (!GROW(graph, samples, graph->sample_count + 1)) return false;
+    graph->samples[graph->sample_count++] = (struct heapprof_graph_sample){graph->count, object->stack, object->weight};
+    return true;
+}
+
+/* Room for one object more, and for the element behind the last one that first has. */
+static bool
+reserve_object(struct heapprof_graph *graph)
+{
+    size_t count = (size_t)graph->count + 3;
+
+    return GROW(graph, object_places, count) && GROW(graph, layouts, count) && GROW(graph, sizes, count) &&
+           GROW(graph, bits, count) && GROW(graph, first, count);
+}
+
+static bool
+on_object(void *data, const struct heapprof_dump_object *object)
+{
+    struct load *load = data;
+    struct heapprof_graph *graph = load->graph;
+    uint32_t place = rb_heapprof_places_at(&graph->places, object->address), number;
+    enum heapprof_places_added added;
+
+    if (place == HEAPPROF_NO_PLACE_AT || !reserve_object(graph)) return false;
+    added = rb_heapprof_places_add(&graph->places, place);
+    if (added != HEAPPROF_PLACED) {
+        if (added == HEAPPROF_PLACE_TWICE) load->wrong = "has objects that are not in the order of their pages";
+        return false;
+    }
+    number = ++graph->count;
+    graph->object_places[number] = place;
+    graph->layouts[number] = object->layout;
+    graph->sizes[number] = object->slot_bytes + object->external;
+    graph->bits[number] = (uint16_t)object->bits;
+    graph->first[number] = load->reference_count;
+    graph->bytes += graph->sizes[number];
+    return (!object->text || add_text(graph, object->text)) && (!object->stack || add_sample(graph, object));
+}
+
+static uint32_t
+label_of(const struct heapprof_dump_reference *reference)
+{
+    const struct heapprof_dump_value *key = &reference->key;
+
+    if (reference->label == HEAPPROF_DUMP_VALUE && !key->object && key->immediate == HEAPPROF_DUMP_SYMBOL) {
+        return rb_heapprof_graph_label(HEAPPROF_GRAPH_VALUE_OF_SYMBOL, key->bits);
+    }
+    if (reference->label == HEAPPROF_DUMP_VALUE && !key->object && key->immediate == HEAPPROF_DUMP_INTEGER &&
+        !(key->bits & 1) && key->bits / 2 < HEAPPROF_GRAPH_DETAIL_MOST) {
+        return rb_heapprof_graph_label(HEAPPROF_GRAPH_VALUE_OF_INTEGER, key->bits / 2);
+    }
+    return rb_heapprof_graph_label(reference->label, reference->name ? reference->name : reference->index);
+}
+
+static bool
+on_reference(void *data, const struct heapprof_dump_reference *reference)
+{
+    struct load *load = data;
+    struct heapprof_graph *graph = load->graph;
+    uint32_t place;
+
+    if (!reference->to.object) return true;
+    if (reference->label == HEAPPROF_DUMP_WEAK) {
+        graph->weak++;
+        return true;
+    }
+    if (load->reference_count == UINT32_MAX) {
+        load->wrong = "has more than 4,294,967,295 references";
+        return false;
+    }
+    place = rb_heapprof_places_at(&graph->places, reference->to.bits);
+    if (place == HEAPPROF_NO_PLACE_AT || !GROW(graph, targets, (size_t)load->reference_count + 1) ||
+        !GROW(graph, labels, (size_t)load->reference_count + 1)) return false;
+    graph->targets[load->reference_count] = place;
+    graph->labels[load->reference_count++] = label_of(reference);
+    return true;
+}
+
+/* ---- when all are there ---- */
+
+static void
+number_references(struct load *load)
+{
+    struct heapprof_graph *graph = load->graph;
+    uint32_t kept = 0, at = 0;
+
+    graph->first[graph->count + 1] = load->reference_count;
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        uint32_t end = graph->first[object + 1];
+        graph->first[object] = kept;
+        for (; at < end; at++) {
+            uint32_t target = rb_heapprof_places_object(&graph->places, graph->targets[at]);
+            if (!target) continue;
+            graph->targets[kept] = target;
+            graph->labels[kept++] = graph->labels[at];
+        }
+    }
+    graph->first[graph->count + 1] = kept;
+    graph->missing += load->reference_count - kept;
+}
+
+static void
+number_roots(struct heapprof_graph *graph)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < graph->root_count; i++) {
+        struct heapprof_graph_root root = graph->roots[i];
+        root.target = rb_heapprof_places_object(&graph->places, root.target);
+        if (root.target) graph->roots[kept++] = root;
+    }
+    graph->missing += graph->root_count - kept;
+    graph->root_count = kept;
+}
+
+static bool
+find_classes(struct heapprof_graph *graph)
+{
+    const struct heapprof_graph_names *names = &graph->names;
+
+    if (!GROW(graph, layout_classes, names->layout_count)) return false;
+    for (uint32_t i = 0; i < names->layout_count; i++) {
+        graph->layout_classes[i] = rb_heapprof_graph_find(graph, names->layouts[i].class_address);
+    }
+    return true;
+}
+
+static bool
+finish(struct load *load)
+{
+    if (!reserve_object(load->graph)) return false;
+    rb_heapprof_places_finish(&load->graph->places);
+    number_references(load);
+    number_roots(load->graph);
+    return find_classes(load->graph);
+}
+
+bool
+rb_heapprof_graph_load(struct heapprof_graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
+                       char error[HEAPPROF_DUMP_ERROR_MAX])
+{
+    struct load load = {.graph = graph};
+    struct heapprof_dump_visitor visitor = {
+        .data = &load, .fact = on_fact, .string = on_string, .stack = on_stack, .layout = on_layout, .root = on_root,
+        .object = on_object, .reference = on_reference, .move = on_move,
+    };
+    enum heapprof_dump_result result = HEAPPROF_DUMP_STOPPED;
+
+    memset(graph, 0, sizeof(*graph));
+    rb_heapprof_space_init(&graph->space, limit_bytes);
+    rb_heapprof_places_init(&graph->places, &graph->space);
+    snprintf(error, HEAPPROF_DUMP_ERROR_MAX, "no memory");
+    if (!rb_heapprof_graph_names_init(&graph->names, &graph->space)) return false;
+    result = rb_heapprof_dump_read(more, data, &visitor, error);
+    graph->complete = result == HEAPPROF_DUMP_COMPLETE;
+    if (load.wrong) snprintf(error, HEAPPROF_DUMP_ERROR_MAX, "%s", load.wrong);
+    if (result == HEAPPROF_DUMP_WRONG || result == HEAPPROF_DUMP_STOPPED) return false;
+    if (finish(&load)) return true;
+    snprintf(error, HEAPPROF_DUMP_ERROR_MAX, "no memory");
+    return false;
+}
+
+void
+rb_heapprof_graph_free(struct heapprof_graph *graph)
+{
+    struct heapprof_space *space = &graph->space;
+
+#define RELEASE(array) HEAPPROF_SPACE_RELEASE(space, graph->array, graph->array##_capacity)
+    RELEASE(object_places);
+    RELEASE(layouts);
+    RELEASE(sizes);
+    RELEASE(bits);
+    RELEASE(first);
+    RELEASE(targets);
+    RELEASE(labels);
+    RELEASE(roots);
+    RELEASE(texts);
+    RELEASE(samples);
+    RELEASE(moves);
+    RELEASE(layout_classes);
+#undef RELEASE
+    rb_heapprof_graph_names_free(&graph->names);
+    rb_heapprof_places_free(&graph->places);
+    rb_heapprof_space_free(space);
+}
+
+/* ---- looking up ---- */
+
+const char *
+rb_heapprof_graph_type(const struct heapprof_graph *graph, uint32_t object)
+{
+    return rb_heapprof_graph_string(&graph->names, graph->names.layouts[graph->layouts[object]].type);
+}
+
+uint32_t
+rb_heapprof_graph_text(const struct heapprof_graph *graph, uint32_t object)
+{
+    uint32_t low = 0, high = graph->text_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (graph->texts[middle].object < object) low = middle + 1;
+        else high = middle;
+    }
+    return low < graph->text_count && graph->texts[low].object == object ? graph->texts[low].string : 0;
+}
+
+const struct heapprof_graph_sample *
+rb_heapprof_graph_sample(const struct heapprof_graph *graph, uint32_t object)
+{
+    uint32_t low = 0, high = graph->sample_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (graph->samples[middle].object < object) low = middle + 1;
+        else high = middle;
+    }
+    return low < graph->sample_count && graph->samples[low].object == object ? &graph->samples[low] : NULL;
+}
+
+uint32_t
+rb_heapprof_graph_find(const struct heapprof_graph *graph, uint64_t address)
+{
+    return rb_heapprof_places_find(&graph->places, address);
+}
