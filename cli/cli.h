@@ -56,6 +56,13 @@ struct cli {
 /* The commands there are, up to NULL; and one of them by its name, NULL: there is none. */
 extern const struct cli_command *const cli_commands[];
 const struct cli_command *cli_find(const char *name);
+
+/* The one whose name these words begin with, and how many of them it is. */
+const struct cli_command *cli_find_words(char *const *words, size_t count, size_t *used);
+
+/* A family has names of two words, "graph top". Writes the second words of those that begin with that one, each behind
+ * a space. Returns how many. */
+size_t cli_family(FILE *out, const char *word);
 extern const struct cli_command cli_help_command;
 
 /* What SIGPIPE did when we started; it is ignored since. */
@@ -76,6 +83,23 @@ int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((for
 bool cli_number(const struct cli *cli, int option, long least, long default_number, long *number);
 
 /* ---- files ---- */
+
+/* A file that is being read, which shows how far on a terminal when it takes long. */
+struct cli_input {
+    const char *name;
+    int      fd;
+    int64_t  size;       /* bytes of the file; 0: not known */
+    int64_t  done;
+    int64_t  next_ns;    /* when progress is shown next; 0: never */
+    bool     shown;
+};
+
+/* "-": stdin. False: it was told what is wrong. */
+bool cli_open(const struct cli *cli, struct cli_input *input, const char *path);
+void cli_close(struct cli_input *input);
+
+/* Up to size bytes more of the input that data is; as read(2). */
+ptrdiff_t cli_more(void *data, void *buffer, size_t size);
 
 /* The profile in that file, "-": stdin. NULL: it was told what is wrong. */
 struct heapprof_model *cli_read(const struct cli *cli, const char *path);

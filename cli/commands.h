@@ -8,6 +8,12 @@
     X(merge) \
     X(convert) \
     X(info) \
+    X(graph_info) \
+    X(graph_report) \
+    X(graph_top) \
+    X(graph_why) \
+    X(graph_tree) \
+    X(graph_show) \
     X(stacks) \
     X(record) \
     X(watch) \

@@ -22,6 +22,54 @@ option_at(const struct cli_command *command, size_t number)
     for (size_t n_ = 0; n_ == 0; n_++) \
         for (const struct cli_option *option; (option = option_at(command, n_)) != NULL; n_++)
 
+/* ---- families: commands of two words ---- */
+
+/* The first word's length, if the command is the first one of its family or of none; 0: it is a further one. */
+static int
+first_word(const struct cli_command *const *command)
+{
+    const char *name = (*command)->name;
+    size_t length = strcspn(name, " ");
+
+    for (const struct cli_command *const *each = cli_commands; each != command; each++) {
+        if (name[length] && !strncmp((*each)->name, name, length + 1)) return 0;
+    }
+    return (int)length;
+}
+
+/* The second word; NULL: it has none. */
+static const char *
+second_word(const struct cli_command *command)
+{
+    const char *space = strchr(command->name, ' ');
+
+    return space ? space + 1 : NULL;
+}
+
+/* All first words, each behind a space. */
+static void
+put_first_words(FILE *out)
+{
+    for (const struct cli_command *const *each = cli_commands; *each; each++) {
+        if (first_word(each)) fprintf(out, " %.*s", first_word(each), (*each)->name);
+    }
+}
+
+/* The second words of the family of a command, likewise. */
+static void
+put_family(FILE *out, const struct cli_command *command)
+{
+    char word[32];
+
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(command->name, " "), command->name);
+    cli_family(out, word);
+}
+
+/* For each family its first command, and its word. */
+#define EACH_FAMILY(command, length) \
+    for (const struct cli_command *const *command = cli_commands; *command; command++) \
+        for (int length = second_word(*command) ? first_word(command) : 0; length; length = 0)
+
 static bool
 files_p(const struct cli_option *option)
 {
@@ -65,7 +113,7 @@ put_quoted(FILE *out, const char *text, const char *special)
 static void
 put_bash_command(FILE *out, const struct cli_command *command)
 {
-    fprintf(out, "    %s)\n        case $previous in\n", command->name);
+    fprintf(out, "    '%s')\n        case $previous in\n", command->name);
     EACH_OPTION(command, option) {
         if (!option->value || files_p(option)) continue;
         fprintf(out, "        %s%s%.*s) words='", option->name, option->letter ? "|-" : "", option->letter != 0, &option->letter);
@@ -77,7 +125,7 @@ put_bash_command(FILE *out, const struct cli_command *command)
     fputs("' ;;\n        esac", out);
     if (command == &cli_help_command) {
         fputs("\n        [[ $current == -* || $words ]] || words='", out);
-        EACH_COMMAND(each) fprintf(out, " %s", (*each)->name);
+        put_first_words(out);
         fputs("' files=", out);
     }
     fputs(" ;;\n", out);
@@ -92,8 +140,16 @@ cli_completion_bash(FILE *out)
           "    [[ $current != = ]] || current=\n"
           "    [[ $previous != = ]] || previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
           "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words='", out);
-    EACH_COMMAND(command) fprintf(out, " %s", (*command)->name);
-    fputs("' files=\n    else\n    case ${COMP_WORDS[1]} in\n", out);
+    put_first_words(out);
+    fputs("' files=\n", out);
+    EACH_FAMILY(command, length) {
+        fprintf(out, "    elif [ \"$COMP_CWORD\" = 2 ] && [ \"${COMP_WORDS[1]}\" = %.*s ]; then\n        words='", length, (*command)->name);
+        put_family(out, *command);
+        fputs("' files=\n", out);
+    }
+    fputs("    else\n    local command=${COMP_WORDS[1]}\n", out);
+    EACH_FAMILY(command, length) fprintf(out, "    [ $command != %.*s ] || command=\"$command ${COMP_WORDS[2]}\"\n", length, (*command)->name);
+    fputs("    case $command in\n", out);
     EACH_COMMAND(command) put_bash_command(out, *command);
     fputs("    esac\n    fi\n"
           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
@@ -131,14 +187,22 @@ cli_completion_zsh(FILE *out)
 {
     fputs("#compdef heapprof\n# made by: heapprof help --completion=zsh\n\n_heapprof() {\n    local -a commands=(\n", out);
     EACH_COMMAND(command) {
-        fprintf(out, "        '%s:", (*command)->name);
-        put_quoted(out, (*command)->summary, ":");
+        if (!first_word(command)) continue;
+        fprintf(out, "        '%.*s:", first_word(command), (*command)->name);
+        if (second_word(*command)) put_family(out, *command);
+        else put_quoted(out, (*command)->summary, ":");
         fputs("'\n", out);
     }
     fputs("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n"
-          "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $command in\n", out);
+          "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n", out);
+    EACH_FAMILY(command, length) {
+        fprintf(out, "    if [[ $command == %.*s ]]; then\n        if (( CURRENT == 2 )); then\n            compadd --", length, (*command)->name);
+        put_family(out, *command);
+        fputs("\n            return\n        fi\n        command=\"$command $words[2]\"\n        shift words\n        (( CURRENT-- ))\n    fi\n", out);
+    }
+    fputs("    case $command in\n", out);
     EACH_COMMAND(command) {
-        fprintf(out, "        (%s) _arguments -S", (*command)->name);
+        fprintf(out, "        (\"%s\") _arguments -S", (*command)->name);
         EACH_OPTION(*command, option) put_zsh_option(out, option);
         fprintf(out, " \\\n            '%s' ;;\n",
                 (*command)->passes_rest ? "*::command:_normal" : *command == &cli_help_command
@@ -149,16 +213,47 @@ cli_completion_zsh(FILE *out)
 
 /* ---- fish ---- */
 
+/* When the command's options are completed: behind its word, or words. */
+static void
+put_fish_condition(FILE *out, const struct cli_command *command)
+{
+    const char *second = second_word(command);
+
+    fprintf(out, "__fish_seen_subcommand_from %.*s", (int)strcspn(command->name, " "), command->name);
+    if (second) fprintf(out, "; and __fish_seen_subcommand_from %s", second);
+    else EACH_FAMILY(family, length) fprintf(out, "; and not __fish_seen_subcommand_from %.*s", length, (*family)->name);
+}
+
+static void
+put_fish_word(FILE *out, const struct cli_command *const *command)
+{
+    const char *second = second_word(*command);
+
+    if (!second || first_word(command)) {
+        fprintf(out, "complete -c heapprof -n __fish_use_subcommand -f -a %.*s -d '", (int)strcspn((*command)->name, " "), (*command)->name);
+        if (second) put_family(out, *command);
+        else put_quoted(out, (*command)->summary, "");
+        fputs("'\n", out);
+    }
+    if (!second) return;
+    fprintf(out, "complete -c heapprof -n '__fish_seen_subcommand_from %.*s; and not __fish_seen_subcommand_from",
+            (int)(second - 1 - (*command)->name), (*command)->name);
+    put_family(out, *command);
+    fprintf(out, "' -f -a %s -d '", second);
+    put_quoted(out, (*command)->summary, "");
+    fputs("'\n", out);
+}
+
 void
 cli_completion_fish(FILE *out)
 {
     fputs("# fish completion for heapprof, made by: heapprof help --completion=fish\n\n", out);
     EACH_COMMAND(command) {
-        fprintf(out, "complete -c heapprof -n __fish_use_subcommand -f -a %s -d '", (*command)->name);
-        put_quoted(out, (*command)->summary, "");
-        fputs("'\n", out);
+        put_fish_word(out, command);
         EACH_OPTION(*command, option) {
-            fprintf(out, "complete -c heapprof -n '__fish_seen_subcommand_from %s' -l %s", (*command)->name, option->name + 2);
+            fputs("complete -c heapprof -n '", out);
+            put_fish_condition(out, *command);
+            fprintf(out, "' -l %s", option->name + 2);
             if (option->letter) fprintf(out, " -s %c", option->letter);
             if (option->value) fputs(files_p(option) ? " -r -F" : " -x", out);
             if (option->choices && !files_p(option)) {

@@ -16,17 +16,8 @@
 #define PATIENCE_NS INT64_C(1000000000) /* before progress is shown */
 #define STEP_NS     INT64_C(100000000)  /* between two of it */
 
-struct input {
-    const char *name;
-    int      fd;
-    int64_t  size;       /* bytes of the file; 0: not known */
-    int64_t  done;
-    int64_t  next_ns;    /* when progress is shown next; 0: never */
-    bool     shown;
-};
-
 static void
-show_progress(struct input *input)
+show_progress(struct cli_input *input)
 {
     int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
@@ -42,10 +33,10 @@ show_progress(struct input *input)
     }
 }
 
-static ptrdiff_t
-more(void *data, void *buffer, size_t size)
+ptrdiff_t
+cli_more(void *data, void *buffer, size_t size)
 {
-    struct input *input = data;
+    struct cli_input *input = data;
     ssize_t got = read(input->fd, buffer, size);
 
     if (got > 0) input->done += got;
@@ -59,11 +50,12 @@ cli_name(const char *path)
     return strcmp(path, "-") ? path : "stdin";
 }
 
-static bool
-open_input(const struct cli *cli, struct input *input, const char *path)
+bool
+cli_open(const struct cli *cli, struct cli_input *input, const char *path)
 {
     struct stat status;
 
+    *input = (struct cli_input){0};
     input->name = cli_name(path);
     input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : 0;
     if (input->fd >= 0 && fstat(input->fd, &status) == 0) {
@@ -75,17 +67,23 @@ open_input(const struct cli *cli, struct input *input, const char *path)
     return false;
 }
 
+void
+cli_close(struct cli_input *input)
+{
+    if (input->shown) fputs("\r\033[K", stderr);
+    if (input->fd > 0) close(input->fd);
+}
+
 struct heapprof_model *
 cli_read(const struct cli *cli, const char *path)
 {
-    struct input input = {0};
+    struct cli_input input;
     char error[HEAPPROF_READER_ERROR_MAX];
     struct heapprof_model *model;
 
-    if (!open_input(cli, &input, path)) return NULL;
-    model = rb_heapprof_reader_read(more, &input, HEAPPROF_READER_MOST, error);
-    if (input.shown) fputs("\r\033[K", stderr);
-    if (input.fd > 0) close(input.fd);
+    if (!cli_open(cli, &input, path)) return NULL;
+    model = rb_heapprof_reader_read(cli_more, &input, HEAPPROF_READER_MOST, error);
+    cli_close(&input);
     if (!model) cli_wrong(cli, "%s: %s", input.name, error);
     return model;
 }

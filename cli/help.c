@@ -58,10 +58,24 @@ cli_help(FILE *out, const struct cli_command *command)
     fprintf(out, "heapprof - profiles of Ruby's heap: take, look, compare, convert\n\n"
                  "Usage: heapprof COMMAND [options] [FILE...]\n\nCommands:\n");
     for (const struct cli_command *const *each = cli_commands; *each; each++) {
-        fprintf(out, "  %-10s%s\n", (*each)->name, (*each)->summary);
+        fprintf(out, "  %-15s%s\n", (*each)->name, (*each)->summary);
     }
     fprintf(out, "\nheapprof COMMAND --help says more, with examples. A FILE is a profile in pprof's format,\n"
                  "gzip'd or not, of anybody's; \"-\" is stdin.\n");
+}
+
+/* The commands that begin with that word; false: there are none. */
+static bool
+help_of_family(const char *word)
+{
+    size_t length = strlen(word), count = 0;
+
+    for (const struct cli_command *const *each = cli_commands; *each; each++) {
+        if (strncmp((*each)->name, word, length) || (*each)->name[length] != ' ') continue;
+        if (!count++) cli_page();
+        printf("heapprof %-20s%s\n", (*each)->name, (*each)->summary);
+    }
+    return count > 0;
 }
 
 static void
@@ -79,12 +93,14 @@ static int
 run(struct cli *cli)
 {
     const struct cli_command *command = NULL;
+    size_t words;
 
     if (cli->values[MAN] || cli->values[COMPLETION]) {
         make(cli);
         return cli_finish(cli);
     }
-    if (cli->operand_count > 0 && !(command = cli_find(cli->operands[0]))) {
+    if (cli->operand_count == 1 && help_of_family(cli->operands[0])) return cli_finish(cli);
+    if (cli->operand_count > 0 && !(command = cli_find_words(cli->operands, cli->operand_count, &words))) {
         return cli_usage(cli, "%s is no command", cli->operands[0]);
     }
     cli_page();
@@ -109,5 +125,5 @@ const struct cli_command cli_help_command = {
     .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL]",
     .summary = "What there is, and how it is used",
     .description = "Lists the commands, or explains one of them.",
-    .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 2, .run = run,
 };

@@ -3,6 +3,7 @@
 
 #include <locale.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -18,6 +19,20 @@ const struct cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) NULL};
 
 void (*cli_sigpipe)(int);
 
+/* Whether the name is these words; how many it has. */
+static size_t
+words_of(const char *name, char *const *words, size_t count)
+{
+    size_t length, used = 0;
+
+    for (; *name; name += length + (name[length] == ' ')) {
+        length = strcspn(name, " ");
+        if (used == count || strlen(words[used]) != length || strncmp(words[used], name, length)) return 0;
+        used++;
+    }
+    return used;
+}
+
 const struct cli_command *
 cli_find(const char *name)
 {
@@ -25,6 +40,50 @@ cli_find(const char *name)
         if (!strcmp((*command)->name, name)) return *command;
     }
     return NULL;
+}
+
+const struct cli_command *
+cli_find_words(char *const *words, size_t count, size_t *used)
+{
+    for (const struct cli_command *const *command = cli_commands; *command; command++) {
+        *used = words_of((*command)->name, words, count);
+        if (*used) return *command;
+    }
+    return NULL;
+}
+
+size_t
+cli_family(FILE *out, const char *word)
+{
+    size_t length = strlen(word), count = 0;
+
+    for (const struct cli_command *const *each = cli_commands; *each; each++) {
+        if (strncmp((*each)->name, word, length) || (*each)->name[length] != ' ') continue;
+        fputs((*each)->name + length, out);
+        count++;
+    }
+    return count;
+}
+
+/* Says which commands there are. */
+static int
+refuse(const char *word, const char *next)
+{
+    char *family = NULL;
+    size_t size, count;
+    FILE *out = open_memstream(&family, &size);
+
+    count = out ? cli_family(out, word) : 0;
+    if (out) fclose(out);
+    if (count && next) fprintf(stderr, "heapprof: %s %s is no command; they are:%s\n", word, next, family);
+    else if (count) fprintf(stderr, "heapprof: %s is followed by one of:%s\n", word, family);
+    else {
+        fprintf(stderr, "heapprof: %s is no command; they are:", word);
+        for (const struct cli_command *const *each = cli_commands; *each; each++) fprintf(stderr, " %s", (*each)->name);
+        fputc('\n', stderr);
+    }
+    free(family);
+    return CLI_USAGE;
 }
 
 static int
@@ -45,6 +104,7 @@ int
 main(int argc, char **argv)
 {
     const struct cli_command *command;
+    size_t words;
 
     cli_sigpipe = signal(SIGPIPE, SIG_IGN); /* a pager that is left early is no error: cli_finish looks */
     setlocale(LC_CTYPE, "");
@@ -57,14 +117,11 @@ main(int argc, char **argv)
         return CLI_DONE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) argv[1] = "help";
-    command = cli_find(argv[1]);
-    if (!command) {
-        fprintf(stderr, "heapprof: %s is no command; they are:", argv[1]);
-        for (const struct cli_command *const *each = cli_commands; *each; each++) {
-            fprintf(stderr, " %s", (*each)->name);
-        }
-        fputc('\n', stderr);
-        return CLI_USAGE;
+    if (argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")) && !cli_find(argv[1])) {
+        argv[2] = argv[1]; /* of a family */
+        argv[1] = "help";
     }
-    return run(command, argc - 2, argv + 2);
+    command = cli_find_words(argv + 1, (size_t)argc - 1, &words);
+    if (!command) return refuse(argv[1], argv[2]);
+    return run(command, argc - 1 - (int)words, argv + 1 + words);
 }

@@ -41,6 +41,20 @@ rb_heapprof_graph_label_detail(uint32_t label)
     return label & HEAPPROF_GRAPH_DETAIL_MOST;
 }
 
+/* What is left of a label when indices, keys and values are all one. */
+static inline uint32_t
+rb_heapprof_graph_merged_label(uint32_t label)
+{
+    uint32_t kind = rb_heapprof_graph_label_kind(label);
+
+    switch (kind) {
+    case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case HEAPPROF_GRAPH_VALUE_OF_INTEGER:
+        return rb_heapprof_graph_label(kind, 0);
+    default:
+        return label;
+    }
+}
+
 struct heapprof_graph_root {
     uint32_t label, name, category;
     uint32_t target;             /* object */
@@ -106,6 +120,13 @@ static inline uint32_t
 rb_heapprof_graph_class(const struct heapprof_graph *graph, uint32_t object)
 {
     return graph->layout_classes[graph->layouts[object]];
+}
+
+/* What people call its class, among names.classes. */
+static inline uint32_t
+rb_heapprof_graph_class_number(const struct heapprof_graph *graph, uint32_t object)
+{
+    return graph->names.layouts[graph->layouts[object]].class_number;
 }
 
 static inline uint64_t

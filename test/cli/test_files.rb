@@ -178,14 +178,18 @@ class TestHeapprofFiles < Test::Unit::TestCase
   def test_help
     all = heapprof!("help").out
     assert_equal all, heapprof!("--help").out
-    commands = all[/^Commands:\n(.*?)\n\n/m, 1].scan(/^  (\S+)/).flatten
+    commands = all[/^Commands:\n(.*?)\n\n/m, 1].scan(/^  (\S+(?: \S+)?)  /).flatten
     assert_operator commands.size, :>=, 6
     commands.each do |command|
-      help = heapprof!(command, "--help").out
-      assert_equal help, heapprof!("help", command).out
+      help = heapprof!(*command.split, "--help").out
+      assert_equal help, heapprof!("help", *command.split).out
       assert_match(/^Usage: heapprof #{command}/, help)
       assert_match(/^Examples:\n  heapprof /, help)
     end
+    assert_equal commands.grep(/\Agraph /), heapprof!("graph", "--help").out.scan(/^heapprof (\S+ \S+)  /).flatten
+    assert_equal heapprof!("graph", "--help").out, heapprof!("help", "graph").out
+    assert_refused 2, /graph is followed by one of: info /, "graph"
+    assert_refused 2, /graph banana is no command; they are: info /, "graph", "banana"
     assert_refused 2, /banana is no command/, "help", "banana"
     assert_refused 2, /\Aheapprof: banana is no command; they are: run top /, "banana"
     ran = heapprof

@@ -17,7 +17,7 @@ class TestHeapprofMade < Test::Unit::TestCase
     text = out.gsub(/.\x08/, "").gsub("‐", "-").gsub("−", "-")
     commands.each do |command|
       assert_match(/^ +heapprof #{command} /, text)
-      heapprof!("help", command).out.scan(/^ .*?(--[a-z]+)/) { |option,| assert_match(/^ +(-\w, )?#{option}\b/, text) }
+      heapprof!("help", *command.split).out.scan(/^ .*?(--[a-z]+)/) { |option,| assert_match(/^ +(-\w, )?#{option}\b/, text) }
     end
   end
 
@@ -43,7 +43,8 @@ class TestHeapprofMade < Test::Unit::TestCase
     in_directory do
       write("heapprof.fish", heapprof!("help", "--completion=fish").out)
       { "heapprof me" => /\Amerge\t/, "heapprof top --group=fu" => /\A--group=function\t/,
-        "heapprof convert --to s" => /\Aspeedscope\t/, "heapprof top --gr" => /\A--group\t/ }.each do |line, expected|
+        "heapprof convert --to s" => /\Aspeedscope\t/, "heapprof top --gr" => /\A--group\t/,
+        "heapprof graph sh" => /\Ashow\t/, "heapprof graph top --ret" => /\A--retained\t/ }.each do |line, expected|
         out, err, = Open3.capture3({ "HOME" => Dir.pwd }, "fish", "-c", "source heapprof.fish; complete -C '#{line}'")
         assert_match expected, out
         assert_equal "", err
@@ -55,7 +56,8 @@ class TestHeapprofMade < Test::Unit::TestCase
     in_directory do
       write("_heapprof", heapprof!("help", "--completion=zsh").out)
       { "heapprof mer" => "merge", "heapprof top --gr" => "--group", "heapprof top --group=fu" => "--group=function",
-        "heapprof convert --to=sp" => "--to=speedscope", "heapprof info --js" => "--json" }.each do |line, expected|
+        "heapprof convert --to=sp" => "--to=speedscope", "heapprof info --js" => "--json",
+        "heapprof graph sh" => "show", "heapprof graph top --ret" => "--retained" }.each do |line, expected|
         assert_includes zsh_completes(line), expected, line
       end
     end
@@ -82,7 +84,7 @@ class TestHeapprofMade < Test::Unit::TestCase
 
   private
 
-  def commands = heapprof!("help").out[/^Commands:\n(.*?)\n\n/m, 1].scan(/^  (\S+)/).flatten
+  def commands = heapprof!("help").out[/^Commands:\n(.*?)\n\n/m, 1].scan(/^  (\S+(?: \S+)?)  /).flatten
 
   # What the line has become after a tab.
   def zsh_completes(line)

@@ -40,7 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     LoadedGraph loaded(bytes, kMost);
     heapprof_dominators dominators;
 
-    REQUIRE(loaded.loaded ? !loaded.graph.complete : !loaded.error.empty());
+    REQUIRE((loaded.loaded && loaded.graph.complete) == loaded.error.empty());
     if (!loaded.loaded) return 0;
     for (uint32_t i = 0; i < loaded.graph.first[loaded.graph.count + 1]; i++) REQUIRE(loaded.graph.targets[i] <= loaded.graph.count);
     if (rb_heapprof_dominators_find(&dominators, &loaded.graph)) CheckTree(loaded.graph, dominators);

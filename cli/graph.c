@@ -1,0 +1,209 @@
+/* graph.c - what the commands of `heapprof graph` have in common. */
+#include "cli/graph.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/text.h"
+
+/* ---- reading ---- */
+
+/* "512M" in bytes. False: usage was told. */
+static bool
+memory_limit(const struct cli *cli, size_t *bytes)
+{
+    static const char units[] = "KMGT";
+    const char *text = cli->values[CLI_GRAPH_MEMORY], *unit;
+    unsigned long long number;
+    char *end;
+    unsigned shift;
+
+    *bytes = SIZE_MAX;
+    if (!text) return true;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    unit = *end ? strchr(units, *end) : NULL;
+    shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (end != text && text[0] != '-' && errno == 0 && !(*end && !unit) && !(unit && end[1]) && number <= SIZE_MAX >> shift) {
+        *bytes = (size_t)number << shift;
+        return true;
+    }
+    cli_usage(cli, "--memory=%s: a size is wanted, as 512M or 4G", text);
+    return false;
+}
+
+static bool
+find_trees(struct cli_graph *graph, int trees)
+{
+    return rb_heapprof_dominators_find(&graph->dominators, &graph->graph) &&
+           (!(trees & CLI_GRAPH_SHORTEST) || rb_heapprof_graph_shortest(&graph->shortest, &graph->graph, NULL)) &&
+           (!(trees & CLI_GRAPH_DOMINATOR_TREE) ||
+            rb_heapprof_graph_dominator_tree(&graph->dominator_tree, &graph->graph, &graph->dominators));
+}
+
+int
+cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees)
+{
+    struct cli_input input;
+    size_t limit_bytes;
+    bool loaded;
+
+    memset(graph, 0, sizeof(*graph));
+    graph->graph.space.file = -1;
+    if (!memory_limit(cli, &limit_bytes)) return CLI_USAGE;
+    if (!cli_open(cli, &input, path)) return CLI_WRONG;
+    loaded = rb_heapprof_graph_load(&graph->graph, cli_more, &input, limit_bytes, graph->incomplete);
+    cli_close(&input);
+    if (!loaded) return cli_wrong(cli, "%s: %s", cli_name(path), graph->incomplete);
+    return find_trees(graph, trees) ? CLI_DONE : cli_wrong(cli, "%s: no memory", cli_name(path));
+}
+
+void
+cli_graph_free(struct cli_graph *graph)
+{
+    if (graph->dominator_tree.space) rb_heapprof_graph_tree_free(&graph->dominator_tree);
+    if (graph->shortest.space) rb_heapprof_graph_tree_free(&graph->shortest);
+    if (graph->dominators.space) rb_heapprof_dominators_free(&graph->dominators);
+    if (graph->graph.names.space) rb_heapprof_graph_free(&graph->graph);
+}
+
+void
+cli_graph_warn(const struct cli *cli, const char *path, const struct cli_graph *graph)
+{
+    if (!graph->graph.complete) cli_wrong(cli, "%s: %s", cli_name(path), graph->incomplete);
+}
+
+uint32_t
+cli_graph_object(const struct heapprof_graph *graph, const char *word)
+{
+    uint64_t address;
+    char *end;
+
+    if (strncmp(word, "0x", 2)) return 0;
+    errno = 0;
+    address = strtoull(word, &end, 16);
+    return *end || errno ? 0 : rb_heapprof_graph_find(graph, address);
+}
+
+/* ---- text ---- */
+
+bool
+cli_text_begin(struct cli_text *text)
+{
+    text->bytes = NULL;
+    text->out = open_memstream(&text->bytes, &text->size);
+    return text->out;
+}
+
+unsigned
+cli_text_show(struct cli_text *text, unsigned width, bool tail)
+{
+    unsigned columns = 0;
+
+    if (fclose(text->out) == 0) columns = report_put(stdout, text->bytes, width, tail);
+    free(text->bytes);
+    return columns;
+}
+
+void
+cli_text_json(struct cli_text *text, struct report_json *json)
+{
+    if (fclose(text->out) == 0) report_json_string(json, text->bytes, text->size);
+    else report_json_null(json);
+    free(text->bytes);
+}
+
+bool
+cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsigned width)
+{
+    struct cli_text text;
+
+    if (!cli_text_begin(&text)) return false;
+    rb_heapprof_graph_put_object(text.out, graph, object);
+    cli_text_show(&text, width, false);
+    return true;
+}
+
+void
+cli_graph_put_frame(FILE *out, const struct heapprof_graph *graph, uint32_t stack)
+{
+    const struct heapprof_graph_names *names = &graph->names;
+    const struct heapprof_dump_stack *frame = &names->stacks[stack];
+
+    fprintf(out, "%s:%"PRIu32" %s", rb_heapprof_graph_string(names, frame->file), frame->line,
+            rb_heapprof_graph_string(names, frame->method));
+}
+
+void
+cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t stack)
+{
+    const struct heapprof_graph_names *names = &graph->names;
+
+    report_json_begin(json, '[');
+    for (; stack; stack = names->stacks[stack].caller) {
+        const struct heapprof_dump_stack *frame = &names->stacks[stack];
+        report_json_begin(json, '{');
+        report_json_key(json, "file");
+        report_json_text(json, rb_heapprof_graph_string(names, frame->file));
+        report_json_key(json, "line");
+        report_json_unsigned(json, frame->line);
+        report_json_key(json, "method");
+        report_json_text(json, rb_heapprof_graph_string(names, frame->method));
+        report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+}
+
+bool
+cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, uint32_t object)
+{
+    struct cli_text text;
+    char address[24];
+
+    snprintf(address, sizeof(address), "%#"PRIx64, rb_heapprof_graph_address(&graph->graph, object));
+    report_json_key(json, "address");
+    report_json_text(json, address);
+    if (!cli_text_begin(&text)) return false;
+    rb_heapprof_graph_put_object(text.out, &graph->graph, object);
+    report_json_key(json, "name");
+    cli_text_json(&text, json);
+    report_json_key(json, "bytes");
+    report_json_unsigned(json, graph->graph.sizes[object]);
+    report_json_key(json, "retained");
+    report_json_unsigned(json, graph->dominators.retained[object]);
+    return true;
+}
+
+bool
+cli_graph_json_way(struct report_json *json, const char *key, const struct heapprof_graph *graph,
+                   const struct heapprof_graph_tree *tree, uint32_t object, bool merged)
+{
+    struct cli_text text;
+    bool room;
+
+    if (!cli_text_begin(&text)) return false;
+    room = rb_heapprof_graph_put_way(text.out, graph, tree, object, merged);
+    report_json_key(json, key);
+    cli_text_json(&text, json);
+    return room;
+}
+
+void
+cli_graph_put_bytes(double bytes)
+{
+    char text[REPORT_AMOUNT_MAX];
+
+    report_amount(text, bytes, "bytes");
+    printf("%10s", text);
+}
+
+void
+cli_graph_put_share(double part, double whole)
+{
+    char text[REPORT_AMOUNT_MAX];
+
+    report_share(text, part, whole);
+    printf("  %6s", text);
+}

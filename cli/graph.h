@@ -1,0 +1,70 @@
+#ifndef HEAPPROF_CLI_GRAPH_H
+#define HEAPPROF_CLI_GRAPH_H
+/* What the commands of `heapprof graph` have in common: options, the dump in memory, names on the terminal. */
+#include "cli/cli.h"
+#include "graph/words.h"
+#include "report/json.h"
+
+/* For the beginning of a command's own options, and their places. */
+#define CLI_GRAPH_OPTIONS \
+    {"--json", 0, NULL, NULL, "The same as JSON"}, \
+    {"--memory", 0, "SIZE", NULL, "Most memory for the graph, as 512M or 4G; what is more goes to a file (default: no limit)"}
+
+enum {CLI_GRAPH_JSON = 1, CLI_GRAPH_MEMORY, CLI_GRAPH_OWN_OPTIONS};
+
+/* What a dump says, as far as a command asks for it. */
+struct cli_graph {
+    struct heapprof_graph graph;
+    struct heapprof_dominators dominators;
+    struct heapprof_graph_tree shortest; /* if it has been asked for, as dominator_tree */
+    struct heapprof_graph_tree dominator_tree;
+    char   incomplete[HEAPPROF_DUMP_ERROR_MAX]; /* why; "": it is not */
+};
+
+/* Which trees a command wants. */
+enum {CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2};
+
+/* Reads the dump, and finds its dominators and those trees. A status; anything but CLI_DONE was told. Free it either way. */
+int cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
+void cli_graph_free(struct cli_graph *graph);
+
+/* Says on stderr that the dump is incomplete, if it is; each command that shows it as text does. */
+void cli_graph_warn(const struct cli *cli, const char *path, const struct cli_graph *graph);
+
+/* ---- text that is put together in pieces, and then shown ---- */
+
+struct cli_text {
+    FILE  *out;
+    char  *bytes;
+    size_t size;
+};
+
+/* False: no memory. Each text that was begun is ended by one of the functions below. */
+bool cli_text_begin(struct cli_text *text);
+
+/* On stdout, as report_put. Returns the columns. */
+unsigned cli_text_show(struct cli_text *text, unsigned width, bool tail);
+void cli_text_json(struct cli_text *text, struct report_json *json);
+
+/* What an object is, on stdout. False: no memory. */
+bool cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsigned width);
+
+/* "cart.rb:12 Cart#load" of the frame; and all frames, innermost first, as JSON's array. */
+void cli_graph_put_frame(FILE *out, const struct heapprof_graph *graph, uint32_t stack);
+void cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t stack);
+
+/* The members of an object that describes one: "address", "name", "bytes", "retained". */
+bool cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, uint32_t object);
+
+/* A way as a member of that name. */
+bool cli_graph_json_way(struct report_json *json, const char *key, const struct heapprof_graph *graph,
+                        const struct heapprof_graph_tree *tree, uint32_t object, bool merged);
+
+/* "123 kB", "1.2%" right aligned on stdout. */
+void cli_graph_put_bytes(double bytes);
+void cli_graph_put_share(double part, double whole);
+
+/* The object that a word names by its address, as 0x7f0012345678; 0: none, or no address. */
+uint32_t cli_graph_object(const struct heapprof_graph *graph, const char *word);
+
+#endif

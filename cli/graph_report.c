@@ -1,0 +1,260 @@
+/* graph_report.c - heapprof graph report: what is worth looking at, in words, on one screen. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/graph.h"
+#include "graph/groups.h"
+#include "graph/suspects.h"
+#include "report/text.h"
+
+#define SUSPECTS_MOST 5
+#define CLASSES_MOST 8
+#define LEAST_SHARE 20  /* a suspect keeps the 20th part of what is alive, or more */
+
+struct page {
+    const struct cli_graph *graph;
+    struct heapprof_graph_suspect suspects[SUSPECTS_MOST];
+    size_t suspect_count;
+    struct heapprof_graph_groups classes;
+};
+
+/* ---- a suspect in words ---- */
+
+static void
+put_amount(FILE *out, double value, const char *unit)
+{
+    char text[REPORT_AMOUNT_MAX];
+
+    report_amount(text, value, unit);
+    fputs(text, out);
+}
+
+static void
+put_kept(FILE *out, const struct cli_graph *graph, uint64_t retained)
+{
+    char share[REPORT_AMOUNT_MAX];
+
+    report_share(share, (double)retained, (double)graph->dominators.retained[0]);
+    put_amount(out, (double)retained, "bytes");
+    fprintf(out, " (%s)", share);
+}
+
+/* ", gathered in one Hash of 200,000 Order" */
+static void
+put_gathered(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_suspect *suspect)
+{
+    const char *part = suspect->part ? rb_heapprof_graph_class_name(graph, suspect->part) : NULL;
+
+    if (suspect->list) {
+        fputs(", gathered in a list of ", out);
+        put_amount(out, suspect->parts, "count");
+        fprintf(out, " %s", part);
+        return;
+    }
+    fprintf(out, ", gathered in one %s", rb_heapprof_graph_class_name(graph, suspect->gathered));
+    if (!part) return;
+    fputs(" of ", out);
+    put_amount(out, suspect->parts, "count");
+    fprintf(out, " %s", part);
+}
+
+static bool
+put_suspect(FILE *out, const struct cli_graph *graph, const struct heapprof_graph_suspect *suspect)
+{
+    const struct heapprof_graph *it = &graph->graph;
+    const struct heapprof_graph_tree *shortest = &graph->shortest;
+    bool room = true;
+
+    if (suspect->count > 1) {
+        put_amount(out, suspect->count, "count");
+        fprintf(out, " %s beside each other keep ", rb_heapprof_graph_class_name(it, suspect->object));
+        put_kept(out, graph, suspect->retained);
+    }
+    else {
+        fputc('`', out);
+        room = rb_heapprof_graph_put_start(out, it, shortest, suspect->object);
+        fputs("` keeps ", out);
+        put_kept(out, graph, suspect->retained);
+        put_gathered(out, it, suspect);
+    }
+    fputs("; alive by ", out);
+    room = rb_heapprof_graph_put_way(out, it, shortest, suspect->gathered, suspect->count > 1) && room;
+    if (suspect->stack) {
+        fputs("; allocated at ", out);
+        cli_graph_put_frame(out, it, suspect->stack);
+    }
+    return room;
+}
+
+/* ---- the page ---- */
+
+static void
+put_head(const struct cli *cli, const struct cli_graph *graph)
+{
+    static const char *const facts[] = {"time", "pid", "program", "ruby"};
+    const struct heapprof_graph *it = &graph->graph;
+    const char *between = " (";
+
+    report_put(stdout, cli_name(cli->operands[0]), 0, false);
+    fputs(": ", stdout);
+    put_amount(stdout, graph->dominators.reached, "count");
+    fputs(" objects alive, ", stdout);
+    put_amount(stdout, (double)graph->dominators.retained[0], "bytes");
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        const char *fact = rb_heapprof_graph_fact(&it->names, facts[i]);
+        if (!fact) continue;
+        printf("%s%s", between, i == 1 ? "pid " : "");
+        report_put(stdout, fact, 60, false);
+        between = ", ";
+    }
+    puts(between[0] == ',' ? ")" : "");
+    if (it->bytes == graph->dominators.retained[0]) return;
+    fputs("besides ", stdout);
+    put_amount(stdout, (double)(it->bytes - graph->dominators.retained[0]), "bytes");
+    fputs(" in ", stdout);
+    put_amount(stdout, it->count - graph->dominators.reached, "count");
+    puts(" objects that nothing leads to: the garbage collector will free them");
+}
+
+static bool
+put_suspects(const struct page *page)
+{
+    puts(page->suspect_count ? "\nSuspects" : "\nNothing keeps more than 5% by itself.");
+    for (size_t i = 0; i < page->suspect_count; i++) {
+        struct cli_text text;
+        if (!cli_text_begin(&text) || !put_suspect(text.out, page->graph, &page->suspects[i])) return false;
+        printf("%zu. ", i + 1);
+        cli_text_show(&text, 0, false);
+        putchar('\n');
+    }
+    return true;
+}
+
+static void
+put_classes(const struct page *page)
+{
+    const struct cli_graph *graph = page->graph;
+    double whole = (double)graph->dominators.retained[0];
+
+    puts("\nLargest classes");
+    printf("%10s  %6s  %10s  %6s  %12s\n", "bytes", "share", "retained", "share", "objects");
+    for (uint32_t i = 0; i < page->classes.count && i < CLASSES_MOST; i++) {
+        const struct heapprof_graph_group *group = &page->classes.all[i];
+        char amount[REPORT_AMOUNT_MAX];
+        cli_graph_put_bytes(group->bytes);
+        cli_graph_put_share(group->bytes, whole);
+        fputs("  ", stdout);
+        cli_graph_put_bytes(group->retained);
+        cli_graph_put_share(group->retained, whole);
+        report_amount(amount, group->objects, "count");
+        printf("  %12s  ", amount);
+        report_put(stdout, rb_heapprof_graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
+                   cli_width() > 70 ? cli_width() - 58 : 0, false);
+        putchar('\n');
+    }
+}
+
+static bool
+json_suspect(struct report_json *json, const struct cli_graph *graph, const struct heapprof_graph_suspect *suspect)
+{
+    struct cli_text text;
+
+    report_json_line(json);
+    report_json_begin(json, '{');
+    if (!cli_text_begin(&text) || !put_suspect(text.out, graph, suspect)) return false;
+    report_json_key(json, "text");
+    cli_text_json(&text, json);
+    report_json_key(json, "retained");
+    report_json_unsigned(json, suspect->retained);
+    report_json_key(json, "count");
+    report_json_unsigned(json, suspect->count);
+    report_json_key(json, "object");
+    report_json_begin(json, '{');
+    if (!cli_graph_json_object(json, graph, suspect->object)) return false;
+    report_json_end(json, '}');
+    report_json_key(json, "gathered");
+    report_json_begin(json, '{');
+    if (!cli_graph_json_object(json, graph, suspect->gathered)) return false;
+    report_json_end(json, '}');
+    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, suspect->gathered, suspect->count > 1)) return false;
+    report_json_key(json, "stack");
+    cli_graph_json_stack(json, &graph->graph, suspect->stack);
+    report_json_end(json, '}');
+    return true;
+}
+
+static bool
+put_json(const struct page *page)
+{
+    struct report_json json = {.out = stdout};
+
+    report_json_begin(&json, '{');
+    report_json_key(&json, "objects");
+    report_json_unsigned(&json, page->graph->dominators.reached);
+    report_json_key(&json, "bytes");
+    report_json_unsigned(&json, page->graph->dominators.retained[0]);
+    report_json_key(&json, "suspects");
+    report_json_begin(&json, '[');
+    for (size_t i = 0; i < page->suspect_count; i++) {
+        if (!json_suspect(&json, page->graph, &page->suspects[i])) return false;
+    }
+    report_json_end(&json, ']');
+    report_json_end(&json, '}');
+    putchar('\n');
+    return true;
+}
+
+static bool
+show(const struct cli *cli, struct cli_graph *graph)
+{
+    struct page page = {.graph = graph};
+    bool room;
+
+    page.suspect_count = rb_heapprof_graph_suspects(page.suspects, SUSPECTS_MOST, &graph->graph, &graph->dominators,
+                                                    graph->dominators.retained[0] / LEAST_SHARE + 1);
+    if (page.suspect_count == SIZE_MAX) return false;
+    if (cli->values[CLI_GRAPH_JSON]) return put_json(&page);
+    room = rb_heapprof_graph_groups_make(&page.classes, &graph->graph, &graph->dominators, HEAPPROF_GRAPH_BY_CLASS);
+    if (room) {
+        rb_heapprof_graph_groups_sort(&page.classes, false);
+        put_head(cli, graph);
+        room = put_suspects(&page);
+        put_classes(&page);
+    }
+    rb_heapprof_graph_groups_free(&page.classes);
+    return room;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct cli_graph graph;
+    int status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST);
+
+    if (status == CLI_DONE) {
+        cli_graph_warn(cli, cli->operands[0], &graph);
+        status = show(cli, &graph) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    }
+    cli_graph_free(&graph);
+    return status;
+}
+
+static const struct cli_option options[] = {CLI_GRAPH_OPTIONS, {0}};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph report app.graph", "what keeps most, where it hangs, where it was allocated"},
+    {0}
+};
+
+const struct cli_command cli_graph_report_command = {
+    .name = "graph report", .arguments = "FILE [--json]",
+    .summary = "Who keeps most of a dump's memory, in words",
+    .description =
+        "Names what keeps the 20th part or more of what is alive: the object, or the objects of one class beside each\n"
+        "other, without which so much were free. Of each it says what it is gathered in, the shortest way from a root that\n"
+        "keeps it alive, and where it was allocated, if the profiler was on.\n"
+        "\n"
+        "Classes, threads and code keep what they keep by their nature: what hangs on them is named instead.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

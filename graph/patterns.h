@@ -1,0 +1,31 @@
+#ifndef HEAPPROF_GRAPH_PATTERNS_H
+#define HEAPPROF_GRAPH_PATTERNS_H
+/* The ways of a tree, merged: objects of one class that are reached by one label from objects of one pattern are of one
+ * pattern. Indices, keys and values are all one label; a step that is as the one before stays in its pattern, so a
+ * list is one. Patterns are a tree, too, with far fewer nodes. */
+#include "base/index.h"
+#include "graph/tree.h"
+
+struct heapprof_graph_pattern {
+    uint32_t parent;             /* pattern; of those that a root refers to 0 */
+    uint32_t label, class_number;
+    uint32_t example;            /* its first object, which is nearest to the roots */
+    uint64_t objects, bytes;     /* of it */
+};
+
+struct heapprof_graph_patterns {
+    struct heapprof_space *space;
+    struct heapprof_graph_pattern *all; /* [0] is the root's; each stands behind its parent */
+    uint32_t  count;
+    uint32_t *of;                /* by object; 0: it is not reached */
+    size_t    all_capacity, of_capacity;
+    struct heapprof_index index;
+    struct heapprof_mem index_mem;
+};
+
+/* False: no memory. Free them either way, before the graph. */
+bool rb_heapprof_graph_patterns_make(struct heapprof_graph_patterns *patterns, struct heapprof_graph *graph,
+                                     const struct heapprof_graph_tree *tree);
+void rb_heapprof_graph_patterns_free(struct heapprof_graph_patterns *patterns);
+
+#endif

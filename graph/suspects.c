@@ -1,0 +1,234 @@
+/* suspects.c - down the dominator tree from the roots, through what only holds a program together.
+ *
+ * A class, a thread or a piece of code keeps what it keeps by its nature: the search goes on below it. The first other
+ * object that keeps much is a suspect. Below it the one child that keeps nearly all of that is followed, until there is
+ * none, or one of the same class: that is the first node of a list.
+ */
+#include "graph/suspects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NEARLY_ALL(bytes) ((bytes) / 5 * 4)
+
+struct sum {
+    uint32_t class_number;
+    uint32_t example, count;
+    uint64_t retained;
+};
+
+struct search {
+    struct heapprof_graph *graph;
+    struct heapprof_space *space;
+    const struct heapprof_dominators *dominators;
+    struct heapprof_dominated dominated;
+    struct heapprof_graph_suspect *suspects;
+    size_t    count, most;
+    uint64_t  least_bytes;
+    uint32_t *waiting;           /* to be gone through */
+    size_t    waiting_count;
+    struct sum *sums;            /* children of one object by class */
+    size_t    sum_count;
+    uint32_t *by_class;          /* sum + 1 */
+    size_t    waiting_capacity, sums_capacity, by_class_capacity;
+};
+
+#define GROW(search, array, count) \
+    HEAPPROF_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
+
+/* Whether what it keeps is no sign of anything. */
+static bool
+structure_p(const struct heapprof_graph *graph, uint32_t object)
+{
+    static const char *const types[] = {"T_CLASS", "T_MODULE", "T_ICLASS", "T_IMEMO", "T_DATA(VM/", "T_DATA(ractor", "T_DATA(fiber", "T_DATA(thread"};
+    const char *type = rb_heapprof_graph_type(graph, object);
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (!strncmp(type, types[i], strlen(types[i]))) return true;
+    }
+    return false;
+}
+
+/* ---- children by class ---- */
+
+static int
+more_retained(const void *a, const void *b)
+{
+    const struct sum *one = a, *other = b;
+
+    if (one->retained != other->retained) return one->retained < other->retained ? 1 : -1;
+    return (one->example > other->example) - (one->example < other->example);
+}
+
+/* Into sums, the largest first. */
+static bool
+add_children(struct search *search, uint32_t object)
+{
+    const struct heapprof_graph *graph = search->graph;
+
+    search->sum_count = 0;
+    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
+        uint32_t child = search->dominated.children[i], class_number = rb_heapprof_graph_class_number(graph, child);
+        struct sum *sum;
+        if (!search->by_class[class_number]) {
+            if (!GROW(search, sums, search->sum_count + 1)) return false;
+            search->sums[search->sum_count] = (struct sum){class_number, child, 0, 0};
+            search->by_class[class_number] = (uint32_t)++search->sum_count;
+        }
+        sum = &search->sums[search->by_class[class_number] - 1];
+        sum->count++;
+        sum->retained += search->dominators->retained[child];
+        if (search->dominators->retained[child] > search->dominators->retained[sum->example]) sum->example = child;
+    }
+    for (size_t i = 0; i < search->sum_count; i++) search->by_class[search->sums[i].class_number] = 0;
+    if (search->sum_count) qsort(search->sums, search->sum_count, sizeof(*search->sums), more_retained);
+    return true;
+}
+
+/* ---- one suspect ---- */
+
+/* Of children the one that retains most; 0: there is none. */
+static uint32_t
+largest_child(const struct search *search, uint32_t object)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
+        uint32_t child = search->dominated.children[i];
+        if (!largest || search->dominators->retained[child] > search->dominators->retained[largest]) largest = child;
+    }
+    return largest;
+}
+
+static bool
+same_class_p(const struct search *search, uint32_t one, uint32_t other)
+{
+    return rb_heapprof_graph_class_number(search->graph, one) == rb_heapprof_graph_class_number(search->graph, other);
+}
+
+static uint32_t
+find_gathered(const struct search *search, uint32_t object)
+{
+    uint64_t enough = NEARLY_ALL(search->dominators->retained[object]);
+
+    for (;;) {
+        uint32_t child = largest_child(search, object);
+        if (!child || search->dominators->retained[child] < enough || same_class_p(search, object, child)) return object;
+        object = child;
+    }
+}
+
+static uint32_t
+list_length(const struct search *search, uint32_t object)
+{
+    uint32_t length = 1;
+
+    for (uint32_t child; (child = largest_child(search, object)) && same_class_p(search, object, child); object = child) length++;
+    return length;
+}
+
+static uint32_t
+stack_of(const struct search *search, uint32_t object)
+{
+    const struct heapprof_graph_sample *sample = object ? rb_heapprof_graph_sample(search->graph, object) : NULL;
+
+    return sample ? sample->stack : 0;
+}
+
+/* Of the first of gathered's children that has one. */
+static uint32_t
+stack_of_children(const struct search *search, uint32_t object)
+{
+    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
+        uint32_t stack = stack_of(search, search->dominated.children[i]);
+        if (stack) return stack;
+    }
+    return 0;
+}
+
+static bool
+describe(struct search *search, struct heapprof_graph_suspect *suspect)
+{
+    if (suspect->count > 1) {
+        suspect->stack = stack_of(search, suspect->object);
+        return true;
+    }
+    suspect->gathered = find_gathered(search, suspect->object);
+    if (!add_children(search, suspect->gathered)) return false;
+    if (search->sum_count) {
+        suspect->part = search->sums[0].example;
+        suspect->parts = search->sums[0].count;
+        suspect->list = suspect->parts == 1 && same_class_p(search, suspect->gathered, suspect->part);
+        if (suspect->list) suspect->parts = list_length(search, suspect->gathered);
+    }
+    suspect->stack = stack_of(search, suspect->part);
+    if (!suspect->stack) suspect->stack = stack_of_children(search, suspect->gathered);
+    if (!suspect->stack) suspect->stack = stack_of(search, suspect->gathered);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+/* Among the largest, in their order. */
+static void
+add_suspect(struct search *search, uint32_t object, uint32_t count, uint64_t retained)
+{
+    size_t at = search->count < search->most ? search->count++ : search->most - 1;
+
+    if (at == search->most - 1 && search->suspects[at].object && search->suspects[at].retained >= retained) return;
+    for (; at > 0 && search->suspects[at - 1].retained < retained; at--) search->suspects[at] = search->suspects[at - 1];
+    search->suspects[at] = (struct heapprof_graph_suspect){.object = object, .count = count, .retained = retained, .gathered = object};
+}
+
+static bool
+look_at(struct search *search, uint32_t object)
+{
+    const uint64_t *retained = search->dominators->retained;
+
+    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
+        uint32_t child = search->dominated.children[i];
+        if (structure_p(search->graph, child)) {
+            if (retained[child] < search->least_bytes) continue;
+            if (!GROW(search, waiting, search->waiting_count + 1)) return false;
+            search->waiting[search->waiting_count++] = child;
+        }
+        else if (retained[child] >= search->least_bytes) add_suspect(search, child, 1, retained[child]);
+    }
+    if (!add_children(search, object)) return false;
+    for (size_t i = 0; i < search->sum_count && search->sums[i].retained >= search->least_bytes; i++) {
+        const struct sum *sum = &search->sums[i];
+        if (structure_p(search->graph, sum->example) || retained[sum->example] >= search->least_bytes) continue;
+        add_suspect(search, sum->example, sum->count, sum->retained);
+    }
+    return true;
+}
+
+static bool
+find(struct search *search)
+{
+    if (!GROW(search, by_class, search->graph->names.class_count) || !look_at(search, 0)) return false;
+    while (search->waiting_count > 0) {
+        if (!look_at(search, search->waiting[--search->waiting_count])) return false;
+    }
+    for (size_t i = 0; i < search->count; i++) {
+        if (!describe(search, &search->suspects[i])) return false;
+    }
+    return true;
+}
+
+size_t
+rb_heapprof_graph_suspects(struct heapprof_graph_suspect *suspects, size_t most, struct heapprof_graph *graph,
+                           const struct heapprof_dominators *dominators, uint64_t least_bytes)
+{
+    struct search search = {.graph = graph, .space = &graph->space, .dominators = dominators, .suspects = suspects,
+                            .most = most, .least_bytes = least_bytes};
+    bool room;
+
+    memset(suspects, 0, most * sizeof(*suspects));
+    room = rb_heapprof_dominated_make(&search.dominated, graph, dominators) && find(&search);
+    rb_heapprof_dominated_free(&search.dominated);
+    HEAPPROF_SPACE_RELEASE(search.space, search.waiting, search.waiting_capacity);
+    HEAPPROF_SPACE_RELEASE(search.space, search.sums, search.sums_capacity);
+    HEAPPROF_SPACE_RELEASE(search.space, search.by_class, search.by_class_capacity);
+    return room ? search.count : SIZE_MAX;
+}

@@ -1,0 +1,154 @@
+/* tree.c - breadth first over the references, or over the dominators' children.
+ *
+ * order is the queue of the search: what has been reached, and is looked at in its turn.
+ */
+#include "graph/tree.h"
+
+#include <string.h>
+
+#define GROW(tree, array, count) HEAPPROF_SPACE_GROW((tree)->space, (tree)->array, (tree)->array##_capacity, (size_t)(count))
+
+static bool
+begin(struct heapprof_graph_tree *tree, struct heapprof_graph *graph)
+{
+    size_t count = (size_t)graph->count + 1;
+
+    *tree = (struct heapprof_graph_tree){.space = &graph->space};
+    if (!GROW(tree, from, count) || !GROW(tree, labels, count) || !GROW(tree, order, count)) return false;
+    memset(tree->from, 0xff, count * sizeof(*tree->from));
+    return true;
+}
+
+void
+rb_heapprof_graph_tree_free(struct heapprof_graph_tree *tree)
+{
+    HEAPPROF_SPACE_RELEASE(tree->space, tree->from, tree->from_capacity);
+    HEAPPROF_SPACE_RELEASE(tree->space, tree->labels, tree->labels_capacity);
+    HEAPPROF_SPACE_RELEASE(tree->space, tree->order, tree->order_capacity);
+}
+
+/* ---- roots ---- */
+
+#define RANKS 3
+
+/* 0: people have named it. */
+static int
+rank_of(const struct heapprof_graph_root *root)
+{
+    switch (root->label) {
+    case HEAPPROF_DUMP_ROOT: return 1;
+    case HEAPPROF_DUMP_STACK:
+    case HEAPPROF_DUMP_UNLABELLED: return 2;
+    default: return 0;
+    }
+}
+
+static uint32_t
+label_of(const struct heapprof_graph_root *root)
+{
+    return rb_heapprof_graph_label(root->label, root->name ? root->name : root->category);
+}
+
+/* ---- the shortest ways ---- */
+
+static void
+reach(struct heapprof_graph_tree *tree, const uint8_t *closed, uint32_t from, uint32_t to, uint32_t label)
+{
+    if (tree->from[to] != HEAPPROF_UNREACHED || (closed && closed[to])) return;
+    tree->from[to] = from;
+    tree->labels[to] = label;
+    tree->order[tree->count++] = to;
+}
+
+static void
+reach_roots(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph, const uint8_t *closed)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (uint32_t i = 0; i < graph->root_count; i++) {
+            const struct heapprof_graph_root *root = &graph->roots[i];
+            if (rank_of(root) == rank) reach(tree, closed, 0, root->target, label_of(root));
+        }
+    }
+}
+
+bool
+rb_heapprof_graph_shortest(struct heapprof_graph_tree *tree, struct heapprof_graph *graph, const uint8_t *closed)
+{
+    if (!begin(tree, graph)) return false;
+    reach_roots(tree, graph, closed);
+    for (uint32_t at = 0; at < tree->count; at++) {
+        uint32_t from = tree->order[at], class_object = rb_heapprof_graph_class(graph, from);
+        for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
+            reach(tree, closed, from, graph->targets[i], graph->labels[i]);
+        }
+        if (class_object) reach(tree, closed, from, class_object, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
+    }
+    return true;
+}
+
+/* ---- from dominator to dominator ---- */
+
+static bool
+unlabelled_p(const struct heapprof_graph_tree *tree, uint32_t from, uint32_t to)
+{
+    return tree->from[to] == from && rb_heapprof_graph_label_kind(tree->labels[to]) == HEAPPROF_GRAPH_INDIRECT;
+}
+
+static void
+label_roots(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph)
+{
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (uint32_t i = 0; i < graph->root_count; i++) {
+            const struct heapprof_graph_root *root = &graph->roots[i];
+            if (rank_of(root) == rank && unlabelled_p(tree, 0, root->target)) tree->labels[root->target] = label_of(root);
+        }
+    }
+}
+
+static void
+label_references(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph)
+{
+    for (uint32_t from = 1; from <= graph->count; from++) {
+        uint32_t class_object = rb_heapprof_graph_class(graph, from);
+        for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
+            uint32_t to = graph->targets[i];
+            if (unlabelled_p(tree, from, to)) tree->labels[to] = graph->labels[i];
+        }
+        if (class_object && unlabelled_p(tree, from, class_object)) {
+            tree->labels[class_object] = rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0);
+        }
+    }
+}
+
+/* dominated's children, each behind its dominator. */
+static void
+put_in_order(struct heapprof_graph_tree *tree, const struct heapprof_dominated *dominated)
+{
+    uint32_t from = 0;
+
+    for (uint32_t at = 0; ; from = tree->order[at++]) {
+        for (uint32_t i = dominated->first[from]; i < dominated->first[from + 1]; i++) {
+            tree->order[tree->count++] = dominated->children[i];
+        }
+        if (at == tree->count) break;
+    }
+}
+
+bool
+rb_heapprof_graph_dominator_tree(struct heapprof_graph_tree *tree, struct heapprof_graph *graph,
+                                 const struct heapprof_dominators *dominators)
+{
+    struct heapprof_dominated dominated;
+    bool room;
+
+    if (!begin(tree, graph)) return false;
+    memcpy(tree->from, dominators->dominators, ((size_t)graph->count + 1) * sizeof(*tree->from));
+    tree->from[0] = HEAPPROF_UNREACHED;
+    for (uint32_t i = 0; i <= graph->count; i++) tree->labels[i] = rb_heapprof_graph_label(HEAPPROF_GRAPH_INDIRECT, 0);
+    label_roots(tree, graph);
+    label_references(tree, graph);
+    room = rb_heapprof_dominated_make(&dominated, graph, dominators);
+    if (room) put_in_order(tree, &dominated);
+    rb_heapprof_dominated_free(&dominated);
+    return room;
+}

@@ -1,0 +1,202 @@
+/* words.c - names of what is in a graph. */
+#include "graph/words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPEATS_SHOWN 3 /* steps of one kind, one behind the other, that are not counted but shown */
+
+/* ---- objects ---- */
+
+static const char *
+string(const struct heapprof_graph *graph, uint32_t number)
+{
+    return rb_heapprof_graph_string(&graph->names, number);
+}
+
+const char *
+rb_heapprof_graph_class_name(const struct heapprof_graph *graph, uint32_t object)
+{
+    const struct heapprof_graph_names *names = &graph->names;
+
+    return string(graph, names->classes[rb_heapprof_graph_class_number(graph, object)].name);
+}
+
+bool
+rb_heapprof_graph_named_class_p(const struct heapprof_graph *graph, uint32_t object, const char **name)
+{
+    const char *type = rb_heapprof_graph_type(graph, object);
+    uint32_t text;
+
+    if (strcmp(type, "T_CLASS") && strcmp(type, "T_MODULE")) return false;
+    text = rb_heapprof_graph_text(graph, object);
+    *name = string(graph, text);
+    return text && **name && **name != '#'; /* of #<Class:...> none */
+}
+
+void
+rb_heapprof_graph_put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
+{
+    const char *name, *type = rb_heapprof_graph_type(graph, object);
+    uint32_t text = rb_heapprof_graph_text(graph, object);
+
+    if (rb_heapprof_graph_named_class_p(graph, object, &name)) {
+        fprintf(out, "%s %s", strcmp(type, "T_CLASS") ? "module" : "class", name);
+        return;
+    }
+    fputs(rb_heapprof_graph_class_name(graph, object), out);
+    if (text) fprintf(out, !strcmp(type, "T_STRING") ? " \"%s\"" : " %s", string(graph, text));
+}
+
+/* ---- labels ---- */
+
+void
+rb_heapprof_graph_put_label(FILE *out, const struct heapprof_graph *graph, uint32_t label, bool merged)
+{
+    uint32_t detail = rb_heapprof_graph_label_detail(label);
+
+    switch (rb_heapprof_graph_label_kind(label)) {
+    case HEAPPROF_DUMP_UNLABELLED:
+        fputs("(unnamed)", out);
+        return;
+    case HEAPPROF_DUMP_CLASS:
+        fputs("its class", out);
+        return;
+    case HEAPPROF_GRAPH_INDIRECT:
+        fputs("(several ways)", out);
+        return;
+    case HEAPPROF_DUMP_INDEX:
+    case HEAPPROF_GRAPH_VALUE_OF_INTEGER:
+        if (merged) fputs("[]", out);
+        else fprintf(out, "[%"PRIu32"]", detail);
+        return;
+    case HEAPPROF_GRAPH_VALUE_OF_SYMBOL:
+        fprintf(out, "[:%s]", string(graph, detail));
+        return;
+    case HEAPPROF_DUMP_KEY:
+        fputs("(key)", out);
+        return;
+    case HEAPPROF_DUMP_VALUE:
+        fputs("(value)", out);
+        return;
+    case HEAPPROF_DUMP_MEMBER: fputc('.', out); break;
+    case HEAPPROF_DUMP_CONSTANT: fputs("constant ", out); break;
+    case HEAPPROF_DUMP_LOCAL: fputs("local ", out); break;
+    case HEAPPROF_DUMP_GLOBAL: fputs("global ", out); break;
+    case HEAPPROF_DUMP_C_GLOBAL: fputs("C global ", out); break;
+    default: break;
+    }
+    fputs(string(graph, detail), out);
+}
+
+/* ---- ways ---- */
+
+struct way {
+    uint32_t *objects;           /* from what a root refers to, to the one it is of */
+    size_t    count;
+};
+
+static bool
+find_way(struct way *way, const struct heapprof_graph_tree *tree, uint32_t object)
+{
+    way->count = 0;
+    for (uint32_t at = object; at; at = tree->from[at]) way->count++;
+    way->objects = malloc(way->count * sizeof(*way->objects));
+    if (!way->objects) return false;
+    for (size_t at = way->count; at > 0; object = tree->from[object]) way->objects[--at] = object;
+    return true;
+}
+
+/* The place of the last object that a named class refers to as its own, and the class's name; 0: none. */
+static size_t
+find_start(const struct way *way, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+           const char **name)
+{
+    for (size_t at = way->count; at-- > 1;) {
+        switch (rb_heapprof_graph_label_kind(tree->labels[way->objects[at]])) {
+        case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_IVAR:
+            if (rb_heapprof_graph_named_class_p(graph, way->objects[at - 1], name)) return at;
+        }
+    }
+    return 0;
+}
+
+/* The step to the first object that is told of. */
+static void
+put_first(FILE *out, const struct heapprof_graph *graph, uint32_t label, const char *class_name, bool merged)
+{
+    const char *own = class_name ? string(graph, rb_heapprof_graph_label_detail(label)) : NULL;
+
+    if (!class_name) rb_heapprof_graph_put_label(out, graph, label, merged);
+    else if (rb_heapprof_graph_label_kind(label) != HEAPPROF_DUMP_CONSTANT) fprintf(out, "%s of %s", own, class_name);
+    else if (!strcmp(class_name, "Object")) fprintf(out, "constant %s", own);
+    else fprintf(out, "constant %s::%s", class_name, own);
+}
+
+/* How many steps from there on are like that one. */
+static size_t
+repeats(const struct way *way, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree, size_t at)
+{
+    uint32_t label = rb_heapprof_graph_merged_label(tree->labels[way->objects[at]]), class_of = rb_heapprof_graph_class_number(graph, way->objects[at]);
+    size_t end = at;
+
+    while (end < way->count && rb_heapprof_graph_merged_label(tree->labels[way->objects[end]]) == label &&
+           rb_heapprof_graph_class_number(graph, way->objects[end]) == class_of) end++;
+    return end - at;
+}
+
+static void
+put_step(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree, uint32_t object, bool merged)
+{
+    uint32_t kind = rb_heapprof_graph_label_kind(tree->labels[object]);
+
+    fputs(" -> ", out);
+    if (kind == HEAPPROF_DUMP_UNLABELLED || kind == HEAPPROF_GRAPH_INDIRECT) {
+        fprintf(out, "(%s)", rb_heapprof_graph_class_name(graph, object));
+    }
+    else rb_heapprof_graph_put_label(out, graph, tree->labels[object], merged);
+}
+
+bool
+rb_heapprof_graph_put_way(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+                          uint32_t object, bool merged)
+{
+    struct way way;
+    const char *name = NULL;
+    size_t start;
+
+    if (!find_way(&way, tree, object)) return false;
+    start = find_start(&way, graph, tree, &name);
+    put_first(out, graph, tree->labels[way.objects[start]], start ? name : NULL, merged);
+    for (size_t at = start + 1, count; at < way.count; at += count) {
+        count = repeats(&way, graph, tree, at);
+        if (count <= REPEATS_SHOWN) count = 1;
+        put_step(out, graph, tree, way.objects[at], merged || count > 1);
+        if (count > 1) fprintf(out, " (%zu times)", count);
+    }
+    free(way.objects);
+    return true;
+}
+
+bool
+rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+                            uint32_t object)
+{
+    struct way way;
+    const char *name = NULL;
+    uint32_t label;
+    size_t start;
+
+    if (!find_way(&way, tree, object)) return false;
+    start = find_start(&way, graph, tree, &name);
+    label = tree->labels[way.objects[start]];
+    free(way.objects);
+    if (!start && rb_heapprof_graph_label_kind(label) != HEAPPROF_DUMP_GLOBAL) {
+        rb_heapprof_graph_put_label(out, graph, label, false);
+        return true;
+    }
+    if (start && strcmp(name, "Object")) fprintf(out, "%s%s", name, rb_heapprof_graph_label_kind(label) == HEAPPROF_DUMP_CONSTANT ? "::" : ".");
+    fputs(string(graph, rb_heapprof_graph_label_detail(label)), out);
+    return true;
+}

@@ -1,0 +1,30 @@
+#ifndef HEAPPROF_GRAPH_WORDS_H
+#define HEAPPROF_GRAPH_WORDS_H
+/* Objects, labels and ways as people read them. Names stand as the file has them: whoever shows them to a terminal
+ * escapes them. */
+#include <stdio.h>
+
+#include "graph/tree.h"
+
+/* "Hash", "class Cart", "T_IMEMO(iseq) Cart#load". */
+void rb_heapprof_graph_put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object);
+
+/* The class's name, or without one the type: "Hash", "T_IMEMO(iseq)". */
+const char *rb_heapprof_graph_class_name(const struct heapprof_graph *graph, uint32_t object);
+
+/* Whether it is a class or module that has a name; which is put. */
+bool rb_heapprof_graph_named_class_p(const struct heapprof_graph *graph, uint32_t object, const char **name);
+
+/* "@items", "[7]", "[:name]", "global $cart". merged: without what only one of many has, "[]". */
+void rb_heapprof_graph_put_label(FILE *out, const struct heapprof_graph *graph, uint32_t label, bool merged);
+
+/* The way to an object: "constant Cart::CACHE -> @items -> [7]". It begins at the last class or module with a name,
+ * if there is one: how that is reached, everybody knows. False: no memory. */
+bool rb_heapprof_graph_put_way(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+                               uint32_t object, bool merged);
+
+/* Where that way begins: "Cart::CACHE", "$cart". */
+bool rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+                                 uint32_t object);
+
+#endif

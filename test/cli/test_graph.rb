@@ -1,0 +1,212 @@
+# frozen_string_literal: true
+#
+# test_graph.rb - heapprof graph on a dump that is made here: info, report, top, why, tree, show; and files that are wrong.
+
+require_relative "lib/heapprof_command"
+require_relative "lib/graph_bytes"
+
+class TestHeapprofGraph < Test::Unit::TestCase
+  include HeapprofCommand
+
+  ORDERS = 3000
+  NODES = 1000
+  FILE = "shop.graph"
+
+  # Cart::CACHE has @items, a Hash of orders, each with a name; $list is a list of nodes; two objects are garbage.
+  def shop
+    graph = GraphBytes.new
+    object, cart, @cache, @items = Array.new(4) { graph.later }
+    graph.object("Class", 500, type: "T_CLASS", at: object, text: "Object", others: { [:CONSTANT, "Cart"] => cart })
+    graph.object("Class", 300, type: "T_CLASS", at: cart, text: "Cart", others: { [:CONSTANT, "CACHE"] => @cache })
+    graph.object("Cart", at: @cache, class_of: cart, bits: 128 | 3,
+                 labels: { [:IVAR, "@items"] => @items, [:IVAR, "@name"] => graph.symbol("main"), [:IVAR, "@size"] => graph.integer(-7), [:WEAK, "owner"] => object })
+    stack = graph.stack("/srv/cart.rb:12 Cart#add", "/srv/app.rb:3 <main>")
+    @orders = Array.new(ORDERS) do
+      name = graph.object("String", 140, type: "T_STRING")
+      graph.object("Order", labels: { [:IVAR, "@name"] => name }, stack: stack, weight: 2)
+    end
+    graph.object("Hash", 100_000, type: "T_HASH", at: @items, tail: @orders.each_with_index.map { |order, i| [graph.integer(i), order] })
+    nodes = Array.new(NODES) { graph.later }
+    nodes.each_cons(2) { |one, other| graph.object("Node", 100, at: one, labels: { [:IVAR, "@next"] => other }) }
+    graph.object("Node", 100, at: nodes.last)
+    graph.root(:C_GLOBAL, "rb_cObject", object)
+    graph.root(:GLOBAL, "$list", nodes[0])
+    2.times { graph.object("Garbage", 1000) }
+    graph.fact("pid", "42")
+    graph.fact("ruby", "ruby 3.4.5")
+    graph.fact("skipped", "T_DATA(odd)", :footer)
+    graph
+  end
+
+  def in_shop
+    in_directory do
+      write(FILE, shop.bytes)
+      yield
+    end
+  end
+
+  def address(number) = format("%#x", number)
+
+  ALIVE = 3 + 1 + 2 * ORDERS + NODES
+  BYTES = 840 + 100_000 + ORDERS * 180 + NODES * 100
+
+  def test_info
+    in_shop do
+      info = heapprof!("graph", "info", FILE, "--json").json
+      assert_equal [true, ALIVE + 2, BYTES + 2000, ALIVE, BYTES, 2, 1, 0, ORDERS],
+                   info.values_at("complete", "objects", "bytes", "reached_objects", "reached_bytes", "roots", "weak_references",
+                                  "missing_objects_referred_to", "sampled_objects")
+      assert_equal [[%w[pid 42], ["ruby", "ruby 3.4.5"]], [["skipped", "T_DATA(odd)"]]], info.values_at("process", "footer")
+      text = heapprof!("graph", "info", FILE).out
+      assert_match(/^reached_objects +7,004$/, text)
+      assert_match(/^pid +42$/, text)
+    end
+  end
+
+  def test_report_says_who_keeps_it_in_words
+    in_shop do
+      text = heapprof!("graph", "report", FILE).out
+      assert_includes text, "shop.graph: 7,004 objects alive, 723 kB (pid 42, ruby 3.4.5)\n" \
+                            "besides 1.95 kB in 2 objects that nothing leads to: the garbage collector will free them\n"
+      assert_includes text, "\n1. `Cart::CACHE` keeps 625 kB (86.4%), gathered in one Hash of 3,000 Order; alive by constant Cart::CACHE -> @items; " \
+                            "allocated at /srv/cart.rb:12 Cart#add\n"
+      assert_includes text, "\n2. `$list` keeps 97.7 kB (13.5%), gathered in a list of 1,000 Node; alive by global $list\n"
+      assert_operator text.lines.size, :<=, 24
+      suspects = heapprof!("graph", "report", FILE, "--json").json["suspects"]
+      assert_equal ["constant Cart::CACHE -> @items", "global $list"], suspects.map { |suspect| suspect["way"] }
+      assert_equal [address(@cache), address(@items)], suspects[0].values_at("object", "gathered").map { |object| object["address"] }
+      assert_equal({ "file" => "/srv/cart.rb", "line" => 12, "method" => "Cart#add" }, suspects[0]["stack"][0])
+    end
+  end
+
+  def test_top_adds_up_by_class
+    in_shop do
+      rows = heapprof!("graph", "top", FILE, "--json").json.to_h { |row| [row["name"], row.values_at("bytes", "retained", "objects")] }
+      assert_equal [ORDERS * 140, ORDERS * 140, ORDERS], rows["String"]
+      assert_equal [ORDERS * 40, ORDERS * 180, ORDERS], rows["Order"]
+      assert_equal [800, 840 + 100_000 + ORDERS * 180, 2], rows["Class"]
+      assert_equal [NODES * 100, NODES * 100, NODES], rows["Node"]
+      assert_nil rows["Garbage"]
+      assert_equal %w[String Order Hash], rows.keys.first(3)
+      assert_equal %w[Class Cart], heapprof!("graph", "top", FILE, "--json", "--retained", "-n2").json.map { |row| row["name"] }
+      assert_match(/\A +bytes .*\n +410 kB +56.7% .* 3,000  String\n\.\.\. and 5 more\n\z/, heapprof!("graph", "top", FILE, "-n1").out)
+    end
+  end
+
+  def test_top_by_stack_file_and_age
+    in_shop do
+      by = ->(group) { heapprof!("graph", "top", FILE, "--json", "--group", group).json.to_h { |row| [row["name"], row.values_at("bytes", "objects")] } }
+      assert_equal [ORDERS * 80, ORDERS * 2], by["stack"]["/srv/cart.rb:12 Cart#add"]
+      assert_equal [ORDERS * 80, ORDERS * 2], by["file"]["/srv/cart.rb"]
+      assert_equal [40, 1], by["age"]["old (3 GCs or more)"]
+      assert_equal ALIVE - 1, by["age"]["no GC survived"][1]
+    end
+  end
+
+  def test_why_of_a_class_merges_ways
+    in_shop do
+      assert_equal [["constant Cart::CACHE -> @items -> []", ORDERS]],
+                   heapprof!("graph", "why", FILE, "Order", "--json").json.map { |row| row.values_at("way", "objects") }
+      assert_equal [["global $list -> @next", NODES - 1], ["global $list", 1]],
+                   heapprof!("graph", "why", FILE, "Node", "--json").json.map { |row| row.values_at("way", "objects") }
+      assert_match(/^ +3,000 +117 kB  0x\h+  constant Cart::CACHE -> @items -> \[\]$/, heapprof!("graph", "why", FILE, "Order").out)
+      assert_refused 1, /no object at, or of a class, Garbage is alive in it/, "graph", "why", FILE, "Garbage"
+    end
+  end
+
+  def test_why_of_an_object_has_each_step_with_what_it_keeps
+    in_shop do
+      text = heapprof!("graph", "why", FILE, address(@orders[7])).out
+      assert_equal ["1. constant Cart::CACHE -> @items -> [7]", "C global rb_cObject class Object", "constant Cart class Cart", "constant CACHE Cart",
+                    "@items Hash", "[7] Order"], text.lines.drop(2).map { |line| line.sub(/^ +[\d.]+ k?B  /, "").squeeze(" ").strip }
+      assert_match(/^ +625 kB +@items +Hash$/, text)
+    end
+  end
+
+  # Two ways that have only the end in common, and one that goes part of the first.
+  def test_why_of_an_object_has_ways_that_share_nothing
+    graph = GraphBytes.new
+    target = graph.object("Target")
+    first = graph.object("First", labels: { [:IVAR, "@a"] => target })
+    second = graph.object("Second", labels: { [:IVAR, "@b"] => graph.object("Between", labels: { [:IVAR, "@c"] => target }) })
+    graph.root(:GLOBAL, "$first", first)
+    graph.root(:GLOBAL, "$second", second)
+    graph.root(:GLOBAL, "$first_again", graph.object("Array", type: "T_ARRAY", tail: [first]))
+    in_directory do
+      write(FILE, graph.bytes)
+      ways = heapprof!("graph", "why", FILE, address(target), "--json").json["ways"].map { |way| way["way"] }
+      assert_equal ["global $first -> @a", "global $second -> @b -> @c"], ways
+    end
+  end
+
+  def test_tree_of_dominators
+    in_shop do
+      rows = heapprof!("graph", "tree", FILE).out.lines.drop(1).map { |line| line[/%\s+([\d,]+)  ( *.*)/] && [$1, $2] }
+      assert_equal [["1", "C global rb_cObject: class Object"], ["1", "  constant Cart: class Cart"], ["1", "    constant CACHE: Cart"],
+                    ["1", "      @items: Hash"], ["3,000", "        []: Order"], ["3,000", "          @name: String"],
+                    ["1", "global $list: Node"], ["999", "  @next: Node"]], rows
+      assert_equal ["C global rb_cObject: class Object"], heapprof!("graph", "tree", FILE, "--least=50", "--depth=1").out.scan(/1  (.*)$/).flatten
+      tree = heapprof!("graph", "tree", FILE, "--json").json
+      assert_equal [BYTES - NODES * 100, NODES * 100], tree.map { |node| node["retained"] }
+      assert_equal NODES * 100 - 100, tree[1]["children"][0]["retained"]
+    end
+  end
+
+  def test_show_has_references_both_ways_and_values
+    in_shop do
+      text = heapprof!("graph", "show", FILE, address(@cache)).out
+      assert_match(/\A#{address(@cache)} Cart\nis +T_OBJECT, old, frozen\nbytes +40 B\nretains +625 kB\nalive by +constant Cart::CACHE\n/, text)
+      assert_match(/^  @items +#{address(@items)} +625 kB  Hash\n  @name +:main\n  @size +-7\n  weak owner +0x\h+ +626 kB  class Object\n/, text)
+      assert_match(/^is referred to by\n  constant CACHE +0x\h+ +625 kB  class Cart\n\z/, text)
+      order = heapprof!("graph", "show", FILE, address(@orders[1]), "--json").json
+      assert_equal ["constant Cart::CACHE -> @items -> [1]", ["[1]"], ["@name"]],
+                   [order["way"], order["from"].map { |one| one["label"] }, order["to"].map { |one| one["label"] }]
+      assert_match(/^allocated +.srv.cart.rb:12 Cart#add\n +.srv.app.rb:3 <main>\n/, heapprof!("graph", "show", FILE, address(@orders[1])).out)
+      assert_match(/^  \[0\] .*\n  \[1\] .*\n  \.\.\. and 2998 more\n/, heapprof!("graph", "show", FILE, address(@items), "-n2").out)
+      assert_match(/no object is at 0x18/, heapprof("graph", "show", FILE, "0x18").err)
+    end
+  end
+
+  def test_an_incomplete_dump_is_read_as_far_as_it_goes_and_said_to_be_so
+    in_directory do
+      write(FILE, shop.bytes(complete: false))
+      ran = heapprof("graph", "report", FILE)
+      assert_equal [0, "heapprof graph report: shop.graph: is incomplete: the block at byte #{File.size(FILE)} is missing\n"], [ran.status, ran.err]
+      assert_include ran.out, "1. `Cart::CACHE` keeps 625 kB"
+    end
+  end
+
+  def test_files_that_are_no_dump
+    in_directory do
+      write("empty", "")
+      write("text", "banana\n" * 100)
+      %w[info report top tree].each do |command|
+        assert_refused 1, /\Aheapprof graph #{command}: empty: is empty$/, "graph", command, "empty"
+        assert_refused 1, /: text: is no object graph$/, "graph", command, "text"
+        assert_refused 1, /: none: No such file or directory$/, "graph", command, "none"
+      end
+    end
+  end
+
+  def test_the_memory_limit_changes_no_number
+    in_shop do
+      %w[report top tree].each do |command|
+        assert_equal heapprof!("graph", command, FILE).out, heapprof!("graph", command, FILE, "--memory=64K").out
+      end
+      assert_refused 2, /a size is wanted/, "graph", "top", FILE, "--memory=lots"
+    end
+  end
+
+  def test_names_cannot_steer_the_terminal
+    graph = GraphBytes.new
+    graph.root(:GLOBAL, "$\e[2J", graph.object("Evil\e[31m\n", 1000, text: "\e]0;x\a"))
+    in_directory do
+      write(FILE, graph.bytes)
+      [%w[report], %w[top], %w[tree], %w[info], ["show", address(GraphBytes::PAGE)], ["why", address(GraphBytes::PAGE)]].each do |command, *rest|
+        out = heapprof!("graph", command, FILE, *rest).out
+        assert_not_include out, "\e"
+        assert_not_include out, "\a"
+      end
+    end
+  end
+end
