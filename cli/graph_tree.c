@@ -65,7 +65,7 @@ put_name(FILE *out, const struct nodes *nodes, const struct heapprof_graph_patte
 
     rb_heapprof_graph_put_label(out, graph, pattern->label, pattern->objects > 1);
     fputs(": ", out);
-    if (pattern->objects == 1) rb_heapprof_graph_put_object(out, graph, pattern->example);
+    if (pattern->objects == 1 || rb_heapprof_graph_module_name(graph, pattern->example)) rb_heapprof_graph_put_object(out, graph, pattern->example);
     else fputs(rb_heapprof_graph_class_name(graph, pattern->example), out);
     return true;
 }

@@ -138,6 +138,9 @@ rb_heapprof_graph_address(const struct heapprof_graph *graph, uint32_t object)
 /* MRI's name for what it is: "T_STRING". */
 const char *rb_heapprof_graph_type(const struct heapprof_graph *graph, uint32_t object);
 
+/* String of a class's or module's name; 0: it is none, or has none that is a constant's. */
+uint32_t rb_heapprof_graph_module_name(const struct heapprof_graph *graph, uint32_t object);
+
 /* String of its text, 0: none; the sample of it, NULL: it is none. */
 uint32_t rb_heapprof_graph_text(const struct heapprof_graph *graph, uint32_t object);
 const struct heapprof_graph_sample *rb_heapprof_graph_sample(const struct heapprof_graph *graph, uint32_t object);

@@ -293,6 +293,16 @@ rb_heapprof_graph_text(const struct heapprof_graph *graph, uint32_t object)
     return low < graph->text_count && graph->texts[low].object == object ? graph->texts[low].string : 0;
 }
 
+uint32_t
+rb_heapprof_graph_module_name(const struct heapprof_graph *graph, uint32_t object)
+{
+    uint32_t text;
+
+    if (!graph->names.layouts[graph->layouts[object]].module) return 0;
+    text = rb_heapprof_graph_text(graph, object);
+    return rb_heapprof_graph_string(&graph->names, text)[0] == '#' ? 0 : text; /* #<Class:0x...> */
+}
+
 const struct heapprof_graph_sample *
 rb_heapprof_graph_sample(const struct heapprof_graph *graph, uint32_t object)
 {

@@ -114,10 +114,12 @@ bool
 rb_heapprof_graph_names_layout(struct heapprof_graph_names *names, const struct heapprof_dump_layout *layout)
 {
     uint32_t class_number = class_of(names, layout->class_name ? layout->class_name : layout->type);
+    const char *type = rb_heapprof_graph_string(names, layout->type);
+    bool module = !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE");
 
     if (class_number == UINT32_MAX) return false;
     if (!HEAPPROF_SPACE_GROW(names->space, names->layouts, names->layout_capacity, (size_t)names->layout_count + 1)) return false;
     names->layouts[names->layout_count++] =
-        (struct heapprof_graph_layout){layout->class_address, class_number, layout->type};
+        (struct heapprof_graph_layout){layout->class_address, class_number, layout->type, module};
     return true;
 }

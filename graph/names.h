@@ -9,6 +9,7 @@ struct heapprof_graph_layout {
     uint64_t class_address;
     uint32_t class_number;       /* in classes */
     uint32_t type;               /* string */
+    bool     module;             /* its objects are classes or modules */
 };
 
 /* What people call a class: objects of one class name, or, without a class, of one type. */

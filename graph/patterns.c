@@ -36,6 +36,14 @@ find_or_add(struct heapprof_graph_patterns *patterns, uint32_t parent, uint32_t 
     return patterns->count++;
 }
 
+static uint32_t
+class_of(const struct heapprof_graph *graph, uint32_t object)
+{
+    uint32_t name = rb_heapprof_graph_module_name(graph, object);
+
+    return name ? graph->names.class_count + name : rb_heapprof_graph_class_number(graph, object);
+}
+
 bool
 rb_heapprof_graph_patterns_make(struct heapprof_graph_patterns *patterns, struct heapprof_graph *graph,
                                 const struct heapprof_graph_tree *tree)
@@ -47,7 +55,7 @@ rb_heapprof_graph_patterns_make(struct heapprof_graph_patterns *patterns, struct
     for (uint32_t at = 0; at < tree->count; at++) {
         uint32_t object = tree->order[at], parent = patterns->of[tree->from[object]];
         uint32_t label = rb_heapprof_graph_merged_label(tree->labels[object]);
-        uint32_t number = find_or_add(patterns, parent, label, rb_heapprof_graph_class_number(graph, object), object);
+        uint32_t number = find_or_add(patterns, parent, label, class_of(graph, object), object);
         if (!number) return false;
         patterns->of[object] = number;
         patterns->all[number].objects++;

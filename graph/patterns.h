@@ -2,13 +2,14 @@
 #define HEAPPROF_GRAPH_PATTERNS_H
 /* The ways of a tree, merged: objects of one class that are reached by one label from objects of one pattern are of one
  * pattern. Indices, keys and values are all one label; a step that is as the one before stays in its pattern, so a
- * list is one. Patterns are a tree, too, with far fewer nodes. */
+ * list is one. Classes and modules with a name are never merged. Patterns are a tree, too, with far fewer nodes. */
 #include "base/index.h"
 #include "graph/tree.h"
 
 struct heapprof_graph_pattern {
     uint32_t parent;             /* pattern; of those that a root refers to 0 */
-    uint32_t label, class_number;
+    uint32_t label;
+    uint32_t class_number;       /* in names.classes; behind these, named classes and modules by their name's string */
     uint32_t example;            /* its first object, which is nearest to the roots */
     uint64_t objects, bytes;     /* of it */
 };

@@ -88,10 +88,17 @@ rb_heapprof_graph_shortest(struct heapprof_graph_tree *tree, struct heapprof_gra
 
 /* ---- from dominator to dominator ---- */
 
-static bool
-unlabelled_p(const struct heapprof_graph_tree *tree, uint32_t from, uint32_t to)
+/* A reference of that label leads from an object, or a root, to another. */
+static void
+label(struct heapprof_graph_tree *tree, uint32_t from, uint32_t to, uint32_t of_reference)
 {
-    return tree->from[to] == from && rb_heapprof_graph_label_kind(tree->labels[to]) == HEAPPROF_GRAPH_INDIRECT;
+    uint32_t *known = &tree->labels[to];
+
+    if (rb_heapprof_graph_label_kind(*known) != HEAPPROF_GRAPH_INDIRECT) return;
+    if (tree->from[to] == from) *known = of_reference;
+    else if (rb_heapprof_graph_label_kind(of_reference) == HEAPPROF_DUMP_CONSTANT) {
+        *known = rb_heapprof_graph_label(HEAPPROF_GRAPH_INDIRECT, rb_heapprof_graph_label_detail(of_reference));
+    }
 }
 
 static void
@@ -100,7 +107,7 @@ label_roots(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph
     for (int rank = 0; rank < RANKS; rank++) {
         for (uint32_t i = 0; i < graph->root_count; i++) {
             const struct heapprof_graph_root *root = &graph->roots[i];
-            if (rank_of(root) == rank && unlabelled_p(tree, 0, root->target)) tree->labels[root->target] = label_of(root);
+            if (rank_of(root) == rank) label(tree, 0, root->target, label_of(root));
         }
     }
 }
@@ -111,12 +118,9 @@ label_references(struct heapprof_graph_tree *tree, const struct heapprof_graph *
     for (uint32_t from = 1; from <= graph->count; from++) {
         uint32_t class_object = rb_heapprof_graph_class(graph, from);
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
-            uint32_t to = graph->targets[i];
-            if (unlabelled_p(tree, from, to)) tree->labels[to] = graph->labels[i];
+            label(tree, from, graph->targets[i], graph->labels[i]);
         }
-        if (class_object && unlabelled_p(tree, from, class_object)) {
-            tree->labels[class_object] = rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0);
-        }
+        if (class_object) label(tree, from, class_object, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
     }
 }
 

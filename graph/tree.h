@@ -3,7 +3,8 @@
 /* One way from the roots to each object: over the shortest references, or from dominator to dominator. */
 #include "graph/dominators.h"
 
-/* Kind of a label: a dominator leads there, but no reference of its own. */
+/* Kind of a label: a dominator leads there, but by no reference of its own. The detail is the name of a constant that it
+ * is; 0: it is none. */
 #define HEAPPROF_GRAPH_INDIRECT (HEAPPROF_GRAPH_VALUE_OF_INTEGER + 1)
 
 struct heapprof_graph_tree {

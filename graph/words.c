@@ -26,13 +26,10 @@ rb_heapprof_graph_class_name(const struct heapprof_graph *graph, uint32_t object
 bool
 rb_heapprof_graph_named_class_p(const struct heapprof_graph *graph, uint32_t object, const char **name)
 {
-    const char *type = rb_heapprof_graph_type(graph, object);
-    uint32_t text;
+    uint32_t text = rb_heapprof_graph_module_name(graph, object);
 
-    if (strcmp(type, "T_CLASS") && strcmp(type, "T_MODULE")) return false;
-    text = rb_heapprof_graph_text(graph, object);
     *name = string(graph, text);
-    return text && **name && **name != '#'; /* of #<Class:...> none */
+    return text != 0;
 }
 
 void
@@ -65,6 +62,7 @@ rb_heapprof_graph_put_label(FILE *out, const struct heapprof_graph *graph, uint3
         return;
     case HEAPPROF_GRAPH_INDIRECT:
         fputs("(several ways)", out);
+        if (detail) fprintf(out, " constant %s", string(graph, detail));
         return;
     case HEAPPROF_DUMP_INDEX:
     case HEAPPROF_GRAPH_VALUE_OF_INTEGER:
@@ -152,7 +150,7 @@ put_step(FILE *out, const struct heapprof_graph *graph, const struct heapprof_gr
     uint32_t kind = rb_heapprof_graph_label_kind(tree->labels[object]);
 
     fputs(" -> ", out);
-    if (kind == HEAPPROF_DUMP_UNLABELLED || kind == HEAPPROF_GRAPH_INDIRECT) {
+    if (kind == HEAPPROF_DUMP_UNLABELLED) {
         fprintf(out, "(%s)", rb_heapprof_graph_class_name(graph, object));
     }
     else rb_heapprof_graph_put_label(out, graph, tree->labels[object], merged);
