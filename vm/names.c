@@ -294,46 +294,6 @@ rb_heapprof_function_truncated(void)
     return rb_heapprof_functions_add(&rb_heapprof.tables.functions, &function);
 }
 
-/* ---- in text ---- */
-
-static void
-name_copy(const struct name *name, char *text, size_t size)
-{
-    size_t length = name->length < size ? name->length : size - 1;
-
-    memcpy(text, name->bytes, length);
-    text[length] = '\0';
-}
-
-void
-rb_heapprof_iseq_text(const rb_iseq_t *iseq, VALUE owner, char *text, size_t size)
-{
-    struct name name = {0};
-
-    name_add_iseq(&name, iseq, owner);
-    name_copy(&name, text, size);
-}
-
-void
-rb_heapprof_method_text(VALUE owner, ID id, char *text, size_t size)
-{
-    struct name name = {0};
-
-    name_add_method(&name, owner, id);
-    name_copy(&name, text, size);
-}
-
-void
-rb_heapprof_class_text(VALUE klass, char *text, size_t size)
-{
-    struct name name = {0};
-    bool permanent;
-    VALUE path = klass ? rb_mod_name0(klass, &permanent) : Qnil;
-
-    if (!NIL_P(path)) name_add_str(&name, path);
-    name_copy(&name, text, size);
-}
-
 /* ---- provisional names ---- */
 
 /* The live object of each identity; 0 where it is dead. */
@@ -423,19 +383,31 @@ rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES])
 }
 
 size_t
-rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES])
+rb_heapprof_called_text(VALUE owner, ID id, char text[HEAPPROF_NAME_BYTES])
 {
     struct name name = { .length = 0 };
 
-    name_add_method(&name, method->owner, method->called_id);
+    name_add_method(&name, owner, id);
+    return name_copy(&name, text);
+}
+
+size_t
+rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES])
+{
+    return rb_heapprof_called_text(method->owner, method->called_id, text);
+}
+
+size_t
+rb_heapprof_iseq_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES])
+{
+    struct name name = { .length = 0 };
+
+    name_add_iseq(&name, iseq, owner);
     return name_copy(&name, text);
 }
 
 size_t
 rb_heapprof_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES])
 {
-    struct name name = { .length = 0 };
-
-    name_add_iseq(&name, iseq, 0);
-    return name_copy(&name, text);
+    return rb_heapprof_iseq_text(iseq, 0, text);
 }

@@ -60,20 +60,47 @@ static struct {
 
 /* ---- what is said ---- */
 
-/* The class, and of what has none or none with a name, the kind of object; of a class its own name, too. */
+/* So much of a name as there is room for, with a zero behind it. */
+static void
+cut(const char *name, size_t length, char *text, size_t size)
+{
+    if (length >= size) length = size - 1;
+    memcpy(text, name, length);
+    text[length] = '\0';
+}
+
+static void
+class_text(VALUE klass, char *text, size_t size)
+{
+    char name[HEAPPROF_NAME_BYTES];
+
+    cut(name, rb_heapprof_class_text(klass, name), text, size);
+}
+
+static void
+called_text(VALUE owner, ID id, char *text, size_t size)
+{
+    char name[HEAPPROF_NAME_BYTES];
+
+    cut(name, rb_heapprof_called_text(owner, id, name), text, size);
+}
+
+/* The class, or of what is hidden from Ruby the kind of object; of a class its own name, too. */
 static void
 object_text(VALUE object, char *text, size_t size)
 {
-    VALUE klass = RBASIC_CLASS(object);
-    bool module = RB_BUILTIN_TYPE(object) == T_CLASS || RB_BUILTIN_TYPE(object) == T_MODULE;
-    char name[NAME_BYTES] = "";
+    VALUE klass = rb_heapprof_real_class(object);
+    char name[NAME_BYTES];
 
-    rb_heapprof_class_text(klass ? rb_class_real(klass) : 0, text, size);
-    if (module) rb_heapprof_class_text(object, name, sizeof(name));
-    if (*name) snprintf(text + strlen(text), size - strlen(text), " %s", name);
-    if (*text) return;
-    if (RB_BUILTIN_TYPE(object) == T_IMEMO) snprintf(text, size, "T_IMEMO(%s)", rb_imemo_name(imemo_type(object)));
-    else snprintf(text, size, "%s", rb_builtin_type_name(RB_BUILTIN_TYPE(object)));
+    if (!klass) {
+        if (RB_BUILTIN_TYPE(object) == T_IMEMO) snprintf(text, size, "T_IMEMO(%s)", rb_imemo_name(imemo_type(object)));
+        else snprintf(text, size, "%s", rb_builtin_type_name(RB_BUILTIN_TYPE(object)));
+        return;
+    }
+    class_text(klass, text, size);
+    if (RB_BUILTIN_TYPE(object) != T_CLASS && RB_BUILTIN_TYPE(object) != T_MODULE) return;
+    class_text(object, name, sizeof(name));
+    snprintf(text + strlen(text), size - strlen(text), " %s", name);
 }
 
 /* Where in the extension's struct it stands; -1: elsewhere. How long that is nobody tells. */
@@ -112,7 +139,7 @@ what_text(const struct heapprof_missed *missed, char *text, size_t size)
     object_text(missed->child, child, sizeof(child));
     int length = snprintf(text, size, "%s -> %s", parent, child);
     if (check.call && (size_t)length < size) {
-        rb_heapprof_method_text(check.call->klass, check.call->id, function, sizeof(function));
+        called_text(check.call->klass, check.call->id, function, sizeof(function));
         length += snprintf(text + length, size - (size_t)length, ", in %s", function);
     }
     if (missed->early && (size_t)length < size) {
@@ -125,15 +152,15 @@ static int
 frame_text(const rb_control_frame_t *cfp, char *text, size_t size)
 {
     const rb_callable_method_entry_t *method = rb_vm_frame_method_entry(cfp);
-    char function[NAME_BYTES];
+    char name[HEAPPROF_NAME_BYTES], function[NAME_BYTES];
 
     if (VM_FRAME_RUBYFRAME_P(cfp) && cfp->pc) {
-        rb_heapprof_iseq_text(cfp->iseq, method ? method->owner : 0, function, sizeof(function));
+        cut(name, rb_heapprof_iseq_text(cfp->iseq, method ? method->owner : 0, name), function, sizeof(function));
         return snprintf(text, size, "    %s:%d:in '%s'\n", RSTRING_PTR(rb_iseq_path(cfp->iseq)), rb_vm_get_sourceline(cfp),
                         function);
     }
     if (!method || method->def->type != VM_METHOD_TYPE_CFUNC) return 0;
-    rb_heapprof_method_text(method->owner, method->def->original_id, function, sizeof(function));
+    called_text(method->owner, method->def->original_id, function, sizeof(function));
     return snprintf(text, size, "    in '%s'\n", function);
 }
 
