@@ -17,6 +17,10 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
   CONTRACTS = { "stack" => 1, "line-table" => 1, "symbols" => 1, "heapprof" => 1 }
   PARTS = %w[iseq.c symbol.c cont.c thread.c gc.c]
 
+  # make check-descriptor-aarch64: another image than the ruby that runs this, and what emulates its machine.
+  IMAGE = ENV["DESCRIPTOR_IMAGE"]
+  EMULATOR = ENV["DESCRIPTOR_EMULATOR"]
+
   Entry = Struct.new(:name, :kind, :form, :size, :number) do
     # What the debug information has to say of it.
     def facts
@@ -79,10 +83,10 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
 
   # So it is found without debug symbols, and default core files have it.
   def test_it_is_exported_and_in_writable_data
-    image = RbConfig::CONFIG["ENABLE_SHARED"] == "yes" ? libruby : EnvUtil.rubybin
-    symbol = readelf("--dyn-syms", image)[/OBJECT +GLOBAL +DEFAULT +\d+ ruby_vm_descriptor$/]
-    assert symbol, "#{image} does not export it"
-    assert_match(/^ *\[ *#{symbol[/\d+/]}\] \.data /, readelf("-S", image))
+    file = !IMAGE && RbConfig::CONFIG["ENABLE_SHARED"] == "yes" ? libruby : image
+    symbol = readelf("--dyn-syms", file)[/OBJECT +GLOBAL +DEFAULT +\d+ ruby_vm_descriptor$/]
+    assert symbol, "#{file} does not export it"
+    assert_match(/^ *\[ *#{symbol[/\d+/]}\] \.data /, readelf("-S", file))
   end
 
   private
@@ -111,14 +115,29 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
 
   def ask_gdb
     in_directory do
-      command = ["gdb", "-batch", "-nx", "-x", DEBUG_INFORMATION, "--args", EnvUtil.rubybin, "--version"]
-      out, status = Open3.capture2e(clean("DESCRIPTOR_OUT" => "facts"), *command, stdin_data: "")
+      out, status = EMULATOR ? ask_gdb_of_another_machine : gdb("gdb", image)
       assert File.exist?("facts"), "gdb: #{status}: #{out}"
       JSON.parse(File.read("facts"))
     end
-  rescue Errno::ENOENT
-    flunk "gdb not found: install the Debian package gdb"
+  rescue Errno::ENOENT => error
+    flunk "#{error}: install the Debian packages that test/README.md names"
   end
+
+  def gdb(name, program, env = {})
+    command = [name, "-batch", "-nx", "-x", DEBUG_INFORMATION, "--args", program, "--version"]
+    Open3.capture2e(clean(env.merge("DESCRIPTOR_OUT" => "facts")), *command, stdin_data: "")
+  end
+
+  # The emulator waits for gdb at a socket.
+  def ask_gdb_of_another_machine
+    pid = spawn(EMULATOR, "-g", "socket", image, "--version", out: File::NULL, err: File::NULL)
+    sleep 0.01 until File.exist?("socket") || Process.wait(pid, Process::WNOHANG)
+    gdb("gdb-multiarch", image, "DESCRIPTOR_TARGET" => "socket")
+  ensure
+    Process.wait(pid) if pid
+  end
+
+  def image = IMAGE || EnvUtil.rubybin
 
   def libruby
     Dir[File.join(File.dirname(EnvUtil.rubybin), RbConfig::CONFIG["LIBRUBY"])].first

@@ -2,7 +2,7 @@
 #
 #   gdb -batch -nx -x debug_information.py --args ruby ...
 #
-# Starts the program, reads the descriptor and its parts out of its memory, and writes one JSON object into
+# Starts the program, or with $DESCRIPTOR_TARGET takes one that an emulator has prepared at that socket, reads the descriptor and its parts out of its memory, and writes one JSON object into
 # the file that $DESCRIPTOR_OUT names: for each object its bytes, and by name what the debug information says:
 # [form, offset, size] of a field, [form, address, size] of a global, [size] of a type, [value] of a constant,
 # [address] of a part; null where it says nothing.
@@ -137,8 +137,11 @@ def read_all():
 
 
 gdb.execute("set breakpoint pending off")
+target = os.environ.get("DESCRIPTOR_TARGET")
+if target:
+    gdb.execute("target remote " + target, to_string=True)
 gdb.execute("break main", to_string=True)
-gdb.execute("run", to_string=True)
+gdb.execute("continue" if target else "run", to_string=True)
 files = {name: [File(function) for function in functions] for name, functions in FUNCTIONS.items()}
 objects = read_all()
 # The parts first: gdb reads the files that have a name that it looks up, and when it has read descriptor.c, it takes the
