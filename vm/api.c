@@ -733,9 +733,9 @@ heapprof_terminal(rb_execution_context_t *ec, VALUE self, VALUE io)
 }
 
 static VALUE
-heapprof_graph_dump(rb_execution_context_t *ec, VALUE self, VALUE path_or_io, VALUE gc, VALUE values)
+heapprof_graph_dump(rb_execution_context_t *ec, VALUE self, VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
 {
-    return rb_heapprof_graph_dump_to(path_or_io, gc, values);
+    return rb_heapprof_graph_dump_to(path_or_io, gc, fork, values);
 }
 
 #include "heapprof.rbinc"

@@ -1,4 +1,9 @@
-/* graph.c - the graph of all objects, as a file: who writes it, and what is said of the process. */
+/* graph.c - the graph of all objects, as a file: what is said of the process, and who writes it.
+ *
+ *     stop all ractors --> clone --> go on, and wait for the child       graph_child.c
+ *                            '-----> write, _exit
+ *
+ * Where the system has no room for a child it is written in place, and the program waits for all of it. */
 #include "ruby/ruby.h"
 #include "graph.h"
 #include "flush.h"
@@ -9,6 +14,7 @@
 #include "vm_core.h"
 #include "vm_sync.h"
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 /* Most of the tables of a dump: names, layouts, what refers to most. */
@@ -27,16 +33,28 @@ write_file(struct heapprof_file *file, const char *bytes, size_t size)
     return error;
 }
 
+/* Ruby's pipes do not wait by themselves. */
+static int
+wait_writable(int fd)
+{
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
+
+    return poll(&writable, 1, -1) < 0 && errno != EINTR ? errno : 0;
+}
+
 static int
 write_fd(int fd, const char *bytes, size_t size)
 {
-    while (size > 0) {
+    int error = 0;
+
+    while (size > 0 && error == 0) {
         size_t written = rb_heapprof_file_write(fd, bytes, size);
-        if (written < size && errno != EINTR) return errno;
         bytes += written;
         size -= written;
+        if (size > 0 && errno == EAGAIN) error = wait_writable(fd);
+        else if (size > 0 && errno != EINTR) error = errno;
     }
-    return 0;
+    return error;
 }
 
 static int
@@ -92,22 +110,21 @@ set_number(void)
 }
 
 static void
-write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_dump *dump, const char *mode)
+write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_dump *dump)
 {
-    static uint64_t dumps;
     char host[256] = "";
 
-    pair_number(writer, "pid", (uint64_t)getpid());
-    pair_number(writer, "parent", (uint64_t)getppid());
+    pair_number(writer, "pid", (uint64_t)dump->pid);
+    pair_number(writer, "parent", (uint64_t)dump->parent);
     pair_number(writer, "time", (uint64_t)rb_heapprof_wall_clock_ns());
     pair(writer, "ruby", rb_heapprof_description);
     pair(writer, "platform", RUBY_PLATFORM);
     pair_string(writer, "program", GET_VM()->orig_progname);
     pair_string(writer, "title", GET_VM()->progname);
     if (gethostname(host, sizeof(host) - 1) == 0) pair(writer, "host", host);
-    pair_number(writer, "set", set_number());
-    pair_number(writer, "dump", ++dumps);
-    pair(writer, "mode", mode);
+    pair_number(writer, "set", dump->set);
+    pair_number(writer, "dump", dump->number);
+    pair(writer, "mode", dump->mode);
     pair_number(writer, "gc", dump->gc);
     pair_number(writer, "gc_count", rb_heapprof_gc_count());
     pair_values(writer, dump->values_bytes);
@@ -115,19 +132,42 @@ write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_d
 
 /* ---- the whole ---- */
 
-static int
-write_all(struct heapprof_graph_dump *dump, const char *mode)
+/* The parent tells how long it has waited as soon as it runs; a child that is faster waits for it. */
+static int64_t
+pause_of_parent(const struct heapprof_graph_shared *shared)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    int64_t pause_ns = 0;
+
+    for (int i = 0; i < 1000; i++) {
+        pause_ns = __atomic_load_n(&shared->pause_ns, __ATOMIC_ACQUIRE);
+        if (pause_ns != 0) break;
+        nanosleep(&millisecond, NULL);
+    }
+    return pause_ns;
+}
+
+static void
+write_footer(struct heapprof_dump_writer *writer, const struct heapprof_graph_dump *dump,
+             const struct heapprof_graph_shared *shared)
+{
+    int64_t duration_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) - dump->begun_ns;
+    int64_t pause_ns = shared ? pause_of_parent(shared) : duration_ns;
+
+    rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "pause_ns", (uint64_t)pause_ns);
+    rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "duration_ns", (uint64_t)duration_ns);
+}
+
+int
+rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_graph_shared *shared)
 {
     struct heapprof_graph graph = {.values_bytes = dump->values_bytes};
-    int64_t begun_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
     rb_heapprof_mem_init(&graph.mem, MEMORY_BYTES);
     rb_heapprof_dump_start(&graph.writer, &graph.mem, write_i, dump);
-    write_process(&graph.writer, dump, mode);
+    write_process(&graph.writer, dump);
     rb_heapprof_gc_graph_write(&graph);
-    dump->pause_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) - begun_ns;
-    rb_heapprof_dump_pair_number(&graph.writer, HEAPPROF_DUMP_FOOTER, "pause_ns", (uint64_t)dump->pause_ns);
-    rb_heapprof_dump_pair_number(&graph.writer, HEAPPROF_DUMP_FOOTER, "duration_ns", (uint64_t)dump->pause_ns);
+    write_footer(&graph.writer, dump, shared);
     int error = rb_heapprof_dump_finish(&graph.writer);
 
     dump->bytes = graph.writer.file_bytes;
@@ -136,17 +176,60 @@ write_all(struct heapprof_graph_dump *dump, const char *mode)
     return error;
 }
 
-int
-rb_heapprof_graph_dump(struct heapprof_graph_dump *dump)
+static void
+note_process(struct heapprof_graph_dump *dump)
 {
-    int error;
+    static uint64_t dumps;
 
+    dump->pid = getpid();
+    dump->parent = getppid();
+    dump->set = set_number();
+    dump->number = ++dumps;
+}
+
+/* While all ractors are stopped. The child's number; 0: it is written here, with this error. */
+static pid_t
+write_or_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, int *error)
+{
+    dump->mode = "fork";
+    pid_t child = shared ? rb_heapprof_graph_clone(dump, shared) : -1;
+
+    if (child > 0) return child;
+    dump->mode = "in place";
+    *error = rb_heapprof_graph_write(dump, NULL);
+    return 0;
+}
+
+/* Its pause is from the moment it is asked for: other ractors are waited for, too. */
+static pid_t
+write_stopped(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, int *error)
+{
+    pid_t child;
+
+    dump->begun_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     bool before = rb_heapprof_gc_begin_still();
     if (rb_heapprof_on) rb_heapprof_gc_resolve_all();
-    error = write_all(dump, "in place");
+    note_process(dump);
+    child = write_or_clone(dump, shared, error);
     rb_heapprof_gc_end_still(before);
     RB_VM_LOCK_LEAVE();
+    dump->pause_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) - dump->begun_ns;
+    return child;
+}
+
+int
+rb_heapprof_graph_dump(struct heapprof_graph_dump *dump)
+{
+    struct heapprof_graph_shared *shared = dump->fork ? rb_heapprof_graph_share() : NULL;
+    int error = 0;
+    pid_t child = write_stopped(dump, shared, &error);
+
+    if (child) {
+        __atomic_store_n(&shared->pause_ns, dump->pause_ns, __ATOMIC_RELEASE);
+        error = rb_heapprof_graph_wait(dump, shared, child);
+    }
+    rb_heapprof_graph_unshare(shared);
     return error;
 }

@@ -5,16 +5,45 @@
 
 /* What is asked for, and what came of it. */
 struct heapprof_graph_dump {
-    struct heapprof_file *file;  /* that has begun, and that its caller ends; NULL: to fd */
+    struct heapprof_file *file;  /* that is open, and that its caller ends; NULL: to fd */
     int      fd;
     size_t   values_bytes;       /* of what a String holds; 0: values are hidden; SIZE_MAX: all of it */
     bool     gc;                 /* a full GC has come before */
+    bool     fork;               /* by a child, where the system lets us have one */
 
+    pid_t    pid, parent;
+    uint64_t set, number;        /* of all dumps of this process; which of these it is */
+    const char *mode;
+    int64_t  begun_ns;
     uint64_t bytes;              /* of the file */
     int64_t  pause_ns;           /* the program has waited */
 };
 
-/* Writes the graph of all objects. 0, or errno. */
+/* Writes the graph of all objects. 0, or errno. With fork other threads run meanwhile, and what interrupts this one may raise,
+ * after the child has been ended. */
 int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
+
+/* ---- between graph.c and graph_child.c ---- */
+
+/* What the two processes tell each other. */
+struct heapprof_graph_shared {
+    int64_t  pause_ns;           /* by the parent; 0: not known yet */
+    uint64_t bytes;              /* by the child, */
+    int      error;              /* as what follows */
+    bool     done;               /* the file is there, or has been removed */
+};
+
+/* NULL: there is no memory. */
+struct heapprof_graph_shared *rb_heapprof_graph_share(void);
+void rb_heapprof_graph_unshare(struct heapprof_graph_shared *shared);
+
+/* A copy of this thread alone, that writes; -1: there can be none. All ractors are stopped. */
+pid_t rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared);
+
+/* Until the child has ended. 0, or errno. Gives up the GVL, and may raise; then shared is given back. */
+int rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child);
+
+/* All of the file. 0, or errno. In a child, with what it shares. */
+int rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_graph_shared *shared);
 
 #endif

@@ -1,6 +1,7 @@
 /* graph_api.c - ObjectSpace::HeapGraph's primitive: arguments, and what is raised. */
 #include "ruby/ruby.h"
 #include "ruby/io.h"
+#include "ruby/thread.h"
 #include "graph.h"
 #include "graph_api.h"
 #include "internal/gc.h"
@@ -15,16 +16,59 @@ values_setting(VALUE values)
     rb_raise(rb_eArgError, "values: %+"PRIsVALUE" is not known (expected :none, :all, or bytes of a string)", values);
 }
 
+/* To a file of its own, which is left behind by nobody. */
+struct to_path {
+    struct heapprof_graph_dump *dump;
+    struct heapprof_file file;
+    int error;
+};
+
+static void *
+open_without_gvl(void *data)
+{
+    struct to_path *to = data;
+
+    to->error = rb_heapprof_file_step(&to->file);
+    return NULL;
+}
+
+/* A pipe waits for its reader. */
+static VALUE
+dump_to_file(VALUE data)
+{
+    struct to_path *to = (struct to_path *)data;
+
+    for (;;) {
+        to->error = EINTR; /* as it stays when an interrupt raises */
+        rb_nogvl(open_without_gvl, to, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
+        if (to->error != EINTR) break;
+        rb_thread_check_ints();
+    }
+    if (to->error) return Qnil;
+    to->error = ECANCELED;
+    to->error = rb_heapprof_graph_dump(to->dump);
+    return Qnil;
+}
+
+static VALUE
+end_file(VALUE data)
+{
+    struct to_path *to = (struct to_path *)data;
+
+    to->error = rb_heapprof_file_end(&to->file, to->error);
+    return Qnil;
+}
+
 static int
 dump_to_path(struct heapprof_graph_dump *dump, const char *path)
 {
-    struct heapprof_file file;
-    int error = rb_heapprof_file_begin(&file, path, "", 0, true);
+    struct to_path to = {.dump = dump};
+    int error = rb_heapprof_file_begin(&to.file, path, "", 0, true);
 
     if (error) return error;
-    dump->file = &file;
-    error = rb_heapprof_graph_dump(dump);
-    return rb_heapprof_file_end(&file, error);
+    dump->file = &to.file;
+    rb_ensure(dump_to_file, (VALUE)&to, end_file, (VALUE)&to);
+    return to.error;
 }
 
 static int
@@ -39,9 +83,9 @@ dump_to_io(struct heapprof_graph_dump *dump, VALUE io)
 }
 
 VALUE
-rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE values)
+rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
 {
-    struct heapprof_graph_dump dump = {.values_bytes = values_setting(values), .gc = RTEST(gc)};
+    struct heapprof_graph_dump dump = {.values_bytes = values_setting(values), .gc = RTEST(gc), .fork = RTEST(fork)};
     bool to_io = RB_TYPE_P(path_or_io, T_FILE);
     int error;
 

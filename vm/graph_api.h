@@ -3,6 +3,6 @@
 #include "ruby/ruby.h"
 
 /* ObjectSpace::HeapGraph.dump; heapprof.rb is its documentation. */
-VALUE rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE values);
+VALUE rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values);
 
 #endif

@@ -494,8 +494,8 @@ module ObjectSpace
   # Only C Ruby built with the heap profiler has this module.
   module HeapGraph
     # call-seq:
-    #   dump(path, gc: false, values: :none) -> integer
-    #   dump(io, gc: false, values: :none) -> integer
+    #   dump(path, gc: false, fork: true, values: :none) -> integer
+    #   dump(io, gc: false, fork: true, values: :none) -> integer
     #
     # Writes all objects with their classes, sizes and references, each reference by its name where it has one: an
     # instance variable, a constant, a key, an index. With them the roots, by which all that is alive is reached, and,
@@ -504,10 +504,13 @@ module ObjectSpace
     # A file appears under its name, readable to its owner alone, when it is complete.
     #
     # [gc] A full garbage collection comes before; otherwise what is dead and not freed yet may be in the file.
+    # [fork] A child of this process writes, and the program waits only until it is there; +Process.wait+ and SIGCHLD do not tell of
+    #        it. This thread waits until the file is written, others run. +false+, or where the system lets us have no
+    #        child: all threads wait.
     # [values] +:none+: no contents of strings, symbols made at run time, floats or large integers are written; an
     #          Integer: the first bytes of each String; +:all+: everything.
-    def self.dump(path_or_io, gc: false, values: :none)
-      Primitive.heapprof_graph_dump(path_or_io, gc, values)
+    def self.dump(path_or_io, gc: false, fork: true, values: :none)
+      Primitive.heapprof_graph_dump(path_or_io, gc, fork, values)
     end
   end
 end

@@ -266,4 +266,89 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_raise(Errno::EPIPE) { HeapGraph.dump(writer) }
     RUBY
   end
+
+  # ---- the child that writes ----
+
+  # A dump into a pipe that nobody reads yet: the child waits, and can be looked at.
+  HELD = <<~'RUBY'
+    # Of all threads.
+    def children = Dir["/proc/self/task/*/children"].flat_map { |path| File.read(path).split.map(&:to_i) }
+
+    def held_dump
+      reader, writer = IO.pipe
+      $held = Array.new(50_000) { Object.new }
+      dumping = Thread.new { HeapGraph.dump(writer) }
+      dumping.report_on_exception = false
+      Thread.pass until children.size == 1
+      yield reader, writer, dumping, children[0]
+    end
+  RUBY
+
+  def test_the_program_goes_on_while_a_child_writes
+    in_graph_child(HELD + <<~'RUBY')
+      signalled = 0
+      trap("CHLD") { signalled += 1 }
+      held_dump do |reader, writer, dumping, child|
+        assert_raise(Errno::ECHILD) { Process.wait(-1) }
+        assert_predicate dumping, :alive?
+        assert_equal 19, Process.getpriority(Process::PRIO_PROCESS, child)
+        assert_equal "1000", File.read("/proc/#{child}/oom_score_adj").chomp
+        assert_equal 1, Dir.children("/proc/#{child}/fd").size
+        written = Thread.new { reader.read }
+        bytes = dumping.value
+        writer.close
+        graph = HeapGraphFile.new(written.value.b)
+        assert_equal bytes, written.value.bytesize
+        assert_equal ["fork", Process.pid.to_s], graph.process.values_at("mode", "pid")
+        assert_operator graph.footer["pause_ns"][0].to_i, :<, graph.footer["duration_ns"][0].to_i
+        assert_operator graph.footer["pause_ns"][0].to_i, :>, 0
+      end
+      assert_equal 0, signalled
+      assert_empty children
+    RUBY
+  end
+
+  def test_in_place_there_is_no_child
+    in_graph_child(<<~'RUBY')
+      graph = dump(fork: false)
+      assert_equal "in place", graph.process["mode"]
+      assert_equal graph.footer["pause_ns"], graph.footer["duration_ns"]
+      assert_equal %w[1 2], [graph, dump].map { |one| one.process["dump"] }
+    RUBY
+  end
+
+  def test_a_child_that_is_killed_is_an_error
+    in_graph_child(HELD + <<~'RUBY')
+      held_dump do |reader, writer, dumping, child|
+        Process.kill(:KILL, child)
+        assert_raise_with_message(Errno::ECHILD, /heap graph/) { dumping.value }
+      end
+    RUBY
+  end
+
+  def test_an_interrupt_ends_the_child
+    in_graph_child(HELD + <<~'RUBY')
+      held_dump do |reader, writer, dumping, child|
+        dumping.raise("enough")
+        assert_raise_with_message(RuntimeError, "enough") { dumping.value }
+        assert_empty children
+      end
+    RUBY
+  end
+
+  # Nobody takes away what it has begun; it gives the file its name itself.
+  def test_a_child_finishes_when_its_parent_has_died
+    in_directory do
+      run_ruby("-e", <<~'RUBY')
+        kept = Array.new(300_000) { Object.new }
+        Thread.new { ObjectSpace::HeapGraph.dump("heap.rbgraph") }
+        Thread.pass until Dir["/proc/self/task/*/children"].any? { |path| File.read(path) != "" }
+        Process.kill(:KILL, Process.pid)
+      RUBY
+      sleep 0.01 until File.exist?("heap.rbgraph")
+      assert_equal ["heap.rbgraph"], Dir.children(".")
+      require_relative "lib/heap_graph"
+      assert_operator HeapGraphFile.read("heap.rbgraph").objects.size, :>, 300_000
+    end
+  end
 end
