@@ -55,7 +55,12 @@ struct heapprof_graph {
     uint32_t *path;              /* the stacks that are to be written */
     size_t path_capacity;
 
-    uint32_t category;           /* of the roots that are being written, a string */
+    const char *category;        /* of the roots that are being written */
+    uint32_t global;             /* the global variable's name, a string */
+
+    /* What the C variable at an address is called; NULL: not known. NULL: of none. */
+    const char *(*c_global_name)(const void *data, const VALUE *address);
+    const void *c_global_data;
 };
 
 /* Roots and objects, between start and finish of the writer, which the caller does. */

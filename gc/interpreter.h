@@ -34,6 +34,9 @@ size_t rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES]);
 
+/* Marks what each global variable leads to; begin_i is told of each before. (vm/globals.h) */
+void rb_heapprof_globals_mark(void (*begin_i)(ID id, void *data), void *data);
+
 /* Bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's own.
  * (vm/rss.c) */
 size_t rb_heapprof_rss_fiber(VALUE object);

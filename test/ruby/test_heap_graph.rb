@@ -151,7 +151,11 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       reached = graph.reachable
       lost = graph.objects.keys - reached.keys
       assert_operator lost.size, :<, graph.objects.size / 100, lost.map { |at| graph.objects[at].type }.tally.inspect
-      assert_include graph.roots.map(&:name).uniq, "finalizers"
+      roots = graph.roots.to_h { |root| [[root.kind, root.name], root.address] }
+      assert_equal address($kept), roots[[:global, "$kept"]]
+      assert_equal address($stdout), roots[[:global, "$stdout"]]
+      assert_equal address($LOADED_FEATURES), roots[[:root, "$LOADED_FEATURES"]]
+      assert_empty [[:root, "finalizer of String"], [:root, "trap USR1"], [:root, "ractor"]] - roots.keys
       assert reached[address(finalizer)]
     RUBY
   end
