@@ -48,6 +48,7 @@ struct graph_form {
 #include "graph_types.c"
 #include "graph_marked.c"
 #include "graph_class.c"
+#include "graph_code.c"
 #include "graph_data.c"
 #include "graph_roots.c"
 

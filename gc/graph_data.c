@@ -53,6 +53,8 @@ graph_imemo_names(struct heapprof_graph *graph, VALUE object)
       case imemo_cref: graph_cref(graph, (const rb_cref_t *)object); break;
       case imemo_svar: graph_svar(graph, (const struct vm_svar *)object); break;
       case imemo_ment: graph_method_entry(graph, (const rb_method_entry_t *)object); break;
+      case imemo_env: graph_environment(graph, (const rb_env_t *)object); break;
+      case imemo_iseq: graph_code(graph, (const rb_iseq_t *)object); break;
       case imemo_throw_data: graph_field(graph, "thrown", ((const struct vm_throw_data *)object)->throw_obj); break;
       case imemo_ifunc: graph_field(graph, "data", (VALUE)((const struct vm_ifunc *)object)->data); break;
       case imemo_constcache:
@@ -65,8 +67,8 @@ graph_imemo_names(struct heapprof_graph *graph, VALUE object)
 static void
 graph_imemo(struct heapprof_graph *graph, struct graph_object *o)
 {
-    graph_imemo_names(graph, o->object);
     graph_ask_marking(graph, o->object);
+    graph_imemo_names(graph, o->object);
     graph_name_marked(graph);
 }
 
@@ -128,6 +130,8 @@ graph_data(struct heapprof_graph *graph, struct graph_object *o)
         return;
     }
     graph_ask_marking(graph, o->object);
-    if (RTYPEDDATA_P(o->object) && graph->marked_count > 0) graph_words(graph, o->object);
+    bool named = RTYPEDDATA_P(o->object) && graph_own_data(graph, o->object);
+    if (!named && RTYPEDDATA_P(o->object) && graph->marked_count > 0) graph_words(graph, o->object);
     graph_name_marked(graph);
+    if (named && graph_has_stack_p(o->object)) graph_rest_is_stack(graph);
 }

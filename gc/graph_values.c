@@ -133,7 +133,7 @@ graph_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES])
 {
     if (!iseq->body || !iseq->body->location.label) return 0;
 
-    size_t length = rb_heapprof_code_text(iseq, text), room = HEAPPROF_NAME_BYTES - length;
+    size_t length = rb_heapprof_code_text(iseq, 0, text), room = HEAPPROF_NAME_BYTES - length;
     VALUE path = rb_iseq_path(iseq);
     int written = snprintf(text + length, room, " %.*s:%d", (int)RSTRING_LEN(path), RSTRING_PTR(path),
                            iseq->body->location.first_lineno);

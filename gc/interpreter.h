@@ -26,13 +26,13 @@ VALUE rb_heapprof_real_class(VALUE object);
 /* The identity of a class, named. 0 when memory is refused. (vm/names.c) */
 uint32_t rb_heapprof_class_identity(VALUE klass);
 
-/* What a class, a method, or code outside of one is called, as in a profile; its length. Nothing is
- * remembered. (vm/names.c) */
+/* What a class, a method, or code is called, as in a profile; its length. Code is that of a method of owner, or of none
+ * (0). Nothing is remembered. (vm/names.c) */
 #define HEAPPROF_NAME_BYTES 1024
 
 size_t rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES]);
-size_t rb_heapprof_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES]);
+size_t rb_heapprof_code_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES]);
 
 /* Marks what each global variable leads to; begin_i is told of each before. (vm/globals.h) */
 void rb_heapprof_globals_mark(void (*begin_i)(ID id, void *data), void *data);

@@ -398,16 +398,10 @@ rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME
 }
 
 size_t
-rb_heapprof_iseq_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES])
+rb_heapprof_code_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES])
 {
     struct name name = { .length = 0 };
 
     name_add_iseq(&name, iseq, owner);
     return name_copy(&name, text);
-}
-
-size_t
-rb_heapprof_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES])
-{
-    return rb_heapprof_iseq_text(iseq, 0, text);
 }

@@ -9,8 +9,7 @@ uint32_t rb_heapprof_function_of(const rb_iseq_t *iseq, const rb_callable_method
 /* The function that stands for the frames cut off at the depth limit. */
 uint32_t rb_heapprof_function_truncated(void);
 
-/* As those of gc/interpreter.h: what an iseq is called in a method of this owner, 0 for none; and a method of C. */
-size_t rb_heapprof_iseq_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES]);
+/* As those of gc/interpreter.h: what a method of C is called. */
 size_t rb_heapprof_called_text(VALUE owner, ID id, char text[HEAPPROF_NAME_BYTES]);
 
 /* Names again what was named after a class that had no name then and may have one now. Before a

@@ -155,7 +155,7 @@ frame_text(const rb_control_frame_t *cfp, char *text, size_t size)
     char name[HEAPPROF_NAME_BYTES], function[NAME_BYTES];
 
     if (VM_FRAME_RUBYFRAME_P(cfp) && cfp->pc) {
-        cut(name, rb_heapprof_iseq_text(cfp->iseq, method ? method->owner : 0, name), function, sizeof(function));
+        cut(name, rb_heapprof_code_text(cfp->iseq, method ? method->owner : 0, name), function, sizeof(function));
         return snprintf(text, size, "    %s:%d:in '%s'\n", RSTRING_PTR(rb_iseq_path(cfp->iseq)), rb_vm_get_sourceline(cfp),
                         function);
     }

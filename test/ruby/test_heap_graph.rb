@@ -126,6 +126,34 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  def test_blocks_threads_and_fibers_name_their_variables
+    in_graph_child(<<~'RUBY')
+      def run(argument)
+        inside = argument + "!"
+        Thread.stop
+        inside
+      end
+      def block_of(captured) = proc { captured }
+
+      thread = Thread.new { run("thread".dup) }
+      fiber = Fiber.new { |first| in_fiber = first; Fiber.yield; in_fiber }
+      fiber.resume("first".dup)
+      captured = "captured".dup
+      block = block_of(captured)
+      Thread.pass until thread.stop?
+      graph = dump(values: :all)
+      of = ->(object) { graph.objects.fetch(address(object)) }
+      local = of[thread].edges.find { |edge| edge.name&.start_with?("inside in Object#run at ") }
+      assert_equal [:local, "thread!"], [local.kind, graph.objects[local.to].text]
+      local = of[fiber].edges.find { |edge| edge.name&.start_with?("in_fiber in block in <main> at ") }
+      assert_equal "first", graph.objects[local.to].text
+      environment = graph.objects.fetch(of[block].named("environment"))
+      assert_equal "T_IMEMO(env)", environment.type
+      assert_equal address(captured), environment.named("captured")
+      assert_match(/\Ablock in block_of /, graph.objects.fetch(of[block].named("code")).text)
+    RUBY
+  end
+
   # A container of so many references is in several records.
   def test_large_containers_are_whole
     in_graph_child(<<~'RUBY')
@@ -153,7 +181,6 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_operator lost.size, :<, graph.objects.size / 100, lost.map { |at| graph.objects[at].type }.tally.inspect
       roots = graph.roots.to_h { |root| [[root.kind, root.name], root.address] }
       assert_equal address($kept), roots[[:global, "$kept"]]
-      assert_equal address($stdout), roots[[:global, "$stdout"]]
       assert_equal address($LOADED_FEATURES), roots[[:root, "$LOADED_FEATURES"]]
       assert_empty [[:root, "finalizer of String"], [:root, "trap USR1"], [:root, "ractor"]] - roots.keys
       assert reached[address(finalizer)]

@@ -1,0 +1,243 @@
+/* graph_code.c - names of what code, blocks, environments, threads and fibers refer to. Included by graph.c.
+ *
+ *     frame     self, code, block, and its environment: locals by name, then method or scope, and the outer one's
+ *     thread    its frames, each "x in Object#make at app.rb:12"; what else is on its stacks is STACK
+ */
+#include "internal/cont.h"
+
+/* ---- environments ---- */
+
+static uint32_t
+graph_local_name(struct heapprof_graph *graph, const rb_iseq_t *iseq, unsigned int i, const char *where)
+{
+    char name[HEAPPROF_NAME_BYTES];
+    VALUE text = rb_id2str(ISEQ_BODY(iseq)->local_table[i]);
+
+    if (!text) return *where ? graph_text_of(graph, where + 1) : 0; /* an argument without a name */
+    snprintf(name, sizeof(name), "%.*s%s", (int)RSTRING_LEN(text), RSTRING_PTR(text), where);
+    return graph_text_of(graph, name);
+}
+
+/* values: of all the names in the table of locals. */
+static void
+graph_locals(struct heapprof_graph *graph, const rb_iseq_t *iseq, const VALUE *values, size_t count, const char *where)
+{
+    for (unsigned int i = 0; i < ISEQ_BODY(iseq)->local_table_size && i < count; i++) {
+        graph_edge(graph, HEAPPROF_DUMP_LOCAL, graph_local_name(graph, iseq, i, where), values[i]);
+    }
+}
+
+static void
+graph_environment(struct heapprof_graph *graph, const rb_env_t *environment)
+{
+    const rb_iseq_t *iseq = environment->iseq;
+
+    if (!environment->ep) return; /* it is being made */
+    if (iseq && ISEQ_BODY(iseq)) graph_locals(graph, iseq, environment->env, environment->env_size, "");
+    graph_field(graph, "code", (VALUE)iseq);
+    graph_field(graph, "method or scope", environment->ep[VM_ENV_DATA_INDEX_ME_CREF]);
+    graph_field(graph, "outer environment", (VALUE)rb_vm_env_prev_env(environment));
+}
+
+static void
+graph_block(struct heapprof_graph *graph, const struct rb_block *block)
+{
+    switch (vm_block_type(block)) {
+      case block_type_iseq:
+      case block_type_ifunc:
+        graph_field(graph, "self", block->as.captured.self);
+        graph_field(graph, "code", block->as.captured.code.val);
+        if (block->as.captured.ep) {
+            graph_field(graph, "environment", block->as.captured.ep[VM_ENV_DATA_INDEX_ENV]);
+        }
+        break;
+      case block_type_symbol: graph_field(graph, "symbol", block->as.symbol); break;
+      case block_type_proc: graph_field(graph, "proc", block->as.proc); break;
+    }
+}
+
+/* ---- code ---- */
+
+/* Operands that are marked: literals, and the code of blocks. */
+static void
+graph_operands(struct heapprof_graph *graph, const struct rb_iseq_constant_body *body)
+{
+    for (unsigned int i = 0; i < body->iseq_size; i++) {
+        VALUE operand = body->iseq_encoded[i];
+        if (!RB_SPECIAL_CONST_P(operand) && graph_find_marked(graph, operand)) graph_field(graph, "operand", operand);
+    }
+}
+
+static void
+graph_caches(struct heapprof_graph *graph, const struct rb_iseq_constant_body *body)
+{
+    for (unsigned int i = 0; body->call_data && i < body->ci_size; i++) {
+        graph_field(graph, "call info", (VALUE)body->call_data[i].ci);
+        graph_field(graph, "call cache", (VALUE)body->call_data[i].cc);
+    }
+    for (unsigned int i = 0; body->is_entries && i < body->ic_size; i++) {
+        const struct iseq_inline_constant_cache *cache = &ISEQ_IS_IC_ENTRY(body, i);
+        graph_field(graph, "constant cache", (VALUE)cache->entry);
+    }
+}
+
+static void
+graph_code(struct heapprof_graph *graph, const rb_iseq_t *iseq)
+{
+    const struct rb_iseq_constant_body *body = ISEQ_BODY(iseq);
+
+    graph_field(graph, "wrapper", iseq->wrapper);
+    if (!body) return;
+    graph_field(graph, "label", body->location.label);
+    graph_field(graph, "label of the method", body->location.base_label);
+    graph_field(graph, "path", body->location.pathobj);
+    graph_field(graph, "code of the method", (VALUE)body->local_iseq);
+    graph_field(graph, "code around it", (VALUE)body->parent_iseq);
+    graph_field(graph, "code without options", (VALUE)body->mandatory_only_iseq);
+    graph_field(graph, "coverage", body->variable.coverage);
+    graph_field(graph, "lines", body->variable.script_lines);
+    graph_caches(graph, body);
+    if (body->iseq_encoded) graph_operands(graph, body);
+}
+
+/* ---- threads and fibers ---- */
+
+/* 0: not known; code that was compiled may leave a pc of other code. */
+static int
+graph_line(const rb_control_frame_t *frame)
+{
+    const struct rb_iseq_constant_body *body = ISEQ_BODY(frame->iseq);
+    size_t position = frame->pc ? (size_t)(frame->pc - body->iseq_encoded) : SIZE_MAX;
+
+    if (position > body->iseq_size) return 0;
+    return (int)rb_iseq_line_no(frame->iseq, position ? position - 1 : 0); /* the pc is already at the next instruction */
+}
+
+/* " in Object#make at app.rb:12" */
+static void
+graph_frame_text(const rb_control_frame_t *frame, char where[HEAPPROF_NAME_BYTES])
+{
+    const rb_callable_method_entry_t *method = rb_vm_frame_method_entry(frame);
+    char name[HEAPPROF_NAME_BYTES];
+    size_t length;
+
+    if (VM_FRAME_RUBYFRAME_P(frame)) {
+        VALUE path = rb_iseq_path(frame->iseq);
+        length = rb_heapprof_code_text(frame->iseq, method ? method->owner : 0, name);
+        snprintf(where, HEAPPROF_NAME_BYTES, " in %.*s at %.*s:%d", (int)length, name, (int)RSTRING_LEN(path),
+                 RSTRING_PTR(path), graph_line(frame));
+    }
+    else {
+        length = method ? rb_heapprof_method_text((const rb_method_entry_t *)method, name) : 0;
+        snprintf(where, HEAPPROF_NAME_BYTES, length ? " in %.*s" : " in C code", (int)length, name);
+    }
+}
+
+static void
+graph_frame_field(struct heapprof_graph *graph, const char *field, const char *where, VALUE value)
+{
+    char name[HEAPPROF_NAME_BYTES + 32];
+
+    if (RB_SPECIAL_CONST_P(value)) return;
+    snprintf(name, sizeof(name), "%s%s", field, where);
+    graph_field(graph, name, value);
+}
+
+static void
+graph_frame(struct heapprof_graph *graph, const rb_control_frame_t *frame)
+{
+    char where[HEAPPROF_NAME_BYTES];
+    const VALUE *ep = frame->ep;
+
+    graph_frame_text(frame, where);
+    graph_frame_field(graph, "self", where, frame->self);
+    graph_frame_field(graph, "code", where, (VALUE)frame->iseq);
+    graph_frame_field(graph, "block", where, (VALUE)frame->block_code);
+    if (VM_ENV_FLAGS(ep, VM_ENV_FLAG_ESCAPED)) {
+        graph_frame_field(graph, "environment", where, ep[VM_ENV_DATA_INDEX_ENV]);
+    }
+    else if (VM_FRAME_RUBYFRAME_P(frame)) {
+        unsigned int size = ISEQ_BODY(frame->iseq)->local_table_size;
+        graph_locals(graph, frame->iseq, ep - (VM_ENV_DATA_SIZE - 1) - size, size, where);
+    }
+    if (VM_ENV_LOCAL_P(ep)) return;
+    const VALUE *outer = VM_ENV_PREV_EP(ep);
+    if (VM_ENV_FLAGS(outer, VM_ENV_FLAG_ESCAPED)) {
+        graph_frame_field(graph, "outer environment", where, outer[VM_ENV_DATA_INDEX_ENV]);
+    }
+}
+
+static enum rb_id_table_iterator_result
+graph_fiber_local_i(ID id, VALUE value, void *data)
+{
+    struct heapprof_graph *graph = data;
+
+    graph_edge(graph, HEAPPROF_DUMP_LOCAL, graph_id_name(graph, id), value);
+    return ID_TABLE_CONTINUE;
+}
+
+static void
+graph_context(struct heapprof_graph *graph, const rb_execution_context_t *ec)
+{
+    if (ec->vm_stack && ec->cfp) {
+        const rb_control_frame_t *end = (const rb_control_frame_t *)(ec->vm_stack + ec->vm_stack_size);
+        for (const rb_control_frame_t *frame = ec->cfp; frame < end; frame = RUBY_VM_PREVIOUS_CONTROL_FRAME(frame)) {
+            graph_frame(graph, frame);
+        }
+    }
+    graph_field(graph, "exception", ec->errinfo);
+    graph_field(graph, "special variables", ec->root_svar);
+    graph_field(graph, "fiber storage", ec->storage);
+    if (ec->local_storage) rb_id_table_foreach(ec->local_storage, graph_fiber_local_i, graph);
+}
+
+static void
+graph_thread(struct heapprof_graph *graph, const rb_thread_t *thread)
+{
+    graph_field(graph, "group", thread->thgroup);
+    graph_field(graph, "value", thread->value);
+    graph_field(graph, "name", thread->name);
+    graph_field(graph, "main", thread->top_self);
+    graph_field(graph, "scheduler", thread->scheduler);
+    graph_field(graph, "last status", thread->last_status);
+    graph_field(graph, "mutex that it waits for", thread->locking_mutex);
+    graph_field(graph, "interrupts", thread->pending_interrupt_queue);
+    if (thread->invoke_type == thread_invoke_type_proc || thread->invoke_type == thread_invoke_type_ractor_proc) {
+        graph_field(graph, "block", thread->invoke_arg.proc.proc);
+        graph_field(graph, "arguments", thread->invoke_arg.proc.args);
+    }
+    if (thread->ractor) graph_field(graph, "ractor", rb_ractor_self(thread->ractor));
+    if (thread->ec) graph_context(graph, thread->ec);
+}
+
+static bool
+graph_has_stack_p(VALUE object)
+{
+    return RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type || rb_obj_is_fiber(object);
+}
+
+/* What of it has no name is on a stack. */
+static void
+graph_rest_is_stack(struct heapprof_graph *graph)
+{
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        if (graph->edges[i].kind == HEAPPROF_DUMP_UNLABELLED) graph->edges[i].kind = HEAPPROF_DUMP_STACK;
+    }
+}
+
+/* ---- all of them ---- */
+
+/* Names of an object that is written in C by MRI itself; false: it is none of these. */
+static bool
+graph_own_data(struct heapprof_graph *graph, VALUE object)
+{
+    void *data = RTYPEDDATA_GET_DATA(object);
+
+    if (!data) return false;
+    if (rb_obj_is_proc(object)) graph_block(graph, &((const rb_proc_t *)data)->block);
+    else if (RTYPEDDATA_TYPE(object) == &ruby_binding_data_type) graph_block(graph, &((const rb_binding_t *)data)->block);
+    else if (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type) graph_thread(graph, data);
+    else if (rb_obj_is_fiber(object)) graph_context(graph, rb_fiberptr_get_ec(data));
+    else return false;
+    return true;
+}
