@@ -14,6 +14,8 @@
     X(graph_why) \
     X(graph_tree) \
     X(graph_show) \
+    X(graph_diff) \
+    X(graph_convert) \
     X(stacks) \
     X(record) \
     X(watch) \

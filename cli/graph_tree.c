@@ -44,11 +44,8 @@ make(struct nodes *nodes)
     nodes->children = calloc(count, sizeof(*nodes->children));
     nodes->first = first = calloc((size_t)count + 2, sizeof(*nodes->first));
     if (!nodes->retained || !nodes->children || !first) return false;
-    for (uint32_t i = count; i-- > 1;) {
-        nodes->retained[i] += all[i].bytes;
-        nodes->retained[all[i].parent] += nodes->retained[i];
-        first[all[i].parent + 2]++;
-    }
+    rb_heapprof_graph_patterns_retained(nodes->patterns, nodes->retained);
+    for (uint32_t i = 1; i < count; i++) first[all[i].parent + 2]++;
     for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
     for (uint32_t i = 1; i < count; i++) nodes->children[first[all[i].parent + 1]++] = i;
     for (uint32_t i = 0; i < count; i++) {
@@ -58,16 +55,15 @@ make(struct nodes *nodes)
 }
 
 /* "constant CACHE: Hash" */
-static bool
+static void
 put_name(FILE *out, const struct nodes *nodes, const struct heapprof_graph_pattern *pattern)
 {
     const struct heapprof_graph *graph = &nodes->graph->graph;
 
     rb_heapprof_graph_put_label(out, graph, pattern->label, pattern->objects > 1);
     fputs(": ", out);
-    if (pattern->objects == 1 || rb_heapprof_graph_module_name(graph, pattern->example)) rb_heapprof_graph_put_object(out, graph, pattern->example);
-    else fputs(rb_heapprof_graph_class_name(graph, pattern->example), out);
-    return true;
+    if (pattern->objects == 1) rb_heapprof_graph_put_object(out, graph, pattern->example);
+    else rb_heapprof_graph_put_pattern(out, graph, pattern);
 }
 
 static bool

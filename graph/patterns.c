@@ -1,6 +1,8 @@
 /* patterns.c - in the order of the tree, so that where an object comes from has its pattern before. */
 #include "graph/patterns.h"
 
+#include "graph/words.h"
+
 static uint64_t
 hash_of(uint32_t parent, uint32_t label, uint32_t class_number)
 {
@@ -70,4 +72,20 @@ rb_heapprof_graph_patterns_free(struct heapprof_graph_patterns *patterns)
     HEAPPROF_SPACE_RELEASE(patterns->space, patterns->all, patterns->all_capacity);
     HEAPPROF_SPACE_RELEASE(patterns->space, patterns->of, patterns->of_capacity);
     rb_heapprof_index_release(&patterns->index, &patterns->index_mem);
+}
+
+void
+rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern)
+{
+    if (rb_heapprof_graph_module_name(graph, pattern->example)) rb_heapprof_graph_put_object(out, graph, pattern->example);
+    else fputs(rb_heapprof_graph_class_name(graph, pattern->example), out);
+}
+
+void
+rb_heapprof_graph_patterns_retained(const struct heapprof_graph_patterns *patterns, uint64_t *retained)
+{
+    for (uint32_t i = patterns->count; i-- > 1;) {
+        retained[i] += patterns->all[i].bytes;
+        retained[patterns->all[i].parent] += retained[i];
+    }
 }

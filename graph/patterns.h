@@ -3,6 +3,8 @@
 /* The ways of a tree, merged: objects of one class that are reached by one label from objects of one pattern are of one
  * pattern. Indices, keys and values are all one label; a step that is as the one before stays in its pattern, so a
  * list is one. Classes and modules with a name are never merged. Patterns are a tree, too, with far fewer nodes. */
+#include <stdio.h>
+
 #include "base/index.h"
 #include "graph/tree.h"
 
@@ -28,5 +30,11 @@ struct heapprof_graph_patterns {
 bool rb_heapprof_graph_patterns_make(struct heapprof_graph_patterns *patterns, struct heapprof_graph *graph,
                                      const struct heapprof_graph_tree *tree);
 void rb_heapprof_graph_patterns_free(struct heapprof_graph_patterns *patterns);
+
+/* What its objects are: the class's name; of a class or module its own. */
+void rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern);
+
+/* The bytes that each pattern retains: its own and those of all below. retained has an element for each, zero. */
+void rb_heapprof_graph_patterns_retained(const struct heapprof_graph_patterns *patterns, uint64_t *retained);
 
 #endif

@@ -45,10 +45,10 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
-  def address(number) = format("%#x", number)
-
   ALIVE = 3 + 1 + 2 * ORDERS + NODES
   BYTES = 840 + 100_000 + ORDERS * 180 + NODES * 100
+
+  def address(number) = format("%#x", number)
 
   def test_info
     in_shop do
@@ -164,6 +164,105 @@ class TestHeapprofGraph < Test::Unit::TestCase
       assert_match(/^allocated +.srv.cart.rb:12 Cart#add\n +.srv.app.rb:3 <main>\n/, heapprof!("graph", "show", FILE, address(@orders[1])).out)
       assert_match(/^  \[0\] .*\n  \[1\] .*\n  \.\.\. and 2998 more\n/, heapprof!("graph", "show", FILE, address(@items), "-n2").out)
       assert_match(/no object is at 0x18/, heapprof("graph", "show", FILE, "0x18").err)
+    end
+  end
+
+  def convert(format) = heapprof!("graph", "convert", FILE, "--to", format).out
+
+  def test_convert_to_heapsnapshot_has_all_nodes_edges_and_bytes
+    in_shop do
+      snapshot = JSON.parse(convert("heapsnapshot"))
+      nodes = snapshot["nodes"].each_slice(7).to_a
+      edges = snapshot["edges"].each_slice(3).to_a
+      all = 2 + 3 + 1 + ORDERS * 2 + NODES - 1 # roots; constants and @items; the Cart's class; orders and their names; the list
+      assert_equal [ALIVE + 1, all], snapshot["snapshot"].values_at("node_count", "edge_count")
+      assert_equal [ALIVE + 1, edges.size, BYTES], [nodes.size, nodes.sum { |node| node[4] }, nodes.sum { |node| node[3] }]
+      assert_equal nodes.size, nodes.map { |node| node[2] }.uniq.size
+      assert edges.all? { |_, _, to| (to % 7).zero? && to < snapshot["nodes"].size }
+      names = snapshot["strings"]
+      assert_equal ORDERS, nodes.count { |node| names[node[1]] == "Order" }
+      assert_equal (0...ORDERS).to_a, edges.filter_map { |type, index,| index if type == 1 }.sort
+      assert_equal ["@next"], edges.last(1).map { |type, name,| names[name] if type == 2 }
+      assert names.all? { |name| name.bytesize <= 1024 }
+    end
+  end
+
+  def test_convert_to_jsonl_has_the_lines_of_dump_all
+    in_shop do
+      lines = convert("jsonl").lines.map { |line| JSON.parse(line) }
+      roots, objects = lines.partition { |line| line["type"] == "ROOT" }
+      assert_equal ["rb_cObject", "$list"], roots.map { |root| root["root"] }
+      assert_equal [ALIVE, BYTES], [objects.size, objects.sum { |object| object["memsize"] }]
+      by_address = objects.to_h { |object| [object["address"], object] }
+      assert_equal({ "type" => "OBJECT", "class" => by_address.values.find { |object| object["name"] == "Cart" }["address"], "references" => [address(@items)],
+                     "memsize" => 40, "flags" => { "old" => true } }, by_address[address(@cache)].except("address"))
+      assert_equal @orders.map { |order| address(order) }, by_address[address(@items)]["references"]
+      assert_equal ["/srv/cart.rb", 12, "Cart#add"], by_address[address(@orders[0])].values_at("file", "line", "method")
+    end
+  end
+
+  def test_convert_to_pprof_has_what_is_retained_as_sums
+    in_shop do
+      write("kept.pb.gz", convert("pprof").b)
+      rows = heapprof!("top", "kept.pb.gz", "--group", "function", "--json", "-n0").json["rows"]
+      rows = rows.to_h { |row| [row["what"], row.values_at("value", "cumulative", "objects")] }
+      assert_equal({ "Cart via constant CACHE" => [40, 100_040 + ORDERS * 180, 1], "Hash via @items" => [100_000, 100_000 + ORDERS * 180, 1],
+                     "Order via []" => [ORDERS * 40, ORDERS * 180, ORDERS], "String via @name" => [ORDERS * 140, ORDERS * 140, ORDERS] },
+                   rows.slice("Cart via constant CACHE", "Hash via @items", "Order via []", "String via @name"))
+      assert_equal [BYTES, ALIVE], [rows.values.sum { |value,| value }, rows.values.sum { |_, _, objects| objects }]
+    end
+  end
+
+  def test_convert_to_dot
+    in_shop do
+      dot = convert("dot")
+      assert_match(/\Adigraph heap \{\n/, dot)
+      assert_match(/^  (n\d+) \[label="\[\]: Order\\n527 kB, 3,000 objects"\];\n  n\d+ -> \1;$/, dot)
+      assert_refused 2, /--to is missing/, "graph", "convert", FILE
+    end
+  end
+
+  # A dump of a process that makes more of them: orders are by address what they were, or moved, or new at an old address.
+  def growing(dump, survivors:, fresh:, set: "1", moves: {})
+    graph = GraphBytes.new
+    graph.fact("set", set)
+    graph.fact("dump", dump.to_s)
+    hash = graph.later
+    slots = Array.new(20) { graph.later }
+    kept = survivors.map { |slot| graph.object("Order", 100, at: slots[slot], bits: 64) }
+    kept += fresh.map { |slot| graph.object("Order", 100, at: slots[slot]) }
+    graph.object("Hash", at: hash, bits: dump == 1 ? 0 : 64, type: "T_HASH", tail: kept.map.with_index { |order, i| [graph.integer(i), order] })
+    graph.root(:GLOBAL, "$orders", hash)
+    moves.each { |from, to| graph.move(slots[from], slots[to]) }
+    write("#{dump}.graph", graph.bytes)
+  end
+
+  def test_diff_knows_survivors_from_objects_at_an_address_that_is_used_again
+    in_directory do
+      growing(1, survivors: [], fresh: [0, 1, 2])
+      growing(2, survivors: [0, 5], fresh: [1, 3, 4, 6], moves: { 2 => 5 })
+      growing(3, survivors: [0, 3, 7], fresh: [1, 2, 4, 5], moves: { 6 => 7 })
+      two = heapprof!("graph", "diff", "1.graph", "2.graph", "--json").json
+      assert_equal [[["Order", "global $orders -> []", [3, 6], [4]]], nil, [340, 640]],
+                   [two["growth"].map { |row| row.values_at("class", "way", "objects", "new") }, two["inexact"], two["bytes"]]
+      three = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph", "--json").json["growth"]
+      assert_equal [[[3, 6, 7], [4], [2]]], three.map { |row| row.values_at("objects", "new", "kept") }
+      assert_match(/^all that is alive: 340 B -> 640 B -> 740 B\n\n +growth .* +new +kept .*\n +400 B +3 +6 +7 +4 +2  Order  global \$orders -> \[\]\n\z/,
+                   heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph").out)
+    end
+  end
+
+  def test_diff_of_other_dumps_compares_numbers_and_says_why
+    in_directory do
+      growing(1, survivors: [], fresh: [0, 1, 2])
+      growing(2, survivors: [0, 1], fresh: [3, 4], set: "2")
+      growing(3, survivors: [0, 1, 2], fresh: [3, 4])
+      { %w[1.graph 2.graph] => "they are not of one process", %w[1.graph 3.graph] => "the dumps do not follow one another" }.each do |files, why|
+        json = heapprof!("graph", "diff", *files, "--json").json
+        assert_equal [why, nil], [json["inexact"], json["growth"][0]["new"]]
+        assert_include heapprof!("graph", "diff", *files).out, "objects cannot be told from one another: #{why}\n"
+      end
+      assert_equal [], heapprof!("graph", "diff", "2.graph", "1.graph", "--json").json["growth"]
     end
   end
 

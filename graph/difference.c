@@ -1,0 +1,192 @@
+/* difference.c - the patterns of several dumps as one tree, by names.
+ *
+ * SURVIVOR says that an object was there in the dump before; MOVES where, if not at the same address.
+ */
+#include "graph/difference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/words.h"
+
+/* ---- one tree of all dumps ---- */
+
+static uint64_t
+hash_of(uint32_t parent, uint32_t name)
+{
+    return rb_heapprof_index_hash((uint64_t)parent << 32 | name);
+}
+
+static uint64_t
+hash_change(const void *owner, uint32_t number)
+{
+    const struct heapprof_graph_difference *difference = owner;
+
+    return hash_of(difference->all[number].parent, difference->all[number].name);
+}
+
+/* Its number; 0: no memory. */
+static uint32_t
+find_or_add(struct heapprof_graph_difference *difference, uint32_t parent, uint32_t name)
+{
+    uint64_t hash = hash_of(parent, name);
+    uint32_t number;
+
+    for (uint64_t probe = hash; (number = rb_heapprof_index_at(&difference->index, probe)) != 0; probe++) {
+        if (difference->all[number].parent == parent && difference->all[number].name == name) return number;
+    }
+    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, (size_t)difference->count + 1) ||
+        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count, hash_change, difference)) return 0;
+    difference->all[difference->count] = (struct heapprof_graph_change){.parent = parent, .name = name};
+    rb_heapprof_index_insert(&difference->index, hash, difference->count);
+    return difference->count++;
+}
+
+/* "@items: Hash", without what differs from dump to dump; UINT32_MAX: no memory. */
+static uint32_t
+name_of(struct heapprof_graph_difference *difference, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    uint32_t name = UINT32_MAX;
+
+    if (!out) return name;
+    rb_heapprof_graph_put_label(out, graph, pattern->label, true);
+    fputs(": ", out);
+    rb_heapprof_graph_put_pattern(out, graph, pattern);
+    if (fclose(out) == 0) name = rb_heapprof_strings_intern(&difference->strings, text, size);
+    free(text);
+    return name;
+}
+
+/* Adds a dump's patterns; numbers: of each pattern the change. */
+static bool
+add_patterns(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dump, size_t place, uint32_t *numbers)
+{
+    const struct heapprof_graph_patterns *patterns = &dump->patterns;
+    uint64_t *retained = calloc(patterns->count, sizeof(*retained));
+
+    if (!retained) return false;
+    rb_heapprof_graph_patterns_retained(patterns, retained);
+    for (uint32_t i = 1; i < patterns->count; i++) {
+        uint32_t name = name_of(difference, dump->graph, &patterns->all[i]);
+        numbers[i] = name == UINT32_MAX ? 0 : find_or_add(difference, numbers[patterns->all[i].parent], name);
+        if (!numbers[i]) break;
+        difference->all[numbers[i]].objects[place] += patterns->all[i].objects;
+        difference->all[numbers[i]].retained[place] += retained[i];
+        if (place == difference->dump_count - 1) difference->all[numbers[i]].example = patterns->all[i].example;
+    }
+    difference->all[0].retained[place] = retained[0];
+    free(retained);
+    return patterns->count < 2 || numbers[patterns->count - 1] != 0;
+}
+
+/* ---- which object is which ---- */
+
+static int
+by_destination(const void *a, const void *b)
+{
+    const struct heapprof_graph_move *one = a, *other = b;
+
+    return (one->to > other->to) - (one->to < other->to);
+}
+
+/* The object of the dump before that this one was; 0: it was not there. The later graph's moves are sorted. */
+static uint32_t
+before(const struct heapprof_graph *earlier, const struct heapprof_graph *later, uint32_t object)
+{
+    struct heapprof_graph_move key = {0, rb_heapprof_graph_address(later, object)};
+    const struct heapprof_graph_move *move = NULL;
+
+    if (!(later->bits[object] & HEAPPROF_DUMP_SURVIVOR)) return 0;
+    if (later->move_count) move = bsearch(&key, later->moves, later->move_count, sizeof(key), by_destination);
+    return rb_heapprof_graph_find(earlier, move ? move->from : key.to);
+}
+
+static void
+count_fresh(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dumps, const uint32_t *numbers)
+{
+    const struct heapprof_graph_dump *last = &dumps[difference->dump_count - 1], *middle = last - 1;
+
+    if (last->graph->move_count) qsort(last->graph->moves, last->graph->move_count, sizeof(*last->graph->moves), by_destination);
+    for (uint32_t object = 1; object <= last->graph->count; object++) {
+        uint32_t pattern = last->patterns.of[object], earlier;
+        struct heapprof_graph_change *change = &difference->all[numbers[pattern]];
+        if (!pattern) continue;
+        earlier = before(middle->graph, last->graph, object);
+        if (!earlier && !change->fresh++) change->example = object;
+        if (earlier && difference->dump_count > 2 && !(middle->graph->bits[earlier] & HEAPPROF_DUMP_SURVIVOR)) change->kept++;
+    }
+}
+
+static bool
+survivors_p(const struct heapprof_graph *graph)
+{
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        if (graph->bits[object] & HEAPPROF_DUMP_SURVIVOR) return true;
+    }
+    return false;
+}
+
+static const char *
+why_inexact(const struct heapprof_graph_dump *dumps, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct heapprof_graph_names *one = &dumps[i - 1].graph->names, *other = &dumps[i].graph->names;
+        const char *set = rb_heapprof_graph_fact(one, "set"), *other_set = rb_heapprof_graph_fact(other, "set");
+        const char *number = rb_heapprof_graph_fact(one, "dump"), *next = rb_heapprof_graph_fact(other, "dump");
+        if (!set || !other_set || strcmp(set, other_set)) return "they are not of one process";
+        if (!number || !next || strtoull(number, NULL, 10) + 1 != strtoull(next, NULL, 10)) return "the dumps do not follow one another";
+        if (!survivors_p(dumps[i].graph)) return "the later dump does not say which objects were there before";
+    }
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
+static bool
+add_dumps(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dumps)
+{
+    bool room = true;
+
+    for (size_t i = 0; room && i < difference->dump_count; i++) {
+        uint32_t *numbers = calloc(dumps[i].patterns.count, sizeof(*numbers));
+        room = numbers && add_patterns(difference, &dumps[i], i, numbers);
+        if (room && i == difference->dump_count - 1 && !difference->inexact) count_fresh(difference, dumps, numbers);
+        free(numbers);
+    }
+    return room;
+}
+
+bool
+rb_heapprof_graph_difference_make(struct heapprof_graph_difference *difference,
+                                  const struct heapprof_graph_dump *dumps, size_t count)
+{
+    *difference = (struct heapprof_graph_difference){.dump_count = count, .count = 1, .inexact = why_inexact(dumps, count)};
+    rb_heapprof_mem_init(&difference->mem, SIZE_MAX);
+    rb_heapprof_strings_init(&difference->strings, &difference->mem);
+    return HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, 1) && add_dumps(difference, dumps);
+}
+
+void
+rb_heapprof_graph_difference_free(struct heapprof_graph_difference *difference)
+{
+    HEAPPROF_MEM_RELEASE(&difference->mem, difference->all, difference->capacity);
+    rb_heapprof_index_release(&difference->index, &difference->mem);
+    rb_heapprof_strings_free(&difference->strings);
+}
+
+static bool
+more_p(const struct heapprof_graph_difference *difference, uint32_t change)
+{
+    return difference->all[change].objects[difference->dump_count - 1] > difference->all[change].objects[0];
+}
+
+bool
+rb_heapprof_graph_grown_p(const struct heapprof_graph_difference *difference, uint32_t change)
+{
+    if (!more_p(difference, change)) return false;
+    while ((change = difference->all[change].parent) != 0) if (more_p(difference, change)) return false;
+    return true;
+}

@@ -1,0 +1,31 @@
+#ifndef HEAPPROF_GRAPH_EXPORT_H
+#define HEAPPROF_GRAPH_EXPORT_H
+/* A graph in formats of others: what roots lead to. Each writes to a stream, whose errors stay in it (ferror), and
+ * returns whether there was memory. */
+#include <stdio.h>
+
+#include "graph/tree.h"
+#include "pprof/model.h"
+
+struct heapprof_graph_source {
+    struct heapprof_graph *graph;
+    const struct heapprof_dominators *dominators;
+    const struct heapprof_graph_tree *dominator_tree;
+};
+
+typedef bool heapprof_graph_export_i(FILE *out, const struct heapprof_graph_source *source);
+
+/* What Chromium's DevTools, memlab and others of V8 read. Has a root that is no object; self sizes add up to ours. */
+heapprof_graph_export_i rb_heapprof_graph_heapsnapshot;
+
+/* A line an object, as ObjectSpace.dump_all writes it: for sheap, heapy and others. */
+heapprof_graph_export_i rb_heapprof_graph_jsonl;
+
+/* The dominator tree, merged, for graphviz: what retains the hundredth part of all, or more. */
+heapprof_graph_export_i rb_heapprof_graph_dot;
+
+/* A profile whose stacks are the dominator tree, merged: "Hash via @items" is called by what keeps it. A frame's own value
+ * is what such objects are, its sum what they retain. NULL: no memory. To be freed by rb_heapprof_model_free. */
+struct heapprof_model *rb_heapprof_graph_model(const struct heapprof_graph_source *source);
+
+#endif

@@ -1,0 +1,76 @@
+/* export_dot.c - a box for each pattern of the dominator tree that retains enough, an arrow from what keeps it. */
+#include "graph/export.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "graph/patterns.h"
+#include "graph/words.h"
+#include "report/text.h"
+
+#define LEAST_SHARE 100 /* the hundredth part */
+
+/* Quoted, in one line. */
+static void
+put_quoted(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 32 || *text == 127) {
+            fprintf(out, "\\\\x%02X", (unsigned char)*text);
+            continue;
+        }
+        if (*text == '"' || *text == '\\') putc('\\', out);
+        putc(*text, out);
+    }
+}
+
+static bool
+put_label(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *label = open_memstream(&text, &size);
+
+    if (!label) return false;
+    rb_heapprof_graph_put_label(label, graph, pattern->label, pattern->objects > 1);
+    fputs(": ", label);
+    rb_heapprof_graph_put_pattern(label, graph, pattern);
+    if (fclose(label) == 0) put_quoted(out, text);
+    free(text);
+    return true;
+}
+
+static bool
+put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_patterns *patterns, uint32_t number, uint64_t retained)
+{
+    const struct heapprof_graph_pattern *pattern = &patterns->all[number];
+    char bytes[REPORT_AMOUNT_MAX], objects[REPORT_AMOUNT_MAX];
+
+    fprintf(out, "  n%"PRIu32" [label=\"", number);
+    if (!put_label(out, graph, pattern)) return false;
+    report_amount(bytes, (double)retained, "bytes");
+    report_amount(objects, (double)pattern->objects, "count");
+    fprintf(out, "\\n%s, %s objects\"];\n", bytes, objects);
+    if (pattern->parent) fprintf(out, "  n%"PRIu32" -> n%"PRIu32";\n", pattern->parent, number);
+    return true;
+}
+
+bool
+rb_heapprof_graph_dot(FILE *out, const struct heapprof_graph_source *source)
+{
+    struct heapprof_graph_patterns patterns;
+    uint64_t *retained = NULL;
+    bool room = rb_heapprof_graph_patterns_make(&patterns, source->graph, source->dominator_tree);
+
+    if (room) retained = calloc(patterns.count, sizeof(*retained));
+    if (retained) rb_heapprof_graph_patterns_retained(&patterns, retained);
+    fputs("digraph heap {\n  rankdir=LR;\n  node [shape=box];\n", out);
+    for (uint32_t i = 1; retained && room && i < patterns.count; i++) {
+        if (retained[i] >= retained[0] / LEAST_SHARE) room = put_pattern(out, source->graph, &patterns, i, retained[i]);
+    }
+    fputs("}\n", out);
+    room = room && retained;
+    free(retained);
+    rb_heapprof_graph_patterns_free(&patterns);
+    return room;
+}

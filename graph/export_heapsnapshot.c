@@ -1,0 +1,218 @@
+/* export_heapsnapshot.c - the format of V8's heap snapshots.
+ *
+ *     nodes    7 numbers each: type, name, id, size, edges, 0, 0        node 0 is the root
+ *     edges    3 numbers each, in the order of the nodes: type, name or index, 7 * node
+ *     strings  those of this file, then all of the dump
+ *
+ * Nodes are the objects that roots lead to, in their order. How many nodes and edges there are stands at the beginning.
+ */
+#include "graph/export.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json.h"
+
+#define NODE_FIELDS 7
+#define STRING_MOST 1024 /* bytes; DevTools joins all strings to one, and its search is slow */
+
+enum node_type {HIDDEN, ARRAY, STRING, OBJECT, CODE, CLOSURE, REGEXP, NUMBER, NATIVE, SYNTHETIC};
+enum edge_type {CONTEXT, ELEMENT, PROPERTY, INTERNAL, HIDDEN_EDGE, SHORTCUT, WEAK};
+
+static const char meta[] =
+    "{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\",\"name\",\"id\",\"self_size\",\"edge_count\",\"trace_node_id\",\"detachedness\"],"
+    "\"node_types\":[[\"hidden\",\"array\",\"string\",\"object\",\"code\",\"closure\",\"regexp\",\"number\",\"native\",\"synthetic\"],"
+    "\"string\",\"number\",\"number\",\"number\",\"number\",\"number\"],"
+    "\"edge_fields\":[\"type\",\"name_or_index\",\"to_node\"],"
+    "\"edge_types\":[[\"context\",\"element\",\"property\",\"internal\",\"hidden\",\"shortcut\",\"weak\"],\"string_or_number\",\"node\"],"
+    "\"trace_function_info_fields\":[\"function_id\",\"name\",\"script_name\",\"script_id\",\"line\",\"column\"],"
+    "\"trace_node_fields\":[\"id\",\"function_info_index\",\"count\",\"size\",\"children\"],"
+    "\"sample_fields\":[\"timestamp_us\",\"last_assigned_id\"],"
+    "\"location_fields\":[\"object_index\",\"script_id\",\"line\",\"column\"]}";
+
+/* Strings of this file, by these numbers. */
+static const char *const own_strings[] = {"", "(roots)", "class", "(key)", "(value)", "(unnamed)"};
+enum {EMPTY, ROOTS, CLASS, KEY, VALUE, UNNAMED, OWN_STRINGS};
+
+struct snapshot {
+    FILE *out;
+    const struct heapprof_graph *graph;
+    const struct heapprof_dominators *dominators;
+    uint32_t *nodes;             /* by object; 0: it is not reached */
+    uint32_t  node_count;        /* with the root */
+    uint64_t  edge_count;
+    bool      comma;
+};
+
+static bool
+reached_p(const struct snapshot *snapshot, uint32_t object)
+{
+    return snapshot->dominators->dominators[object] != HEAPPROF_UNREACHED;
+}
+
+static uint32_t
+edges_of(const struct snapshot *snapshot, uint32_t object)
+{
+    return rb_heapprof_graph_degree(snapshot->graph, object) + (rb_heapprof_graph_class(snapshot->graph, object) != 0);
+}
+
+static bool
+number_nodes(struct snapshot *snapshot)
+{
+    const struct heapprof_graph *graph = snapshot->graph;
+
+    snapshot->nodes = calloc((size_t)graph->count + 1, sizeof(*snapshot->nodes));
+    if (!snapshot->nodes) return false;
+    snapshot->node_count = 1;
+    snapshot->edge_count = graph->root_count;
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        if (!reached_p(snapshot, object)) continue;
+        snapshot->nodes[object] = snapshot->node_count++;
+        snapshot->edge_count += edges_of(snapshot, object);
+    }
+    return true;
+}
+
+/* ---- nodes ---- */
+
+static enum node_type
+type_of(const struct heapprof_graph *graph, uint32_t object)
+{
+    const char *type = rb_heapprof_graph_type(graph, object);
+
+    if (!strcmp(type, "T_STRING") && rb_heapprof_graph_text(graph, object)) return STRING;
+    if (!strncmp(type, "T_IMEMO", 7) || !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE") || !strcmp(type, "T_ICLASS")) return CODE;
+    return OBJECT;
+}
+
+/* Its content or name, or the name of its class. */
+static uint32_t
+name_of(const struct heapprof_graph *graph, uint32_t object)
+{
+    uint32_t text = rb_heapprof_graph_text(graph, object);
+
+    return OWN_STRINGS + (text ? text : graph->names.classes[rb_heapprof_graph_class_number(graph, object)].name);
+}
+
+static void
+put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint32_t id, uint64_t bytes, uint32_t edges)
+{
+    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu32",%"PRIu64",%"PRIu32",0,0", snapshot->comma ? ",\n" : "", type, name, id, bytes, edges);
+    snapshot->comma = true;
+}
+
+static void
+put_nodes(struct snapshot *snapshot)
+{
+    const struct heapprof_graph *graph = snapshot->graph;
+
+    put_node(snapshot, SYNTHETIC, ROOTS, 1, 0, graph->root_count);
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        if (!reached_p(snapshot, object)) continue;
+        put_node(snapshot, type_of(graph, object), name_of(graph, object), 2 * object + 1, graph->sizes[object], edges_of(snapshot, object));
+    }
+    snapshot->comma = false;
+}
+
+/* ---- edges ---- */
+
+static void
+put_edge(struct snapshot *snapshot, enum edge_type type, uint32_t name, uint32_t to)
+{
+    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64, snapshot->comma ? ",\n" : "", type, name, (uint64_t)snapshot->nodes[to] * NODE_FIELDS);
+    snapshot->comma = true;
+}
+
+static void
+put_reference(struct snapshot *snapshot, uint32_t label, uint32_t to)
+{
+    uint32_t detail = rb_heapprof_graph_label_detail(label);
+
+    switch (rb_heapprof_graph_label_kind(label)) {
+    case HEAPPROF_DUMP_INDEX:
+    case HEAPPROF_GRAPH_VALUE_OF_INTEGER:
+        put_edge(snapshot, ELEMENT, detail, to);
+        break;
+    case HEAPPROF_DUMP_KEY:
+        put_edge(snapshot, INTERNAL, KEY, to);
+        break;
+    case HEAPPROF_DUMP_VALUE:
+        put_edge(snapshot, INTERNAL, VALUE, to);
+        break;
+    case HEAPPROF_DUMP_LOCAL:
+        put_edge(snapshot, CONTEXT, OWN_STRINGS + detail, to);
+        break;
+    case HEAPPROF_DUMP_UNLABELLED: case HEAPPROF_DUMP_STACK: case HEAPPROF_DUMP_FIELD: case HEAPPROF_DUMP_OFFSET:
+        put_edge(snapshot, INTERNAL, detail ? OWN_STRINGS + detail : UNNAMED, to);
+        break;
+    default:
+        put_edge(snapshot, PROPERTY, OWN_STRINGS + detail, to);
+    }
+}
+
+static void
+put_edges(struct snapshot *snapshot)
+{
+    const struct heapprof_graph *graph = snapshot->graph;
+
+    for (uint32_t i = 0; i < graph->root_count; i++) {
+        const struct heapprof_graph_root *root = &graph->roots[i];
+        put_edge(snapshot, INTERNAL, OWN_STRINGS + (root->name ? root->name : root->category), root->target);
+    }
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        uint32_t class_object = rb_heapprof_graph_class(graph, object);
+        if (!reached_p(snapshot, object)) continue;
+        for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
+            put_reference(snapshot, graph->labels[i], graph->targets[i]);
+        }
+        if (class_object) put_edge(snapshot, INTERNAL, CLASS, class_object);
+    }
+}
+
+/* ---- all of it ---- */
+
+/* At most STRING_MOST bytes, without part of a character. */
+static size_t
+length_of(const char *text)
+{
+    size_t length = strnlen(text, STRING_MOST + 1);
+
+    if (length <= STRING_MOST) return length;
+    for (length = STRING_MOST; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80; length--);
+    return length;
+}
+
+static void
+put_strings(struct snapshot *snapshot)
+{
+    struct report_json json = {.out = snapshot->out};
+    const struct heapprof_graph_names *names = &snapshot->graph->names;
+
+    report_json_begin(&json, '[');
+    for (int i = 0; i < OWN_STRINGS; i++) report_json_text(&json, own_strings[i]);
+    for (uint32_t i = 0; i < names->string_count; i++) {
+        const char *text = rb_heapprof_graph_string(names, i);
+        report_json_line(&json);
+        report_json_string(&json, text, length_of(text));
+    }
+    report_json_end(&json, ']');
+}
+
+bool
+rb_heapprof_graph_heapsnapshot(FILE *out, const struct heapprof_graph_source *source)
+{
+    struct snapshot snapshot = {.out = out, .graph = source->graph, .dominators = source->dominators};
+
+    if (!number_nodes(&snapshot)) return false;
+    fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":0},\n\"nodes\":[", meta,
+            snapshot.node_count, snapshot.edge_count);
+    put_nodes(&snapshot);
+    fputs("],\n\"edges\":[", out);
+    put_edges(&snapshot);
+    fputs("],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],\n\"locations\":[],\n\"strings\":", out);
+    put_strings(&snapshot);
+    fputs("}\n", out);
+    free(snapshot.nodes);
+    return true;
+}

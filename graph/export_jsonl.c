@@ -1,0 +1,123 @@
+/* export_jsonl.c - the lines of ObjectSpace.dump_all: the roots by category, then an object a line. */
+#include "graph/export.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/json.h"
+
+static void
+put_address(struct report_json *json, const char *key, uint64_t address)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%#"PRIx64, address);
+    if (key) report_json_key(json, key);
+    report_json_text(json, text);
+}
+
+static void
+put_text(struct report_json *json, const char *key, const char *text)
+{
+    report_json_key(json, key);
+    report_json_text(json, text);
+}
+
+/* T_DATA(mutex) is DATA there, with the struct mutex. */
+static void
+put_type(struct report_json *json, const char *type)
+{
+    size_t length = strcspn(type, "(");
+
+    if (!strncmp(type, "T_", 2)) {
+        type += 2;
+        length -= 2;
+    }
+    report_json_key(json, "type");
+    report_json_string(json, type, length);
+    if (!type[length]) return;
+    report_json_key(json, !strncmp(type, "IMEMO", 5) ? "imemo_type" : "struct");
+    report_json_string(json, type + length + 1, strlen(type + length + 1) - 1);
+}
+
+static void
+put_references(struct report_json *json, const struct heapprof_graph *graph, uint32_t object)
+{
+    if (rb_heapprof_graph_degree(graph, object) == 0) return;
+    report_json_key(json, "references");
+    report_json_begin(json, '[');
+    for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
+        put_address(json, NULL, rb_heapprof_graph_address(graph, graph->targets[i]));
+    }
+    report_json_end(json, ']');
+}
+
+static void
+put_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t object)
+{
+    const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
+    const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[sample->stack] : NULL;
+
+    if (!frame) return;
+    put_text(json, "file", rb_heapprof_graph_string(&graph->names, frame->file));
+    report_json_key(json, "line");
+    report_json_unsigned(json, frame->line);
+    put_text(json, "method", rb_heapprof_graph_string(&graph->names, frame->method));
+}
+
+static void
+put_flags(struct report_json *json, uint32_t bits)
+{
+    report_json_key(json, "flags");
+    report_json_begin(json, '{');
+    if ((bits & HEAPPROF_DUMP_AGE) == HEAPPROF_DUMP_AGE) {
+        report_json_key(json, "old");
+        report_json_bool(json, true);
+    }
+    report_json_end(json, '}');
+}
+
+static void
+put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
+{
+    struct report_json json = {.out = out};
+    uint32_t text = rb_heapprof_graph_text(graph, object), class_object = rb_heapprof_graph_class(graph, object);
+    const char *type = rb_heapprof_graph_type(graph, object);
+
+    report_json_begin(&json, '{');
+    put_address(&json, "address", rb_heapprof_graph_address(graph, object));
+    put_type(&json, type);
+    if (class_object) put_address(&json, "class", rb_heapprof_graph_address(graph, class_object));
+    if (text) put_text(&json, strcmp(type, "T_STRING") ? "name" : "value", rb_heapprof_graph_string(&graph->names, text));
+    put_references(&json, graph, object);
+    put_stack(&json, graph, object);
+    report_json_key(&json, "memsize");
+    report_json_unsigned(&json, graph->sizes[object]);
+    put_flags(&json, graph->bits[object]);
+    report_json_end(&json, '}');
+    putc('\n', out);
+}
+
+bool
+rb_heapprof_graph_jsonl(FILE *out, const struct heapprof_graph_source *source)
+{
+    const struct heapprof_graph *graph = source->graph;
+
+    for (uint32_t i = 0; i < graph->root_count; i++) {
+        const struct heapprof_graph_root *root = &graph->roots[i];
+        struct report_json json = {.out = out};
+        report_json_begin(&json, '{');
+        put_text(&json, "type", "ROOT");
+        put_text(&json, "root", rb_heapprof_graph_string(&graph->names, root->name ? root->name : root->category));
+        report_json_key(&json, "references");
+        report_json_begin(&json, '[');
+        put_address(&json, NULL, rb_heapprof_graph_address(graph, root->target));
+        report_json_end(&json, ']');
+        report_json_end(&json, '}');
+        putc('\n', out);
+    }
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        if (source->dominators->dominators[object] != HEAPPROF_UNREACHED) put_object(out, graph, object);
+    }
+    return true;
+}

@@ -1,0 +1,122 @@
+/* export_pprof.c - the dominator tree as call stacks.
+ *
+ * A pattern is a function, a location and, if it has objects, a sample: all have its number as their id.
+ */
+#include "graph/export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/patterns.h"
+#include "graph/words.h"
+
+#define DEPTH_MOST 500 /* frames of a stack, the outermost: beyond, viewers give up */
+
+struct making {
+    const struct heapprof_graph_source *source;
+    struct heapprof_graph_patterns patterns;
+    uint32_t *depths;            /* by pattern */
+    struct heapprof_model *model;
+};
+
+static uint32_t
+add_text(struct making *making, const char *text)
+{
+    return rb_heapprof_model_add_string(making->model, text, strlen(text));
+}
+
+static bool
+add_type(struct making *making, const char *name, const char *unit)
+{
+    uint32_t name_string = add_text(making, name), unit_string = add_text(making, unit);
+    struct heapprof_model_type *type = rb_heapprof_model_add_type(making->model);
+
+    if (!type || name_string == HEAPPROF_NO_STRING || unit_string == HEAPPROF_NO_STRING) return false;
+    *type = (struct heapprof_model_type){name_string, unit_string};
+    return true;
+}
+
+/* "Hash via @items". */
+static uint32_t
+add_name(struct making *making, const struct heapprof_graph_pattern *pattern)
+{
+    const struct heapprof_graph *graph = making->source->graph;
+    char *name = NULL;
+    size_t size;
+    FILE *out = open_memstream(&name, &size);
+    uint32_t string = HEAPPROF_NO_STRING;
+
+    if (!out) return string;
+    rb_heapprof_graph_put_pattern(out, graph, pattern);
+    fputs(" via ", out);
+    rb_heapprof_graph_put_label(out, graph, pattern->label, true);
+    if (fclose(out) == 0) string = rb_heapprof_model_add_string(making->model, name, size);
+    free(name);
+    return string;
+}
+
+static bool
+add_location(struct making *making, uint32_t number)
+{
+    struct heapprof_model *model = making->model;
+    uint32_t name = add_name(making, &making->patterns.all[number]);
+    struct heapprof_model_function *function;
+    struct heapprof_model_line *line;
+
+    if (name == HEAPPROF_NO_STRING ||
+        rb_heapprof_ids_add(&model->function_ids, &model->mem, number) != HEAPPROF_IDS_ADDED ||
+        !(function = rb_heapprof_model_add_function(model)) ||
+        rb_heapprof_ids_add(&model->location_ids, &model->mem, number) != HEAPPROF_IDS_ADDED ||
+        !rb_heapprof_model_add_location(model) || !(line = rb_heapprof_model_add_line(model))) return false;
+    function->name = name;
+    line->function = number;
+    return true;
+}
+
+static bool
+add_sample(struct making *making, uint32_t number)
+{
+    const struct heapprof_graph_pattern *all = making->patterns.all;
+    uint32_t depth = making->depths[number], above = number;
+
+    for (; depth > DEPTH_MOST; depth--) above = all[above].parent;
+    if (!rb_heapprof_model_begin_sample(making->model, depth, 0)) return false;
+    for (; above; above = all[above].parent) if (!rb_heapprof_model_add_number(making->model, above)) return false;
+    return rb_heapprof_model_add_number(making->model, all[number].objects) &&
+           rb_heapprof_model_add_number(making->model, all[number].bytes);
+}
+
+static bool
+add_all(struct making *making)
+{
+    const struct heapprof_graph_patterns *patterns = &making->patterns;
+    const char *time = rb_heapprof_graph_fact(&making->source->graph->names, "time");
+
+    making->depths = calloc(patterns->count, sizeof(*making->depths));
+    making->model = rb_heapprof_model_new();
+    if (!making->depths || !making->model || add_text(making, "") == HEAPPROF_NO_STRING ||
+        !add_type(making, "retained_objects", "count") || !add_type(making, "retained_space", "bytes")) return false;
+    for (uint32_t i = 1; i < patterns->count; i++) {
+        making->depths[i] = making->depths[patterns->all[i].parent] + 1;
+        if (!add_location(making, i)) return false;
+    }
+    for (uint32_t i = 1; i < patterns->count; i++) if (!add_sample(making, i)) return false;
+    making->model->default_type = making->model->types[1].type;
+    making->model->time_ns = time ? strtoll(time, NULL, 10) : 0;
+    return true;
+}
+
+struct heapprof_model *
+rb_heapprof_graph_model(const struct heapprof_graph_source *source)
+{
+    struct making making = {.source = source};
+    char message[256];
+    bool made = rb_heapprof_graph_patterns_make(&making.patterns, source->graph, source->dominator_tree) &&
+                add_all(&making) && rb_heapprof_model_finish(making.model, message, sizeof(message));
+
+    rb_heapprof_graph_patterns_free(&making.patterns);
+    free(making.depths);
+    if (made) return making.model;
+    rb_heapprof_model_free(making.model);
+    return NULL;
+}
