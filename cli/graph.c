@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "report/text.h"
 
@@ -85,6 +86,17 @@ cli_graph_object(const struct heapprof_graph *graph, const char *word)
     errno = 0;
     address = strtoull(word, &end, 16);
     return *end || errno ? 0 : rb_heapprof_graph_find(graph, address);
+}
+
+void
+cli_graph_time(char text[CLI_GRAPH_TIME_MAX], const struct heapprof_graph *graph)
+{
+    const char *fact = rb_heapprof_graph_fact(&graph->names, "time"); /* nanoseconds */
+    time_t seconds = fact ? (time_t)(strtoll(fact, NULL, 10) / 1000000000) : 0;
+    struct tm local;
+
+    text[0] = '\0';
+    if (seconds > 0 && localtime_r(&seconds, &local)) strftime(text, CLI_GRAPH_TIME_MAX, "%Y-%m-%d %H:%M:%S %z", &local);
 }
 
 /* ---- text ---- */

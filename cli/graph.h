@@ -64,6 +64,10 @@ bool cli_graph_json_way(struct report_json *json, const char *key, const struct 
 void cli_graph_put_bytes(double bytes);
 void cli_graph_put_share(double part, double whole);
 
+/* When the dump was taken, "2026-11-22 22:10:03 +0000"; "": it does not say. */
+#define CLI_GRAPH_TIME_MAX 40
+void cli_graph_time(char text[CLI_GRAPH_TIME_MAX], const struct heapprof_graph *graph);
+
 /* The object that a word names by its address, as 0x7f0012345678; 0: none, or no address. */
 uint32_t cli_graph_object(const struct heapprof_graph *graph, const char *word);
 

@@ -36,6 +36,7 @@ static void
 put_text(const struct cli *cli, const struct cli_graph *graph, const struct figure figures[FIGURES])
 {
     const struct heapprof_graph_names *names = &graph->graph.names;
+    char time[CLI_GRAPH_TIME_MAX];
 
     printf("%-28s", "file");
     report_put(stdout, cli_name(cli->operands[0]), 0, false);
@@ -45,6 +46,8 @@ put_text(const struct cli *cli, const struct cli_graph *graph, const struct figu
         report_amount(amount, (double)figures[i].number, figures[i].bytes ? "bytes" : "count");
         printf("%-28s%s\n", figures[i].name, amount);
     }
+    cli_graph_time(time, &graph->graph);
+    if (time[0]) printf("%-28s%s\n", "taken", time);
     for (uint32_t i = 0; i < names->fact_count; i++) {
         unsigned columns = report_put(stdout, names->text + names->facts[i].key, 0, false);
         printf("%*s", columns < 27 ? (int)(28 - columns) : 1, "");
@@ -123,6 +126,6 @@ const struct cli_command cli_graph_info_command = {
         "Shows what a dump, written by ObjectSpace::HeapGraph.dump, is of, and how much is in it. reached_objects and\n"
         "reached_bytes are what is alive: roots lead there. The rest the garbage collector has not freed yet.\n"
         "\n"
-        "The lines below sampled_objects stand so in the dump.",
+        "What is below taken stands so in the dump.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

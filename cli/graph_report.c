@@ -89,26 +89,40 @@ put_suspect(FILE *out, const struct cli_graph *graph, const struct heapprof_grap
 
 /* ---- the page ---- */
 
+/* " (2026-11-22 22:10:03 +0000, pid 42, app.rb, ruby 3.4.5)" */
+static void
+put_process(const struct heapprof_graph *graph)
+{
+    static const char *const facts[] = {"pid", "program", "ruby"};
+    char time[CLI_GRAPH_TIME_MAX];
+    const char *between = " (";
+
+    cli_graph_time(time, graph);
+    if (time[0]) {
+        printf(" (%s", time);
+        between = ", ";
+    }
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        const char *fact = rb_heapprof_graph_fact(&graph->names, facts[i]);
+        if (!fact) continue;
+        printf("%s%s", between, i == 0 ? "pid " : "");
+        report_put(stdout, fact, 60, false);
+        between = ", ";
+    }
+    puts(between[0] == ',' ? ")" : "");
+}
+
 static void
 put_head(const struct cli *cli, const struct cli_graph *graph)
 {
-    static const char *const facts[] = {"time", "pid", "program", "ruby"};
     const struct heapprof_graph *it = &graph->graph;
-    const char *between = " (";
 
     report_put(stdout, cli_name(cli->operands[0]), 0, false);
     fputs(": ", stdout);
     put_amount(stdout, graph->dominators.reached, "count");
     fputs(" objects alive, ", stdout);
     put_amount(stdout, (double)graph->dominators.retained[0], "bytes");
-    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-        const char *fact = rb_heapprof_graph_fact(&it->names, facts[i]);
-        if (!fact) continue;
-        printf("%s%s", between, i == 1 ? "pid " : "");
-        report_put(stdout, fact, 60, false);
-        between = ", ";
-    }
-    puts(between[0] == ',' ? ")" : "");
+    put_process(it);
     if (it->bytes == graph->dominators.retained[0]) return;
     fputs("besides ", stdout);
     put_amount(stdout, (double)(it->bytes - graph->dominators.retained[0]), "bytes");

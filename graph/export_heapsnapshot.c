@@ -39,6 +39,8 @@ struct snapshot {
     FILE *out;
     const struct heapprof_graph *graph;
     const struct heapprof_dominators *dominators;
+    const struct heapprof_graph_tree *tree; /* of dominators */
+    uint32_t  root_edges;        /* DevTools wants no more than one to an object */
     uint32_t *nodes;             /* by object; 0: it is not reached */
     uint32_t  node_count;        /* with the root */
     uint64_t  edge_count;
@@ -49,6 +51,14 @@ static bool
 reached_p(const struct snapshot *snapshot, uint32_t object)
 {
     return snapshot->dominators->dominators[object] != HEAPPROF_UNREACHED;
+}
+
+/* Whether a root refers to it. */
+static bool
+root_p(const struct snapshot *snapshot, uint32_t object)
+{
+    return snapshot->tree->from[object] == 0 &&
+           rb_heapprof_graph_label_kind(snapshot->tree->labels[object]) != HEAPPROF_GRAPH_INDIRECT;
 }
 
 static uint32_t
@@ -65,12 +75,13 @@ number_nodes(struct snapshot *snapshot)
     snapshot->nodes = calloc((size_t)graph->count + 1, sizeof(*snapshot->nodes));
     if (!snapshot->nodes) return false;
     snapshot->node_count = 1;
-    snapshot->edge_count = graph->root_count;
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!reached_p(snapshot, object)) continue;
         snapshot->nodes[object] = snapshot->node_count++;
         snapshot->edge_count += edges_of(snapshot, object);
+        snapshot->root_edges += root_p(snapshot, object);
     }
+    snapshot->edge_count += snapshot->root_edges;
     return true;
 }
 
@@ -107,7 +118,7 @@ put_nodes(struct snapshot *snapshot)
 {
     const struct heapprof_graph *graph = snapshot->graph;
 
-    put_node(snapshot, SYNTHETIC, ROOTS, 1, 0, graph->root_count);
+    put_node(snapshot, SYNTHETIC, ROOTS, 1, 0, snapshot->root_edges);
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!reached_p(snapshot, object)) continue;
         put_node(snapshot, type_of(graph, object), name_of(graph, object), 2 * object + 1, graph->sizes[object], edges_of(snapshot, object));
@@ -156,9 +167,9 @@ put_edges(struct snapshot *snapshot)
 {
     const struct heapprof_graph *graph = snapshot->graph;
 
-    for (uint32_t i = 0; i < graph->root_count; i++) {
-        const struct heapprof_graph_root *root = &graph->roots[i];
-        put_edge(snapshot, INTERNAL, OWN_STRINGS + (root->name ? root->name : root->category), root->target);
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        if (!root_p(snapshot, object)) continue;
+        put_edge(snapshot, INTERNAL, OWN_STRINGS + rb_heapprof_graph_label_detail(snapshot->tree->labels[object]), object);
     }
     for (uint32_t object = 1; object <= graph->count; object++) {
         uint32_t class_object = rb_heapprof_graph_class(graph, object);
@@ -202,7 +213,8 @@ put_strings(struct snapshot *snapshot)
 bool
 rb_heapprof_graph_heapsnapshot(FILE *out, const struct heapprof_graph_source *source)
 {
-    struct snapshot snapshot = {.out = out, .graph = source->graph, .dominators = source->dominators};
+    struct snapshot snapshot = {.out = out, .graph = source->graph, .dominators = source->dominators,
+                                .tree = source->dominator_tree};
 
     if (!number_nodes(&snapshot)) return false;
     fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":0},\n\"nodes\":[", meta,

@@ -177,6 +177,31 @@ rb_heapprof_graph_put_way(FILE *out, const struct heapprof_graph *graph, const s
     return true;
 }
 
+/* Whether people have given that name. */
+static bool
+named_p(uint32_t label)
+{
+    switch (rb_heapprof_graph_label_kind(label)) {
+    case HEAPPROF_DUMP_IVAR: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_MEMBER: case HEAPPROF_DUMP_LOCAL:
+    case HEAPPROF_DUMP_GLOBAL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Without a class it begins at the root; if that has no name, at the last step that has one. */
+static uint32_t
+start_label(const struct way *way, const struct heapprof_graph_tree *tree)
+{
+    uint32_t first = tree->labels[way->objects[0]];
+
+    for (size_t at = way->count; !named_p(first) && at-- > 1;) {
+        if (named_p(tree->labels[way->objects[at]])) return tree->labels[way->objects[at]];
+    }
+    return first;
+}
+
 bool
 rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
                             uint32_t object)
@@ -188,7 +213,7 @@ rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const
 
     if (!find_way(&way, tree, object)) return false;
     start = find_start(&way, graph, tree, &name);
-    label = tree->labels[way.objects[start]];
+    label = start ? tree->labels[way.objects[start]] : start_label(&way, tree);
     free(way.objects);
     if (!start && rb_heapprof_graph_label_kind(label) != HEAPPROF_DUMP_GLOBAL) {
         rb_heapprof_graph_put_label(out, graph, label, false);

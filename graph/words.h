@@ -23,7 +23,7 @@ void rb_heapprof_graph_put_label(FILE *out, const struct heapprof_graph *graph, 
 bool rb_heapprof_graph_put_way(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
                                uint32_t object, bool merged);
 
-/* Where that way begins: "Cart::CACHE", "$cart". */
+/* What people would call the beginning of that way: "Cart::CACHE", "$cart", "local log". */
 bool rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
                                  uint32_t object);
 

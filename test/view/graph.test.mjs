@@ -1,0 +1,100 @@
+// graph.test.mjs - Chromium's DevTools open what heapprof graph convert makes of a dump, and find in it what we find.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import puppeteer from "puppeteer-core";
+
+const program = process.env.HEAPPROF;
+const top = join(dirname(program), "../..");
+const directory = mkdtempSync(join(tmpdir(), "heapprof-graph-"));
+const file = join(directory, "shop.graph");
+const snapshot = join(directory, "shop.heapsnapshot");
+let browser;
+
+// Two roots to one object, a reference from both sides, a list, a class that its objects keep alive.
+const shop = `
+    require ARGV[0]
+    graph = GraphBytes.new
+    order = graph.object("Class", 400, type: "T_CLASS", text: "Order")
+    orders = Array.new(500) { graph.object("Order", 200, class_of: order) }
+    hash = graph.object("Hash", 9000, type: "T_HASH", tail: orders.each_with_index.map { |to, i| [graph.symbol("key#{i}"), to] })
+    array = graph.object("Array", 3000, type: "T_ARRAY", tail: orders.first(100))
+    nodes = Array.new(200) { graph.later }
+    nodes.each_cons(2) { |one, next_one| graph.object("Node", 100, at: one, labels: { [:IVAR, "@next"] => next_one }) }
+    graph.object("Node", 100, at: nodes.last)
+    graph.root(:GLOBAL, "$hash", hash)
+    graph.root(:GLOBAL, "$same", hash)
+    graph.root(:C_GLOBAL, "array", array)
+    graph.root(:GLOBAL, "$list", nodes.first)
+    graph.object("Garbage", 5000)
+    File.binwrite(ARGV[1], graph.bytes)`;
+
+before(async () => {
+    execFileSync(process.env.BASERUBY || "ruby", ["-e", shop, join(top, "test/cli/lib/graph_bytes.rb"), file]);
+    writeFileSync(snapshot, execFileSync(program, ["graph", "convert", file, "--to", "heapsnapshot"]));
+    const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : [];
+    browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM, args: [...sandbox, "--remote-allow-origins=*"] });
+});
+
+after(async () => {
+    await browser.close();
+    rmSync(directory, { recursive: true });
+});
+
+// All elements that match, also those in shadow trees.
+const all = (page, selector) => page.evaluateHandle((wanted) => {
+    const found = [];
+    const look = (root) => {
+        found.push(...root.querySelectorAll(wanted));
+        for (const element of root.querySelectorAll("*")) if (element.shadowRoot) look(element.shadowRoot);
+    };
+    look(document);
+    return found;
+}, selector);
+
+async function openInDevTools(path) {
+    const address = new URL(browser.wsEndpoint()).host;
+    const [target] = await (await fetch(`http://${address}/json`)).json();
+    const page = await browser.newPage();
+    const wrong = [];
+    page.on("pageerror", (error) => wrong.push(String(error)));
+    await page.setViewport({ width: 1400, height: 900 });
+    await page.goto(`http://${address}/devtools/devtools_app.html?ws=${target.webSocketDebuggerUrl.replace("ws://", "")}&panel=heap-profiler`);
+    const first = async (selector, text) => {
+        for (let tries = 0; tries < 600; tries++) {
+            const handle = await page.evaluateHandle((found, wanted) => found.find((element) => element.textContent.includes(wanted)),
+                await all(page, selector), text);
+            if (handle.asElement()) return handle.asElement();
+            await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+        return assert.fail(`no ${selector} ${text}: ${wrong}`);
+    };
+    await (await first("input[type=file]", "")).uploadFile(path);
+    const entry = await first("div.titles", "kB)");
+    const total = await entry.evaluate((element) => element.textContent);
+    await entry.click();
+    await first("tr", "Order");
+    const rows = await page.evaluate((found) => found.map((row) => [...row.cells].map((cell) => cell.innerText)), await all(page, "tr"));
+    return { total, rows, wrong };
+}
+
+// "105 kB52 %" or "3.1 kB" as bytes of 1000.
+const kilobytes = (text) => Number(text.replace(/kB.*/s, "").replace(/[\s,]/g, ""));
+
+test("DevTools have our totals, objects and retained bytes", async () => {
+    const { total, rows, wrong } = await openInDevTools(snapshot);
+    const ours = JSON.parse(execFileSync(program, ["graph", "top", file, "--json"], { encoding: "utf8" }));
+    const bytes = ours.reduce((sum, row) => sum + row.bytes, 0);
+    assert.deepEqual(wrong, []);
+    assert.match(total, new RegExp(`\\(${Math.round(bytes / 1000)}\\s*kB\\)`));
+    for (const { name, objects, bytes: own, retained } of ours.filter((row) => row.name !== "Class")) {
+        const [what, , shallow, kept] = rows.find(([constructor]) => constructor.startsWith(name)) ?? assert.fail(name);
+        assert.match(what.replace(/\s/g, ""), objects > 1 ? new RegExp(`×${objects}$`) : new RegExp(`^${name}$`));
+        assert.ok(Math.abs(kilobytes(shallow) - own / 1000) < 0.6, `${name}: ${shallow}, ours ${own}`);
+        assert.ok(Math.abs(kilobytes(kept) - retained / 1000) < 0.6, `${name}: ${kept}, ours ${retained}`);
+    }
+});
