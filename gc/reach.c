@@ -25,6 +25,7 @@
  *   I4  no more is read than READ_BYTES. What only looks like a block may seem to be hundreds of
  *       megabytes long, and lie over others: without a limit all of the heap is read for each.
  */
+#include "os/chunk.h"
 #include "os/peek.h"
 #include <link.h>
 
@@ -33,7 +34,6 @@
 #define WINDOW_BYTES ((size_t)16 << 10) /* as much as a step reads */
 #define FIRST_BYTES ((size_t)512)
 #define ROOT_BYTES 256 /* of a struct whose size nobody tells */
-#define HEADER_BYTES (2 * sizeof(uintptr_t))
 #define BLOCK_ALIGNMENT (2 * sizeof(uintptr_t)) /* glibc's */
 
 struct reached {
@@ -83,7 +83,7 @@ look(uintptr_t begin, size_t bytes)
 }
 
 HEAPPROF_COLD static bool
-word_at(uintptr_t address, uintptr_t *word)
+word_at(uintptr_t address, uintptr_t *word, void *unused)
 {
     size_t offset = address - reach.window_begin;
 
@@ -150,45 +150,10 @@ in_library_p(uintptr_t address)
 
 /* ---- blocks ---- */
 
-#define CHUNK_NEXT_TO_ONE_IN_USE 1
-#define CHUNK_MAPPED 2
-#define CHUNK_FLAGS 7
-
-/* Whether that is no block, but the header of one that glibc has to give out: the lists of such are in
- * its data. What lies before it is the end of another block. */
-HEAPPROF_COLD static bool
-free_chunk_p(uintptr_t chunk)
-{
-    uintptr_t size, again, next;
-
-    if (!word_at(chunk + sizeof(size), &size)) return false;
-    size &= ~(uintptr_t)CHUNK_FLAGS;
-    return size >= 2 * HEADER_BYTES && size % HEADER_BYTES == 0 && !(size >> 40) &&
-           word_at(chunk + size, &again) && again == size &&
-           word_at(chunk + size + sizeof(next), &next) && !(next & CHUNK_NEXT_TO_ONE_IN_USE);
-}
-
-/* What can be used of a block of glibc's; 0: it does not look like one. */
-HEAPPROF_COLD static size_t
-chunk_bytes(uintptr_t block)
-{
-    uintptr_t size, before, next;
-    if (block % HEADER_BYTES || !word_at(block - sizeof(size), &size) || free_chunk_p(block)) return 0;
-
-    size_t bytes = size & ~(uintptr_t)CHUNK_FLAGS;
-    if (bytes < 2 * HEADER_BYTES || bytes % HEADER_BYTES || bytes >> 40) return 0;
-    if (size & CHUNK_MAPPED) {
-        bool whole = word_at(block - HEADER_BYTES, &before) && (before + bytes) % 4096 == 0;
-        return whole ? bytes - HEADER_BYTES : 0;
-    }
-    if (!word_at(block - sizeof(size) + bytes, &next) || !(next & CHUNK_NEXT_TO_ONE_IN_USE)) return 0;
-    return bytes - sizeof(size);
-}
-
 HEAPPROF_COLD static size_t
 block_bytes(uintptr_t block, bool root)
 {
-    size_t bytes = chunk_bytes(block), known = 0;
+    size_t bytes = rb_heapprof_chunk_bytes(block, word_at, NULL), known = 0;
 
     if (rb_heapprof_maybe_block_p((const void *)block)) {
         lock_blocks();
@@ -326,7 +291,7 @@ reach_step(void)
 
     reach.holder = reached.holder;
     if (reach.offset == 0) {
-        look(block - HEADER_BYTES, FIRST_BYTES);
+        look(block - HEAPPROF_CHUNK_HEADER_BYTES, FIRST_BYTES);
         if (reach.window_bytes == 0) look(block, FIRST_BYTES); /* nothing is mapped before it */
         reach.bytes = reach.window_bytes ? block_bytes(block, reached.root) : 0;
     }

@@ -1,0 +1,21 @@
+#ifndef HEAPPROF_CHUNK_H
+#define HEAPPROF_CHUNK_H
+/* What the words before a block of glibc's malloc say of it.
+ *
+ *     | size, flags | block ...... | size, flags | the next
+ *                                            ^ 1: the block before it is in use
+ *
+ * Any word of memory may be asked about: what does not look like a block is none. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEAPPROF_CHUNK_HEADER_BYTES (2 * sizeof(uintptr_t))
+
+/* Reads the word at that address; false: nothing is mapped there. */
+typedef bool heapprof_word_at(uintptr_t address, uintptr_t *word, void *data);
+
+/* What can be used of the block; 0: it does not look like one, or not like one in use. */
+size_t rb_heapprof_chunk_bytes(uintptr_t block, heapprof_word_at *word_at, void *data);
+
+#endif
