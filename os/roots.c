@@ -1,0 +1,293 @@
+/* roots.c - the kernel's list of our mappings, /proc/self/maps, as what a search for pointers begins at.
+ *
+ *     55d0c8a00000-55d0c8a21000 rw-p ...  [heap]     a heap, of glibc's main arena
+ *     7f3a48000000-7f3a48021000 rw-p                 a heap, of another arena: it says so itself (heap_end)
+ *     7f3a4d000000-7f3a4d7ff000 rw-p                 a thread's stack: its control block is in it (stack_of_thread_p)
+ *     7ffd1c200000-7ffd1c221000 rw-p ...  [stack]    the main thread's
+ *     anything else that may be written              variables, mappings of libraries
+ *
+ * glibc keeps stacks of threads that have ended, and they are full of old words. So of a thread's stack only
+ * that is told which lies between the stack pointer of a thread that there is, and its end.
+ *
+ * Threads that run are asked for by /proc/self/task/TID/syscall, which says where a thread's stack pointer is while it waits;
+ * of one that runs all of its stack is told.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* O_CLOEXEC */
+#endif
+#include "roots.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "peek.h"
+#include "touched.h"
+
+#define LINE_BYTES 512  /* of a line of maps all that is looked at */
+#define THREADS_MOST 1024
+#define ARENA_BYTES ((uintptr_t)64 << 20) /* an arena's heaps begin at multiples */
+#define CONTROL_BLOCK_BYTES ((uintptr_t)1 << 20) /* at the end of a thread's stack, with its variables */
+
+struct mapping {
+    uintptr_t begin, end;
+    bool      writable;
+    bool      guarded;       /* what lies before it may not be touched, as before a thread's stack */
+    char      name[64];      /* "[heap]"; a path is cut; "": anonymous */
+};
+
+struct roots {
+    int       fd;
+    int       touched;                /* as touched.h has it */
+    uintptr_t stack;                  /* of the caller */
+    uintptr_t pointers[THREADS_MOST]; /* of the other threads' stacks */
+    size_t    thread_count;
+    bool      some_run;
+    bool      glibc;
+    uintptr_t guard_end;              /* of the last mapping that may not be touched */
+    void    (*memory_i)(const struct heapprof_memory *memory, void *data);
+    void     *data;
+};
+
+static uintptr_t
+word_at(const struct roots *roots, uintptr_t address)
+{
+    uintptr_t word = 0;
+    rb_heapprof_peek(roots->fd, address, &word, sizeof(word));
+    return word;
+}
+
+static void
+tell(const struct roots *roots, uintptr_t begin, uintptr_t end, bool heap)
+{
+    struct heapprof_memory memory = {begin, end, heap};
+
+    if (heap) roots->memory_i(&memory, roots->data);
+    while (!heap && begin < end && rb_heapprof_touched(roots->touched, &memory.begin, end, &memory.end)) {
+        roots->memory_i(&memory, roots->data);
+        begin = memory.begin = memory.end;
+    }
+}
+
+/* ---- threads ---- */
+
+/* Where its stack is in use from; 0: it runs, and nobody knows. "nr arguments sp pc" or "running". */
+static uintptr_t
+stack_pointer_of(const char *task)
+{
+    char path[64], text[256];
+    unsigned long pointer = 0;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%.20s/syscall", task);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    ssize_t size = read(file, text, sizeof(text) - 1);
+    close(file);
+    if (size <= 0) return 0;
+    text[size] = '\0';
+    if (sscanf(text, "-1 %lx", &pointer) == 1) return pointer;
+    return sscanf(text, "%*d %*s %*s %*s %*s %*s %*s %lx", &pointer) == 1 ? pointer : 0;
+}
+
+/* Of all but the caller. */
+static bool
+read_threads(struct roots *roots)
+{
+    long self = syscall(SYS_gettid);
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *entry;
+
+    if (!tasks) return false;
+    while ((entry = readdir(tasks))) {
+        if (entry->d_name[0] == '.' || atol(entry->d_name) == self) continue;
+        uintptr_t pointer = stack_pointer_of(entry->d_name);
+        if (pointer == 0 || roots->thread_count == THREADS_MOST) roots->some_run = true;
+        else roots->pointers[roots->thread_count++] = pointer;
+    }
+    closedir(tasks);
+    return true;
+}
+
+/* glibc's control block of a thread has its own address as its first and third word. That of the first thread is no stack's,
+ * and has no guard before it. */
+static bool
+stack_of_thread_p(const struct roots *roots, const struct mapping *mapping)
+{
+    uintptr_t words[512], least = mapping->begin, at = mapping->end - sizeof(words);
+
+    if (!mapping->guarded || mapping->end - mapping->begin < sizeof(words)) return false;
+    if (mapping->end - mapping->begin > CONTROL_BLOCK_BYTES) least = mapping->end - CONTROL_BLOCK_BYTES;
+    for (; at >= least; at -= sizeof(words)) {
+        size_t count = rb_heapprof_peek(roots->fd, at, words, sizeof(words)) / sizeof(words[0]);
+        for (size_t i = 0; i + 2 < count; i++) {
+            uintptr_t address = at + i * sizeof(words[0]);
+            if (words[i] == address && words[i + 2] == address) return true;
+        }
+    }
+    return false;
+}
+
+/* The lowest address of it that is in use; its end: it is nobody's. */
+static uintptr_t
+stack_in_use(const struct roots *roots, const struct mapping *mapping)
+{
+    uintptr_t least = mapping->end;
+
+    if (roots->some_run) return mapping->begin;
+    for (size_t i = 0; i < roots->thread_count; i++) {
+        uintptr_t pointer = roots->pointers[i];
+        if (pointer >= mapping->begin && pointer < least) least = pointer;
+    }
+    return least;
+}
+
+/* ---- mappings ---- */
+
+/* Where the heap of an arena ends that begins there; 0: none does. Its first words: the arena, which is in it or in
+ * another; the heap before it; how long it is; how much of that may be written. */
+static uintptr_t
+heap_end(const struct roots *roots, uintptr_t begin)
+{
+    uintptr_t arena = word_at(roots, begin), before = word_at(roots, begin + sizeof(arena));
+    uintptr_t bytes = word_at(roots, begin + 2 * sizeof(arena)), writable = word_at(roots, begin + 3 * sizeof(arena));
+    uintptr_t first = arena & ~(ARENA_BYTES - 1);
+
+    if (!arena || before % ARENA_BYTES || bytes == 0 || bytes > writable || writable > ARENA_BYTES) return 0;
+    if (before ? first == begin : first != begin) return 0;
+    return begin + writable;
+}
+
+/* With the heaps of arenas in it, beside which the kernel may have put others. */
+static void
+tell_anonymous(const struct roots *roots, uintptr_t begin, uintptr_t end)
+{
+    uintptr_t arena = (begin + ARENA_BYTES - 1) & ~(ARENA_BYTES - 1);
+
+    for (; roots->glibc && arena < end; arena += ARENA_BYTES) {
+        uintptr_t behind = heap_end(roots, arena);
+        if (behind == 0 || behind > end) continue;
+        tell(roots, begin, arena, false);
+        tell(roots, arena, behind, true);
+        begin = behind;
+    }
+    tell(roots, begin, end, false);
+}
+
+static void
+tell_mapping(const struct roots *roots, const struct mapping *mapping)
+{
+    if (!mapping->writable || strncmp(mapping->name, "/dev/", 5) == 0) return;
+    if (roots->stack >= mapping->begin && roots->stack < mapping->end) {
+        tell(roots, roots->stack, mapping->end, false);
+    }
+    else if (strcmp(mapping->name, "[heap]") == 0) {
+        tell(roots, mapping->begin, mapping->end, roots->glibc);
+    }
+    else if (mapping->name[0] == '/') {
+        tell(roots, mapping->begin, mapping->end, false);
+    }
+    else if (strcmp(mapping->name, "[stack]") == 0 || stack_of_thread_p(roots, mapping)) {
+        tell(roots, stack_in_use(roots, mapping), mapping->end, false);
+    }
+    else {
+        tell_anonymous(roots, mapping->begin, mapping->end);
+    }
+}
+
+/* "begin-end rw-p offset device inode   name" */
+static void
+read_mapping(struct roots *roots, const char *line)
+{
+    struct mapping mapping = {0};
+    unsigned long begin, end;
+    char rights[5];
+
+    if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %63s", &begin, &end, rights, mapping.name) < 3) return;
+    mapping.begin = begin;
+    mapping.end = end;
+    mapping.writable = rights[0] == 'r' && rights[1] == 'w';
+    mapping.guarded = roots->guard_end == begin;
+    if (rights[0] == '-') roots->guard_end = end;
+    tell_mapping(roots, &mapping);
+}
+
+/* In pieces, into the stack: what is asked of the allocator here would be in the list. */
+static bool
+read_mappings(struct roots *roots)
+{
+    char line[LINE_BYTES], piece[4096];
+    size_t length = 0;
+    ssize_t size;
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+    if (file < 0) return false;
+    while ((size = read(file, piece, sizeof(piece))) > 0 || (size < 0 && errno == EINTR)) {
+        for (ssize_t i = 0; i < size; i++) {
+            if (piece[i] != '\n') {
+                if (length < sizeof(line) - 1) line[length++] = piece[i];
+                continue;
+            }
+            line[length] = '\0';
+            read_mapping(roots, line);
+            length = 0;
+        }
+    }
+    close(file);
+    return size == 0;
+}
+
+/* ---- glibc ---- */
+
+/* The word before a block has its length, with what is before and behind what can be used of it. */
+static bool
+glibc_p(int fd)
+{
+    enum { asked = 72 };
+    void *block = malloc(asked);
+    uintptr_t address = (uintptr_t)block, size = 0;
+    bool told = block && rb_heapprof_peek(fd, address - sizeof(size), &size, sizeof(size)) == sizeof(size);
+    bool glibc = told && (size & ~(uintptr_t)7) == malloc_usable_size(block) + sizeof(size);
+
+    free(block);
+    return glibc;
+}
+
+/* As a freed block of that size has it. The cache of one size may be full: then an address is there. */
+static uintptr_t
+key_of_freed(int fd, size_t size)
+{
+    uintptr_t key = 0, address = (uintptr_t)malloc(size);
+
+    free((void *)address);
+    if (address) rb_heapprof_peek(fd, address + sizeof(key), &key, sizeof(key));
+    return key >> 47 ? key : 0;
+}
+
+uintptr_t
+rb_heapprof_roots_freed_key(int fd)
+{
+    uintptr_t key = 0;
+
+    for (size_t size = 72; glibc_p(fd) && key == 0 && size < 1000; size += 64) key = key_of_freed(fd, size);
+    return key;
+}
+
+bool
+rb_heapprof_roots_read(int fd, uintptr_t stack, void (*memory_i)(const struct heapprof_memory *memory, void *data),
+                       void *data)
+{
+    struct roots roots = {
+        .fd = fd, .touched = rb_heapprof_touched_open(), .stack = stack, .glibc = glibc_p(fd),
+        .memory_i = memory_i, .data = data
+    };
+    bool told = read_threads(&roots) && read_mappings(&roots);
+
+    rb_heapprof_touched_close(roots.touched);
+    return told;
+}

@@ -1,0 +1,25 @@
+#ifndef HEAPPROF_ROOTS_H
+#define HEAPPROF_ROOTS_H
+/* The memory of this process that is no allocator's: where pointers to blocks may be that are in use. */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct heapprof_memory {
+    uintptr_t begin, end;
+    bool      heap;      /* blocks of glibc's malloc, and what it has not given out */
+};
+
+/* Calls memory_i with each writable part: variables of the program and of libraries, stacks from where they are in use,
+ * mappings of anybody's, heaps of glibc's. Of a stack that belongs to no thread any more nothing is told. stack is an address
+ * on the caller's; what lies further in is not told either. Another allocator's memory is told as anybody's: who knows
+ * the blocks has to leave them out. fd: to read memory through (peek.h).
+ *
+ * False: the system does not tell. Asks malloc for a little. */
+bool rb_heapprof_roots_read(int fd, uintptr_t stack, void (*memory_i)(const struct heapprof_memory *memory, void *data),
+                            void *data);
+
+/* The word that glibc writes behind the first of each block in its caches of freed ones; 0: malloc is not glibc's, or
+ * has none. */
+uintptr_t rb_heapprof_roots_freed_key(int fd);
+
+#endif

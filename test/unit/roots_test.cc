@@ -1,0 +1,133 @@
+// roots_test.cc - where pointers of this process may be: its variables, and the stacks of threads that there are.
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+extern "C" {
+#include "os/peek.h"
+#include "os/roots.h"
+}
+
+namespace {
+
+uintptr_t variable = 1;
+const uintptr_t constant = 1;
+thread_local uintptr_t of_a_thread = 1;
+
+class Roots : public testing::Test {
+  protected:
+    std::vector<heapprof_memory> all_;
+
+    static void Add(const heapprof_memory *memory, void *data) {
+        static_cast<Roots *>(data)->all_.push_back(*memory);
+    }
+
+    __attribute__((noinline)) void Read() {
+        int fd = rb_heapprof_peek_open();
+        all_.clear();
+        all_.reserve(10000); // what is asked for meanwhile would be in the list
+        EXPECT_TRUE(rb_heapprof_roots_read(fd, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), Add, this));
+        rb_heapprof_peek_close(fd);
+    }
+
+    const heapprof_memory *At(const volatile void *place) {
+        auto address = reinterpret_cast<uintptr_t>(place);
+        for (const auto &memory : all_) {
+            if (memory.begin <= address && address < memory.end) return &memory;
+        }
+        return nullptr;
+    }
+};
+
+TEST_F(Roots, VariablesTheStackAndMappings) {
+    volatile uintptr_t local = 1;
+    auto *page = static_cast<char *>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    page[0] = 1;
+    of_a_thread++;
+    Read();
+    for (const volatile void *place : {(const volatile void *)&variable, (const volatile void *)&of_a_thread,
+                                       (const volatile void *)&local, (const volatile void *)page}) {
+        ASSERT_TRUE(At(place));
+        EXPECT_FALSE(At(place)->heap);
+    }
+    EXPECT_FALSE(At(&constant));
+    munmap(page, 4096);
+    Read();
+    EXPECT_FALSE(At(page));
+}
+
+TEST_F(Roots, WhatLiesFurtherInOnTheStackIsNotTold) {
+    int fd = rb_heapprof_peek_open();
+    volatile uintptr_t inner[64] = {1};
+    rb_heapprof_roots_read(fd, reinterpret_cast<uintptr_t>(&inner[64]), Add, this);
+    EXPECT_FALSE(At(&inner[0]));
+    rb_heapprof_peek_close(fd);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these bring a malloc, and stacks, of their own
+TEST_F(Roots, GlibcsHeapsAreTold) {
+    std::vector<char> small(100);
+    Read();
+    ASSERT_TRUE(At(small.data()));
+    EXPECT_TRUE(At(small.data())->heap);
+
+    void *of_another_arena = nullptr;
+    std::thread([&of_another_arena] { of_another_arena = malloc(100); }).join();
+    Read();
+    ASSERT_TRUE(At(of_another_arena));
+    EXPECT_TRUE(At(of_another_arena)->heap);
+    free(of_another_arena);
+}
+
+struct Waiting {
+    sem_t is_there, may_go;
+    volatile uintptr_t *stack, *variable;
+};
+
+TEST_F(Roots, OfAThreadsStackWhatIsInUse) {
+    Waiting waiting = {};
+    sem_init(&waiting.is_there, 0, 0);
+    sem_init(&waiting.may_go, 0, 0);
+    std::thread thread([&waiting] {
+        volatile uintptr_t local = 1;
+        of_a_thread = 2;
+        waiting.stack = &local;
+        waiting.variable = &of_a_thread;
+        sem_post(&waiting.is_there);
+        while (sem_wait(&waiting.may_go) != 0) continue;
+    });
+    sem_wait(&waiting.is_there);
+    usleep(20000); // until it waits: one that runs is told of wholly
+    Read();
+    EXPECT_TRUE(At(waiting.stack));
+    EXPECT_TRUE(At(waiting.variable));
+    EXPECT_FALSE(At(reinterpret_cast<char *>(const_cast<uintptr_t *>(waiting.stack)) - 1000000));
+    sem_post(&waiting.may_go);
+    thread.join();
+    Read();
+    EXPECT_FALSE(At(waiting.stack)); // glibc keeps it for the next thread
+    EXPECT_FALSE(At(waiting.variable));
+}
+
+TEST_F(Roots, AFreedBlockInACacheHasTheKey) {
+    int fd = rb_heapprof_peek_open();
+    uintptr_t key = rb_heapprof_roots_freed_key(fd);
+    auto address = reinterpret_cast<uintptr_t>(malloc(200)); // as a number, which may be asked about later
+    uintptr_t found = key;
+    rb_heapprof_peek(fd, address + sizeof(found), &found, sizeof(found));
+    EXPECT_NE(0u, key);
+    EXPECT_NE(key, found);
+    free(reinterpret_cast<void *>(address));
+    rb_heapprof_peek(fd, address + sizeof(found), &found, sizeof(found));
+    EXPECT_EQ(key, found);
+    rb_heapprof_peek_close(fd);
+}
+#endif
+
+} // namespace
