@@ -73,3 +73,30 @@ rb_heapprof_callers_find(const struct heapprof_callers *callers, const uintptr_t
     while (i < count && rb_heapprof_callers_wrapper_p(callers, addresses[i])) i++;
     return i < count ? addresses[i] : 0;
 }
+
+/* As wrapper_p. */
+static bool
+within_p(const struct heapprof_wrapper *code, uintptr_t address)
+{
+    return address > code->start && address <= code->end;
+}
+
+bool
+rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t address)
+{
+    return within_p(&callers->core, address);
+}
+
+size_t
+rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count,
+                           uintptr_t *behalf)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (within_p(&callers->interpreter, addresses[i])) return i + 1;
+        if (rb_heapprof_callers_core_p(callers, addresses[i])) continue;
+        if (rb_heapprof_callers_wrapper_p(callers, addresses[i])) continue;
+        *behalf = addresses[i];
+        return i + 1;
+    }
+    return count;
+}

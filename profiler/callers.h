@@ -16,6 +16,8 @@ struct heapprof_callers {
     struct heapprof_wrapper *wrappers; /* sorted when all have been added, none overlaps another */
     size_t wrappers_capacity;
     size_t wrapper_count;
+    struct heapprof_wrapper core;        /* the code of MRI itself; {0}: not known */
+    struct heapprof_wrapper interpreter; /* of that, the function that runs Ruby code; {0}: not known */
 };
 
 /* An empty table; allocates nothing. mem must outlive it. */
@@ -36,6 +38,15 @@ bool rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintp
  * the profiler's; how many those are need not be known where wrappers are. */
 uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,
                                    const uintptr_t *addresses, size_t count, size_t own_count);
+
+/* Whether a return address lies in MRI itself. */
+bool rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t address);
+
+/* On whose behalf a function of MRI asked: the innermost of the addresses that lies neither in MRI nor in a wrapper, and
+ * has called it without Ruby code in between. It is put into *behalf, which stays as it is if there is none. Returns by
+ * how many of the addresses that is decided. */
+size_t rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count,
+                                  uintptr_t *behalf);
 
 /* A caller as a key among the addresses of identities, none that an object can have; and
  * back. */

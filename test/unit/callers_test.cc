@@ -78,4 +78,47 @@ TEST(CallersKey, IsNoObjectsAddressAndLeadsBack) {
     }
 }
 
+// MRI is 0x1000 to 0x2000, and runs Ruby code at 0x1800 to 0x1880.
+class BehalfTest : public CallersTest {
+  protected:
+    size_t used_;
+
+    void SetUp() override {
+        CallersTest::SetUp();
+        callers_.core = {0x1000, 0x2000};
+        callers_.interpreter = {0x1800, 0x1880};
+        Passing({0x5000});
+    }
+
+    uintptr_t Behalf(const std::vector<uintptr_t> &addresses) {
+        uintptr_t behalf = 1;
+        used_ = rb_heapprof_callers_behalf(&callers_, addresses.data(), addresses.size(), &behalf);
+        return behalf;
+    }
+};
+
+TEST_F(BehalfTest, WhoCalledMRI) {
+    EXPECT_EQ(0x9000u, Behalf({0x1100, 0x1200, 0x9000, 0x9100, 0x1810}));
+    EXPECT_EQ(3u, used_);
+}
+
+TEST_F(BehalfTest, RubyCodeInBetweenEndsIt) {
+    EXPECT_EQ(1u, Behalf({0x1100, 0x1810, 0x9000}));
+    EXPECT_EQ(2u, used_);
+}
+
+TEST_F(BehalfTest, AWrapperIsNobody) {
+    EXPECT_EQ(0x9000u, Behalf({0x1100, 0x5008, 0x9000}));
+    EXPECT_EQ(1u, Behalf({0x1100, 0x5008}));
+    EXPECT_EQ(2u, used_);
+    EXPECT_EQ(1u, Behalf({}));
+}
+
+TEST_F(BehalfTest, WhereMRIIsNotKnownNothingIsItsOwn) {
+    EXPECT_TRUE(rb_heapprof_callers_core_p(&callers_, 0x1001));
+    EXPECT_FALSE(rb_heapprof_callers_core_p(&callers_, 0x1000));
+    callers_.core = {0, 0};
+    EXPECT_FALSE(rb_heapprof_callers_core_p(&callers_, 0x1001));
+}
+
 } // namespace
