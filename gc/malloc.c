@@ -44,16 +44,18 @@ uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
 
 /* The return addresses around us, innermost first. */
 struct addresses {
-    uintptr_t all[20];
+    uintptr_t all[40];
     size_t    count;
 };
 
+/* With memcheck whoever asked by way of MRI is looked for, who is further out. */
 HEAPPROF_COLD static struct addresses
 take_addresses(void)
 {
     struct addresses addresses = { .count = 0 };
 #ifdef HAVE_BACKTRACE
-    int count = backtrace((void **)addresses.all, numberof(addresses.all));
+    int most = rb_heapprof.options.memcheck ? numberof(addresses.all) : numberof(addresses.all) / 2;
+    int count = backtrace((void **)addresses.all, most);
     if (count > 0) addresses.count = (size_t)count;
 #endif
     return addresses;
@@ -108,7 +110,7 @@ block_site(const uintptr_t *frame)
     uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
 
-    uint32_t caller = identity_of_caller(asking_caller(frame));
+    uint32_t caller = identity_of_caller(asking_caller(frame, stack));
     return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 

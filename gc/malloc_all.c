@@ -144,12 +144,20 @@ usable_size(void *mem)
     return REAL(USABLE_SIZE, size_t, void *)(mem);
 }
 
+/* What was not asked for, and nobody writes, may hold old pointers: with memcheck these would lead to blocks. */
+HEAPPROF_COLD static void
+clear_rest(void *mem, size_t asked, size_t bytes)
+{
+    if (rb_heapprof.options.memcheck && asked < bytes) memset((char *)mem + asked, 0, bytes - asked);
+}
+
 static inline void *
-counted(void *mem)
+counted(void *mem, size_t asked)
 {
     if (mem) {
         size_t bytes = usable_size(mem);
         if (RB_UNLIKELY((heapprof_thread.all.left -= (int64_t)bytes) < 0)) {
+            clear_rest(mem, asked, bytes);
             rb_heapprof_allocated(mem, 0, bytes);
         }
     }
@@ -159,13 +167,13 @@ counted(void *mem)
 static void *
 rb_heapprof_all_malloc(size_t size)
 {
-    return counted(REAL(MALLOC, void *, size_t)(size));
+    return counted(REAL(MALLOC, void *, size_t)(size), size);
 }
 
 static void *
 rb_heapprof_all_calloc(size_t count, size_t size)
 {
-    return counted(REAL(CALLOC, void *, size_t, size_t)(count, size));
+    return counted(REAL(CALLOC, void *, size_t, size_t)(count, size), count * size);
 }
 
 static void
@@ -176,11 +184,14 @@ rb_heapprof_all_free(void *mem)
 }
 
 static inline void
-count_growth(void *mem, size_t old_bytes, size_t new_bytes)
+count_growth(void *mem, size_t old_bytes, size_t new_bytes, size_t asked)
 {
     if (new_bytes > old_bytes) {
         heapprof_thread.all.left -= (int64_t)(new_bytes - old_bytes);
-        if (RB_UNLIKELY(heapprof_thread.all.left < 0)) rb_heapprof_allocated(mem, old_bytes, new_bytes);
+        if (RB_UNLIKELY(heapprof_thread.all.left < 0)) {
+            clear_rest(mem, asked, new_bytes);
+            rb_heapprof_allocated(mem, old_bytes, new_bytes);
+        }
     }
     else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
         rb_heapprof_cut_block(mem, new_bytes);
@@ -192,13 +203,13 @@ rb_heapprof_all_realloc(void *was, size_t size)
 {
     if (!was || size == 0) { /* malloc, and free for some allocators */
         rb_heapprof_gate_free(was);
-        return counted(REAL(REALLOC, void *, void *, size_t)(was, size));
+        return counted(REAL(REALLOC, void *, void *, size_t)(was, size), size);
     }
     size_t old_bytes = usable_size(was);
     uint32_t lifted = RB_UNLIKELY(rb_heapprof_maybe_block_p(was)) ? lift_block(was) : 0;
     void *mem = REAL(REALLOC, void *, void *, size_t)(was, size);
     rb_heapprof_gate_realloced(lifted, was, mem);
-    if (mem) count_growth(mem, old_bytes, usable_size(mem));
+    if (mem) count_growth(mem, old_bytes, usable_size(mem), size);
     return mem;
 }
 
@@ -206,32 +217,32 @@ static int
 rb_heapprof_all_posix_memalign(void **mem, size_t alignment, size_t size)
 {
     int error = REAL(POSIX_MEMALIGN, int, void **, size_t, size_t)(mem, alignment, size);
-    if (error == 0) counted(*mem);
+    if (error == 0) counted(*mem, size);
     return error;
 }
 
 static void *
 rb_heapprof_all_aligned_alloc(size_t alignment, size_t size)
 {
-    return counted(REAL(ALIGNED_ALLOC, void *, size_t, size_t)(alignment, size));
+    return counted(REAL(ALIGNED_ALLOC, void *, size_t, size_t)(alignment, size), size);
 }
 
 static void *
 rb_heapprof_all_memalign(size_t alignment, size_t size)
 {
-    return counted(REAL(MEMALIGN, void *, size_t, size_t)(alignment, size));
+    return counted(REAL(MEMALIGN, void *, size_t, size_t)(alignment, size), size);
 }
 
 static void *
 rb_heapprof_all_valloc(size_t size)
 {
-    return counted(REAL(VALLOC, void *, size_t)(size));
+    return counted(REAL(VALLOC, void *, size_t)(size), size);
 }
 
 static void *
 rb_heapprof_all_pvalloc(size_t size)
 {
-    return counted(REAL(PVALLOC, void *, size_t)(size));
+    return counted(REAL(PVALLOC, void *, size_t)(size), size);
 }
 
 #define STANDS_FOR(name) { #name, (heapprof_function *)rb_heapprof_all_##name, NULL }

@@ -15,11 +15,11 @@
  *   I1  the first word is that behind the frame of the function a gate called, which is always there.
  *   I2  a step is of a return address in a wrapper, so what is read next is on this stack.
  *
- * Not with malloc=all, where functions of other libraries ask for somebody else, of whose frames nothing is
- * known; nor elsewhere than on x86-64 under Linux, where return addresses lie elsewhere: there each sample is
- * unwound. Under the VM lock. Builds with HEAPPROF_CHECK unwind each, too, and compare.
+ * With malloc=all functions of other libraries ask for somebody else, too, of whose frames nothing is known: where one is on the
+ * way, the sample is unwound. So is each sample elsewhere than on x86-64 under Linux, where return addresses lie elsewhere.
+ * Under the VM lock. Builds with HEAPPROF_CHECK unwind each, too, and compare.
  */
-enum { OWN_FRAMES = 6 }; /* from take_addresses to what a gate calls: asking_caller and block_site among them */
+enum { OWN_FRAMES = 7 }; /* from take_addresses to what a gate calls: asking_by_unwinding and block_site among them */
 
 #if HEAPPROF_STEPS
 enum { KNOWN_STEPS = 256, STEPS_MOST = 8 }; /* the first a power of two */
@@ -52,6 +52,7 @@ learn_step(uintptr_t word, uintptr_t bytes)
 {
     struct step *step = step_of(word);
 
+    if (!rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, word)) return;
     if (step->word || steps.count == KNOWN_STEPS / 2) return;
     *step = (struct step){ word, bytes / sizeof(uintptr_t) };
     steps.count++;
@@ -92,46 +93,130 @@ learn_steps(const uintptr_t *frame)
     }
 }
 
-/* 0: a step on the way is not known. */
-HEAPPROF_COLD static uintptr_t
+/* Where the caller's address is; NULL: a step on the way is not known. */
+HEAPPROF_COLD static const uintptr_t *
 follow_steps(const uintptr_t *place)
 {
     for (int i = 0; i < STEPS_MOST; i++) {
         const struct step *step = step_of(*place);
         if (step->word != *place) {
             bool wrapper = rb_heapprof_callers_wrapper_p(&rb_heapprof.tables.callers, *place);
-            return i > 0 && !wrapper ? *place : 0;
+            return i > 0 && !wrapper ? place : NULL;
         }
         place += step->words;
     }
-    return 0;
+    return NULL;
 }
 
-HEAPPROF_COLD static uintptr_t
+HEAPPROF_COLD static const uintptr_t *
 caller_by_steps(const uintptr_t *frame)
 {
     if (steps.epoch != rb_heapprof.epoch) {
         memset(&steps, 0, sizeof(steps));
         steps.epoch = rb_heapprof.epoch;
     }
-    uintptr_t caller = follow_steps(frame + 1);
-    if (caller) return caller;
+    const uintptr_t *place = follow_steps(frame + 1);
+    if (place) return place;
     learn_steps(frame);
     return follow_steps(frame + 1);
 }
 #else
-HEAPPROF_COLD static uintptr_t caller_by_steps(const uintptr_t *frame) { return 0; }
+HEAPPROF_COLD static const uintptr_t *caller_by_steps(const uintptr_t *frame) { return NULL; }
 #endif
 
-/* frame: of the function that a gate called. */
-HEAPPROF_COLD static uintptr_t
-asking_caller(const uintptr_t *frame)
-{
-    uintptr_t caller = rb_heapprof.options.malloc_all ? 0 : caller_by_steps(frame);
+/* ---- on whose behalf MRI asked (memcheck) ---- */
 
+HEAPPROF_COLD static uintptr_t
+asking_by_unwinding(void)
+{
+    const struct heapprof_callers *callers = &rb_heapprof.tables.callers;
+    struct addresses addresses = take_addresses();
+    uintptr_t caller = find_caller(&addresses, OWN_FRAMES);
+    size_t i = 0;
+
+    if (!rb_heapprof.options.memcheck || !rb_heapprof_callers_core_p(callers, caller)) return caller;
+    while (addresses.all[i] != caller) i++;
+    rb_heapprof_callers_behalf(callers, addresses.all + i, addresses.count - i, &caller);
+    return caller;
+}
+
+#if HEAPPROF_STEPS
+/* Whose behalf it is has to be looked for up to the interpreter, which is far. What was found is known by the return
+ * addresses it was found by, each at its place on the stack: where these are, they have been called in the same way. */
+enum { KNOWN_BEHALVES = 1024, CHAIN_MOST = 40 }; /* the first a power of two */
+
+struct behalf {
+    const uintptr_t *place;       /* of the first word */
+    uintptr_t behalf;
+    uint32_t  count;              /* of words; 0: nothing is known here */
+    uint16_t  offsets[CHAIN_MOST]; /* of words, from place */
+    uintptr_t words[CHAIN_MOST];
+};
+
+static struct behalf behalves[KNOWN_BEHALVES]; /* by the hash of place, first word and stack */
+
+HEAPPROF_COLD static bool
+same_chain_p(const struct behalf *known, const uintptr_t *place)
+{
+    if (known->place != place || known->count == 0) return false;
+    for (uint32_t i = 0; i < known->count; i++) {
+        if (place[known->offsets[i]] != known->words[i]) return false;
+    }
+    return true;
+}
+
+/* Of each function from the caller on, where it goes on at. */
+HEAPPROF_COLD static _Unwind_Reason_Code
+chain_i(struct _Unwind_Context *context, void *data)
+{
+    struct behalf *chain = data;
+    const uintptr_t *place = (const uintptr_t *)_Unwind_GetCFA(context) - 1;
+    uintptr_t word = _Unwind_GetIP(context);
+
+    if (place < chain->place) return _URC_NO_REASON;
+    if (*place != word || place - chain->place > UINT16_MAX) return _URC_END_OF_STACK;
+    chain->offsets[chain->count] = (uint16_t)(place - chain->place);
+    chain->words[chain->count] = word;
+    return ++chain->count == CHAIN_MOST ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+HEAPPROF_COLD static void
+find_behalf(struct behalf *found, const uintptr_t *place)
+{
+    found->place = place;
+    found->behalf = *place;
+    found->count = 0;
+    _Unwind_Backtrace(chain_i, found);
+    found->count = (uint32_t)rb_heapprof_callers_behalf(&rb_heapprof.tables.callers, found->words, found->count,
+                                                        &found->behalf);
+}
+
+/* place: of the caller's address, which is in MRI. stack: what Ruby code runs. */
+HEAPPROF_COLD static uintptr_t
+asking_on_behalf(const uintptr_t *place, uint32_t stack)
+{
+    uint64_t key = rb_heapprof_index_hash(((uintptr_t)place ^ (uint64_t)stack << 32) + *place);
+    struct behalf *known = &behalves[key & (KNOWN_BEHALVES - 1)];
+
+    if (!same_chain_p(known, place)) find_behalf(known, place);
+    return known->behalf;
+}
+#else
+HEAPPROF_COLD static uintptr_t asking_on_behalf(const uintptr_t *place, uint32_t stack) { return asking_by_unwinding(); }
+#endif
+
+/* frame: of the function that a gate called. stack: what Ruby code runs. */
+HEAPPROF_COLD static uintptr_t
+asking_caller(const uintptr_t *frame, uint32_t stack)
+{
+    const uintptr_t *place = caller_by_steps(frame);
+    uintptr_t caller = place ? *place : 0;
+
+    if (place && rb_heapprof.options.memcheck && rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, caller)) {
+        caller = asking_on_behalf(place, stack);
+    }
     if (!caller || HEAPPROF_CHECK) {
-        struct addresses addresses = take_addresses();
-        uintptr_t found = find_caller(&addresses, OWN_FRAMES);
+        uintptr_t found = asking_by_unwinding();
         HEAPPROF_ASSERT(!caller || caller == found);
         caller = found;
     }

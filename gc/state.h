@@ -37,6 +37,7 @@ struct heapprof {
     struct heapprof_copies *copies;   /* of the snapshot that is being taken; NULL: all is copied */
     bool     reading;                 /* objects are asked for their memsize: no room may be made */
     size_t   wrapper_libraries;       /* entered in callers, with malloc=all (os/interpose.h) */
+    bool     ending;                  /* memcheck: samples are at an end, and the tables stay to the end of the process */
     bool     unnamed_callers;         /* callers of the allocator wait for their names */
     bool     went_deep;               /* names were found: the machine stack is used to 2.4 KB (newobj.c) */
     bool     provisional_names;       /* something was named after a class without a name */

@@ -11,15 +11,22 @@
  * There is room for so many pieces, made by whoever settles; with none left a sample is dropped.
  * All under the blocks' lock. No memory is asked for but by settle, which has the VM lock.
  */
-#define WAITING_MAX 256
+enum { WAITING_MOST = 256, WAITING_MOST_OF_MEMCHECK = 32768 };
 
 struct heapprof_waiting {
     uint32_t  piece;
     uintptr_t caller;
 };
 
-static struct heapprof_waiting waiting[WAITING_MAX];
+static struct heapprof_waiting waiting[WAITING_MOST_OF_MEMCHECK];
 static size_t waiting_count;
+
+/* With memcheck each request is a sample, and a library may make many in one go. */
+HEAPPROF_COLD static uint32_t
+waiting_most(void)
+{
+    return rb_heapprof.options.memcheck ? WAITING_MOST_OF_MEMCHECK : WAITING_MOST;
+}
 
 /* Enters a sample to be settled later; false: there is no room. With the lock. */
 HEAPPROF_COLD static bool
@@ -27,7 +34,7 @@ wait_for_site(uintptr_t address, size_t begin, size_t size_bytes, uintptr_t call
 {
     struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
     struct heapprof_piece piece = make_piece(begin, size_bytes, HEAPPROF_SITE_WAITING);
-    if (waiting_count == WAITING_MAX || !rb_heapprof_blocks_room_p(blocks)) return false;
+    if (waiting_count == waiting_most() || !rb_heapprof_blocks_room_p(blocks)) return false;
 
     waiting[waiting_count++] = (struct heapprof_waiting){
         .piece = rb_heapprof_blocks_next_piece(blocks), .caller = caller
@@ -76,7 +83,7 @@ settle_waiting(void)
 {
     for (size_t i = 0; i < waiting_count; i++) settle_one(&waiting[i]);
     waiting_count = 0;
-    rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, WAITING_MAX);
+    rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, waiting_most());
 }
 
 HEAPPROF_COLD size_t

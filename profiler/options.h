@@ -53,7 +53,9 @@
     X(owners, SWITCH, owners, "1", 0, 1, \
       "1 (find who holds malloc'ed memory before a file is written) or 0") \
     X(rss, SWITCH, rss, "1", 0, 1, \
-      "1 (a file has the rest of the resident memory, too) or 0")
+      "1 (a file has the rest of the resident memory, too) or 0") \
+    X(memcheck, SWITCH, memcheck, "0", 0, 1, \
+      "1 (all that is Ruby's is freed at the end, and the file has the blocks that are left) or 0")
 
 /* Ranges and defaults are HEAPPROF_SETTINGS'. */
 struct heapprof_options {
@@ -73,6 +75,7 @@ struct heapprof_options {
     bool     owners;         /* a walk of the heap before a file is written, which finds who
                                 holds the allocator's blocks */
     bool     rss;            /* a file has the rest of RSS in it */
+    bool     memcheck;       /* at the end of the process everything is freed, and its file has what is left */
     bool     named;          /* out is not the default */
     char     out[HEAPPROF_OUT_MAX]; /* template */
 };

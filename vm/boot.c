@@ -6,6 +6,7 @@
  *     at_exit blocks        sampled
  *     rb_heapprof_at_exit   full GC unless gc=0; snapshot; file; stop
  *     finalizers            not sampled
+ *     rb_heapprof_at_end    with memcheck=1 the file is written here, and not before (memcheck.c)
  *
  * An exception that nobody rescued, exit, and a signal whose default Ruby turns into an
  * exception (SIGINT, SIGTERM, SIGHUP, ...) all come through here; exit!, exec, SIGKILL and a
@@ -22,6 +23,8 @@
 #include "periodic.h"
 #include "gc/state.h"
 #include "eval_intern.h"
+#include "internal/vm.h"
+#include "memcheck.h"
 #include "profiler/options.h"
 #include "run.h"
 #include "wbcheck.h"
@@ -38,6 +41,7 @@ static struct {
     struct heapprof_options options;
     struct heapprof_series series; /* its files */
     char directory[PATH_MAX];   /* where the program began, for it may chdir; "": not known */
+    char leaks[PATH_MAX];       /* with memcheck, from at_exit on: the file to write at the end; "": none */
 } boot;
 
 /* stderr may be a file, too, and at its limit. */
@@ -145,6 +149,7 @@ begin(void)
     }
     if (boot.options.out[0] && (!directory_known_p() || !writable_p())) return;
     boot.asked = rb_heapprof_start_with(&boot.options);
+    if (boot.asked && boot.options.memcheck) rb_free_at_exit = true;
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
 }
 
@@ -165,6 +170,7 @@ Init_heapprof(void)
       case HEAPPROF_OPTIONS_ON:
         break;
     }
+    if (boot.options.memcheck) rb_heapprof_memcheck_settings(&boot.options);
     const char *refusal = boot.options.malloc_all ? rb_heapprof_gc_malloc_all_refusal() : NULL;
     if (refusal) {
         snprintf(message, sizeof(message), "malloc=all %s; expected malloc=ruby", refusal);
@@ -303,15 +309,20 @@ rb_heapprof_boot_tell_distinct(struct heapprof_series *series, const char *path)
     rb_heapprof_boot_complain("out= has no %p", line);
 }
 
+static bool
+name_file(char *path, size_t size)
+{
+    if (rb_heapprof_series_next(&boot.series, rb_heapprof_boot_program(), path, size)) return true;
+    rb_heapprof_boot_complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
+    return false;
+}
+
 static void
 write_profile(const rb_heapprof_snapshot_t *snapshot)
 {
     struct final final;
 
-    if (!rb_heapprof_series_next(&boot.series, rb_heapprof_boot_program(), final.path, sizeof(final.path))) {
-        rb_heapprof_boot_complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
-        return;
-    }
+    if (!name_file(final.path, sizeof(final.path))) return;
     final.error = ENOMEM;
     final.bytes = rb_heapprof_flush_encode(snapshot, &final.size);
     if (final.bytes) completed_p(write_file, &final);
@@ -330,6 +341,26 @@ rb_heapprof_boot_after_fork(void)
     rb_heapprof_series_fork(&boot.series);
 }
 
+/* The rest comes when the VM is gone. */
+static bool
+prepare_memcheck(void)
+{
+    if (!boot.options.memcheck || !name_file(boot.leaks, sizeof(boot.leaks))) return false;
+    rb_heapprof_periodic_stop();
+    tell_memory();
+    rb_heapprof_memcheck_prepare();
+    return true;
+}
+
+void
+rb_heapprof_at_end(void)
+{
+    if (!boot.leaks[0]) return;
+    int error = rb_heapprof_memcheck_write(boot.leaks, (uintptr_t)__builtin_frame_address(0));
+    if (error) rb_heapprof_boot_complain_unwritten(boot.leaks, error);
+    rb_heapprof_series_free(&boot.series);
+}
+
 void
 rb_heapprof_at_exit(void)
 {
@@ -338,6 +369,7 @@ rb_heapprof_at_exit(void)
 
     rb_heapprof_periodic_end();
     if (boot.asked && !boot.no_program && boot.options.out[0]) {
+        if (prepare_memcheck()) return;
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
         if (snapshot) write_profile(snapshot);

@@ -35,4 +35,7 @@ void rb_heapprof_no_program(void);
  * blocks, before objects are finalized. May run a GC, hence Ruby code; raises nothing. */
 void rb_heapprof_at_exit(void);
 
+/* Called when the VM is gone: with memcheck=1 that is when the file is written. */
+void rb_heapprof_at_end(void);
+
 #endif

@@ -15,6 +15,7 @@
 #include "caller_names.h"
 #include "gc/state.h"
 #include "internal.h"
+#include <link.h>
 
 /* ---- wrappers ---- */
 
@@ -35,15 +36,34 @@ wrapper_p(const char *function)
 }
 
 static void
-add_wrapper(const char *name, uintptr_t start, size_t size, void *found)
+add_wrapper(const char *name, uintptr_t start, size_t size, void *data)
 {
+    struct heapprof_callers *found = data;
+
     if (wrapper_p(name)) rb_heapprof_callers_add_wrapper(found, start, size);
+    if (strcmp(name, "vm_exec_core") == 0) found->interpreter = (struct heapprof_wrapper){ start, start + size };
+}
+
+static int
+find_core_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct heapprof_callers *found = data;
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
+        if (segment->p_type != PT_LOAD || (uintptr_t)ruby_xmalloc < begin || (uintptr_t)ruby_xmalloc >= end) continue;
+        found->core = (struct heapprof_wrapper){ begin, end };
+        return 1;
+    }
+    return 0;
 }
 
 void
 rb_heapprof_caller_names_find_wrappers(struct heapprof_callers *found)
 {
     rb_heapprof_symbols_start();
+    dl_iterate_phdr(find_core_i, found);
     rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_wrapper, found);
 }
 
@@ -56,6 +76,8 @@ rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found)
         const struct heapprof_wrapper *wrapper = &found->wrappers[i];
         rb_heapprof_callers_add_wrapper(callers, wrapper->start, wrapper->end - wrapper->start);
     }
+    callers->core = found->core;
+    callers->interpreter = found->interpreter;
     rb_heapprof_callers_sort(callers);
 }
 
@@ -151,4 +173,20 @@ rb_heapprof_caller_names_refresh(void)
     rb_heapprof_gc_begin_change();
     each_unnamed_caller(name_from_memory, NULL);
     rb_heapprof_gc_end_change();
+}
+
+void
+rb_heapprof_caller_names_find(void)
+{
+    struct heapprof_symbols symbols;
+
+    rb_heapprof_symbols_init(&symbols);
+    if (rb_heapprof_caller_names_collect(&symbols)) {
+        rb_heapprof_symbols_locate(&symbols);
+        rb_heapprof_symbols_read_files(&symbols);
+        rb_heapprof_symbols_ask_exports(&symbols);
+        rb_heapprof_caller_names_enter(&symbols);
+    }
+    rb_heapprof_symbols_free(&symbols);
+    rb_heapprof_caller_names_refresh();
 }

@@ -77,18 +77,23 @@ add_threads(struct text *text)
     add(text, "threads", names, used);
 }
 
-void
-rb_heapprof_origin_note(struct heapprof_snapshot *snapshot)
+uint32_t
+rb_heapprof_origin_intern(struct heapprof_strings *strings)
 {
     struct text text = { .length = 0 };
 
-    if (!snapshot) return;
     add_number(&text, "pid", (long)getpid());
     add_number(&text, "parent", (long)getppid());
     add_string(&text, "program", GET_VM()->orig_progname);
     add_string(&text, "title", GET_VM()->progname);
     add_system(&text);
     add_threads(&text);
-    uint32_t origin = rb_heapprof_strings_intern(&snapshot->strings, text.bytes, text.length);
-    snapshot->origin = origin == UINT32_MAX ? 0 : origin;
+    uint32_t origin = rb_heapprof_strings_intern(strings, text.bytes, text.length);
+    return origin == UINT32_MAX ? 0 : origin;
+}
+
+void
+rb_heapprof_origin_note(struct heapprof_snapshot *snapshot)
+{
+    if (snapshot) snapshot->origin = rb_heapprof_origin_intern(&snapshot->strings);
 }

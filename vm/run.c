@@ -56,7 +56,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     struct heapprof_callers wrappers;
     bool started = false;
 
-    if (rb_heapprof_on) return false;
+    if (rb_heapprof_on || rb_heapprof.ending) return false;
     bool allocator_tells = rb_heapprof_allocator_read().known;
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_callers_init(&wrappers, &mem);

@@ -46,6 +46,7 @@ const std::map<std::string, Range> kNumbers = {
     {"gc", {0, 1, false}},
     {"owners", {0, 1, false}},
     {"rss", {0, 1, false}},
+    {"memcheck", {0, 1, false}},
 };
 
 // What a number says, if it is one and in its range.
@@ -168,6 +169,7 @@ RequireSame(const Model &model, const heapprof_options &options)
     REQUIRE(options.gc == (model.Number("gc", 1) == 1));
     REQUIRE(options.owners == (model.Number("owners", 1) == 1));
     REQUIRE(options.rss == (model.Number("rss", 1) == 1));
+    REQUIRE(options.memcheck == (model.Number("memcheck", 0) == 1));
     REQUIRE(options.malloc_all == (model.malloc == "all"));
     REQUIRE(options.every_ms == model.Number("every", 0));
     REQUIRE(options.signal == model.Number("signal", 0));

@@ -35,7 +35,7 @@ struct Parsed {
 };
 
 const char kKnown[] = "known keys are interval, malloc_interval, malloc, out, every, signal, keep, depth, memory, "
-                      "seed, gc, owners, rss";
+                      "seed, gc, owners, rss, memcheck";
 
 heapprof_options
 On(const std::string &text)
@@ -358,6 +358,16 @@ TEST(Options, RssIsOneOrZero)
     EXPECT_EQ("rss=2: expected 1 or 0", Bad("rss=2"));
     EXPECT_EQ("rss=yes: expected 1 (a file has the rest of the resident memory, too) or 0",
               Bad("rss=yes"));
+}
+
+TEST(Options, Memcheck)
+{
+    EXPECT_FALSE(On("1").memcheck);
+    EXPECT_TRUE(On("memcheck=1").memcheck);
+    EXPECT_FALSE(On("memcheck=0").memcheck);
+    EXPECT_EQ("memcheck=2: expected 1 or 0", Bad("memcheck=2"));
+    EXPECT_EQ("memcheck=yes: expected 1 (all that is Ruby's is freed at the end, and the file has the blocks that are "
+              "left) or 0", Bad("memcheck=yes"));
 }
 
 const char kFileName[] = "expected a file name, such as heapprof-%p.pb.gz "

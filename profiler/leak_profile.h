@@ -1,0 +1,23 @@
+#ifndef HEAPPROF_LEAK_PROFILE_H
+#define HEAPPROF_LEAK_PROFILE_H
+/* The blocks that are left at the very end of a process, as a pprof Profile message: a sample for each stack, C function
+ * and fate. memcheck/README.md says what is in it. */
+#include "profiler/lost.h"
+#include "profiler/tables.h"
+
+struct heapprof_leak_profile {
+    const struct heapprof_tables *tables;
+    const struct heapprof_lost *lost;      /* settled */
+    const char *core;                      /* the file that MRI's own functions are in */
+    uint32_t    origin;                    /* string: which process, in lines "key: value"; 0: not known */
+    uint64_t    dropped;                   /* blocks that nothing is known of */
+    uint64_t    interval_bytes;            /* 1: every block is known */
+    int64_t     start_ns, time_ns;         /* wall clock */
+    bool        decided;                   /* what settle returned */
+};
+
+/* The encoded message in a block from malloc, its length in *size; NULL when there is no memory. The tables stay as they
+ * are meanwhile. */
+char *rb_heapprof_leak_profile_encode(const struct heapprof_leak_profile *profile, size_t *size);
+
+#endif
