@@ -21,4 +21,5 @@
     X(watch) \
     X(snapshot) \
     X(serve) \
+    X(barriers) \
     X(help)

@@ -7,6 +7,8 @@
 #   CLI_PAGE      .../page.html, the page of `heapprof view`, which is linked in (scripts/page)
 #   CLI_BIN, CLI_SHARE   where it and its documents are installed
 # and gets
+#   programs             both of them
+#   BARRIERS_PROGRAM     heapprof-barriers beside it; nothing where there is no libclang
 #   install-program
 
 CLI_PAGE_OBJ = $(dir $(CLI_PROGRAM))page.o
@@ -25,20 +27,42 @@ $(CLI_PROGRAM): $(PLAIN_OBJS) $(CLI_PAGE_OBJ)
 	$(ECHO) linking $@
 	$(Q) $(CLI_LINK) -o $@ $(PLAIN_OBJS) $(CLI_PAGE_OBJ) -lz -lm $(CLI_CURSES) $(CLI_EVENT)
 
+# What `heapprof barriers` runs. Debian has libclang below a directory of its version: the newest one is taken.
+CLI_CLANG := $(patsubst %/include/clang-c/Index.h,%,$(shell \
+	ls /usr/lib/llvm-*/include/clang-c/Index.h 2>/dev/null | sort -V | tail -n 1))
+BARRIERS_PROGRAM = $(if $(CLI_CLANG),$(CLI_PROGRAM)-barriers)
+BARRIERS_OBJS = $(patsubst $(PLAIN_SRC)/%.c,$(PLAIN_OBJ)/%.o,$(wildcard $(PLAIN_SRC)/barriers/*.c))
+BARRIERS_ROOMS = $(filter $(PLAIN_OBJ)/base/%,$(PLAIN_OBJS))
+
+$(BARRIERS_OBJS): $(PLAIN_OBJ)/%.o: $(PLAIN_SRC)/%.c
+	@mkdir -p $(@D)
+	$(ECHO) compiling $<
+	$(Q) $(PLAIN_COMPILE) -isystem $(CLI_CLANG)/include -MMD -MP -c -o $@ $<
+
+$(CLI_PROGRAM)-barriers: $(BARRIERS_OBJS) $(BARRIERS_ROOMS)
+	@mkdir -p $(@D)
+	$(ECHO) linking $@
+	$(Q) $(CLI_LINK) -o $@ $^ -L$(CLI_CLANG)/lib -lclang
+
+-include $(wildcard $(BARRIERS_OBJS:.o=.d))
+
+programs: $(CLI_PROGRAM) $(BARRIERS_PROGRAM)
+
 # The symbols are named after the file as it is given.
 $(CLI_PAGE_OBJ): $(CLI_PAGE)
 	@mkdir -p $(@D)
 	$(Q) cd $(<D) && $(LD) -r -b binary -z noexecstack -o $(abspath $@) $(<F)
 
 # With what it makes of its own tables of commands.
-install-program: $(CLI_PROGRAM)
+install-program: $(CLI_PROGRAM) $(BARRIERS_PROGRAM)
 	@mkdir -p $(CLI_BIN) $(CLI_SHARE)/man/man1 $(CLI_SHARE)/bash-completion/completions \
 		$(CLI_SHARE)/zsh/site-functions $(CLI_SHARE)/fish/vendor_completions.d
 	$(Q) cp $(CLI_PROGRAM) $(CLI_BIN)/heapprof.new
 	$(Q) mv $(CLI_BIN)/heapprof.new $(CLI_BIN)/heapprof
+	$(Q) $(if $(BARRIERS_PROGRAM),cp $(BARRIERS_PROGRAM) $(CLI_BIN)/heapprof-barriers)
 	$(Q) $(CLI_PROGRAM) help --man >$(CLI_SHARE)/man/man1/heapprof.1
 	$(Q) $(CLI_PROGRAM) help --completion=bash >$(CLI_SHARE)/bash-completion/completions/heapprof
 	$(Q) $(CLI_PROGRAM) help --completion=zsh >$(CLI_SHARE)/zsh/site-functions/_heapprof
 	$(Q) $(CLI_PROGRAM) help --completion=fish >$(CLI_SHARE)/fish/vendor_completions.d/heapprof.fish
 
-.PHONY: install-program
+.PHONY: programs install-program

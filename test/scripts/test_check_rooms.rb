@@ -43,6 +43,12 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refute check("gc/a.c" => %(#include "graph/b.h"\n)).last
   end
 
+  def test_what_reads_the_source_of_extensions_is_known_to_the_program_alone
+    assert check("cli/a.c" => %(#include "barriers/b.h"\n), "barriers/b.c" => %(#include "base/c.h"\n)).last
+    refute check("barriers/a.c" => %(#include "cli/b.h"\n)).last
+    refute check("report/a.c" => %(#include "barriers/b.h"\n)).last
+  end
+
   def test_the_collectors_side_does_not_include_the_interpreters
     refute check("gc/a.c" => %(#include "vm/b.h"\n)).last
   end

@@ -1,0 +1,39 @@
+#ifndef HEAPPROF_BARRIERS_FINDINGS_H
+#define HEAPPROF_BARRIERS_FINDINGS_H
+/* What is told: each place once, in the order of files and lines. */
+#include "barriers/program.h"
+
+/* How sure it is that the store needs a barrier, from least to most. */
+enum wb_sure {
+    WB_HARMLESS,   /* it needs none as long as the code around it stays as it is: the object is new, the value a root */
+    WB_LIKELY,     /* which object it is stored into is not seen */
+    WB_CERTAIN
+};
+
+struct wb_finding {
+    struct wb_place            place;
+    enum wb_sure               sure;
+    const struct wb_function  *function;
+    const struct wb_data_type *data_type;
+    const char                *record;    /* "struct S"; NULL: none is known */
+    const char                *field;     /* "c.nth" */
+    const char                *parent;    /* the variable that has the object; NULL: not seen */
+    const char                *why;
+};
+
+struct wb_findings {
+    struct wb_arena          *arena;
+    const struct wb_finding **all;
+    size_t                    count, capacity;
+    bool                      left_out;  /* there is more than can be told */
+};
+
+/* More are not told. */
+#define WB_FINDINGS_MOST 10000
+
+/* Adds it, or raises how sure one of the same place and field is. */
+void wb_found(struct wb_findings *findings, const struct wb_finding *finding);
+
+void wb_sort_findings(struct wb_findings *findings);
+
+#endif

@@ -1,0 +1,253 @@
+/* main.c - heapprof-barriers: `heapprof barriers` hands over to it.
+ *
+ *     this process --fork--> one for each extension: reads its files by libclang, writes what it found to a file
+ *
+ * So an extension on which the compiler's library crashes, or which takes too much memory or time, costs a line.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "barriers/analyse.h"
+#include "barriers/extconf.h"
+#include "barriers/extension.h"
+#include "barriers/options.h"
+#include "barriers/report.h"
+
+enum setting {
+    NONE,
+#define NAME(name, text, letter, value, choices, help) name,
+    WB_OPTIONS(NAME)
+#undef NAME
+    OPTIONS
+};
+
+#define SECONDS_MOST 300              /* of the processor, for an extension */
+#define MEMORY_MOST  ((rlim_t)8 << 30)
+
+struct settings {
+    const char *values[OPTIONS];      /* "" of one without a value; NULL: not given */
+    char        directory[PATH_MAX];  /* where we were started: libclang changes it */
+    char      **operands;
+    size_t      operand_count;
+};
+
+/* What the process of an extension shares with us. */
+struct shared {
+    char file[4096];                  /* that it is reading */
+};
+
+static void
+problem_i(void *data, const char *problem)
+{
+    bool *trouble = data;
+
+    fprintf(stderr, "heapprof barriers: %s\n", problem);
+    if (trouble) *trouble = true;
+}
+
+/* ---- one extension ---- */
+
+static bool
+read_all(struct wb_program *program, const struct wb_extension *extension, struct shared *shared)
+{
+    bool trouble = false;
+
+    for (size_t i = 0; i < extension->count; i++) {
+        const struct wb_command *command = &extension->commands[i];
+        snprintf(shared->file, sizeof(shared->file), "%s", command->path);
+        if (!wb_source_read(program, command, problem_i, &trouble)) trouble = true;
+    }
+    snprintf(shared->file, sizeof(shared->file), "%s", extension->name);
+    return !trouble;
+}
+
+static int
+look_at(const struct settings *settings, const struct wb_extension *extension, struct shared *shared, FILE *out)
+{
+    struct wb_program program;
+    struct wb_findings findings;
+    int status = WB_CLEAN;
+
+    wb_program_init(&program);
+    if (!read_all(&program, extension, shared)) status = WB_TROUBLE;
+    wb_analyse(&program, &findings);
+    wb_report_text(out, &findings, settings->values[ALL] != NULL, settings->directory);
+    wb_report_summary(stderr, extension->name, &program, &findings);
+    for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
+        if (wb_missing_p(findings.all[i])) status = WB_MISSING;
+    }
+    return fflush(out) == 0 ? status : WB_TROUBLE;
+}
+
+static void
+limit(int resource, rlim_t most)
+{
+    struct rlimit rlimit;
+
+    if (getrlimit(resource, &rlimit)) return;
+    if (rlimit.rlim_cur == RLIM_INFINITY || rlimit.rlim_cur > most) rlimit.rlim_cur = most;
+    setrlimit(resource, &rlimit);
+}
+
+static int
+status_of(int ended, const struct shared *shared)
+{
+    const char *why = "the compiler's library crashed on it";
+
+    if (WIFEXITED(ended)) return WEXITSTATUS(ended);
+    if (WTERMSIG(ended) == SIGXCPU) why = "it takes too long";
+    fprintf(stderr, "heapprof barriers: %s: %s (%s)\n", shared->file, why, strsignal(WTERMSIG(ended)));
+    return WB_TROUBLE;
+}
+
+static void
+copy_out(FILE *from)
+{
+    char bytes[1 << 16];
+    size_t size;
+
+    rewind(from);
+    while ((size = fread(bytes, 1, sizeof(bytes), from)) > 0) fwrite(bytes, 1, size, stdout);
+}
+
+/* Its output to out, its end as of wait; false: it was told why not. */
+static bool
+run_child(const struct settings *settings, const struct wb_extension *extension, struct shared *shared, FILE *out,
+          int *ended)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        limit(RLIMIT_CPU, SECONDS_MOST);
+        limit(RLIMIT_AS, MEMORY_MOST);
+        limit(RLIMIT_CORE, 0);
+        _exit(look_at(settings, extension, shared, out));
+    }
+    if (child < 0) {
+        fprintf(stderr, "heapprof barriers: %s: %s\n", extension->name, strerror(errno));
+        return false;
+    }
+    while (waitpid(child, ended, 0) < 0 && errno == EINTR) continue;
+    return true;
+}
+
+/* Leaves the file out that was being read; false: it was no file. */
+static bool
+leave_out(struct wb_extension *extension, const char *file)
+{
+    for (size_t i = 0; i < extension->count; i++) {
+        if (strcmp(extension->commands[i].path, file)) continue;
+        extension->count--;
+        memmove(&extension->commands[i], &extension->commands[i + 1],
+                (extension->count - i) * sizeof(*extension->commands));
+        return true;
+    }
+    return false;
+}
+
+/* What a crash is about is left out, so that the rest is judged. */
+static int
+look_at_in_child(const struct settings *settings, struct wb_extension *extension, struct shared *shared)
+{
+    FILE *out = tmpfile();
+    int ended, status = WB_TROUBLE;
+    bool crashed = false;
+
+    while (out && run_child(settings, extension, shared, out, &ended)) {
+        status = status_of(ended, shared);
+        if (!WIFSIGNALED(ended) || !leave_out(extension, shared->file)) break;
+        crashed = true;
+    }
+    if (out) {
+        copy_out(out);
+        fclose(out);
+    }
+    return crashed ? WB_TROUBLE : status;
+}
+
+/* ---- the command line ---- */
+
+static const char usage[] = "usage: heapprof barriers [options] DIR... | FILE...";
+
+static const struct option long_options[] = {
+#define ROW(name, text, letter, value, choices, help) \
+    {&text[2], (value) ? required_argument : no_argument, NULL, name},
+    WB_OPTIONS(ROW)
+#undef ROW
+    {0}
+};
+
+static bool
+parse(struct settings *settings, int argc, char **argv)
+{
+    int option;
+
+    while ((option = getopt_long(argc, argv, "a", long_options, NULL)) != -1) {
+        if (option == 'a') option = ALL;
+        if (option <= NONE || option >= OPTIONS) {
+            fprintf(stderr, "%s\n", usage);
+            return false;
+        }
+        settings->values[option] = optarg ? optarg : "";
+    }
+    settings->operands = argv + optind;
+    settings->operand_count = (size_t)(argc - optind);
+    if (settings->operand_count == 0) fprintf(stderr, "heapprof barriers: a directory or a file is missing (%s)\n", usage);
+    return settings->operand_count > 0;
+}
+
+/* Directories are extensions of their own, all files together one. */
+static bool
+find_extensions(struct wb_search *search, const struct settings *settings)
+{
+    char **files = calloc(settings->operand_count, sizeof(*files));
+    size_t file_count = 0;
+    bool all = true;
+
+    if (!files) wb_out_of_memory();
+    for (size_t i = 0; i < settings->operand_count; i++) {
+        struct stat status;
+        bool directory = stat(settings->operands[i], &status) == 0 && S_ISDIR(status.st_mode);
+        if (directory) all &= wb_search_directory(search, settings->operands[i]);
+        else files[file_count++] = settings->operands[i];
+    }
+    if (file_count > 0) all &= wb_search_files(search, files, file_count);
+    free(files);
+    return all;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct wb_search search;
+    struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = WB_CLEAN;
+    bool trouble = false;
+
+    if (!parse(&settings, argc, argv)) return WB_TROUBLE;
+    if (shared == MAP_FAILED) wb_out_of_memory();
+    if (!getcwd(settings.directory, sizeof(settings.directory))) settings.directory[0] = '\0';
+    wb_search_init(&search);
+    wb_search_flags(&search, settings.values[FLAGS] ? settings.values[FLAGS] : "");
+    search.extconf = settings.values[EXTCONF] != NULL;
+    search.problem_i = problem_i;
+    search.data = &trouble;
+    if (!find_extensions(&search, &settings) || trouble) status = WB_TROUBLE;
+    for (struct wb_extension *each = search.extensions; each; each = each->next) {
+        int one = look_at_in_child(&settings, each, shared);
+        if (one > status) status = one;
+    }
+    wb_extconf_clean();
+    return fflush(stdout) == 0 ? status : WB_TROUBLE;
+}

@@ -1,0 +1,22 @@
+#ifndef HEAPPROF_BARRIERS_OPTIONS_H
+#define HEAPPROF_BARRIERS_OPTIONS_H
+/* The options of `heapprof barriers`, once for both programs: heapprof, which knows what to say of them, and
+ * heapprof-barriers, which does what they say. A row: what C calls it, its name, letter, value, choices, and help. */
+#define WB_OPTIONS(X) \
+    X(ALL, "--all", 'a', NULL, NULL, \
+      "Show also stores that need no barrier, and why, and those of types that are not WB_PROTECTED") \
+    X(EXTCONF, "--extconf", 0, NULL, NULL, \
+      "Run an extconf.rb that has made no Makefile, in a directory of its own: it is a program, of whoever wrote it") \
+    X(FLAGS, "--flags", 0, "FLAGS", NULL, "Compiler flags for all files, behind their own: \"-I DIR -D NAME\"")
+
+/* The program of its own, beside heapprof. */
+#define WB_PROGRAM "heapprof-barriers"
+
+/* Exit statuses. */
+enum wb_status {
+    WB_CLEAN = 0,   /* every store has its barrier */
+    WB_MISSING = 1, /* some have none */
+    WB_TROUBLE = 2  /* the command line, or something could not be read: a line said what */
+};
+
+#endif

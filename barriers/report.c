@@ -1,0 +1,99 @@
+/* report.c - findings as a compiler would write them. */
+#include "barriers/report.h"
+
+#include <string.h>
+
+/* How sure it is, in a compiler's words. */
+static const char *
+severity(const struct wb_finding *finding)
+{
+    if (!wb_missing_p(finding)) return "note";
+    return finding->sure == WB_CERTAIN ? "error" : "warning";
+}
+
+bool
+wb_missing_p(const struct wb_finding *finding)
+{
+    return finding->data_type->protected_p && finding->sure != WB_HARMLESS;
+}
+
+static const char *
+shown_path(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    if (!path) return "?";
+    return !strncmp(path, directory, length) && path[length] == '/' ? path + length + 1 : path;
+}
+
+/* Whether both are said in one line: the fields of a struct that is copied. */
+static bool
+together_p(const struct wb_finding *one, const struct wb_finding *other)
+{
+    return one->place.file == other->place.file && one->place.line == other->place.line &&
+           one->place.column == other->place.column && one->why == other->why && one->sure == other->sure &&
+           one->data_type == other->data_type;
+}
+
+static void
+write_fields(FILE *out, const struct wb_finding *const *findings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *between = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        fprintf(out, "%s'%s'", between, *findings[i]->field ? findings[i]->field : "*");
+    }
+}
+
+static void
+write_line(FILE *out, const struct wb_finding *const *findings, size_t count, const char *directory)
+{
+    const struct wb_finding *first = findings[0];
+    const struct wb_place *place = &first->place;
+
+    fprintf(out, "%s:%u:%u: %s: ", shown_path(place->file, directory), place->line, place->column, severity(first));
+    fprintf(out, "no write barrier %sfor ", first->sure == WB_HARMLESS ? "needed " : "");
+    write_fields(out, findings, count);
+    if (first->parent) fprintf(out, " of '%s'", first->parent);
+    fprintf(out, " (%s%s): %s", first->data_type->name,
+            first->data_type->protected_p ? "" : ", which is not WB_PROTECTED", first->why);
+    if (!first->parent && first->sure == WB_LIKELY) fputs("; which object it is stored into is not seen", out);
+    putc('\n', out);
+    if (place->macro) {
+        fprintf(out, "%s:%u: note: in the macro %s, defined here\n", shown_path(place->macro_file, directory),
+                place->macro_line, place->macro);
+    }
+}
+
+void
+wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const char *directory)
+{
+    size_t next;
+
+    for (size_t i = 0; i < findings->count; i = next) {
+        next = i + 1;
+        if (!all && !wb_missing_p(findings->all[i])) continue;
+        while (next < findings->count && together_p(findings->all[i], findings->all[next])) next++;
+        write_line(out, findings->all + i, next - i, directory);
+    }
+}
+
+static const char *
+plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+void
+wb_report_summary(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings)
+{
+    size_t types = 0, protected_types = 0, missing = 0;
+
+    for (const struct wb_data_type *each = program->data_types; each; each = each->next) {
+        types += each->known;
+        protected_types += each->protected_p;
+    }
+    for (size_t i = 0; i < findings->count; i++) missing += wb_missing_p(findings->all[i]);
+    fprintf(out, "heapprof barriers: %s: %zu store%s without a write barrier; %zu of %zu type%s of typed data %s "
+            "WB_PROTECTED%s\n", name, missing, plural(missing), protected_types, types, plural(types),
+            protected_types == 1 ? "is" : "are", findings->left_out ? "; more than can be told is left out" : "");
+}

@@ -1,0 +1,65 @@
+#include "pair.h"
+
+VALUE
+of_the_struct(VALUE self, VALUE other)
+{
+    *get_pair(self) = *get_pair(other); // error first list[] point.label second
+    return self;
+}
+
+VALUE
+of_the_struct_with_barriers(VALUE self, VALUE other)
+{
+    struct pair *pair = get_pair(self);
+
+    *pair = *get_pair(other); // error list[] point.label
+    RB_OBJ_WRITTEN(self, Qundef, pair->first);
+    RB_OBJ_WRITTEN(self, Qundef, pair->second);
+    return self;
+}
+
+VALUE
+of_a_struct_in_it(VALUE self, VALUE other)
+{
+    get_pair(self)->point = get_pair(other)->point; // error point.label
+    return self;
+}
+
+VALUE
+by_memcpy(VALUE self, VALUE other)
+{
+    memcpy(get_pair(self), get_pair(other), sizeof(struct pair)); // error first list[] point.label second
+    return self;
+}
+
+VALUE
+by_rubys_macro(VALUE self, VALUE array)
+{
+    MEMCPY(get_pair(self)->list, RARRAY_CONST_PTR(array), VALUE, 4); // error list[]
+    return self;
+}
+
+VALUE
+by_memmove_of_one(VALUE self, VALUE value)
+{
+    memmove(&get_pair(self)->second, &value, sizeof(value)); // error second
+    return self;
+}
+
+VALUE
+of_numbers(VALUE self, VALUE other)
+{
+    memcpy(&get_pair(self)->number, &get_pair(other)->number, sizeof(long));
+    get_pair(self)->number = get_pair(other)->number;
+    return self;
+}
+
+/* A variable is no object. */
+VALUE
+to_a_variable(VALUE self)
+{
+    struct pair copy = *get_pair(self);
+
+    copy.first = copy.second;
+    return copy.first;
+}

@@ -1,0 +1,232 @@
+# frozen_string_literal: true
+#
+# test_command.rb - heapprof barriers as a command: what it is given, what it says and how it ends; and what is wrong with what it
+# is given, a line each.
+
+require_relative "lib/barriers_command"
+
+class TestBarriersCommand < Test::Unit::TestCase
+  include BarriersCommand
+
+  SUBJECT = "#{RULES}/lines.c" # one store
+  PAIR = %(#include "#{RULES}/pair.h"\n)
+  STORE = "VALUE\nstore(VALUE self, VALUE value)\n{\n    return get_pair(self)->first = value;\n}\n"
+
+  # ---- where the flags are from ----
+
+  def test_a_directory_with_mkmfs_makefile
+    in_gem do |gem|
+      write_makefile("#{gem}/ext/it")
+      result = barriers(gem)
+      assert_equal([["it.c", 5, %w[first]]], result.told.map { |each| [each.file, each.line, each.fields] })
+      assert_match(%r{\A\S+/ext/it/it\.c:5:}, result.out)
+      assert_equal("heapprof barriers: #{gem}/ext/it: 1 store without a write barrier; 1 of 1 type of typed data is WB_PROTECTED\n", result.err)
+      assert_equal(1, result.status)
+    end
+  end
+
+  def test_of_a_makefile_nothing_is_run
+    in_gem do |gem|
+      write_makefile("#{gem}/ext/it", "X := $(shell touch #{gem}/ran)\n", "DEFS += $(shell touch #{gem}/ran)")
+      assert_equal(1, barriers(gem).status)
+      assert_path_not_exist("#{gem}/ran")
+    end
+  end
+
+  def test_variables_that_are_in_themselves_end
+    in_gem do |gem|
+      ring = (0..30).map { |i| "V#{i} = $(V#{i + 1})$(V#{i + 1})$(V#{(i + 7) % 30})\n" }.join
+      write_makefile("#{gem}/ext/it", "DEFS = $(V0)\nSELF = $(SELF) $(SELF)\ncppflags = $(SELF)\n#{ring}")
+      assert_equal(1, barriers(gem).status)
+    end
+  end
+
+  def test_a_directory_with_compile_commands
+    in_gem do |gem|
+      command = { directory: "#{gem}/ext/it", file: "it.c", arguments: ["cc", *HEADERS.split, "-O3", "-c", "it.c"] }
+      File.write("#{gem}/compile_commands.json", JSON.generate([command]))
+      assert_equal([5], barriers(gem).told.map(&:line))
+      File.write("#{gem}/compile_commands.json", "[{")
+      result = barriers(gem)
+      assert_match(/^heapprof barriers: .*compile_commands\.json cannot be read$/, result.err)
+      assert_equal(2, result.status)
+    end
+  end
+
+  def test_an_extconf_is_run_only_for_who_asks
+    in_gem do |gem|
+      File.write("#{gem}/ext/it/extconf.rb", <<~RUBY)
+        File.write("#{gem}/ran", Dir.pwd)
+        puts "creating Makefile"
+        File.write("Makefile", #{makefile("#{gem}/ext/it").dump})
+      RUBY
+      ruby = { "RUBY" => "#{BUILD}/miniruby" }
+      assert_wrong(/ext\/it: it has an extconf\.rb and no Makefile: build it, or give --extconf to have it run$/, barriers(gem, env: ruby))
+      assert_path_not_exist("#{gem}/ran")
+      result = barriers("--extconf", gem, env: ruby)
+      assert_equal([[5], 1], [result.told.map(&:line), result.status])
+      assert_equal("it.c", result.told.first.file)
+      assert_path_not_exist("#{gem}/ext/it/Makefile")
+      assert_path_not_exist(File.read("#{gem}/ran"))
+      File.write("#{gem}/ext/it/extconf.rb", "exit 1")
+      assert_wrong(/its extconf\.rb made no Makefile$/, barriers("--extconf", gem, env: ruby))
+    end
+  end
+
+  # All files of an extension are looked at together: the type is of one, the store of another.
+  def test_files_are_one_extension
+    files = Dir["#{RULES}/two_files_*.c"]
+    assert_equal(%w[two_files_2.c], barriers("--flags=#{HEADERS}", *files).told.map(&:file))
+    assert_empty(barriers("--flags=#{HEADERS}", files.first).told)
+  end
+
+  def test_flags_are_of_the_current_directory
+    in_directory do |directory|
+      FileUtils.cp("#{RULES}/pair.h", directory)
+      Dir.mkdir("#{directory}/below")
+      File.write("#{directory}/below/it.c", %(#include "pair.h"\n#{STORE}))
+      Dir.chdir(directory) do
+        assert_match(/\Abelow\/it\.c:5:12: error: /, barriers("--flags=-I. #{HEADERS}", "below/it.c").out)
+        assert_match(/\Abelow\/it\.c:5:12: error: /, barriers("--flags=-I . #{HEADERS}", "below").then { barriers("--flags=-I . #{HEADERS}", "below/it.c") }.out)
+      end
+    end
+  end
+
+  # ---- what is wrong ----
+
+  def test_what_is_not_there
+    in_directory do |directory|
+      assert_wrong(/\Aheapprof barriers: #{directory}\/none: No such file or directory$/, barriers("#{directory}/none"))
+      assert_wrong(/: there is no extension in it/, barriers(directory))
+      assert_wrong(/usage/, barriers)
+      assert_wrong(/--nonsense/, barriers("--nonsense", directory))
+    end
+  end
+
+  def test_what_does_not_compile_is_judged_as_far_as_it_goes
+    in_source("#{PAIR}#{STORE}int broken = ;\nVALUE after(VALUE self, VALUE value)\n{\n    return get_pair(self)->second = value;\n}\n") do |path|
+      result = barriers("--flags=#{HEADERS}", path)
+      assert_match(/it\.c:7: error: expected expression$/, result.err)
+      assert_equal([[5, 10], 2], [result.told.map(&:line), result.status])
+    end
+  end
+
+  def test_a_header_that_is_missing
+    result = barriers(SUBJECT)
+    assert_wrong(/: error: 'ruby\.h' file not found$/, result)
+    assert_operator(result.err.lines.size, :<=, 6)
+  end
+
+  HOSTILE = {
+    parentheses: "int x = #{"(" * 200_000}1#{")" * 200_000};\n",
+    braces: "void f(void) #{"{" * 100_000}#{"}" * 100_000}\n",
+    sum: "int f(int a) {return a#{"+a" * 100_000};}\n",
+    elses: "int f(int a) {#{(0...20_000).map { |i| "if (a == #{i}) return #{i}; else " }.join}return 0;}\n",
+    bytes: Random.new(1).bytes(100_000),
+    itself: %(#include "it.c"\n),
+  }.freeze
+
+  HOSTILE.each do |name, source|
+    define_method(:"test_hostile_#{name}") do
+      in_source(source) do |path|
+        result = barriers("--flags=#{HEADERS}", path)
+        assert_equal(2, result.status)
+        assert_operator(result.err.lines.size, :<=, 7)
+        assert_match(/\Aheapprof barriers: /, result.err)
+      end
+    end
+  end
+
+  # A file on which libclang crashes is named, and the others are judged.
+  def test_a_crash_costs_one_file
+    in_source(HOSTILE[:elses]) do |path|
+      result = barriers("--flags=#{HEADERS}", path, SUBJECT)
+      assert_match(/it\.c: the compiler's library crashed on it/, result.err)
+      assert_equal([["machine.rl"], 2], [result.told.map(&:file), result.status])
+    end
+  end
+
+  # 62,500 lines; and one function whose ways are too many to be kept apart.
+  def test_large_files
+    functions = (0...12_500).map { |i| STORE.sub("store", "store_#{i}") }.join
+    in_source(PAIR + functions) do |path|
+      result = barriers("--flags=#{HEADERS}", path)
+      assert_match(/10000 stores without a write barrier; .*; more than can be told is left out$/, result.err)
+    end
+    ways = (0...10_000).map { |i| "if (pair->number == #{i}) pair->first = value;\n" }.join
+    in_source("#{PAIR}VALUE\nstore(VALUE self, VALUE value)\n{\nstruct pair *pair = get_pair(self);\n#{ways}return self;\n}\n") do |path|
+      result = barriers("--flags=#{HEADERS}", path)
+      assert_match(/more than can be told is left out$/, result.err)
+      assert_equal(1, result.status)
+    end
+  end
+
+  def test_functions_that_call_each_other_deeply
+    calls = (0...3000).map { |i| "VALUE f#{i}(VALUE self, VALUE value) {return f#{i + 1}(self, value);}\n" }.join
+    prototypes = (1..3000).map { |i| "VALUE f#{i}(VALUE self, VALUE value);\n" }.join
+    in_source("#{PAIR}#{prototypes}#{calls}#{STORE.sub("store", "f3000")}") do |path|
+      result = barriers("--flags=#{HEADERS}", path)
+      assert_equal([%w[first]], result.told.map(&:fields))
+    end
+  end
+
+  # Where it was built without libclang.
+  def test_without_the_program_of_its_own
+    in_directory do |directory|
+      FileUtils.cp(HEAPPROF, directory)
+      out, err, status = Open3.capture3("#{directory}/heapprof", "barriers", SUBJECT)
+      assert_equal(["", "heapprof barriers: #{directory}/heapprof-barriers: No such file or directory; it is built where libclang is " \
+                        "(Debian: libclang-dev)\n", 2], [out, err, status.exitstatus])
+    end
+  end
+
+  def test_nobody_else_needs_libclang
+    [HEAPPROF, "#{BUILD}/ruby"].each { |path| refute_match(/libclang/, `ldd #{path}`, path) }
+    assert_match(/libclang/, `ldd #{HEAPPROF}-barriers`)
+  end
+
+  private
+
+  def assert_wrong(message, result)
+    assert_match(message, result.err)
+    assert_equal(["", 2], [result.out, result.status])
+    result.err.lines.each { |line| assert_match(/\Aheapprof barriers: /, line) }
+  end
+
+  def in_source(text)
+    in_directory do |directory|
+      File.binwrite("#{directory}/it.c", text)
+      yield "#{directory}/it.c"
+    end
+  end
+
+  def in_gem
+    in_directory do |gem|
+      FileUtils.mkdir_p("#{gem}/ext/it")
+      File.write("#{gem}/ext/it/it.c", PAIR + STORE)
+      yield gem
+    end
+  end
+
+  # As mkmf writes it, the variables that matter.
+  def makefile(source, *more)
+    <<~MAKEFILE
+      srcdir = #{source}
+      hdrdir = #{MRI}/include
+      arch_hdrdir = #{BUILD}/.ext/include/#{RbConfig::CONFIG["arch"]}
+      VPATH = $(srcdir):$(arch_hdrdir)/ruby:$(hdrdir)/ruby
+      DEFS = -DNAME=\\"it\\"
+      CFLAGS = -O3 -fPIC
+      INCFLAGS = -I. -I$(arch_hdrdir) -I$(hdrdir) \\
+        -I$(srcdir)
+      CPPFLAGS = $(DEFS) $(cppflags)
+      ORIG_SRCS = it.c
+      SRCS = $(ORIG_SRCS)
+      #{more.join("\n")}
+      all:
+      \ttouch ran
+    MAKEFILE
+  end
+
+  def write_makefile(directory, *more) = File.write("#{directory}/Makefile", makefile(directory, *more))
+end
