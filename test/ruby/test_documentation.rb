@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# test_documentation.rb - the manual of ruby names the variable; the examples of vm/heapprof.rb's documentation
-# and the Ruby of README.md and doc/ run, each in a process of its own, and what "# =>" says comes out.
+# test_documentation.rb - the manual of ruby names the variable; the examples of vm/heapprof.rb's documentation and
+# heapprof/memprof's, and the Ruby of README.md and doc/ run, each in a process of its own, and what "# =>" says comes out.
 
 require_relative "lib/heapprof_test"
 
@@ -66,13 +66,16 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
     after.write("today.pb.gz")
   RUBY
 
-  EXAMPLES = comment_examples("vm/heapprof.rb") +
+  MEMPROF = Dir.glob("lib/heapprof/memprof{.rb,/*.rb}", base: TOP)
+
+  EXAMPLES = ["vm/heapprof.rb", *MEMPROF].flat_map { |file| comment_examples(file) } +
              ["README.md", *Dir.glob("doc/**/*.md", base: TOP)].flat_map { |file| fenced_examples(file) }
 
   def run_example(example)
-    stop = example.lines.any? { |line| line.match?(/HeapProfile\.(start|profile)\b/) } ? "ObjectSpace::HeapProfile.stop\n" : ""
+    stop = example.lines.any? { |line| line.match?(/HeapProfile\.(start|profile)\b|\bMemprof\b/) } ? "ObjectSpace::HeapProfile.stop\n" : ""
     in_directory do
-      write_file("example.rb", "#{SETUP}#{stop}#{example.script}")
+      needed = MEMPROF.include?(example.file) ? "require 'heapprof/memprof'\n" : ""
+      write_file("example.rb", "#{SETUP}#{stop}#{needed}#{example.script}")
       ran = run_ruby("--disable-gems", "-I", File.join(TOP, "lib"), "example.rb")
       assert ran.status.success?, "#{example.name}: #{ran.err}"
       assert_empty ran.err, example.name
@@ -85,6 +88,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
   def test_there_are_examples
     assert_operator EXAMPLES.count { |example| example.file == "vm/heapprof.rb" }, :>=, 15
     assert_operator EXAMPLES.count { |example| example.file == "README.md" }, :>=, 2
+    assert_operator EXAMPLES.count { |example| MEMPROF.include?(example.file) }, :>=, 5
     assert_operator EXAMPLES.sum { |example| example.lines.grep(/# => /).size }, :>=, 10
   end
 

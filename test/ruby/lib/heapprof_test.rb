@@ -30,6 +30,15 @@ module HeapProfTest
     assert_separately([clean(env), "-r#{CHILD}", *args], *place, script, timeout: TIMEOUT)
   end
 
+  # The same with the script as a file, it.rb in an empty directory, so that its lines have a path; a library is loaded and
+  # another script run before.
+  def in_file(script, library, before = "", *args)
+    in_directory do |directory|
+      write_file("it.rb", script)
+      in_child("require #{library.dump}\n#{before}\nDir.chdir(#{directory.dump})\nload './it.rb'", *args)
+    end
+  end
+
   # Runs ruby, profiled if there is a value for RUBY_HEAPPROF.
   def run_ruby(*args, heapprof: nil, env: {}, stdin: "", ruby: EnvUtil.rubybin, **options)
     env = clean(env.merge("RUBY_HEAPPROF" => heapprof))

@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+# heapprof/memprof - what the gem memprof did for Ruby 1.8, by the same names, for this ruby.
+#
+#   require "heapprof/memprof"
+#   Memprof.track("made.txt") { serve_requests }   # how many objects it has made, by line and class
+#
+# A thin layer: objects are counted by ObjectSpace::HeapProfile with an interval of 1, so each of them, exactly. That takes
+# several times the time of the program. In production sample instead: see ObjectSpace::HeapProfile.
+#
+# [Memprof.start, Memprof.stop] follow objects from now on; no longer
+# [Memprof.stats, Memprof.stats!] print what is alive of them, by line and class
+# [Memprof.track] does all three for a block
+
+require_relative "memprof/stats"
+require_relative "memprof/track"
