@@ -14,6 +14,7 @@
 #include "move.c"
 #include "verify.c"
 #include "pages.c"
+#include "finalizers.c"
 #include "run.c"
 #include "wbcheck.c"
 #include "graph.c"

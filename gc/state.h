@@ -187,6 +187,10 @@ struct heapprof_pages {
  * then. No Ruby allocation, no GC. All ractors are stopped. */
 bool rb_heapprof_gc_pages_slice(struct heapprof_pages *pages);
 
+/* Calls function for each object that has finalizers, with an Array of them that Ruby does not see. In function no Ruby
+ * allocation, no GC. */
+void rb_heapprof_gc_each_finalizer(void (*function)(VALUE object, VALUE finalizers, void *data), void *data);
+
 /* Dead but not swept. For copies: that was so when they began, of an object that was in the tables then;
  * and what memsize says. */
 bool rb_heapprof_gc_gone_p(uintptr_t address, void *unused);

@@ -12,6 +12,7 @@
 #include "flush.h"
 #include "graph_api.h"
 #include "periodic.h"
+#include "reflection.h"
 #include "gc/state.h"
 #include "load.h"
 #include "report.h"
@@ -120,6 +121,7 @@ rb_heapprof_define_class(void)
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
     rb_heapprof_sample_define(cHeapProfile);
+    rb_heapprof_reflection_define(cHeapProfile);
 }
 
 /* ---- start, stop, snapshot ---- */

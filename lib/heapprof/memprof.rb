@@ -11,6 +11,10 @@
 # [Memprof.start, Memprof.stop] follow objects from now on; no longer
 # [Memprof.stats, Memprof.stats!] print what is alive of them, by line and class
 # [Memprof.track] does all three for a block
+# [Memprof.dump] writes the objects that a block has made, with all they hold, as JSON
+# [Memprof.dump_all] writes the whole heap so
 
 require_relative "memprof/stats"
 require_relative "memprof/track"
+require_relative "memprof/dump"
+require_relative "memprof/dump_all"

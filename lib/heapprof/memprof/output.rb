@@ -1,13 +1,30 @@
 # frozen_string_literal: true
 
 module Memprof
-  # Where a report goes: a file of that name, which only its owner may read, or stderr.
+  # Where a report goes: a file of that name, which only its owner may read, or stderr. A path is what File.open takes.
   module Output # :nodoc:
     OWNER_ONLY = 0o600
+    NEW = File::WRONLY | File::CREAT | File::EXCL
 
-    # What was in the file is gone. A path is what File.open takes.
+    # What was in the file is gone.
     def self.open(path, &)
       path ? File.open(path, "w", OWNER_ONLY, &) : yield($stderr)
+    end
+
+    # A file that has its name only when it is whole, and until then that with .IN_PROGRESS behind it, which must be new.
+    # When the block raises there is neither.
+    def self.whole(path)
+      return yield($stderr) unless path
+      path = File.path(path)
+      part = "#{path}.IN_PROGRESS"
+      File.open(part, NEW, OWNER_ONLY) do |io|
+        yield io
+        io.close
+        File.rename(part, path)
+      rescue Exception
+        File.unlink(part)
+        raise
+      end
     end
   end
 end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "fields"
 require_relative "output"
 
 module Memprof
@@ -24,7 +25,9 @@ module Memprof
     # Raises RuntimeError while ObjectSpace::HeapProfile runs for somebody else.
     def start
       return false if started?
-      @started = ObjectSpace::HeapProfile.start(**EVERY_OBJECT)
+      ObjectSpace::HeapProfile.start(**EVERY_OBJECT)
+      Reflection.follow_made unless @started
+      @started = true
     end
 
     # call-seq:
@@ -34,10 +37,12 @@ module Memprof
     #
     #   Memprof.stop   # => false
     def stop
-      return false unless started?
+      return false unless @started
+      running = started?
       @started = false
-      ObjectSpace::HeapProfile.stop
-      true
+      Reflection.forget_made
+      ObjectSpace::HeapProfile.stop if running
+      running
     end
 
     # call-seq:
@@ -81,7 +86,7 @@ module Memprof
       nil
     end
 
-    # Of the one that this module has started.
+    # Whether the one that this module has started runs: somebody else may have stopped it.
     def started? # :nodoc:
       @started && ObjectSpace::HeapProfile.running? or false
     end

@@ -1,0 +1,113 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "fields"
+require_relative "output"
+require_relative "process_facts"
+
+module Memprof
+  # Bytes that are written at once. With each write another thread may run, and does so for a tenth of a second.
+  PIECE = 1 << 20
+  private_constant :PIECE
+
+  class << self
+    # call-seq:
+    #   dump_all -> nil
+    #   dump_all(path) -> nil
+    #
+    # Writes the whole heap, after a full garbage collection, as JSON, a line each: finalizers, global variables, the stack
+    # frames of all threads, all objects, the open files, the memory of the process. On stderr, or into a file that has its name only when it is whole;
+    # until then ".IN_PROGRESS" stands behind it.
+    #
+    #   require "json"
+    #   $kept = "kept" + "!"
+    #   Memprof.dump_all("heap.json")
+    #   lines = File.readlines("heap.json").map { |line| JSON.parse(line) }
+    #   lines.first["type"]                                               # => "finalizers"
+    #   name = lines.find { |line| line["type"] == "globals" }["variables"]["$kept"]   # "0x7f3c5b0e8e40", for instance
+    #   lines.find { |line| line["_id"] == name }["data"]                 # => "kept!"
+    #
+    # Each line has +_id+ and +type+. The _id of an object is its address, and stands for it elsewhere; that of a Symbol is
+    # ":name". Of objects:
+    #
+    # [all that Ruby sees] class, class_name; ivars: +name+ to value
+    # [what was made since start] file, line of the innermost Ruby frame; time, in microseconds since 1970 (not where there are
+    #                             Ractors)
+    # [string, symbol] data; of a string length, bytes, encoding; shared: whose bytes it has
+    # [array] length, data: values; shared
+    # [hash] length, data: pairs; default, default_proc
+    # [float, bignum, rational, complex] data; of a bignum negative
+    # [regexp, match] data: source, or the string that was searched
+    # [struct] data: of a Struct and Data +name+ to value, of a Range its ends
+    # [file] fileno, path, mode, pid, closed
+    # [class, module] name, super, super_name, constants, class_variables, methods, singleton, attached
+    # [iclass] module, module_name, super: what stands for a module where it is included
+    # [data] struct: what C calls it. Of a Proc self, scope, node, variables, lambda; of a Method receiver, owner, name; of a
+    #        Thread status, name, priority, main, current, locals, and of one that sleeps wait_for: the function; wait_on:
+    #        its receiver; join, fd, delay in seconds
+    # [scope] the variables that a Proc or Binding keeps; node, cref, outer
+    # [node] code: label, path, first_line, parent
+    # [method_entry, cref] a method; a class that constants are looked up in
+    # [frame] method, self, variables, file, line, node, scope; prev: who called; thread
+    #
+    # A string that is no text has data as String#dump writes it. What can be read of an object only after +initialize+ is
+    # not there, and +unreadable+ says why. Other threads run meanwhile. What they make is in no line; what they
+    # change is as it was or as it became.
+    #
+    # The values of all strings are in it: keep it as you would keep them. Only its owner may read the file.
+    #
+    # Raises SystemCallError for a file that cannot be written, Errno::EEXIST while one of that name with ".IN_PROGRESS" is
+    # there: another dump writes it, or was killed.
+    def dump_all(path = nil)
+      GC.start
+      Output.whole(path) do |io|
+        text = +""
+        each_line_of_all do |fields|
+          text << JSON.generate(fields) << "\n"
+          write_piece(io, text) if text.bytesize > PIECE
+        end
+        write_piece(io, text)
+      end
+      nil
+    end
+
+    private
+
+    def write_piece(io, text)
+      io.write(text)
+      text.clear
+    end
+
+    def each_line_of_all(&)
+      yield({ "_id" => "finalizers", "type" => "finalizers", "data" => Reflection.finalizers })
+      yield({ "_id" => "globals", "type" => "globals", "variables" => globals })
+      each_frame(&)
+      each_object(&)
+      yield({ "_id" => "lsof", "type" => "lsof", "data" => ProcessFacts.open_files })
+      yield({ "_id" => "ps", "type" => "ps", "data" => ProcessFacts.memory })
+    end
+
+    # $~ and its like are those of each method: here there is none. To read $= warns; it is always false.
+    def globals
+      global_variables.to_h do |name|
+        value = name == :$= ? false : eval(name.name)
+        [Reflection.text(name.name), Reflection.reference(value)]
+      end
+    end
+
+    def each_frame
+      Thread.list.each do |thread|
+        frames = Reflection.frames(thread)
+        own = frames.rindex { |fields| fields["file"]&.start_with?(*OWN) } || -1
+        frames.drop(own + 1).each { |fields| yield fields.merge("thread" => Reflection.reference(thread)) }
+      end
+    end
+
+    def each_object
+      Reflection.each_object do |object, fields|
+        Fields.add(fields, object) if fields["class"]
+        yield fields
+      end
+    end
+  end
+end

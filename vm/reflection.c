@@ -1,0 +1,343 @@
+/* reflection.c - the heap as Hashes that can be written as JSON: ObjectSpace::HeapProfile::Reflection, which
+ * lib/heapprof/memprof dumps by.
+ *
+ *     each_object ── list of all objects, Ruby sees them or not ── yield object or nil, its fields
+ *
+ * The list is made at once, without an allocation of Ruby's. It marks all that is in it, and so pins it: what is yielded
+ * later is there yet, and where it was. Objects that are made while it is gone through are in no list. What an object
+ * holds is read when it is its turn: other threads run meanwhile.
+ *
+ * Fields are here what Ruby cannot ask; the rest is asked by lib/heapprof/memprof/fields.rb.
+ */
+#include "ruby/ruby.h"
+#include "reflection.h"
+#include "made.h"
+#include "run.h"
+#include "gc/state.h"
+#include "profiler/snapshot.h"
+#include "internal.h"
+#include "internal/array.h"
+#include "internal/gc.h"
+#include "internal/imemo.h"
+#include "internal/string.h"
+#include "internal/symbol.h"
+#include "ruby/encoding.h"
+#include <ctype.h>
+
+/* ---- a list of objects that Ruby may not see ---- */
+
+struct list {
+    VALUE *objects;
+    size_t count, capacity;
+    bool refused; /* memory was */
+};
+
+static void
+list_mark(void *data)
+{
+    const struct list *list = data;
+    for (size_t i = 0; i < list->count; i++) rb_gc_mark(list->objects[i]);
+}
+
+static void
+list_free(void *data)
+{
+    free(((struct list *)data)->objects);
+    free(data);
+}
+
+static size_t
+list_memsize(const void *data)
+{
+    const struct list *list = data;
+    return sizeof(*list) + list->capacity * sizeof(VALUE);
+}
+
+static const rb_data_type_t list_type = {
+    "heap_profile/list", { list_mark, list_free, list_memsize }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
+};
+
+static VALUE
+list_new(struct list **list)
+{
+    *list = calloc(1, sizeof(**list));
+    if (!*list) rb_memerror();
+    return TypedData_Wrap_Struct(0, &list_type, *list);
+}
+
+static void
+list_push(struct list *list, VALUE object)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 1024;
+        VALUE *objects = realloc(list->objects, capacity * sizeof(VALUE));
+        list->refused |= !objects;
+        if (!objects) return;
+        list->objects = objects;
+        list->capacity = capacity;
+    }
+    list->objects[list->count++] = object;
+}
+
+static void
+list_check(const struct list *list)
+{
+    if (list->refused) rb_memerror();
+}
+
+/* ---- JSON ---- */
+
+void
+rb_heapprof_reflection_set(VALUE hash, const char *key, VALUE value)
+{
+    rb_hash_aset(hash, rb_interned_str_cstr(key), value);
+}
+
+/* No object of a subclass of String. */
+static VALUE
+text(VALUE string)
+{
+    int coderange = rb_enc_str_coderange(string);
+    bool utf8 = rb_enc_get(string) == rb_utf8_encoding() && coderange == ENC_CODERANGE_VALID;
+    if (!utf8 && coderange != ENC_CODERANGE_7BIT) return rb_str_dump(string);
+
+    VALUE copy = rb_utf8_str_new(RSTRING_PTR(string), RSTRING_LEN(string));
+    RB_GC_GUARD(string);
+    return copy;
+}
+
+void
+rb_heapprof_reflection_set_text(VALUE hash, const char *key, VALUE string)
+{
+    if (!NIL_P(string)) rb_heapprof_reflection_set(hash, key, text(string));
+}
+
+VALUE
+rb_heapprof_reflection_name(ID id)
+{
+    VALUE name = id ? rb_id2str(id) : 0;
+    return name ? text(name) : Qnil;
+}
+
+VALUE
+rb_heapprof_reflection_reference(VALUE value)
+{
+    if (UNDEF_P(value)) return Qnil;
+    if (RB_SYMBOL_P(value)) return rb_sprintf(":%"PRIsVALUE, text(rb_sym2str(value)));
+    return SPECIAL_CONST_P(value) ? value : rb_sprintf("0x%"PRIxVALUE, value);
+}
+
+/* ---- what is to be said of every object ---- */
+
+/* Whether it is followed, and from where it was allocated. */
+static void
+set_place(VALUE hash, VALUE object)
+{
+    struct heapprof_snapshot *snapshot;
+    struct heapprof_frame frame;
+    size_t length;
+
+    if (!rb_heapprof_snapshot_object(object, &snapshot)) rb_memerror();
+    if (!snapshot) return;
+    if (rb_heapprof_snapshot_frames(snapshot, snapshot->rows[0].stack, &frame, 1) > 0) {
+        const char *path = rb_heapprof_strings_get(&snapshot->strings, frame.path, &length);
+        rb_heapprof_reflection_set_text(hash, "file", rb_utf8_str_new(path, (long)length));
+        rb_heapprof_reflection_set(hash, "line", UINT2NUM(frame.line));
+    }
+    rb_heapprof_snapshot_free(snapshot);
+}
+
+static void
+set_time(VALUE hash, VALUE object)
+{
+    int64_t ns = rb_heapprof_made_at(object);
+    if (ns) rb_heapprof_reflection_set(hash, "time", LL2NUM(ns / 1000));
+}
+
+/* "string" of T_STRING. */
+static VALUE
+type_name(VALUE object)
+{
+    const char *name = rb_type_str(RB_BUILTIN_TYPE(object)) + strlen("T_");
+    VALUE lower = rb_str_new_cstr(name);
+    for (char *at = RSTRING_PTR(lower); *at; at++) *at = (char)tolower((unsigned char)*at);
+    return lower;
+}
+
+static void
+set_data(VALUE hash, VALUE object)
+{
+    if (!RTYPEDDATA_P(object)) return;
+    rb_heapprof_reflection_set(hash, "struct", rb_str_new_cstr(RTYPEDDATA_TYPE(object)->wrap_struct_name));
+    if (rb_obj_is_proc(object)) rb_heapprof_reflection_proc_fields(hash, object);
+}
+
+/* Whose bytes or elements it has, unless they are its own. */
+static void
+set_shared(VALUE hash, bool shared, VALUE owner)
+{
+    if (shared) rb_heapprof_reflection_set(hash, "shared", rb_heapprof_reflection_reference(owner));
+}
+
+static void
+set_fields(VALUE hash, VALUE object)
+{
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_STRING:
+        set_shared(hash, STR_SHARED_P(object), RSTRING(object)->as.heap.aux.shared);
+        break;
+      case T_ARRAY:
+        set_shared(hash, ARY_SHARED_P(object), RARRAY(object)->as.heap.aux.shared_root);
+        break;
+      case T_CLASS: case T_MODULE: case T_ICLASS:
+        rb_heapprof_reflection_class_fields(hash, object);
+        break;
+      case T_IMEMO:
+        rb_heapprof_reflection_imemo_fields(hash, object);
+        break;
+      case T_DATA:
+        set_data(hash, object);
+        break;
+      default: break;
+    }
+}
+
+static VALUE
+fields_of(VALUE object)
+{
+    VALUE hash = rb_hash_new();
+
+    rb_heapprof_reflection_set(hash, "_id", rb_heapprof_reflection_reference(object));
+    rb_heapprof_reflection_set(hash, "type", type_name(object));
+    set_place(hash, object);
+    set_time(hash, object);
+    if (!rb_objspace_internal_object_p(object)) {
+        VALUE klass = rb_obj_class(object);
+        rb_heapprof_reflection_set(hash, "class", rb_heapprof_reflection_reference(klass));
+        rb_heapprof_reflection_set_text(hash, "class_name", rb_mod_name(klass));
+    }
+    set_fields(hash, object);
+    return hash;
+}
+
+/* ---- the heap ---- */
+
+static bool
+object_p(VALUE object)
+{
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_NONE: case T_MOVED: case T_ZOMBIE: return false;
+      default: return true;
+    }
+}
+
+static int
+list_page_i(void *start, void *end, size_t stride, void *list)
+{
+    for (VALUE object = (VALUE)start; object != (VALUE)end; object += stride) {
+        asan_unpoisoning_object(object) {
+            if (object_p(object)) list_push(list, object);
+        }
+    }
+    return 0;
+}
+
+/* Yields each object and a Hash of its fields; nil for an object that Ruby does not see. */
+static VALUE
+each_object(VALUE self)
+{
+    struct list *list;
+    VALUE holder = list_new(&list);
+
+    rb_objspace_each_objects(list_page_i, list);
+    list_check(list);
+    for (size_t i = 0; i < list->count; i++) {
+        VALUE object = list->objects[i];
+        if (object == holder) continue;
+        rb_yield_values(2, rb_objspace_internal_object_p(object) ? Qnil : object, fields_of(object));
+    }
+    RB_GC_GUARD(holder);
+    return Qnil;
+}
+
+static void
+finalizer_i(VALUE object, VALUE finalizers, void *list)
+{
+    list_push(list, object);
+    list_push(list, finalizers);
+}
+
+static VALUE
+references(VALUE array)
+{
+    VALUE all = rb_ary_new();
+    for (long i = 0; i < RARRAY_LEN(array); i++) {
+        rb_ary_push(all, rb_heapprof_reflection_reference(RARRAY_AREF(array, i)));
+    }
+    return all;
+}
+
+/* Pairs of an object and its finalizers, as references. */
+static VALUE
+finalizers(VALUE self)
+{
+    struct list *list;
+    VALUE holder = list_new(&list), pairs = rb_ary_new();
+
+    rb_heapprof_gc_each_finalizer(finalizer_i, list);
+    list_check(list);
+    for (size_t i = 0; i < list->count; i += 2) {
+        VALUE object = rb_heapprof_reflection_reference(list->objects[i]);
+        rb_ary_push(pairs, rb_assoc_new(object, references(list->objects[i + 1])));
+    }
+    RB_GC_GUARD(holder);
+    return pairs;
+}
+
+/* ---- ObjectSpace::HeapProfile::Reflection ---- */
+
+static VALUE
+reference(VALUE self, VALUE value)
+{
+    return rb_heapprof_reflection_reference(value);
+}
+
+/* A String that JSON can have. */
+static VALUE
+text_of(VALUE self, VALUE string)
+{
+    return text(rb_str_to_str(string));
+}
+
+static const rb_thread_t *
+thread_of(VALUE thread)
+{
+    if (!rb_obj_is_kind_of(thread, rb_cThread)) rb_raise(rb_eTypeError, "expected a Thread");
+    return rb_thread_ptr(thread);
+}
+
+static VALUE
+frames(VALUE self, VALUE thread)
+{
+    return rb_heapprof_reflection_frames(thread_of(thread));
+}
+
+static VALUE
+innermost(VALUE self, VALUE thread)
+{
+    return rb_heapprof_reflection_innermost(thread_of(thread));
+}
+
+void
+rb_heapprof_reflection_define(VALUE profile_class)
+{
+    VALUE reflection = rb_define_module_under(profile_class, "Reflection");
+
+    rb_define_singleton_method(reflection, "reference", reference, 1);
+    rb_define_singleton_method(reflection, "text", text_of, 1);
+    rb_define_singleton_method(reflection, "each_object", each_object, 0);
+    rb_define_singleton_method(reflection, "finalizers", finalizers, 0);
+    rb_define_singleton_method(reflection, "frames", frames, 1);
+    rb_define_singleton_method(reflection, "innermost", innermost, 1);
+    rb_heapprof_made_define(reflection);
+}
