@@ -12,7 +12,9 @@ KNOWN = {
   /\ADate(?:Time)? \(.*\) -> .*, in Date#initialize_copy\z/ => "date_core.c copies the struct",
   /\AFiddle::Pointer \(fiddle\/pointer\+0x28\) -> .*, in Fiddle::Pointer#free=\z/ => "pointer.c has another function fill the field in",
   /\AFiddle::MemoryView \(fiddle\/memory_view\+0x0\) -> .*, in Fiddle::MemoryView#initialize\z/ =>
-    "memory_view.c has rb_memory_view_get fill the field in",
+    "memory_view.c has rb_memory_view_get fill the field in, whose registry holds the object meanwhile",
+  /\AT_IMEMO\(iseq\) -> T_IMEMO\(iseq\)\z/ =>
+    "set_relation in iseq.c stores local_iseq and parent_iseq; they are older than the iseq, so old before it is",
   /\AHash -> / => "obj_traverse_rec in ractor.c puts what it has seen into a Hash by st_insert; the object it begins at holds all of that"
 }.freeze
 
