@@ -46,6 +46,7 @@ struct graph_form {
 #include "graph_values.c"
 #include "graph_layout.c"
 #include "graph_types.c"
+#include "graph_guard.c"
 #include "graph_marked.c"
 #include "graph_class.c"
 #include "graph_code.c"
@@ -116,9 +117,17 @@ graph_string(struct heapprof_graph *graph, VALUE string, struct heapprof_dump_ob
 }
 
 static void
+graph_ask_memsize(struct heapprof_graph *graph, VALUE object)
+{
+    graph->memsize = rb_obj_memsize_of(object);
+}
+
+static void
 graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struct heapprof_dump_object *record)
 {
-    size_t external_bytes = rb_obj_memsize_of(object) - slot_bytes;
+    graph->memsize = slot_bytes;
+    graph_call(graph, object, graph_ask_memsize);
+    size_t external_bytes = graph->memsize - slot_bytes;
 
     record->bits |= graph_bits(object);
     if (external_bytes) {
@@ -221,6 +230,7 @@ rb_heapprof_gc_graph_write(struct heapprof_graph *graph)
 {
     graph_roots(graph);
     walk_pages(graph_page_i, graph);
+    graph_write_skipped(graph);
 }
 
 HEAPPROF_COLD void

@@ -8,6 +8,9 @@
 #include "base/index.h"
 #include "dump/writer.h"
 
+/* Of an extension's struct, to be looked at one by one. */
+#define HEAPPROF_GRAPH_WORDS 256
+
 /* A reference that has a label of its own. */
 struct heapprof_graph_edge {
     VALUE    value;
@@ -49,6 +52,9 @@ struct heapprof_graph {
     struct heapprof_graph_marked *marked;
     size_t marked_capacity, marked_count;
     struct heapprof_index marked_index;
+    VALUE words[HEAPPROF_GRAPH_WORDS];     /* of an extension's struct */
+    size_t word_count;
+    size_t memsize;
 
     uint32_t *stacks;            /* of the profile: their numbers in the file; 0: none yet */
     size_t stacks_capacity;
@@ -68,6 +74,10 @@ void rb_heapprof_gc_graph_write(struct heapprof_graph *graph);
 
 /* Gives back what write has asked for, but for the writer's. */
 void rb_heapprof_gc_graph_free(struct heapprof_graph *graph);
+
+/* This is the child of a fork: functions of extensions may wait for what never comes, or read what is not there. Calls of
+ * them are ended, and their types are in the footer; SIGSEGV, SIGBUS and SIGALRM are for that. */
+void rb_heapprof_gc_graph_guard(void);
 
 /* No GC may begin between the two. end takes what begin returned. */
 bool rb_heapprof_gc_begin_still(void);

@@ -213,7 +213,7 @@ graph_thread(struct heapprof_graph *graph, const rb_thread_t *thread)
 static bool
 graph_has_stack_p(VALUE object)
 {
-    return RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type || rb_obj_is_fiber(object);
+    return RTYPEDDATA_P(object) && (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type || rb_obj_is_fiber(object));
 }
 
 /* What of it has no name is on a stack. */

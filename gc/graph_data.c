@@ -1,7 +1,6 @@
 /* graph_data.c - what the VM's own objects and those of extensions refer to. Included by graph.c. */
 
-/* Of a struct that is looked at word by word. */
-#define GRAPH_WORDS_MOST 256
+/* Whatever the system's are. */
 #define GRAPH_PAGE_BYTES 4096
 
 /* ---- inside the VM ---- */
@@ -110,16 +109,33 @@ graph_struct_bytes(VALUE object, const void *data)
 
 /* Where in its struct what is marked stands is what it is called by. */
 static void
-graph_words(struct heapprof_graph *graph, VALUE object)
+graph_name_words(struct heapprof_graph *graph, VALUE object)
+{
+    for (size_t i = 0; i < graph->word_count; i++) {
+        VALUE word = graph->words[i];
+        if (RB_SPECIAL_CONST_P(word) || !graph_find_marked(graph, word)) continue;
+        graph_edge(graph, HEAPPROF_DUMP_OFFSET,
+                   graph_offset_name(graph, RTYPEDDATA_TYPE(object)->wrap_struct_name, i * sizeof(word)), word);
+    }
+}
+
+static void
+graph_read_words(struct heapprof_graph *graph, VALUE object)
 {
     const VALUE *data = RTYPEDDATA_GET_DATA(object);
     size_t words = data ? graph_struct_bytes(object, data) / sizeof(*data) : 0;
 
-    for (size_t i = 0; i < words && i < GRAPH_WORDS_MOST; i++) {
-        if (RB_SPECIAL_CONST_P(data[i]) || !graph_find_marked(graph, data[i])) continue;
-        graph_edge(graph, HEAPPROF_DUMP_OFFSET,
-                   graph_offset_name(graph, RTYPEDDATA_TYPE(object)->wrap_struct_name, i * sizeof(*data)), data[i]);
-    }
+    if (words > HEAPPROF_GRAPH_WORDS) words = HEAPPROF_GRAPH_WORDS;
+    memcpy(graph->words, data, words * sizeof(*data));
+    graph->word_count = words;
+}
+
+static void
+graph_name_data(struct heapprof_graph *graph, VALUE object)
+{
+    if (!RTYPEDDATA_P(object) || graph->marked_count == 0 || graph_own_data(graph, object)) return;
+    graph->word_count = 0;
+    if (graph_call(graph, object, graph_read_words)) graph_name_words(graph, object);
 }
 
 static void
@@ -129,9 +145,8 @@ graph_data(struct heapprof_graph *graph, struct graph_object *o)
         graph_declared_data(graph, o);
         return;
     }
-    graph_ask_marking(graph, o->object);
-    bool named = RTYPEDDATA_P(o->object) && graph_own_data(graph, o->object);
-    if (!named && RTYPEDDATA_P(o->object) && graph->marked_count > 0) graph_words(graph, o->object);
+    if (!graph_call(graph, o->object, graph_ask_marking)) return;
+    graph_name_data(graph, o->object);
     graph_name_marked(graph);
-    if (named && graph_has_stack_p(o->object)) graph_rest_is_stack(graph);
+    if (graph_has_stack_p(o->object)) graph_rest_is_stack(graph);
 }

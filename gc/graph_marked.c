@@ -26,10 +26,8 @@ graph_find_marked(struct heapprof_graph *graph, VALUE value)
 
 /* Each once. */
 static void
-graph_marked_i(VALUE value, void *data)
+graph_add_marked(struct heapprof_graph *graph, VALUE value)
 {
-    struct heapprof_graph *graph = data;
-
     if (graph_find_marked(graph, value)) return;
     if (!HEAPPROF_MEM_GROW(&graph->mem, graph->marked, graph->marked_capacity, graph->marked_count + 1) ||
         !rb_heapprof_index_reserve(&graph->marked_index, &graph->mem, graph->marked_count, graph_marked_hash_i, graph)) {
@@ -38,6 +36,17 @@ graph_marked_i(VALUE value, void *data)
     }
     graph->marked[graph->marked_count++] = (struct heapprof_graph_marked){value, false};
     rb_heapprof_index_insert(&graph->marked_index, rb_heapprof_index_hash(value), (uint32_t)graph->marked_count);
+}
+
+/* Told by marking functions. */
+static void
+graph_marked_i(VALUE value, void *graph)
+{
+    sig_atomic_t calling = graph_guard.calling;
+
+    graph_guard.calling = 0; /* in here nothing may be left half done */
+    graph_add_marked(graph, value);
+    graph_guard.calling = calling;
 }
 
 static void

@@ -81,6 +81,7 @@ be_child(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared)
     if (dump->file) close_others(dump->file->fd, dump->file->directory);
     else close_others(dump->fd, dump->fd);
     stand_back();
+    rb_heapprof_gc_graph_guard();
     int error = rb_heapprof_graph_write(dump, shared);
     if (dump->file) error = rb_heapprof_file_end(dump->file, error);
     shared->bytes = dump->bytes;

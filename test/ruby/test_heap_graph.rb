@@ -382,4 +382,19 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_operator HeapGraphFile.read("heap.rbgraph").objects.size, :>, 300_000
     end
   end
+
+  # Functions of extensions that never come back, or crash, but only in the child.
+  def test_hostile_extensions_are_skipped_and_named
+    in_graph_child(<<~'RUBY')
+      require "-test-/heapprof_hostile"
+      held = "held by it".dup
+      hostile = [:waits, :crashes, :waits_for_size].map { |how| HeapProfHostile.new(how, held) }
+      tame = HeapProfHostile.new(:tame, held)
+      graph = dump
+      assert_equal %w[hostile_waits hostile_crashes hostile_waits_for_size].sort, graph.footer["skipped"].sort
+      assert_equal [[]] * 2, hostile.first(2).map { |object| graph.objects.fetch(address(object)).to }
+      assert_equal ["hostile_tame+0x8"], graph.objects.fetch(address(tame)).edges.map(&:name)
+      assert_equal 4, hostile.push(tame).size
+    RUBY
+  end
 end
