@@ -15,6 +15,8 @@
     X(graph_tree) \
     X(graph_show) \
     X(graph_diff) \
+    X(graph_dups) \
+    X(graph_pages) \
     X(graph_convert) \
     X(stacks) \
     X(record) \

@@ -11,9 +11,8 @@
 
 /* ---- reading ---- */
 
-/* "512M" in bytes. False: usage was told. */
-static bool
-memory_limit(const struct cli *cli, size_t *bytes)
+bool
+cli_graph_limit(const struct cli *cli, size_t *bytes)
 {
     static const char units[] = "KMGT";
     const char *text = cli->values[CLI_GRAPH_MEMORY], *unit;
@@ -53,7 +52,7 @@ cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph,
 
     memset(graph, 0, sizeof(*graph));
     graph->graph.space.file = -1;
-    if (!memory_limit(cli, &limit_bytes)) return CLI_USAGE;
+    if (!cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (!cli_open(cli, &input, path)) return CLI_WRONG;
     loaded = rb_heapprof_graph_load(&graph->graph, cli_more, &input, limit_bytes, graph->incomplete);
     cli_close(&input);
@@ -139,9 +138,8 @@ cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsign
 }
 
 void
-cli_graph_put_frame(FILE *out, const struct heapprof_graph *graph, uint32_t stack)
+cli_graph_put_frame(FILE *out, const struct heapprof_graph_names *names, uint32_t stack)
 {
-    const struct heapprof_graph_names *names = &graph->names;
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
 
     fprintf(out, "%s:%"PRIu32" %s", rb_heapprof_graph_string(names, frame->file), frame->line,

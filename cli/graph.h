@@ -28,6 +28,9 @@ enum {CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2};
 int cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
 void cli_graph_free(struct cli_graph *graph);
 
+/* --memory in bytes; without it no limit. False: usage was told. */
+bool cli_graph_limit(const struct cli *cli, size_t *bytes);
+
 /* Says on stderr that the dump is incomplete, if it is; each command that shows it as text does. */
 void cli_graph_warn(const struct cli *cli, const char *path, const struct cli_graph *graph);
 
@@ -50,7 +53,7 @@ void cli_text_json(struct cli_text *text, struct report_json *json);
 bool cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsigned width);
 
 /* "cart.rb:12 Cart#load" of the frame; and all frames, innermost first, as JSON's array. */
-void cli_graph_put_frame(FILE *out, const struct heapprof_graph *graph, uint32_t stack);
+void cli_graph_put_frame(FILE *out, const struct heapprof_graph_names *names, uint32_t stack);
 void cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t stack);
 
 /* The members of an object that describes one: "address", "name", "bytes", "retained". */

@@ -53,7 +53,7 @@ put_stack(const struct heapprof_graph *graph, uint32_t object)
     for (uint32_t stack = sample ? sample->stack : 0, first = stack; stack; stack = graph->names.stacks[stack].caller) {
         struct cli_text text;
         if (!cli_text_begin(&text)) return;
-        cli_graph_put_frame(text.out, graph, stack);
+        cli_graph_put_frame(text.out, &graph->names, stack);
         printf("%-10s", stack == first ? "allocated" : "");
         cli_text_show(&text, 0, false);
         putchar('\n');

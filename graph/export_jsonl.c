@@ -1,7 +1,11 @@
-/* export_jsonl.c - the lines of ObjectSpace.dump_all: the roots by category, then an object a line. */
+/* export_jsonl.c - the lines of ObjectSpace.dump_all: the roots by category, then an object a line.
+ *
+ * Its readers look for patterns in a line: so there is a space behind a comma, and a category is of lower case and _.
+ */
 #include "graph/export.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/json.h"
@@ -80,7 +84,7 @@ put_flags(struct report_json *json, uint32_t bits)
 static void
 put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
 {
-    struct report_json json = {.out = out};
+    struct report_json json = {.out = out, .spaced = true};
     uint32_t text = rb_heapprof_graph_text(graph, object), class_object = rb_heapprof_graph_class(graph, object);
     const char *type = rb_heapprof_graph_type(graph, object);
 
@@ -98,24 +102,74 @@ put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
     putc('\n', out);
 }
 
+/* ---- roots ---- */
+
+static int
+by_category(const void *a, const void *b)
+{
+    const struct heapprof_graph_root *one = a, *other = b;
+
+    if (one->category != other->category) return one->category < other->category ? -1 : 1;
+    return (one->target > other->target) - (one->target < other->target);
+}
+
+static void
+put_category(struct report_json *json, const char *category)
+{
+    char name[64];
+    size_t length = 0;
+
+    for (; category[length] && length < sizeof(name) - 1; length++) {
+        char at = category[length];
+        if (at >= 'A' && at <= 'Z') at = (char)(at - 'A' + 'a');
+        name[length] = at >= 'a' && at <= 'z' ? at : '_';
+    }
+    report_json_key(json, "root");
+    report_json_string(json, name, length);
+}
+
+/* The roots of the category of the first; returns how many these are. */
+static uint32_t
+put_roots(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_root *roots, uint32_t most)
+{
+    struct report_json json = {.out = out, .spaced = true};
+    uint32_t count = 0;
+
+    report_json_begin(&json, '{');
+    put_text(&json, "type", "ROOT");
+    put_category(&json, rb_heapprof_graph_string(&graph->names, roots[0].category));
+    report_json_key(&json, "references");
+    report_json_begin(&json, '[');
+    for (; count < most && roots[count].category == roots[0].category; count++) {
+        put_address(&json, NULL, rb_heapprof_graph_address(graph, roots[count].target));
+    }
+    report_json_end(&json, ']');
+    report_json_end(&json, '}');
+    putc('\n', out);
+    return count;
+}
+
+static bool
+put_all_roots(FILE *out, const struct heapprof_graph *graph)
+{
+    struct heapprof_graph_root *roots = malloc(((size_t)graph->root_count + 1) * sizeof(*roots));
+
+    if (!roots) return false;
+    if (graph->root_count) {
+        memcpy(roots, graph->roots, graph->root_count * sizeof(*roots));
+        qsort(roots, graph->root_count, sizeof(*roots), by_category);
+    }
+    for (uint32_t at = 0; at < graph->root_count;) at += put_roots(out, graph, roots + at, graph->root_count - at);
+    free(roots);
+    return true;
+}
+
 bool
 rb_heapprof_graph_jsonl(FILE *out, const struct heapprof_graph_source *source)
 {
     const struct heapprof_graph *graph = source->graph;
 
-    for (uint32_t i = 0; i < graph->root_count; i++) {
-        const struct heapprof_graph_root *root = &graph->roots[i];
-        struct report_json json = {.out = out};
-        report_json_begin(&json, '{');
-        put_text(&json, "type", "ROOT");
-        put_text(&json, "root", rb_heapprof_graph_string(&graph->names, root->name ? root->name : root->category));
-        report_json_key(&json, "references");
-        report_json_begin(&json, '[');
-        put_address(&json, NULL, rb_heapprof_graph_address(graph, root->target));
-        report_json_end(&json, ']');
-        report_json_end(&json, '}');
-        putc('\n', out);
-    }
+    if (!put_all_roots(out, graph)) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (source->dominators->dominators[object] != HEAPPROF_UNREACHED) put_object(out, graph, object);
     }

@@ -123,3 +123,26 @@ rb_heapprof_graph_names_layout(struct heapprof_graph_names *names, const struct 
         (struct heapprof_graph_layout){layout->class_address, class_number, layout->type, module};
     return true;
 }
+
+/* ---- of a visitor ---- */
+
+bool
+rb_heapprof_graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text)
+{
+    (void)number;
+    return rb_heapprof_graph_names_string(names, text);
+}
+
+bool
+rb_heapprof_graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_stack *stack)
+{
+    (void)number;
+    return rb_heapprof_graph_names_stack(names, stack);
+}
+
+bool
+rb_heapprof_graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_layout *layout)
+{
+    (void)number;
+    return rb_heapprof_graph_names_layout(names, layout);
+}

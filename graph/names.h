@@ -49,12 +49,17 @@ struct heapprof_graph_names {
 bool rb_heapprof_graph_names_init(struct heapprof_graph_names *names, struct heapprof_space *space);
 void rb_heapprof_graph_names_free(struct heapprof_graph_names *names);
 
-/* For a visitor whose data begins with a pointer to the names; each of its functions is one of these, or calls it. */
+/* What a visitor of the reader calls. */
 bool rb_heapprof_graph_names_fact(struct heapprof_graph_names *names, bool footer, struct heapprof_dump_text key,
                                   struct heapprof_dump_text value);
 bool rb_heapprof_graph_names_string(struct heapprof_graph_names *names, struct heapprof_dump_text text);
 bool rb_heapprof_graph_names_stack(struct heapprof_graph_names *names, const struct heapprof_dump_stack *stack);
 bool rb_heapprof_graph_names_layout(struct heapprof_graph_names *names, const struct heapprof_dump_layout *layout);
+
+/* The functions themselves, of a visitor whose data begins with the names. */
+bool rb_heapprof_graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text);
+bool rb_heapprof_graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_stack *stack);
+bool rb_heapprof_graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_layout *layout);
 
 /* The text of a string, ended by NUL, good until the next one is added. */
 static inline const char *

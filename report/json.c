@@ -13,7 +13,7 @@
 static void
 begin_thing(struct report_json *json)
 {
-    if (json->comma) putc(',', json->out);
+    if (json->comma) fputs(json->spaced ? ", " : ",", json->out);
     json->comma = true;
 }
 

@@ -13,6 +13,7 @@ struct report_json {
     FILE *out;
     bool  comma;   /* before the next thing */
     bool  markup;  /* it will stand in HTML: <, > and & are escaped, too */
+    bool  spaced;  /* a space behind each comma, for readers that look for it */
 };
 
 /* bracket: '{' or '['; the other one at the end. A newline between things where lines help people. */

@@ -192,7 +192,8 @@ class TestHeapprofGraph < Test::Unit::TestCase
     in_shop do
       lines = convert("jsonl").lines.map { |line| JSON.parse(line) }
       roots, objects = lines.partition { |line| line["type"] == "ROOT" }
-      assert_equal ["rb_cObject", "$list"], roots.map { |root| root["root"] }
+      assert_equal [["globals", 2]], roots.map { |root| [root["root"], root["references"].size] }
+      assert_match(/^{"address":"0x\h+", "type":"HASH", "references":\["0x\h+", "0x/, convert("jsonl"))
       assert_equal [ALIVE, BYTES], [objects.size, objects.sum { |object| object["memsize"] }]
       by_address = objects.to_h { |object| [object["address"], object] }
       assert_equal({ "type" => "OBJECT", "class" => by_address.values.find { |object| object["name"] == "Cart" }["address"], "references" => [address(@items)],
@@ -267,6 +268,39 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  def test_dups_are_of_one_class_size_and_content
+    graph = GraphBytes.new
+    stack = graph.stack("/srv/a.rb:1 main")
+    5.times { |i| graph.object("String", 100, type: "T_STRING", hash: 7, stack: i == 1 ? stack : nil, text: i == 2 ? "same" : nil) }
+    2.times { graph.object("String", 300, type: "T_STRING", hash: 8) }
+    graph.object("String", 101, type: "T_STRING", hash: 7)
+    graph.object("Name", 100, type: "T_STRING", hash: 7)
+    3.times { graph.object("String", 1000, type: "T_STRING") }
+    in_directory do
+      write(FILE, graph.bytes)
+      json = heapprof!("graph", "dups", FILE, "--json").json
+      assert_equal [5, 700, [["String", 5, 100, 400, "same"], ["String", 2, 300, 300, nil]]],
+                   [json["objects"], json["wasted"], json["groups"].map { |group| group.values_at("class", "objects", "bytes", "wasted", "value") }]
+      text = heapprof!("graph", "dups", FILE, "-n1").out
+      assert_match(/\A5 objects hold what another one holds, too: 700 B\n\n.*\n +400 B +5 +100 B  0x7f0000010000  String  same  allocated at .srv.a.rb:1 main\n\z/, text)
+    end
+  end
+
+  # 1,638 slots of 40 bytes to a page: one is full, one has 200 objects, one three.
+  def test_pages_and_who_is_on_nearly_empty_ones
+    graph = GraphBytes.new
+    graph.fact("page_bytes", "65536")
+    { 0 => 1600, 1 => 200 }.each { |page, count| count.times { |i| graph.object("String", at: GraphBytes::PAGE + page * 0x10000 + i * 40) } }
+    %w[Order Order Cart].each_with_index { |name, i| graph.object(name, at: GraphBytes::PAGE + 0x20000 + i * 400) }
+    in_directory do
+      write(FILE, graph.bytes)
+      json = heapprof!("graph", "pages", FILE, "--json").json
+      assert_equal [{ "slot_bytes" => 40, "pages" => 3, "objects" => 1803, "slots" => 3 * 1638, "tenths" => [1, 1, 0, 0, 0, 0, 0, 0, 0, 1] }], json["pools"]
+      assert_equal [1, [["Order", 1, 2], ["Cart", 1, 1]]], [json["sparse_pages"], json["on_sparse_pages"].map { |row| row.values_at("class", "pages", "objects") }]
+      assert_match(/^ +40 +3 +1,803 +36.7% .*\n\n1 pages are used to a tenth or less; on them are\n.*\n +1 +2  Order\n +1 +1  Cart\n\z/, heapprof!("graph", "pages", FILE).out)
+    end
+  end
+
   def test_an_incomplete_dump_is_read_as_far_as_it_goes_and_said_to_be_so
     in_directory do
       write(FILE, shop.bytes(complete: false))
@@ -280,7 +314,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
     in_directory do
       write("empty", "")
       write("text", "banana\n" * 100)
-      %w[info report top tree].each do |command|
+      %w[info report top tree dups pages].each do |command|
         assert_refused 1, /\Aheapprof graph #{command}: empty: is empty$/, "graph", command, "empty"
         assert_refused 1, /: text: is no object graph$/, "graph", command, "text"
         assert_refused 1, /: none: No such file or directory$/, "graph", command, "none"

@@ -1,9 +1,15 @@
-// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, and dominators are a tree.
+// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, and dominators are a tree;
+// and what is read in one pass without it.
 
 #include <string>
 
 #include "fuzz.h"
 #include "graph_random.h"
+
+extern "C" {
+#include "graph/duplicates.h"
+#include "graph/pages.h"
+}
 
 namespace {
 
@@ -25,6 +31,44 @@ CheckTree(const heapprof_graph &graph, const heapprof_dominators &dominators)
     REQUIRE(dominators.retained[0] == bytes);
 }
 
+struct Bytes {
+    const std::string *bytes;
+    size_t at;
+
+    static ptrdiff_t More(void *data, void *buffer, size_t size)
+    {
+        Bytes *self = static_cast<Bytes *>(data);
+        size_t count = std::min(size, self->bytes->size() - self->at);
+        memcpy(buffer, self->bytes->data() + self->at, count);
+        self->at += count;
+        return static_cast<ptrdiff_t>(count);
+    }
+};
+
+// They accept what is accepted as a graph, but for what they do not look at.
+void
+CheckOnePass(const std::string &bytes, bool accepted)
+{
+    Bytes input = {&bytes, 0}, again = {&bytes, 0};
+    heapprof_graph_duplicates duplicates;
+    heapprof_graph_pages pages;
+    char error[HEAPPROF_DUMP_ERROR_MAX];
+    bool complete;
+
+    if (rb_heapprof_graph_duplicates_read(&duplicates, Bytes::More, &input, kMost, &complete, error)) {
+        uint64_t objects = 0;
+        for (uint32_t i = 0; i < duplicates.count; i++) objects += duplicates.all[i].objects;
+        REQUIRE(objects == duplicates.objects);
+    }
+    else REQUIRE(!accepted);
+    rb_heapprof_graph_duplicates_free(&duplicates);
+    if (rb_heapprof_graph_pages_read(&pages, Bytes::More, &again, kMost, &complete, error)) {
+        for (uint32_t i = 0; i < pages.pool_count; i++) REQUIRE(pages.pools[i].objects <= pages.pools[i].slots);
+    }
+    else REQUIRE(!accepted);
+    rb_heapprof_graph_pages_free(&pages);
+}
+
 } // namespace
 
 extern "C" int
@@ -41,6 +85,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     heapprof_dominators dominators;
 
     REQUIRE((loaded.loaded && loaded.graph.complete) == loaded.error.empty());
+    CheckOnePass(bytes, loaded.loaded);
     if (!loaded.loaded) return 0;
     for (uint32_t i = 0; i < loaded.graph.first[loaded.graph.count + 1]; i++) REQUIRE(loaded.graph.targets[i] <= loaded.graph.count);
     if (rb_heapprof_dominators_find(&dominators, &loaded.graph)) CheckTree(loaded.graph, dominators);
