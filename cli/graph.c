@@ -141,9 +141,16 @@ void
 cli_graph_put_frame(FILE *out, const struct heapprof_graph_names *names, uint32_t stack)
 {
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
+    const char *file = rb_heapprof_graph_string(names, frame->file);
 
-    fprintf(out, "%s:%"PRIu32" %s", rb_heapprof_graph_string(names, frame->file), frame->line,
-            rb_heapprof_graph_string(names, frame->method));
+    if (file[0]) fprintf(out, "%s:%"PRIu32" ", file, frame->line);
+    fputs(rb_heapprof_graph_string(names, frame->method), out);
+}
+
+void
+cli_graph_put_site(FILE *out, const struct heapprof_graph_names *names, uint32_t stack)
+{
+    cli_graph_put_frame(out, names, rb_heapprof_graph_site(names, stack));
 }
 
 void

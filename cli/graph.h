@@ -52,7 +52,9 @@ void cli_text_json(struct cli_text *text, struct report_json *json);
 /* What an object is, on stdout. False: no memory. */
 bool cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsigned width);
 
-/* "cart.rb:12 Cart#load" of the frame; and all frames, innermost first, as JSON's array. */
+/* "cart.rb:12 Cart#load" of the frame; of the innermost one that has a file; and all frames, innermost first, as JSON's
+ * array. */
+void cli_graph_put_site(FILE *out, const struct heapprof_graph_names *names, uint32_t stack);
 void cli_graph_put_frame(FILE *out, const struct heapprof_graph_names *names, uint32_t stack);
 void cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t stack);
 

@@ -78,7 +78,7 @@ put_way(FILE *out, const struct rows *rows, const struct heapprof_graph_change *
     sample = rb_heapprof_graph_sample(&last->graph, change->example);
     if (!sample) return true;
     fputs("; allocated at ", out);
-    cli_graph_put_frame(out, &last->graph.names, sample->stack);
+    cli_graph_put_site(out, &last->graph.names, sample->stack);
     return true;
 }
 

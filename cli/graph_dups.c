@@ -36,7 +36,7 @@ put_row(const struct heapprof_graph_names *names, const struct heapprof_graph_du
     }
     if (duplicate->stack) {
         if (!cli_text_begin(&text)) return false;
-        cli_graph_put_frame(text.out, names, duplicate->stack);
+        cli_graph_put_site(text.out, names, duplicate->stack);
         fputs("  allocated at ", stdout);
         cli_text_show(&text, 0, false);
     }

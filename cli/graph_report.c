@@ -82,7 +82,7 @@ put_suspect(FILE *out, const struct cli_graph *graph, const struct heapprof_grap
     room = rb_heapprof_graph_put_way(out, it, shortest, suspect->gathered, suspect->count > 1) && room;
     if (suspect->stack) {
         fputs("; allocated at ", out);
-        cli_graph_put_frame(out, &it->names, suspect->stack);
+        cli_graph_put_site(out, &it->names, suspect->stack);
     }
     return room;
 }

@@ -29,7 +29,12 @@ put_name(FILE *out, const struct heapprof_graph *graph, enum heapprof_graph_grou
     else if (by == HEAPPROF_GRAPH_BY_AGE) fputs(ages[key], out);
     else if (key == 0) fputs("(not sampled)", out);
     else if (by == HEAPPROF_GRAPH_BY_FILE) fputs(rb_heapprof_graph_string(names, key), out);
-    else cli_graph_put_frame(out, &graph->names, key);
+    else {
+        uint32_t site = rb_heapprof_graph_site(names, key);
+        cli_graph_put_frame(out, names, key);
+        if (site != key) fputs(" called at ", out);
+        if (site != key) cli_graph_put_frame(out, names, site);
+    }
 }
 
 struct rows {

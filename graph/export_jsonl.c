@@ -60,7 +60,7 @@ static void
 put_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t object)
 {
     const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
-    const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[sample->stack] : NULL;
+    const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[rb_heapprof_graph_site(&graph->names, sample->stack)] : NULL;
 
     if (!frame) return;
     put_text(json, "file", rb_heapprof_graph_string(&graph->names, frame->file));

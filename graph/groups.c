@@ -24,7 +24,7 @@ key_of(const struct heapprof_graph *graph, uint32_t object, enum heapprof_graph_
     default: sample = rb_heapprof_graph_sample(graph, object);
     }
     if (!sample) return 0;
-    return by == HEAPPROF_GRAPH_BY_STACK ? sample->stack : graph->names.stacks[sample->stack].file;
+    return by == HEAPPROF_GRAPH_BY_STACK ? sample->stack : graph->names.stacks[rb_heapprof_graph_site(&graph->names, sample->stack)].file;
 }
 
 static uint32_t

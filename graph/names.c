@@ -81,6 +81,15 @@ rb_heapprof_graph_names_stack(struct heapprof_graph_names *names, const struct h
     return true;
 }
 
+uint32_t
+rb_heapprof_graph_site(const struct heapprof_graph_names *names, uint32_t stack)
+{
+    for (uint32_t at = stack; at; at = names->stacks[at].caller) {
+        if (rb_heapprof_graph_string(names, names->stacks[at].file)[0]) return at;
+    }
+    return stack;
+}
+
 /* ---- layouts and classes ---- */
 
 static uint64_t

@@ -68,6 +68,9 @@ rb_heapprof_graph_string(const struct heapprof_graph_names *names, uint32_t numb
     return number < names->string_count ? names->text + names->strings[number] : "";
 }
 
+/* The innermost frame of a stack that has a file, for methods in C have none; the stack itself, if no one has. */
+uint32_t rb_heapprof_graph_site(const struct heapprof_graph_names *names, uint32_t stack);
+
 /* The last value that the dump has for a fact; NULL: it has none. */
 const char *rb_heapprof_graph_fact(const struct heapprof_graph_names *names, const char *key);
 

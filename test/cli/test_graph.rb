@@ -104,6 +104,19 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  def test_what_a_method_in_c_allocates_is_allocated_where_it_is_called
+    graph = GraphBytes.new
+    graph.root(:GLOBAL, "$text", graph.object("String", 1000, type: "T_STRING", hash: 1, stack: graph.stack(":0 String#*", "/a.rb:7 main")))
+    in_directory do
+      write(FILE, graph.bytes)
+      assert_match(/; allocated at .a\.rb:7 main$/, heapprof!("graph", "report", FILE).out)
+      assert_match(/  String#\* called at .a\.rb:7 main$/, heapprof!("graph", "top", FILE, "--group=stack").out)
+      assert_match(%r{  /a\.rb$}, heapprof!("graph", "top", FILE, "--group=file").out)
+      assert_match(/^allocated String#\*\n +.a\.rb:7 main$/, heapprof!("graph", "show", FILE, address(GraphBytes::PAGE)).out)
+      assert_equal ["/a.rb", 7], JSON.parse(convert("jsonl").lines.last).values_at("file", "line")
+    end
+  end
+
   def test_why_of_a_class_merges_ways
     in_shop do
       assert_equal [["constant Cart::CACHE -> @items -> []", ORDERS]],

@@ -51,7 +51,7 @@ class GraphBytes
     @blocks[block] << [key, value].map { |text| number(text.bytesize) + text.b }.join
   end
 
-  # "/cart.rb:12 Cart#load", the innermost first.
+  # "/cart.rb:12 Cart#load", the innermost first; of a method in C ":0 Array#map".
   def stack(*frames)
     frames.reverse.inject(0) do |caller, frame|
       file, line, method = frame.match(/\A(.*):(\d+) (.*)\z/).captures
