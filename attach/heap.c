@@ -23,8 +23,8 @@ enum {
     STOPS = 50,                 /* each lets go when it has come in the midst of a change */
     PAUSE_NS = 50000,
     STOP_LIMIT_NS = 200 * 1000 * 1000,
-    PAGES = 1024,               /* a power of two */
-    MARK_BYTES = 1024, STATE_BYTES = 16384, SEQUENCE_BYTES = 256
+    PAGES = 4096,               /* a power of two */
+    MARK_BYTES = 1024, PAGE_HEADER_BYTES = 16384, STATE_BYTES = 16384, SEQUENCE_BYTES = 256
 };
 
 #define BYTES_MOST ((size_t)4 << 30) /* of a profile's tables */
@@ -89,8 +89,10 @@ static bool
 same_version_p(const struct places *places)
 {
     return places->state_bytes <= STATE_BYTES && places->sequence_bytes <= SEQUENCE_BYTES &&
-           places->page_marks.size <= MARK_BYTES && places->page_bytes >= 4096 &&
+           places->page_marks.size <= MARK_BYTES && places->page_header_bytes <= PAGE_HEADER_BYTES &&
+           places->page_bytes >= 4096 && places->page_bytes <= INT32_MAX &&
            (places->page_bytes & (places->page_bytes - 1)) == 0 && places->slot_bytes > 0 &&
+           places->slot_bytes <= places->page_bytes &&
            places->tables.size == sizeof(struct heapprof_tables) &&
            places->options.size == sizeof(struct heapprof_options) &&
            places->mem.size == sizeof(struct heapprof_mem) &&
@@ -123,7 +125,9 @@ struct reading {
     struct heapprof_facts facts;
     struct heapprof_settling settling;
     struct heapprof_renames renames;
+    unsigned int page_bits;     /* of an address within a page of the heap */
     bool   sweeping;            /* so there may be dead objects */
+    uint64_t heap, sweeping_page; /* of the heap that was asked last */
     struct page pages[PAGES];
 };
 
@@ -176,12 +180,11 @@ take_numbers(struct heapprof_numbers *to, const struct heapprof_numbers *from)
 }
 
 static void
-begin_tables(struct reading *reading)
+take_sums(struct reading *reading)
 {
     struct heapprof_tables *tables = &reading->tables;
     const struct heapprof_tables *from = &reading->from;
 
-    rb_heapprof_tables_init(tables, &reading->mem, NULL);
     tables->strings.bytes_used = from->strings.bytes_used;
     tables->sites.folded = from->sites.folded;
     tables->sites.folded_blocks = from->sites.folded_blocks;
@@ -189,12 +192,14 @@ begin_tables(struct reading *reading)
     tables->blocks.live_count = from->blocks.live_count;
 }
 
+/* Into those of the copy before, where there was one: pages that are there already take a quarter of the time, which counts
+ * while threads are stopped. */
 static bool
 take_arrays(struct reading *reading)
 {
     size_t objects = reading->from.live.addresses.numbers.end, blocks = reading->from.blocks.addresses.numbers.end;
 
-    begin_tables(reading);
+    take_sums(reading);
     return reading->from.strings.bytes_used <= UINT32_MAX &&
            TAKE(reading, strings.bytes, strings.bytes_capacity, reading->from.strings.bytes_used) &&
            TAKE_NUMBERED(reading, strings.all, strings.numbers) &&
@@ -268,39 +273,51 @@ take_facts(struct reading *reading)
 static bool
 marked_p(const struct reading *reading, const struct page *page, uint64_t address)
 {
-    uint64_t bit = (address - page->address) / (uint64_t)reading->places.slot_bytes, word;
+    uint32_t bit = (uint32_t)(address - page->address) / (uint32_t)reading->places.slot_bytes; /* of 64 bits it takes longer */
+    uint64_t word;
 
     if (bit / 64 * 8 + sizeof(word) > reading->places.page_marks.size) return true;
     memcpy(&word, page->marks + bit / 64 * 8, sizeof(word));
     return word >> bit % 64 & 1;
 }
 
-/* Whether a page is still to be swept, or is being swept: then its flag does not say so any more. */
+/* Whether that page of the heap is being swept: then its flag does not say that it is to be any more. */
 static bool
-before_sweep_p(struct reading *reading, uint64_t header)
+being_swept_p(struct reading *reading, uint64_t heap, uint64_t header)
 {
-    const struct places *places = &reading->places;
-    uint64_t before, heap, page;
-
-    if (!rb_heapprof_vm_get(reading->vm, header, &places->page_before_sweep, &before)) return false;
-    return before || (rb_heapprof_vm_get(reading->vm, header, &places->page_heap, &heap) &&
-                      rb_heapprof_vm_get(reading->vm, heap, &places->sweeping_page, &page) && page == header);
+    if (heap != reading->heap) {
+        reading->heap = heap;
+        reading->sweeping_page = 0;
+        rb_heapprof_vm_get(reading->vm, heap, &reading->places.sweeping_page, &reading->sweeping_page);
+    }
+    return reading->sweeping_page == header;
 }
 
-/* The page's memory begins with the address of its header. One that cannot be read has nothing dead. */
+/* What is to be known of it. At most two reads, for there are thousands of pages, and threads may be stopped. */
+static void
+look_at_page(struct reading *reading, struct page *page)
+{
+    const struct places *places = &reading->places;
+    unsigned char copy[PAGE_HEADER_BYTES];
+    uint64_t header;
+
+    page->before_sweep = false; /* and nothing in it dead, where it cannot be read */
+    if (!rb_heapprof_vm_word(reading->vm, page->address, &header) ||
+        !rb_heapprof_target_read(reading->vm->target, header, copy, places->page_header_bytes)) return;
+    page->before_sweep = rb_heapprof_field_get(&places->page_before_sweep, copy) ||
+                         being_swept_p(reading, rb_heapprof_field_get(&places->page_heap, copy), header);
+    memcpy(page->marks, copy + places->page_marks.offset, places->page_marks.size);
+}
+
+/* The page's memory begins with the address of its header. */
 static const struct page *
 find_page(struct reading *reading, uint64_t address)
 {
-    const struct places *places = &reading->places;
-    struct page *page = &reading->pages[address / (uint64_t)places->page_bytes & (PAGES - 1)];
-    uint64_t header;
+    struct page *page = &reading->pages[address >> reading->page_bits & (PAGES - 1)];
 
     if (page->address == address) return page;
     page->address = address;
-    page->before_sweep =
-        rb_heapprof_vm_word(reading->vm, address, &header) && before_sweep_p(reading, header) &&
-        rb_heapprof_target_read(reading->vm->target, header + places->page_marks.offset, page->marks,
-                                places->page_marks.size);
+    look_at_page(reading, page);
     return page;
 }
 
@@ -343,8 +360,10 @@ take_collector(struct reading *reading)
     if (!rb_heapprof_vm_get(reading->vm, objspace, &reading->places.gc_count, &reading->facts.gc_count) ||
         !rb_heapprof_vm_get(reading->vm, objspace, &reading->places.mode, &mode)) return false;
     reading->sweeping = mode == (uint64_t)reading->places.sweeping;
+    if (!reading->sweeping) return true;
+    reading->heap = 0;
     memset(reading->pages, 0, sizeof(reading->pages));
-    if (reading->sweeping) note_gone(reading);
+    note_gone(reading);
     return true;
 }
 
@@ -352,16 +371,16 @@ take_collector(struct reading *reading)
 
 enum result { WHOLE, CHANGED, FAILED };
 
-/* A copy of everything; WHOLE: of one moment. */
+/* A copy of everything; WHOLE: of one moment. In the midst of a change there is none, but anyhow: for the room that it makes. */
 static enum result
-copy_once(struct reading *reading)
+copy_once(struct reading *reading, bool anyhow)
 {
     struct heapprof_target *target = reading->vm->target;
     unsigned char before[sizeof(reading->sequence)];
 
-    release(reading);
     if (!read_sequence(reading)) return FAILED;
-    if (odd_p(reading)) return CHANGED;
+    bool changing = odd_p(reading);
+    if (changing && !anyhow) return CHANGED;
     memcpy(before, reading->sequence, sizeof(before));
     if (!rb_heapprof_target_read(target, reading->places.state.address, reading->state, reading->places.state_bytes)) {
         return FAILED;
@@ -372,7 +391,7 @@ copy_once(struct reading *reading)
                  rb_heapprof_settle_look(&reading->settling, reading->vm, &reading->mem) &&
                  rb_heapprof_renames_look(&reading->renames, reading->vm, &reading->mem, &reading->tables, gone_p, reading);
     if (!read_sequence(reading)) return FAILED;
-    if (memcmp(before, reading->sequence, reading->places.sequence_bytes)) return CHANGED;
+    if (changing || memcmp(before, reading->sequence, reading->places.sequence_bytes)) return CHANGED;
     return taken ? WHOLE : FAILED;
 }
 
@@ -395,7 +414,7 @@ copy_stopped(struct reading *reading, struct heapprof_stop *stop, struct heappro
         if (i > 0) pause_a_little();
         if (rb_heapprof_stop_all(stop, reading->vm->target, STOP_LIMIT_NS) != HEAPPROF_STOPPED) break;
         int64_t began = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
-        result = copy_once(reading);
+        result = copy_once(reading, false);
         rb_heapprof_stop_resume(stop);
         uint64_t took = (uint64_t)(rb_heapprof_clock_ns(CLOCK_MONOTONIC) - began);
         counts->stops++;
@@ -411,7 +430,7 @@ copy(struct reading *reading, struct heapprof_stop *stop, struct heapprof_heap_c
 
     for (int i = 0; i < TRIES && result == CHANGED; i++) {
         if (i > 0) pause_a_little();
-        result = copy_once(reading);
+        result = copy_once(reading, i == TRIES - 1);
         counts->tries++;
     }
     if (result == CHANGED && stop) result = copy_stopped(reading, stop, counts);
@@ -433,6 +452,7 @@ fill(struct reading *reading, char *error)
         rb_heapprof_target_say(target, error, "its profiler is of another version than this program");
         return false;
     }
+    while ((int64_t)1 << reading->page_bits < places->page_bytes) reading->page_bits++;
     if (!rb_heapprof_global_read(target, &places->on, &on)) {
         rb_heapprof_target_say(target, error, "it has ended");
         return false;
@@ -503,6 +523,7 @@ rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop, struct
     }
     reading->vm = vm;
     rb_heapprof_mem_init(&reading->mem, BYTES_MOST);
+    rb_heapprof_tables_init(&reading->tables, &reading->mem, NULL);
     if (fill(reading, error)) {
         enum result result = copy(reading, stop, counts);
         if (result == WHOLE) snapshot = add_up(reading, error);

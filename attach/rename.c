@@ -112,6 +112,20 @@ look_at_function(struct looking *looking, uint32_t number)
     return true;
 }
 
+static bool
+look_at_all(struct looking *looking)
+{
+    const struct heapprof_tables *tables = looking->tables;
+
+    for (uint32_t id = 1; id < tables->identities.numbers.end && looking->tries < TRIES_MAX; id++) {
+        if (!look_at_class(looking, id)) return false;
+    }
+    for (uint32_t number = 1; number < tables->functions.numbers.end && looking->tries < TRIES_MAX; number++) {
+        if (!look_at_function(looking, number)) return false;
+    }
+    return true;
+}
+
 bool
 rb_heapprof_renames_look(struct heapprof_renames *renames, struct heapprof_vm *vm, struct heapprof_mem *mem,
                          const struct heapprof_tables *tables, heapprof_gone_i *gone_i, void *data)
@@ -122,13 +136,13 @@ rb_heapprof_renames_look(struct heapprof_renames *renames, struct heapprof_vm *v
     if (!any_provisional_p(tables)) return true;
     if (!HEAPPROF_MEM_GROW(mem, renames->objects, renames->objects_capacity, tables->identities.numbers.end)) return false;
     find_objects(&looking, gone_i, data);
-    for (uint32_t id = 1; id < tables->identities.numbers.end && looking.tries < TRIES_MAX; id++) {
-        if (!look_at_class(&looking, id)) return false;
-    }
-    for (uint32_t number = 1; number < tables->functions.numbers.end && looking.tries < TRIES_MAX; number++) {
-        if (!look_at_function(&looking, number)) return false;
-    }
-    return true;
+
+    struct heapprof_target *target = vm->target;
+    rb_heapprof_pages_begin(&renames->pages, target);
+    vm->target = &renames->pages.target;
+    bool looked = look_at_all(&looking);
+    vm->target = target;
+    return looked;
 }
 
 bool

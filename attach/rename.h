@@ -3,6 +3,7 @@
 /* Names of what had none that lasts when it was first seen: a process asks for them anew before its own snapshot
  * (rb_heapprof_names_refresh); here they are read out of it, and entered into the copies. As with what waits
  * (settle.h), look reads, between two looks at the sequence words, and enter follows. */
+#include "attach/pages.h"
 #include "attach/vm.h"
 #include "profiler/tables.h"
 
@@ -13,6 +14,7 @@ struct heapprof_renames {
     size_t    objects_capacity;
     struct heapprof_renamed *all;
     size_t    capacity, count;
+    struct heapprof_pages pages; /* classes lie side by side, and each is read in many places */
 };
 
 /* Whether the object at that address is dead, though not swept yet. */

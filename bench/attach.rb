@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
-# attach.rb - what `heapprof record` costs the process that is read, and itself: ruby attach.rb [ROUNDS]
+# attach.rb - what `heapprof record` and `heapprof snapshot` cost the process that is read, and themselves: ruby attach.rb [ROUNDS]
 #
 # A job of a fixed length, 20 frames deep, on one thread beside seven that wait; its CPU time with a reader at that rate over that
 # without, interleaved, medians. And of the reader: CPU time a look, and looks taken of those that were due; there
-# the job runs on, and both want a core each. HEAPPROF is the program; HEAPPROF_SECONDS how long it is read (2).
+# the job runs on, and both want a core each. Of snapshots: how long they stop a process that is sampled at every object, with a
+# million of them alive, while it makes more, as they say themselves. Where other processes want the cores, too, the least says most.
+# HEAPPROF is the program; HEAPPROF_SECONDS how long it is read (2).
 
 require "open3"
 require "rbconfig"
@@ -75,10 +77,44 @@ def reader(rate, mode)
   [times / taken * 1e6, taken.fdiv(asked)]
 end
 
+HEAP = <<~'RUBY'
+  def deep(n, &make) = n == 0 ? make.call : deep(n - 1, &make)
+  kept = []
+  deep(20) { 1_000_000.times { kept << Object.new } }
+  NAMELESS.times { kept << Class.new.new }
+  GC.start
+  $stdout.syswrite("ready\n")
+  loop { Object.new }
+RUBY
+
+# nil: it came at a moment at which nobody had to be stopped.
+def stop(pid)
+  said, = Open3.capture2e(PROGRAM, "snapshot", pid.to_s, "--output=/dev/null")
+  milliseconds = said[/stopped for ([\d.]+) ms/, 1] or return
+  Float(milliseconds) * 1e6 / Integer(said[/(\d+) samples alive/, 1])
+end
+
+# Of snapshots of a heap with so many classes without a name: milliseconds a million samples.
+def stops(nameless)
+  settings = { "RUBY_HEAPPROF" => "interval=1,malloc_interval=0,memory=1g,out=" }
+  IO.popen([settings, RbConfig.ruby, "--disable-gems", "-e", HEAP.sub("NAMELESS", nameless.to_s)]) do |output|
+    output.gets
+    Array.new(3 * ROUNDS) { stop(output.pid) }.compact
+  ensure
+    Process.kill(:KILL, output.pid)
+  end
+end
+
 all = costs
 base = median(all.delete(nil))
 puts "rate  stop    job's CPU time   reader, us a look of 8 threads   taken"
 all.each do |(rate, mode), seconds|
   look, taken = reader(rate, mode)
   puts format("%4d  %-6s  %14.3f   %29.1f   %4.1f%%", rate, mode, median(seconds) / base, look, 100 * taken)
+end
+
+puts "", "nameless classes   stop by a snapshot, ms a million samples: least   median"
+[0, 10_000].each do |nameless|
+  times = stops(nameless).sort
+  puts format("%16d   %51.1f   %6.1f", nameless, times.first, median(times))
 end

@@ -1,0 +1,58 @@
+/* pages.c - reads that take whole pages.
+ *
+ *     bytes  [0] 0x7f..a000   [1] 0x7f..1000   [2] none   ...      a page stands at its number modulo how many are kept
+ */
+#include "attach/pages.h"
+
+#include <string.h>
+
+/* The page that begins there; NULL: it cannot be read. */
+static const unsigned char *
+find_page(struct heapprof_pages *pages, uint64_t begin)
+{
+    size_t place = begin / HEAPPROF_PAGES_BYTES & (HEAPPROF_PAGES_KEPT - 1);
+    uint64_t end = begin + HEAPPROF_PAGES_BYTES;
+
+    if (end == 0) return NULL;
+    if (pages->ends[place] == end) return pages->bytes[place];
+    pages->ends[place] = 0;
+    if (!rb_heapprof_target_read(pages->from, begin, pages->bytes[place], HEAPPROF_PAGES_BYTES)) return NULL;
+    pages->ends[place] = end;
+    return pages->bytes[place];
+}
+
+static bool
+read_range(struct heapprof_pages *pages, const struct heapprof_range *range)
+{
+    for (size_t done = 0, bytes; done < range->bytes; done += bytes) {
+        size_t within = (range->address + done) % HEAPPROF_PAGES_BYTES;
+        const unsigned char *page = find_page(pages, range->address + done - within);
+        if (!page) return false;
+        bytes = HEAPPROF_PAGES_BYTES - within;
+        if (bytes > range->bytes - done) bytes = range->bytes - done;
+        memcpy((unsigned char *)range->to + done, page + within, bytes);
+    }
+    return true;
+}
+
+static bool
+read_ranges(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+{
+    struct heapprof_pages *pages = (struct heapprof_pages *)target;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!read_range(pages, &ranges[i])) return false;
+    }
+    return true;
+}
+
+void
+rb_heapprof_pages_begin(struct heapprof_pages *pages, struct heapprof_target *from)
+{
+    pages->from = from;
+    pages->kind = *from->kind;
+    pages->kind.read = read_ranges;
+    pages->target = *from;
+    pages->target.kind = &pages->kind;
+    memset(pages->ends, 0, sizeof(pages->ends));
+}
