@@ -269,8 +269,22 @@ rb_heapprof_gc_malloc_all_refusal(void)
     return rb_heapprof_interpose_refusal(interposed);
 }
 
+HEAPPROF_COLD void
+rb_heapprof_gc_malloc_all_start(void)
+{
+    rb_heapprof_interpose_start(interposed);
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_malloc_all_on_p(void)
+{
+    return rb_heapprof_interpose_on_p(interposed);
+}
+
 #else
 
 const char *rb_heapprof_gc_malloc_all_refusal(void) { return rb_heapprof_interpose_refusal(NULL); }
+void rb_heapprof_gc_malloc_all_start(void) {}
+bool rb_heapprof_gc_malloc_all_on_p(void) { return false; }
 
 #endif

@@ -154,6 +154,10 @@ bool rb_heapprof_gc_owners_complete_p(void);
 /* One line that says why malloc=all cannot be had in this process; NULL: it can. */
 const char *rb_heapprof_gc_malloc_all_refusal(void);
 
+/* Has what asks the C library for memory be counted, until rb_heapprof_interpose_stop; and whether it is. */
+void rb_heapprof_gc_malloc_all_start(void);
+bool rb_heapprof_gc_malloc_all_on_p(void);
+
 /* What this thread asks of the C library between the two is the profiler's own, and not sampled
  * (malloc=all). end takes what begin returned. */
 bool rb_heapprof_gc_begin_own_work(void);

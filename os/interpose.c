@@ -1,4 +1,5 @@
-/* interpose.c - has every caller of malloc call ours, without LD_PRELOAD (malloc=all).
+/* interpose.c - has every caller of a function of the C library call ours, without LD_PRELOAD: of malloc for malloc=all,
+ * of read, write and their like for those who count calls (calls.c).
  *
  * ruby defines no function called malloc. So off, nothing is different, and the process keeps the
  * malloc that it has (libc's, or jemalloc's or tcmalloc's, preloaded or linked). But a loaded ELF
@@ -53,7 +54,8 @@ rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size)
     return false;
 }
 
-void rb_heapprof_interpose_start(void) {}
+bool rb_heapprof_interpose_on_p(const struct heapprof_interposed *table) { (void)table; return false; }
+void rb_heapprof_interpose_start(struct heapprof_interposed *table) { (void)table; }
 void rb_heapprof_interpose_stop(void) {}
 
 #else
@@ -62,7 +64,7 @@ void rb_heapprof_interpose_stop(void) {}
 #include <link.h>
 #include <string.h>
 
-static struct heapprof_interposed *interposed; /* what is to be replaced; ends with a NULL name */
+static struct heapprof_interposed *interposed; /* what is replaced while it is on; changes while it is off */
 
 /* ---- dlsym ---- */
 
@@ -296,24 +298,24 @@ same_object_p(const void *a, const void *b)
     return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
 }
 
+/* None of these change any more. */
 static void
-resolve(void)
+resolve(struct heapprof_interposed *function)
 {
-    struct heapprof_interposed *function = interposed;
-
     for (; function->name; function++) {
         function->real = (heapprof_function *)dlsym(RTLD_DEFAULT, function->name);
     }
-    in_malloc = (uintptr_t)interposed[0].real;
+    if (real_dlsym) return;
+    in_malloc = (uintptr_t)dlsym(RTLD_DEFAULT, "malloc");
     in_libc = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     in_unwinder = (uintptr_t)dlsym(RTLD_DEFAULT, "_Unwind_Backtrace");
     real_dlsym = (dlsym_function *)dlsym(RTLD_DEFAULT, "dlsym");
 }
 
 static bool
-resolved_p(void)
+resolved_p(const struct heapprof_interposed *function)
 {
-    for (const struct heapprof_interposed *function = interposed; function->name; function++) {
+    for (; function->name; function++) {
         if (!function->real) return false;
     }
     return real_dlsym && in_libc;
@@ -322,9 +324,8 @@ resolved_p(void)
 const char *
 rb_heapprof_interpose_refusal(struct heapprof_interposed *table)
 {
-    interposed = table;
-    if (!real_dlsym) resolve();
-    if (!resolved_p()) return "needs malloc, its like and malloc_usable_size from shared libraries";
+    if (!table->real) resolve(table);
+    if (!resolved_p(table)) return "needs malloc, its like and malloc_usable_size from shared libraries";
     if (same_object_p((void *)in_malloc, table)) {
         return "needs an allocator in a shared library, not one linked into ruby";
     }
@@ -335,18 +336,26 @@ rb_heapprof_interpose_refusal(struct heapprof_interposed *table)
 }
 
 void
-rb_heapprof_interpose_start(void)
-{
-    __atomic_store_n(&on, true, __ATOMIC_RELEASE);
-    look();
-}
-
-void
 rb_heapprof_interpose_stop(void)
 {
     if (!on) return;
     __atomic_store_n(&on, false, __ATOMIC_RELEASE);
     dl_iterate_phdr(restore_i, NULL);
+}
+
+bool
+rb_heapprof_interpose_on_p(const struct heapprof_interposed *table)
+{
+    return on && interposed == table;
+}
+
+void
+rb_heapprof_interpose_start(struct heapprof_interposed *table)
+{
+    rb_heapprof_interpose_stop();
+    interposed = table;
+    __atomic_store_n(&on, true, __ATOMIC_RELEASE);
+    look();
 }
 
 #endif

@@ -25,13 +25,17 @@ struct heapprof_interposed {
                                 refusal, before any call of ours, and never again */
 };
 
-/* One line that says why the functions of table, which ends with a NULL name and begins with
- * malloc, cannot be interposed in this process; NULL: they can. The table has to stay. */
+/* One line that says why the functions of table, which ends with a NULL name, cannot be interposed in this
+ * process; NULL: they can. The table has to stay. */
 const char *rb_heapprof_interpose_refusal(struct heapprof_interposed *table);
 
-/* From now on, and in whatever is loaded later, callers of the table's functions call ours. Not
- * to be called before refusal, nor after a refusal. Calls of these two are serialised. */
-void rb_heapprof_interpose_start(void);
+/* From now on, and in whatever is loaded later, callers of the table's functions call ours. Another
+ * table's functions are called no longer: one is on at a time. Not to be called before refusal, nor
+ * after a refusal. Calls of start, stop and on_p are serialised. */
+void rb_heapprof_interpose_start(struct heapprof_interposed *table);
+
+/* Whether it is this table that is on. */
+bool rb_heapprof_interpose_on_p(const struct heapprof_interposed *table);
 
 /* The code of a library that asks for somebody else, as strdup and C++'s new do; numbered from 0 in
  * the order they were loaded. False: there are no more yet. Waits for nobody. */

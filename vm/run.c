@@ -81,7 +81,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         if (!allocator_tells) rb_heapprof.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         rb_heapprof_gc_end_change();
-        if (options->malloc_all) rb_heapprof_interpose_start();
+        if (options->malloc_all) rb_heapprof_gc_malloc_all_start();
         started = true;
     }
     RB_VM_LOCK_LEAVE();
