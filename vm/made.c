@@ -27,6 +27,7 @@ static struct {
     int64_t *times;             /* by entry, nanoseconds since the epoch */
     size_t times_capacity;
     size_t counts[T_MASK + 1];  /* by type; since the process began */
+    bool reading;               /* what is made meanwhile is the answer, and does not count */
     unsigned int wanted;        /* by so many; 0: events are off */
     VALUE tracepoint;
     VALUE holder;               /* has entries follow their objects */
@@ -95,7 +96,7 @@ event_i(VALUE tracepoint, void *unused)
     VALUE object = rb_tracearg_object((rb_trace_arg_t *)event);
     bool is_new = rb_tracearg_event_flag((rb_trace_arg_t *)event) == RUBY_INTERNAL_EVENT_NEWOBJ;
 
-    if (is_new) made.counts[RB_BUILTIN_TYPE(object)]++;
+    if (is_new && !made.reading) made.counts[RB_BUILTIN_TYPE(object)]++;
     if (rb_multi_ractor_p()) {
         forget_times();
         return;
@@ -126,13 +127,12 @@ forget_made(VALUE self)
 static VALUE
 made_counts(VALUE self)
 {
+    made.reading = true;
     VALUE hash = rb_hash_new();
-    size_t counts[T_MASK + 1];
-
-    MEMCPY(counts, made.counts, size_t, T_MASK + 1); /* the Hash counts, too */
     for (int type = 0; type <= T_MASK; type++) {
-        if (counts[type]) rb_hash_aset(hash, rb_str_new_cstr(rb_type_str(type)), SIZET2NUM(counts[type]));
+        if (made.counts[type]) rb_hash_aset(hash, rb_str_new_cstr(rb_type_str(type)), SIZET2NUM(made.counts[type]));
     }
+    made.reading = false;
     return hash;
 }
 

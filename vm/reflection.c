@@ -11,6 +11,7 @@
  */
 #include "ruby/ruby.h"
 #include "reflection.h"
+#include "calls.h"
 #include "made.h"
 #include "run.h"
 #include "gc/state.h"
@@ -340,4 +341,5 @@ rb_heapprof_reflection_define(VALUE profile_class)
     rb_define_singleton_method(reflection, "frames", frames, 1);
     rb_define_singleton_method(reflection, "innermost", innermost, 1);
     rb_heapprof_made_define(reflection);
+    rb_heapprof_calls_define(reflection);
 }

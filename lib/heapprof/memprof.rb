@@ -13,8 +13,13 @@
 # [Memprof.track] does all three for a block
 # [Memprof.dump] writes the objects that a block has made, with all they hold, as JSON
 # [Memprof.dump_all] writes the whole heap so
+# [Memprof.trace, Memprof.trace_request] count objects, GCs, reads and writes, requests of memory during a block
+# [Memprof::Middleware, Memprof::Tracer] track and trace_request for each request of Rack
 
 require_relative "memprof/stats"
 require_relative "memprof/track"
 require_relative "memprof/dump"
 require_relative "memprof/dump_all"
+require_relative "memprof/trace"
+require_relative "memprof/middleware"
+require_relative "memprof/tracer"

@@ -11,6 +11,12 @@ module Memprof
       path ? File.open(path, "w", OWNER_ONLY, &) : yield($stderr)
     end
 
+    # At once, so that lines of several processes do not mix.
+    def self.append(path, text)
+      return $stderr.write(text) unless path
+      File.open(path, File::WRONLY | File::CREAT | File::APPEND, OWNER_ONLY) { |io| io.syswrite(text) }
+    end
+
     # A file that has its name only when it is whole, and until then that with .IN_PROGRESS behind it, which must be new.
     # When the block raises there is neither.
     def self.whole(path)
