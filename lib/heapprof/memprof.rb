@@ -15,6 +15,8 @@
 # [Memprof.dump_all] writes the whole heap so
 # [Memprof.trace, Memprof.trace_request] count objects, GCs, reads and writes, requests of memory during a block
 # [Memprof::Middleware, Memprof::Tracer] track and trace_request for each request of Rack
+#
+# <tt>require "heapprof/memprof/signal"</tt> has a process that runs write dump_all when it gets SIGURG.
 
 require_relative "memprof/stats"
 require_relative "memprof/track"

@@ -4,9 +4,6 @@ require_relative "fields"
 require_relative "output"
 
 module Memprof
-  # What has this folder as its innermost line, this layer has made itself.
-  OWN = ["#{__dir__}/", "#{__dir__}.rb"].freeze # :nodoc:
-
   # Names of what only the VM sees, as "T_IMEMO(iseq)"; see ObjectSpace::HeapProfile.
   INTERNAL = /\AT_(ICLASS|NODE|[A-Z]+\(.*\))\z/ # :nodoc:
 
