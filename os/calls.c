@@ -68,25 +68,17 @@ count_memory(int index, size_t requested, size_t actual)
 
 /* ---- in place of the C library's functions ---- */
 
-/* One that returns how many bytes it has moved. */
-#define MOVES_BYTES(index, name, parameters, types, ...) \
-    static ssize_t \
+/* One whose result is a number; moved is how many bytes it has moved, if that is what it returns, or 0. */
+#define TIMED(type, moved, index, name, parameters, types, ...) \
+    static type \
     name parameters \
     { \
         int64_t begin_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC); \
-        ssize_t bytes = ((ssize_t (*)types)interposed[index].real)(__VA_ARGS__); \
-        return returned(index, begin_ns, bytes, bytes); \
+        type result = ((type (*)types)interposed[index].real)(__VA_ARGS__); \
+        return (type)returned(index, begin_ns, result, moved); \
     }
-
-/* One that waits for something. */
-#define WAITS(index, name, parameters, types, ...) \
-    static int \
-    name parameters \
-    { \
-        int64_t begin_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC); \
-        int result = ((int (*)types)interposed[index].real)(__VA_ARGS__); \
-        return (int)returned(index, begin_ns, result, 0); \
-    }
+#define MOVES_BYTES(...) TIMED(ssize_t, result, __VA_ARGS__)
+#define WAITS(...) TIMED(int, 0, __VA_ARGS__)
 
 MOVES_BYTES(READ, ours_read, (int fd, void *data, size_t size), (int, void *, size_t), fd, data, size)
 MOVES_BYTES(WRITE, ours_write, (int fd, const void *data, size_t size), (int, const void *, size_t), fd, data, size)

@@ -23,6 +23,8 @@
 #include "internal/string.h"
 #include "internal/symbol.h"
 #include "ruby/encoding.h"
+#include "ruby/ractor.h"
+#include "vm_sync.h"
 #include <ctype.h>
 
 /* ---- a list of objects that Ruby may not see ---- */
@@ -130,7 +132,7 @@ rb_heapprof_reflection_reference(VALUE value)
 
 /* ---- what is to be said of every object ---- */
 
-/* Whether it is followed, and from where it was allocated. */
+/* From where it was allocated, if it is followed. */
 static void
 set_place(VALUE hash, VALUE object)
 {
@@ -180,6 +182,15 @@ set_shared(VALUE hash, bool shared, VALUE owner)
     if (shared) rb_heapprof_reflection_set(hash, "shared", rb_heapprof_reflection_reference(owner));
 }
 
+/* Another ractor may be about to change what is not shareable. */
+static bool
+readable_p(VALUE object)
+{
+    if (!rb_multi_ractor_p() || RB_TYPE_P(object, T_ICLASS)) return true;
+    if (RB_TYPE_P(object, T_IMEMO)) return imemo_type(object) != imemo_env;
+    return !rb_objspace_internal_object_p(object) && rb_ractor_shareable_p(object);
+}
+
 static void
 set_fields(VALUE hash, VALUE object)
 {
@@ -217,7 +228,7 @@ fields_of(VALUE object)
         rb_heapprof_reflection_set(hash, "class", rb_heapprof_reflection_reference(klass));
         rb_heapprof_reflection_set_text(hash, "class_name", rb_mod_name(klass));
     }
-    set_fields(hash, object);
+    if (readable_p(object)) set_fields(hash, object);
     return hash;
 }
 
@@ -243,7 +254,7 @@ list_page_i(void *start, void *end, size_t stride, void *list)
     return 0;
 }
 
-/* Yields each object and a Hash of its fields; nil for an object that Ruby does not see. */
+/* Yields each object and a Hash of its fields; nil for an object that Ruby does not see, or may not look into. */
 static VALUE
 each_object(VALUE self)
 {
@@ -255,7 +266,8 @@ each_object(VALUE self)
     for (size_t i = 0; i < list->count; i++) {
         VALUE object = list->objects[i];
         if (object == holder) continue;
-        rb_yield_values(2, rb_objspace_internal_object_p(object) ? Qnil : object, fields_of(object));
+        bool visible = !rb_objspace_internal_object_p(object) && readable_p(object);
+        rb_yield_values(2, visible ? object : Qnil, fields_of(object));
     }
     RB_GC_GUARD(holder);
     return Qnil;

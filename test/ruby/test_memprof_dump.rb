@@ -57,7 +57,7 @@ class TestHeapProfMemprofDump < Test::Unit::TestCase
   def test_what_a_program_writes_over_core_methods_is_not_called
     in_memprof(<<~'RUBY')
       class Liar < Hash
-        %i[to_a length default instance_variables class hash to_json].each { |name| define_method(name) { |*| exit!(1) } }
+        %i[to_a length default instance_variables class hash to_json nil?].each { |name| define_method(name) { |*| exit!(1) } }
       end
       class Text < String
         %i[length bytesize encoding to_s to_json].each { |name| define_method(name) { |*| exit!(1) } }
@@ -407,7 +407,21 @@ class TestHeapProfMemprofDump < Test::Unit::TestCase
       after = Object.new
       lines = all
       assert_equal [false, false], [object, after].map { |each| of(each, lines).key?("time") }
-      assert_equal 3, of(object, lines)["line"] + 1
+      assert_equal [2, "Object"], of(object, lines).values_at("line", "class_name")
+    RUBY
+  end
+
+  # Another ractor may be changing it.
+  def test_with_ractors_only_what_is_shareable_is_looked_into
+    in_memprof(<<~'RUBY', "-W:no-experimental")
+      ractor = Ractor.new { hash = {}; (0..).each { |i| hash[i % 1000] = [i]; hash.delete(i * 7 % 1000); break if i == 3_000_000 } }
+      frozen, open = [1, 2].freeze, [3, 4]
+      lines = all
+      assert_fields({ type: "array", data: [1, 2] }, frozen, lines)
+      assert_fields({ type: "array", class_name: "Array" }, open, lines)
+      assert_equal false, of(open, lines).key?("data")
+      assert_equal "TestRactor", of(Class.new { Object.const_set(:TestRactor, self) })["name"]
+      ractor.take
     RUBY
   end
 

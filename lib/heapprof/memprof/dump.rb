@@ -28,7 +28,10 @@ module Memprof
       raise ArgumentError, "a block is needed: whose objects should be dumped?" unless block_given?
       following do
         yield
-        Output.open(path) { |io| each_made { |fields| io.puts(path ? JSON.generate(fields) : JSON.pretty_generate(fields)) } }
+        format = path ? :generate : :pretty_generate
+        Output.open(path) do |io|
+          Output.lines(io) { |lines| each_made { |fields| lines << JSON.public_send(format, fields) } }
+        end
       end
       nil
     end
@@ -40,7 +43,7 @@ module Memprof
       Reflection.each_object do |object, fields|
         file = fields["file"]
         next if fields["class"].nil? || file.nil? || file.start_with?(*OWN)
-        Fields.add(fields, object)
+        Fields.add(fields, object) if object
         yield fields
       end
     end

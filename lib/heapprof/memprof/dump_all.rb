@@ -6,10 +6,6 @@ require_relative "output"
 require_relative "process_facts"
 
 module Memprof
-  # Bytes that are written at once. With each write another thread may run, and does so for a tenth of a second.
-  PIECE = 1 << 20
-  private_constant :PIECE
-
   class << self
     # call-seq:
     #   dump_all -> nil
@@ -50,6 +46,7 @@ module Memprof
     # [method_entry, cref] a method; a class that constants are looked up in
     # [frame] method, self, variables, file, line, node, scope; prev: who called; thread
     #
+    # Where there are Ractors, an object that is not shareable has type, class, file and line alone: another may change it.
     # A string that is no text has data as String#dump writes it. What can be read of an object only after +initialize+ is
     # not there, and +unreadable+ says why. Other threads run meanwhile. What they make is in no line; what they
     # change is as it was or as it became.
@@ -61,22 +58,12 @@ module Memprof
     def dump_all(path = nil)
       GC.start
       Output.whole(path) do |io|
-        text = +""
-        each_line_of_all do |fields|
-          text << JSON.generate(fields) << "\n"
-          write_piece(io, text) if text.bytesize > PIECE
-        end
-        write_piece(io, text)
+        Output.lines(io) { |lines| each_line_of_all { |fields| lines << JSON.generate(fields) } }
       end
       nil
     end
 
     private
-
-    def write_piece(io, text)
-      io.write(text)
-      text.clear
-    end
 
     def each_line_of_all(&)
       yield({ "_id" => "finalizers", "type" => "finalizers", "data" => Reflection.finalizers })
@@ -105,7 +92,7 @@ module Memprof
 
     def each_object
       Reflection.each_object do |object, fields|
-        Fields.add(fields, object) if fields["class"]
+        Fields.add(fields, object) if object
         yield fields
       end
     end

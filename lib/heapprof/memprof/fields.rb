@@ -16,13 +16,13 @@ module Memprof
     private_constant :ACCESS
 
     class << self
-      # Adds them to what Reflection says of the object. One that is only allocated has none.
+      # Adds them to what Reflection says of the object. What cannot be asked, as of one that is only allocated, is not there.
       def add(fields, object)
         if (function = FIELDS[fields["type"]])
           send(function, fields, object)
         end
         fields["ivars"] = ivars(object)
-      rescue TypeError, ArgumentError, IOError, RuntimeError, ThreadError => error
+      rescue StandardError => error
         fields["unreadable"] = Reflection.text(error.message)
       end
 
@@ -65,24 +65,24 @@ module Memprof
 
       # JSON has no word for what is not finite.
       def of_float(fields, object)
-        fields["data"] = object.finite? ? object : object.to_s
+        fields["data"] = call(Float, :finite?, object) ? object : call(Float, :to_s, object)
       end
 
       def of_bignum(fields, object)
-        fields["negative"] = object.negative?
-        fields["data"] = object.to_s
+        fields["negative"] = call(Integer, :<, object, 0)
+        fields["data"] = call(Integer, :to_s, object)
       end
 
       def of_rational(fields, object)
-        fields["data"] = references([object.numerator, object.denominator])
+        fields["data"] = references([call(Rational, :numerator, object), call(Rational, :denominator, object)])
       end
 
       def of_complex(fields, object)
-        fields["data"] = references([object.real, object.imaginary])
+        fields["data"] = references([call(Complex, :real, object), call(Complex, :imaginary, object)])
       end
 
       def of_symbol(fields, object)
-        fields["data"] = Reflection.text(object.name)
+        fields["data"] = Reflection.text(call(Symbol, :name, object))
       end
 
       def of_regexp(fields, object)

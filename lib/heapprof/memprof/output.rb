@@ -3,6 +3,27 @@
 module Memprof
   # Where a report goes: a file of that name, which only its owner may read, or stderr. A path is what File.open takes.
   module Output # :nodoc:
+    # Lines, of which so many bytes are written at once: with each write another thread may run, and does so for a tenth of a
+    # second.
+    class Lines
+      PIECE = 1 << 20
+
+      def initialize(io)
+        @io = io
+        @text = +""
+      end
+
+      def <<(line)
+        @text << line << "\n"
+        flush if @text.bytesize > PIECE
+      end
+
+      def flush
+        @io.write(@text)
+        @text.clear
+      end
+    end
+
     OWNER_ONLY = 0o600
     NEW = File::WRONLY | File::CREAT | File::EXCL
 
@@ -15,6 +36,13 @@ module Memprof
     def self.append(path, text)
       return $stderr.write(text) unless path
       File.open(path, File::WRONLY | File::CREAT | File::APPEND, OWNER_ONLY) { |io| io.syswrite(text) }
+    end
+
+    # Yields what takes lines.
+    def self.lines(io)
+      lines = Lines.new(io)
+      yield lines
+      lines.flush
     end
 
     # A file that has its name only when it is whole, and until then that with .IN_PROGRESS behind it, which must be new.
