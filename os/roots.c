@@ -9,6 +9,9 @@
  * glibc keeps stacks of threads that have ended, and they are full of old words. So of a thread's stack only
  * that is told which lies between the stack pointer of a thread that there is, and its end.
  *
+ * glibc's lists of free chunks lead to chunks that have been free: last_remainder may be any chunk's middle by now. In the main
+ * arena they are among libc's variables; the first chunk of a list leads there (find_bins).
+ *
  * Threads that run are asked for by /proc/self/task/TID/syscall, which says where a thread's stack pointer is while it waits;
  * of one that runs all of its stack is told.
  */
@@ -38,19 +41,20 @@
 struct mapping {
     uintptr_t begin, end;
     bool      writable;
-    bool      guarded;       /* what lies before it may not be touched, as before a thread's stack */
+    size_t    guard_bytes;   /* of what lies before it, and may not be touched, as before a stack */
     char      name[64];      /* "[heap]"; a path is cut; "": anonymous */
 };
 
 struct roots {
     int       fd;
     int       touched;                /* as touched.h has it */
-    uintptr_t stack;                  /* of the caller */
+    struct heapprof_root_stacks stacks;
+    uintptr_t bins, bins_end;         /* glibc's lists of free chunks; 0: not found */
     uintptr_t pointers[THREADS_MOST]; /* of the other threads' stacks */
     size_t    thread_count;
     bool      some_run;
     bool      glibc;
-    uintptr_t guard_end;              /* of the last mapping that may not be touched */
+    uintptr_t guard, guard_end;       /* the last mapping that may not be touched */
     void    (*memory_i)(const struct heapprof_memory *memory, void *data);
     void     *data;
 };
@@ -73,6 +77,49 @@ tell(const struct roots *roots, uintptr_t begin, uintptr_t end, bool heap)
         roots->memory_i(&memory, roots->data);
         begin = memory.begin = memory.end;
     }
+}
+
+/* ---- glibc ---- */
+
+/* The word before a block has its length, with what is before and behind what can be used of it. */
+static bool
+glibc_p(int fd)
+{
+    enum { asked = 72 };
+    void *block = malloc(asked);
+    uintptr_t address = (uintptr_t)block, size = 0;
+    bool told = block && rb_heapprof_peek(fd, address - sizeof(size), &size, sizeof(size)) == sizeof(size);
+    bool glibc = told && (size & ~(uintptr_t)7) == malloc_usable_size(block) + sizeof(size);
+
+    free(block);
+    return glibc;
+}
+
+/* As a freed block of that size has it. The cache of one size may be full: then an address is there. */
+static uintptr_t
+key_of_freed(int fd, size_t size)
+{
+    uintptr_t key = 0, address = (uintptr_t)malloc(size);
+
+    free((void *)address);
+    if (address) rb_heapprof_peek(fd, address + sizeof(key), &key, sizeof(key));
+    return key >> 47 ? key : 0;
+}
+
+/* A freed chunk that no cache takes is the first of the unsorted list, whose head comes behind last_remainder in an arena:
+ * top, last_remainder, heads. As chunks of a list have it, the head is two words before its own. */
+static void
+find_bins(struct roots *roots)
+{
+    enum { uncached = 5000, heads = 254 };
+    uintptr_t first = (uintptr_t)malloc(uncached), behind = (uintptr_t)malloc(uncached);
+
+    free((void *)first);
+    uintptr_t head = word_at(roots, first + sizeof(first));
+    free((void *)behind); /* without it the first would have become part of what was never given out */
+    if (!roots->glibc || !first || !behind || head == 0) return;
+    roots->bins = head;
+    roots->bins_end = head + (2 + heads) * sizeof(head);
 }
 
 /* ---- threads ---- */
@@ -121,7 +168,7 @@ stack_of_thread_p(const struct roots *roots, const struct mapping *mapping)
 {
     uintptr_t words[512], least = mapping->begin, at = mapping->end - sizeof(words);
 
-    if (!mapping->guarded || mapping->end - mapping->begin < sizeof(words)) return false;
+    if (mapping->guard_bytes == 0 || mapping->end - mapping->begin < sizeof(words)) return false;
     if (mapping->end - mapping->begin > CONTROL_BLOCK_BYTES) least = mapping->end - CONTROL_BLOCK_BYTES;
     for (; at >= least; at -= sizeof(words)) {
         size_t count = rb_heapprof_peek(roots->fd, at, words, sizeof(words)) / sizeof(words[0]);
@@ -131,6 +178,16 @@ stack_of_thread_p(const struct roots *roots, const struct mapping *mapping)
         }
     }
     return false;
+}
+
+static bool
+ended_stack_p(const struct roots *roots, const struct mapping *mapping)
+{
+    uintptr_t innermost = roots->stacks.innermost;
+
+    return roots->stacks.ended_bytes > 0 && mapping->end - mapping->begin == roots->stacks.ended_bytes &&
+           mapping->guard_bytes == (size_t)sysconf(_SC_PAGESIZE) &&
+           !(innermost >= mapping->begin && innermost < mapping->end);
 }
 
 /* The lowest address of it that is in use; its end: it is nobody's. */
@@ -179,18 +236,32 @@ tell_anonymous(const struct roots *roots, uintptr_t begin, uintptr_t end)
     tell(roots, begin, end, false);
 }
 
+/* Of a library. */
+static void
+tell_variables(const struct roots *roots, const struct mapping *mapping)
+{
+    bool within = roots->bins >= mapping->begin && roots->bins < mapping->end;
+    uintptr_t bins = within ? roots->bins : mapping->end;
+    uintptr_t behind = within && roots->bins_end < mapping->end ? roots->bins_end : mapping->end;
+
+    tell(roots, mapping->begin, bins, false);
+    tell(roots, behind, mapping->end, false);
+}
+
 static void
 tell_mapping(const struct roots *roots, const struct mapping *mapping)
 {
-    if (!mapping->writable || strncmp(mapping->name, "/dev/", 5) == 0) return;
-    if (roots->stack >= mapping->begin && roots->stack < mapping->end) {
-        tell(roots, roots->stack, mapping->end, false);
+    if (!mapping->writable || strncmp(mapping->name, "/dev/", 5) == 0 || ended_stack_p(roots, mapping)) return;
+    uintptr_t innermost = roots->stacks.innermost;
+
+    if (innermost >= mapping->begin && innermost < mapping->end) {
+        tell(roots, innermost, mapping->end, false);
     }
     else if (strcmp(mapping->name, "[heap]") == 0) {
         tell(roots, mapping->begin, mapping->end, roots->glibc);
     }
     else if (mapping->name[0] == '/') {
-        tell(roots, mapping->begin, mapping->end, false);
+        tell_variables(roots, mapping);
     }
     else if (strcmp(mapping->name, "[stack]") == 0 || stack_of_thread_p(roots, mapping)) {
         tell(roots, stack_in_use(roots, mapping), mapping->end, false);
@@ -212,8 +283,11 @@ read_mapping(struct roots *roots, const char *line)
     mapping.begin = begin;
     mapping.end = end;
     mapping.writable = rights[0] == 'r' && rights[1] == 'w';
-    mapping.guarded = roots->guard_end == begin;
-    if (rights[0] == '-') roots->guard_end = end;
+    mapping.guard_bytes = roots->guard_end == begin ? begin - roots->guard : 0;
+    if (rights[0] == '-') {
+        roots->guard = begin;
+        roots->guard_end = end;
+    }
     tell_mapping(roots, &mapping);
 }
 
@@ -242,33 +316,6 @@ read_mappings(struct roots *roots)
     return size == 0;
 }
 
-/* ---- glibc ---- */
-
-/* The word before a block has its length, with what is before and behind what can be used of it. */
-static bool
-glibc_p(int fd)
-{
-    enum { asked = 72 };
-    void *block = malloc(asked);
-    uintptr_t address = (uintptr_t)block, size = 0;
-    bool told = block && rb_heapprof_peek(fd, address - sizeof(size), &size, sizeof(size)) == sizeof(size);
-    bool glibc = told && (size & ~(uintptr_t)7) == malloc_usable_size(block) + sizeof(size);
-
-    free(block);
-    return glibc;
-}
-
-/* As a freed block of that size has it. The cache of one size may be full: then an address is there. */
-static uintptr_t
-key_of_freed(int fd, size_t size)
-{
-    uintptr_t key = 0, address = (uintptr_t)malloc(size);
-
-    free((void *)address);
-    if (address) rb_heapprof_peek(fd, address + sizeof(key), &key, sizeof(key));
-    return key >> 47 ? key : 0;
-}
-
 uintptr_t
 rb_heapprof_roots_freed_key(int fd)
 {
@@ -279,15 +326,16 @@ rb_heapprof_roots_freed_key(int fd)
 }
 
 bool
-rb_heapprof_roots_read(int fd, uintptr_t stack, void (*memory_i)(const struct heapprof_memory *memory, void *data),
-                       void *data)
+rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
+                       void (*memory_i)(const struct heapprof_memory *memory, void *data), void *data)
 {
     struct roots roots = {
-        .fd = fd, .touched = rb_heapprof_touched_open(), .stack = stack, .glibc = glibc_p(fd),
+        .fd = fd, .touched = rb_heapprof_touched_open(), .stacks = *stacks, .glibc = glibc_p(fd),
         .memory_i = memory_i, .data = data
     };
-    bool told = read_threads(&roots) && read_mappings(&roots);
 
+    find_bins(&roots);
+    bool told = read_threads(&roots) && read_mappings(&roots);
     rb_heapprof_touched_close(roots.touched);
     return told;
 }

@@ -2,6 +2,7 @@
 #define HEAPPROF_ROOTS_H
 /* The memory of this process that is no allocator's: where pointers to blocks may be that are in use. */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct heapprof_memory {
@@ -9,14 +10,20 @@ struct heapprof_memory {
     bool      heap;      /* blocks of glibc's malloc, and what it has not given out */
 };
 
+/* What is known of stacks. */
+struct heapprof_root_stacks {
+    uintptr_t innermost;   /* an address on the caller's: what lies further in is not told */
+    size_t    ended_bytes; /* so long is each stack of a kind that nobody uses any more, which lies behind a page of guard; 0: none */
+};
+
 /* Calls memory_i with each writable part: variables of the program and of libraries, stacks from where they are in use,
- * mappings of anybody's, heaps of glibc's. Of a stack that belongs to no thread any more nothing is told. stack is an address
- * on the caller's; what lies further in is not told either. Another allocator's memory is told as anybody's: who knows
- * the blocks has to leave them out. fd: to read memory through (peek.h).
+ * mappings of anybody's, heaps of glibc's. Of a stack that belongs to no thread any more nothing is told, nor where glibc lists
+ * free chunks. Another allocator's memory is told as anybody's: who knows the blocks has to leave them out. fd: to read
+ * memory through (peek.h).
  *
  * False: the system does not tell. Asks malloc for a little. */
-bool rb_heapprof_roots_read(int fd, uintptr_t stack, void (*memory_i)(const struct heapprof_memory *memory, void *data),
-                            void *data);
+bool rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
+                            void (*memory_i)(const struct heapprof_memory *memory, void *data), void *data);
 
 /* The word that glibc writes behind the first of each block in its caches of freed ones; 0: malloc is not glibc's, or
  * has none. */

@@ -5,6 +5,8 @@
  *     finalizers, dfree functions, ruby_vm_destruct: MRI gives back all that is its own (RUBY_FREE_AT_EXIT)
  *     write            what is left, and the search for it (profiler/lost.h), from the roots (os/roots.h)
  *
+ * No fiber is left then, but their stacks are: MRI keeps them, with what they held when they ended.
+ *
  * What finalizers, functions that free objects, and threads that are being ended allocate is not known.
  *
  * Behind prepare nobody but write uses the tables, frees apart, which take the blocks' lock.
@@ -22,11 +24,27 @@
 #include "pprof/gzip.h"
 #include "profiler/leak_profile.h"
 #include "run.h"
+#include "vm_core.h"
 #include "vm_sync.h"
 #include <errno.h>
 #include <setjmp.h>
 
-static uint32_t origin; /* string: which process it is */
+/* What is known as long as the VM is there. */
+static struct {
+    uint32_t origin;            /* string: which process it is */
+    size_t   fiber_stack_bytes; /* of each that MRI has made */
+} before;
+
+/* As fiber_pool_initialize in cont.c has it. */
+static size_t
+fiber_stack_bytes(void)
+{
+    const rb_vm_t *vm = GET_VM();
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t asked = vm->default_params.fiber_machine_stack_size + vm->default_params.fiber_vm_stack_size;
+
+    return (asked / page_bytes + 1) * page_bytes;
+}
 
 void
 rb_heapprof_memcheck_settings(struct heapprof_options *options)
@@ -43,7 +61,8 @@ rb_heapprof_memcheck_prepare(void)
     rb_heapprof_gc_resolve_all();
     rb_heapprof_names_refresh();
     rb_heapprof_gc_begin_change();
-    origin = rb_heapprof_origin_intern(&rb_heapprof.tables.strings);
+    before.fiber_stack_bytes = fiber_stack_bytes();
+    before.origin = rb_heapprof_origin_intern(&rb_heapprof.tables.strings);
     rb_heapprof_gc_stop();
     rb_heapprof_frames_free();
     rb_heapprof.ending = true;
@@ -109,12 +128,13 @@ leave_out(struct heapprof_lost *lost, const struct heapprof_mem *mem)
 static bool
 search_all(struct search *search, int fd, uintptr_t stack)
 {
+    const struct heapprof_root_stacks stacks = { stack, before.fiber_stack_bytes };
     struct heapprof_lost *lost = &search->lost;
     jmp_buf registers;
 
     setjmp(registers);
     add_blocks(lost);
-    search->known = rb_heapprof_roots_read(fd, stack, note_memory_i, search) && search->known;
+    search->known = rb_heapprof_roots_read(fd, &stacks, note_memory_i, search) && search->known;
     leave_out(lost, &rb_heapprof.mem);
     leave_out(lost, &search->mem);
     rb_heapprof_lost_sort(lost);
@@ -132,7 +152,7 @@ encode(const struct heapprof_lost *lost, bool decided, size_t *size)
 {
     struct heapprof_symbol_name ruby;
     struct heapprof_leak_profile profile = {
-        .tables = &rb_heapprof.tables, .lost = lost, .origin = origin, .decided = decided, .core = ruby.library,
+        .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .decided = decided, .core = ruby.library,
         .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
         .interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
         .start_ns = rb_heapprof.start_ns, .time_ns = rb_heapprof_wall_clock_ns(),
@@ -149,7 +169,7 @@ encode(const struct heapprof_lost *lost, bool decided, size_t *size)
 int
 rb_heapprof_memcheck_write(const char *path, uintptr_t stack)
 {
-    bool before = rb_heapprof_gc_begin_own_work();
+    bool own_work = rb_heapprof_gc_begin_own_work();
     struct search search = { .known = true };
     int fd = rb_heapprof_peek_open();
     size_t size;
@@ -165,6 +185,6 @@ rb_heapprof_memcheck_write(const char *path, uintptr_t stack)
     free(bytes);
     rb_heapprof_lost_free(&search.lost);
     HEAPPROF_MEM_RELEASE(&search.mem, search.roots, search.roots_capacity);
-    rb_heapprof_gc_end_own_work(before);
+    rb_heapprof_gc_end_own_work(own_work);
     return error;
 }

@@ -28,11 +28,12 @@ class Roots : public testing::Test {
         static_cast<Roots *>(data)->all_.push_back(*memory);
     }
 
-    __attribute__((noinline)) void Read() {
+    __attribute__((noinline)) void Read(size_t ended_bytes = 0) {
+        heapprof_root_stacks stacks = {reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), ended_bytes};
         int fd = rb_heapprof_peek_open();
         all_.clear();
         all_.reserve(10000); // what is asked for meanwhile would be in the list
-        EXPECT_TRUE(rb_heapprof_roots_read(fd, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), Add, this));
+        EXPECT_TRUE(rb_heapprof_roots_read(fd, &stacks, Add, this));
         rb_heapprof_peek_close(fd);
     }
 
@@ -65,9 +66,30 @@ TEST_F(Roots, VariablesTheStackAndMappings) {
 TEST_F(Roots, WhatLiesFurtherInOnTheStackIsNotTold) {
     int fd = rb_heapprof_peek_open();
     volatile uintptr_t inner[64] = {1};
-    rb_heapprof_roots_read(fd, reinterpret_cast<uintptr_t>(&inner[64]), Add, this);
+    const heapprof_root_stacks stacks = {reinterpret_cast<uintptr_t>(&inner[64]), 0};
+    all_.reserve(10000);
+    rb_heapprof_roots_read(fd, &stacks, Add, this);
     EXPECT_FALSE(At(&inner[0]));
     rb_heapprof_peek_close(fd);
+}
+
+TEST_F(Roots, StacksThatNobodyUsesAnyMoreAreKnownByTheirLength) {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), bytes = 7 * page;
+    auto *pages = static_cast<char *>(mmap(nullptr, bytes + 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto *stack = pages + 2 * page; // with a page before the guard that is another mapping
+    mprotect(pages, page, PROT_READ);
+    mprotect(stack, bytes, PROT_READ | PROT_WRITE);
+    stack[0] = 1;
+    Read();
+    EXPECT_TRUE(At(stack));
+    Read(bytes + page);
+    EXPECT_TRUE(At(stack));
+    Read(bytes);
+    EXPECT_FALSE(At(stack));
+    mprotect(pages, page, PROT_NONE); // a guard of two pages is another's
+    Read(bytes);
+    EXPECT_TRUE(At(stack));
+    munmap(pages, bytes + 3 * page);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these bring a malloc, and stacks, of their own
@@ -113,6 +135,20 @@ TEST_F(Roots, OfAThreadsStackWhatIsInUse) {
     Read();
     EXPECT_FALSE(At(waiting.stack)); // glibc keeps it for the next thread
     EXPECT_FALSE(At(waiting.variable));
+}
+
+TEST_F(Roots, GlibcsListsOfFreeChunksAreNotTold) {
+    int fd = rb_heapprof_peek_open();
+    auto first = reinterpret_cast<uintptr_t>(malloc(5000)), behind = reinterpret_cast<uintptr_t>(malloc(5000));
+    free(reinterpret_cast<void *>(first));
+    uintptr_t head = 0;
+    rb_heapprof_peek(fd, first + sizeof(head), &head, sizeof(head));
+    free(reinterpret_cast<void *>(behind));
+    Read();
+    auto *last_remainder = reinterpret_cast<const volatile void *>(head + sizeof(head));
+    EXPECT_FALSE(At(last_remainder));
+    EXPECT_TRUE(At(reinterpret_cast<const volatile void *>(head - sizeof(head))));
+    rb_heapprof_peek_close(fd);
 }
 
 TEST_F(Roots, AFreedBlockInACacheHasTheKey) {
