@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+
 #define NOT_FOUND 127 /* as a shell has it */
 #define NOT_RUN 126
 
@@ -95,6 +97,20 @@ cli_child_wait(struct cli_child *child)
     siginfo_t info;
 
     while (!child->ended) take(child, sigwaitinfo(&child->taken, &info), &info);
+}
+
+bool
+cli_child_wait_for(struct cli_child *child, long seconds)
+{
+    int64_t second = 1000000000, end = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + seconds * second, left;
+
+    while (!child->ended && (left = end - rb_heapprof_clock_ns(CLOCK_MONOTONIC)) > 0) {
+        struct timespec wait = {left / second, left % second};
+        siginfo_t info;
+        int signal = sigtimedwait(&child->taken, &info, &wait);
+        if (signal > 0) take(child, signal, &info);
+    }
+    return child->ended;
 }
 
 void

@@ -27,9 +27,10 @@ int cli_child_start(struct cli_child *child, char **command, const char *heappro
 /* Says that it was not run, and why: a status as a shell has it. */
 int cli_child_not_run(const struct cli *cli, const struct cli_child *child, int error);
 
-/* Passes on the signals that have come; whether it has ended. wait waits for that. */
+/* Passes on the signals that have come; whether it has ended. wait waits for that; wait_for does at most so long. */
 bool cli_child_poll(struct cli_child *child);
 void cli_child_wait(struct cli_child *child);
+bool cli_child_wait_for(struct cli_child *child, long seconds);
 
 /* Signals do again what they did before start. */
 void cli_child_restore(const struct cli_child *child);

@@ -18,6 +18,7 @@
     X(graph_dups) \
     X(graph_pages) \
     X(graph_convert) \
+    X(memcheck) \
     X(stacks) \
     X(record) \
     X(watch) \

@@ -8,7 +8,7 @@ top=$(cd -P "$(dirname "$0")/.." && pwd)
 build=$top/build
 
 # The folders of C, each below those that may include it; check-rooms says which may include which.
-rooms='base os pprof profiler report attach dump graph barriers cli gc vm'
+rooms='base os pprof profiler report attach dump graph memcheck barriers cli gc vm'
 
 # die MESSAGE: what was wrong, what was expected, what to do; on one line.
 die() {

@@ -19,7 +19,7 @@ PROTOC ?= protoc
 HEAPPROF_PAGE = $(wildcard $(HEAPPROF)/cli/page/page.html)
 ifneq ($(HEAPPROF_PAGE),)
 override HAVE_BASERUBY = no
-PLAIN_ROOMS = base os pprof profiler report attach dump graph cli
+PLAIN_ROOMS = base os pprof profiler report attach dump graph memcheck cli
 else
 PLAIN_ROOMS = base os pprof profiler report dump
 endif
@@ -39,7 +39,7 @@ HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
 HEAPPROF_REPORT = $(PLAIN_OBJ)/report/all.$(OBJEXT)
 HEAPPROF_REPORT_OBJS = $(filter-out $(PLAIN_OBJ)/report/page% $(PLAIN_OBJ)/report/tuples.o, \
 	$(filter $(PLAIN_OBJ)/report/%,$(PLAIN_OBJS)))
-HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/graph/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
+HEAPPROF_OBJS = $(filter-out $(PLAIN_OBJ)/report/% $(PLAIN_OBJ)/attach/% $(PLAIN_OBJ)/graph/% $(PLAIN_OBJ)/memcheck/% $(PLAIN_OBJ)/cli/%,$(PLAIN_OBJS)) \
 	$(HEAPPROF_REPORT) $(HEAPPROF_VM_OBJS)
 
 $(HEAPPROF_REPORT): $(HEAPPROF_REPORT_OBJS)

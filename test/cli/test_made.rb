@@ -24,7 +24,7 @@ class TestHeapprofMade < Test::Unit::TestCase
   def test_bash
     script = heapprof!("help", "--completion=bash").out
     { %w[to] => "top", %w[top --by in] => "inuse_space inuse_objects", %w[top --by = alloc_s] => "alloc_space",
-      %w[top --gr] => "--group", %w[diff -g la] => "label:", %w[help me] => "merge", %w[convert --to s] => "speedscope" }.each do |words, expected|
+      %w[top --gr] => "--group", %w[diff -g la] => "label:", %w[help mer] => "merge", %w[convert --to s] => "speedscope" }.each do |words, expected|
       command = "#{script}\nCOMP_WORDS=(heapprof \"$@\"); COMP_CWORD=$#; _heapprof; echo \"${COMPREPLY[*]}\""
       out, err, = Open3.capture3("bash", "-c", command, "bash", *words, chdir: "/")
       assert_equal ["#{expected}\n", ""], [out, err]
@@ -42,7 +42,7 @@ class TestHeapprofMade < Test::Unit::TestCase
   def test_fish
     in_directory do
       write("heapprof.fish", heapprof!("help", "--completion=fish").out)
-      { "heapprof me" => /\Amerge\t/, "heapprof top --group=fu" => /\A--group=function\t/,
+      { "heapprof mer" => /\Amerge\t/, "heapprof top --group=fu" => /\A--group=function\t/,
         "heapprof convert --to s" => /\Aspeedscope\t/, "heapprof top --gr" => /\A--group\t/,
         "heapprof graph sh" => /\Ashow\t/, "heapprof graph top --ret" => /\A--retained\t/ }.each do |line, expected|
         out, err, = Open3.capture3({ "HOME" => Dir.pwd }, "fish", "-c", "source heapprof.fish; complete -C '#{line}'")

@@ -49,6 +49,12 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refute check("report/a.c" => %(#include "barriers/b.h"\n)).last
   end
 
+  def test_the_report_of_what_is_lost_knows_only_files
+    assert check("cli/a.c" => %(#include "memcheck/b.h"\n), "memcheck/b.c" => %(#include "report/c.h"\n)).last
+    refute check("memcheck/a.c" => %(#include "profiler/b.h"\n)).last
+    refute check("memcheck/a.c" => %(#include "cli/b.h"\n)).last
+  end
+
   def test_the_collectors_side_does_not_include_the_interpreters
     refute check("gc/a.c" => %(#include "vm/b.h"\n)).last
   end

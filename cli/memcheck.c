@@ -1,0 +1,267 @@
+/* memcheck.c - heapprof memcheck: what a command's extensions have lost of malloc's memory.
+ *
+ *     RUBY_HEAPPROF=...,memcheck=1,out=DIRECTORY/%p-%t.pb.gz command      each Ruby process writes a file at its end
+ *     memcheck/: process, judge, text or JSON                             of all the files there are then
+ *
+ * The directory is temporary. A process that outlives the command finds it gone, and says so.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* asprintf */
+#endif
+#include "cli/cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/child.h"
+#include "memcheck/report.h"
+
+enum {CORE = 1, ONLY, SHOW, EXITCODE, TIMEOUT, JSON, OUT};
+
+#define FOUND 42         /* exit status when there are leaks */
+#define STATUS_MOST 255
+#define GRACE_SECONDS 10 /* between SIGTERM and SIGKILL */
+
+struct run {
+    struct cli *cli;
+    struct memcheck_question question;
+    long   exitcode, timeout;          /* timeout: seconds; 0: none */
+    char   directory[PATH_MAX];
+    struct memcheck_process *processes;
+    size_t count, capacity;
+    bool   wrong;                      /* something was told that keeps the report from being whole */
+};
+
+/* ---- the command ---- */
+
+/* As large as it may be, for what is not touched costs nothing; and few objects are sampled. */
+#define SETTINGS "memory=4g,interval=1g"
+
+/* What RUBY_HEAPPROF is to be, in a block from malloc: of a key given twice the last counts. */
+static char *
+settings(const char *directory)
+{
+    const char *before = getenv("RUBY_HEAPPROF");
+    char *text;
+
+    if (!before || !strcmp(before, "0")) before = "";
+    if (!strncmp(before, "1", 1) && (!before[1] || before[1] == ',')) before += before[1] ? 2 : 1;
+    if (asprintf(&text, SETTINGS"%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "", before, directory) < 0) return NULL;
+    return text;
+}
+
+/* Without a comma, which would end the setting, or a '%', which means something in a name. */
+static bool
+make_directory(struct run *run)
+{
+    const char *parent = getenv("TMPDIR");
+
+    if (!parent || parent[0] != '/' || strpbrk(parent, ",%")) parent = "/tmp";
+    if (strlen(parent) < sizeof(run->directory) - 64) {
+        snprintf(run->directory, sizeof(run->directory), "%s/heapprof-memcheck-XXXXXX", parent);
+        if (mkdtemp(run->directory)) return true;
+    }
+    cli_wrong(run->cli, "%s: cannot make a directory there: %s", parent, strerror(errno));
+    return false;
+}
+
+static void
+wait_for(struct run *run, struct cli_child *child)
+{
+    if (run->timeout == 0) {
+        cli_child_wait(child);
+        return;
+    }
+    if (cli_child_wait_for(child, run->timeout)) return;
+    cli_wrong(run->cli, "%s: ended after %ld seconds", run->cli->operands[0], run->timeout);
+    run->wrong = true;
+    kill(child->pid, SIGTERM);
+    if (cli_child_wait_for(child, GRACE_SECONDS)) return;
+    kill(child->pid, SIGKILL);
+    cli_child_wait(child);
+}
+
+/* ---- what it has left ---- */
+
+static void
+read_process(struct run *run, const char *path)
+{
+    struct heapprof_model *model = cli_read(run->cli, path);
+    enum memcheck_read read = MEMCHECK_NO_MEMORY;
+
+    if (run->count == run->capacity) {
+        size_t capacity = run->capacity ? 2 * run->capacity : 16;
+        struct memcheck_process *processes = realloc(run->processes, capacity * sizeof(*processes));
+        if (processes) {
+            run->processes = processes;
+            run->capacity = capacity;
+        }
+    }
+    if (model && run->count < run->capacity) read = memcheck_process_read(&run->processes[run->count], model);
+    if (read == MEMCHECK_IS_ONE) {
+        const struct memcheck_process *process = &run->processes[run->count++];
+        if (!process->decided || process->dropped > 0) run->wrong = true;
+    }
+    else if (read == MEMCHECK_NO_MEMORY) {
+        if (model) cli_wrong(run->cli, "no memory");
+        run->wrong = true;
+    }
+}
+
+static int
+file_p(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* Reads what is there, and removes it. */
+static void
+read_directory(struct run *run)
+{
+    struct dirent **entries;
+    int count = scandir(run->directory, &entries, file_p, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        char *path;
+        if (asprintf(&path, "%s/%s", run->directory, entries[i]->d_name) >= 0) {
+            read_process(run, path);
+            unlink(path);
+            free(path);
+        }
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+    if (rmdir(run->directory) != 0) cli_wrong(run->cli, "%s: %s", run->directory, strerror(errno));
+    if (run->count > 0 || run->wrong) return;
+    cli_wrong(run->cli, "no process of %s wrote a report: it is no ruby with the heap profiler, or ended by exit!, exec or a "
+              "signal", run->cli->operands[0]);
+    run->wrong = true;
+}
+
+/* To stderr, for stdout is the command's. */
+static bool
+report(struct run *run)
+{
+    const char *path = run->cli->values[OUT];
+    FILE *out = !path ? stderr : !strcmp(path, "-") ? stdout : fopen(path, "w");
+
+    if (out) {
+        (run->cli->values[JSON] ? memcheck_json : memcheck_text)(out, &run->question, run->processes, run->count);
+        bool written = fflush(out) == 0 && !ferror(out);
+        if (out != stderr && out != stdout) written = fclose(out) == 0 && written;
+        if (written) return true;
+    }
+    cli_wrong(run->cli, "%s: %s", cli_name(path), strerror(errno));
+    return false;
+}
+
+static size_t
+leaks(const struct run *run)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < run->count; i++) count += memcheck_tally_of(&run->question, &run->processes[i]).leaks;
+    return count;
+}
+
+/* ---- the whole ---- */
+
+static int
+status_of(struct run *run, const struct cli_child *child)
+{
+    int status;
+
+    if (!report(run)) run->wrong = true;
+    if (run->exitcode > 0 && leaks(run) > 0) return (int)run->exitcode;
+    status = cli_child_end_like(child);
+    return status == CLI_DONE && run->wrong ? CLI_WRONG : status;
+}
+
+static int
+run_command(struct run *run)
+{
+    char *heapprof = settings(run->directory);
+    struct cli_child child;
+    int error = heapprof ? cli_child_start(&child, run->cli->operands, heapprof) : ENOMEM;
+
+    free(heapprof);
+    if (error) {
+        rmdir(run->directory);
+        return cli_child_not_run(run->cli, &child, error);
+    }
+    wait_for(run, &child);
+    cli_child_restore(&child);
+    read_directory(run);
+    return status_of(run, &child);
+}
+
+static enum memcheck_kind
+most_of(const char *name)
+{
+    if (name && !strcmp(name, "possible")) return MEMCHECK_POSSIBLE;
+    return name && !strcmp(name, "all") ? MEMCHECK_REACHABLE : MEMCHECK_DEFINITE;
+}
+
+static int
+memcheck(struct cli *cli)
+{
+    struct run run = {
+        .cli = cli,
+        .question = {.core = cli->values[CORE] != NULL, .only = cli->values[ONLY], .most = most_of(cli->values[SHOW])},
+    };
+    int status;
+
+    if (!cli_number(cli, EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
+    if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[EXITCODE], STATUS_MOST);
+    if (!make_directory(&run)) return CLI_WRONG;
+    status = run_command(&run);
+    for (size_t i = 0; i < run.count; i++) memcheck_process_free(&run.processes[i]);
+    free(run.processes);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--core", 0, NULL, NULL, "Show what is Ruby's own, too"},
+    {"--only", 0, "NAME", NULL, "Show what that library asked for alone, as nokogiri or nokogiri.so"},
+    {"--show", 0, "KINDS", "definite possible all",
+     "Also what is possibly lost; or all, what is indirectly lost and still reachable, too (default: definite)"},
+    {"--exitcode", 0, "N", NULL, "Exit status when there are leaks; 0: the command's own (default: 42)"},
+    {"--timeout", 0, "SECONDS", NULL, "End the command after so long: by SIGTERM, and 10 seconds later by SIGKILL"},
+    {"--json", 0, NULL, NULL, "The report as JSON"},
+    {"--out", 'o', "FILE", "FILE", "Write the report there; -: to stdout (default: to stderr)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof memcheck ruby -Ilib test/test_parser.rb", "which memory the extensions lose, and which Ruby line asked for it"},
+    {"heapprof memcheck --only=nokogiri -- bundle exec rake test", "of one extension, in all processes of the tests"},
+    {"heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program"},
+    {"heapprof memcheck --core -- ruby test.rb", "also what Ruby itself loses"},
+    {0}
+};
+
+const struct cli_command cli_memcheck_command = {
+    .name = "memcheck", .arguments = "[options] [--] COMMAND...",
+    .summary = "Find memory that C extensions lose, with the Ruby line that asked for it",
+    .description =
+        "Runs the command with every block of malloc known. At the end of each Ruby process, when Ruby has freed all that is its own,\n"
+        "what is left is searched for, conservatively: in registers, stacks, the variables of libraries and threads, and in the\n"
+        "blocks themselves. What nothing leads to is definitely lost; what only lost blocks lead to is indirectly lost; what only\n"
+        "pointers into its middle lead to is possibly lost; the rest is still reachable. These are the words of Valgrind's memcheck.\n"
+        "\n"
+        "The report says of each leak which Ruby code ran, which C function asked, of which library, and how much. What Ruby\n"
+        "asked for on behalf of an extension is the extension's. What is Ruby's own is not shown without --core.\n"
+        "\n"
+        "The exit status, or the signal it ends by, is the command's own, but for 42 when there are leaks. It is 1 when the\n"
+        "command's own is 0 and the report is not whole: no process wrote one, or had more blocks than memory to know them, or\n"
+        "the command ran out of time. A command that cannot be run is 127 (not found) or 126.\n"
+        "\n"
+        "Processes that end by exit!, exec or a signal that Ruby does not handle have no report, nor have those that outlive the\n"
+        "command. What finalizers ask for is not known. Only what the command runs can be found.",
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .run = memcheck,
+};

@@ -1,0 +1,184 @@
+/* process.c - from a file that anybody may have written to records. */
+#include "memcheck/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const memcheck_kind_names[MEMCHECK_KINDS] = {"definite", "indirect", "possible", "reachable"};
+
+/* The types of values, as the file has to have them first. */
+static const char *const types[] = {"blocks", "space", "indirect_blocks", "indirect_space"};
+
+enum { TYPES = sizeof(types) / sizeof(types[0]) };
+
+static const char *
+text(const struct heapprof_model *model, uint32_t string)
+{
+    return rb_heapprof_model_string(model, string, NULL);
+}
+
+static bool
+of_memcheck_p(const struct heapprof_model *model)
+{
+    if (model->type_count < TYPES || !rb_heapprof_model_comment(model, "memcheck: ")) return false;
+    for (uint32_t i = 0; i < TYPES; i++) {
+        if (strcmp(text(model, model->types[i].type), types[i]) != 0) return false;
+    }
+    return true;
+}
+
+static const char *
+comment(const struct heapprof_model *model, const char *start, const char *otherwise)
+{
+    const char *found = rb_heapprof_model_comment(model, start);
+    return found ? found : otherwise;
+}
+
+/* ---- a sample ---- */
+
+/* The label's text; "": there is none. */
+static const char *
+label(const struct heapprof_samples *samples, const char *key)
+{
+    for (uint32_t i = 0; i < samples->label_count; i++) {
+        if (strcmp(text(samples->model, samples->labels[i].key), key) == 0) return text(samples->model, samples->labels[i].str);
+    }
+    return "";
+}
+
+static enum memcheck_kind
+kind_of(const char *name)
+{
+    int kind = 0;
+
+    while (kind < MEMCHECK_REACHABLE && strcmp(memcheck_kind_names[kind], name) != 0) kind++;
+    return (enum memcheck_kind)kind;
+}
+
+/* class: "[library]"; caller: "function (library)". */
+static void
+set_caller(struct memcheck_record *record, const char *class, const char *caller)
+{
+    size_t class_length = strlen(class), length = strlen(caller);
+
+    record->library = "";
+    if (class_length > 2 && class[0] == '[' && strcmp(class, "[unknown]") != 0) {
+        record->library = class + 1;
+        record->library_length = class_length - 2;
+    }
+    record->function = length > 0 ? caller : "?";
+    record->function_length = length > 0 ? length : 1;
+    size_t behind = record->library_length + strlen(" ()");
+    if (record->library_length > 0 && length > behind) record->function_length = length - behind;
+}
+
+/* Of a file that is none of ours it may be anything. */
+static int64_t
+amount(int64_t value)
+{
+    const int64_t most = INT64_MAX / 4;
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+static void
+add_record(struct memcheck_process *process, const struct heapprof_samples *samples, uint32_t first_location)
+{
+    struct memcheck_record *record = &process->records[process->record_count++];
+
+    *record = (struct memcheck_record){
+        .kind = kind_of(label(samples, "leak")), .core = strcmp(label(samples, "of"), "extension") != 0,
+        .blocks = amount(samples->values[0]), .bytes = amount(samples->values[1]),
+        .indirect_blocks = amount(samples->values[2]), .indirect_bytes = amount(samples->values[3]),
+        .first_location = first_location, .location_count = samples->location_count,
+    };
+    set_caller(record, label(samples, "class"), label(samples, "caller"));
+}
+
+/* ---- all of them ---- */
+
+static int
+compare(const void *left, const void *right)
+{
+    const struct memcheck_record *a = left, *b = right;
+    int64_t a_bytes = a->bytes + a->indirect_bytes, b_bytes = b->bytes + b->indirect_bytes;
+
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a_bytes != b_bytes) return a_bytes > b_bytes ? -1 : 1;
+    return (a->first_location > b->first_location) - (a->first_location < b->first_location);
+}
+
+/* How many locations all samples have together. */
+static bool
+count_locations(const struct heapprof_model *model, size_t *count)
+{
+    struct heapprof_samples samples;
+    bool room = rb_heapprof_samples_begin(&samples, model);
+
+    *count = 0;
+    while (room && rb_heapprof_samples_next(&samples)) *count += samples.location_count;
+    rb_heapprof_samples_end(&samples);
+    return room && *count <= UINT32_MAX;
+}
+
+static bool
+add_records(struct memcheck_process *process)
+{
+    struct heapprof_samples samples;
+    size_t count, end = 0;
+
+    if (!count_locations(process->model, &count)) return false;
+    process->records = calloc((size_t)process->model->sample_count + 1, sizeof(*process->records));
+    process->locations = calloc(count + 1, sizeof(*process->locations));
+    bool room = rb_heapprof_samples_begin(&samples, process->model) && process->records && process->locations;
+    while (room && rb_heapprof_samples_next(&samples)) {
+        add_record(process, &samples, (uint32_t)end);
+        for (uint32_t i = 0; i < samples.location_count; i++) process->locations[end++] = samples.locations[i];
+    }
+    rb_heapprof_samples_end(&samples);
+    if (room && process->record_count > 0) {
+        qsort(process->records, process->record_count, sizeof(*process->records), compare);
+    }
+    return room;
+}
+
+enum memcheck_read
+memcheck_process_read(struct memcheck_process *process, struct heapprof_model *model)
+{
+    if (!of_memcheck_p(model)) {
+        rb_heapprof_model_free(model);
+        return MEMCHECK_IS_NONE;
+    }
+    *process = (struct memcheck_process){
+        .model = model, .pid = comment(model, "pid: ", "?"), .program = comment(model, "program: ", "?"),
+        .decided = strcmp(comment(model, "memcheck: ", ""), "decided") == 0,
+        .dropped = strtoull(comment(model, "dropped samples: ", "0"), NULL, 10),
+    };
+    if (add_records(process)) return MEMCHECK_IS_ONE;
+    memcheck_process_free(process);
+    return MEMCHECK_NO_MEMORY;
+}
+
+void
+memcheck_process_free(struct memcheck_process *process)
+{
+    rb_heapprof_model_free(process->model);
+    free(process->records);
+    free(process->locations);
+    *process = (struct memcheck_process){0};
+}
+
+struct memcheck_frame
+memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at)
+{
+    const struct heapprof_model *model = process->model;
+    const struct heapprof_model_location *location = &model->locations[process->locations[record->first_location + at]];
+    struct memcheck_frame frame = {"?", "", 0};
+
+    if (location[0].first_line == location[1].first_line) return frame;
+    const struct heapprof_model_line *line = &model->lines[location->first_line];
+    frame.line = line->line;
+    if (line->function == HEAPPROF_NO_PLACE) return frame;
+    frame.name = text(model, model->functions[line->function].name);
+    frame.file = text(model, model->functions[line->function].filename);
+    return frame;
+}

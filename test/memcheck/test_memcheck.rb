@@ -1,0 +1,277 @@
+# frozen_string_literal: true
+#
+# test_memcheck.rb - heapprof memcheck: what extensions lose is found, by Ruby line and C function, and nothing else is.
+#
+# The extension that loses memory is ../ext/memcheck.
+
+require_relative "../cli/lib/heapprof_command"
+
+class TestHeapprofMemcheck < Test::Unit::TestCase
+  include HeapprofCommand
+
+  RUBY = [EnvUtil.rubybin, "--disable-gems"].freeze
+  BUILD = File.dirname(EnvUtil.rubybin)
+  EXTENSION = "heapprof_memcheck.so"
+
+  # What is lost, by script: blocks, blocks these lead to, C function.
+  LOST = {
+    "M.lose(1000)" => [1, 0, "memcheck_lose"],
+    "3.times { M.lose(1000) }" => [3, 0, "memcheck_lose"],
+    "M.lose_of_ruby(1000)" => [1, 0, "memcheck_lose_of_ruby"],
+    "M.lose_table" => [1, 2, "memcheck_lose_table"],
+    "M.lose_list(5)" => [1, 4, "memcheck_lose_list"],
+    "M.lose_ring(5)" => [1, 4, "memcheck_lose_ring"],
+    "M.lose_grown(1000)" => [1, 0, "memcheck_lose_grown"],
+    "M.lose_freed" => [1, 0, "memcheck_lose_freed"],
+    "M.lose_by_new(3)" => [1, 3, "memcheck_lose_by_new"],
+    "M.lose_after { 'a' * 1000 }" => [1, 0, "memcheck_lose_after"],
+    "M.unfreed" => [1, 0, "memcheck_unfreed"],
+    "Thread.new { M.lose(1000) }.join" => [1, 0, "memcheck_lose"],
+    "Fiber.new { M.lose(1000) }.resume" => [1, 0, "memcheck_lose"],
+    "begin; M.lose(1000); raise 'oops'; rescue; end" => [1, 0, "memcheck_lose"],
+    "at_exit { M.lose(1000) }" => [1, 0, "memcheck_lose"],
+  }.freeze
+
+  LOST.each_with_index do |(script, (blocks, indirect, function)), i|
+    define_method(:"test_lost_#{i}_#{function}") do
+      record = lost_in("M = HeapProfMemcheck\n#{script}\n").first
+      assert_equal ["definite", blocks, indirect, function, EXTENSION, false],
+                   record.values_at(*%w[kind blocks indirect_blocks function library core]), script
+      assert_operator record["bytes"] + record["indirect_bytes"], :>=, 100 * blocks
+      frame = record["frames"].first
+      assert_match(/\AHeapProfMemcheck\.(lose\w*|unfreed)\z/, frame["name"])
+      assert_equal ["script.rb", 3], [File.basename(frame["file"]), frame["line"]]
+    end
+  end
+
+  def test_in_code_that_runs_without_the_gvl_or_in_a_thread_of_its_own_there_is_no_ruby_line
+    ["HeapProfMemcheck.lose_without_gvl(1000)", "HeapProfMemcheck.lose_in_thread(1000)"].each do |script|
+      record = lost_in(script).first
+      assert_equal ["lose_i", 1, ["[no frame]"]], [record["function"], record["blocks"], record["frames"].map { |f| f["name"] }]
+    end
+  end
+
+  def test_a_leak_in_init
+    record = lost_in("", env: { "MEMCHECK_INIT" => "1" }).first
+    assert_equal ["Init_heapprof_memcheck", 1], record.values_at("function", "blocks")
+    assert_match "require", record["frames"].map { |frame| frame["name"] }.join(" ")
+  end
+
+  def test_through_a_call_into_ruby_it_is_who_asked_last
+    record = lost_in("def HeapProfMemcheck.back = lose(1000)\nHeapProfMemcheck.lose_through\n").first
+    assert_equal ["memcheck_lose", %w[HeapProfMemcheck.lose HeapProfMemcheck.back HeapProfMemcheck.lose_through <main>]],
+                 [record["function"], record["frames"].map { |frame| frame["name"] }]
+    assert_equal [2, 2, 3, 3], record["frames"].map { |frame| frame["line"] }
+  end
+
+  def test_what_ruby_code_in_between_asks_for_is_not_the_extensions
+    ran = check("HeapProfMemcheck.lose_after { $kept = Array.new(100) { |i| i.to_s * 100 } }", "--show=all")
+    assert_equal [%w[memcheck_lose_after definite]], ran.json["processes"][0]["records"].map { |r| r.values_at("function", "kind") }
+  end
+
+  def test_each_process_is_reported
+    ran = check("fork { HeapProfMemcheck.lose(1000) }; Process.wait")
+    assert_equal [0, 1], ran.json["processes"].map { |process| process["leaks"] }.sort
+    ran = check("system(#{RUBY[0].dump}, '--disable-gems', '-e', 'require \"-test-/heapprof_memcheck\"; HeapProfMemcheck.lose(1000)')")
+    assert_equal [0, 1], ran.json["processes"].map { |process| process["leaks"] }.sort
+  end
+
+  KEPT = "HeapProfMemcheck.keep(1000); HeapProfMemcheck.keep_of_thread(1000); HeapProfMemcheck.keep_specific(1000)\n"
+
+  def test_what_something_leads_to_is_no_leak
+    assert_empty lost_in(KEPT, status: 0)
+    ran = check(KEPT, "--show=all")
+    assert_equal [0, %w[memcheck_keep memcheck_keep_of_thread memcheck_keep_specific]],
+                 [ran.status, ran.json["processes"][0]["records"].map { |record| record["function"] if record["kind"] == "reachable" }.sort]
+  end
+
+  def test_what_only_its_middle_leads_to_is_possibly_lost
+    script = "HeapProfMemcheck.keep_middle(1000)"
+    assert_empty lost_in(script, status: 0)
+    records = check(script, "--show=possible").json["processes"][0]["records"]
+    assert_equal [%w[memcheck_keep_middle possible]], records.map { |record| record.values_at("function", "kind") }
+  end
+
+  def test_threads_and_fibers_that_are_left_behind_do_not_hide_what_they_lost_or_kept
+    script = <<~RUBY
+      threads = Array.new(3) { Thread.new { HeapProfMemcheck.lose(1000); HeapProfMemcheck.keep_of_thread(1000); sleep } }
+      Thread.pass until threads.all?(&:stop?)
+      FIBER = Fiber.new { HeapProfMemcheck.lose(2000); Fiber.yield }
+      FIBER.resume
+    RUBY
+    records = lost_in(script).select { |record| record["function"] == "memcheck_lose" }
+    assert_equal [1, 3], records.map { |record| record["blocks"] }.sort
+  end
+
+  # ---- nothing that is none ----
+
+  PLAIN = <<~RUBY
+    KEPT = (1..1000).to_h { |i| [i.to_s * 20, [i, :"symbol_\#{i}", /a\#{i}/, 1.5 * i, 2**100 + i]] }
+    Struct.new(:a, :b).new(1, 2)
+    Thread.new { Thread.current[:a] = "x" * 1000 }.join
+    Fiber.new { Fiber.yield "x" * 1000 }.resume
+    Ractor.new { "x" * 1000 }.take
+    eval("def evaluated(a, *b, c: 1, **d, &e) = [a, b, c, d, e]")
+    ObjectSpace::WeakMap.new[KEPT] = KEPT
+    begin; raise "oops"; rescue => $error; end
+    GC.start
+    GC.compact
+    Process.wait(fork { exit!(0) })
+    `true`
+    $stdout.sync = true
+    trap("USR1") { }
+    at_exit { KEPT.clear }
+  RUBY
+
+  def test_a_program_that_loses_nothing_has_no_leak
+    ran = in_directory { memcheck("--json", "--core", "-o", "report.json", script: PLAIN.dup) }
+    assert_equal [0, []], [ran.status, ran.json["processes"][0]["records"]], ran.err
+  end
+
+  EXTENSIONS = %w[
+    json digest digest/sha1 digest/md5 digest/sha2 digest/rmd160 digest/bubblebabble socket pathname objspace strscan stringio
+    erb/escape monitor etc coverage pty date fiddle cgi/escape openssl zlib fcntl rbconfig/sizeof psych io/console io/wait
+    io/nonblock ripper
+  ].freeze
+
+  USED = <<~RUBY
+    JSON.parse(JSON.generate({ "a" => [1, 2.5, nil, "x" * 100] }))
+    Psych.load(Psych.dump({ "a" => [1, { "b" => "c" }] }))
+    Digest::SHA256.hexdigest("a"); Digest::MD5.new.update("b"); OpenSSL::Digest.hexdigest("SHA256", "a")
+    Zlib.inflate(Zlib.deflate("a" * 100_000)); Zlib.gunzip(Zlib.gzip("b" * 1000))
+    Date.parse("2020-01-01").to_s; DateTime.now.iso8601; StringScanner.new("abc").scan(/a/); StringIO.new("abc").read
+    Socket.getaddrinfo("localhost", 80); Etc.getpwuid; Ripper.sexp("a = 1 + b"); Pathname("/tmp").exist?
+    server = TCPServer.new("127.0.0.1", 0); client = TCPSocket.new("127.0.0.1", server.addr[1]); server.accept.close
+    OpenSSL::PKey::RSA.new(1024).to_pem; OpenSSL::SSL::SSLContext.new; OpenSSL::BN.rand(100).to_s
+    Fiddle::Function.new(Fiddle.dlopen(nil)["strlen"], [Fiddle::TYPE_VOIDP], Fiddle::TYPE_INT).call("abc")
+    ObjectSpace.memsize_of([]); Monitor.new.synchronize { }; Coverage.supported?(:lines); ERB::Escape.html_escape("<a>")
+    begin; OpenSSL::PKey.read("no key"); rescue OpenSSL::PKey::PKeyError; end
+    begin; Zlib.inflate("no stream"); rescue Zlib::Error; end
+    begin; JSON.parse("{"); rescue JSON::ParserError; end
+    Process.wait(fork { Digest::MD5.hexdigest("c") })
+  RUBY
+
+  def test_the_extensions_of_the_standard_library_lose_nothing
+    script = EXTENSIONS.map { |name| "require #{name.dump}\n" }.join
+    ran = in_directory { memcheck("--json", "-o", "report.json", script: script + USED) }
+    assert_equal [2, [[], []]], [ran.json["processes"].size, ran.json["processes"].map { |process| process["records"] }], ran.err
+    assert_equal 0, ran.status, ran.err
+  end
+
+  # rbs 3.8.0 forgets the tables of type variables; it comes with MRI's archive.
+  def test_the_leak_of_rbs
+    extension = Dir[File.join(BUILD, ".bundle/extensions/*/*/rbs-3.8.0")].first
+    library = File.join(BUILD, ".bundle/gems/rbs-3.8.0/lib")
+    library = Dir[File.join(TOP, "build/src/*/.bundle/gems/rbs-3.8.0/lib")].first unless File.directory?(library)
+    assert extension && library, "rbs 3.8.0 is not where the build puts bundled gems: #{BUILD}/.bundle"
+    script = "require 'rbs'\n50.times { RBS::Parser.parse_type('Array[String]', variables: [:T]) }\n"
+    ran = in_directory { memcheck("--json", "-o", "report.json", script: script, ruby: ["-I#{library}", "-I#{extension}"]) }
+    record, *others = ran.json["processes"][0]["records"]
+    assert_empty others
+    assert_equal [50, 100, "alloc_empty_table", "rbs_extension.so"], record.values_at("blocks", "indirect_blocks", "function", "library")
+    assert_equal [["RBS::Parser._parse_type", "parser_aux.rb"], ["block in <main>", "script.rb"]],
+                 record["frames"].values_at(0, 2).map { |frame| [frame["name"], File.basename(frame["file"])] }
+    assert_equal 42, ran.status
+  end
+
+  # ---- the command ----
+
+  def test_the_report_for_people
+    in_directory do |directory|
+      File.write("script.rb", "require '-test-/heapprof_memcheck'\ndef forget = HeapProfMemcheck.lose_list(3)\n2.times { forget }\n")
+      ran = heapprof("memcheck", *RUBY, "script.rb")
+      path = File.join(File.realpath(directory), "script.rb")
+      assert_match(<<~TEXT.gsub(/ +$/, ""), ran.err.gsub(/\(\d+\)/, "(PID)").gsub(/\d+ bytes/, "N bytes").sub(/not shown.*/, "not shown"))
+        script.rb (PID): 1 leak, N bytes in 6 blocks; not shown
+
+          definitely lost: N bytes in 2 blocks, which alone lead to N bytes in 4 blocks
+            memcheck_lose_list (heapprof_memcheck.so)
+                #{path}:2:in 'HeapProfMemcheck.lose_list'
+                #{path}:2:in 'Object#forget'
+                #{path}:3:in 'block in <main>'
+                #{path}:3:in 'Integer#times'
+                #{path}:3:in '<main>'
+
+      TEXT
+      assert_equal [42, ""], [ran.status, ran.out]
+    end
+  end
+
+  def test_statuses
+    assert_equal [0, 3, 42, 7, 3], [
+      check("").status, check("exit 3").status, check("HeapProfMemcheck.lose(9); exit 3").status,
+      check("HeapProfMemcheck.lose(9); exit 3", "--exitcode=7").status, check("HeapProfMemcheck.lose(9); exit 3", "--exitcode=0").status
+    ]
+    assert_refused 127, /no-such-command: No such file or directory/, "memcheck", "no-such-command"
+    assert_refused 126, %r{/: Permission denied}, "memcheck", "/"
+    assert_refused 2, /--exitcode=256: at most 255/, "memcheck", "--exitcode=256", "true"
+    assert_refused 2, /--timeout=0: a whole number of 1 or more/, "memcheck", "--timeout=0", "true"
+    assert_refused 2, /--show=some: it is one of definite possible all/, "memcheck", "--show=some", "true"
+  end
+
+  def test_only_one_library_and_what_is_rubys_own
+    script = "HeapProfMemcheck.lose(1000)"
+    { "heapprof_memcheck" => 42, EXTENSION => 42, "heapprof_mem" => 0, "json" => 0 }.each do |name, status|
+      ran = check(script, "--only=#{name}")
+      assert_equal [status, status == 0 ? 1 : 0], [ran.status, ran.json["processes"][0]["not_shown"]["others"]], name
+    end
+    process = check(script, "--core", "--show=all").json["processes"][0]
+    assert_equal [0, true], [process["not_shown"]["core"], process["records"].any? { |record| record["core"] }]
+    assert_operator check(script, "--show=all").json["processes"][0]["not_shown"]["core"], :>=, 1
+  end
+
+  def test_where_no_report_can_be_had_it_is_said_in_a_line
+    assert_refused 1, /no process of true wrote a report/, "memcheck", "true"
+    assert_refused 1, /no process of .* wrote a report/, "memcheck", *RUBY, "-e", "exit!(0)"
+    ran = heapprof("memcheck", "--timeout=1", *RUBY, "-e", "sleep")
+    assert_match(/ended after 1 seconds\n-e \(\d+\): no leaks/, ran.err)
+    in_directory do
+      ran = heapprof("memcheck", "--out=none/report", *RUBY, "-e", "")
+      assert_equal [1, "heapprof memcheck: none/report: No such file or directory\n"], [ran.status, ran.err]
+    end
+  end
+
+  def test_with_more_blocks_than_memory_to_know_them_it_is_said
+    script = "A = Array.new(100_000) { |i| \"%0700d\" % i }"
+    ran = heapprof("memcheck", *RUBY, "-e", script, env: { "RUBY_HEAPPROF" => "memory=8m" })
+    assert_equal 1, ran.status
+    assert_match(/^-e \(\d+\): (not decided|.*\n  nothing is known of \d+ blocks)/, ran.err)
+  end
+
+  def test_settings_of_ones_own_are_kept
+    echo = ["sh", "-c", "echo $RUBY_HEAPPROF; exec #{RUBY.join(' ')} -e 0"]
+    { nil => "memory=4g,interval=1g,memcheck=1", "1" => "memory=4g,interval=1g,memcheck=1",
+      "1,depth=9" => "memory=4g,interval=1g,depth=9,memcheck=1", "depth=9" => "memory=4g,interval=1g,depth=9,memcheck=1" }.each do |before, after|
+      assert_match(/\A#{after},out=\S+$/, heapprof("memcheck", *echo, env: { "RUBY_HEAPPROF" => before }).out)
+    end
+  end
+
+  def test_nothing_is_left_behind
+    in_directory do |directory|
+      [[*RUBY, "-e", "0"], ["true"], ["no-such-command"], [*RUBY, "-e", "fork { }"]].each do |command|
+        heapprof("memcheck", *command, env: { "TMPDIR" => directory })
+        assert_empty Dir.children(directory), command.inspect
+      end
+    end
+  end
+
+  private
+
+  # What is lost by a script that has the extension.
+  def lost_in(script, status: 42, env: {})
+    ran = check(script, env: env)
+    assert_equal status, ran.status, ran.err
+    ran.json["processes"].flat_map { |process| process["records"] }
+  end
+
+  def check(script, *options, env: {})
+    in_directory { memcheck("--json", "-o", "report.json", *options, script: "require '-test-/heapprof_memcheck'\n#{script}", env: env) }
+  end
+
+  def memcheck(*options, script:, ruby: [], env: {})
+    File.write("script.rb", script)
+    ran = heapprof("memcheck", *options, *RUBY, "-W0", *ruby, "script.rb", env: env)
+    ran.out = File.read("report.json")
+    ran
+  end
+end

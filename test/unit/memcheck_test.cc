@@ -1,0 +1,172 @@
+// memcheck_test.cc - from the file of a process to its report.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "profile_bytes.h"
+
+extern "C" {
+#include "memcheck/report.h"
+}
+
+namespace {
+
+// A file with a frame, and samples that all have it.
+class File {
+  public:
+    explicit File(const std::string &verdict = "decided") {
+        for (const char *type : {"blocks", "space", "indirect_blocks", "indirect_space"}) bytes_.Type(type, "count");
+        bytes_.Function(1, "Parser.parse", "/app/parse.rb");
+        bytes_.Location(1, {{1, 7}});
+        Comment("memcheck: " + verdict);
+        Comment("pid: 12");
+        Comment("program: app.rb");
+    }
+
+    File &Comment(const std::string &text) {
+        bytes_.things += Number(13, bytes_.String(text));
+        return *this;
+    }
+
+    File &Add(const std::string &leak, const std::string &of, const std::vector<int64_t> &values,
+              const std::string &library = "parser.so", const std::string &function = "parse") {
+        bytes_.Sample({1}, values, bytes_.Label("class", "[" + library + "]") +
+                      bytes_.Label("caller", function + " (" + library + ")") + bytes_.Label("leak", leak) + bytes_.Label("of", of));
+        return *this;
+    }
+
+    heapprof_model *Read() const {
+        char error[HEAPPROF_READER_ERROR_MAX];
+        std::string all = bytes_.All();
+        return rb_heapprof_reader_read_bytes(all.data(), all.size(), error);
+    }
+
+    ProfileBytes bytes_;
+};
+
+class Process {
+  public:
+    memcheck_process process = {};
+
+    explicit Process(const File &file) { EXPECT_EQ(MEMCHECK_IS_ONE, memcheck_process_read(&process, file.Read())); }
+    ~Process() { memcheck_process_free(&process); }
+
+    std::string Report(decltype(memcheck_text) *report, const memcheck_question &question) {
+        char *text = nullptr;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        report(out, &question, &process, 1);
+        fclose(out);
+        std::string all(text, size);
+        free(text);
+        return all;
+    }
+};
+
+const memcheck_question kLeaks = {false, nullptr, MEMCHECK_DEFINITE};
+
+TEST(Memcheck, RecordsComeByKindAndOfEachTheLargestFirst) {
+    Process one(File().Add("reachable", "extension", {9, 9000, 0, 0}).Add("definite", "extension", {1, 10, 0, 0})
+                    .Add("definite", "extension", {1, 5, 2, 6}, "other.so.3", "other_parse").Add("indirect", "core", {2, 6, 0, 0}));
+    ASSERT_EQ(4u, one.process.record_count);
+    const memcheck_record *records = one.process.records;
+    EXPECT_EQ(11, records[0].bytes + records[0].indirect_bytes);
+    EXPECT_EQ("other_parse", std::string(records[0].function, records[0].function_length));
+    EXPECT_EQ("other.so.3", std::string(records[0].library, records[0].library_length));
+    EXPECT_EQ(MEMCHECK_DEFINITE, records[1].kind);
+    EXPECT_EQ(MEMCHECK_INDIRECT, records[2].kind);
+    EXPECT_TRUE(records[2].core);
+    EXPECT_EQ(MEMCHECK_REACHABLE, records[3].kind);
+    memcheck_frame frame = memcheck_frame_at(&one.process, &records[0], 0);
+    EXPECT_STREQ("Parser.parse", frame.name);
+    EXPECT_STREQ("/app/parse.rb", frame.file);
+    EXPECT_EQ(7, frame.line);
+}
+
+TEST(Memcheck, WhatIsNoFileOfMemcheckIsNone) {
+    memcheck_process process;
+    ProfileBytes heap;
+    heap.Type("inuse_space", "bytes");
+    char error[HEAPPROF_READER_ERROR_MAX];
+    std::string all = heap.All();
+    EXPECT_EQ(MEMCHECK_IS_NONE, memcheck_process_read(&process, rb_heapprof_reader_read_bytes(all.data(), all.size(), error)));
+    File without;
+    without.bytes_ = ProfileBytes();
+    for (const char *type : {"blocks", "space", "indirect_blocks", "indirect_space"}) without.bytes_.Type(type, "count");
+    EXPECT_EQ(MEMCHECK_IS_NONE, memcheck_process_read(&process, without.Read()));
+}
+
+TEST(Memcheck, EachRecordIsShownOrHasOneReasonWhyNot) {
+    Process one(File().Add("definite", "extension", {1, 10, 2, 20}).Add("definite", "core", {1, 10, 0, 0}, "ruby")
+                    .Add("possible", "extension", {1, 10, 0, 0}).Add("reachable", "extension", {1, 10, 0, 0}, "xml.so.2")
+                    .Add("indirect", "extension", {2, 20, 0, 0}));
+    auto tally = [&one](const memcheck_question &question) {
+        memcheck_tally tally = memcheck_tally_of(&question, &one.process);
+        size_t all = 0;
+        for (size_t count : tally.counts) all += count;
+        EXPECT_EQ(5u, all);
+        return tally;
+    };
+    memcheck_tally leaks = tally(kLeaks);
+    EXPECT_EQ(1u, leaks.leaks);
+    EXPECT_EQ(3u, leaks.lost_blocks);
+    EXPECT_EQ(30u, leaks.lost_bytes);
+    EXPECT_EQ(1u, leaks.counts[MEMCHECK_CORE]);
+    EXPECT_EQ(3u, leaks.counts[MEMCHECK_KIND]);
+    EXPECT_EQ(2u, tally({true, nullptr, MEMCHECK_DEFINITE}).leaks);
+    EXPECT_EQ(2u, tally({false, nullptr, MEMCHECK_POSSIBLE}).counts[MEMCHECK_SHOWN]);
+    EXPECT_EQ(4u, tally({false, nullptr, MEMCHECK_REACHABLE}).counts[MEMCHECK_SHOWN]);
+    for (const char *name : {"xml", "xml.so.2"}) {
+        memcheck_tally only = tally({false, name, MEMCHECK_REACHABLE});
+        EXPECT_EQ(1u, only.counts[MEMCHECK_SHOWN]);
+        EXPECT_EQ(3u, only.counts[MEMCHECK_OTHERS]);
+    }
+    for (const char *name : {"xm", "xml.", "xml.so.23", ""}) {
+        EXPECT_EQ(0u, tally({false, name, MEMCHECK_REACHABLE}).counts[MEMCHECK_SHOWN]) << name;
+    }
+}
+
+TEST(Memcheck, TheReportForPeople) {
+    Process one(File().Add("definite", "extension", {1, 10, 2, 20}).Add("reachable", "core", {1, 10, 0, 0}, "ruby"));
+    EXPECT_EQ("app.rb (12): 1 leak, 30 bytes in 3 blocks; not shown: 1 record Ruby's own\n\n"
+              "  definitely lost: 10 bytes in 1 block, which alone lead to 20 bytes in 2 blocks\n"
+              "    parse (parser.so)\n        /app/parse.rb:7:in 'Parser.parse'\n\n",
+              one.Report(memcheck_text, kLeaks));
+    Process none((File()));
+    EXPECT_EQ("app.rb (12): no leaks\n", none.Report(memcheck_text, kLeaks));
+    Process undecided(File("not decided"));
+    EXPECT_EQ(0u, undecided.Report(memcheck_text, kLeaks).find("app.rb (12): not decided: "));
+    Process unknown(File().Comment("dropped samples: 3"));
+    EXPECT_EQ("app.rb (12): no leaks\n  nothing is known of 3 blocks, which may be leaks, too\n", unknown.Report(memcheck_text, kLeaks));
+}
+
+TEST(Memcheck, TheReportForPrograms) {
+    Process one(File().Add("definite", "extension", {1, 10, 2, 20}));
+    EXPECT_EQ("{\"engine\":\"vm\",\"processes\":[\n{\"pid\":\"12\",\"program\":\"app.rb\",\"decided\":true,\"unknown_blocks\":0,"
+              "\"leaks\":1,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0},\"records\":[\n"
+              "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":20,\"function\":\"parse\","
+              "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":7}]}]}]}\n",
+              one.Report(memcheck_json, kLeaks));
+}
+
+TEST(Memcheck, AFileOfAnybodysIsNoDanger) {
+    File file;
+    file.Add("definite", "extension", {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}).Add("definite", "extension", {-1, INT64_MIN, -1, -1});
+    file.Add("no kind", "", {1, 1, 1, 1}, "", "").Add("definite", "extension", {1, 1, 0, 0}, "\x1b[31m.so", std::string(1000, '\xff'));
+    file.bytes_.Sample({}, {1, 2, 3, 4});
+    file.bytes_.Location(2, {});
+    file.bytes_.Sample({2}, {1, 2, 3, 4}, file.bytes_.NumberLabel("leak", 3, "") + file.bytes_.Label("class", "[unknown]"));
+    Process one(file);
+    ASSERT_EQ(6u, one.process.record_count);
+    EXPECT_EQ(INT64_MAX / 4, one.process.records[0].bytes);
+    memcheck_question all = {true, nullptr, MEMCHECK_REACHABLE};
+    std::string text = one.Report(memcheck_text, all);
+    EXPECT_EQ(std::string::npos, text.find('\x1b'));
+    EXPECT_EQ(std::string::npos, text.find('\xff'));
+    EXPECT_EQ(std::string::npos, one.Report(memcheck_json, all).find('\xff'));
+    EXPECT_NE(std::string::npos, text.find("    ?\n")); // the one without labels
+}
+
+} // namespace
