@@ -30,8 +30,10 @@ mark_waiting(void *data)
 static void
 mark_crashing(void *data)
 {
+    static char *volatile nowhere = NULL;
+
     mark_held(data);
-    if (!at_home_p(data)) *(volatile char *)16 = 0;
+    if (!at_home_p(data)) *nowhere = 0;
 }
 
 static size_t
