@@ -4,6 +4,7 @@
 #include "track.c"
 #include "walk.c"
 #include "stack.c"
+#include "graph_baseline.c"
 #include "newobj.c"
 #include "countdown.c"
 #include "malloc.c"

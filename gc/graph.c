@@ -52,6 +52,7 @@ struct graph_form {
 #include "graph_code.c"
 #include "graph_data.c"
 #include "graph_roots.c"
+#include "graph_check.c"
 
 /* ---- what else is said of an object ---- */
 
@@ -130,6 +131,7 @@ graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struc
     size_t external_bytes = graph->memsize - slot_bytes;
 
     record->bits |= graph_bits(object);
+    if (graph_survivor_p(graph->plane, object)) record->bits |= HEAPPROF_DUMP_SURVIVOR;
     if (external_bytes) {
         record->bits |= HEAPPROF_DUMP_EXTERNAL;
         record->external_bytes = external_bytes;
@@ -210,6 +212,7 @@ graph_object_i(VALUE object, size_t slot_bytes, void *data)
 
     if (RB_TYPE_P(object, T_MOVED) || RB_TYPE_P(object, T_ZOMBIE) || graph->writer.error != 0) return;
     graph_read(graph, &o);
+    graph_check(graph, &o);
     record.layout = graph_layout(graph, &o);
     graph_facts(graph, object, slot_bytes, &record);
     graph_write(graph, &o, &record);
@@ -220,6 +223,7 @@ graph_page_i(const struct heap_page *page, void *data)
 {
     struct heapprof_graph *graph = data;
 
+    graph->plane = graph->baseline ? graph_plane(page) : NULL;
     rb_heapprof_dump_page(&graph->writer, page->start, (uint32_t)page->slot_size);
     walk_page(page, graph_object_i, graph);
     rb_heapprof_dump_end_page(&graph->writer);

@@ -56,6 +56,9 @@ struct heapprof_graph {
     size_t word_count;
     size_t memsize;
 
+    bool  baseline;              /* it can be told what was there before */
+    const uintptr_t *plane;      /* of the page (graph_baseline.c); NULL: none */
+
     uint32_t *stacks;            /* of the profile: their numbers in the file; 0: none yet */
     size_t stacks_capacity;
     uint32_t *path;              /* the stacks that are to be written */
@@ -78,6 +81,14 @@ void rb_heapprof_gc_graph_free(struct heapprof_graph *graph);
 /* This is the child of a fork: functions of extensions may wait for what never comes, or read what is not there. Calls of
  * them are ended, and their types are in the footer; SIGSEGV, SIGBUS and SIGALRM are for that. */
 void rb_heapprof_gc_graph_guard(void);
+
+/* Objects that are there now are told from others in the next dump of this process; for each GC from now on that takes time
+ * in proportion to the number of heap pages. False: there is no memory for it. All ractors are stopped. */
+bool rb_heapprof_gc_graph_begin_baseline(void);
+
+/* Whether it can be told which objects were there at the dump before: not where there was none in this process, nor when
+ * compaction has moved objects since. */
+bool rb_heapprof_gc_graph_baseline_p(void);
 
 /* No GC may begin between the two. end takes what begin returned. */
 bool rb_heapprof_gc_begin_still(void);

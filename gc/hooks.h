@@ -72,6 +72,7 @@ struct heapprof_page {
 };
 
 extern bool rb_heapprof_on; /* state.h */
+extern bool rb_heapprof_clears; /* state.h */
 
 /* On every function of this folder that is compiled inside gc.c. It keeps their code away from the
  * collector's, and out of gcc's account of how much gc.c may grow by inlining: otherwise
@@ -114,7 +115,7 @@ rb_heapprof_clear(struct ractor_newobj_cache *cache);
 static inline void
 rb_heapprof_gate_clear(struct ractor_newobj_cache *cache)
 {
-    if (RB_UNLIKELY(rb_heapprof_on)) rb_heapprof_clear(cache);
+    if (RB_UNLIKELY(rb_heapprof_clears)) rb_heapprof_clear(cache);
 }
 
 HEAPPROF_COLD static void

@@ -417,6 +417,8 @@ note_major(const rb_objspace_t *objspace)
 HEAPPROF_COLD static void
 rb_heapprof_clear(struct ractor_newobj_cache *cache)
 {
+    graph_caches_cleared();
+    if (!rb_heapprof_on) return;
     begin_change();
     note_major(rb_gc_get_objspace());
     pending_resolve(&cache->heapprof.pending);

@@ -10,12 +10,13 @@
 
 struct heapprof rb_heapprof;
 bool rb_heapprof_on;
+bool rb_heapprof_clears;
 
 HEAPPROF_COLD void
 rb_heapprof_gc_start(void)
 {
     rb_heapprof.epoch++;
-    rb_heapprof_on = true;
+    rb_heapprof_on = rb_heapprof_clears = true;
     forget_known_sites();
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
     rb_heapprof_gc_settle_blocks();
@@ -35,6 +36,7 @@ rb_heapprof_gc_stop(void)
     rb_heapprof_gc_copy_rest();
     rb_gc_ractor_newobj_cache_foreach(cache_stop_i, NULL);
     rb_heapprof_on = false;
+    rb_heapprof_clears = graph_baseline.armed;
     rb_heapprof_gc_forget_waiting();
     rb_heapprof_gc_redraw_blocks();
     untrack_all();

@@ -48,6 +48,9 @@ extern struct heapprof rb_heapprof;
 /* Is the profiler on? Changes with all ractors stopped. */
 extern bool rb_heapprof_on;
 
+/* The same, or the next dump of the object graph is to tell what was there at the last one (graph_baseline.c). */
+extern bool rb_heapprof_clears;
+
 /* For who reads the tables from another process: whether they changed meanwhile. Outside of the above, which a start
  * writes anew. A word is odd while something changes (gc/sequence.c). */
 struct heapprof_sequence {

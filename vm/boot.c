@@ -20,6 +20,8 @@
 #include "api.h"
 #include "os/file.h"
 #include "flush.h"
+#include "graph.h"
+#include "base/check.h"
 #include "periodic.h"
 #include "gc/state.h"
 #include "eval_intern.h"
@@ -365,6 +367,7 @@ void
 rb_heapprof_at_exit(void)
 {
     rb_heapprof_wbcheck_at_exit();
+    if (HEAPPROF_CHECK) rb_heapprof_graph_check();
     if (!rb_heapprof_running_p()) return;
 
     rb_heapprof_periodic_end();

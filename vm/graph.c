@@ -128,6 +128,7 @@ write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_d
     pair_number(writer, "gc", dump->gc);
     pair_number(writer, "gc_count", rb_heapprof_gc_count());
     pair_values(writer, dump->values_bytes);
+    pair_number(writer, "survivors", dump->baseline);
 }
 
 /* ---- the whole ---- */
@@ -163,6 +164,7 @@ rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_
 {
     struct heapprof_graph graph = {.values_bytes = dump->values_bytes};
 
+    graph.baseline = dump->baseline;
     rb_heapprof_mem_init(&graph.mem, MEMORY_BYTES);
     rb_heapprof_dump_start(&graph.writer, &graph.mem, write_i, dump);
     write_process(&graph.writer, dump);
@@ -212,11 +214,36 @@ write_stopped(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *sh
     bool before = rb_heapprof_gc_begin_still();
     if (rb_heapprof_on) rb_heapprof_gc_resolve_all();
     note_process(dump);
+    dump->baseline = rb_heapprof_gc_graph_baseline_p();
     child = write_or_clone(dump, shared, error);
+    rb_heapprof_gc_graph_begin_baseline();
     rb_heapprof_gc_end_still(before);
     RB_VM_LOCK_LEAVE();
     dump->pause_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) - dump->begun_ns;
     return child;
+}
+
+static int
+write_nowhere_i(void *unused, const char *bytes, size_t size)
+{
+    return 0;
+}
+
+void
+rb_heapprof_graph_check(void)
+{
+    struct heapprof_graph graph = {.values_bytes = 0};
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    bool before = rb_heapprof_gc_begin_still();
+    rb_heapprof_mem_init(&graph.mem, MEMORY_BYTES);
+    rb_heapprof_dump_start(&graph.writer, &graph.mem, write_nowhere_i, NULL);
+    rb_heapprof_gc_graph_write(&graph);
+    rb_heapprof_gc_graph_free(&graph);
+    rb_heapprof_dump_free(&graph.writer);
+    rb_heapprof_gc_end_still(before);
+    RB_VM_LOCK_LEAVE();
 }
 
 int

@@ -9,6 +9,7 @@ struct heapprof_graph_dump {
     int      fd;
     size_t   values_bytes;       /* of what a String holds; 0: values are hidden; SIZE_MAX: all of it */
     bool     gc;                 /* a full GC has come before */
+    bool     baseline;           /* it can be told which objects were there at the dump before */
     bool     fork;               /* by a child, where the system lets us have one */
 
     pid_t    pid, parent;
@@ -22,6 +23,9 @@ struct heapprof_graph_dump {
 /* Writes the graph of all objects. 0, or errno. With fork other threads run meanwhile, and what interrupts this one may raise,
  * after the child has been ended. */
 int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
+
+/* Writes it to nowhere, in place: builds with HEAPPROF_CHECK hold each object's references against what is marked. */
+void rb_heapprof_graph_check(void);
 
 /* ---- between graph.c and graph_child.c ---- */
 

@@ -397,4 +397,80 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_equal 4, hostile.push(tame).size
     RUBY
   end
+
+  # ---- from dump to dump ----
+
+  # Read by a child, so that this process has no more objects than it wants. Objects are known by what they hold, which no other
+  # has: so the truth is there to compare with.
+  SURVIVORS = <<~'RUBY'
+    Seen = Struct.new(:told, :marks, :survivors)
+
+    def seen(graph)
+      marks = graph.objects.each_value.select { |object| object.class_name == "Mark" && object.type == "T_OBJECT" }
+      survivors = graph.objects.each_value.select { |object| object.bits & (1 << 6) != 0 }
+      Seen.new(graph.process["survivors"], marks.to_h { |object| [object.address, object.named("@number")[1]] },
+               survivors.to_h { |object| [object.address, true] })
+    end
+
+    class Mark; def initialize(number) = @number = number; end
+
+    def dump_seen
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "heap.rbgraph")
+        HeapGraph.dump(path, gc: true, values: 1)
+        reader, writer = IO.pipe(binmode: true)
+        child = fork do
+          writer.write(Marshal.dump(seen(HeapGraphFile.read(path))))
+          exit!
+        end
+        writer.close
+        Marshal.load(reader.read).tap { Process.wait(child) }
+      end
+    end
+  RUBY
+
+  def test_survivors_are_the_same_objects
+    in_graph_child(SURVIVORS + <<~'RUBY')
+      random = Random.new(7)
+      kept = Array.new(20_000) { |i| Mark.new(i) }
+      number, reused = kept.size, 0
+      before = dump_seen
+      assert_equal ["0", {}], [before.told, before.survivors]
+      3.times do |round|
+        20_000.times do |i|
+          kept[random.rand(kept.size)] = Mark.new(number += 1)
+          GC.start(full_mark: round.odd?) if i == 10_000
+        end
+        now = dump_seen
+        both = now.marks.keys & before.marks.keys
+        same, others = both.partition { |address| now.marks[address] == before.marks[address] }
+        assert_equal "1", now.told
+        assert_empty same.reject { |address| now.survivors[address] }
+        assert_empty others.select { |address| now.survivors[address] }
+        reused += others.size
+        before = now
+      end
+      assert_operator reused, :>, 100
+    RUBY
+  end
+
+  def test_after_compaction_nothing_is_said_of_survivors
+    omit "no compaction here" unless GC.respond_to?(:compact)
+    in_directory do
+      ran = run_ruby("-e", <<~'RUBY')
+        kept = Array.new(1000) { Object.new }
+        dump = ->(name) { ObjectSpace::HeapGraph.dump("#{name}.rbgraph", gc: true) }
+        2.times { |i| dump[i] }
+        GC.compact
+        2.times { |i| dump[i + 2] }
+        Process.wait(fork { dump[4] })
+      RUBY
+      assert_clean ran
+      require_relative "lib/heap_graph"
+      graphs = Array.new(5) { |i| HeapGraphFile.read("#{i}.rbgraph") }
+      assert_equal %w[0 1 0 1 0], graphs.map { |graph| graph.process["survivors"] }
+      told = graphs.map { |graph| graph.objects.each_value.count { |object| object.bits & (1 << 6) != 0 } }
+      assert_equal [true, false, true, false, true], told.map(&:zero?)
+    end
+  end
 end
