@@ -21,6 +21,7 @@
 #include "os/file.h"
 #include "flush.h"
 #include "graph.h"
+#include "graph_signal.h"
 #include "base/check.h"
 #include "periodic.h"
 #include "gc/state.h"
@@ -163,6 +164,7 @@ Init_heapprof(void)
     if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
     rb_heapprof_define_class();
     rb_heapprof_wbcheck_boot();
+    rb_heapprof_graph_signal_start(rb_heapprof_boot_setting("RUBY_HEAPGRAPH"), boot.directory);
     switch (rb_heapprof_options_parse(rb_heapprof_boot_setting("RUBY_HEAPPROF"), &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
         return;

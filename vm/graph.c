@@ -255,6 +255,11 @@ rb_heapprof_graph_dump(struct heapprof_graph_dump *dump)
 
     if (child) {
         __atomic_store_n(&shared->pause_ns, dump->pause_ns, __ATOMIC_RELEASE);
+        if (dump->detached) {
+            dump->child = child;
+            dump->shared = shared;
+            return 0;
+        }
         error = rb_heapprof_graph_wait(dump, shared, child);
     }
     rb_heapprof_graph_unshare(shared);

@@ -11,6 +11,7 @@ struct heapprof_graph_dump {
     bool     gc;                 /* a full GC has come before */
     bool     baseline;           /* it can be told which objects were there at the dump before */
     bool     fork;               /* by a child, where the system lets us have one */
+    bool     detached;           /* which is not waited for: child and shared are the caller's then */
 
     pid_t    pid, parent;
     uint64_t set, number;        /* of all dumps of this process; which of these it is */
@@ -18,6 +19,8 @@ struct heapprof_graph_dump {
     int64_t  begun_ns;
     uint64_t bytes;              /* of the file */
     int64_t  pause_ns;           /* the program has waited */
+    pid_t    child;              /* 0: it has been waited for, or there was none */
+    struct heapprof_graph_shared *shared;
 };
 
 /* Writes the graph of all objects. 0, or errno. With fork other threads run meanwhile, and what interrupts this one may raise,

@@ -491,6 +491,14 @@ module ObjectSpace
   #
   #   ObjectSpace::HeapGraph.dump("heap.rbgraph", gc: true)  # heapprof graph report heap.rbgraph
   #
+  # The environment variable +RUBY_HEAPGRAPH+ does this without a change of the program, whenever a signal comes:
+  #
+  #   RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph,max_pause=0.5
+  #
+  # [signal] As in HeapProfile.start. A program that traps it later has it for itself.
+  # [out] The files' names: %p pid, %e program, %t time, %n number; <tt>heap-%p-%n.rbgraph</tt> unless given.
+  # [max_pause] Seconds: where the program would have to wait longer for its copy, by an estimate from its memory, there is none.
+  #
   # Only C Ruby built with the heap profiler has this module.
   module HeapGraph
     # call-seq:

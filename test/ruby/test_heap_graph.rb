@@ -473,4 +473,43 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_equal [true, false, true, false, true], told.map(&:zero?)
     end
   end
+
+  # ---- by a signal ----
+
+  def test_a_signal_has_a_file_written
+    in_directory do
+      ran = run_ruby("-e", <<~'RUBY', env: { "RUBY_HEAPGRAPH" => "signal=URG,out=heap-%n.rbgraph" })
+        kept = Array.new(1000) { Object.new }
+        2.times do |i|
+          Process.kill(:URG, Process.pid)
+          sleep 0.01 until File.exist?("heap-#{i + 1}.rbgraph")
+        end
+        puts kept.size, $stderr.sync
+      RUBY
+      assert_clean ran
+      require_relative "lib/heap_graph"
+      graphs = Dir.children(".").sort.map { |name| HeapGraphFile.read(name) }
+      assert_equal [%w[fork 1], %w[fork 2]], graphs.map { |graph| graph.process.values_at("mode", "dump") }
+    end
+  end
+
+  def test_a_dump_that_takes_too_long_is_refused
+    in_directory do
+      ran = run_ruby("-e", "Process.kill(:URG, $$); sleep 0.1", env: { "RUBY_HEAPGRAPH" => "signal=URG,max_pause=0.000001" })
+      assert_one_line(/no dump: the program would wait for about 0\.\d+ s, and max_pause is 1e-06$/, ran.err)
+      assert_empty Dir.children(".")
+      ran = run_ruby("-e", "Process.kill(:URG, $$); sleep 0.1", env: { "RUBY_HEAPGRAPH" => "signal=URG,out=missing/heap" })
+      assert_one_line(%r{cannot write .*/missing/heap: No such file or directory$}, ran.err)
+    end
+  end
+
+  def test_settings_that_are_wrong_are_one_line
+    { "signal=KILL" => /signal=KILL: expected USR1, USR2/, "out=%q,signal=URG" => /out=%q: expected a file name/,
+      "max_pause=x" => /max_pause=x: expected seconds/, "what=1" => /what=1: expected signal, out or max_pause/,
+      "out=x" => /out=x: expected signal=/ }.each do |settings, message|
+      ran = run_ruby("-e", "puts 1", env: { "RUBY_HEAPGRAPH" => settings })
+      assert_equal "1\n", ran.out
+      assert_one_line(message, ran.err)
+    end
+  end
 end
