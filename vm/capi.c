@@ -6,6 +6,7 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "gc/state.h"
+#include "graph.h"
 #include "periodic.h"
 #include "profiler/out.h"
 #include "rss.h"
@@ -37,6 +38,16 @@ give(void *theirs, size_t size, const void *ours, size_t known)
 {
     memcpy(theirs, ours, known);
     memset((char *)theirs + known, 0, size - known);
+}
+
+/* Whether nothing is set that we do not know. */
+static bool
+rest_is_zero_p(const void *theirs, size_t known, size_t size)
+{
+    for (size_t i = known; i < size; i++) {
+        if (((const char *)theirs)[i]) return false;
+    }
+    return true;
 }
 
 /* ---- settings ---- */
@@ -78,10 +89,7 @@ complete_config(struct rb_heapprof_config *config, const struct rb_heapprof_conf
 {
     size_t known = KNOWN_BYTES(struct rb_heapprof_config, interval_bytes, theirs->size);
 
-    if (known == 0) return false;
-    for (size_t i = known; i < theirs->size; i++) {
-        if (((const char *)theirs)[i]) return false;
-    }
+    if (known == 0 || !rest_is_zero_p(theirs, known, theirs->size)) return false;
     *config = default_config(sizeof(*config));
     memcpy(config, theirs, known);
     return true;
@@ -325,4 +333,27 @@ rb_heapprof_rss_sized(struct rb_heapprof_rss *rss, size_t size)
     rb_heapprof_rss_measure(&ours);
     ours.size = known;
     give(rss, size, &ours, known);
+}
+
+/* ---- the graph of all objects ---- */
+
+int64_t
+rb_heapgraph_dump(const char *path, const struct rb_heapgraph_config *theirs)
+{
+    struct rb_heapgraph_config config = {0};
+
+    if (theirs) {
+        size_t known = KNOWN_BYTES(struct rb_heapgraph_config, values_bytes, theirs->size);
+        if (known == 0 || !rest_is_zero_p(theirs, known, theirs->size)) {
+            errno = EINVAL;
+            return -1;
+        }
+        memcpy(&config, theirs, known);
+    }
+    struct heapprof_graph_dump dump = {
+        .values_bytes = config.values_bytes, .gc = config.gc, .fork = !config.in_place, .uninterrupted = true,
+    };
+    if (config.gc) rb_gc_start();
+    errno = rb_heapprof_graph_dump_file(&dump, path);
+    return errno ? -1 : (int64_t)dump.bytes;
 }

@@ -265,3 +265,16 @@ rb_heapprof_graph_dump(struct heapprof_graph_dump *dump)
     rb_heapprof_graph_unshare(shared);
     return error;
 }
+
+int
+rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path)
+{
+    struct heapprof_file file;
+    int error = rb_heapprof_file_begin(&file, path, "", 0, true);
+
+    if (error) return error;
+    dump->file = &file;
+    while ((error = rb_heapprof_file_step(&file)) == EINTR);
+    if (error == 0) error = rb_heapprof_graph_dump(dump);
+    return rb_heapprof_file_end(&file, error);
+}

@@ -11,6 +11,7 @@ struct heapprof_graph_dump {
     bool     gc;                 /* a full GC has come before */
     bool     baseline;           /* it can be told which objects were there at the dump before */
     bool     fork;               /* by a child, where the system lets us have one */
+    bool     uninterrupted;      /* nothing is raised while it is waited for */
     bool     detached;           /* which is not waited for: child and shared are the caller's then */
 
     pid_t    pid, parent;
@@ -26,6 +27,9 @@ struct heapprof_graph_dump {
 /* Writes the graph of all objects. 0, or errno. With fork other threads run meanwhile, and what interrupts this one may raise,
  * after the child has been ended. */
 int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
+
+/* The same to a path, which is begun and ended here; opening it may wait, with the GVL. */
+int rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path);
 
 /* Writes it to nowhere, in place: builds with HEAPPROF_CHECK hold each object's references against what is marked. */
 void rb_heapprof_graph_check(void);

@@ -146,12 +146,23 @@ end_waiting(VALUE data)
     return Qnil;
 }
 
+/* An interrupt that waits is for later; then others wait, too. */
+static void
+wait_for_end(struct waiting *waiting)
+{
+    while (!waiting->ended) {
+        rb_thread_call_without_gvl2(wait_without_gvl, waiting, NULL, NULL);
+        if (!waiting->ended) wait_without_gvl(waiting);
+    }
+}
+
 int
 rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child)
 {
     struct waiting waiting = {.shared = shared, .child = child};
 
-    rb_ensure(wait_serving_interrupts, (VALUE)&waiting, end_waiting, (VALUE)&waiting);
+    if (dump->uninterrupted) wait_for_end(&waiting);
+    else rb_ensure(wait_serving_interrupts, (VALUE)&waiting, end_waiting, (VALUE)&waiting);
     dump->bytes = shared->bytes;
     if (!shared->done) return ECHILD; /* it was ended before its time */
     if (shared->error == 0 && dump->file) dump->file->temporary[0] = '\0'; /* which has its name now */

@@ -258,6 +258,21 @@ rb_heapprof_rss(struct rb_heapprof_rss *rss)
     rb_heapprof_rss_sized(rss, sizeof(*rss));
 }
 
+/** How the graph of all objects is dumped. All 0 but size: no values, no GC, by a child. */
+struct rb_heapgraph_config {
+    size_t   size;             /**< bytes of this struct */
+    size_t   values_bytes;     /**< most of what a String holds that is in the file; SIZE_MAX: all; 0: values are hidden */
+    int      gc;               /**< a full GC comes before */
+    int      in_place;         /**< the process writes itself, and all its threads wait */
+};
+
+/**
+ * Writes all objects, what they refer to, and the roots, to a file that appears under its name when it is complete. config may be
+ * NULL: all 0. Returns when the file is there; other threads run meanwhile, unless an interrupt waits for this one. The number of
+ * bytes, or -1 with errno; EINVAL: a size out of range, or a field set that this ruby does not know.
+ */
+int64_t rb_heapgraph_dump(const char *path, const struct rb_heapgraph_config *config);
+
 RBIMPL_SYMBOL_EXPORT_END()
 
 #endif /* RUBY_HEAPPROF_H */

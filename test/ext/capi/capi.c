@@ -299,6 +299,19 @@ write_to(VALUE self, VALUE snapshot_object, VALUE path)
     return rb_ary_new_from_args(2, LL2NUM(written), INT2NUM(error));
 }
 
+/* [bytes written or -1, errno]; size: of the struct, nil: none is passed; unknown: what is behind it */
+static VALUE
+dump_graph(VALUE self, VALUE path, VALUE size, VALUE unknown)
+{
+    struct { struct rb_heapgraph_config config; uint64_t unknown; } longer = { { .size = 0 }, NUM2ULL(unknown) };
+
+    if (!NIL_P(size)) longer.config.size = NUM2SIZET(size);
+    errno = 0;
+    int64_t written = rb_heapgraph_dump(StringValueCStr(path), NIL_P(size) ? NULL : &longer.config);
+    int error = errno;
+    return rb_ary_new_from_args(3, LL2NUM(written), INT2NUM(error), SIZET2NUM(sizeof(longer.config)));
+}
+
 /* [what it returned, the rows it gave] */
 static VALUE
 allocation_stack(VALUE self, VALUE object, VALUE return_value)
@@ -354,6 +367,7 @@ Init_heapprof_capi(void)
     rb_define_singleton_method(capi, "free_null", free_null, 0);
     rb_define_singleton_method(capi, "each", each, 3);
     rb_define_singleton_method(capi, "write", write_to, 2);
+    rb_define_singleton_method(capi, "dump_graph", dump_graph, 3);
     rb_define_singleton_method(capi, "allocation_stack", allocation_stack, 2);
     rb_define_singleton_method(capi, "flagged?", flagged_p, 1);
     rb_define_singleton_method(capi, "set_flag", set_flag, 2);
