@@ -512,4 +512,48 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_one_line(message, ran.err)
     end
   end
+
+  # ---- from C ----
+
+  def test_c_extensions_dump_it_as_well
+    in_graph_child(<<~'RUBY')
+      require "-test-/heapprof_capi"
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "heap.rbgraph")
+        written, error, size = HeapProfCAPI.dump_graph(path, nil, 0)
+        assert_equal [File.size(path), 0], [written, error]
+        assert_equal "fork", HeapGraphFile.read(path).process["mode"]
+        assert_equal 0, HeapProfCAPI.dump_graph(path, size + 8, 0)[1]
+        assert_equal [-1, Errno::EINVAL::Errno], HeapProfCAPI.dump_graph(path, size + 8, 1).first(2)
+        assert_equal [-1, Errno::EINVAL::Errno], HeapProfCAPI.dump_graph(path, 8, 0).first(2)
+        assert_equal [-1, Errno::ENOENT::Errno], HeapProfCAPI.dump_graph(File.join(directory, "none/heap"), nil, 0).first(2)
+      end
+    RUBY
+  end
+
+  # ---- heaps of all kinds ----
+
+  HEAPS = {
+    fibers: "keep = Array.new(1000) { |i| Fiber.new { |a| b = [a, i]; Fiber.yield; b }.tap { |fiber| fiber.resume(i.to_s) } }",
+    threads: "keep = Array.new(20) { |i| Thread.new { a = [i]; Thread.stop; a } }; Thread.pass until keep.all?(&:stop?)",
+    ractors: "Warning[:experimental] = false; keep = Array.new(3) { Ractor.new { Ractor.receive } }; sleep 0.1",
+    "too complex": 'class K; end; keep = Array.new(3000) { |i| K.new.tap { |k| k.instance_variable_set("@v#{i}", [i]) } }',
+    "weak maps": "k = Array.new(100) { [1] }; keep = ObjectSpace::WeakMap.new; k.each { |e| keep[e] = e.dup }",
+    compaction: "GC.auto_compact = true; keep = Array.new(10_000) { [1.to_s] }; GC.compact",
+    libraries: "keep = %w[rdoc json optparse socket date].each { |library| require library }",
+    stress: "keep = []; GC.stress = true; 20.times { |i| keep << [i.to_s] }; GC.stress = false",
+  }.freeze
+
+  # What all that is known to be alive refers to is in the file, and is reached.
+  HEAPS.each do |name, script|
+    define_method("test_heap_of_#{name.to_s.tr(" ", "_")}") do
+      in_graph_child(SAME + script + "\n" + <<~'RUBY')
+        assert_same_references
+        graph = dump(gc: true)
+        reached = graph.reachable
+        assert_empty reached.keys.reject { |at| graph.objects[at] }
+        assert_equal true, reached[address(keep)]
+      RUBY
+    end
+  end
 end
