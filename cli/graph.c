@@ -26,7 +26,8 @@ cli_graph_limit(const struct cli *cli, size_t *bytes)
     number = strtoull(text, &end, 10);
     unit = *end ? strchr(units, *end) : NULL;
     shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (end != text && text[0] != '-' && errno == 0 && !(*end && !unit) && !(unit && end[1]) && number <= SIZE_MAX >> shift) {
+    if (end != text && text[0] != '-' && errno == 0 && !(*end && !unit) && !(unit && end[1]) &&
+        number <= SIZE_MAX >> shift) {
         *bytes = (size_t)number << shift;
         return true;
     }
@@ -95,7 +96,8 @@ cli_graph_time(char text[CLI_GRAPH_TIME_MAX], const struct heapprof_graph *graph
     struct tm local;
 
     text[0] = '\0';
-    if (seconds > 0 && localtime_r(&seconds, &local)) strftime(text, CLI_GRAPH_TIME_MAX, "%Y-%m-%d %H:%M:%S %z", &local);
+    if (seconds <= 0 || !localtime_r(&seconds, &local)) return;
+    strftime(text, CLI_GRAPH_TIME_MAX, "%Y-%m-%d %H:%M:%S %z", &local);
 }
 
 /* ---- text ---- */
@@ -223,4 +225,24 @@ cli_graph_put_share(double part, double whole)
 
     report_share(text, part, whole);
     printf("  %6s", text);
+}
+
+void
+cli_graph_put_head(void)
+{
+    printf("%10s  %6s  %10s  %6s  %12s\n", "bytes", "share", "retained", "share", "objects");
+}
+
+void
+cli_graph_put_group(const struct heapprof_graph_group *group, double whole)
+{
+    char amount[REPORT_AMOUNT_MAX];
+
+    cli_graph_put_bytes(group->bytes);
+    cli_graph_put_share(group->bytes, whole);
+    fputs("  ", stdout);
+    cli_graph_put_bytes(group->retained);
+    cli_graph_put_share(group->retained, whole);
+    report_amount(amount, group->objects, "count");
+    printf("  %12s  ", amount);
 }

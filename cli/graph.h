@@ -2,6 +2,7 @@
 #define HEAPPROF_CLI_GRAPH_H
 /* What the commands of `heapprof graph` have in common: options, the dump in memory, names on the terminal. */
 #include "cli/cli.h"
+#include "graph/groups.h"
 #include "graph/words.h"
 #include "report/json.h"
 
@@ -64,6 +65,10 @@ bool cli_graph_json_object(struct report_json *json, const struct cli_graph *gra
 /* A way as a member of that name. */
 bool cli_graph_json_way(struct report_json *json, const char *key, const struct heapprof_graph *graph,
                         const struct heapprof_graph_tree *tree, uint32_t object, bool merged);
+
+/* The columns of a table of groups, and its head: bytes and retained with their shares of whole, objects. */
+void cli_graph_put_head(void);
+void cli_graph_put_group(const struct heapprof_graph_group *group, double whole);
 
 /* "123 kB", "1.2%" right aligned on stdout. */
 void cli_graph_put_bytes(double bytes);

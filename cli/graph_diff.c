@@ -191,7 +191,8 @@ read_dump(struct rows *rows, const char *path)
     if (status != CLI_DONE) return status;
     cli_graph_warn(rows->cli, path, graph);
     rows->dumps[place].graph = &graph->graph;
-    if (rb_heapprof_graph_patterns_make(&rows->dumps[place].patterns, &graph->graph, &graph->dominator_tree)) return CLI_DONE;
+    if (rb_heapprof_graph_patterns_make(&rows->dumps[place].patterns, &graph->graph,
+                                        &graph->dominator_tree)) return CLI_DONE;
     return cli_wrong(rows->cli, "no memory");
 }
 

@@ -60,7 +60,8 @@ put_text(const struct heapprof_graph_duplicates *duplicates, uint32_t limit)
 }
 
 static void
-json_row(struct report_json *json, const struct heapprof_graph_names *names, const struct heapprof_graph_duplicate *duplicate)
+json_row(struct report_json *json, const struct heapprof_graph_names *names,
+         const struct heapprof_graph_duplicate *duplicate)
 {
     char address[24];
 
@@ -96,7 +97,9 @@ put_json(const struct heapprof_graph_duplicates *duplicates, uint32_t limit)
     report_json_unsigned(&json, all_wasted(duplicates));
     report_json_key(&json, "groups");
     report_json_begin(&json, '[');
-    for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) json_row(&json, &duplicates->names, &duplicates->all[i]);
+    for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
+        json_row(&json, &duplicates->names, &duplicates->all[i]);
+    }
     report_json_end(&json, ']');
     report_json_end(&json, '}');
     putchar('\n');

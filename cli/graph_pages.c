@@ -32,12 +32,14 @@ put_pool(const struct heapprof_graph_pool *pool)
 static void
 put_text(const struct heapprof_graph_pages *pages, uint32_t limit)
 {
-    printf("%6s  %8s  %12s  %6s  %10s  pages of which so many tenths are used\n", "slot", "pages", "objects", "used", "free");
+    printf("%6s  %8s  %12s  %6s  %10s  pages of which so many tenths are used\n", "slot", "pages", "objects",
+           "used", "free");
     printf("%6s  %8s  %12s  %6s  %10s ", "", "", "", "", "");
     for (int i = 1; i <= HEAPPROF_GRAPH_FILLINGS; i++) printf(" %6d", i);
     putchar('\n');
     for (uint32_t i = 0; i < pages->pool_count; i++) put_pool(&pages->pools[i]);
-    printf("\n%"PRIu32" pages are used to a tenth or less; on them are\n%8s  %12s  class\n", pages->sparse_pages, "pages", "objects");
+    printf("\n%"PRIu32" pages are used to a tenth or less; on them are\n%8s  %12s  class\n",
+           pages->sparse_pages, "pages", "objects");
     for (uint32_t i = 0; i < limit; i++) {
         char amount[REPORT_AMOUNT_MAX];
         report_amount(amount, (double)pages->pins[i].objects, "count");

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/graph.h"
-#include "graph/groups.h"
 #include "graph/suspects.h"
 #include "report/text.h"
 
@@ -152,17 +151,10 @@ put_classes(const struct page *page)
     double whole = (double)graph->dominators.retained[0];
 
     puts("\nLargest classes");
-    printf("%10s  %6s  %10s  %6s  %12s\n", "bytes", "share", "retained", "share", "objects");
+    cli_graph_put_head();
     for (uint32_t i = 0; i < page->classes.count && i < CLASSES_MOST; i++) {
         const struct heapprof_graph_group *group = &page->classes.all[i];
-        char amount[REPORT_AMOUNT_MAX];
-        cli_graph_put_bytes(group->bytes);
-        cli_graph_put_share(group->bytes, whole);
-        fputs("  ", stdout);
-        cli_graph_put_bytes(group->retained);
-        cli_graph_put_share(group->retained, whole);
-        report_amount(amount, group->objects, "count");
-        printf("  %12s  ", amount);
+        cli_graph_put_group(group, whole);
         report_put(stdout, rb_heapprof_graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
                    cli_width() > 70 ? cli_width() - 58 : 0, false);
         putchar('\n');
@@ -191,7 +183,8 @@ json_suspect(struct report_json *json, const struct cli_graph *graph, const stru
     report_json_begin(json, '{');
     if (!cli_graph_json_object(json, graph, suspect->gathered)) return false;
     report_json_end(json, '}');
-    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, suspect->gathered, suspect->count > 1)) return false;
+    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, suspect->gathered,
+                            suspect->count > 1)) return false;
     report_json_key(json, "stack");
     cli_graph_json_stack(json, &graph->graph, suspect->stack);
     report_json_end(json, '}');

@@ -35,7 +35,8 @@ static void
 put_flags(FILE *out, uint32_t bits)
 {
     static const struct {uint32_t bit; const char *name;} flags[] = {
-        {HEAPPROF_DUMP_FROZEN, "frozen"}, {HEAPPROF_DUMP_SHAREABLE, "shareable"}, {HEAPPROF_DUMP_FINALIZER, "has a finalizer"},
+        {HEAPPROF_DUMP_FROZEN, "frozen"}, {HEAPPROF_DUMP_SHAREABLE, "shareable"},
+        {HEAPPROF_DUMP_FINALIZER, "has a finalizer"},
     };
 
     if ((bits & HEAPPROF_DUMP_AGE) == HEAPPROF_DUMP_AGE) fputs("old", out);
@@ -49,8 +50,9 @@ static void
 put_stack(const struct heapprof_graph *graph, uint32_t object)
 {
     const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
+    uint32_t first = sample ? sample->stack : 0;
 
-    for (uint32_t stack = sample ? sample->stack : 0, first = stack; stack; stack = graph->names.stacks[stack].caller) {
+    for (uint32_t stack = first; stack; stack = graph->names.stacks[stack].caller) {
         struct cli_text text;
         if (!cli_text_begin(&text)) return;
         cli_graph_put_frame(text.out, &graph->names, stack);
@@ -150,7 +152,7 @@ static void
 put_label(FILE *out, const struct view *view, const struct heapprof_dump_reference *reference)
 {
     const struct heapprof_dump_value *key = &reference->key;
-    uint32_t object;
+    uint32_t object, label;
 
     if (reference->label == HEAPPROF_DUMP_VALUE) {
         object = key->object ? rb_heapprof_graph_find(&view->graph->graph, key->bits) : 0;
@@ -161,8 +163,8 @@ put_label(FILE *out, const struct view *view, const struct heapprof_dump_referen
         return;
     }
     if (reference->label == HEAPPROF_DUMP_WEAK) fputs("weak ", out);
-    rb_heapprof_graph_put_label(out, &view->graph->graph,
-                                rb_heapprof_graph_label(reference->label, reference->name ? reference->name : reference->index), false);
+    label = rb_heapprof_graph_label(reference->label, reference->name ? reference->name : reference->index);
+    rb_heapprof_graph_put_label(out, &view->graph->graph, label, false);
 }
 
 static bool
@@ -204,7 +206,8 @@ nothing_p(const struct heapprof_dump_reference *reference)
 {
     const struct heapprof_dump_value *to = &reference->to;
 
-    return !to->object && (reference->label == HEAPPROF_DUMP_KEY || (to->immediate == HEAPPROF_DUMP_SPECIAL && to->bits == 4));
+    return !to->object &&
+           (reference->label == HEAPPROF_DUMP_KEY || (to->immediate == HEAPPROF_DUMP_SPECIAL && to->bits == 4));
 }
 
 static bool
@@ -258,7 +261,8 @@ put_references_from(struct view *view)
 
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct heapprof_graph_root *root = &graph->roots[i];
-        if (root->target == view->object) put_from(view, 0, rb_heapprof_graph_label(root->label, root->name ? root->name : root->category));
+        uint32_t label = rb_heapprof_graph_label(root->label, root->name ? root->name : root->category);
+        if (root->target == view->object) put_from(view, 0, label);
     }
     for (uint32_t from = 1; from <= graph->count; from++) {
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
@@ -266,7 +270,8 @@ put_references_from(struct view *view)
         }
     }
     for (uint32_t from = 1; from <= graph->count; from++) {
-        if (rb_heapprof_graph_class(graph, from) == view->object) put_from(view, from, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
+        if (rb_heapprof_graph_class(graph, from) != view->object) continue;
+        put_from(view, from, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
     }
 }
 
@@ -344,7 +349,8 @@ run(struct cli *cli)
         cli_graph_warn(cli, cli->operands[0], &graph);
         view.object = cli_graph_object(&graph.graph, cli->operands[1]);
         view.address = view.object ? rb_heapprof_graph_address(&graph.graph, view.object) : 0;
-        status = view.object ? show(&view) : cli_wrong(cli, "%s: no object is at %s", cli->operands[0], cli->operands[1]);
+        if (view.object) status = show(&view);
+        else status = cli_wrong(cli, "%s: no object is at %s", cli->operands[0], cli->operands[1]);
     }
     cli_graph_free(&graph);
     return status;

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "cli/graph.h"
-#include "graph/groups.h"
-#include "report/text.h"
 
 enum {GROUP = CLI_GRAPH_OWN_OPTIONS, RETAINED, COUNT};
 
@@ -49,19 +47,12 @@ put_text(const struct rows *rows)
 {
     double whole = (double)rows->graph->dominators.retained[0];
 
-    printf("%10s  %6s  %10s  %6s  %12s\n", "bytes", "share", "retained", "share", "objects");
+    cli_graph_put_head();
     for (uint32_t i = 0; i < rows->limit; i++) {
         const struct heapprof_graph_group *group = &rows->groups->all[i];
-        char amount[REPORT_AMOUNT_MAX];
         struct cli_text text;
         if (!cli_text_begin(&text)) return false;
-        cli_graph_put_bytes(group->bytes);
-        cli_graph_put_share(group->bytes, whole);
-        fputs("  ", stdout);
-        cli_graph_put_bytes(group->retained);
-        cli_graph_put_share(group->retained, whole);
-        report_amount(amount, group->objects, "count");
-        printf("  %12s  ", amount);
+        cli_graph_put_group(group, whole);
         put_name(text.out, &rows->graph->graph, rows->by, group->key);
         cli_text_show(&text, cli_width() > 70 ? cli_width() - 58 : 0, false);
         putchar('\n');

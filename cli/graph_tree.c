@@ -151,7 +151,8 @@ run(struct cli *cli)
 {
     struct cli_graph graph;
     struct heapprof_graph_patterns patterns;
-    struct nodes nodes = {.graph = &graph, .patterns = &patterns, .json = {.out = stdout}, .as_json = cli->values[CLI_GRAPH_JSON]};
+    struct nodes nodes = {.graph = &graph, .patterns = &patterns, .json = {.out = stdout},
+                          .as_json = cli->values[CLI_GRAPH_JSON]};
     long least;
     int status;
 

@@ -12,6 +12,7 @@
 #include "report/text.h"
 
 #define WAYS_MOST 5
+#define STEPS_MOST 40 /* of a way that are shown, half of them from its end */
 
 enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
 
@@ -26,7 +27,8 @@ struct question {
 /* ---- an object ---- */
 
 static void
-put_step(const struct heapprof_graph *graph, const struct cli_graph *all, const struct heapprof_graph_tree *tree, uint32_t object)
+put_step(const struct heapprof_graph *graph, const struct cli_graph *all,
+         const struct heapprof_graph_tree *tree, uint32_t object)
 {
     struct cli_text text;
     unsigned columns;
@@ -53,8 +55,11 @@ put_steps(const struct question *question, const struct heapprof_graph_tree *tre
     if (!steps) return false;
     for (uint32_t at = object, i = count; i > 0; at = tree->from[at]) steps[--i] = at;
     for (uint32_t i = 0; i < count; i++) {
-        if (count > 40 && i == 20) printf("  %10s  ... %"PRIu32" steps\n", "", count - 40);
-        if (count <= 40 || i < 20 || i >= count - 20) put_step(&question->graph->graph, question->graph, tree, steps[i]);
+        if (count > STEPS_MOST && i == STEPS_MOST / 2) {
+            printf("  %10s  ... %"PRIu32" steps\n", "", count - STEPS_MOST);
+            i = count - STEPS_MOST / 2;
+        }
+        put_step(&question->graph->graph, question->graph, tree, steps[i]);
     }
     free(steps);
     return true;
@@ -72,7 +77,8 @@ put_way(struct question *question, const struct heapprof_graph_tree *tree, uint3
         report_json_end(&question->json, '}');
         return true;
     }
-    if (!cli_text_begin(&text) || !rb_heapprof_graph_put_way(text.out, &question->graph->graph, tree, object, false)) return false;
+    if (!cli_text_begin(&text) ||
+        !rb_heapprof_graph_put_way(text.out, &question->graph->graph, tree, object, false)) return false;
     printf("\n%d. ", number);
     cli_text_show(&text, 0, false);
     putchar('\n');
@@ -161,7 +167,8 @@ more_objects(const void *a, const void *b)
 
 /* A row for each pattern that objects of the class are of. */
 static size_t
-gather(struct row *rows, const struct cli_graph *graph, const struct heapprof_graph_patterns *patterns, const char *class_name)
+gather(struct row *rows, const struct cli_graph *graph, const struct heapprof_graph_patterns *patterns,
+       const char *class_name)
 {
     size_t count = 0;
 
@@ -201,7 +208,8 @@ put_row(struct question *question, const struct row *row)
         report_json_end(json, '}');
         return true;
     }
-    if (!cli_text_begin(&text) || !rb_heapprof_graph_put_way(text.out, graph, tree, row->example, row->objects > 1)) return false;
+    if (!cli_text_begin(&text) ||
+        !rb_heapprof_graph_put_way(text.out, graph, tree, row->example, row->objects > 1)) return false;
     report_amount(amount, (double)row->objects, "count");
     printf("%12s  ", amount);
     cli_graph_put_bytes((double)row->bytes);
@@ -265,7 +273,8 @@ static int
 run(struct cli *cli)
 {
     struct cli_graph graph;
-    struct question question = {.cli = cli, .graph = &graph, .json = {.out = stdout}, .as_json = cli->values[CLI_GRAPH_JSON]};
+    struct question question = {.cli = cli, .graph = &graph, .json = {.out = stdout},
+                                .as_json = cli->values[CLI_GRAPH_JSON]};
     int status;
 
     if (!cli_number(cli, COUNT, 0, 10, &question.limit)) return CLI_USAGE;

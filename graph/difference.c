@@ -36,7 +36,8 @@ find_or_add(struct heapprof_graph_difference *difference, uint32_t parent, uint3
         if (difference->all[number].parent == parent && difference->all[number].name == name) return number;
     }
     if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, (size_t)difference->count + 1) ||
-        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count, hash_change, difference)) return 0;
+        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count, hash_change,
+                                   difference)) return 0;
     difference->all[difference->count] = (struct heapprof_graph_change){.parent = parent, .name = name};
     rb_heapprof_index_insert(&difference->index, hash, difference->count);
     return difference->count++;
@@ -44,7 +45,8 @@ find_or_add(struct heapprof_graph_difference *difference, uint32_t parent, uint3
 
 /* "@items: Hash", without what differs from dump to dump; UINT32_MAX: no memory. */
 static uint32_t
-name_of(struct heapprof_graph_difference *difference, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern)
+name_of(struct heapprof_graph_difference *difference, const struct heapprof_graph *graph,
+        const struct heapprof_graph_pattern *pattern)
 {
     char *text = NULL;
     size_t size;
@@ -62,7 +64,8 @@ name_of(struct heapprof_graph_difference *difference, const struct heapprof_grap
 
 /* Adds a dump's patterns; numbers: of each pattern the change. */
 static bool
-add_patterns(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dump, size_t place, uint32_t *numbers)
+add_patterns(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dump,
+             size_t place, uint32_t *numbers)
 {
     const struct heapprof_graph_patterns *patterns = &dump->patterns;
     uint64_t *retained = calloc(patterns->count, sizeof(*retained));
@@ -105,18 +108,22 @@ before(const struct heapprof_graph *earlier, const struct heapprof_graph *later,
 }
 
 static void
-count_fresh(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dumps, const uint32_t *numbers)
+count_fresh(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dumps,
+            const uint32_t *numbers)
 {
     const struct heapprof_graph_dump *last = &dumps[difference->dump_count - 1], *middle = last - 1;
 
-    if (last->graph->move_count) qsort(last->graph->moves, last->graph->move_count, sizeof(*last->graph->moves), by_destination);
+    if (last->graph->move_count) {
+        qsort(last->graph->moves, last->graph->move_count, sizeof(*last->graph->moves), by_destination);
+    }
     for (uint32_t object = 1; object <= last->graph->count; object++) {
         uint32_t pattern = last->patterns.of[object], earlier;
         struct heapprof_graph_change *change = &difference->all[numbers[pattern]];
         if (!pattern) continue;
         earlier = before(middle->graph, last->graph, object);
         if (!earlier && !change->fresh++) change->example = object;
-        if (earlier && difference->dump_count > 2 && !(middle->graph->bits[earlier] & HEAPPROF_DUMP_SURVIVOR)) change->kept++;
+        if (earlier && difference->dump_count > 2 &&
+            !(middle->graph->bits[earlier] & HEAPPROF_DUMP_SURVIVOR)) change->kept++;
     }
 }
 
@@ -137,7 +144,9 @@ why_inexact(const struct heapprof_graph_dump *dumps, size_t count)
         const char *set = rb_heapprof_graph_fact(one, "set"), *other_set = rb_heapprof_graph_fact(other, "set");
         const char *number = rb_heapprof_graph_fact(one, "dump"), *next = rb_heapprof_graph_fact(other, "dump");
         if (!set || !other_set || strcmp(set, other_set)) return "they are not of one process";
-        if (!number || !next || strtoull(number, NULL, 10) + 1 != strtoull(next, NULL, 10)) return "the dumps do not follow one another";
+        if (!number || !next || strtoull(number, NULL, 10) + 1 != strtoull(next, NULL, 10)) {
+            return "the dumps do not follow one another";
+        }
         if (!survivors_p(dumps[i].graph)) return "the later dump does not say which objects were there before";
     }
     return NULL;
@@ -166,7 +175,8 @@ rb_heapprof_graph_difference_make(struct heapprof_graph_difference *difference,
     *difference = (struct heapprof_graph_difference){.dump_count = count, .count = 1, .inexact = why_inexact(dumps, count)};
     rb_heapprof_mem_init(&difference->mem, SIZE_MAX);
     rb_heapprof_strings_init(&difference->strings, &difference->mem);
-    return HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, 1) && add_dumps(difference, dumps);
+    return HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, 1) &&
+           add_dumps(difference, dumps);
 }
 
 void

@@ -334,7 +334,8 @@ larger_first(const void *a, const void *b, void *data)
 }
 
 void
-rb_heapprof_dominated_sort(struct heapprof_dominated *dominated, struct heapprof_dominators *dominators, uint32_t object)
+rb_heapprof_dominated_sort(struct heapprof_dominated *dominated, struct heapprof_dominators *dominators,
+                           uint32_t object)
 {
     uint32_t first = dominated->first[object], count = dominated->first[object + 1] - first;
 

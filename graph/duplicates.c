@@ -32,8 +32,10 @@ find_or_add(struct heapprof_graph_duplicates *duplicates, uint64_t content, uint
         found = &duplicates->all[number - 1];
         if (found->hash == content && found->bytes == bytes && found->class_number == class_number) return found;
     }
-    if (!HEAPPROF_SPACE_GROW(&duplicates->space, duplicates->all, duplicates->capacity, (size_t)duplicates->count + 1) ||
-        !rb_heapprof_index_reserve(&duplicates->index, &duplicates->index_mem, duplicates->count, hash_duplicate, duplicates)) return NULL;
+    if (!HEAPPROF_SPACE_GROW(&duplicates->space, duplicates->all, duplicates->capacity,
+                             (size_t)duplicates->count + 1) ||
+        !rb_heapprof_index_reserve(&duplicates->index, &duplicates->index_mem, duplicates->count,
+                                   hash_duplicate, duplicates)) return NULL;
     found = &duplicates->all[duplicates->count++];
     *found = (struct heapprof_graph_duplicate){.hash = content, .bytes = bytes, .class_number = class_number};
     rb_heapprof_index_insert(&duplicates->index, hash, duplicates->count);
@@ -58,7 +60,8 @@ on_object(void *data, const struct heapprof_dump_object *object)
 }
 
 bool
-rb_heapprof_graph_duplicates_read(struct heapprof_graph_duplicates *duplicates, heapprof_dump_more_i *more, void *data,
+rb_heapprof_graph_duplicates_read(struct heapprof_graph_duplicates *duplicates, heapprof_dump_more_i *more,
+                                  void *data,
                                   size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX])
 {
     struct heapprof_dump_visitor visitor = {

@@ -25,7 +25,8 @@ struct heapprof_graph_duplicates {
 };
 
 /* As rb_heapprof_graph_load. */
-bool rb_heapprof_graph_duplicates_read(struct heapprof_graph_duplicates *duplicates, heapprof_dump_more_i *more, void *data,
+bool rb_heapprof_graph_duplicates_read(struct heapprof_graph_duplicates *duplicates,
+                                       heapprof_dump_more_i *more, void *data,
                                        size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX]);
 void rb_heapprof_graph_duplicates_free(struct heapprof_graph_duplicates *duplicates);
 

@@ -41,7 +41,8 @@ put_label(FILE *out, const struct heapprof_graph *graph, const struct heapprof_g
 }
 
 static bool
-put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_patterns *patterns, uint32_t number, uint64_t retained)
+put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_patterns *patterns,
+            uint32_t number, uint64_t retained)
 {
     const struct heapprof_graph_pattern *pattern = &patterns->all[number];
     char bytes[REPORT_AMOUNT_MAX], objects[REPORT_AMOUNT_MAX];
@@ -66,7 +67,8 @@ rb_heapprof_graph_dot(FILE *out, const struct heapprof_graph_source *source)
     if (retained) rb_heapprof_graph_patterns_retained(&patterns, retained);
     fputs("digraph heap {\n  rankdir=LR;\n  node [shape=box];\n", out);
     for (uint32_t i = 1; retained && room && i < patterns.count; i++) {
-        if (retained[i] >= retained[0] / LEAST_SHARE) room = put_pattern(out, source->graph, &patterns, i, retained[i]);
+        if (retained[i] < retained[0] / LEAST_SHARE) continue;
+        room = put_pattern(out, source->graph, &patterns, i, retained[i]);
     }
     fputs("}\n", out);
     room = room && retained;

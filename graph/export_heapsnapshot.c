@@ -64,7 +64,9 @@ root_p(const struct snapshot *snapshot, uint32_t object)
 static uint32_t
 edges_of(const struct snapshot *snapshot, uint32_t object)
 {
-    return rb_heapprof_graph_degree(snapshot->graph, object) + (rb_heapprof_graph_class(snapshot->graph, object) != 0);
+    bool class_p = rb_heapprof_graph_class(snapshot->graph, object) != 0;
+
+    return rb_heapprof_graph_degree(snapshot->graph, object) + class_p;
 }
 
 static bool
@@ -93,7 +95,8 @@ type_of(const struct heapprof_graph *graph, uint32_t object)
     const char *type = rb_heapprof_graph_type(graph, object);
 
     if (!strcmp(type, "T_STRING") && rb_heapprof_graph_text(graph, object)) return STRING;
-    if (!strncmp(type, "T_IMEMO", 7) || !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE") || !strcmp(type, "T_ICLASS")) return CODE;
+    if (!strncmp(type, "T_IMEMO", 7) || !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE") ||
+        !strcmp(type, "T_ICLASS")) return CODE;
     return OBJECT;
 }
 
@@ -109,7 +112,8 @@ name_of(const struct heapprof_graph *graph, uint32_t object)
 static void
 put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint32_t id, uint64_t bytes, uint32_t edges)
 {
-    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu32",%"PRIu64",%"PRIu32",0,0", snapshot->comma ? ",\n" : "", type, name, id, bytes, edges);
+    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu32",%"PRIu64",%"PRIu32",0,0", snapshot->comma ? ",\n" : "",
+            type, name, id, bytes, edges);
     snapshot->comma = true;
 }
 
@@ -121,7 +125,8 @@ put_nodes(struct snapshot *snapshot)
     put_node(snapshot, SYNTHETIC, ROOTS, 1, 0, snapshot->root_edges);
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!reached_p(snapshot, object)) continue;
-        put_node(snapshot, type_of(graph, object), name_of(graph, object), 2 * object + 1, graph->sizes[object], edges_of(snapshot, object));
+        put_node(snapshot, type_of(graph, object), name_of(graph, object), 2 * object + 1,
+                 graph->sizes[object], edges_of(snapshot, object));
     }
     snapshot->comma = false;
 }
@@ -131,7 +136,8 @@ put_nodes(struct snapshot *snapshot)
 static void
 put_edge(struct snapshot *snapshot, enum edge_type type, uint32_t name, uint32_t to)
 {
-    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64, snapshot->comma ? ",\n" : "", type, name, (uint64_t)snapshot->nodes[to] * NODE_FIELDS);
+    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64, snapshot->comma ? ",\n" : "", type, name,
+            (uint64_t)snapshot->nodes[to] * NODE_FIELDS);
     snapshot->comma = true;
 }
 
@@ -169,7 +175,8 @@ put_edges(struct snapshot *snapshot)
 
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!root_p(snapshot, object)) continue;
-        put_edge(snapshot, INTERNAL, OWN_STRINGS + rb_heapprof_graph_label_detail(snapshot->tree->labels[object]), object);
+        put_edge(snapshot, INTERNAL,
+                 OWN_STRINGS + rb_heapprof_graph_label_detail(snapshot->tree->labels[object]), object);
     }
     for (uint32_t object = 1; object <= graph->count; object++) {
         uint32_t class_object = rb_heapprof_graph_class(graph, object);
@@ -217,7 +224,8 @@ rb_heapprof_graph_heapsnapshot(FILE *out, const struct heapprof_graph_source *so
                                 .tree = source->dominator_tree};
 
     if (!number_nodes(&snapshot)) return false;
-    fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":0},\n\"nodes\":[", meta,
+    fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":0},\n\"nodes\":[",
+            meta,
             snapshot.node_count, snapshot.edge_count);
     put_nodes(&snapshot);
     fputs("],\n\"edges\":[", out);

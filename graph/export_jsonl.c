@@ -92,7 +92,8 @@ put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
     put_address(&json, "address", rb_heapprof_graph_address(graph, object));
     put_type(&json, type);
     if (class_object) put_address(&json, "class", rb_heapprof_graph_address(graph, class_object));
-    if (text) put_text(&json, strcmp(type, "T_STRING") ? "name" : "value", rb_heapprof_graph_string(&graph->names, text));
+    if (text) put_text(&json, strcmp(type, "T_STRING") ? "name" : "value",
+                       rb_heapprof_graph_string(&graph->names, text));
     put_references(&json, graph, object);
     put_stack(&json, graph, object);
     report_json_key(&json, "memsize");

@@ -155,5 +155,6 @@ more_retained(const void *a, const void *b)
 void
 rb_heapprof_graph_groups_sort(struct heapprof_graph_groups *groups, bool by_retained)
 {
-    if (groups->count) qsort(groups->all, groups->count, sizeof(*groups->all), by_retained ? more_retained : more_bytes);
+    if (groups->count) qsort(groups->all, groups->count, sizeof(*groups->all),
+                             by_retained ? more_retained : more_bytes);
 }

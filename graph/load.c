@@ -15,7 +15,8 @@ struct load {
     const char *wrong;           /* why it cannot go on; NULL: no memory */
 };
 
-#define GROW(graph, array, count) HEAPPROF_SPACE_GROW(&(graph)->space, (graph)->array, (graph)->array##_capacity, (size_t)(count))
+#define GROW(graph, array, count) \
+    HEAPPROF_SPACE_GROW(&(graph)->space, (graph)->array, (graph)->array##_capacity, (size_t)(count))
 
 static bool
 on_fact(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_dump_text value)
@@ -87,7 +88,8 @@ static bool
 add_sample(struct heapprof_graph *graph, const struct heapprof_dump_object *object)
 {
     if (!GROW(graph, samples, graph->sample_count + 1)) return false;
-    graph->samples[graph->sample_count++] = (struct heapprof_graph_sample){graph->count, object->stack, object->weight};
+    graph->samples[graph->sample_count++] =
+        (struct heapprof_graph_sample){graph->count, object->stack, object->weight};
     return true;
 }
 
@@ -280,17 +282,35 @@ rb_heapprof_graph_type(const struct heapprof_graph *graph, uint32_t object)
     return rb_heapprof_graph_string(&graph->names, graph->names.layouts[graph->layouts[object]].type);
 }
 
-uint32_t
-rb_heapprof_graph_text(const struct heapprof_graph *graph, uint32_t object)
+/* Among elements that begin with their object, ordered by it, the one of that object; NULL: there is none. */
+static const void *
+element_of(const void *elements, uint32_t count, size_t element_bytes, uint32_t object)
 {
-    uint32_t low = 0, high = graph->text_count;
+    uint32_t low = 0, high = count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (graph->texts[middle].object < object) low = middle + 1;
+        const uint32_t *element = (const void *)((const char *)elements + middle * element_bytes);
+        if (*element == object) return element;
+        if (*element < object) low = middle + 1;
         else high = middle;
     }
-    return low < graph->text_count && graph->texts[low].object == object ? graph->texts[low].string : 0;
+    return NULL;
+}
+
+uint32_t
+rb_heapprof_graph_text(const struct heapprof_graph *graph, uint32_t object)
+{
+    const struct heapprof_graph_text *text =
+        element_of(graph->texts, graph->text_count, sizeof(*graph->texts), object);
+
+    return text ? text->string : 0;
+}
+
+const struct heapprof_graph_sample *
+rb_heapprof_graph_sample(const struct heapprof_graph *graph, uint32_t object)
+{
+    return element_of(graph->samples, graph->sample_count, sizeof(*graph->samples), object);
 }
 
 uint32_t
@@ -301,19 +321,6 @@ rb_heapprof_graph_module_name(const struct heapprof_graph *graph, uint32_t objec
     if (!graph->names.layouts[graph->layouts[object]].module) return 0;
     text = rb_heapprof_graph_text(graph, object);
     return rb_heapprof_graph_string(&graph->names, text)[0] == '#' ? 0 : text; /* #<Class:0x...> */
-}
-
-const struct heapprof_graph_sample *
-rb_heapprof_graph_sample(const struct heapprof_graph *graph, uint32_t object)
-{
-    uint32_t low = 0, high = graph->sample_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (graph->samples[middle].object < object) low = middle + 1;
-        else high = middle;
-    }
-    return low < graph->sample_count && graph->samples[low].object == object ? &graph->samples[low] : NULL;
 }
 
 uint32_t

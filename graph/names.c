@@ -48,7 +48,8 @@ rb_heapprof_graph_names_fact(struct heapprof_graph_names *names, bool footer, st
     size_t key_at = keep(names, key), value_at = keep(names, value);
 
     if (key_at == SIZE_MAX || value_at == SIZE_MAX) return false;
-    if (!HEAPPROF_SPACE_GROW(names->space, names->facts, names->fact_capacity, (size_t)names->fact_count + 1)) return false;
+    if (!HEAPPROF_SPACE_GROW(names->space, names->facts, names->fact_capacity,
+                             (size_t)names->fact_count + 1)) return false;
     names->facts[names->fact_count++] = (struct heapprof_graph_fact){key_at, value_at, footer};
     return true;
 }
@@ -68,7 +69,8 @@ rb_heapprof_graph_names_string(struct heapprof_graph_names *names, struct heappr
     size_t at = keep(names, text);
 
     if (at == SIZE_MAX) return false;
-    if (!HEAPPROF_SPACE_GROW(names->space, names->strings, names->string_capacity, (size_t)names->string_count + 1)) return false;
+    if (!HEAPPROF_SPACE_GROW(names->space, names->strings, names->string_capacity,
+                             (size_t)names->string_count + 1)) return false;
     names->strings[names->string_count++] = at;
     return true;
 }
@@ -76,7 +78,8 @@ rb_heapprof_graph_names_string(struct heapprof_graph_names *names, struct heappr
 bool
 rb_heapprof_graph_names_stack(struct heapprof_graph_names *names, const struct heapprof_dump_stack *stack)
 {
-    if (!HEAPPROF_SPACE_GROW(names->space, names->stacks, names->stack_capacity, (size_t)names->stack_count + 1)) return false;
+    if (!HEAPPROF_SPACE_GROW(names->space, names->stacks, names->stack_capacity,
+                             (size_t)names->stack_count + 1)) return false;
     names->stacks[names->stack_count++] = *stack;
     return true;
 }
@@ -127,7 +130,8 @@ rb_heapprof_graph_names_layout(struct heapprof_graph_names *names, const struct 
     bool module = !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE");
 
     if (class_number == UINT32_MAX) return false;
-    if (!HEAPPROF_SPACE_GROW(names->space, names->layouts, names->layout_capacity, (size_t)names->layout_count + 1)) return false;
+    if (!HEAPPROF_SPACE_GROW(names->space, names->layouts, names->layout_capacity,
+                             (size_t)names->layout_count + 1)) return false;
     names->layouts[names->layout_count++] =
         (struct heapprof_graph_layout){layout->class_address, class_number, layout->type, module};
     return true;

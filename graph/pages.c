@@ -63,7 +63,8 @@ on_fact(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_
     uint64_t number = 0;
 
     if (footer || key.length != 10 || memcmp(key.bytes, "page_bytes", 10)) return true;
-    for (size_t i = 0; i < value.length && value.bytes[i] >= '0' && value.bytes[i] <= '9' && number <= PAGE_BYTES_MOST; i++) {
+    for (size_t i = 0; i < value.length && value.bytes[i] >= '0' && value.bytes[i] <= '9' &&
+         number <= PAGE_BYTES_MOST; i++) {
         number = number * 10 + (uint64_t)(value.bytes[i] - '0');
     }
     if (number > 0 && number <= PAGE_BYTES_MOST) pages->page_bytes = (uint32_t)number;
@@ -89,7 +90,8 @@ on_object(void *data, const struct heapprof_dump_object *object)
 {
     struct heapprof_graph_pages *pages = data;
 
-    if (!HEAPPROF_SPACE_GROW(&pages->space, pages->classes, pages->class_capacity, (size_t)pages->object_count + 1)) return false;
+    if (!HEAPPROF_SPACE_GROW(&pages->space, pages->classes, pages->class_capacity,
+                             (size_t)pages->object_count + 1)) return false;
     pages->classes[pages->object_count++] = pages->names.layouts[object->layout].class_number;
     return true;
 }

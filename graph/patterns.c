@@ -20,7 +20,8 @@ hash_pattern(const void *owner, uint32_t number)
 
 /* Its number; 0: no memory. */
 static uint32_t
-find_or_add(struct heapprof_graph_patterns *patterns, uint32_t parent, uint32_t label, uint32_t class_number, uint32_t example)
+find_or_add(struct heapprof_graph_patterns *patterns, uint32_t parent, uint32_t label, uint32_t class_number,
+            uint32_t example)
 {
     const struct heapprof_graph_pattern *above = &patterns->all[parent];
     uint64_t hash = hash_of(parent, label, class_number);
@@ -29,10 +30,12 @@ find_or_add(struct heapprof_graph_patterns *patterns, uint32_t parent, uint32_t 
     if (parent && above->label == label && above->class_number == class_number) return parent;
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&patterns->index, probe)) != 0; probe++) {
         const struct heapprof_graph_pattern *pattern = &patterns->all[number];
-        if (pattern->parent == parent && pattern->label == label && pattern->class_number == class_number) return number;
+        if (pattern->parent == parent && pattern->label == label &&
+            pattern->class_number == class_number) return number;
     }
     if (!HEAPPROF_SPACE_GROW(patterns->space, patterns->all, patterns->all_capacity, (size_t)patterns->count + 1) ||
-        !rb_heapprof_index_reserve(&patterns->index, &patterns->index_mem, patterns->count, hash_pattern, patterns)) return 0;
+        !rb_heapprof_index_reserve(&patterns->index, &patterns->index_mem, patterns->count, hash_pattern,
+                                   patterns)) return 0;
     patterns->all[patterns->count] = (struct heapprof_graph_pattern){parent, label, class_number, example, 0, 0};
     rb_heapprof_index_insert(&patterns->index, hash, patterns->count);
     return patterns->count++;
@@ -53,7 +56,8 @@ rb_heapprof_graph_patterns_make(struct heapprof_graph_patterns *patterns, struct
     *patterns = (struct heapprof_graph_patterns){.space = &graph->space, .count = 1};
     rb_heapprof_mem_init(&patterns->index_mem, SIZE_MAX);
     if (!HEAPPROF_SPACE_GROW(patterns->space, patterns->all, patterns->all_capacity, 1) ||
-        !HEAPPROF_SPACE_GROW(patterns->space, patterns->of, patterns->of_capacity, (size_t)graph->count + 1)) return false;
+        !HEAPPROF_SPACE_GROW(patterns->space, patterns->of, patterns->of_capacity,
+                             (size_t)graph->count + 1)) return false;
     for (uint32_t at = 0; at < tree->count; at++) {
         uint32_t object = tree->order[at], parent = patterns->of[tree->from[object]];
         uint32_t label = rb_heapprof_graph_merged_label(tree->labels[object]);
@@ -75,9 +79,12 @@ rb_heapprof_graph_patterns_free(struct heapprof_graph_patterns *patterns)
 }
 
 void
-rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern)
+rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph,
+                              const struct heapprof_graph_pattern *pattern)
 {
-    if (rb_heapprof_graph_module_name(graph, pattern->example)) rb_heapprof_graph_put_object(out, graph, pattern->example);
+    bool named = rb_heapprof_graph_module_name(graph, pattern->example) != 0;
+
+    if (named) rb_heapprof_graph_put_object(out, graph, pattern->example);
     else fputs(rb_heapprof_graph_class_name(graph, pattern->example), out);
 }
 

@@ -32,7 +32,8 @@ bool rb_heapprof_graph_patterns_make(struct heapprof_graph_patterns *patterns, s
 void rb_heapprof_graph_patterns_free(struct heapprof_graph_patterns *patterns);
 
 /* What its objects are: the class's name; of a class or module its own. */
-void rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern);
+void rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph,
+                                   const struct heapprof_graph_pattern *pattern);
 
 /* The bytes that each pattern retains: its own and those of all below. retained has an element for each, zero. */
 void rb_heapprof_graph_patterns_retained(const struct heapprof_graph_patterns *patterns, uint64_t *retained);

@@ -60,7 +60,8 @@ static uint32_t
 add_chunk(struct heapprof_graph_places *places, uint64_t address)
 {
     if (places->chunk_count == CHUNKS_MOST ||
-        !HEAPPROF_SPACE_GROW(places->space, places->chunks, places->chunk_capacity, (size_t)places->chunk_count + 1) ||
+        !HEAPPROF_SPACE_GROW(places->space, places->chunks, places->chunk_capacity,
+                             (size_t)places->chunk_count + 1) ||
         !rb_heapprof_index_reserve(&places->index, &places->index_mem, places->chunk_count, hash_chunk, places)) {
         return UINT32_MAX;
     }
@@ -99,13 +100,15 @@ rb_heapprof_places_add(struct heapprof_graph_places *places, uint32_t place)
     uint32_t at = inside((uint64_t)place << 3);
 
     if (!chunk->first) {
-        if (!HEAPPROF_SPACE_GROW(places->space, places->bitmaps, places->bitmap_capacity, (size_t)places->bitmap_count + 1)) {
+        if (!HEAPPROF_SPACE_GROW(places->space, places->bitmaps, places->bitmap_capacity,
+                                 (size_t)places->bitmap_count + 1)) {
             return HEAPPROF_PLACE_NO_MEMORY;
         }
         chunk->bits = places->bitmap_count++;
         chunk->first = places->count + 1;
     }
-    else if (place >> INSIDE_BITS != places->last >> INSIDE_BITS || place <= places->last) return HEAPPROF_PLACE_TWICE;
+    else if (place >> INSIDE_BITS != places->last >> INSIDE_BITS ||
+             place <= places->last) return HEAPPROF_PLACE_TWICE;
     places->bitmaps[chunk->bits].words[at / 64] |= UINT64_C(1) << at % 64;
     places->last = place;
     places->count++;

@@ -46,7 +46,8 @@ open_file(struct heapprof_space *space)
 {
     const char *directory = getenv("TMPDIR");
 
-    if (space->file < 0) space->file = open(directory && *directory ? directory : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (!directory || !*directory) directory = "/var/tmp";
+    if (space->file < 0) space->file = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     return space->file >= 0;
 }
 

@@ -40,7 +40,8 @@ struct search {
 static bool
 structure_p(const struct heapprof_graph *graph, uint32_t object)
 {
-    static const char *const types[] = {"T_CLASS", "T_MODULE", "T_ICLASS", "T_IMEMO", "T_DATA(VM/", "T_DATA(ractor", "T_DATA(fiber", "T_DATA(thread"};
+    static const char *const types[] = {"T_CLASS", "T_MODULE", "T_ICLASS", "T_IMEMO", "T_DATA(VM/",
+                                        "T_DATA(ractor", "T_DATA(fiber", "T_DATA(thread"};
     const char *type = rb_heapprof_graph_type(graph, object);
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -113,7 +114,8 @@ find_gathered(const struct search *search, uint32_t object)
 
     for (;;) {
         uint32_t child = largest_child(search, object);
-        if (!child || search->dominators->retained[child] < enough || same_class_p(search, object, child)) return object;
+        if (!child || search->dominators->retained[child] < enough ||
+            same_class_p(search, object, child)) return object;
         object = child;
     }
 }
@@ -123,7 +125,12 @@ list_length(const struct search *search, uint32_t object)
 {
     uint32_t length = 1;
 
-    for (uint32_t child; (child = largest_child(search, object)) && same_class_p(search, object, child); object = child) length++;
+    uint32_t child;
+
+    while ((child = largest_child(search, object)) && same_class_p(search, object, child)) {
+        object = child;
+        length++;
+    }
     return length;
 }
 
@@ -176,8 +183,11 @@ add_suspect(struct search *search, uint32_t object, uint32_t count, uint64_t ret
     size_t at = search->count < search->most ? search->count++ : search->most - 1;
 
     if (at == search->most - 1 && search->suspects[at].object && search->suspects[at].retained >= retained) return;
-    for (; at > 0 && search->suspects[at - 1].retained < retained; at--) search->suspects[at] = search->suspects[at - 1];
-    search->suspects[at] = (struct heapprof_graph_suspect){.object = object, .count = count, .retained = retained, .gathered = object};
+    for (; at > 0 && search->suspects[at - 1].retained < retained; at--) {
+        search->suspects[at] = search->suspects[at - 1];
+    }
+    search->suspects[at] = (struct heapprof_graph_suspect){.object = object, .count = count,
+                                                           .retained = retained, .gathered = object};
 }
 
 static bool

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define GROW(tree, array, count) HEAPPROF_SPACE_GROW((tree)->space, (tree)->array, (tree)->array##_capacity, (size_t)(count))
+#define GROW(tree, array, count) \
+    HEAPPROF_SPACE_GROW((tree)->space, (tree)->array, (tree)->array##_capacity, (size_t)(count))
 
 static bool
 begin(struct heapprof_graph_tree *tree, struct heapprof_graph *graph)

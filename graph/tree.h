@@ -19,7 +19,8 @@ struct heapprof_graph_tree {
 /* The shortest ways. Of roots, those come first that have a name people gave; words on a stack come last. closed: a
  * byte for each object, not 0 where no way may lead; NULL: it may lead everywhere.
  * False: no memory. Free a tree either way, before the graph. */
-bool rb_heapprof_graph_shortest(struct heapprof_graph_tree *tree, struct heapprof_graph *graph, const uint8_t *closed);
+bool rb_heapprof_graph_shortest(struct heapprof_graph_tree *tree, struct heapprof_graph *graph,
+                                const uint8_t *closed);
 
 /* The dominator tree. */
 bool rb_heapprof_graph_dominator_tree(struct heapprof_graph_tree *tree, struct heapprof_graph *graph,

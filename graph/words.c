@@ -136,7 +136,8 @@ put_first(FILE *out, const struct heapprof_graph *graph, uint32_t label, const c
 static size_t
 repeats(const struct way *way, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree, size_t at)
 {
-    uint32_t label = rb_heapprof_graph_merged_label(tree->labels[way->objects[at]]), class_of = rb_heapprof_graph_class_number(graph, way->objects[at]);
+    uint32_t label = rb_heapprof_graph_merged_label(tree->labels[way->objects[at]]);
+    uint32_t class_of = rb_heapprof_graph_class_number(graph, way->objects[at]);
     size_t end = at;
 
     while (end < way->count && rb_heapprof_graph_merged_label(tree->labels[way->objects[end]]) == label &&
@@ -145,7 +146,8 @@ repeats(const struct way *way, const struct heapprof_graph *graph, const struct 
 }
 
 static void
-put_step(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree, uint32_t object, bool merged)
+put_step(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+         uint32_t object, bool merged)
 {
     uint32_t kind = rb_heapprof_graph_label_kind(tree->labels[object]);
 
@@ -219,7 +221,9 @@ rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const
         rb_heapprof_graph_put_label(out, graph, label, false);
         return true;
     }
-    if (start && strcmp(name, "Object")) fprintf(out, "%s%s", name, rb_heapprof_graph_label_kind(label) == HEAPPROF_DUMP_CONSTANT ? "::" : ".");
+    if (start && strcmp(name, "Object")) {
+        fprintf(out, "%s%s", name, rb_heapprof_graph_label_kind(label) == HEAPPROF_DUMP_CONSTANT ? "::" : ".");
+    }
     fputs(string(graph, rb_heapprof_graph_label_detail(label)), out);
     return true;
 }

@@ -24,7 +24,8 @@ bool rb_heapprof_graph_put_way(FILE *out, const struct heapprof_graph *graph, co
                                uint32_t object, bool merged);
 
 /* What people would call the beginning of that way: "Cart::CACHE", "$cart", "local log". */
-bool rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+bool rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph,
+                                 const struct heapprof_graph_tree *tree,
                                  uint32_t object);
 
 #endif
