@@ -101,7 +101,9 @@ module Accuracy
         held = shelf.held(interval)
         [sum([dead, held]), held]
       end
-      read_sums(sums, who)
+      read_sums(sums, who).each_slice(2).zip(@short_lived).flat_map do |known, dead|
+        known + read_dead(*known, Math.sqrt(dead.variance), known.last.truth.fdiv(@rounds))
+      end
     end
 
     def read(copies: 1, who: "")

@@ -12,8 +12,8 @@ require "json"
 require_relative "sites"
 
 module Accuracy
-  # Which objects, in slots of which size, or which blocks; :alloc or :inuse; and the numbers. With every object
-  # sampled the estimate may be `stale` above the truth.
+  # Which objects, in slots of which size, or which blocks; :alloc, :inuse or :dead; and the numbers. With every object
+  # sampled the estimate may be `stale` above the truth, or below it where that is negative.
   Reading = Struct.new(:site, :size, :value, :truth, :sigma, :estimate, :stale)
 
   class Programs
@@ -303,10 +303,19 @@ module Accuracy
       @sites.flat_map do |site|
         lasting = Estimator.sigma(@rounds, site.slot, interval)
         dead = Estimator.sigma(short_lived, site.slot, @intervals[0])
-        [[:alloc, @rounds + short_lived, Math.hypot(lasting, dead), 0], [:inuse, @rounds, lasting, STALE]].map do |value, truth, sigma, stale|
+        known = [[:alloc, @rounds + short_lived, Math.hypot(lasting, dead), 0], [:inuse, @rounds, lasting, STALE]]
+        known.map! do |value, truth, sigma, stale|
           Reading.new(who + site.name.to_s, site.slot, value, truth, sigma, site.total(rows, :"#{value}_objects"), stale)
         end
+        known.concat(read_dead(*known, dead))
       end
+    end
+
+    # Allocated less in use. None where fewer than ten were passed over, of which a standard deviation says nothing.
+    def read_dead(alloc, inuse, sigma, each = 1)
+      return [] if (sigma / each)**2 < 10
+      [Reading.new("#{alloc.site}, dead", alloc.size, :dead, alloc.truth - inuse.truth, sigma,
+                   alloc.estimate - inuse.estimate, -inuse.stale)]
     end
 
     def check_thinned

@@ -153,4 +153,5 @@ module Accuracy
   thinned "parent and child of fork", :thinned_fork, at: [40], rounds: 8000
   thinned "four Ractors", :thinned_ractors, at: [40], sites: [:item_0], rounds: 40_000, cut: false
   thinned "blocks in turn", blocks: true, at: [100], sites: %i[malloc_100 calloc_1000 malloc_8000], rounds: 6000, cut: false
+  thinned "blocks, twice", blocks: true, at: [100], sites: [:malloc_1000], rounds: 25_000, cut: false
 end
