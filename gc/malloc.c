@@ -110,7 +110,7 @@ block_site(const uintptr_t *frame)
     uint32_t stack = asking_stack();
     if (stack == HEAPPROF_NO_STACK) return 0;
 
-    uint32_t caller = identity_of_caller(asking_caller(frame, stack));
+    uint32_t caller = identity_of_caller(asking_caller(frame));
     return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 

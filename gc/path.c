@@ -136,24 +136,32 @@ asking_by_unwinding(void)
 
     if (!rb_heapprof.options.memcheck || !rb_heapprof_callers_core_p(callers, caller)) return caller;
     while (addresses.all[i] != caller) i++;
-    rb_heapprof_callers_behalf(callers, addresses.all + i, addresses.count - i, &caller);
-    return caller;
+    uintptr_t behalf = 0;
+    rb_heapprof_callers_behalf(callers, addresses.all + i, addresses.count - i, &behalf);
+    return behalf ? behalf : caller;
 }
 
 #if HEAPPROF_STEPS
-/* Whose behalf it is has to be looked for up to the interpreter, which is far. What was found is known by the return
- * addresses it was found by, each at its place on the stack: where these are, they have been called in the same way. */
-enum { KNOWN_BEHALVES = 1024, CHAIN_MOST = 40 }; /* the first a power of two */
+/* Whose behalf it is has to be looked for up to the interpreter, which is far. What was found is known for each function on the
+ * way, by the return addresses from there on, each at its place on the stack: where these are, they have been called in the
+ * same way. So of a recursion only the innermost functions are unwound. */
+enum { KNOWN_BEHALVES = 2048, CHAIN_MOST = 40 }; /* the first a power of two */
 
 struct behalf {
     const uintptr_t *place;       /* of the first word */
-    uintptr_t behalf;
+    uintptr_t behalf;             /* 0: nobody's */
     uint32_t  count;              /* of words; 0: nothing is known here */
     uint16_t  offsets[CHAIN_MOST]; /* of words, from place */
     uintptr_t words[CHAIN_MOST];
 };
 
-static struct behalf behalves[KNOWN_BEHALVES]; /* by the hash of place, first word and stack */
+static struct behalf behalves[KNOWN_BEHALVES]; /* by the hash of place and first word */
+
+HEAPPROF_COLD static struct behalf *
+behalf_at(const uintptr_t *place, uintptr_t word)
+{
+    return &behalves[rb_heapprof_index_hash((uintptr_t)place ^ word << 20) & (KNOWN_BEHALVES - 1)];
+}
 
 HEAPPROF_COLD static bool
 same_chain_p(const struct behalf *known, const uintptr_t *place)
@@ -165,59 +173,98 @@ same_chain_p(const struct behalf *known, const uintptr_t *place)
     return true;
 }
 
+/* Behind the chain's last word, from the first of known on. */
+HEAPPROF_COLD static void
+append_known(struct behalf *chain, const struct behalf *known)
+{
+    ptrdiff_t offset = known->place - chain->place;
+
+    chain->behalf = known->behalf;
+    for (uint32_t i = 1; i < known->count && chain->count < CHAIN_MOST; i++) {
+        if (offset + known->offsets[i] > UINT16_MAX) return;
+        chain->offsets[chain->count] = (uint16_t)(offset + known->offsets[i]);
+        chain->words[chain->count++] = known->words[i];
+    }
+}
+
+struct chain {
+    struct behalf found;
+    uint32_t unwound;  /* of its words, those that were not known */
+};
+
 /* Of each function from the caller on, where it goes on at. */
 HEAPPROF_COLD static _Unwind_Reason_Code
 chain_i(struct _Unwind_Context *context, void *data)
 {
-    struct behalf *chain = data;
+    struct chain *chain = data;
+    struct behalf *found = &chain->found;
     const uintptr_t *place = (const uintptr_t *)_Unwind_GetCFA(context) - 1;
     uintptr_t word = _Unwind_GetIP(context);
 
-    if (place < chain->place) return _URC_NO_REASON;
-    if (*place != word || place - chain->place > UINT16_MAX) return _URC_END_OF_STACK;
-    chain->offsets[chain->count] = (uint16_t)(place - chain->place);
-    chain->words[chain->count] = word;
-    return ++chain->count == CHAIN_MOST ? _URC_END_OF_STACK : _URC_NO_REASON;
+    if (place < found->place) return _URC_NO_REASON;
+    if (*place != word || place - found->place > UINT16_MAX) return _URC_END_OF_STACK;
+    found->offsets[found->count] = (uint16_t)(place - found->place);
+    found->words[found->count++] = word;
+    const struct behalf *known = behalf_at(place, word);
+    if (same_chain_p(known, place)) {
+        append_known(found, known);
+        return _URC_END_OF_STACK;
+    }
+    chain->unwound++;
+    bool decided = rb_heapprof_callers_behalf(&rb_heapprof.tables.callers, &word, 1, &found->behalf);
+    return decided || found->count == CHAIN_MOST ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
+/* What is known from each function on that was unwound. */
 HEAPPROF_COLD static void
-find_behalf(struct behalf *found, const uintptr_t *place)
+remember_chain(const struct chain *chain)
 {
-    found->place = place;
-    found->behalf = *place;
-    found->count = 0;
-    _Unwind_Backtrace(chain_i, found);
-    found->count = (uint32_t)rb_heapprof_callers_behalf(&rb_heapprof.tables.callers, found->words, found->count,
-                                                        &found->behalf);
+    const struct behalf *found = &chain->found;
+
+    for (uint32_t first = 0; first < chain->unwound; first++) {
+        const uintptr_t *place = found->place + found->offsets[first];
+        struct behalf *known = behalf_at(place, found->words[first]);
+        known->place = place;
+        known->behalf = found->behalf;
+        known->count = found->count - first;
+        for (uint32_t i = 0; i < known->count; i++) {
+            known->offsets[i] = (uint16_t)(found->offsets[first + i] - found->offsets[first]);
+            known->words[i] = found->words[first + i];
+        }
+    }
 }
 
-/* place: of the caller's address, which is in MRI. stack: what Ruby code runs. */
+/* place: of the caller's address, which is in MRI. */
 HEAPPROF_COLD static uintptr_t
-asking_on_behalf(const uintptr_t *place, uint32_t stack)
+asking_on_behalf(const uintptr_t *place)
 {
-    uint64_t key = rb_heapprof_index_hash(((uintptr_t)place ^ (uint64_t)stack << 32) + *place);
-    struct behalf *known = &behalves[key & (KNOWN_BEHALVES - 1)];
+    const struct behalf *known = behalf_at(place, *place);
+    struct chain chain = { .found.place = place };
 
-    if (!same_chain_p(known, place)) find_behalf(known, place);
-    return known->behalf;
+    if (!same_chain_p(known, place)) {
+        _Unwind_Backtrace(chain_i, &chain);
+        remember_chain(&chain);
+        known = &chain.found;
+    }
+    return known->behalf ? known->behalf : *place;
 }
 #else
-HEAPPROF_COLD static uintptr_t asking_on_behalf(const uintptr_t *place, uint32_t stack) { return asking_by_unwinding(); }
+HEAPPROF_COLD static uintptr_t asking_on_behalf(const uintptr_t *place) { return asking_by_unwinding(); }
 #endif
 
-/* frame: of the function that a gate called. stack: what Ruby code runs. */
+/* frame: of the function that a gate called. */
 HEAPPROF_COLD static uintptr_t
-asking_caller(const uintptr_t *frame, uint32_t stack)
+asking_caller(const uintptr_t *frame)
 {
     const uintptr_t *place = caller_by_steps(frame);
     uintptr_t caller = place ? *place : 0;
 
     if (place && rb_heapprof.options.memcheck && rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, caller)) {
-        caller = asking_on_behalf(place, stack);
+        caller = asking_on_behalf(place);
     }
     if (!caller || HEAPPROF_CHECK) {
-        uintptr_t found = asking_by_unwinding();
-        HEAPPROF_ASSERT(!caller || caller == found);
+        uintptr_t found = asking_by_unwinding(); /* which does not see as far out, and may find MRI alone */
+        HEAPPROF_ASSERT(!caller || caller == found || (rb_heapprof.options.memcheck && found == *place));
         caller = found;
     }
     return caller;

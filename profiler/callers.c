@@ -87,16 +87,16 @@ rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t add
     return within_p(&callers->core, address);
 }
 
-size_t
+bool
 rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count,
                            uintptr_t *behalf)
 {
     for (size_t i = 0; i < count; i++) {
-        if (within_p(&callers->interpreter, addresses[i])) return i + 1;
+        if (within_p(&callers->interpreter, addresses[i])) return true;
         if (rb_heapprof_callers_core_p(callers, addresses[i])) continue;
         if (rb_heapprof_callers_wrapper_p(callers, addresses[i])) continue;
         *behalf = addresses[i];
-        return i + 1;
+        return true;
     }
-    return count;
+    return false;
 }

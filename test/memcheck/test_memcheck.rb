@@ -103,6 +103,29 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     assert_equal [1, 3], records.map { |record| record["blocks"] }.sort
   end
 
+  # ---- Valgrind ----
+
+  ALL = <<~RUBY
+    require "-test-/heapprof_memcheck"
+    M = HeapProfMemcheck
+    def M.back = lose(111)
+    M.lose(10_001); M.lose_of_ruby(500); M.lose_table; M.lose_list(5); M.lose_ring(4); M.lose_grown(2000); M.lose_freed
+    M.lose_by_new(3); M.lose_without_gvl(600); M.lose_in_thread(700); M.lose_after { }; M.lose_through; M.unfreed
+    M.keep(1); M.keep_of_thread(2); M.keep_specific(3); M.keep_middle(100)
+  RUBY
+
+  def test_valgrind_finds_the_same_blocks
+    omit "no valgrind" unless system("valgrind", "--version", out: File::NULL, err: File::NULL)
+    in_directory do
+      ran = memcheck("--json", "--show=all", "-o", "report.json", script: ALL.dup)
+      ours = ran.json["processes"][0]["records"].group_by { |record| record["kind"] }
+      ours = %w[definite indirect possible].map { |kind| ours[kind].sum { |record| record["blocks"] } }
+      _, err, = Open3.capture3({ "RUBY_FREE_AT_EXIT" => "1" }, "valgrind", "--leak-check=full", "--undef-value-errors=no",
+                               *RUBY, "-W0", "script.rb")
+      assert_equal %w[definitely indirectly possibly].map { |kind| err[/#{kind} lost: .* in ([\d,]+) blocks/, 1].to_i }, ours, err
+    end
+  end
+
   # ---- nothing that is none ----
 
   PLAIN = <<~RUBY
