@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+# heapprof/memcheck - a Rake task that runs tests under heapprof memcheck: it fails when an extension has lost memory.
+#
+#   # Rakefile
+#   require "rake/testtask"
+#   require "heapprof/memcheck"
+#
+#   tests = lambda do |task|
+#     task.libs << "test"
+#     task.test_files = FileList["test/**/*_test.rb"]
+#   end
+#   Rake::TestTask.new(test: :compile, &tests)
+#   namespace :test do
+#     Heapprof::Memcheck::TestTask.new(memcheck: :compile, &tests)
+#   end
+#
+#   $ rake test:memcheck
+#
+# The task is a Rake::TestTask with some settings more, to be set in its block:
+#
+# [binary_name] The extension alone that is looked at, as "nokogiri"; nil: all of them (--only).
+# [core]        Whether what Ruby itself loses counts, too (--core).
+# [timeout]     Seconds after which the tests are ended; nil: never (--timeout).
+# [report]      The file that has the report as JSON; nil: it is written to stderr, for people.
+# [program]     heapprof; by default what is installed beside this ruby, else what is found by its name.
+#
+# Tests of RSpec are run by the command: heapprof memcheck -- bundle exec rspec.
+
+require "rake/testtask"
+require "rbconfig"
+require "shellwords"
+
+module Heapprof
+  module Memcheck
+    class TestTask < ::Rake::TestTask
+      attr_accessor :binary_name, :core, :timeout, :report, :program
+
+      def initialize(name = :memcheck)
+        beside = File.join(RbConfig::CONFIG["bindir"], "heapprof")
+        @program = File.executable?(beside) ? beside : "heapprof"
+        super
+      end
+
+      private
+
+      # What Rake::TestTask runs its tests by: FileUtils' method, but for the command in front of ruby.
+      def ruby(arguments, **options, &)
+        sh("#{memcheck.shelljoin} #{FileUtils::RUBY} #{arguments}", **options, &)
+      end
+
+      def memcheck
+        command = [program, "memcheck"]
+        command << "--only=#{binary_name}" if binary_name
+        command << "--core" if core
+        command << "--timeout=#{timeout}" if timeout
+        command << "--json" << "--out=#{report}" if report
+        command << "--"
+      end
+    end
+  end
+end

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+#
+# test_rake.rb - the Rake task of lib/heapprof/memcheck.rb, by the rake that comes with MRI.
+
+require_relative "../cli/lib/heapprof_command"
+
+class TestHeapprofMemcheckRake < Test::Unit::TestCase
+  include HeapprofCommand
+
+  RAKE = Dir[File.join(TOP, "build/src/*/.bundle/gems/rake-*")].first
+
+  def test_tests_that_lose_nothing_pass
+    in_directory do
+      ran = rake("p [:loaded, $LOAD_PATH.include?(File.expand_path('own'))]", "task.libs << 'own'")
+      assert_equal [0, "[:loaded, true]\n"], [ran.status, ran.out], ran.err
+      assert_match(/: no leaks; not shown/, ran.err)
+    end
+  end
+
+  LEAK = "require '-test-/heapprof_memcheck'\nHeapProfMemcheck.lose(1000)\n"
+
+  def test_a_leak_fails_the_task
+    in_directory do
+      ran = rake(LEAK)
+      assert_equal 1, ran.status
+      assert_match(/definitely lost: .*\n    memcheck_lose \(heapprof_memcheck\.so\)\n.*leaky_test\.rb:2:in /, ran.err)
+      assert_match(/Command failed with status \(42\)/, ran.err)
+    end
+  end
+
+  def test_a_test_that_fails_has_its_own_status
+    in_directory { assert_match(/Command failed with status \(3\)/, rake("exit 3").err) }
+  end
+
+  def test_settings
+    in_directory do
+      assert_equal 0, rake(LEAK, "task.binary_name = 'other'").status
+      ran = rake(LEAK, "task.binary_name = 'heapprof_memcheck'; task.report = 'a report.json'")
+      records = JSON.parse(File.read("a report.json"))["processes"].flat_map { |process| process["records"] }
+      assert_equal [1, ["memcheck_lose"]], [ran.status, records.map { |record| record["function"] }]
+      assert_match(/ended after 1 seconds/, rake("sleep", "task.timeout = 1").err)
+      rake(LEAK, "task.core = true; task.report = 'core.json'")
+      assert_equal 0, JSON.parse(File.read("core.json"))["processes"][0]["not_shown"]["core"]
+    end
+  end
+
+  private
+
+  # Runs the task on a test with that script.
+  def rake(script, settings = "")
+    File.write("leaky_test.rb", script)
+    File.write("Rakefile", <<~RUBY)
+      require "heapprof/memcheck"
+      Heapprof::Memcheck::TestTask.new(:memcheck) do |task|
+        task.test_files = ["leaky_test.rb"]
+        task.warning = false
+        task.verbose = false
+        task.ruby_opts << "--disable-gems -I#{RAKE}/lib"
+        task.program = #{PROGRAM.dump}
+        #{settings}
+      end
+    RUBY
+    out, err, status = Open3.capture3(ENVIRONMENT.merge("RUBY" => EnvUtil.rubybin), EnvUtil.rubybin, "--disable-gems", "-I#{RAKE}/lib", "#{RAKE}/exe/rake", "memcheck")
+    Ran.new(out, err, status.exitstatus)
+  end
+end
