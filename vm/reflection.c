@@ -122,11 +122,18 @@ rb_heapprof_reflection_name(ID id)
     return name ? text(name) : Qnil;
 }
 
+/* Its name may have any byte, which rb_sprintf does not take. */
+static VALUE
+symbol_reference(VALUE symbol)
+{
+    return rb_str_append(rb_utf8_str_new_cstr(":"), text(rb_sym2str(symbol)));
+}
+
 VALUE
 rb_heapprof_reflection_reference(VALUE value)
 {
     if (UNDEF_P(value)) return Qnil;
-    if (RB_SYMBOL_P(value)) return rb_sprintf(":%"PRIsVALUE, text(rb_sym2str(value)));
+    if (RB_SYMBOL_P(value)) return symbol_reference(value);
     return SPECIAL_CONST_P(value) ? value : rb_sprintf("0x%"PRIxVALUE, value);
 }
 
@@ -175,6 +182,44 @@ set_data(VALUE hash, VALUE object)
     if (rb_obj_is_proc(object)) rb_heapprof_reflection_proc_fields(hash, object);
 }
 
+static VALUE
+references(VALUE array)
+{
+    VALUE all = rb_ary_new();
+    for (long i = 0; i < RARRAY_LEN(array); i++) {
+        rb_ary_push(all, rb_heapprof_reflection_reference(RARRAY_AREF(array, i)));
+    }
+    return all;
+}
+
+static int
+pair_i(VALUE key, VALUE value, VALUE pairs)
+{
+    VALUE pair = rb_assoc_new(rb_heapprof_reflection_reference(key), rb_heapprof_reflection_reference(value));
+    rb_ary_push(pairs, pair);
+    return ST_CONTINUE;
+}
+
+static VALUE
+pairs(VALUE object)
+{
+    VALUE all = rb_ary_new();
+    rb_hash_foreach(object, pair_i, all);
+    return all;
+}
+
+/* Of an object that Ruby does not see; others are asked by their methods. */
+static void
+set_hidden_data(VALUE hash, VALUE object)
+{
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_STRING: rb_heapprof_reflection_set(hash, "data", text(object)); break;
+      case T_ARRAY:  rb_heapprof_reflection_set(hash, "data", references(object)); break;
+      case T_HASH:   rb_heapprof_reflection_set(hash, "data", pairs(object)); break;
+      default: break;
+    }
+}
+
 /* Whose bytes or elements it has, unless they are its own. */
 static void
 set_shared(VALUE hash, bool shared, VALUE owner)
@@ -212,6 +257,7 @@ set_fields(VALUE hash, VALUE object)
         break;
       default: break;
     }
+    if (rb_objspace_internal_object_p(object)) set_hidden_data(hash, object);
 }
 
 static VALUE
@@ -278,16 +324,6 @@ finalizer_i(VALUE object, VALUE finalizers, void *list)
 {
     list_push(list, object);
     list_push(list, finalizers);
-}
-
-static VALUE
-references(VALUE array)
-{
-    VALUE all = rb_ary_new();
-    for (long i = 0; i < RARRAY_LEN(array); i++) {
-        rb_ary_push(all, rb_heapprof_reflection_reference(RARRAY_AREF(array, i)));
-    }
-    return all;
 }
 
 /* Pairs of an object and its finalizers, as references. */

@@ -76,7 +76,7 @@ module Memprof
 
     def usage
       after = Reflection.resource_usage
-      difference(after, @usage).merge(after.slice("maxrss"))
+      difference(after, @usage).transform_values { |value| value.round(6) }.merge(after.slice("maxrss"))
     end
   end
 end

@@ -12,8 +12,8 @@ module Memprof
     #   dump_all(path) -> nil
     #
     # Writes the whole heap, after a full garbage collection, as JSON, a line each: finalizers, global variables, the stack
-    # frames of all threads, all objects, the open files, the memory of the process. On stderr, or into a file that has its name only when it is whole;
-    # until then ".IN_PROGRESS" stands behind it.
+    # frames of all threads (of each the fiber that runs), all objects, the open files, the memory of the process. On stderr,
+    # or into a file that has its name only when it is whole; until then ".IN_PROGRESS" stands behind it.
     #
     #   require "json"
     #   $kept = "kept" + "!"
@@ -44,6 +44,7 @@ module Memprof
     # [scope] the variables that a Proc or Binding keeps; node, cref, outer
     # [node] code: label, path, first_line, parent
     # [method_entry, cref] a method; a class that constants are looked up in
+    # [other things that only the VM sees] their type; of a string, array and hash data
     # [frame] method, self, variables, file, line, node, scope; prev: who called; thread
     #
     # Where there are Ractors, an object that is not shareable has type, class, file and line alone: another may change it.
