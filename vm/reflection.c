@@ -96,17 +96,19 @@ rb_heapprof_reflection_set(VALUE hash, const char *key, VALUE value)
     rb_hash_aset(hash, rb_interned_str_cstr(key), value);
 }
 
-/* No object of a subclass of String. */
+/* Of a copy: a buffer that C code goes on writing to must not learn what it consists of. */
 static VALUE
 text(VALUE string)
 {
-    int coderange = rb_enc_str_coderange(string);
-    bool utf8 = rb_enc_get(string) == rb_utf8_encoding() && coderange == ENC_CODERANGE_VALID;
-    if (!utf8 && coderange != ENC_CODERANGE_7BIT) return rb_str_dump(string);
-
-    VALUE copy = rb_utf8_str_new(RSTRING_PTR(string), RSTRING_LEN(string));
+    rb_encoding *encoding = rb_enc_get(string);
+    VALUE copy = rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), encoding);
     RB_GC_GUARD(string);
-    return copy;
+
+    switch (rb_enc_str_coderange(copy)) {
+      case ENC_CODERANGE_7BIT: return rb_enc_associate(copy, rb_utf8_encoding());
+      case ENC_CODERANGE_VALID: return encoding == rb_utf8_encoding() ? copy : rb_str_dump(copy);
+      default: return rb_str_dump(copy);
+    }
 }
 
 void
@@ -178,7 +180,8 @@ static void
 set_data(VALUE hash, VALUE object)
 {
     if (!RTYPEDDATA_P(object)) return;
-    rb_heapprof_reflection_set(hash, "struct", rb_str_new_cstr(RTYPEDDATA_TYPE(object)->wrap_struct_name));
+    const char *name = RTYPEDDATA_TYPE(object)->wrap_struct_name;
+    if (name) rb_heapprof_reflection_set_text(hash, "struct", rb_utf8_str_new_cstr(name));
     if (rb_obj_is_proc(object)) rb_heapprof_reflection_proc_fields(hash, object);
 }
 
