@@ -491,9 +491,8 @@ module ObjectSpace
   #
   #   ObjectSpace::HeapGraph.dump("heap.rbgraph", gc: true)  # heapprof graph report heap.rbgraph
   #
-  # The environment variable +RUBY_HEAPGRAPH+ does this without a change of the program, whenever a signal comes:
-  #
-  #   RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph,max_pause=0.5
+  # The environment variable +RUBY_HEAPGRAPH+ does this without a change of the program, whenever a signal comes, as with
+  # <tt>RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph,max_pause=0.5</tt>:
   #
   # [signal] As in HeapProfile.start. A program that traps it later has it for itself.
   # [out] The files' names: %p pid, %e program, %t time, %n number; <tt>heap-%p-%n.rbgraph</tt> unless given.
