@@ -258,7 +258,14 @@ rb_heapprof_elf_close(struct heapprof_elf *elf)
 struct each {
     bool (*function)(const struct heapprof_elf_function *, void *data);
     void *data;
+    bool variables;
 };
+
+static bool
+wanted_p(const struct each *each, unsigned int type)
+{
+    return each->variables ? type == STT_OBJECT : type == STT_FUNC || type == STT_GNU_IFUNC;
+}
 
 static inline bool
 each_i(const char *entry, void *data)
@@ -267,8 +274,7 @@ each_i(const char *entry, void *data)
     elf_symbol symbol;
 
     memcpy(&symbol, entry, sizeof(symbol));
-    unsigned int type = ELF_TYPE_OF_SYMBOL(symbol.st_info);
-    if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF) return true;
+    if (!wanted_p(each, ELF_TYPE_OF_SYMBOL(symbol.st_info)) || symbol.st_shndx == SHN_UNDEF) return true;
     struct heapprof_elf_function function = {
         .start = symbol.st_value, .size_bytes = symbol.st_size, .name = symbol.st_name
     };
@@ -279,7 +285,7 @@ void
 rb_heapprof_elf_each(struct heapprof_elf *elf,
                      bool (*function)(const struct heapprof_elf_function *, void *data), void *data)
 {
-    struct each each = { function, data };
+    struct each each = { function, data, elf->variables };
     each_entry(elf, elf->symbols, elf->symbol_count, sizeof(elf_symbol), each_i, &each);
 }
 

@@ -15,6 +15,7 @@ struct heapprof_elf_identity {
 struct heapprof_elf {
     struct heapprof_mem *mem;
     int      fd;
+    bool     variables;         /* each calls with these, not with functions; set after open */
     uint64_t file_bytes;
     uint64_t symbols;           /* where they are in the file, and how many */
     uint64_t symbol_count;
@@ -41,7 +42,7 @@ bool rb_heapprof_elf_open(struct heapprof_elf *elf, struct heapprof_mem *mem, in
 /* Gives the memory back. */
 void rb_heapprof_elf_close(struct heapprof_elf *elf);
 
-/* Calls function with each function of the file, in the file's order, until it returns false. Ends
+/* Calls function with each function of the file, or each variable, in the file's order, until it returns false. Ends
  * early, too, where the file ends early. */
 void rb_heapprof_elf_each(struct heapprof_elf *elf,
                           bool (*function)(const struct heapprof_elf_function *, void *data), void *data);

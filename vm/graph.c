@@ -6,6 +6,7 @@
  * Where the system has no room for a child it is written in place, and the program waits for all of it. */
 #include "ruby/ruby.h"
 #include "graph.h"
+#include "c_globals.h"
 #include "flush.h"
 #include "gc/graph.h"
 #include "gc/state.h"
@@ -165,6 +166,8 @@ rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_
     struct heapprof_graph graph = {.values_bytes = dump->values_bytes};
 
     graph.baseline = dump->baseline;
+    if (dump->c_globals) graph.c_global_name = rb_heapprof_c_globals_name;
+    graph.c_global_data = dump->c_globals;
     rb_heapprof_mem_init(&graph.mem, MEMORY_BYTES);
     rb_heapprof_dump_start(&graph.writer, &graph.mem, write_i, dump);
     write_process(&graph.writer, dump);
@@ -250,8 +253,14 @@ int
 rb_heapprof_graph_dump(struct heapprof_graph_dump *dump)
 {
     struct heapprof_graph_shared *shared = dump->fork ? rb_heapprof_graph_share() : NULL;
+    struct heapprof_symbols c_globals;
     int error = 0;
+
+    rb_heapprof_c_globals_find(&c_globals);
+    dump->c_globals = &c_globals;
     pid_t child = write_stopped(dump, shared, &error);
+    dump->c_globals = NULL;
+    rb_heapprof_symbols_free(&c_globals);
 
     if (child) {
         __atomic_store_n(&shared->pause_ns, dump->pause_ns, __ATOMIC_RELEASE);

@@ -14,6 +14,7 @@ struct heapprof_graph_dump {
     bool     uninterrupted;      /* nothing is raised while it is waited for */
     bool     detached;           /* which is not waited for: child and shared are the caller's then */
 
+    const struct heapprof_symbols *c_globals; /* NULL: not known */
     pid_t    pid, parent;
     uint64_t set, number;        /* of all dumps of this process; which of these it is */
     const char *mode;

@@ -188,7 +188,7 @@ find_i(struct dl_phdr_info *info, size_t size, void *data)
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & (symbols->variables ? PF_W : PF_X))) continue;
         size_t at = first_from(symbols, begin);
         for (; (symbol = symbol_within(symbols, at, begin, segment->p_memsz)) != NULL; at++) {
             if (library == HEAPPROF_NO_LIBRARY) library = add_library(symbols, info, program);
@@ -217,6 +217,7 @@ open_file(struct heapprof_symbols *symbols, const struct heapprof_library *libra
     if (fd < 0) return -1;
     if (rb_heapprof_elf_open(elf, &symbols->mem, fd)) {
         account(symbols);
+        elf->variables = symbols->variables;
         if (rb_heapprof_elf_same_p(&elf->identity, &library->identity)) return fd;
         rb_heapprof_elf_close(elf);
     }

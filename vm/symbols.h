@@ -19,9 +19,11 @@ struct heapprof_library {
     struct heapprof_elf_identity identity;
 };
 
-/* Return addresses, and the C functions they are in. Memory of its own, to be freed soon. */
+/* Return addresses, and the C functions they are in; or addresses behind the first byte of variables, and which these are.
+ * Memory of its own, to be freed soon. */
 struct heapprof_symbols {
     struct heapprof_mem mem;
+    bool variables;
     struct heapprof_symbol *all;
     size_t all_capacity;
     size_t count;

@@ -395,6 +395,8 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_equal [[]] * 2, hostile.first(2).map { |object| graph.objects.fetch(address(object)).to }
       assert_equal ["hostile_tame+0x8"], graph.objects.fetch(address(tame)).edges.map(&:name)
       assert_equal 4, hostile.push(tame).size
+      root = graph.roots.find { |found| found.name == "hostile_cache in heapprof_hostile.so" }
+      assert_equal [:c_global, "T_ARRAY"], [root.kind, graph.objects.fetch(root.address).type]
     RUBY
   end
 

@@ -72,11 +72,16 @@ hostile_new(VALUE klass, VALUE how, VALUE held)
     rb_raise(rb_eArgError, "how: %"PRIsVALUE" is not known", how);
 }
 
+/* A leak of an extension's: what its variable leads to. */
+static VALUE hostile_cache;
+
 void
 Init_heapprof_hostile(void)
 {
     VALUE hostile = rb_define_class("HeapProfHostile", rb_cObject);
 
     rb_undef_alloc_func(hostile);
+    rb_gc_register_address(&hostile_cache);
+    hostile_cache = rb_ary_new();
     rb_define_singleton_method(hostile, "new", hostile_new, 2);
 }
