@@ -12,6 +12,7 @@
 #include "ruby/ruby.h"
 #include "reflection.h"
 #include "calls.h"
+#include "list.h"
 #include "made.h"
 #include "run.h"
 #include "gc/state.h"
@@ -26,67 +27,6 @@
 #include "ruby/ractor.h"
 #include "vm_sync.h"
 #include <ctype.h>
-
-/* ---- a list of objects that Ruby may not see ---- */
-
-struct list {
-    VALUE *objects;
-    size_t count, capacity;
-    bool refused; /* memory was */
-};
-
-static void
-list_mark(void *data)
-{
-    const struct list *list = data;
-    for (size_t i = 0; i < list->count; i++) rb_gc_mark(list->objects[i]);
-}
-
-static void
-list_free(void *data)
-{
-    free(((struct list *)data)->objects);
-    free(data);
-}
-
-static size_t
-list_memsize(const void *data)
-{
-    const struct list *list = data;
-    return sizeof(*list) + list->capacity * sizeof(VALUE);
-}
-
-static const rb_data_type_t list_type = {
-    "heap_profile/list", { list_mark, list_free, list_memsize }, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY
-};
-
-static VALUE
-list_new(struct list **list)
-{
-    *list = calloc(1, sizeof(**list));
-    if (!*list) rb_memerror();
-    return TypedData_Wrap_Struct(0, &list_type, *list);
-}
-
-static void
-list_push(struct list *list, VALUE object)
-{
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 1024;
-        VALUE *objects = realloc(list->objects, capacity * sizeof(VALUE));
-        list->refused |= !objects;
-        if (!objects) return;
-        list->objects = objects;
-        list->capacity = capacity;
-    }
-    list->objects[list->count++] = object;
-}
-
-static void
-list_check(const struct list *list)
-{
-    if (list->refused) rb_memerror();
-}
 
 /* ---- JSON ---- */
 
@@ -297,7 +237,7 @@ list_page_i(void *start, void *end, size_t stride, void *list)
 {
     for (VALUE object = (VALUE)start; object != (VALUE)end; object += stride) {
         asan_unpoisoning_object(object) {
-            if (object_p(object)) list_push(list, object);
+            if (object_p(object)) rb_heapprof_list_push(list, object);
         }
     }
     return 0;
@@ -307,11 +247,11 @@ list_page_i(void *start, void *end, size_t stride, void *list)
 static VALUE
 each_object(VALUE self)
 {
-    struct list *list;
-    VALUE holder = list_new(&list);
+    struct heapprof_list *list;
+    VALUE holder = rb_heapprof_list_new(&list);
 
     rb_objspace_each_objects(list_page_i, list);
-    list_check(list);
+    rb_heapprof_list_check(list);
     for (size_t i = 0; i < list->count; i++) {
         VALUE object = list->objects[i];
         if (object == holder) continue;
@@ -325,19 +265,19 @@ each_object(VALUE self)
 static void
 finalizer_i(VALUE object, VALUE finalizers, void *list)
 {
-    list_push(list, object);
-    list_push(list, finalizers);
+    rb_heapprof_list_push(list, object);
+    rb_heapprof_list_push(list, finalizers);
 }
 
 /* Pairs of an object and its finalizers, as references. */
 static VALUE
 finalizers(VALUE self)
 {
-    struct list *list;
-    VALUE holder = list_new(&list), pairs = rb_ary_new();
+    struct heapprof_list *list;
+    VALUE holder = rb_heapprof_list_new(&list), pairs = rb_ary_new();
 
     rb_heapprof_gc_each_finalizer(finalizer_i, list);
-    list_check(list);
+    rb_heapprof_list_check(list);
     for (size_t i = 0; i < list->count; i += 2) {
         VALUE object = rb_heapprof_reflection_reference(list->objects[i]);
         rb_ary_push(pairs, rb_assoc_new(object, references(list->objects[i + 1])));
