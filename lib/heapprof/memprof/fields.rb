@@ -176,11 +176,11 @@ module Memprof
 
       # Those of its fiber, and its own.
       def thread_locals(object)
-        of_fiber = call(Thread, :keys, object).to_h { |name| [Reflection.text(name.name), reference(call(Thread, :[], object, name))] }
-        call(Thread, :thread_variables, object).each do |name|
-          of_fiber[Reflection.text(name.name)] = reference(call(Thread, :thread_variable_get, object, name))
+        { keys: :[], thread_variables: :thread_variable_get }.each_with_object({}) do |(names, get), locals|
+          call(Thread, names, object).each do |name|
+            locals[Reflection.text(name.name)] = reference(call(Thread, get, object, name))
+          end
         end
-        of_fiber
       end
 
       # What function a thread sleeps in, and on what.
