@@ -5,28 +5,34 @@
 
 require "json"
 require_relative "lib/heapprof_test"
+require_relative "lib/allocators"
 
 class TestHeapProfMemprofTrace < Test::Unit::TestCase
   include HeapProfTest
+  include HeapProfAllocators
+  extend HeapProfAllocators::Cases
 
-  HELPERS = <<~'RUBY'
+  SETUP = <<~'RUBY'
+    require "heapprof/memprof"
     require "json"
     require "stringio"
+    require "tmpdir"
     require "-test-/heapprof_plain"
     Plain = HeapProfPlain
 
     # What trace says of the block.
     def traced(&)
-      Memprof.trace_filename = "traced.json"
-      Memprof.trace(&)
-      JSON.parse(File.read("traced.json"))
-    ensure
-      File.unlink("traced.json") if File.exist?("traced.json")
-      Memprof.trace_filename = nil
+      Dir.mktmpdir do |directory|
+        Memprof.trace_filename = File.join(directory, "traced.json")
+        Memprof.trace(&)
+        JSON.parse(File.read(Memprof.trace_filename))
+      ensure
+        Memprof.trace_filename = nil
+      end
     end
   RUBY
 
-  def in_memprof(script, *args) = in_file(script, "heapprof/memprof", HELPERS, "--enable=frozen-string-literal", *args)
+  def in_memprof(script, *args) = in_file(script, "heapprof/memprof", SETUP, "--enable=frozen-string-literal", *args)
 
   # ---- objects and collections ----
 
@@ -109,25 +115,23 @@ class TestHeapProfMemprofTrace < Test::Unit::TestCase
     RUBY
   end
 
-  def test_requests_of_memory_are_counted
-    in_memprof(<<~'RUBY')
-      size = 50_000_017
-      actual = nil
-      memory = traced do
-        blocks = [Plain.malloc(size), Plain.calloc(size), Plain.realloc(Plain.malloc(10), size)]
-        actual = blocks.sum { |block| Plain.bytes(block) }
-        blocks.each { |block| Plain.free(block) }
-      end["memory"]
-      %w[malloc calloc realloc].each do |name|
-        calls, requested, given = memory[name].values_at("calls", "requested_bytes", "actual_bytes")
-        assert_operator calls, :>=, 1
-        assert_include size..size + 1_000_000, requested, name
-        assert_operator given, :>=, requested
-      end
-      assert_include actual..actual + 1_000_000, memory["free"]["actual_bytes"]
-      assert_equal %w[actual_bytes calls], memory["free"].keys.sort
-    RUBY
-  end
+  under_each_allocator :requests_of_memory_are_counted, <<~'RUBY'
+    size = 50_000_017
+    actual = nil
+    memory = traced do
+      blocks = [Plain.malloc(size), Plain.calloc(size), Plain.realloc(Plain.malloc(10), size)]
+      actual = blocks.sum { |block| Plain.bytes(block) }
+      blocks.each { |block| Plain.free(block) }
+    end["memory"]
+    %w[malloc calloc realloc].each do |name|
+      calls, requested, given = memory[name].values_at("calls", "requested_bytes", "actual_bytes")
+      assert_operator calls, :>=, 1
+      assert_include size..size + 1_000_000, requested, name
+      assert_operator given, :>=, requested
+    end
+    assert_include actual..actual + 1_000_000, memory["free"]["actual_bytes"]
+    assert_equal %w[actual_bytes calls], memory["free"].keys.sort
+  RUBY
 
   def test_all_threads_count
     in_memprof(<<~'RUBY')
