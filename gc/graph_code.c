@@ -210,19 +210,11 @@ graph_thread(struct heapprof_graph *graph, const rb_thread_t *thread)
     if (thread->ec) graph_context(graph, thread->ec);
 }
 
+/* What of it has no name is on a stack. */
 static bool
 graph_has_stack_p(VALUE object)
 {
     return RTYPEDDATA_P(object) && (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type || rb_obj_is_fiber(object));
-}
-
-/* What of it has no name is on a stack. */
-static void
-graph_rest_is_stack(struct heapprof_graph *graph)
-{
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        if (graph->edges[i].kind == HEAPPROF_DUMP_UNLABELLED) graph->edges[i].kind = HEAPPROF_DUMP_STACK;
-    }
 }
 
 /* ---- all of them ---- */

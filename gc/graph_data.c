@@ -130,6 +130,23 @@ graph_read_words(struct heapprof_graph *graph, VALUE object)
     graph->word_count = words;
 }
 
+/* By rb_gc_register_mark_object. */
+static bool
+graph_registered_p(VALUE object)
+{
+    return RTYPEDDATA_P(object) && strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "VM/pin_array_list") == 0;
+}
+
+/* What of it has no name so far. */
+static void
+graph_name_rest(struct heapprof_graph *graph, enum heapprof_dump_label kind, uint32_t name)
+{
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        struct heapprof_graph_edge *edge = &graph->edges[i];
+        if (edge->kind == HEAPPROF_DUMP_UNLABELLED) *edge = (struct heapprof_graph_edge){edge->value, kind, name};
+    }
+}
+
 static void
 graph_name_data(struct heapprof_graph *graph, VALUE object)
 {
@@ -148,5 +165,8 @@ graph_data(struct heapprof_graph *graph, struct graph_object *o)
     if (!graph_call(graph, o->object, graph_ask_marking)) return;
     graph_name_data(graph, o->object);
     graph_name_marked(graph);
-    if (graph_has_stack_p(o->object)) graph_rest_is_stack(graph);
+    if (graph_has_stack_p(o->object)) graph_name_rest(graph, HEAPPROF_DUMP_STACK, 0);
+    if (graph_registered_p(o->object)) {
+        graph_name_rest(graph, HEAPPROF_DUMP_FIELD, graph_text_of(graph, "registered by C code"));
+    }
 }

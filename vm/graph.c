@@ -158,6 +158,8 @@ write_footer(struct heapprof_dump_writer *writer, const struct heapprof_graph_du
 
     rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "pause_ns", (uint64_t)pause_ns);
     rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "duration_ns", (uint64_t)duration_ns);
+    if (!shared) return;
+    rb_heapprof_dump_pair_number(writer, HEAPPROF_DUMP_FOOTER, "copied_bytes", rb_heapprof_graph_copied_bytes());
 }
 
 int

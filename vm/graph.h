@@ -55,6 +55,9 @@ pid_t rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_
 /* Until the child has ended. 0, or errno. Gives up the GVL, and may raise; then shared is given back. */
 int rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child);
 
+/* Of the child, what it shares with nobody: what either of the two has written since, and its own tables; 0: not known. */
+uint64_t rb_heapprof_graph_copied_bytes(void);
+
 /* All of the file. 0, or errno. In a child, with what it shares. */
 int rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_graph_shared *shared);
 

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -101,6 +103,27 @@ rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_
     if (child == 0) be_child(dump, shared);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return child;
+}
+
+/* In /proc/self/smaps_rollup, "Private_Dirty:     123 kB". */
+static uint64_t
+kb_of(const char *text, const char *key)
+{
+    const char *found = strstr(text, key);
+
+    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
+}
+
+uint64_t
+rb_heapprof_graph_copied_bytes(void)
+{
+    char text[4096];
+    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+    if (fd >= 0) close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return (kb_of(text, "Private_Clean:") + kb_of(text, "Private_Dirty:")) * 1024;
 }
 
 /* ---- the parent ---- */

@@ -333,6 +333,7 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
         assert_equal ["fork", Process.pid.to_s], graph.process.values_at("mode", "pid")
         assert_operator graph.footer["pause_ns"][0].to_i, :<, graph.footer["duration_ns"][0].to_i
         assert_operator graph.footer["pause_ns"][0].to_i, :>, 0
+        assert_operator graph.footer["copied_bytes"][0].to_i, :>, 100_000
       end
       assert_equal 0, signalled
       assert_empty children
