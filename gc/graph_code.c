@@ -37,6 +37,9 @@ graph_environment(struct heapprof_graph *graph, const rb_env_t *environment)
     graph_field(graph, "code", (VALUE)iseq);
     graph_field(graph, "method or scope", environment->ep[VM_ENV_DATA_INDEX_ME_CREF]);
     graph_field(graph, "outer environment", (VALUE)rb_vm_env_prev_env(environment));
+    graph_field(graph, "itself", environment->ep[VM_ENV_DATA_INDEX_ENV]);
+    VALUE block = environment->ep[VM_ENV_DATA_INDEX_SPECVAL]; /* or an address with a tag */
+    if (!RB_SPECIAL_CONST_P(block)) graph_field(graph, "block", block);
 }
 
 static void
