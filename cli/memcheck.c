@@ -21,7 +21,7 @@
 #include "cli/child.h"
 #include "memcheck/report.h"
 
-enum {CORE = 1, ONLY, SHOW, EXITCODE, TIMEOUT, JSON, OUT};
+enum {CORE = 1, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, OUT};
 
 #define FOUND 42         /* exit status when there are leaks */
 #define STATUS_MOST 255
@@ -30,6 +30,7 @@ enum {CORE = 1, ONLY, SHOW, EXITCODE, TIMEOUT, JSON, OUT};
 struct run {
     struct cli *cli;
     struct memcheck_question question;
+    struct memcheck_suppressions suppressions;
     long   exitcode, timeout;          /* timeout: seconds; 0: none */
     char   directory[PATH_MAX];
     struct memcheck_process *processes;
@@ -207,21 +208,35 @@ most_of(const char *name)
     return name && !strcmp(name, "all") ? MEMCHECK_REACHABLE : MEMCHECK_DEFINITE;
 }
 
+static bool
+read_suppressions(struct run *run)
+{
+    const char *path = run->cli->values[SUPPRESSIONS];
+    char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX];
+
+    if (!path) return true;
+    run->question.suppressions = &run->suppressions;
+    if (memcheck_suppressions_read(&run->suppressions, path, error)) return true;
+    cli_wrong(run->cli, "%s: %s", path, error);
+    return false;
+}
+
 static int
 memcheck(struct cli *cli)
 {
     struct run run = {
         .cli = cli,
-        .question = {.core = cli->values[CORE] != NULL, .only = cli->values[ONLY], .most = most_of(cli->values[SHOW])},
+        .question = {.core = cli->values[CORE] != NULL, .only = cli->values[ONLY], .most = most_of(cli->values[SHOW]),
+                     .generate = cli->values[GENERATE] != NULL},
     };
-    int status;
+    int status = CLI_WRONG;
 
     if (!cli_number(cli, EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
     if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[EXITCODE], STATUS_MOST);
-    if (!make_directory(&run)) return CLI_WRONG;
-    status = run_command(&run);
+    if (read_suppressions(&run) && make_directory(&run)) status = run_command(&run);
     for (size_t i = 0; i < run.count; i++) memcheck_process_free(&run.processes[i]);
     free(run.processes);
+    memcheck_suppressions_free(&run.suppressions);
     return status;
 }
 
@@ -230,6 +245,9 @@ static const struct cli_option options[] = {
     {"--only", 0, "NAME", NULL, "Show what that library asked for alone, as nokogiri or nokogiri.so"},
     {"--show", 0, "KINDS", "definite possible all",
      "Also what is possibly lost; or all, what is indirectly lost and still reachable, too (default: definite)"},
+    {"--suppressions", 's', "FILE", "FILE",
+     "Leaks that are known and not shown: lines LIBRARY FUNCTION [FRAME], of patterns as for files; # begins a comment"},
+    {"--gen-suppressions", 0, NULL, NULL, "With each leak the line that would suppress it"},
     {"--exitcode", 0, "N", NULL, "Exit status when there are leaks; 0: the command's own (default: 42)"},
     {"--timeout", 0, "SECONDS", NULL, "End the command after so long: by SIGTERM, and 10 seconds later by SIGKILL"},
     {"--json", 0, NULL, NULL, "The report as JSON"},

@@ -100,7 +100,7 @@ put_process(struct report_json *json, const struct memcheck_question *question, 
     report_json_key(json, "records");
     report_json_begin(json, '[');
     for (size_t i = 0; i < process->record_count; i++) {
-        if (memcheck_judge(question, &process->records[i]) != MEMCHECK_SHOWN) continue;
+        if (memcheck_judge(question, process, &process->records[i]) != MEMCHECK_SHOWN) continue;
         put_record(json, process, &process->records[i]);
     }
     report_json_end(json, ']');

@@ -8,9 +8,10 @@ const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS] = {
     [MEMCHECK_CORE] = "Ruby's own",
     [MEMCHECK_OTHERS] = "of other libraries",
     [MEMCHECK_KIND] = "of other kinds",
+    [MEMCHECK_SUPPRESSED] = "suppressed",
 };
 
-const char *const memcheck_verdict_keys[MEMCHECK_VERDICTS] = {"", "core", "others", "kind"};
+const char *const memcheck_verdict_keys[MEMCHECK_VERDICTS] = {"", "core", "others", "kind", "suppressed"};
 
 /* Whether the library has that name, with or without what comes behind its first dot. */
 static bool
@@ -23,13 +24,15 @@ named_p(const struct memcheck_record *record, const char *name)
 }
 
 enum memcheck_verdict
-memcheck_judge(const struct memcheck_question *question, const struct memcheck_record *record)
+memcheck_judge(const struct memcheck_question *question, const struct memcheck_process *process,
+               const struct memcheck_record *record)
 {
     if (record->core && !question->core) return MEMCHECK_CORE;
     if (question->only && !named_p(record, question->only)) return MEMCHECK_OTHERS;
     if (record->kind > question->most) return MEMCHECK_KIND;
     if (record->kind == MEMCHECK_INDIRECT && question->most < MEMCHECK_REACHABLE) return MEMCHECK_KIND;
-    return MEMCHECK_SHOWN;
+    bool suppressed = question->suppressions && memcheck_suppressed_p(question->suppressions, process, record);
+    return suppressed ? MEMCHECK_SUPPRESSED : MEMCHECK_SHOWN;
 }
 
 struct memcheck_tally
@@ -39,7 +42,7 @@ memcheck_tally_of(const struct memcheck_question *question, const struct memchec
 
     for (size_t i = 0; i < process->record_count; i++) {
         const struct memcheck_record *record = &process->records[i];
-        enum memcheck_verdict verdict = memcheck_judge(question, record);
+        enum memcheck_verdict verdict = memcheck_judge(question, process, record);
         tally.counts[verdict]++;
         if (verdict != MEMCHECK_SHOWN || record->kind != MEMCHECK_DEFINITE) continue;
         tally.leaks++;

@@ -1,12 +1,14 @@
 #ifndef HEAPPROF_MEMCHECK_JUDGE_H
 #define HEAPPROF_MEMCHECK_JUDGE_H
 /* Which records are shown, and why others are not: each is counted as one or the other. */
-#include "memcheck/process.h"
+#include "memcheck/suppressions.h"
 
 struct memcheck_question {
     bool        core;   /* also what is MRI's own */
     const char *only;   /* of that library alone, "nokogiri" or "nokogiri.so"; NULL: of all */
     enum memcheck_kind most; /* kinds up to that; indirect ones only with reachable ones */
+    const struct memcheck_suppressions *suppressions; /* NULL: none */
+    bool        generate; /* with each record the line that would suppress it; in the text */
 };
 
 enum memcheck_verdict {
@@ -14,13 +16,15 @@ enum memcheck_verdict {
     MEMCHECK_CORE,      /* it is MRI's own */
     MEMCHECK_OTHERS,    /* it is not of the library that was asked for */
     MEMCHECK_KIND,      /* it is of a kind that was not asked for */
+    MEMCHECK_SUPPRESSED, /* a file of the user's says so */
     MEMCHECK_VERDICTS
 };
 
 /* Why, for people, and for programs; of SHOWN "". */
 extern const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS], *const memcheck_verdict_keys[MEMCHECK_VERDICTS];
 
-enum memcheck_verdict memcheck_judge(const struct memcheck_question *question, const struct memcheck_record *record);
+enum memcheck_verdict memcheck_judge(const struct memcheck_question *question, const struct memcheck_process *process,
+                                     const struct memcheck_record *record);
 
 /* Of a process: how many records have each verdict, and how many of those that are shown are leaks. */
 struct memcheck_tally {

@@ -107,8 +107,11 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
         fprintf(out, "  nothing is known of %" PRIu64 " blocks, which may be leaks, too\n", process->dropped);
     }
     for (size_t i = 0; i < process->record_count; i++) {
-        if (memcheck_judge(question, &process->records[i]) != MEMCHECK_SHOWN) continue;
+        if (memcheck_judge(question, process, &process->records[i]) != MEMCHECK_SHOWN) continue;
         put_record(out, process, &process->records[i]);
+        if (!question->generate) continue;
+        fputs("    suppressed by: ", out);
+        memcheck_suppression_put(out, process, &process->records[i]);
     }
     if (tally.counts[MEMCHECK_SHOWN] > 0) putc('\n', out);
 }

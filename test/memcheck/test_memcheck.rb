@@ -243,6 +243,25 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     assert_operator check(script, "--show=all").json["processes"][0]["not_shown"]["core"], :>=, 1
   end
 
+  def test_what_is_suppressed_is_no_leak
+    script = "HeapProfMemcheck.lose(1000); HeapProfMemcheck.lose_of_ruby(1000)"
+    in_directory do |directory|
+      File.write("script.rb", "require '-test-/heapprof_memcheck'\n#{script}\n")
+      ran = heapprof("memcheck", "--gen-suppressions", *RUBY, "script.rb")
+      lines = ran.err.scan(/^    suppressed by: (.*)$/).flatten
+      assert_equal [42, 2], [ran.status, lines.size]
+      { lines[0..0] => [42, 1], lines => [0, 2] }.each do |known, (status, count)|
+        File.write("known", known.join("\n"))
+        ran = heapprof("memcheck", "-s", "known", *RUBY, "script.rb")
+        assert_equal status, ran.status, ran.err
+        assert_match(/ #{count} records? suppressed/, ran.err)
+      end
+      File.write("wrong", "heapprof_memcheck.so\n")
+      assert_refused 1, /wrong: line 1: expected LIBRARY FUNCTION/, "memcheck", "--suppressions=wrong", "true"
+      assert_refused 1, /none: No such file/, "memcheck", "--suppressions=none", "true"
+    end
+  end
+
   def test_where_no_report_can_be_had_it_is_said_in_a_line
     assert_refused 1, /no process of true wrote a report/, "memcheck", "true"
     assert_refused 1, /no process of .* wrote a report/, "memcheck", *RUBY, "-e", "exit!(0)"

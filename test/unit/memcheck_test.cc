@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <functional>
+#include <string>
+#include <unistd.h>
 
 #include "profile_bytes.h"
 
@@ -65,7 +67,17 @@ class Process {
     }
 };
 
-const memcheck_question kLeaks = {false, nullptr, MEMCHECK_DEFINITE};
+memcheck_question
+Question(bool core, const char *only, memcheck_kind most)
+{
+    memcheck_question question = {};
+    question.core = core;
+    question.only = only;
+    question.most = most;
+    return question;
+}
+
+const memcheck_question kLeaks = Question(false, nullptr, MEMCHECK_DEFINITE);
 
 TEST(Memcheck, RecordsComeByKindAndOfEachTheLargestFirst) {
     Process one(File().Add("reachable", "extension", {9, 9000, 0, 0}).Add("definite", "extension", {1, 10, 0, 0})
@@ -115,16 +127,16 @@ TEST(Memcheck, EachRecordIsShownOrHasOneReasonWhyNot) {
     EXPECT_EQ(30u, leaks.lost_bytes);
     EXPECT_EQ(1u, leaks.counts[MEMCHECK_CORE]);
     EXPECT_EQ(3u, leaks.counts[MEMCHECK_KIND]);
-    EXPECT_EQ(2u, tally({true, nullptr, MEMCHECK_DEFINITE}).leaks);
-    EXPECT_EQ(2u, tally({false, nullptr, MEMCHECK_POSSIBLE}).counts[MEMCHECK_SHOWN]);
-    EXPECT_EQ(4u, tally({false, nullptr, MEMCHECK_REACHABLE}).counts[MEMCHECK_SHOWN]);
+    EXPECT_EQ(2u, tally(Question(true, nullptr, MEMCHECK_DEFINITE)).leaks);
+    EXPECT_EQ(2u, tally(Question(false, nullptr, MEMCHECK_POSSIBLE)).counts[MEMCHECK_SHOWN]);
+    EXPECT_EQ(4u, tally(Question(false, nullptr, MEMCHECK_REACHABLE)).counts[MEMCHECK_SHOWN]);
     for (const char *name : {"xml", "xml.so.2"}) {
-        memcheck_tally only = tally({false, name, MEMCHECK_REACHABLE});
+        memcheck_tally only = tally(Question(false, name, MEMCHECK_REACHABLE));
         EXPECT_EQ(1u, only.counts[MEMCHECK_SHOWN]);
         EXPECT_EQ(3u, only.counts[MEMCHECK_OTHERS]);
     }
     for (const char *name : {"xm", "xml.", "xml.so.23", ""}) {
-        EXPECT_EQ(0u, tally({false, name, MEMCHECK_REACHABLE}).counts[MEMCHECK_SHOWN]) << name;
+        EXPECT_EQ(0u, tally(Question(false, name, MEMCHECK_REACHABLE)).counts[MEMCHECK_SHOWN]) << name;
     }
 }
 
@@ -145,10 +157,75 @@ TEST(Memcheck, TheReportForPeople) {
 TEST(Memcheck, TheReportForPrograms) {
     Process one(File().Add("definite", "extension", {1, 10, 2, 20}));
     EXPECT_EQ("{\"engine\":\"vm\",\"processes\":[\n{\"pid\":\"12\",\"program\":\"app.rb\",\"decided\":true,\"unknown_blocks\":0,"
-              "\"leaks\":1,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0},\"records\":[\n"
+              "\"leaks\":1,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0},\"records\":[\n"
               "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":20,\"function\":\"parse\","
               "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":7}]}]}]}\n",
               one.Report(memcheck_json, kLeaks));
+}
+
+class Suppressions : public testing::Test {
+  protected:
+    memcheck_suppressions all_ = {};
+    char error_[MEMCHECK_SUPPRESSIONS_ERROR_MAX] = "";
+    std::string path_ = testing::TempDir() + "suppressions-" + std::to_string(getpid());
+
+    void TearDown() override {
+        memcheck_suppressions_free(&all_);
+        unlink(path_.c_str());
+    }
+
+    bool Read(const std::string &text) {
+        FILE *file = fopen(path_.c_str(), "w");
+        fwrite(text.data(), 1, text.size(), file);
+        fclose(file);
+        memcheck_suppressions_free(&all_);
+        return memcheck_suppressions_read(&all_, path_.c_str(), error_);
+    }
+
+    size_t Suppressed(const std::string &text, Process &one) {
+        EXPECT_TRUE(Read(text)) << error_;
+        memcheck_question question = kLeaks;
+        question.suppressions = &all_;
+        return memcheck_tally_of(&question, &one.process).counts[MEMCHECK_SUPPRESSED];
+    }
+};
+
+TEST_F(Suppressions, ByLibraryFunctionAndFrame) {
+    Process one(File().Add("definite", "extension", {1, 10, 0, 0}).Add("reachable", "extension", {1, 10, 0, 0}));
+    for (const char *line : {"parser.so parse", "  parser.so\tparse  # known\r\n", "*.so p*", "# a comment\n\nparser.so parse\n",
+                             "other.so parse\nparser.so parse", "parser.so parse Parser.parse", "p[a]rser.so par?e Parser?*"}) {
+        EXPECT_EQ(1u, Suppressed(line, one)) << line;
+    }
+    for (const char *line : {"", "# parser.so parse", "parser.so pars", "parser parse", "other.so parse", "parser.so parse Other*",
+                             "parser.so [p", "\\*.so parse"}) {
+        EXPECT_EQ(0u, Suppressed(line, one)) << line;
+    }
+}
+
+TEST_F(Suppressions, WhatIsWrongIsSaidWithItsLine) {
+    EXPECT_FALSE(Read("parser.so parse\n\nparser.so\n"));
+    EXPECT_STREQ("line 3: expected LIBRARY FUNCTION [FRAME]", error_);
+    EXPECT_FALSE(Read("a b c d\n"));
+    EXPECT_STREQ("line 1: expected LIBRARY FUNCTION [FRAME]", error_);
+    EXPECT_FALSE(Read("a " + std::string(5000, 'b')));
+    EXPECT_STREQ("line 1: a line is too long, or has a NUL in it", error_);
+    EXPECT_FALSE(memcheck_suppressions_read(&all_, "/no/such/file", error_));
+    EXPECT_STREQ("No such file or directory", error_);
+    EXPECT_TRUE(Read(std::string("a b\0c\nd e\n", 10)));
+}
+
+TEST_F(Suppressions, TheLineThatIsGeneratedSuppressesIt) {
+    for (const char *function : {"parse", "?", "a*b[c]\\", "std::string f(int, char#)", "\xff\x1b"}) {
+        Process one(File().Add("definite", "extension", {1, 10, 0, 0}, "a library.so.1", function));
+        memcheck_question question = kLeaks;
+        question.generate = true;
+        std::string text = one.Report(memcheck_text, question), start = "    suppressed by: ";
+        size_t at = text.find(start);
+        ASSERT_NE(std::string::npos, at);
+        std::string line = text.substr(at + start.size());
+        EXPECT_EQ(1u, Suppressed(line, one)) << line;
+        EXPECT_EQ(0u, Suppressed("x" + line, one)) << line;
+    }
 }
 
 TEST(Memcheck, AFileOfAnybodysIsNoDanger) {
@@ -161,7 +238,7 @@ TEST(Memcheck, AFileOfAnybodysIsNoDanger) {
     Process one(file);
     ASSERT_EQ(6u, one.process.record_count);
     EXPECT_EQ(INT64_MAX / 4, one.process.records[0].bytes);
-    memcheck_question all = {true, nullptr, MEMCHECK_REACHABLE};
+    memcheck_question all = Question(true, nullptr, MEMCHECK_REACHABLE);
     std::string text = one.Report(memcheck_text, all);
     EXPECT_EQ(std::string::npos, text.find('\x1b'));
     EXPECT_EQ(std::string::npos, text.find('\xff'));

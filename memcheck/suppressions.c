@@ -1,0 +1,155 @@
+/* suppressions.c - a file of patterns, and whether a record is meant by one. */
+#include "memcheck/suppressions.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MOST 4096
+#define LINES_MOST 100000
+#define SPACES " \t\r\n"
+
+/* ---- reading ---- */
+
+static bool
+room(struct memcheck_suppressions *suppressions)
+{
+    size_t capacity = suppressions->capacity ? 2 * suppressions->capacity : 16;
+    if (suppressions->count < suppressions->capacity) return true;
+
+    struct memcheck_suppression *all = realloc(suppressions->all, capacity * sizeof(*all));
+    if (!all) return false;
+    suppressions->all = all;
+    suppressions->capacity = capacity;
+    return true;
+}
+
+/* Takes a line, which it changes. NULL, or what is wrong with it. */
+static const char *
+add_line(struct memcheck_suppressions *suppressions, char *line)
+{
+    struct memcheck_suppression one = {0};
+    char *rest = NULL, *words[3];
+
+    line[strcspn(line, "#")] = '\0';
+    for (int i = 0; i < 3; i++) words[i] = strtok_r(i ? NULL : line, SPACES, &rest);
+    if (!words[0]) return NULL;
+    if (!words[1] || strtok_r(NULL, SPACES, &rest)) return "expected LIBRARY FUNCTION [FRAME]";
+    if (!room(suppressions)) return "no memory";
+    one.library = strdup(words[0]);
+    one.function = strdup(words[1]);
+    one.frame = words[2] ? strdup(words[2]) : NULL;
+    suppressions->all[suppressions->count++] = one;
+    return one.library && one.function && (one.frame || !words[2]) ? NULL : "no memory";
+}
+
+static const char *
+read_lines(struct memcheck_suppressions *suppressions, FILE *file, unsigned *number)
+{
+    char line[LINE_MOST];
+    const char *wrong = NULL;
+
+    for (*number = 1; !wrong && fgets(line, sizeof(line), file); ++*number) {
+        if (strlen(line) == sizeof(line) - 1) wrong = "a line is too long, or has a NUL in it";
+        else if (*number == LINES_MOST) wrong = "too many lines";
+        else wrong = add_line(suppressions, line);
+    }
+    --*number;
+    return wrong ? wrong : ferror(file) ? strerror(errno) : NULL;
+}
+
+bool
+memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path,
+                           char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
+{
+    FILE *file = fopen(path, "r");
+    unsigned number;
+
+    *suppressions = (struct memcheck_suppressions){0};
+    if (!file) {
+        snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%s", strerror(errno));
+        return false;
+    }
+    const char *wrong = read_lines(suppressions, file, &number);
+    fclose(file);
+    if (wrong) snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "line %u: %s", number, wrong);
+    return !wrong;
+}
+
+void
+memcheck_suppressions_free(struct memcheck_suppressions *suppressions)
+{
+    for (size_t i = 0; i < suppressions->count; i++) {
+        free(suppressions->all[i].library);
+        free(suppressions->all[i].function);
+        free(suppressions->all[i].frame);
+    }
+    free(suppressions->all);
+    *suppressions = (struct memcheck_suppressions){0};
+}
+
+/* ---- asking ---- */
+
+/* A part of a text; what does not fit in is none that anybody names. */
+static bool
+matches_p(const char *pattern, const char *text, size_t length)
+{
+    char part[LINE_MOST];
+
+    if (length >= sizeof(part)) return false;
+    memcpy(part, text, length);
+    part[length] = '\0';
+    return fnmatch(pattern, part, 0) == 0;
+}
+
+static bool
+any_frame_p(const char *pattern, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    for (uint32_t i = 0; i < record->location_count; i++) {
+        const char *name = memcheck_frame_at(process, record, i).name;
+        if (matches_p(pattern, name, strlen(name))) return true;
+    }
+    return false;
+}
+
+bool
+memcheck_suppressed_p(const struct memcheck_suppressions *suppressions, const struct memcheck_process *process,
+                      const struct memcheck_record *record)
+{
+    for (size_t i = 0; i < suppressions->count; i++) {
+        const struct memcheck_suppression *one = &suppressions->all[i];
+        if (matches_p(one->library, record->library, record->library_length) &&
+            matches_p(one->function, record->function, record->function_length) &&
+            (!one->frame || any_frame_p(one->frame, process, record))) return true;
+    }
+    return false;
+}
+
+/* ---- writing ---- */
+
+/* As a pattern that means it, and is one word; "" is written as "*". */
+static void
+put_pattern(FILE *out, const char *text, size_t length)
+{
+    if (length == 0) putc('*', out);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte <= ' ' || byte >= 0x7f || byte == '#') putc('?', out);
+        else fprintf(out, "%s%c", strchr("*?[\\", byte) ? "\\" : "", byte);
+    }
+}
+
+void
+memcheck_suppression_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    put_pattern(out, record->library, record->library_length);
+    putc(' ', out);
+    put_pattern(out, record->function, record->function_length);
+    if (record->location_count > 0) {
+        const char *name = memcheck_frame_at(process, record, 0).name;
+        putc(' ', out);
+        put_pattern(out, name, strlen(name));
+    }
+    putc('\n', out);
+}
