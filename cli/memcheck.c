@@ -21,7 +21,7 @@
 #include "cli/child.h"
 #include "memcheck/report.h"
 
-enum {CORE = 1, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, OUT};
+enum {CORE = 1, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, OUT};
 
 #define FOUND 42         /* exit status when there are leaks */
 #define STATUS_MOST 255
@@ -152,8 +152,9 @@ report(struct run *run)
     FILE *out = !path ? stderr : !strcmp(path, "-") ? stdout : fopen(path, "w");
 
     if (out) {
-        (run->cli->values[JSON] ? memcheck_json : memcheck_text)(out, &run->question, run->processes, run->count);
-        bool written = fflush(out) == 0 && !ferror(out);
+        memcheck_report *write = run->cli->values[JUNIT] ? memcheck_junit : run->cli->values[JSON] ? memcheck_json : memcheck_text;
+        bool written = write(out, &run->question, run->processes, run->count);
+        written = fflush(out) == 0 && !ferror(out) && written;
         if (out != stderr && out != stdout) written = fclose(out) == 0 && written;
         if (written) return true;
     }
@@ -251,6 +252,7 @@ static const struct cli_option options[] = {
     {"--exitcode", 0, "N", NULL, "Exit status when there are leaks; 0: the command's own (default: 42)"},
     {"--timeout", 0, "SECONDS", NULL, "End the command after so long: by SIGTERM, and 10 seconds later by SIGKILL"},
     {"--json", 0, NULL, NULL, "The report as JSON"},
+    {"--junit", 0, NULL, NULL, "The report as JUnit's XML: a test case for each process"},
     {"--out", 'o', "FILE", "FILE", "Write the report there; -: to stdout (default: to stderr)"},
     {0}
 };

@@ -107,7 +107,7 @@ put_process(struct report_json *json, const struct memcheck_question *question, 
     report_json_end(json, '}');
 }
 
-void
+bool
 memcheck_json(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes, size_t count)
 {
     struct report_json json = {.out = out};
@@ -120,4 +120,5 @@ memcheck_json(FILE *out, const struct memcheck_question *question, const struct 
     report_json_end(&json, ']');
     report_json_end(&json, '}');
     putc('\n', out);
+    return true;
 }

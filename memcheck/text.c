@@ -116,8 +116,9 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
     if (tally.counts[MEMCHECK_SHOWN] > 0) putc('\n', out);
 }
 
-void
+bool
 memcheck_text(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes, size_t count)
 {
     for (size_t i = 0; i < count; i++) put_process(out, question, &processes[i]);
+    return true;
 }

@@ -243,6 +243,16 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     assert_operator check(script, "--show=all").json["processes"][0]["not_shown"]["core"], :>=, 1
   end
 
+  def test_the_report_as_junit_has_a_test_case_for_each_process
+    in_directory do
+      File.write("script.rb", "require '-test-/heapprof_memcheck'\nfork { HeapProfMemcheck.lose(1000) }; Process.wait\n")
+      assert_equal 42, heapprof("memcheck", "--junit", "-o", "report.xml", *RUBY, "script.rb").status
+      report = File.read("report.xml")
+      assert_match(/<testsuite [^>]* tests="2" failures="1">/, report)
+      assert_equal [1, 1], [report.scan("<failure>").size, report.scan("<system-out>").size]
+    end
+  end
+
   def test_what_is_suppressed_is_no_leak
     script = "HeapProfMemcheck.lose(1000); HeapProfMemcheck.lose_of_ruby(1000)"
     in_directory do |directory|

@@ -55,7 +55,7 @@ class Process {
     explicit Process(const File &file) { EXPECT_EQ(MEMCHECK_IS_ONE, memcheck_process_read(&process, file.Read())); }
     ~Process() { memcheck_process_free(&process); }
 
-    std::string Report(decltype(memcheck_text) *report, const memcheck_question &question) {
+    std::string Report(memcheck_report *report, const memcheck_question &question) {
         char *text = nullptr;
         size_t size = 0;
         FILE *out = open_memstream(&text, &size);
@@ -161,6 +161,20 @@ TEST(Memcheck, TheReportForPrograms) {
               "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":20,\"function\":\"parse\","
               "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":7}]}]}]}\n",
               one.Report(memcheck_json, kLeaks));
+}
+
+TEST(Memcheck, TheReportForCIServers) {
+    Process one(File().Add("definite", "extension", {1, 10, 0, 0}, "a&b.so", "operator<"));
+    EXPECT_EQ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heapprof memcheck\" tests=\"1\" failures=\"1\">\n"
+              "  <testcase classname=\"memcheck\" name=\"process 1\"><failure>app.rb (12): 1 leak, 10 bytes in 1 block\n\n"
+              "  definitely lost: 10 bytes in 1 block\n    operator&lt; (a&amp;b.so)\n        /app/parse.rb:7:in 'Parser.parse'\n\n"
+              "</failure></testcase>\n</testsuite>\n",
+              one.Report(memcheck_junit, kLeaks));
+    Process none((File()));
+    EXPECT_NE(std::string::npos, none.Report(memcheck_junit, kLeaks).find("failures=\"0\""));
+    EXPECT_NE(std::string::npos, none.Report(memcheck_junit, kLeaks).find("<system-out>app.rb (12): no leaks\n</system-out>"));
+    Process undecided(File("not decided"));
+    EXPECT_NE(std::string::npos, undecided.Report(memcheck_junit, kLeaks).find("<failure>app.rb (12): not decided: "));
 }
 
 class Suppressions : public testing::Test {
