@@ -126,6 +126,22 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
+  # ---- another allocator ----
+
+  JEMALLOC = Dir["/usr/lib/*/libjemalloc.so.2"].first
+
+  def test_with_jemalloc_leaks_are_found_and_nothing_that_is_none
+    omit "no jemalloc" unless JEMALLOC
+    in_directory do
+      script = "require '-test-/heapprof_memcheck'\nM = HeapProfMemcheck\n3.times { M.lose(1000) }\nM.lose_list(5)\nM.keep(500)\n#{PLAIN}"
+      ran = memcheck("--json", "-o", "report.json", script: script, env: { "LD_PRELOAD" => JEMALLOC })
+      # jemalloc's own tables lead to where a slab of blocks begins, so one of three may be reachable.
+      records = ran.json["processes"][0]["records"].to_h { |record| [record["function"], record["blocks"]] }
+      assert_equal %w[memcheck_lose memcheck_lose_list], records.keys.sort
+      assert_include [2, 3], records["memcheck_lose"]
+    end
+  end
+
   # ---- nothing that is none ----
 
   PLAIN = <<~RUBY
