@@ -334,6 +334,7 @@ rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
         .memory_i = memory_i, .data = data
     };
 
+    if (roots.glibc) malloc_trim(0); /* small chunks that are free look so then */
     find_bins(&roots);
     bool told = read_threads(&roots) && read_mappings(&roots);
     rb_heapprof_touched_close(roots.touched);

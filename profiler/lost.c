@@ -95,27 +95,6 @@ compare_ranges(const void *left, const void *right)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-static void
-widen(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end)
-{
-    if (begin < lost->least) lost->least = begin;
-    if (end > lost->most) lost->most = end;
-}
-
-void
-rb_heapprof_lost_sort(struct heapprof_lost *lost)
-{
-    if (lost->block_count > 0) qsort(lost->blocks, lost->block_count, sizeof(*lost->blocks), compare_blocks);
-    if (lost->range_count > 0) qsort(lost->ranges, lost->range_count, sizeof(*lost->ranges), compare_ranges);
-    lost->least = UINTPTR_MAX;
-    for (size_t i = 0; i < lost->range_count; i++) {
-        if (lost->ranges[i].heap) widen(lost, lost->ranges[i].begin, lost->ranges[i].end);
-    }
-    for (size_t i = 0; i < lost->block_count; i++) {
-        widen(lost, lost->blocks[i].address, lost->blocks[i].address + lost->blocks[i].bytes);
-    }
-}
-
 /* ---- where an address lies ---- */
 
 /* The place of the first block that ends behind the address. */
@@ -217,6 +196,52 @@ add_other(struct heapprof_lost *lost, uintptr_t address)
     *other = (struct heapprof_lost_other){.address = address, .bytes = other_bytes(lost, address)};
     rb_heapprof_index_insert(&lost->others_index, rb_heapprof_index_hash(address), lost->other_count);
     return other;
+}
+
+/* ---- before the search ---- */
+
+static void
+widen(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end)
+{
+    if (begin < lost->least) lost->least = begin;
+    if (end > lost->most) lost->most = end;
+}
+
+/* A block that was given back where nobody saw it, by an address of free that somebody had kept. */
+static bool
+freed_p(const struct heapprof_lost *lost, uintptr_t block)
+{
+    uintptr_t key;
+
+    if (!heap_at(lost, block)) return false;
+    if (lost->freed_key && word_at(block + sizeof(key), &key, (void *)lost) && key == lost->freed_key) return true;
+    return rb_heapprof_chunk_bytes(block, word_at, (void *)lost) == 0;
+}
+
+static void
+leave_out_freed(struct heapprof_lost *lost)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < lost->block_count; i++) {
+        if (!freed_p(lost, lost->blocks[i].address)) lost->blocks[kept++] = lost->blocks[i];
+    }
+    lost->block_count = kept;
+}
+
+void
+rb_heapprof_lost_sort(struct heapprof_lost *lost)
+{
+    if (lost->block_count > 0) qsort(lost->blocks, lost->block_count, sizeof(*lost->blocks), compare_blocks);
+    if (lost->range_count > 0) qsort(lost->ranges, lost->range_count, sizeof(*lost->ranges), compare_ranges);
+    leave_out_freed(lost);
+    lost->least = UINTPTR_MAX;
+    for (size_t i = 0; i < lost->range_count; i++) {
+        if (lost->ranges[i].heap) widen(lost, lost->ranges[i].begin, lost->ranges[i].end);
+    }
+    for (size_t i = 0; i < lost->block_count; i++) {
+        widen(lost, lost->blocks[i].address, lost->blocks[i].address + lost->blocks[i].bytes);
+    }
 }
 
 /* ---- marking ---- */

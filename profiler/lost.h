@@ -62,6 +62,8 @@ void rb_heapprof_lost_free(struct heapprof_lost *lost);
 
 void rb_heapprof_lost_add(struct heapprof_lost *lost, uintptr_t address, size_t bytes, uint32_t site);
 void rb_heapprof_lost_add_range(struct heapprof_lost *lost, const struct heapprof_lost_range *range);
+
+/* Leaves out what glibc says has been freed. */
 void rb_heapprof_lost_sort(struct heapprof_lost *lost);
 
 /* What lies there may lead to blocks; but for blocks themselves, and ranges. */

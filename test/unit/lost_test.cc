@@ -185,10 +185,24 @@ TEST_F(LostInAHeapTest, OneInACacheOfFreedOnesLeadsNowhere) {
 }
 
 TEST_F(LostInAHeapTest, AListOfFreeChunksDoesNotLeadIntoTheBlockBefore) {
-    Block(1500, 10);
-    roots[0] = At(1509); // the chunk behind it has its header there
+    Block(1500, 11);
+    memory[1499] = memory[1511] = 12 * sizeof(uintptr_t) | 1;
+    roots[0] = At(1510); // the chunk behind it has its header there
     ASSERT_TRUE(Settle());
     EXPECT_EQ(HEAPPROF_LOST, Fate(1500));
+}
+
+TEST_F(LostInAHeapTest, WhatIsFreeIsNoBlockAnyMore) {
+    Block(1500, 11);
+    Block(1600, 11);
+    Block(1700, 11);
+    for (size_t block : {1500, 1600, 1700}) memory[block - 1] = memory[block + 11] = 12 * sizeof(uintptr_t) | 1;
+    memory[1611] = 12 * sizeof(uintptr_t); // the next says that it is free
+    lost_.freed_key = memory[1701] = UINT64_C(0xfedcba9876543210);
+    ASSERT_TRUE(Settle());
+    EXPECT_EQ(2u, lost_.block_count);
+    EXPECT_EQ(HEAPPROF_LOST, Fate(1500));
+    EXPECT_EQ(HEAPPROF_LOST, Fate(100)); // in no heap of glibc's
 }
 
 TEST_F(LostTest, WithoutMemoryNothingIsKnown) {
