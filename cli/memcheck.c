@@ -3,7 +3,8 @@
  *     RUBY_HEAPPROF=...,memcheck=1,out=DIRECTORY/%p-%t.pb.gz command      each Ruby process writes a file at its end
  *     memcheck/: process, judge, text or JSON                             of all the files there are then
  *
- * The directory is temporary. A process that outlives the command finds it gone, and says so.
+ * The directory is temporary. Processes that the command leaves behind become our children, and are waited for a while.
+ * One that goes on, as a server does, is told of; it finds the directory gone, and says so.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* asprintf */
@@ -16,6 +17,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/child.h"
@@ -25,7 +29,8 @@ enum {CORE = 1, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUN
 
 #define FOUND 42         /* exit status when there are leaks */
 #define STATUS_MOST 255
-#define GRACE_SECONDS 10 /* between SIGTERM and SIGKILL */
+#define GRACE_SECONDS 10 /* between SIGTERM and SIGKILL; and for processes that the command leaves behind */
+#define LOOK_NS 10000000 /* so often it is seen whether these have ended */
 
 struct run {
     struct cli *cli;
@@ -85,6 +90,21 @@ wait_for(struct run *run, struct cli_child *child)
     if (cli_child_wait_for(child, GRACE_SECONDS)) return;
     kill(child->pid, SIGKILL);
     cli_child_wait(child);
+}
+
+static void
+wait_for_orphans(struct run *run)
+{
+    const struct timespec wait = {0, LOOK_NS};
+    long looks = GRACE_SECONDS * (1000000000L / LOOK_NS);
+    pid_t ended;
+
+    while ((ended = waitpid(-1, NULL, WNOHANG)) > 0 || (ended == 0 && looks-- > 0)) {
+        if (ended == 0) nanosleep(&wait, NULL);
+    }
+    if (ended < 0) return;
+    cli_wrong(run->cli, "%s has left processes behind that still run: they are not in the report", run->cli->operands[0]);
+    run->wrong = true;
 }
 
 /* ---- what it has left ---- */
@@ -189,6 +209,8 @@ run_command(struct run *run)
 {
     char *heapprof = settings(run->directory);
     struct cli_child child;
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     int error = heapprof ? cli_child_start(&child, run->cli->operands, heapprof) : ENOMEM;
 
     free(heapprof);
@@ -197,6 +219,7 @@ run_command(struct run *run)
         return cli_child_not_run(run->cli, &child, error);
     }
     wait_for(run, &child);
+    wait_for_orphans(run);
     cli_child_restore(&child);
     read_directory(run);
     return status_of(run, &child);

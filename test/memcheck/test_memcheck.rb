@@ -314,6 +314,14 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
+  def test_a_process_that_outlives_its_parent_is_waited_for
+    in_directory do |directory|
+      ran = heapprof("memcheck", "--json", *RUBY, "-e", "fork { sleep 0.5 }", env: { "TMPDIR" => directory })
+      assert_equal [0, 2], [ran.status, JSON.parse(ran.err)["processes"].size]
+      assert_empty Dir.children(directory)
+    end
+  end
+
   def test_nothing_is_left_behind
     in_directory do |directory|
       [[*RUBY, "-e", "0"], ["true"], ["no-such-command"], [*RUBY, "-e", "fork { }"]].each do |command|
