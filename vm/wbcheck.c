@@ -90,17 +90,14 @@ static void
 object_text(VALUE object, char *text, size_t size)
 {
     VALUE klass = rb_heapprof_real_class(object);
-    char name[NAME_BYTES];
+    int type = RB_BUILTIN_TYPE(object);
+    char name[NAME_BYTES] = "";
 
-    if (!klass) {
-        if (RB_BUILTIN_TYPE(object) == T_IMEMO) snprintf(text, size, "T_IMEMO(%s)", rb_imemo_name(imemo_type(object)));
-        else snprintf(text, size, "%s", rb_builtin_type_name(RB_BUILTIN_TYPE(object)));
-        return;
-    }
-    class_text(klass, text, size);
-    if (RB_BUILTIN_TYPE(object) != T_CLASS && RB_BUILTIN_TYPE(object) != T_MODULE) return;
-    class_text(object, name, sizeof(name));
-    snprintf(text + strlen(text), size - strlen(text), " %s", name);
+    if (type == T_CLASS || type == T_MODULE) class_text(object, name, sizeof(name));
+    if (klass) class_text(klass, text, size);
+    if (type == T_IMEMO) snprintf(text, size, "T_IMEMO(%s)", rb_imemo_name(imemo_type(object)));
+    else if (type == T_ICLASS || !klass) snprintf(text, size, "%s", rb_builtin_type_name(type));
+    else if (*name) snprintf(text + strlen(text), size - strlen(text), " %s", name);
 }
 
 /* Where in the extension's struct it stands; -1: elsewhere. How long that is nobody tells. */

@@ -15,6 +15,8 @@ KNOWN = {
     "memory_view.c has rb_memory_view_get fill the field in, whose registry holds the object meanwhile",
   /\AT_IMEMO\(iseq\) -> T_IMEMO\(iseq\)\z/ =>
     "set_relation in iseq.c stores local_iseq and parent_iseq; they are older than the iseq, so old before it is",
+  /\A<iClass> -> T_IMEMO\(ment\)\z/ =>
+    "ensure_origin in class.c gives a class's methods to its new origin; a moment later they are not the class's any more",
   /\AHash -> / => "obj_traverse_rec in ractor.c puts what it has seen into a Hash by st_insert; the object it begins at holds all of that"
 }.freeze
 
