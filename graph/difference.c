@@ -1,6 +1,7 @@
 /* difference.c - the patterns of several dumps as one tree, by names.
  *
- * SURVIVOR says that an object was there in the dump before; MOVES where, if not at the same address.
+ * SURVIVOR says that an object was there in the dump before; MOVES where, if not at the same address. Nothing at that
+ * address: it is new, in a slot that was free.
  */
 #include "graph/difference.h"
 
@@ -95,6 +96,12 @@ by_destination(const void *a, const void *b)
     return (one->to > other->to) - (one->to < other->to);
 }
 
+static void
+sort_moves(struct heapprof_graph *graph)
+{
+    if (graph->move_count) qsort(graph->moves, graph->move_count, sizeof(*graph->moves), by_destination);
+}
+
 /* The object of the dump before that this one was; 0: it was not there. The later graph's moves are sorted. */
 static uint32_t
 before(const struct heapprof_graph *earlier, const struct heapprof_graph *later, uint32_t object)
@@ -113,17 +120,15 @@ count_fresh(struct heapprof_graph_difference *difference, const struct heapprof_
 {
     const struct heapprof_graph_dump *last = &dumps[difference->dump_count - 1], *middle = last - 1;
 
-    if (last->graph->move_count) {
-        qsort(last->graph->moves, last->graph->move_count, sizeof(*last->graph->moves), by_destination);
-    }
+    sort_moves(last->graph);
+    sort_moves(middle->graph);
     for (uint32_t object = 1; object <= last->graph->count; object++) {
         uint32_t pattern = last->patterns.of[object], earlier;
         struct heapprof_graph_change *change = &difference->all[numbers[pattern]];
         if (!pattern) continue;
         earlier = before(middle->graph, last->graph, object);
         if (!earlier && !change->fresh++) change->example = object;
-        if (earlier && difference->dump_count > 2 &&
-            !(middle->graph->bits[earlier] & HEAPPROF_DUMP_SURVIVOR)) change->kept++;
+        if (earlier && difference->dump_count > 2) change->kept += !before(dumps[0].graph, middle->graph, earlier);
     }
 }
 

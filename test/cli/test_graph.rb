@@ -267,6 +267,17 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  # Its slot was free when the first dump was made: what has been there since then is not known to have been there.
+  def test_diff_takes_a_survivor_that_the_dump_before_has_not_as_new
+    in_directory do
+      growing(1, survivors: [], fresh: [0, 1])
+      growing(2, survivors: [0, 1, 8], fresh: [3])
+      growing(3, survivors: [0, 1, 3, 8], fresh: [9])
+      three = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph", "--json").json["growth"]
+      assert_equal [[[2, 4, 5], [1], [2]]], three.map { |row| row.values_at("objects", "new", "kept") }
+    end
+  end
+
   def test_diff_of_other_dumps_compares_numbers_and_says_why
     in_directory do
       growing(1, survivors: [], fresh: [0, 1, 2])
