@@ -71,6 +71,17 @@ read_all(struct wb_program *program, const struct wb_extension *extension, struc
     return !trouble;
 }
 
+static void
+report(const struct settings *settings, const struct wb_extension *extension, const struct wb_program *program,
+       const struct wb_findings *findings, FILE *out)
+{
+    bool all = settings->values[ALL] != NULL;
+
+    if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings);
+    else if (settings->values[SARIF]) wb_report_sarif(out, findings, all, settings->directory);
+    else wb_report_text(out, findings, all, settings->directory);
+}
+
 static int
 look_at(const struct settings *settings, const struct wb_extension *extension, struct shared *shared, FILE *out)
 {
@@ -81,7 +92,7 @@ look_at(const struct settings *settings, const struct wb_extension *extension, s
     wb_program_init(&program);
     if (!read_all(&program, extension, shared)) status = WB_TROUBLE;
     wb_analyse(&program, &findings);
-    wb_report_text(out, &findings, settings->values[ALL] != NULL, settings->directory);
+    report(settings, extension, &program, &findings, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
         if (wb_missing_p(findings.all[i])) status = WB_MISSING;
@@ -110,14 +121,19 @@ status_of(int ended, const struct shared *shared)
     return WB_TROUBLE;
 }
 
+/* What an extension's process has written; behind what others have with a comma between, where that is wanted. */
 static void
-copy_out(FILE *from)
+copy_out(FILE *from, bool comma)
 {
     char bytes[1 << 16];
     size_t size;
 
     rewind(from);
-    while ((size = fread(bytes, 1, sizeof(bytes), from)) > 0) fwrite(bytes, 1, size, stdout);
+    while ((size = fread(bytes, 1, sizeof(bytes), from)) > 0) {
+        if (comma) fputs(",\n", stdout);
+        comma = false;
+        fwrite(bytes, 1, size, stdout);
+    }
 }
 
 /* Its output to out, its end as of wait; false: it was told why not. */
@@ -157,22 +173,56 @@ leave_out(struct wb_extension *extension, const char *file)
 
 /* What a crash is about is left out, so that the rest is judged. */
 static int
-look_at_in_child(const struct settings *settings, struct wb_extension *extension, struct shared *shared)
+look_at_in_child(const struct settings *settings, struct wb_extension *extension, struct shared *shared, FILE *out)
 {
-    FILE *out = tmpfile();
     int ended, status = WB_TROUBLE;
     bool crashed = false;
 
-    while (out && run_child(settings, extension, shared, out, &ended)) {
+    while (run_child(settings, extension, shared, out, &ended)) {
         status = status_of(ended, shared);
         if (!WIFSIGNALED(ended) || !leave_out(extension, shared->file)) break;
         crashed = true;
     }
-    if (out) {
-        copy_out(out);
+    return crashed ? WB_TROUBLE : status;
+}
+
+/* Around what is said of each extension. */
+static const char *
+opening(const struct settings *settings)
+{
+    if (settings->values[JSON]) return "{\"extensions\":[";
+    if (!settings->values[SARIF]) return "";
+    return "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[";
+}
+
+static const char *
+closing(const struct settings *settings)
+{
+    return settings->values[JSON] || settings->values[SARIF] ? "]}\n" : "";
+}
+
+static int
+look_at_all(const struct settings *settings, struct wb_extension *extensions, struct shared *shared)
+{
+    bool programs = settings->values[JSON] || settings->values[SARIF], first = true;
+    int status = WB_CLEAN;
+
+    fputs(opening(settings), stdout);
+    for (struct wb_extension *each = extensions; each; each = each->next) {
+        FILE *out = tmpfile();
+        int one;
+        if (!out) {
+            fprintf(stderr, "heapprof barriers: a temporary file: %s\n", strerror(errno));
+            return WB_TROUBLE;
+        }
+        one = look_at_in_child(settings, each, shared, out);
+        if (one > status) status = one;
+        copy_out(out, programs && !first);
+        first = first && ftell(out) == 0;
         fclose(out);
     }
-    return crashed ? WB_TROUBLE : status;
+    fputs(closing(settings), stdout);
+    return status;
 }
 
 /* ---- the command line ---- */
@@ -232,7 +282,7 @@ main(int argc, char **argv)
     struct settings settings = {0};
     struct wb_search search;
     struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int status = WB_CLEAN;
+    int status = WB_CLEAN, looked;
     bool trouble = false;
 
     if (!parse(&settings, argc, argv)) return WB_TROUBLE;
@@ -244,10 +294,8 @@ main(int argc, char **argv)
     search.problem_i = problem_i;
     search.data = &trouble;
     if (!find_extensions(&search, &settings) || trouble) status = WB_TROUBLE;
-    for (struct wb_extension *each = search.extensions; each; each = each->next) {
-        int one = look_at_in_child(&settings, each, shared);
-        if (one > status) status = one;
-    }
+    looked = look_at_all(&settings, search.extensions, shared);
+    if (looked > status) status = looked;
     wb_extconf_clean();
     return fflush(stdout) == 0 ? status : WB_TROUBLE;
 }

@@ -5,6 +5,8 @@
 #define WB_OPTIONS(X) \
     X(ALL, "--all", 'a', NULL, NULL, \
       "Show also stores that need no barrier, and why, and those of types that are not WB_PROTECTED") \
+    X(JSON, "--json", 0, NULL, NULL, "As JSON: all findings, also harmless ones, and types") \
+    X(SARIF, "--sarif", 0, NULL, NULL, "As SARIF 2.1.0, which editors and CI systems show") \
     X(EXTCONF, "--extconf", 0, NULL, NULL, \
       "Run an extconf.rb that has made no Makefile, in a directory of its own: it is a program, of whoever wrote it") \
     X(FLAGS, "--flags", 0, "FLAGS", NULL, "Compiler flags for all files, behind their own: \"-I DIR -D NAME\"")

@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-/* How sure it is, in a compiler's words. */
-static const char *
-severity(const struct wb_finding *finding)
+const char *
+wb_severity(const struct wb_finding *finding)
 {
     if (!wb_missing_p(finding)) return "note";
     return finding->sure == WB_CERTAIN ? "error" : "warning";
@@ -17,8 +16,8 @@ wb_missing_p(const struct wb_finding *finding)
     return finding->data_type->protected_p && finding->sure != WB_HARMLESS;
 }
 
-static const char *
-shown_path(const char *path, const char *directory)
+const char *
+wb_shown_path(const char *path, const char *directory)
 {
     size_t length = strlen(directory);
 
@@ -44,24 +43,41 @@ write_fields(FILE *out, const struct wb_finding *const *findings, size_t count)
     }
 }
 
-static void
-write_line(FILE *out, const struct wb_finding *const *findings, size_t count, const char *directory)
+void
+wb_write_message(FILE *out, const struct wb_finding *const *findings, size_t count)
 {
     const struct wb_finding *first = findings[0];
-    const struct wb_place *place = &first->place;
 
-    fprintf(out, "%s:%u:%u: %s: ", shown_path(place->file, directory), place->line, place->column, severity(first));
     fprintf(out, "no write barrier %sfor ", first->sure == WB_HARMLESS ? "needed " : "");
     write_fields(out, findings, count);
     if (first->parent) fprintf(out, " of '%s'", first->parent);
     fprintf(out, " (%s%s): %s", first->data_type->name,
             first->data_type->protected_p ? "" : ", which is not WB_PROTECTED", first->why);
     if (!first->parent && first->sure == WB_LIKELY) fputs("; which object it is stored into is not seen", out);
+}
+
+static void
+write_line(FILE *out, const struct wb_finding *const *findings, size_t count, const char *directory)
+{
+    const struct wb_place *place = &findings[0]->place;
+
+    fprintf(out, "%s:%u:%u: %s: ", wb_shown_path(place->file, directory), place->line, place->column,
+            wb_severity(findings[0]));
+    wb_write_message(out, findings, count);
     putc('\n', out);
     if (place->macro) {
-        fprintf(out, "%s:%u: note: in the macro %s, defined here\n", shown_path(place->macro_file, directory),
+        fprintf(out, "%s:%u: note: in the macro %s, defined here\n", wb_shown_path(place->macro_file, directory),
                 place->macro_line, place->macro);
     }
+}
+
+size_t
+wb_said_together(const struct wb_findings *findings, size_t first)
+{
+    size_t next = first + 1;
+
+    while (next < findings->count && together_p(findings->all[first], findings->all[next])) next++;
+    return next;
 }
 
 void
@@ -70,10 +86,8 @@ wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const ch
     size_t next;
 
     for (size_t i = 0; i < findings->count; i = next) {
-        next = i + 1;
-        if (!all && !wb_missing_p(findings->all[i])) continue;
-        while (next < findings->count && together_p(findings->all[i], findings->all[next])) next++;
-        write_line(out, findings->all + i, next - i, directory);
+        next = wb_said_together(findings, i);
+        if (all || wb_missing_p(findings->all[i])) write_line(out, findings->all + i, next - i, directory);
     }
 }
 

@@ -5,12 +5,30 @@
 
 #include "barriers/findings.h"
 
+/* The findings from first on that are said together: the fields of a struct that is copied; returns where the next one is. */
+size_t wb_said_together(const struct wb_findings *findings, size_t first);
+
+/* "error", "warning", "note": how sure it is, in a compiler's words. */
+const char *wb_severity(const struct wb_finding *finding);
+
+/* What is said of findings that are said together, without a newline. */
+void wb_write_message(FILE *out, const struct wb_finding *const *findings, size_t count);
+
+/* A file as it is shown from a directory: those below it from there. */
+const char *wb_shown_path(const char *path, const char *directory);
+
 /* Whether it is a missing barrier: of a type that needs them, and not harmless. */
 bool wb_missing_p(const struct wb_finding *finding);
 
 /* As compilers write it, a line a place: "FILE:LINE:COLUMN: error: ...". all: also what is not missing. Files below that
  * directory are shown from there. */
 void wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const char *directory);
+
+/* An object with all findings, also harmless ones; types with them. */
+void wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings);
+
+/* A run of SARIF 2.1.0, for editors and CI. */
+void wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const char *directory);
 
 /* A line that says how much was looked at, and found. */
 void wb_report_summary(FILE *out, const char *name, const struct wb_program *program,

@@ -60,6 +60,18 @@ wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol 
     if (wb_wrapped_in(state, data) != object) add_object(arena, &state->wrapped, object, data);
 }
 
+/* Which of two values of unknown origin it is matters to a barrier alone, for which a settled store is too late. */
+static bool
+same_store_p(const struct wb_store *one, const struct wb_store *other)
+{
+    bool same_value = one->value == other->value ||
+                      (one->settled && one->value->kind == WB_S_UNKNOWN && other->value->kind == WB_S_UNKNOWN);
+
+    return one->address == other->address && same_value && one->settled == other->settled &&
+           one->place.line == other->place.line && one->place.column == other->place.column &&
+           one->place.file == other->place.file;
+}
+
 /* The same store, seen again as in a loop, is one. */
 void
 wb_add_store(struct wb_arena *arena, const struct wb_stores **stores, const struct wb_store *store)
@@ -67,10 +79,7 @@ wb_add_store(struct wb_arena *arena, const struct wb_stores **stores, const stru
     struct wb_stores *added;
 
     for (const struct wb_stores *each = *stores; each; each = each->next) {
-        const struct wb_store *one = each->store;
-        if (one == store || (one->address == store->address && one->value == store->value &&
-                             one->place.line == store->place.line && one->place.column == store->place.column &&
-                             one->place.file == store->place.file && one->settled == store->settled)) return;
+        if (each->store == store || same_store_p(each->store, store)) return;
     }
     if (*stores && (*stores)->length >= WB_STORES_MOST) return;
     added = WB_NEW(arena, struct wb_stores);

@@ -29,8 +29,10 @@ struct wb_stores {
     const struct wb_stores *next;
 };
 
-/* So many wait at once, or are a function's; nobody writes more than that, and what is more is left out. */
-#define WB_STORES_MOST 256
+/* So many wait at once, and so many are a function's for its callers; nobody writes more than that, and what is more is left
+ * out. */
+#define WB_STORES_MOST  1000
+#define WB_SUMMARY_MOST 400
 
 struct wb_objects {
     struct wb_symbol        *object, *data; /* data: that it was given; NULL: its own */

@@ -130,6 +130,16 @@ miss(struct wb_frame *frame, const struct wb_state *state, const struct wb_store
     tell(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY, why_missing(frame, store));
 }
 
+/* Leaves it to the function's callers. */
+static void
+leave_to_callers(struct wb_frame *frame, const struct wb_store *store)
+{
+    const struct wb_stores *stores = frame->summary->stores;
+
+    if (stores && stores->length >= WB_SUMMARY_MOST) frame->flow->findings.left_out = true;
+    else wb_add_store(frame->flow->arena, &frame->summary->stores, store);
+}
+
 /* Too late for a barrier. */
 static void
 settle(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, const char *why)
@@ -142,7 +152,7 @@ settle(struct wb_frame *frame, const struct wb_state *state, const struct wb_sto
         *settled = *store;
         settled->settled = true;
         if (!store->settled) settled->why = why;
-        wb_add_store(frame->flow->arena, &frame->summary->stores, settled);
+        leave_to_callers(frame, settled);
     }
     else {
         struct wb_store told = *store;
@@ -162,6 +172,7 @@ harmless(const struct wb_state *state, const struct wb_store *store)
     if (parent && wb_fresh_p(state, parent) && (store->early || !store->settled)) {
         return "the object is new: nothing has started a GC since it was made";
     }
+    if (value == parent) return "the object refers to itself";
     if (value->kind != WB_S_LOAD) return NULL;
     if (wb_base(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
     if (parent && parent_of(state, value->of) == parent) return "the object holds the value already";
@@ -371,7 +382,7 @@ wb_end(struct wb_frame *frame, struct wb_state *state)
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
         if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) || loose_p(state, store))) {
-            wb_add_store(frame->flow->arena, &frame->summary->stores, store);
+            leave_to_callers(frame, store);
         }
         else if (!loose_p(state, store)) settle(frame, state, store, NULL);
     }

@@ -32,7 +32,7 @@ CLI_CLANG := $(patsubst %/include/clang-c/Index.h,%,$(shell \
 	ls /usr/lib/llvm-*/include/clang-c/Index.h 2>/dev/null | sort -V | tail -n 1))
 BARRIERS_PROGRAM = $(if $(CLI_CLANG),$(CLI_PROGRAM)-barriers)
 BARRIERS_OBJS = $(patsubst $(PLAIN_SRC)/%.c,$(PLAIN_OBJ)/%.o,$(wildcard $(PLAIN_SRC)/barriers/*.c))
-BARRIERS_ROOMS = $(filter $(PLAIN_OBJ)/base/%,$(PLAIN_OBJS))
+BARRIERS_ROOMS = $(filter $(foreach room,base pprof report,$(PLAIN_OBJ)/$(room)/%),$(PLAIN_OBJS))
 
 $(BARRIERS_OBJS): $(PLAIN_OBJ)/%.o: $(PLAIN_SRC)/%.c
 	@mkdir -p $(@D)
@@ -42,7 +42,7 @@ $(BARRIERS_OBJS): $(PLAIN_OBJ)/%.o: $(PLAIN_SRC)/%.c
 $(CLI_PROGRAM)-barriers: $(BARRIERS_OBJS) $(BARRIERS_ROOMS)
 	@mkdir -p $(@D)
 	$(ECHO) linking $@
-	$(Q) $(CLI_LINK) -o $@ $^ -L$(CLI_CLANG)/lib -lclang
+	$(Q) $(CLI_LINK) -o $@ $^ -L$(CLI_CLANG)/lib -lclang -lz -lm
 
 -include $(wildcard $(BARRIERS_OBJS:.o=.d))
 

@@ -92,6 +92,42 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
+  # ---- for programs ----
+
+  def test_json_says_what_the_text_says
+    files = ["#{RULES}/macros.c", "#{RULES}/exempt.c"]
+    told = barriers("--all", "--flags=#{HEADERS}", *files).told
+    result = barriers("--json", "--flags=#{HEADERS}", *files)
+    extension, *others = JSON.parse(result.out).fetch("extensions")
+    assert_empty(others)
+    findings = extension["findings"]
+    assert_equal(told.flat_map { |each| each.fields.map { |field| [each.file, each.line, each.sure, field, each.why] } }.sort,
+                 findings.map { |each| [File.basename(each["file"]), *each.values_at("line", "severity", "field", "why")] }.sort)
+    assert_equal(findings.map { |each| each["severity"] != "note" }, findings.map { |each| each["missing"] })
+    assert_equal({ "name" => "STORE", "file" => File.realpath(files[0]), "line" => 3 }, findings.find { |each| each["line"] == 11 }["macro"])
+    assert_equal(%w[compacted_type pair_type], extension["types"].map { |type| type["name"] }.sort)
+    assert_equal(["pair_compact", "pair_mark", true], extension["types"].find { |type| type["name"] == "compacted_type" }.values_at("compact", "mark", "wb_protected"))
+    assert_equal([false, 1], [extension["left_out"], result.status])
+  end
+
+  def test_sarif_has_a_run_for_each_extension
+    result = barriers("--sarif", "#{BUILD}/ext/date", "#{BUILD}/ext/monitor")
+    sarif = JSON.parse(result.out)
+    assert_equal(["2.1.0", 2, 1], [sarif["version"], sarif["runs"].size, result.status])
+    results = sarif["runs"].map { |run| run["results"] }
+    assert_equal([3, 0], results.map(&:size))
+    rules = sarif["runs"][0]["tool"]["driver"]["rules"].map { |rule| rule["id"] }
+    assert_equal([rules, ["error"]], [results[0].map { |each| each["ruleId"] }.uniq, results[0].map { |each| each["level"] }.uniq])
+    place = results[0][0]["locations"][0]["physicalLocation"]
+    assert_equal([5150, 3], place["region"].values_at("startLine", "startColumn"))
+    assert_equal("date_core.c", File.basename(place["artifactLocation"]["uri"]))
+  end
+
+  def test_for_programs_there_is_a_document_also_of_nothing
+    assert_equal({ "extensions" => [] }, JSON.parse(barriers("--json", "/nonexistent").out))
+    assert_equal([], JSON.parse(barriers("--sarif", "/nonexistent").out)["runs"])
+  end
+
   # ---- what is wrong ----
 
   def test_what_is_not_there
@@ -167,6 +203,16 @@ class TestBarriersCommand < Test::Unit::TestCase
     in_source("#{PAIR}#{prototypes}#{calls}#{STORE.sub("store", "f3000")}") do |path|
       result = barriers("--flags=#{HEADERS}", path)
       assert_equal([%w[first]], result.told.map(&:fields))
+    end
+  end
+
+  # Each function's stores are its callers', too: twice as many with each.
+  def test_stores_of_many_callers
+    calls = (1..1000).map { |i| "static VALUE f#{i}(VALUE self, VALUE value) {get_pair(self)->first = value; f#{i - 1}(value, self); return f#{i - 1}(self, value);}\n" }
+    in_source("#{PAIR}#{STORE.sub("store", "f0")}#{calls.join}VALUE all(VALUE self, VALUE value) {return f1000(self, value);}\n") do |path|
+      result = barriers("--flags=#{HEADERS}", path)
+      assert_match(/more than can be told is left out$/, result.err)
+      assert_equal(1, result.status)
     end
   end
 

@@ -88,6 +88,13 @@ exchange(VALUE self)
     return self;
 }
 
+VALUE
+itself(VALUE self)
+{
+    get_pair(self)->first = self; // note first
+    return self;
+}
+
 static VALUE empty;
 
 VALUE
