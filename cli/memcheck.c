@@ -178,7 +178,7 @@ report(struct run *run)
         if (out != stderr && out != stdout) written = fclose(out) == 0 && written;
         if (written) return true;
     }
-    cli_wrong(run->cli, "%s: %s", cli_name(path), strerror(errno));
+    cli_wrong(run->cli, "%s: %s", path ? path : "stderr", strerror(errno));
     return false;
 }
 

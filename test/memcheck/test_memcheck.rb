@@ -322,6 +322,14 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
+  def test_a_report_that_cannot_be_written_is_an_error
+    [[], %w[-o -], %w[-o /dev/full]].each do |out|
+      command = [PROGRAM, "memcheck", *out, *RUBY, "-e", "0"]
+      pid = spawn(*command, err: out.empty? ? :close : File::NULL, out: "/dev/full")
+      assert_equal 1, Process.wait2(pid).last.exitstatus, command.inspect
+    end
+  end
+
   def test_nothing_is_left_behind
     in_directory do |directory|
       [[*RUBY, "-e", "0"], ["true"], ["no-such-command"], [*RUBY, "-e", "fork { }"]].each do |command|
