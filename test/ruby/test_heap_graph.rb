@@ -377,7 +377,11 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
         Thread.pass until Dir["/proc/self/task/*/children"].any? { |path| File.read(path) != "" }
         Process.kill(:KILL, Process.pid)
       RUBY
-      sleep 0.01 until File.exist?("heap.rbgraph")
+      ends = Process.clock_gettime(Process::CLOCK_MONOTONIC) + TIMEOUT
+      until File.exist?("heap.rbgraph")
+        flunk "no file of the child" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > ends
+        sleep 0.01
+      end
       assert_equal ["heap.rbgraph"], Dir.children(".")
       require_relative "lib/heap_graph"
       assert_operator HeapGraphFile.read("heap.rbgraph").objects.size, :>, 300_000
