@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# reader.rb - who reads a guide and does what it says, in a copy of examples/leaky_shop.
+# reader.rb - who reads a guide and does what it says, in a copy of an example.
 
 require "fileutils"
 require "open3"
@@ -22,13 +22,17 @@ class Reader
   # What the last command has printed; the workers of the server.
   attr_reader :printed, :workers, :directory
 
-  def initialize(directory, log)
+  def initialize(directory, example, log)
     @directory = directory
     @log = log
     @environment = { "PORT" => free_port.to_s, "RUBY_HEAPPROF" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil,
                      "LC_ALL" => "C.UTF-8", "COLUMNS" => nil, "PATH" => "#{File.dirname(RbConfig.ruby)}:#{ENV['PATH']}" }
     FileUtils.rm_rf(directory)
-    FileUtils.cp_r(File.expand_path("../../examples/leaky_shop", __dir__), directory)
+    FileUtils.cp_r(File.expand_path("../../examples/#{example}", __dir__), directory)
+  end
+
+  # What the shop needs before its reader comes.
+  def prepare_shop
     add("config/puma.rb", SIGNALS)
     finish("cd ext && ruby extconf.rb && make")
     finish("bundle lock --local") # the versions that are there, not the newest
@@ -80,6 +84,7 @@ class Reader
 
   def finish(command)
     @printed, status = Open3.capture2e(@environment, command, chdir: @directory)
+    @printed.gsub!("#{@directory}/", "") # guides show paths from there on
     @log.puts @printed
     raise "#{command}: #{status}\n#{@printed}" unless status.success?
   end
