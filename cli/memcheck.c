@@ -25,7 +25,7 @@
 #include "cli/child.h"
 #include "memcheck/report.h"
 
-enum {CORE = 1, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, OUT};
+enum {CORE = 1, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
 
 #define FOUND 42         /* exit status when there are leaks */
 #define STATUS_MOST 255
@@ -164,6 +164,14 @@ read_directory(struct run *run)
     run->wrong = true;
 }
 
+static memcheck_report *
+report_asked_for(const struct cli *cli)
+{
+    if (cli->values[SARIF]) return memcheck_sarif;
+    if (cli->values[JUNIT]) return memcheck_junit;
+    return cli->values[JSON] ? memcheck_json : memcheck_text;
+}
+
 /* To stderr, for stdout is the command's. */
 static bool
 report(struct run *run)
@@ -172,7 +180,7 @@ report(struct run *run)
     FILE *out = !path ? stderr : !strcmp(path, "-") ? stdout : fopen(path, "w");
 
     if (out) {
-        memcheck_report *write = run->cli->values[JUNIT] ? memcheck_junit : run->cli->values[JSON] ? memcheck_json : memcheck_text;
+        memcheck_report *write = report_asked_for(run->cli);
         bool written = write(out, &run->question, run->processes, run->count);
         written = fflush(out) == 0 && !ferror(out) && written;
         if (out != stderr && out != stdout) written = fclose(out) == 0 && written;
@@ -276,6 +284,7 @@ static const struct cli_option options[] = {
     {"--timeout", 0, "SECONDS", NULL, "End the command after so long: by SIGTERM, and 10 seconds later by SIGKILL"},
     {"--json", 0, NULL, NULL, "The report as JSON"},
     {"--junit", 0, NULL, NULL, "The report as JUnit's XML: a test case for each process"},
+    {"--sarif", 0, NULL, NULL, "The report as SARIF 2.1.0, for code scanning: a result for each leak"},
     {"--out", 'o', "FILE", "FILE", "Write the report there; -: to stdout (default: to stderr)"},
     {0}
 };

@@ -5,6 +5,9 @@
 #include <string.h>
 
 const char *const memcheck_kind_names[MEMCHECK_KINDS] = {"definite", "indirect", "possible", "reachable"};
+const char *const memcheck_kind_titles[MEMCHECK_KINDS] = {
+    "definitely lost", "indirectly lost", "possibly lost", "still reachable"
+};
 
 /* The types of values, as the file has to have them first. */
 static const char *const types[] = {"blocks", "space", "indirect_blocks", "indirect_space"};

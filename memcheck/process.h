@@ -7,7 +7,7 @@
 /* In Valgrind's words; from the worst to the best. */
 enum memcheck_kind {MEMCHECK_DEFINITE, MEMCHECK_INDIRECT, MEMCHECK_POSSIBLE, MEMCHECK_REACHABLE, MEMCHECK_KINDS};
 
-extern const char *const memcheck_kind_names[MEMCHECK_KINDS];
+extern const char *const memcheck_kind_names[MEMCHECK_KINDS], *const memcheck_kind_titles[MEMCHECK_KINDS]; /* for programs, for people */
 
 struct memcheck_record {
     enum memcheck_kind kind;

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_MEMCHECK_REPORT_H
 #define HEAPPROF_MEMCHECK_REPORT_H
-/* What was found, for people, for programs, and for CI servers. Errors stay in the stream (ferror). False: no memory. */
+/* What was found, for people, for programs, for CI servers, and for code scanning. Errors stay in the stream (ferror). False: no memory. */
 #include <stdio.h>
 
 #include "memcheck/judge.h"
@@ -8,6 +8,9 @@
 typedef bool memcheck_report(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes,
                              size_t count);
 
-memcheck_report memcheck_text, memcheck_json, memcheck_junit;
+memcheck_report memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif;
+
+/* A record's kind and amount, the separator, and who asked: "definitely lost: 9 bytes in 1 block", "f (a.so)". */
+void memcheck_headline_put(FILE *out, const struct memcheck_record *record, const char *separator);
 
 #endif

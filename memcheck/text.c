@@ -7,10 +7,6 @@
 
 #define FRAMES_MOST 20
 
-static const char *const titles[MEMCHECK_KINDS] = {
-    "definitely lost", "indirectly lost", "possibly lost", "still reachable"
-};
-
 static const char *
 plural(uint64_t count)
 {
@@ -51,22 +47,29 @@ put_part(FILE *out, const char *text, size_t length)
     report_put(out, part, 0, false);
 }
 
-static void
-put_record(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
+void
+memcheck_headline_put(FILE *out, const struct memcheck_record *record, const char *separator)
 {
-    fprintf(out, "\n  %s: ", titles[record->kind]);
+    fprintf(out, "%s: ", memcheck_kind_titles[record->kind]);
     put_amount(out, (uint64_t)record->blocks, (uint64_t)record->bytes);
     if (record->indirect_blocks > 0) {
         fputs(", which alone lead to ", out);
         put_amount(out, (uint64_t)record->indirect_blocks, (uint64_t)record->indirect_bytes);
     }
-    fputs("\n    ", out);
+    fputs(separator, out);
     put_part(out, record->function, record->function_length);
     if (record->library_length > 0) {
         fputs(" (", out);
         put_part(out, record->library, record->library_length);
         putc(')', out);
     }
+}
+
+static void
+put_record(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    fputs("\n  ", out);
+    memcheck_headline_put(out, record, "\n    ");
     putc('\n', out);
     put_frames(out, process, record);
 }

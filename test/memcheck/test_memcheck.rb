@@ -269,6 +269,21 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
+  def test_the_report_as_sarif_has_a_result_for_each_leak_and_an_invocation_for_each_process
+    in_directory do |directory|
+      File.write("script.rb", "require '-test-/heapprof_memcheck'\nfork { HeapProfMemcheck.lose(1000) }; Process.wait\n")
+      assert_equal 42, heapprof("memcheck", "--sarif", "-o", "report.sarif", *RUBY, "script.rb").status
+      run = JSON.parse(File.read("report.sarif"))["runs"][0]
+      assert_equal [true, true], run["invocations"].map { |invocation| invocation["executionSuccessful"] }
+      result, *others = run["results"]
+      assert_empty others
+      place = result["locations"][0]["physicalLocation"]
+      assert_equal ["definite", "file://#{File.realpath(directory)}/script.rb", 2],
+                   [result["ruleId"], place["artifactLocation"]["uri"], place["region"]["startLine"]]
+      assert_match(/\Adefinitely lost: .* in 1 block, asked for by memcheck_lose \(heapprof_memcheck\.so\)\z/, result["message"]["text"])
+    end
+  end
+
   def test_what_is_suppressed_is_no_leak
     script = "HeapProfMemcheck.lose(1000); HeapProfMemcheck.lose_of_ruby(1000)"
     in_directory do |directory|

@@ -18,9 +18,9 @@ namespace {
 // A file with a frame, and samples that all have it.
 class File {
   public:
-    explicit File(const std::string &verdict = "decided") {
+    explicit File(const std::string &verdict = "decided", const std::string &path = "/app/parse.rb") {
         for (const char *type : {"blocks", "space", "indirect_blocks", "indirect_space"}) bytes_.Type(type, "count");
-        bytes_.Function(1, "Parser.parse", "/app/parse.rb");
+        bytes_.Function(1, "Parser.parse", path);
         bytes_.Location(1, {{1, 7}});
         Comment("memcheck: " + verdict);
         Comment("pid: 12");
@@ -175,6 +175,49 @@ TEST(Memcheck, TheReportForCIServers) {
     EXPECT_NE(std::string::npos, none.Report(memcheck_junit, kLeaks).find("<system-out>app.rb (12): no leaks\n</system-out>"));
     Process undecided(File("not decided"));
     EXPECT_NE(std::string::npos, undecided.Report(memcheck_junit, kLeaks).find("<failure>app.rb (12): not decided: "));
+}
+
+const char kSarifRules[] =
+    "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof memcheck\",\"rules\":["
+    "{\"id\":\"definite\",\"shortDescription\":{\"text\":\"definitely lost\"}},"
+    "{\"id\":\"indirect\",\"shortDescription\":{\"text\":\"indirectly lost\"}},"
+    "{\"id\":\"possible\",\"shortDescription\":{\"text\":\"possibly lost\"}},"
+    "{\"id\":\"reachable\",\"shortDescription\":{\"text\":\"still reachable\"}}]}},\"invocations\":[\n";
+
+TEST(Memcheck, TheReportForCodeScanning) {
+    Process one(File().Add("definite", "extension", {1, 10, 2, 20}));
+    const std::string location =
+        "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"file:///app/parse.rb\"},\"region\":{\"startLine\":7}},"
+        "\"logicalLocations\":[{\"fullyQualifiedName\":\"Parser.parse\"}]}";
+    EXPECT_EQ(std::string(kSarifRules) + "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12}],\"results\":[\n"
+              "{\"ruleId\":\"definite\",\"ruleIndex\":0,\"level\":\"error\",\"message\":{\"text\":\"definitely lost: 10 bytes in 1 block, "
+              "which alone lead to 20 bytes in 2 blocks, asked for by parse (parser.so)\"},\"locations\":[" + location +
+              "],\"stacks\":[{\"frames\":[{\"location\":" + location + "}]}],\"provenance\":{\"invocationIndex\":0}}]}]}\n",
+              one.Report(memcheck_sarif, kLeaks));
+    Process hidden(File().Add("reachable", "extension", {1, 10, 0, 0}));
+    EXPECT_NE(std::string::npos, hidden.Report(memcheck_sarif, kLeaks).find("\"results\":[]"));
+}
+
+TEST(Memcheck, CodeScanningIsToldWhatIsNotKnown) {
+    Process undecided(File("not decided"));
+    EXPECT_NE(std::string::npos, undecided.Report(memcheck_sarif, kLeaks).find("\"executionSuccessful\":false"));
+    EXPECT_NE(std::string::npos, undecided.Report(memcheck_sarif, kLeaks).find("{\"text\":\"not decided: "));
+    Process unknown(File().Comment("dropped samples: 3"));
+    EXPECT_NE(std::string::npos, unknown.Report(memcheck_sarif, kLeaks).find("\"executionSuccessful\":false"));
+}
+
+std::string LocationsOf(const std::string &path) {
+    Process one(File("decided", path).Add("definite", "extension", {1, 10, 0, 0}));
+    std::string all = one.Report(memcheck_sarif, kLeaks);
+    size_t from = all.find("\"locations\":[");
+    return all.substr(from, all.find("],\"stacks\"") - from);
+}
+
+TEST(Memcheck, CodeScanningFindsTheFile) {
+    EXPECT_NE(std::string::npos, LocationsOf("lib/a b%\xc3\xa9.rb").find("{\"uri\":\"lib/a%20b%25%C3%A9.rb\"}"));
+    for (const char *path : {"-e", "(eval at /app/parse.rb:7)", "<internal:kernel>", ""}) {
+        EXPECT_EQ("\"locations\":[", LocationsOf(path)) << path;
+    }
 }
 
 class Suppressions : public testing::Test {

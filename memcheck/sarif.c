@@ -1,0 +1,252 @@
+/* sarif.c - the report in SARIF 2.1.0, as code scanning reads it: a result for each record that is shown, at the innermost Ruby line
+ * that is in a file; an invocation for each process, which has not succeeded when what it has lost is not known. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* open_memstream */
+#endif
+#include "memcheck/report.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json.h"
+
+static const char *const levels[MEMCHECK_KINDS] = {"error", "warning", "warning", "note"};
+
+static void
+begin(struct report_json *json, const char *key, char bracket)
+{
+    report_json_key(json, key);
+    report_json_begin(json, bracket);
+}
+
+static void
+put_text(struct report_json *json, const char *key, const char *text)
+{
+    report_json_key(json, key);
+    report_json_text(json, text);
+}
+
+static void
+put_number(struct report_json *json, const char *key, int64_t number)
+{
+    report_json_key(json, key);
+    report_json_integer(json, number);
+}
+
+static void
+put_message(struct report_json *json, const char *key, const char *text)
+{
+    begin(json, key, '{');
+    put_text(json, "text", text);
+    report_json_end(json, '}');
+}
+
+/* ---- where ---- */
+
+/* Not "-e", "(eval at ...)" or "<internal:...>". */
+static bool
+in_file_p(const struct memcheck_frame *frame)
+{
+    return frame->line > 0 && frame->file[0] && !strchr("<(-", frame->file[0]);
+}
+
+/* Bytes that may not stand in a URI as they are become %XX. False: no memory. */
+static bool
+put_uri(struct report_json *json, const char *file)
+{
+    char *uri = malloc(strlen("file://") + 3 * strlen(file) + 1), *end = uri;
+
+    if (!uri) return false;
+    if (file[0] == '/') end = stpcpy(uri, "file://");
+    for (; *file; file++) {
+        unsigned char byte = (unsigned char)*file;
+        if (byte < 128 && (isalnum(byte) || strchr("/-._~", byte))) *end++ = (char)byte;
+        else end += sprintf(end, "%%%02X", byte);
+    }
+    *end = 0;
+    put_text(json, "uri", uri);
+    free(uri);
+    return true;
+}
+
+static bool
+put_location(struct report_json *json, const struct memcheck_frame *frame)
+{
+    bool whole = true;
+
+    report_json_begin(json, '{');
+    if (in_file_p(frame)) {
+        begin(json, "physicalLocation", '{');
+        begin(json, "artifactLocation", '{');
+        whole = put_uri(json, frame->file);
+        report_json_end(json, '}');
+        begin(json, "region", '{');
+        put_number(json, "startLine", frame->line);
+        report_json_end(json, '}');
+        report_json_end(json, '}');
+    }
+    begin(json, "logicalLocations", '[');
+    report_json_begin(json, '{');
+    put_text(json, "fullyQualifiedName", frame->name);
+    report_json_end(json, '}');
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+    return whole;
+}
+
+static bool
+put_locations(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    bool whole = true;
+
+    begin(json, "locations", '[');
+    for (uint32_t i = 0; i < record->location_count; i++) {
+        struct memcheck_frame frame = memcheck_frame_at(process, record, i);
+        if (!in_file_p(&frame)) continue;
+        whole = put_location(json, &frame);
+        break;
+    }
+    report_json_end(json, ']');
+    return whole;
+}
+
+static bool
+put_stack(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    bool whole = true;
+
+    begin(json, "stacks", '[');
+    report_json_begin(json, '{');
+    begin(json, "frames", '[');
+    for (uint32_t i = 0; i < record->location_count; i++) {
+        struct memcheck_frame frame = memcheck_frame_at(process, record, i);
+        report_json_begin(json, '{');
+        report_json_key(json, "location");
+        whole = put_location(json, &frame) && whole;
+        report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+    report_json_end(json, ']');
+    return whole;
+}
+
+/* ---- what ---- */
+
+static bool
+put_headline(struct report_json *json, const struct memcheck_record *record)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out) return false;
+    memcheck_headline_put(out, record, ", asked for by ");
+    if (fclose(out) == 0) put_message(json, "message", text);
+    free(text);
+    return text != NULL;
+}
+
+static bool
+put_result(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record, size_t invocation)
+{
+    bool whole;
+
+    report_json_line(json);
+    report_json_begin(json, '{');
+    put_text(json, "ruleId", memcheck_kind_names[record->kind]);
+    put_number(json, "ruleIndex", record->kind);
+    put_text(json, "level", levels[record->kind]);
+    whole = put_headline(json, record);
+    whole = put_locations(json, process, record) && whole;
+    whole = put_stack(json, process, record) && whole;
+    begin(json, "provenance", '{');
+    put_number(json, "invocationIndex", (int64_t)invocation);
+    report_json_end(json, '}');
+    report_json_end(json, '}');
+    return whole;
+}
+
+static bool
+put_results(struct report_json *json, const struct memcheck_question *question, const struct memcheck_process *process, size_t invocation)
+{
+    bool whole = true;
+
+    for (size_t i = 0; i < process->record_count; i++) {
+        if (memcheck_judge(question, process, &process->records[i]) != MEMCHECK_SHOWN) continue;
+        whole = put_result(json, process, &process->records[i], invocation) && whole;
+    }
+    return whole;
+}
+
+/* ---- by whom ---- */
+
+static void
+put_tool(struct report_json *json)
+{
+    begin(json, "tool", '{');
+    begin(json, "driver", '{');
+    put_text(json, "name", "heapprof memcheck");
+    begin(json, "rules", '[');
+    for (int kind = 0; kind < MEMCHECK_KINDS; kind++) {
+        report_json_begin(json, '{');
+        put_text(json, "id", memcheck_kind_names[kind]);
+        put_message(json, "shortDescription", memcheck_kind_titles[kind]);
+        report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+    report_json_end(json, '}');
+}
+
+static void
+put_notification(struct report_json *json, const char *text)
+{
+    begin(json, "toolExecutionNotifications", '[');
+    report_json_begin(json, '{');
+    put_text(json, "level", "error");
+    put_message(json, "message", text);
+    report_json_end(json, '}');
+    report_json_end(json, ']');
+}
+
+static void
+put_invocation(struct report_json *json, const struct memcheck_process *process)
+{
+    long pid = strtol(process->pid, NULL, 10);
+
+    report_json_line(json);
+    report_json_begin(json, '{');
+    report_json_key(json, "executionSuccessful");
+    report_json_bool(json, process->decided && process->dropped == 0);
+    put_text(json, "commandLine", process->program);
+    if (pid > 0) put_number(json, "processId", pid);
+    if (!process->decided) put_notification(json, "not decided: there were too many blocks to know each");
+    else if (process->dropped > 0) put_notification(json, "nothing is known of some blocks, which may be leaks, too");
+    report_json_end(json, '}');
+}
+
+bool
+memcheck_sarif(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes, size_t count)
+{
+    struct report_json json = {.out = out};
+    bool whole = true;
+
+    report_json_begin(&json, '{');
+    put_text(&json, "version", "2.1.0");
+    begin(&json, "runs", '[');
+    report_json_begin(&json, '{');
+    put_tool(&json);
+    begin(&json, "invocations", '[');
+    for (size_t i = 0; i < count; i++) put_invocation(&json, &processes[i]);
+    report_json_end(&json, ']');
+    begin(&json, "results", '[');
+    for (size_t i = 0; i < count; i++) whole = put_results(&json, question, &processes[i], i) && whole;
+    report_json_end(&json, ']');
+    report_json_end(&json, '}');
+    report_json_end(&json, ']');
+    report_json_end(&json, '}');
+    putc('\n', out);
+    return whole;
+}
