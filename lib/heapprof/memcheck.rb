@@ -25,7 +25,7 @@
 # [report]      The file that has the report as JSON; nil: it is written to stderr, for people.
 # [program]     heapprof; by default what is installed beside this ruby, else what is found by its name.
 #
-# Tests of RSpec are run by the command: heapprof memcheck -- bundle exec rspec.
+# Of RSpec it is Heapprof::Memcheck::RSpec::RakeTask (heapprof/memcheck/rspec).
 
 require "rake/testtask"
 require "rbconfig"
@@ -33,29 +33,38 @@ require "shellwords"
 
 module Heapprof
   module Memcheck
-    class TestTask < ::Rake::TestTask
-      attr_accessor :binary_name, :core, :timeout, :report, :program
+    # What both tasks have to be set.
+    module Settings
+      attr_accessor :binary_name, :core, :timeout, :report
+      attr_writer :program
 
-      def initialize(name = :memcheck)
-        beside = File.join(RbConfig::CONFIG["bindir"], "heapprof")
-        @program = File.executable?(beside) ? beside : "heapprof"
-        super
+      def program
+        @program ||= [File.join(RbConfig::CONFIG["bindir"], "heapprof")].find { |path| File.executable?(path) } || "heapprof"
       end
 
       private
 
-      # What Rake::TestTask runs its tests by: FileUtils' method, but for the command in front of ruby.
-      def ruby(arguments, **options, &)
-        sh("#{memcheck.shelljoin} #{FileUtils::RUBY} #{arguments}", **options, &)
-      end
-
+      # What stands in front of the tests' command, for a shell.
       def memcheck
         command = [program, "memcheck"]
         command << "--only=#{binary_name}" if binary_name
         command << "--core" if core
         command << "--timeout=#{timeout}" if timeout
         command << "--json" << "--out=#{report}" if report
-        command << "--"
+        command.push("--").shelljoin
+      end
+    end
+
+    class TestTask < ::Rake::TestTask
+      include Settings
+
+      def initialize(name = :memcheck) = super
+
+      private
+
+      # What Rake::TestTask runs its tests by: FileUtils' method, but for the command in front of ruby.
+      def ruby(arguments, **options, &)
+        sh("#{memcheck} #{FileUtils::RUBY} #{arguments}", **options, &)
       end
     end
   end

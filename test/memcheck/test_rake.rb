@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 #
-# test_rake.rb - the Rake task of lib/heapprof/memcheck.rb, by the rake that comes with MRI.
+# test_rake.rb - the Rake tasks of lib/heapprof/memcheck.rb and lib/heapprof/memcheck/rspec.rb, by the rake that comes with MRI, and Debian's
+# RSpec.
 
 require_relative "../cli/lib/heapprof_command"
 
@@ -44,23 +45,77 @@ class TestHeapprofMemcheckRake < Test::Unit::TestCase
     end
   end
 
+  # ---- RSpec ----
+
+  RSPEC = Dir["/usr/share/rubygems-integration/all/gems/rspec-{core,support,expectations,mocks}-*/lib"]
+
+  def test_specs_that_lose_nothing_pass
+    in_directory do
+      ran = rake_spec("expect(1).to eq 1")
+      assert_equal 0, ran.status, ran.err
+      assert_match(/^1 example, 0 failures$/, ran.out)
+      assert_match(/: no leaks; not shown/, ran.err)
+    end
+  end
+
+  def test_a_leak_in_a_spec_fails_the_task
+    in_directory do
+      ran = rake_spec("HeapProfMemcheck.lose(1000)")
+      assert_equal 42, ran.status
+      assert_match(/^1 example, 0 failures$/, ran.out)
+      assert_match(/definitely lost: .*\n    memcheck_lose \(heapprof_memcheck\.so\)\n.*leaky_spec\.rb:3:in /, ran.err)
+    end
+  end
+
+  def test_a_spec_that_fails_has_its_own_status
+    in_directory { assert_equal 1, rake_spec("expect(1).to eq 2").status }
+  end
+
+  def test_settings_of_specs
+    in_directory do
+      assert_equal 0, rake_spec("HeapProfMemcheck.lose(1000)", "task.binary_name = 'other'").status
+      assert_equal 42, rake_spec("HeapProfMemcheck.lose(1000)", "task.report = 'a report.json'").status
+      assert_equal 1, JSON.parse(File.read("a report.json"))["processes"].sum { |process| process["leaks"] }
+    end
+  end
+
   private
+
+  # Runs the task on a spec with that in its example.
+  def rake_spec(script, settings = "")
+    omit "no RSpec" if RSPEC.empty?
+    File.write("leaky_spec.rb", "require '-test-/heapprof_memcheck'\nRSpec.describe HeapProfMemcheck do\n  it('is used') { #{script} }\nend\n")
+    path = RSPEC.map { |library| "-I#{library}" }
+    rakefile(<<~RUBY, settings)
+      require "heapprof/memcheck/rspec"
+      Heapprof::Memcheck::RSpec::RakeTask.new do |task|
+        task.pattern = "leaky_spec.rb"
+        task.ruby_opts = "--disable-gems #{path.join(' ')}"
+    RUBY
+    run_rake(path)
+  end
 
   # Runs the task on a test with that script.
   def rake(script, settings = "")
     File.write("leaky_test.rb", script)
-    File.write("Rakefile", <<~RUBY)
+    rakefile(<<~RUBY, settings)
       require "heapprof/memcheck"
       Heapprof::Memcheck::TestTask.new(:memcheck) do |task|
         task.test_files = ["leaky_test.rb"]
         task.warning = false
-        task.verbose = false
         task.ruby_opts << "--disable-gems -I#{RAKE}/lib"
-        task.program = #{PROGRAM.dump}
-        #{settings}
-      end
     RUBY
-    out, err, status = Open3.capture3(ENVIRONMENT.merge("RUBY" => EnvUtil.rubybin), EnvUtil.rubybin, "--disable-gems", "-I#{RAKE}/lib", "#{RAKE}/exe/rake", "memcheck")
+    run_rake([])
+  end
+
+  # The file that begins so, with what each task is set.
+  def rakefile(beginning, settings)
+    File.write("Rakefile", "#{beginning}  task.verbose = false\n  task.program = #{PROGRAM.dump}\n  #{settings}\nend\n")
+  end
+
+  def run_rake(options)
+    out, err, status = Open3.capture3(ENVIRONMENT.merge("RUBY" => EnvUtil.rubybin), EnvUtil.rubybin, "--disable-gems", "-I#{RAKE}/lib", *options,
+                                      "#{RAKE}/exe/rake", "memcheck")
     Ran.new(out, err, status.exitstatus)
   end
 end
