@@ -35,6 +35,7 @@
 
 #define LINE_BYTES 512  /* of a line of maps all that is looked at */
 #define THREADS_MOST 1024
+#define TELL_MOST ((uintptr_t)1 << 40) /* a larger mapping is a sanitizer's own; to find what is touched of it takes minutes */
 #define ARENA_BYTES ((uintptr_t)64 << 20) /* an arena's heaps begin at multiples */
 #define CONTROL_BLOCK_BYTES ((uintptr_t)1 << 20) /* at the end of a thread's stack, with its variables */
 
@@ -72,6 +73,7 @@ tell(const struct roots *roots, uintptr_t begin, uintptr_t end, bool heap)
 {
     struct heapprof_memory memory = {begin, end, heap};
 
+    if (end - begin > TELL_MOST) return;
     if (heap) roots->memory_i(&memory, roots->data);
     while (!heap && begin < end && rb_heapprof_touched(roots->touched, &memory.begin, end, &memory.end)) {
         roots->memory_i(&memory, roots->data);
