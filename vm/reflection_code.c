@@ -19,6 +19,13 @@ set_reference(VALUE hash, const char *key, VALUE object)
     if (object) rb_heapprof_reflection_set(hash, key, rb_heapprof_reflection_reference(object));
 }
 
+/* If it is in the heap. VM_ENV_ESCAPED_P is for the running thread's alone, as debug builds check. */
+static void
+set_scope(VALUE hash, const char *key, const VALUE *ep)
+{
+    if (VM_ENV_FLAGS(ep, VM_ENV_FLAG_ESCAPED)) set_reference(hash, key, ep[VM_ENV_DATA_INDEX_ENV]);
+}
+
 /* The named ones. */
 static VALUE
 variables(const rb_iseq_t *iseq, const VALUE *ep)
@@ -49,7 +56,7 @@ set_env(VALUE hash, const rb_env_t *env)
     }
     else {
         const VALUE *outer = VM_ENV_PREV_EP(env->ep);
-        if (VM_ENV_ESCAPED_P(outer)) set_reference(hash, "outer", VM_ENV_ENVVAL(outer));
+        set_scope(hash, "outer", outer);
     }
 }
 
@@ -105,7 +112,7 @@ rb_heapprof_reflection_proc_fields(VALUE hash, VALUE proc)
     GetProcPtr(proc, of);
     const VALUE *ep = vm_block_ep(&of->block);
 
-    if (ep && VM_ENV_ESCAPED_P(ep)) set_reference(hash, "scope", VM_ENV_ENVVAL(ep));
+    if (ep) set_scope(hash, "scope", ep);
     set_reference(hash, "node", (VALUE)rb_proc_get_iseq(proc, NULL));
 }
 
@@ -159,7 +166,7 @@ frame(const rb_control_frame_t *cfp, const rb_control_frame_t *previous)
         rb_heapprof_reflection_set(hash, "line", INT2NUM(rb_vm_get_sourceline(cfp)));
         set_reference(hash, "node", (VALUE)cfp->iseq);
         rb_heapprof_reflection_set(hash, "variables", variables(cfp->iseq, cfp->ep));
-        if (VM_ENV_ESCAPED_P(cfp->ep)) set_reference(hash, "scope", VM_ENV_ENVVAL(cfp->ep));
+        set_scope(hash, "scope", cfp->ep);
     }
     rb_heapprof_reflection_set(hash, "prev", frame_id(previous));
     return hash;
