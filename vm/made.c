@@ -30,7 +30,7 @@ static struct {
     bool reading;               /* what is made meanwhile is the answer, and does not count */
     unsigned int wanted;        /* by so many; 0: events are off */
     VALUE tracepoint;
-    VALUE holder;               /* has entries follow their objects */
+    VALUE holder;               /* has entries follow their objects; 0 while nobody wants to know */
 } made;
 
 /* ---- when ---- */
@@ -110,7 +110,9 @@ event_i(VALUE tracepoint, void *unused)
 static VALUE
 follow_made(VALUE self)
 {
-    if (made.wanted++ == 0) rb_tracepoint_enable(made.tracepoint);
+    if (made.wanted++ > 0) return Qnil;
+    made.holder = TypedData_Wrap_Struct(0, &holder_type, &made);
+    rb_tracepoint_enable(made.tracepoint);
     return Qnil;
 }
 
@@ -119,6 +121,7 @@ forget_made(VALUE self)
 {
     if (--made.wanted > 0) return Qnil;
     rb_tracepoint_disable(made.tracepoint);
+    made.holder = 0;
     forget_times();
     return Qnil;
 }
@@ -142,7 +145,6 @@ rb_heapprof_made_define(VALUE reflection)
     rb_heapprof_mem_init(&made.mem, SIZE_MAX);
     rb_heapprof_address_table_init(&made.table, &made.mem);
     rb_gc_register_address(&made.holder);
-    made.holder = TypedData_Wrap_Struct(0, &holder_type, &made);
     rb_gc_register_address(&made.tracepoint);
     made.tracepoint = rb_tracepoint_new(0, RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ, event_i, NULL);
     rb_define_singleton_method(reflection, "follow_made", follow_made, 0);

@@ -311,6 +311,7 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       dumping = Thread.new { HeapGraph.dump(writer) }
       dumping.report_on_exception = false
       Thread.pass until children.size == 1
+      reader.wait_readable # it has prepared itself, and waits for us to read on
       yield reader, writer, dumping, children[0]
     end
   RUBY

@@ -222,8 +222,9 @@ class TestHeapProfMemprofTrace < Test::Unit::TestCase
       usage = traced { 300_000.times { Object.new }; during = Process.times }["rusage"]
       assert_include 0..(during.utime - before.utime + 0.1), usage["utime"]
       assert_operator usage["utime"] + usage["stime"], :>, 0
+      # Of Linux's two peaks this one is kept across exec: it may be that of who has started us.
       peak = File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i * 1024
-      assert_in_delta peak, usage["maxrss"], 20 << 20
+      assert_operator usage["maxrss"], :>=, peak - (20 << 20)
       assert_equal %w[inblock majflt maxrss minflt nivcsw nvcsw oublock stime utime], usage.keys.sort
     RUBY
   end
