@@ -27,7 +27,6 @@
 #
 # Of RSpec it is Heapprof::Memcheck::RSpec::RakeTask (heapprof/memcheck/rspec).
 
-require "rake/testtask"
 require "rbconfig"
 require "shellwords"
 
@@ -55,17 +54,7 @@ module Heapprof
       end
     end
 
-    class TestTask < ::Rake::TestTask
-      include Settings
-
-      def initialize(name = :memcheck) = super
-
-      private
-
-      # What Rake::TestTask runs its tests by: FileUtils' method, but for the command in front of ruby.
-      def ruby(arguments, **options, &)
-        sh("#{memcheck} #{FileUtils::RUBY} #{arguments}", **options, &)
-      end
-    end
+    # Loaded when it is asked for: it needs Rake.
+    autoload :TestTask, "heapprof/memcheck/test_task"
   end
 end
