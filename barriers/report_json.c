@@ -4,35 +4,6 @@
 #include "barriers/report.h"
 #include "report/json.h"
 
-static void
-text(struct report_json *json, const char *key, const char *value)
-{
-    report_json_key(json, key);
-    if (value) report_json_text(json, value);
-    else report_json_null(json);
-}
-
-static void
-number(struct report_json *json, const char *key, unsigned value)
-{
-    report_json_key(json, key);
-    report_json_unsigned(json, value);
-}
-
-static void
-boolean(struct report_json *json, const char *key, bool value)
-{
-    report_json_key(json, key);
-    report_json_bool(json, value);
-}
-
-static void
-begin(struct report_json *json, const char *key, char bracket)
-{
-    report_json_key(json, key);
-    report_json_begin(json, bracket);
-}
-
 /* ---- JSON ---- */
 
 static const char *
@@ -45,13 +16,13 @@ static void
 write_type(struct report_json *json, const struct wb_data_type *type)
 {
     report_json_begin(json, '{');
-    text(json, "name", type->name);
-    text(json, "file", type->place.file);
-    number(json, "line", type->place.line);
-    boolean(json, "wb_protected", type->protected_p);
-    text(json, "mark", function_name(type->mark));
-    text(json, "free", function_name(type->free));
-    text(json, "compact", function_name(type->compact));
+    report_json_member_text(json, "name", type->name);
+    report_json_member_text(json, "file", type->place.file);
+    report_json_member_unsigned(json, "line", type->place.line);
+    report_json_member_bool(json, "wb_protected", type->protected_p);
+    report_json_member_text(json, "mark", function_name(type->mark));
+    report_json_member_text(json, "free", function_name(type->free));
+    report_json_member_text(json, "compact", function_name(type->compact));
     report_json_end(json, '}');
 }
 
@@ -61,22 +32,22 @@ write_finding(struct report_json *json, const struct wb_finding *finding)
     const struct wb_place *place = &finding->place;
 
     report_json_begin(json, '{');
-    text(json, "file", place->file);
-    number(json, "line", place->line);
-    number(json, "column", place->column);
-    text(json, "severity", wb_severity(finding));
-    boolean(json, "missing", wb_missing_p(finding));
-    text(json, "function", function_name(finding->function));
-    text(json, "type", finding->data_type->name);
-    text(json, "struct", finding->record);
-    text(json, "field", finding->field);
-    text(json, "parent", finding->parent);
-    text(json, "why", finding->why);
+    report_json_member_text(json, "file", place->file);
+    report_json_member_unsigned(json, "line", place->line);
+    report_json_member_unsigned(json, "column", place->column);
+    report_json_member_text(json, "severity", wb_severity(finding));
+    report_json_member_bool(json, "missing", wb_missing_p(finding));
+    report_json_member_text(json, "function", function_name(finding->function));
+    report_json_member_text(json, "type", finding->data_type->name);
+    report_json_member_text(json, "struct", finding->record);
+    report_json_member_text(json, "field", finding->field);
+    report_json_member_text(json, "parent", finding->parent);
+    report_json_member_text(json, "why", finding->why);
     if (place->macro) {
-        begin(json, "macro", '{');
-        text(json, "name", place->macro);
-        text(json, "file", place->macro_file);
-        number(json, "line", place->macro_line);
+        report_json_member_begin(json, "macro", '{');
+        report_json_member_text(json, "name", place->macro);
+        report_json_member_text(json, "file", place->macro_file);
+        report_json_member_unsigned(json, "line", place->macro_line);
         report_json_end(json, '}');
     }
     report_json_end(json, '}');
@@ -88,21 +59,21 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program, co
     struct report_json json = {.out = out};
 
     report_json_begin(&json, '{');
-    text(&json, "extension", name);
-    begin(&json, "types", '[');
+    report_json_member_text(&json, "extension", name);
+    report_json_member_begin(&json, "types", '[');
     for (const struct wb_data_type *each = program->data_types; each; each = each->next) {
         if (!each->known) continue;
         report_json_line(&json);
         write_type(&json, each);
     }
     report_json_end(&json, ']');
-    begin(&json, "findings", '[');
+    report_json_member_begin(&json, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
         report_json_line(&json);
         write_finding(&json, findings->all[i]);
     }
     report_json_end(&json, ']');
-    boolean(&json, "left_out", findings->left_out);
+    report_json_member_bool(&json, "left_out", findings->left_out);
     report_json_end(&json, '}');
 }
 
@@ -111,8 +82,8 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program, co
 static void
 write_message(struct report_json *json, const char *message)
 {
-    begin(json, "message", '{');
-    text(json, "text", message);
+    report_json_member_begin(json, "message", '{');
+    report_json_member_text(json, "text", message);
     report_json_end(json, '}');
 }
 
@@ -120,13 +91,13 @@ static void
 write_location(struct report_json *json, const char *path, unsigned line, unsigned column, const char *message)
 {
     report_json_begin(json, '{');
-    begin(json, "physicalLocation", '{');
-    begin(json, "artifactLocation", '{');
-    text(json, "uri", path);
+    report_json_member_begin(json, "physicalLocation", '{');
+    report_json_member_begin(json, "artifactLocation", '{');
+    report_json_member_text(json, "uri", path);
     report_json_end(json, '}');
-    begin(json, "region", '{');
-    number(json, "startLine", line);
-    if (column) number(json, "startColumn", column);
+    report_json_member_begin(json, "region", '{');
+    report_json_member_unsigned(json, "startLine", line);
+    if (column) report_json_member_unsigned(json, "startColumn", column);
     report_json_end(json, '}');
     report_json_end(json, '}');
     if (message) write_message(json, message);
@@ -145,14 +116,14 @@ write_result(struct report_json *json, const struct wb_finding *const *findings,
     wb_write_message(stream, findings, count);
     if (fclose(stream)) wb_out_of_memory();
     report_json_begin(json, '{');
-    text(json, "ruleId", "missing-write-barrier");
-    text(json, "level", wb_severity(findings[0]));
+    report_json_member_text(json, "ruleId", "missing-write-barrier");
+    report_json_member_text(json, "level", wb_severity(findings[0]));
     write_message(json, message);
-    begin(json, "locations", '[');
+    report_json_member_begin(json, "locations", '[');
     write_location(json, wb_shown_path(place->file, directory), place->line, place->column, NULL);
     report_json_end(json, ']');
     if (place->macro) {
-        begin(json, "relatedLocations", '[');
+        report_json_member_begin(json, "relatedLocations", '[');
         write_location(json, wb_shown_path(place->macro_file, directory), place->macro_line, 0, "in this macro");
         report_json_end(json, ']');
     }
@@ -163,14 +134,15 @@ write_result(struct report_json *json, const struct wb_finding *const *findings,
 static void
 write_tool(struct report_json *json)
 {
-    begin(json, "tool", '{');
-    begin(json, "driver", '{');
-    text(json, "name", "heapprof barriers");
-    begin(json, "rules", '[');
+    report_json_member_begin(json, "tool", '{');
+    report_json_member_begin(json, "driver", '{');
+    report_json_member_text(json, "name", "heapprof barriers");
+    report_json_member_begin(json, "rules", '[');
     report_json_begin(json, '{');
-    text(json, "id", "missing-write-barrier");
-    begin(json, "shortDescription", '{');
-    text(json, "text", "A reference is stored into an object of a WB_PROTECTED type without a write barrier");
+    report_json_member_text(json, "id", "missing-write-barrier");
+    report_json_member_begin(json, "shortDescription", '{');
+    report_json_member_text(json, "text",
+                            "A reference is stored into an object of a WB_PROTECTED type without a write barrier");
     report_json_end(json, '}');
     report_json_end(json, '}');
     report_json_end(json, ']');
@@ -186,7 +158,7 @@ wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const c
 
     report_json_begin(&json, '{');
     write_tool(&json);
-    begin(&json, "results", '[');
+    report_json_member_begin(&json, "results", '[');
     for (size_t i = 0; i < findings->count; i = next) {
         next = wb_said_together(findings, i);
         if (!all && !wb_missing_p(findings->all[i])) continue;

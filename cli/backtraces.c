@@ -90,8 +90,7 @@ json_interned(struct report_json *json, const struct heapprof_looks *looks, cons
     size_t length;
     const char *text = get(looks, string, &length);
 
-    report_json_key(json, key);
-    report_json_string(json, text, length);
+    report_json_member_string(json, key, text, length);
 }
 
 static void
@@ -124,21 +123,14 @@ json_stack(struct report_json *json, struct heapprof_looks *looks, const struct 
 {
     report_json_begin(json, '{');
     json_name(json, looks, "name", stack->thread.name);
-    report_json_key(json, "state");
-    report_json_text(json, rb_heapprof_thread_state_name(stack->thread.state));
-    report_json_key(json, "garbage_collection");
-    report_json_bool(json, stack->collecting);
-    report_json_key(json, "native_id");
-    report_json_integer(json, stack->thread.tid);
-    report_json_key(json, "ractor");
-    report_json_unsigned(json, stack->thread.ractor);
+    report_json_member_text(json, "state", rb_heapprof_thread_state_name(stack->thread.state));
+    report_json_member_bool(json, "garbage_collection", stack->collecting);
+    report_json_member_integer(json, "native_id", stack->thread.tid);
+    report_json_member_unsigned(json, "ractor", stack->thread.ractor);
     json_name(json, looks, "ractor_name", stack->thread.ractor_name);
-    report_json_key(json, "torn");
-    report_json_bool(json, stack->torn);
-    report_json_key(json, "failed");
-    report_json_bool(json, stack->failed);
-    report_json_key(json, "frames");
-    report_json_begin(json, '[');
+    report_json_member_bool(json, "torn", stack->torn);
+    report_json_member_bool(json, "failed", stack->failed);
+    report_json_member_begin(json, "frames", '[');
     for (size_t i = 0; i < stack->count; i++) json_frame(json, looks, &looks->frames[stack->first + i]);
     report_json_end(json, ']');
     report_json_end(json, '}');
@@ -148,10 +140,8 @@ static void
 json_all(struct report_json *json, struct heapprof_looks *looks)
 {
     report_json_begin(json, '{');
-    report_json_key(json, "pid");
-    report_json_integer(json, looks->target->pid);
-    report_json_key(json, "threads");
-    report_json_begin(json, '[');
+    report_json_member_integer(json, "pid", looks->target->pid);
+    report_json_member_begin(json, "threads", '[');
     for (size_t i = 0; i < looks->stack_count; i++) {
         report_json_line(json);
         json_stack(json, looks, &looks->stacks[i]);

@@ -164,12 +164,9 @@ cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *grap
     for (; stack; stack = names->stacks[stack].caller) {
         const struct heapprof_dump_stack *frame = &names->stacks[stack];
         report_json_begin(json, '{');
-        report_json_key(json, "file");
-        report_json_text(json, rb_heapprof_graph_string(names, frame->file));
-        report_json_key(json, "line");
-        report_json_unsigned(json, frame->line);
-        report_json_key(json, "method");
-        report_json_text(json, rb_heapprof_graph_string(names, frame->method));
+        report_json_member_text(json, "file", rb_heapprof_graph_string(names, frame->file));
+        report_json_member_unsigned(json, "line", frame->line);
+        report_json_member_text(json, "method", rb_heapprof_graph_string(names, frame->method));
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
@@ -182,16 +179,13 @@ cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, u
     char address[24];
 
     snprintf(address, sizeof(address), "%#"PRIx64, rb_heapprof_graph_address(&graph->graph, object));
-    report_json_key(json, "address");
-    report_json_text(json, address);
+    report_json_member_text(json, "address", address);
     if (!cli_text_begin(&text)) return false;
     rb_heapprof_graph_put_object(text.out, &graph->graph, object);
     report_json_key(json, "name");
     cli_text_json(&text, json);
-    report_json_key(json, "bytes");
-    report_json_unsigned(json, graph->graph.sizes[object]);
-    report_json_key(json, "retained");
-    report_json_unsigned(json, graph->dominators.retained[object]);
+    report_json_member_unsigned(json, "bytes", graph->graph.sizes[object]);
+    report_json_member_unsigned(json, "retained", graph->dominators.retained[object]);
     return true;
 }
 

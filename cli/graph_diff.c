@@ -125,8 +125,7 @@ put_text(const struct rows *rows)
 static void
 put_numbers(struct report_json *json, const char *key, const uint64_t *numbers, size_t count)
 {
-    report_json_key(json, key);
-    report_json_begin(json, '[');
+    report_json_member_begin(json, key, '[');
     for (size_t i = 0; i < count; i++) report_json_unsigned(json, numbers[i]);
     report_json_end(json, ']');
 }
@@ -139,15 +138,13 @@ json_row(struct report_json *json, const struct rows *rows, const struct heappro
 
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_key(json, "class");
-    report_json_text(json, rb_heapprof_graph_class_name(&last->graph, change->example));
+    report_json_member_text(json, "class", rb_heapprof_graph_class_name(&last->graph, change->example));
     if (!cli_graph_json_way(json, "way", &last->graph, &last->shortest, change->example, true)) return false;
     put_numbers(json, "objects", change->objects, rows->count);
     put_numbers(json, "retained", change->retained, rows->count);
     if (!rows->difference.inexact) put_numbers(json, "new", &change->fresh, 1);
     if (!rows->difference.inexact && rows->count > 2) put_numbers(json, "kept", &change->kept, 1);
-    report_json_key(json, "example");
-    report_json_begin(json, '{');
+    report_json_member_begin(json, "example", '{');
     if (!cli_graph_json_object(json, last, change->example)) return false;
     report_json_end(json, '}');
     report_json_key(json, "stack");
@@ -163,11 +160,8 @@ put_json(const struct rows *rows)
 
     report_json_begin(&json, '{');
     put_numbers(&json, "bytes", rows->difference.all[0].retained, rows->count);
-    report_json_key(&json, "inexact");
-    if (rows->difference.inexact) report_json_text(&json, rows->difference.inexact);
-    else report_json_null(&json);
-    report_json_key(&json, "growth");
-    report_json_begin(&json, '[');
+    report_json_member_text(&json, "inexact", rows->difference.inexact);
+    report_json_member_begin(&json, "growth", '[');
     for (size_t i = 0; i < rows->change_count; i++) {
         if (!json_row(&json, rows, &rows->difference.all[rows->changes[i]])) return false;
     }

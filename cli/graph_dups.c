@@ -68,19 +68,14 @@ json_row(struct report_json *json, const struct heapprof_graph_names *names,
     snprintf(address, sizeof(address), "%#"PRIx64, duplicate->example);
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_key(json, "class");
-    report_json_text(json, rb_heapprof_graph_string(names, names->classes[duplicate->class_number].name));
-    report_json_key(json, "objects");
-    report_json_unsigned(json, duplicate->objects);
-    report_json_key(json, "bytes");
-    report_json_unsigned(json, duplicate->bytes);
-    report_json_key(json, "wasted");
-    report_json_unsigned(json, rb_heapprof_graph_wasted(duplicate));
-    report_json_key(json, "example");
-    report_json_text(json, address);
+    report_json_member_text(json, "class", rb_heapprof_graph_string(names,
+                            names->classes[duplicate->class_number].name));
+    report_json_member_unsigned(json, "objects", duplicate->objects);
+    report_json_member_unsigned(json, "bytes", duplicate->bytes);
+    report_json_member_unsigned(json, "wasted", rb_heapprof_graph_wasted(duplicate));
+    report_json_member_text(json, "example", address);
     if (duplicate->text) {
-        report_json_key(json, "value");
-        report_json_text(json, rb_heapprof_graph_string(names, duplicate->text));
+        report_json_member_text(json, "value", rb_heapprof_graph_string(names, duplicate->text));
     }
     report_json_end(json, '}');
 }
@@ -91,12 +86,9 @@ put_json(const struct heapprof_graph_duplicates *duplicates, uint32_t limit)
     struct report_json json = {.out = stdout};
 
     report_json_begin(&json, '{');
-    report_json_key(&json, "objects");
-    report_json_unsigned(&json, duplicates->objects - duplicates->count);
-    report_json_key(&json, "wasted");
-    report_json_unsigned(&json, all_wasted(duplicates));
-    report_json_key(&json, "groups");
-    report_json_begin(&json, '[');
+    report_json_member_unsigned(&json, "objects", duplicates->objects - duplicates->count);
+    report_json_member_unsigned(&json, "wasted", all_wasted(duplicates));
+    report_json_member_begin(&json, "groups", '[');
     for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
         json_row(&json, &duplicates->names, &duplicates->all[i]);
     }

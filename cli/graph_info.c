@@ -59,8 +59,7 @@ put_text(const struct cli *cli, const struct cli_graph *graph, const struct figu
 static void
 put_facts(struct report_json *json, const struct heapprof_graph_names *names, const char *key, bool footer)
 {
-    report_json_key(json, key);
-    report_json_begin(json, '[');
+    report_json_member_begin(json, key, '[');
     for (uint32_t i = 0; i < names->fact_count; i++) {
         if (names->facts[i].footer != footer) continue;
         report_json_line(json);
@@ -78,13 +77,10 @@ put_json(const struct cli *cli, const struct cli_graph *graph, const struct figu
     struct report_json json = {.out = stdout};
 
     report_json_begin(&json, '{');
-    report_json_key(&json, "file");
-    report_json_text(&json, cli_name(cli->operands[0]));
-    report_json_key(&json, "complete");
-    report_json_bool(&json, graph->graph.complete);
+    report_json_member_text(&json, "file", cli_name(cli->operands[0]));
+    report_json_member_bool(&json, "complete", graph->graph.complete);
     for (int i = 0; i < FIGURES; i++) {
-        report_json_key(&json, figures[i].name);
-        report_json_unsigned(&json, figures[i].number);
+        report_json_member_unsigned(&json, figures[i].name, figures[i].number);
     }
     put_facts(&json, &graph->graph.names, "process", false);
     put_facts(&json, &graph->graph.names, "footer", true);

@@ -54,16 +54,11 @@ json_pool(struct report_json *json, const struct heapprof_graph_pool *pool)
 {
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_key(json, "slot_bytes");
-    report_json_unsigned(json, pool->slot_bytes);
-    report_json_key(json, "pages");
-    report_json_unsigned(json, pool->pages);
-    report_json_key(json, "objects");
-    report_json_unsigned(json, pool->objects);
-    report_json_key(json, "slots");
-    report_json_unsigned(json, pool->slots);
-    report_json_key(json, "tenths");
-    report_json_begin(json, '[');
+    report_json_member_unsigned(json, "slot_bytes", pool->slot_bytes);
+    report_json_member_unsigned(json, "pages", pool->pages);
+    report_json_member_unsigned(json, "objects", pool->objects);
+    report_json_member_unsigned(json, "slots", pool->slots);
+    report_json_member_begin(json, "tenths", '[');
     for (int i = 0; i < HEAPPROF_GRAPH_FILLINGS; i++) report_json_unsigned(json, pool->filled[i]);
     report_json_end(json, ']');
     report_json_end(json, '}');
@@ -75,23 +70,17 @@ put_json(const struct heapprof_graph_pages *pages, uint32_t limit)
     struct report_json json = {.out = stdout};
 
     report_json_begin(&json, '{');
-    report_json_key(&json, "pools");
-    report_json_begin(&json, '[');
+    report_json_member_begin(&json, "pools", '[');
     for (uint32_t i = 0; i < pages->pool_count; i++) json_pool(&json, &pages->pools[i]);
     report_json_end(&json, ']');
-    report_json_key(&json, "sparse_pages");
-    report_json_unsigned(&json, pages->sparse_pages);
-    report_json_key(&json, "on_sparse_pages");
-    report_json_begin(&json, '[');
+    report_json_member_unsigned(&json, "sparse_pages", pages->sparse_pages);
+    report_json_member_begin(&json, "on_sparse_pages", '[');
     for (uint32_t i = 0; i < limit; i++) {
         report_json_line(&json);
         report_json_begin(&json, '{');
-        report_json_key(&json, "class");
-        report_json_text(&json, class_name(pages, &pages->pins[i]));
-        report_json_key(&json, "pages");
-        report_json_unsigned(&json, pages->pins[i].pages);
-        report_json_key(&json, "objects");
-        report_json_unsigned(&json, pages->pins[i].objects);
+        report_json_member_text(&json, "class", class_name(pages, &pages->pins[i]));
+        report_json_member_unsigned(&json, "pages", pages->pins[i].pages);
+        report_json_member_unsigned(&json, "objects", pages->pins[i].objects);
         report_json_end(&json, '}');
     }
     report_json_end(&json, ']');

@@ -171,16 +171,12 @@ json_suspect(struct report_json *json, const struct cli_graph *graph, const stru
     if (!cli_text_begin(&text) || !put_suspect(text.out, graph, suspect)) return false;
     report_json_key(json, "text");
     cli_text_json(&text, json);
-    report_json_key(json, "retained");
-    report_json_unsigned(json, suspect->retained);
-    report_json_key(json, "count");
-    report_json_unsigned(json, suspect->count);
-    report_json_key(json, "object");
-    report_json_begin(json, '{');
+    report_json_member_unsigned(json, "retained", suspect->retained);
+    report_json_member_unsigned(json, "count", suspect->count);
+    report_json_member_begin(json, "object", '{');
     if (!cli_graph_json_object(json, graph, suspect->object)) return false;
     report_json_end(json, '}');
-    report_json_key(json, "gathered");
-    report_json_begin(json, '{');
+    report_json_member_begin(json, "gathered", '{');
     if (!cli_graph_json_object(json, graph, suspect->gathered)) return false;
     report_json_end(json, '}');
     if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, suspect->gathered,
@@ -197,12 +193,9 @@ put_json(const struct page *page)
     struct report_json json = {.out = stdout};
 
     report_json_begin(&json, '{');
-    report_json_key(&json, "objects");
-    report_json_unsigned(&json, page->graph->dominators.reached);
-    report_json_key(&json, "bytes");
-    report_json_unsigned(&json, page->graph->dominators.retained[0]);
-    report_json_key(&json, "suspects");
-    report_json_begin(&json, '[');
+    report_json_member_unsigned(&json, "objects", page->graph->dominators.reached);
+    report_json_member_unsigned(&json, "bytes", page->graph->dominators.retained[0]);
+    report_json_member_begin(&json, "suspects", '[');
     for (size_t i = 0; i < page->suspect_count; i++) {
         if (!json_suspect(&json, page->graph, &page->suspects[i])) return false;
     }

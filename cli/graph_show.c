@@ -282,8 +282,7 @@ begin_list(struct view *view, const char *title, const char *key)
 {
     view->count = 0;
     if (view->as_json) {
-        report_json_key(&view->json, key);
-        report_json_begin(&view->json, '[');
+        report_json_member_begin(&view->json, key, '[');
     }
     else printf("\n%s\n", title);
 }
@@ -305,8 +304,7 @@ begin(struct view *view)
     if (!view->as_json) return put_head(view);
     report_json_begin(&view->json, '{');
     if (!cli_graph_json_object(&view->json, view->graph, view->object)) return false;
-    report_json_key(&view->json, "type");
-    report_json_text(&view->json, rb_heapprof_graph_type(graph, view->object));
+    report_json_member_text(&view->json, "type", rb_heapprof_graph_type(graph, view->object));
     report_json_key(&view->json, "stack");
     cli_graph_json_stack(&view->json, graph, sample ? sample->stack : 0);
     return view->graph->dominators.dominators[view->object] == HEAPPROF_UNREACHED ||

@@ -76,12 +76,9 @@ put_json(const struct rows *rows)
         report_json_key(&json, "name");
         put_name(text.out, &rows->graph->graph, rows->by, group->key);
         cli_text_json(&text, &json);
-        report_json_key(&json, "bytes");
-        report_json_number(&json, group->bytes);
-        report_json_key(&json, "retained");
-        report_json_number(&json, group->retained);
-        report_json_key(&json, "objects");
-        report_json_number(&json, group->objects);
+        report_json_member_number(&json, "bytes", group->bytes);
+        report_json_member_number(&json, "retained", group->retained);
+        report_json_member_number(&json, "objects", group->objects);
         if (rows->by == HEAPPROF_GRAPH_BY_STACK) {
             report_json_key(&json, "stack");
             cli_graph_json_stack(&json, &rows->graph->graph, group->key);

@@ -96,14 +96,10 @@ begin_json(struct nodes *nodes, uint32_t number)
     put_name(text.out, nodes, pattern);
     report_json_key(&nodes->json, "name");
     cli_text_json(&text, &nodes->json);
-    report_json_key(&nodes->json, "objects");
-    report_json_unsigned(&nodes->json, pattern->objects);
-    report_json_key(&nodes->json, "bytes");
-    report_json_unsigned(&nodes->json, pattern->bytes);
-    report_json_key(&nodes->json, "retained");
-    report_json_unsigned(&nodes->json, nodes->retained[number]);
-    report_json_key(&nodes->json, "children");
-    report_json_begin(&nodes->json, '[');
+    report_json_member_unsigned(&nodes->json, "objects", pattern->objects);
+    report_json_member_unsigned(&nodes->json, "bytes", pattern->bytes);
+    report_json_member_unsigned(&nodes->json, "retained", nodes->retained[number]);
+    report_json_member_begin(&nodes->json, "children", '[');
     return true;
 }
 

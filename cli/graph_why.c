@@ -133,8 +133,7 @@ show_object(struct question *question, uint32_t object)
     if (question->as_json) {
         report_json_begin(&question->json, '{');
         if (!cli_graph_json_object(&question->json, graph, object)) return false;
-        report_json_key(&question->json, "ways");
-        report_json_begin(&question->json, '[');
+        report_json_member_begin(&question->json, "ways", '[');
         if (reached && !put_ways(question, object)) return false;
         report_json_end(&question->json, ']');
         report_json_end(&question->json, '}');
@@ -196,13 +195,10 @@ put_row(struct question *question, const struct row *row)
     if (question->as_json) {
         report_json_line(json);
         report_json_begin(json, '{');
-        report_json_key(json, "objects");
-        report_json_unsigned(json, row->objects);
-        report_json_key(json, "bytes");
-        report_json_unsigned(json, row->bytes);
+        report_json_member_unsigned(json, "objects", row->objects);
+        report_json_member_unsigned(json, "bytes", row->bytes);
         if (!cli_graph_json_way(json, "way", graph, tree, row->example, row->objects > 1)) return false;
-        report_json_key(json, "example");
-        report_json_begin(json, '{');
+        report_json_member_begin(json, "example", '{');
         if (!cli_graph_json_object(json, question->graph, row->example)) return false;
         report_json_end(json, '}');
         report_json_end(json, '}');

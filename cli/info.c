@@ -229,43 +229,25 @@ put_text(const struct facts *facts, const char *name)
 /* ---- as JSON ---- */
 
 static void
-put_named(struct report_json *json, const char *key, const char *text)
-{
-    report_json_key(json, key);
-    report_json_text(json, text);
-}
-
-static void
-put_integer(struct report_json *json, const char *key, int64_t number)
-{
-    report_json_key(json, key);
-    report_json_integer(json, number);
-}
-
-static void
 put_json_values(struct report_json *json, const struct facts *facts)
 {
     const struct heapprof_model *model = facts->model;
 
-    report_json_key(json, "values");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "values", '[');
     for (uint32_t i = 0; i < model->type_count; i++) {
         report_json_begin(json, '{');
-        put_named(json, "type", string(model, model->types[i].type));
-        put_named(json, "unit", string(model, model->types[i].unit));
-        report_json_key(json, "total");
-        report_json_number(json, facts->totals[i]);
-        report_json_key(json, "error");
-        report_json_number(json, error_of(facts, i));
+        report_json_member_text(json, "type", string(model, model->types[i].type));
+        report_json_member_text(json, "unit", string(model, model->types[i].unit));
+        report_json_member_number(json, "total", facts->totals[i]);
+        report_json_member_number(json, "error", error_of(facts, i));
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
-    report_json_key(json, "memory");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "memory", '[');
     for (size_t i = 0; i < facts->rung_count; i++) {
         report_json_begin(json, '{');
-        put_named(json, "name", string(model, facts->rungs[i].name));
-        put_integer(json, "bytes", facts->rungs[i].bytes);
+        report_json_member_text(json, "name", string(model, facts->rungs[i].name));
+        report_json_member_integer(json, "bytes", facts->rungs[i].bytes);
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
@@ -278,17 +260,16 @@ put_json(const struct facts *facts, const char *name)
     struct report_json json = {.out = stdout};
 
     report_json_begin(&json, '{');
-    put_named(&json, "file", name);
-    put_integer(&json, "time_ns", model->time_ns);
-    put_integer(&json, "duration_ns", model->duration_ns);
-    put_integer(&json, "samples", (int64_t)model->sample_count);
-    put_integer(&json, "functions", rb_heapprof_model_functions(model));
-    put_integer(&json, "locations", rb_heapprof_model_locations(model));
-    put_integer(&json, "period", model->period);
-    put_named(&json, "period_type", string(model, model->period_type.type));
-    put_named(&json, "period_unit", string(model, model->period_type.unit));
-    report_json_key(&json, "comments");
-    report_json_begin(&json, '[');
+    report_json_member_text(&json, "file", name);
+    report_json_member_integer(&json, "time_ns", model->time_ns);
+    report_json_member_integer(&json, "duration_ns", model->duration_ns);
+    report_json_member_integer(&json, "samples", (int64_t)model->sample_count);
+    report_json_member_integer(&json, "functions", rb_heapprof_model_functions(model));
+    report_json_member_integer(&json, "locations", rb_heapprof_model_locations(model));
+    report_json_member_integer(&json, "period", model->period);
+    report_json_member_text(&json, "period_type", string(model, model->period_type.type));
+    report_json_member_text(&json, "period_unit", string(model, model->period_type.unit));
+    report_json_member_begin(&json, "comments", '[');
     for (uint32_t i = 0; i < model->comment_count; i++) report_json_text(&json, string(model, model->comments[i]));
     report_json_end(&json, ']');
     put_json_values(&json, facts);

@@ -168,8 +168,7 @@ static void
 json_label(struct report_json *json, const char *key, const char *value)
 {
     if (!*value) return;
-    report_json_key(json, key);
-    report_json_text(json, value);
+    report_json_member_text(json, key, value);
 }
 
 static void
@@ -180,12 +179,10 @@ json_target(struct report_json *json, const struct heapprof_host_process *proces
     snprintf(pid, sizeof(pid), "%d", (int)process->pid);
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_key(json, "targets");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "targets", '[');
     report_json_text(json, address);
     report_json_end(json, ']');
-    report_json_key(json, "labels");
-    report_json_begin(json, '{');
+    report_json_member_begin(json, "labels", '{');
     json_label(json, "__param_pid", pid);
     json_label(json, "pid", pid);
     json_label(json, "process", process->name);

@@ -172,12 +172,9 @@ put_file(struct blocks *blocks, const struct cli_sources *sources, const struct 
 
     if (open_text(rb_heapprof_strings_get(&tables->strings, name, NULL), sources->time_ns, &text)) {
         report_json_begin(json, '{');
-        report_json_key(json, "file");
-        report_json_unsigned(json, places[0].file - 1);
-        report_json_key(json, "changed");
-        report_json_bool(json, text.changed);
-        report_json_key(json, "blocks");
-        report_json_begin(json, '[');
+        report_json_member_unsigned(json, "file", places[0].file - 1);
+        report_json_member_bool(json, "changed", text.changed);
+        report_json_member_begin(json, "blocks", '[');
         put_blocks(blocks, &text, places, count);
         report_json_end(json, ']');
         report_json_end(json, '}');

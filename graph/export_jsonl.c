@@ -20,13 +20,6 @@ put_address(struct report_json *json, const char *key, uint64_t address)
     report_json_text(json, text);
 }
 
-static void
-put_text(struct report_json *json, const char *key, const char *text)
-{
-    report_json_key(json, key);
-    report_json_text(json, text);
-}
-
 /* T_DATA(mutex) is DATA there, with the struct mutex. */
 static void
 put_type(struct report_json *json, const char *type)
@@ -37,19 +30,17 @@ put_type(struct report_json *json, const char *type)
         type += 2;
         length -= 2;
     }
-    report_json_key(json, "type");
-    report_json_string(json, type, length);
+    report_json_member_string(json, "type", type, length);
     if (!type[length]) return;
-    report_json_key(json, !strncmp(type, "IMEMO", 5) ? "imemo_type" : "struct");
-    report_json_string(json, type + length + 1, strlen(type + length + 1) - 1);
+    report_json_member_string(json, !strncmp(type, "IMEMO", 5) ? "imemo_type" : "struct", type + length + 1,
+                              strlen(type + length + 1) - 1);
 }
 
 static void
 put_references(struct report_json *json, const struct heapprof_graph *graph, uint32_t object)
 {
     if (rb_heapprof_graph_degree(graph, object) == 0) return;
-    report_json_key(json, "references");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "references", '[');
     for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
         put_address(json, NULL, rb_heapprof_graph_address(graph, graph->targets[i]));
     }
@@ -63,20 +54,17 @@ put_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t
     const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[rb_heapprof_graph_site(&graph->names, sample->stack)] : NULL;
 
     if (!frame) return;
-    put_text(json, "file", rb_heapprof_graph_string(&graph->names, frame->file));
-    report_json_key(json, "line");
-    report_json_unsigned(json, frame->line);
-    put_text(json, "method", rb_heapprof_graph_string(&graph->names, frame->method));
+    report_json_member_text(json, "file", rb_heapprof_graph_string(&graph->names, frame->file));
+    report_json_member_unsigned(json, "line", frame->line);
+    report_json_member_text(json, "method", rb_heapprof_graph_string(&graph->names, frame->method));
 }
 
 static void
 put_flags(struct report_json *json, uint32_t bits)
 {
-    report_json_key(json, "flags");
-    report_json_begin(json, '{');
+    report_json_member_begin(json, "flags", '{');
     if ((bits & HEAPPROF_DUMP_AGE) == HEAPPROF_DUMP_AGE) {
-        report_json_key(json, "old");
-        report_json_bool(json, true);
+        report_json_member_bool(json, "old", true);
     }
     report_json_end(json, '}');
 }
@@ -92,12 +80,11 @@ put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
     put_address(&json, "address", rb_heapprof_graph_address(graph, object));
     put_type(&json, type);
     if (class_object) put_address(&json, "class", rb_heapprof_graph_address(graph, class_object));
-    if (text) put_text(&json, strcmp(type, "T_STRING") ? "name" : "value",
+    if (text) report_json_member_text(&json, strcmp(type, "T_STRING") ? "name" : "value",
                        rb_heapprof_graph_string(&graph->names, text));
     put_references(&json, graph, object);
     put_stack(&json, graph, object);
-    report_json_key(&json, "memsize");
-    report_json_unsigned(&json, graph->sizes[object]);
+    report_json_member_unsigned(&json, "memsize", graph->sizes[object]);
     put_flags(&json, graph->bits[object]);
     report_json_end(&json, '}');
     putc('\n', out);
@@ -125,8 +112,7 @@ put_category(struct report_json *json, const char *category)
         if (at >= 'A' && at <= 'Z') at = (char)(at - 'A' + 'a');
         name[length] = at >= 'a' && at <= 'z' ? at : '_';
     }
-    report_json_key(json, "root");
-    report_json_string(json, name, length);
+    report_json_member_string(json, "root", name, length);
 }
 
 /* The roots of the category of the first; returns how many these are. */
@@ -137,10 +123,9 @@ put_roots(FILE *out, const struct heapprof_graph *graph, const struct heapprof_g
     uint32_t count = 0;
 
     report_json_begin(&json, '{');
-    put_text(&json, "type", "ROOT");
+    report_json_member_text(&json, "type", "ROOT");
     put_category(&json, rb_heapprof_graph_string(&graph->names, roots[0].category));
-    report_json_key(&json, "references");
-    report_json_begin(&json, '[');
+    report_json_member_begin(&json, "references", '[');
     for (; count < most && roots[count].category == roots[0].category; count++) {
         put_address(&json, NULL, rb_heapprof_graph_address(graph, roots[count].target));
     }

@@ -14,31 +14,10 @@
 static const char *const levels[MEMCHECK_KINDS] = {"error", "warning", "warning", "note"};
 
 static void
-begin(struct report_json *json, const char *key, char bracket)
-{
-    report_json_key(json, key);
-    report_json_begin(json, bracket);
-}
-
-static void
-put_text(struct report_json *json, const char *key, const char *text)
-{
-    report_json_key(json, key);
-    report_json_text(json, text);
-}
-
-static void
-put_number(struct report_json *json, const char *key, int64_t number)
-{
-    report_json_key(json, key);
-    report_json_integer(json, number);
-}
-
-static void
 put_message(struct report_json *json, const char *key, const char *text)
 {
-    begin(json, key, '{');
-    put_text(json, "text", text);
+    report_json_member_begin(json, key, '{');
+    report_json_member_text(json, "text", text);
     report_json_end(json, '}');
 }
 
@@ -65,7 +44,7 @@ put_uri(struct report_json *json, const char *file)
         else end += sprintf(end, "%%%02X", byte);
     }
     *end = 0;
-    put_text(json, "uri", uri);
+    report_json_member_text(json, "uri", uri);
     free(uri);
     return true;
 }
@@ -77,18 +56,18 @@ put_location(struct report_json *json, const struct memcheck_frame *frame)
 
     report_json_begin(json, '{');
     if (in_file_p(frame)) {
-        begin(json, "physicalLocation", '{');
-        begin(json, "artifactLocation", '{');
+        report_json_member_begin(json, "physicalLocation", '{');
+        report_json_member_begin(json, "artifactLocation", '{');
         whole = put_uri(json, frame->file);
         report_json_end(json, '}');
-        begin(json, "region", '{');
-        put_number(json, "startLine", frame->line);
+        report_json_member_begin(json, "region", '{');
+        report_json_member_integer(json, "startLine", frame->line);
         report_json_end(json, '}');
         report_json_end(json, '}');
     }
-    begin(json, "logicalLocations", '[');
+    report_json_member_begin(json, "logicalLocations", '[');
     report_json_begin(json, '{');
-    put_text(json, "fullyQualifiedName", frame->name);
+    report_json_member_text(json, "fullyQualifiedName", frame->name);
     report_json_end(json, '}');
     report_json_end(json, ']');
     report_json_end(json, '}');
@@ -100,7 +79,7 @@ put_locations(struct report_json *json, const struct memcheck_process *process, 
 {
     bool whole = true;
 
-    begin(json, "locations", '[');
+    report_json_member_begin(json, "locations", '[');
     for (uint32_t i = 0; i < record->location_count; i++) {
         struct memcheck_frame frame = memcheck_frame_at(process, record, i);
         if (!in_file_p(&frame)) continue;
@@ -116,9 +95,9 @@ put_stack(struct report_json *json, const struct memcheck_process *process, cons
 {
     bool whole = true;
 
-    begin(json, "stacks", '[');
+    report_json_member_begin(json, "stacks", '[');
     report_json_begin(json, '{');
-    begin(json, "frames", '[');
+    report_json_member_begin(json, "frames", '[');
     for (uint32_t i = 0; i < record->location_count; i++) {
         struct memcheck_frame frame = memcheck_frame_at(process, record, i);
         report_json_begin(json, '{');
@@ -155,14 +134,14 @@ put_result(struct report_json *json, const struct memcheck_process *process, con
 
     report_json_line(json);
     report_json_begin(json, '{');
-    put_text(json, "ruleId", memcheck_kind_names[record->kind]);
-    put_number(json, "ruleIndex", record->kind);
-    put_text(json, "level", levels[record->kind]);
+    report_json_member_text(json, "ruleId", memcheck_kind_names[record->kind]);
+    report_json_member_integer(json, "ruleIndex", record->kind);
+    report_json_member_text(json, "level", levels[record->kind]);
     whole = put_headline(json, record);
     whole = put_locations(json, process, record) && whole;
     whole = put_stack(json, process, record) && whole;
-    begin(json, "provenance", '{');
-    put_number(json, "invocationIndex", (int64_t)invocation);
+    report_json_member_begin(json, "provenance", '{');
+    report_json_member_integer(json, "invocationIndex", (int64_t)invocation);
     report_json_end(json, '}');
     report_json_end(json, '}');
     return whole;
@@ -185,13 +164,13 @@ put_results(struct report_json *json, const struct memcheck_question *question, 
 static void
 put_tool(struct report_json *json)
 {
-    begin(json, "tool", '{');
-    begin(json, "driver", '{');
-    put_text(json, "name", "heapprof memcheck");
-    begin(json, "rules", '[');
+    report_json_member_begin(json, "tool", '{');
+    report_json_member_begin(json, "driver", '{');
+    report_json_member_text(json, "name", "heapprof memcheck");
+    report_json_member_begin(json, "rules", '[');
     for (int kind = 0; kind < MEMCHECK_KINDS; kind++) {
         report_json_begin(json, '{');
-        put_text(json, "id", memcheck_kind_names[kind]);
+        report_json_member_text(json, "id", memcheck_kind_names[kind]);
         put_message(json, "shortDescription", memcheck_kind_titles[kind]);
         report_json_end(json, '}');
     }
@@ -203,9 +182,9 @@ put_tool(struct report_json *json)
 static void
 put_notification(struct report_json *json, const char *text)
 {
-    begin(json, "toolExecutionNotifications", '[');
+    report_json_member_begin(json, "toolExecutionNotifications", '[');
     report_json_begin(json, '{');
-    put_text(json, "level", "error");
+    report_json_member_text(json, "level", "error");
     put_message(json, "message", text);
     report_json_end(json, '}');
     report_json_end(json, ']');
@@ -218,10 +197,9 @@ put_invocation(struct report_json *json, const struct memcheck_process *process)
 
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_key(json, "executionSuccessful");
-    report_json_bool(json, process->decided && process->dropped == 0);
-    put_text(json, "commandLine", process->program);
-    if (pid > 0) put_number(json, "processId", pid);
+    report_json_member_bool(json, "executionSuccessful", process->decided && process->dropped == 0);
+    report_json_member_text(json, "commandLine", process->program);
+    if (pid > 0) report_json_member_integer(json, "processId", pid);
     if (!process->decided) put_notification(json, "not decided: there were too many blocks to know each");
     else if (process->dropped > 0) put_notification(json, "nothing is known of some blocks, which may be leaks, too");
     report_json_end(json, '}');
@@ -234,14 +212,14 @@ memcheck_sarif(FILE *out, const struct memcheck_question *question, const struct
     bool whole = true;
 
     report_json_begin(&json, '{');
-    put_text(&json, "version", "2.1.0");
-    begin(&json, "runs", '[');
+    report_json_member_text(&json, "version", "2.1.0");
+    report_json_member_begin(&json, "runs", '[');
     report_json_begin(&json, '{');
     put_tool(&json);
-    begin(&json, "invocations", '[');
+    report_json_member_begin(&json, "invocations", '[');
     for (size_t i = 0; i < count; i++) put_invocation(&json, &processes[i]);
     report_json_end(&json, ']');
-    begin(&json, "results", '[');
+    report_json_member_begin(&json, "results", '[');
     for (size_t i = 0; i < count; i++) whole = put_results(&json, question, &processes[i], i) && whole;
     report_json_end(&json, ']');
     report_json_end(&json, '}');

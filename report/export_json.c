@@ -24,20 +24,6 @@ put_named(struct report_json *json, const char *key, const struct heapprof_model
 }
 
 static void
-put_integer(struct report_json *json, const char *key, int64_t number)
-{
-    report_json_key(json, key);
-    report_json_integer(json, number);
-}
-
-static void
-put_unsigned(struct report_json *json, const char *key, uint64_t number)
-{
-    report_json_key(json, key);
-    report_json_unsigned(json, number);
-}
-
-static void
 put_place(struct report_json *json, uint64_t place)
 {
     if (place == HEAPPROF_NO_PLACE) report_json_null(json);
@@ -56,19 +42,17 @@ put_type(struct report_json *json, const struct heapprof_model *model, struct he
 static void
 put_facts(struct report_json *json, const struct heapprof_model *model)
 {
-    report_json_key(json, "sample_types");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "sample_types", '[');
     for (uint32_t i = 0; i < model->type_count; i++) put_type(json, model, model->types[i]);
     report_json_end(json, ']');
     put_named(json, "default_sample_type", model, model->types[rb_heapprof_model_default_type(model)].type);
     report_json_line(json);
-    put_integer(json, "time_ns", model->time_ns);
-    put_integer(json, "duration_ns", model->duration_ns);
+    report_json_member_integer(json, "time_ns", model->time_ns);
+    report_json_member_integer(json, "duration_ns", model->duration_ns);
     report_json_key(json, "period_type");
     put_type(json, model, model->period_type);
-    put_integer(json, "period", model->period);
-    report_json_key(json, "comments");
-    report_json_begin(json, '[');
+    report_json_member_integer(json, "period", model->period);
+    report_json_member_begin(json, "comments", '[');
     for (uint32_t i = 0; i < model->comment_count; i++) report_json_model_string(json, model, model->comments[i]);
     report_json_end(json, ']');
 }
@@ -78,8 +62,7 @@ static void
 begin_things(struct report_json *json, const char *key)
 {
     report_json_line(json);
-    report_json_key(json, key);
-    report_json_begin(json, '[');
+    report_json_member_begin(json, key, '[');
 }
 
 static void
@@ -90,9 +73,9 @@ put_mappings(struct report_json *json, const struct heapprof_model *model)
         const struct heapprof_model_mapping *mapping = &model->mappings[i];
         report_json_line(json);
         report_json_begin(json, '{');
-        put_unsigned(json, "start", mapping->start);
-        put_unsigned(json, "limit", mapping->limit);
-        put_unsigned(json, "offset", mapping->offset);
+        report_json_member_unsigned(json, "start", mapping->start);
+        report_json_member_unsigned(json, "limit", mapping->limit);
+        report_json_member_unsigned(json, "offset", mapping->offset);
         put_named(json, "file", model, mapping->filename);
         put_named(json, "build_id", model, mapping->build_id);
         report_json_end(json, '}');
@@ -110,7 +93,7 @@ put_functions(struct report_json *json, const struct heapprof_model *model)
         report_json_begin(json, '{');
         put_named(json, "name", model, function->name);
         put_named(json, "file", model, function->filename);
-        put_integer(json, "start_line", function->start_line);
+        report_json_member_integer(json, "start_line", function->start_line);
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
@@ -124,8 +107,7 @@ put_locations(struct report_json *json, const struct heapprof_model *model)
         const struct heapprof_model_location *location = &model->locations[i];
         report_json_line(json);
         report_json_begin(json, '{');
-        report_json_key(json, "lines");
-        report_json_begin(json, '[');
+        report_json_member_begin(json, "lines", '[');
         for (uint32_t l = location->first_line; l < location[1].first_line; l++) {
             report_json_begin(json, '[');
             put_place(json, model->lines[l].function);
@@ -135,7 +117,7 @@ put_locations(struct report_json *json, const struct heapprof_model *model)
         report_json_end(json, ']');
         report_json_key(json, "mapping");
         put_place(json, location->mapping);
-        put_unsigned(json, "address", location->address);
+        report_json_member_unsigned(json, "address", location->address);
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
@@ -163,12 +145,10 @@ static void
 put_sample(struct report_json *json, const struct heapprof_samples *samples)
 {
     report_json_begin(json, '{');
-    report_json_key(json, "locations");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "locations", '[');
     for (uint32_t i = 0; i < samples->location_count; i++) report_json_unsigned(json, samples->locations[i]);
     report_json_end(json, ']');
-    report_json_key(json, "values");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "values", '[');
     for (uint32_t i = 0; i < samples->model->type_count; i++) report_json_integer(json, samples->values[i]);
     report_json_end(json, ']');
     report_json_key(json, "labels");

@@ -15,25 +15,20 @@ put_frames(struct report_json *json, const struct heapprof_model *model)
     uint32_t functions = rb_heapprof_model_functions(model);
     char address[32];
 
-    report_json_key(json, "shared");
-    report_json_begin(json, '{');
-    report_json_key(json, "frames");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "shared", '{');
+    report_json_member_begin(json, "frames", '[');
     for (uint32_t i = 0; i < functions; i++) {
         const struct heapprof_model_function *function = &model->functions[i];
         report_json_line(json);
         report_json_begin(json, '{');
-        report_json_key(json, "name");
-        report_json_text(json, rb_heapprof_model_string(model, function->name, NULL));
-        report_json_key(json, "file");
-        report_json_text(json, rb_heapprof_model_string(model, function->filename, NULL));
+        report_json_member_text(json, "name", rb_heapprof_model_string(model, function->name, NULL));
+        report_json_member_text(json, "file", rb_heapprof_model_string(model, function->filename, NULL));
         report_json_end(json, '}');
     }
     for (uint32_t i = 0; i < rb_heapprof_model_locations(model); i++) {
         report_json_line(json);
         report_json_begin(json, '{');
-        report_json_key(json, "name");
-        report_json_text(json, report_frame_name(model, i, NULL, address, sizeof(address)));
+        report_json_member_text(json, "name", report_frame_name(model, i, NULL, address, sizeof(address)));
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
@@ -101,20 +96,15 @@ put_profile(struct report_json *json, const struct heapprof_model *model, uint32
 
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_key(json, "type");
-    report_json_text(json, "sampled");
-    report_json_key(json, "name");
-    report_json_text(json, rb_heapprof_model_string(model, model->types[type].type, NULL));
-    report_json_key(json, "unit");
-    report_json_text(json, unit_of(model, type));
+    report_json_member_text(json, "type", "sampled");
+    report_json_member_text(json, "name", rb_heapprof_model_string(model, model->types[type].type, NULL));
+    report_json_member_text(json, "unit", unit_of(model, type));
     report_json_key(json, "samples");
     room = put_samples(json, model, type, NULL);
     report_json_key(json, "weights");
     room = put_samples(json, model, type, &sum) && room;
-    report_json_key(json, "startValue");
-    report_json_number(json, 0);
-    report_json_key(json, "endValue");
-    report_json_number(json, sum);
+    report_json_member_number(json, "startValue", 0);
+    report_json_member_number(json, "endValue", sum);
     report_json_end(json, '}');
     return room;
 }
@@ -126,15 +116,11 @@ report_export_speedscope(FILE *out, const struct heapprof_model *model, uint32_t
     bool room = true;
 
     report_json_begin(&json, '{');
-    report_json_key(&json, "$schema");
-    report_json_text(&json, "https://www.speedscope.app/file-format-schema.json");
-    report_json_key(&json, "exporter");
-    report_json_text(&json, "heapprof");
-    report_json_key(&json, "activeProfileIndex");
-    report_json_unsigned(&json, type);
+    report_json_member_text(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    report_json_member_text(&json, "exporter", "heapprof");
+    report_json_member_unsigned(&json, "activeProfileIndex", type);
     put_frames(&json, model);
-    report_json_key(&json, "profiles");
-    report_json_begin(&json, '[');
+    report_json_member_begin(&json, "profiles", '[');
     for (uint32_t i = 0; room && i < model->type_count; i++) room = put_profile(&json, model, i);
     report_json_end(&json, ']');
     report_json_end(&json, '}');

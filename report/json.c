@@ -140,3 +140,55 @@ report_json_null(struct report_json *json)
     begin_thing(json);
     fputs("null", json->out);
 }
+
+/* ---- members ---- */
+
+void
+report_json_member_begin(struct report_json *json, const char *key, char bracket)
+{
+    report_json_key(json, key);
+    report_json_begin(json, bracket);
+}
+
+void
+report_json_member_string(struct report_json *json, const char *key, const char *text, size_t length)
+{
+    report_json_key(json, key);
+    report_json_string(json, text, length);
+}
+
+void
+report_json_member_text(struct report_json *json, const char *key, const char *text)
+{
+    report_json_key(json, key);
+    if (text) report_json_text(json, text);
+    else report_json_null(json);
+}
+
+void
+report_json_member_integer(struct report_json *json, const char *key, int64_t number)
+{
+    report_json_key(json, key);
+    report_json_integer(json, number);
+}
+
+void
+report_json_member_unsigned(struct report_json *json, const char *key, uint64_t number)
+{
+    report_json_key(json, key);
+    report_json_unsigned(json, number);
+}
+
+void
+report_json_member_number(struct report_json *json, const char *key, double number)
+{
+    report_json_key(json, key);
+    report_json_number(json, number);
+}
+
+void
+report_json_member_bool(struct report_json *json, const char *key, bool value)
+{
+    report_json_key(json, key);
+    report_json_bool(json, value);
+}

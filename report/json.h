@@ -34,4 +34,13 @@ void report_json_number(struct report_json *json, double number); /* null when i
 void report_json_bool(struct report_json *json, bool value);
 void report_json_null(struct report_json *json);
 
+/* A member of an object: that key, and the value as above; a text that is NULL is null. */
+void report_json_member_begin(struct report_json *json, const char *key, char bracket);
+void report_json_member_string(struct report_json *json, const char *key, const char *text, size_t length);
+void report_json_member_text(struct report_json *json, const char *key, const char *text);
+void report_json_member_integer(struct report_json *json, const char *key, int64_t number);
+void report_json_member_unsigned(struct report_json *json, const char *key, uint64_t number);
+void report_json_member_number(struct report_json *json, const char *key, double number);
+void report_json_member_bool(struct report_json *json, const char *key, bool value);
+
 #endif

@@ -5,24 +5,14 @@ static void
 begin(struct report_json *json, const char *key, char bracket)
 {
     report_json_line(json);
-    report_json_key(json, key);
-    report_json_begin(json, bracket);
-}
-
-static void
-put_named(struct report_json *json, const char *key, const char *text)
-{
-    report_json_key(json, key);
-    if (text) report_json_text(json, text);
-    else report_json_null(json);
+    report_json_member_begin(json, key, bracket);
 }
 
 /* One number of each tuple, less by base: the page counts from 0. */
 static void
 put_column(struct report_json *json, const char *key, const struct report_tuples *tuples, uint32_t column, int base)
 {
-    report_json_key(json, key);
-    report_json_begin(json, '[');
+    report_json_member_begin(json, key, '[');
     for (uint32_t number = 1; number <= tuples->count; number++) {
         report_json_integer(json, (int64_t)report_tuples_get(tuples, number)[column] - base);
     }
@@ -34,10 +24,9 @@ put_facts(struct report_json *json, const struct report_page *page)
 {
     const struct heapprof_model *model = page->model;
 
-    put_named(json, "name", page->name);
-    put_named(json, "old", page->old);
-    report_json_key(json, "time");
-    report_json_integer(json, model->time_ns / 1000000);
+    report_json_member_text(json, "name", page->name);
+    report_json_member_text(json, "old", page->old);
+    report_json_member_integer(json, "time", model->time_ns / 1000000);
     begin(json, "comments", '[');
     for (uint32_t i = 0; i < model->comment_count; i++) report_json_model_string(json, model, model->comments[i]);
     report_json_end(json, ']');
@@ -49,8 +38,7 @@ put_facts(struct report_json *json, const struct report_page *page)
         report_json_end(json, ']');
     }
     report_json_end(json, ']');
-    report_json_key(json, "default");
-    report_json_unsigned(json, rb_heapprof_model_default_type(model));
+    report_json_member_unsigned(json, "default", rb_heapprof_model_default_type(model));
 }
 
 static void
@@ -88,8 +76,7 @@ put_frames(struct report_json *json, const struct report_page_tables *tables)
 static void
 put_label_numbers(struct report_json *json, const struct report_tuples *labels)
 {
-    report_json_key(json, "number");
-    report_json_begin(json, '[');
+    report_json_member_begin(json, "number", '[');
     for (uint32_t label = 1; label <= labels->count; label++) {
         const uint32_t *tuple = report_tuples_get(labels, label);
         report_json_integer(json, (int64_t)((uint64_t)tuple[2] << 32 | tuple[3]));

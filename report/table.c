@@ -467,30 +467,15 @@ report_table_text(FILE *out, const struct report_groups *groups, const struct re
 /* ---- as JSON ---- */
 
 static void
-put_number(struct report_json *json, const char *key, double number)
-{
-    report_json_key(json, key);
-    report_json_number(json, number);
-}
-
-static void
-put_text(struct report_json *json, const char *key, const char *text)
-{
-    report_json_key(json, key);
-    report_json_text(json, text);
-}
-
-static void
 put_json_frame(void *data, const struct report_frame *frame, bool own)
 {
     struct report_json *json = data;
 
     report_json_begin(json, '{');
-    put_text(json, "function", frame->name);
-    put_text(json, "file", frame->file);
-    put_number(json, "line", (double)frame->line);
-    report_json_key(json, "own");
-    report_json_bool(json, own);
+    report_json_member_text(json, "function", frame->name);
+    report_json_member_text(json, "file", frame->file);
+    report_json_member_number(json, "line", (double)frame->line);
+    report_json_member_bool(json, "own", own);
     report_json_end(json, '}');
 }
 
@@ -500,26 +485,23 @@ put_json_values(struct report_json *json, const struct table *table, uint32_t ro
     const struct report_groups *groups = table->groups;
     const struct report_figures *now = figures(table, row, last(table));
 
-    put_number(json, last(table) > 0 ? "growth" : "value", value_of(table, row));
-    put_number(json, "error", error_of(table, row));
+    report_json_member_number(json, last(table) > 0 ? "growth" : "value", value_of(table, row));
+    report_json_member_number(json, "error", error_of(table, row));
     if (last(table) > 0) {
-        report_json_key(json, "values");
-        report_json_begin(json, '[');
+        report_json_member_begin(json, "values", '[');
         for (uint32_t p = 0; p <= last(table); p++) report_json_number(json, figures(table, row, p)->value);
         report_json_end(json, ']');
     }
-    put_number(json, "objects", now->objects - (last(table) > 0 ? figures(table, row, 0)->objects : 0));
+    report_json_member_number(json, "objects", now->objects - (last(table) > 0 ? figures(table, row, 0)->objects : 0));
     if (row == 0) return;
     if (report_cumulative_p(groups->question.group)) {
-        put_number(json, "cumulative", cumulative_of(table, row));
+        report_json_member_number(json, "cumulative", cumulative_of(table, row));
     }
-    put_number(json, "share", table->whole != 0 ? value_of(table, row) / table->whole : 0);
-    if (now->aged != 0) put_number(json, "age", now->age / now->aged);
-    report_json_key(json, "noise");
-    report_json_bool(json, noise_p(table, row));
+    report_json_member_number(json, "share", table->whole != 0 ? value_of(table, row) / table->whole : 0);
+    if (now->aged != 0) report_json_member_number(json, "age", now->age / now->aged);
+    report_json_member_bool(json, "noise", noise_p(table, row));
     if (last(table) > 1) {
-        report_json_key(json, "kept_growing");
-        report_json_bool(json, steady_p(table, row));
+        report_json_member_bool(json, "kept_growing", steady_p(table, row));
     }
 }
 
@@ -531,12 +513,11 @@ put_json_row(struct report_json *json, const struct table *table, uint32_t row)
 
     report_json_line(json);
     report_json_begin(json, '{');
-    if (title) put_text(json, "what", title);
+    if (title) report_json_member_text(json, "what", title);
     free(title);
     put_json_values(json, table, row);
     if (table->groups->question.group == REPORT_SITE) {
-        report_json_key(json, "frames");
-        report_json_begin(json, '[');
+        report_json_member_begin(json, "frames", '[');
         room = report_row_frames(table->groups, row, put_json_frame, json) && room;
         report_json_end(json, ']');
     }
@@ -555,18 +536,15 @@ report_table_json(FILE *out, const struct report_groups *groups, const struct re
         uint32_t type, files = look->processes > 0 ? look->files : last(&table) + 1;
         const struct heapprof_model *model = last_model(&table, &type);
         report_json_begin(&json, '{');
-        report_json_key(&json, "files");
-        report_json_begin(&json, '[');
+        report_json_member_begin(&json, "files", '[');
         for (uint32_t file = 0; file < files; file++) report_json_text(&json, look->names[file]);
         report_json_end(&json, ']');
-        put_text(&json, "type", rb_heapprof_model_string(model, model->types[type].type, NULL));
-        put_text(&json, "unit", table.unit);
-        report_json_key(&json, "total");
-        report_json_begin(&json, '{');
+        report_json_member_text(&json, "type", rb_heapprof_model_string(model, model->types[type].type, NULL));
+        report_json_member_text(&json, "unit", table.unit);
+        report_json_member_begin(&json, "total", '{');
         put_json_values(&json, &table, 0);
         report_json_end(&json, '}');
-        report_json_key(&json, "rows");
-        report_json_begin(&json, '[');
+        report_json_member_begin(&json, "rows", '[');
         for (size_t i = 0; room && i < shown(&table); i++) room = put_json_row(&json, &table, table.ranked[i].row);
         report_json_end(&json, ']');
         report_json_end(&json, '}');
