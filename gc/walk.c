@@ -13,7 +13,7 @@
  *   I2  an object that is there from the beginning of a walk to its end, and does not move, is seen once.
  */
 #include "walk.h"
-#include <time.h>
+#include "os/clock.h"
 
 /* And a step, which takes less than a tenth of a millisecond. */
 #define SLICE_NS 400000
@@ -69,14 +69,6 @@ walk_pages(void (*page_i)(const struct heap_page *page, void *data), void *data)
 /* ---- in slices ---- */
 
 HEAPPROF_COLD static int64_t
-clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-HEAPPROF_COLD static int64_t
 slice_ns(int64_t waited_ns)
 {
     int64_t ns = waited_ns / 20;
@@ -88,10 +80,10 @@ slice_ns(int64_t waited_ns)
 HEAPPROF_COLD bool
 rb_heapprof_gc_slice(bool (*step_i)(void *data), void *data, int64_t waited_ns)
 {
-    int64_t end_ns = clock_ns() + slice_ns(waited_ns);
+    int64_t end_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + slice_ns(waited_ns);
 
     while (step_i(data)) {
-        if (clock_ns() > end_ns) return true;
+        if (rb_heapprof_clock_ns(CLOCK_MONOTONIC) > end_ns) return true;
     }
     return false;
 }

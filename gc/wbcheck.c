@@ -19,8 +19,8 @@
  * is typed data. A receiver that is not in the list yet is put into one of its own until the next check. */
 #include "wbcheck.h"
 #include "walk.h"
+#include "os/clock.h"
 #include "os/redirect.h"
-#include <time.h>
 
 /* What so many objects refer to: a pair that is noted, and an object with the first of its children. */
 struct wb_pair {
@@ -335,15 +335,6 @@ begin_pairs(void)
     rb_heapprof_index_clear(&before->index, &wb.mem, 0);
 }
 
-HEAPPROF_COLD static uint64_t
-cpu_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Whether the last list is of the objects that are there now. */
 HEAPPROF_COLD static bool
 followed_p(void)
@@ -358,7 +349,7 @@ HEAPPROF_COLD static void
 check_all(void)
 {
     struct wb_list *last = wb.last;
-    uint64_t begin_ns = cpu_ns();
+    int64_t begin_ns = rb_heapprof_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
     if (!wb.judge) wb.stat.unjudged++;
     wb.incomplete = false;
@@ -372,7 +363,7 @@ check_all(void)
     forget_called();
     begin_pairs();
     wb.stat.checks++;
-    wb.stat.check_ns += cpu_ns() - begin_ns;
+    wb.stat.check_ns += (uint64_t)(rb_heapprof_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 }
 
 HEAPPROF_COLD static void

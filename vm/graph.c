@@ -117,7 +117,7 @@ write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_d
 
     pair_number(writer, "pid", (uint64_t)dump->pid);
     pair_number(writer, "parent", (uint64_t)dump->parent);
-    pair_number(writer, "time", (uint64_t)rb_heapprof_wall_clock_ns());
+    pair_number(writer, "time", (uint64_t)rb_heapprof_clock_ns(CLOCK_REALTIME));
     pair(writer, "ruby", rb_heapprof_description);
     pair(writer, "platform", RUBY_PLATFORM);
     pair_string(writer, "program", GET_VM()->orig_progname);

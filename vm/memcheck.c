@@ -16,6 +16,7 @@
 #include "caller_names.h"
 #include "frames.h"
 #include "gc/state.h"
+#include "os/clock.h"
 #include "names.h"
 #include "origin.h"
 #include "os/file.h"
@@ -155,7 +156,7 @@ encode(const struct heapprof_lost *lost, bool decided, size_t *size)
         .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .decided = decided, .core = ruby.library,
         .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
         .interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
-        .start_ns = rb_heapprof.start_ns, .time_ns = rb_heapprof_wall_clock_ns(),
+        .start_ns = rb_heapprof.start_ns, .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
     };
     size_t plain_size;
 

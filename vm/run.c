@@ -12,6 +12,7 @@
 #include "frames.h"
 #include "gc/state.h"
 #include "os/allocator.h"
+#include "os/clock.h"
 #include "os/interpose.h"
 #include "periodic.h"
 #include "rss.h"
@@ -29,14 +30,6 @@ rb_heapprof_random_seed(void)
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^
            (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 32;
-}
-
-int64_t
-rb_heapprof_wall_clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void
@@ -69,7 +62,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_gc_begin_change();
         rb_heapprof_gc_lock_blocks();
         rb_heapprof = (struct heapprof){
-            .options = *options, .epoch = epoch, .start_ns = rb_heapprof_wall_clock_ns()
+            .options = *options, .epoch = epoch, .start_ns = rb_heapprof_clock_ns(CLOCK_REALTIME)
         };
         rb_heapprof.auto_interval = options->interval_bytes == HEAPPROF_AUTO_INTERVAL;
         if (rb_heapprof.auto_interval) rb_heapprof.options.interval_bytes = HEAPPROF_AUTO_LEAST_BYTES;

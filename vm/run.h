@@ -29,7 +29,4 @@ void rb_heapprof_seed(uint64_t seed);
 /* A seed from the system; never fails. */
 uint64_t rb_heapprof_random_seed(void);
 
-/* Nanoseconds since the epoch. */
-int64_t rb_heapprof_wall_clock_ns(void);
-
 #endif

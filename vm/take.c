@@ -20,6 +20,7 @@
 #include "names.h"
 #include "origin.h"
 #include "os/bell.h"
+#include "os/clock.h"
 #include "rss.h"
 #include "symbols.h"
 #include "vm_sync.h"
@@ -40,7 +41,7 @@ facts_now(void)
         .budget_bytes = rb_heapprof.mem.budget_bytes,
         .used_bytes = rb_heapprof.mem.used_bytes,
         .start_ns = rb_heapprof.start_ns,
-        .time_ns = rb_heapprof_wall_clock_ns(),
+        .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
         .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
         .moves = rb_heapprof_gc_moves(),
     };

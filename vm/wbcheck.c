@@ -22,6 +22,7 @@
 #include "internal/imemo.h"
 #include "iseq.h"
 #include "names.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/peek.h"
 #include "vm_core.h"
@@ -30,7 +31,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NAME_BYTES 256
@@ -55,26 +55,17 @@ static struct {
     size_t   capacity, count;
     uint64_t missed;               /* at all of them */
     const rb_trace_arg_t *call;    /* a C function that has returned, NULL: everything is compared */
-    uint64_t next_ns;              /* when everything is compared again, if there is no GC before */
+    int64_t next_ns;               /* when everything is compared again, if there is no GC before */
 } check;
 
 /* ---- what is said ---- */
-
-/* So much of a name as there is room for, with a zero behind it. */
-static void
-cut(const char *name, size_t length, char *text, size_t size)
-{
-    if (length >= size) length = size - 1;
-    memcpy(text, name, length);
-    text[length] = '\0';
-}
 
 static void
 class_text(VALUE klass, char *text, size_t size)
 {
     char name[HEAPPROF_NAME_BYTES];
 
-    cut(name, rb_heapprof_class_text(klass, name), text, size);
+    snprintf(text, size, "%.*s", (int)rb_heapprof_class_text(klass, name), name);
 }
 
 static void
@@ -82,7 +73,7 @@ called_text(VALUE owner, ID id, char *text, size_t size)
 {
     char name[HEAPPROF_NAME_BYTES];
 
-    cut(name, rb_heapprof_called_text(owner, id, name), text, size);
+    snprintf(text, size, "%.*s", (int)rb_heapprof_called_text(owner, id, name), name);
 }
 
 /* The class, or of what is hidden from Ruby the kind of object; of a class its own name, too. */
@@ -152,7 +143,8 @@ frame_text(const rb_control_frame_t *cfp, char *text, size_t size)
     char name[HEAPPROF_NAME_BYTES], function[NAME_BYTES];
 
     if (VM_FRAME_RUBYFRAME_P(cfp) && cfp->pc) {
-        cut(name, rb_heapprof_code_text(cfp->iseq, method ? method->owner : 0, name), function, sizeof(function));
+        int length = (int)rb_heapprof_code_text(cfp->iseq, method ? method->owner : 0, name);
+        snprintf(function, sizeof(function), "%.*s", length, name);
         return snprintf(text, size, "    %s:%d:in '%s'\n", RSTRING_PTR(rb_iseq_path(cfp->iseq)), rb_vm_get_sourceline(cfp),
                         function);
     }
@@ -224,15 +216,6 @@ missed_i(const struct heapprof_missed *missed)
 
 /* ---- when ---- */
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Other ractors would go on meanwhile. */
 static void
 check_all(void)
@@ -243,11 +226,11 @@ check_all(void)
 static void
 check_now_and_then(void)
 {
-    uint64_t begin_ns = now_ns();
+    int64_t begin_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
     if (begin_ns < check.next_ns) return;
     check_all();
-    uint64_t end_ns = now_ns();
+    int64_t end_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     check.next_ns = end_ns + (end_ns - begin_ns) * (CHECKS_SHARE - 1);
 }
 
