@@ -16,6 +16,7 @@
 #include "made.h"
 #include "run.h"
 #include "base/address_table.h"
+#include "os/clock.h"
 #include "internal.h"
 #include "internal/gc.h"
 #include "vm_sync.h"
@@ -29,7 +30,7 @@ static struct {
     size_t counts[T_MASK + 1];  /* by type; since the process began */
     bool reading;               /* what is made meanwhile is the answer, and does not count */
     unsigned int wanted;        /* by so many; 0: events are off */
-    VALUE tracepoint;
+    VALUE tracepoint;           /* 0 before somebody has wanted to know */
     VALUE holder;               /* has entries follow their objects; 0 while nobody wants to know */
 } made;
 
@@ -51,7 +52,7 @@ note_time(uintptr_t address)
 
     if (!HEAPPROF_MEM_GROW(&made.mem, made.times, made.times_capacity, entry + 1)) return;
     if (rb_heapprof_address_table_add(&made.table, &made.all, address)) {
-        made.times[entry] = rb_heapprof_wall_clock_ns();
+        made.times[entry] = rb_heapprof_clock_ns(CLOCK_REALTIME);
     }
 }
 
@@ -112,6 +113,10 @@ follow_made(VALUE self)
 {
     if (made.wanted++ > 0) return Qnil;
     made.holder = TypedData_Wrap_Struct(0, &holder_type, &made);
+    if (!made.tracepoint) {
+        rb_event_flag_t events = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ;
+        made.tracepoint = rb_tracepoint_new(0, events, event_i, NULL);
+    }
     rb_tracepoint_enable(made.tracepoint);
     return Qnil;
 }
@@ -146,7 +151,6 @@ rb_heapprof_made_define(VALUE reflection)
     rb_heapprof_address_table_init(&made.table, &made.mem);
     rb_gc_register_address(&made.holder);
     rb_gc_register_address(&made.tracepoint);
-    made.tracepoint = rb_tracepoint_new(0, RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ, event_i, NULL);
     rb_define_singleton_method(reflection, "follow_made", follow_made, 0);
     rb_define_singleton_method(reflection, "forget_made", forget_made, 0);
     rb_define_singleton_method(reflection, "made_counts", made_counts, 0);
