@@ -101,32 +101,6 @@ wb_data_type_of(struct wb_program *program, struct wb_variable *variable)
     return variable->data_type;
 }
 
-static bool
-record_holds_value(struct wb_record *record)
-{
-    bool holds = false;
-
-    if (record->visiting) return false;
-    record->visiting = true;
-    for (const struct wb_field *field = record->fields; field && !holds; field = field->next) {
-        holds = wb_holds_value(field->type);
-    }
-    record->visiting = false;
-    return holds;
-}
-
-bool
-wb_holds_value(const struct wb_type *type)
-{
-    if (!type) return false;
-    switch (type->kind) {
-      case WB_VALUE: return true;
-      case WB_ARRAY: return wb_holds_value(type->to);
-      case WB_RECORD: return record_holds_value(type->record);
-      default: return false;
-    }
-}
-
 struct wb_record *
 wb_pointed(const struct wb_type *type)
 {

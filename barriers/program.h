@@ -161,9 +161,6 @@ struct wb_record *wb_record_of(struct wb_program *program, const char *key, cons
 struct wb_variable *wb_global_of(struct wb_program *program, const char *key, const char *name);
 struct wb_data_type *wb_data_type_of(struct wb_program *program, struct wb_variable *variable);
 
-/* Whether a thing of that type has a VALUE in it, not behind a pointer. */
-bool wb_holds_value(const struct wb_type *type);
-
 /* The record is, or is in, the data of objects of that type. */
 void wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type);
 

@@ -23,8 +23,9 @@ rb_heapprof_graph_class_name(const struct heapprof_graph *graph, uint32_t object
     return string(graph, names->classes[rb_heapprof_graph_class_number(graph, object)].name);
 }
 
-bool
-rb_heapprof_graph_named_class_p(const struct heapprof_graph *graph, uint32_t object, const char **name)
+/* Whether it is a class or module that has a name; which is put. */
+static bool
+named_class_p(const struct heapprof_graph *graph, uint32_t object, const char **name)
 {
     uint32_t text = rb_heapprof_graph_module_name(graph, object);
 
@@ -38,7 +39,7 @@ rb_heapprof_graph_put_object(FILE *out, const struct heapprof_graph *graph, uint
     const char *name, *type = rb_heapprof_graph_type(graph, object);
     uint32_t text = rb_heapprof_graph_text(graph, object);
 
-    if (rb_heapprof_graph_named_class_p(graph, object, &name)) {
+    if (named_class_p(graph, object, &name)) {
         fprintf(out, "%s %s", strcmp(type, "T_CLASS") ? "module" : "class", name);
         return;
     }
@@ -114,7 +115,7 @@ find_start(const struct way *way, const struct heapprof_graph *graph, const stru
     for (size_t at = way->count; at-- > 1;) {
         switch (rb_heapprof_graph_label_kind(tree->labels[way->objects[at]])) {
         case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_IVAR:
-            if (rb_heapprof_graph_named_class_p(graph, way->objects[at - 1], name)) return at;
+            if (named_class_p(graph, way->objects[at - 1], name)) return at;
         }
     }
     return 0;

@@ -12,9 +12,6 @@ void rb_heapprof_graph_put_object(FILE *out, const struct heapprof_graph *graph,
 /* The class's name, or without one the type: "Hash", "T_IMEMO(iseq)". */
 const char *rb_heapprof_graph_class_name(const struct heapprof_graph *graph, uint32_t object);
 
-/* Whether it is a class or module that has a name; which is put. */
-bool rb_heapprof_graph_named_class_p(const struct heapprof_graph *graph, uint32_t object, const char **name);
-
 /* "@items", "[7]", "[:name]", "global $cart". merged: without what only one of many has, "[]". */
 void rb_heapprof_graph_put_label(FILE *out, const struct heapprof_graph *graph, uint32_t label, bool merged);
 
