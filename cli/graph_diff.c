@@ -238,7 +238,7 @@ const struct cli_command cli_graph_diff_command = {
         "bytes they retain, new the objects that the dump before has not, and of three dumps kept those that the second has and\n"
         "the first has not: the garbage collector had its chance.\n"
         "\n"
-        "Dumps of one process that follow one another know which object is which, also when an address was used again or the\n"
-        "object was moved. Of other dumps only numbers are compared.",
+        "Dumps of one process that follow one another know which object is which, also when an address was used again. After a\n"
+        "compaction between them, and of other dumps, only numbers are compared.",
     .options = options, .examples = examples, .least = 2, .most = 3, .run = run,
 };
