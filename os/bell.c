@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #define SECOND_NS INT64_C(1000000000)
@@ -25,15 +24,17 @@
 #endif
 
 static sem_t bell;
-static int signalled;           /* atomic */
-static int taken;               /* the signal; 0: none */
-static struct sigaction before; /* what it did */
+static struct taken {
+    int number;              /* atomic; 0: none */
+    int come;                /* atomic */
+    struct sigaction before; /* what it did */
+} taken[HEAPPROF_BELL_SIGNALS];
 
 void
 rb_heapprof_bell_init(void)
 {
     sem_init(&bell, 0, 0);
-    __atomic_store_n(&signalled, 0, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < HEAPPROF_BELL_SIGNALS; i++) __atomic_store_n(&taken[i].come, 0, __ATOMIC_RELAXED);
 }
 
 void
@@ -59,15 +60,16 @@ rb_heapprof_bell_wait(int64_t until_ns)
     while (WAIT(&bell, &until) != 0 && errno == EINTR);
 }
 
-/* ---- the signal ---- */
+/* ---- signals ---- */
 
 static void
 hear(int number)
 {
     int error = errno;
 
-    (void)number;
-    __atomic_store_n(&signalled, 1, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < HEAPPROF_BELL_SIGNALS; i++) {
+        if (__atomic_load_n(&taken[i].number, __ATOMIC_RELAXED) == number) __atomic_store_n(&taken[i].come, 1, __ATOMIC_RELAXED);
+    }
     sem_post(&bell);
     errno = error;
 }
@@ -79,40 +81,46 @@ plain_p(const struct sigaction *action)
            (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
 }
 
-int
-rb_heapprof_bell_take_signal(int number, bool handled_by_ruby)
+static bool
+ours_p(const struct sigaction *action)
 {
-    struct sigaction action;
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == hear;
+}
 
-    if (sigaction(number, NULL, &before) != 0) return errno;
-    if (!plain_p(&before) && !handled_by_ruby) return EBUSY;
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = hear;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
+int
+rb_heapprof_bell_take_signal(unsigned which, int number, bool handled_by_ruby)
+{
+    struct taken *it = &taken[which];
+    struct sigaction now, action = { .sa_handler = hear, .sa_flags = SA_RESTART | SA_ONSTACK };
+
+    if (sigaction(number, NULL, &now) != 0) return errno;
+    if (ours_p(&now) && it->number == number) return 0;
+    if (ours_p(&now) || (!plain_p(&now) && !handled_by_ruby)) return EBUSY;
     sigemptyset(&action.sa_mask);
-    if (sigaction(number, &action, NULL) != 0) return errno;
-    taken = number;
-    return 0;
+    it->before = now;
+    __atomic_store_n(&it->number, number, __ATOMIC_RELAXED);
+    if (sigaction(number, &action, NULL) == 0) return 0;
+    it->number = 0;
+    return errno;
 }
 
 bool
-rb_heapprof_bell_has_signal_p(void)
+rb_heapprof_bell_has_signal_p(unsigned which)
 {
     struct sigaction now;
 
-    return taken && sigaction(taken, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
-           now.sa_handler == hear;
+    return taken[which].number && sigaction(taken[which].number, NULL, &now) == 0 && ours_p(&now);
 }
 
 void
-rb_heapprof_bell_give_signal(void)
+rb_heapprof_bell_give_signal(unsigned which)
 {
-    if (rb_heapprof_bell_has_signal_p()) sigaction(taken, &before, NULL);
-    taken = 0;
+    if (rb_heapprof_bell_has_signal_p(which)) sigaction(taken[which].number, &taken[which].before, NULL);
+    __atomic_store_n(&taken[which].number, 0, __ATOMIC_RELAXED);
 }
 
 bool
-rb_heapprof_bell_signalled_p(void)
+rb_heapprof_bell_signalled_p(unsigned which)
 {
-    return __atomic_exchange_n(&signalled, 0, __ATOMIC_RELAXED);
+    return __atomic_exchange_n(&taken[which].come, 0, __ATOMIC_RELAXED);
 }

@@ -22,6 +22,7 @@
 #include "flush.h"
 #include "graph.h"
 #include "graph_signal.h"
+#include "own_thread.h"
 #include "base/check.h"
 #include "periodic.h"
 #include "gc/state.h"
@@ -156,15 +157,11 @@ begin(void)
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
 }
 
-void
-Init_heapprof(void)
+static void
+begin_as_asked(void)
 {
     char message[512];
 
-    if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
-    rb_heapprof_define_class();
-    rb_heapprof_wbcheck_boot();
-    rb_heapprof_graph_signal_start(rb_heapprof_boot_setting("RUBY_HEAPGRAPH"), boot.directory);
     switch (rb_heapprof_options_parse(rb_heapprof_boot_setting("RUBY_HEAPPROF"), &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
         return;
@@ -187,6 +184,16 @@ Init_heapprof(void)
         return;
     }
     begin();
+}
+
+void
+Init_heapprof(void)
+{
+    if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
+    rb_heapprof_define_class();
+    rb_heapprof_wbcheck_boot();
+    begin_as_asked();
+    rb_heapprof_graph_signal_start(rb_heapprof_boot_setting("RUBY_HEAPGRAPH"), boot.directory);
 }
 
 const char *
@@ -368,11 +375,11 @@ rb_heapprof_at_end(void)
 void
 rb_heapprof_at_exit(void)
 {
+    rb_heapprof_own_thread_end();
     rb_heapprof_wbcheck_at_exit();
     if (HEAPPROF_CHECK) rb_heapprof_graph_check();
     if (!rb_heapprof_running_p()) return;
 
-    rb_heapprof_periodic_end();
     if (boot.asked && !boot.no_program && boot.options.out[0]) {
         if (prepare_memcheck()) return;
         rb_heapprof_snapshot_t *snapshot = NULL;

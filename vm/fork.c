@@ -4,8 +4,9 @@
 #include "ruby/ruby.h"
 #include "fork.h"
 #include "boot.h"
-#include "periodic.h"
 #include "gc/state.h"
+#include "own_thread.h"
+#include "periodic.h"
 #include "run.h"
 
 void
@@ -14,6 +15,7 @@ rb_heapprof_after_fork(rb_pid_t pid)
     if (pid != 0) return;
     rb_heapprof_boot_after_fork();
     rb_heapprof_periodic_after_fork();
+    rb_heapprof_own_thread_after_fork();
     if (!rb_heapprof_on) return;
     rb_heapprof_gc_copy_rest(); /* for who took the snapshot may be a thread that is not here */
 

@@ -1,33 +1,22 @@
 /* periodic.c - files while the program runs: every so often, and when a signal asks for one.
  *
  *     our thread   sleeps ─ due, or signalled ─ snapshot, slice by slice ─ add up ─ encode ─ write ─ sleeps
- *                                               with the GVL borrowed      without the GVL
+ *     (own_thread.c)                            with the GVL borrowed      without the GVL
  *
- * A native thread of ours, which Ruby knows nothing of, waits, takes a snapshot and writes it. For the snapshot it
- * borrows the GVL (borrow.c). If a Ruby thread runs it is asked to lend it by a postponed job, which does that at
- * its next look at interrupts. With several Ractors the main thread is woken for it as by a signal.
- *
- *   I1  a snapshot runs no Ruby code: no GC is begun, no interrupts are served, no objects made.
- *   I2  what is in periodic changes under the lock; nothing takes long, or waits, while it is held.
- *   I3  while busy is set, the series is our thread's.
- *   I4  there is one such thread in a process, from its first start to its end. A child of fork has
- *       none, and its first job makes one.
+ *   I1  what is in periodic changes under the lock; nothing takes long, or waits, while it is held.
+ *   I2  while our thread works (rb_heapprof_own_thread_wait), the series is its own.
  */
 #include "ruby/ruby.h"
-#include "ruby/debug.h"
 #include "ruby/heapprof.h"
 #include "ruby/thread.h"
 #include "periodic.h"
 #include "boot.h"
-#include "borrow.h"
 #include "flush.h"
-#include "gc/state.h"
 #include "os/bell.h"
 #include "os/file.h"
+#include "own_thread.h"
 #include "run.h"
 #include "vm_core.h"
-#include "ractor_core.h"
-#include "vm_sync.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -39,56 +28,20 @@
 #define WATCH_NS SECOND_NS
 #define WATCH_MOST_NS (60 * SECOND_NS)
 
-#define STACK_BYTES (512 * 1024)
-
 static struct {
     pthread_mutex_t lock;
-    pid_t pid;                         /* whose all this is; 0: never started */
-    bool thread;                       /* there is one */
     uint64_t run;                      /* counts starts and stops: what was begun before is nobody's */
     struct heapprof_series *series;    /* NULL: off */
     uint64_t every_ms;
     int64_t due_ns, watch_ns, watch_for_ns;
     uint32_t signal;                   /* 0: none, or the program has it */
     unsigned int with;                 /* of rb_heapprof_snapshot */
-    bool busy;                         /* our thread takes a snapshot, or writes */
     bool failed;                       /* the last file could not be written, and that was said */
 } periodic = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct heapprof_series own_series;
 
-/* ---- a Ruby thread ---- */
-
-static void begin_thread(void);
-
-/* In a child that C code has forked behind MRI's back there is nobody to lend to, whatever the parent wanted. */
-static void
-job(void *unused)
-{
-    if (periodic.pid != getpid()) return;
-    if (!periodic.thread) begin_thread();
-    if (rb_ec_ractor_ptr(GET_EC()) == GET_VM()->ractor.main_ractor) rb_heapprof_lend();
-}
-
-static rb_postponed_job_handle_t
-job_handle(void)
-{
-    return rb_postponed_job_preregister(0, job, NULL);
-}
-
 /* ---- our thread: a snapshot ---- */
-
-/* MRI sets the interrupt for whoever ran last, who may be asleep; with one ractor nobody has to be woken then. */
-static void
-ask_to_lend(void)
-{
-    rb_postponed_job_trigger(job_handle());
-    if (!rb_multi_ractor_p()) return;
-
-    rb_thread_t *main_thread = GET_VM()->ractor.main_thread;
-    RUBY_VM_SET_POSTPONED_JOB_INTERRUPT(main_thread->ec);
-    rb_threadptr_interrupt(main_thread);
-}
 
 /* A snapshot to be taken, and where it is to go. */
 struct file {
@@ -159,7 +112,6 @@ begin_file(struct file *file)
 {
     pthread_mutex_lock(&periodic.lock);
     *file = (struct file){ .run = periodic.run, .with = periodic.with, .series = periodic.series };
-    periodic.busy = file->series != NULL;
     pthread_mutex_unlock(&periodic.lock);
     return file->series != NULL;
 }
@@ -180,16 +132,12 @@ take_and_write(void)
     struct file file;
 
     if (!begin_file(&file)) return;
-    rb_heapprof_borrow(take, &file, ask_to_lend);
+    rb_heapprof_own_thread_borrow(take, &file);
     if (wanted_still_p(&file)) write_file(&file);
     rb_heapprof_snapshot_free(file.snapshot);
-
-    pthread_mutex_lock(&periodic.lock);
-    periodic.busy = false;
-    pthread_mutex_unlock(&periodic.lock);
 }
 
-/* ---- our thread ---- */
+/* ---- our thread: when ---- */
 
 /* Under the lock. Says once that the program traps the signal itself: it is the program's, then. */
 static bool
@@ -198,7 +146,7 @@ lost_signal_p(int64_t now)
     if (!periodic.signal || now < periodic.watch_ns) return false;
     periodic.watch_ns = now + periodic.watch_for_ns;
     if (periodic.watch_for_ns < WATCH_MOST_NS) periodic.watch_for_ns *= 2;
-    return !rb_heapprof_bell_has_signal_p();
+    return !rb_heapprof_bell_has_signal_p(HEAPPROF_DUTY_PROFILE);
 }
 
 static void
@@ -211,13 +159,12 @@ tell_lost_signal(uint32_t signal)
     rb_heapprof_boot_complain("signal", line);
 }
 
-/* Whether there is something to do now; and if there is not, until when. */
 static bool
 wanted_p(int64_t *until)
 {
     int64_t now = rb_heapprof_bell_now();
     uint32_t lost = 0;
-    bool wanted = rb_heapprof_bell_signalled_p();
+    bool wanted = rb_heapprof_bell_signalled_p(HEAPPROF_DUTY_PROFILE);
 
     pthread_mutex_lock(&periodic.lock);
     if (lost_signal_p(now)) {
@@ -230,7 +177,6 @@ wanted_p(int64_t *until)
         if (periodic.due_ns <= now) periodic.due_ns = now + (int64_t)periodic.every_ms * MS_NS;
     }
     wanted = wanted && periodic.series;
-    *until = now + 3600 * SECOND_NS;
     if (periodic.every_ms && periodic.due_ns < *until) *until = periodic.due_ns;
     if (periodic.signal && periodic.watch_ns < *until) *until = periodic.watch_ns;
     pthread_mutex_unlock(&periodic.lock);
@@ -238,48 +184,7 @@ wanted_p(int64_t *until)
     return wanted;
 }
 
-NORETURN(static void *serve(void *unused));
-
-static void *
-serve(void *unused)
-{
-    int64_t until;
-
-    rb_heapprof_gc_begin_own_work();
-    for (;;) {
-        if (wanted_p(&until)) take_and_write();
-        else rb_heapprof_bell_wait(until);
-    }
-}
-
-static int
-create_thread(void)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    int error = pthread_attr_init(&attributes);
-
-    if (error) return error;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    error = pthread_create(&thread, &attributes, serve, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
-/* No signal is for it. */
-static void
-begin_thread(void)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = create_thread();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    periodic.thread = error == 0;
-    if (error) rb_heapprof_boot_complain("no profile is written while the program runs", strerror(error));
-}
+static const struct heapprof_duty duty = { .wanted_p = wanted_p, .work = take_and_write };
 
 /* ---- start, stop, end, fork ---- */
 
@@ -287,14 +192,6 @@ static bool
 trapped_p(uint32_t number)
 {
     return GET_VM()->trap_list.cmd[number] != 0;
-}
-
-/* For these MRI has handlers of its own from its start. */
-static bool
-ruby_handles_p(uint32_t number)
-{
-    return number == SIGHUP || number == SIGQUIT || number == SIGALRM || number == SIGUSR1 ||
-           number == SIGUSR2;
 }
 
 const char *
@@ -306,32 +203,7 @@ rb_heapprof_periodic_refusal(const struct heapprof_options *options, char *messa
                  rb_heapprof_signal_name((int)options->signal));
         return message;
     }
-    if (job_handle() == POSTPONED_JOB_HANDLE_INVALID) {
-        return "every and signal need a postponed job of MRI, and all are taken";
-    }
-    return NULL;
-}
-
-static bool
-busy_p(void)
-{
-    pthread_mutex_lock(&periodic.lock);
-    bool busy = periodic.busy && periodic.pid == getpid();
-    pthread_mutex_unlock(&periodic.lock);
-    return busy;
-}
-
-/* The GVL is kept but for what our thread needs: without it other Ruby threads would see the main thread
- * asleep at exit. */
-static void
-wait_until_idle(void)
-{
-    const struct timespec moment = { .tv_nsec = MS_NS / 2 };
-
-    while (busy_p()) {
-        rb_heapprof_lend();
-        nanosleep(&moment, NULL);
-    }
+    return rb_heapprof_own_thread_possible_p() ? NULL : "every and signal need a postponed job of MRI, and all are taken";
 }
 
 static void
@@ -373,32 +245,13 @@ rb_heapprof_periodic_start(const struct heapprof_options *options, struct heappr
                            const char *directory)
 {
     if (!rb_heapprof_options_periodic_p(options)) return true;
-    if (periodic.pid == 0) {
-        rb_heapprof_bell_init();
-        rb_heapprof_borrow_init();
-        periodic.pid = getpid();
-    }
-    if (options->signal &&
-        rb_heapprof_bell_take_signal((int)options->signal, ruby_handles_p(options->signal)) != 0) {
-        return false;
-    }
-    wait_until_idle();
+    if (options->signal && rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_PROFILE, options->signal) != 0) return false;
+    rb_heapprof_own_thread_wait();
     pthread_mutex_lock(&periodic.lock);
     begin_series(options, series, directory);
     pthread_mutex_unlock(&periodic.lock);
-    if (!periodic.thread) begin_thread();
-    rb_heapprof_bell_ring();
+    rb_heapprof_own_thread_begin(HEAPPROF_DUTY_PROFILE, &duty);
     return true;
-}
-
-/* Under the lock. */
-static void
-forget_all(void)
-{
-    periodic.run++;
-    periodic.series = NULL;
-    periodic.every_ms = 0;
-    periodic.signal = 0;
 }
 
 void
@@ -406,37 +259,21 @@ rb_heapprof_periodic_stop(void)
 {
     if (!periodic.series) return;
     pthread_mutex_lock(&periodic.lock);
-    forget_all();
+    periodic.run++;
+    periodic.series = NULL;
+    periodic.every_ms = 0;
+    periodic.signal = 0;
     pthread_mutex_unlock(&periodic.lock);
-    rb_heapprof_bell_give_signal();
+    rb_heapprof_bell_give_signal(HEAPPROF_DUTY_PROFILE);
     rb_heapprof_bell_ring();
 }
 
-void
-rb_heapprof_periodic_end(void)
-{
-    if (periodic.pid == 0) return;
-    pthread_mutex_lock(&periodic.lock);
-    forget_all();
-    pthread_mutex_unlock(&periodic.lock);
-    wait_until_idle();
-}
-
-/* The lock, and what it protects, may be as the parent's thread held it; what that had taken is lost. A thread is
- * made by the next job: MRI's own state is the parent's yet. */
+/* The lock, and what it protects, may be as the parent's thread held it. */
 void
 rb_heapprof_periodic_after_fork(void)
 {
-    if (periodic.pid == 0) return;
     pthread_mutex_init(&periodic.lock, NULL);
-    rb_heapprof_bell_init();
-    rb_heapprof_borrow_init();
-    periodic.pid = getpid();
-    periodic.thread = false;
-    periodic.busy = false;
     periodic.run++;
     periodic.due_ns = rb_heapprof_bell_now() + (int64_t)periodic.every_ms * MS_NS;
-    if (!periodic.series) return;
     if (periodic.series == &own_series) rb_heapprof_series_fork(&own_series);
-    rb_postponed_job_trigger(job_handle());
 }

@@ -11,7 +11,7 @@ const char *rb_heapprof_periodic_refusal(const struct heapprof_options *options,
  * there could be no file of the first name. Needs the GVL. */
 int rb_heapprof_periodic_place(const struct heapprof_options *options, char *directory, size_t size);
 
-/* From now on writes them. A series of the caller's, who leaves it alone until end; NULL: one of ours, for the
+/* From now on writes them. A series of the caller's, who leaves it alone until rb_heapprof_own_thread_end; NULL: one of ours, for the
  * template in options, relative to the directory. Nothing happens without every and signal. False: the
  * signal was taken meanwhile. Needs the GVL. */
 bool rb_heapprof_periodic_start(const struct heapprof_options *options, struct heapprof_series *series,
@@ -19,9 +19,6 @@ bool rb_heapprof_periodic_start(const struct heapprof_options *options, struct h
 
 /* Writes no more, and the signal does what it did before. What is being written is finished later. */
 void rb_heapprof_periodic_stop(void);
-
-/* The same before the process ends: waits for what is being written, and the signal does nothing. */
-void rb_heapprof_periodic_end(void);
 
 /* In the child of a fork: it goes on with a thread, a time and files of its own. */
 void rb_heapprof_periodic_after_fork(void);

@@ -19,7 +19,8 @@ protected:
     Bell() { rb_heapprof_bell_init(); }
     ~Bell() override
     {
-        rb_heapprof_bell_give_signal();
+        rb_heapprof_bell_give_signal(0);
+        rb_heapprof_bell_give_signal(1);
         signal(SIGURG, SIG_DFL);
     }
 };
@@ -61,10 +62,10 @@ TEST_F(Bell, AnotherThreadIsWoken)
 
 TEST_F(Bell, WhatRangBeforeAForkIsForgotten)
 {
-    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, false));
     raise(SIGURG);
     rb_heapprof_bell_init();
-    EXPECT_FALSE(rb_heapprof_bell_signalled_p());
+    EXPECT_FALSE(rb_heapprof_bell_signalled_p(0));
     int64_t until = rb_heapprof_bell_now() + 1000000;
     rb_heapprof_bell_wait(until);
     EXPECT_GE(rb_heapprof_bell_now(), until);
@@ -72,41 +73,63 @@ TEST_F(Bell, WhatRangBeforeAForkIsForgotten)
 
 TEST_F(Bell, ASignalRingsAndIsToldOnce)
 {
-    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
-    EXPECT_TRUE(rb_heapprof_bell_has_signal_p());
-    EXPECT_FALSE(rb_heapprof_bell_signalled_p());
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, false));
+    EXPECT_TRUE(rb_heapprof_bell_has_signal_p(0));
+    EXPECT_FALSE(rb_heapprof_bell_signalled_p(0));
     errno = ENOENT;
     raise(SIGURG);
     EXPECT_EQ(ENOENT, errno);
     rb_heapprof_bell_wait(rb_heapprof_bell_now() + kLong);
-    EXPECT_TRUE(rb_heapprof_bell_signalled_p());
-    EXPECT_FALSE(rb_heapprof_bell_signalled_p());
+    EXPECT_TRUE(rb_heapprof_bell_signalled_p(0));
+    EXPECT_FALSE(rb_heapprof_bell_signalled_p(0));
+}
+
+TEST_F(Bell, TwoSignalsAreToldApart)
+{
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, false));
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(1, SIGWINCH, false));
+    raise(SIGWINCH);
+    EXPECT_FALSE(rb_heapprof_bell_signalled_p(0));
+    EXPECT_TRUE(rb_heapprof_bell_signalled_p(1));
+    rb_heapprof_bell_give_signal(1);
+    EXPECT_TRUE(rb_heapprof_bell_has_signal_p(0));
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p(1));
+}
+
+TEST_F(Bell, OneSignalRingsAsOne)
+{
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, false));
+    EXPECT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, false));
+    EXPECT_EQ(EBUSY, rb_heapprof_bell_take_signal(1, SIGURG, true));
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p(1));
+    rb_heapprof_bell_give_signal(0);
+    EXPECT_TRUE(IsDefault());
 }
 
 TEST_F(Bell, ASignalIsGivenBackAsItWas)
 {
-    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, false));
     EXPECT_FALSE(IsDefault());
-    rb_heapprof_bell_give_signal();
+    rb_heapprof_bell_give_signal(0);
     EXPECT_TRUE(IsDefault());
-    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p(0));
 }
 
 TEST_F(Bell, ASignalThatSomebodyElseHandlesIsLeftToIt)
 {
     signal(SIGURG, Theirs);
-    EXPECT_EQ(EBUSY, rb_heapprof_bell_take_signal(SIGURG, false));
-    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
-    EXPECT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, true));
-    EXPECT_TRUE(rb_heapprof_bell_has_signal_p());
+    EXPECT_EQ(EBUSY, rb_heapprof_bell_take_signal(0, SIGURG, false));
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p(0));
+    EXPECT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, true));
+    EXPECT_TRUE(rb_heapprof_bell_has_signal_p(0));
 }
 
 TEST_F(Bell, ASignalThatIsTakenFromUsStaysWithWhoTookIt)
 {
-    ASSERT_EQ(0, rb_heapprof_bell_take_signal(SIGURG, false));
+    ASSERT_EQ(0, rb_heapprof_bell_take_signal(0, SIGURG, false));
     signal(SIGURG, Theirs);
-    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
-    rb_heapprof_bell_give_signal();
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p(0));
+    rb_heapprof_bell_give_signal(0);
     struct sigaction now;
     sigaction(SIGURG, nullptr, &now);
     EXPECT_EQ(&Theirs, now.sa_handler);
@@ -114,8 +137,8 @@ TEST_F(Bell, ASignalThatIsTakenFromUsStaysWithWhoTookIt)
 
 TEST_F(Bell, ASignalThatCannotBeTakenIsRefused)
 {
-    EXPECT_EQ(EINVAL, rb_heapprof_bell_take_signal(SIGKILL, true));
-    EXPECT_FALSE(rb_heapprof_bell_has_signal_p());
+    EXPECT_EQ(EINVAL, rb_heapprof_bell_take_signal(0, SIGKILL, true));
+    EXPECT_FALSE(rb_heapprof_bell_has_signal_p(0));
 }
 
 } // namespace
