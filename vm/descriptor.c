@@ -21,6 +21,8 @@
 #include "descriptor_list.h"
 #include "flush.h"
 #include "generation.h"
+#include "graph.h"
+#include "graph_signal.h"
 
 extern struct heapprof_descriptor ruby_vm_descriptor_iseq;
 extern struct heapprof_descriptor ruby_vm_descriptor_symbol;

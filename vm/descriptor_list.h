@@ -23,6 +23,8 @@ typedef struct ccan_list_head ccan_list_head;
 typedef struct ccan_list_node ccan_list_node;
 typedef struct heap_page heap_page;
 typedef struct heapprof heapprof;
+typedef struct heapprof_graph_asked heapprof_graph_asked;
+typedef struct heapprof_graph_shared heapprof_graph_shared;
 typedef struct heapprof_pending heapprof_pending;
 typedef struct heapprof_sequence heapprof_sequence;
 typedef struct heapprof_waiting heapprof_waiting;
@@ -316,6 +318,22 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(VM_METHOD_TYPE_MISSING) \
     DESCRIBE_CONSTANT(VM_METHOD_TYPE_REFINED)
 
+/* Dumps of the object graph that are asked for from outside. */
+#define HEAPPROF_DESCRIPTOR_GRAPH \
+    DESCRIBE_GLOBAL(rb_heapprof_graph_asked, BYTES) \
+    DESCRIBE_TYPE(heapprof_graph_asked) \
+    DESCRIBE_FIELD(heapprof_graph_asked, UNSIGNED, signal) \
+    DESCRIBE_FIELD(heapprof_graph_asked, UNSIGNED, answers) \
+    DESCRIBE_FIELD(heapprof_graph_asked, UNSIGNED, begun) \
+    DESCRIBE_FIELD(heapprof_graph_asked, UNSIGNED, child) \
+    DESCRIBE_FIELD(heapprof_graph_asked, POINTER, shared) \
+    DESCRIBE_FIELD(heapprof_graph_asked, BYTES, answer) \
+    DESCRIBE_TYPE(heapprof_graph_shared) \
+    DESCRIBE_FIELD(heapprof_graph_shared, SIGNED, pause_ns) \
+    DESCRIBE_FIELD(heapprof_graph_shared, UNSIGNED, bytes) \
+    DESCRIBE_FIELD(heapprof_graph_shared, SIGNED, error) \
+    DESCRIBE_FIELD(heapprof_graph_shared, UNSIGNED, done)
+
 /* Code. */
 #define HEAPPROF_DESCRIPTOR_CODE \
     DESCRIBE_GLOBAL(ruby_vm_code_generation, UNSIGNED) \
@@ -433,6 +451,7 @@ typedef struct vm_svar vm_svar;
     HEAPPROF_DESCRIPTOR_CONTRACTS \
     HEAPPROF_DESCRIPTOR_THREADS \
     HEAPPROF_DESCRIPTOR_FRAMES \
+    HEAPPROF_DESCRIPTOR_GRAPH \
     HEAPPROF_DESCRIPTOR_CODE \
     HEAPPROF_DESCRIPTOR_OBJECTS \
     HEAPPROF_DESCRIPTOR_SYMBOLS

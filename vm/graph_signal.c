@@ -1,20 +1,21 @@
 /* graph_signal.c - the object graph of a program that is asked by a signal: RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph
  *
- *     handler --> postponed job, where a thread of Ruby looks at interrupts --> clone --> go on at once
+ *     signal --> our thread (own_thread.c), with the GVL borrowed --> clone --> go on at once
  *
  * Nobody waits for the child. It is asked after when the next one is to begin: one at a time.
  */
 #include "ruby/ruby.h"
-#include "ruby/debug.h"
 #include "boot.h"
 #include "graph.h"
 #include "graph_signal.h"
+#include "os/bell.h"
 #include "os/signals.h"
+#include "own_thread.h"
 #include "profiler/out.h"
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,17 +29,15 @@
  * it is a third of that. */
 #define PAUSE_NS_OF_KB 50
 
+struct heapprof_graph_asked rb_heapprof_graph_asked;
+
 static struct {
-    int      signal;                  /* 0: none */
     double   max_pause_seconds;       /* 0: any */
     char     out[VALUE_BYTES];
     const char *directory;
-    rb_postponed_job_handle_t job;
     unsigned number;                  /* of the files */
     pid_t    pid;                     /* whose child it is */
-    pid_t    child;                   /* 0: none */
-    struct heapprof_graph_shared *shared; /* with it */
-} asked;
+} config;
 
 /* ---- settings ---- */
 
@@ -47,8 +46,8 @@ read_max_pause(const char *value)
 {
     char *end;
 
-    asked.max_pause_seconds = strtod(value, &end);
-    if (*value && !*end && isfinite(asked.max_pause_seconds) && asked.max_pause_seconds > 0) return NULL;
+    config.max_pause_seconds = strtod(value, &end);
+    if (*value && !*end && isfinite(config.max_pause_seconds) && config.max_pause_seconds > 0) return NULL;
     return "seconds, such as 0.5";
 }
 
@@ -57,11 +56,11 @@ static const char *
 read_setting(const char *key, const char *value)
 {
     if (strcmp(key, "signal") == 0) {
-        asked.signal = rb_heapprof_signal_number(value, strlen(value));
-        return asked.signal ? NULL : HEAPPROF_SIGNALS;
+        rb_heapprof_graph_asked.signal = rb_heapprof_signal_number(value, strlen(value));
+        return rb_heapprof_graph_asked.signal ? NULL : HEAPPROF_SIGNALS;
     }
     if (strcmp(key, "out") == 0) {
-        snprintf(asked.out, sizeof(asked.out), "%s", value);
+        snprintf(config.out, sizeof(config.out), "%s", value);
         return *value && rb_heapprof_out_template_p(value, strlen(value))
                    ? NULL : "a file name, such as " OUT_DEFAULT " (%p pid, %e program, %t time, %n number, %%)";
     }
@@ -96,21 +95,38 @@ read_settings(const char *settings)
         if (accepted) return complain_setting(setting, accepted);
         next += length;
     }
-    return asked.signal != 0 || complain_setting(settings, "signal= with a name");
+    return rb_heapprof_graph_asked.signal != 0 || complain_setting(settings, "signal= with a name");
 }
 
 /* ---- a dump ---- */
+
+PRINTF_ARGS(static void answer(bool begun, const char *format, ...), 2, 3);
+
+/* The file's path, if a child writes it now; otherwise why not, which is said on stderr, too. */
+static void
+answer(bool begun, const char *format, ...)
+{
+    struct heapprof_graph_asked *asked = &rb_heapprof_graph_asked;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(asked->answer, sizeof(asked->answer), format, arguments);
+    va_end(arguments);
+    asked->begun = begun;
+    __atomic_fetch_add(&asked->answers, 1, __ATOMIC_RELEASE);
+    if (!begun) rb_heapprof_boot_complain("RUBY_HEAPGRAPH", asked->answer);
+}
 
 static bool
 name_file(char *path, size_t size)
 {
     const struct heapprof_out_values values = {
-        .pid = getpid(), .program = rb_heapprof_boot_program(), .time = time(NULL), .number = ++asked.number,
+        .pid = getpid(), .program = rb_heapprof_boot_program(), .time = time(NULL), .number = ++config.number,
     };
     char name[PATH_MAX];
 
-    if (!rb_heapprof_out_expand(asked.out, &values, name, sizeof(name))) return false;
-    const char *directory = name[0] == '/' ? "" : asked.directory;
+    if (!rb_heapprof_out_expand(config.out, &values, name, sizeof(name))) return false;
+    const char *directory = name[0] == '/' ? "" : config.directory;
     return (size_t)snprintf(path, size, "%s%s%s", directory, *directory ? "/" : "", name) < size;
 }
 
@@ -118,12 +134,13 @@ name_file(char *path, size_t size)
 static bool
 ended_p(void)
 {
+    struct heapprof_graph_asked *asked = &rb_heapprof_graph_asked;
     int status;
 
-    if (asked.child && asked.pid == getpid() && waitpid(asked.child, &status, __WALL | WNOHANG) == 0) return false;
-    rb_heapprof_graph_unshare(asked.shared);
-    asked.shared = NULL;
-    asked.child = 0;
+    if (asked->child && config.pid == getpid() && waitpid((pid_t)asked->child, &status, __WALL | WNOHANG) == 0) return false;
+    rb_heapprof_graph_unshare(asked->shared);
+    asked->shared = NULL;
+    asked->child = 0;
     return true;
 }
 
@@ -144,12 +161,10 @@ static bool
 short_enough_p(void)
 {
     double expected = (double)(resident_kb() * PAUSE_NS_OF_KB) / 1e9;
-    char line[128];
 
-    if (asked.max_pause_seconds == 0 || expected <= asked.max_pause_seconds) return true;
-    snprintf(line, sizeof(line), "no dump: the program would wait for about %.3f s, and max_pause is %g", expected,
-             asked.max_pause_seconds);
-    rb_heapprof_boot_complain("RUBY_HEAPGRAPH", line);
+    if (config.max_pause_seconds == 0 || expected <= config.max_pause_seconds) return true;
+    answer(false, "no dump: the program would wait for about %.3f s, and max_pause is %g", expected,
+           config.max_pause_seconds);
     return false;
 }
 
@@ -165,46 +180,61 @@ dump_to(const char *path)
     dump.file = &file;
     error = rb_heapprof_file_regular_p(&file) ? rb_heapprof_file_step(&file) : ENOTSUP;
     if (error == 0) error = rb_heapprof_graph_dump(&dump);
-    asked.pid = getpid();
-    asked.child = dump.child;
-    asked.shared = dump.shared;
+    config.pid = getpid();
+    rb_heapprof_graph_asked.child = (uint32_t)dump.child;
+    rb_heapprof_graph_asked.shared = dump.shared;
     if (dump.child) file.temporary[0] = '\0';
     return rb_heapprof_file_end(&file, error);
 }
 
 static void
-dump_job(void *unused)
+dump(const struct heapprof_others *others, void *unused)
 {
-    char path[PATH_MAX], line[PATH_MAX + 128];
+    char path[PATH_MAX];
 
     if (!ended_p()) {
-        rb_heapprof_boot_complain("RUBY_HEAPGRAPH", "no dump: the one before is still being written");
+        answer(false, "no dump: the one before is still being written");
         return;
     }
     if (!short_enough_p()) return;
     int error = name_file(path, sizeof(path)) ? dump_to(path) : ENAMETOOLONG;
-    if (error == 0) return;
-    snprintf(line, sizeof(line), "cannot write %s: %s", path, strerror(error));
-    rb_heapprof_boot_complain("RUBY_HEAPGRAPH", line);
+    if (error) answer(false, "cannot write %s: %s", path, strerror(error));
+    else answer(true, "%s", path);
+}
+
+static bool
+wanted_p(int64_t *until_ns)
+{
+    return rb_heapprof_bell_signalled_p(HEAPPROF_DUTY_GRAPH);
 }
 
 static void
-handle(int signal)
+work(void)
 {
-    rb_postponed_job_trigger(asked.job);
+    rb_heapprof_own_thread_borrow(dump, NULL);
+}
+
+/* Whether there can be any. */
+static bool
+begin(void)
+{
+    static const struct heapprof_duty duty = { .wanted_p = wanted_p, .work = work };
+
+    if (!rb_heapprof_own_thread_possible_p() ||
+        rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_GRAPH, rb_heapprof_graph_asked.signal) != 0) {
+        rb_heapprof_boot_complain("RUBY_HEAPGRAPH", "the signal is somebody else's");
+        return false;
+    }
+    rb_heapprof_own_thread_begin(HEAPPROF_DUTY_GRAPH, &duty);
+    return true;
 }
 
 void
 rb_heapprof_graph_signal_start(const char *settings, const char *directory)
 {
-    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART | SA_ONSTACK};
-
     if (!settings || !*settings || strcmp(settings, "0") == 0) return;
-    strcpy(asked.out, OUT_DEFAULT);
-    asked.directory = directory;
-    if (!read_settings(settings)) return;
-    asked.job = rb_postponed_job_preregister(0, dump_job, NULL);
-    if (asked.job == POSTPONED_JOB_HANDLE_INVALID || sigaction(asked.signal, &action, NULL) != 0) {
-        rb_heapprof_boot_complain("RUBY_HEAPGRAPH", "the signal cannot be had");
-    }
+    strcpy(config.out, OUT_DEFAULT);
+    config.directory = directory;
+    if (read_settings(settings) && begin()) return;
+    rb_heapprof_graph_asked.signal = 0;
 }

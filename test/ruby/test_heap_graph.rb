@@ -501,6 +501,56 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     end
   end
 
+  # Nobody wakes them, and nothing is raised.
+  def test_threads_that_sleep_and_ractors_need_not_answer
+    in_directory do
+      ran = run_ruby("-e", <<~'RUBY', env: { "RUBY_HEAPGRAPH" => "signal=URG,out=heap-%n.rbgraph" })
+        asked = ->(number) do
+          system("kill", "-URG", Process.pid.to_s)
+          sleep 0.01 until File.exist?("heap-#{number}.rbgraph")
+        end
+        local = Thread.new { kept = "in a thread"; Thread.stop; kept }
+        Thread.pass until local.stop?
+        asked.(1)
+        $VERBOSE = nil
+        ractor = Ractor.new { Ractor.receive }
+        asked.(2)
+        ractor.send(1)
+        busy = Thread.new { loop { } }
+        asked.(3)
+        asked.(4)
+        busy.kill
+        local.run.value
+      RUBY
+      assert_clean ran
+      require_relative "lib/heap_graph"
+      4.times do |i|
+        graph = HeapGraphFile.read("heap-#{i + 1}.rbgraph")
+        assert graph.footer
+        locals = graph.objects.each_value.flat_map { |object| object.edges.filter_map { |edge| edge.name if edge.kind == :local } }
+        assert_equal 1, locals.grep(/\Akept in block in <main> at /).size
+      end
+    end
+  end
+
+  def test_profiles_and_dumps_have_a_signal_each
+    in_directory do
+      ran = run_ruby("-e", <<~'RUBY', heapprof: "signal=URG,out=profile-%n", env: { "RUBY_HEAPGRAPH" => "signal=USR1,out=graph-%n" })
+        { URG: "profile", USR1: "graph" }.cycle(2) do |signal, name|
+          before = Dir["#{name}-*"].size
+          Process.kill(signal, Process.pid)
+          sleep 0.01 until Dir["#{name}-*"].size > before
+        end
+      RUBY
+      assert_clean ran
+      assert_equal %w[graph-1 graph-2 profile-1 profile-2 profile-3], Dir["{graph,profile}-*"].sort
+    end
+    in_directory do
+      ran = run_ruby("-e", "puts 1", heapprof: "signal=URG,out=profile-%n", env: { "RUBY_HEAPGRAPH" => "signal=URG" })
+      assert_one_line(/RUBY_HEAPGRAPH: the signal is somebody else's$/, ran.err)
+    end
+  end
+
   def test_a_dump_that_takes_too_long_is_refused
     in_directory do
       ran = run_ruby("-e", "Process.kill(:URG, $$); sleep 0.1", env: { "RUBY_HEAPGRAPH" => "signal=URG,max_pause=0.000001" })
