@@ -17,7 +17,7 @@
 
 #include "os/elf_symbols.h"
 
-enum { NAME_MAX_BYTES = 256, HEADERS_MAX = 128, NOTES_MAX = 65536 };
+enum { NAME_MAX_BYTES = 256, HEADERS_MAX = 128, NOTES_MAX = 65536, DYNAMIC_MAX = 1024 };
 
 /* A return address without a name, and what was found. */
 struct call {
@@ -39,6 +39,7 @@ struct object {
     const struct heapprof_mapping *first;
     uint64_t base;       /* what is added to addresses of the file */
     struct heapprof_elf_identity identity;
+    char     soname[NAME_MAX_BYTES]; /* "": none */
 };
 
 /* ---- which ---- */
@@ -90,6 +91,26 @@ read_notes(struct naming *naming, struct object *object, const Elf64_Phdr *part)
     rb_heapprof_elf_identity_add_notes(&object->identity, notes, part->p_filesz, part->p_align);
 }
 
+/* What it is to be loaded as, which is what dladdr calls it inside: its file may be another name that this links to. The
+ * dynamic linker has made an address of the place of the strings, as a rule. */
+static void
+read_soname(struct naming *naming, struct object *object, const Elf64_Phdr *part)
+{
+    Elf64_Dyn entries[DYNAMIC_MAX];
+    size_t count = part->p_filesz / sizeof(*entries);
+    uint64_t strings = 0, name = 0;
+
+    if (count > DYNAMIC_MAX) count = DYNAMIC_MAX;
+    if (!rb_heapprof_target_read(naming->target, object->base + part->p_vaddr, entries, count * sizeof(*entries))) return;
+    for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+        if (entries[i].d_tag == DT_STRTAB) strings = entries[i].d_un.d_ptr;
+        if (entries[i].d_tag == DT_SONAME) name = entries[i].d_un.d_val;
+    }
+    if (!strings || !name) return;
+    if (strings < object->base) strings += object->base;
+    rb_heapprof_target_read_string(naming->target, strings + name, object->soname, sizeof(object->soname));
+}
+
 /* False: it is no ELF object. */
 static bool
 read_object(struct naming *naming, const struct heapprof_mapping *mapping, struct object *object)
@@ -98,6 +119,7 @@ read_object(struct naming *naming, const struct heapprof_mapping *mapping, struc
     Elf64_Phdr parts[HEADERS_MAX];
     uint64_t lowest = UINT64_MAX;
 
+    object->soname[0] = '\0';
     object->first = first_of(naming->target, mapping);
     if (object->first->offset != 0 ||
         !rb_heapprof_target_read(naming->target, object->first->start, &header, sizeof(header)) ||
@@ -112,6 +134,7 @@ read_object(struct naming *naming, const struct heapprof_mapping *mapping, struc
     rb_heapprof_elf_identity_init(&object->identity, parts, header.e_phnum * sizeof(*parts));
     for (int i = 0; i < header.e_phnum; i++) {
         if (parts[i].p_type == PT_NOTE) read_notes(naming, object, &parts[i]);
+        if (parts[i].p_type == PT_DYNAMIC) read_soname(naming, object, &parts[i]);
     }
     return true;
 }
@@ -214,7 +237,10 @@ name_object(struct naming *naming, struct call *first)
     library_of(path, library, sizeof(library));
     do end++;
     while (mapping && end < last && end->address < mapping->end);
-    if (path[0] == '/' && read_object(naming, mapping, &object)) read_file(naming, &object, path, first, end);
+    if (path[0] == '/' && read_object(naming, mapping, &object)) {
+        if (object.soname[0]) snprintf(library, sizeof(library), "%s", object.soname);
+        read_file(naming, &object, path, first, end);
+    }
     for (struct call *call = first; call < end; call++) enter(naming, call, library);
     return end;
 }
