@@ -88,24 +88,24 @@ rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAP
 
 /* A capability that is not permitted cannot be kept, and none that is not kept can be had again. */
 static void
-drop_capabilities(void)
+drop_capabilities(uint32_t kept)
 {
     capability_header header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     capability_data data[2] = {{0}};
 
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (syscall(SYS_capget, &header, data) != 0) return;
-    data[0].permitted &= KEPT;
-    data[0].effective &= KEPT;
+    data[0].permitted &= kept;
+    data[0].effective &= kept;
     data[1].permitted = data[1].effective = 0;
     data[0].inheritable = data[1].inheritable = 0;
     syscall(SYS_capset, &header, data);
 }
 
 void
-rb_heapprof_rights_drop(void)
+rb_heapprof_rights_drop(bool signals)
 {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    drop_capabilities();
+    drop_capabilities(signals ? KEPT | UINT32_C(1) << CAP_KILL : KEPT);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* the last: capset may change it */
 }

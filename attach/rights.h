@@ -14,7 +14,7 @@ void rb_heapprof_rights_explain(const struct heapprof_target *target, char error
  *   - nobody who is not root reads our memory, which has the target's in it, and no core file of us is written
  *     (not dumpable);
  *   - of the capabilities those stay that let us read targets and write the results: CAP_SYS_PTRACE,
- *     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE. */
-void rb_heapprof_rights_drop(void);
+ *     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE; with signals also CAP_KILL. */
+void rb_heapprof_rights_drop(bool signals);
 
 #endif

@@ -25,20 +25,20 @@ parse_pid(const char *text, int64_t *pid)
 }
 
 struct heapprof_target *
-cli_attach_open(const struct cli *cli, const char *name, bool core)
+cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to)
 {
     char error[HEAPPROF_TARGET_ERROR_MAX];
     struct heapprof_target *target;
     int64_t pid;
 
-    if (core) target = rb_heapprof_target_open_core(name, error);
+    if (to == CLI_ATTACH_CORE) target = rb_heapprof_target_open_core(name, error);
     else if (!parse_pid(name, &pid)) {
         cli_wrong(cli, "%s: is no process number", name);
         return NULL;
     }
     else target = rb_heapprof_target_open_pid(pid, error);
     if (!target) cli_wrong(cli, "%s", error);
-    else rb_heapprof_rights_drop();
+    else rb_heapprof_rights_drop(to == CLI_ATTACH_AND_SIGNAL);
     return target;
 }
 

@@ -4,9 +4,11 @@
 #include "attach/look.h"
 #include "cli/cli.h"
 
-/* The process of that number, or the core in that file; from then on we have no rights but those to read. NULL: it was
- * told why not. */
-struct heapprof_target *cli_attach_open(const struct cli *cli, const char *name, bool core);
+enum cli_attach_to {CLI_ATTACH_PROCESS, CLI_ATTACH_CORE, CLI_ATTACH_AND_SIGNAL};
+
+/* The process of that number, or the core in that file; from then on we have no rights but those to read, or also to send
+ * signals. NULL: it was told why not. */
+struct heapprof_target *cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to);
 
 /* "auto", "always", "never", or NULL. */
 enum heapprof_look_mode cli_attach_mode(const char *stop);

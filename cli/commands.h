@@ -8,6 +8,7 @@
     X(merge) \
     X(convert) \
     X(info) \
+    X(graph_dump) \
     X(graph_info) \
     X(graph_report) \
     X(graph_top) \

@@ -325,7 +325,7 @@ static bool
 add_pids(struct session *session)
 {
     for (size_t i = 0; i < session->cli->operand_count; i++) {
-        struct heapprof_target *target = cli_attach_open(session->cli, session->cli->operands[i], false);
+        struct heapprof_target *target = cli_attach_open(session->cli, session->cli->operands[i], CLI_ATTACH_PROCESS);
         if (!target) return false;
         pid_t pid = target->pid;
         rb_heapprof_target_close(target);
@@ -351,7 +351,7 @@ record_command(struct session *session)
 
     if (error) return cli_child_not_run(session->cli, &child, error);
     session->child = &child;
-    rb_heapprof_rights_drop();
+    rb_heapprof_rights_drop(false);
     rb_heapprof_processes_add(&session->processes, child.pid);
     int status = record_and_save(session);
     cli_child_wait(&child);

@@ -578,7 +578,7 @@ serve(struct server *server)
     evhttp_set_timeout(server->http, 700);
     status = strchr(where, '/') ? listen_at_file(server, where) : listen_at_port(server, where);
     if (status != CLI_DONE) return status;
-    rb_heapprof_rights_drop();
+    rb_heapprof_rights_drop(false);
     struct event *interrupt = evsignal_new(server->base, SIGINT, stop, server->base);
     struct event *terminate = evsignal_new(server->base, SIGTERM, stop, server->base);
     if (interrupt) event_add(interrupt, NULL);

@@ -207,7 +207,8 @@ run(struct cli *cli)
     const char *core = cli->values[CORE];
 
     if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "expected a PID, or --core");
-    session.target = cli_attach_open(cli, core ? core : cli->operands[0], core);
+    session.target = cli_attach_open(cli, core ? core : cli->operands[0],
+                                     core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
     int status = attach(&session);
     rb_heapprof_target_close(session.target);

@@ -9,9 +9,9 @@ enum {CORE = 1, STOP, FIBERS, JSON};
 /* ---- the command ---- */
 
 static int
-show_target(struct cli *cli, const char *name, bool core, struct report_json *json)
+show_target(struct cli *cli, const char *name, enum cli_attach_to to, struct report_json *json)
 {
-    struct heapprof_target *target = cli_attach_open(cli, name, core);
+    struct heapprof_target *target = cli_attach_open(cli, name, to);
     if (!target) return CLI_WRONG;
 
     char error[HEAPPROF_TARGET_ERROR_MAX];
@@ -23,11 +23,11 @@ show_target(struct cli *cli, const char *name, bool core, struct report_json *js
 static int
 show_targets(struct cli *cli, struct report_json *json)
 {
-    int status = cli->values[CORE] ? show_target(cli, cli->values[CORE], true, json) : CLI_DONE;
+    int status = cli->values[CORE] ? show_target(cli, cli->values[CORE], CLI_ATTACH_CORE, json) : CLI_DONE;
 
     for (size_t i = 0; i < cli->operand_count; i++) {
         if (!json && (i > 0 || cli->values[CORE])) putchar('\n');
-        int one = show_target(cli, cli->operands[i], false, json);
+        int one = show_target(cli, cli->operands[i], CLI_ATTACH_PROCESS, json);
         if (one != CLI_DONE) status = one;
     }
     return status;

@@ -327,7 +327,7 @@ run(struct cli *cli)
     if (!cli_number(cli, RATE, 1, 50, &rate)) return CLI_USAGE;
     if (rate > RATE_MOST) return cli_usage(cli, "--rate=%ld: at most %d", rate, RATE_MOST);
     session.period_ns = SECOND_NS / rate;
-    session.target = cli_attach_open(cli, cli->operands[0], false);
+    session.target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
     rb_heapprof_mem_init(&session.mem, (size_t)1 << 30);
     rb_heapprof_names_init(&session.names, &session.mem);

@@ -485,7 +485,7 @@ TEST_F(Process, WithoutRightsThatAreNotNeededItIsStillRead)
         char error[HEAPPROF_TARGET_ERROR_MAX] = "";
         heapprof_target *opened = rb_heapprof_target_open_pid(target.pid(), error);
         int copy = 0;
-        rb_heapprof_rights_drop();
+        rb_heapprof_rights_drop(false);
         bool read = opened && rb_heapprof_target_read(opened, AddressOf(&number), &copy, sizeof(copy)) &&
                     rb_heapprof_target_refresh(opened, error) && rb_heapprof_target_threads(opened);
         rb_heapprof_target_close(opened);

@@ -1,0 +1,117 @@
+/* graph_dump.c - heapprof graph dump: asks a running process for a dump of its object graph. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+
+#include "attach/graph_request.h"
+#include "cli/attach.h"
+#include "os/clock.h"
+#include "os/signals.h"
+#include "report/text.h"
+
+enum {TIMEOUT = 1};
+
+#define LOOK_EVERY_MS 5
+#define LOOK_FOR_COPY_NS INT64_C(250000000)
+
+/* Until the file is there, or will not be. Only for the process to begin it does not wait longer than that. */
+static void
+follow(struct heapprof_graph_request *request, int64_t begin_ns)
+{
+    struct pollfd end = {.fd = request->vm->target->end_fd, .events = POLLIN};
+    int64_t begin = rb_heapprof_clock_ns(CLOCK_MONOTONIC), next = begin;
+
+    while (rb_heapprof_graph_request_look(request) <= HEAPPROF_GRAPH_BEGUN) {
+        int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+        if (request->state == HEAPPROF_GRAPH_ASKED && now - begin > begin_ns) return;
+        if (request->state == HEAPPROF_GRAPH_BEGUN && now >= next) {
+            rb_heapprof_graph_request_look_for_copy(request);
+            next = now + LOOK_FOR_COPY_NS;
+        }
+        poll(&end, 1, LOOK_EVERY_MS);
+    }
+}
+
+static int
+say(struct cli *cli, const struct heapprof_graph_request *request)
+{
+    const char *process = request->vm->target->name, *signal = rb_heapprof_signal_name(request->signal_number);
+    char amount[REPORT_AMOUNT_MAX];
+
+    switch (request->state) {
+      case HEAPPROF_GRAPH_WRITTEN:
+        puts(request->answer);
+        report_amount(amount, (double)request->file_bytes, "bytes");
+        fprintf(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process, (double)request->pause_ns / 1e6);
+        return cli_finish(cli);
+      case HEAPPROF_GRAPH_REFUSED:
+        return cli_wrong(cli, "%s: %s", process, request->answer);
+      case HEAPPROF_GRAPH_FAILED:
+        return cli_wrong(cli, "%s: cannot write %s: %s", process, request->answer,
+                         strerror(request->error_number));
+      case HEAPPROF_GRAPH_LOST:
+        return cli_wrong(cli, "%s: its copy was ended before %s was written", process, request->answer);
+      case HEAPPROF_GRAPH_ENDED:
+        return cli_wrong(cli, "%s: it has ended%s%s", process, *request->answer ? "; a copy of it may still write " : "",
+                         request->answer);
+      case HEAPPROF_GRAPH_ASKED:
+        return cli_wrong(cli, "%s: does not answer: it traps SIG%s itself, or is in C code that does not come back; it will"
+                         " write the file when it can", process, signal);
+      default:
+        return CLI_WRONG;
+    }
+}
+
+static int
+ask(struct cli *cli, struct heapprof_target *target, int64_t begin_ns)
+{
+    char error[HEAPPROF_TARGET_ERROR_MAX];
+    struct heapprof_graph_request request;
+    struct heapprof_vm *vm = rb_heapprof_vm_open(target, error);
+
+    if (!vm) return cli_wrong(cli, "%s", error);
+    bool sent = rb_heapprof_graph_request_send(&request, vm, error);
+    if (sent) follow(&request, begin_ns);
+    int status = sent ? say(cli, &request) : cli_wrong(cli, "%s", error);
+    rb_heapprof_vm_close(vm);
+    return status;
+}
+
+static int
+run(struct cli *cli)
+{
+    long seconds;
+
+    if (!cli_number(cli, TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
+    struct heapprof_target *target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_AND_SIGNAL);
+    if (!target) return CLI_WRONG;
+    int status = ask(cli, target, seconds * INT64_C(1000000000));
+    rb_heapprof_target_close(target);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--timeout", 't', "SECONDS", NULL, "How long the process may take until it begins (default: 30)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph dump 4242", "prints the name of the file when it is there"},
+    {"heapprof graph report $(heapprof graph dump 4242)", "what keeps most of its objects alive"},
+    {0}
+};
+
+const struct cli_command cli_graph_dump_command = {
+    .name = "graph dump", .arguments = "[options] PID",
+    .summary = "Ask a running process for a dump of its objects",
+    .description =
+        "For a process that was started with RUBY_HEAPGRAPH=signal=URG,out=FILE or another signal. Sends it that signal and waits\n"
+        "until a copy of it has written the file, whose name is printed. The process goes on meanwhile; how long it had to wait\n"
+        "for its copy is said on stderr.\n"
+        "\n"
+        "The file is where that process puts it, in its own file system, and has no value of the program. See `heapprof stacks\n"
+        "--help` for the rights that are needed.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

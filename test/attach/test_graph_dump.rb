@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+# test_graph_dump.rb - heapprof graph dump: a process that runs is asked for a dump of its object graph, and says what came of it.
+
+require_relative "lib/attached"
+
+class TestHeapprofGraphDump < Test::Unit::TestCase
+  include Attached
+
+  IDLE = "$ready.call; sleep"
+
+  def idle(directory, settings = "signal=URG,out=#{directory}/%p-%n.rbgraph", script: IDLE, &block)
+    beside(script, env: { "RUBY_HEAPGRAPH" => settings }, &block)
+  end
+
+  def test_the_file_is_there_when_its_name_is_printed
+    in_directory do |directory|
+      idle(directory) do |pid,|
+        2.times do |i|
+          ran = heapprof("graph", "dump", pid)
+          assert_equal [0, "#{directory}/#{pid}-#{i + 1}.rbgraph\n"], [ran.status, ran.out], ran.err
+          assert_match(/\Aheapprof graph dump: [\d.]+ .?B, process #{pid} waited for [\d.]+ ms\n\z/, ran.err)
+          assert_operator heapprof!("graph", "info", "--json", ran.out.chomp).json["objects"], :>, 5000
+        end
+        assert_equal 2, Dir.children(directory).size
+      end
+    end
+  end
+
+  # Its environment cannot be read any more then.
+  def test_of_a_process_with_a_title
+    in_directory do |directory|
+      idle(directory, script: "$0 = 'x' * 10_000; #{IDLE}") do |pid,|
+        assert_path_exist heapprof("graph", "dump", pid).out.chomp
+      end
+    end
+  end
+
+  def test_of_a_forked_process
+    in_directory do |directory|
+      script = "pid = fork { sleep }; $ready.call; $stdout.syswrite(pid.to_s + %(\n)); Process.wait(pid)"
+      idle(directory, script: script) do |_, _, output|
+        child = Integer(output.gets)
+        assert_equal "#{directory}/#{child}-1.rbgraph\n", heapprof("graph", "dump", child).out
+      ensure
+        Process.kill(:KILL, child) if child
+      end
+    end
+  end
+
+  def test_a_process_that_is_not_prepared_is_left_alone
+    beside(IDLE) do |pid,|
+      assert_refused 1, /: process #{pid}: nothing was set for dumps when it was started: RUBY_HEAPGRAPH=signal=URG$/, "graph", "dump", pid
+      assert_equal 1, threads(pid).size
+    end
+  end
+
+  def test_a_signal_that_nobody_takes_is_not_sent
+    in_directory do |directory|
+      idle(directory, "signal=USR1,out=#{directory}/%n", script: "trap(:USR1, 'SYSTEM_DEFAULT'); #{IDLE}") do |pid,|
+        assert_refused 1, /process #{pid}: it takes SIGUSR1 no more$/, "graph", "dump", pid
+        assert_equal 1, threads(pid).size
+      end
+    end
+  end
+
+  def test_a_program_that_takes_the_signal_itself_does_not_answer
+    in_directory do |directory|
+      idle(directory, script: "trap(:URG) { }; #{IDLE}") do |pid,|
+        assert_refused 1, /process #{pid}: does not answer: it traps SIGURG itself, or/, "graph", "dump", pid, "--timeout=1"
+      end
+    end
+  end
+
+  def test_what_the_process_refuses_is_told
+    in_directory do |directory|
+      idle(directory, "signal=URG,max_pause=0.000001") do |pid,|
+        assert_refused 1, /process #{pid}: no dump: the program would wait for about 0\.\d+ s, and max_pause is 1e-06$/, "graph", "dump", pid
+      end
+      idle(directory, "signal=URG,out=#{directory}/missing/file") do |pid,|
+        assert_refused 1, %r{process #{pid}: cannot write .*/missing/file: No such file or directory$}, "graph", "dump", pid
+      end
+      assert_empty Dir.children(directory)
+    end
+  end
+
+  LARGE = "$all = Array.new(3_000_000) { Object.new }; #{IDLE}"
+
+  # Its copy, as soon as it is there.
+  def copy_of(pid)
+    sleep 0.001 until (copies = Dir["/proc/#{pid}/task/*/children"].flat_map { |path| File.read(path).split }).any?
+    Integer(copies.first)
+  end
+
+  def test_a_copy_that_is_killed_is_told
+    in_directory do |directory|
+      idle(directory, script: LARGE) do |pid,|
+        asking = Thread.new { heapprof("graph", "dump", pid) }
+        Process.kill(:KILL, copy_of(pid))
+        ran = asking.value
+        assert_equal [1, ""], [ran.status, ran.out]
+        assert_equal "heapprof graph dump: process #{pid}: its copy was ended before #{directory}/#{pid}-1.rbgraph was written\n", ran.err
+      end
+    end
+  end
+
+  def test_a_process_that_ends_meanwhile_is_told
+    in_directory do |directory|
+      idle(directory, script: LARGE) do |pid,|
+        asking = Thread.new { heapprof("graph", "dump", pid) }
+        copy = copy_of(pid)
+        Process.kill(:STOP, copy)
+        sleep 0.1
+        Process.kill(:KILL, pid)
+        ran = asking.value
+        assert_equal [1, ""], [ran.status, ran.out]
+        assert_match(/\Aheapprof graph dump: process #{pid}: it has ended.*\n\z/, ran.err)
+      ensure
+        Process.kill(:KILL, copy) if copy
+      end
+    end
+  end
+
+  def test_bad_input_is_one_line
+    assert_refused 2, /usage: heapprof graph dump/, "graph", "dump"
+    assert_refused 2, /--timeout/, "graph", "dump", Process.pid, "--timeout=x"
+    assert_refused 1, /x: is no process number$/, "graph", "dump", "x"
+    assert_refused 1, /process 999999999: /, "graph", "dump", "999999999"
+  end
+end
