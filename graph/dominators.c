@@ -12,9 +12,6 @@
  * nothing and are not followed, which leaves out nearly all references to classes. And an object that refers
  * to nothing, and to which one reference leads, has its referrer as its dominator: it gets no number.
  */
-#ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* qsort_r */
-#endif
 #include "graph/dominators.h"
 
 #include <stdlib.h>
@@ -321,25 +318,6 @@ rb_heapprof_dominated_make(struct heapprof_dominated *dominated, struct heapprof
     memmove(first + 1, first, count * sizeof(*first));
     first[0] = 0;
     return true;
-}
-
-static int
-larger_first(const void *a, const void *b, void *data)
-{
-    const struct heapprof_dominators *dominators = data;
-    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-    uint64_t bytes = dominators->retained[one], others = dominators->retained[other];
-
-    return bytes != others ? (bytes < others) - (bytes > others) : (one > other) - (one < other);
-}
-
-void
-rb_heapprof_dominated_sort(struct heapprof_dominated *dominated, struct heapprof_dominators *dominators,
-                           uint32_t object)
-{
-    uint32_t first = dominated->first[object], count = dominated->first[object + 1] - first;
-
-    qsort_r(dominated->children + first, count, sizeof(*dominated->children), larger_first, dominators);
 }
 
 void

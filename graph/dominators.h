@@ -30,8 +30,4 @@ bool rb_heapprof_dominated_make(struct heapprof_dominated *dominated, struct hea
                                 const struct heapprof_dominators *dominators);
 void rb_heapprof_dominated_free(struct heapprof_dominated *dominated);
 
-/* Those of that object by what they retain, the largest first. */
-void rb_heapprof_dominated_sort(struct heapprof_dominated *dominated, struct heapprof_dominators *dominators,
-                                uint32_t object);
-
 #endif

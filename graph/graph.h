@@ -60,6 +60,13 @@ struct heapprof_graph_root {
     uint32_t target;             /* object */
 };
 
+/* The label that it has as the reference from number 0. */
+static inline uint32_t
+rb_heapprof_graph_root_label(const struct heapprof_graph_root *root)
+{
+    return rb_heapprof_graph_label(root->label, root->name ? root->name : root->category);
+}
+
 /* A text of an object: a class's, method's or symbol's name, or what it holds. Ordered by object. */
 struct heapprof_graph_text {
     uint32_t object, string;

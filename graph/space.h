@@ -4,7 +4,7 @@
  * but for the time it takes. The file is in TMPDIR, or /var/tmp. */
 #include "base/mem.h"
 
-#define HEAPPROF_SPACE_BLOCKS 64 /* that can be in the file; there are about 30 */
+#define HEAPPROF_SPACE_BLOCKS 64 /* that can be in the file; there are about 40 */
 
 struct heapprof_space {
     struct heapprof_mem mem;

@@ -44,12 +44,6 @@ rank_of(const struct heapprof_graph_root *root)
     }
 }
 
-static uint32_t
-label_of(const struct heapprof_graph_root *root)
-{
-    return rb_heapprof_graph_label(root->label, root->name ? root->name : root->category);
-}
-
 /* ---- the shortest ways ---- */
 
 static void
@@ -67,7 +61,7 @@ reach_roots(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph
     for (int rank = 0; rank < RANKS; rank++) {
         for (uint32_t i = 0; i < graph->root_count; i++) {
             const struct heapprof_graph_root *root = &graph->roots[i];
-            if (rank_of(root) == rank) reach(tree, closed, 0, root->target, label_of(root));
+            if (rank_of(root) == rank) reach(tree, closed, 0, root->target, rb_heapprof_graph_root_label(root));
         }
     }
 }
@@ -108,7 +102,7 @@ label_roots(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph
     for (int rank = 0; rank < RANKS; rank++) {
         for (uint32_t i = 0; i < graph->root_count; i++) {
             const struct heapprof_graph_root *root = &graph->roots[i];
-            if (rank_of(root) == rank) label(tree, 0, root->target, label_of(root));
+            if (rank_of(root) == rank) label(tree, 0, root->target, rb_heapprof_graph_root_label(root));
         }
     }
 }

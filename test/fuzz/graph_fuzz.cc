@@ -1,5 +1,5 @@
-// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, and dominators are a tree;
-// and what is read in one pass without it.
+// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, dominators are a tree, and the
+// largest objects have their referrers; and what is read in one pass without it.
 
 #include <string>
 
@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "graph/duplicates.h"
+#include "graph/largest.h"
 #include "graph/pages.h"
 }
 
@@ -29,6 +30,21 @@ CheckTree(const heapprof_graph &graph, const heapprof_dominators &dominators)
         REQUIRE(dominators.retained[dominator] >= dominators.retained[object]);
     }
     REQUIRE(dominators.retained[0] == bytes);
+}
+
+void
+CheckLargest(heapprof_graph *graph, const heapprof_dominators &dominators)
+{
+    heapprof_graph_chosen chosen;
+
+    if (rb_heapprof_graph_chosen_make(&chosen, graph, &dominators, 3) &&
+        rb_heapprof_graph_chosen_find_referrers(&chosen, graph, 2)) {
+        for (uint32_t place = 0; place < chosen.count; place++) {
+            REQUIRE(dominators.dominators[chosen.objects[place]] != HEAPPROF_UNREACHED);
+            REQUIRE(chosen.referrer_counts[place] > 0);
+        }
+    }
+    rb_heapprof_graph_chosen_free(&chosen);
 }
 
 struct Bytes {
@@ -88,7 +104,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CheckOnePass(bytes, loaded.loaded);
     if (!loaded.loaded) return 0;
     for (uint32_t i = 0; i < loaded.graph.first[loaded.graph.count + 1]; i++) REQUIRE(loaded.graph.targets[i] <= loaded.graph.count);
-    if (rb_heapprof_dominators_find(&dominators, &loaded.graph)) CheckTree(loaded.graph, dominators);
+    if (rb_heapprof_dominators_find(&dominators, &loaded.graph)) {
+        CheckTree(loaded.graph, dominators);
+        CheckLargest(&loaded.graph, dominators);
+    }
     rb_heapprof_dominators_free(&dominators);
     return 0;
 }
