@@ -18,6 +18,7 @@
     X(graph_diff) \
     X(graph_dups) \
     X(graph_pages) \
+    X(graph_view) \
     X(graph_convert) \
     X(memcheck) \
     X(stacks) \

@@ -140,6 +140,21 @@ cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsign
 }
 
 void
+cli_graph_put_flags(FILE *out, uint32_t bits)
+{
+    static const struct {uint32_t bit; const char *name;} flags[] = {
+        {HEAPPROF_DUMP_FROZEN, "frozen"}, {HEAPPROF_DUMP_SHAREABLE, "shareable"},
+        {HEAPPROF_DUMP_FINALIZER, "has a finalizer"},
+    };
+
+    if ((bits & HEAPPROF_DUMP_AGE) == HEAPPROF_DUMP_AGE) fputs("old", out);
+    else fprintf(out, "survived %u GCs", bits & HEAPPROF_DUMP_AGE);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (bits & flags[i].bit) fprintf(out, ", %s", flags[i].name);
+    }
+}
+
+void
 cli_graph_put_frame(FILE *out, const struct heapprof_graph_names *names, uint32_t stack)
 {
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
@@ -168,6 +183,21 @@ cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *grap
         report_json_member_unsigned(json, "line", frame->line);
         report_json_member_text(json, "method", rb_heapprof_graph_string(names, frame->method));
         report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+}
+
+void
+cli_graph_json_facts(struct report_json *json, const struct heapprof_graph_names *names, const char *key, bool footer)
+{
+    report_json_member_begin(json, key, '[');
+    for (uint32_t i = 0; i < names->fact_count; i++) {
+        if (names->facts[i].footer != footer) continue;
+        report_json_line(json);
+        report_json_begin(json, '[');
+        report_json_text(json, names->text + names->facts[i].key);
+        report_json_text(json, names->text + names->facts[i].value);
+        report_json_end(json, ']');
     }
     report_json_end(json, ']');
 }
@@ -201,6 +231,15 @@ cli_graph_json_way(struct report_json *json, const char *key, const struct heapp
     report_json_key(json, key);
     cli_text_json(&text, json);
     return room;
+}
+
+void
+cli_graph_put_amount(FILE *out, double value, const char *unit)
+{
+    char text[REPORT_AMOUNT_MAX];
+
+    report_amount(text, value, unit);
+    fputs(text, out);
 }
 
 void

@@ -3,6 +3,7 @@
 /* What the commands of `heapprof graph` have in common: options, the dump in memory, names on the terminal. */
 #include "cli/cli.h"
 #include "graph/groups.h"
+#include "graph/suspects.h"
 #include "graph/words.h"
 #include "report/json.h"
 
@@ -53,11 +54,17 @@ void cli_text_json(struct cli_text *text, struct report_json *json);
 /* What an object is, on stdout. False: no memory. */
 bool cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsigned width);
 
+/* "old, frozen", of an object's bits. */
+void cli_graph_put_flags(FILE *out, uint32_t bits);
+
 /* "cart.rb:12 Cart#load" of the frame; of the innermost one that has a file; and all frames, innermost first, as JSON's
  * array. */
 void cli_graph_put_site(FILE *out, const struct heapprof_graph_names *names, uint32_t stack);
 void cli_graph_put_frame(FILE *out, const struct heapprof_graph_names *names, uint32_t stack);
 void cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t stack);
+
+/* What the dump says of the process, or of itself, as a member of that name: an array of [key, value]. */
+void cli_graph_json_facts(struct report_json *json, const struct heapprof_graph_names *names, const char *key, bool footer);
 
 /* The members of an object that describes one: "address", "name", "bytes", "retained". */
 bool cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, uint32_t object);
@@ -66,9 +73,20 @@ bool cli_graph_json_object(struct report_json *json, const struct cli_graph *gra
 bool cli_graph_json_way(struct report_json *json, const char *key, const struct heapprof_graph *graph,
                         const struct heapprof_graph_tree *tree, uint32_t object, bool merged);
 
+/* What may be a leak, the largest first. Returns how many, or SIZE_MAX: no memory. And one in words, or
+ * as JSON's object; false: no memory. */
+#define CLI_GRAPH_SUSPECTS_MOST 5
+size_t cli_graph_suspects(struct heapprof_graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST], struct cli_graph *graph);
+bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct heapprof_graph_suspect *suspect);
+bool cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
+                            const struct heapprof_graph_suspect *suspect);
+
 /* The columns of a table of groups, and its head: bytes and retained with their shares of whole, objects. */
 void cli_graph_put_head(void);
 void cli_graph_put_group(const struct heapprof_graph_group *group, double whole);
+
+/* "123 kB", "3,000". */
+void cli_graph_put_amount(FILE *out, double value, const char *unit);
 
 /* "123 kB", "1.2%" right aligned on stdout. */
 void cli_graph_put_bytes(double bytes);

@@ -57,21 +57,6 @@ put_text(const struct cli *cli, const struct cli_graph *graph, const struct figu
 }
 
 static void
-put_facts(struct report_json *json, const struct heapprof_graph_names *names, const char *key, bool footer)
-{
-    report_json_member_begin(json, key, '[');
-    for (uint32_t i = 0; i < names->fact_count; i++) {
-        if (names->facts[i].footer != footer) continue;
-        report_json_line(json);
-        report_json_begin(json, '[');
-        report_json_text(json, names->text + names->facts[i].key);
-        report_json_text(json, names->text + names->facts[i].value);
-        report_json_end(json, ']');
-    }
-    report_json_end(json, ']');
-}
-
-static void
 put_json(const struct cli *cli, const struct cli_graph *graph, const struct figure figures[FIGURES])
 {
     struct report_json json = {.out = stdout};
@@ -82,8 +67,8 @@ put_json(const struct cli *cli, const struct cli_graph *graph, const struct figu
     for (int i = 0; i < FIGURES; i++) {
         report_json_member_unsigned(&json, figures[i].name, figures[i].number);
     }
-    put_facts(&json, &graph->graph.names, "process", false);
-    put_facts(&json, &graph->graph.names, "footer", true);
+    cli_graph_json_facts(&json, &graph->graph.names, "process", false);
+    cli_graph_json_facts(&json, &graph->graph.names, "footer", true);
     report_json_end(&json, '}');
     putchar('\n');
 }

@@ -4,87 +4,16 @@
 #include <string.h>
 
 #include "cli/graph.h"
-#include "graph/suspects.h"
 #include "report/text.h"
 
-#define SUSPECTS_MOST 5
 #define CLASSES_MOST 8
-#define LEAST_SHARE 20  /* a suspect keeps the 20th part of what is alive, or more */
 
 struct page {
     const struct cli_graph *graph;
-    struct heapprof_graph_suspect suspects[SUSPECTS_MOST];
+    struct heapprof_graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
     size_t suspect_count;
     struct heapprof_graph_groups classes;
 };
-
-/* ---- a suspect in words ---- */
-
-static void
-put_amount(FILE *out, double value, const char *unit)
-{
-    char text[REPORT_AMOUNT_MAX];
-
-    report_amount(text, value, unit);
-    fputs(text, out);
-}
-
-static void
-put_kept(FILE *out, const struct cli_graph *graph, uint64_t retained)
-{
-    char share[REPORT_AMOUNT_MAX];
-
-    report_share(share, (double)retained, (double)graph->dominators.retained[0]);
-    put_amount(out, (double)retained, "bytes");
-    fprintf(out, " (%s)", share);
-}
-
-/* ", gathered in one Hash of 200,000 Order" */
-static void
-put_gathered(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_suspect *suspect)
-{
-    const char *part = suspect->part ? rb_heapprof_graph_class_name(graph, suspect->part) : NULL;
-
-    if (suspect->list) {
-        fputs(", gathered in a list of ", out);
-        put_amount(out, suspect->parts, "count");
-        fprintf(out, " %s", part);
-        return;
-    }
-    fprintf(out, ", gathered in one %s", rb_heapprof_graph_class_name(graph, suspect->gathered));
-    if (!part) return;
-    fputs(" of ", out);
-    put_amount(out, suspect->parts, "count");
-    fprintf(out, " %s", part);
-}
-
-static bool
-put_suspect(FILE *out, const struct cli_graph *graph, const struct heapprof_graph_suspect *suspect)
-{
-    const struct heapprof_graph *it = &graph->graph;
-    const struct heapprof_graph_tree *shortest = &graph->shortest;
-    bool room = true;
-
-    if (suspect->count > 1) {
-        put_amount(out, suspect->count, "count");
-        fprintf(out, " %s beside each other keep ", rb_heapprof_graph_class_name(it, suspect->object));
-        put_kept(out, graph, suspect->retained);
-    }
-    else {
-        fputc('`', out);
-        room = rb_heapprof_graph_put_start(out, it, shortest, suspect->object);
-        fputs("` keeps ", out);
-        put_kept(out, graph, suspect->retained);
-        put_gathered(out, it, suspect);
-    }
-    fputs("; alive by ", out);
-    room = rb_heapprof_graph_put_way(out, it, shortest, suspect->gathered, suspect->count > 1) && room;
-    if (suspect->stack) {
-        fputs("; allocated at ", out);
-        cli_graph_put_site(out, &it->names, suspect->stack);
-    }
-    return room;
-}
 
 /* ---- the page ---- */
 
@@ -118,15 +47,15 @@ put_head(const struct cli *cli, const struct cli_graph *graph)
 
     report_put(stdout, cli_name(cli->operands[0]), 0, false);
     fputs(": ", stdout);
-    put_amount(stdout, graph->dominators.reached, "count");
+    cli_graph_put_amount(stdout, graph->dominators.reached, "count");
     fputs(" objects alive, ", stdout);
-    put_amount(stdout, (double)graph->dominators.retained[0], "bytes");
+    cli_graph_put_amount(stdout, (double)graph->dominators.retained[0], "bytes");
     put_process(it);
     if (it->bytes == graph->dominators.retained[0]) return;
     fputs("besides ", stdout);
-    put_amount(stdout, (double)(it->bytes - graph->dominators.retained[0]), "bytes");
+    cli_graph_put_amount(stdout, (double)(it->bytes - graph->dominators.retained[0]), "bytes");
     fputs(" in ", stdout);
-    put_amount(stdout, it->count - graph->dominators.reached, "count");
+    cli_graph_put_amount(stdout, it->count - graph->dominators.reached, "count");
     puts(" objects that nothing leads to: the garbage collector will free them");
 }
 
@@ -136,7 +65,7 @@ put_suspects(const struct page *page)
     puts(page->suspect_count ? "\nSuspects" : "\nNothing keeps more than 5% by itself.");
     for (size_t i = 0; i < page->suspect_count; i++) {
         struct cli_text text;
-        if (!cli_text_begin(&text) || !put_suspect(text.out, page->graph, &page->suspects[i])) return false;
+        if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, page->graph, &page->suspects[i])) return false;
         printf("%zu. ", i + 1);
         cli_text_show(&text, 0, false);
         putchar('\n');
@@ -162,32 +91,6 @@ put_classes(const struct page *page)
 }
 
 static bool
-json_suspect(struct report_json *json, const struct cli_graph *graph, const struct heapprof_graph_suspect *suspect)
-{
-    struct cli_text text;
-
-    report_json_line(json);
-    report_json_begin(json, '{');
-    if (!cli_text_begin(&text) || !put_suspect(text.out, graph, suspect)) return false;
-    report_json_key(json, "text");
-    cli_text_json(&text, json);
-    report_json_member_unsigned(json, "retained", suspect->retained);
-    report_json_member_unsigned(json, "count", suspect->count);
-    report_json_member_begin(json, "object", '{');
-    if (!cli_graph_json_object(json, graph, suspect->object)) return false;
-    report_json_end(json, '}');
-    report_json_member_begin(json, "gathered", '{');
-    if (!cli_graph_json_object(json, graph, suspect->gathered)) return false;
-    report_json_end(json, '}');
-    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, suspect->gathered,
-                            suspect->count > 1)) return false;
-    report_json_key(json, "stack");
-    cli_graph_json_stack(json, &graph->graph, suspect->stack);
-    report_json_end(json, '}');
-    return true;
-}
-
-static bool
 put_json(const struct page *page)
 {
     struct report_json json = {.out = stdout};
@@ -197,7 +100,7 @@ put_json(const struct page *page)
     report_json_member_unsigned(&json, "bytes", page->graph->dominators.retained[0]);
     report_json_member_begin(&json, "suspects", '[');
     for (size_t i = 0; i < page->suspect_count; i++) {
-        if (!json_suspect(&json, page->graph, &page->suspects[i])) return false;
+        if (!cli_graph_json_suspect(&json, page->graph, &page->suspects[i])) return false;
     }
     report_json_end(&json, ']');
     report_json_end(&json, '}');
@@ -211,8 +114,7 @@ show(const struct cli *cli, struct cli_graph *graph)
     struct page page = {.graph = graph};
     bool room;
 
-    page.suspect_count = rb_heapprof_graph_suspects(page.suspects, SUSPECTS_MOST, &graph->graph, &graph->dominators,
-                                                    graph->dominators.retained[0] / LEAST_SHARE + 1);
+    page.suspect_count = cli_graph_suspects(page.suspects, graph);
     if (page.suspect_count == SIZE_MAX) return false;
     if (cli->values[CLI_GRAPH_JSON]) return put_json(&page);
     room = rb_heapprof_graph_groups_make(&page.classes, &graph->graph, &graph->dominators, HEAPPROF_GRAPH_BY_CLASS);

@@ -32,21 +32,6 @@ string(const struct view *view, uint64_t number)
 /* ---- what it is ---- */
 
 static void
-put_flags(FILE *out, uint32_t bits)
-{
-    static const struct {uint32_t bit; const char *name;} flags[] = {
-        {HEAPPROF_DUMP_FROZEN, "frozen"}, {HEAPPROF_DUMP_SHAREABLE, "shareable"},
-        {HEAPPROF_DUMP_FINALIZER, "has a finalizer"},
-    };
-
-    if ((bits & HEAPPROF_DUMP_AGE) == HEAPPROF_DUMP_AGE) fputs("old", out);
-    else fprintf(out, "survived %u GCs", bits & HEAPPROF_DUMP_AGE);
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-        if (bits & flags[i].bit) fprintf(out, ", %s", flags[i].name);
-    }
-}
-
-static void
 put_stack(const struct heapprof_graph *graph, uint32_t object)
 {
     const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
@@ -73,7 +58,7 @@ put_head(struct view *view)
     printf("%#"PRIx64" ", view->address);
     if (!cli_graph_put_object(&graph->graph, view->object, 0)) return false;
     printf("\n%-10s%s, ", "is", rb_heapprof_graph_type(&graph->graph, view->object));
-    put_flags(stdout, graph->graph.bits[view->object]);
+    cli_graph_put_flags(stdout, graph->graph.bits[view->object]);
     report_amount(bytes, (double)graph->graph.sizes[view->object], "bytes");
     report_amount(retained, (double)graph->dominators.retained[view->object], "bytes");
     printf("\n%-10s%s\n", "bytes", bytes);
@@ -261,8 +246,7 @@ put_references_from(struct view *view)
 
     for (uint32_t i = 0; i < graph->root_count; i++) {
         const struct heapprof_graph_root *root = &graph->roots[i];
-        uint32_t label = rb_heapprof_graph_label(root->label, root->name ? root->name : root->category);
-        if (root->target == view->object) put_from(view, 0, label);
+        if (root->target == view->object) put_from(view, 0, rb_heapprof_graph_root_label(root));
     }
     for (uint32_t from = 1; from <= graph->count; from++) {
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {

@@ -54,18 +54,6 @@ make(struct nodes *nodes)
     return true;
 }
 
-/* "constant CACHE: Hash" */
-static void
-put_name(FILE *out, const struct nodes *nodes, const struct heapprof_graph_pattern *pattern)
-{
-    const struct heapprof_graph *graph = &nodes->graph->graph;
-
-    rb_heapprof_graph_put_label(out, graph, pattern->label, pattern->objects > 1);
-    fputs(": ", out);
-    if (pattern->objects == 1) rb_heapprof_graph_put_object(out, graph, pattern->example);
-    else rb_heapprof_graph_put_pattern(out, graph, pattern);
-}
-
 static bool
 put_text(struct nodes *nodes, uint32_t number, long depth)
 {
@@ -74,7 +62,7 @@ put_text(struct nodes *nodes, uint32_t number, long depth)
     struct cli_text text;
 
     if (!cli_text_begin(&text)) return false;
-    put_name(text.out, nodes, pattern);
+    rb_heapprof_graph_put_step(text.out, &nodes->graph->graph, pattern);
     cli_graph_put_bytes((double)nodes->retained[number]);
     cli_graph_put_share((double)nodes->retained[number], (double)nodes->retained[0]);
     report_amount(amount, (double)pattern->objects, "count");
@@ -93,7 +81,7 @@ begin_json(struct nodes *nodes, uint32_t number)
     if (!cli_text_begin(&text)) return false;
     report_json_line(&nodes->json);
     report_json_begin(&nodes->json, '{');
-    put_name(text.out, nodes, pattern);
+    rb_heapprof_graph_put_step(text.out, &nodes->graph->graph, pattern);
     report_json_key(&nodes->json, "name");
     cli_text_json(&text, &nodes->json);
     report_json_member_unsigned(&nodes->json, "objects", pattern->objects);

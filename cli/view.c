@@ -1,53 +1,14 @@
-/* view.c - heapprof view: a profile, or the difference of two, as a page for a browser.
- *
- * The page is linked in (scripts/page). Where the profile belongs it has MARK; it is written as what is
- * before it, the profile as JSON, and what is behind it.
- */
-#define _GNU_SOURCE /* memmem, mkostemps */
-#include "cli/cli.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
+/* view.c - heapprof view: a profile, or the difference of two, as a page for a browser. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "cli/html.h"
 #include "cli/sources.h"
-#include "os/file.h"
 
-#define MARK "@@PROFILE@@"
 #define NODES_MOST 100000 /* before small ones are folded: what a browser is quick with */
 #define ROWS_MOST  500000
 
 enum {OUTPUT = 1, NO_SOURCES, OPEN, APP};
-
-/* By the linker; the page is empty in a build without npm. */
-extern const char _binary_page_html_start[], _binary_page_html_end[];
-
-/* Bytes that grow as a stream. */
-struct memory {
-    char  *bytes;
-    size_t size;
-};
-
-/* Volatile, because a compiler may take two arrays for two places. */
-static size_t
-page_size(void)
-{
-    const char *volatile end = _binary_page_html_end;
-
-    return (size_t)(end - _binary_page_html_start);
-}
-
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : cli_name(path);
-}
 
 /* ---- the profile ---- */
 
@@ -107,103 +68,35 @@ fill_tables(struct report_page_tables *tables, const char *directory, const stru
 
 /* ---- the page ---- */
 
+struct shown {
+    const struct cli *cli;
+    const struct heapprof_model *model, *old;
+};
+
 static void
-write_page(FILE *out, const struct cli *cli, const struct heapprof_model *model, const struct report_page_tables *tables)
+put_page(FILE *out, const struct shown *shown, const struct report_page_tables *tables)
 {
-    const char *start = _binary_page_html_start, *end = start + page_size();
-    const char *mark = memmem(start, page_size(), MARK, strlen(MARK));
-    struct cli_sources sources = {.tables = tables, .time_ns = model->time_ns};
+    const struct cli *cli = shown->cli;
+    struct cli_sources sources = {.tables = tables, .time_ns = shown->model->time_ns};
     struct report_page page = {
-        .name = base_name(cli->operands[0]), .old = cli->operand_count > 1 ? base_name(cli->operands[1]) : NULL,
-        .model = model, .tables = tables,
+        .name = cli_html_name(cli->operands[0]), .old = shown->old ? cli_html_name(cli->operands[1]) : NULL,
+        .model = shown->model, .tables = tables,
         .put_sources = cli->values[NO_SOURCES] ? cli_put_no_sources : cli_put_sources, .data = &sources,
     };
 
-    fwrite(start, 1, (size_t)(mark - start), out);
     report_page_write(out, &page);
-    fwrite(mark + strlen(MARK), 1, (size_t)(end - mark) - strlen(MARK), out);
 }
 
-/* The page in memory; false: there is none left. */
 static bool
-make_page(struct memory *page, const struct cli *cli, const struct heapprof_model *model, const struct heapprof_model *old)
+put(FILE *out, void *data)
 {
+    const struct shown *shown = data;
     struct report_page_tables tables;
-    bool done = fill_tables(&tables, cli->values[APP], model, old);
-    FILE *out = done ? open_memstream(&page->bytes, &page->size) : NULL;
+    bool done = fill_tables(&tables, shown->cli->values[APP], shown->model, shown->old);
 
-    if (out) {
-        write_page(out, cli, model, &tables);
-        done = !ferror(out);
-        done = fclose(out) == 0 && done;
-    }
+    if (done) put_page(out, shown, &tables);
     report_page_tables_free(&tables);
-    return out && done;
-}
-
-/* ---- the file ---- */
-
-/* A new file where temporary ones are. 0, or errno. */
-static int
-write_temporary(const struct memory *page, char path[PATH_MAX])
-{
-    const char *directory = getenv("TMPDIR");
-    int fd, error = 0;
-
-    if (!directory || directory[0] != '/') directory = "/tmp";
-    if (snprintf(path, PATH_MAX, "%s/heapprof-XXXXXX.html", directory) >= PATH_MAX) return ENAMETOOLONG;
-    fd = mkostemps(path, 5, O_CLOEXEC);
-    if (fd < 0) return errno;
-    if (rb_heapprof_file_write(fd, page->bytes, page->size) < page->size) error = errno;
-    if (close(fd) != 0 && !error) error = errno;
-    if (error) unlink(path);
-    return error;
-}
-
-/* Whether somebody sits in front of it. */
-static bool
-desktop_p(void)
-{
-    return isatty(1) && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
-}
-
-/* By what the desktop opens pages with. */
-static bool
-open_browser(const char *path)
-{
-    int status = 0;
-    pid_t child = fork();
-
-    if (child == 0) {
-        int null = open("/dev/null", O_RDWR);
-        for (int fd = 0; fd < 3; fd++) dup2(null, fd);
-        execlp("xdg-open", "xdg-open", path, (char *)NULL);
-        _exit(127);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR);
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static int
-show_page(const struct cli *cli, const struct memory *page)
-{
-    const char *path = cli->values[OUTPUT];
-    char temporary[PATH_MAX];
-    int error;
-
-    if (path && !strcmp(path, "-")) {
-        fwrite(page->bytes, 1, page->size, stdout);
-        return cli_finish(cli);
-    }
-    error = path ? rb_heapprof_file_write_whole(path, page->bytes, page->size, true) : write_temporary(page, temporary);
-    if (error) return cli_wrong(cli, "%s: %s", path ? path : temporary, strerror(error));
-    if (!path) path = temporary;
-    printf("%s\n", path);
-    if ((cli->values[OPEN] || (path == temporary && desktop_p())) && !open_browser(path)) {
-        cli_wrong(cli, "%s: xdg-open could not open it", path);
-        return cli->values[OPEN] ? CLI_WRONG : cli_finish(cli);
-    }
-    return cli_finish(cli);
+    return done;
 }
 
 /* ---- the command ---- */
@@ -211,17 +104,13 @@ show_page(const struct cli *cli, const struct memory *page)
 static int
 view(const struct cli *cli, const struct heapprof_model *model, const struct heapprof_model *old)
 {
-    struct memory page = {0};
-    int status;
+    struct shown shown = {cli, model, old};
 
     if (old && !common_type_p(model, old)) {
         return cli_wrong(cli, "%s and %s have no kind of value in common", cli_name(cli->operands[0]),
                          cli_name(cli->operands[1]));
     }
-    if (make_page(&page, cli, model, old)) status = show_page(cli, &page);
-    else status = cli_wrong(cli, "%s: no memory", cli_name(cli->operands[0]));
-    free(page.bytes);
-    return status;
+    return cli_html_show(cli, put, &shown, cli->values[OUTPUT], cli->values[OPEN]);
 }
 
 static int
@@ -230,9 +119,7 @@ run(struct cli *cli)
     struct heapprof_model *model, *old = NULL;
     int status = CLI_WRONG;
 
-    if (page_size() == 0) {
-        return cli_wrong(cli, "this heapprof was built without its page, because npm was missing: install npm, and build again");
-    }
+    if (!cli_html_there(cli)) return CLI_WRONG;
     model = cli_read(cli, cli->operands[0]);
     if (model && cli->operand_count > 1) old = cli_read(cli, cli->operands[1]);
     if (model && (old || cli->operand_count == 1)) status = view(cli, model, old);
@@ -242,9 +129,9 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--output", 'o', "OUT.html", "FILE", "Write the page there, \"-\" is stdout; otherwise into a new temporary file"},
+    CLI_HTML_OUTPUT_OPTION,
     {"--no-sources", 0, NULL, NULL, "Leave out the lines of source that the profile's frames are at"},
-    {"--open", 0, NULL, NULL, "Open it in a browser; a temporary one is opened anyway where there is a desktop"},
+    CLI_HTML_OPEN_OPTION,
     {"--app", 0, "DIR", "FILE", "Where the application's code is (default: as the file says)"},
     {0}
 };

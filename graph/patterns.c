@@ -89,6 +89,15 @@ rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph,
 }
 
 void
+rb_heapprof_graph_put_step(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern)
+{
+    rb_heapprof_graph_put_label(out, graph, pattern->label, pattern->objects > 1);
+    fputs(": ", out);
+    if (pattern->objects == 1) rb_heapprof_graph_put_object(out, graph, pattern->example);
+    else rb_heapprof_graph_put_pattern(out, graph, pattern);
+}
+
+void
 rb_heapprof_graph_patterns_retained(const struct heapprof_graph_patterns *patterns, uint64_t *retained)
 {
     for (uint32_t i = patterns->count; i-- > 1;) {

@@ -35,6 +35,10 @@ void rb_heapprof_graph_patterns_free(struct heapprof_graph_patterns *patterns);
 void rb_heapprof_graph_put_pattern(FILE *out, const struct heapprof_graph *graph,
                                    const struct heapprof_graph_pattern *pattern);
 
+/* How it is reached, and what its objects are: "constant CACHE: Hash". */
+void rb_heapprof_graph_put_step(FILE *out, const struct heapprof_graph *graph,
+                                const struct heapprof_graph_pattern *pattern);
+
 /* The bytes that each pattern retains: its own and those of all below. retained has an element for each, zero. */
 void rb_heapprof_graph_patterns_retained(const struct heapprof_graph_patterns *patterns, uint64_t *retained);
 

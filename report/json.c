@@ -56,12 +56,12 @@ put_escaped(const struct report_json *json, const char *text, size_t length)
 
 /* Where to cut text, longer than a piece, so that no character is in two pieces. */
 static size_t
-piece_of(const char *text, size_t length)
+piece_of(const char *text, size_t length, size_t most)
 {
-    size_t size = PIECE;
+    size_t size = most;
 
-    if (length <= PIECE) return length;
-    while (size > PIECE - 4 && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
+    if (length <= most) return length;
+    while (size > most - 4 && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
     return size;
 }
 
@@ -69,15 +69,18 @@ void
 report_json_string(struct report_json *json, const char *text, size_t length)
 {
     char utf8[HEAPPROF_UTF8_MAX(PIECE)];
+    bool cut = json->longest && length > json->longest;
 
+    if (cut) length = piece_of(text, length, json->longest);
     begin_thing(json);
     putc('"', json->out);
     while (length > 0) {
-        size_t size = piece_of(text, length);
+        size_t size = piece_of(text, length, PIECE);
         put_escaped(json, utf8, rb_heapprof_utf8_copy(utf8, text, size));
         text += size;
         length -= size;
     }
+    if (cut) fputs("\\u2026", json->out); /* an ellipsis */
     putc('"', json->out);
 }
 

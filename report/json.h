@@ -10,10 +10,11 @@
 #include "pprof/model.h"
 
 struct report_json {
-    FILE *out;
-    bool  comma;   /* before the next thing */
-    bool  markup;  /* it will stand in HTML: <, > and & are escaped, too */
-    bool  spaced;  /* a space behind each comma, for readers that look for it */
+    FILE  *out;
+    size_t longest; /* bytes of a string, 4 or more: what is longer is cut, and ends with an ellipsis; 0: none is cut */
+    bool   comma;   /* before the next thing */
+    bool   markup;  /* it will stand in HTML: <, > and & are escaped, too */
+    bool   spaced;  /* a space behind each comma, for readers that look for it */
 };
 
 /* bracket: '{' or '['; the other one at the end. A newline between things where lines help people. */

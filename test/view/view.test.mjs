@@ -344,7 +344,7 @@ test("a file that is a difference itself is shown like one", async () => {
 
 test("hostile names are text", async () => {
     const names = ["</script><script>window.hacked=1</script>", "<img src=x onerror='window.hacked=2'>", "<!--<script>", "a\u2028b\u2029c",
-        "&lt;b&gt;", "\"'`\\", "__proto__", "constructor", "javascript:alert(1)", "]]>", "@@PROFILE@@"];
+        "&lt;b&gt;", "\"'`\\", "__proto__", "constructor", "javascript:alert(1)", "]]>", "@@DATA@@"];
     const labels = Object.fromEntries(names.map((name, i) => [`${name}${i}`, name]));
     const page = await open({
         types: [[names[0], names[1]], ["inuse_space", names[0]]],

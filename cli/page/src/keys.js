@@ -16,3 +16,23 @@ function widestFirst(profile, sums, frame) {
         .filter((child) => sums.width[child] > 0)
         .sort((a, b) => sums.width[b] - sums.width[a]);
 }
+
+// What of it the page is told: sums() and selected() are as they are now, zoom(frame) and select(frame) change it. "/" goes
+// to the search.
+export function listenToKeys(flame, search, { profile, sums, selected, zoom, select }) {
+    flame.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") zoom(selected());
+        else if (event.key === "Escape") zoom(0);
+        else {
+            const frame = neighbour(profile, sums(), selected(), event.key);
+            if (frame === undefined) return;
+            select(frame);
+        }
+        event.preventDefault();
+    });
+    document.addEventListener("keydown", (event) => {
+        if (event.key !== "/" || event.target.matches("input, select")) return;
+        search.focus();
+        event.preventDefault();
+    });
+}

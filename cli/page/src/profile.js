@@ -33,7 +33,7 @@ export function fileName(profile, file) {
 }
 
 // A frame's children are list[start[frame]] to list[start[frame + 1]].
-function buildChildren(parents) {
+export function buildChildren(parents) {
     const start = new Int32Array(parents.length + 2);
     for (let i = 1; i < parents.length; i++) start[parents[i] + 2]++;
     for (let i = 2; i < start.length; i++) start[i] += start[i - 1];

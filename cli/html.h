@@ -1,0 +1,24 @@
+#ifndef HEAPPROF_CLI_HTML_H
+#define HEAPPROF_CLI_HTML_H
+/* The page that is linked in (scripts/page), with its data in it, as a file: what `view` and `graph view` have in common. */
+#include "cli/cli.h"
+
+#define CLI_HTML_OUTPUT_OPTION \
+    {"--output", 'o', "OUT.html", "FILE", "Write the page there, \"-\" is stdout; otherwise into a new temporary file"}
+#define CLI_HTML_OPEN_OPTION \
+    {"--open", 0, NULL, NULL, "Open it in a browser; a temporary one is opened anyway where there is a desktop"}
+
+/* False: it was told that this heapprof has no page. */
+bool cli_html_there(const struct cli *cli);
+
+/* Writes the data, JSON that may stand in HTML (page/README.md). False: no memory. */
+typedef bool cli_html_put_i(FILE *out, void *data);
+
+/* Makes the page of put's data, and writes it to that path: "-" is stdout, NULL a new temporary file. open: in a browser,
+ * too. A status. */
+int cli_html_show(const struct cli *cli, cli_html_put_i *put, void *data, const char *path, bool open);
+
+/* A path's last part. */
+const char *cli_html_name(const char *path);
+
+#endif
