@@ -27,7 +27,8 @@ enum value {BLOCKS, BYTES, INDIRECT_BLOCKS, INDIRECT_BYTES, VALUES};
     T(EMPTY, "") T(DEFINITE, "definite") T(INDIRECT, "indirect") T(POSSIBLE, "possible") T(REACHABLE, "reachable") \
     T(BLOCKS, "blocks") T(SPACE, "space") T(INDIRECT_BLOCKS, "indirect_blocks") T(INDIRECT_SPACE, "indirect_space") \
     T(COUNT, "count") T(BYTES, "bytes") T(CLASS, "class") T(CALLER, "caller") T(LEAK, "leak") T(OF, "of") \
-    T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]")
+    T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
+    T(ADDRESS, "address")
 
 enum text {
 #define TEXT_NAME(name, text) TEXT_##name,
@@ -224,16 +225,29 @@ write_labels(struct encoder *encoder, uint32_t site, enum heapprof_fate fate)
     rb_heapprof_writer_label(writer, TEXT_OF, core_p(encoder->profile, library) ? TEXT_CORE : TEXT_EXTENSION);
 }
 
+/* Left open, for labels. */
 static void
-write_sample(struct encoder *encoder, uint32_t site, enum heapprof_fate fate)
+write_sample(struct encoder *encoder, uint32_t site, enum heapprof_fate fate, const struct total *total)
 {
-    const struct total *total = &encoder->totals[site][fate];
-
     rb_heapprof_writer_begin_sample(encoder->writer);
     write_stack(encoder, stack_of(encoder, site));
     for (int v = 0; v < VALUES; v++) rb_heapprof_writer_sample_value(encoder->writer, total->values[v]);
     write_labels(encoder, site, fate);
-    rb_heapprof_writer_end_sample(encoder->writer);
+}
+
+static void
+write_blocks(struct encoder *encoder)
+{
+    const struct heapprof_lost *lost = encoder->profile->lost;
+
+    for (size_t i = 0; i < lost->block_count; i++) {
+        const struct heapprof_lost_block *block = &lost->blocks[i];
+        struct total total = {{0}};
+        add(&total, BLOCKS, BYTES, block->bytes);
+        write_sample(encoder, block->site, block->fate, &total);
+        rb_heapprof_writer_number_label(encoder->writer, TEXT_ADDRESS, (int64_t)block->address, TEXT_EMPTY);
+        rb_heapprof_writer_end_sample(encoder->writer);
+    }
 }
 
 static void
@@ -243,7 +257,10 @@ write_samples(struct encoder *encoder)
 
     for (uint32_t site = 0; site < end || site == 0; site++) {
         for (int fate = HEAPPROF_LOST; fate < FATES; fate++) {
-            if (encoder->totals[site][fate].values[BLOCKS] > 0) write_sample(encoder, site, fate);
+            const struct total *total = &encoder->totals[site][fate];
+            if (total->values[BLOCKS] == 0) continue;
+            write_sample(encoder, site, fate, total);
+            rb_heapprof_writer_end_sample(encoder->writer);
         }
     }
 }
@@ -298,7 +315,8 @@ encode(struct encoder *encoder, size_t *size)
     rb_heapprof_writer_mapping(writer, MAPPING, text_id(encoder, profile->core), 0);
     write_functions(encoder);
     write_locations(encoder);
-    write_samples(encoder);
+    if (!profile->each_block) write_samples(encoder);
+    else if (profile->decided) write_blocks(encoder);
     write_comments(encoder);
     return rb_heapprof_writer_close(writer, size);
 }

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_LEAK_PROFILE_H
 #define HEAPPROF_LEAK_PROFILE_H
 /* The blocks that are left at the very end of a process, as a pprof Profile message: a sample for each stack, C function
- * and fate. memcheck/README.md says what is in it. */
+ * and fate, or for each block. memcheck/README.md says what is in it. */
 #include "profiler/lost.h"
 #include "profiler/tables.h"
 
@@ -14,6 +14,7 @@ struct heapprof_leak_profile {
     uint64_t    interval_bytes;            /* 1: every block is known */
     int64_t     start_ns, time_ns;         /* wall clock */
     bool        decided;                   /* what settle returned */
+    bool        each_block;                /* a sample for each block, with its address */
 };
 
 /* The encoded message in a block from malloc, its length in *size; NULL when there is no memory. The tables stay as they
