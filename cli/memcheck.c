@@ -3,6 +3,8 @@
  *     RUBY_HEAPPROF=...,memcheck=1,out=DIRECTORY/%p-%t.pb.gz command      each Ruby process writes a file at its end
  *     memcheck/: process, judge, text or JSON                             of all the files there are then
  *
+ * With Valgrind (valgrind.h) the command runs under it, and its files are joined with these.
+ *
  * The directory is temporary. Processes that the command leaves behind become our children, and are waited for a while.
  * One that goes on, as a server does, is told of; it finds the directory gone, and says so.
  */
@@ -23,9 +25,10 @@
 #include <unistd.h>
 
 #include "cli/child.h"
+#include "cli/valgrind.h"
 #include "memcheck/report.h"
 
-enum {CORE = 1, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
+enum {ENGINE = 1, CORE, UNDEFINED, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
 
 #define FOUND 42         /* exit status when there are leaks */
 #define STATUS_MOST 255
@@ -40,6 +43,7 @@ struct run {
     char   directory[PATH_MAX];
     struct memcheck_process *processes;
     size_t count, capacity;
+    struct cli_valgrind valgrind;
     bool   wrong;                      /* something was told that keeps the report from being whole */
 };
 
@@ -109,24 +113,34 @@ wait_for_orphans(struct run *run)
 
 /* ---- what it has left ---- */
 
-static void
-read_process(struct run *run, const char *path)
+/* Room for one more process; NULL: there is no memory. */
+static struct memcheck_process *
+next_process(struct run *run)
 {
-    struct heapprof_model *model = cli_read(run->cli, path);
-    enum memcheck_read read = MEMCHECK_NO_MEMORY;
-
     if (run->count == run->capacity) {
         size_t capacity = run->capacity ? 2 * run->capacity : 16;
         struct memcheck_process *processes = realloc(run->processes, capacity * sizeof(*processes));
-        if (processes) {
-            run->processes = processes;
-            run->capacity = capacity;
+        if (!processes) {
+            cli_wrong(run->cli, "no memory");
+            run->wrong = true;
+            return NULL;
         }
+        run->processes = processes;
+        run->capacity = capacity;
     }
-    if (model && run->count < run->capacity) read = memcheck_process_read(&run->processes[run->count], model);
+    return memset(&run->processes[run->count], 0, sizeof(*run->processes));
+}
+
+static void
+read_process(struct run *run, const char *path)
+{
+    struct memcheck_process *process = next_process(run);
+    struct heapprof_model *model = process ? cli_read(run->cli, path) : NULL;
+    enum memcheck_read read = MEMCHECK_NO_MEMORY;
+
+    if (model) read = memcheck_process_read(process, model);
     if (read == MEMCHECK_IS_ONE) {
-        const struct memcheck_process *process = &run->processes[run->count++];
-        if (!process->decided || process->dropped > 0) run->wrong = true;
+        run->count++;
     }
     else if (read == MEMCHECK_NO_MEMORY) {
         if (model) cli_wrong(run->cli, "no memory");
@@ -140,9 +154,95 @@ file_p(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Reads what is there, and removes it. */
+static bool
+profile_p(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot && strcmp(dot, ".pb.gz") == 0;
+}
+
+/* ---- what Valgrind says ---- */
+
+/* The file that is Ruby, as the processes say it. */
+static const char *
+core_of(const struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct heapprof_model *model = run->processes[i].model;
+        if (rb_heapprof_model_mappings(model) > 0) return rb_heapprof_model_string(model, model->mappings[0].filename, NULL);
+    }
+    return "ruby";
+}
+
+static struct memcheck_process *
+process_of(struct run *run, const char *pid)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        if (!run->processes[i].valgrind && strcmp(run->processes[i].pid, pid) == 0) return &run->processes[i];
+    }
+    return NULL;
+}
+
+static bool
+errors_p(const struct memcheck_valgrind *found, uint32_t document)
+{
+    for (uint32_t i = 0; i < found->error_count; i++) {
+        if (found->errors[i].document == document && memcheck_error_p(found->errors[i].kind)) return true;
+    }
+    return false;
+}
+
+/* A process without a file of its own is no matter unless Valgrind has seen an error in it. */
 static void
-read_directory(struct run *run)
+join_document(struct run *run, uint32_t number)
+{
+    const struct memcheck_valgrind *found = &run->valgrind.found;
+    const struct memcheck_document *document = &found->documents[number];
+    struct memcheck_process *process = process_of(run, memcheck_valgrind_string(found, document->pid));
+
+    if (!process && errors_p(found, number) && (process = next_process(run)) != NULL) {
+        process->pid = memcheck_valgrind_string(found, document->pid);
+        process->program = memcheck_valgrind_string(found, document->program);
+        run->count++;
+    }
+    if (!process || memcheck_join(process, found, number, &run->valgrind.lists[number])) return;
+    cli_wrong(run->cli, "no memory");
+    run->wrong = true;
+}
+
+/* One of which Valgrind has said nothing cannot be told of. */
+static void
+drop_unjoined(struct run *run)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < run->count; i++) {
+        if (run->processes[i].valgrind) {
+            run->processes[kept++] = run->processes[i];
+            continue;
+        }
+        cli_wrong(run->cli, "Valgrind has written nothing of process %s", run->processes[i].pid);
+        run->wrong = true;
+        memcheck_process_free(&run->processes[i]);
+    }
+    run->count = kept;
+}
+
+static void
+join_all(struct run *run)
+{
+    if (!cli_valgrind_read(run->cli, &run->valgrind, run->directory)) run->wrong = true;
+    memcheck_valgrind_attribute(&run->valgrind.found, core_of(run));
+    for (uint32_t i = 0; run->valgrind.lists && i < run->valgrind.found.document_count; i++) {
+        if (!run->valgrind.found.documents[i].elsewhere) join_document(run, i);
+    }
+    drop_unjoined(run);
+}
+
+/* ---- the report ---- */
+
+static void
+remove_directory(struct run *run)
 {
     struct dirent **entries;
     int count = scandir(run->directory, &entries, file_p, alphasort);
@@ -150,7 +250,6 @@ read_directory(struct run *run)
     for (int i = 0; i < count; i++) {
         char *path;
         if (asprintf(&path, "%s/%s", run->directory, entries[i]->d_name) >= 0) {
-            read_process(run, path);
             unlink(path);
             free(path);
         }
@@ -158,6 +257,34 @@ read_directory(struct run *run)
     }
     if (count >= 0) free(entries);
     if (rmdir(run->directory) != 0) cli_wrong(run->cli, "%s: %s", run->directory, strerror(errno));
+}
+
+static void
+read_processes(struct run *run)
+{
+    struct dirent **entries;
+    int count = scandir(run->directory, &entries, file_p, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        char *path;
+        if (profile_p(entries[i]->d_name) && asprintf(&path, "%s/%s", run->directory, entries[i]->d_name) >= 0) {
+            read_process(run, path);
+            free(path);
+        }
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+}
+
+static void
+read_directory(struct run *run)
+{
+    read_processes(run);
+    if (run->question.valgrind) join_all(run);
+    remove_directory(run);
+    for (size_t i = 0; i < run->count; i++) {
+        if (!run->processes[i].decided || run->processes[i].dropped > 0) run->wrong = true;
+    }
     if (run->count > 0 || run->wrong) return;
     cli_wrong(run->cli, "no process of %s wrote a report: it is no ruby with the heap profiler, or ended by exit!, exec or a "
               "signal", run->cli->operands[0]);
@@ -191,11 +318,14 @@ report(struct run *run)
 }
 
 static size_t
-leaks(const struct run *run)
+leaks_and_errors(const struct run *run)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < run->count; i++) count += memcheck_tally_of(&run->question, &run->processes[i]).leaks;
+    for (size_t i = 0; i < run->count; i++) {
+        struct memcheck_tally tally = memcheck_tally_of(&run->question, &run->processes[i]);
+        count += tally.leaks + tally.errors;
+    }
     return count;
 }
 
@@ -207,19 +337,19 @@ status_of(struct run *run, const struct cli_child *child)
     int status;
 
     if (!report(run)) run->wrong = true;
-    if (run->exitcode > 0 && leaks(run) > 0) return (int)run->exitcode;
+    if (run->exitcode > 0 && leaks_and_errors(run) > 0) return (int)run->exitcode;
     status = cli_child_end_like(child);
     return status == CLI_DONE && run->wrong ? CLI_WRONG : status;
 }
 
 static int
-run_command(struct run *run)
+run_command(struct run *run, char **command)
 {
     char *heapprof = settings(run->directory);
     struct cli_child child;
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    int error = heapprof ? cli_child_start(&child, run->cli->operands, heapprof) : ENOMEM;
+    int error = heapprof ? cli_child_start(&child, command, heapprof) : ENOMEM;
 
     free(heapprof);
     if (error) {
@@ -231,6 +361,20 @@ run_command(struct run *run)
     cli_child_restore(&child);
     read_directory(run);
     return status_of(run, &child);
+}
+
+/* Without YJIT, whose code Valgrind would translate again and again. */
+static int
+run_under_valgrind(struct run *run)
+{
+    char **command = cli_valgrind_command(run->cli, run->directory, run->question.most, run->cli->values[UNDEFINED] != NULL);
+    int status = CLI_WRONG;
+
+    unsetenv("RUBY_YJIT_ENABLE");
+    if (command) status = run_command(run, command);
+    else rmdir(run->directory);
+    cli_valgrind_command_free(command);
+    return status;
 }
 
 static enum memcheck_kind
@@ -259,28 +403,35 @@ memcheck(struct cli *cli)
     struct run run = {
         .cli = cli,
         .question = {.core = cli->values[CORE] != NULL, .only = cli->values[ONLY], .most = most_of(cli->values[SHOW]),
+                     .valgrind = cli->values[ENGINE] && !strcmp(cli->values[ENGINE], "valgrind"),
                      .generate = cli->values[GENERATE] != NULL},
     };
     int status = CLI_WRONG;
 
     if (!cli_number(cli, EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
     if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[EXITCODE], STATUS_MOST);
-    if (read_suppressions(&run) && make_directory(&run)) status = run_command(&run);
+    if (cli->values[UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined: with --engine=valgrind alone");
+    if (read_suppressions(&run) && make_directory(&run)) {
+        status = run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
+    }
     for (size_t i = 0; i < run.count; i++) memcheck_process_free(&run.processes[i]);
     free(run.processes);
+    cli_valgrind_free(&run.valgrind);
     memcheck_suppressions_free(&run.suppressions);
     return status;
 }
 
 static const struct cli_option options[] = {
+    {"--engine", 0, "ENGINE", "vm valgrind", "Who finds out: Ruby's process by itself, or Valgrind, which sees errors, too, and is slow"},
     {"--core", 0, NULL, NULL, "Show what is Ruby's own, too"},
+    {"--undefined", 0, NULL, NULL, "With Valgrind: also uses of undefined values, and where these come from"},
     {"--only", 0, "NAME", NULL, "Show what that library asked for alone, as nokogiri or nokogiri.so"},
     {"--show", 0, "KINDS", "definite possible all",
      "Also what is possibly lost; or all, what is indirectly lost and still reachable, too (default: definite)"},
     {"--suppressions", 's', "FILE", "FILE",
      "Leaks that are known and not shown: lines LIBRARY FUNCTION [FRAME], of patterns as for files; # begins a comment"},
     {"--gen-suppressions", 0, NULL, NULL, "With each leak the line that would suppress it"},
-    {"--exitcode", 0, "N", NULL, "Exit status when there are leaks; 0: the command's own (default: 42)"},
+    {"--exitcode", 0, "N", NULL, "Exit status when there are leaks or errors; 0: the command's own (default: 42)"},
     {"--timeout", 0, "SECONDS", NULL, "End the command after so long: by SIGTERM, and 10 seconds later by SIGKILL"},
     {"--json", 0, NULL, NULL, "The report as JSON"},
     {"--junit", 0, NULL, NULL, "The report as JUnit's XML: a test case for each process"},
@@ -293,6 +444,7 @@ static const struct cli_example examples[] = {
     {"heapprof memcheck ruby -Ilib test/test_parser.rb", "which memory the extensions lose, and which Ruby line asked for it"},
     {"heapprof memcheck --only=nokogiri -- bundle exec rake test", "of one extension, in all processes of the tests"},
     {"heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program"},
+    {"heapprof memcheck --engine=valgrind -- ruby test.rb", "also invalid reads and writes, and what is freed twice or by the wrong function"},
     {"heapprof memcheck --core -- ruby test.rb", "also what Ruby itself loses"},
     {0}
 };
@@ -309,7 +461,11 @@ const struct cli_command cli_memcheck_command = {
         "The report says of each leak which Ruby code ran, which C function asked, of which library, and how much. What Ruby\n"
         "asked for on behalf of an extension is the extension's. What is Ruby's own is not shown without --core.\n"
         "\n"
-        "The exit status, or the signal it ends by, is the command's own, but for 42 when there are leaks. It is 1 when the\n"
+        "With --engine=valgrind the command runs under Valgrind, which takes many times as long. Then it is Valgrind that says what is lost,\n"
+        "and each record has the stack of C functions, too. It also finds invalid reads and writes, uses after free, blocks that are\n"
+        "freed twice or by a function they are not for, and, with --undefined, uses of undefined values.\n"
+        "\n"
+        "The exit status, or the signal it ends by, is the command's own, but for 42 when there are leaks or errors. It is 1 when the\n"
         "command's own is 0 and the report is not whole: no process wrote one, or had more blocks than memory to know them, or\n"
         "the command ran out of time. A command that cannot be run is 127 (not found) or 126.\n"
         "\n"

@@ -19,6 +19,41 @@ put_frames(struct report_json *json, const struct memcheck_process *process, con
 }
 
 static void
+put_c_frame(struct report_json *json, const struct memcheck_process *process, uint32_t number)
+{
+    const struct memcheck_c_frame *frame = &process->valgrind->frames[number];
+    struct memcheck_frame c = memcheck_c_frame_at(process, number);
+
+    report_json_begin(json, '{');
+    report_json_member_text(json, "name", c.name);
+    report_json_member_text(json, "library", memcheck_valgrind_string(process->valgrind, frame->library));
+    report_json_member_text(json, "file", c.file);
+    report_json_member_integer(json, "line", c.line);
+    report_json_member_bool(json, "extension", frame->role == MEMCHECK_OF_EXTENSION);
+    report_json_end(json, '}');
+}
+
+static void
+put_c_stacks(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    const struct memcheck_error *error = record->error;
+
+    report_json_member_text(json, "what", memcheck_valgrind_string(process->valgrind, error->what));
+    report_json_member_integer(json, "times", record->times);
+    report_json_member_begin(json, "stacks", '[');
+    for (uint32_t i = 0; i < error->stack_count; i++) {
+        const struct memcheck_c_stack *stack = &process->valgrind->stacks[error->first_stack + i];
+        report_json_begin(json, '{');
+        report_json_member_text(json, "title", memcheck_valgrind_string(process->valgrind, stack->title));
+        report_json_member_begin(json, "frames", '[');
+        for (uint32_t f = 0; f < stack->frame_count; f++) put_c_frame(json, process, stack->first_frame + f);
+        report_json_end(json, ']');
+        report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+}
+
+static void
 put_record(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
 {
     report_json_line(json);
@@ -32,6 +67,7 @@ put_record(struct report_json *json, const struct memcheck_process *process, con
     report_json_member_string(json, "library", record->library, record->library_length);
     report_json_member_bool(json, "core", record->core);
     put_frames(json, process, record);
+    if (record->error) put_c_stacks(json, process, record);
     report_json_end(json, '}');
 }
 
@@ -39,6 +75,7 @@ static void
 put_tally(struct report_json *json, const struct memcheck_tally *tally)
 {
     report_json_member_unsigned(json, "leaks", tally->leaks);
+    report_json_member_unsigned(json, "errors", tally->errors);
     report_json_member_unsigned(json, "lost_blocks", tally->lost_blocks);
     report_json_member_unsigned(json, "lost_bytes", tally->lost_bytes);
     report_json_member_begin(json, "not_shown", '{');
@@ -75,7 +112,7 @@ memcheck_json(FILE *out, const struct memcheck_question *question, const struct 
     struct report_json json = {.out = out};
 
     report_json_begin(&json, '{');
-    report_json_member_text(&json, "engine", "vm");
+    report_json_member_text(&json, "engine", question->valgrind ? "valgrind" : "vm");
     report_json_member_begin(&json, "processes", '[');
     for (size_t i = 0; i < count; i++) put_process(&json, question, &processes[i]);
     report_json_end(&json, ']');

@@ -38,12 +38,13 @@ memcheck_judge(const struct memcheck_question *question, const struct memcheck_p
 struct memcheck_tally
 memcheck_tally_of(const struct memcheck_question *question, const struct memcheck_process *process)
 {
-    struct memcheck_tally tally = {{0}, 0, 0, 0};
+    struct memcheck_tally tally = {.leaks = 0};
 
     for (size_t i = 0; i < process->record_count; i++) {
         const struct memcheck_record *record = &process->records[i];
         enum memcheck_verdict verdict = memcheck_judge(question, process, record);
         tally.counts[verdict]++;
+        if (verdict == MEMCHECK_SHOWN && memcheck_error_p(record->kind)) tally.errors++;
         if (verdict != MEMCHECK_SHOWN || record->kind != MEMCHECK_DEFINITE) continue;
         tally.leaks++;
         tally.lost_blocks += (uint64_t)(record->blocks + record->indirect_blocks);

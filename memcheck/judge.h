@@ -8,6 +8,7 @@ struct memcheck_question {
     const char *only;   /* of that library alone, "nokogiri" or "nokogiri.so"; NULL: of all */
     enum memcheck_kind most; /* kinds up to that; indirect ones only with reachable ones */
     const struct memcheck_suppressions *suppressions; /* NULL: none */
+    bool        valgrind; /* the engine */
     bool        generate; /* with each record the line that would suppress it; in the text */
 };
 
@@ -26,10 +27,11 @@ extern const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS], *const mem
 enum memcheck_verdict memcheck_judge(const struct memcheck_question *question, const struct memcheck_process *process,
                                      const struct memcheck_record *record);
 
-/* Of a process: how many records have each verdict, and how many of those that are shown are leaks. */
+/* Of a process: how many records have each verdict, and how many of those that are shown are leaks and errors. */
 struct memcheck_tally {
     size_t counts[MEMCHECK_VERDICTS];
     size_t leaks;                       /* definite ones */
+    size_t errors;                      /* what Valgrind alone sees */
     uint64_t lost_blocks, lost_bytes;   /* of these, with what they alone lead to */
 };
 

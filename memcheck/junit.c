@@ -1,4 +1,4 @@
-/* junit.c - the report in JUnit's XML, as CI servers read it: a test case for each process, which fails when it has a leak, or when
+/* junit.c - the report in JUnit's XML, as CI servers read it: a test case for each process, which fails when it has a leak or an error, or when
  * what it has lost is not known. The failure's text is the report for people. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* open_memstream */
@@ -24,7 +24,8 @@ put_escaped(FILE *out, const char *text)
 static bool
 failed_p(const struct memcheck_question *question, const struct memcheck_process *process)
 {
-    return !process->decided || memcheck_tally_of(question, process).leaks > 0;
+    struct memcheck_tally tally = memcheck_tally_of(question, process);
+    return !process->decided || tally.leaks + tally.errors > 0;
 }
 
 static bool

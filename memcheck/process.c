@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const memcheck_kind_names[MEMCHECK_KINDS] = {"definite", "indirect", "possible", "reachable"};
+const char *const memcheck_kind_names[MEMCHECK_KINDS] = {
+    "use_after_free", "invalid_write", "invalid_read", "double_free", "invalid_free", "mismatched_free", "fatal_signal", "undefined",
+    "other_error", "definite", "indirect", "possible", "reachable"
+};
 const char *const memcheck_kind_titles[MEMCHECK_KINDS] = {
-    "definitely lost", "indirectly lost", "possibly lost", "still reachable"
+    "use after free", "invalid write", "invalid read", "double free", "invalid free", "mismatched free", "fatal signal",
+    "undefined value", "error", "definitely lost", "indirectly lost", "possibly lost", "still reachable"
 };
 
 /* The types of values, as the file has to have them first. */
@@ -49,10 +53,19 @@ label(const struct heapprof_samples *samples, const char *key)
     return "";
 }
 
+static int64_t
+number_label(const struct heapprof_samples *samples, const char *key)
+{
+    for (uint32_t i = 0; i < samples->label_count; i++) {
+        if (strcmp(text(samples->model, samples->labels[i].key), key) == 0) return samples->labels[i].num;
+    }
+    return 0;
+}
+
 static enum memcheck_kind
 kind_of(const char *name)
 {
-    int kind = 0;
+    int kind = MEMCHECK_DEFINITE;
 
     while (kind < MEMCHECK_REACHABLE && strcmp(memcheck_kind_names[kind], name) != 0) kind++;
     return (enum memcheck_kind)kind;
@@ -93,6 +106,7 @@ add_record(struct memcheck_process *process, const struct heapprof_samples *samp
         .blocks = amount(samples->values[0]), .bytes = amount(samples->values[1]),
         .indirect_blocks = amount(samples->values[2]), .indirect_bytes = amount(samples->values[3]),
         .first_location = first_location, .location_count = samples->location_count,
+        .address = (uint64_t)number_label(samples, "address"),
     };
     set_caller(record, label(samples, "class"), label(samples, "caller"));
 }
@@ -107,7 +121,15 @@ compare(const void *left, const void *right)
 
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a_bytes != b_bytes) return a_bytes > b_bytes ? -1 : 1;
+    if (a->error != b->error) return a->error < b->error ? -1 : 1;
     return (a->first_location > b->first_location) - (a->first_location < b->first_location);
+}
+
+void
+memcheck_process_sort(struct memcheck_process *process)
+{
+    if (process->record_count == 0) return;
+    qsort(process->records, process->record_count, sizeof(*process->records), compare);
 }
 
 /* How many locations all samples have together. */
@@ -138,9 +160,7 @@ add_records(struct memcheck_process *process)
         for (uint32_t i = 0; i < samples.location_count; i++) process->locations[end++] = samples.locations[i];
     }
     rb_heapprof_samples_end(&samples);
-    if (room && process->record_count > 0) {
-        qsort(process->records, process->record_count, sizeof(*process->records), compare);
-    }
+    memcheck_process_sort(process);
     return room;
 }
 
@@ -184,4 +204,13 @@ memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_
     frame.name = text(model, model->functions[line->function].name);
     frame.file = text(model, model->functions[line->function].filename);
     return frame;
+}
+
+struct memcheck_frame
+memcheck_c_frame_at(const struct memcheck_process *process, uint32_t number)
+{
+    const struct memcheck_c_frame *c = &process->valgrind->frames[number];
+    const char *name = memcheck_valgrind_string(process->valgrind, c->function);
+
+    return (struct memcheck_frame){name[0] ? name : "?", memcheck_valgrind_string(process->valgrind, c->file), c->line};
 }

@@ -1,13 +1,9 @@
 #ifndef HEAPPROF_MEMCHECK_PROCESS_H
 #define HEAPPROF_MEMCHECK_PROCESS_H
 /* What a process has left at its end, as its file says (README.md has the format): a record for each Ruby stack, C function
- * and kind. */
+ * and kind; or what Valgrind has found in it (join.h). */
+#include "memcheck/valgrind.h"
 #include "pprof/model.h"
-
-/* In Valgrind's words; from the worst to the best. */
-enum memcheck_kind {MEMCHECK_DEFINITE, MEMCHECK_INDIRECT, MEMCHECK_POSSIBLE, MEMCHECK_REACHABLE, MEMCHECK_KINDS};
-
-extern const char *const memcheck_kind_names[MEMCHECK_KINDS], *const memcheck_kind_titles[MEMCHECK_KINDS]; /* for programs, for people */
 
 struct memcheck_record {
     enum memcheck_kind kind;
@@ -18,13 +14,17 @@ struct memcheck_record {
     const char *library;                         /* the same: the file it is in; "": not known */
     size_t      library_length;
     bool        core;                            /* MRI's own, or nobody's that is known */
-    uint32_t    first_location, location_count;  /* in locations, the innermost first */
+    uint32_t    first_location, location_count;  /* in locations, the innermost first; none: no Ruby stack is known */
+    uint64_t    address;                         /* of a block with a record of its own; 0: it has none */
+    const struct memcheck_error *error;          /* what Valgrind says; NULL: the engine is vm */
+    int64_t     times;                           /* of an error: how often it was seen */
 };
 
 struct memcheck_process {
-    struct heapprof_model *model;      /* all texts are its */
+    struct heapprof_model *model;      /* all texts are its, or Valgrind's; NULL: the process has written no file */
+    const struct memcheck_valgrind *valgrind; /* NULL: the engine is vm */
     const char *pid, *program;         /* "?": not known */
-    bool        decided;               /* each block was known, and all memory was read */
+    bool        decided;               /* each block was known, and all memory was read; or Valgrind has searched it */
     uint64_t    dropped;               /* blocks that nothing is known of */
     struct memcheck_record *records;   /* by kind, of each the largest first */
     size_t      record_count;
@@ -37,6 +37,9 @@ enum memcheck_read {MEMCHECK_IS_ONE, MEMCHECK_IS_NONE, MEMCHECK_NO_MEMORY};
 enum memcheck_read memcheck_process_read(struct memcheck_process *process, struct heapprof_model *model);
 void memcheck_process_free(struct memcheck_process *process);
 
+/* By kind, of each the largest first. */
+void memcheck_process_sort(struct memcheck_process *process);
+
 /* ---- a record's Ruby stack ---- */
 
 struct memcheck_frame {
@@ -46,5 +49,8 @@ struct memcheck_frame {
 
 /* The frame at that place, 0: the innermost, of location_count. */
 struct memcheck_frame memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at);
+
+/* A C function of the stacks that Valgrind gives. */
+struct memcheck_frame memcheck_c_frame_at(const struct memcheck_process *process, uint32_t number);
 
 #endif

@@ -10,7 +10,12 @@ typedef bool memcheck_report(FILE *out, const struct memcheck_question *question
 
 memcheck_report memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif;
 
-/* A record's kind and amount, the separator, and who asked: "definitely lost: 9 bytes in 1 block", "f (a.so)". */
-void memcheck_headline_put(FILE *out, const struct memcheck_record *record, const char *separator);
+/* A record's kind and amount, the separator, and who asked: "definitely lost: 9 bytes in 1 block", "f (a.so)". Of an error what Valgrind
+ * says, and who did it: "use after free: Invalid read of size 4, 3 times", "f (a.so)". */
+void memcheck_headline_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record,
+                           const char *separator);
+
+/* Why it is not known what the process has lost: "not decided: ...". */
+const char *memcheck_undecided(const struct memcheck_process *process);
 
 #endif

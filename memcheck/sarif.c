@@ -11,7 +11,12 @@
 
 #include "report/json.h"
 
-static const char *const levels[MEMCHECK_KINDS] = {"error", "warning", "warning", "note"};
+static const char *
+level_of(enum memcheck_kind kind)
+{
+    if (kind <= MEMCHECK_DEFINITE) return "error";
+    return kind == MEMCHECK_REACHABLE ? "note" : "warning";
+}
 
 static void
 put_message(struct report_json *json, const char *key, const char *text)
@@ -74,39 +79,82 @@ put_location(struct report_json *json, const struct memcheck_frame *frame)
     return whole;
 }
 
+/* The innermost line that is in a file: of Ruby code, else of an extension's C. */
+static struct memcheck_frame
+place_of(const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    for (uint32_t i = 0; i < record->location_count; i++) {
+        struct memcheck_frame frame = memcheck_frame_at(process, record, i);
+        if (in_file_p(&frame)) return frame;
+    }
+    for (uint32_t s = 0; record->error && s < record->error->stack_count; s++) {
+        const struct memcheck_c_stack *stack = &process->valgrind->stacks[record->error->first_stack + s];
+        for (uint32_t i = 0; i < stack->frame_count; i++) {
+            struct memcheck_frame frame = memcheck_c_frame_at(process, stack->first_frame + i);
+            bool extension = process->valgrind->frames[stack->first_frame + i].role == MEMCHECK_OF_EXTENSION;
+            if (extension && in_file_p(&frame)) return frame;
+        }
+    }
+    return (struct memcheck_frame){"", "", 0};
+}
+
 static bool
 put_locations(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
 {
     bool whole = true;
 
     report_json_member_begin(json, "locations", '[');
-    for (uint32_t i = 0; i < record->location_count; i++) {
-        struct memcheck_frame frame = memcheck_frame_at(process, record, i);
-        if (!in_file_p(&frame)) continue;
-        whole = put_location(json, &frame);
-        break;
-    }
+    struct memcheck_frame frame = place_of(process, record);
+    if (in_file_p(&frame)) whole = put_location(json, &frame);
     report_json_end(json, ']');
     return whole;
 }
 
 static bool
-put_stack(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+put_frame(struct report_json *json, struct memcheck_frame frame)
+{
+    report_json_begin(json, '{');
+    report_json_key(json, "location");
+    bool whole = put_location(json, &frame);
+    report_json_end(json, '}');
+    return whole;
+}
+
+static bool
+put_c_stack(struct report_json *json, const struct memcheck_process *process, const struct memcheck_c_stack *stack)
+{
+    bool whole = true;
+
+    report_json_begin(json, '{');
+    if (stack->title) put_message(json, "message", memcheck_valgrind_string(process->valgrind, stack->title));
+    report_json_member_begin(json, "frames", '[');
+    for (uint32_t i = 0; i < stack->frame_count; i++) {
+        whole = put_frame(json, memcheck_c_frame_at(process, stack->first_frame + i)) && whole;
+    }
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+    return whole;
+}
+
+/* Of Ruby, unless none is known of an error; then Valgrind's. */
+static bool
+put_stacks(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
 {
     bool whole = true;
 
     report_json_member_begin(json, "stacks", '[');
-    report_json_begin(json, '{');
-    report_json_member_begin(json, "frames", '[');
-    for (uint32_t i = 0; i < record->location_count; i++) {
-        struct memcheck_frame frame = memcheck_frame_at(process, record, i);
+    if (record->location_count > 0 || !record->error) {
         report_json_begin(json, '{');
-        report_json_key(json, "location");
-        whole = put_location(json, &frame) && whole;
+        report_json_member_begin(json, "frames", '[');
+        for (uint32_t i = 0; i < record->location_count; i++) {
+            whole = put_frame(json, memcheck_frame_at(process, record, i)) && whole;
+        }
+        report_json_end(json, ']');
         report_json_end(json, '}');
     }
-    report_json_end(json, ']');
-    report_json_end(json, '}');
+    for (uint32_t i = 0; record->error && i < record->error->stack_count; i++) {
+        whole = put_c_stack(json, process, &process->valgrind->stacks[record->error->first_stack + i]) && whole;
+    }
     report_json_end(json, ']');
     return whole;
 }
@@ -114,14 +162,14 @@ put_stack(struct report_json *json, const struct memcheck_process *process, cons
 /* ---- what ---- */
 
 static bool
-put_headline(struct report_json *json, const struct memcheck_record *record)
+put_headline(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     if (!out) return false;
-    memcheck_headline_put(out, record, ", asked for by ");
+    memcheck_headline_put(out, process, record, memcheck_error_p(record->kind) ? ", by " : ", asked for by ");
     if (fclose(out) == 0) put_message(json, "message", text);
     free(text);
     return text != NULL;
@@ -136,10 +184,10 @@ put_result(struct report_json *json, const struct memcheck_process *process, con
     report_json_begin(json, '{');
     report_json_member_text(json, "ruleId", memcheck_kind_names[record->kind]);
     report_json_member_integer(json, "ruleIndex", record->kind);
-    report_json_member_text(json, "level", levels[record->kind]);
-    whole = put_headline(json, record);
+    report_json_member_text(json, "level", level_of(record->kind));
+    whole = put_headline(json, process, record);
     whole = put_locations(json, process, record) && whole;
-    whole = put_stack(json, process, record) && whole;
+    whole = put_stacks(json, process, record) && whole;
     report_json_member_begin(json, "provenance", '{');
     report_json_member_integer(json, "invocationIndex", (int64_t)invocation);
     report_json_end(json, '}');
@@ -200,7 +248,7 @@ put_invocation(struct report_json *json, const struct memcheck_process *process)
     report_json_member_bool(json, "executionSuccessful", process->decided && process->dropped == 0);
     report_json_member_text(json, "commandLine", process->program);
     if (pid > 0) report_json_member_integer(json, "processId", pid);
-    if (!process->decided) put_notification(json, "not decided: there were too many blocks to know each");
+    if (!process->decided) put_notification(json, memcheck_undecided(process));
     else if (process->dropped > 0) put_notification(json, "nothing is known of some blocks, which may be leaks, too");
     report_json_end(json, '}');
 }

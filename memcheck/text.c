@@ -2,6 +2,7 @@
 #include "memcheck/report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/text.h"
 
@@ -47,15 +48,29 @@ put_part(FILE *out, const char *text, size_t length)
     report_put(out, part, 0, false);
 }
 
+static void
+put_error(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    report_put(out, memcheck_valgrind_string(process->valgrind, record->error->what), 0, false);
+    if (record->times > 1) fprintf(out, ", %" PRId64 " times", record->times);
+}
+
+static void
+put_leak(FILE *out, const struct memcheck_record *record)
+{
+    put_amount(out, (uint64_t)record->blocks, (uint64_t)record->bytes);
+    if (record->indirect_blocks == 0) return;
+    fputs(", which alone lead to ", out);
+    put_amount(out, (uint64_t)record->indirect_blocks, (uint64_t)record->indirect_bytes);
+}
+
 void
-memcheck_headline_put(FILE *out, const struct memcheck_record *record, const char *separator)
+memcheck_headline_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record,
+                      const char *separator)
 {
     fprintf(out, "%s: ", memcheck_kind_titles[record->kind]);
-    put_amount(out, (uint64_t)record->blocks, (uint64_t)record->bytes);
-    if (record->indirect_blocks > 0) {
-        fputs(", which alone lead to ", out);
-        put_amount(out, (uint64_t)record->indirect_blocks, (uint64_t)record->indirect_bytes);
-    }
+    if (memcheck_error_p(record->kind)) put_error(out, process, record);
+    else put_leak(out, record);
     fputs(separator, out);
     put_part(out, record->function, record->function_length);
     if (record->library_length > 0) {
@@ -65,23 +80,85 @@ memcheck_headline_put(FILE *out, const struct memcheck_record *record, const cha
     }
 }
 
+/* ---- the stacks of C functions ---- */
+
+static void
+put_c_frame(FILE *out, const struct memcheck_process *process, uint32_t number)
+{
+    const struct memcheck_c_frame *frame = &process->valgrind->frames[number];
+    struct memcheck_frame c = memcheck_c_frame_at(process, number);
+    const char *library = memcheck_valgrind_string(process->valgrind, frame->library), *slash = strrchr(c.file, '/');
+
+    fputs(frame->role == MEMCHECK_OF_EXTENSION ? "      * " : "        ", out);
+    report_put(out, c.name, 0, false);
+    fputs(" (", out);
+    report_put(out, library[0] ? library : "?", 0, false);
+    if (c.file[0]) {
+        fputs(", ", out);
+        report_put(out, slash ? slash + 1 : c.file, 0, false);
+        fprintf(out, ":%" PRId64, c.line);
+    }
+    fputs(")\n", out);
+}
+
+/* From who asked to who was called by Ruby code. */
+static void
+put_c_stack(FILE *out, const struct memcheck_process *process, const struct memcheck_c_stack *stack)
+{
+    const struct memcheck_c_frame *frames = process->valgrind->frames + stack->first_frame;
+    uint32_t first = 0, end;
+
+    while (first < stack->frame_count && frames[first].role == MEMCHECK_WRAPPER) first++;
+    if (first == stack->frame_count) first = 0;
+    for (end = first; end < stack->frame_count && frames[end].role != MEMCHECK_INTERPRETER; end++) {
+        if (end - first == FRAMES_MOST) break;
+        put_c_frame(out, process, stack->first_frame + end);
+    }
+    if (end < stack->frame_count && frames[end].role != MEMCHECK_INTERPRETER) {
+        fprintf(out, "        ... %" PRIu32 " more\n", stack->frame_count - end);
+    }
+}
+
+static void
+put_c_stacks(FILE *out, const struct memcheck_process *process, const struct memcheck_error *error)
+{
+    for (uint32_t i = 0; i < error->stack_count; i++) {
+        const struct memcheck_c_stack *stack = &process->valgrind->stacks[error->first_stack + i];
+        fputs("      ", out);
+        report_put(out, stack->title ? memcheck_valgrind_string(process->valgrind, stack->title) : "in C (*: an extension)", 0, false);
+        fputs(stack->frame_count > 0 ? ":\n" : "\n", out);
+        put_c_stack(out, process, stack);
+    }
+}
+
 static void
 put_record(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
 {
     fputs("\n  ", out);
-    memcheck_headline_put(out, record, "\n    ");
+    memcheck_headline_put(out, process, record, "\n    ");
     putc('\n', out);
     put_frames(out, process, record);
+    if (record->error) put_c_stacks(out, process, record->error);
+}
+
+const char *
+memcheck_undecided(const struct memcheck_process *process)
+{
+    if (!process->valgrind) return "not decided: there were too many blocks to know each; give more by RUBY_HEAPPROF=memory=";
+    if (!process->model) return "not decided: it is no ruby with the heap profiler, or ended by exit!, exec or a signal";
+    return "not decided: Valgrind was not asked: this ruby was built without its headers (Debian package valgrind)";
 }
 
 static void
-put_tally(FILE *out, const struct memcheck_tally *tally)
+put_tally(FILE *out, const struct memcheck_process *process, const struct memcheck_tally *tally)
 {
-    if (tally->leaks == 0) fputs("no leaks", out);
+    if (!process->decided) fputs(memcheck_undecided(process), out);
+    else if (tally->leaks == 0) fputs("no leaks", out);
     else {
         fprintf(out, "%zu leak%s, ", tally->leaks, plural(tally->leaks));
         put_amount(out, tally->lost_blocks, tally->lost_bytes);
     }
+    if (tally->errors > 0) fprintf(out, "; %zu error%s", tally->errors, plural(tally->errors));
     const char *before = "; not shown: ";
     for (int verdict = MEMCHECK_SHOWN + 1; verdict < MEMCHECK_VERDICTS; verdict++) {
         if (tally->counts[verdict] == 0) continue;
@@ -101,12 +178,8 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
     fputs(" (", out);
     report_put(out, process->pid, 0, false);
     fputs("): ", out);
-    if (!process->decided) {
-        fputs("not decided: there were too many blocks to know each; give more by RUBY_HEAPPROF=memory=\n", out);
-        return;
-    }
-    put_tally(out, &tally);
-    if (process->dropped > 0) {
+    put_tally(out, process, &tally);
+    if (process->decided && process->dropped > 0) {
         fprintf(out, "  nothing is known of %" PRIu64 " blocks, which may be leaks, too\n", process->dropped);
     }
     for (size_t i = 0; i < process->record_count; i++) {

@@ -13,19 +13,21 @@
 
 CLI_PAGE_OBJ = $(dir $(CLI_PROGRAM))page.o
 
-# What `heapprof watch` and `serve` need becomes part of the program: ncurses, libevent. Without one of them that command
-# says so.
+# What `heapprof watch`, `serve` and `memcheck --engine=valgrind` need becomes part of the program: ncurses, libevent, expat.
+# Without one of them that command says so.
 CLI_TRY = $(shell echo 'int main(void) { return 0; }' | \
 	$(CC) -include $(1) -x c -o /dev/null - $(2) >/dev/null 2>&1 && echo $(2))
 CLI_CURSES := $(call CLI_TRY,curses.h,-l:libncursesw.a -l:libtinfo.a)
 CLI_EVENT := $(call CLI_TRY,event2/http.h,-l:libevent.a)
+CLI_EXPAT := $(call CLI_TRY,expat.h,-l:libexpat.a -lm)
 $(PLAIN_OBJ)/cli/server.o: PLAIN_CC += $(if $(CLI_EVENT),-DHEAPPROF_EVENT)
+$(PLAIN_OBJ)/memcheck/valgrind_xml.o: PLAIN_CC += $(if $(CLI_EXPAT),-DHEAPPROF_EXPAT)
 $(PLAIN_OBJ)/cli/screen.o: PLAIN_CC += $(if $(CLI_CURSES),-DHEAPPROF_CURSES)
 
 $(CLI_PROGRAM): $(PLAIN_OBJS) $(CLI_PAGE_OBJ)
 	@mkdir -p $(@D)
 	$(ECHO) linking $@
-	$(Q) $(CLI_LINK) -o $@ $(PLAIN_OBJS) $(CLI_PAGE_OBJ) -lz -lm $(CLI_CURSES) $(CLI_EVENT)
+	$(Q) $(CLI_LINK) -o $@ $(PLAIN_OBJS) $(CLI_PAGE_OBJ) -lz -lm $(CLI_CURSES) $(CLI_EVENT) $(CLI_EXPAT)
 
 # What `heapprof barriers` runs. Debian has libclang below a directory of its version: the newest one is taken.
 CLI_CLANG := $(patsubst %/include/clang-c/Index.h,%,$(shell \

@@ -157,7 +157,7 @@ TEST(Memcheck, TheReportForPeople) {
 TEST(Memcheck, TheReportForPrograms) {
     Process one(File().Add("definite", "extension", {1, 10, 2, 20}));
     EXPECT_EQ("{\"engine\":\"vm\",\"processes\":[\n{\"pid\":\"12\",\"program\":\"app.rb\",\"decided\":true,\"unknown_blocks\":0,"
-              "\"leaks\":1,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0},\"records\":[\n"
+              "\"leaks\":1,\"errors\":0,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0},\"records\":[\n"
               "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":20,\"function\":\"parse\","
               "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":7}]}]}]}\n",
               one.Report(memcheck_json, kLeaks));
@@ -179,6 +179,15 @@ TEST(Memcheck, TheReportForCIServers) {
 
 const char kSarifRules[] =
     "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof memcheck\",\"rules\":["
+    "{\"id\":\"use_after_free\",\"shortDescription\":{\"text\":\"use after free\"}},"
+    "{\"id\":\"invalid_write\",\"shortDescription\":{\"text\":\"invalid write\"}},"
+    "{\"id\":\"invalid_read\",\"shortDescription\":{\"text\":\"invalid read\"}},"
+    "{\"id\":\"double_free\",\"shortDescription\":{\"text\":\"double free\"}},"
+    "{\"id\":\"invalid_free\",\"shortDescription\":{\"text\":\"invalid free\"}},"
+    "{\"id\":\"mismatched_free\",\"shortDescription\":{\"text\":\"mismatched free\"}},"
+    "{\"id\":\"fatal_signal\",\"shortDescription\":{\"text\":\"fatal signal\"}},"
+    "{\"id\":\"undefined\",\"shortDescription\":{\"text\":\"undefined value\"}},"
+    "{\"id\":\"other_error\",\"shortDescription\":{\"text\":\"error\"}},"
     "{\"id\":\"definite\",\"shortDescription\":{\"text\":\"definitely lost\"}},"
     "{\"id\":\"indirect\",\"shortDescription\":{\"text\":\"indirectly lost\"}},"
     "{\"id\":\"possible\",\"shortDescription\":{\"text\":\"possibly lost\"}},"
@@ -190,7 +199,7 @@ TEST(Memcheck, TheReportForCodeScanning) {
         "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"file:///app/parse.rb\"},\"region\":{\"startLine\":7}},"
         "\"logicalLocations\":[{\"fullyQualifiedName\":\"Parser.parse\"}]}";
     EXPECT_EQ(std::string(kSarifRules) + "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12}],\"results\":[\n"
-              "{\"ruleId\":\"definite\",\"ruleIndex\":0,\"level\":\"error\",\"message\":{\"text\":\"definitely lost: 10 bytes in 1 block, "
+              "{\"ruleId\":\"definite\",\"ruleIndex\":9,\"level\":\"error\",\"message\":{\"text\":\"definitely lost: 10 bytes in 1 block, "
               "which alone lead to 20 bytes in 2 blocks, asked for by parse (parser.so)\"},\"locations\":[" + location +
               "],\"stacks\":[{\"frames\":[{\"location\":" + location + "}]}],\"provenance\":{\"invocationIndex\":0}}]}]}\n",
               one.Report(memcheck_sarif, kLeaks));

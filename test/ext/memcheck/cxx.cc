@@ -5,6 +5,12 @@
 
 static std::string *volatile forgotten;
 
+extern "C" void *
+memcheck_make_by_new()
+{
+    return new char[100];
+}
+
 extern "C" void
 memcheck_lose_by_new(size_t count)
 {

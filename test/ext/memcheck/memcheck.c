@@ -12,19 +12,21 @@
  *     HeapProfMemcheck.lose_in_thread(bytes) as lose, in a thread that Ruby does not know
  *     HeapProfMemcheck.lose_after { }        as lose(100), when the block has returned
  *     HeapProfMemcheck.lose_through          calls HeapProfMemcheck.back, of Ruby, by rb_funcall
+ *     HeapProfMemcheck.lose_unloaded(path, bytes)    loads the library, which loses so much, and unloads it (../memcheck_plugin)
  *     HeapProfMemcheck.unfreed               an object whose struct nobody frees
  *     HeapProfMemcheck.keep(bytes)           a variable leads to it
  *     HeapProfMemcheck.keep_of_thread(bytes)     a variable of the thread does
  *     HeapProfMemcheck.keep_specific(bytes)      the thread's own value of a key (pthread_setspecific) does
  *     HeapProfMemcheck.keep_middle(bytes)    a variable leads to its middle
  *
- * Init loses 77 bytes where MEMCHECK_INIT is in the environment.
+ * errors.c has what is worse. Init loses 77 bytes where MEMCHECK_INIT is in the environment.
  */
 #include "ruby/ruby.h"
 #include "ruby/st.h"
 #include "ruby/thread.h"
 #include "memcheck.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +179,19 @@ memcheck_lose_through(VALUE self)
     return rb_funcall(self, rb_intern("back"), 0);
 }
 
+static VALUE
+memcheck_lose_unloaded(VALUE self, VALUE path, VALUE bytes)
+{
+    void *library = dlopen(StringValueCStr(path), RTLD_NOW | RTLD_LOCAL);
+    void (*lose)(size_t) = library ? (void (*)(size_t))dlsym(library, "memcheck_plugin_lose") : NULL;
+
+    if (!lose) rb_raise(rb_eLoadError, "%s", dlerror());
+    lose(NUM2SIZET(bytes));
+    dlclose(library);
+    if (dlopen(StringValueCStr(path), RTLD_NOW | RTLD_NOLOAD)) rb_raise(rb_eRuntimeError, "it is still there");
+    return Qnil;
+}
+
 static const rb_data_type_t unfreed_type = { "memcheck_unfreed", { NULL, NULL, NULL }, 0, 0, 0 };
 
 static VALUE
@@ -213,6 +228,8 @@ memcheck_keep_middle(VALUE self, VALUE bytes)
     return Qnil;
 }
 
+void memcheck_define_errors(VALUE module);
+
 void
 Init_heapprof_memcheck(void)
 {
@@ -232,6 +249,8 @@ Init_heapprof_memcheck(void)
     rb_define_module_function(module, "lose_in_thread", memcheck_lose_in_thread, 1);
     rb_define_module_function(module, "lose_after", memcheck_lose_after, 0);
     rb_define_module_function(module, "lose_through", memcheck_lose_through, 0);
+    memcheck_define_errors(module);
+    rb_define_module_function(module, "lose_unloaded", memcheck_lose_unloaded, 2);
     rb_define_module_function(module, "unfreed", memcheck_unfreed, 0);
     rb_define_module_function(module, "keep", memcheck_keep, 1);
     rb_define_module_function(module, "keep_of_thread", memcheck_keep_of_thread, 1);

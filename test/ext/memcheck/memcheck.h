@@ -3,8 +3,14 @@
 #include <stddef.h>
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
+
 void memcheck_lose_by_new(size_t count);
+void *memcheck_make_by_new(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,246 @@
+/* join.c - by address.
+ *
+ *     error (a loss record) --number--> blocks --address--> Ruby stacks
+ *
+ * A loss record is what has the same C stack. It becomes a record for each Ruby stack of its blocks. Where its blocks are not
+ * all in the list, or nothing is known of them, it is one without a Ruby stack. Records that differ by what is behind the
+ * interpreter alone become one.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* qsort_r */
+#endif
+#include "memcheck/join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct join {
+    struct memcheck_process *process;
+    const struct memcheck_valgrind *valgrind;
+    const struct memcheck_block_list *list;
+    struct memcheck_record *records;       /* the new ones */
+    size_t count, capacity;
+    bool   room;
+};
+
+/* ---- records ---- */
+
+static struct memcheck_record *
+add(struct join *join, const struct memcheck_error *error)
+{
+    if (join->count == join->capacity) {
+        size_t capacity = join->capacity ? 2 * join->capacity : 64;
+        struct memcheck_record *records = realloc(join->records, capacity * sizeof(*records));
+        if (!records) {
+            join->room = false;
+            return NULL;
+        }
+        join->records = records;
+        join->capacity = capacity;
+    }
+    struct memcheck_record *record = &join->records[join->count++];
+    *record = (struct memcheck_record){.kind = error->kind, .error = error, .times = error->times, .core = error->core};
+    record->function = rb_heapprof_strings_get(&join->valgrind->strings, error->function, &record->function_length);
+    record->library = rb_heapprof_strings_get(&join->valgrind->strings, error->library, &record->library_length);
+    return record;
+}
+
+/* As the error itself says it. */
+static void
+add_whole(struct join *join, const struct memcheck_error *error)
+{
+    struct memcheck_record *record = add(join, error);
+
+    if (!record) return;
+    record->blocks = error->blocks;
+    record->indirect_bytes = error->indirect_bytes;
+    record->bytes = error->bytes > error->indirect_bytes ? error->bytes - error->indirect_bytes : 0;
+}
+
+/* ---- what is known of a block ---- */
+
+static int
+compare_addresses(const void *left, const void *right)
+{
+    const struct memcheck_record *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static const struct memcheck_record *
+known(const struct memcheck_process *process, uint64_t address)
+{
+    const struct memcheck_record key = {.address = address};
+
+    if (process->record_count == 0) return NULL;
+    return bsearch(&key, process->records, process->record_count, sizeof(key), compare_addresses);
+}
+
+/* ---- which records are one ---- */
+
+static int
+compare_ruby(const struct memcheck_process *process, const struct memcheck_record *a, const struct memcheck_record *b)
+{
+    const uint32_t *all = process->locations;
+
+    if (a->location_count != b->location_count) return a->location_count < b->location_count ? -1 : 1;
+    if (a->location_count == 0) return 0;
+    return memcmp(all + a->first_location, all + b->first_location, a->location_count * sizeof(*all));
+}
+
+/* How many frames it has up to the interpreter. */
+static uint32_t
+frame_count(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *stack)
+{
+    uint32_t count = 0;
+
+    while (count < stack->frame_count && valgrind->frames[stack->first_frame + count].role != MEMCHECK_INTERPRETER) count++;
+    return count;
+}
+
+static int
+compare_stack(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *a, const struct memcheck_c_stack *b)
+{
+    const struct memcheck_c_frame *frames = valgrind->frames;
+    uint32_t count = frame_count(valgrind, a), other_count = frame_count(valgrind, b);
+
+    if (count != other_count) return count < other_count ? -1 : 1;
+    return count ? memcmp(frames + a->first_frame, frames + b->first_frame, count * sizeof(*frames)) : 0;
+}
+
+static int
+compare_c(const struct memcheck_valgrind *valgrind, const struct memcheck_error *a, const struct memcheck_error *b)
+{
+    int order = 0;
+
+    if (a->stack_count != b->stack_count) return a->stack_count < b->stack_count ? -1 : 1;
+    for (uint32_t i = 0; i < a->stack_count && order == 0; i++) {
+        order = compare_stack(valgrind, &valgrind->stacks[a->first_stack + i], &valgrind->stacks[b->first_stack + i]);
+    }
+    return order;
+}
+
+/* What is of the same kind and has the same stacks is equal; what Valgrind says of an error, too. */
+static int
+compare_all(const void *left, const void *right, void *data)
+{
+    const struct memcheck_record *a = left, *b = right;
+    const struct memcheck_process *process = data;
+
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (memcheck_error_p(a->kind) && a->error->what != b->error->what) return a->error->what < b->error->what ? -1 : 1;
+    int ruby = compare_ruby(process, a, b);
+    return ruby ? ruby : compare_c(process->valgrind, a->error, b->error);
+}
+
+static void
+add_amounts(struct memcheck_record *to, const struct memcheck_record *from)
+{
+    to->blocks += from->blocks;
+    to->bytes += from->bytes;
+    to->indirect_blocks += from->indirect_blocks;
+    to->indirect_bytes += from->indirect_bytes;
+    to->times += from->times;
+    if (from->error < to->error) to->error = from->error; /* the first one */
+}
+
+static void
+merge_equals(struct memcheck_process *process)
+{
+    struct memcheck_record *records = process->records;
+    size_t kept = 0;
+
+    if (process->record_count == 0) return;
+    qsort_r(records, process->record_count, sizeof(*records), compare_all, process);
+    for (size_t i = 1; i < process->record_count; i++) {
+        if (compare_all(&records[kept], &records[i], process) == 0) add_amounts(&records[kept], &records[i]);
+        else records[++kept] = records[i];
+    }
+    process->record_count = kept + 1;
+}
+
+/* ---- a loss record ---- */
+
+/* The list has all of its blocks. */
+static bool
+listed_p(const struct memcheck_block_list *list, const struct memcheck_error *error)
+{
+    size_t count;
+
+    memcheck_block_list_get(list, error->number, &count);
+    return error->of == list->of && (int64_t)count == error->blocks;
+}
+
+void
+memcheck_join_place(struct memcheck_valgrind *valgrind, const struct memcheck_block_list *lists)
+{
+    enum { STEPS_MOST = 64 };
+
+    for (uint32_t i = 0; i < valgrind->error_count; i++) {
+        struct memcheck_error *error = &valgrind->errors[i];
+        if (memcheck_error_p(error->kind)) continue;
+        uint32_t document = error->document;
+        for (int steps = 0; document != MEMCHECK_NO_DOCUMENT && steps < STEPS_MOST; steps++) {
+            if (listed_p(&lists[document], error)) {
+                error->document = document;
+                break;
+            }
+            document = valgrind->documents[document].parent;
+        }
+    }
+}
+
+static void
+add_block(struct join *join, const struct memcheck_error *error, const struct memcheck_block *block)
+{
+    const struct memcheck_record *its = known(join->process, block->address);
+    struct memcheck_record *record = add(join, error);
+
+    if (!record) return;
+    record->blocks = 1;
+    record->bytes = block->bytes;
+    record->indirect_blocks = block->indirect_blocks;
+    record->indirect_bytes = block->indirect_bytes;
+    if (!its) return;
+    record->first_location = its->first_location;
+    record->location_count = its->location_count;
+}
+
+static void
+add_loss(struct join *join, const struct memcheck_error *error)
+{
+    size_t count = 0;
+    const struct memcheck_block *blocks = memcheck_block_list_get(join->list, error->number, &count);
+
+    size_t most = join->list->count + join->valgrind->error_count; /* a file of anybody's may name the same blocks often */
+    if (!listed_p(join->list, error) || join->count > most) {
+        add_whole(join, error);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) add_block(join, error, &blocks[i]);
+}
+
+bool
+memcheck_join(struct memcheck_process *process, const struct memcheck_valgrind *valgrind, uint32_t document,
+              const struct memcheck_block_list *list)
+{
+    struct join join = {.process = process, .valgrind = valgrind, .list = list, .room = true};
+
+    if (process->record_count > 0) {
+        qsort(process->records, process->record_count, sizeof(*process->records), compare_addresses);
+    }
+    for (uint32_t i = 0; i < valgrind->error_count && join.room; i++) {
+        const struct memcheck_error *error = &valgrind->errors[i];
+        if (error->document != document) continue;
+        if (memcheck_error_p(error->kind)) add(&join, error);
+        else add_loss(&join, error);
+    }
+    free(process->records);
+    process->records = join.records;
+    process->record_count = join.count;
+    process->valgrind = valgrind;
+    process->decided = list->of > 0;
+    process->dropped = 0;
+    merge_equals(process);
+    memcheck_process_sort(process);
+    return join.room;
+}

@@ -1,0 +1,22 @@
+#ifndef HEAPPROF_MEMCHECK_KINDS_H
+#define HEAPPROF_MEMCHECK_KINDS_H
+/* What a record says of memory. */
+#include <stdbool.h>
+
+/* From the worst to the best. Those before DEFINITE are errors, which Valgrind alone sees; the others are Valgrind's words
+ * for what is left. */
+enum memcheck_kind {
+    MEMCHECK_USE_AFTER_FREE, MEMCHECK_INVALID_WRITE, MEMCHECK_INVALID_READ, MEMCHECK_DOUBLE_FREE, MEMCHECK_INVALID_FREE,
+    MEMCHECK_MISMATCHED_FREE, MEMCHECK_FATAL_SIGNAL, MEMCHECK_UNDEFINED, MEMCHECK_OTHER_ERROR,
+    MEMCHECK_DEFINITE, MEMCHECK_INDIRECT, MEMCHECK_POSSIBLE, MEMCHECK_REACHABLE, MEMCHECK_KINDS
+};
+
+extern const char *const memcheck_kind_names[MEMCHECK_KINDS], *const memcheck_kind_titles[MEMCHECK_KINDS]; /* for programs, for people */
+
+static inline bool
+memcheck_error_p(enum memcheck_kind kind)
+{
+    return kind < MEMCHECK_DEFINITE;
+}
+
+#endif
