@@ -76,7 +76,7 @@ wrapped(const struct call *call)
     const struct wb_node *data = argument_node(call, 1);
 
     if (data_type && data && data->type && wb_pointed(data->type)) {
-        wb_own(call->frame->flow->program, wb_pointed(data->type), data_type);
+        wb_own(call->frame->flow->program, wb_pointed(data->type), data_type, true);
     }
     return new_object(call, data_type, argument(call, 1));
 }
@@ -320,13 +320,6 @@ unknown_effect(const struct call *call)
     return made_here(call, WB_S_UNKNOWN);
 }
 
-static const struct wb_node *
-without_casts(const struct wb_node *node)
-{
-    while ((node->kind == WB_CAST || node->kind == WB_ANY) && node->child && !node->child->next) node = node->child;
-    return node;
-}
-
 static void
 evaluate_arguments(struct call *call, const struct wb_node *first)
 {
@@ -337,7 +330,7 @@ evaluate_arguments(struct call *call, const struct wb_node *first)
     call->arguments = wb_arena_take(arena, count * sizeof(*call->arguments));
     call->nodes = wb_arena_take(arena, count * sizeof(*call->nodes));
     for (const struct wb_node *node = first; node; node = node->next) {
-        call->nodes[call->count] = without_casts(node);
+        call->nodes[call->count] = wb_without_casts(node);
         call->arguments[call->count++] = wb_value(call->frame, call->state, node);
     }
 }

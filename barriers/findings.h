@@ -2,6 +2,7 @@
 #define HEAPPROF_BARRIERS_FINDINGS_H
 /* What is told: each place once, in the order of files and lines. */
 #include "barriers/program.h"
+#include "barriers/seen.h"
 
 /* How sure it is that the store needs a barrier, from least to most. */
 enum wb_sure {
@@ -19,11 +20,14 @@ struct wb_finding {
     const char                *field;     /* "c.nth" */
     const char                *parent;    /* the variable that has the object; NULL: not seen */
     const char                *why;
+    int64_t                    offset, size; /* of the field in the object's data, bytes; offset negative: not known */
+    const struct wb_seen      *seen;      /* what the collector saw of it; NULL: nothing */
+    unsigned                   fits;      /* so many findings fit what it saw */
 };
 
 struct wb_findings {
     struct wb_arena          *arena;
-    const struct wb_finding **all;
+    struct wb_finding       **all;
     size_t                    count, capacity;
     bool                      left_out;  /* there is more than can be told */
 };

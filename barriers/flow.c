@@ -29,7 +29,7 @@ wb_learn(struct wb_frame *frame, const struct wb_symbol *value, const struct wb_
 {
     struct wb_record *record = wb_pointed(type);
 
-    if (record && value->data_type && value->kind != WB_S_FRESH) wb_own(frame->flow->program, record, value->data_type);
+    if (record && value->data_type && value->kind != WB_S_FRESH) wb_own(frame->flow->program, record, value->data_type, true);
 }
 
 struct wb_symbol *
@@ -44,7 +44,7 @@ wb_data_of(struct wb_frame *frame, const struct wb_state *state, struct wb_symbo
 struct wb_symbol *
 wb_field_address(struct wb_frame *frame, struct wb_symbol *of, const struct wb_field *field)
 {
-    if (of->data_type && of->kind != WB_S_FRESH) wb_own(frame->flow->program, field->record, of->data_type);
+    if (of->data_type && of->kind != WB_S_FRESH) wb_own(frame->flow->program, field->record, of->data_type, true);
     return symbol(frame, WB_S_FIELD, field, of, 0);
 }
 
@@ -475,7 +475,7 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, struct wb_data_ty
     field = (struct wb_field *)wb_field_of(value->of);
     if (field) {
         field->marked = data_type;
-        wb_own(flow->program, field->record, data_type);
+        wb_own(flow->program, field->record, data_type, false);
     }
     base = wb_base(value->of);
     field = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) : NULL;

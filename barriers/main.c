@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "barriers/analyse.h"
+#include "barriers/confirm.h"
 #include "barriers/extconf.h"
 #include "barriers/extension.h"
 #include "barriers/options.h"
@@ -39,6 +40,8 @@ struct settings {
     char        directory[PATH_MAX];  /* where we were started: libclang changes it */
     char      **operands;
     size_t      operand_count;
+    char      **command;              /* that shows what is missed; NULL: none */
+    struct wb_all_seen *seen;         /* what it was; NULL: nobody looked */
 };
 
 /* What the process of an extension shares with us. */
@@ -77,8 +80,9 @@ report(const struct settings *settings, const struct wb_extension *extension, co
 {
     bool all = settings->values[ALL] != NULL;
 
-    if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings);
-    else if (settings->values[SARIF]) wb_report_sarif(out, findings, all, settings->directory);
+    if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, settings->seen);
+    else if (settings->values[SARIF]) wb_report_sarif(out, findings, all, settings->directory, settings->seen);
+    else if (settings->seen) wb_write_rows(out, findings, all, settings->directory);
     else wb_report_text(out, findings, all, settings->directory);
 }
 
@@ -92,6 +96,7 @@ look_at(const struct settings *settings, const struct wb_extension *extension, s
     wb_program_init(&program);
     if (!read_all(&program, extension, shared)) status = WB_TROUBLE;
     wb_analyse(&program, &findings);
+    if (settings->seen) wb_join(&program, &findings, settings->seen);
     report(settings, extension, &program, &findings, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
@@ -123,16 +128,16 @@ status_of(int ended, const struct shared *shared)
 
 /* What an extension's process has written; behind what others have with a comma between, where that is wanted. */
 static void
-copy_out(FILE *from, bool comma)
+copy_out(FILE *from, FILE *to, bool comma)
 {
     char bytes[1 << 16];
     size_t size;
 
     rewind(from);
     while ((size = fread(bytes, 1, sizeof(bytes), from)) > 0) {
-        if (comma) fputs(",\n", stdout);
+        if (comma) fputs(",\n", to);
         comma = false;
-        fwrite(bytes, 1, size, stdout);
+        fwrite(bytes, 1, size, to);
     }
 }
 
@@ -195,39 +200,82 @@ opening(const struct settings *settings)
     return "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[";
 }
 
-static const char *
-closing(const struct settings *settings)
+/* A run of SARIF for what only the collector saw has a comma before it, if there are others. */
+static void
+close_document(const struct settings *settings, FILE *rows, bool first)
 {
-    return settings->values[JSON] || settings->values[SARIF] ? "]}\n" : "";
+    if (settings->values[JSON]) {
+        putchar(']');
+        if (settings->seen) wb_report_json_seen(stdout, settings->seen);
+        fputs("}\n", stdout);
+    }
+    else if (settings->values[SARIF]) {
+        if (settings->seen && !first) fputs(",\n", stdout);
+        if (settings->seen) wb_report_sarif_seen(stdout, settings->seen);
+        fputs("]}\n", stdout);
+    }
+    else if (settings->seen) {
+        wb_write_rows_seen(rows, settings->seen);
+        wb_write_table(stdout, rows);
+    }
 }
 
+static FILE *
+temporary_file(void)
+{
+    FILE *file = tmpfile();
+
+    if (!file) fprintf(stderr, "heapprof barriers: a temporary file: %s\n", strerror(errno));
+    return file;
+}
+
+/* Each extension's output goes behind that of the others: to stdout, or to the rows of a table. */
 static int
-look_at_all(const struct settings *settings, struct wb_extension *extensions, struct shared *shared)
+look_at_each(const struct settings *settings, struct wb_extension *extensions, struct shared *shared, FILE *rows)
 {
     bool programs = settings->values[JSON] || settings->values[SARIF], first = true;
     int status = WB_CLEAN;
 
     fputs(opening(settings), stdout);
     for (struct wb_extension *each = extensions; each; each = each->next) {
-        FILE *out = tmpfile();
+        FILE *out = temporary_file();
         int one;
-        if (!out) {
-            fprintf(stderr, "heapprof barriers: a temporary file: %s\n", strerror(errno));
-            return WB_TROUBLE;
-        }
+        if (!out) return WB_TROUBLE;
         one = look_at_in_child(settings, each, shared, out);
         if (one > status) status = one;
-        copy_out(out, programs && !first);
+        copy_out(out, settings->seen && !programs ? rows : stdout, programs && !first);
         first = first && ftell(out) == 0;
         fclose(out);
     }
-    fputs(closing(settings), stdout);
+    close_document(settings, rows, first);
     return status;
+}
+
+/* What was seen alone is missing, too. */
+static bool
+unexplained_p(const struct wb_all_seen *seen)
+{
+    for (size_t i = 0; seen && i < seen->count; i++) {
+        if (!seen->items[i].explained) return true;
+    }
+    return false;
+}
+
+static int
+look_at_all(struct settings *settings, struct wb_extension *extensions, struct shared *shared)
+{
+    FILE *rows = temporary_file();
+    int status;
+
+    if (!rows) return WB_TROUBLE;
+    status = look_at_each(settings, extensions, shared, rows);
+    fclose(rows);
+    return status == WB_CLEAN && unexplained_p(settings->seen) ? WB_MISSING : status;
 }
 
 /* ---- the command line ---- */
 
-static const char usage[] = "usage: heapprof barriers [options] DIR... | FILE...";
+static const char usage[] = "usage: heapprof barriers [options] DIR... | FILE... [-- COMMAND]";
 
 static const struct option long_options[] = {
 #define ROW(name, text, letter, value, choices, help) \
@@ -236,6 +284,27 @@ static const struct option long_options[] = {
 #undef ROW
     {0}
 };
+
+/* What stands behind "--" is the command; without anything before it the current directory is looked at. */
+static bool
+split_command(struct settings *settings)
+{
+    static char here[] = ".", *operand_here[] = {here, NULL};
+    size_t at = 0;
+
+    while (at < settings->operand_count && strcmp(settings->operands[at], "--")) at++;
+    if (at + 1 >= settings->operand_count) {
+        fprintf(stderr, "heapprof barriers: --confirm: a command is missing behind \"--\" (%s)\n", usage);
+        return false;
+    }
+    settings->command = settings->operands + at + 1;
+    settings->operand_count = at;
+    if (at == 0) {
+        settings->operands = operand_here;
+        settings->operand_count = 1;
+    }
+    return true;
+}
 
 static bool
 parse(struct settings *settings, int argc, char **argv)
@@ -252,6 +321,7 @@ parse(struct settings *settings, int argc, char **argv)
     }
     settings->operands = argv + optind;
     settings->operand_count = (size_t)(argc - optind);
+    if (settings->values[CONFIRM] && !split_command(settings)) return false;
     if (settings->operand_count == 0) fprintf(stderr, "heapprof barriers: a directory or a file is missing (%s)\n", usage);
     return settings->operand_count > 0;
 }
@@ -294,6 +364,7 @@ main(int argc, char **argv)
     search.problem_i = problem_i;
     search.data = &trouble;
     if (!find_extensions(&search, &settings) || trouble) status = WB_TROUBLE;
+    if (settings.command && !(settings.seen = wb_see(settings.command))) status = WB_TROUBLE;
     looked = look_at_all(&settings, search.extensions, shared);
     if (looked > status) status = looked;
     wb_extconf_clean();

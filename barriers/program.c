@@ -108,16 +108,42 @@ wb_pointed(const struct wb_type *type)
     return type->to && type->to->kind == WB_RECORD ? type->to->record : NULL;
 }
 
-void
-wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type)
+static struct wb_owner *
+owner_of(const struct wb_record *record, const struct wb_data_type *data_type)
 {
     struct wb_owner *owner = record->owners;
 
     while (owner && owner->data_type != data_type) owner = owner->next;
-    if (owner) return;
-    owner = WB_NEW(&program->arena, struct wb_owner);
-    owner->data_type = data_type;
-    owner->next = record->owners;
-    record->owners = owner;
-    program->owner_count++;
+    return owner;
+}
+
+void
+wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type, bool whole)
+{
+    struct wb_owner *owner = owner_of(record, data_type);
+
+    if (!owner) {
+        owner = WB_NEW(&program->arena, struct wb_owner);
+        owner->data_type = data_type;
+        owner->next = record->owners;
+        record->owners = owner;
+        program->owner_count++;
+    }
+    owner->whole |= whole;
+    if (whole && record->size > data_type->extent) data_type->extent = record->size;
+}
+
+bool
+wb_whole_p(const struct wb_record *record, const struct wb_data_type *data_type)
+{
+    const struct wb_owner *owner = owner_of(record, data_type);
+
+    return owner && owner->whole;
+}
+
+const struct wb_node *
+wb_without_casts(const struct wb_node *node)
+{
+    while ((node->kind == WB_CAST || node->kind == WB_ANY) && node->child && !node->child->next) node = node->child;
+    return node;
 }

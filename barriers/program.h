@@ -38,6 +38,7 @@ struct wb_field {
     const char       *name;          /* "": an anonymous struct or union */
     struct wb_record *record;        /* whose it is */
     struct wb_type   *type;
+    int64_t           offset, size;  /* in its record, bytes; negative: not known */
     struct wb_data_type *marked;        /* whose mark function marks it; NULL: none does */
     struct wb_data_type *marked_behind; /* the same of what it points to */
     struct wb_field  *next;
@@ -48,11 +49,13 @@ struct wb_record {
     struct wb_field  *fields;
     bool              complete;      /* its fields are known */
     bool              visiting;      /* a search is in it */
+    int64_t           size;          /* bytes; 0: not known */
     struct wb_owner  *owners;        /* the data types whose data it is, or is in */
 };
 
 struct wb_owner {
     struct wb_data_type *data_type;
+    bool                 whole;      /* it is the data, not a part of it */
     struct wb_owner     *next;
 };
 
@@ -107,6 +110,13 @@ struct wb_node {
     struct wb_node   *child, *next;
 };
 
+/* A name that Ruby knows a function by: "configure". */
+struct wb_method {
+    const char          *name;
+    struct wb_function  *function;
+    struct wb_method    *next;
+};
+
 struct wb_function {
     const char          *name;
     const char          *key;
@@ -120,6 +130,7 @@ struct wb_function {
     bool                 addressed;  /* it is called from where we do not see, as by its address */
     bool                 called;     /* from these sources */
     bool                 never_returns;
+    unsigned             search;     /* the last one that came here */
     uint64_t             only_read;  /* bit n: parameter n points to what is const */
     const struct wb_known *known;    /* known.h; NULL: not looked for yet */
     struct wb_summary   *summary;    /* summary.h; NULL: not worked out */
@@ -129,6 +140,8 @@ struct wb_function {
 /* An rb_data_type_t with its initialiser. */
 struct wb_data_type {
     const char          *name;       /* of the variable */
+    const char          *struct_name; /* wrap_struct_name; NULL: not seen */
+    int64_t              extent;     /* of its data as far as structs say, bytes */
     struct wb_place      place;
     bool                 known;      /* its initialiser was seen */
     bool                 protected_p; /* RUBY_TYPED_WB_PROTECTED */
@@ -147,6 +160,8 @@ struct wb_program {
     size_t                  entry_capacity;
     struct wb_function     *functions, **functions_end;
     struct wb_data_type    *data_types, **data_types_end;
+    struct wb_method       *methods;
+    unsigned                searches;   /* for functions that others reach */
     size_t                  owner_count; /* of all records: what is known of whose data they are */
 };
 
@@ -161,8 +176,11 @@ struct wb_record *wb_record_of(struct wb_program *program, const char *key, cons
 struct wb_variable *wb_global_of(struct wb_program *program, const char *key, const char *name);
 struct wb_data_type *wb_data_type_of(struct wb_program *program, struct wb_variable *variable);
 
-/* The record is, or is in, the data of objects of that type. */
-void wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type);
+/* The record is, or is in, the data of objects of that type; whole: it is. */
+void wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type, bool whole);
+bool wb_whole_p(const struct wb_record *record, const struct wb_data_type *data_type);
+
+const struct wb_node *wb_without_casts(const struct wb_node *node);
 
 /* The record that a pointer of that type points to; NULL: to none. */
 struct wb_record *wb_pointed(const struct wb_type *type);

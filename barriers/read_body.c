@@ -162,7 +162,7 @@ read_member(struct wb_reader *reader, CXCursor cursor)
 /* ---- expressions ---- */
 
 static int64_t
-literal(CXCursor cursor)
+number_of(CXCursor cursor)
 {
     CXEvalResult result = clang_Cursor_Evaluate(cursor);
     int64_t number = 0;
@@ -278,6 +278,59 @@ called_by(CXCursor cursor, const struct wb_cursors *children)
     return clang_getCursorReferenced(named);
 }
 
+/* Through parentheses and conversions. */
+static CXCursor
+innermost(CXCursor cursor)
+{
+    struct wb_cursors children = {0};
+
+    for (;;) {
+        enum CXCursorKind kind = clang_getCursorKind(cursor);
+        if (kind != CXCursor_ParenExpr && kind != CXCursor_UnexposedExpr) break;
+        code_children(cursor, &children);
+        if (children.count != 1) break;
+        cursor = children.items[0];
+    }
+    free(children.items);
+    return cursor;
+}
+
+/* libclang evaluates a literal below a conversion, and not one that is bare. A method's name has no escapes. */
+static const char *
+without_quotes(struct wb_reader *reader, const char *literal)
+{
+    size_t length = strlen(literal);
+
+    if (length < 2 || literal[0] != '"') return literal;
+    return wb_name(reader->program, wb_arena_text(&reader->program->arena, literal + 1, length - 2));
+}
+
+/* A function that is given to another one beside a name, as to rb_define_method: what Ruby calls it. */
+static void
+read_method(struct wb_reader *reader, const struct wb_node *function, CXCursor name)
+{
+    CXCursor literal = innermost(name);
+    struct wb_method *method;
+    const char *text;
+
+    if (clang_getCursorKind(literal) != CXCursor_StringLiteral) return;
+    text = without_quotes(reader, wb_spelling(reader, literal));
+    method = WB_NEW(&reader->program->arena, struct wb_method);
+    *method = (struct wb_method){text, function->function, reader->program->methods};
+    reader->program->methods = method;
+}
+
+static void
+read_methods(struct wb_reader *reader, const struct wb_node *arguments, const struct wb_cursors *cursors)
+{
+    size_t at = 0;
+
+    for (const struct wb_node *name = arguments; name && name->next && at < cursors->count; name = name->next, at++) {
+        const struct wb_node *function = wb_without_casts(name->next);
+        if (name->kind == WB_NUMBER && function->kind == WB_FUNCTION) read_method(reader, function, cursors->items[at]);
+    }
+}
+
 /* What is called stands first among the children, but for operators of C++, whose arguments are asked for. */
 static struct wb_node *
 read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
@@ -285,7 +338,7 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     CXCursor called = called_by(cursor, children);
     int count = clang_Cursor_getNumArguments(cursor);
     struct wb_cursors arguments = {0};
-    struct wb_node *node = new_node(reader, WB_CALL);
+    struct wb_node *node = new_node(reader, WB_CALL), *first;
 
     if (function_p(clang_getCursorKind(called))) {
         node->function = wb_read_function(reader, called);
@@ -294,8 +347,10 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     }
     else if (children->count > 0) node->child = read(reader, children->items[0]);
     else node->child = new_node(reader, WB_ANY);
+    first = node->child;
     for (int i = 0; i < count; i++) add_child_i(clang_Cursor_getArgument(cursor, (unsigned)i), cursor, &arguments);
     read_children(reader, node, &arguments, 0);
+    read_methods(reader, first ? first->next : node->child, &arguments);
     free(arguments.items);
     node->place = wb_place_of(reader, cursor);
     node->type = wb_read_type(reader, clang_getCursorType(cursor));
@@ -391,7 +446,7 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
         return new_node(reader, WB_NUMBER);
       case CXCursor_IntegerLiteral:
         node = new_node(reader, WB_NUMBER);
-        node->number = literal(cursor);
+        node->number = number_of(cursor);
         return node;
       default: break;
     }

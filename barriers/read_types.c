@@ -5,6 +5,7 @@
  */
 #include "barriers/reader.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,17 @@ named_p(CXCursor cursor, const char *name)
     return same;
 }
 
+static void
+read_field_type(struct wb_reader *reader, CXCursor declaration, struct wb_field *field)
+{
+    CXType type = clang_getCursorType(declaration);
+    long long bits = clang_Cursor_getOffsetOfField(declaration);
+
+    field->type = wb_read_type(reader, type);
+    field->offset = bits < 0 ? -1 : bits / CHAR_BIT;
+    field->size = clang_Type_getSizeOf(type);
+}
+
 static enum CXVisitorResult
 add_field_i(CXCursor cursor, CXClientData data)
 {
@@ -28,7 +40,7 @@ add_field_i(CXCursor cursor, CXClientData data)
 
     field->name = wb_spelling(reader, cursor);
     field->record = arguments[2];
-    field->type = wb_read_type(reader, clang_getCursorType(cursor));
+    read_field_type(reader, cursor, field);
     **end = field;
     *end = &field->next;
     return CXVisit_Continue;
@@ -45,6 +57,7 @@ read_record(struct wb_reader *reader, CXType type)
     if (!record->complete && clang_Type_getSizeOf(type) >= 0) {
         struct wb_field **end = &record->fields;
         void *arguments[] = {reader, &end, record};
+        record->size = clang_Type_getSizeOf(type);
         record->complete = true; /* before its fields, which may point to it */
         clang_Type_visitFields(type, add_field_i, arguments);
     }
@@ -136,7 +149,7 @@ wb_read_field(struct wb_reader *reader, CXCursor declaration)
         field = WB_NEW(&reader->program->arena, struct wb_field);
         field->name = name;
         field->record = record;
-        field->type = wb_read_type(reader, clang_getCursorType(declaration));
+        read_field_type(reader, declaration, field);
         field->next = record->fields;
         record->fields = field;
     }
@@ -302,6 +315,20 @@ function_in(struct wb_reader *reader, CXCursor expression)
     return clang_Cursor_isNull(found) ? NULL : wb_read_function(reader, found);
 }
 
+static const char *
+string_in(struct wb_reader *reader, CXCursor expression)
+{
+    CXEvalResult result = clang_Cursor_Evaluate(expression);
+    const char *text = NULL;
+
+    if (!result) return NULL;
+    if (clang_EvalResult_getKind(result) == CXEval_StrLiteral) {
+        text = wb_name(reader->program, clang_EvalResult_getAsStr(result));
+    }
+    clang_EvalResult_dispose(result);
+    return text;
+}
+
 static unsigned long long
 number_in(CXCursor expression)
 {
@@ -325,6 +352,7 @@ set_member(struct initialiser *initialiser, CXCursor value)
     unsigned long long flags;
 
     switch (initialiser->at) {
+      case NAME: data_type->struct_name = string_in(initialiser->reader, value); break;
       case MARK: data_type->mark = function_in(initialiser->reader, value); break;
       case FREE: data_type->free = function_in(initialiser->reader, value); break;
       case SIZE: data_type->size = function_in(initialiser->reader, value); break;

@@ -35,7 +35,7 @@ together_p(const struct wb_finding *one, const struct wb_finding *other)
 }
 
 static void
-write_fields(FILE *out, const struct wb_finding *const *findings, size_t count)
+write_fields(FILE *out, struct wb_finding *const *findings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *between = i == 0 ? "" : i + 1 == count ? " and " : ", ";
@@ -44,7 +44,7 @@ write_fields(FILE *out, const struct wb_finding *const *findings, size_t count)
 }
 
 void
-wb_write_message(FILE *out, const struct wb_finding *const *findings, size_t count)
+wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count)
 {
     const struct wb_finding *first = findings[0];
 
@@ -57,7 +57,7 @@ wb_write_message(FILE *out, const struct wb_finding *const *findings, size_t cou
 }
 
 static void
-write_line(FILE *out, const struct wb_finding *const *findings, size_t count, const char *directory)
+write_line(FILE *out, struct wb_finding *const *findings, size_t count, const char *directory)
 {
     const struct wb_place *place = &findings[0]->place;
 

@@ -12,7 +12,7 @@ size_t wb_said_together(const struct wb_findings *findings, size_t first);
 const char *wb_severity(const struct wb_finding *finding);
 
 /* What is said of findings that are said together, without a newline. */
-void wb_write_message(FILE *out, const struct wb_finding *const *findings, size_t count);
+void wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count);
 
 /* A file as it is shown from a directory: those below it from there. */
 const char *wb_shown_path(const char *path, const char *directory);
@@ -24,11 +24,19 @@ bool wb_missing_p(const struct wb_finding *finding);
  * directory are shown from there. */
 void wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const char *directory);
 
-/* An object with all findings, also harmless ones; types with them. */
-void wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings);
+/* An object with all findings, also harmless ones; types with them. seen: the collector was asked, NULL: it was not. */
+void wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings,
+                    const struct wb_all_seen *seen);
+
+/* What only the collector saw, as members of the object around all extensions. */
+void wb_report_json_seen(FILE *out, const struct wb_all_seen *seen);
 
 /* A run of SARIF 2.1.0, for editors and CI. */
-void wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const char *directory);
+void wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const char *directory,
+                     const struct wb_all_seen *seen);
+
+/* The same of what only the collector saw: its places are not known. */
+void wb_report_sarif_seen(FILE *out, const struct wb_all_seen *seen);
 
 /* A line that says how much was looked at, and found. */
 void wb_report_summary(FILE *out, const char *name, const struct wb_program *program,

@@ -1,6 +1,7 @@
 /* report_json.c - findings for programs: as JSON of our own, and as SARIF (OASIS, 2.1.0). */
 #include <stdlib.h>
 
+#include "barriers/confirm.h"
 #include "barriers/report.h"
 #include "report/json.h"
 
@@ -27,7 +28,15 @@ write_type(struct report_json *json, const struct wb_data_type *type)
 }
 
 static void
-write_finding(struct report_json *json, const struct wb_finding *finding)
+write_verdict(struct report_json *json, const struct wb_finding *finding)
+{
+    report_json_member_text(json, "verdict", wb_verdict(finding));
+    report_json_member_text(json, "seen", finding->seen ? finding->seen->text : NULL);
+    report_json_member_unsigned(json, "fits", finding->fits);
+}
+
+static void
+write_finding(struct report_json *json, const struct wb_finding *finding, bool seen)
 {
     const struct wb_place *place = &finding->place;
 
@@ -50,11 +59,13 @@ write_finding(struct report_json *json, const struct wb_finding *finding)
         report_json_member_unsigned(json, "line", place->macro_line);
         report_json_end(json, '}');
     }
+    if (seen) write_verdict(json, finding);
     report_json_end(json, '}');
 }
 
 void
-wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings)
+wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings,
+               const struct wb_all_seen *seen)
 {
     struct report_json json = {.out = out};
 
@@ -70,14 +81,32 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program, co
     report_json_member_begin(&json, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
         report_json_line(&json);
-        write_finding(&json, findings->all[i]);
+        write_finding(&json, findings->all[i], seen != NULL);
     }
     report_json_end(&json, ']');
     report_json_member_bool(&json, "left_out", findings->left_out);
     report_json_end(&json, '}');
 }
 
+void
+wb_report_json_seen(FILE *out, const struct wb_all_seen *seen)
+{
+    struct report_json json = {.out = out, .comma = true};
+
+    report_json_member_begin(&json, "only_seen", '[');
+    for (size_t i = 0; i < seen->count; i++) {
+        if (seen->items[i].explained) continue;
+        report_json_line(&json);
+        report_json_text(&json, seen->items[i].text);
+    }
+    report_json_end(&json, ']');
+}
+
 /* ---- SARIF ---- */
+
+/* Rules by their ids. */
+#define MISSING "missing-write-barrier"
+#define MISSED  "missed-write-barrier"
 
 static void
 write_message(struct report_json *json, const char *message)
@@ -104,8 +133,20 @@ write_location(struct report_json *json, const char *path, unsigned line, unsign
     report_json_end(json, '}');
 }
 
+/* By field: SARIF has a place for what a tool has to say besides. */
 static void
-write_result(struct report_json *json, const struct wb_finding *const *findings, size_t count, const char *directory)
+write_verdicts(struct report_json *json, struct wb_finding *const *findings, size_t count)
+{
+    report_json_member_begin(json, "properties", '{');
+    report_json_member_begin(json, "verdicts", '{');
+    for (size_t i = 0; i < count; i++) report_json_member_text(json, findings[i]->field, wb_verdict(findings[i]));
+    report_json_end(json, '}');
+    report_json_end(json, '}');
+}
+
+static void
+write_result(struct report_json *json, struct wb_finding *const *findings, size_t count, const char *directory,
+             bool seen)
 {
     const struct wb_place *place = &findings[0]->place;
     char *message = NULL;
@@ -116,7 +157,7 @@ write_result(struct report_json *json, const struct wb_finding *const *findings,
     wb_write_message(stream, findings, count);
     if (fclose(stream)) wb_out_of_memory();
     report_json_begin(json, '{');
-    report_json_member_text(json, "ruleId", "missing-write-barrier");
+    report_json_member_text(json, "ruleId", MISSING);
     report_json_member_text(json, "level", wb_severity(findings[0]));
     write_message(json, message);
     report_json_member_begin(json, "locations", '[');
@@ -127,8 +168,20 @@ write_result(struct report_json *json, const struct wb_finding *const *findings,
         write_location(json, wb_shown_path(place->macro_file, directory), place->macro_line, 0, "in this macro");
         report_json_end(json, ']');
     }
+    if (seen) write_verdicts(json, findings, count);
     report_json_end(json, '}');
     free(message);
+}
+
+static void
+write_rule(struct report_json *json, const char *id, const char *description)
+{
+    report_json_begin(json, '{');
+    report_json_member_text(json, "id", id);
+    report_json_member_begin(json, "shortDescription", '{');
+    report_json_member_text(json, "text", description);
+    report_json_end(json, '}');
+    report_json_end(json, '}');
 }
 
 static void
@@ -138,20 +191,16 @@ write_tool(struct report_json *json)
     report_json_member_begin(json, "driver", '{');
     report_json_member_text(json, "name", "heapprof barriers");
     report_json_member_begin(json, "rules", '[');
-    report_json_begin(json, '{');
-    report_json_member_text(json, "id", "missing-write-barrier");
-    report_json_member_begin(json, "shortDescription", '{');
-    report_json_member_text(json, "text",
-                            "A reference is stored into an object of a WB_PROTECTED type without a write barrier");
-    report_json_end(json, '}');
-    report_json_end(json, '}');
+    write_rule(json, MISSING, "A reference is stored into an object of a WB_PROTECTED type without a write barrier");
+    write_rule(json, MISSED, "The collector missed a write barrier, and no store of the source explains it");
     report_json_end(json, ']');
     report_json_end(json, '}');
     report_json_end(json, '}');
 }
 
 void
-wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const char *directory)
+wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const char *directory,
+                const struct wb_all_seen *seen)
 {
     struct report_json json = {.out = out};
     size_t next;
@@ -161,9 +210,30 @@ wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const c
     report_json_member_begin(&json, "results", '[');
     for (size_t i = 0; i < findings->count; i = next) {
         next = wb_said_together(findings, i);
-        if (!all && !wb_missing_p(findings->all[i])) continue;
+        if (!all && !findings->all[i]->seen && !wb_missing_p(findings->all[i])) continue;
         report_json_line(&json);
-        write_result(&json, findings->all + i, next - i, directory);
+        write_result(&json, findings->all + i, next - i, directory, seen != NULL);
+    }
+    report_json_end(&json, ']');
+    report_json_end(&json, '}');
+}
+
+void
+wb_report_sarif_seen(FILE *out, const struct wb_all_seen *seen)
+{
+    struct report_json json = {.out = out};
+
+    report_json_begin(&json, '{');
+    write_tool(&json);
+    report_json_member_begin(&json, "results", '[');
+    for (size_t i = 0; i < seen->count; i++) {
+        if (seen->items[i].explained) continue;
+        report_json_line(&json);
+        report_json_begin(&json, '{');
+        report_json_member_text(&json, "ruleId", MISSED);
+        report_json_member_text(&json, "level", "error");
+        write_message(&json, seen->items[i].text);
+        report_json_end(&json, '}');
     }
     report_json_end(&json, ']');
     report_json_end(&json, '}');

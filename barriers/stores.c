@@ -82,22 +82,37 @@ parent_name(struct wb_frame *frame, const struct wb_state *state, const struct w
     return wb_name(frame->flow->program, path);
 }
 
+/* Where in the object's data it is: what is behind a pointer is not in it. */
+static void
+find_field(struct wb_finding *finding, struct wb_symbol *address)
+{
+    const struct wb_field *first = wb_first_field(address);
+
+    finding->offset = -1;
+    if (!first) return;
+    finding->record = first->record->name;
+    if (wb_whole_p(first->record, finding->data_type) && !wb_extent(address, &finding->offset, &finding->size)) {
+        finding->offset = -1;
+    }
+}
+
 static void
 tell(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, enum wb_sure sure,
      const char *why)
 {
     const struct wb_data_type *data_type = data_type_of(state, store->address);
-    const struct wb_field *first = wb_first_field(store->address);
     struct wb_symbol *parent = parent_of(state, store->address);
+    struct wb_finding finding;
     char path[256];
 
     if (!frame->flow->telling || !data_type) return;
     wb_path_text(store->address, path, sizeof(path));
-    wb_found(&frame->flow->findings, &(struct wb_finding){
+    finding = (struct wb_finding){
         .place = store->place, .sure = sure, .function = store->function, .data_type = data_type,
-        .record = first ? first->record->name : NULL, .field = wb_name(frame->flow->program, path),
-        .parent = parent_name(frame, state, parent), .why = why,
-    });
+        .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent), .why = why,
+    };
+    find_field(&finding, store->address);
+    wb_found(&frame->flow->findings, &finding);
 }
 
 static const char *

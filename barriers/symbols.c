@@ -88,6 +88,27 @@ wb_first_field(const struct wb_symbol *address)
 }
 
 bool
+wb_extent(const struct wb_symbol *address, int64_t *offset, int64_t *size)
+{
+    bool anywhere = address->kind != WB_S_FIELD; /* in the next field out */
+
+    *offset = 0;
+    *size = address->kind == WB_S_FIELD ? ((const struct wb_field *)address->what)->size : -1;
+    for (; inside_p(address); address = address->of) {
+        const struct wb_field *field = address->what;
+        if (address->kind == WB_S_INDEX) {
+            anywhere = true;
+            continue;
+        }
+        if (anywhere) *offset = 0, *size = field->size;
+        anywhere = false;
+        if (field->offset < 0) return false;
+        *offset += field->offset;
+    }
+    return !anywhere && *size > 0;
+}
+
+bool
 wb_of_parameter_p(const struct wb_symbol *symbol, const struct wb_function *function)
 {
     while (symbol->of) symbol = symbol->of;

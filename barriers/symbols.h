@@ -53,6 +53,9 @@ const struct wb_field *wb_first_field(const struct wb_symbol *address);
 /* Whether a function's parameter is what it begins with. */
 bool wb_of_parameter_p(const struct wb_symbol *symbol, const struct wb_function *function);
 
+/* Which bytes an address may be of, from where its base points: an element is anywhere in its array. False: not known. */
+bool wb_extent(const struct wb_symbol *address, int64_t *offset, int64_t *size);
+
 /* "c.nth", "wrap[]", "head->next": how an address is reached from where all begins. */
 void wb_path_text(const struct wb_symbol *address, char *text, size_t size);
 

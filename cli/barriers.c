@@ -44,7 +44,7 @@ beside_us(char *path, size_t size)
 static char **
 command_line(const struct cli *cli, char *program)
 {
-    char **words = calloc(OPTIONS + cli->operand_count + 3, sizeof(*words));
+    char **words = calloc(OPTIONS + cli->operand_count + 4, sizeof(*words));
     size_t count = 0;
 
     if (!words) return NULL;
@@ -58,7 +58,10 @@ command_line(const struct cli *cli, char *program)
         snprintf(words[count++], size, "%s%s%s", name, options[i - 1].value ? "=" : "", value);
     }
     words[count++] = "--";
-    memcpy(words + count, cli->operands, cli->operand_count * sizeof(*words));
+    for (size_t i = 0; i < cli->operand_count; i++) {
+        if (i == cli->before_dashes && cli->values[CONFIRM]) words[count++] = "--";
+        words[count++] = cli->operands[i];
+    }
     return words;
 }
 
@@ -79,12 +82,13 @@ run(struct cli *cli)
 
 static const struct cli_example examples[] = {
     {"heapprof barriers ext/date", "an extension that has been built: the flags are of its Makefile"},
+    {"heapprof barriers --confirm ext/date -- ruby -Ilib test.rb", "the same, and what the collector missed while that ran"},
     {"heapprof barriers --extconf .", "a gem that has not: its extconf.rb is run, in a directory of its own"},
     {0}
 };
 
 const struct cli_command cli_barriers_command = {
-    .name = "barriers", .arguments = "[options] DIR... | FILE...",
+    .name = "barriers", .arguments = "[options] DIR... | FILE... [-- COMMAND]",
     .summary = "Find stores into an extension's objects that have no write barrier",
     .description = "Reads the C and C++ sources of extensions by the compiler's own library, libclang. An object of a type of typed "
         "data that is RUBY_TYPED_WB_PROTECTED is not looked at by a minor GC once it is old. So a reference that is stored into its "
@@ -92,6 +96,11 @@ const struct cli_command cli_barriers_command = {
         "A line a store, as a compiler writes it: `error` when the object is seen into which it is stored, `warning` when it "
         "is not. A directory is searched for extensions: where there is a Makefile of mkmf's or a compile_commands.json. "
         "Nothing of them is run. Files are taken as one extension.\n\n"
+        "With --confirm the command behind \"--\" is run first, under RUBY_WBCHECK. Then a table says of each store: `confirmed` when "
+        "the collector missed a barrier at that field of that type in a method that leads there, else `not seen`: the command has not "
+        "come there, or what was stored was held elsewhere. `only seen` is what the collector missed and no store explains. The "
+        "command has to run the ruby that heapprof came with; what it prints goes to stderr. Without DIR or FILE the current "
+        "directory is looked at.\n\n"
         "Exit status: 0 when nothing is missing, 1 when something is, 2 when something could not be read.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
 };

@@ -51,6 +51,7 @@ struct cli {
     const char *values[CLI_OPTIONS_MOST]; /* by option: its value, "" of one without; NULL: not given */
     char      **operands;
     size_t      operand_count;
+    size_t      before_dashes;            /* how many of them stand before "--" */
 };
 
 /* The commands there are, up to NULL; and one of them by its name, NULL: there is none. */

@@ -169,6 +169,7 @@ cli_parse(struct cli *cli, int argc, char **argv)
     while (at < argc) {
         if (options && !strcmp(argv[at], "--")) {
             options = false;
+            cli->before_dashes = cli->operand_count;
             at++;
         }
         else if (options && argv[at][0] == '-' && argv[at][1]) {
@@ -181,6 +182,7 @@ cli_parse(struct cli *cli, int argc, char **argv)
             cli->operands[cli->operand_count++] = argv[at++];
         }
     }
+    if (options) cli->before_dashes = cli->operand_count;
     cli->operands[cli->operand_count] = NULL; /* as argv ends, for who runs them */
     return cli->values[0] || check_operands(cli);
 }

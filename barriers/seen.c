@@ -1,0 +1,186 @@
+/* seen.c - see seen.h.
+ *
+ * Each process of the command writes a paragraph for each place, behind those of others, to one file in a directory of ours:
+ *
+ *     ruby: write barrier missed: Date (Date+0x8) -> Integer, in Date#initialize_copy
+ *         copy.rb:4:in 'Array#each'
+ *
+ * The first line is what is looked at. Only a ruby that knows RUBY_WBCHECK makes the file.
+ */
+#include "barriers/seen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "barriers/arena.h"
+
+#define START "ruby: write barrier missed: "
+#define IN    ", in "
+#define EARLY "; a barrier came before the store"
+
+/* ---- lines ---- */
+
+static void
+copy(char *to, const char *from, size_t length)
+{
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+/* "Date (Date+0x8)": the type's name and the offset. What is no typed data has no parentheses. */
+static void
+parse_parent(struct wb_seen *seen, const char *text, const char *end)
+{
+    const char *open = strstr(text, " ("), *plus = NULL;
+
+    seen->offset = -1;
+    if (!open || open >= end || end[-1] != ')') return;
+    open += strlen(" (");
+    end--;
+    for (const char *at = open; at < end; at++) {
+        if (!strncmp(at, "+0x", strlen("+0x"))) plus = at;
+    }
+    if (plus) {
+        seen->offset = strtol(plus + 1, NULL, 16);
+        end = plus;
+    }
+    copy(seen->type, open, (size_t)(end - open));
+}
+
+/* "JSON::State#configure": the name behind the last "#" or "." that has one. */
+static void
+parse_method(struct wb_seen *seen, const char *text)
+{
+    size_t end = strlen(text), at = end;
+
+    while (at > 0 && !strchr("#.", text[at - 1])) at--;
+    if (at == end) at = 0;
+    copy(seen->method, text + at, end - at);
+}
+
+static void
+parse(struct wb_seen *seen, const char *text)
+{
+    char *early, *in = NULL;
+    const char *arrow = strstr(text, " -> ");
+
+    memset(seen, 0, sizeof(*seen));
+    copy(seen->text, text, strlen(text));
+    if (arrow) parse_parent(seen, text, arrow);
+    else seen->offset = -1;
+    early = strstr(seen->text, EARLY);
+    seen->early = early != NULL;
+    if (early) *early = '\0';
+    for (char *at = seen->text; (at = strstr(at, IN)) != NULL; at++) in = at;
+    if (in) parse_method(seen, in + strlen(IN));
+}
+
+/* Two processes may miss the same one. */
+static void
+add(struct wb_all_seen *all, const char *text)
+{
+    struct wb_seen *seen = &all->items[all->count];
+
+    if (all->count == WB_SEEN_MOST) {
+        all->left_out = true;
+        return;
+    }
+    parse(seen, text);
+    for (size_t i = 0; i < all->count; i++) {
+        if (!strcmp(all->items[i].text, seen->text)) return;
+    }
+    all->count++;
+}
+
+static void
+read_lines(struct wb_all_seen *all, FILE *file)
+{
+    char line[WB_SEEN_TEXT + sizeof(START)];
+    bool whole = true; /* this is a line's start */
+
+    while (fgets(line, sizeof(line), file)) {
+        size_t length = strcspn(line, "\n");
+        bool start = whole;
+        whole = line[length] == '\n';
+        line[length] = '\0';
+        if (start && whole && !strncmp(line, START, strlen(START))) add(all, line + strlen(START));
+    }
+}
+
+/* ---- the command ---- */
+
+static void
+run(char **command, const char *path)
+{
+    char setting[64];
+
+    snprintf(setting, sizeof(setting), "out=%s", path);
+    if (setenv("RUBY_WBCHECK", setting, 1) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) execvp(command[0], command);
+    fprintf(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
+    _exit(127);
+}
+
+/* False: it was told that the command did not run. */
+static bool
+run_and_wait(char **command, const char *path)
+{
+    pid_t child;
+    int ended = 0;
+
+    fflush(NULL);
+    child = fork();
+    if (child == 0) run(command, path);
+    if (child < 0) {
+        fprintf(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
+        return false;
+    }
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) continue;
+    if (WIFSIGNALED(ended)) {
+        fprintf(stderr, "heapprof barriers: %s: ended by a signal (%s)\n", command[0], strsignal(WTERMSIG(ended)));
+    }
+    else if (WEXITSTATUS(ended)) {
+        fprintf(stderr, "heapprof barriers: %s: ended with status %d\n", command[0], WEXITSTATUS(ended));
+    }
+    return true;
+}
+
+static struct wb_all_seen *
+read_file(const char *path, const char *command)
+{
+    struct wb_all_seen *all;
+    FILE *file = fopen(path, "r");
+
+    if (!file) {
+        fprintf(stderr, "heapprof barriers: %s: no process of it looked at RUBY_WBCHECK: it has to run the ruby that "
+                "heapprof came with\n", command);
+        return NULL;
+    }
+    all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) wb_out_of_memory();
+    read_lines(all, file);
+    fclose(file);
+    if (all->left_out) fprintf(stderr, "heapprof barriers: more than %d places were seen: the rest is left out\n", WB_SEEN_MOST);
+    return all;
+}
+
+struct wb_all_seen *
+wb_see(char **command)
+{
+    char directory[] = "/tmp/heapprof-barriers-XXXXXX", path[sizeof(directory) + sizeof("/seen")];
+    struct wb_all_seen *all = NULL;
+
+    if (!mkdtemp(directory)) {
+        fprintf(stderr, "heapprof barriers: a temporary directory: %s\n", strerror(errno));
+        return NULL;
+    }
+    snprintf(path, sizeof(path), "%s/seen", directory);
+    if (run_and_wait(command, path)) all = read_file(path, command[0]);
+    unlink(path);
+    rmdir(directory);
+    return all;
+}

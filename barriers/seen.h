@@ -1,0 +1,30 @@
+#ifndef HEAPPROF_BARRIERS_SEEN_H
+#define HEAPPROF_BARRIERS_SEEN_H
+/* What the collector saw while a command ran under RUBY_WBCHECK: barriers that were missed, by type, field and method. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#define WB_SEEN_MOST 2000 /* more are left out, and a line says so */
+#define WB_SEEN_TEXT 800  /* longer lines are none of RUBY_WBCHECK's */
+
+struct wb_seen {
+    char text[WB_SEEN_TEXT];   /* "Date (Date+0x8) -> Integer, in Date#initialize_copy" */
+    char type[WB_SEEN_TEXT];   /* wrap_struct_name; "": the parent is no typed data */
+    char method[WB_SEEN_TEXT]; /* "initialize_copy"; "": not known */
+    long offset;               /* of the field in the data, bytes; negative: not in it */
+    bool early;                /* a barrier came before the store */
+    bool explained;            /* the source has a store that fits */
+};
+
+/* Memory that this process shares with those it makes. */
+struct wb_all_seen {
+    size_t         count;
+    bool           left_out;
+    struct wb_seen items[WB_SEEN_MOST];
+};
+
+/* Runs the command, its stdout as our stderr, and reads what was missed. NULL: it was told why not. What the command's end
+ * was is told, if it was no good one, and what was seen until then is read. */
+struct wb_all_seen *wb_see(char **command);
+
+#endif

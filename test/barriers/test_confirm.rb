@@ -1,0 +1,157 @@
+# frozen_string_literal: true
+#
+# test_confirm.rb - heapprof barriers --confirm: what the source lacks, beside what the collector missed while a command ran.
+#
+# The extension is ../ext/confirm, which has a method for each kind of store; and MRI's own date and json, whose scripts are in
+# doc/upstream-bugs.
+
+require_relative "lib/barriers_command"
+
+class TestBarriersConfirm < Test::Unit::TestCase
+  include BarriersCommand
+
+  SUBJECT = "#{BUILD}/ext/-test-/heapprof_confirm"
+  RUBY = [EnvUtil.rubybin, "--disable-gems"].freeze
+  PREPARE = <<~RUBY
+    require "-test-/heapprof_confirm"
+    old, other = HeapProfConfirm.new, HeapProfConfirm.new
+    4.times { GC.start }
+    def text = "-" * 50
+  RUBY
+
+  # Script, and the functions and fields that are confirmed.
+  CONFIRMED = {
+    "old.right(text)" => [],
+    "old.plain(text)" => [%w[confirm_plain part.plain]],
+    "old.again(text)" => [%w[confirm_again part.plain]],
+    "old.last(text)" => [%w[confirm_last last]],
+    "old.last(nil)" => [],
+    "old.element(2, text)" => [%w[confirm_element part.elements[]]],
+    "old.behind(text)" => [%w[confirm_behind behind->object]],
+    "old.each(1 => text)" => [%w[each_i last]],
+    "other.plain(text); old.take(other)" => [%w[confirm_plain part.plain], %w[confirm_take part.plain]],
+    "fork { old.plain(text) }; Process.wait" => [%w[confirm_plain part.plain]],
+    "warn text; puts text; old.plain(text); exit 3" => [%w[confirm_plain part.plain]],
+    "old.plain(text); $stderr.flush; Process.kill(:KILL, $$)" => [%w[confirm_plain part.plain]],
+  }.freeze
+
+  CONFIRMED.each_with_index do |(script, wanted), i|
+    define_method(:"test_confirmed_#{i}") do
+      findings = json(script)["extensions"][0]["findings"]
+      told = findings.group_by { |each| each["verdict"] }.transform_values { |each| each.map { |one| one.values_at("function", "field") } }
+      assert_equal(wanted, told["confirmed"] || [], script)
+      assert_equal(ALL_STORES.sort, told.values.flatten(1).sort)
+    end
+  end
+
+  ALL_STORES = [
+    %w[confirm_plain part.plain], %w[confirm_again part.plain], %w[confirm_last last], %w[confirm_element part.elements[]],
+    %w[confirm_behind behind->object], %w[each_i last], %w[confirm_take part.plain], %w[confirm_take part.elements[]],
+  ].freeze
+
+  # A memcpy of bytes that the source does not name.
+  def test_what_only_the_collector_sees
+    document = json("other.right(text); old.bytes(other)")
+    assert_equal(["HeapProfConfirm (HeapProfConfirm+0x28) -> String, in HeapProfConfirm#bytes"], document["only_seen"])
+    assert_equal([["not seen"], [nil], [0]], %w[verdict seen fits].map { |key| document["extensions"][0]["findings"].map { |each| each[key] }.uniq })
+  end
+
+  def test_the_table
+    result = confirm("old.plain(text); old.right(text); other.right(text); old.bytes(other)")
+    lines = result.out.lines(chomp: true)
+    assert_equal(["verdict", "source", "place", "field", "type", "what the collector saw"], lines.shift.split(/ {2,}/))
+    assert_equal(ALL_STORES.size, lines.grep(/\A(?:confirmed|not seen)  /).size)
+    assert_match(%r{\Aconfirmed  error    \S+/confirm\.c:\d+:5 +part\.plain +confirm_type +HeapProfConfirm \(HeapProfConfirm\+0x8\) -> String, in HeapProfConfirm#plain\z},
+                 lines.first)
+    assert_match(/\Aonly seen  -        -  .*\+0x28\) -> String, in HeapProfConfirm#bytes\z/, lines.last)
+    assert_equal(1, lines.map { |line| line.index(/HeapProfConfirm |\z/) }.reject { |at| at < 90 }.uniq.size)
+    assert_equal(1, result.status)
+  end
+
+  def test_sarif
+    sarif = JSON.parse(confirm("old.plain(text); other.right(text); old.bytes(other)", "--sarif").out)
+    stores, seen = sarif["runs"].map { |run| run["results"] }
+    assert_equal({ "part.plain" => "confirmed" }, stores[0]["properties"]["verdicts"])
+    assert_equal([%w[confirmed], ["not seen"]], stores.map { |each| each["properties"]["verdicts"].values.uniq }.uniq)
+    assert_equal([["missed-write-barrier", "error"]], seen.map { |each| each.values_at("ruleId", "level") }.uniq)
+    assert_match(/in HeapProfConfirm#bytes/, seen[0]["message"]["text"])
+  end
+
+  # Of an extension that lacks nothing itself.
+  def test_what_is_seen_alone_is_missing_too
+    command = script("other.right(text); old.bytes(other)")
+    assert_equal(1, barriers("--confirm", "#{BUILD}/ext/monitor", "--", *command).status)
+    assert_equal(0, barriers("--confirm", "#{BUILD}/ext/monitor", "--", *script("old.right(text)")).status)
+  end
+
+  def test_date_and_json_as_released
+    date = upstream("ext/date", "date")
+    assert_equal(%w[s.nth c.nth c.nth].map { |field| ["d_lite_initialize_copy", field, 3] },
+                 date["confirmed"].map { |each| each.values_at("function", "field", "fits") })
+    assert_equal(%w[c.sf], date["not seen"].map { |each| each["field"] })
+    configure = upstream("ext/json/generator", "json")
+    assert_include(configure["confirmed"].map { |each| each.values_at("function", "field") }, %w[configure_state_i indent])
+    assert_include(configure["not seen"].map { |each| each["function"] }, "cState_init_copy")
+    copy = upstream("ext/json/generator", "json", "copy")
+    assert_include(copy["confirmed"].map { |each| each.values_at("function", "field") }, %w[cState_init_copy indent])
+    assert_empty(copy["confirmed"].select { |each| each["function"] == "configure_state_i" && each["seen"].include?("#initialize_copy") })
+  end
+
+  # ---- what is wrong ----
+
+  def test_without_a_command
+    [[SUBJECT], [SUBJECT, "--"], []].each do |rest|
+      result = barriers("--confirm", *rest)
+      assert_equal(["", 2], [result.out, result.status])
+      assert_match(/command is missing|file is missing/, result.err)
+    end
+  end
+
+  def test_a_command_that_does_not_run
+    result = barriers("--confirm", SUBJECT, "--", "/nonexistent")
+    assert_match(/^heapprof barriers: \/nonexistent: No such file or directory$/, result.err)
+    assert_equal(2, result.status)
+  end
+
+  def test_a_command_without_this_ruby
+    result = barriers("--confirm", SUBJECT, "--", "true")
+    assert_match(/^heapprof barriers: true: no process of it looked at RUBY_WBCHECK/, result.err)
+    assert_equal([ALL_STORES.size, 2], [result.told.sum { |each| each.fields.size }, result.status])
+  end
+
+  # Who writes to the file what no ruby does.
+  def test_hostile_lines
+    lines = ["ruby: write barrier missed: ", "ruby: write barrier missed: (((+0x", "ruby: write barrier missed: A (+0xzz) -> , in ", "ruby: write barrier missed: #{"x" * 5000}",
+             "ruby: write barrier missed: #{" (B+0x8) -> " * 50}, in #", *(0...3000).map { |i| "ruby: write barrier missed: C#{i} (C+0x8) -> String" }]
+    in_directory do |directory|
+      File.write("#{directory}/lines", lines.join("\n") + "\n\0\xff".b)
+      result = barriers("--json", "--confirm", SUBJECT, "--", "sh", "-c", "cat #{directory}/lines > ${RUBY_WBCHECK#out=}")
+      assert_match(/^heapprof barriers: more than 2000 places were seen: the rest is left out$/, result.err)
+      assert_equal([2000, 1], [JSON.parse(result.out)["only_seen"].size, result.status])
+    end
+  end
+
+  def test_nothing_is_left_behind
+    before = Dir["/tmp/heapprof-barriers-*"]
+    confirm("old.plain(text)")
+    assert_empty(Dir["/tmp/heapprof-barriers-*"] - before)
+  end
+
+  private
+
+  def script(text) = [*RUBY, "-e", PREPARE + text]
+  def confirm(text, *options) = barriers("--confirm", *options, SUBJECT, "--", *script(text))
+
+  def json(text)
+    result = confirm(text, "--json")
+    assert_equal(1, result.status)
+    JSON.parse(result.out)
+  end
+
+  def upstream(path, name, *arguments)
+    result = barriers("--json", "--confirm", "#{BUILD}/#{path}", "--", *RUBY, "#{TOP}/doc/upstream-bugs/#{name}-write-barriers.rb", *arguments)
+    assert_equal(1, result.status)
+    findings = JSON.parse(result.out)["extensions"][0]["findings"]
+    findings.select { |each| each["missing"] }.group_by { |each| each["verdict"] }
+  end
+end
