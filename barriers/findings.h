@@ -20,6 +20,8 @@ struct wb_finding {
     const char                *field;     /* "c.nth" */
     const char                *parent;    /* the variable that has the object; NULL: not seen */
     const char                *why;
+    const char                *accepted;  /* the reason why it is held to be none; NULL: nobody said so */
+    bool                       in_source; /* by a comment */
     int64_t                    offset, size; /* of the field in the object's data, bytes; offset negative: not known */
     const struct wb_seen      *seen;      /* what the collector saw of it; NULL: nothing */
     unsigned                   fits;      /* so many findings fit what it saw */

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "barriers/accept.h"
 #include "barriers/analyse.h"
 #include "barriers/confirm.h"
 #include "barriers/extconf.h"
@@ -40,7 +41,9 @@ struct settings {
     char        directory[PATH_MAX];  /* where we were started: libclang changes it */
     char      **operands;
     size_t      operand_count;
+    char        here[2];              /* ".", for who names no operand */
     char      **command;              /* that shows what is missed; NULL: none */
+    struct wb_acceptance acceptance;
     struct wb_all_seen *seen;         /* what it was; NULL: nobody looked */
 };
 
@@ -96,6 +99,7 @@ look_at(const struct settings *settings, const struct wb_extension *extension, s
     wb_program_init(&program);
     if (!read_all(&program, extension, shared)) status = WB_TROUBLE;
     wb_analyse(&program, &findings);
+    wb_accept(&program, &findings, &settings->acceptance);
     if (settings->seen) wb_join(&program, &findings, settings->seen);
     report(settings, extension, &program, &findings, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
@@ -289,7 +293,6 @@ static const struct option long_options[] = {
 static bool
 split_command(struct settings *settings)
 {
-    static char here[] = ".", *operand_here[] = {here, NULL};
     size_t at = 0;
 
     while (at < settings->operand_count && strcmp(settings->operands[at], "--")) at++;
@@ -300,7 +303,7 @@ split_command(struct settings *settings)
     settings->command = settings->operands + at + 1;
     settings->operand_count = at;
     if (at == 0) {
-        settings->operands = operand_here;
+        settings->operands[0] = settings->here;
         settings->operand_count = 1;
     }
     return true;
@@ -349,7 +352,7 @@ find_extensions(struct wb_search *search, const struct settings *settings)
 int
 main(int argc, char **argv)
 {
-    struct settings settings = {0};
+    struct settings settings = {.here = "."};
     struct wb_search search;
     struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status = WB_CLEAN, looked;
@@ -359,6 +362,9 @@ main(int argc, char **argv)
     if (shared == MAP_FAILED) wb_out_of_memory();
     if (!getcwd(settings.directory, sizeof(settings.directory))) settings.directory[0] = '\0';
     wb_search_init(&search);
+    if (settings.values[ACCEPT] && !wb_acceptance_read(&settings.acceptance, &search.arena, settings.values[ACCEPT])) {
+        return WB_TROUBLE;
+    }
     wb_search_flags(&search, settings.values[FLAGS] ? settings.values[FLAGS] : "");
     search.extconf = settings.values[EXTCONF] != NULL;
     search.problem_i = problem_i;
@@ -367,6 +373,7 @@ main(int argc, char **argv)
     if (settings.command && !(settings.seen = wb_see(settings.command))) status = WB_TROUBLE;
     looked = look_at_all(&settings, search.extensions, shared);
     if (looked > status) status = looked;
+    wb_acceptance_tell_unused(&settings.acceptance);
     wb_extconf_clean();
     return fflush(stdout) == 0 ? status : WB_TROUBLE;
 }

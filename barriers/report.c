@@ -13,7 +13,7 @@ wb_severity(const struct wb_finding *finding)
 bool
 wb_missing_p(const struct wb_finding *finding)
 {
-    return finding->data_type->protected_p && finding->sure != WB_HARMLESS;
+    return finding->data_type->protected_p && finding->sure != WB_HARMLESS && !finding->accepted;
 }
 
 const char *
@@ -31,7 +31,7 @@ together_p(const struct wb_finding *one, const struct wb_finding *other)
 {
     return one->place.file == other->place.file && one->place.line == other->place.line &&
            one->place.column == other->place.column && one->why == other->why && one->sure == other->sure &&
-           one->data_type == other->data_type;
+           one->data_type == other->data_type && one->accepted == other->accepted;
 }
 
 static void
@@ -54,6 +54,7 @@ wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count)
     fprintf(out, " (%s%s): %s", first->data_type->name,
             first->data_type->protected_p ? "" : ", which is not WB_PROTECTED", first->why);
     if (!first->parent && first->sure == WB_LIKELY) fputs("; which object it is stored into is not seen", out);
+    if (first->accepted) fprintf(out, " (accepted: %s)", first->accepted);
 }
 
 static void
@@ -100,14 +101,18 @@ plural(size_t count)
 void
 wb_report_summary(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings)
 {
-    size_t types = 0, protected_types = 0, missing = 0;
+    size_t types = 0, protected_types = 0, missing = 0, accepted = 0;
 
     for (const struct wb_data_type *each = program->data_types; each; each = each->next) {
         types += each->known;
         protected_types += each->protected_p;
     }
-    for (size_t i = 0; i < findings->count; i++) missing += wb_missing_p(findings->all[i]);
-    fprintf(out, "heapprof barriers: %s: %zu store%s without a write barrier; %zu of %zu type%s of typed data %s "
-            "WB_PROTECTED%s\n", name, missing, plural(missing), protected_types, types, plural(types),
+    for (size_t i = 0; i < findings->count; i++) {
+        missing += wb_missing_p(findings->all[i]);
+        accepted += findings->all[i]->accepted != NULL;
+    }
+    fprintf(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing, plural(missing));
+    if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
+    fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types, plural(types),
             protected_types == 1 ? "is" : "are", findings->left_out ? "; more than can be told is left out" : "");
 }

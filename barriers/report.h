@@ -17,7 +17,7 @@ void wb_write_message(FILE *out, struct wb_finding *const *findings, size_t coun
 /* A file as it is shown from a directory: those below it from there. */
 const char *wb_shown_path(const char *path, const char *directory);
 
-/* Whether it is a missing barrier: of a type that needs them, and not harmless. */
+/* Whether it is a missing barrier: of a type that needs them, not harmless, and not accepted. */
 bool wb_missing_p(const struct wb_finding *finding);
 
 /* As compilers write it, a line a place: "FILE:LINE:COLUMN: error: ...". all: also what is not missing. Files below that

@@ -59,6 +59,7 @@ write_finding(struct report_json *json, const struct wb_finding *finding, bool s
         report_json_member_unsigned(json, "line", place->macro_line);
         report_json_end(json, '}');
     }
+    report_json_member_text(json, "accepted", finding->accepted);
     if (seen) write_verdict(json, finding);
     report_json_end(json, '}');
 }
@@ -144,6 +145,18 @@ write_verdicts(struct report_json *json, struct wb_finding *const *findings, siz
     report_json_end(json, '}');
 }
 
+/* As SARIF has it for what somebody has looked at: it is there, and not shown. */
+static void
+write_suppression(struct report_json *json, const struct wb_finding *finding)
+{
+    report_json_member_begin(json, "suppressions", '[');
+    report_json_begin(json, '{');
+    report_json_member_text(json, "kind", finding->in_source ? "inSource" : "external");
+    report_json_member_text(json, "justification", finding->accepted);
+    report_json_end(json, '}');
+    report_json_end(json, ']');
+}
+
 static void
 write_result(struct report_json *json, struct wb_finding *const *findings, size_t count, const char *directory,
              bool seen)
@@ -168,6 +181,7 @@ write_result(struct report_json *json, struct wb_finding *const *findings, size_
         write_location(json, wb_shown_path(place->macro_file, directory), place->macro_line, 0, "in this macro");
         report_json_end(json, ']');
     }
+    if (findings[0]->accepted) write_suppression(json, findings[0]);
     if (seen) write_verdicts(json, findings, count);
     report_json_end(json, '}');
     free(message);
@@ -209,8 +223,9 @@ wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const c
     write_tool(&json);
     report_json_member_begin(&json, "results", '[');
     for (size_t i = 0; i < findings->count; i = next) {
+        const struct wb_finding *first = findings->all[i];
         next = wb_said_together(findings, i);
-        if (!all && !findings->all[i]->seen && !wb_missing_p(findings->all[i])) continue;
+        if (!all && !first->seen && !first->accepted && !wb_missing_p(first)) continue;
         report_json_line(&json);
         write_result(&json, findings->all + i, next - i, directory, seen != NULL);
     }

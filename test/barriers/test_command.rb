@@ -9,7 +9,6 @@ class TestBarriersCommand < Test::Unit::TestCase
   include BarriersCommand
 
   SUBJECT = "#{RULES}/lines.c" # one store
-  PAIR = %(#include "#{RULES}/pair.h"\n)
   STORE = "VALUE\nstore(VALUE self, VALUE value)\n{\n    return get_pair(self)->first = value;\n}\n"
 
   # ---- where the flags are from ----
@@ -238,13 +237,6 @@ class TestBarriersCommand < Test::Unit::TestCase
     assert_match(message, result.err)
     assert_equal(["", 2], [result.out, result.status])
     result.err.lines.each { |line| assert_match(/\Aheapprof barriers: /, line) }
-  end
-
-  def in_source(text)
-    in_directory do |directory|
-      File.binwrite("#{directory}/it.c", text)
-      yield "#{directory}/it.c"
-    end
   end
 
   def in_gem

@@ -17,6 +17,7 @@ module BarriersCommand
   BUILD = "#{TOP}/build/ruby"
   HEADERS = "-I#{BUILD}/.ext/include/#{RbConfig::CONFIG["arch"]} -I#{MRI}/include"
   RULES = "#{__dir__}/../rules"
+  PAIR = %(#include "#{RULES}/pair.h"\n) # begins a source: a type with two fields, and what gets it
 
   # A line: where, how sure, which fields, of what, why.
   Told = Struct.new(:file, :line, :sure, :fields, :parent, :type, :why)
@@ -39,6 +40,14 @@ module BarriersCommand
 
   def in_directory
     Dir.mktmpdir { |directory| yield directory }
+  end
+
+  # A file of that text.
+  def in_source(text)
+    in_directory do |directory|
+      File.binwrite("#{directory}/it.c", text)
+      yield "#{directory}/it.c"
+    end
   end
 
   # In as many threads as there are processors, for each runs a program.
