@@ -178,7 +178,7 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       graph = dump(gc: true)
       reached = graph.reachable
       lost = graph.objects.keys - reached.keys
-      assert_operator lost.size, :<, graph.objects.size / 100, lost.map { |at| graph.objects[at].type }.tally.inspect
+      assert_operator lost.size, :<=, 5, lost.map { |at| graph.objects[at].type }.inspect # only a forgotten word on the stack led there
       roots = graph.roots.to_h { |root| [[root.kind, root.name], root.address] }
       assert_equal address($kept), roots[[:global, "$kept"]]
       assert_equal address($LOADED_FEATURES), roots[[:root, "$LOADED_FEATURES"]]
@@ -281,6 +281,34 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_clean ran, out: "100600\nNo such file or directory - missing/heap.rbgraph\nFile too large - large.rbgraph\n"
       assert_equal ["heap.rbgraph"], Dir.children(".")
     end
+  end
+
+  # With so little it fails, with so much it is there; the file is whole or is not.
+  def test_without_memory_there_is_no_file
+    in_graph_child(<<~'RUBY')
+      kept = Array.new(300_000) { |i| Object.new.tap { |object| object.instance_variable_set(:"@name_#{i % 50}", i.to_s) } }
+      bytes = File.read("/proc/self/statm").to_i * 4096
+      dumped = lambda do |more, fork|
+        Dir.mktmpdir do |directory|
+          path = File.join(directory, "heap.rbgraph")
+          child = Process.fork do
+            Process.setrlimit(:AS, bytes + more)
+            HeapGraph.dump(path, fork: fork)
+            exit!(0)
+          rescue Errno::ENOMEM
+            exit!(12)
+          end
+          status = Process.wait2(child)[1].exitstatus
+          assert_equal status == 0 ? ["heap.rbgraph"] : [], Dir.children(directory)
+          HeapGraphFile.read(path) if status == 0
+          status
+        end
+      end
+      [true, false].each do |fork|
+        assert_equal [12, 12, 0], [0, 1 << 20, 256 << 20].map { |more| dumped.(more, fork) }
+      end
+      assert_equal 300_000, kept.size
+    RUBY
   end
 
   def test_an_io_takes_it_too
