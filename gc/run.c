@@ -18,6 +18,7 @@ rb_heapprof_gc_start(void)
     rb_heapprof.epoch++;
     rb_heapprof_on = rb_heapprof_clears = true;
     forget_known_sites();
+    rb_heapprof_tables_reserve(&rb_heapprof.tables);
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
     rb_heapprof_gc_settle_blocks();
     rb_heapprof_gc_redraw_blocks();
@@ -89,7 +90,8 @@ trim(void)
     return !again && trimmed > entries / 16;
 }
 
-/* What is dead. Where the system has no memory, at most once a GC. */
+/* What is dead. Where the system has no memory, at most once a GC. One site alone is no room for who asks again: it may be
+ * that which he made before he was refused something else. */
 HEAPPROF_COLD static bool
 give_up_dead(void)
 {
@@ -101,7 +103,8 @@ give_up_dead(void)
         rb_heapprof.folded_at_gc = now;
     }
     rb_heapprof_gc_copy_rest();
-    bool folded = fold_dead() > 0;
+    bool again = rb_heapprof.trimmed_at_sample == rb_heapprof.total_samples;
+    bool folded = fold_dead() > (again ? 1 : 0);
     return trim() || folded;
 }
 

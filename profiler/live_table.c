@@ -33,6 +33,15 @@ rb_heapprof_live_table_free(struct heapprof_live_table *table)
     rb_heapprof_address_table_free(&table->addresses);
 }
 
+bool
+rb_heapprof_live_table_reserve(struct heapprof_live_table *table, uint32_t count)
+{
+    size_t end = (size_t)table->addresses.numbers.count + count + 1;
+
+    return rb_heapprof_address_table_reserve(&table->addresses, count) &&
+           HEAPPROF_MEM_GROW(table->addresses.mem, table->samples, table->samples_capacity, end);
+}
+
 uint32_t
 rb_heapprof_live_table_add(struct heapprof_live_table *table, uint32_t *page_head,
                            uintptr_t address, const struct heapprof_sample *sample)

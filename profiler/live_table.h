@@ -25,6 +25,9 @@ void rb_heapprof_live_table_init(struct heapprof_live_table *table, struct heapp
 /* Gives the memory back; the table is then as after init. */
 void rb_heapprof_live_table_free(struct heapprof_live_table *table);
 
+/* Makes room for count more; false when memory is refused. */
+bool rb_heapprof_live_table_reserve(struct heapprof_live_table *table, uint32_t count);
+
 /* Enters a sample. Returns its entry, or 0 when memory is refused. To look one up, to
  * move and to remove it, use the address table. */
 uint32_t rb_heapprof_live_table_add(struct heapprof_live_table *table, uint32_t *page_head,

@@ -31,6 +31,15 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
 }
 
 void
+rb_heapprof_tables_reserve(struct heapprof_tables *tables)
+{
+    enum { a_little = 64 };
+
+    rb_heapprof_live_table_reserve(&tables->live, a_little);
+    rb_heapprof_blocks_reserve(&tables->blocks, a_little);
+}
+
+void
 rb_heapprof_tables_free(struct heapprof_tables *tables)
 {
     rb_heapprof_callers_free(&tables->callers);

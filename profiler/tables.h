@@ -27,6 +27,10 @@ struct heapprof_tables {
 void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem,
                              uint8_t *block_filter);
 
+/* A little room in each of the tables of samples, before others have all of the budget: what is in a table can be thinned to make
+ * room for more of its kind, but nothing can where there is none. */
+void rb_heapprof_tables_reserve(struct heapprof_tables *tables);
+
 /* Gives the memory back; the tables are then as after init. The caller clears its page
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);

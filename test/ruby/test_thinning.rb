@@ -52,6 +52,18 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
+  # No sample of its kind is there that would give up room. It once asked for ever, and was given back its own site.
+  def test_the_first_object_finds_room_when_blocks_and_names_have_used_up_all
+    in_child(THIN + <<~'RUBY')
+      thin(interval: 1 << 27, malloc_interval: 1)
+      kept = Array.new(30_000) { "x" * 1000 }
+      2000.times { |i| eval("def name_that_is_long_#{i} = 'y' * 1_000_000; kept << name_that_is_long_#{i}.byteslice(0, 3000)") }
+      HeapProfile.interval = 1
+      kept << make(Late, 10)
+      assert_equal 10, total(HeapProfile.snapshot, :inuse_objects, class_name: "Late")
+    RUBY
+  end
+
   # No sample has to wait until all have been thinned: it makes room for itself and a few others.
   def test_samples_are_thinned_a_few_at_a_time
     in_child(THIN + <<~'RUBY')
