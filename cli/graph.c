@@ -45,7 +45,7 @@ find_trees(struct cli_graph *graph, int trees)
 }
 
 int
-cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees)
+cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph)
 {
     struct cli_input input;
     size_t limit_bytes;
@@ -57,8 +57,21 @@ cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph,
     if (!cli_open(cli, &input, path)) return CLI_WRONG;
     loaded = rb_heapprof_graph_load(&graph->graph, cli_more, &input, limit_bytes, graph->incomplete);
     cli_close(&input);
-    if (!loaded) return cli_wrong(cli, "%s: %s", cli_name(path), graph->incomplete);
+    return loaded ? CLI_DONE : cli_wrong(cli, "%s: %s", cli_name(path), graph->incomplete);
+}
+
+int
+cli_graph_find(const struct cli *cli, const char *path, struct cli_graph *graph, int trees)
+{
     return find_trees(graph, trees) ? CLI_DONE : cli_wrong(cli, "%s: no memory", cli_name(path));
+}
+
+int
+cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees)
+{
+    int status = cli_graph_load(cli, path, graph);
+
+    return status == CLI_DONE ? cli_graph_find(cli, path, graph, trees) : status;
 }
 
 void

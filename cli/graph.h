@@ -30,6 +30,10 @@ enum {CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2};
 int cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
 void cli_graph_free(struct cli_graph *graph);
 
+/* Its two halves: the graph alone, and what is found in it. */
+int cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph);
+int cli_graph_find(const struct cli *cli, const char *path, struct cli_graph *graph, int trees);
+
 /* --memory in bytes; without it no limit. False: usage was told. */
 bool cli_graph_limit(const struct cli *cli, size_t *bytes);
 

@@ -1,13 +1,9 @@
-/* difference.c - the patterns of several dumps as one tree, by names.
- *
- * SURVIVOR says that an object was there in the dump before; MOVES where, if not at the same address. Nothing at that
- * address: it is new, in a slot that was free.
- */
+/* difference.c - the patterns of several dumps as one tree, by names. */
 #include "graph/difference.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "graph/identity.h"
 #include "graph/words.h"
 
 /* ---- one tree of all dumps ---- */
@@ -86,33 +82,7 @@ add_patterns(struct heapprof_graph_difference *difference, const struct heapprof
     return patterns->count < 2 || numbers[patterns->count - 1] != 0;
 }
 
-/* ---- which object is which ---- */
-
-static int
-by_destination(const void *a, const void *b)
-{
-    const struct heapprof_graph_move *one = a, *other = b;
-
-    return (one->to > other->to) - (one->to < other->to);
-}
-
-static void
-sort_moves(struct heapprof_graph *graph)
-{
-    if (graph->move_count) qsort(graph->moves, graph->move_count, sizeof(*graph->moves), by_destination);
-}
-
-/* The object of the dump before that this one was; 0: it was not there. The later graph's moves are sorted. */
-static uint32_t
-before(const struct heapprof_graph *earlier, const struct heapprof_graph *later, uint32_t object)
-{
-    struct heapprof_graph_move key = {0, rb_heapprof_graph_address(later, object)};
-    const struct heapprof_graph_move *move = NULL;
-
-    if (!(later->bits[object] & HEAPPROF_DUMP_SURVIVOR)) return 0;
-    if (later->move_count) move = bsearch(&key, later->moves, later->move_count, sizeof(key), by_destination);
-    return rb_heapprof_graph_find(earlier, move ? move->from : key.to);
-}
+/* ---- which objects are new ---- */
 
 static void
 count_fresh(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dumps,
@@ -120,41 +90,25 @@ count_fresh(struct heapprof_graph_difference *difference, const struct heapprof_
 {
     const struct heapprof_graph_dump *last = &dumps[difference->dump_count - 1], *middle = last - 1;
 
-    sort_moves(last->graph);
-    sort_moves(middle->graph);
+    rb_heapprof_graph_sort_moves(last->graph);
+    rb_heapprof_graph_sort_moves(middle->graph);
     for (uint32_t object = 1; object <= last->graph->count; object++) {
         uint32_t pattern = last->patterns.of[object], earlier;
         struct heapprof_graph_change *change = &difference->all[numbers[pattern]];
         if (!pattern) continue;
-        earlier = before(middle->graph, last->graph, object);
+        earlier = rb_heapprof_graph_before(middle->graph, last->graph, object);
         if (!earlier && !change->fresh++) change->example = object;
-        if (earlier && difference->dump_count > 2) change->kept += !before(dumps[0].graph, middle->graph, earlier);
+        if (earlier && difference->dump_count > 2) change->kept += !rb_heapprof_graph_before(dumps[0].graph, middle->graph, earlier);
     }
-}
-
-static bool
-survivors_p(const struct heapprof_graph *graph)
-{
-    for (uint32_t object = 1; object <= graph->count; object++) {
-        if (graph->bits[object] & HEAPPROF_DUMP_SURVIVOR) return true;
-    }
-    return false;
 }
 
 static const char *
 why_inexact(const struct heapprof_graph_dump *dumps, size_t count)
 {
-    for (size_t i = 1; i < count; i++) {
-        const struct heapprof_graph_names *one = &dumps[i - 1].graph->names, *other = &dumps[i].graph->names;
-        const char *set = rb_heapprof_graph_fact(one, "set"), *other_set = rb_heapprof_graph_fact(other, "set");
-        const char *number = rb_heapprof_graph_fact(one, "dump"), *next = rb_heapprof_graph_fact(other, "dump");
-        if (!set || !other_set || strcmp(set, other_set)) return "they are not of one process";
-        if (!number || !next || strtoull(number, NULL, 10) + 1 != strtoull(next, NULL, 10)) {
-            return "the dumps do not follow one another";
-        }
-        if (!survivors_p(dumps[i].graph)) return "the later dump does not say which objects were there before";
-    }
-    return NULL;
+    const char *why = NULL;
+
+    for (size_t i = 1; !why && i < count; i++) why = rb_heapprof_graph_inexact(dumps[i - 1].graph, dumps[i].graph);
+    return why;
 }
 
 /* ---- all of it ---- */

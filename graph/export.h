@@ -11,6 +11,7 @@ struct heapprof_graph_source {
     struct heapprof_graph *graph;
     const struct heapprof_dominators *dominators;
     const struct heapprof_graph_tree *dominator_tree;
+    const uint64_t *ids;         /* by object (identity.h); only heapsnapshot has them */
 };
 
 typedef bool heapprof_graph_export_i(FILE *out, const struct heapprof_graph_source *source);

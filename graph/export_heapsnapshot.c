@@ -40,6 +40,7 @@ struct snapshot {
     const struct heapprof_graph *graph;
     const struct heapprof_dominators *dominators;
     const struct heapprof_graph_tree *tree; /* of dominators */
+    const uint64_t *ids;         /* by object */
     uint32_t  root_edges;        /* DevTools wants no more than one to an object */
     uint32_t *nodes;             /* by object; 0: it is not reached */
     uint32_t  node_count;        /* with the root */
@@ -110,9 +111,9 @@ name_of(const struct heapprof_graph *graph, uint32_t object)
 }
 
 static void
-put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint32_t id, uint64_t bytes, uint32_t edges)
+put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint64_t id, uint64_t bytes, uint32_t edges)
 {
-    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu32",%"PRIu64",%"PRIu32",0,0", snapshot->comma ? ",\n" : "",
+    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64",%"PRIu64",%"PRIu32",0,0", snapshot->comma ? ",\n" : "",
             type, name, id, bytes, edges);
     snapshot->comma = true;
 }
@@ -125,7 +126,7 @@ put_nodes(struct snapshot *snapshot)
     put_node(snapshot, SYNTHETIC, ROOTS, 1, 0, snapshot->root_edges);
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!reached_p(snapshot, object)) continue;
-        put_node(snapshot, type_of(graph, object), name_of(graph, object), 2 * object + 1,
+        put_node(snapshot, type_of(graph, object), name_of(graph, object), 2 * snapshot->ids[object] + 1,
                  graph->sizes[object], edges_of(snapshot, object));
     }
     snapshot->comma = false;
@@ -221,7 +222,7 @@ bool
 rb_heapprof_graph_heapsnapshot(FILE *out, const struct heapprof_graph_source *source)
 {
     struct snapshot snapshot = {.out = out, .graph = source->graph, .dominators = source->dominators,
-                                .tree = source->dominator_tree};
+                                .tree = source->dominator_tree, .ids = source->ids};
 
     if (!number_nodes(&snapshot)) return false;
     fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":0},\n\"nodes\":[",

@@ -267,6 +267,29 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  # By the name of the class, in the order of their addresses.
+  def ids(class_name, *files)
+    snapshot = JSON.parse(heapprof!("graph", "convert", *files, "--to", "heapsnapshot").out)
+    assert_equal snapshot["nodes"].each_slice(7).map { |node| node[2] }.uniq.size, snapshot["snapshot"]["node_count"]
+    snapshot["nodes"].each_slice(7).filter_map { |node| node[2] if snapshot["strings"][node[1]] == class_name }
+  end
+
+  def test_convert_gives_an_object_the_same_id_in_all_dumps_and_no_other_object_that
+    in_directory do
+      growing(1, survivors: [], fresh: [0, 1, 2])
+      growing(2, survivors: [0, 5], fresh: [1, 3, 4, 6], moves: { 2 => 5 })
+      growing(3, survivors: [0, 3, 7], fresh: [1, 2, 4, 5], moves: { 6 => 7 })
+      one, two, three = (1..3).map { |last| ids("Order", *(1..last).map { |dump| "#{dump}.graph" }) }
+      assert_equal [[one[0], one[2]], two.values_at(0, 4)], [one & two, two & one]
+      assert_equal two.values_at(0, 2, 5), three.values_at(0, 3, 6)
+      assert_equal [[one[0]], two.values_at(0, 2, 5)], [one & three, two & three]
+      assert_equal 1, %w[1 2 3].map { |last| ids("Hash", *("1"..last).map { |dump| "#{dump}.graph" }) }.uniq.size
+      assert_refused 1, /cannot be told from one another: the dumps do not follow one another/,
+                     "graph", "convert", "1.graph", "3.graph", "--to=heapsnapshot"
+      assert_refused 2, /--to=dot has no ids: one dump is enough/, "graph", "convert", "1.graph", "2.graph", "--to=dot"
+    end
+  end
+
   # Its slot was free when the first dump was made: what has been there since then is not known to have been there.
   def test_diff_takes_a_survivor_that_the_dump_before_has_not_as_new
     in_directory do
