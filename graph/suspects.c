@@ -142,15 +142,18 @@ stack_of(const struct search *search, uint32_t object)
     return sample ? sample->stack : 0;
 }
 
-/* Of the first of gathered's children that has one. */
+/* Of the first of gathered's children that has one, and is of part's class if any such has. */
 static uint32_t
-stack_of_children(const struct search *search, uint32_t object)
+stack_of_children(const struct search *search, uint32_t object, uint32_t part)
 {
+    uint32_t any = 0;
+
     for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
-        uint32_t stack = stack_of(search, search->dominated.children[i]);
-        if (stack) return stack;
+        uint32_t child = search->dominated.children[i], stack = stack_of(search, child);
+        if (stack && same_class_p(search, child, part)) return stack;
+        if (!any) any = stack;
     }
-    return 0;
+    return any;
 }
 
 static bool
@@ -169,7 +172,7 @@ describe(struct search *search, struct heapprof_graph_suspect *suspect)
         if (suspect->list) suspect->parts = list_length(search, suspect->gathered);
     }
     suspect->stack = stack_of(search, suspect->part);
-    if (!suspect->stack) suspect->stack = stack_of_children(search, suspect->gathered);
+    if (!suspect->stack) suspect->stack = stack_of_children(search, suspect->gathered, suspect->part);
     if (!suspect->stack) suspect->stack = stack_of(search, suspect->gathered);
     return true;
 }

@@ -117,6 +117,17 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  def test_a_suspect_was_allocated_where_those_were_that_it_is_of
+    graph = GraphBytes.new
+    lock = graph.object("Lock", stack: graph.stack("/lock.rb:1 Lock#new"))
+    orders = Array.new(100) { |i| graph.object("Order", i == 0 ? 2000 : 1000, stack: i == 50 ? graph.stack("/order.rb:2 Order#new") : nil) }
+    graph.root(:GLOBAL, "$orders", graph.object("Array", type: "T_ARRAY", tail: [lock, *orders]))
+    in_directory do
+      write(FILE, graph.bytes)
+      assert_match(/one Array of 100 Order; alive by global \$orders; allocated at .order\.rb:2 Order#new$/, heapprof!("graph", "report", FILE).out)
+    end
+  end
+
   def test_why_of_a_class_merges_ways
     in_shop do
       assert_equal [["constant Cart::CACHE -> @items -> []", ORDERS]],
