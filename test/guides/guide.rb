@@ -7,7 +7,7 @@
 #   ```       what the last command has printed
 #   ```ruby   and so on: what the guide is about
 #
-# Of what is printed, figures differ from run to run, and so do PIDs and versions of gems. What has to be the same: each line,
+# Of what is printed, figures differ from run to run, and so do PIDs, addresses and versions of gems. What has to be the same: each line,
 # the table and the part of it where it stands, and the line that comes first there. "..." stands for any lines.
 
 class Guide
@@ -36,8 +36,8 @@ class Guide
 
   def self.what(line)
     line = line.sub(ROW, "") unless line.start_with?("        ") && !line.match?(/\A +-?[\d.,]+ /)
-    line = line.gsub(/[\d.,]+( [kMGT]?B)?/, "#") if line.match?(/-\d[\d.]*\/|\A\d+ process|\A[\d.,]+ more row|C code holds|\A\S+ \(\d+\): /)
-    line.strip.gsub(/\d+ bytes?/, "# bytes") # malloc gives now and then more than what was asked for
+    line = line.gsub(/[\d.,]+( [kMGT]?B)?/, "#") if line.match?(/-\d[\d.]*\/|\A\d+ process|\A[\d.,]+ more row|C code holds|\A\S+ \(\d+\): |\A\d+\. `/)
+    line.strip.gsub(/\b0x\h+( +[\d.,]+ [kMGT]?B)?/, "0x#").gsub(/\d+ bytes?/, "# bytes") # malloc gives now and then more than what was asked for
   end
 
   # [table, part of it, line, whether it is the first there] of each line that says something.

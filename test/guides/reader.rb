@@ -38,10 +38,10 @@ class Reader
     finish("bundle lock --local") # the versions that are there, not the newest
   end
 
-  # Line by line; a server goes on. PID is a worker's.
+  # Line by line; a server goes on. PID is a worker's, ADDRESS the first one that the last command has printed.
   def commands(text)
     text.each_line(chomp: true) do |command|
-      command = command.sub(/\bPID\b/) { @workers.first.to_s }
+      command = command.sub(/\bPID\b/) { @workers.first.to_s }.sub(/\bADDRESS\b/) { @printed[/\b0x\h+/] }
       @log.puts "$ #{command}"
       command.match?(/\bpuma\z/) ? start(command) : finish(command)
     end
@@ -84,7 +84,8 @@ class Reader
 
   def finish(command)
     @printed, status = Open3.capture2e(@environment, command, chdir: @directory)
-    @printed.gsub!("#{@directory}/", "") # guides show paths from there on
+    @printed.gsub!("#{@directory}/", "") # guides show paths from there on, and those of gems from where these are
+    @printed.gsub!("#{ENV['GEM_HOME']}/", "") if ENV["GEM_HOME"]
     @log.puts @printed
     raise "#{command}: #{status}\n#{@printed}" unless status.success?
   end
