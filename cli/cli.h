@@ -102,6 +102,10 @@ void cli_close(struct cli_input *input);
 /* Up to size bytes more of the input that data is; as read(2). */
 ptrdiff_t cli_more(void *data, void *buffer, size_t size);
 
+/* What is being done with it now: shown on a terminal when a second has passed since the first file was opened. NULL: it is
+ * done, and no line is left; to be said before anything else is written. */
+void cli_doing(const char *what);
+
 /* The profile in that file, "-": stdin. NULL: it was told what is wrong. */
 struct heapprof_model *cli_read(const struct cli *cli, const char *path);
 

@@ -16,6 +16,20 @@
 #define PATIENCE_NS INT64_C(1000000000) /* before progress is shown */
 #define STEP_NS     INT64_C(100000000)  /* between two of it */
 
+/* Since when the command is at work, and whether the terminal has a line that says what it does. */
+static struct {
+    int64_t begin_ns;    /* 0: it has read nothing yet */
+    bool    shown;
+} work;
+
+void
+cli_doing(const char *what)
+{
+    if (!what && work.shown) fputs("\r\033[K", stderr);
+    work.shown = what && isatty(2) && rb_heapprof_clock_ns(CLOCK_MONOTONIC) - work.begin_ns > PATIENCE_NS;
+    if (work.shown) fprintf(stderr, "\r\033[K%s", what);
+}
+
 static void
 show_progress(struct cli_input *input)
 {
@@ -57,6 +71,7 @@ cli_open(const struct cli *cli, struct cli_input *input, const char *path)
 
     *input = (struct cli_input){0};
     input->name = cli_name(path);
+    if (!work.begin_ns) work.begin_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     input->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : 0;
     if (input->fd >= 0 && fstat(input->fd, &status) == 0) {
         if (S_ISREG(status.st_mode)) input->size = status.st_size;

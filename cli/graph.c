@@ -38,10 +38,20 @@ cli_graph_limit(const struct cli *cli, size_t *bytes)
 static bool
 find_trees(struct cli_graph *graph, int trees)
 {
-    return rb_heapprof_dominators_find(&graph->dominators, &graph->graph) &&
-           (!(trees & CLI_GRAPH_SHORTEST) || rb_heapprof_graph_shortest(&graph->shortest, &graph->graph, NULL)) &&
-           (!(trees & CLI_GRAPH_DOMINATOR_TREE) ||
-            rb_heapprof_graph_dominator_tree(&graph->dominator_tree, &graph->graph, &graph->dominators));
+    bool room;
+
+    cli_doing("finding dominators");
+    room = rb_heapprof_dominators_find(&graph->dominators, &graph->graph);
+    if (room && (trees & CLI_GRAPH_SHORTEST)) {
+        cli_doing("finding the shortest ways");
+        room = rb_heapprof_graph_shortest(&graph->shortest, &graph->graph, NULL);
+    }
+    if (room && (trees & CLI_GRAPH_DOMINATOR_TREE)) {
+        cli_doing("making the dominator tree");
+        room = rb_heapprof_graph_dominator_tree(&graph->dominator_tree, &graph->graph, &graph->dominators);
+    }
+    cli_doing(NULL);
+    return room;
 }
 
 int

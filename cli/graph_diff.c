@@ -181,20 +181,25 @@ read_dump(struct rows *rows, const char *path)
     struct cli_graph *graph = &rows->graphs[place];
     bool last = rows->count == rows->cli->operand_count;
     int status = cli_graph_read(rows->cli, path, graph, CLI_GRAPH_DOMINATOR_TREE | (last ? CLI_GRAPH_SHORTEST : 0));
+    bool room;
 
     if (status != CLI_DONE) return status;
     cli_graph_warn(rows->cli, path, graph);
     rows->dumps[place].graph = &graph->graph;
-    if (rb_heapprof_graph_patterns_make(&rows->dumps[place].patterns, &graph->graph,
-                                        &graph->dominator_tree)) return CLI_DONE;
-    return cli_wrong(rows->cli, "no memory");
+    cli_doing("merging ways");
+    room = rb_heapprof_graph_patterns_make(&rows->dumps[place].patterns, &graph->graph, &graph->dominator_tree);
+    cli_doing(NULL);
+    return room ? CLI_DONE : cli_wrong(rows->cli, "no memory");
 }
 
 static int
 show(struct rows *rows)
 {
-    bool room = rb_heapprof_graph_difference_make(&rows->difference, rows->dumps, rows->count) && find_rows(rows);
+    bool room;
 
+    cli_doing("comparing");
+    room = rb_heapprof_graph_difference_make(&rows->difference, rows->dumps, rows->count) && find_rows(rows);
+    cli_doing(NULL);
     room = room && (rows->cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(rows);
     free(rows->changes);
     rb_heapprof_graph_difference_free(&rows->difference);

@@ -114,10 +114,14 @@ show(const struct cli *cli, struct cli_graph *graph)
     struct page page = {.graph = graph};
     bool room;
 
+    cli_doing("looking for suspects");
     page.suspect_count = cli_graph_suspects(page.suspects, graph);
+    cli_doing(NULL);
     if (page.suspect_count == SIZE_MAX) return false;
     if (cli->values[CLI_GRAPH_JSON]) return put_json(&page);
+    cli_doing("adding up classes");
     room = rb_heapprof_graph_groups_make(&page.classes, &graph->graph, &graph->dominators, HEAPPROF_GRAPH_BY_CLASS);
+    cli_doing(NULL);
     if (room) {
         rb_heapprof_graph_groups_sort(&page.classes, false);
         put_head(cli, graph);

@@ -95,8 +95,11 @@ show(const struct cli *cli, struct cli_graph *graph, long limit)
 {
     struct heapprof_graph_groups groups;
     struct rows rows = {.graph = graph, .groups = &groups, .by = grouping(cli)};
-    bool room = rb_heapprof_graph_groups_make(&groups, &graph->graph, &graph->dominators, rows.by);
+    bool room;
 
+    cli_doing("adding up groups");
+    room = rb_heapprof_graph_groups_make(&groups, &graph->graph, &graph->dominators, rows.by);
+    cli_doing(NULL);
     if (room) {
         rb_heapprof_graph_groups_sort(&groups, cli->values[RETAINED]);
         rows.limit = limit && (unsigned long)limit < groups.count ? (uint32_t)limit : groups.count;

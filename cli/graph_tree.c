@@ -144,7 +144,10 @@ run(struct cli *cli)
     if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: 1000 is the most", cli->values[DEPTH]);
     status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE);
     if (status == CLI_DONE) {
-        bool room = rb_heapprof_graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree);
+        bool room;
+        cli_doing("merging ways");
+        room = rb_heapprof_graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree);
+        cli_doing(NULL);
         cli_graph_warn(cli, cli->operands[0], &graph);
         room = room && show(&nodes, least);
         rb_heapprof_graph_patterns_free(&patterns);

@@ -9,7 +9,12 @@ enum {OUTPUT = 1, MEMORY, COUNT, OPEN};
 static bool
 put(FILE *out, void *data)
 {
-    return cli_graph_page_write(out, data);
+    bool room;
+
+    cli_doing("making the page");
+    room = cli_graph_page_write(out, data);
+    cli_doing(NULL);
+    return room;
 }
 
 static int

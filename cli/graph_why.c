@@ -238,9 +238,12 @@ show_class(struct question *question, const char *class_name)
     struct heapprof_graph_patterns patterns;
     struct row *rows = NULL;
     size_t count = 0;
-    bool room = rb_heapprof_graph_shortest(&graph->shortest, &graph->graph, NULL);
+    bool room;
 
-    room = room && rb_heapprof_graph_patterns_make(&patterns, &graph->graph, &graph->shortest);
+    cli_doing("finding the shortest ways");
+    room = rb_heapprof_graph_shortest(&graph->shortest, &graph->graph, NULL) &&
+           rb_heapprof_graph_patterns_make(&patterns, &graph->graph, &graph->shortest);
+    cli_doing(NULL);
     if (room) rows = calloc(patterns.count, sizeof(*rows));
     if (rows) count = gather(rows, graph, &patterns, class_name);
     room = rows && (count == 0 || put_rows(question, rows, count));

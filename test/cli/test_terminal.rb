@@ -5,6 +5,7 @@
 require "io/console"
 require "pty"
 require "timeout"
+require_relative "lib/graph_bytes"
 require_relative "lib/heapprof_command"
 
 class TestHeapprofTerminal < Test::Unit::TestCase
@@ -50,6 +51,26 @@ class TestHeapprofTerminal < Test::Unit::TestCase
       assert_match(/\r\e\[Kreading \/dev\/stdin: 0\.0 MB.*\r\e\[K/m, text)
       assert_match "holds", text
       refute_match "reading", on_terminal("info", write("heap.pb.gz", bytes))
+    end
+  end
+
+  def test_what_is_done_with_a_dump_is_shown_when_it_takes_long
+    graph = GraphBytes.new
+    graph.root(:GLOBAL, "$text", graph.object("String", 1000, type: "T_STRING"))
+    bytes = graph.bytes
+    in_directory do
+      write("heap.graph", bytes)
+      slowly = ->(writer) { bytes.bytes.each_slice(bytes.size / 4) { |part| writer.write(part.pack("C*")); sleep 0.4 } }
+      { "report" => ["looking for suspects", "adding up classes"], "top" => ["adding up groups"], "tree" => ["making the dominator tree", "merging ways"],
+        "view" => ["making the page"] }.each do |command, steps|
+        output = command == "view" ? ["-o", "page.html"] : []
+        text = on_terminal("graph", command, "/dev/stdin", *output, "PAGER" => "cat", stdin: slowly)
+        ["finding dominators", *steps].each { |step| assert_match(/\r\e\[K#{step}.*\r\e\[K/m, text) }
+        quick = on_terminal("graph", command, "heap.graph", *output, "PAGER" => "cat")
+        assert_equal quick.lines.last, text.split("\r\e[K").last.lines.last
+        refute_match "finding", quick
+        refute_match "finding", heapprof!("graph", command, "heap.graph", *output).err
+      end
     end
   end
 
