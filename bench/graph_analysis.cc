@@ -137,8 +137,9 @@ main(int argc, char **argv)
     printf("%llu objects, %llu references with those to classes, %.0f MB of file\n", static_cast<unsigned long long>(objects),
            static_cast<unsigned long long>(references + objects), static_cast<double>(ftell(out)) / 1048576);
     fclose(out);
-    for (const char *what : {"info", "top", "report", "tree"}) {
+    for (const char *what : {"info", "top", "report", "tree", "view"}) {
         std::vector<std::string> command = {argv[1], "graph", what, path};
+        if (command[2] == "view") command.insert(command.end(), {"-o", "-"});
         for (int i = 3; i < argc; i++) command.push_back(argv[i]);
         Measure(command);
     }
