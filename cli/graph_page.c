@@ -15,12 +15,22 @@
 #define NAME_MOST 200      /* bytes */
 #define WAY_MOST 2000
 
+/* The dominator tree, merged. */
+struct tree {
+    struct heapprof_graph_patterns patterns;
+    uint64_t *retained;          /* by pattern */
+    uint32_t *shown;             /* patterns, each behind its parent; [0] is the root */
+    uint32_t  shown_count;
+    uint32_t *places;            /* by pattern, in shown */
+};
+
 struct writer {
     const struct cli_graph_page *page;
     struct cli_graph *graph;
     struct report_json json;
     struct heapprof_graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
     size_t suspect_count;
+    struct tree tree;
     struct heapprof_graph_chosen chosen;
     struct heapprof_dominated dominated;
 };
@@ -94,14 +104,6 @@ put_classes(struct writer *writer)
 
 /* ---- the dominator tree ---- */
 
-struct tree {
-    struct heapprof_graph_patterns patterns;
-    uint64_t *retained;          /* by pattern */
-    uint32_t *shown;             /* patterns, each behind its parent; [0] is the root */
-    uint32_t  shown_count;
-    uint32_t *places;            /* by pattern, in shown */
-};
-
 static int
 lower_first(const void *a, const void *b)
 {
@@ -110,8 +112,8 @@ lower_first(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The patterns that retain most. A parent retains what its child does or more, and has the lower number: it is among
- * them, too. */
+/* The patterns that retain most, the largest first. A parent retains what its child does or more, and has the lower number:
+ * it is among them, too. */
 static bool
 make_tree(struct tree *tree, struct cli_graph *graph)
 {
@@ -125,9 +127,15 @@ make_tree(struct tree *tree, struct cli_graph *graph)
     if (!tree->retained || !tree->places || !tree->shown) return false;
     rb_heapprof_graph_patterns_retained(&tree->patterns, tree->retained);
     tree->shown_count = rb_heapprof_largest_find(tree->shown, most, tree->retained, tree->patterns.count);
+    return true;
+}
+
+/* Each behind its parent. */
+static void
+order_tree(struct tree *tree)
+{
     if (tree->shown_count) qsort(tree->shown, tree->shown_count, sizeof(*tree->shown), lower_first);
     for (uint32_t i = 0; i < tree->shown_count; i++) tree->places[tree->shown[i]] = i;
-    return true;
 }
 
 static void
@@ -140,46 +148,45 @@ free_tree(struct tree *tree)
 }
 
 /* What a pattern has in one column. */
-typedef int64_t column_i(const struct writer *writer, const struct tree *tree, uint32_t pattern);
+typedef int64_t column_i(const struct writer *writer, const struct heapprof_graph_pattern *pattern);
 
 static int64_t
-parent_of(const struct writer *writer, const struct tree *tree, uint32_t pattern)
+parent_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
 {
-    (void)writer;
-    return pattern ? (int64_t)tree->places[tree->patterns.all[pattern].parent] : -1;
+    return pattern == writer->tree.patterns.all ? -1 : (int64_t)writer->tree.places[pattern->parent];
 }
 
 static int64_t
-objects_of(const struct writer *writer, const struct tree *tree, uint32_t pattern)
+objects_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
 {
     (void)writer;
-    return (int64_t)tree->patterns.all[pattern].objects;
+    return (int64_t)pattern->objects;
 }
 
 static int64_t
-bytes_of(const struct writer *writer, const struct tree *tree, uint32_t pattern)
+bytes_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
 {
     (void)writer;
-    return (int64_t)tree->patterns.all[pattern].bytes;
+    return (int64_t)pattern->bytes;
 }
 
 static int64_t
-retained_of(const struct writer *writer, const struct tree *tree, uint32_t pattern)
+retained_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
 {
-    (void)writer;
-    return (int64_t)tree->retained[pattern];
+    return (int64_t)writer->tree.retained[pattern - writer->tree.patterns.all];
 }
 
 /* Of its first object the place among the objects of the page; -1: it is not there. */
 static int64_t
-example_of(const struct writer *writer, const struct tree *tree, uint32_t pattern)
+example_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
 {
-    return (int64_t)writer->chosen.places[tree->patterns.all[pattern].example] - 1;
+    return (int64_t)writer->chosen.places[pattern->example] - 1;
 }
 
 static void
-put_columns(struct writer *writer, const struct tree *tree)
+put_columns(struct writer *writer)
 {
+    const struct tree *tree = &writer->tree;
     static const struct {const char *name; column_i *column;} columns[] = {
         {"parent", parent_of}, {"objects", objects_of}, {"bytes", bytes_of}, {"retained", retained_of},
         {"example", example_of},
@@ -188,15 +195,17 @@ put_columns(struct writer *writer, const struct tree *tree)
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
         report_json_member_begin(&writer->json, columns[c].name, '[');
         for (uint32_t i = 0; i < tree->shown_count; i++) {
-            report_json_integer(&writer->json, columns[c].column(writer, tree, tree->shown[i]));
+            report_json_integer(&writer->json, columns[c].column(writer, &tree->patterns.all[tree->shown[i]]));
         }
         report_json_end(&writer->json, ']');
     }
 }
 
 static bool
-put_names(struct writer *writer, const struct tree *tree)
+put_names(struct writer *writer)
 {
+    const struct tree *tree = &writer->tree;
+
     report_json_member_begin(&writer->json, "name", '[');
     for (uint32_t i = 0; i < tree->shown_count; i++) {
         struct cli_text text;
@@ -212,17 +221,13 @@ put_names(struct writer *writer, const struct tree *tree)
 static bool
 put_tree(struct writer *writer)
 {
-    struct tree tree = {0};
-    bool room = make_tree(&tree, writer->graph);
+    bool room;
 
-    if (room) {
-        report_json_member_begin(&writer->json, "tree", '{');
-        put_columns(writer, &tree);
-        room = put_names(writer, &tree);
-        report_json_member_unsigned(&writer->json, "leftOut", tree.patterns.count - tree.shown_count);
-        report_json_end(&writer->json, '}');
-    }
-    free_tree(&tree);
+    report_json_member_begin(&writer->json, "tree", '{');
+    put_columns(writer);
+    room = put_names(writer);
+    report_json_member_unsigned(&writer->json, "leftOut", writer->tree.patterns.count - writer->tree.shown_count);
+    report_json_end(&writer->json, '}');
     return room;
 }
 
@@ -357,36 +362,60 @@ put_objects(struct writer *writer)
 
 /* ---- all of it ---- */
 
-/* The objects that the page has: those that retain most, and those that suspects are about. */
+/* The first object of each of the largest patterns, as many as there are objects. The tree is not yet in order. */
+static bool
+choose_examples(struct writer *writer)
+{
+    const struct tree *tree = &writer->tree;
+    uint32_t most = writer->page->objects_most;
+
+    for (uint32_t i = 0; i < tree->shown_count && i < most; i++) {
+        uint32_t example = tree->patterns.all[tree->shown[i]].example;
+        if (example && !rb_heapprof_graph_chosen_add(&writer->chosen, example)) return false;
+    }
+    return true;
+}
+
+/* The objects that the page has: those that retain most, those that suspects are about, and those to look at when one
+ * follows the tree. */
 static bool
 choose(struct writer *writer)
 {
     struct heapprof_graph *graph = &writer->graph->graph;
+    struct heapprof_graph_chosen *chosen = &writer->chosen;
 
-    writer->suspect_count = cli_graph_suspects(writer->suspects, writer->graph);
-    if (writer->suspect_count == SIZE_MAX || !rb_heapprof_graph_chosen_make(&writer->chosen, graph,
-        &writer->graph->dominators, writer->page->objects_most)) return false;
+    if (!rb_heapprof_graph_chosen_make(chosen, graph, &writer->graph->dominators,
+                                       writer->page->objects_most)) return false;
     for (size_t i = 0; i < writer->suspect_count; i++) {
-        if (!rb_heapprof_graph_chosen_add(&writer->chosen, writer->suspects[i].object) ||
-            !rb_heapprof_graph_chosen_add(&writer->chosen, writer->suspects[i].gathered)) return false;
+        if (!rb_heapprof_graph_chosen_add(chosen, writer->suspects[i].object) ||
+            !rb_heapprof_graph_chosen_add(chosen, writer->suspects[i].gathered)) return false;
     }
-    return rb_heapprof_graph_chosen_find_referrers(&writer->chosen, graph, REFERENCES_MOST) &&
-           rb_heapprof_dominated_make(&writer->dominated, graph, &writer->graph->dominators);
+    return choose_examples(writer) && rb_heapprof_graph_chosen_find_referrers(chosen, graph, REFERENCES_MOST);
+}
+
+static bool
+find(struct writer *writer)
+{
+    writer->suspect_count = cli_graph_suspects(writer->suspects, writer->graph);
+    if (writer->suspect_count == SIZE_MAX || !make_tree(&writer->tree, writer->graph) || !choose(writer)) return false;
+    order_tree(&writer->tree);
+    return rb_heapprof_dominated_make(&writer->dominated, &writer->graph->graph, &writer->graph->dominators);
 }
 
 bool
 cli_graph_page_write(FILE *out, const struct cli_graph_page *page)
 {
     struct heapprof_space *space = &page->graph->graph.space;
-    struct writer writer = {.page = page, .graph = page->graph, .chosen.space = space, .dominated.space = space,
-                            .json = {.out = out, .longest = NAME_MOST, .markup = true}};
+    struct writer writer = {.page = page, .graph = page->graph, .tree.patterns.space = space, .chosen.space = space,
+                            .dominated.space = space, .json = {.out = out, .longest = NAME_MOST, .markup = true}};
     bool room;
 
     report_json_begin(&writer.json, '{');
     put_head(&writer);
-    room = choose(&writer) && put_suspects(&writer) && put_classes(&writer) && put_tree(&writer) && put_objects(&writer);
+    room = find(&writer) && put_suspects(&writer) && put_classes(&writer) && put_tree(&writer) && put_objects(&writer);
     report_json_end(&writer.json, '}');
     rb_heapprof_dominated_free(&writer.dominated);
     rb_heapprof_graph_chosen_free(&writer.chosen);
+    free_tree(&writer.tree);
     return room;
 }

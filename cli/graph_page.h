@@ -7,7 +7,8 @@
 struct cli_graph_page {
     struct cli_graph *graph;     /* with both trees */
     const char *name;            /* of the file */
-    uint32_t objects_most;       /* how many have all that is known of them in it, besides the suspects; 1 or more */
+    uint32_t objects_most;       /* 1 or more: how many that retain most have their references in it, and how many that are
+                                    the first of their pattern */
 };
 
 /* False: no memory. */

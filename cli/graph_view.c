@@ -41,7 +41,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     CLI_HTML_OUTPUT_OPTION,
     CLI_GRAPH_MEMORY_OPTION,
-    {"--count", 'n', "N", NULL, "Of how many objects there are references, of those that retain most (default: 500)"},
+    {"--count", 'n', "N", NULL, "How many of the largest objects have their references in it, and first ones of as many ways (default: 500)"},
     CLI_HTML_OPEN_OPTION,
     {0}
 };

@@ -166,6 +166,22 @@ test("a click zooms, the keyboard goes from frame to frame", async () => {
     await page.verify();
 });
 
+test("whoever follows the picture down finds an object at each step, though many others are as large", async () => {
+    const page = await view(dump("alike", `
+        orders = Array.new(50) do
+          text = graph.object("Text", 1024)
+          item = graph.object("Item", 1024, labels: { [:IVAR, "@text"] => text })
+          graph.object("Order", 1024, labels: { [:IVAR, "@item"] => item })
+        end
+        graph.root(:GLOBAL, "$orders", graph.object("Array", type: "T_ARRAY", tail: orders))`), "-n", "6");
+    await click(page, "[]: Order");
+    for (const name of ["Item", "Text"]) {
+        await choose(page, "#object td button", name);
+        assert.match(await text(page, "#object h2"), new RegExp(`^${name} 0x`));
+    }
+    await page.verify();
+});
+
 test("what is left out is said", async () => {
     const page = await view(shop, "-n", "3");
     await group(page, "object");
