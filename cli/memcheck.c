@@ -3,7 +3,7 @@
  *     RUBY_HEAPPROF=...,memcheck=1,out=DIRECTORY/%p-%t.pb.gz command      each Ruby process writes a file at its end
  *     memcheck/: process, judge, text or JSON                             of all the files there are then
  *
- * With Valgrind (valgrind.h) the command runs under it, and its files are joined with these.
+ * memcheck_run.c reads them. With Valgrind (valgrind.h) the command runs under it, and its files are joined with these.
  *
  * The directory is temporary. Processes that the command leaves behind become our children, and are waited for a while.
  * One that goes on, as a server does, is told of; it finds the directory gone, and says so.
@@ -13,9 +13,7 @@
 #endif
 #include "cli/cli.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +23,7 @@
 #include <unistd.h>
 
 #include "cli/child.h"
-#include "cli/valgrind.h"
+#include "cli/memcheck_run.h"
 #include "memcheck/report.h"
 
 enum {ENGINE = 1, CORE, UNDEFINED, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
@@ -34,18 +32,6 @@ enum {ENGINE = 1, CORE, UNDEFINED, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE,
 #define STATUS_MOST 255
 #define GRACE_SECONDS 10 /* between SIGTERM and SIGKILL; and for processes that the command leaves behind */
 #define LOOK_NS 10000000 /* so often it is seen whether these have ended */
-
-struct run {
-    struct cli *cli;
-    struct memcheck_question question;
-    struct memcheck_suppressions suppressions;
-    long   exitcode, timeout;          /* timeout: seconds; 0: none */
-    char   directory[PATH_MAX];
-    struct memcheck_process *processes;
-    size_t count, capacity;
-    struct cli_valgrind valgrind;
-    bool   wrong;                      /* something was told that keeps the report from being whole */
-};
 
 /* ---- the command ---- */
 
@@ -67,7 +53,7 @@ settings(const char *directory)
 
 /* Without a comma, which would end the setting, or a '%', which means something in a name. */
 static bool
-make_directory(struct run *run)
+make_directory(struct cli_memcheck_run *run)
 {
     const char *parent = getenv("TMPDIR");
 
@@ -81,7 +67,7 @@ make_directory(struct run *run)
 }
 
 static void
-wait_for(struct run *run, struct cli_child *child)
+wait_for(struct cli_memcheck_run *run, struct cli_child *child)
 {
     if (run->timeout == 0) {
         cli_child_wait(child);
@@ -97,7 +83,7 @@ wait_for(struct run *run, struct cli_child *child)
 }
 
 static void
-wait_for_orphans(struct run *run)
+wait_for_orphans(struct cli_memcheck_run *run)
 {
     const struct timespec wait = {0, LOOK_NS};
     long looks = GRACE_SECONDS * (1000000000L / LOOK_NS);
@@ -111,185 +97,7 @@ wait_for_orphans(struct run *run)
     run->wrong = true;
 }
 
-/* ---- what it has left ---- */
-
-/* Room for one more process; NULL: there is no memory. */
-static struct memcheck_process *
-next_process(struct run *run)
-{
-    if (run->count == run->capacity) {
-        size_t capacity = run->capacity ? 2 * run->capacity : 16;
-        struct memcheck_process *processes = realloc(run->processes, capacity * sizeof(*processes));
-        if (!processes) {
-            cli_wrong(run->cli, "no memory");
-            run->wrong = true;
-            return NULL;
-        }
-        run->processes = processes;
-        run->capacity = capacity;
-    }
-    return memset(&run->processes[run->count], 0, sizeof(*run->processes));
-}
-
-static void
-read_process(struct run *run, const char *path)
-{
-    struct memcheck_process *process = next_process(run);
-    struct heapprof_model *model = process ? cli_read(run->cli, path) : NULL;
-    enum memcheck_read read = MEMCHECK_NO_MEMORY;
-
-    if (model) read = memcheck_process_read(process, model);
-    if (read == MEMCHECK_IS_ONE) {
-        run->count++;
-    }
-    else if (read == MEMCHECK_NO_MEMORY) {
-        if (model) cli_wrong(run->cli, "no memory");
-        run->wrong = true;
-    }
-}
-
-static int
-file_p(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static bool
-profile_p(const char *name)
-{
-    const char *dot = strchr(name, '.');
-    return dot && strcmp(dot, ".pb.gz") == 0;
-}
-
-/* ---- what Valgrind says ---- */
-
-/* The file that is Ruby, as the processes say it. */
-static const char *
-core_of(const struct run *run)
-{
-    for (size_t i = 0; i < run->count; i++) {
-        const struct heapprof_model *model = run->processes[i].model;
-        if (rb_heapprof_model_mappings(model) > 0) return rb_heapprof_model_string(model, model->mappings[0].filename, NULL);
-    }
-    return "ruby";
-}
-
-static struct memcheck_process *
-process_of(struct run *run, const char *pid)
-{
-    for (size_t i = 0; i < run->count; i++) {
-        if (!run->processes[i].valgrind && strcmp(run->processes[i].pid, pid) == 0) return &run->processes[i];
-    }
-    return NULL;
-}
-
-static bool
-errors_p(const struct memcheck_valgrind *found, uint32_t document)
-{
-    for (uint32_t i = 0; i < found->error_count; i++) {
-        if (found->errors[i].document == document && memcheck_error_p(found->errors[i].kind)) return true;
-    }
-    return false;
-}
-
-/* A process without a file of its own is no matter unless Valgrind has seen an error in it. */
-static void
-join_document(struct run *run, uint32_t number)
-{
-    const struct memcheck_valgrind *found = &run->valgrind.found;
-    const struct memcheck_document *document = &found->documents[number];
-    struct memcheck_process *process = process_of(run, memcheck_valgrind_string(found, document->pid));
-
-    if (!process && errors_p(found, number) && (process = next_process(run)) != NULL) {
-        process->pid = memcheck_valgrind_string(found, document->pid);
-        process->program = memcheck_valgrind_string(found, document->program);
-        run->count++;
-    }
-    if (!process || memcheck_join(process, found, number, &run->valgrind.lists[number])) return;
-    cli_wrong(run->cli, "no memory");
-    run->wrong = true;
-}
-
-/* One of which Valgrind has said nothing cannot be told of. */
-static void
-drop_unjoined(struct run *run)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < run->count; i++) {
-        if (run->processes[i].valgrind) {
-            run->processes[kept++] = run->processes[i];
-            continue;
-        }
-        cli_wrong(run->cli, "Valgrind has written nothing of process %s", run->processes[i].pid);
-        run->wrong = true;
-        memcheck_process_free(&run->processes[i]);
-    }
-    run->count = kept;
-}
-
-static void
-join_all(struct run *run)
-{
-    if (!cli_valgrind_read(run->cli, &run->valgrind, run->directory)) run->wrong = true;
-    memcheck_valgrind_attribute(&run->valgrind.found, core_of(run));
-    for (uint32_t i = 0; run->valgrind.lists && i < run->valgrind.found.document_count; i++) {
-        if (!run->valgrind.found.documents[i].elsewhere) join_document(run, i);
-    }
-    drop_unjoined(run);
-}
-
 /* ---- the report ---- */
-
-static void
-remove_directory(struct run *run)
-{
-    struct dirent **entries;
-    int count = scandir(run->directory, &entries, file_p, alphasort);
-
-    for (int i = 0; i < count; i++) {
-        char *path;
-        if (asprintf(&path, "%s/%s", run->directory, entries[i]->d_name) >= 0) {
-            unlink(path);
-            free(path);
-        }
-        free(entries[i]);
-    }
-    if (count >= 0) free(entries);
-    if (rmdir(run->directory) != 0) cli_wrong(run->cli, "%s: %s", run->directory, strerror(errno));
-}
-
-static void
-read_processes(struct run *run)
-{
-    struct dirent **entries;
-    int count = scandir(run->directory, &entries, file_p, alphasort);
-
-    for (int i = 0; i < count; i++) {
-        char *path;
-        if (profile_p(entries[i]->d_name) && asprintf(&path, "%s/%s", run->directory, entries[i]->d_name) >= 0) {
-            read_process(run, path);
-            free(path);
-        }
-        free(entries[i]);
-    }
-    if (count >= 0) free(entries);
-}
-
-static void
-read_directory(struct run *run)
-{
-    read_processes(run);
-    if (run->question.valgrind) join_all(run);
-    remove_directory(run);
-    for (size_t i = 0; i < run->count; i++) {
-        if (!run->processes[i].decided || run->processes[i].dropped > 0) run->wrong = true;
-    }
-    if (run->count > 0 || run->wrong) return;
-    cli_wrong(run->cli, "no process of %s wrote a report: it is no ruby with the heap profiler, or ended by exit!, exec or a "
-              "signal", run->cli->operands[0]);
-    run->wrong = true;
-}
 
 static memcheck_report *
 report_asked_for(const struct cli *cli)
@@ -301,7 +109,7 @@ report_asked_for(const struct cli *cli)
 
 /* To stderr, for stdout is the command's. */
 static bool
-report(struct run *run)
+report(struct cli_memcheck_run *run)
 {
     const char *path = run->cli->values[OUT];
     FILE *out = !path ? stderr : !strcmp(path, "-") ? stdout : fopen(path, "w");
@@ -318,7 +126,7 @@ report(struct run *run)
 }
 
 static size_t
-leaks_and_errors(const struct run *run)
+leaks_and_errors(const struct cli_memcheck_run *run)
 {
     size_t count = 0;
 
@@ -332,7 +140,7 @@ leaks_and_errors(const struct run *run)
 /* ---- the whole ---- */
 
 static int
-status_of(struct run *run, const struct cli_child *child)
+status_of(struct cli_memcheck_run *run, const struct cli_child *child)
 {
     int status;
 
@@ -343,7 +151,7 @@ status_of(struct run *run, const struct cli_child *child)
 }
 
 static int
-run_command(struct run *run, char **command)
+run_command(struct cli_memcheck_run *run, char **command)
 {
     char *heapprof = settings(run->directory);
     struct cli_child child;
@@ -359,13 +167,13 @@ run_command(struct run *run, char **command)
     wait_for(run, &child);
     wait_for_orphans(run);
     cli_child_restore(&child);
-    read_directory(run);
+    cli_memcheck_collect(run);
     return status_of(run, &child);
 }
 
 /* Without YJIT, whose code Valgrind would translate again and again. */
 static int
-run_under_valgrind(struct run *run)
+run_under_valgrind(struct cli_memcheck_run *run)
 {
     char **command = cli_valgrind_command(run->cli, run->directory, run->question.most, run->cli->values[UNDEFINED] != NULL);
     int status = CLI_WRONG;
@@ -385,7 +193,7 @@ most_of(const char *name)
 }
 
 static bool
-read_suppressions(struct run *run)
+read_suppressions(struct cli_memcheck_run *run)
 {
     const char *path = run->cli->values[SUPPRESSIONS];
     char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX];
@@ -400,7 +208,7 @@ read_suppressions(struct run *run)
 static int
 memcheck(struct cli *cli)
 {
-    struct run run = {
+    struct cli_memcheck_run run = {
         .cli = cli,
         .question = {.core = cli->values[CORE] != NULL, .only = cli->values[ONLY], .most = most_of(cli->values[SHOW]),
                      .valgrind = cli->values[ENGINE] && !strcmp(cli->values[ENGINE], "valgrind"),
@@ -414,10 +222,7 @@ memcheck(struct cli *cli)
     if (read_suppressions(&run) && make_directory(&run)) {
         status = run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
     }
-    for (size_t i = 0; i < run.count; i++) memcheck_process_free(&run.processes[i]);
-    free(run.processes);
-    cli_valgrind_free(&run.valgrind);
-    memcheck_suppressions_free(&run.suppressions);
+    cli_memcheck_run_free(&run);
     return status;
 }
 

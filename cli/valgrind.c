@@ -20,8 +20,12 @@
 #define LEAST_MINOR 14 /* --keep-debuginfo */
 
 static bool
-there_p(const struct cli *cli)
+usable_p(const struct cli *cli)
 {
+    if (memcheck_valgrind_refusal()) {
+        cli_wrong(cli, "--engine=valgrind: %s", memcheck_valgrind_refusal());
+        return false;
+    }
     FILE *out = popen("valgrind --version 2>/dev/null", "r");
     int major = 0, minor = 0, read = out ? fscanf(out, "valgrind-%d.%d", &major, &minor) : 0;
 
@@ -53,7 +57,7 @@ enum { FIXED = sizeof(fixed) / sizeof(fixed[0]), CHOSEN = 5 };
 char **
 cli_valgrind_command(const struct cli *cli, const char *directory, enum memcheck_kind most, bool undefined)
 {
-    char **command = there_p(cli) ? calloc(FIXED + CHOSEN + cli->operand_count + 1, sizeof(*command)) : NULL;
+    char **command = usable_p(cli) ? calloc(FIXED + CHOSEN + cli->operand_count + 1, sizeof(*command)) : NULL;
     char **next = command;
 
     if (!command) return NULL;

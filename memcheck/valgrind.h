@@ -76,7 +76,10 @@ memcheck_valgrind_string(const struct memcheck_valgrind *valgrind, uint32_t stri
 /* Whether that process has a file of its own, because it has exec'ed: then what follows is its parent's again. */
 typedef bool memcheck_own_file_i(const char *pid, void *data);
 
-/* Adds what is in the file. False: error says in a line why; what was read before it stays. Without expat it always is. */
+/* Why no file can be read; NULL: they can. */
+const char *memcheck_valgrind_refusal(void);
+
+/* Adds what is in the file. False: error says in a line why; what was read before it stays. */
 bool memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file, memcheck_own_file_i *own_file_i, void *data,
                             char error[MEMCHECK_VALGRIND_ERROR_MAX]);
 
