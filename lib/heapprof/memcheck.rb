@@ -20,6 +20,7 @@
 # The task is a Rake::TestTask with some settings more, to be set in its block:
 #
 # [binary_name] The extension alone that is looked at, as "nokogiri"; nil: all of them (--only).
+# [engine]      "vm", or "valgrind", which sees errors, too, and is slow (--engine); nil: vm.
 # [core]        Whether what Ruby itself loses counts, too (--core).
 # [timeout]     Seconds after which the tests are ended; nil: never (--timeout).
 # [report]      The file that has the report as JSON; nil: it is written to stderr, for people.
@@ -34,7 +35,7 @@ module Heapprof
   module Memcheck
     # What both tasks have to be set.
     module Settings
-      attr_accessor :binary_name, :core, :timeout, :report
+      attr_accessor :binary_name, :engine, :core, :timeout, :report
       attr_writer :program
 
       def program
@@ -47,6 +48,7 @@ module Heapprof
       def memcheck
         command = [program, "memcheck"]
         command << "--only=#{binary_name}" if binary_name
+        command << "--engine=#{engine}" if engine
         command << "--core" if core
         command << "--timeout=#{timeout}" if timeout
         command << "--json" << "--out=#{report}" if report
