@@ -104,11 +104,11 @@ own_file_p(const char *pid, void *directory)
 }
 
 static bool
-read_xml(const struct cli *cli, struct cli_valgrind *valgrind, char *directory, const char *name)
+read_xml(const struct cli *cli, struct cli_valgrind *valgrind, const char *directory, const char *name)
 {
     char error[MEMCHECK_VALGRIND_ERROR_MAX] = "it cannot be opened";
     FILE *file = open_file(directory, name, "");
-    bool read = file && memcheck_valgrind_read(&valgrind->found, file, own_file_p, directory, error);
+    bool read = file && memcheck_valgrind_read(&valgrind->found, file, own_file_p, (void *)directory, error);
 
     if (file) fclose(file);
     if (!read) cli_wrong(cli, "Valgrind's XML of process %.*s: %s", (int)strcspn(name, "."), name, error);
@@ -141,15 +141,13 @@ read_lists(const struct cli *cli, struct cli_valgrind *valgrind, const char *dir
 bool
 cli_valgrind_read(const struct cli *cli, struct cli_valgrind *valgrind, const char *directory)
 {
-    char path[strlen(directory) + 1];
     struct dirent **entries;
     int count = scandir(directory, &entries, xml_p, alphasort);
     bool whole = true;
 
-    strcpy(path, directory);
     memcheck_valgrind_init(&valgrind->found);
     for (int i = 0; i < count; i++) {
-        whole = read_xml(cli, valgrind, path, entries[i]->d_name) && whole;
+        whole = read_xml(cli, valgrind, directory, entries[i]->d_name) && whole;
         free(entries[i]);
     }
     if (count >= 0) free(entries);

@@ -14,11 +14,10 @@ extern "C" {
 namespace {
 
 FILE *
-FileOf(const std::string &bytes)
+Open(std::string *bytes)
 {
-    FILE *file = tmpfile();
-    REQUIRE(file && fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
-    rewind(file);
+    FILE *file = fmemopen(bytes->data(), bytes->size(), "r");
+    REQUIRE(file);
     return file;
 }
 
@@ -77,7 +76,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     std::string bytes(reinterpret_cast<const char *>(data), size);
     size_t cut = bytes.find("\n==");
-    FILE *xml = FileOf(bytes.substr(0, cut)), *log = FileOf(cut == std::string::npos ? "" : bytes.substr(cut + 1));
+    std::string xml_bytes = bytes.substr(0, cut), log_bytes = cut == std::string::npos ? "" : bytes.substr(cut + 1);
+    FILE *xml = Open(&xml_bytes), *log = Open(&log_bytes);
     char error[MEMCHECK_VALGRIND_ERROR_MAX] = "";
     memcheck_valgrind found;
     memcheck_block_list list;
