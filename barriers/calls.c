@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "barriers/facts.h"
+
 /* A call that is looked at. */
 struct call {
     struct wb_frame       *frame;
@@ -113,8 +115,10 @@ static void
 wrote(const struct call *call)
 {
     struct wb_symbol *address = argument(call, 1);
+    bool followed = wb_base(address)->kind == WB_S_LOCAL || wb_of_parameter_p(address, call->frame->function);
 
-    if (wb_base(address)->kind == WB_S_LOCAL) wb_bind(call->frame->flow->arena, call->state, address, argument(call, 2));
+    wb_note_stored(address, argument(call, 2));
+    if (followed) wb_bind(call->frame->flow->arena, call->state, address, argument(call, 2));
     wb_barrier(call->frame, call->state, argument(call, 0), argument(call, 2));
 }
 
@@ -135,6 +139,7 @@ mark_array(const struct call *call)
     struct wb_symbol *first = wb_symbol(symbols, WB_S_INDEX, NULL, argument(call, 0), -1);
 
     add_mark(call->frame, wb_load(call->frame, call->state, first));
+    call->frame->summary->gives = true;
 }
 
 static struct wb_symbol *
@@ -206,6 +211,7 @@ translate(const struct call *call, struct wb_symbol *symbol)
       case WB_S_MEMORY:
         translated = wb_symbol(symbols, symbol->kind, call->node, symbol, 0);
         translated->data_type = symbol->data_type;
+        translated->string = symbol->string;
         return translated;
       default:
         return translate_outer(call, symbol, translate(call, symbol->of));
@@ -245,6 +251,7 @@ apply(const struct call *call, const struct wb_summary *summary)
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
         add_mark(frame, translate(call, each->object));
     }
+    frame->summary->gives |= summary->gives;
     if (summary->collects) {
         struct wb_state before = *call->state;
         struct call early = *call;
@@ -283,6 +290,14 @@ only_read_p(const struct wb_function *function, unsigned parameter)
     return function && parameter < 64 && function->only_read >> parameter & 1;
 }
 
+/* Whether a function may store something at an address that it is given. */
+static bool
+may_store_p(const struct wb_function *function, unsigned parameter, const struct wb_symbol *address)
+{
+    if (!function) return true;
+    return !only_read_p(function, parameter) && !(wb_makes_string_p(function) && wb_only_strings_p(address));
+}
+
 /* What a function does that we know nothing of to what it is given. */
 static void
 give_away(const struct call *call, bool outs)
@@ -293,7 +308,7 @@ give_away(const struct call *call, bool outs)
             wb_bind(call->frame->flow->arena, call->state, given,
                     wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, call->node, given, 0));
         }
-        else if (outs && !only_read_p(call->node->function, i) && value_address_p(call->nodes[i])) {
+        else if (outs && value_address_p(call->nodes[i]) && may_store_p(call->node->function, i, given)) {
             wb_store_hidden(call->frame, call->state, given, call->node);
         }
     }
@@ -308,6 +323,17 @@ given_function_p(const struct call *call)
     return false;
 }
 
+/* Such a function may mark what it is given, and what is in it. */
+static void
+note_given(const struct call *call)
+{
+    for (unsigned i = 0; i < call->count; i++) {
+        struct wb_symbol *base = wb_base(call->arguments[i]);
+        bool value = call->nodes[i]->type && call->nodes[i]->type->kind == WB_VALUE && base->kind == WB_S_LOAD;
+        if (base->kind != WB_S_CONSTANT && !value) call->frame->summary->gives = true;
+    }
+}
+
 static struct wb_symbol *
 unknown_effect(const struct call *call)
 {
@@ -315,6 +341,7 @@ unknown_effect(const struct call *call)
     bool recursive = function && function->body;
     bool collects = !function || recursive || wb_known_of(function)->collects || given_function_p(call);
 
+    note_given(call);
     if (collects) wb_collect(call->frame, call->state, function ? function->name : "a call of a function pointer");
     give_away(call, true);
     return made_here(call, WB_S_UNKNOWN);
@@ -351,9 +378,13 @@ wb_call(struct wb_frame *frame, struct wb_state *state, const struct wb_node *no
     }
     if (function && wb_known_p(function)) {
         result = known_effect(&call, wb_known_of(function));
-        if (wb_known_of(function)->effect == WB_NOTHING) give_away(&call, false);
+        if (wb_known_of(function)->effect == WB_NOTHING) {
+            give_away(&call, false);
+            note_given(&call);
+        }
     }
     else if (function && (summary = wb_summarise(frame->flow, function))) result = apply(&call, summary);
     else result = unknown_effect(&call);
+    if (function && result->kind == WB_S_UNKNOWN && wb_gives_string_p(function)) result->string = true;
     return result;
 }

@@ -122,6 +122,18 @@ stored(struct wb_frame *frame, struct wb_state *state, const struct wb_node *nod
     return wb_load(frame, state, at);
 }
 
+/* What may be the one or the other, at a place. */
+static struct wb_symbol *
+either(struct wb_frame *frame, const void *place, const struct wb_symbol *one, struct wb_symbol *two)
+{
+    struct wb_symbol *value;
+
+    if (one == two) return two;
+    value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
+    value->string = one->string && two->string;
+    return value;
+}
+
 /* ---- assignments ---- */
 
 /* Variables are followed, and pointers that a function returns through its parameters. */
@@ -184,24 +196,59 @@ sequence(struct wb_frame *frame, struct wb_state *state, const struct wb_node *f
     return last;
 }
 
+/* The one VALUE that a condition is about: "self", "RTEST(self)", "self != Qnil"; NULL: there are several, or none. */
+static struct wb_symbol *
+tested(struct wb_frame *frame, struct wb_state *state, const struct wb_node *condition)
+{
+    struct wb_symbol *found = NULL;
+
+    if (condition->kind == WB_VARIABLE || condition->kind == WB_MEMBER) {
+        return condition->type && condition->type->kind == WB_VALUE ? wb_value(frame, state, condition) : NULL;
+    }
+    if (condition->kind != WB_ANY && condition->kind != WB_CAST && condition->kind != WB_CALL) return NULL;
+    for (const struct wb_node *child = condition->child; child; child = child->next) {
+        struct wb_symbol *one = child->kind == WB_NUMBER ? NULL : tested(frame, state, child);
+        if (found && one) return NULL;
+        if (one) found = one;
+    }
+    return found;
+}
+
+/* Code that asks for an object before it gives it a barrier, and does not where there is none: then what was stored on the other
+ * way is in no object. barred: the barriers of the one way, from the last one to that before it. */
+static void
+without_object(struct wb_frame *frame, struct wb_state *other, struct wb_symbol *object, const struct wb_objects *barred,
+               const struct wb_objects *before)
+{
+    while (barred != before && barred->object != object) barred = barred->next;
+    if (barred != before && !other->dead) wb_without(frame, other, object);
+}
+
 static struct wb_symbol *
 branch(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     const struct wb_node *then, *otherwise;
     struct wb_state other;
-    struct wb_symbol *one, *two;
+    const struct wb_objects *before = frame->barred, *between;
+    struct wb_symbol *one, *two, *object;
 
     if (!node->child || !node->child->next) return sequence(frame, state, node->child);
     wb_value(frame, state, node->child);
+    object = tested(frame, state, node->child);
     then = node->child->next;
     otherwise = then->next;
     other = *state;
     one = wb_value(frame, state, then);
+    between = frame->barred;
     two = otherwise ? wb_value(frame, &other, otherwise) : NULL;
+    if (object) {
+        without_object(frame, &other, object, between, before);
+        without_object(frame, state, object, frame->barred, between);
+    }
     if (other.dead || !two || two->kind == WB_S_CONSTANT) two = one;
     if (state->dead || one->kind == WB_S_CONSTANT) one = two;
     wb_meet(&frame->flow->symbols, state, &other);
-    return one == two ? one : symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
+    return either(frame, node, one, two);
 }
 
 /* Goes through the body with places to leave it for; both meet behind what asked for it. */
@@ -311,7 +358,7 @@ go_back(struct wb_frame *frame, struct wb_state *state, const struct wb_node *no
             summary->fresh = wb_fresh_p(state, result);
         }
         else if (summary->result != result) {
-            summary->result = symbol(frame, WB_S_UNKNOWN, frame->function, NULL, 0);
+            summary->result = either(frame, frame->function, summary->result, result);
             summary->fresh = false;
         }
         else summary->fresh &= wb_fresh_p(state, result);
@@ -464,22 +511,23 @@ wb_summarise(struct wb_flow *flow, struct wb_function *function)
     return NULL;
 }
 
-/* A value that is loaded from a field, or through a pointer in one. */
-static void
+/* A value that is loaded from a field, or through a pointer in one. False: it is from elsewhere. */
+static bool
 note_mark(struct wb_flow *flow, const struct wb_symbol *value, struct wb_data_type *data_type)
 {
-    struct wb_field *field;
+    struct wb_field *field, *behind;
     struct wb_symbol *base;
 
-    if (value->kind != WB_S_LOAD) return;
+    if (value->kind != WB_S_LOAD) return false;
     field = (struct wb_field *)wb_field_of(value->of);
     if (field) {
         field->marked = data_type;
         wb_own(flow->program, field->record, data_type, false);
     }
     base = wb_base(value->of);
-    field = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) : NULL;
-    if (field) field->marked_behind = data_type;
+    behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) : NULL;
+    if (behind) behind->marked_behind = data_type;
+    return field != NULL;
 }
 
 void
@@ -494,7 +542,8 @@ wb_follow_marks(struct wb_flow *flow, struct wb_data_type *data_type)
     data->data_type = data_type;
     summary = follow(flow, data_type->mark, data);
     data_type->mark->summary = NULL;
+    data_type->marks_seen = !summary->gives;
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
-        note_mark(flow, each->object, data_type);
+        if (!note_mark(flow, each->object, data_type)) data_type->marks_seen = false;
     }
 }

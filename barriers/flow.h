@@ -22,6 +22,7 @@ struct wb_summary {
     const struct wb_stores  *stores;    /* into what its parameters lead to, without a barrier when it ends */
     const struct wb_objects *barriers;  /* object, value; before anything that may start a GC */
     const struct wb_objects *marks;     /* values */
+    bool                     gives;     /* what its parameters lead to is given to functions that are not seen */
     const struct wb_binding *writes;    /* of pointers, to what its parameters point to */
 };
 
@@ -32,6 +33,7 @@ struct wb_flow {
     struct wb_findings  findings;
     bool                telling;  /* the second time */
     unsigned            depth;    /* of functions that wait for those they call */
+    unsigned            copying;  /* structs and arrays, one in another */
 };
 
 struct wb_label {
@@ -49,6 +51,7 @@ struct wb_frame {
     struct wb_state     end;          /* where it returns */
     struct wb_state    *break_to, *continue_to, *switch_from;
     struct wb_label    *labels;
+    const struct wb_objects *barred;  /* objects that had a barrier so far */
     unsigned            loops;        /* around us */
     bool                exempt;       /* it runs in a GC: stores need no barrier */
     bool                escapes;      /* it is called from where we do not see */
@@ -94,6 +97,8 @@ void wb_swap(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *o
 
 /* That value was told to the GC as one of the object's. */
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *value);
+/* There is no such object on this way. */
+void wb_without(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
 void wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
 
 /* A GC may start here: by the function of that name. */

@@ -39,6 +39,7 @@ struct wb_field {
     struct wb_record *record;        /* whose it is */
     struct wb_type   *type;
     int64_t           offset, size;  /* in its record, bytes; negative: not known */
+    bool              holds_others;  /* than Strings: something was stored there that may be no String */
     struct wb_data_type *marked;        /* whose mark function marks it; NULL: none does */
     struct wb_data_type *marked_behind; /* the same of what it points to */
     struct wb_field  *next;
@@ -146,6 +147,8 @@ struct wb_data_type {
     bool                 known;      /* its initialiser was seen */
     bool                 protected_p; /* RUBY_TYPED_WB_PROTECTED */
     bool                 declares;   /* RUBY_TYPED_DECL_MARKING: dmark is a list of offsets */
+    bool                 marks;      /* dmark is something */
+    bool                 marks_seen; /* all that it marks is a field's that says so */
     struct wb_function  *mark, *free, *size, *compact;
     struct wb_data_type *next;
 };

@@ -315,6 +315,27 @@ function_in(struct wb_reader *reader, CXCursor expression)
     return clang_Cursor_isNull(found) ? NULL : wb_read_function(reader, found);
 }
 
+static enum CXChildVisitResult
+find_name_i(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    (void)parent;
+    if (clang_getCursorKind(cursor) != CXCursor_DeclRefExpr) return CXChildVisit_Recurse;
+    *(bool *)data = true;
+    return CXChildVisit_Break;
+}
+
+/* Whether there is any name in an expression: NULL, in all its forms, has none. */
+static bool
+names_something_p(CXCursor expression)
+{
+    bool found = false;
+
+    if (find_name_i(expression, expression, &found) == CXChildVisit_Recurse) {
+        clang_visitChildren(expression, find_name_i, &found);
+    }
+    return found;
+}
+
 static const char *
 string_in(struct wb_reader *reader, CXCursor expression)
 {
@@ -353,7 +374,10 @@ set_member(struct initialiser *initialiser, CXCursor value)
 
     switch (initialiser->at) {
       case NAME: data_type->struct_name = string_in(initialiser->reader, value); break;
-      case MARK: data_type->mark = function_in(initialiser->reader, value); break;
+      case MARK:
+        data_type->mark = function_in(initialiser->reader, value);
+        data_type->marks = names_something_p(value);
+        break;
       case FREE: data_type->free = function_in(initialiser->reader, value); break;
       case SIZE: data_type->size = function_in(initialiser->reader, value); break;
       case COMPACT: data_type->compact = function_in(initialiser->reader, value); break;

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "barriers/facts.h"
+
 /* ---- whose data an address is in ---- */
 
 /* NULL: not seen. What an object's data points to is held to be the object's, too. */
@@ -66,17 +68,25 @@ loose_p(const struct wb_state *state, const struct wb_store *store)
 
 /* ---- telling ---- */
 
+/* The variable that has it; NULL: none. */
 static const char *
-parent_name(struct wb_frame *frame, const struct wb_state *state, const struct wb_symbol *parent)
+variable_name(const struct wb_state *state, const struct wb_symbol *parent)
 {
-    char path[256];
-
-    if (!parent) return NULL;
     for (const struct wb_binding *binding = state->bindings; binding; binding = binding->next) {
         if (binding->value == parent && binding->address->kind == WB_S_LOCAL) {
             return ((const struct wb_variable *)binding->address->what)->name;
         }
     }
+    return NULL;
+}
+
+static const char *
+parent_name(struct wb_frame *frame, const struct wb_state *state, const struct wb_symbol *parent)
+{
+    const char *name = parent ? variable_name(state, parent) : NULL;
+    char path[256];
+
+    if (name || !parent) return name;
     if (parent->kind != WB_S_LOAD || !wb_field_of(parent->of)) return NULL;
     wb_path_text(parent->of, path, sizeof(path));
     return wb_name(frame->flow->program, path);
@@ -106,11 +116,19 @@ tell(struct wb_frame *frame, const struct wb_state *state, const struct wb_store
     char path[256];
 
     if (!frame->flow->telling || !data_type) return;
+    if (sure != WB_HARMLESS && wb_unmarked_p(data_type, store->address)) {
+        sure = WB_HARMLESS;
+        why = data_type->marks ? "the mark function does not mark it" : "the type has no mark function";
+    }
     wb_path_text(store->address, path, sizeof(path));
     finding = (struct wb_finding){
         .place = store->place, .sure = sure, .function = store->function, .data_type = data_type,
         .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent), .why = why,
     };
+    if (sure == WB_CERTAIN && store->function == frame->function && wb_base(store->address)->kind == WB_S_DATA) {
+        finding.object = variable_name(state, parent);
+    }
+    finding.copied = store->copied;
     find_field(&finding, store->address);
     wb_found(&frame->flow->findings, &finding);
 }
@@ -218,11 +236,12 @@ store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
 {
     struct wb_store *store;
 
+    wb_note_stored(address, value);
     if (value->kind == WB_S_CONSTANT) return;
     store = WB_NEW(frame->flow->arena, struct wb_store);
     *store = (struct wb_store){
         .address = address, .value = value, .function = frame->function, .place = node->place,
-        .early = !state->collected, .hidden = hidden,
+        .early = !state->collected, .copied = frame->flow->copying > 0, .hidden = hidden,
     };
     enter(frame, state, store);
 }
@@ -269,10 +288,14 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
       case WB_ARRAY:
         value = element(frame, from);
         if (type->to->kind == WB_VALUE) value = wb_load(frame, state, value);
+        frame->flow->copying++;
         wb_store(frame, state, element(frame, address), type->to, value, node);
+        frame->flow->copying--;
         break;
       case WB_RECORD:
+        frame->flow->copying++;
         copy_record(frame, state, address, type->record, from, node);
+        frame->flow->copying--;
         break;
       default: break;
     }
@@ -353,12 +376,22 @@ answer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
 void
 wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *value)
 {
+    struct wb_objects *barred = WB_NEW(frame->flow->arena, struct wb_objects);
+
+    *barred = (struct wb_objects){object, value, frame->barred};
+    frame->barred = barred;
     answer(frame, state, object, value);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
         *barrier = (struct wb_objects){object, value, frame->summary->barriers};
         frame->summary->barriers = barrier;
     }
+}
+
+void
+wb_without(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
+{
+    answer(frame, state, object, NULL);
 }
 
 void

@@ -29,6 +29,7 @@ struct wb_symbol {
     struct wb_symbol    *of;
     int64_t              number;
     struct wb_data_type *data_type;  /* of data: the object's type; NULL: not known */
+    bool                 string;     /* it is a String */
     struct wb_symbol    *chain;      /* the next one with that hash */
 };
 

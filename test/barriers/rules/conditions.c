@@ -1,0 +1,66 @@
+/* Code that knows of an object, or of none: where there is none, the struct is in none. */
+#include "pair.h"
+
+struct call {
+    struct pair *pair;
+    VALUE        self; /* Qfalse: the pair is on the stack */
+};
+
+static void
+by_macro(struct call *call, VALUE *field, VALUE value)
+{
+    if (RTEST(call->self)) RB_OBJ_WRITE(call->self, field, value);
+    else *field = value;
+}
+
+static void
+behind_it(VALUE self, VALUE *field, VALUE value)
+{
+    *field = value;
+    if (self) RB_OBJ_WRITTEN(self, Qundef, value);
+}
+
+static inline int
+key_of(VALUE value)
+{
+    return value == Qnil;
+}
+
+static void
+other_way_round(VALUE self, VALUE *field, VALUE value)
+{
+    *field = value;
+    if (self == Qnil) (void)key_of(value);
+    else RB_OBJ_WRITTEN(self, Qundef, value);
+}
+
+int
+each_i(VALUE key, VALUE value, VALUE data)
+{
+    struct call *call = (struct call *)data;
+
+    by_macro(call, &call->pair->first, value);
+    behind_it(call->self, &call->pair->second, value);
+    other_way_round(call->self, &call->pair->second, value);
+    return 0;
+}
+
+/* What is asked is not the object. */
+int
+other_i(VALUE key, VALUE value, VALUE data)
+{
+    struct call *call = (struct call *)data;
+
+    call->pair->first = value; // warning pair->first
+    if (key) RB_OBJ_WRITTEN(call->self, Qundef, value);
+    return 0;
+}
+
+/* Another object has none. */
+VALUE
+another(VALUE self, VALUE other, VALUE value)
+{
+    get_pair(self)->first = value; // error first
+    if (RTEST(other)) RB_OBJ_WRITTEN(other, Qundef, value);
+    return self;
+}
