@@ -19,8 +19,8 @@ struct wb_finding {
     const char                *record;    /* "struct S"; NULL: none is known */
     const char                *field;     /* "c.nth" */
     const char                *parent;    /* the variable that has the object; NULL: not seen */
-    const char                *object;    /* the same, if it is a variable of the function that stores, and surely the object */
-    bool                       copied;    /* the store is of more than that VALUE */
+    const char                *object;    /* the same, if it is a variable of the function that stores */
+    const char                *rest;      /* of the field's name, in what is copied, if that is more than this VALUE: ".nth" */
     const char                *why;
     const char                *accepted;  /* the reason why it is held to be none; NULL: nobody said so */
     bool                       in_source; /* by a comment */

@@ -33,7 +33,7 @@ struct wb_flow {
     struct wb_findings  findings;
     bool                telling;  /* the second time */
     unsigned            depth;    /* of functions that wait for those they call */
-    unsigned            copying;  /* structs and arrays, one in another */
+    struct wb_symbol   *copying;  /* address of what a struct or an array is copied to */
 };
 
 struct wb_label {

@@ -22,6 +22,7 @@
 #include "barriers/confirm.h"
 #include "barriers/extconf.h"
 #include "barriers/extension.h"
+#include "barriers/fix.h"
 #include "barriers/options.h"
 #include "barriers/report.h"
 
@@ -78,12 +79,13 @@ read_all(struct wb_program *program, const struct wb_extension *extension, struc
 }
 
 static void
-report(const struct settings *settings, const struct wb_extension *extension, const struct wb_program *program,
+report(const struct settings *settings, const struct wb_extension *extension, struct wb_program *program,
        const struct wb_findings *findings, FILE *out)
 {
     bool all = settings->values[ALL] != NULL;
 
-    if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, settings->seen);
+    if (settings->values[FIX]) wb_fix(out, program, findings, settings->directory);
+    else if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, settings->seen);
     else if (settings->values[SARIF]) wb_report_sarif(out, findings, all, settings->directory, settings->seen);
     else if (settings->seen) wb_write_rows(out, findings, all, settings->directory);
     else wb_report_text(out, findings, all, settings->directory);
@@ -324,6 +326,10 @@ parse(struct settings *settings, int argc, char **argv)
     }
     settings->operands = argv + optind;
     settings->operand_count = (size_t)(argc - optind);
+    if (settings->values[FIX] && (settings->values[JSON] || settings->values[SARIF] || settings->values[CONFIRM])) {
+        fprintf(stderr, "heapprof barriers: --fix goes with none of --json, --sarif and --confirm (%s)\n", usage);
+        return false;
+    }
     if (settings->values[CONFIRM] && !split_command(settings)) return false;
     if (settings->operand_count == 0) fprintf(stderr, "heapprof barriers: a directory or a file is missing (%s)\n", usage);
     return settings->operand_count > 0;

@@ -9,6 +9,8 @@
     X(SARIF, "--sarif", 0, NULL, NULL, "As SARIF 2.1.0, which editors and CI systems show") \
     X(EXTCONF, "--extconf", 0, NULL, NULL, \
       "Run an extconf.rb that has made no Makefile, in a directory of its own: it is a program, of whoever wrote it") \
+    X(FIX, "--fix", 0, NULL, NULL, \
+      "Write a unified diff that adds the barriers, for `patch -p1`; what has to be mended by hand is told") \
     X(ACCEPT, "--accept", 0, "FILE", "FILE", \
       "Stores that need no barrier, a line each: PATH:FUNCTION:FIELD REASON; \"*\" is any function or field") \
     X(CONFIRM, "--confirm", 0, NULL, NULL, \

@@ -14,11 +14,11 @@ struct wb_binding {
 /* A store of a VALUE that has had no barrier. */
 struct wb_store {
     struct wb_symbol         *address, *value;
+    struct wb_symbol         *copied;  /* address of the struct or the array that is copied; NULL: it is this VALUE alone */
     const struct wb_function *function;
     struct wb_place           place;
     bool                      early;   /* since the function's start no GC can have been */
     bool                      settled; /* too late for a barrier */
-    bool                      copied;  /* with the struct or the array that it is in */
     bool                      hidden;  /* by a call that was given the address */
     const char               *why;     /* what came before a barrier: a function; NULL: the end of this one */
     const char               *excuse;  /* why it needs none; NULL: it needs one */

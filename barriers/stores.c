@@ -92,6 +92,16 @@ parent_name(struct wb_frame *frame, const struct wb_state *state, const struct w
     return wb_name(frame->flow->program, path);
 }
 
+/* What of a field's name is behind that of what it is in. */
+static const char *
+rest_of(const char *field, const struct wb_symbol *copied)
+{
+    char path[256];
+
+    wb_path_text(copied, path, sizeof(path));
+    return strncmp(field, path, strlen(path)) ? "" : field + strlen(path);
+}
+
 /* Where in the object's data it is: what is behind a pointer is not in it. */
 static void
 find_field(struct wb_finding *finding, struct wb_symbol *address)
@@ -125,10 +135,10 @@ tell(struct wb_frame *frame, const struct wb_state *state, const struct wb_store
         .place = store->place, .sure = sure, .function = store->function, .data_type = data_type,
         .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent), .why = why,
     };
-    if (sure == WB_CERTAIN && store->function == frame->function && wb_base(store->address)->kind == WB_S_DATA) {
+    if (parent && store->function == frame->function && wb_base(store->address)->kind != WB_S_MEMORY) {
         finding.object = variable_name(state, parent);
     }
-    finding.copied = store->copied;
+    if (store->copied) finding.rest = rest_of(finding.field, store->copied);
     find_field(&finding, store->address);
     wb_found(&frame->flow->findings, &finding);
 }
@@ -241,7 +251,7 @@ store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
     store = WB_NEW(frame->flow->arena, struct wb_store);
     *store = (struct wb_store){
         .address = address, .value = value, .function = frame->function, .place = node->place,
-        .early = !state->collected, .copied = frame->flow->copying > 0, .hidden = hidden,
+        .early = !state->collected, .copied = frame->flow->copying, .hidden = hidden,
     };
     enter(frame, state, store);
 }
@@ -275,30 +285,31 @@ copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
     record->visiting = false;
 }
 
+/* A struct or an array. */
+static void
+copy(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_type *type,
+     struct wb_symbol *from, const struct wb_node *node)
+{
+    struct wb_symbol *outer = frame->flow->copying, *value;
+
+    if (!outer) frame->flow->copying = address;
+    if (type->kind == WB_RECORD) copy_record(frame, state, address, type->record, from, node);
+    else {
+        value = element(frame, from);
+        if (type->to->kind == WB_VALUE) value = wb_load(frame, state, value);
+        wb_store(frame, state, element(frame, address), type->to, value, node);
+    }
+    frame->flow->copying = outer;
+}
+
 void
 wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_type *type,
          struct wb_symbol *from, const struct wb_node *node)
 {
-    struct wb_symbol *value = from;
+    enum wb_type_kind kind = type ? type->kind : WB_OTHER;
 
-    switch (type ? type->kind : WB_OTHER) {
-      case WB_VALUE:
-        store_value(frame, state, address, from, node, false);
-        break;
-      case WB_ARRAY:
-        value = element(frame, from);
-        if (type->to->kind == WB_VALUE) value = wb_load(frame, state, value);
-        frame->flow->copying++;
-        wb_store(frame, state, element(frame, address), type->to, value, node);
-        frame->flow->copying--;
-        break;
-      case WB_RECORD:
-        frame->flow->copying++;
-        copy_record(frame, state, address, type->record, from, node);
-        frame->flow->copying--;
-        break;
-      default: break;
-    }
+    if (kind == WB_VALUE) store_value(frame, state, address, from, node, false);
+    else if (kind == WB_ARRAY || kind == WB_RECORD) copy(frame, state, address, type, from, node);
 }
 
 void

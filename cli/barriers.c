@@ -83,6 +83,7 @@ run(struct cli *cli)
 static const struct cli_example examples[] = {
     {"heapprof barriers ext/date", "an extension that has been built: the flags are of its Makefile"},
     {"heapprof barriers --confirm ext/date -- ruby -Ilib test.rb", "the same, and what the collector missed while that ran"},
+    {"heapprof barriers --fix ext/date | patch -p1", "the barriers that are missing are added"},
     {"heapprof barriers --extconf .", "a gem that has not: its extconf.rb is run, in a directory of its own"},
     {0}
 };

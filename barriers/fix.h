@@ -1,0 +1,16 @@
+#ifndef HEAPPROF_BARRIERS_FIX_H
+#define HEAPPROF_BARRIERS_FIX_H
+/* Missing barriers, put into the source.
+ *
+ *     p->field = value;     RB_OBJ_WRITE(self, &p->field, value);
+ *     *p = *other;          *p = *other;
+ *                           RB_OBJ_WRITTEN(self, Qundef, p->field);      for each field that is told
+ */
+#include <stdio.h>
+
+#include "barriers/findings.h"
+
+/* A unified diff of all files. What is left to do by hand is told, with the reason. */
+void wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings, const char *directory);
+
+#endif
