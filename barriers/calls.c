@@ -123,11 +123,11 @@ wrote(const struct call *call)
 }
 
 static void
-add_mark(struct wb_frame *frame, struct wb_symbol *value)
+add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
 {
     struct wb_objects *mark = WB_NEW(frame->flow->arena, struct wb_objects);
 
-    *mark = (struct wb_objects){value, NULL, frame->summary->marks};
+    *mark = (struct wb_objects){.movable = movable, .object = value, .next = frame->summary->marks};
     frame->summary->marks = mark;
 }
 
@@ -138,7 +138,7 @@ mark_array(const struct call *call)
     struct wb_symbols *symbols = &call->frame->flow->symbols;
     struct wb_symbol *first = wb_symbol(symbols, WB_S_INDEX, NULL, argument(call, 0), -1);
 
-    add_mark(call->frame, wb_load(call->frame, call->state, first));
+    add_mark(call->frame, wb_load(call->frame, call->state, first), false);
     call->frame->summary->gives = true;
 }
 
@@ -162,7 +162,8 @@ known_effect(const struct call *call, const struct wb_known *known)
       case WB_WRITTEN: wb_barrier(frame, call->state, argument(call, 0), argument(call, 2)); break;
       case WB_REMEMBER: wb_barrier(frame, call->state, argument(call, 0), argument(call, 1)); break;
       case WB_UNPROTECT: wb_unprotect(frame, call->state, argument(call, 0)); break;
-      case WB_MARK: add_mark(frame, argument(call, 0)); break;
+      case WB_MARK: add_mark(frame, argument(call, 0), false); break;
+      case WB_MARK_MOVABLE: add_mark(frame, argument(call, 0), true); break;
       case WB_MARK_ARRAY: mark_array(call); break;
       case WB_IMMEDIATE: return wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL, 0);
       case WB_NOTHING: break;
@@ -249,7 +250,7 @@ apply(const struct call *call, const struct wb_summary *summary)
         wb_barrier(frame, call->state, translate(call, each->object), translate(call, each->data));
     }
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
-        add_mark(frame, translate(call, each->object));
+        add_mark(frame, translate(call, each->object), each->movable);
     }
     frame->summary->gives |= summary->gives;
     if (summary->collects) {

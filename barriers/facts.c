@@ -21,9 +21,19 @@ wb_note_stored(const struct wb_symbol *address, const struct wb_symbol *value)
 {
     struct wb_field *field = (struct wb_field *)wb_field_of(address);
 
-    if (!field || value->kind == WB_S_CONSTANT || value->string) return;
+    if (!field || value->kind == WB_S_CONSTANT) return;
+    field->holds = true;
+    if (value->string) return;
     if (value->kind == WB_S_LOAD && wb_field_of(value->of) == field) return;
     field->holds_others = true;
+}
+
+void
+wb_note_updated(const struct wb_symbol *address)
+{
+    struct wb_field *field = (struct wb_field *)wb_field_of(address);
+
+    if (field) field->updated = true;
 }
 
 bool

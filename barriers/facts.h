@@ -9,6 +9,9 @@ bool wb_unmarked_p(const struct wb_data_type *data_type, const struct wb_symbol 
 /* That value is stored there. */
 void wb_note_stored(const struct wb_symbol *address, const struct wb_symbol *value);
 
+/* Something is stored there by a function that runs in a GC: by dcompact. */
+void wb_note_updated(const struct wb_symbol *address);
+
 /* Whether all that was stored there is Strings, and nil. */
 bool wb_only_strings_p(const struct wb_symbol *address);
 

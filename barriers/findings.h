@@ -16,7 +16,7 @@ struct wb_finding {
     enum wb_sure               sure;
     const struct wb_function  *function;
     const struct wb_data_type *data_type;
-    const char                *record;    /* "struct S"; NULL: none is known */
+    const struct wb_record    *record;    /* the struct that the field's name begins in; NULL: none is known */
     const char                *field;     /* "c.nth" */
     const char                *parent;    /* the variable that has the object; NULL: not seen */
     const char                *object;    /* the same, if it is a variable of the function that stores */

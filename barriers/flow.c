@@ -511,9 +511,16 @@ wb_summarise(struct wb_flow *flow, struct wb_function *function)
     return NULL;
 }
 
+static bool
+of_values_p(const struct wb_type *type)
+{
+    while (type->kind == WB_ARRAY) type = type->to;
+    return type->kind == WB_VALUE;
+}
+
 /* A value that is loaded from a field, or through a pointer in one. False: it is from elsewhere. */
 static bool
-note_mark(struct wb_flow *flow, const struct wb_symbol *value, struct wb_data_type *data_type)
+note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable, struct wb_data_type *data_type)
 {
     struct wb_field *field, *behind;
     struct wb_symbol *base;
@@ -522,6 +529,8 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, struct wb_data_ty
     field = (struct wb_field *)wb_field_of(value->of);
     if (field) {
         field->marked = data_type;
+        *(movable ? &field->movable : &field->pinned) = true;
+        if (!of_values_p(field->type)) data_type->tables = true;
         wb_own(flow->program, field->record, data_type, false);
     }
     base = wb_base(value->of);
@@ -530,20 +539,32 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, struct wb_data_ty
     return field != NULL;
 }
 
+/* What a function of that type does to the data of an object of it. */
+static struct wb_summary *
+follow_data(struct wb_flow *flow, struct wb_function *function, struct wb_data_type *data_type)
+{
+    struct wb_symbol *object = wb_symbol(&flow->symbols, WB_S_UNKNOWN, data_type, NULL, 0);
+    struct wb_symbol *data = wb_symbol(&flow->symbols, WB_S_DATA, NULL, object, 0);
+    struct wb_summary *summary;
+
+    data->data_type = data_type;
+    summary = follow(flow, function, data);
+    function->summary = NULL;
+    return summary;
+}
+
 void
 wb_follow_marks(struct wb_flow *flow, struct wb_data_type *data_type)
 {
-    struct wb_symbol *object, *data;
     struct wb_summary *summary;
 
+    if (data_type->compact && data_type->compact->body) {
+        data_type->updates_seen = !follow_data(flow, data_type->compact, data_type)->gives;
+    }
     if (!data_type->mark || !data_type->mark->body) return;
-    object = wb_symbol(&flow->symbols, WB_S_UNKNOWN, data_type, NULL, 0);
-    data = wb_symbol(&flow->symbols, WB_S_DATA, NULL, object, 0);
-    data->data_type = data_type;
-    summary = follow(flow, data_type->mark, data);
-    data_type->mark->summary = NULL;
+    summary = follow_data(flow, data_type->mark, data_type);
     data_type->marks_seen = !summary->gives;
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
-        if (!note_mark(flow, each->object, data_type)) data_type->marks_seen = false;
+        if (!note_mark(flow, each->object, each->movable, data_type)) data_type->marks_seen = false;
     }
 }

@@ -60,7 +60,7 @@ struct wb_frame {
 /* The function's summary; NULL: it has no body, or is being worked out. */
 struct wb_summary *wb_summarise(struct wb_flow *flow, struct wb_function *function);
 
-/* Goes through a data type's mark function, with the data of an object of it. */
+/* Goes through a data type's mark and compact functions, with the data of an object of it. */
 void wb_follow_marks(struct wb_flow *flow, struct wb_data_type *data_type);
 
 /* The function is left here: it returns, or a call in it never does. */

@@ -18,6 +18,7 @@ enum wb_effect {
     WB_REMEMBER,     /* (object, value): the same */
     WB_UNPROTECT,    /* (object): needs no barriers from here on */
     WB_MARK,         /* (value): called by a mark function */
+    WB_MARK_MOVABLE, /* (value): the same, and the value may move */
     WB_MARK_ARRAY,   /* (start, end) */
     WB_SAME,         /* (value, ...): that value */
     WB_IMMEDIATE     /* a VALUE that is no object */

@@ -80,15 +80,18 @@ read_all(struct wb_program *program, const struct wb_extension *extension, struc
 
 static void
 report(const struct settings *settings, const struct wb_extension *extension, struct wb_program *program,
-       const struct wb_findings *findings, FILE *out)
+       const struct wb_findings *findings, const struct wb_remark *remarks, FILE *out)
 {
     bool all = settings->values[ALL] != NULL;
 
     if (settings->values[FIX]) wb_fix(out, program, findings, settings->directory);
-    else if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, settings->seen);
-    else if (settings->values[SARIF]) wb_report_sarif(out, findings, all, settings->directory, settings->seen);
+    else if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, remarks, settings->seen);
+    else if (settings->values[SARIF]) wb_report_sarif(out, findings, remarks, all, settings->directory, settings->seen);
     else if (settings->seen) wb_write_rows(out, findings, all, settings->directory);
-    else wb_report_text(out, findings, all, settings->directory);
+    else {
+        wb_report_text(out, findings, all, settings->directory);
+        wb_report_remarks(out, remarks, all, settings->directory);
+    }
 }
 
 static int
@@ -96,6 +99,7 @@ look_at(const struct settings *settings, const struct wb_extension *extension, s
 {
     struct wb_program program;
     struct wb_findings findings;
+    const struct wb_remark *remarks;
     int status = WB_CLEAN;
 
     wb_program_init(&program);
@@ -103,11 +107,13 @@ look_at(const struct settings *settings, const struct wb_extension *extension, s
     wb_analyse(&program, &findings);
     wb_accept(&program, &findings, &settings->acceptance);
     if (settings->seen) wb_join(&program, &findings, settings->seen);
-    report(settings, extension, &program, &findings, out);
+    remarks = wb_remark(&program, &findings);
+    report(settings, extension, &program, &findings, remarks, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
         if (wb_missing_p(findings.all[i])) status = WB_MISSING;
     }
+    if (status == WB_CLEAN && wb_remark_errors(remarks) > 0) status = WB_MISSING;
     return fflush(out) == 0 ? status : WB_TROUBLE;
 }
 

@@ -4,7 +4,7 @@
  * heapprof-barriers, which does what they say. A row: what C calls it, its name, letter, value, choices, and help. */
 #define WB_OPTIONS(X) \
     X(ALL, "--all", 'a', NULL, NULL, \
-      "Show also stores that need no barrier, and why, and those of types that are not WB_PROTECTED") \
+      "Show also stores that need no barrier, and why, those of types that are not WB_PROTECTED, and what types lack to be that") \
     X(JSON, "--json", 0, NULL, NULL, "As JSON: all findings, also harmless ones, and types") \
     X(SARIF, "--sarif", 0, NULL, NULL, "As SARIF 2.1.0, which editors and CI systems show") \
     X(EXTCONF, "--extconf", 0, NULL, NULL, \

@@ -125,12 +125,21 @@ wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type
     if (!owner) {
         owner = WB_NEW(&program->arena, struct wb_owner);
         owner->data_type = data_type;
+        owner->record = record;
+        owner->next_record = data_type->owned;
+        data_type->owned = owner;
         owner->next = record->owners;
         record->owners = owner;
         program->owner_count++;
     }
     owner->whole |= whole;
     if (whole && record->size > data_type->extent) data_type->extent = record->size;
+}
+
+bool
+wb_owned_p(const struct wb_record *record, const struct wb_data_type *data_type)
+{
+    return owner_of(record, data_type) != NULL;
 }
 
 bool

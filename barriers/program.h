@@ -39,7 +39,9 @@ struct wb_field {
     struct wb_record *record;        /* whose it is */
     struct wb_type   *type;
     int64_t           offset, size;  /* in its record, bytes; negative: not known */
+    bool              holds;         /* something other than nil was stored there */
     bool              holds_others;  /* than Strings: something was stored there that may be no String */
+    bool              pinned, movable, updated; /* by a mark function, by rb_gc_mark_movable; by a compact function */
     struct wb_data_type *marked;        /* whose mark function marks it; NULL: none does */
     struct wb_data_type *marked_behind; /* the same of what it points to */
     struct wb_field  *next;
@@ -56,6 +58,8 @@ struct wb_record {
 
 struct wb_owner {
     struct wb_data_type *data_type;
+    struct wb_record    *record;
+    struct wb_owner     *next_record; /* of that data type */
     bool                 whole;      /* it is the data, not a part of it */
     struct wb_owner     *next;
 };
@@ -148,8 +152,12 @@ struct wb_data_type {
     bool                 protected_p; /* RUBY_TYPED_WB_PROTECTED */
     bool                 declares;   /* RUBY_TYPED_DECL_MARKING: dmark is a list of offsets */
     bool                 marks;      /* dmark is something */
+    bool                 tables;     /* of what it marks some is in tables and other things of which stores are not seen */
+    bool                 updates_seen; /* all that dcompact updates is a field's that says so */
     bool                 marks_seen; /* all that it marks is a field's that says so */
     struct wb_function  *mark, *free, *size, *compact;
+    struct wb_owner     *owned;      /* records */
+    bool                 compacts;   /* dcompact is something */
     struct wb_data_type *next;
 };
 
@@ -181,6 +189,7 @@ struct wb_data_type *wb_data_type_of(struct wb_program *program, struct wb_varia
 
 /* The record is, or is in, the data of objects of that type; whole: it is. */
 void wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type, bool whole);
+bool wb_owned_p(const struct wb_record *record, const struct wb_data_type *data_type);
 bool wb_whole_p(const struct wb_record *record, const struct wb_data_type *data_type);
 
 const struct wb_node *wb_without_casts(const struct wb_node *node);

@@ -380,7 +380,10 @@ set_member(struct initialiser *initialiser, CXCursor value)
         break;
       case FREE: data_type->free = function_in(initialiser->reader, value); break;
       case SIZE: data_type->size = function_in(initialiser->reader, value); break;
-      case COMPACT: data_type->compact = function_in(initialiser->reader, value); break;
+      case COMPACT:
+        data_type->compact = function_in(initialiser->reader, value);
+        data_type->compacts = names_something_p(value);
+        break;
       case FLAGS:
         flags = number_in(value);
         data_type->protected_p = flags & FLAG_WB_PROTECTED;

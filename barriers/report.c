@@ -92,6 +92,18 @@ wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const ch
     }
 }
 
+void
+wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const char *directory)
+{
+    for (; remarks; remarks = remarks->next) {
+        const struct wb_rule_text *rule = &wb_rules[remarks->rule];
+        const struct wb_place *place = &remarks->data_type->place;
+        if (!all && !rule->error) continue;
+        fprintf(out, "%s:%u:%u: %s: %s\n", wb_shown_path(place->file, directory), place->line, place->column,
+                rule->error ? "error" : "note", remarks->text);
+    }
+}
+
 static const char *
 plural(size_t count)
 {

@@ -48,7 +48,7 @@ write_finding(struct report_json *json, const struct wb_finding *finding, bool s
     report_json_member_bool(json, "missing", wb_missing_p(finding));
     report_json_member_text(json, "function", function_name(finding->function));
     report_json_member_text(json, "type", finding->data_type->name);
-    report_json_member_text(json, "struct", finding->record);
+    report_json_member_text(json, "struct", finding->record ? finding->record->name : NULL);
     report_json_member_text(json, "field", finding->field);
     report_json_member_text(json, "parent", finding->parent);
     report_json_member_text(json, "why", finding->why);
@@ -64,9 +64,26 @@ write_finding(struct report_json *json, const struct wb_finding *finding, bool s
     report_json_end(json, '}');
 }
 
+static void
+write_remark(struct report_json *json, const struct wb_remark *remark)
+{
+    const struct wb_place *place = &remark->data_type->place;
+
+    report_json_begin(json, '{');
+    report_json_member_text(json, "rule", wb_rules[remark->rule].id);
+    report_json_member_text(json, "severity", wb_rules[remark->rule].error ? "error" : "note");
+    report_json_member_text(json, "file", place->file);
+    report_json_member_unsigned(json, "line", place->line);
+    report_json_member_unsigned(json, "column", place->column);
+    report_json_member_text(json, "type", remark->data_type->name);
+    report_json_member_text(json, "field", remark->field);
+    report_json_member_text(json, "text", remark->text);
+    report_json_end(json, '}');
+}
+
 void
 wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings,
-               const struct wb_all_seen *seen)
+               const struct wb_remark *remarks, const struct wb_all_seen *seen)
 {
     struct report_json json = {.out = out};
 
@@ -83,6 +100,12 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program, co
     for (size_t i = 0; i < findings->count; i++) {
         report_json_line(&json);
         write_finding(&json, findings->all[i], seen != NULL);
+    }
+    report_json_end(&json, ']');
+    report_json_member_begin(&json, "remarks", '[');
+    for (; remarks; remarks = remarks->next) {
+        report_json_line(&json);
+        write_remark(&json, remarks);
     }
     report_json_end(&json, ']');
     report_json_member_bool(&json, "left_out", findings->left_out);
@@ -188,6 +211,21 @@ write_result(struct report_json *json, struct wb_finding *const *findings, size_
 }
 
 static void
+write_remark_result(struct report_json *json, const struct wb_remark *remark, const char *directory)
+{
+    const struct wb_place *place = &remark->data_type->place;
+
+    report_json_begin(json, '{');
+    report_json_member_text(json, "ruleId", wb_rules[remark->rule].id);
+    report_json_member_text(json, "level", wb_rules[remark->rule].error ? "error" : "note");
+    write_message(json, remark->text);
+    report_json_member_begin(json, "locations", '[');
+    write_location(json, wb_shown_path(place->file, directory), place->line, place->column, NULL);
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+}
+
+static void
 write_rule(struct report_json *json, const char *id, const char *description)
 {
     report_json_begin(json, '{');
@@ -207,13 +245,14 @@ write_tool(struct report_json *json)
     report_json_member_begin(json, "rules", '[');
     write_rule(json, MISSING, "A reference is stored into an object of a WB_PROTECTED type without a write barrier");
     write_rule(json, MISSED, "The collector missed a write barrier, and no store of the source explains it");
+    for (int i = 0; i < WB_RULES; i++) write_rule(json, wb_rules[i].id, wb_rules[i].description);
     report_json_end(json, ']');
     report_json_end(json, '}');
     report_json_end(json, '}');
 }
 
 void
-wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const char *directory,
+wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks, bool all, const char *directory,
                 const struct wb_all_seen *seen)
 {
     struct report_json json = {.out = out};
@@ -228,6 +267,11 @@ wb_report_sarif(FILE *out, const struct wb_findings *findings, bool all, const c
         if (!all && !first->seen && !first->accepted && !wb_missing_p(first)) continue;
         report_json_line(&json);
         write_result(&json, findings->all + i, next - i, directory, seen != NULL);
+    }
+    for (; remarks; remarks = remarks->next) {
+        if (!all && !wb_rules[remarks->rule].error) continue;
+        report_json_line(&json);
+        write_remark_result(&json, remarks, directory);
     }
     report_json_end(&json, ']');
     report_json_end(&json, '}');

@@ -26,7 +26,7 @@ add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_
 {
     struct wb_objects *added = WB_NEW(arena, struct wb_objects);
 
-    *added = (struct wb_objects){object, data, *objects};
+    *added = (struct wb_objects){.object = object, .data = data, .next = *objects};
     *objects = added;
 }
 

@@ -36,6 +36,7 @@ struct wb_stores {
 #define WB_SUMMARY_MOST 400
 
 struct wb_objects {
+    bool                     movable;       /* of what is marked: it is not pinned */
     struct wb_symbol        *object, *data; /* data: that it was given; NULL: its own */
     const struct wb_objects *next;
 };

@@ -110,7 +110,7 @@ find_field(struct wb_finding *finding, struct wb_symbol *address)
 
     finding->offset = -1;
     if (!first) return;
-    finding->record = first->record->name;
+    finding->record = first->record;
     if (wb_whole_p(first->record, finding->data_type) && !wb_extent(address, &finding->offset, &finding->size)) {
         finding->offset = -1;
     }
@@ -234,6 +234,7 @@ concerns_p(struct wb_frame *frame, const struct wb_state *state, const struct wb
 static void
 enter(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
 {
+    if (frame->exempt) wb_note_updated(store->address);
     if (frame->exempt || !concerns_p(frame, state, store)) return;
     if (!store->excuse && !loose_p(state, store)) store->excuse = harmless(state, store);
     if (store->settled) settle(frame, state, store, store->why);
@@ -389,12 +390,12 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
 {
     struct wb_objects *barred = WB_NEW(frame->flow->arena, struct wb_objects);
 
-    *barred = (struct wb_objects){object, value, frame->barred};
+    *barred = (struct wb_objects){.object = object, .data = value, .next = frame->barred};
     frame->barred = barred;
     answer(frame, state, object, value);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
-        *barrier = (struct wb_objects){object, value, frame->summary->barriers};
+        *barrier = (struct wb_objects){.object = object, .data = value, .next = frame->summary->barriers};
         frame->summary->barriers = barrier;
     }
 }

@@ -97,6 +97,15 @@ class TestBarriersConfirm < Test::Unit::TestCase
     assert_empty(copy["confirmed"].select { |each| each["function"] == "configure_state_i" && each["seen"].include?("#initialize_copy") })
   end
 
+  # A type of core, whose file is looked at by itself.
+  def test_time_as_released
+    flags = "--flags=-I#{BUILD} #{HEADERS} -I#{MRI} -I#{Dir["#{MRI}/enc/unicode/*"].first} -DRUBY_EXPORT"
+    command = [*RUBY, "#{TOP}/doc/upstream-bugs/time-write-barriers.rb"]
+    findings = JSON.parse(barriers("--json", flags, "--confirm", "#{MRI}/time.c", "--", *command).out)["extensions"][0]["findings"]
+    assert_equal([%w[time_init_copy timew]],
+                 findings.select { |each| each["verdict"] == "confirmed" }.map { |each| each.values_at("function", "field") })
+  end
+
   # ---- what is wrong ----
 
   def test_without_a_command

@@ -23,7 +23,7 @@ pair_mark(void *data)
     struct pair *pair = (struct pair *)data;
 
     rb_gc_mark(pair->first);
-    rb_gc_mark_movable(pair->second);
+    rb_gc_mark(pair->second);
     rb_gc_mark(pair->point.label);
     rb_gc_mark_locations(pair->list, pair->list + 4);
     for (long i = 0; i < pair->count; i++) rb_gc_mark(pair->many[i]);

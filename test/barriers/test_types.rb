@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+#
+# test_types.rb - what heapprof barriers tells of types: references that their functions forget, and whether they could be protected.
+
+require_relative "lib/barriers_command"
+
+class TestBarriersTypes < Test::Unit::TestCase
+  include BarriersCommand
+
+  SUBJECT = "#{__dir__}/types/types.c"
+  SURE = "moved-reference"
+
+  def test_each_rule
+    assert_equal(wanted, json["remarks"].map { |each| [each["line"], each["rule"], each["field"]] }.sort_by(&:to_s))
+  end
+
+  def test_what_is_sure_is_told_and_the_rest_on_demand
+    sure, rest = wanted.partition { |_, rule, _| rule == SURE }
+    result = barriers("--flags=#{HEADERS}", SUBJECT)
+    assert_equal(sure.map { |line, _, field| [line, "error", field] }, told(result))
+    assert_equal(1, result.status)
+    all = told(barriers("--all", "--flags=#{HEADERS}", SUBJECT))
+    assert_equal(rest.map { |line, _, field| [line, "note", field] }.sort_by(&:to_s), (all - told(result)).sort_by(&:to_s))
+  end
+
+  def test_what_types_lack
+    texts = json["remarks"].select { |each| each["rule"] == "could-be-protected" }.to_h { |each| each.values_at("type", "text") }
+    assert_equal({ "bare_type" => "'bare_type' could be WB_PROTECTED: it marks nothing",
+                   "full_type" => "'full_type' could be WB_PROTECTED: each store that is seen has its barrier",
+                   "pair_type" => "'pair_type' could be WB_PROTECTED if 2 stores had a barrier",
+                   "other_type" => "'other_type' could be WB_PROTECTED if 2 stores had a barrier" }, texts)
+  end
+
+  def test_sarif
+    results = JSON.parse(barriers("--sarif", "--flags=#{HEADERS}", SUBJECT).out)["runs"][0]["results"]
+    assert_equal(wanted.select { |_, rule, _| rule == SURE }.map(&:first),
+                 results.select { |each| each["ruleId"] == SURE }.map { |each| each["locations"][0]["physicalLocation"]["region"]["startLine"] })
+  end
+
+  # MRI's own extensions forget none.
+  def test_mri
+    %w[date json/generator json/parser stringio monitor strscan].each do |name|
+      document = JSON.parse(barriers("--json", "#{BUILD}/ext/#{name}").out)
+      assert_empty(document["extensions"].flat_map { |each| each["remarks"] }.select { |each| each["rule"] == SURE }, name)
+    end
+  end
+
+  private
+
+  def json = JSON.parse(barriers("--json", "--flags=#{HEADERS}", SUBJECT).out)["extensions"][0]
+
+  # Line, severity and field; of the types' lines alone.
+  def told(result)
+    result.out.scan(/types\.c:(\d+):\d+: (error|note): (?!no write)(?:'([^']*)' \(\w+\))?/).map { |line, sure, field| [line.to_i, sure, field] }
+  end
+
+  def wanted
+    lines = File.readlines(SUBJECT).each_with_index.flat_map do |line, index|
+      (line[%r{// (.*)}, 1] || "").split("; ").map { |each| [index + 1, *each.split.values_at(0, 1)] }
+    end
+    lines.sort_by(&:to_s)
+  end
+end

@@ -1,0 +1,199 @@
+/* What is told of types, behind the line in which each begins: the rule, and the field. */
+#include "ruby/ruby.h"
+
+struct pair {
+    VALUE first, second;
+};
+
+extern void do_something(struct pair *pair);
+
+static void
+mark_both(void *pointer)
+{
+    struct pair *pair = pointer;
+
+    rb_gc_mark(pair->first);
+    rb_gc_mark(pair->second);
+}
+
+/* ---- references that move ---- */
+
+struct moving {
+    VALUE pinned, moves, updated, both;
+    struct {
+        VALUE here;
+    } part;
+};
+
+static void
+mark_moving(void *pointer)
+{
+    struct moving *moving = pointer;
+
+    rb_gc_mark(moving->pinned);
+    rb_gc_mark_movable(moving->moves);
+    rb_gc_mark_movable(moving->updated);
+    rb_gc_mark_movable(moving->both);
+    rb_gc_mark(moving->both);
+    rb_gc_mark_movable(moving->part.here);
+}
+
+static void
+update(VALUE *reference)
+{
+    *reference = rb_gc_location(*reference);
+}
+
+static void
+compact_moving(void *pointer)
+{
+    struct moving *moving = pointer;
+
+    moving->updated = rb_gc_location(moving->updated);
+    update(&moving->part.here);
+}
+
+static const rb_data_type_t moving_type = { // moved-reference moves
+    "moving", { mark_moving, RUBY_DEFAULT_FREE, NULL, compact_moving }, 0, 0, RUBY_TYPED_WB_PROTECTED
+};
+
+struct stays {
+    VALUE reference, other;
+};
+
+static void
+mark_stays(void *pointer)
+{
+    struct stays *stays = pointer;
+
+    rb_gc_mark_movable(stays->reference);
+    rb_gc_mark(stays->other);
+}
+
+static const rb_data_type_t stays_type = { // moved-reference reference
+    "stays", { mark_stays, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_WB_PROTECTED
+};
+
+struct given {
+    VALUE reference;
+};
+
+extern void update_all(struct given *given);
+
+static void
+mark_given(void *pointer)
+{
+    struct given *given = pointer;
+
+    rb_gc_mark_movable(given->reference);
+}
+
+static void
+compact_given(void *pointer)
+{
+    update_all(pointer);
+}
+
+static const rb_data_type_t given_type = {
+    "given", { mark_given, RUBY_DEFAULT_FREE, NULL, compact_given }, 0, 0, RUBY_TYPED_WB_PROTECTED
+};
+
+/* ---- references that are not marked ---- */
+
+struct forgotten {
+    VALUE kept, lost, never, nil;
+    VALUE list[3];
+};
+
+static void
+mark_forgotten(void *pointer)
+{
+    struct forgotten *forgotten = pointer;
+
+    rb_gc_mark(forgotten->kept);
+}
+
+static const rb_data_type_t forgotten_type = { // unmarked-reference lost; unmarked-reference list[]
+    "forgotten", { mark_forgotten, RUBY_DEFAULT_FREE }, 0, 0, RUBY_TYPED_WB_PROTECTED
+};
+
+VALUE
+forget(VALUE self, VALUE value)
+{
+    struct forgotten *forgotten = rb_check_typeddata(self, &forgotten_type);
+
+    RB_OBJ_WRITE(self, &forgotten->kept, value);
+    RB_OBJ_WRITE(self, &forgotten->lost, value);
+    forgotten->nil = Qnil;
+    forgotten->list[1] = value;
+    return self;
+}
+
+/* ---- types that could be protected ---- */
+
+struct bare {
+    int number;
+};
+
+static const rb_data_type_t bare_type = { "bare", { NULL, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
+
+struct full {
+    VALUE reference;
+};
+
+static void
+mark_full(void *pointer)
+{
+    rb_gc_mark(((struct full *)pointer)->reference);
+}
+
+static const rb_data_type_t full_type = { "full", { mark_full, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
+
+VALUE
+fill(VALUE self, VALUE value)
+{
+    struct full *full = rb_check_typeddata(self, &full_type);
+
+    return RB_OBJ_WRITE(self, &full->reference, value);
+}
+
+static const rb_data_type_t pair_type = { "pair", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
+static const rb_data_type_t other_type = { "other", { mark_both, RUBY_DEFAULT_FREE }, 0, 0, 0 }; // could-be-protected
+
+VALUE
+lack(VALUE self, VALUE value)
+{
+    struct pair *pair = rb_check_typeddata(self, &pair_type);
+
+    pair->first = value;
+    pair->second = value;
+    return self;
+}
+
+VALUE
+use_other(VALUE self)
+{
+    struct pair *pair = rb_check_typeddata(self, &other_type);
+
+    return pair->first;
+}
+
+static void
+mark_somewhere(void *pointer)
+{
+    do_something(pointer);
+}
+
+static const rb_data_type_t unseen_type = { "unseen", { mark_somewhere, RUBY_DEFAULT_FREE }, 0, 0, 0 };
+
+struct table {
+    struct st_table *table;
+};
+
+static void
+mark_table(void *pointer)
+{
+    rb_mark_tbl(((struct table *)pointer)->table);
+}
+
+static const rb_data_type_t table_type = { "table", { mark_table, RUBY_DEFAULT_FREE }, 0, 0, 0 };
