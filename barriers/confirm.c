@@ -4,8 +4,8 @@
  *
  *     of that type        rb_data_type_t#wrap_struct_name, which both know
  *     at that field       by its offset in the data; what is behind a pointer is at none of the data's own
- *     in that method      in a function that the method's function calls, or gives to another one. Of a method that these sources do
- *                         not define, or when none is known, in any
+ *     in that method      in a function that the method's function calls, or gives to another one; of a method that these
+ *                         sources do not define, or when none is known, in any
  *
  * Which of the findings that fit it was, the collector cannot tell. Nor whether a store was reached that it did not see.
  */

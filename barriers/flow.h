@@ -2,9 +2,10 @@
 #define HEAPPROF_BARRIERS_FLOW_H
 /* The code of functions gone through in the order in which it runs, with symbols for values.
  *
- *     flow.c     statements and expressions
- *     calls.c    what a call does: of a known function, of one of ours (by its summary), of any other
- *     stores.c   stores that need a barrier, barriers, and what comes too early between them
+ *     flow.c       statements and expressions
+ *     functions.c  a whole function, and its summary
+ *     calls.c      what a call does: of a known function, of one of ours (by its summary), of any other
+ *     stores.c     stores that need a barrier, barriers, and what comes too early between them
  *
  * Each function is gone through once; what it does to its arguments is its summary, which is applied where it is called. All of
  * it is done twice: first to learn which structs are whose data and what mark functions mark, then to tell.

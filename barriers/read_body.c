@@ -15,10 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct wb_node *read(struct wb_reader *reader, CXCursor cursor);
-
-static struct wb_node *
-new_node(struct wb_reader *reader, enum wb_node_kind kind)
+struct wb_node *
+wb_new_node(struct wb_reader *reader, enum wb_node_kind kind)
 {
     struct wb_node *node = WB_NEW(&reader->program->arena, struct wb_node);
 
@@ -79,16 +77,16 @@ read_children(struct wb_reader *reader, struct wb_node *node, const struct wb_cu
 
     while (*end) end = &(*end)->next;
     for (size_t i = from; i < children->count; i++) {
-        struct wb_node *child = read(reader, children->items[i]);
+        struct wb_node *child = wb_read_code(reader, children->items[i]);
         *end = child;
         while (*end) end = &(*end)->next; /* a declaration may be several */
     }
 }
 
-static struct wb_node *
-node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_cursors *children)
+struct wb_node *
+wb_node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_cursors *children)
 {
-    struct wb_node *node = new_node(reader, kind);
+    struct wb_node *node = wb_new_node(reader, kind);
 
     read_children(reader, node, children, 0);
     return node;
@@ -123,21 +121,21 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
     struct wb_node *node;
 
     if (function_p(kind)) {
-        node = new_node(reader, WB_FUNCTION);
+        node = wb_new_node(reader, WB_FUNCTION);
         node->function = wb_read_function(reader, referenced);
         node->function->addressed = true;
         want_body(reader, referenced, node->function);
     }
     else if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl) {
-        node = new_node(reader, WB_VARIABLE);
+        node = wb_new_node(reader, WB_VARIABLE);
         node->variable = wb_read_variable(reader, referenced);
         node->type = node->variable->type;
     }
     else if (kind == CXCursor_EnumConstantDecl) {
-        node = new_node(reader, WB_NUMBER);
+        node = wb_new_node(reader, WB_NUMBER);
         node->number = clang_getEnumConstantDeclValue(referenced);
     }
-    else node = new_node(reader, WB_ANY);
+    else node = wb_new_node(reader, WB_ANY);
     return node;
 }
 
@@ -150,11 +148,11 @@ read_member(struct wb_reader *reader, CXCursor cursor)
 
     if (clang_getCursorKind(referenced) != CXCursor_FieldDecl) return read_reference(reader, cursor);
     code_children(cursor, &children);
-    node = node_with(reader, WB_MEMBER, &children);
+    node = wb_node_with(reader, WB_MEMBER, &children);
     node->field = wb_read_field(reader, referenced);
     node->type = node->field->type;
     node->arrow = children.count == 0 || clang_getCanonicalType(clang_getCursorType(children.items[0])).kind == CXType_Pointer;
-    if (!node->child) node->child = new_node(reader, WB_ANY); /* this */
+    if (!node->child) node->child = wb_new_node(reader, WB_ANY); /* this */
     free(children.items);
     return node;
 }
@@ -233,7 +231,7 @@ static struct wb_node *
 read_binary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
     bool assigns = children->count == 2 && lvalue_p(children->items[0]);
-    struct wb_node *node = node_with(reader, assigns ? WB_ASSIGN : WB_ANY, children);
+    struct wb_node *node = wb_node_with(reader, assigns ? WB_ASSIGN : WB_ANY, children);
 
     if (assigns) {
         node->place = wb_place_of(reader, cursor);
@@ -246,7 +244,7 @@ static struct wb_node *
 read_unary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
     enum wb_node_kind kind = children->count == 1 ? unary_kind(cursor, children->items[0]) : WB_ANY;
-    struct wb_node *node = node_with(reader, kind, children);
+    struct wb_node *node = wb_node_with(reader, kind, children);
 
     if (kind == WB_POINTEE) node->type = wb_read_type(reader, clang_getCursorType(cursor));
     return node;
@@ -255,7 +253,7 @@ read_unary(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *c
 static struct wb_node *
 read_cast(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
-    struct wb_node *node = node_with(reader, children->count == 1 ? WB_CAST : WB_ANY, children);
+    struct wb_node *node = wb_node_with(reader, children->count == 1 ? WB_CAST : WB_ANY, children);
 
     node->type = wb_read_type(reader, clang_getCursorType(cursor));
     return node;
@@ -338,15 +336,15 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     CXCursor called = called_by(cursor, children);
     int count = clang_Cursor_getNumArguments(cursor);
     struct wb_cursors arguments = {0};
-    struct wb_node *node = new_node(reader, WB_CALL), *first;
+    struct wb_node *node = wb_new_node(reader, WB_CALL), *first;
 
     if (function_p(clang_getCursorKind(called))) {
         node->function = wb_read_function(reader, called);
         node->function->called = true;
         want_body(reader, called, node->function);
     }
-    else if (children->count > 0) node->child = read(reader, children->items[0]);
-    else node->child = new_node(reader, WB_ANY);
+    else if (children->count > 0) node->child = wb_read_code(reader, children->items[0]);
+    else node->child = wb_new_node(reader, WB_ANY);
     first = node->child;
     for (int i = 0; i < count; i++) add_child_i(clang_Cursor_getArgument(cursor, (unsigned)i), cursor, &arguments);
     read_children(reader, node, &arguments, 0);
@@ -362,129 +360,18 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     return node;
 }
 
-/* ---- lists of initialisers ---- */
-
-static struct wb_node *
-member_of(struct wb_reader *reader, struct wb_node *of, struct wb_field *field)
-{
-    struct wb_node *node = new_node(reader, WB_MEMBER), *copy = new_node(reader, of->kind);
-
-    *copy = *of; /* nodes are in one list only */
-    copy->next = NULL;
-    node->child = copy;
-    node->field = field;
-    node->type = field->type;
-    return node;
-}
-
-static void
-add_assignment(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, struct wb_node *what)
-{
-    struct wb_node *node = new_node(reader, WB_ASSIGN);
-
-    node->type = to->type;
-    node->child = to;
-    to->next = what;
-    **end = node;
-    *end = &node->next;
-}
-
-/* All VALUEs in it are 0, as what a list does not name is. */
-static void
-add_zeros(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to)
-{
-    struct wb_record *record = to->type->record;
-
-    if (record->visiting) return;
-    record->visiting = true;
-    for (struct wb_field *field = record->fields; field; field = field->next) {
-        struct wb_node *member = member_of(reader, to, field);
-        if (field->type->kind == WB_RECORD) add_zeros(reader, end, member);
-        else if (field->type->kind == WB_VALUE) add_assignment(reader, end, member, new_node(reader, WB_NUMBER));
-    }
-    record->visiting = false;
-}
-
-/* ".a.b = x": what is before x in a field of the record; the others are names of fields. */
-static struct wb_node *
-designated(struct wb_reader *reader, struct wb_node *to, const struct wb_cursors *parts)
-{
-    for (size_t i = 0; i + 1 < parts->count; i++) {
-        CXCursor field = clang_getCursorReferenced(parts->items[i]);
-        if (clang_getCursorKind(field) == CXCursor_FieldDecl) to = member_of(reader, to, wb_read_field(reader, field));
-    }
-    return to;
-}
-
-static void add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list);
-
-static void
-add_element(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor value)
-{
-    bool list = clang_getCursorKind(value) == CXCursor_InitListExpr;
-
-    if (list && to->type->kind == WB_RECORD) add_list(reader, end, to, value);
-    else add_assignment(reader, end, to, read(reader, value));
-}
-
-/* Of a struct, an assignment for each element; the first ones of those without a name are the first fields. */
-static void
-add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list)
-{
-    struct wb_field *next = to->type->record->fields;
-    struct wb_cursors elements = {0}, parts = {0};
-
-    wb_children(list, &elements);
-    for (size_t i = 0; i < elements.count; i++) {
-        struct wb_node *element = NULL;
-        CXCursor value = elements.items[i];
-        wb_children(value, &parts);
-        if (parts.count > 1 && clang_getCursorKind(parts.items[0]) == CXCursor_MemberRef) {
-            element = designated(reader, to, &parts);
-            value = parts.items[parts.count - 1];
-        }
-        else if (next) element = member_of(reader, to, next);
-        if (element && element->kind == WB_MEMBER) add_element(reader, end, element, value);
-        if (element && element->kind == WB_MEMBER) next = element->field->next;
-    }
-    free(elements.items);
-    free(parts.items);
-}
-
-/* "(struct S){.a = x}" is a variable that has no name, after assignments to its fields. */
-static struct wb_node *
-read_compound_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
-{
-    struct wb_node *node = new_node(reader, WB_SEQUENCE), *variable = new_node(reader, WB_VARIABLE), **end = &node->child;
-    struct wb_type *type = wb_read_type(reader, clang_getCursorType(cursor));
-    CXCursor list = children->count ? children->items[children->count - 1] : cursor;
-
-    if (type->kind != WB_RECORD || clang_getCursorKind(list) != CXCursor_InitListExpr) {
-        return node_with(reader, WB_ANY, children);
-    }
-    variable->type = type;
-    variable->variable = WB_NEW(&reader->program->arena, struct wb_variable);
-    variable->variable->name = wb_name(reader->program, "");
-    variable->variable->type = type;
-    add_zeros(reader, &end, variable);
-    add_list(reader, &end, variable, list);
-    *end = variable;
-    node->type = type;
-    return node;
-}
-
 /* ---- statements ---- */
 
 static struct wb_node *
 read_declaration(struct wb_reader *reader, CXCursor cursor)
 {
     CXCursor value = clang_Cursor_getVarDeclInitializer(cursor);
-    struct wb_node *node = new_node(reader, WB_DECLARE);
+    struct wb_node *node = wb_new_node(reader, WB_DECLARE);
 
     node->variable = wb_read_variable(reader, cursor);
     node->place = wb_place_of(reader, cursor);
     if (node->variable->data_type) wb_read_data_type(reader, cursor);
-    if (!clang_Cursor_isNull(value)) node->child = read(reader, value);
+    if (!clang_Cursor_isNull(value)) node->child = wb_read_code(reader, value);
     return node;
 }
 
@@ -492,15 +379,15 @@ read_declaration(struct wb_reader *reader, CXCursor cursor)
 static struct wb_node *
 read_if(struct wb_reader *reader, struct wb_cursors *children)
 {
-    struct wb_node *node = new_node(reader, WB_IF), *outer = node, **end = &outer;
+    struct wb_node *node = wb_new_node(reader, WB_IF), *outer = node, **end = &outer;
     size_t at = 0;
 
     while (at < children->count && !clang_isExpression(clang_getCursorKind(children->items[at]))) {
         if (outer == node) {
-            outer = new_node(reader, WB_SEQUENCE);
+            outer = wb_new_node(reader, WB_SEQUENCE);
             end = &outer->child;
         }
-        *end = read(reader, children->items[at++]);
+        *end = wb_read_code(reader, children->items[at++]);
         while (*end) end = &(*end)->next;
     }
     read_children(reader, node, children, at);
@@ -511,7 +398,7 @@ read_if(struct wb_reader *reader, struct wb_cursors *children)
 static struct wb_node *
 read_named(struct wb_reader *reader, enum wb_node_kind kind, CXCursor cursor, const struct wb_cursors *children)
 {
-    struct wb_node *node = node_with(reader, kind, children);
+    struct wb_node *node = wb_node_with(reader, kind, children);
 
     node->name = wb_spelling(reader, cursor);
     return node;
@@ -521,7 +408,7 @@ static struct wb_node *
 read_goto(struct wb_reader *reader, CXCursor cursor)
 {
     struct wb_cursors all = {0};
-    struct wb_node *node = new_node(reader, WB_GOTO);
+    struct wb_node *node = wb_new_node(reader, WB_GOTO);
 
     wb_children(cursor, &all);
     node->name = all.count ? wb_spelling(reader, all.items[0]) : wb_name(reader->program, "");
@@ -532,7 +419,7 @@ read_goto(struct wb_reader *reader, CXCursor cursor)
 static struct wb_node *
 read_return(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
-    struct wb_node *node = node_with(reader, WB_RETURN, children);
+    struct wb_node *node = wb_node_with(reader, WB_RETURN, children);
 
     node->place = wb_place_of(reader, cursor);
     return node;
@@ -554,9 +441,9 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
       case CXCursor_StringLiteral:
       case CXCursor_CharacterLiteral:
       case CXCursor_CXXNullPtrLiteralExpr:
-        return new_node(reader, WB_NUMBER);
+        return wb_new_node(reader, WB_NUMBER);
       case CXCursor_IntegerLiteral:
-        node = new_node(reader, WB_NUMBER);
+        node = wb_new_node(reader, WB_NUMBER);
         node->number = number_of(cursor);
         return node;
       default: break;
@@ -565,19 +452,19 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
     switch (clang_getCursorKind(cursor)) {
       case CXCursor_CompoundStmt:
       case CXCursor_DeclStmt:
-      case CXCursor_StmtExpr: return node_with(reader, WB_SEQUENCE, children);
+      case CXCursor_StmtExpr: return wb_node_with(reader, WB_SEQUENCE, children);
       case CXCursor_IfStmt:
       case CXCursor_ConditionalOperator: return read_if(reader, children);
       case CXCursor_WhileStmt:
       case CXCursor_DoStmt:
       case CXCursor_ForStmt:
-      case CXCursor_CXXForRangeStmt: return node_with(reader, WB_LOOP, children);
-      case CXCursor_SwitchStmt: return node_with(reader, WB_SWITCH, children);
+      case CXCursor_CXXForRangeStmt: return wb_node_with(reader, WB_LOOP, children);
+      case CXCursor_SwitchStmt: return wb_node_with(reader, WB_SWITCH, children);
       case CXCursor_CaseStmt:
-      case CXCursor_DefaultStmt: return node_with(reader, WB_CASE, children);
+      case CXCursor_DefaultStmt: return wb_node_with(reader, WB_CASE, children);
       case CXCursor_LabelStmt: return read_named(reader, WB_LABEL, cursor, children);
-      case CXCursor_BreakStmt: return new_node(reader, WB_BREAK);
-      case CXCursor_ContinueStmt: return new_node(reader, WB_CONTINUE);
+      case CXCursor_BreakStmt: return wb_new_node(reader, WB_BREAK);
+      case CXCursor_ContinueStmt: return wb_new_node(reader, WB_CONTINUE);
       case CXCursor_ReturnStmt: return read_return(reader, cursor, children);
       case CXCursor_BinaryOperator: return read_binary(reader, cursor, children);
       case CXCursor_UnaryOperator: return read_unary(reader, cursor, children);
@@ -586,29 +473,29 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
       case CXCursor_CXXStaticCastExpr:
       case CXCursor_CXXReinterpretCastExpr:
       case CXCursor_CXXFunctionalCastExpr: return read_cast(reader, cursor, children);
-      case CXCursor_CompoundLiteralExpr: return read_compound_literal(reader, cursor, children);
+      case CXCursor_CompoundLiteralExpr: return wb_read_literal(reader, cursor, children);
       case CXCursor_ArraySubscriptExpr:
-        node = node_with(reader, WB_ELEMENT, children);
+        node = wb_node_with(reader, WB_ELEMENT, children);
         node->type = wb_read_type(reader, clang_getCursorType(cursor));
         return node;
       case CXCursor_UnexposedExpr: /* of three: __builtin_choose_expr, by which Ruby's INT2FIX is made */
-        if (children->count == 3) return node_with(reader, WB_IF, children);
+        if (children->count == 3) return wb_node_with(reader, WB_IF, children);
         /* fall through */
       default:
-        if (children->count == 1) return read(reader, children->items[0]);
-        return node_with(reader, WB_ANY, children);
+        if (children->count == 1) return wb_read_code(reader, children->items[0]);
+        return wb_node_with(reader, WB_ANY, children);
     }
 }
 
-static struct wb_node *
-read(struct wb_reader *reader, CXCursor cursor)
+struct wb_node *
+wb_read_code(struct wb_reader *reader, CXCursor cursor)
 {
     struct wb_cursors children = {0};
     struct wb_node *node;
 
     if (reader->depth >= WB_DEPTH_MOST) {
         reader->too_deep = true;
-        return new_node(reader, WB_ANY);
+        return wb_new_node(reader, WB_ANY);
     }
     reader->depth++;
     node = read_kind(reader, cursor, &children);
@@ -643,7 +530,7 @@ wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *
         if (clang_getCursorKind(children.items[i]) != CXCursor_CompoundStmt) continue;
         read_parameters(reader, definition, function);
         function->place = wb_place_of(reader, definition);
-        function->body = read(reader, children.items[i]);
+        function->body = wb_read_code(reader, children.items[i]);
     }
     free(children.items);
 }
@@ -651,5 +538,5 @@ wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *
 void
 wb_read_initialiser(struct wb_reader *reader, CXCursor expression)
 {
-    read(reader, expression);
+    wb_read_code(reader, expression);
 }

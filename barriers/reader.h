@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_BARRIERS_READER_H
 #define HEAPPROF_BARRIERS_READER_H
-/* What the files share that read clang's tree: source.c (files), read_types.c, read_body.c (code). Nobody else includes
- * this, so that nobody else sees libclang. */
+/* What the files share that read clang's tree: source.c (files), read_types.c, read_data_type.c, read_body.c (code) and
+ * read_literals.c. Nobody else includes this, so that nobody else sees libclang. */
 #include <clang-c/Index.h>
 
 #include "barriers/program.h"
@@ -55,6 +55,8 @@ const char *wb_key(struct wb_reader *reader, CXCursor cursor);
 const char *wb_spelling(struct wb_reader *reader, CXCursor cursor);
 struct wb_place wb_place_of(struct wb_reader *reader, CXCursor cursor);
 
+bool wb_named_p(CXCursor cursor, const char *name);
+
 /* Whether it stands in one of Ruby's headers. */
 bool wb_of_ruby_p(struct wb_reader *reader, CXCursor cursor);
 
@@ -65,15 +67,30 @@ struct wb_variable *wb_read_variable(struct wb_reader *reader, CXCursor declarat
 struct wb_field *wb_read_field(struct wb_reader *reader, CXCursor declaration);
 struct wb_function *wb_read_function(struct wb_reader *reader, CXCursor declaration);
 
+/* ---- read_data_type.c ---- */
+
 /* What its initialiser says, if the variable is an rb_data_type_t and has one. */
 void wb_read_data_type(struct wb_reader *reader, CXCursor declaration);
 
 /* ---- read_body.c ---- */
+
+struct wb_node *wb_new_node(struct wb_reader *reader, enum wb_node_kind kind);
+
+/* With those as its children. */
+struct wb_node *wb_node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_cursors *children);
+
+/* A statement or an expression. */
+struct wb_node *wb_read_code(struct wb_reader *reader, CXCursor cursor);
 
 /* The code of a definition. */
 void wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *function);
 
 /* An initialiser outside functions: for the functions whose addresses are in it. */
 void wb_read_initialiser(struct wb_reader *reader, CXCursor expression);
+
+/* ---- read_literals.c ---- */
+
+/* A compound literal; children: its own. */
+struct wb_node *wb_read_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children);
 
 #endif

@@ -1,7 +1,8 @@
 /* remarks.c - see remarks.h.
  *
- * Fields are looked at of structs that are a type's data as a whole, and of those within them. What is behind a pointer, in arrays of
- * structs and in tables is not. A mark or compact function that gives the data to functions that are not seen is held to do all.
+ * Fields are looked at of structs that are a type's data as a whole, and of those within them. What is behind a pointer, in
+ * arrays of structs and in tables is not. A mark or compact function that gives the data to functions that are not seen is
+ * held to do all.
  */
 #include "barriers/remarks.h"
 
@@ -9,7 +10,7 @@
 #include <stdio.h>
 
 const struct wb_rule_text wb_rules[WB_RULES] = {
-    [WB_MOVED] = {"moved-reference", "A reference is marked by rb_gc_mark_movable, and not updated when what it refers to has moved", true},
+    [WB_MOVED] = {"moved-reference", "A reference is marked by rb_gc_mark_movable, and not updated after a move", true},
     [WB_UNMARKED] = {"unmarked-reference", "A reference is stored, and the mark function does not mark it", false},
     [WB_UNPROTECTED] = {"could-be-protected", "A type is not WB_PROTECTED, and could be", false},
 };
@@ -46,8 +47,8 @@ look_at_field(struct remarker *remarker, const struct wb_field *field, const cha
     bool marks_seen = !type->marks || type->marks_seen;
 
     if (field->movable && !field->pinned && field->marked == type && !type->compacts) {
-        add(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact function that updates it", name,
-            type->name);
+        add(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact function that updates it",
+            name, type->name);
     }
     else if (field->movable && !field->pinned && field->marked == type && type->updates_seen && !field->updated) {
         add(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name, type->name,
@@ -102,8 +103,13 @@ look_at_type(struct remarker *remarker, const struct wb_findings *findings)
     if (type->protected_p || type->declares) return;
     if (!type->marks) add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: it marks nothing", type->name);
     else if (!type->marks_seen || type->tables) return;
-    else if (count == 0) add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: each store that is seen has its barrier", type->name);
-    else add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count, count == 1 ? "" : "s");
+    else if (count == 0) {
+        add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: each store that is seen has its barrier", type->name);
+    }
+    else {
+        add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count,
+            count == 1 ? "" : "s");
+    }
 }
 
 const struct wb_remark *
