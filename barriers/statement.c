@@ -86,16 +86,24 @@ text_from(struct wb_arena *arena, const struct wb_text *text, unsigned line, uns
     return whole;
 }
 
-/* What the code before it ends with; "" where nothing is before it. Comments are not looked through. */
+/* A line without the comment at its end; one for the preprocessor is nothing. */
+static const char *
+code_of(struct wb_arena *arena, const char *line)
+{
+    const char *end = line, *next;
+
+    for (; *end && strncmp(end, "//", 2); end = next == end ? end + 1 : next) next = skip(end);
+    line = part(arena, line, end);
+    return *line == '#' ? "" : line;
+}
+
+/* The line of code before it; "" where nothing is before it. */
 static const char *
 before(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
 {
     const char *code = part(arena, wb_line(text, line), wb_line(text, line) + column - 1);
 
-    while (!*code && line > 1) {
-        line--;
-        code = part(arena, wb_line(text, line), wb_line(text, line) + strlen(wb_line(text, line)));
-    }
+    while (!*code && --line > 0) code = code_of(arena, wb_line(text, line));
     return code;
 }
 

@@ -17,6 +17,8 @@ class TestBarriersFix < Test::Unit::TestCase
     "pair->list[pair->number + 1] = value;" => "RB_OBJ_WRITE(self, &pair->list[pair->number + 1], value);",
     "if (value) pair->first = value;" => "if (value) RB_OBJ_WRITE(self, &pair->first, value);",
     "pair->first =\n        f(value, ';'); pair->number = 1;" => "RB_OBJ_WRITE(self, &pair->first, f(value, ';')); pair->number = 1;",
+    "f(value, 0); // why\n    pair->first = value;" => "f(value, 0); // why\n    RB_OBJ_WRITE(self, &pair->first, value);",
+    "f(value, '\"');\n#if 1\n    pair->first = value;\n#endif" => "f(value, '\"');\n#if 1\n    RB_OBJ_WRITE(self, &pair->first, value);\n#endif",
     "VALUE *slot = &pair->second;\n    *slot = value;" => "VALUE *slot = &pair->second;\n    RB_OBJ_WRITE(self, slot, value);",
     "pair->point = *other;" => "pair->point = *other;\n    RB_OBJ_WRITTEN(self, Qundef, pair->point.label);",
     "pair->point = *other; // all" => "pair->point = *other; // all\n    RB_OBJ_WRITTEN(self, Qundef, pair->point.label);",
