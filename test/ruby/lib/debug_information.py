@@ -136,18 +136,26 @@ def read_all():
     return {"": main, **parts}
 
 
+def scopes():
+    return {name: [File(function) for function in functions] for name, functions in FUNCTIONS.items()}
+
+
 gdb.execute("set breakpoint pending off")
 target = os.environ.get("DESCRIPTOR_TARGET")
 if target:
     gdb.execute("target remote " + target, to_string=True)
 gdb.execute("break main", to_string=True)
 gdb.execute("continue" if target else "run", to_string=True)
-files = {name: [File(function) for function in functions] for name, functions in FUNCTIONS.items()}
+files = scopes()
 objects = read_all()
+ruby = gdb.lookup_global_symbol("ruby_vm_descriptor").symtab.objfile.filename
 # The parts first: gdb reads the files that have a name that it looks up, and when it has read descriptor.c, it takes the
 # object of that for what MRI's files declare.
 said = {name: facts(files[name], objects[name], (GLOBAL, PART)) for name in sorted(objects, reverse=True)}
 gdb.execute("kill")
+if ruby != gdb.current_progspace().filename:
+    gdb.execute("file " + ruby)  # a shared library is gone when nothing runs
+    files = scopes()
 # Macros are those of the place that is listed only while nothing runs.
 for name, object in objects.items():
     said[name].update(facts(files[name], object, (TYPE, FIELD, CONSTANT)))
