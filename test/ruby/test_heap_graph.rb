@@ -288,24 +288,27 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     in_graph_child(<<~'RUBY')
       kept = Array.new(300_000) { |i| Object.new.tap { |object| object.instance_variable_set(:"@name_#{i % 50}", i.to_s) } }
       bytes = File.read("/proc/self/statm").to_i * 4096
-      dumped = lambda do |more, fork|
-        Dir.mktmpdir do |directory|
+      status = lambda do |directory, fork, more|
+        child = Process.fork do
           path = File.join(directory, "heap.rbgraph")
-          child = Process.fork do
-            Process.setrlimit(:AS, bytes + more)
-            HeapGraph.dump(path, fork: fork)
-            exit!(0)
-          rescue Errno::ENOMEM
-            exit!(12)
-          end
-          status = Process.wait2(child)[1].exitstatus
-          assert_equal status == 0 ? ["heap.rbgraph"] : [], Dir.children(directory)
-          HeapGraphFile.read(path) if status == 0
-          status
+          Process.setrlimit(:AS, bytes + more)
+          HeapGraph.dump(path, fork: fork)
+          exit!(0)
+        rescue Errno::ENOMEM, NoMemoryError
+          exit!(12)
         end
+        Process.wait2(child)[1].exitstatus
       end
-      [true, false].each do |fork|
-        assert_equal [12, 12, 0], [0, 1 << 20, 256 << 20].map { |more| dumped.(more, fork) }
+      Dir.mktmpdir do |here|
+        directories = [true, false].to_h { |fork| [fork, File.join(here, fork.to_s).tap { |path| Dir.mkdir(path) }] }
+        directories.each do |fork, directory|
+          assert_equal [12, []], [status.(directory, fork, 1 << 20), Dir.children(directory)]
+          assert_equal 0, status.(directory, fork, 256 << 20)
+        end
+        directories.each_value do |directory| # last, for it makes this process larger
+          assert_equal ["heap.rbgraph"], Dir.children(directory)
+          assert HeapGraphFile.read(File.join(directory, "heap.rbgraph")).footer
+        end
       end
       assert_equal 300_000, kept.size
     RUBY
