@@ -178,14 +178,28 @@ begin_process(void)
     own.pid = getpid();
 }
 
+static void
+set_duty(enum heapprof_duty_name name, const struct heapprof_duty *duty)
+{
+    pthread_mutex_lock(&own.lock);
+    own.duties[name] = duty;
+    pthread_mutex_unlock(&own.lock);
+}
+
 void
 rb_heapprof_own_thread_begin(enum heapprof_duty_name name, const struct heapprof_duty *duty)
 {
     if (own.pid == 0) begin_process();
-    pthread_mutex_lock(&own.lock);
-    own.duties[name] = duty;
-    pthread_mutex_unlock(&own.lock);
+    set_duty(name, duty);
     if (!own.thread) begin_thread();
+    rb_heapprof_bell_ring();
+}
+
+void
+rb_heapprof_own_thread_stop(enum heapprof_duty_name name)
+{
+    set_duty(name, NULL);
+    rb_heapprof_bell_give_signal(name);
     rb_heapprof_bell_ring();
 }
 
@@ -247,5 +261,7 @@ rb_heapprof_own_thread_after_fork(void)
     own.thread = false;
     own.busy = false;
     own.ended = false;
-    rb_postponed_job_trigger(job_handle());
+    for (int i = 0; i < HEAPPROF_DUTIES; i++) {
+        if (own.duties[i]) rb_postponed_job_trigger(job_handle());
+    }
 }

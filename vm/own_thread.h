@@ -20,6 +20,9 @@ bool rb_heapprof_own_thread_possible_p(void);
 /* From now on it has that duty; the first one makes the thread. What is given stays. */
 void rb_heapprof_own_thread_begin(enum heapprof_duty_name name, const struct heapprof_duty *duty);
 
+/* It has that duty no more; what is under way is finished. */
+void rb_heapprof_own_thread_stop(enum heapprof_duty_name name);
+
 /* That signal asks for it: rb_heapprof_bell_signalled_p(name). 0, or errno; EBUSY: it is somebody else's. */
 int rb_heapprof_own_thread_take_signal(enum heapprof_duty_name name, uint32_t number);
 
@@ -29,7 +32,7 @@ void rb_heapprof_own_thread_wait(void);
 /* The same before the process ends: no work is begun after it. */
 void rb_heapprof_own_thread_end(void);
 
-/* In the child of a fork, where the thread is not: as soon as a job runs there is another. */
+/* In the child of a fork, where the thread is not: if it has a duty there is another as soon as a job runs. */
 void rb_heapprof_own_thread_after_fork(void);
 
 /* By the thread: rb_heapprof_borrow, of who will lend. */

@@ -264,8 +264,7 @@ rb_heapprof_periodic_stop(void)
     periodic.every_ms = 0;
     periodic.signal = 0;
     pthread_mutex_unlock(&periodic.lock);
-    rb_heapprof_bell_give_signal(HEAPPROF_DUTY_PROFILE);
-    rb_heapprof_bell_ring();
+    rb_heapprof_own_thread_stop(HEAPPROF_DUTY_PROFILE);
 }
 
 /* The lock, and what it protects, may be as the parent's thread held it. */

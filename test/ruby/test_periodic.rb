@@ -560,6 +560,23 @@ class TestHeapProfPeriodic < Test::Unit::TestCase
     end
   end
 
+  # It had one for nothing.
+  def test_a_child_has_no_thread_of_ours_after_a_stop
+    in_directory do |directory|
+      in_child(<<~RUBY)
+        tasks = lambda do
+          child = fork { 1000.times { Thread.pass }; exit!(Dir.children("/proc/self/task").size) }
+          Process.wait2(child)[1].exitstatus
+        end
+        before = tasks.()
+        HeapProfile.start(every: 60, out: "#{directory}/%n.pb.gz")
+        assert_equal before + 1, tasks.()
+        HeapProfile.stop
+        assert_equal before, tasks.()
+      RUBY
+    end
+  end
+
   def test_forks_while_files_are_written
     in_directory do
       in_child(<<~'RUBY')
