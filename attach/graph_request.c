@@ -9,9 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/status.h"
 #include "os/signals.h"
 
-enum { ASKED_MOST = 16384, SHARED_MOST = 256, STATUS_MOST = 4096 }; /* bytes */
+enum { ASKED_MOST = 16384, SHARED_MOST = 256 }; /* bytes */
 
 static const struct heapprof_want wants[] = {
 #define WANT(kind, member, name) HEAPPROF_WANT_##kind(struct heapprof_graph_request, member, name),
@@ -39,24 +40,15 @@ read_asked(struct heapprof_graph_request *request, unsigned char copy[ASKED_MOST
 
 /* ---- asking ---- */
 
-/* What /proc/PID/status says behind a name; NULL: nothing. */
-static const char *
-status_line(const char *status, const char *name)
-{
-    const char *line = strstr(status, name);
-
-    return line ? line + strlen(name) : NULL;
-}
-
 static bool
-read_status(pid_t pid, char status[STATUS_MOST])
+read_status(pid_t pid, char status[HEAPPROF_STATUS_MAX])
 {
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
     if (!file) return false;
-    size_t bytes = fread(status, 1, STATUS_MOST - 1, file);
+    size_t bytes = fread(status, 1, HEAPPROF_STATUS_MAX - 1, file);
     fclose(file);
     status[bytes] = '\0';
     return bytes > 0;
@@ -66,8 +58,8 @@ read_status(pid_t pid, char status[STATUS_MOST])
 static bool
 handled_p(pid_t pid, int signal)
 {
-    char status[STATUS_MOST];
-    const char *caught = read_status(pid, status) ? status_line(status, "\nSigCgt:") : NULL;
+    char status[HEAPPROF_STATUS_MAX];
+    const char *caught = read_status(pid, status) ? rb_heapprof_status_line(status, "\nSigCgt:") : NULL;
 
     return caught && strtoull(caught, NULL, 16) >> (signal - 1) & 1;
 }
@@ -163,30 +155,15 @@ rb_heapprof_graph_request_look(struct heapprof_graph_request *request)
     return request->state;
 }
 
-/* The last of "NSpid:	812	14": what its own namespace calls it. */
-static pid_t
-inner_pid(const char *status, pid_t pid)
-{
-    const char *line = status_line(status, "\nNSpid:");
-
-    if (!line) return pid;
-    for (char *end; ; line = end) {
-        long number = strtol(line, &end, 10);
-        if (end == line || *line == '\n') return pid;
-        pid = (pid_t)number;
-        if (*end == '\n' || *end == '\0') return pid;
-    }
-}
-
 /* Whether that process is the copy, and has not ended. */
 static bool
 writes_p(const struct heapprof_graph_request *request, pid_t pid)
 {
-    char status[STATUS_MOST];
+    char status[HEAPPROF_STATUS_MAX];
 
     if (!read_status(pid, status)) return false;
-    const char *parent = status_line(status, "\nPPid:"), *state = status_line(status, "\nState:");
-    return parent && atoi(parent) == request->vm->target->pid && inner_pid(status, pid) == request->inner_child &&
+    const char *parent = rb_heapprof_status_line(status, "\nPPid:"), *state = rb_heapprof_status_line(status, "\nState:");
+    return parent && atoi(parent) == request->vm->target->pid && rb_heapprof_status_inner(status, pid) == request->inner_child &&
            state && !strchr("ZX", state[strspn(state, "\t ")]);
 }
 

@@ -19,6 +19,7 @@
 #endif
 #include "target.h"
 #include "rights.h"
+#include "status.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -298,19 +299,13 @@ process_refresh(struct heapprof_target *target, char *error)
 
 /* ---- threads ---- */
 
-/* "NSpid:	812	14	3": what each namespace calls it, ours first. */
 static pid_t
 inner_tid(int proc, pid_t tid)
 {
-    char name[64], text[4096];
+    char name[64], status[HEAPPROF_STATUS_MAX];
 
     snprintf(name, sizeof(name), "task/%d/status", (int)tid);
-    if (!read_file(proc, name, text, sizeof(text))) return tid;
-    char *line = strstr(text, "\nNSpid:");
-    if (!line) return tid;
-    line[1 + strcspn(line + 1, "\n")] = '\0';
-    const char *last = strrchr(line, '\t');
-    return last ? (pid_t)atoi(last + 1) : tid;
+    return read_file(proc, name, status, sizeof(status)) ? rb_heapprof_status_inner(status, tid) : tid;
 }
 
 static bool
