@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "barriers/report.h"
 #include "barriers/text.h"
@@ -34,16 +33,6 @@ parse_line(struct wb_accepted *accepted, char *line)
     return *function && *field;
 }
 
-static struct wb_accepted *
-shared_lines(void)
-{
-    void *memory = mmap(NULL, WB_ACCEPTED_MOST * sizeof(struct wb_accepted), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    if (memory == MAP_FAILED) wb_out_of_memory();
-    return memory;
-}
-
 bool
 wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, const char *file)
 {
@@ -54,7 +43,7 @@ wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, con
         fprintf(stderr, "heapprof barriers: --accept: %s cannot be read\n", file);
         return false;
     }
-    acceptance->lines = shared_lines();
+    acceptance->lines = wb_share(WB_ACCEPTED_MOST * sizeof(*acceptance->lines));
     for (size_t i = 0; i < text->count; i++) {
         struct wb_accepted *accepted = &acceptance->lines[acceptance->count];
         char *line = (char *)text->lines[i] + strspn(text->lines[i], " \t");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define BLOCK ((size_t)1 << 20)
 #define ALIGNMENT 16
@@ -13,6 +14,15 @@ wb_out_of_memory(void)
 {
     fputs("heapprof barriers: out of memory\n", stderr);
     exit(1);
+}
+
+void *
+wb_share(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED) wb_out_of_memory();
+    return memory;
 }
 
 void *

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -366,12 +365,11 @@ main(int argc, char **argv)
 {
     struct settings settings = {.here = "."};
     struct wb_search search;
-    struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *shared = wb_share(sizeof(*shared));
     int status = WB_CLEAN, looked;
     bool trouble = false;
 
     if (!parse(&settings, argc, argv)) return WB_TROUBLE;
-    if (shared == MAP_FAILED) wb_out_of_memory();
     if (!getcwd(settings.directory, sizeof(settings.directory))) settings.directory[0] = '\0';
     wb_search_init(&search);
     if (settings.values[ACCEPT] && !wb_acceptance_read(&settings.acceptance, &search.arena, settings.values[ACCEPT])) {

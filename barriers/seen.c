@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,8 +159,7 @@ read_file(const char *path, const char *command)
                 "heapprof came with\n", command);
         return NULL;
     }
-    all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED) wb_out_of_memory();
+    all = wb_share(sizeof(*all));
     read_lines(all, file);
     fclose(file);
     if (all->left_out) fprintf(stderr, "heapprof barriers: more than %d places were seen: the rest is left out\n", WB_SEEN_MOST);
