@@ -1,36 +1,23 @@
 /* options.c - RUBY_HEAPPROF read into settings.
  *
- * text is cut at commas, each part at its first '='. The key picks a row of keys[], whose kind
- * says how the value is read, where it goes, and how its range is said:
- *
- *     "interval=64k,out=a=b.gz"
- *      ^key     ^value  ^key ^value (an '=' in a value is part of it)
+ * base/settings cuts the text. The key picks a row of keys[], whose kind says how the value is read, where it
+ * goes, and how its range is said.
  *
  *   I1  a later setting of a key replaces an earlier one.
  *   I2  keys[] is HEAPPROF_SETTINGS and nothing else: what is accepted and what messages say
  *       cannot differ. Ranges hold for options that did not come from text, too.
- *   I3  a message is one line, whatever the environment holds: control characters
- *       become '?', and of a long value only the beginning is quoted.
  *
  * Pure: no allocation, no locale, no environment. May run anywhere.
  */
 #include "profiler/options.h"
+#include "base/settings.h"
 #include "os/interpose.h"
 #include "profiler/out.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
-#define QUOTED_MAX 64 /* characters of a value that a message repeats */
-
 enum verdict { READ, MALFORMED, OUT_OF_RANGE };
-
-/* A span of the text; not NUL-terminated. */
-struct span {
-    const char *start;
-    size_t length;
-};
 
 /* What a value is, and the type of its field. */
 enum kind {
@@ -130,7 +117,7 @@ store(struct heapprof_options *options, const struct key *key, uint64_t number)
 
 /* Digits only, at least one. */
 static enum verdict
-read_number(struct span value, uint64_t *number)
+read_number(struct heapprof_span value, uint64_t *number)
 {
     enum verdict verdict = value.length ? READ : MALFORMED;
     size_t i;
@@ -157,7 +144,7 @@ suffix_shift(char suffix)
 }
 
 static enum verdict
-read_bytes(struct span value, uint64_t *bytes)
+read_bytes(struct heapprof_span value, uint64_t *bytes)
 {
     int shift = value.length ? suffix_shift(value.start[value.length - 1]) : 0;
     enum verdict verdict;
@@ -171,16 +158,16 @@ read_bytes(struct span value, uint64_t *bytes)
 
 /* Digits, and up to three more behind a point; in thousandths. */
 static enum verdict
-read_seconds(struct span value, uint64_t *thousandths)
+read_seconds(struct heapprof_span value, uint64_t *thousandths)
 {
     const char *point = memchr(value.start, '.', value.length);
-    struct span whole = {value.start, point ? (size_t)(point - value.start) : value.length};
+    struct heapprof_span whole = {value.start, point ? (size_t)(point - value.start) : value.length};
     enum verdict verdict = read_number(whole, thousandths);
     uint64_t fraction = 0, unit = 1000;
 
     if (verdict == MALFORMED) return MALFORMED;
     if (point) {
-        struct span digits = {point + 1, value.length - whole.length - 1};
+        struct heapprof_span digits = {point + 1, value.length - whole.length - 1};
         if (digits.length > 3 || read_number(digits, &fraction) != READ) return MALFORMED;
         for (size_t i = 0; i < digits.length; i++) unit /= 10;
     }
@@ -189,28 +176,22 @@ read_seconds(struct span value, uint64_t *thousandths)
     return verdict;
 }
 
-static bool
-none_p(struct span value)
-{
-    return value.length == 4 && memcmp(value.start, "none", 4) == 0;
-}
-
 static enum verdict
-read_signal(struct span value, uint64_t *number)
+read_signal(struct heapprof_span value, uint64_t *number)
 {
     *number = (uint64_t)rb_heapprof_signal_number(value.start, value.length);
-    return *number || none_p(value) ? READ : MALFORMED;
+    return *number || rb_heapprof_span_is_p(value, "none") ? READ : MALFORMED;
 }
 
 static enum verdict
-read_whose(struct span value, uint64_t *all)
+read_whose(struct heapprof_span value, uint64_t *all)
 {
-    *all = value.length == 3 && memcmp(value.start, "all", 3) == 0;
-    return *all || (value.length == 4 && memcmp(value.start, "ruby", 4) == 0) ? READ : MALFORMED;
+    *all = rb_heapprof_span_is_p(value, "all");
+    return *all || rb_heapprof_span_is_p(value, "ruby") ? READ : MALFORMED;
 }
 
 static enum verdict
-read_name(char *name, struct span value, uint64_t most)
+read_name(char *name, struct heapprof_span value, uint64_t most)
 {
     if (!rb_heapprof_out_template_p(value.start, value.length)) return MALFORMED;
     if (value.length > most) return OUT_OF_RANGE;
@@ -227,12 +208,12 @@ in_range_p(const struct key *key, uint64_t number)
 }
 
 static enum verdict
-read_value(struct heapprof_options *options, const struct key *key, struct span value)
+read_value(struct heapprof_options *options, const struct key *key, struct heapprof_span value)
 {
     enum verdict verdict = MALFORMED;
     uint64_t number = 0;
 
-    if (key->kind == INTERVAL && value.length == 4 && memcmp(value.start, "auto", 4) == 0) {
+    if (key->kind == INTERVAL && rb_heapprof_span_is_p(value, "auto")) {
         store(options, key, HEAPPROF_AUTO_INTERVAL);
         return READ;
     }
@@ -269,7 +250,7 @@ rb_heapprof_options_default(struct heapprof_options *options)
 
     memset(options, 0, sizeof(*options));
     for (i = 0; i < KEY_COUNT; i++) {
-        struct span otherwise = {keys[i].otherwise, strlen(keys[i].otherwise)};
+        struct heapprof_span otherwise = {keys[i].otherwise, strlen(keys[i].otherwise)};
         if (keys[i].kind == AS_INTERVAL) store(options, &keys[i], HEAPPROF_AS_INTERVAL);
         else if (keys[i].kind != SEED) read_value(options, &keys[i], otherwise);
     }
@@ -311,28 +292,17 @@ struct message {
 };
 
 static enum heapprof_options_result
-complain(struct message message, struct span setting, const char *lead, const char *accepted)
+complain(struct message message, const struct heapprof_setting *setting, const char *lead, const char *accepted)
 {
-    bool cut_p = setting.length > QUOTED_MAX;
-    char *c;
-
-    if (message.size == 0) return HEAPPROF_OPTIONS_BAD;
-    snprintf(message.text, message.size, "%.*s%s: %s%s", cut_p ? QUOTED_MAX : (int)setting.length,
-             setting.start, cut_p ? "..." : "", lead, accepted);
-    for (c = message.text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-    }
+    rb_heapprof_setting_complain(message.text, message.size, setting, lead, accepted);
     return HEAPPROF_OPTIONS_BAD;
 }
 
 static const struct key *
-find_key(struct span name)
+find_key(struct heapprof_span name)
 {
-    size_t i;
-
-    for (i = 0; i < KEY_COUNT; i++) {
-        if (strlen(keys[i].name) == name.length &&
-            memcmp(keys[i].name, name.start, name.length) == 0) return &keys[i];
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (rb_heapprof_span_is_p(name, keys[i].name)) return &keys[i];
     }
     return NULL;
 }
@@ -341,33 +311,24 @@ uint64_t
 rb_heapprof_options_default_number(const char *key)
 {
     struct heapprof_options options;
-    struct span name = {key, strlen(key)};
+    struct heapprof_span name = {key, strlen(key)};
 
     rb_heapprof_options_default(&options);
     return load(&options, find_key(name));
 }
 
 static enum heapprof_options_result
-read_setting(struct heapprof_options *options, struct span setting, struct message message)
+read_setting(struct heapprof_options *options, const struct heapprof_setting *setting, struct message message)
 {
-    static const struct span nothing = {"(nothing)", 9};
-    const char *equals = memchr(setting.start, '=', setting.length);
-    struct span name = {setting.start, 0};
-    struct span value;
-    const struct key *key;
+    const struct key *key = find_key(setting->key);
     const char *expected;
     enum verdict verdict;
 
-    if (!equals) {
-        return complain(message, setting.length ? setting : nothing,
-                        "expected 1, 0 or key=value; known keys are ", comma_names + 2);
+    if (!setting->value.start) {
+        return complain(message, setting, "expected 1, 0 or key=value; known keys are ", comma_names + 2);
     }
-    name.length = (size_t)(equals - setting.start);
-    value.start = equals + 1;
-    value.length = setting.length - name.length - 1;
-    key = find_key(name);
     if (!key) return complain(message, setting, "no such key; known keys are ", comma_names + 2);
-    verdict = read_value(options, key, value);
+    verdict = read_value(options, key, setting->value);
     if (verdict == MALFORMED) return complain(message, setting, "expected ", key->accepted);
     if (verdict == OUT_OF_RANGE || rb_heapprof_options_out_of_range(options, &expected)) {
         return complain(message, setting, "expected ", key->range);
@@ -378,14 +339,12 @@ read_setting(struct heapprof_options *options, struct span setting, struct messa
 static enum heapprof_options_result
 read_settings(struct heapprof_options *options, const char *text, struct message message)
 {
-    for (;;) {
-        struct span setting = {text, strcspn(text, ",")};
-        if (read_setting(options, setting, message) == HEAPPROF_OPTIONS_BAD) {
-            return HEAPPROF_OPTIONS_BAD;
-        }
-        text += setting.length;
-        if (*text++ == '\0') return HEAPPROF_OPTIONS_ON;
+    while (text) {
+        struct heapprof_setting setting;
+        text = rb_heapprof_setting_read(text, &setting);
+        if (read_setting(options, &setting, message) == HEAPPROF_OPTIONS_BAD) return HEAPPROF_OPTIONS_BAD;
     }
+    return HEAPPROF_OPTIONS_ON;
 }
 
 void
