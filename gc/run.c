@@ -12,13 +12,23 @@ struct heapprof rb_heapprof;
 bool rb_heapprof_on;
 bool rb_heapprof_clears;
 
+HEAPPROF_COLD static void
+reserve_a_little(void)
+{
+    begin_change();
+    lock_blocks();
+    rb_heapprof_tables_reserve(&rb_heapprof.tables);
+    unlock_blocks();
+    end_change();
+}
+
 HEAPPROF_COLD void
 rb_heapprof_gc_start(void)
 {
     rb_heapprof.epoch++;
     rb_heapprof_on = rb_heapprof_clears = true;
     forget_known_sites();
-    rb_heapprof_tables_reserve(&rb_heapprof.tables);
+    reserve_a_little();
     rb_gc_ractor_newobj_cache_foreach(cache_start_i, NULL);
     rb_heapprof_gc_settle_blocks();
     rb_heapprof_gc_redraw_blocks();

@@ -51,6 +51,7 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
   def test_one_wrong_entry_is_found
     objects.each_value do |entries, facts|
       entries.each_with_index do |entry, i|
+        next if UNSAID.include?(entry.name)
         entry.mutations.each do |wrong|
           changed = entries.dup.tap { |copy| copy[i] = wrong }
           assert_equal [wrong.name], differences(changed, facts), "#{entry} to #{wrong}"
@@ -98,8 +99,11 @@ class TestHeapProfDescriptor < Test::Unit::TestCase
     end
   end
 
+  # In a checking build it is made of a type that the debug information leaves out.
+  UNSAID = DEBUG_BUILD ? ["BASE_SLOT_SIZE"] : []
+
   def differences(entries, facts)
-    entries.select { |entry| entry.facts && entry.facts != facts[entry.name] }.map(&:name)
+    entries.select { |entry| entry.facts && !UNSAID.include?(entry.name) && entry.facts != facts[entry.name] }.map(&:name)
   end
 
   def entries(object)
