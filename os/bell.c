@@ -3,6 +3,8 @@
  *   I1  the handler writes a flag and posts the semaphore, and does no more: it may come at any
  *       instruction of any thread.
  *   I2  errno is as it was when the handler returns.
+ *   I3  a child of fork does not take what came to its parent, and does not lose what came to itself before it has
+ *       begun anew.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* sem_clockwait */
@@ -12,6 +14,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -26,7 +29,7 @@
 static sem_t bell;
 static struct taken {
     int number;              /* atomic; 0: none */
-    int come;                /* atomic */
+    int come;                /* atomic: the process that it came to; 0: none, or it has been asked for */
     struct sigaction before; /* what it did */
 } taken[HEAPPROF_BELL_SIGNALS];
 
@@ -34,7 +37,6 @@ void
 rb_heapprof_bell_init(void)
 {
     sem_init(&bell, 0, 0);
-    for (unsigned i = 0; i < HEAPPROF_BELL_SIGNALS; i++) __atomic_store_n(&taken[i].come, 0, __ATOMIC_RELAXED);
 }
 
 void
@@ -68,7 +70,8 @@ hear(int number)
     int error = errno;
 
     for (unsigned i = 0; i < HEAPPROF_BELL_SIGNALS; i++) {
-        if (__atomic_load_n(&taken[i].number, __ATOMIC_RELAXED) == number) __atomic_store_n(&taken[i].come, 1, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&taken[i].number, __ATOMIC_RELAXED) != number) continue;
+        __atomic_store_n(&taken[i].come, (int)getpid(), __ATOMIC_RELAXED);
     }
     sem_post(&bell);
     errno = error;
@@ -122,5 +125,5 @@ rb_heapprof_bell_give_signal(unsigned which)
 bool
 rb_heapprof_bell_signalled_p(unsigned which)
 {
-    return __atomic_exchange_n(&taken[which].come, 0, __ATOMIC_RELAXED);
+    return __atomic_exchange_n(&taken[which].come, 0, __ATOMIC_RELAXED) == (int)getpid();
 }

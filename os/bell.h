@@ -8,7 +8,8 @@
 
 #define HEAPPROF_BELL_SIGNALS 2 /* which: below it */
 
-/* Before its first use; and in the child of a fork, where nobody waits. What has rung is forgotten. */
+/* Before its first use; and in the child of a fork, where nobody waits. What has rung is forgotten, but not a signal that has come to the
+ * child already. */
 void rb_heapprof_bell_init(void);
 
 /* Anywhere, in a signal handler, too. Rung twice before anybody waits is rung twice. */
