@@ -22,6 +22,8 @@
  *   I3  what asks for a postponed job meanwhile asks our context, which never looks: the main thread's is asked
  *       instead.
  *   I4  no object is held from one slice to the next.
+ *   I5  a slice has the VM's lock, so with several Ractors no barrier is begun in it but its own. MRI saves the
+ *       stack of who joins a barrier as that of the thread that runs, and that is the lender: so the lender joins.
  */
 #include "ruby/ruby.h"
 #include "borrow.h"
@@ -50,6 +52,7 @@ static struct {
     void (*ask)(void);
     rb_thread_t thread;
     rb_execution_context_t ec;
+    unsigned int level;       /* of the VM's lock */
 } borrow;
 
 void
@@ -139,7 +142,7 @@ wait_for_loan(long patience_ns)
 }
 
 static void
-acquire(void)
+obtain_loan(void)
 {
     long patience = PATIENCE_NS;
 
@@ -152,7 +155,7 @@ acquire(void)
 }
 
 static void
-release(void)
+return_loan(void)
 {
     if (borrow.idle) {
         borrow.idle = false;
@@ -165,14 +168,51 @@ release(void)
     pthread_mutex_unlock(&borrow.lock);
 }
 
+/* Without a context it is not us who are asked for what is asked of the thread that runs. */
+static void
+leave_vm(void)
+{
+    RB_VM_LOCK_LEAVE_LEV(&borrow.level);
+    rb_current_ec_set(NULL);
+}
+
+/* False: a barrier waits for the lender. */
+static bool
+enter_vm(void)
+{
+    rb_vm_t *vm = GET_VM();
+
+    borrow.thread.self = vm->ractor.main_thread->self;
+    rb_current_ec_set(&borrow.ec);
+    RB_VM_LOCK_ENTER_LEV_NB(&borrow.level);
+    if (!rb_multi_ractor_p() || !vm->ractor.sched.barrier_waiting) return true;
+    leave_vm();
+    return false;
+}
+
+static void
+begin_slice(void)
+{
+    for (;;) {
+        obtain_loan();
+        if (enter_vm()) return;
+        return_loan();
+    }
+}
+
+static void
+end_slice(void)
+{
+    leave_vm();
+    return_loan();
+}
+
 static void
 beside(void *(*work)(void *data), void *data)
 {
-    rb_current_ec_set(NULL); /* or who is asked would be ourselves */
-    release();
+    end_slice();
     work(data);
-    acquire();
-    rb_current_ec_set(&borrow.ec);
+    begin_slice();
 }
 
 static void *
@@ -193,15 +233,12 @@ between(void)
 /* ---- ours: the work ---- */
 
 static void
-enter(VALUE *stack_start)
+begin_context(VALUE *stack_start)
 {
-    rb_thread_t *main_thread = GET_VM()->ractor.main_thread;
-
     memset(&borrow.thread, 0, sizeof(borrow.thread));
     memset(&borrow.ec, 0, sizeof(borrow.ec));
     borrow.thread.vm = GET_VM();
     borrow.thread.ractor = GET_VM()->ractor.main_ractor;
-    borrow.thread.self = main_thread->self;
     borrow.thread.ec = &borrow.ec;
     borrow.thread.status = THREAD_RUNNABLE;
     borrow.ec.thread_ptr = &borrow.thread;
@@ -209,13 +246,11 @@ enter(VALUE *stack_start)
     borrow.ec.interrupt_flag = TIMER_INTERRUPT_MASK;
     borrow.ec.machine.stack_start = stack_start;
     borrow.ec.machine.stack_maxsize = STACK_BYTES;
-    rb_current_ec_set(&borrow.ec);
 }
 
 static void
-leave(void)
+pass_on_jobs(void)
 {
-    rb_current_ec_set(NULL);
     if (borrow.ec.interrupt_flag & POSTPONED_JOB_INTERRUPT_MASK) {
         RUBY_VM_SET_POSTPONED_JOB_INTERRUPT(GET_VM()->ractor.main_thread->ec);
     }
@@ -228,9 +263,11 @@ do_work(VALUE *stack_start, rb_heapprof_borrowing_work *work, void *data)
 {
     static const struct heapprof_others others = { .between = between, .beside = beside };
 
-    enter(stack_start);
+    begin_context(stack_start);
+    begin_slice();
     work(&others, data);
-    leave();
+    pass_on_jobs();
+    end_slice();
 }
 
 void
@@ -239,7 +276,5 @@ rb_heapprof_borrow(rb_heapprof_borrowing_work *work, void *data, void (*ask)(voi
     VALUE stack_start = 0;
 
     borrow.ask = ask;
-    acquire();
     do_work(&stack_start, work, data);
-    release();
 }

@@ -234,24 +234,34 @@ class TestHeapProfPeriodic < Test::Unit::TestCase
     end
   end
 
-  def test_ractors_that_run_while_the_main_one_waits
+  # Two Ractors run that body until they are told to end, and must return what is not false; meanwhile so many files are written.
+  def assert_files_beside_ractors(count, body)
     in_directory do
-      ran = beside(<<~'RUBY', heapprof: "every=0.1,keep=0,interval=4k") do |_, input, _|
+      ran = beside(<<~RUBY, heapprof: "every=0.1,keep=0,interval=4k") do |_, input, _|
         Warning[:experimental] = false
-        ractors = Array.new(2) { Ractor.new { n = 0; until Ractor.receive_if { true } == :end do n += 100.times.map { Object.new }.size end; n } }
+        ractors = Array.new(2) { Ractor.new { #{body} } }
         feeder = Thread.new { loop { ractors.each { |r| r << :go }; sleep 0.001 } }
         puts "ready"
         $stdin.read
         feeder.kill.join
         ractors.each { |r| r << :end }
-        p ractors.map(&:take).all? { |n| n > 0 }
+        p ractors.map(&:take).all?
       RUBY
-        wait_until { files.size >= 4 }
+        wait_until { files.size >= count }
         input.close
       end
       assert_equal ["true\n", ""], [ran.out, ran.err]
       assert_whole(*files)
     end
+  end
+
+  def test_ractors_that_run_while_the_main_one_waits
+    assert_files_beside_ractors(4, "n = 0; until Ractor.receive_if { true } == :end do n += 100.times.map { Object.new }.size end; n > 0")
+  end
+
+  # Each GC of a Ractor stops the others; the thread that lends joins in that, never ours on its behalf.
+  def test_ractors_that_stop_each_other
+    assert_files_beside_ractors(6, "GC.start until Ractor.receive_if { true } == :end; true")
   end
 
   # One file a call, and the profile is of the moment after it.
