@@ -35,6 +35,13 @@ module Torture
       end
     end
 
+    def for_files
+      rand(1..3).times do
+        Process.kill(Settings::SIGNAL, Process.pid)
+        short_while
+      end
+    end
+
     def while_writing
       path = File.join(@world.folder, "signal-#{Process.pid}-#{@name}.gz")
       rand(1..5).times do

@@ -14,14 +14,18 @@ module Torture
     # From a budget that is used up at once to the default.
     MEMORY = [1 << 20, 1 << 20, 2 << 20, 8 << 20, 64 << 20].freeze
 
+    # What asks for a file; where nobody takes it, nothing happens.
+    SIGNAL = "URG"
+
     attr_reader :flags, :environment
 
     # supported: the flags among MODES that this ruby has.
     def initialize(seed, folder, supported)
       @random = Torture.random(seed, 0)
       @folder = folder
+      @asked = pick([nil, :profile, :graph])
       @flags = ["--disable-gems", *mode(supported), *parser(supported)]
-      @environment = { "RUBY_HEAPPROF" => heapprof, "RUBYOPT" => nil, **gc, **threads }
+      @environment = { "RUBY_HEAPPROF" => heapprof, "RUBY_HEAPGRAPH" => heapgraph, "RUBYOPT" => nil, **gc, **threads }
       @environment["RUBY_FREE_AT_EXIT"] = "1" if one_in(6)
     end
 
@@ -63,8 +67,18 @@ module Torture
       return if one_in(2)
       settings = Settings.start(@random).compact
       settings[:gc] = @random.rand(2)
-      settings[:out] = "#{@folder}/%p.pb.gz"
+      settings.update(while_it_runs)
+      settings[:out] = "#{@folder}/%p-%n.pb.gz"
       settings.map { |key, value| "#{key}=#{value}" }.join(",")
+    end
+
+    # By the thread that Ruby knows nothing of. An actor sends the signal.
+    def while_it_runs
+      { every: pick([nil, nil, 0.1, 0.3]), signal: (SIGNAL if @asked == :profile), keep: pick([nil, 1, 3]) }.compact
+    end
+
+    def heapgraph
+      "signal=#{SIGNAL},out=#{@folder}/%p-%n.rbgraph" if @asked == :graph
     end
 
     # A small heap is collected more often, a step at a time less predictably.
