@@ -164,11 +164,12 @@ read_ractor(struct heapprof_threads *threads, struct heapprof_vm *vm, struct hea
 static bool
 read_all(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem)
 {
-    uint64_t at, node;
+    uint64_t node;
 
-    if (!rb_heapprof_global_read(vm->target, &vm->current_vm, &at) || at == 0 ||
-        !rb_heapprof_vm_word(vm, at + vm->vm_ractors.offset, &node)) return false;
-    for (int i = 0; node != at + vm->vm_ractors.offset; i++) {
+    if (!rb_heapprof_vm_find(vm)) return false;
+    uint64_t head = vm->at + vm->vm_ractors.offset;
+    if (!rb_heapprof_vm_word(vm, head, &node)) return false;
+    for (int i = 0; node != head; i++) {
         if (node == 0 || i == RACTORS_MAX) {
             threads->cut = true;
             break;
@@ -203,10 +204,10 @@ rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *v
 bool
 rb_heapprof_ractors_each(struct heapprof_vm *vm, bool (*each_i)(uint64_t ractor, void *data), void *data)
 {
-    uint64_t at, node;
+    uint64_t node;
 
-    if (!rb_heapprof_global_read(vm->target, &vm->current_vm, &at) || at == 0) return false;
-    uint64_t head = at + vm->vm_ractors.offset;
+    if (!rb_heapprof_vm_find(vm)) return false;
+    uint64_t head = vm->at + vm->vm_ractors.offset;
     if (!rb_heapprof_vm_word(vm, head, &node)) return false;
     for (int i = 0; node != head; i++) {
         if (node == 0 || i == RACTORS_MAX || !each_i(node - vm->ractor_node.offset, data) ||

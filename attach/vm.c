@@ -27,6 +27,25 @@ static const struct heapprof_want wants[] = {
 #undef WANT
 };
 
+static int64_t
+least(int64_t one, int64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Whether the words of an environment that say what it is of stand side by side, as env_first has it. */
+static bool
+indexes_good_p(struct heapprof_vm *vm)
+{
+    const int64_t indexes[] = {vm->env_flags_index, vm->env_previous_index, vm->env_method_index};
+
+    vm->env_first = least(indexes[0], least(indexes[1], indexes[2]));
+    for (size_t i = 0; i < sizeof(indexes) / sizeof(*indexes); i++) {
+        if ((uint64_t)indexes[i] - (uint64_t)vm->env_first >= HEAPPROF_VM_ENVIRONMENT_WORDS) return false;
+    }
+    return true;
+}
+
 /* What divides or shifts elsewhere. */
 static bool
 constants_good_p(const struct heapprof_vm *vm)
@@ -42,20 +61,25 @@ fill(struct heapprof_vm *vm, const struct heapprof_image *image, char *error)
     vm->layout = rb_heapprof_layout_read(vm->target, image->descriptor, error);
     if (!vm->layout ||
         !rb_heapprof_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), vm, error)) return false;
-    if (!constants_good_p(vm)) {
+    if (!constants_good_p(vm) || !indexes_good_p(vm)) {
         rb_heapprof_target_say(vm->target, error, "what it says of its structures cannot be");
         return false;
     }
     return true;
 }
 
-/* Whether there is a VM: a libruby that is only loaded has none. */
-static bool
-runs_p(struct heapprof_vm *vm)
+/* A libruby that is only loaded has no VM. */
+bool
+rb_heapprof_vm_find(struct heapprof_vm *vm)
 {
     uint64_t at;
 
-    return rb_heapprof_global_read(vm->target, &vm->current_vm, &at) && at != 0;
+    if (!rb_heapprof_global_read(vm->target, &vm->current_vm, &at)) at = 0;
+    if (at != vm->at || !vm->objspace) {
+        vm->at = at;
+        if (!at || !rb_heapprof_vm_get(vm, at, &vm->vm_objspace, &vm->objspace)) vm->objspace = 0;
+    }
+    return at != 0;
 }
 
 struct heapprof_vm *
@@ -69,7 +93,7 @@ rb_heapprof_vm_open(struct heapprof_target *target, char error[HEAPPROF_TARGET_E
     for (size_t i = 0; vm && i < count; i++) {
         vm->target = target;
         if (fill(vm, &images[i], error)) {
-            if (runs_p(vm)) return vm;
+            if (rb_heapprof_vm_find(vm)) return vm;
             rb_heapprof_target_say(target, error, "its Ruby has not started yet, or has ended");
         }
         rb_heapprof_layout_free(vm->layout);
@@ -90,10 +114,8 @@ rb_heapprof_vm_close(struct heapprof_vm *vm)
 uint64_t
 rb_heapprof_vm_objspace(struct heapprof_vm *vm)
 {
-    uint64_t at, objspace;
-
-    return rb_heapprof_global_read(vm->target, &vm->current_vm, &at) &&
-           rb_heapprof_vm_get(vm, at, &vm->vm_objspace, &objspace) ? objspace : 0;
+    if (!vm->objspace) rb_heapprof_vm_find(vm);
+    return vm->objspace;
 }
 
 bool

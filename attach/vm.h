@@ -142,6 +142,9 @@
 struct heapprof_vm {
     struct heapprof_target *target;
     struct heapprof_layout *layout;
+    uint64_t at;        /* the VM, when it was last looked for; 0: there is none */
+    uint64_t objspace;  /* its collector's state; 0: there is none yet */
+    int64_t env_first;  /* the least of the indexes below */
 #define MEMBER(member, ...) int64_t member;
     HEAPPROF_VM_CONTRACTS(MEMBER)
     HEAPPROF_VM_INDEXES(MEMBER)
@@ -161,11 +164,17 @@ struct heapprof_vm {
 #undef MEMBER
 };
 
-enum { HEAPPROF_WORD = 8 }; /* bytes of a VALUE: layout.c refuses other targets */
+enum {
+    HEAPPROF_WORD = 8,                /* bytes of a VALUE: layout.c refuses other targets */
+    HEAPPROF_VM_ENVIRONMENT_WORDS = 3 /* from env_first on */
+};
 
 /* Reads where everything is. The target stays the caller's and has to outlive it. NULL: error says what is missing. */
 struct heapprof_vm *rb_heapprof_vm_open(struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX]);
 void rb_heapprof_vm_close(struct heapprof_vm *vm); /* NULL is allowed */
+
+/* Looks where the VM is, for at; false: there is none, or none any more. */
+bool rb_heapprof_vm_find(struct heapprof_vm *vm);
 
 /* Two numbers that stay the same as long as no code is freed or moved. False: they cannot be read. */
 struct heapprof_vm_generation {
@@ -173,7 +182,7 @@ struct heapprof_vm_generation {
 };
 bool rb_heapprof_vm_generation(struct heapprof_vm *vm, struct heapprof_vm_generation *generation);
 
-/* The collector's state; 0: there is none yet. */
+/* The collector's state, which stays where it is once it is there; 0: there is none yet. */
 uint64_t rb_heapprof_vm_objspace(struct heapprof_vm *vm);
 
 /* The field of the structure at that address. */

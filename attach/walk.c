@@ -152,42 +152,51 @@ rb_heapprof_walk_settle(struct heapprof_walk *walk)
 
 /* ---- what a frame runs ---- */
 
-/* A word of an environment. */
+/* Of the values, or, when it has moved to the heap, from there. */
 static bool
-word_at(struct heapprof_walk *walk, uint64_t address, uint64_t *word)
+read_values(const struct heapprof_walk *walk, uint64_t address, void *to, size_t bytes)
 {
     if (address >= walk->values_at && address - walk->values_at < walk->values_bytes &&
-        walk->values_bytes - (address - walk->values_at) >= HEAPPROF_WORD) {
-        memcpy(word, walk->values + (address - walk->values_at), HEAPPROF_WORD);
+        walk->values_bytes - (address - walk->values_at) >= bytes) {
+        memcpy(to, walk->values + (address - walk->values_at), bytes);
         return true;
     }
-    return rb_heapprof_vm_word(walk->vm, address, word);
+    return rb_heapprof_target_read(walk->vm->target, address, to, bytes);
 }
 
-/* Where the word of that index is; indexes are below 0, too. */
-static uint64_t
-word_of(uint64_t ep, int64_t index)
+/* The words around ep that say what it is of. */
+struct environment {
+    uint64_t flags, method, previous;
+};
+
+static bool
+read_environment(const struct heapprof_walk *walk, uint64_t ep, struct environment *environment)
 {
-    return ep + (uint64_t)index * HEAPPROF_WORD;
+    const struct heapprof_vm *vm = walk->vm;
+    uint64_t words[HEAPPROF_VM_ENVIRONMENT_WORDS];
+
+    if (!read_values(walk, ep + (uint64_t)vm->env_first * HEAPPROF_WORD, words, sizeof(words))) return false;
+    environment->flags = words[vm->env_flags_index - vm->env_first];
+    environment->method = words[vm->env_method_index - vm->env_first];
+    environment->previous = words[vm->env_previous_index - vm->env_first];
+    return true;
 }
 
 static uint64_t
 method_of(struct heapprof_walk *walk, struct heapprof_codes *codes, uint64_t ep)
 {
     struct heapprof_vm *vm = walk->vm;
-    uint64_t flags, object, previous, method;
+    struct environment environment;
 
     for (int i = 0; ep && i < ENVIRONMENTS_MAX; i++) {
-        if (!word_at(walk, word_of(ep, vm->env_flags_index), &flags)) return 0;
-        if (!(flags & 1)) { /* it is moving to the heap, and the new place stands here (vm/frames.c) */
-            if (!rb_heapprof_vm_get(vm, flags, &vm->env_ep, &ep)) return 0;
-            if (!word_at(walk, word_of(ep, vm->env_flags_index), &flags)) return 0;
+        if (!read_environment(walk, ep, &environment)) return 0;
+        if (!(environment.flags & 1)) { /* it is moving to the heap, and the new place stands here (vm/frames.c) */
+            if (!rb_heapprof_vm_get(vm, environment.flags, &vm->env_ep, &ep)) return 0;
+            if (!read_environment(walk, ep, &environment)) return 0;
         }
-        if (!word_at(walk, word_of(ep, vm->env_method_index), &object)) return 0;
-        method = rb_heapprof_code_method(codes, object);
-        if (method || flags & vm->env_local_flag) return method;
-        if (!word_at(walk, word_of(ep, vm->env_previous_index), &previous)) return 0;
-        ep = previous & ~UINT64_C(3);
+        uint64_t method = rb_heapprof_code_method(codes, environment.method);
+        if (method || environment.flags & vm->env_local_flag) return method;
+        ep = environment.previous & ~UINT64_C(3);
     }
     return 0;
 }

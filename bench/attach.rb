@@ -2,15 +2,17 @@
 
 # attach.rb - what `heapprof record` and `heapprof snapshot` cost the process that is read, and themselves: ruby attach.rb [ROUNDS]
 #
-# A job of a fixed length, 20 frames deep, on one thread beside seven that wait; its CPU time with a reader at that rate over that
-# without, interleaved, medians. And of the reader: CPU time a look, and looks taken of those that were due; there
-# the job runs on, and both want a core each. Of snapshots: how long they stop a process that is sampled at every object, with a
+# A job of a fixed length, 20 frames deep, on one thread beside seven that wait, is done again and again by one process; its CPU
+# time while a reader looks at that rate over that while none does, in turns, medians. In one process, for two that do the same
+# differ by a tenth: their memory lies elsewhere. And of the reader: CPU time a look, and looks taken of those that were due; both
+# want a core each. Of snapshots: how long they stop a process that is sampled at every object, with a
 # million of them alive, while it makes more, as they say themselves. Where other processes want the cores, too, the least says most.
-# HEAPPROF is the program; HEAPPROF_SECONDS how long it is read (2).
+# HEAPPROF_PROGRAM is what reads; HEAPPROF_SECONDS how long it is read (2).
 
 require "open3"
 require "rbconfig"
 
+RUBY = ENV.fetch("RUBY", RbConfig.ruby)
 ROUNDS = Integer(ARGV.fetch(0, 5))
 PROGRAM = ENV["HEAPPROF_PROGRAM"] || File.expand_path("../build/bin/heapprof", __dir__)
 SECONDS = Float(ENV.fetch("HEAPPROF_SECONDS", 2))
@@ -19,62 +21,59 @@ MODES = %w[auto always never].freeze
 
 JOB = <<~'RUBY'
   def deep(n) = n == 0 ? work : deep(n - 1)
-  def work = 400_000.times { |i| i.to_s }
+  def work = 100_000.times { |i| i.to_s }
+  def now(clock) = Process.clock_gettime(clock)
   7.times { Thread.new { sleep } }
   Thread.pass
-  $stdout.syswrite("ready\n")
-  if $stdin.gets == "job\n"
-    before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+  loop do
+    begun, before = now(Process::CLOCK_MONOTONIC), now(Process::CLOCK_PROCESS_CPUTIME_ID)
     deep(16)
-    $stdout.syswrite("#{Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before}\n")
-  else
-    loop { deep(16) }
+    $stdout.syswrite("#{begun} #{now(Process::CLOCK_MONOTONIC)} #{now(Process::CLOCK_PROCESS_CPUTIME_ID) - before}\n")
   end
 RUBY
 
+Job = Struct.new(:begun, :ended, :seconds)
+
+# A reader's window: when it looked, its CPU time in seconds, and looks asked for and taken.
+Window = Struct.new(:begun, :ended, :seconds, :asked, :taken) do
+  def cover?(job) = begun <= job.begun && job.ended <= ended
+end
+
+def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
 def median(values) = values.sort[values.size / 2]
 
-def with_job(order)
-  Open3.popen2(RbConfig.ruby, "--disable-gems", "-e", JOB) do |input, output, waiter|
-    output.gets
-    reader = yield waiter.pid
-    sleep 0.3 if reader # it has begun
-    input.puts order
-    reading = order == "job" ? Float(output.gets) : sleep(SECONDS + 1)
+# It has begun, and not ended yet, in all but the first and last tenth of the time it runs.
+def read(pid, rate, mode)
+  before, begun = Process.times, now
+  said, status = Open3.capture2e(PROGRAM, "record", pid.to_s, "--rate=#{rate}", "--stop=#{mode}", "--duration=#{SECONDS}", "--output=/dev/null")
+  after, ended = Process.times, now
+  abort said unless status.success?
+  margin = (ended - begun) / 10
+  Window.new(begun + margin, ended - margin, after.cutime + after.cstime - before.cutime - before.cstime,
+             Integer(said[/asked (\d+)/, 1]), Integer(said[/taken (\d+)/, 1]))
+end
+
+# Without a reader.
+def idle
+  begun = now
+  sleep SECONDS
+  Window.new(begun, now)
+end
+
+# Of each way to read, and of none: its windows; and all jobs.
+def watch(ways)
+  Open3.popen2(RUBY, "--disable-gems", "-e", JOB) do |_, output, waiter|
+    jobs = Thread.new { output.each_line.map { |line| Job.new(*line.split.map { |number| Float(number) }) } }
+    sleep 0.5
+    windows = Array.new(ROUNDS) { ways.map { |way| [way ? read(waiter.pid, *way) : idle] } }
     Process.kill(:KILL, waiter.pid)
-    Process.wait(reader) if reader
-    reading
+    [ways.zip(windows.transpose.map(&:flatten)).to_h, jobs.value]
   end
 end
 
-def read(pid, rate, mode, seconds)
-  Process.spawn(PROGRAM, "record", pid.to_s, "--rate=#{rate}", "--stop=#{mode}", "--duration=#{seconds}", "--output=/dev/null", err: File::NULL)
-end
-
-# The job's seconds of CPU time, of each round and way.
-def costs
-  ways = [nil] + RATES.product(MODES)
-  ways.to_h { |way| [way, []] }.tap do |all|
-    ROUNDS.times { ways.each { |way| all[way] << with_job("job") { |pid| way && read(pid, *way, 600) } } }
-  end
-end
-
-# The reader's CPU time a look, in microseconds, and the share of looks that were taken.
-def reader(rate, mode)
-  times = err = nil
-  with_job("run") do |pid|
-    err_read, err_write = IO.pipe
-    before = Process.times
-    reader = Process.spawn(PROGRAM, "record", pid.to_s, "--rate=#{rate}", "--stop=#{mode}", "--duration=#{SECONDS}", "--output=/dev/null", err: err_write)
-    err_write.close
-    err = err_read.read
-    Process.wait(reader)
-    after = Process.times
-    times = after.cutime + after.cstime - before.cutime - before.cstime
-    nil
-  end
-  asked, taken = err[/asked (\d+)/, 1].to_i, err[/taken (\d+)/, 1].to_i
-  [times / taken * 1e6, taken.fdiv(asked)]
+def median_job(windows, jobs)
+  median(jobs.select { |job| windows.any? { |window| window.cover?(job) } }.map(&:seconds))
 end
 
 HEAP = <<~'RUBY'
@@ -97,7 +96,7 @@ end
 # Of snapshots of a heap with so many classes without a name: milliseconds a million samples.
 def stops(nameless)
   settings = { "RUBY_HEAPPROF" => "interval=1,malloc_interval=0,memory=1g,out=" }
-  IO.popen([settings, RbConfig.ruby, "--disable-gems", "-e", HEAP.sub("NAMELESS", nameless.to_s)]) do |output|
+  IO.popen([settings, RUBY, "--disable-gems", "-e", HEAP.sub("NAMELESS", nameless.to_s)]) do |output|
     output.gets
     Array.new(3 * ROUNDS) { stop(output.pid) }.compact
   ensure
@@ -105,12 +104,13 @@ def stops(nameless)
   end
 end
 
-all = costs
-base = median(all.delete(nil))
+all, jobs = watch([nil] + RATES.product(MODES))
+base = median_job(all.delete(nil), jobs)
 puts "rate  stop    job's CPU time   reader, us a look of 8 threads   taken"
-all.each do |(rate, mode), seconds|
-  look, taken = reader(rate, mode)
-  puts format("%4d  %-6s  %14.3f   %29.1f   %4.1f%%", rate, mode, median(seconds) / base, look, 100 * taken)
+all.each do |(rate, mode), windows|
+  taken = windows.sum(&:taken)
+  puts format("%4d  %-6s  %14.3f   %29.1f   %4.1f%%", rate, mode, median_job(windows, jobs) / base,
+              windows.sum(&:seconds) / taken * 1e6, 100.0 * taken / windows.sum(&:asked))
 end
 
 puts "", "nameless classes   stop by a snapshot, ms a million samples: least   median"
