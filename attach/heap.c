@@ -14,6 +14,7 @@
 #include "attach/heap_check.h"
 #include "attach/rename.h"
 #include "attach/settle.h"
+#include "attach/sweep.h"
 #include "os/clock.h"
 #include "profiler/copies.h"
 #include "profiler/options.h"
@@ -23,8 +24,7 @@ enum {
     STOPS = 50,                 /* each lets go when it has come in the midst of a change */
     PAUSE_NS = 50000,
     STOP_LIMIT_NS = 200 * 1000 * 1000,
-    PAGES = 4096,               /* a power of two */
-    MARK_BYTES = 1024, PAGE_HEADER_BYTES = 16384, STATE_BYTES = 16384, SEQUENCE_BYTES = 256
+    STATE_BYTES = 16384, SEQUENCE_BYTES = 256
 };
 
 #define BYTES_MOST ((size_t)4 << 30) /* of a profile's tables */
@@ -35,10 +35,9 @@ struct places {
     struct heapprof_global state, on, sequence;
     struct heapprof_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated, doublings, start_ns;
     struct heapprof_field tables_word, blocks_word;
-    struct heapprof_field gc_count, mode;
-    struct heapprof_field page_before_sweep, page_marks, page_heap, sweeping_page;
-    int64_t  contract, page_bytes, slot_bytes, sweeping;
-    uint32_t state_bytes, sequence_bytes, page_header_bytes;
+    struct heapprof_field gc_count;
+    int64_t  contract;
+    uint32_t state_bytes, sequence_bytes;
     uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, address_bytes, sample_bytes, piece_bytes;
 };
 
@@ -63,15 +62,6 @@ static const struct heapprof_want wants[] = {
     WANT(NUMBER, tables_word, "heapprof_sequence.tables")
     WANT(NUMBER, blocks_word, "heapprof_sequence.blocks")
     WANT(NUMBER, gc_count, "rb_objspace_t.profile.count")
-    WANT(NUMBER, mode, "rb_objspace_t.flags.mode")
-    WANT(TYPE, page_header_bytes, "heap_page")
-    WANT(NUMBER, page_before_sweep, "heap_page.flags.before_sweep")
-    WANT_BYTES(page_marks, "heap_page.mark_bits", 1)
-    WANT(NUMBER, page_heap, "heap_page.heap")
-    WANT(NUMBER, sweeping_page, "rb_heap_t.sweeping_page")
-    WANT(CONSTANT, page_bytes, "HEAP_PAGE_SIZE")
-    WANT(CONSTANT, slot_bytes, "BASE_SLOT_SIZE")
-    WANT(CONSTANT, sweeping, "gc_mode_sweeping")
     WANT(TYPE, string_bytes, "heapprof_string")
     WANT(TYPE, function_bytes, "heapprof_function")
     WANT(TYPE, stack_bytes, "heapprof_stack_node")
@@ -89,10 +79,6 @@ static bool
 same_version_p(const struct places *places)
 {
     return places->state_bytes <= STATE_BYTES && places->sequence_bytes <= SEQUENCE_BYTES &&
-           places->page_marks.size <= MARK_BYTES && places->page_header_bytes <= PAGE_HEADER_BYTES &&
-           places->page_bytes >= 4096 && places->page_bytes <= INT32_MAX &&
-           (places->page_bytes & (places->page_bytes - 1)) == 0 && places->slot_bytes > 0 &&
-           places->slot_bytes <= places->page_bytes &&
            places->tables.size == sizeof(struct heapprof_tables) &&
            places->options.size == sizeof(struct heapprof_options) &&
            places->mem.size == sizeof(struct heapprof_mem) &&
@@ -108,13 +94,6 @@ same_version_p(const struct places *places)
 
 /* ---- the tables ---- */
 
-/* A page of the target's heap that was looked at. */
-struct page {
-    uint64_t address;           /* of its memory; 0: none */
-    bool     before_sweep;
-    unsigned char marks[MARK_BYTES];
-};
-
 struct reading {
     struct heapprof_vm *vm;
     struct places places;
@@ -125,10 +104,7 @@ struct reading {
     struct heapprof_facts facts;
     struct heapprof_settling settling;
     struct heapprof_renames renames;
-    unsigned int page_bits;     /* of an address within a page of the heap */
-    bool   sweeping;            /* so there may be dead objects */
-    uint64_t heap, sweeping_page; /* of the heap that was asked last */
-    struct page pages[PAGES];
+    struct heapprof_sweep sweep;
 };
 
 static uint64_t
@@ -271,64 +247,11 @@ take_facts(struct reading *reading)
 /* ---- what is dead though it has not been swept ---- */
 
 static bool
-marked_p(const struct reading *reading, const struct page *page, uint64_t address)
-{
-    uint32_t bit = (uint32_t)(address - page->address) / (uint32_t)reading->places.slot_bytes; /* of 64 bits it takes longer */
-    uint64_t word;
-
-    if (bit / 64 * 8 + sizeof(word) > reading->places.page_marks.size) return true;
-    memcpy(&word, page->marks + bit / 64 * 8, sizeof(word));
-    return word >> bit % 64 & 1;
-}
-
-/* Whether that page of the heap is being swept: then its flag does not say that it is to be any more. */
-static bool
-being_swept_p(struct reading *reading, uint64_t heap, uint64_t header)
-{
-    if (heap != reading->heap) {
-        reading->heap = heap;
-        reading->sweeping_page = 0;
-        rb_heapprof_vm_get(reading->vm, heap, &reading->places.sweeping_page, &reading->sweeping_page);
-    }
-    return reading->sweeping_page == header;
-}
-
-/* What is to be known of it. At most two reads, for there are thousands of pages, and threads may be stopped. */
-static void
-look_at_page(struct reading *reading, struct page *page)
-{
-    const struct places *places = &reading->places;
-    unsigned char copy[PAGE_HEADER_BYTES];
-    uint64_t header;
-
-    page->before_sweep = false; /* and nothing in it dead, where it cannot be read */
-    if (!rb_heapprof_vm_word(reading->vm, page->address, &header) ||
-        !rb_heapprof_target_read(reading->vm->target, header, copy, places->page_header_bytes)) return;
-    page->before_sweep = rb_heapprof_field_get(&places->page_before_sweep, copy) ||
-                         being_swept_p(reading, rb_heapprof_field_get(&places->page_heap, copy), header);
-    memcpy(page->marks, copy + places->page_marks.offset, places->page_marks.size);
-}
-
-/* The page's memory begins with the address of its header. */
-static const struct page *
-find_page(struct reading *reading, uint64_t address)
-{
-    struct page *page = &reading->pages[address >> reading->page_bits & (PAGES - 1)];
-
-    if (page->address == address) return page;
-    page->address = address;
-    look_at_page(reading, page);
-    return page;
-}
-
-static bool
 gone_p(void *data, uint64_t address)
 {
     struct reading *reading = data;
 
-    if (!reading->sweeping) return false;
-    const struct page *page = find_page(reading, address & ~((uint64_t)reading->places.page_bytes - 1));
-    return page->before_sweep && !marked_p(reading, page, address);
+    return rb_heapprof_sweep_dead_p(&reading->sweep, address);
 }
 
 /* Stands in the copy for the address of an object that is dead: its entry is not free, and no object has this one. */
@@ -346,25 +269,24 @@ note_gone(struct reading *reading)
 {
     struct heapprof_address_table *addresses = &reading->tables.live.addresses;
 
+    if (!reading->sweep.sweeping) return;
     for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
         uint64_t address = rb_heapprof_address_table_address(addresses, entry);
         if (address && gone_p(reading, address)) addresses->entries[entry].address = GONE;
     }
 }
 
+/* Of objects, and of classes and code, that functions are of. */
 static bool
 take_collector(struct reading *reading)
 {
-    uint64_t objspace = rb_heapprof_vm_objspace(reading->vm), mode;
+    struct heapprof_vm *vm = reading->vm;
+    struct heapprof_sweep *sweep = &reading->sweep;
 
-    if (!rb_heapprof_vm_get(reading->vm, objspace, &reading->places.gc_count, &reading->facts.gc_count) ||
-        !rb_heapprof_vm_get(reading->vm, objspace, &reading->places.mode, &mode)) return false;
-    reading->sweeping = mode == (uint64_t)reading->places.sweeping;
-    if (!reading->sweeping) return true;
-    reading->heap = 0;
-    memset(reading->pages, 0, sizeof(reading->pages));
-    note_gone(reading);
-    return true;
+    return rb_heapprof_vm_get(vm, rb_heapprof_vm_objspace(vm), &reading->places.gc_count, &reading->facts.gc_count) &&
+           rb_heapprof_sweep_begin(sweep, vm, &reading->mem) &&
+           rb_heapprof_sweep_look(sweep, vm, &reading->mem, &reading->tables.live.addresses) &&
+           rb_heapprof_sweep_look(sweep, vm, &reading->mem, &reading->tables.identities.addresses);
 }
 
 /* ---- one copy ---- */
@@ -448,11 +370,11 @@ fill(struct reading *reading, char *error)
 
     if (!rb_heapprof_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
     if (!rb_heapprof_settle_fill(&reading->settling, reading->vm->layout, error)) return false;
-    if (!same_version_p(places)) {
+    if (!rb_heapprof_sweep_fill(&reading->sweep, reading->vm->layout, error)) return false;
+    if (!same_version_p(places) || !rb_heapprof_sweep_good_p(&reading->sweep)) {
         rb_heapprof_target_say(target, error, "its profiler is of another version than this program");
         return false;
     }
-    while ((int64_t)1 << reading->page_bits < places->page_bytes) reading->page_bits++;
     if (!rb_heapprof_global_read(target, &places->on, &on)) {
         rb_heapprof_target_say(target, error, "it has ended");
         return false;
@@ -476,8 +398,9 @@ static bool
 settle(struct reading *reading, char *error)
 {
     struct heapprof_tables *tables = &reading->tables;
-    const char *wrong = rb_heapprof_heap_check(tables);
 
+    note_gone(reading);
+    const char *wrong = rb_heapprof_heap_check(tables);
     if (wrong) {
         rb_heapprof_target_say(reading->vm->target, error, "%s are not whole", wrong);
         return false;
@@ -532,6 +455,7 @@ rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop, struct
     release(reading);
     rb_heapprof_settle_free(&reading->settling, &reading->mem);
     rb_heapprof_renames_free(&reading->renames, &reading->mem);
+    rb_heapprof_sweep_free(&reading->sweep, &reading->mem);
     free(reading);
     return snapshot;
 }
