@@ -54,6 +54,24 @@ read_status(pid_t pid, char status[HEAPPROF_STATUS_MAX])
     return bytes > 0;
 }
 
+/* "State:	T (stopped)"; the letter, or 0. */
+static char
+state_of(const char *status)
+{
+    const char *state = rb_heapprof_status_line(status, "\nState:");
+
+    return state ? state[strspn(state, "\t ")] : '\0';
+}
+
+bool
+rb_heapprof_graph_request_stopped_p(const struct heapprof_graph_request *request)
+{
+    char status[HEAPPROF_STATUS_MAX];
+    char state = read_status(request->vm->target->pid, status) ? state_of(status) : '\0';
+
+    return state == 'T' || state == 't';
+}
+
 /* A signal that nobody handles might end it. */
 static bool
 handled_p(pid_t pid, int signal)
@@ -162,9 +180,10 @@ writes_p(const struct heapprof_graph_request *request, pid_t pid)
     char status[HEAPPROF_STATUS_MAX];
 
     if (!read_status(pid, status)) return false;
-    const char *parent = rb_heapprof_status_line(status, "\nPPid:"), *state = rb_heapprof_status_line(status, "\nState:");
+    const char *parent = rb_heapprof_status_line(status, "\nPPid:");
+    char state = state_of(status);
     return parent && atoi(parent) == request->vm->target->pid && rb_heapprof_status_inner(status, pid) == request->inner_child &&
-           state && !strchr("ZX", state[strspn(state, "\t ")]);
+           state && state != 'Z' && state != 'X';
 }
 
 void

@@ -42,6 +42,9 @@ bool rb_heapprof_graph_request_send(struct heapprof_graph_request *request, stru
 /* What has become of it; to be called many times a second. */
 enum heapprof_graph_request_state rb_heapprof_graph_request_look(struct heapprof_graph_request *request);
 
+/* Whether the process is stopped, by a signal or a debugger: it answers when it goes on. */
+bool rb_heapprof_graph_request_stopped_p(const struct heapprof_graph_request *request);
+
 /* When it has begun: whether the copy is still there. Goes through all processes. */
 void rb_heapprof_graph_request_look_for_copy(struct heapprof_graph_request *request);
 

@@ -11,7 +11,7 @@
 #include "os/signals.h"
 #include "report/text.h"
 
-enum {TIMEOUT = 1};
+enum {TIMEOUT = 1, CORE};
 
 #define LOOK_EVERY_MS 5
 #define LOOK_FOR_COPY_NS INT64_C(250000000)
@@ -57,6 +57,9 @@ say(struct cli *cli, const struct heapprof_graph_request *request)
         return cli_wrong(cli, "%s: it has ended%s%s", process, *request->answer ? "; a copy of it may still write " : "",
                          request->answer);
       case HEAPPROF_GRAPH_ASKED:
+        if (rb_heapprof_graph_request_stopped_p(request)) {
+            return cli_wrong(cli, "%s: is stopped; it will write the file when it goes on", process);
+        }
         return cli_wrong(cli, "%s: does not answer: it traps SIG%s itself, or is in C code that does not come back; it will"
                          " write the file when it can", process, signal);
       default:
@@ -84,6 +87,11 @@ run(struct cli *cli)
 {
     long seconds;
 
+    if (cli->values[CORE]) {
+        return cli_wrong(cli, "%s: what objects refer to only their own functions know, which run in a process alone; of a core there"
+                         " are `heapprof snapshot --core` and `heapprof stacks --core`", cli_name(cli->values[CORE]));
+    }
+    if (cli->operand_count == 0) return cli_usage(cli, "a PID is missing");
     if (!cli_number(cli, TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
     struct heapprof_target *target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_AND_SIGNAL);
     if (!target) return CLI_WRONG;
@@ -94,6 +102,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"--timeout", 't', "SECONDS", NULL, "How long the process may take until it begins (default: 30)"},
+    {"--core", 'c', "FILE", "FILE", "A core has none to give: says what there is instead"},
     {0}
 };
 
@@ -113,5 +122,5 @@ const struct cli_command cli_graph_dump_command = {
         "\n"
         "The file is where that process puts it, in its own file system, and has no value of the program. See `heapprof stacks\n"
         "--help` for the rights that are needed.",
-    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+    .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
 };

@@ -121,7 +121,19 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
     end
   end
 
+  def test_a_process_that_is_stopped_answers_when_it_goes_on
+    in_directory do |directory|
+      idle(directory) do |pid,|
+        Process.kill(:STOP, pid)
+        assert_refused 1, /process #{pid}: is stopped; it will write the file when it goes on$/, "graph", "dump", pid, "--timeout=1"
+        Process.kill(:CONT, pid)
+        sleep 0.01 until File.exist?("#{directory}/#{pid}-1.rbgraph")
+      end
+    end
+  end
+
   def test_bad_input_is_one_line
+    assert_refused 1, /: core[.]1: what objects refer to only their own functions know.*`heapprof snapshot --core`/, "graph", "dump", "--core", "core.1"
     assert_refused 2, /usage: heapprof graph dump/, "graph", "dump"
     assert_refused 2, /--timeout/, "graph", "dump", Process.pid, "--timeout=x"
     assert_refused 1, /x: is no process number$/, "graph", "dump", "x"
