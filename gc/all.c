@@ -5,6 +5,7 @@
 #include "walk.c"
 #include "stack.c"
 #include "graph_baseline.c"
+#include "graph_moves.c"
 #include "newobj.c"
 #include "countdown.c"
 #include "malloc.c"

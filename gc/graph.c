@@ -8,7 +8,8 @@
  *
  *   I1  of simple types, and of classes, the fields are read here as rb_gc_mark_children does.
  *   I2  of all others marking functions are asked, and what we know of the type only gives names: what is
- *       marked and has no name is UNLABELLED, what has a name and is not marked is left out.
+ *       marked and has no name is UNLABELLED, what has a name and is not marked is left out. But for WEAK
+ *       references, which are no more than told (graph_weak.c).
  *
  * Marking functions may write to what they go through: they free call caches of classes, which is why classes are
  * read here, and forget those of code.
@@ -50,6 +51,7 @@ struct graph_form {
 #include "graph_marked.c"
 #include "graph_class.c"
 #include "graph_code.c"
+#include "graph_weak.c"
 #include "graph_data.c"
 #include "graph_roots.c"
 #include "graph_check.c"
@@ -197,10 +199,10 @@ graph_read(struct heapprof_graph *graph, struct graph_object *o)
       case T_MODULE:
       case T_ICLASS: graph_class(graph, o); break;
       case T_IMEMO: graph_imemo(graph, o); return;
-      case T_DATA: graph_data(graph, o); break;
+      case T_DATA: graph_data(graph, o); return;
       default: graph_simple(graph, o);
     }
-    if (RB_FL_TEST_RAW(o->object, FL_EXIVAR)) graph_generic_ivars(graph, o->object);
+    graph_generic_ivars(graph, o->object);
 }
 
 static void
@@ -223,7 +225,7 @@ graph_page_i(const struct heap_page *page, void *data)
 {
     struct heapprof_graph *graph = data;
 
-    graph->plane = graph->baseline ? graph_plane(page) : NULL;
+    graph->plane = graph->baseline ? graph_plane(page->body) : NULL;
     rb_heapprof_dump_page(&graph->writer, page->start, (uint32_t)page->slot_size);
     walk_page(page, graph_object_i, graph);
     rb_heapprof_dump_end_page(&graph->writer);
@@ -234,6 +236,7 @@ rb_heapprof_gc_graph_write(struct heapprof_graph *graph)
 {
     graph_roots(graph);
     walk_pages(graph_page_i, graph);
+    graph_write_moves(graph);
     graph_write_skipped(graph);
 }
 

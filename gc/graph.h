@@ -86,9 +86,16 @@ void rb_heapprof_gc_graph_guard(void);
  * in proportion to the number of heap pages. False: there is no memory for it. All ractors are stopped. */
 bool rb_heapprof_gc_graph_begin_baseline(void);
 
+/* The types of ObjectSpace::WeakMap and WeakKeyMap, before the first dump. */
+void rb_heapprof_gc_graph_weak_types(const rb_data_type_t *map, const rb_data_type_t *key_map);
+
 /* Whether it can be told which objects were there at the dump before: not where there was none in this process, nor when
- * compaction has moved objects since. */
+ * compaction has moved objects since and there was no memory to follow them. */
 bool rb_heapprof_gc_graph_baseline_p(void);
+
+/* To be called in each compaction, when all objects have moved and their references are updated: the last moment at which it can
+ * be told where each was. */
+void rb_heapprof_gc_graph_follow_moves(void);
 
 /* No GC may begin between the two. end takes what begin returned. */
 bool rb_heapprof_gc_begin_still(void);

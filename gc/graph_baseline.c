@@ -8,8 +8,8 @@
  *     marked           1 0 1 0
  *     plane            0 1 0 1       -> in dump 2 whatever is in the slots of A and C is A and C
  *
- * A slot that was free at dump 1 may have no bit in dump 2; but then dump 1 has no object there. An object that compaction
- * moves takes none along: afterwards nothing is said (moved_p). So it is in another process than the one that dumped.
+ * A slot that was free at dump 1 may have no bit in dump 2; but then dump 1 has no object there. What compaction moves is
+ * followed by graph_moves.c. In another process than the one that dumped nothing is said.
  *
  *   I1  a plane is changed once for each GC, when its marking has ended: later, what has been born since has no mark.
  *   I2  a page that was freed has all bits: nothing on it was marked.
@@ -20,46 +20,76 @@
 
 #define GRAPH_PLANE_WORDS HEAP_PAGE_BITMAP_LIMIT
 
+struct graph_planes {
+    uintptr_t *bodies;         /* pages by address */
+    size_t     bodies_capacity, count;
+    bits_t    *all;            /* GRAPH_PLANE_WORDS for each of these */
+    size_t     all_capacity;
+};
+
+/* What is in the slot `to` now was in the slot `from` at the dump (graph_moves.c). */
+struct graph_move {
+    uintptr_t from, to;
+};
+
 static struct {
     struct heapprof_mem mem;
     bool       armed;
-    uintptr_t *bodies;         /* pages by address */
-    size_t     bodies_capacity, count;
-    bits_t    *planes;         /* GRAPH_PLANE_WORDS for each of these */
-    size_t     planes_capacity;
+    struct graph_planes planes;
+    struct graph_move *moves;  /* from 1 on; those whose slot has a bit are void */
+    size_t     moves_capacity, move_count;
+    struct heapprof_index move_index; /* by to */
     size_t     gc_count;       /* of the last GC that it knows of */
     size_t     compact_count;
     pid_t      pid;
 } graph_baseline;
 
+static void
+graph_release_planes(struct graph_planes *planes)
+{
+    HEAPPROF_MEM_RELEASE(&graph_baseline.mem, planes->bodies, planes->bodies_capacity);
+    HEAPPROF_MEM_RELEASE(&graph_baseline.mem, planes->all, planes->all_capacity);
+    planes->count = 0;
+}
+
+/* Of all pages, without a bit. False: there is no memory. */
+static bool
+graph_make_planes(struct graph_planes *planes)
+{
+    const rb_objspace_t *objspace = rb_gc_get_objspace();
+    size_t count = rb_darray_size(objspace->heap_pages.sorted);
+
+    if (!HEAPPROF_MEM_GROW(&graph_baseline.mem, planes->bodies, planes->bodies_capacity, count) ||
+        !HEAPPROF_MEM_GROW(&graph_baseline.mem, planes->all, planes->all_capacity, count * GRAPH_PLANE_WORDS)) {
+        graph_release_planes(planes);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        planes->bodies[i] = (uintptr_t)rb_darray_get(objspace->heap_pages.sorted, i)->body;
+    }
+    planes->count = count;
+    return true;
+}
+
 HEAPPROF_COLD static void
 graph_forget_baseline(void)
 {
-    HEAPPROF_MEM_RELEASE(&graph_baseline.mem, graph_baseline.bodies, graph_baseline.bodies_capacity);
-    HEAPPROF_MEM_RELEASE(&graph_baseline.mem, graph_baseline.planes, graph_baseline.planes_capacity);
+    graph_release_planes(&graph_baseline.planes);
+    HEAPPROF_MEM_RELEASE(&graph_baseline.mem, graph_baseline.moves, graph_baseline.moves_capacity);
+    rb_heapprof_index_release(&graph_baseline.move_index, &graph_baseline.mem);
     graph_baseline.armed = false;
-    graph_baseline.count = 0;
+    graph_baseline.move_count = 0;
     rb_heapprof_clears = rb_heapprof_on;
 }
 
 HEAPPROF_COLD bool
 rb_heapprof_gc_graph_begin_baseline(void)
 {
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    size_t count = rb_darray_size(objspace->heap_pages.sorted);
+    const rb_objspace_t *objspace = rb_gc_get_objspace();
 
     graph_forget_baseline();
     rb_heapprof_mem_init(&graph_baseline.mem, SIZE_MAX);
-    if (!HEAPPROF_MEM_GROW(&graph_baseline.mem, graph_baseline.bodies, graph_baseline.bodies_capacity, count) ||
-        !HEAPPROF_MEM_GROW(&graph_baseline.mem, graph_baseline.planes, graph_baseline.planes_capacity,
-                           count * GRAPH_PLANE_WORDS)) {
-        graph_forget_baseline();
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        graph_baseline.bodies[i] = (uintptr_t)rb_darray_get(objspace->heap_pages.sorted, i)->body;
-    }
-    graph_baseline.count = count;
+    if (!graph_make_planes(&graph_baseline.planes)) return false;
     graph_baseline.gc_count = objspace->profile.count;
     graph_baseline.compact_count = objspace->profile.compact_count;
     graph_baseline.pid = getpid();
@@ -67,6 +97,7 @@ rb_heapprof_gc_graph_begin_baseline(void)
     return true;
 }
 
+/* A compaction has not been followed. */
 HEAPPROF_COLD static bool
 graph_moved_p(void)
 {
@@ -80,13 +111,14 @@ HEAPPROF_COLD static void
 graph_marking_ended(void)
 {
     const rb_objspace_t *objspace = rb_gc_get_objspace();
+    const struct graph_planes *planes = &graph_baseline.planes;
     size_t pages = rb_darray_size(objspace->heap_pages.sorted);
 
-    for (size_t i = 0, j = 0; i < graph_baseline.count && j < pages; ) {
+    for (size_t i = 0, j = 0; i < planes->count && j < pages; ) {
         const struct heap_page *page = rb_darray_get(objspace->heap_pages.sorted, j);
-        uintptr_t body = graph_baseline.bodies[i];
+        uintptr_t body = planes->bodies[i];
         if ((uintptr_t)page->body == body) {
-            bits_t *plane = graph_baseline.planes + i * GRAPH_PLANE_WORDS;
+            bits_t *plane = planes->all + i * GRAPH_PLANE_WORDS;
             for (size_t word = 0; word < GRAPH_PLANE_WORDS; word++) plane[word] |= ~page->mark_bits[word];
         }
         i += body <= (uintptr_t)page->body;
@@ -113,18 +145,19 @@ rb_heapprof_gc_graph_baseline_p(void)
 }
 
 /* NULL: none, or nothing can be said. */
-static const bits_t *
-graph_plane(const struct heap_page *page)
+static bits_t *
+graph_plane(const void *body)
 {
-    size_t low = 0, high = graph_baseline.count;
+    const struct graph_planes *planes = &graph_baseline.planes;
+    size_t low = 0, high = planes->count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (graph_baseline.bodies[middle] < (uintptr_t)page->body) low = middle + 1;
+        if (planes->bodies[middle] < (uintptr_t)body) low = middle + 1;
         else high = middle;
     }
-    if (low == graph_baseline.count || graph_baseline.bodies[low] != (uintptr_t)page->body) return NULL;
-    return graph_baseline.planes + low * GRAPH_PLANE_WORDS;
+    if (low == planes->count || planes->bodies[low] != (uintptr_t)body) return NULL;
+    return planes->all + low * GRAPH_PLANE_WORDS;
 }
 
 static bool

@@ -19,7 +19,9 @@ graph_check_object(struct heapprof_graph *graph, const struct graph_object *o)
     graph_ask_marking(graph, o->object);
     for (size_t i = 0; i < o->fixed_count; i++) graph_check_value(graph, o->fixed[i]);
     for (size_t i = 0; i < o->tail_count; i++) graph_check_value(graph, o->tail[i]);
-    for (size_t i = 0; i < graph->edge_count; i++) graph_check_value(graph, graph->edges[i].value);
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        if (graph->edges[i].kind != HEAPPROF_DUMP_WEAK) graph_check_value(graph, graph->edges[i].value);
+    }
     for (size_t i = 0; i < graph->marked_count; i++) HEAPPROF_ASSERT(graph->marked[i].labelled);
 }
 

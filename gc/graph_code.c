@@ -213,6 +213,19 @@ graph_thread(struct heapprof_graph *graph, const rb_thread_t *thread)
     if (thread->ec) graph_context(graph, thread->ec);
 }
 
+static void
+graph_ractor(struct heapprof_graph *graph, const rb_ractor_t *ractor)
+{
+    const rb_thread_t *thread = NULL;
+
+    ccan_list_for_each(&ractor->threads.set, thread, lt_node) graph_field(graph, "thread", thread->self);
+    graph_field(graph, "name", ractor->name);
+    graph_field(graph, "where it was made", ractor->loc);
+    graph_field(graph, "standard input", ractor->r_stdin);
+    graph_field(graph, "standard output", ractor->r_stdout);
+    graph_field(graph, "standard error", ractor->r_stderr);
+}
+
 /* What of it has no name is on a stack. */
 static bool
 graph_has_stack_p(VALUE object)
@@ -233,6 +246,7 @@ graph_own_data(struct heapprof_graph *graph, VALUE object)
     else if (RTYPEDDATA_TYPE(object) == &ruby_binding_data_type) graph_block(graph, &((const rb_binding_t *)data)->block);
     else if (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type) graph_thread(graph, data);
     else if (rb_obj_is_fiber(object)) graph_context(graph, rb_fiberptr_get_ec(data));
+    else if (rb_ractor_p(object)) graph_ractor(graph, data);
     else return false;
     return true;
 }

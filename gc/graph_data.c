@@ -158,11 +158,13 @@ graph_name_data(struct heapprof_graph *graph, VALUE object)
 static void
 graph_data(struct heapprof_graph *graph, struct graph_object *o)
 {
+    graph_generic_ivars(graph, o->object); /* which marking tells, too */
     if (graph_declared_p(o->object)) {
         graph_declared_data(graph, o);
         return;
     }
     if (!graph_call(graph, o->object, graph_ask_marking)) return;
+    graph_weak_references(graph, o->object);
     graph_name_data(graph, o->object);
     graph_name_marked(graph);
     if (graph_has_stack_p(o->object)) graph_name_rest(graph, HEAPPROF_DUMP_STACK, 0);

@@ -121,11 +121,12 @@ graph_type_name(struct heapprof_graph *graph, VALUE object)
     return graph_text_of(graph, text);
 }
 
+/* What stands for a module where it is included refers to it as to a class, and is no object of it. */
 HEAPPROF_COLD static uint32_t
 graph_class_name(struct heapprof_graph *graph, VALUE object, VALUE klass)
 {
     char text[HEAPPROF_NAME_BYTES];
-    VALUE named = klass ? rb_heapprof_real_class(object) : 0;
+    VALUE named = klass && !RB_TYPE_P(object, T_ICLASS) ? rb_heapprof_real_class(object) : 0;
 
     return named ? rb_heapprof_dump_string(&graph->writer, text, rb_heapprof_class_text(named, text)) : 0;
 }

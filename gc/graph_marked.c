@@ -60,11 +60,11 @@ graph_forget_marked(struct heapprof_graph *graph)
 static bool
 graph_take_label(struct heapprof_graph *graph, const struct heapprof_graph_edge *edge)
 {
-    if (RB_SPECIAL_CONST_P(edge->value)) return true;
+    if (RB_SPECIAL_CONST_P(edge->value) || edge->kind == HEAPPROF_DUMP_WEAK) return true;
 
     struct heapprof_graph_marked *marked = graph_find_marked(graph, edge->value);
     if (marked) marked->labelled = true;
-    return marked || edge->kind == HEAPPROF_DUMP_WEAK;
+    return marked != NULL;
 }
 
 /* edges are what has names. Afterwards they are what is marked. */

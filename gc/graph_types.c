@@ -63,7 +63,7 @@ graph_generic_ivars(struct heapprof_graph *graph, VALUE object)
 {
     struct gen_ivtbl *ivars;
 
-    if (!rb_gen_ivtbl_get(object, 0, &ivars)) return;
+    if (!RB_FL_TEST_RAW(object, FL_EXIVAR) || !rb_gen_ivtbl_get(object, 0, &ivars)) return;
     if (rb_shape_obj_too_complex(object)) graph_variables(graph, ivars->as.complex.table);
     else graph_shape_variables(graph, rb_shape_get_shape_id(object), ivars->as.shape.ivptr, ivars->as.shape.numiv);
 }

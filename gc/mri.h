@@ -12,6 +12,12 @@ extern rb_symbols_t ruby_global_symbols;
 /* variable.c: instance variables of objects that have no room for them. */
 st_table *rb_generic_ivtbl_get(void);
 
+/* weakmap.c: struct weakmap and struct weakkeymap. Keys of the first one's table, and values, are addresses of VALUEs; of the
+ * second one's only keys are. */
+struct mri_weak_map {
+    st_table *table;
+};
+
 /* variable.c: a class's name, and whether it will stay; makes no object. */
 VALUE rb_mod_name0(VALUE klass, bool *permanent);
 

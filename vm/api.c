@@ -124,6 +124,7 @@ rb_heapprof_define_class(void)
     rb_heapprof_reflection_define(cHeapProfile);
 }
 
+    rb_heapprof_graph_define(object_space);
 /* ---- start, stop, snapshot ---- */
 
 /* A setting as an integer; what is too large or negative becomes a value that no range

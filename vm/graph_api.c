@@ -1,8 +1,9 @@
-/* graph_api.c - ObjectSpace::HeapGraph's primitive: arguments, and what is raised. */
+/* graph_api.c - ObjectSpace::HeapGraph's primitive: arguments, and what is raised; and what dumps need of Ruby beforehand. */
 #include "ruby/ruby.h"
 #include "ruby/io.h"
 #include "ruby/thread.h"
 #include "graph.h"
+#include "gc/graph.h"
 #include "graph_api.h"
 #include "internal/gc.h"
 #include <errno.h>
@@ -96,4 +97,33 @@ rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
     if (error && to_io) rb_syserr_fail(error, "heap graph");
     if (error) rb_syserr_fail_str(error, path_or_io);
     return ULL2NUM(dump.bytes);
+}
+
+/* ---- boot ---- */
+
+static void
+follow_moves_i(void *unused)
+{
+    rb_heapprof_gc_graph_follow_moves();
+}
+
+/* Its references are updated, as those of all objects. */
+static const rb_data_type_t follower_type = {"heap_graph/follower", {NULL, NULL, NULL, follow_moves_i}, 0, 0, 0};
+
+static const rb_data_type_t *
+type_of(VALUE object_space, const char *class_name)
+{
+    VALUE object = rb_obj_alloc(rb_const_get(object_space, rb_intern(class_name)));
+
+    return RTYPEDDATA_TYPE(object);
+}
+
+void
+rb_heapprof_graph_define(VALUE object_space)
+{
+    static VALUE follower;
+
+    rb_gc_register_address(&follower);
+    follower = TypedData_Wrap_Struct(0, &follower_type, &follower);
+    rb_heapprof_gc_graph_weak_types(type_of(object_space, "WeakMap"), type_of(object_space, "WeakKeyMap"));
 }

@@ -394,8 +394,8 @@ class TestHeapProfMove < Test::Unit::TestCase
         kept.concat(makers.map { |maker| maker.make(3) })
         Array.new(20) { |i| Class.new { class_eval("def other = Object.new", "other.rb", i + 1) }.new.other }.clear
       end
-      assert_operator moved_code, :>, 50
-      assert_operator moved_classes, :>, 50
+      assert_operator moved_code, :>=, 50
+      assert_operator moved_classes, :>=, 50
 
       expected = makers.map.with_index { |maker, i| [maker.name, "maker.rb:#{i + 1}:in 'Class#new'"] }
       rows = -> { HeapProfile.snapshot(gc: true).select { |row| row.class_name.start_with?("Maker") } }

@@ -22,13 +22,14 @@ class HeapGraphFile
   PROCESS, STRINGS, STACKS, LAYOUTS, ROOTS, OBJECTS, MOVES, FOOTER = *1..8
   EXTERNAL, LENGTH, TEXT, SAMPLED, HASHED, MORE = 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 10, 1 << 11
 
-  attr_reader :process, :footer, :strings, :stacks, :layouts, :roots, :objects, :moves, :pages
+  attr_reader :contents, # of all blocks, as bytes
+              :process, :footer, :strings, :stacks, :layouts, :roots, :objects, :moves, :pages
 
   def self.read(path) = new(File.binread(path))
 
   def initialize(bytes)
     @strings, @stacks, @layouts, @roots, @objects, @moves = [nil], [nil], [], [], {}, {}
-    @process, @footer, @pages = {}, {}, 0
+    @process, @footer, @pages, @contents = {}, {}, 0, "".b
     raise "no object graph" unless bytes.start_with?("\x89RBGRAF\n".b) && bytes.unpack1("@8V") == 1
     at = 12
     while at < bytes.bytesize
@@ -37,6 +38,7 @@ class HeapGraphFile
       raise "damaged" unless Zlib.crc32(data) == crc
       data = Zlib::Inflate.inflate(data) if encoding == 1
       raise "wrong size" unless data.bytesize == size
+      @contents << data
       block(kind, data)
       at += 16 + packed
     end
