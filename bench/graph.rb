@@ -4,8 +4,10 @@
 # long the program waits for the child that writes it.
 #
 #   ruby bench/graph.rb [OBJECTS]
+#   ruby bench/graph.rb --pause GB...
 #
-# A third of the objects are plain ones, the others Arrays, Hashes and Strings that they hold.
+# A third of the objects are plain ones, the others Arrays, Hashes and Strings that they hold. With --pause: how long the program waits
+# when its heap pages have so many GB in all, beside a fork of the same process whose child does nothing.
 
 require "tmpdir"
 require "zlib"
@@ -36,23 +38,65 @@ def footer(path)
 end
 
 def cpu_seconds = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+def milliseconds(seconds) = format("%.1f to %.1f ms", *seconds.minmax.map { |one| one * 1000 })
 
-kept = fill(Integer(ARGV[0] || 2_000_000))
-GC.start
-count = ObjectSpace.count_objects.then { |counts| counts[:TOTAL] - counts[:FREE] }
-Dir.mktmpdir do |directory|
-  path = File.join(directory, "heap.rbgraph")
+# How long the program waits, by what the file says.
+def pause(path)
+  ObjectSpace::HeapGraph.dump(path)
+  Integer(footer(path).fetch("pause_ns")) / 1e9
+end
+
+# Seconds of CPU time that this thread takes for the block.
+def cpu_seconds_of
+  before = cpu_seconds
+  yield
+  cpu_seconds - before
+end
+
+def fork_alone
+  child = nil
+  cpu_seconds_of { child = fork { exit! } }.tap { Process.wait(child) }
+end
+
+# Each in a slot of the largest size.
+def fill_pages(kept, gigabytes)
+  GC.disable
+  kept << "x" * 600 while GC.stat(:heap_allocated_pages) * GC::INTERNAL_CONSTANTS[:HEAP_PAGE_SIZE] < gigabytes << 30
+  GC.enable
+  GC.start
+end
+
+# In CPU time, for a pause on a machine that does something else, too, is longer. A dump does more than its pause: it looks for the
+# names of C's variables before, and waits after.
+def measure_pauses(sizes, path)
+  kept = []
+  [0, *sizes].each do |gigabytes|
+    fill_pages(kept, gigabytes)
+    forked, dumped, waited = Array.new(3) do
+      [fork_alone, cpu_seconds_of { ObjectSpace::HeapGraph.dump(path) }, Integer(footer(path).fetch("pause_ns")) / 1e9]
+    end.transpose
+    puts format("%d GB, %d objects: CPU time of a fork %s, of a dump %s; pause %s", gigabytes, kept.size,
+                milliseconds(forked), milliseconds(dumped), milliseconds(waited))
+  end
+end
+
+def measure_dumps(count, path)
+  kept = fill(count)
+  GC.start
+  objects = ObjectSpace.count_objects.then { |counts| counts[:TOTAL] - counts[:FREE] }
   seconds, bytes = Array.new(3) do
-    before = cpu_seconds
-    bytes = ObjectSpace::HeapGraph.dump(path, fork: false)
-    [cpu_seconds - before, bytes]
+    written = nil
+    [cpu_seconds_of { written = ObjectSpace::HeapGraph.dump(path, fork: false) }, written]
   end.min
   puts format("%d objects, in place: %.2f M/s of CPU time, %.1f MB/s, %.2f B an object",
-              count, count / seconds / 1e6, bytes / seconds / 1e6, bytes.fdiv(count))
-  pauses = Array.new(5) do
-    ObjectSpace::HeapGraph.dump(path)
-    Integer(footer(path).fetch("pause_ns"))
-  end
-  puts format("by a child: the program waits %.1f to %.1f ms", *pauses.minmax.map { |ns| ns / 1e6 })
+              objects, objects / seconds / 1e6, bytes / seconds / 1e6, bytes.fdiv(objects))
+  puts "by a child: the program waits #{milliseconds(Array.new(5) { pause(path) })}"
+  abort "lost" if kept.empty?
 end
-abort "lost" if kept.empty?
+
+Dir.mktmpdir do |directory|
+  path = File.join(directory, "heap.rbgraph")
+  if ARGV[0] == "--pause" then measure_pauses(ARGV.drop(1).map { |gigabytes| Integer(gigabytes) }, path)
+  else measure_dumps(Integer(ARGV[0] || 2_000_000), path)
+  end
+end

@@ -19,6 +19,7 @@ struct heapprof_graph_dump {
     uint64_t set, number;        /* of all dumps of this process; which of these it is */
     const char *mode;
     int64_t  begun_ns;
+    int64_t  expected_ns;        /* of the pause, by a child */
     uint64_t bytes;              /* of the file */
     int64_t  pause_ns;           /* the program has waited */
     pid_t    child;              /* 0: it has been waited for, or there was none */
@@ -32,6 +33,9 @@ int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
 /* The same to a path, which is begun and ended here; opening it may wait, with the GVL. */
 int rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path);
 
+/* How long the program will wait for its copy, by how much memory it has. */
+int64_t rb_heapprof_graph_expected_pause_ns(void);
+
 /* Writes it to nowhere, in place: builds with HEAPPROF_CHECK hold each object's references against what is marked. */
 void rb_heapprof_graph_check(void);
 
@@ -42,6 +46,7 @@ struct heapprof_graph_shared {
     int64_t  pause_ns;           /* by the parent; 0: not known yet */
     uint64_t bytes;              /* by the child, */
     int      error;              /* as what follows */
+    bool     written;            /* all but the file's name: what is left takes no time of the program's */
     bool     done;               /* the file is there, or has been removed */
 };
 

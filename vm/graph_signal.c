@@ -5,6 +5,7 @@
  * Nobody waits for the child. It is asked after when the next one is to begin: one at a time.
  */
 #include "ruby/ruby.h"
+#include "base/settings.h"
 #include "boot.h"
 #include "graph.h"
 #include "graph_signal.h"
@@ -23,60 +24,62 @@
 #include <unistd.h>
 
 #define OUT_DEFAULT "heap-%p-%n.rbgraph"
-#define VALUE_BYTES PATH_MAX
-
-/* That the program waits for its copy, for each KB that it has in memory in pages of 4 KB: in a virtual machine; outside of one
- * it is a third of that. */
-#define PAUSE_NS_OF_KB 50
 
 struct heapprof_graph_asked rb_heapprof_graph_asked;
 
 static struct {
     double   max_pause_seconds;       /* 0: any */
-    char     out[VALUE_BYTES];
+    char     out[PATH_MAX];
     const char *directory;
     unsigned number;                  /* of the files */
     pid_t    pid;                     /* whose child it is */
+    uint32_t leaving;                 /* a child before it that has written and not ended yet; 0: none */
 } config;
 
 /* ---- settings ---- */
 
 static const char *
-read_max_pause(const char *value)
+read_max_pause(struct heapprof_span value)
 {
-    char *end;
+    char text[64], *end;
 
-    config.max_pause_seconds = strtod(value, &end);
-    if (*value && !*end && isfinite(config.max_pause_seconds) && config.max_pause_seconds > 0) return NULL;
+    snprintf(text, sizeof(text), "%.*s", (int)value.length, value.start);
+    config.max_pause_seconds = strtod(text, &end);
+    if (*text && !*end && isfinite(config.max_pause_seconds) && config.max_pause_seconds > 0) return NULL;
     return "seconds, such as 0.5";
+}
+
+static const char *
+read_out(struct heapprof_span value)
+{
+    if (value.length == 0 || value.length >= sizeof(config.out) || !rb_heapprof_out_template_p(value.start, value.length)) {
+        return "a file name, such as " OUT_DEFAULT " (%p pid, %e program, %t time, %n number, %%)";
+    }
+    snprintf(config.out, sizeof(config.out), "%.*s", (int)value.length, value.start);
+    return NULL;
 }
 
 /* NULL: it is good. Otherwise what is accepted. */
 static const char *
-read_setting(const char *key, const char *value)
+read_setting(const struct heapprof_setting *setting)
 {
-    if (strcmp(key, "signal") == 0) {
-        rb_heapprof_graph_asked.signal = rb_heapprof_signal_number(value, strlen(value));
+    struct heapprof_span value = setting->value;
+
+    if (value.start && rb_heapprof_span_is_p(setting->key, "signal")) {
+        rb_heapprof_graph_asked.signal = rb_heapprof_signal_number(value.start, value.length);
         return rb_heapprof_graph_asked.signal ? NULL : HEAPPROF_SIGNALS;
     }
-    if (strcmp(key, "out") == 0) {
-        snprintf(config.out, sizeof(config.out), "%s", value);
-        return *value && rb_heapprof_out_template_p(value, strlen(value))
-                   ? NULL : "a file name, such as " OUT_DEFAULT " (%p pid, %e program, %t time, %n number, %%)";
-    }
-    if (strcmp(key, "max_pause") == 0) return read_max_pause(value);
+    if (value.start && rb_heapprof_span_is_p(setting->key, "out")) return read_out(value);
+    if (value.start && rb_heapprof_span_is_p(setting->key, "max_pause")) return read_max_pause(value);
     return "signal, out or max_pause as the key";
 }
 
 static bool
-complain_setting(const char *setting, const char *accepted)
+complain_setting(const struct heapprof_setting *setting, const char *accepted)
 {
     char line[256];
 
-    snprintf(line, sizeof(line), "%.64s: expected %.150s", setting, accepted);
-    for (char *c = line; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
-    }
+    rb_heapprof_setting_complain(line, sizeof(line), setting, "expected ", accepted);
     rb_heapprof_boot_complain("RUBY_HEAPGRAPH", line);
     return false;
 }
@@ -84,18 +87,14 @@ complain_setting(const char *setting, const char *accepted)
 static bool
 read_settings(const char *settings)
 {
-    char setting[VALUE_BYTES], key[VALUE_BYTES];
+    struct heapprof_setting setting;
 
-    for (const char *next = settings; *next; next += *next == ',') {
-        size_t length = strcspn(next, ",");
-        if (length >= sizeof(setting)) return complain_setting(next, "less than 4096 characters");
-        snprintf(setting, sizeof(setting), "%.*s", (int)length, next);
-        snprintf(key, sizeof(key), "%.*s", (int)strcspn(setting, "="), setting);
-        const char *accepted = read_setting(key, setting + strlen(key) + (setting[strlen(key)] == '='));
-        if (accepted) return complain_setting(setting, accepted);
-        next += length;
+    for (const char *next = settings; next; ) {
+        next = rb_heapprof_setting_read(next, &setting);
+        const char *accepted = read_setting(&setting);
+        if (accepted) return complain_setting(&setting, accepted);
     }
-    return rb_heapprof_graph_asked.signal != 0 || complain_setting(settings, "signal= with a name");
+    return rb_heapprof_graph_asked.signal != 0 || complain_setting(&setting, "signal= with a name, too");
 }
 
 /* ---- a dump ---- */
@@ -130,37 +129,37 @@ name_file(char *path, size_t size)
     return (size_t)snprintf(path, size, "%s%s%s", directory, *directory ? "/" : "", name) < size;
 }
 
-/* Whether the one before has ended; a process that has been forked since has none. */
+/* Whether it is there no more; a process that has been forked since has no such child. */
+static bool
+gone_p(uint32_t child)
+{
+    int status;
+
+    return !child || config.pid != getpid() || waitpid((pid_t)child, &status, __WALL | WNOHANG) != 0;
+}
+
+/* Whether the one before has no more to do than to give its file the name and to go. */
 static bool
 ended_p(void)
 {
     struct heapprof_graph_asked *asked = &rb_heapprof_graph_asked;
-    int status;
 
-    if (asked->child && config.pid == getpid() && waitpid((pid_t)asked->child, &status, __WALL | WNOHANG) == 0) return false;
+    if (!gone_p(config.leaving)) return false;
+    config.leaving = 0;
+    if (!gone_p(asked->child)) {
+        if (!__atomic_load_n(&asked->shared->written, __ATOMIC_ACQUIRE)) return false;
+        config.leaving = asked->child;
+    }
     rb_heapprof_graph_unshare(asked->shared);
     asked->shared = NULL;
     asked->child = 0;
     return true;
 }
 
-static uint64_t
-resident_kb(void)
-{
-    char text[128] = "";
-    unsigned long all = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-
-    if (!file) return 0;
-    if (fgets(text, sizeof(text), file)) sscanf(text, "%lu %lu", &all, &resident);
-    fclose(file);
-    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
-}
-
 static bool
 short_enough_p(void)
 {
-    double expected = (double)(resident_kb() * PAUSE_NS_OF_KB) / 1e9;
+    double expected = (double)rb_heapprof_graph_expected_pause_ns() / 1e9;
 
     if (config.max_pause_seconds == 0 || expected <= config.max_pause_seconds) return true;
     answer(false, "no dump: the program would wait for about %.3f s, and max_pause is %g", expected,

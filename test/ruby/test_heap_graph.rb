@@ -4,9 +4,12 @@
 # itself marks, what they are called, what roots there are, and that nothing of what objects hold is in it unless asked for.
 
 require_relative "lib/heapprof_test"
+require_relative "lib/allocators"
 
 class TestHeapProfHeapGraph < Test::Unit::TestCase
   include HeapProfTest
+  include HeapProfAllocators
+  extend HeapProfAllocators::Cases
 
   READER = File.join(__dir__, "lib/heap_graph.rb")
 
@@ -126,6 +129,24 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # Nor is what prepending leaves behind.
+  def test_an_included_module_is_no_object_of_it
+    in_graph_child(<<~'RUBY')
+      module Priced; def price = 1; end
+      class Item
+        include Priced
+        prepend Module.new
+      end
+      items = Array.new(3) { Item.new }
+      graph = dump
+      assert_equal items.size, graph.objects.each_value.count { |object| object.class_name == "Item" }
+      assert_equal 0, graph.objects.each_value.count { |object| object.class_name == "Priced" }
+      included = graph.objects.each_value.select { |object| object.type == "T_ICLASS" }
+      assert_equal [nil], included.map(&:class_name).uniq
+      assert_equal [address(Priced)], included.select { |object| object.text == "Priced" }.map { |object| object.layout.class_address }
+    RUBY
+  end
+
   def test_blocks_threads_and_fibers_name_their_variables
     in_graph_child(<<~'RUBY')
       def run(argument)
@@ -151,6 +172,32 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       assert_equal "T_IMEMO(env)", environment.type
       assert_equal address(captured), environment.named("captured")
       assert_match(/\Ablock in block_of /, graph.objects.fetch(of[block].named("code")).text)
+    RUBY
+  end
+
+  # They are told, and keep nothing: what only they lead to is not reached.
+  def test_weak_references_are_told_and_keep_nothing
+    in_graph_child(<<~'RUBY')
+      require "weakref"
+      alive, key = "alive".dup, "key".dup
+      map, keys = ObjectSpace::WeakMap.new, ObjectSpace::WeakKeyMap.new
+      map[alive] = key
+      map[1] = alive
+      keys[key] = value = "value".dup
+      at = [alive, key, value].map { |object| address(object) }
+      reference = WeakRef.new(alive)
+      dead = Thread.new { Array.new(100) { |i| "dead #{i}".tap { |text| map[text] = keys } }.map { |text| address(text) } }.value
+      graph = dump
+      of = ->(object) { graph.objects.fetch(address(object)) }
+      weak = ->(object) { of[object].edges.select { |edge| edge.kind == :weak }.map { |edge| [edge.name, edge.to] } }
+      assert_empty [["key", at[0]], ["value", at[1]], ["key", [:integer, 1]], ["value", at[0]]] - weak[map]
+      assert_empty of[map].edges.reject { |edge| edge.kind == :weak }
+      assert_equal [["key", at[1]]], weak[keys]
+      assert_equal [[:field, "value", at[2]]], of[keys].edges.reject { |edge| edge.kind == :weak }.map(&:to_a)
+      assert_include weak[WeakRef.class_variable_get(:@@__map)], ["value", at[0]]
+      assert_operator (dead & graph.objects.keys).size, :>, 90
+      assert_operator (dead & graph.reachable.keys).size, :<, 10 # a word on a stack
+      assert_not_nil reference
     RUBY
   end
 
@@ -192,22 +239,40 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     ARGV << "canary-argv"
     keep = ["canary-string-#{1}", { "canary-key-#{2}" => 1 }, :"canary-symbol-#{3}", /canary-regexp-#{4}/,
             Object.new.tap { |object| object.instance_variable_set(:@held, "canary-ivar-#{5}") }, 1234567890123, 1234.5678e210, 1.25]
+    CONSTANT = "canary-constant-#{6}"
+    $global = "canary-global-#{7}".freeze
+    Pair = Struct.new(:left)
+    keep << Pair.new("canary-member-#{8}")
+    thread = Thread.new { local = "canary-local-#{9}"; Thread.stop; local }
+    thread.name = "canary-thread-#{10}"
+    Thread.pass until thread.stop?
+    keep << Fiber.new { |given| Fiber.yield; given }.tap { |fiber| fiber.resume("canary-fiber-#{11}") }
+    keep << RuntimeError.new("canary-error-#{12}") << "canary-match-#{13}".match(/m(a)/)
+    keep << "canary-closure-#{14}".then { |caught| proc { caught } }
+    keep << "x".dup.tap { |text| text.instance_variable_set(:@held, "canary-generic-#{15}") }
+    keep << ObjectSpace::WeakMap.new.tap { |map| map[keep[0]] = "canary-weak-#{16}" }
+    keep << { :"canary-dynamic-#{17}" => 1, 1234567890124 => 2, 1235.25 => 3 }
+    keep << 1234567890125 ** 9 << Rational(1234567890126, 7) << Complex(1234.75, 1)
+    keep << "canary-literal-18" << :"canary-interpolated-#{19}".to_proc
   RUBY
 
+  # Nor are they anywhere in its bytes. Literals and their like stand in code, which has names alone.
   def test_a_file_without_values_has_none
     in_graph_child(CANARIES + <<~'RUBY')
-      graph = dump
-      texts = graph.strings.compact + graph.process.values + graph.footer.values.flatten
-      assert_empty texts.grep(/canary-|123456|1234[.]5/)
-      assert_equal [:hidden, 0], graph.objects.fetch(address(keep)).edges[5].to
-      assert_equal [:hidden, 1], graph.objects.fetch(address(keep)).edges[7].to
+      [false, true].each do |fork|
+        graph = dump(fork: fork)
+        assert_empty graph.contents.scan(/canary-[a-z]+|12345678901\d\d|123[45][.]\d+/)
+        assert_equal [:hidden, 0], graph.objects.fetch(address(keep)).edges[5].to
+        assert_equal [:hidden, 1], graph.objects.fetch(address(keep)).edges[7].to
+      end
     RUBY
   end
 
   def test_values_are_there_if_asked_for
     in_graph_child(CANARIES + <<~'RUBY')
       graph = dump(values: :all)
-      %w[env argv string-1 key-2 symbol-3 regexp-4 ivar-5].each { |name| assert_include graph.strings, "canary-#{name}" }
+      %w[env argv string-1 key-2 symbol-3 regexp-4 ivar-5 constant-6 global-7 member-8 local-9 thread-10 fiber-11 error-12 match-13 closure-14
+         generic-15 weak-16 dynamic-17 literal-18 interpolated-19].each { |name| assert_include graph.strings, "canary-#{name}" }
       assert_equal [:integer, 1234567890123], graph.objects.fetch(address(keep)).edges[5].to
       assert_equal [:float, "1.25"], graph.objects.fetch(address(keep)).edges[7].to
       assert_equal "canar", dump(values: 5).objects.fetch(address(keep[0])).text
@@ -366,6 +431,8 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
         assert_operator graph.footer["pause_ns"][0].to_i, :<, graph.footer["duration_ns"][0].to_i
         assert_operator graph.footer["pause_ns"][0].to_i, :>, 0
         assert_operator graph.footer["copied_bytes"][0].to_i, :>, 100_000
+        now_kb = File.read("/proc/self/status")[/VmHWM:\s*(\d+)/, 1].to_i
+        assert_include 8000 * 50..now_kb * 50, graph.footer["expected_pause_ns"][0].to_i
       end
       assert_equal 0, signalled
       assert_empty children
@@ -377,6 +444,7 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       graph = dump(fork: false)
       assert_equal "in place", graph.process["mode"]
       assert_equal graph.footer["pause_ns"], graph.footer["duration_ns"]
+      assert_nil graph.footer["expected_pause_ns"]
       assert_equal %w[1 2], [graph, dump].map { |one| one.process["dump"] }
     RUBY
   end
@@ -442,13 +510,13 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
   # Read by a child, so that this process has no more objects than it wants. Objects are known by what they hold, which no other
   # has: so the truth is there to compare with.
   SURVIVORS = <<~'RUBY'
-    Seen = Struct.new(:told, :marks, :survivors)
+    Seen = Struct.new(:told, :marks, :survivors, :moves)
 
     def seen(graph)
       marks = graph.objects.each_value.select { |object| object.class_name == "Mark" && object.type == "T_OBJECT" }
       survivors = graph.objects.each_value.select { |object| object.bits & (1 << 6) != 0 }
       Seen.new(graph.process["survivors"], marks.to_h { |object| [object.address, object.named("@number")[1]] },
-               survivors.to_h { |object| [object.address, true] })
+               survivors.to_h { |object| [object.address, true] }, graph.moves.invert)
     end
 
     class Mark; def initialize(number) = @number = number; end
@@ -493,24 +561,45 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
-  def test_after_compaction_nothing_is_said_of_survivors
+  # From dump to dump many are born and die, and are moved, some more than once: also to pages that were not there. Each Mark is known
+  # by its number.
+  def test_what_compaction_moves_stays_the_same_object
     omit "no compaction here" unless GC.respond_to?(:compact)
-    in_directory do
-      ran = run_ruby("-e", <<~'RUBY')
-        kept = Array.new(1000) { Object.new }
-        dump = ->(name) { ObjectSpace::HeapGraph.dump("#{name}.rbgraph", gc: true) }
-        2.times { |i| dump[i] }
-        GC.compact
-        2.times { |i| dump[i + 2] }
-        Process.wait(fork { dump[4] })
-      RUBY
-      assert_clean ran
-      require_relative "lib/heap_graph"
-      graphs = Array.new(5) { |i| HeapGraphFile.read("#{i}.rbgraph") }
-      assert_equal %w[0 1 0 1 0], graphs.map { |graph| graph.process["survivors"] }
-      told = graphs.map { |graph| graph.objects.each_value.count { |object| object.bits & (1 << 6) != 0 } }
-      assert_equal [true, false, true, false, true], told.map(&:zero?)
-    end
+    in_graph_child(SURVIVORS + <<~'RUBY')
+      random = Random.new(11)
+      kept = Array.new(20_000) { |i| Mark.new(i) }
+      number, moved = kept.size, 0
+      exchange = -> { 10_000.times { kept[random.rand(kept.size)] = Mark.new(number += 1) } }
+      shrink = -> { kept = kept.sample(kept.size * 2 / 3, random:) }
+      grow = -> { kept.concat(Array.new(20_000) { Mark.new(number += 1) }) }
+      compact = -> { GC.compact }
+      before = dump_seen
+      [[compact], [shrink, compact], [exchange, compact, exchange, shrink, compact, GC.method(:start)], [grow, shrink, compact, exchange],
+       [exchange, shrink, -> { GC.auto_compact = true; 2.times { GC.start } }, exchange, -> { GC.auto_compact = false }]].each do |steps|
+        steps.each(&:call)
+        now = dump_seen
+        assert_equal "1", now.told
+        addresses = before.marks.invert
+        same, others = now.marks.partition { |_, mark| addresses[mark] }
+        moved += same.count { |address, mark| addresses[mark] != address }
+        assert_equal same.map { |address, mark| [address, addresses[mark]] },
+                     same.map { |address,| [address, now.survivors[address] && (now.moves[address] || address)] }
+        false_survivors = others.select { |address,| now.survivors[address] && before.marks[now.moves[address] || address] }
+        assert_empty false_survivors
+        before = now
+      end
+      assert_operator moved, :>, 5000
+    RUBY
+  end
+
+  def test_a_child_of_fork_says_nothing_of_survivors
+    in_graph_child(SURVIVORS + <<~'RUBY')
+      assert_equal %w[0 1], Array.new(2) { dump_seen.told }
+      reader, writer = IO.pipe
+      Process.wait(fork { writer.write(dump_seen.told); exit! })
+      writer.close
+      assert_equal "0", reader.read
+    RUBY
   end
 
   # ---- by a signal ----
@@ -519,7 +608,7 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     in_directory do
       ran = run_ruby("-e", <<~'RUBY', env: { "RUBY_HEAPGRAPH" => "signal=URG,out=heap-%n.rbgraph" })
         kept = Array.new(1000) { Object.new }
-        2.times do |i|
+        30.times do |i| # as soon as one file is there the next may be asked for
           Process.kill(:URG, Process.pid)
           sleep 0.01 until File.exist?("heap-#{i + 1}.rbgraph")
         end
@@ -527,8 +616,9 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       RUBY
       assert_clean ran
       require_relative "lib/heap_graph"
-      graphs = Dir.children(".").sort.map { |name| HeapGraphFile.read(name) }
-      assert_equal [%w[fork 1], %w[fork 2]], graphs.map { |graph| graph.process.values_at("mode", "dump") }
+      assert_equal Array.new(30) { |i| "heap-#{i + 1}.rbgraph" }.sort, Dir.children(".").sort
+      graphs = [1, 30].map { |number| HeapGraphFile.read("heap-#{number}.rbgraph") }
+      assert_equal [%w[fork 1], %w[fork 30]], graphs.map { |graph| graph.process.values_at("mode", "dump") }
     end
   end
 
@@ -619,6 +709,111 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
       end
     RUBY
   end
+
+  # ---- whatever the collector is about ----
+
+  # Objects whose references are known, half of them old, and what the file has of them.
+  KNOWN = <<~'RUBY'
+    class Known; def initialize(number) = (@number, @list = number, [number.to_s]); end
+
+    def known = @known ||= Array.new(8_000) { |i| GC.start if i == 4_000; Known.new(i) }
+
+    def assert_known(graph)
+      assert graph.footer
+      assert_equal known.size, graph.objects.each_value.count { |object| object.class_name == "Known" && object.type == "T_OBJECT" }
+      known.each_with_index do |object, i|
+        next unless (i % 97).zero?
+        found = graph.objects.fetch(address(object))
+        assert_equal [[:integer, i], address(object.instance_variable_get(:@list))], [found.named("@number"), found.named("@list")]
+      end
+      reached = graph.reachable
+      assert_empty reached.keys.reject { |at| graph.objects[at] }
+      assert reached[address(known.last)]
+    end
+  RUBY
+
+  # A dump is made where the collector is, and changes nothing of that.
+  def test_while_the_collector_marks_or_sweeps
+    in_graph_child(KNOWN + <<~'RUBY')
+      known
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "heap.rbgraph")
+        { marking: { immediate_mark: false, immediate_sweep: false }, sweeping: { immediate_sweep: false } }.each do |state, settings|
+          [true, false].each do |fork|
+            GC.start(**settings)
+            before = GC.latest_gc_info(:state)
+            HeapGraph.dump(path, fork: fork)
+            assert_equal [state] * 2, [before, GC.latest_gc_info(:state)]
+            assert_known(HeapGraphFile.read(path))
+          end
+        end
+      end
+    RUBY
+  end
+
+  def test_while_each_allocation_collects
+    in_graph_child(KNOWN + <<~'RUBY')
+      known
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "heap.rbgraph")
+        [[true, false], [false, true]].each do |fork, gc|
+          GC.stress = true
+          HeapGraph.dump(path, fork: fork, gc: gc)
+          GC.stress = false
+          assert_known(HeapGraphFile.read(path))
+        end
+      end
+    RUBY
+  end
+
+  def test_gc_true_is_a_full_gc_with_its_finalizers
+    in_graph_child(<<~'RUBY')
+      class Gone; end
+      finalized = 0
+      make = -> { Thread.new { 100.times { ObjectSpace.define_finalizer(Gone.new, proc { finalized += 1 }) } }.join }
+      count = ->(graph) { graph.objects.each_value.count { |object| object.class_name == "Gone" } }
+      GC.disable
+      make.call
+      assert_equal [100, 0], [count[dump], finalized]
+      GC.enable
+      left = count[dump(gc: true)]
+      assert_operator left, :<, 10 # a word on a stack
+      assert_equal 100 - left, finalized
+    RUBY
+  end
+
+  def test_compiled_code_refers_to_what_marking_finds
+    omit "this ruby was built without YJIT" unless defined?(RubyVM::YJIT)
+    in_child(PRELUDE + SAME + <<~'RUBY', "-r#{READER}", "-robjspace", "--yjit", "--yjit-call-threshold=2")
+      class Shape; def initialize(i) = (@a, @b = i, [i]); def sum = @a + @b.sum; end
+      keep = Array.new(5000) { |i| Shape.new(i) }
+      10.times { keep.each(&:sum).map { |one| one.sum.to_s }.sort_by(&:size) }
+      Dir.mktmpdir do |directory| # what both calls is compiled then
+        3.times do
+          HeapGraph.dump(File.join(directory, "heap.rbgraph"))
+          all_objects(directory)
+        end
+      end
+      assert_operator RubyVM::YJIT.runtime_stats[:compiled_iseq_count], :>, 20
+      assert_same_references
+      graph = dump(gc: true)
+      assert_empty graph.reachable.keys.reject { |at| graph.objects[at] }
+    RUBY
+  end
+
+  # The child takes no lock of malloc's, which others have while it is made.
+  SETUP = "require #{READER.dump}\nrequire 'objspace'\n" + PRELUDE + KNOWN
+
+  under_each_allocator "dumps_while_threads_allocate", <<~'RUBY'
+    known
+    busy = Array.new(3) { Thread.new { loop { Array.new(100) { |i| "x" * (1000 + i) } } } }
+    Dir.mktmpdir do |directory|
+      paths = Array.new(5) { |i| File.join(directory, i.to_s) }
+      paths.each { |path| HeapGraph.dump(path) }
+      busy.each(&:kill).each(&:join)
+      paths.values_at(0, -1).each { |path| assert_known(HeapGraphFile.read(path)) }
+    end
+  RUBY
 
   # ---- heaps of all kinds ----
 
