@@ -8,27 +8,41 @@
 
 enum {TO = CLI_GRAPH_JSON};
 
+static const struct format {
+    const char *name;
+    heapprof_graph_export_i *export; /* NULL: pprof's, which is a profile */
+    bool ids;                        /* it has them */
+} formats[] = {
+    {"heapsnapshot", rb_heapprof_graph_heapsnapshot, true}, {"heaptimeline", rb_heapprof_graph_heaptimeline, true},
+    {"jsonl", rb_heapprof_graph_jsonl, false}, {"dot", rb_heapprof_graph_dot, false}, {"pprof", NULL, false},
+};
+
 /* A dump whose objects have ids. */
 struct numbered {
     struct cli_graph graph;
     struct heapprof_graph_ids ids;
 };
 
-static int
-convert(const struct cli *cli, struct numbered *numbered)
+static const struct format *
+format_of(const struct cli *cli)
 {
-    static const struct {const char *name; heapprof_graph_export_i *export;} formats[] = {
-        {"heapsnapshot", rb_heapprof_graph_heapsnapshot}, {"jsonl", rb_heapprof_graph_jsonl}, {"dot", rb_heapprof_graph_dot},
-    };
+    const struct format *format = formats;
+
+    while (strcmp(cli->values[TO], format->name)) format++; /* it is one of them, as the option says */
+    return format;
+}
+
+static int
+convert(const struct cli *cli, struct numbered *numbered, const struct heapprof_graph_moment *moments)
+{
     struct cli_graph *graph = &numbered->graph;
-    struct heapprof_graph_source source = {&graph->graph, &graph->dominators, &graph->dominator_tree, numbered->ids.ids};
+    struct heapprof_graph_source source = {&graph->graph, &graph->dominators, &graph->dominator_tree, numbered->ids.ids,
+                                           moments, cli->operand_count};
+    const struct format *format = format_of(cli);
     struct heapprof_model *model;
     int status;
 
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (strcmp(cli->values[TO], formats[i].name)) continue;
-        return formats[i].export(stdout, &source) ? cli_finish(cli) : cli_wrong(cli, "no memory");
-    }
+    if (format->export) return format->export(stdout, &source) ? cli_finish(cli) : cli_wrong(cli, "no memory");
     model = rb_heapprof_graph_model(&source);
     status = model ? cli_save(cli, model, NULL) : cli_wrong(cli, "no memory");
     rb_heapprof_model_free(model);
@@ -57,9 +71,17 @@ free_numbered(struct numbered *numbered)
     cli_graph_free(&numbered->graph);
 }
 
+static struct heapprof_graph_moment
+moment_of(const struct numbered *numbered)
+{
+    const char *time = rb_heapprof_graph_fact(&numbered->graph.graph.names, "time"); /* nanoseconds */
+
+    return (struct heapprof_graph_moment){time ? strtoull(time, NULL, 10) : 0, numbered->ids.next};
+}
+
 /* All dumps one after the other, in two places by turns. */
 static int
-read_all(const struct cli *cli, struct numbered dumps[2])
+read_all(const struct cli *cli, struct numbered dumps[2], struct heapprof_graph_moment *moments)
 {
     int status = CLI_DONE;
 
@@ -69,34 +91,46 @@ read_all(const struct cli *cli, struct numbered dumps[2])
         *now = (struct numbered){0};
         status = cli_graph_load(cli, cli->operands[i], &now->graph);
         if (status == CLI_DONE) status = number(cli, now, i > 0 ? &dumps[(i - 1) % 2] : NULL);
+        if (status == CLI_DONE) moments[i] = moment_of(now);
     }
     return status;
 }
 
 static int
-run(struct cli *cli)
+read_and_convert(const struct cli *cli, struct heapprof_graph_moment *moments)
 {
     const char *path = cli->operands[cli->operand_count - 1];
     struct numbered dumps[2] = {0}, *last = &dumps[(cli->operand_count - 1) % 2];
-    int status;
+    int status = read_all(cli, dumps, moments);
 
-    if (!cli->values[TO]) return cli_usage(cli, "--to is missing");
-    if (cli->operand_count > 1 && strcmp(cli->values[TO], "heapsnapshot")) {
-        return cli_usage(cli, "--to=%s has no ids: one dump is enough", cli->values[TO]);
-    }
-    status = read_all(cli, dumps);
     if (status == CLI_DONE) status = cli_graph_find(cli, path, &last->graph, CLI_GRAPH_DOMINATOR_TREE);
     if (status == CLI_DONE) {
         cli_graph_warn(cli, path, &last->graph);
-        status = convert(cli, last);
+        status = convert(cli, last, moments);
     }
     free_numbered(&dumps[0]);
     free_numbered(&dumps[1]);
     return status;
 }
 
+static int
+run(struct cli *cli)
+{
+    struct heapprof_graph_moment *moments;
+    int status;
+
+    if (!cli->values[TO]) return cli_usage(cli, "--to is missing");
+    if (cli->operand_count > 1 && !format_of(cli)->ids) {
+        return cli_usage(cli, "--to=%s has no ids: one dump is enough", cli->values[TO]);
+    }
+    moments = calloc(cli->operand_count, sizeof(*moments));
+    status = moments ? read_and_convert(cli, moments) : cli_wrong(cli, "no memory");
+    free(moments);
+    return status;
+}
+
 static const struct cli_option options[] = {
-    {"--to", 't', "FORMAT", "pprof heapsnapshot jsonl dot", "Which format"},
+    {"--to", 't', "FORMAT", "pprof heapsnapshot heaptimeline jsonl dot", "Which format"},
     CLI_GRAPH_MEMORY_OPTION,
     {0}
 };
@@ -104,6 +138,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"heapprof graph convert app.graph --to heapsnapshot > app.heapsnapshot", "for the Memory panel of Chromium's DevTools, and memlab"},
     {"heapprof graph convert 1.graph 2.graph --to heapsnapshot > 2.heapsnapshot", "the second, with ids that the first one alone gets, too"},
+    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline > app.heaptimeline", "the third, on DevTools' timeline: what had come by each"},
     {"heapprof graph convert app.graph --to pprof > kept.pb.gz", "a profile of who keeps what: heapprof view kept.pb.gz"},
     {"heapprof graph convert app.graph --to dot | dot -Tsvg > app.svg", "a picture of the dominator tree, by graphviz"},
     {0}
@@ -113,10 +148,12 @@ const struct cli_command cli_graph_convert_command = {
     .name = "graph convert", .arguments = "[EARLIER...] FILE --to=FORMAT",
     .summary = "Write a dump in another format",
     .description =
-        "Writes what is alive to stdout in a format of others: heapsnapshot (of V8), jsonl (the lines of\n"
-        "ObjectSpace.dump_all), dot (what the tree command shows, for graphviz), pprof (the tree as call stacks: a frame's\n"
-        "sum is what it retains).\n\n"
+        "Writes what is alive to stdout in a format of others: heapsnapshot (of V8), heaptimeline (the same, with allocation\n"
+        "stacks, and when objects came), jsonl (the lines of ObjectSpace.dump_all), dot (what the tree command shows, for\n"
+        "graphviz), pprof (the tree as call stacks: a frame's sum is what it retains).\n\n"
         "Viewers that compare heapsnapshots know an object by its id. Name the dumps that came before, the first one first:\n"
-        "then an object has the same id in the files made of 1, of 1 2 and of 1 2 3.",
+        "then an object has the same id in the files made of 1, of 1 2 and of 1 2 3. A heaptimeline has a bar for each of\n"
+        "these dumps, as large as what is new in it and still alive in the last. Its allocation stacks are those of objects\n"
+        "that a running profile has sampled (RUBY_HEAPPROF).",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
 };

@@ -7,17 +7,28 @@
 #include "graph/tree.h"
 #include "pprof/model.h"
 
+/* When a dump was made, and the first id that no object had by then (identity.h). */
+struct heapprof_graph_moment {
+    uint64_t time_ns;
+    uint64_t next_id;
+};
+
 struct heapprof_graph_source {
     struct heapprof_graph *graph;
     const struct heapprof_dominators *dominators;
     const struct heapprof_graph_tree *dominator_tree;
-    const uint64_t *ids;         /* by object (identity.h); only heapsnapshot has them */
+    const uint64_t *ids;         /* by object (identity.h); only heapsnapshot and heaptimeline have them */
+    const struct heapprof_graph_moment *moments; /* of the dumps before this one, and of this one; only heaptimeline has them */
+    size_t    moment_count;
 };
 
 typedef bool heapprof_graph_export_i(FILE *out, const struct heapprof_graph_source *source);
 
 /* What Chromium's DevTools, memlab and others of V8 read. Has a root that is no object; self sizes add up to ours. */
 heapprof_graph_export_i rb_heapprof_graph_heapsnapshot;
+
+/* The same with allocation stacks, and which objects had come by each of the moments. */
+heapprof_graph_export_i rb_heapprof_graph_heaptimeline;
 
 /* A line an object, as ObjectSpace.dump_all writes it: for sheap, heapy and others. */
 heapprof_graph_export_i rb_heapprof_graph_jsonl;

@@ -1,9 +1,11 @@
-/* export_heapsnapshot.c - the format of V8's heap snapshots.
+/* export_heapsnapshot.c - the format of V8's heap snapshots, and of its allocation timelines.
  *
- *     nodes    7 numbers each: type, name, id, size, edges, 0, 0        node 0 is the root
+ *     nodes    7 numbers each: type, name, id, size, edges, trace, 0    node 0 is the root
  *     edges    3 numbers each, in the order of the nodes: type, name or index, 7 * node
+ *     samples  2 numbers each: microseconds, the last id that was given by then
  *     strings  those of this file, then all of the dump
  *
+ * Traces (traces.h) and samples are a timeline's; DevTools takes a file for one by its name's end.
  * Nodes are the objects that roots lead to, in their order. How many nodes and edges there are stands at the beginning.
  */
 #include "graph/export.h"
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/traces.h"
 #include "report/json.h"
 
 #define NODE_FIELDS 7
@@ -37,6 +40,8 @@ enum {EMPTY, ROOTS, CLASS, KEY, VALUE, UNNAMED, OWN_STRINGS};
 
 struct snapshot {
     FILE *out;
+    const struct heapprof_graph_source *source;
+    const struct heapprof_graph_traces *traces; /* NULL: it is no timeline */
     const struct heapprof_graph *graph;
     const struct heapprof_dominators *dominators;
     const struct heapprof_graph_tree *tree; /* of dominators */
@@ -110,11 +115,19 @@ name_of(const struct heapprof_graph *graph, uint32_t object)
     return OWN_STRINGS + (text ? text : graph->names.classes[rb_heapprof_graph_class_number(graph, object)].name);
 }
 
-static void
-put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint64_t id, uint64_t bytes, uint32_t edges)
+/* Odd: others are not of the program for DevTools. 1 is the root's. */
+static uint64_t
+node_id(uint64_t id)
 {
-    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64",%"PRIu64",%"PRIu32",0,0", snapshot->comma ? ",\n" : "",
-            type, name, id, bytes, edges);
+    return 2 * id + 1;
+}
+
+static void
+put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint64_t id, uint64_t bytes, uint32_t edges,
+         uint32_t trace)
+{
+    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64",%"PRIu64",%"PRIu32",%"PRIu32",0", snapshot->comma ? ",\n" : "",
+            type, name, node_id(id), bytes, edges, trace);
     snapshot->comma = true;
 }
 
@@ -123,11 +136,11 @@ put_nodes(struct snapshot *snapshot)
 {
     const struct heapprof_graph *graph = snapshot->graph;
 
-    put_node(snapshot, SYNTHETIC, ROOTS, 1, 0, snapshot->root_edges);
+    put_node(snapshot, SYNTHETIC, ROOTS, 0, 0, snapshot->root_edges, 0);
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!reached_p(snapshot, object)) continue;
-        put_node(snapshot, type_of(graph, object), name_of(graph, object), 2 * snapshot->ids[object] + 1,
-                 graph->sizes[object], edges_of(snapshot, object));
+        put_node(snapshot, type_of(graph, object), name_of(graph, object), snapshot->ids[object], graph->sizes[object],
+                 edges_of(snapshot, object), snapshot->traces ? rb_heapprof_graph_trace(graph, object) : 0);
     }
     snapshot->comma = false;
 }
@@ -189,6 +202,33 @@ put_edges(struct snapshot *snapshot)
     }
 }
 
+/* ---- of a timeline ---- */
+
+static void
+put_traces(const struct snapshot *snapshot)
+{
+    fputs("],\n\"trace_function_infos\":[", snapshot->out);
+    if (snapshot->traces) {
+        rb_heapprof_graph_traces_put_functions(snapshot->out, snapshot->traces, snapshot->graph, OWN_STRINGS, ROOTS);
+    }
+    fputs("],\n\"trace_tree\":[", snapshot->out);
+    if (snapshot->traces) rb_heapprof_graph_traces_put_tree(snapshot->out, snapshot->traces, snapshot->graph);
+}
+
+/* From the first dump on. */
+static void
+put_samples(const struct snapshot *snapshot)
+{
+    const struct heapprof_graph_source *source = snapshot->source;
+
+    fputs("],\n\"samples\":[", snapshot->out);
+    for (size_t i = 0; snapshot->traces && i < source->moment_count; i++) {
+        uint64_t time_ns = source->moments[i].time_ns, first_ns = source->moments[0].time_ns;
+        fprintf(snapshot->out, "%s%"PRIu64",%"PRIu64, i ? "," : "", time_ns > first_ns ? (time_ns - first_ns) / 1000 : 0,
+                node_id(source->moments[i].next_id - 1));
+    }
+}
+
 /* ---- all of it ---- */
 
 /* At most STRING_MOST bytes, without part of a character. */
@@ -218,22 +258,40 @@ put_strings(struct snapshot *snapshot)
     report_json_end(&json, ']');
 }
 
-bool
-rb_heapprof_graph_heapsnapshot(FILE *out, const struct heapprof_graph_source *source)
+static bool
+put_snapshot(FILE *out, const struct heapprof_graph_source *source, const struct heapprof_graph_traces *traces)
 {
-    struct snapshot snapshot = {.out = out, .graph = source->graph, .dominators = source->dominators,
-                                .tree = source->dominator_tree, .ids = source->ids};
+    struct snapshot snapshot = {.out = out, .source = source, .traces = traces, .graph = source->graph,
+                                .dominators = source->dominators, .tree = source->dominator_tree, .ids = source->ids};
 
     if (!number_nodes(&snapshot)) return false;
-    fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":0},\n\"nodes\":[",
-            meta,
-            snapshot.node_count, snapshot.edge_count);
+    fprintf(out, "%s,\"node_count\":%"PRIu32",\"edge_count\":%"PRIu64",\"trace_function_count\":%"PRIu32"},\n\"nodes\":[",
+            meta, snapshot.node_count, snapshot.edge_count, traces ? traces->function_count : 0);
     put_nodes(&snapshot);
     fputs("],\n\"edges\":[", out);
     put_edges(&snapshot);
-    fputs("],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],\n\"locations\":[],\n\"strings\":", out);
+    put_traces(&snapshot);
+    put_samples(&snapshot);
+    fputs("],\n\"locations\":[],\n\"strings\":", out);
     put_strings(&snapshot);
     fputs("}\n", out);
     free(snapshot.nodes);
     return true;
+}
+
+bool
+rb_heapprof_graph_heapsnapshot(FILE *out, const struct heapprof_graph_source *source)
+{
+    return put_snapshot(out, source, NULL);
+}
+
+bool
+rb_heapprof_graph_heaptimeline(FILE *out, const struct heapprof_graph_source *source)
+{
+    struct heapprof_graph_traces traces;
+    bool room = rb_heapprof_graph_traces_make(&traces, source->graph, source->dominators) &&
+                put_snapshot(out, source, &traces);
+
+    rb_heapprof_graph_traces_free(&traces);
+    return room;
 }

@@ -249,8 +249,9 @@ class TestHeapprofGraph < Test::Unit::TestCase
   end
 
   # A dump of a process that makes more of them: orders are by address what they were, or moved, or new at an old address.
-  def growing(dump, survivors:, fresh:, set: "1", moves: {})
+  def growing(dump, survivors:, fresh:, set: "1", moves: {}, time: 0)
     graph = GraphBytes.new
+    graph.fact("time", time.to_s)
     graph.fact("set", set)
     graph.fact("dump", dump.to_s)
     hash = graph.later
@@ -298,6 +299,68 @@ class TestHeapprofGraph < Test::Unit::TestCase
       assert_refused 1, /cannot be told from one another: the dumps do not follow one another/,
                      "graph", "convert", "1.graph", "3.graph", "--to=heapsnapshot"
       assert_refused 2, /--to=dot has no ids: one dump is enough/, "graph", "convert", "1.graph", "2.graph", "--to=dot"
+    end
+  end
+
+  # The trace's frames, the outermost first.
+  def trace_of(timeline, id)
+    infos = timeline["trace_function_infos"].each_slice(6).to_a
+    ways = { timeline["trace_tree"][0] => [] }
+    left = [[timeline["trace_tree"], []]]
+    while (calls, above = left.pop)
+      calls.each_slice(5) do |number, function, count, size, below|
+        name, file, line = infos.fetch(function).values_at(1, 2, 4)
+        ways[number] = above + ["#{timeline["strings"][name]} #{timeline["strings"][file]}:#{line} #{count}x#{size}"]
+        left << [below, ways[number]]
+      end
+    end
+    ways.fetch(id)
+  end
+
+  def test_convert_to_heaptimeline_has_what_is_new_in_each_dump
+    in_directory do
+      growing(1, survivors: [], fresh: [0, 1, 2], time: 5_000_000_000)
+      growing(2, survivors: [0, 5], fresh: [1, 3, 4, 6], moves: { 2 => 5 }, time: 7_500_000_000)
+      growing(3, survivors: [0, 3, 7], fresh: [1, 2, 4, 5], moves: { 6 => 7 }, time: 15_000_000_000)
+      files = %w[1.graph 2.graph 3.graph]
+      timeline = JSON.parse(heapprof!("graph", "convert", *files, "--to", "heaptimeline").out)
+      snapshot = JSON.parse(heapprof!("graph", "convert", *files, "--to", "heapsnapshot").out)
+      assert_equal snapshot.values_at("nodes", "edges", "strings"), timeline.values_at("nodes", "edges", "strings")
+      samples = timeline["samples"].each_slice(2)
+      assert_equal [0, 2_500_000, 10_000_000], samples.map(&:first)
+      bytes = [0] * 3
+      timeline["nodes"].each_slice(7) { |_, _, id, size| bytes[samples.find_index { |_, last| id <= last }] += size }
+      assert_equal [100 + 40, 200, 400], bytes # of each dump what is alive in the third; with the Hash
+      assert_equal [[], 0], [snapshot["samples"], snapshot["snapshot"]["trace_function_count"]]
+    end
+  end
+
+  def test_convert_to_heaptimeline_has_allocation_stacks
+    in_shop do
+      timeline = JSON.parse(convert("heaptimeline"))
+      orders = timeline["nodes"].each_slice(7).select { |node| timeline["strings"][node[1]] == "Order" }
+      assert_equal [ORDERS, 1], [orders.size, orders.map { |node| node[5] }.uniq.size]
+      assert_equal ["(roots) :0 0x0", "<main> /srv/app.rb:3 0x0", "Cart#add /srv/cart.rb:12 #{ORDERS * 2}x#{ORDERS * 80}"], trace_of(timeline, orders[0][5])
+      assert_equal 3, timeline["snapshot"]["trace_function_count"]
+      assert_equal 1, (timeline["nodes"].each_slice(7).map { |node| node[5] } - [0]).uniq.size
+    end
+  end
+
+  # Frames that say the same are one function, wherever they are called.
+  def test_each_object_of_a_heaptimeline_has_its_own_stack
+    random = Random.new(5)
+    graph = GraphBytes.new
+    stacks = Array.new(40) { |i| ["/leaf.rb:#{i} leaf#{i}"] + Array.new(random.rand(6)) { "/#{random.rand(3)}.rb:#{random.rand(2)} m" } }
+    objects = stacks.each_with_index.map { |frames, i| graph.object("Class#{i}", stack: graph.stack(*frames)) }
+    graph.root(:GLOBAL, "$all", graph.object("Array", type: "T_ARRAY", tail: objects))
+    in_directory do
+      write(FILE, graph.bytes)
+      timeline = JSON.parse(convert("heaptimeline"))
+      nodes = timeline["nodes"].each_slice(7).to_h { |node| [timeline["strings"][node[1]], node] }
+      found = stacks.each_index.map { |i| trace_of(timeline, nodes.fetch("Class#{i}")[5]).drop(1).reverse.map { |frame| frame[/\A\S+ \S+/] } }
+      assert_equal stacks.map { |frames| frames.map { |frame| frame.split.reverse.join(" ") } }, found
+      assert_equal stacks.flatten.uniq.size + 1, timeline["snapshot"]["trace_function_count"]
+      assert_equal stacks.flatten.uniq.size + 1, timeline["trace_function_infos"].size / 6
     end
   end
 

@@ -1,5 +1,5 @@
-// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, dominators are a tree, and the
-// largest objects have their referrers; and what is read in one pass without it.
+// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, dominators are a tree, the
+// largest objects have their referrers, and each allocation stack is a way in a tree; and what is read in one pass without it.
 
 #include <string>
 
@@ -10,6 +10,7 @@ extern "C" {
 #include "graph/duplicates.h"
 #include "graph/largest.h"
 #include "graph/pages.h"
+#include "graph/traces.h"
 }
 
 namespace {
@@ -45,6 +46,36 @@ CheckLargest(heapprof_graph *graph, const heapprof_dominators &dominators)
         }
     }
     rb_heapprof_graph_chosen_free(&chosen);
+}
+
+// Each call that begins ends, within the one that it began in.
+void
+CheckTraces(heapprof_graph *graph, const heapprof_dominators &dominators)
+{
+    heapprof_graph_traces traces;
+    char *text = nullptr;
+    size_t size = 0;
+
+    if (rb_heapprof_graph_traces_make(&traces, graph, &dominators)) {
+        FILE *out = open_memstream(&text, &size);
+        REQUIRE(out);
+        rb_heapprof_graph_traces_put_functions(out, &traces, graph, 0, 0);
+        rb_heapprof_graph_traces_put_tree(out, &traces, graph);
+        fclose(out);
+        size_t open = 0, calls = 0;
+        for (size_t i = 0; i < size; i++) {
+            calls += text[i] == '[';
+            open += text[i] == '[';
+            REQUIRE(text[i] != ']' || open-- > 0);
+        }
+        REQUIRE(open == 0 && calls == graph->names.stack_count);
+        REQUIRE(traces.function_count <= graph->names.stack_count);
+        free(text);
+    }
+    rb_heapprof_graph_traces_free(&traces);
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        REQUIRE(rb_heapprof_graph_trace(graph, object) <= graph->names.stack_count);
+    }
 }
 
 struct Bytes {
@@ -107,6 +138,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rb_heapprof_dominators_find(&dominators, &loaded.graph)) {
         CheckTree(loaded.graph, dominators);
         CheckLargest(&loaded.graph, dominators);
+        CheckTraces(&loaded.graph, dominators);
     }
     rb_heapprof_dominators_free(&dominators);
     return 0;

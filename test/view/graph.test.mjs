@@ -33,6 +33,18 @@ const shop = `
     graph.object("Garbage", 5000)
     File.binwrite(ARGV[1], graph.bytes)`;
 
+// Two dumps; of the second's orders 300 are new.
+const grown = `
+    require ARGV[0]
+    2.times do |dump|
+      graph = GraphBytes.new
+      { "time" => dump * 4_000_000_000, "set" => 1, "dump" => dump + 1 }.each { |key, value| graph.fact(key, value.to_s) }
+      stack = graph.stack("/srv/cart.rb:12 Cart#add", "/srv/app.rb:3 <main>")
+      orders = Array.new(500 + dump * 300) { |i| graph.object("Order", 200, bits: dump == 1 && i < 500 ? 64 : 0, stack:) }
+      graph.root(:GLOBAL, "$orders", graph.object("Array", 9000, type: "T_ARRAY", tail: orders))
+      File.binwrite(ARGV[dump + 1], graph.bytes)
+    end`;
+
 before(async () => {
     execFileSync(process.env.BASERUBY || "ruby", ["-e", shop, join(top, "test/cli/lib/graph_bytes.rb"), file]);
     writeFileSync(snapshot, execFileSync(program, ["graph", "convert", file, "--to", "heapsnapshot"]));
@@ -56,7 +68,8 @@ const all = (page, selector) => page.evaluateHandle((wanted) => {
     return found;
 }, selector);
 
-async function openInDevTools(path) {
+// With stacks: as when "Allocation stack traces" was ticked.
+async function openInDevTools(path, { stacks = false, shown = "Order" } = {}) {
     const address = new URL(browser.wsEndpoint()).host;
     const [target] = await (await fetch(`http://${address}/json`)).json();
     const page = await browser.newPage();
@@ -64,6 +77,10 @@ async function openInDevTools(path) {
     page.on("pageerror", (error) => wrong.push(String(error)));
     await page.setViewport({ width: 1400, height: 900 });
     await page.goto(`http://${address}/devtools/devtools_app.html?ws=${target.webSocketDebuggerUrl.replace("ws://", "")}&panel=heap-profiler`);
+    if (stacks) {
+        await page.evaluate(() => { localStorage["record-allocation-stacks"] = "true"; });
+        await page.reload();
+    }
     const first = async (selector, text) => {
         for (let tries = 0; tries < 600; tries++) {
             const handle = await page.evaluateHandle((found, wanted) => found.find((element) => element.textContent.includes(wanted)),
@@ -74,12 +91,12 @@ async function openInDevTools(path) {
         return assert.fail(`no ${selector} ${text}: ${wrong}`);
     };
     await (await first("input[type=file]", "")).uploadFile(path);
-    const entry = await first("div.titles", "kB)");
+    const entry = await first("div.titles", "B)");
     const total = await entry.evaluate((element) => element.textContent);
     await entry.click();
-    await first("tr", "Order");
+    await first("tr", shown);
     const rows = await page.evaluate((found) => found.map((row) => [...row.cells].map((cell) => cell.innerText)), await all(page, "tr"));
-    return { total, rows, wrong };
+    return { page, first, total, rows, wrong };
 }
 
 // "105 kB52 %" or "3.1 kB" as bytes of 1000.
@@ -97,4 +114,42 @@ test("DevTools have our totals, objects and retained bytes", async () => {
         assert.ok(Math.abs(kilobytes(shallow) - own / 1000) < 0.6, `${name}: ${shallow}, ours ${own}`);
         assert.ok(Math.abs(kilobytes(kept) - retained / 1000) < 0.6, `${name}: ${kept}, ours ${retained}`);
     }
+});
+
+// test/view/rdoc.rb's, which make check-view has our ruby run. Of V8 code is one group.
+test("DevTools have our totals and retained bytes of RDoc, too", async () => {
+    const real = join(directory, "rdoc.heapsnapshot");
+    writeFileSync(real, execFileSync(program, ["graph", "convert", process.env.REAL_GRAPH, "--to", "heapsnapshot"], { maxBuffer: 2 ** 30 }));
+    const { total, rows, wrong } = await openInDevTools(real, { shown: "String" });
+    const ours = JSON.parse(execFileSync(program, ["graph", "top", process.env.REAL_GRAPH, "--json", "-n0"], { encoding: "utf8", maxBuffer: 2 ** 28 }));
+    assert.deepEqual(wrong, []);
+    assert.match(total, new RegExp(`\\(${(ours.reduce((sum, row) => sum + row.bytes, 0) / 1e6).toFixed(1)}\\s*MB\\)`));
+    const compared = rows.map(([what, , shallow, kept]) => {
+        const [name, objects] = what.replace(/\s/g, "").split("×");
+        const row = ours.find((one) => one.name === name);
+        if (!row || !shallow.includes("kB")) return null; // another group, or the head
+        assert.equal(Number((objects ?? "1").replace(/,/g, "")), row.objects, name);
+        assert.ok(Math.abs(kilobytes(shallow) - row.bytes / 1000) < 0.6, `${name}: ${shallow}, ours ${row.bytes}`);
+        assert.ok(Math.abs(kilobytes(kept) - row.retained / 1000) < 0.6, `${name}: ${kept}, ours ${row.retained}`);
+        return name;
+    }).filter((name) => name);
+    assert.ok(compared.length > 20 && compared.includes("RDoc::Store"), String(compared));
+});
+
+test("DevTools have a timeline of two dumps, and the stack of an object", async () => {
+    const dumps = [1, 2].map((number) => join(directory, `${number}.graph`));
+    const timeline = join(directory, "grown.heaptimeline");
+    execFileSync(process.env.BASERUBY || "ruby", ["-e", grown, join(top, "test/cli/lib/graph_bytes.rb"), ...dumps]);
+    writeFileSync(timeline, execFileSync(program, ["graph", "convert", ...dumps, "--to", "heaptimeline"]));
+    const { page, first, total, rows, wrong } = await openInDevTools(timeline, { stacks: true });
+    assert.match(total, /\(169\s*kB\)/);
+    assert.ok(rows.some(([what]) => /^Order×800$/.test(what.replace(/\s/g, ""))), String(rows));
+    await first("div", "4.00");
+    await (await first("tr", "Order×")).click();
+    await page.keyboard.press("ArrowRight");
+    await first("tr", "@");
+    await page.keyboard.press("ArrowDown");
+    await (await first("[role=tab]", "Allocation stack")).click();
+    await first(".heap-allocation-stack", "Cart#add<main>(roots)");
+    assert.deepEqual(wrong, []);
 });
