@@ -57,7 +57,7 @@ const struct cli_command cli_graph_view_command = {
     .summary = "A page with suspects, the dominator tree, classes and objects",
     .description =
         "Writes one HTML page that needs no network, and prints its name. In it: what may be a leak, in words; the tree of\n"
-        "`heapprof graph tree` as a picture, with search and zoom; what each class has and retains; and of each of the\n"
+        "`heapprof graph tree` as a picture, a flame graph or a treemap, with search and zoom; what each class has and retains; and of each of the\n"
         "objects that retain most what keeps it, what it refers to and is referred to by, what it keeps, and where it was\n"
         "allocated. It says what it leaves out.\n\n"
         "The page is only its owner's to read (mode 0600).",

@@ -166,6 +166,50 @@ test("a click zooms, the keyboard goes from frame to frame", async () => {
     await page.verify();
 });
 
+// Where each frame's rectangle is.
+const areas = (page) => page.$$eval("#flame .treemap g.frame", (found) => Object.fromEntries(found.map((one) => {
+    const { x, y, width, height } = one.querySelector("rect").getBoundingClientRect();
+    return [one.getAttribute("name"), { x, y, width, height, title: one.querySelector("title").textContent }];
+})));
+
+test("as a treemap each frame has an area in that of what dominates it, as large as what it retains", async () => {
+    const page = await view(shop);
+    await page.select("#picture", "1");
+    const shown = await areas(page);
+    const inside = (name, around) => {
+        const [one, other] = [shown[name], shown[around]];
+        assert.ok(one.x >= other.x && one.y >= other.y && one.x + one.width <= other.x + other.width + 0.1 &&
+            one.y + one.height <= other.y + other.height + 0.1, `${name} in ${around}`);
+    };
+    for (const pair of [["[]: Order", "@items: Hash"], ["@items: Hash", "constant CACHE: Cart"], ["global $list: Node", "all"]]) inside(...pair);
+    const area = (name) => shown[name].width * shown[name].height;
+    const share = area("global $list: Node") / area("C global rb_cObject: class Object");
+    assert.ok(Math.abs(share - 100 / 505) < 0.03, String(share));
+    assert.match(shown["[]: Order"].title, /^\[\]: Order: retains 404 kB, 66\.7%/);
+    assert.equal(await page.$eval("#flame .flame-graph", (one) => one.hidden), true);
+    await page.verify();
+});
+
+test("a treemap is gone through by mouse and keyboard, and says what is selected", async () => {
+    const page = await view(shop);
+    await page.select("#picture", "1");
+    assert.match(await page.$eval("#flame", (one) => one.getAttribute("aria-label")), /as a treemap: arrows go/);
+    await page.focus("#flame");
+    for (const key of ["ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
+    assert.match(await text(page, "#status"), /^global \$list: Node: retains 100 kB/);
+    assert.deepEqual(await page.$$eval("#flame .treemap .selected", (found) => found.map((one) => one.getAttribute("name"))), ["global $list: Node"]);
+    await page.keyboard.press("Enter");
+    assert.deepEqual(Object.keys(await areas(page)), ["global $list: Node", "@next: Node"]);
+    assert.match(await text(page, "#object h2"), /^Node 0x/);
+    await page.click('#flame .treemap g[name="global $list: Node"]', { offset: { x: 5, y: 5 } });
+    assert.ok("C global rb_cObject: class Object" in await areas(page), "the outermost leads to its dominator");
+    await page.type("#search", "Order");
+    assert.equal(await page.$eval('#flame .treemap g[name="[]: Order"] rect', (one) => one.getAttribute("fill")), "rgb(214, 125, 255)");
+    await page.select("#picture", "0");
+    assert.equal((await areas(page))["all"]?.width ?? 0, 0);
+    await page.verify();
+});
+
 test("whoever follows the picture down finds an object at each step, though many others are as large", async () => {
     const page = await view(dump("alike", `
         orders = Array.new(50) do

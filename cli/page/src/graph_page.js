@@ -10,6 +10,7 @@ import { listenToKeys } from "./keys.js";
 import { drawObject, objectName } from "./object.js";
 import { matcher, sumFound } from "./search.js";
 import { drawTable } from "./table.js";
+import { createTreemap } from "./treemap.js";
 
 const tree = readTree(json);
 const sums = treeSums(tree);
@@ -20,7 +21,19 @@ const groups = [
     { name: "object", list: json.chosen.map((object) => ({ ...object, what: object.name, name: objectName(object), detail: object.way })), left: json.objects - chosen.size,
       columns: [["bytes", "bytes"], ["retained", "retained"]], choose: (group) => show(group.address) },
 ];
+const events = {
+    describe: (data) => (data.rest ? data.name : describeFrame(data.frame)),
+    colour: (data) => frameColour(data),
+    onZoom: (data) => zoom(data.frame),
+    onSelect: (data) => select(data.frame),
+};
+const pictures = [["flame graph", createFlame], ["treemap", createTreemap]].map(([name, create]) => {
+    const place = element("div", { class: name.replace(" ", "-"), hidden: true });
+    byId("flame").append(place);
+    return { name, place, ...create(place, events) };
+});
 const state = {
+    picture: pictures[0],
     group: groups[0],
     by: "retained",
     zoomed: 0,    // a frame
@@ -29,13 +42,6 @@ const state = {
     object: null, // an address
 };
 let found = null; // by frame: 1, the others 0; null: nothing is searched for
-
-const flame = createFlame(byId("flame"), {
-    describe: (data) => (data.rest ? data.name : describeFrame(data.frame)),
-    colour: (data) => frameColour(data),
-    onZoom: (data) => zoom(data.frame),
-    onSelect: (data) => select(data.frame),
-});
 
 const bytes = (value) => formatValue(value, "bytes");
 const count = (value) => formatValue(value, "count");
@@ -65,11 +71,17 @@ function draw() {
     const matches = matcher(state.search);
     found = matches && Uint8Array.from(tree.name, (name, frame) => (frame > 0 && matches(name) ? 1 : 0));
     byId("nothing").hidden = json.bytes !== 0;
-    flame.draw(tree, sums, state.zoomed);
-    flame.mark(state.selected);
+    drawPicture();
     drawGroups(matches);
     drawShownObject();
     drawStatus();
+}
+
+function drawPicture() {
+    for (const { place, name } of pictures) place.hidden = name !== state.picture.name;
+    state.picture.draw(tree, sums, state.zoomed);
+    state.picture.mark(state.selected);
+    byId("flame").setAttribute("aria-label", `Dominator tree as a ${state.picture.name}: arrows go from one to the next, Enter zooms, Escape zooms out`);
 }
 
 // A class is searched for in the picture, where "label: class" stands: the table shows all.
@@ -129,7 +141,7 @@ function zoom(frame) {
 
 function select(frame) {
     state.selected = frame;
-    flame.mark(frame);
+    state.picture.mark(frame);
     byId("status").textContent = describeFrame(frame);
 }
 
@@ -164,11 +176,14 @@ function describeDump() {
     byId("bars").hidden = true;
     byId("search").placeholder = "label or class ( / )";
     byId("graph").setAttribute("aria-label", "Dominator tree");
+    byId("pictures").hidden = false;
+    byId("picture").append(...pictures.map(({ name }, i) => element("option", { value: String(i) }, name)));
     byId("group").append(...groups.map(({ name }, i) => element("option", { value: String(i), selected: i === 0 }, name)));
 }
 
 function listen() {
     byId("group").addEventListener("change", (event) => change({ group: groups[Number(event.target.value)] }));
+    byId("picture").addEventListener("change", (event) => change({ picture: pictures[Number(event.target.value)] }));
     byId("search").addEventListener("input", (event) => change({ search: event.target.value.trim() }));
     byId("reset").addEventListener("click", () => {
         byId("search").value = "";
