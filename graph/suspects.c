@@ -121,25 +121,24 @@ find_gathered(const struct search *search, uint32_t object)
 }
 
 static uint32_t
-list_length(const struct search *search, uint32_t object)
-{
-    uint32_t length = 1;
-
-    uint32_t child;
-
-    while ((child = largest_child(search, object)) && same_class_p(search, object, child)) {
-        object = child;
-        length++;
-    }
-    return length;
-}
-
-static uint32_t
 stack_of(const struct search *search, uint32_t object)
 {
     const struct heapprof_graph_sample *sample = object ? rb_heapprof_graph_sample(search->graph, object) : NULL;
 
     return sample ? sample->stack : 0;
+}
+
+/* From gathered to its end: how long it is, and the stack of the first one that has any. */
+static void
+follow_list(const struct search *search, struct heapprof_graph_suspect *suspect)
+{
+    uint32_t object = suspect->gathered, child;
+
+    suspect->stack = stack_of(search, object);
+    for (suspect->parts = 1; (child = largest_child(search, object)) && same_class_p(search, object, child); suspect->parts++) {
+        object = child;
+        if (!suspect->stack) suspect->stack = stack_of(search, object);
+    }
 }
 
 /* Of the first of gathered's children that has one, and is of part's class if any such has. */
@@ -169,9 +168,9 @@ describe(struct search *search, struct heapprof_graph_suspect *suspect)
         suspect->part = search->sums[0].example;
         suspect->parts = search->sums[0].count;
         suspect->list = suspect->parts == 1 && same_class_p(search, suspect->gathered, suspect->part);
-        if (suspect->list) suspect->parts = list_length(search, suspect->gathered);
     }
-    suspect->stack = stack_of(search, suspect->part);
+    if (suspect->list) follow_list(search, suspect);
+    else suspect->stack = stack_of(search, suspect->part);
     if (!suspect->stack) suspect->stack = stack_of_children(search, suspect->gathered, suspect->part);
     if (!suspect->stack) suspect->stack = stack_of(search, suspect->gathered);
     return true;
