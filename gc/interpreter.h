@@ -34,6 +34,9 @@ size_t rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_code_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES]);
 
+/* Names the callers of the allocator that have no name yet, from the files that they are in. (vm/caller_names.c) */
+void rb_heapprof_caller_names_find(void);
+
 /* Marks what each global variable leads to; begin_i is told of each before. (vm/globals.h) */
 void rb_heapprof_globals_mark(void (*begin_i)(ID id, void *data), void *data);
 

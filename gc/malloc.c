@@ -83,7 +83,7 @@ HEAPPROF_COLD static uint32_t
 identity_of_caller(uintptr_t caller)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
-    uint32_t no_page = 0; /* code does not move or die */
+    uint32_t no_page = 0; /* code does not move; when it dies, unload.c forgets it */
     if (!caller) return 0;
 
     uintptr_t key = rb_heapprof_callers_key(caller);

@@ -128,10 +128,12 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
     errno = saved_errno;
 }
 
+# include "unload.c"
+
 /* ---- in place of the C library's functions ---- */
 
-enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, USABLE_SIZE,
-       INTERPOSED_END };
+enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, DLCLOSE,
+       USABLE_SIZE, INTERPOSED_END };
 
 static struct heapprof_interposed interposed[INTERPOSED_END + 1];
 
@@ -245,6 +247,15 @@ rb_heapprof_all_pvalloc(size_t size)
     return counted(REAL(PVALLOC, void *, size_t)(size), size);
 }
 
+static int
+rb_heapprof_all_dlclose(void *library)
+{
+    before_unloading();
+    int error = REAL(DLCLOSE, int, void *)(library);
+    after_unloading();
+    return error;
+}
+
 #define STANDS_FOR(name) { #name, (heapprof_function *)rb_heapprof_all_##name, NULL }
 
 static struct heapprof_interposed interposed[INTERPOSED_END + 1] = {
@@ -257,6 +268,7 @@ static struct heapprof_interposed interposed[INTERPOSED_END + 1] = {
     [MEMALIGN] = STANDS_FOR(memalign),
     [VALLOC] = STANDS_FOR(valloc),
     [PVALLOC] = STANDS_FOR(pvalloc),
+    [DLCLOSE] = STANDS_FOR(dlclose),
     [USABLE_SIZE] = { "malloc_usable_size", NULL, NULL }, /* called, not replaced */
     [INTERPOSED_END] = { NULL, NULL, NULL }
 };

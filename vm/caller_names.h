@@ -1,5 +1,6 @@
 #ifndef HEAPPROF_VM_CALLER_NAMES_H
 #define HEAPPROF_VM_CALLER_NAMES_H
+#include "gc/interpreter.h" /* all of these names at once */
 #include "profiler/callers.h"
 #include "symbols.h"
 
@@ -12,9 +13,6 @@ void rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found)
  * refused. A search for their names needs no lock; afterwards they are entered. */
 bool rb_heapprof_caller_names_collect(struct heapprof_symbols *unnamed);
 void rb_heapprof_caller_names_enter(const struct heapprof_symbols *named);
-
-/* Finds all of these names at once, for who has the process to himself: when the VM is gone. */
-void rb_heapprof_caller_names_find(void);
 
 /* Names from memory alone what callers are still without a name. Before a snapshot. */
 void rb_heapprof_caller_names_refresh(void);

@@ -240,6 +240,47 @@ class TestHeapProfSymbols < Test::Unit::TestCase
     end
   end
 
+  # The same run, so callers of the first are known by addresses that are the second one's later.
+  def test_with_malloc_all_a_library_that_was_unloaded_keeps_its_names_and_one_in_its_place_has_its_own
+    in_directory do
+      paths = %w[one two].map { |name| build("#{name}.so", name: name) }
+      in_child(SETUP + <<~RUBY)
+        def place_of(path) = File.foreach("/proc/self/maps").grep(/\#{Regexp.escape(path)}$/).first&.slice(/\\h+/)
+        HeapProfile.start(interval: 1 << 30, malloc: :all, malloc_interval: 1)
+        places = #{paths.inspect}.cycle.first(8).map do |path|
+          library = ask(path)
+          place = [path, place_of(path)]
+          HeapProfPlain.unload(library)
+          assert_nil place_of(path)
+          place
+        end
+        assert_equal 2, places.uniq.group_by(&:last).values.map(&:size).max, places.inspect
+        %w[one two].each { |name| assert_equal ["\#{name}_hidden (\#{name}.so)", "\#{name}_shown (\#{name}.so)"], callers("\#{name}.so") }
+        assert_empty HeapProfile.snapshot.filter_map(&:caller).grep(/\\A\\?|one_.*two|two_.*one/)
+      RUBY
+    end
+  end
+
+  # dlclose in the sweep.
+  def test_with_malloc_all_a_library_that_an_objects_free_function_unloads_keeps_its_names
+    in_directory do
+      path = build("swept.so")
+      in_child(SETUP + <<~RUBY)
+        require "fiddle"
+        def ask_swept
+          library = Fiddle::Handle.new(#{path.dump})
+          library.enable_close
+          Fiddle::Function.new(library["ask"], [], Fiddle::TYPE_VOID).call
+        end
+        HeapProfile.start(interval: 1 << 30, malloc: :all, malloc_interval: 1)
+        ask_swept
+        100.times { break unless File.read("/proc/self/maps").include?("swept.so"); Array.new(10) { Object.new }; GC.start }
+        assert_not_include File.read("/proc/self/maps"), "swept.so"
+        assert_equal ["lib_hidden (swept.so)", "lib_shown (swept.so)"], callers("swept.so")
+      RUBY
+    end
+  end
+
   # ---- while others run ----
 
   def test_no_row_is_without_a_name_while_threads_and_ractors_bring_new_callers
