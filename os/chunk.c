@@ -6,6 +6,17 @@
 #define FLAGS 7
 #define PAGE_BYTES 4096
 
+/* Whether the one behind it in its list leads back to it, and the one before. A program's own numbers do not. */
+static bool
+in_list_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
+{
+    const size_t word = sizeof(uintptr_t);
+    uintptr_t next, before, back, forth;
+
+    return word_at(chunk + 2 * word, &next, data) && word_at(chunk + 3 * word, &before, data) &&
+           word_at(next + 3 * word, &back, data) && back == chunk && word_at(before + 2 * word, &forth, data) && forth == chunk;
+}
+
 /* Whether that is no block, but the header of one that glibc has to give out: the lists of such are in
  * its data. What lies before it is the end of another block. */
 static bool
@@ -17,7 +28,25 @@ free_chunk_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
     size &= ~(uintptr_t)FLAGS;
     return size >= 2 * HEAPPROF_CHUNK_HEADER_BYTES && size % HEAPPROF_CHUNK_HEADER_BYTES == 0 && !(size >> 40) &&
            word_at(chunk + size, &again, data) && again == size &&
-           word_at(chunk + size + sizeof(next), &next, data) && !(next & NEXT_TO_ONE_IN_USE);
+           word_at(chunk + size + sizeof(next), &next, data) && !(next & NEXT_TO_ONE_IN_USE) && in_list_p(chunk, word_at, data);
+}
+
+/* Also the last one of a heap, and what marks its end, have such a size. */
+static bool
+size_in_heap_p(uintptr_t size)
+{
+    return !(size & MAPPED) && (size & ~(uintptr_t)FLAGS) % HEAPPROF_CHUNK_HEADER_BYTES == 0 && !(size >> 40);
+}
+
+size_t
+rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at, void *data)
+{
+    uintptr_t size, next;
+    size_t bytes = rb_heapprof_chunk_bytes(block, word_at, data);
+
+    if (bytes == 0 || block >= heap_end || bytes > heap_end - block) return 0;
+    if (!word_at(block - sizeof(size), &size, data) || !size_in_heap_p(size)) return 0;
+    return word_at(block + bytes, &next, data) && !size_in_heap_p(next) ? 0 : bytes;
 }
 
 size_t

@@ -18,4 +18,7 @@ typedef bool heapprof_word_at(uintptr_t address, uintptr_t *word, void *data);
 /* What can be used of the block; 0: it does not look like one, or not like one in use. */
 size_t rb_heapprof_chunk_bytes(uintptr_t block, heapprof_word_at *word_at, void *data);
 
+/* The same of one that lies in a heap, which ends there: so none that is a mapping of its own. */
+size_t rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at, void *data);
+
 #endif

@@ -2,7 +2,7 @@
  *
  *     55d0c8a00000-55d0c8a21000 rw-p ...  [heap]     a heap, of glibc's main arena
  *     7f3a48000000-7f3a48021000 rw-p                 a heap, of another arena: it says so itself (heap_end)
- *     7f3a4d000000-7f3a4d7ff000 rw-p                 a thread's stack: its control block is in it (stack_of_thread_p)
+ *     7f3a4d000000-7f3a4d7ff000 rw-p                 a thread's stack: its control block is in it (control_block)
  *     7ffd1c200000-7ffd1c221000 rw-p ...  [stack]    the main thread's
  *     anything else that may be written              variables, mappings of libraries
  *
@@ -13,7 +13,7 @@
  * arena they are among libc's variables; the first chunk of a list leads there (find_bins).
  *
  * Threads that run are asked for by /proc/self/task/TID/syscall, which says where a thread's stack pointer is while it waits;
- * of one that runs all of its stack is told.
+ * where one goes on running, all stacks are told as a whole.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "peek.h"
@@ -35,6 +36,7 @@
 
 #define LINE_BYTES 512  /* of a line of maps all that is looked at */
 #define THREADS_MOST 1024
+#define ASK_AGAIN_MOST 10 /* for threads that run */
 #define TELL_MOST ((uintptr_t)1 << 40) /* a larger mapping is a sanitizer's own; to find what is touched of it takes minutes */
 #define ARENA_BYTES ((uintptr_t)64 << 20) /* an arena's heaps begin at multiples */
 #define CONTROL_BLOCK_BYTES ((uintptr_t)1 << 20) /* at the end of a thread's stack, with its variables */
@@ -69,9 +71,10 @@ word_at(const struct roots *roots, uintptr_t address)
 }
 
 static void
-tell(const struct roots *roots, uintptr_t begin, uintptr_t end, bool heap)
+tell(const struct roots *roots, uintptr_t begin, uintptr_t end, enum heapprof_memory_kind kind)
 {
-    struct heapprof_memory memory = {begin, end, heap};
+    struct heapprof_memory memory = {begin, end, kind};
+    bool heap = kind == HEAPPROF_MEMORY_HEAP;
 
     if (end - begin > TELL_MOST) return;
     if (heap) roots->memory_i(&memory, roots->data);
@@ -144,42 +147,65 @@ stack_pointer_of(const char *task)
     return sscanf(text, "%*d %*s %*s %*s %*s %*s %*s %lx", &pointer) == 1 ? pointer : 0;
 }
 
+/* 0: not known. */
+static void
+add_pointer(struct roots *roots, uintptr_t pointer)
+{
+    if (pointer == 0 || roots->thread_count == THREADS_MOST) roots->some_run = true;
+    else roots->pointers[roots->thread_count++] = pointer;
+}
+
 /* Of all but the caller. */
 static bool
-read_threads(struct roots *roots)
+read_pointers(struct roots *roots)
 {
     long self = syscall(SYS_gettid);
     DIR *tasks = opendir("/proc/self/task");
     const struct dirent *entry;
 
     if (!tasks) return false;
+    roots->thread_count = 0;
+    roots->some_run = false;
     while ((entry = readdir(tasks))) {
         if (entry->d_name[0] == '.' || atol(entry->d_name) == self) continue;
-        uintptr_t pointer = stack_pointer_of(entry->d_name);
-        if (pointer == 0 || roots->thread_count == THREADS_MOST) roots->some_run = true;
-        else roots->pointers[roots->thread_count++] = pointer;
+        add_pointer(roots, stack_pointer_of(entry->d_name));
     }
     closedir(tasks);
     return true;
 }
 
-/* glibc's control block of a thread has its own address as its first and third word. That of the first thread is no stack's,
- * and has no guard before it. */
+/* One that runs may be about to wait, or to end. */
 static bool
-stack_of_thread_p(const struct roots *roots, const struct mapping *mapping)
+read_threads(struct roots *roots)
+{
+    static const struct timespec moment = {0, 2000000};
+    bool read = read_pointers(roots);
+
+    for (int times = 0; read && roots->some_run && times < ASK_AGAIN_MOST; times++) {
+        nanosleep(&moment, NULL);
+        read = read_pointers(roots);
+    }
+    for (size_t i = 0; i < roots->stacks.pointer_count; i++) add_pointer(roots, roots->stacks.pointers[i]);
+    return read;
+}
+
+/* glibc's control block of a thread has its own address as its first and third word. That of the first thread is no stack's,
+ * and has no guard before it. 0: there is none. */
+static uintptr_t
+control_block(const struct roots *roots, const struct mapping *mapping)
 {
     uintptr_t words[512], least = mapping->begin, at = mapping->end - sizeof(words);
 
-    if (mapping->guard_bytes == 0 || mapping->end - mapping->begin < sizeof(words)) return false;
+    if (mapping->guard_bytes == 0 || mapping->end - mapping->begin < sizeof(words)) return 0;
     if (mapping->end - mapping->begin > CONTROL_BLOCK_BYTES) least = mapping->end - CONTROL_BLOCK_BYTES;
     for (; at >= least; at -= sizeof(words)) {
         size_t count = rb_heapprof_peek(roots->fd, at, words, sizeof(words)) / sizeof(words[0]);
         for (size_t i = 0; i + 2 < count; i++) {
             uintptr_t address = at + i * sizeof(words[0]);
-            if (words[i] == address && words[i + 2] == address) return true;
+            if (words[i] == address && words[i + 2] == address) return address;
         }
     }
-    return false;
+    return 0;
 }
 
 static bool
@@ -231,11 +257,11 @@ tell_anonymous(const struct roots *roots, uintptr_t begin, uintptr_t end)
     for (; roots->glibc && arena < end; arena += ARENA_BYTES) {
         uintptr_t behind = heap_end(roots, arena);
         if (behind == 0 || behind > end) continue;
-        tell(roots, begin, arena, false);
-        tell(roots, arena, behind, true);
+        tell(roots, begin, arena, HEAPPROF_MEMORY);
+        tell(roots, arena, behind, HEAPPROF_MEMORY_HEAP);
         begin = behind;
     }
-    tell(roots, begin, end, false);
+    tell(roots, begin, end, HEAPPROF_MEMORY);
 }
 
 /* Of a library. */
@@ -246,8 +272,24 @@ tell_variables(const struct roots *roots, const struct mapping *mapping)
     uintptr_t bins = within ? roots->bins : mapping->end;
     uintptr_t behind = within && roots->bins_end < mapping->end ? roots->bins_end : mapping->end;
 
-    tell(roots, mapping->begin, bins, false);
-    tell(roots, behind, mapping->end, false);
+    tell(roots, mapping->begin, bins, HEAPPROF_MEMORY);
+    tell(roots, behind, mapping->end, HEAPPROF_MEMORY);
+}
+
+/* Of a thread, from where its stack is in use. Where its variables are says a vector in a heap: the second word of its control block is the place
+ * behind the first entry, which has how many there are behind it. Nothing else leads to it. */
+static void
+tell_stack(const struct roots *roots, const struct mapping *mapping, uintptr_t begin)
+{
+    enum { entry = 2 * sizeof(uintptr_t), entries_most = 65536 };
+    uintptr_t control = control_block(roots, mapping);
+    uintptr_t vector = control ? word_at(roots, control + sizeof(control)) - entry : 0;
+    uintptr_t count = vector ? word_at(roots, vector) : 0;
+
+    tell(roots, begin, mapping->end, HEAPPROF_MEMORY_STACK);
+    if (begin < mapping->end && count > 0 && count < entries_most) {
+        tell(roots, vector, vector + (2 + count) * entry, HEAPPROF_MEMORY_STACK);
+    }
 }
 
 static void
@@ -257,16 +299,16 @@ tell_mapping(const struct roots *roots, const struct mapping *mapping)
     uintptr_t innermost = roots->stacks.innermost;
 
     if (innermost >= mapping->begin && innermost < mapping->end) {
-        tell(roots, innermost, mapping->end, false);
+        tell_stack(roots, mapping, innermost);
     }
     else if (strcmp(mapping->name, "[heap]") == 0) {
-        tell(roots, mapping->begin, mapping->end, roots->glibc);
+        tell(roots, mapping->begin, mapping->end, roots->glibc ? HEAPPROF_MEMORY_HEAP : HEAPPROF_MEMORY);
     }
     else if (mapping->name[0] == '/') {
         tell_variables(roots, mapping);
     }
-    else if (strcmp(mapping->name, "[stack]") == 0 || stack_of_thread_p(roots, mapping)) {
-        tell(roots, stack_in_use(roots, mapping), mapping->end, false);
+    else if (strcmp(mapping->name, "[stack]") == 0 || control_block(roots, mapping)) {
+        tell_stack(roots, mapping, stack_in_use(roots, mapping));
     }
     else {
         tell_anonymous(roots, mapping->begin, mapping->end);

@@ -5,15 +5,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum heapprof_memory_kind {
+    HEAPPROF_MEMORY,       /* variables, and mappings of anybody's */
+    HEAPPROF_MEMORY_STACK, /* what is in use of a thread's stack, with its variables */
+    HEAPPROF_MEMORY_HEAP   /* blocks of glibc's malloc, and what it has not given out */
+};
+
 struct heapprof_memory {
     uintptr_t begin, end;
-    bool      heap;      /* blocks of glibc's malloc, and what it has not given out */
+    enum heapprof_memory_kind kind;
 };
 
 /* What is known of stacks. */
 struct heapprof_root_stacks {
     uintptr_t innermost;   /* an address on the caller's: what lies further in is not told */
     size_t    ended_bytes; /* so long is each stack of a kind that nobody uses any more, which lies behind a page of guard; 0: none */
+    const uintptr_t *pointers; /* on threads' own stacks, while these use others: from there on they are in use */
+    size_t    pointer_count;
 };
 
 /* Calls memory_i with each writable part: variables of the program and of libraries, stacks from where they are in use,

@@ -65,9 +65,40 @@ TEST_F(ChunkTest, TheHeaderOfAFreeChunkIsNoBlock) {
     words_[5] = 8 * sizeof(uintptr_t) | kInUse;
     words_[13] = 4 * sizeof(uintptr_t) | kInUse;
     words_[10] = 4 * sizeof(uintptr_t);
+    auto chunk = reinterpret_cast<uintptr_t>(&words_[6]), list = reinterpret_cast<uintptr_t>(&words_[20]);
+    words_[8] = words_[9] = list; // the list has it alone
+    words_[22] = words_[23] = chunk;
     EXPECT_EQ(0u, Bytes(6));
     words_[10] = 0;
     EXPECT_EQ(7 * sizeof(uintptr_t), Bytes(6));
+}
+
+// As a name of openssl's and its number, beside another one's: no list has it.
+TEST_F(ChunkTest, ABlockWhoseNumbersLookLikeTheSizeOfAFreeChunkIsOne) {
+    Chunk(4, 4, true);
+    words_[7] = 16 * sizeof(uintptr_t);
+    words_[6 + 16] = 16 * sizeof(uintptr_t);
+    words_[6 + 17] = 0;
+    EXPECT_EQ(3 * sizeof(uintptr_t), Bytes(6));
+}
+
+TEST_F(ChunkTest, InAHeapABlockEndsBeforeTheHeapAndIsNoMapping) {
+    auto in_heap = [this](size_t block, size_t end) {
+        return rb_heapprof_chunk_bytes_in_heap(reinterpret_cast<uintptr_t>(&words_[block]), reinterpret_cast<uintptr_t>(&words_[end]),
+                                               Word, this);
+    };
+    Chunk(4, 8, true);
+    EXPECT_EQ(7 * sizeof(uintptr_t), in_heap(6, 13));
+    EXPECT_EQ(0u, in_heap(6, 12));
+    EXPECT_EQ(0u, in_heap(6, 6));
+    for (uintptr_t size : {uintptr_t{8}, uintptr_t{kMapped}, uintptr_t{1} << 41}) {
+        words_[13] = size | kInUse; // what no chunk has
+        EXPECT_EQ(7 * sizeof(uintptr_t), Bytes(6));
+        EXPECT_EQ(0u, in_heap(6, 64));
+    }
+    words_[5] = 8192 | kMapped;
+    words_[4] = 0;
+    EXPECT_EQ(0u, rb_heapprof_chunk_bytes_in_heap(reinterpret_cast<uintptr_t>(&words_[6]), UINTPTR_MAX, Word, this));
 }
 
 TEST_F(ChunkTest, AMappedBlockIsWholePages) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/mman.h>
@@ -28,8 +29,9 @@ class Roots : public testing::Test {
         static_cast<Roots *>(data)->all_.push_back(*memory);
     }
 
-    __attribute__((noinline)) void Read(size_t ended_bytes = 0) {
-        heapprof_root_stacks stacks = {reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), ended_bytes};
+    __attribute__((noinline)) void Read(size_t ended_bytes = 0, const std::vector<uintptr_t> &pointers = {}) {
+        heapprof_root_stacks stacks = {reinterpret_cast<uintptr_t>(__builtin_frame_address(0)), ended_bytes,
+                                       pointers.data(), pointers.size()};
         int fd = rb_heapprof_peek_open();
         all_.clear();
         all_.reserve(10000); // what is asked for meanwhile would be in the list
@@ -44,6 +46,13 @@ class Roots : public testing::Test {
         }
         return nullptr;
     }
+
+    bool OfAStack(const volatile void *place) {
+        auto address = reinterpret_cast<uintptr_t>(place);
+        return std::any_of(all_.begin(), all_.end(), [address](const heapprof_memory &memory) {
+            return memory.kind == HEAPPROF_MEMORY_STACK && memory.begin <= address && address < memory.end;
+        });
+    }
 };
 
 TEST_F(Roots, VariablesTheStackAndMappings) {
@@ -55,8 +64,10 @@ TEST_F(Roots, VariablesTheStackAndMappings) {
     for (const volatile void *place : {(const volatile void *)&variable, (const volatile void *)&of_a_thread,
                                        (const volatile void *)&local, (const volatile void *)page}) {
         ASSERT_TRUE(At(place));
-        EXPECT_FALSE(At(place)->heap);
+        EXPECT_NE(HEAPPROF_MEMORY_HEAP, At(place)->kind);
     }
+    EXPECT_TRUE(OfAStack(__builtin_frame_address(0))); // local may be elsewhere with a sanitizer
+    EXPECT_FALSE(OfAStack(page));
     EXPECT_FALSE(At(&constant));
     munmap(page, 4096);
     Read();
@@ -66,7 +77,7 @@ TEST_F(Roots, VariablesTheStackAndMappings) {
 TEST_F(Roots, WhatLiesFurtherInOnTheStackIsNotTold) {
     int fd = rb_heapprof_peek_open();
     volatile uintptr_t inner[64] = {1};
-    const heapprof_root_stacks stacks = {reinterpret_cast<uintptr_t>(&inner[64]), 0};
+    const heapprof_root_stacks stacks = {reinterpret_cast<uintptr_t>(&inner[64]), 0, nullptr, 0};
     all_.reserve(10000);
     rb_heapprof_roots_read(fd, &stacks, Add, this);
     EXPECT_FALSE(At(&inner[0]));
@@ -97,19 +108,19 @@ TEST_F(Roots, GlibcsHeapsAreTold) {
     std::vector<char> small(100);
     Read();
     ASSERT_TRUE(At(small.data()));
-    EXPECT_TRUE(At(small.data())->heap);
+    EXPECT_EQ(HEAPPROF_MEMORY_HEAP, At(small.data())->kind);
 
     void *of_another_arena = nullptr;
     std::thread([&of_another_arena] { of_another_arena = malloc(100); }).join();
     Read();
     ASSERT_TRUE(At(of_another_arena));
-    EXPECT_TRUE(At(of_another_arena)->heap);
+    EXPECT_EQ(HEAPPROF_MEMORY_HEAP, At(of_another_arena)->kind);
     free(of_another_arena);
 }
 
 struct Waiting {
     sem_t is_there, may_go;
-    volatile uintptr_t *stack, *variable;
+    volatile uintptr_t *stack, *variable, *vector; // where the thread's variables are
 };
 
 TEST_F(Roots, OfAThreadsStackWhatIsInUse) {
@@ -121,20 +132,28 @@ TEST_F(Roots, OfAThreadsStackWhatIsInUse) {
         of_a_thread = 2;
         waiting.stack = &local;
         waiting.variable = &of_a_thread;
+#ifdef __x86_64__
+        waiting.vector = reinterpret_cast<volatile uintptr_t **>(pthread_self())[1];
+#else
+        waiting.vector = waiting.variable;
+#endif
         sem_post(&waiting.is_there);
         while (sem_wait(&waiting.may_go) != 0) continue;
     });
     sem_wait(&waiting.is_there);
     usleep(20000); // until it waits: one that runs is told of wholly
     Read();
-    EXPECT_TRUE(At(waiting.stack));
-    EXPECT_TRUE(At(waiting.variable));
+    for (const volatile void *place : {waiting.stack, waiting.variable, waiting.vector}) EXPECT_TRUE(OfAStack(place));
     EXPECT_FALSE(At(reinterpret_cast<char *>(const_cast<uintptr_t *>(waiting.stack)) - 1000000));
     sem_post(&waiting.may_go);
     thread.join();
     Read();
     EXPECT_FALSE(At(waiting.stack)); // glibc keeps it for the next thread
     EXPECT_FALSE(At(waiting.variable));
+    Read(0, {reinterpret_cast<uintptr_t>(waiting.stack)}); // as if it were in use while its thread uses another
+    EXPECT_TRUE(At(waiting.stack));
+    EXPECT_TRUE(At(waiting.variable));
+    EXPECT_FALSE(At(reinterpret_cast<char *>(const_cast<uintptr_t *>(waiting.stack)) - 1000000));
 }
 
 TEST_F(Roots, GlibcsListsOfFreeChunksAreNotTold) {
