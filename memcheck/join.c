@@ -81,9 +81,11 @@ static int
 compare_ruby(const struct memcheck_process *process, const struct memcheck_record *a, const struct memcheck_record *b)
 {
     const uint32_t *all = process->locations;
+    const struct memcheck_ruby_frame *told = process->valgrind->ruby_frames;
 
     if (a->location_count != b->location_count) return a->location_count < b->location_count ? -1 : 1;
     if (a->location_count == 0) return 0;
+    if (memcheck_error_p(a->kind)) return memcmp(told + a->first_location, told + b->first_location, a->location_count * sizeof(*told));
     return memcmp(all + a->first_location, all + b->first_location, a->location_count * sizeof(*all));
 }
 
@@ -189,6 +191,17 @@ memcheck_join_place(struct memcheck_valgrind *valgrind, const struct memcheck_bl
     }
 }
 
+/* The Ruby stack of an error is known from Valgrind. */
+static void
+add_error(struct join *join, const struct memcheck_error *error)
+{
+    struct memcheck_record *record = add(join, error);
+
+    if (!record) return;
+    record->first_location = error->first_ruby_frame;
+    record->location_count = error->ruby_frame_count;
+}
+
 static void
 add_block(struct join *join, const struct memcheck_error *error, const struct memcheck_block *block)
 {
@@ -231,7 +244,7 @@ memcheck_join(struct memcheck_process *process, const struct memcheck_valgrind *
     for (uint32_t i = 0; i < valgrind->error_count && join.room; i++) {
         const struct memcheck_error *error = &valgrind->errors[i];
         if (error->document != document) continue;
-        if (memcheck_error_p(error->kind)) add(&join, error);
+        if (memcheck_error_p(error->kind)) add_error(&join, error);
         else add_loss(&join, error);
     }
     free(process->records);

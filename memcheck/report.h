@@ -15,6 +15,10 @@ memcheck_report memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif;
 void memcheck_headline_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record,
                            const char *separator);
 
+/* A member "not_shown": how many records are not, by why. */
+struct report_json;
+void memcheck_not_shown_put(struct report_json *json, const struct memcheck_tally *tally);
+
 /* Why it is not known what the process has lost: "not decided: ...". */
 const char *memcheck_undecided(const struct memcheck_process *process);
 

@@ -2,6 +2,7 @@
 #include "memcheck/report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/text.h"
@@ -98,16 +99,22 @@ put_c_frame(FILE *out, const struct memcheck_process *process, uint32_t number)
         report_put(out, slash ? slash + 1 : c.file, 0, false);
         fprintf(out, ":%" PRId64, c.line);
     }
-    fputs(")\n", out);
+    putc(')', out);
+    if (frame->methods) {
+        fputs(" is ", out);
+        report_put(out, memcheck_valgrind_string(process->valgrind, frame->methods), 0, false);
+    }
+    putc('\n', out);
 }
 
 /* From who asked to who was called by Ruby code. */
 static void
 put_c_stack(FILE *out, const struct memcheck_process *process, const struct memcheck_c_stack *stack)
 {
-    const struct memcheck_c_frame *frames = process->valgrind->frames + stack->first_frame;
     uint32_t first = 0, end;
 
+    if (stack->frame_count == 0) return;
+    const struct memcheck_c_frame *frames = &process->valgrind->frames[stack->first_frame];
     while (first < stack->frame_count && frames[first].role == MEMCHECK_WRAPPER) first++;
     if (first == stack->frame_count) first = 0;
     for (end = first; end < stack->frame_count && frames[end].role != MEMCHECK_INTERPRETER; end++) {
@@ -170,6 +177,20 @@ put_tally(FILE *out, const struct memcheck_process *process, const struct memche
 }
 
 static void
+put_suppressed(FILE *out, const struct memcheck_question *question, const struct memcheck_process *process)
+{
+    size_t *counts = memcheck_suppressed_counts(question, process);
+
+    for (size_t i = 0; counts && i < question->suppressions->count; i++) {
+        if (counts[i] == 0) continue;
+        fprintf(out, "  %zu record%s suppressed by ", counts[i], plural(counts[i]));
+        report_put(out, question->suppressions->all[i].file, 0, false);
+        fprintf(out, ":%u\n", question->suppressions->all[i].line);
+    }
+    free(counts);
+}
+
+static void
 put_process(FILE *out, const struct memcheck_question *question, const struct memcheck_process *process)
 {
     struct memcheck_tally tally = memcheck_tally_of(question, process);
@@ -179,6 +200,7 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
     report_put(out, process->pid, 0, false);
     fputs("): ", out);
     put_tally(out, process, &tally);
+    put_suppressed(out, question, process);
     if (process->decided && process->dropped > 0) {
         fprintf(out, "  nothing is known of %" PRIu64 " blocks, which may be leaks, too\n", process->dropped);
     }

@@ -23,7 +23,17 @@ enum memcheck_role {
 struct memcheck_c_frame {
     uint32_t function, library, file;      /* strings; library: the name without directories */
     uint32_t line;                         /* 0: not known */
+    uint32_t methods;                      /* string: of an extension, which methods the function is, as "A#b, C.d"; attribute */
     enum memcheck_role role;               /* attribute */
+};
+
+struct memcheck_ruby_frame {
+    uint32_t name, file, line;             /* strings; line 0: not known */
+};
+
+/* A C function that is a method. */
+struct memcheck_method {
+    uint32_t library, function, name;      /* strings */
 };
 
 struct memcheck_c_stack {
@@ -36,6 +46,9 @@ struct memcheck_error {
     uint32_t document;
     uint32_t what;                         /* string: as Valgrind says it */
     uint32_t first_stack, stack_count;
+    uint32_t thread;                       /* Valgrind's number of it */
+    uint32_t first_ruby_frame, ruby_frame_count; /* what Ruby code ran, the innermost first; none: not known */
+    bool     looked;                       /* what came behind it has been looked at: a Ruby stack is not to be had any more */
     uint64_t unique;                       /* Valgrind's number, by which it says how often */
     int64_t  times;
     int64_t  blocks, bytes, indirect_bytes; /* of a leak */
@@ -58,8 +71,10 @@ struct memcheck_valgrind {
     struct memcheck_c_stack *stacks;
     struct memcheck_error *errors;
     struct memcheck_document *documents;
-    size_t frame_capacity, stack_capacity, error_capacity, document_capacity;
-    uint32_t frame_count, stack_count, error_count, document_count;
+    struct memcheck_ruby_frame *ruby_frames;
+    struct memcheck_method *methods;       /* by library and function, after attribute */
+    size_t frame_capacity, stack_capacity, error_capacity, document_capacity, ruby_frame_capacity, method_capacity;
+    uint32_t frame_count, stack_count, error_count, document_count, ruby_frame_count, method_count;
 };
 
 #define MEMCHECK_VALGRIND_ERROR_MAX 160
@@ -83,7 +98,7 @@ const char *memcheck_valgrind_refusal(void);
 bool memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file, memcheck_own_file_i *own_file_i, void *data,
                             char error[MEMCHECK_VALGRIND_ERROR_MAX]);
 
-/* Finds out the role of each frame, and who each error is by. core: the name of the file that is Ruby. */
+/* Finds out the role of each frame, which methods it is, and who each error is by. core: the name of the file that is Ruby. */
 void memcheck_valgrind_attribute(struct memcheck_valgrind *valgrind, const char *core);
 
 #endif

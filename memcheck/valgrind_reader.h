@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_MEMCHECK_VALGRIND_READER_H
 #define HEAPPROF_MEMCHECK_VALGRIND_READER_H
-/* Between valgrind_file.c, which has lines, and valgrind_xml.c, which has elements. Nobody else's. */
+/* Between valgrind_file.c, which has lines, valgrind_xml.c, which has elements, and valgrind_messages.c, which has what the process
+ * itself says there. Nobody else's. */
 #include <expat.h>
 
 #include "memcheck/valgrind.h"
@@ -21,6 +22,7 @@ struct memcheck_reader {
     char         kind[64], dir[MEMCHECK_TEXT_MOST + 1];
     bool         titled;               /* the last stack has a title and waits for its frames */
     bool         freed;                /* Valgrind says of the block that it has been freed */
+    uint32_t     thread;               /* of a message */
     uint64_t     pair_unique;
     int64_t      pair_count;
     bool         begun;                /* the parser has been given something */
@@ -32,5 +34,17 @@ void memcheck_reader_listen(struct memcheck_reader *reader);
 
 /* A document begins, below that one. */
 void memcheck_reader_begin_document(struct memcheck_reader *reader, uint32_t parent);
+
+/* What is read. A string of the table; 0 when there is no memory, which stops the parser. */
+uint32_t memcheck_reader_keep(struct memcheck_reader *reader, const char *text, size_t length);
+void memcheck_reader_stop_without_memory(struct memcheck_reader *reader);
+
+/* Makes room for one more; false: there is none. */
+#define MEMCHECK_READER_ROOM(reader, array, capacity, count) \
+    (((count) < UINT32_MAX - 1 && HEAPPROF_MEM_GROW(&(reader)->valgrind->mem, array, capacity, (size_t)(count) + 1)) || \
+     (memcheck_reader_stop_without_memory(reader), false))
+
+/* The text is a message of the process, from reader->thread. */
+void memcheck_reader_take_message(struct memcheck_reader *reader);
 
 #endif

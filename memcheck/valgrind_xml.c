@@ -3,6 +3,7 @@
  *     <valgrindoutput>
  *       <pid/> <args/>            whose it is
  *       <error> ... </error>      is kept when it is whole
+ *       <clientmsg/>              what the process says, as of the errors before (valgrind_messages.c)
  *     </valgrindoutput>
  *
  * Of a text MEMCHECK_TEXT_MOST bytes are kept. Elements nest as deep as Valgrind's do, and there are no document types, so no
@@ -20,7 +21,7 @@
 #define ELEMENTS(E) \
     E(valgrindoutput) E(pid) E(args) E(argv) E(exe) E(arg) E(status) E(state) E(error) E(unique) E(kind) E(what) E(xwhat) \
     E(text) E(leakedbytes) E(leakedblocks) E(auxwhat) E(xauxwhat) E(stack) E(frame) E(obj) E(fn) E(dir) E(file) E(line) E(pair) \
-    E(count) E(fatal_signal) E(signame)
+    E(count) E(fatal_signal) E(signame) E(tid) E(clientmsg)
 
 enum element {
     OTHER,
@@ -45,32 +46,27 @@ stop(struct memcheck_reader *reader, const char *wrong)
     XML_StopParser(reader->parser, XML_FALSE);
 }
 
-static void
-stop_without_memory(struct memcheck_reader *reader)
+void
+memcheck_reader_stop_without_memory(struct memcheck_reader *reader)
 {
     stop(reader, "there is more than memory is given to");
 }
 
-static uint32_t
-keep(struct memcheck_reader *reader, const char *text, size_t length)
+uint32_t
+memcheck_reader_keep(struct memcheck_reader *reader, const char *text, size_t length)
 {
     uint32_t string = rb_heapprof_strings_intern(&reader->valgrind->strings, text, length);
 
     if (string != UINT32_MAX) return string;
-    stop_without_memory(reader);
+    memcheck_reader_stop_without_memory(reader);
     return 0;
 }
 
 static uint32_t
 keep_text(struct memcheck_reader *reader)
 {
-    return keep(reader, reader->text, reader->text_length);
+    return memcheck_reader_keep(reader, reader->text, reader->text_length);
 }
-
-/* Makes room for one more; false: there is none. */
-#define ROOM(reader, array, capacity, count) \
-    (((count) < UINT32_MAX - 1 && HEAPPROF_MEM_GROW(&(reader)->valgrind->mem, array, capacity, (size_t)(count) + 1)) || \
-     (stop_without_memory(reader), false))
 
 /* ---- numbers ---- */
 
@@ -144,7 +140,7 @@ memcheck_reader_begin_document(struct memcheck_reader *reader, uint32_t parent)
 {
     struct memcheck_valgrind *valgrind = reader->valgrind;
 
-    if (!ROOM(reader, valgrind->documents, valgrind->document_capacity, valgrind->document_count)) return;
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->documents, valgrind->document_capacity, valgrind->document_count)) return;
     reader->document = valgrind->document_count++;
     valgrind->documents[reader->document] = (struct memcheck_document){.parent = parent};
 }
@@ -156,7 +152,7 @@ add_stack(struct memcheck_reader *reader, uint32_t title)
 {
     struct memcheck_valgrind *valgrind = reader->valgrind;
 
-    if (!ROOM(reader, valgrind->stacks, valgrind->stack_capacity, valgrind->stack_count)) return;
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->stacks, valgrind->stack_capacity, valgrind->stack_count)) return;
     valgrind->stacks[valgrind->stack_count++] = (struct memcheck_c_stack){title, valgrind->frame_count, 0};
     reader->error.stack_count++;
 }
@@ -174,7 +170,7 @@ begin_frame(struct memcheck_reader *reader)
     struct memcheck_valgrind *valgrind = reader->valgrind;
 
     if (reader->path[reader->depth - 2] != IN_stack || reader->error.stack_count == 0) return;
-    if (!ROOM(reader, valgrind->frames, valgrind->frame_capacity, valgrind->frame_count)) return;
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->frames, valgrind->frame_capacity, valgrind->frame_count)) return;
     valgrind->frames[valgrind->frame_count++] = (struct memcheck_c_frame){0};
     reader->dir[0] = '\0';
     valgrind->stacks[valgrind->stack_count - 1].frame_count++;
@@ -195,7 +191,7 @@ static void
 end_obj(struct memcheck_reader *reader)
 {
     const char *slash = strrchr(reader->text, '/'), *name = slash ? slash + 1 : reader->text;
-    if (frame(reader)) frame(reader)->library = keep(reader, name, strlen(name));
+    if (frame(reader)) frame(reader)->library = memcheck_reader_keep(reader, name, strlen(name));
 }
 
 static void
@@ -217,7 +213,7 @@ end_file(struct memcheck_reader *reader)
     char path[2 * MEMCHECK_TEXT_MOST + 2];
     int length = snprintf(path, sizeof(path), "%s%s%s", reader->dir, reader->dir[0] ? "/" : "", reader->text);
 
-    if (frame(reader)) frame(reader)->file = keep(reader, path, (size_t)length);
+    if (frame(reader)) frame(reader)->file = memcheck_reader_keep(reader, path, (size_t)length);
 }
 
 static void
@@ -261,7 +257,7 @@ keep_error(struct memcheck_reader *reader, enum memcheck_kind kind)
     reader->error.kind = kind;
     reader->error.document = reader->document;
     if (valgrind->error_count == ERRORS_MOST) stop(reader, "there are more than 65536 errors");
-    if (!ROOM(reader, valgrind->errors, valgrind->error_capacity, valgrind->error_count)) return;
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->errors, valgrind->error_capacity, valgrind->error_count)) return;
     valgrind->errors[valgrind->error_count++] = reader->error;
 }
 
@@ -323,6 +319,9 @@ end_text(struct memcheck_reader *reader)
         end_what(reader);
         read_loss(&reader->error, reader->text);
     }
+    else if (reader->path[reader->depth - 2] == IN_clientmsg) {
+        memcheck_reader_take_message(reader);
+    }
 }
 
 static void
@@ -335,6 +334,15 @@ static void
 end_leakedblocks(struct memcheck_reader *reader)
 {
     reader->error.blocks = number(reader);
+}
+
+static void
+end_tid(struct memcheck_reader *reader)
+{
+    uint32_t thread = (uint32_t)number(reader);
+
+    if (reader->path[reader->depth - 2] == IN_clientmsg) reader->thread = thread;
+    else reader->error.thread = thread;
 }
 
 static void
@@ -366,6 +374,7 @@ static void (*const ends[ELEMENTS_END])(struct memcheck_reader *) = {
     [IN_unique] = end_unique, [IN_kind] = end_kind, [IN_what] = end_what, [IN_signame] = end_what, [IN_auxwhat] = end_auxwhat,
     [IN_text] = end_text, [IN_leakedbytes] = end_leakedbytes, [IN_leakedblocks] = end_leakedblocks, [IN_obj] = end_obj,
     [IN_fn] = end_fn, [IN_dir] = end_dir, [IN_file] = end_file, [IN_line] = end_line, [IN_count] = end_count, [IN_pair] = end_pair,
+    [IN_tid] = end_tid,
 };
 
 static enum element
@@ -382,6 +391,12 @@ static bool
 in_error_p(const struct memcheck_reader *reader)
 {
     return reader->depth >= 2 && (reader->path[1] == IN_error || reader->path[1] == IN_fatal_signal);
+}
+
+static bool
+in_message_p(const struct memcheck_reader *reader, enum element element)
+{
+    return reader->depth == 3 && reader->path[1] == IN_clientmsg && (element == IN_tid || element == IN_text);
 }
 
 static void XMLCALL
@@ -415,9 +430,8 @@ end_i(void *data, const XML_Char *name)
 
     (void)name;
     reader->text[reader->text_length] = '\0';
-    if (!reader->wrong && ends[element] && reader->depth >= 2 && (in_error_p(reader) || outside_of_errors_p(element))) {
-        ends[element](reader);
-    }
+    bool wanted = in_error_p(reader) || in_message_p(reader, element) || outside_of_errors_p(element);
+    if (!reader->wrong && ends[element] && reader->depth >= 2 && wanted) ends[element](reader);
     reader->text_length = 0;
     reader->depth--;
 }

@@ -31,6 +31,7 @@
 #include "memcheck.h"
 #include "profiler/options.h"
 #include "run.h"
+#include "valgrind.h"
 #include "wbcheck.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -153,7 +154,10 @@ begin(void)
     }
     if (boot.options.out[0] && (!directory_known_p() || !writable_p())) return;
     boot.asked = rb_heapprof_start_with(&boot.options);
-    if (boot.asked && boot.options.memcheck) rb_free_at_exit = true;
+    if (boot.asked && boot.options.memcheck) {
+        rb_free_at_exit = true;
+        rb_heapprof_valgrind_start();
+    }
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
 }
 
@@ -350,6 +354,12 @@ void
 rb_heapprof_boot_after_fork(void)
 {
     rb_heapprof_series_fork(&boot.series);
+}
+
+bool
+rb_heapprof_boot_memcheck_p(void)
+{
+    return boot.asked && boot.options.memcheck && rb_heapprof_running_p() && rb_heapprof.options.memcheck;
 }
 
 /* The rest comes when the VM is gone. */

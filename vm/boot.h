@@ -1,5 +1,6 @@
 #ifndef HEAPPROF_VM_BOOT_H
 #define HEAPPROF_VM_BOOT_H
+#include <stdbool.h>
 
 /* Reads RUBY_HEAPPROF and starts if it says so. Called once, when the core classes
  * are there and before any Ruby code runs. */
@@ -30,6 +31,9 @@ void rb_heapprof_boot_after_fork(void);
 
 /* Called when the command line has left no program to run: no profile, then. */
 void rb_heapprof_no_program(void);
+
+/* Whether this is a run with memcheck=1, which goes on to the end of the process. */
+bool rb_heapprof_boot_memcheck_p(void);
 
 /* Writes the profile RUBY_HEAPPROF asked for and stops. Called after the at_exit
  * blocks, before objects are finalized. May run a GC, hence Ruby code; raises nothing. */

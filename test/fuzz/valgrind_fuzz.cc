@@ -34,6 +34,7 @@ CheckReferences(const memcheck_valgrind &found)
         const memcheck_error &error = found.errors[i];
         REQUIRE(error.document < found.document_count);
         REQUIRE(error.first_stack + error.stack_count <= found.stack_count);
+        REQUIRE(error.first_ruby_frame + error.ruby_frame_count <= found.ruby_frame_count);
     }
     for (uint32_t i = 0; i < found.stack_count; i++) {
         REQUIRE(found.stacks[i].first_frame + found.stacks[i].frame_count <= found.frame_count);

@@ -35,7 +35,11 @@ class TestHeapprofMemcheckValgrind < Test::Unit::TestCase
   }.freeze
 
   def test_each_leak_has_its_c_stack_and_its_ruby_line
-    records = memcheck("M.keep(100)\n#{LOST.keys.join("\n")}\n").json["processes"].fetch(0)["records"]
+    # native_leaks leaves it to Valgrind: there is no other process.
+    ran = memcheck("M.keep(100)\n#{LOST.keys.join("\n")}\nabort 'told' unless ObjectSpace::HeapProfile.native_leaks { 1 } == []\n")
+    process, *others = ran.json["processes"]
+    assert_equal [[], ""], [others, ran.err]
+    records = process["records"]
     LOST.each_with_index do |(script, (blocks, bytes, indirect_blocks, indirect_bytes, function, names)), i|
       record, *others = records.select { |one| functions(one).include?(function) && line_of(one) == (names[1] ? i + 4 : nil) }
       assert_empty others, script
@@ -66,6 +70,29 @@ class TestHeapprofMemcheckValgrind < Test::Unit::TestCase
     frame = write["stacks"][1]["frames"].find { |one| one["extension"] }
     assert_equal ["make_block", EXTENSION, "errors.c"], [frame["name"], frame["library"], File.basename(frame["file"])]
     assert_operator frame["line"], :>, 0
+    assert_equal ["", "HeapProfMemcheck.write_beyond"], [frame["methods"], methods_of(write, 0)[/[^,]+/]]
+  end
+
+  # By line from 3 on: what goes wrong, with the Ruby stack at that moment, each a name and a line.
+  AT_ERRORS = {
+    "def again = M.write_beyond" => nil,
+    "M.write_beyond" => [["HeapProfMemcheck.write_beyond", 4], ["<main>", 4]],
+    "again" => [["HeapProfMemcheck.write_beyond", 3], ["Object#again", 3], ["<main>", 5]],
+    "begin; [1].each { M.free_middle; raise }; rescue; end" =>
+      [["HeapProfMemcheck.free_middle", 6], ["block in <main>", 6], ["Array#each", 6], ["<main>", 6]],
+    "Thread.new { M.use_after_free }.join" => [["HeapProfMemcheck.use_after_free", 7], ["block in <main>", 7]],
+    "Fiber.new { M.free_new }.resume" => [["HeapProfMemcheck.free_new", 8], ["block in <main>", 8]],
+    "def M.back = read_beyond; M.lose_through" =>
+      [["HeapProfMemcheck.read_beyond", 9], ["HeapProfMemcheck.back", 9], ["HeapProfMemcheck.lose_through", 9], ["<main>", 9]],
+    "begin; M.free_twice_and_raise; rescue; end" => [["HeapProfMemcheck.free_twice_and_raise", 10], ["<main>", 10]],
+    "M.write_beyond_in_thread" => [],
+  }.freeze
+
+  def test_each_error_has_the_ruby_stack_of_that_moment
+    records = memcheck("#{AT_ERRORS.keys.join("\n")}\n").json["processes"].fetch(0)["records"]
+    stacks = records.map { |record| record["frames"].map { |frame| frame.values_at("name", "line") } }
+    assert_equal AT_ERRORS.values.compact.sort_by(&:inspect), stacks.sort_by(&:inspect)
+    assert_equal ["script.rb"], records.flat_map { |record| record["frames"].map { |frame| File.basename(frame["file"]) } }.uniq
   end
 
   def test_each_process_is_reported_and_one_that_crashes_by_its_errors
@@ -81,7 +108,7 @@ class TestHeapprofMemcheckValgrind < Test::Unit::TestCase
                  processes.map { |process| process.values_at("leaks", "errors", "decided") }
     assert_equal [[["use_after_free", 0]], [["definite", 1001]], [["definite", 1002]], [["definite", 1003]]],
                  processes.map { |process| process["records"].map { |record| record.values_at("kind", "bytes") } }
-    assert_equal [[], [3], [1], [7]], processes.map { |process| process["records"].filter_map { |record| line_of(record) } }
+    assert_equal [[4], [3], [1], [7]], processes.map { |process| process["records"].filter_map { |record| line_of(record) } }
   end
 
   def test_a_program_that_loses_nothing_has_no_records
@@ -137,6 +164,9 @@ class TestHeapprofMemcheckValgrind < Test::Unit::TestCase
   end
 
   private
+
+  # Of the first function of an extension in that stack.
+  def methods_of(record, stack) = record["stacks"][stack]["frames"].find { |frame| frame["extension"] }["methods"]
 
   def functions(record) = record["stacks"][0]["frames"].map { |frame| frame["name"] }
 

@@ -51,6 +51,12 @@ Error(const std::string &kind, const std::string &what, const std::string &frame
 }
 
 std::string
+Message(const std::string &text, int thread = 1)
+{
+    return Tag("clientmsg", "  " + Tag("tid", std::to_string(thread)) + "  <text>" + text + "  </text>\n");
+}
+
+std::string
 Leak(const std::string &kind, const std::string &text, int bytes, int blocks, const std::string &frames)
 {
     return Tag("error", Tag("kind", "Leak_" + kind) + Tag("xwhat", Tag("text", text) + Tag("leakedbytes", std::to_string(bytes)) +
@@ -281,6 +287,76 @@ TEST_F(Valgrind, AnErrorIsByTheInnermostExtension)
     EXPECT_EQ("st_insert", String(found_.errors[2].function));
 }
 
+// ---- what the process says ----
+
+class Messages : public Valgrind {
+  protected:
+    const std::string in_method_ = Error("InvalidRead", "x", Frame("f", "a.so") + kRun);
+
+    // Of the errors by place: "name:line file" of each Ruby frame.
+    std::vector<std::string> Stacks() const {
+        std::vector<std::string> stacks;
+        for (uint32_t i = 0; i < found_.error_count; i++) {
+            std::string stack;
+            for (uint32_t f = 0; f < found_.errors[i].ruby_frame_count; f++) {
+                const memcheck_ruby_frame &frame = found_.ruby_frames[found_.errors[i].first_ruby_frame + f];
+                stack += String(frame.name) + ":" + std::to_string(frame.line) + " " + String(frame.file) + ";";
+            }
+            stacks.push_back(stack);
+        }
+        return stacks;
+    }
+};
+
+TEST_F(Messages, AnErrorHasTheRubyStackThatIsSaidNext)
+{
+    ASSERT_TRUE(Read(Begin("7") + in_method_ + in_method_ + Message("heapprof stack\nA#b\t3\t/a &amp; b.rb\n&lt;main&gt;\t9\t/c.rb\n") +
+                     in_method_ + Message("heapprof stack\nD.e\t4\t/d.rb\n") + Message("heapprof stack\nlater\t5\t/d.rb\n") + in_method_)) << error_;
+    const std::string first = "A#b:3 /a & b.rb;<main>:9 /c.rb;";
+    EXPECT_EQ((std::vector<std::string>{first, first, "D.e:4 /d.rb;", ""}), Stacks());
+}
+
+TEST_F(Messages, AStackIsOfTheSameThreadAndProcess)
+{
+    const std::string stack = "heapprof stack\nA#b\t3\t/a.rb\n";
+    ASSERT_TRUE(Read(Begin("7") + in_method_ + Message(stack, 2) + Begin("8") + in_method_ + Message(stack) + kEnd + Message(stack, 3))) << error_;
+    EXPECT_EQ((std::vector<std::string>{"", "A#b:3 /a.rb;"}), Stacks());
+}
+
+TEST_F(Messages, WhatRunsInNoMethodHasNoRubyStack)
+{
+    const std::string stack = Message("heapprof stack\nA#b\t3\t/a.rb\n");
+    const std::vector<std::pair<std::string, bool>> errors = {
+        {Frame("f", "a.so") + kRun, true},
+        {Frame("f", "a.so") + Frame("vm_call0_cfunc_with_frame", "ruby") + kRun, true},
+        {Frame("f", "a.so") + Frame("gc_sweep", "ruby") + Frame("vm_exec_core", "ruby") + kRun, false}, // an instruction of Ruby's
+        {Frame("f", "a.so") + Frame("start_thread", "libc.so.6"), false},
+        {Frame("f", "a.so") + Frame("vm_call_cfunc", "b.so"), false},
+    };
+    std::string xml = Begin("7");
+    for (const auto &[frames, expected] : errors) xml += Error("InvalidRead", "x", frames) + stack;
+    ASSERT_TRUE(Read(xml)) << error_;
+    for (size_t i = 0; i < errors.size(); i++) EXPECT_EQ(errors[i].second, !Stacks()[i].empty()) << i;
+}
+
+TEST_F(Messages, WhatOthersSayAndLinesThatAreNotWholeDoNotMatter)
+{
+    ASSERT_TRUE(Read(Begin("7") + in_method_ + Message("heapprof\n") + Message("hello\t1\t/a.rb\n") + Message("heapprof stack") +
+                     Message("heapprof methods\na.so\tf\n") + Message("heapprof stack\nA#b\t3\t/a.rb\nno line\nC\t1\t/c.rb\n"))) << error_;
+    EXPECT_EQ((std::vector<std::string>{"A#b:3 /a.rb;"}), Stacks());
+    EXPECT_EQ(0u, found_.method_count);
+}
+
+TEST_F(Messages, AFunctionOfAnExtensionIsTheMethodsThatAreSaidOfItsLibrary)
+{
+    std::string methods = "heapprof methods\na.so\tf\tA#b\nb.so\tf\tB#b\na.so\tf\tA.c\na.so\tf\tA#b\na.so\tg\tA#g\nruby\tvm_call_cfunc_with_frame_\tX\n";
+    ASSERT_TRUE(Read(Begin("7") + Error("InvalidRead", "x", Frame("f", "a.so") + Frame("h", "a.so") + kRun) + Message(methods) + Message(methods))) << error_;
+    const memcheck_c_frame *frames = found_.frames + found_.stacks[found_.errors[0].first_stack].first_frame;
+    EXPECT_EQ("A#b, A.c", String(frames[0].methods));
+    EXPECT_EQ("", String(frames[1].methods));
+    EXPECT_EQ("", String(frames[2].methods));
+}
+
 // ---- the blocks ----
 
 TEST_F(Valgrind, ABlockHasWhatItLeadsTo)
@@ -330,7 +406,7 @@ TEST_F(Join, ALeakIsARecordForEachRubyLine)
               "      in C (*: an extension):\n      * f (a.so, a.c:5)\n\n",
               Report(memcheck_text));
     EXPECT_NE(std::string::npos, Report(memcheck_json).find(
-        "{\"name\":\"f\",\"library\":\"a.so\",\"file\":\"/src/a.c\",\"line\":5,\"extension\":true}"));
+        "{\"name\":\"f\",\"library\":\"a.so\",\"file\":\"/src/a.c\",\"line\":5,\"extension\":true,\"methods\":\"\"}"));
 }
 
 TEST_F(Join, WhatDiffersBehindTheInterpreterAloneIsOne)
@@ -346,6 +422,22 @@ TEST_F(Join, WhatDiffersBehindTheInterpreterAloneIsOne)
     EXPECT_EQ(1, process_.records[1].times);
     EXPECT_EQ(4, process_.records[2].blocks);
     EXPECT_EQ(37, process_.records[2].bytes);
+}
+
+TEST_F(Join, AnErrorIsARecordForEachRubyStack)
+{
+    auto at = [](const char *line) {
+        return Error("InvalidRead", "x", Frame("g", "a.so") + kRun) + Message(std::string("heapprof stack\nA#g\t") + line + "\t/a.rb\n");
+    };
+    ReadProcess({});
+    Run(at("3") + at("4") + at("3") + Message("heapprof methods\na.so\tg\tA#g\n"), "==7== x in loss record 1 of 1\n");
+    ASSERT_EQ(2u, process_.record_count);
+    EXPECT_EQ(2, process_.records[0].times);
+    EXPECT_EQ("app.rb (7): no leaks; 2 errors\n\n"
+              "  invalid read: x, 2 times\n    g (a.so)\n        /a.rb:3:in 'A#g'\n      in C (*: an extension):\n      * g (a.so) is A#g\n\n"
+              "  invalid read: x\n    g (a.so)\n        /a.rb:4:in 'A#g'\n      in C (*: an extension):\n      * g (a.so) is A#g\n\n",
+              Report(memcheck_text));
+    EXPECT_NE(std::string::npos, Report(memcheck_sarif).find("{\"uri\":\"file:///a.rb\"},\"region\":{\"startLine\":4}"));
 }
 
 TEST_F(Join, WithoutItsBlocksALeakHasNoRubyLine)

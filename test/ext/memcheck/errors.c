@@ -4,7 +4,9 @@
  *     HeapProfMemcheck.read_beyond           the same
  *     HeapProfMemcheck.use_after_free        reads a block that free has got
  *     HeapProfMemcheck.free_twice            of a block of its own; a glibc without Valgrind would abort
- *     HeapProfMemcheck.free_middle           the same with an address in the middle of a block
+ *     HeapProfMemcheck.free_twice_and_raise  the same
+ *     HeapProfMemcheck.write_beyond_in_thread    as write_beyond, in a thread that Ruby does not know
+ *     HeapProfMemcheck.free_middle           as free_twice, with an address in the middle of a block
  *     HeapProfMemcheck.free_new              free for a block of C++'s new
  *     HeapProfMemcheck.use_undefined         decides by what nobody has written
  *     HeapProfMemcheck.fault                 reads address 8
@@ -12,6 +14,7 @@
 #include "ruby/ruby.h"
 #include "memcheck.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { BYTES = 21 };
@@ -66,6 +69,31 @@ memcheck_free_twice(VALUE self)
 }
 
 static VALUE
+memcheck_free_twice_and_raise(VALUE self)
+{
+    memcheck_free_twice(self);
+    rb_raise(rb_eRuntimeError, "oops");
+}
+
+static void *
+write_beyond_i(void *unused)
+{
+    block[BYTES] = 'x';
+    return unused;
+}
+
+static VALUE
+memcheck_write_beyond_in_thread(VALUE self)
+{
+    pthread_t thread;
+
+    make_block();
+    if (pthread_create(&thread, NULL, write_beyond_i, NULL) == 0) pthread_join(thread, NULL);
+    free(block);
+    return Qnil;
+}
+
+static VALUE
 memcheck_free_middle(VALUE self)
 {
     make_block();
@@ -105,6 +133,8 @@ memcheck_define_errors(VALUE module)
     rb_define_module_function(module, "read_beyond", memcheck_read_beyond, 0);
     rb_define_module_function(module, "use_after_free", memcheck_use_after_free, 0);
     rb_define_module_function(module, "free_twice", memcheck_free_twice, 0);
+    rb_define_module_function(module, "free_twice_and_raise", memcheck_free_twice_and_raise, 0);
+    rb_define_module_function(module, "write_beyond_in_thread", memcheck_write_beyond_in_thread, 0);
     rb_define_module_function(module, "free_middle", memcheck_free_middle, 0);
     rb_define_module_function(module, "free_new", memcheck_free_new, 0);
     rb_define_module_function(module, "use_undefined", memcheck_use_undefined, 0);
