@@ -17,6 +17,7 @@
 #include "verify.c"
 #include "pages.c"
 #include "finalizers.c"
+#include "foreign.c"
 #include "run.c"
 #include "wbcheck.c"
 #include "graph.c"

@@ -1,4 +1,4 @@
-/* finalizers.c - which objects have finalizers, for who dumps the heap (vm/reflection.c). Compiled inside gc.c.
+/* finalizers.c - which objects have finalizers, for who dumps the heap (vm/reflection.c), or frees all of it (vm/native_leaks.c). Compiled inside gc.c.
  * MRI tells nobody: the table is the collector's own. What is dead and not swept yet is passed over.
  */
 
@@ -22,4 +22,18 @@ rb_heapprof_gc_each_finalizer(void (*function)(VALUE object, VALUE finalizers, v
     rb_objspace_t *objspace = rb_gc_get_objspace();
     struct finalizer_visit visit = { function, data };
     st_foreach(finalizer_table, finalizer_i, (st_data_t)&visit);
+}
+
+HEAPPROF_COLD static int
+drop_finalizer_i(st_data_t object, st_data_t finalizers, st_data_t unused)
+{
+    FL_UNSET((VALUE)object, FL_FINALIZE);
+    return ST_DELETE;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_drop_finalizers(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    st_foreach(finalizer_table, drop_finalizer_i, 0);
 }

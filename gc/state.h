@@ -198,6 +198,14 @@ bool rb_heapprof_gc_pages_slice(struct heapprof_pages *pages);
  * allocation, no GC. */
 void rb_heapprof_gc_each_finalizer(void (*function)(VALUE object, VALUE finalizers, void *data), void *data);
 
+/* Has no object any finalizer: those that there are will not run. */
+void rb_heapprof_gc_drop_finalizers(void);
+
+/* Calls function with the words by which each object of an extension's leads to its memory: its struct, or the pointer to that; with the
+ * struct rb_fiber_struct of each fiber that is an object and has not ended. All ractors are stopped. In function no Ruby allocation, no GC. */
+void rb_heapprof_gc_each_foreign(void (*function)(uintptr_t begin, uintptr_t end, void *data), void *data);
+void rb_heapprof_gc_each_fiber(void (*function)(void *fiber, void *data), void *data);
+
 /* Dead but not swept. For copies: that was so when they began, of an object that was in the tables then;
  * and what memsize says. */
 bool rb_heapprof_gc_gone_p(uintptr_t address, void *unused);

@@ -16,11 +16,9 @@
 #include <string.h>
 
 #include "pprof/writer.h"
+#include "profiler/leak_totals.h"
 
 #define MAPPING 1
-#define FATES (HEAPPROF_REACHABLE + 1)
-
-enum value {BLOCKS, BYTES, INDIRECT_BLOCKS, INDIRECT_BYTES, VALUES};
 
 /* The string table begins with these, in this order; fates in that of theirs. */
 #define TEXTS(T) \
@@ -39,19 +37,15 @@ enum text {
 #define TEXT_ITSELF(name, text) text,
 static const char *const texts[] = {TEXTS(TEXT_ITSELF)};
 
-static const enum text types[VALUES][2] = {
+static const enum text types[HEAPPROF_LEAK_VALUES][2] = {
     {TEXT_BLOCKS, TEXT_COUNT}, {TEXT_SPACE, TEXT_BYTES},
     {TEXT_INDIRECT_BLOCKS, TEXT_COUNT}, {TEXT_INDIRECT_SPACE, TEXT_BYTES},
-};
-
-struct total {
-    int64_t values[VALUES];
 };
 
 struct encoder {
     const struct heapprof_leak_profile *profile;
     struct heapprof_writer *writer;
-    struct total (*totals)[FATES];  /* by site */
+    struct heapprof_leak_totals *totals; /* by site */
     bool *named;                    /* by node: a sample has it */
     uint32_t *string_ids;           /* by the tables' string; 0: not written yet */
     uint32_t *class_ids;            /* by the string of a library: "[library]", as string_ids */
@@ -77,29 +71,6 @@ string_id(struct encoder *encoder, uint32_t string)
     return *id;
 }
 
-/* ---- adding up ---- */
-
-static void
-add(struct total *total, enum value blocks, enum value bytes, size_t size)
-{
-    total->values[blocks]++;
-    total->values[bytes] += (int64_t)size;
-}
-
-static void
-add_up(struct encoder *encoder)
-{
-    const struct heapprof_lost *lost = encoder->profile->lost;
-
-    for (size_t i = 0; i < lost->block_count; i++) {
-        const struct heapprof_lost_block *block = &lost->blocks[i];
-        add(&encoder->totals[block->site][block->fate], BLOCKS, BYTES, block->bytes);
-        if (block->fate != HEAPPROF_INDIRECT) continue;
-        uint32_t leader = lost->blocks[block->leader].site;
-        add(&encoder->totals[leader][HEAPPROF_LOST], INDIRECT_BLOCKS, INDIRECT_BYTES, block->bytes);
-    }
-}
-
 /* ---- what samples name ---- */
 
 static uint32_t
@@ -120,18 +91,6 @@ name_nodes(struct encoder *encoder)
             encoder->named[node] = true;
         }
     }
-}
-
-/* Of a C method: the Ruby code that called it; 0: none did. */
-static uint32_t
-placed(const struct heapprof_tables *tables, uint32_t node)
-{
-    while (node) {
-        const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
-        if (!rb_heapprof_functions_get(&tables->functions, one->function)->cfunc) return node;
-        node = one->parent;
-    }
-    return 0;
 }
 
 static uint32_t
@@ -159,7 +118,7 @@ write_functions(struct encoder *encoder)
         const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
         const struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, one->function);
         uint32_t name = string_id(encoder, function->name);
-        uint32_t path = string_id(encoder, path_of(tables, placed(tables, node)));
+        uint32_t path = string_id(encoder, path_of(tables, rb_heapprof_leak_placed(tables, node)));
         rb_heapprof_writer_function(writer, node, name, path, function->first_line);
     }
     rb_heapprof_writer_function(writer, no_frame(encoder), TEXT_NO_FRAME, TEXT_EMPTY, 0);
@@ -172,7 +131,7 @@ write_locations(struct encoder *encoder)
 
     for (uint32_t node = 1; node < tables->stacks.numbers.end; node++) {
         if (!encoder->named[node]) continue;
-        uint32_t caller = placed(tables, node);
+        uint32_t caller = rb_heapprof_leak_placed(tables, node);
         uint32_t line = caller ? rb_heapprof_stacks_node(&tables->stacks, caller)->line : 0;
         rb_heapprof_writer_location(encoder->writer, node, MAPPING, node, line);
     }
@@ -203,35 +162,27 @@ class_id(struct encoder *encoder, uint32_t library)
     return encoder->class_ids[library];
 }
 
-/* MRI's own, or what nobody is known to have asked for. */
-static bool
-core_p(const struct heapprof_leak_profile *profile, uint32_t library)
-{
-    return library == 0 || strcmp(rb_heapprof_strings_get(&profile->tables->strings, library, NULL), profile->core) == 0;
-}
-
 static void
 write_labels(struct encoder *encoder, uint32_t site, enum heapprof_fate fate)
 {
     const struct heapprof_tables *tables = encoder->profile->tables;
-    uint32_t id = site ? rb_heapprof_site_identity(rb_heapprof_sites_get(&tables->sites, site)) : 0;
-    bool named = id && tables->identities.all[id].name != HEAPPROF_UNNAMED;
-    uint32_t library = named ? tables->identities.all[id].library : 0;
+    const struct heapprof_identity *caller = rb_heapprof_leak_caller(tables, site);
+    bool core = rb_heapprof_leak_core_p(tables, caller, encoder->profile->core);
     struct heapprof_writer *writer = encoder->writer;
 
-    rb_heapprof_writer_label(writer, TEXT_CLASS, class_id(encoder, library));
-    if (named) rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, tables->identities.all[id].name));
+    rb_heapprof_writer_label(writer, TEXT_CLASS, class_id(encoder, caller ? caller->library : 0));
+    if (caller) rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, caller->name));
     rb_heapprof_writer_label(writer, TEXT_LEAK, TEXT_DEFINITE + (fate - HEAPPROF_LOST));
-    rb_heapprof_writer_label(writer, TEXT_OF, core_p(encoder->profile, library) ? TEXT_CORE : TEXT_EXTENSION);
+    rb_heapprof_writer_label(writer, TEXT_OF, core ? TEXT_CORE : TEXT_EXTENSION);
 }
 
 /* Left open, for labels. */
 static void
-write_sample(struct encoder *encoder, uint32_t site, enum heapprof_fate fate, const struct total *total)
+write_sample(struct encoder *encoder, uint32_t site, enum heapprof_fate fate, const struct heapprof_leak_total *total)
 {
     rb_heapprof_writer_begin_sample(encoder->writer);
     write_stack(encoder, stack_of(encoder, site));
-    for (int v = 0; v < VALUES; v++) rb_heapprof_writer_sample_value(encoder->writer, total->values[v]);
+    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) rb_heapprof_writer_sample_value(encoder->writer, total->values[v]);
     write_labels(encoder, site, fate);
 }
 
@@ -242,8 +193,7 @@ write_blocks(struct encoder *encoder)
 
     for (size_t i = 0; i < lost->block_count; i++) {
         const struct heapprof_lost_block *block = &lost->blocks[i];
-        struct total total = {{0}};
-        add(&total, BLOCKS, BYTES, block->bytes);
+        const struct heapprof_leak_total total = {{1, (int64_t)block->bytes}};
         write_sample(encoder, block->site, block->fate, &total);
         rb_heapprof_writer_number_label(encoder->writer, TEXT_ADDRESS, (int64_t)block->address, TEXT_EMPTY);
         rb_heapprof_writer_end_sample(encoder->writer);
@@ -256,9 +206,9 @@ write_samples(struct encoder *encoder)
     uint32_t end = encoder->profile->tables->sites.numbers.end;
 
     for (uint32_t site = 0; site < end || site == 0; site++) {
-        for (int fate = HEAPPROF_LOST; fate < FATES; fate++) {
-            const struct total *total = &encoder->totals[site][fate];
-            if (total->values[BLOCKS] == 0) continue;
+        for (int fate = HEAPPROF_LOST; fate < HEAPPROF_FATES; fate++) {
+            const struct heapprof_leak_total *total = &encoder->totals[site].of[fate];
+            if (total->values[HEAPPROF_LEAK_BLOCKS] == 0) continue;
             write_sample(encoder, site, fate, total);
             rb_heapprof_writer_end_sample(encoder->writer);
         }
@@ -289,6 +239,7 @@ write_comments(struct encoder *encoder)
     comment(encoder, "malloc interval: %" PRIu64 " bytes", profile->interval_bytes);
     comment(encoder, "dropped samples: %" PRIu64, profile->dropped);
     comment(encoder, "blocks left: %zu", profile->lost->block_count);
+    rb_heapprof_writer_comment(encoder->writer, text_id(encoder, profile->libraries));
     if (profile->origin == 0) return;
     line = rb_heapprof_strings_get(&profile->tables->strings, profile->origin, NULL);
     for (; *line; line = *end ? end + 1 : end) {
@@ -304,19 +255,16 @@ encode(struct encoder *encoder, size_t *size)
     const struct heapprof_leak_profile *profile = encoder->profile;
     struct heapprof_writer *writer = encoder->writer;
 
-    if (profile->decided) {
-        add_up(encoder);
-        name_nodes(encoder);
-    }
+    if (profile->decided) name_nodes(encoder);
     for (int i = TEXT_EMPTY + 1; i < TEXT_END; i++) text_id(encoder, texts[i]);
-    for (int v = 0; v < VALUES; v++) rb_heapprof_writer_sample_type(writer, types[v][0], types[v][1]);
+    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) rb_heapprof_writer_sample_type(writer, types[v][0], types[v][1]);
     rb_heapprof_writer_default_sample_type(writer, TEXT_SPACE);
     rb_heapprof_writer_time(writer, profile->time_ns, profile->time_ns - profile->start_ns);
     rb_heapprof_writer_mapping(writer, MAPPING, text_id(encoder, profile->core), 0);
     write_functions(encoder);
     write_locations(encoder);
-    if (!profile->each_block) write_samples(encoder);
-    else if (profile->decided) write_blocks(encoder);
+    if (profile->decided && profile->each_block) write_blocks(encoder);
+    else if (profile->decided) write_samples(encoder);
     write_comments(encoder);
     return rb_heapprof_writer_close(writer, size);
 }
@@ -329,7 +277,7 @@ rb_heapprof_leak_profile_encode(const struct heapprof_leak_profile *profile, siz
     struct encoder encoder = {.profile = profile};
     char *bytes = NULL;
 
-    encoder.totals = calloc((size_t)tables->sites.numbers.end + 1, sizeof(*encoder.totals));
+    encoder.totals = rb_heapprof_leak_totals(tables, profile->lost);
     encoder.named = calloc((size_t)tables->stacks.numbers.end + 1, sizeof(*encoder.named));
     encoder.string_ids = calloc(strings, sizeof(*encoder.string_ids));
     encoder.class_ids = calloc(strings, sizeof(*encoder.class_ids));

@@ -150,13 +150,12 @@ static size_t
 other_bytes(struct heapprof_lost *lost, uintptr_t address)
 {
     const struct heapprof_lost_range *heap = heap_at(lost, address);
-    size_t bytes = heap ? rb_heapprof_chunk_bytes(address, word_at, lost) : 0;
+    size_t bytes = heap ? rb_heapprof_chunk_bytes_in_heap(address, heap->end, word_at, lost) : 0;
     size_t next = block_behind(lost, address);
     uintptr_t key;
 
     if (bytes == 0) return 0;
     if (lost->freed_key && word_at(address + sizeof(key), &key, lost) && key == lost->freed_key) return 0;
-    if (bytes > heap->end - address) bytes = heap->end - address;
     if (next < lost->block_count && lost->blocks[next].address - address < bytes) {
         bytes = lost->blocks[next].address - address;
     }
@@ -211,11 +210,12 @@ widen(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end)
 static bool
 freed_p(const struct heapprof_lost *lost, uintptr_t block)
 {
+    const struct heapprof_lost_range *heap = heap_at(lost, block);
     uintptr_t key;
 
-    if (!heap_at(lost, block)) return false;
+    if (!heap) return false;
     if (lost->freed_key && word_at(block + sizeof(key), &key, (void *)lost) && key == lost->freed_key) return true;
-    return rb_heapprof_chunk_bytes(block, word_at, (void *)lost) == 0;
+    return rb_heapprof_chunk_bytes_in_heap(block, heap->end, word_at, (void *)lost) == 0;
 }
 
 static void
@@ -369,6 +369,13 @@ rb_heapprof_lost_root(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end
         if (begin < here) read_between_blocks(lost, begin, here);
         begin = here < end ? range->end : end;
     }
+    read_unread(lost);
+}
+
+void
+rb_heapprof_lost_root_of(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end)
+{
+    read_words(lost, begin, end, HEAPPROF_REACHABLE);
     read_unread(lost);
 }
 

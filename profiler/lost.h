@@ -69,6 +69,9 @@ void rb_heapprof_lost_sort(struct heapprof_lost *lost);
 /* What lies there may lead to blocks; but for blocks themselves, and ranges. */
 void rb_heapprof_lost_root(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end);
 
+/* The same of what lies in a range that is no root. */
+void rb_heapprof_lost_root_of(struct heapprof_lost *lost, uintptr_t begin, uintptr_t end);
+
 /* Gives each block its fate. False: not known. */
 bool rb_heapprof_lost_settle(struct heapprof_lost *lost);
 

@@ -15,9 +15,11 @@
 #include "reflection.h"
 #include "gc/state.h"
 #include "load.h"
+#include "native_leaks.h"
 #include "report.h"
 #include "run.h"
 #include "sample.h"
+#include "valgrind.h"
 #include "profiler/difference.h"
 #include "os/terminal.h"
 #include "profiler/options.h"
@@ -122,9 +124,9 @@ rb_heapprof_define_class(void)
     rb_gc_register_address(&cHeapProfile);
     rb_heapprof_sample_define(cHeapProfile);
     rb_heapprof_reflection_define(cHeapProfile);
+    rb_heapprof_graph_define(object_space);
 }
 
-    rb_heapprof_graph_define(object_space);
 /* ---- start, stop, snapshot ---- */
 
 /* A setting as an integer; what is too large or negative becomes a value that no range
@@ -319,6 +321,29 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
     }
     keep(profile, snapshot);
     return profile;
+}
+
+/* ---- what extensions have lost ---- */
+
+/* nil: Valgrind judges. */
+static VALUE
+heapprof_native_leaks_start(rb_execution_context_t *ec, VALUE self)
+{
+    return rb_heapprof_valgrind_p() ? Qnil : RBOOL(rb_heapprof_native_leaks_start());
+}
+
+/* Where the caller's stack is in use to; behind that there may be words of what it calls, and has called. */
+static VALUE
+heapprof_native_leaks_frame(rb_execution_context_t *ec, VALUE self)
+{
+    return ULL2NUM((uintptr_t)__builtin_frame_address(0));
+}
+
+static VALUE
+heapprof_native_leaks_fork(rb_execution_context_t *ec, VALUE self, VALUE fd, VALUE frame, VALUE since)
+{
+    uintptr_t before = (uintptr_t)NUM2ULL(frame), here = (uintptr_t)__builtin_frame_address(0);
+    return PIDT2NUM(rb_heapprof_native_leaks_fork(NUM2INT(fd), here > before ? here : before, NUM2SIZET(since)));
 }
 
 /* ---- each ---- */

@@ -6,6 +6,7 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/thread.h"
+#include "child.h"
 #include "graph.h"
 #include "gc/graph.h"
 #include <errno.h>
@@ -35,19 +36,6 @@ rb_heapprof_graph_unshare(struct heapprof_graph_shared *shared)
 }
 
 /* ---- the child ---- */
-
-/* What ends a program ends it, too; all else is not for it. */
-static void
-take_no_signals(void)
-{
-    static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    sigset_t none;
-
-    for (int i = 1; i < NSIG; i++) signal(i, SIG_IGN);
-    for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++) signal(ending[i], SIG_DFL);
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, NULL);
-}
 
 /* Whoever waits for one of the program's descriptors to be closed is not to wait for this process. */
 static void
@@ -79,12 +67,13 @@ NORETURN(static void be_child(struct heapprof_graph_dump *dump, struct heapprof_
 static void
 be_child(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared)
 {
-    take_no_signals();
+    rb_heapprof_child_take_no_signals();
     if (dump->file) close_others(dump->file->fd, dump->file->directory);
     else close_others(dump->fd, dump->fd);
     stand_back();
     rb_heapprof_gc_graph_guard();
     int error = rb_heapprof_graph_write(dump, shared);
+    __atomic_store_n(&shared->written, true, __ATOMIC_RELEASE);
     if (dump->file) error = rb_heapprof_file_end(dump->file, error);
     shared->bytes = dump->bytes;
     shared->error = error;

@@ -173,6 +173,69 @@ module ObjectSpace
     end
 
     # call-seq:
+    #   native_leaks { ... } -> array
+    #
+    # What C extensions have lost while the block ran, as NativeLeak objects, the most bytes first: memory of malloc that they
+    # asked for, that has not been freed, and that nothing leads to any more, neither an object, nor a variable of C, nor a stack. Empty when
+    # nothing is lost. What Ruby itself has lost is not told.
+    #
+    #   require "zlib"
+    #   leaks = ObjectSpace::HeapProfile.native_leaks { 100.times { Zlib.deflate("text") } }
+    #   puts leaks   # what they are, as heapprof memcheck prints it
+    #
+    # For tests there are <tt>heapprof/minitest</tt> (assert_no_native_leak) and <tt>heapprof/rspec</tt> (leak_natively).
+    #
+    # The profiler is started for the block, with each request of malloc sampled, by all threads, and stopped after it. Then, after a full
+    # garbage collection, the process forks: in the child Ruby frees all that is its own, and what is left
+    # is searched for. The child runs no Ruby code, neither +at_exit+ blocks nor finalizers; but the functions by which extensions free their
+    # objects. Descriptors are none of the program's there: what such a function writes goes nowhere. But what it does to files
+    # by their names, or to other processes, is done. A handler of SIGCHLD sees the child end.
+    #
+    # The search is conservative: a word that only looks like an address counts as one, so now and then a block that is lost is not
+    # found. Memory to which only a number leads (an Integer, or an address with some bits changed) counts as lost.
+    #
+    # Under <tt>heapprof memcheck</tt> it does the same with the profiler that runs there; but with <tt>--engine=valgrind</tt>
+    # it is Valgrind that judges, at the end, and this calls the block and returns an empty Array.
+    #
+    # Otherwise raises RuntimeError when the profiler runs already (so it cannot be nested), is stopped in the block, or there
+    # are other Ractors; when the child is ended before its time, as it is after two minutes, or there are too many
+    # blocks to know each. NotImplementedError where <tt>malloc: :all</tt> cannot be (see start). What the block raises is
+    # passed on, and nothing is told.
+    def self.native_leaks
+      raise ArgumentError, "a block is needed: what could leak?" unless block_given?
+      started = Primitive.heapprof_native_leaks_start
+      frame = Primitive.heapprof_native_leaks_frame
+      begin
+        GC.start if started == false
+        since = GC.count
+        yield
+        return [] if started.nil?
+        GC.start
+        list, out = IO.pipe(binmode: true)
+        fd = out.fileno
+        child = Primitive.heapprof_native_leaks_fork(fd, frame, since)
+        out.close
+        stop if started
+        text = list.read
+      ensure
+        stop if started
+        list&.close
+        out&.close
+        status = end_child(child, text) if child
+      end
+      NativeLeak.all_in(text, status)
+    end
+
+    # Without its list it is not needed any more. Somebody else may have waited for it: then there is no status.
+    def self.end_child(child, list) # :nodoc:
+      Process.kill(:KILL, child) unless list
+      Process::Status.wait(child)
+    rescue Errno::ESRCH, Errno::ECHILD
+      nil
+    end
+    private_class_method :end_child
+
+    # call-seq:
     #   load(path, limit: 268_435_456) -> heap_profile
     #   load(io, limit: 268_435_456) -> heap_profile
     #
@@ -485,6 +548,67 @@ module ObjectSpace
         "#{path}:#{lineno}:in '#{label}'"
       end
     end
+
+    # What native_leaks tells: lost blocks that one C function asked for, at one Ruby stack.
+    #
+    # [blocks, bytes] how many nothing leads to, and their size as the allocator rounds it
+    # [indirect_blocks, indirect_bytes] what these alone lead to
+    # [function, library] the C function, "[nokogiri.so]" if it has no name, and the file it is in, as "nokogiri.so"
+    # [backtrace] The Ruby code that ran, an Array of Strings as Exception#backtrace has, the innermost first. Empty where C code was
+    #             without the global VM lock.
+    class NativeLeak
+      FRAMES_MOST = 20
+      private_constant :FRAMES_MOST
+      attr_reader :blocks, :bytes, :indirect_blocks, :indirect_bytes, :function, :library, :backtrace
+
+      # What is in a child's list (profiler/leak_list.h), or RuntimeError: it has not come to its end.
+      def self.all_in(list, status) # :nodoc:
+        fields = list.split("\0").each { |field| field.force_encoding(Encoding::UTF_8) }
+        raise "native leaks cannot be told: #{failure(status)}" unless fields.pop == "end"
+        leaks = []
+        leaks << new(fields) until fields.empty?
+        leaks.sort_by { |leak| -leak.bytes - leak.indirect_bytes }
+      end
+
+      def self.failure(status)
+        return "there are too many blocks to know each, or memory cannot be read" unless status && !status.success?
+        status.termsig == Signal.list["ALRM"] ? "it takes longer than two minutes" : "the child that was to find out has failed (#{status})"
+      end
+      private_class_method :new, :failure
+
+      def initialize(fields) # :nodoc:
+        @blocks, @bytes, @indirect_blocks, @indirect_bytes = fields.shift(4).map(&:to_i)
+        name, @library = fields.shift(2)
+        @function = name.delete_suffix(" (#{library})")
+        @backtrace = fields.shift(fields.shift.to_i)
+        freeze
+      end
+
+      # call-seq:
+      #   to_s -> string
+      #
+      # As heapprof memcheck prints it, in lines, with at most 20 of the backtrace.
+      def to_s
+        more = ", which alone lead to #{amount(indirect_bytes, indirect_blocks)}" if indirect_blocks > 0
+        frames = backtrace.first(FRAMES_MOST)
+        frames << "... #{backtrace.size - FRAMES_MOST} more" if backtrace.size > FRAMES_MOST
+        ["definitely lost: #{amount(bytes, blocks)}#{more}", "  #{function} (#{library})", *frames.map { |frame| "      #{frame}" }].join("\n")
+      end
+
+      # call-seq:
+      #   inspect -> string
+      #
+      # As in "#<ObjectSpace::HeapProfile::NativeLeak 88 bytes in 1 block, words_initialize (wordcount.so)>".
+      def inspect
+        "#<#{self.class} #{amount(bytes, blocks)}, #{function} (#{library})>"
+      end
+
+      private
+
+      def amount(bytes, blocks)
+        "#{bytes} byte#{"s" if bytes != 1} in #{blocks} block#{"s" if blocks != 1}"
+      end
+    end
   end
 
   # The objects of the heap and what they refer to, in a file: why something is alive, and how much it keeps alive.
@@ -510,7 +634,8 @@ module ObjectSpace
     #
     # A file appears under its name, readable to its owner alone, when it is complete.
     #
-    # [gc] A full garbage collection comes before; otherwise what is dead and not freed yet may be in the file.
+    # [gc] A full garbage collection comes before, with the finalizers of what it frees, as by GC.start; otherwise what is dead and
+    #      not freed yet may be in the file.
     # [fork] A child of this process writes, and the program waits only until it is there; +Process.wait+ and SIGCHLD do not tell of
     #        it. This thread waits until the file is written, others run. +false+, or where the system lets us have no
     #        child: all threads wait.

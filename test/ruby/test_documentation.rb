@@ -72,7 +72,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
              ["README.md", *Dir.glob("doc/**/*.md", base: TOP)].flat_map { |file| fenced_examples(file) }
 
   def run_example(example)
-    stop = example.lines.any? { |line| line.match?(/HeapProfile\.(start|profile)\b|\bMemprof\b/) } ? "ObjectSpace::HeapProfile.stop\n" : ""
+    stop = example.lines.any? { |line| line.match?(/HeapProfile\.(start|profile|native_leaks)\b|\bMemprof\b/) } ? "ObjectSpace::HeapProfile.stop\n" : ""
     in_directory do
       needed = MEMPROF.include?(example.file) ? "require 'heapprof/memprof'\n" : ""
       write_file("example.rb", "#{SETUP}#{stop}#{needed}#{example.script}")
@@ -100,8 +100,10 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
 
   # Each method that is documented says how it is called.
   def test_each_public_method_has_a_call_seq
-    methods = File.read(File.join(TOP, "vm/heapprof.rb")).split(/^    private$/).first.scan(/((?:^ *#.*\n)*)^    def (self\.)?(\S+?)(?:\(|$| )/)
-    missing = methods.reject { |comment, _, name| comment.include?("call-seq:") || name == "default" }.map(&:last)
+    text = File.read(File.join(TOP, "vm/heapprof.rb")).split(/^    private$/).first
+    private_names = text.scan(/^    private_class_method :(\w+)/).flatten
+    methods = text.scan(/((?:^ *#.*\n)*)^    def (self\.)?(\S+?)(?:\(|$| )/)
+    missing = methods.reject { |comment, _, name| comment.include?("call-seq:") || name == "default" || private_names.include?(name) }.map(&:last)
     assert_empty missing
   end
 

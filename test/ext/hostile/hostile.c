@@ -75,6 +75,12 @@ hostile_new(VALUE klass, VALUE how, VALUE held)
 /* A leak of an extension's: what its variable leads to. */
 static VALUE hostile_cache;
 
+static VALUE
+hostile_keep(VALUE klass, VALUE object)
+{
+    return rb_ary_push(hostile_cache, object);
+}
+
 void
 Init_heapprof_hostile(void)
 {
@@ -84,4 +90,5 @@ Init_heapprof_hostile(void)
     rb_gc_register_address(&hostile_cache);
     hostile_cache = rb_ary_new();
     rb_define_singleton_method(hostile, "new", hostile_new, 2);
+    rb_define_singleton_method(hostile, "keep", hostile_keep, 1);
 }

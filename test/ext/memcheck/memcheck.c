@@ -14,6 +14,10 @@
  *     HeapProfMemcheck.lose_through          calls HeapProfMemcheck.back, of Ruby, by rb_funcall
  *     HeapProfMemcheck.lose_unloaded(path, bytes)    loads the library, which loses so much, and unloads it (../memcheck_plugin)
  *     HeapProfMemcheck.unfreed               an object whose struct nobody frees
+ *     HeapProfMemcheck.shallow               an object whose struct leads to a block, and is freed without it
+ *     HeapProfMemcheck.unfreeable            an object that aborts when another process than that which made it frees it
+ *     HeapProfMemcheck.keep_on_stack(bytes) { }  a C frame leads to it, as long as the block runs; then it is freed
+ *     HeapProfMemcheck.grow_on_stack(bytes) { |grow| }  the same with a block that the Proc grow has made longer
  *     HeapProfMemcheck.keep(bytes)           a variable leads to it
  *     HeapProfMemcheck.keep_of_thread(bytes)     a variable of the thread does
  *     HeapProfMemcheck.keep_specific(bytes)      the thread's own value of a key (pthread_setspecific) does
@@ -30,6 +34,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct link {
     struct link *next;
@@ -200,6 +205,64 @@ memcheck_unfreed(VALUE self)
     return TypedData_Wrap_Struct(rb_cObject, &unfreed_type, ruby_xcalloc(1, 300));
 }
 
+static const rb_data_type_t shallow_type = { "memcheck_shallow", { NULL, RUBY_DEFAULT_FREE, NULL }, 0, 0, 0 };
+
+static VALUE
+memcheck_shallow(VALUE self)
+{
+    struct link *link = ruby_xcalloc(1, sizeof(*link));
+
+    link->next = make(sizeof(*link));
+    return TypedData_Wrap_Struct(rb_cObject, &shallow_type, link);
+}
+
+static void
+unfreeable_free(void *data)
+{
+    if (*(pid_t *)data != getpid()) abort();
+    ruby_xfree(data);
+}
+
+static const rb_data_type_t unfreeable_type = { "memcheck_unfreeable", { NULL, unfreeable_free, NULL }, 0, 0, 0 };
+
+static VALUE
+memcheck_unfreeable(VALUE self)
+{
+    pid_t *pid;
+    VALUE object = TypedData_Make_Struct(rb_cObject, pid_t, &unfreeable_type, pid);
+
+    *pid = getpid();
+    return object;
+}
+
+static VALUE
+free_i(VALUE memory)
+{
+    free(*(void *volatile *)memory);
+    return Qnil;
+}
+
+static VALUE
+memcheck_keep_on_stack(VALUE self, VALUE bytes)
+{
+    void *volatile memory = make(NUM2SIZET(bytes));
+    return rb_ensure(rb_yield, Qnil, free_i, (VALUE)&memory);
+}
+
+static VALUE
+grow_i(RB_BLOCK_CALL_FUNC_ARGLIST(unused, memory))
+{
+    *(void *volatile *)memory = realloc(*(void *volatile *)memory, 100000);
+    return Qnil;
+}
+
+static VALUE
+memcheck_grow_on_stack(VALUE self, VALUE bytes)
+{
+    void *volatile memory = make(NUM2SIZET(bytes));
+    return rb_ensure(rb_yield, rb_proc_new(grow_i, (VALUE)&memory), free_i, (VALUE)&memory);
+}
+
 static VALUE
 memcheck_keep(VALUE self, VALUE bytes)
 {
@@ -252,6 +315,10 @@ Init_heapprof_memcheck(void)
     memcheck_define_errors(module);
     rb_define_module_function(module, "lose_unloaded", memcheck_lose_unloaded, 2);
     rb_define_module_function(module, "unfreed", memcheck_unfreed, 0);
+    rb_define_module_function(module, "shallow", memcheck_shallow, 0);
+    rb_define_module_function(module, "unfreeable", memcheck_unfreeable, 0);
+    rb_define_module_function(module, "keep_on_stack", memcheck_keep_on_stack, 1);
+    rb_define_module_function(module, "grow_on_stack", memcheck_grow_on_stack, 1);
     rb_define_module_function(module, "keep", memcheck_keep, 1);
     rb_define_module_function(module, "keep_of_thread", memcheck_keep_of_thread, 1);
     rb_define_module_function(module, "keep_specific", memcheck_keep_specific, 1);

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+# heapprof/rspec - a matcher for RSpec: whether C extensions lose memory in a block.
+#
+#   # spec/spec_helper.rb
+#   require "heapprof/rspec"
+#
+#   # an example
+#   it "leaks nothing" do
+#     expect { WordCount.new("some words") }.not_to leak_natively
+#   end
+#
+# Lost is what ObjectSpace::HeapProfile.native_leaks tells, and that raises where it cannot be told. For all examples at once there is
+# heapprof/memcheck/rspec.
+
+require "heapprof/native_leaks"
+
+module RSpec
+  module Matchers
+    # Whether extensions have lost memory while the block ran.
+    def leak_natively = Heapprof::NativeLeaks::Matcher.new
+  end
+end
+
+module Heapprof
+  module NativeLeaks
+    # By RSpec's protocol of matchers; nothing of RSpec's is needed to load it.
+    class Matcher
+      def supports_block_expectations? = true
+
+      def matches?(block)
+        @leaks = ObjectSpace::HeapProfile.native_leaks(&block)
+        @leaks.any?
+      end
+
+      def description = "leak natively"
+
+      def failure_message = "expected that extensions lose memory, and they have lost none"
+
+      def failure_message_when_negated = "expected that extensions lose no memory: #{NativeLeaks.describe(@leaks)}"
+    end
+  end
+end
