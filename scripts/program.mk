@@ -21,7 +21,7 @@ CLI_CURSES := $(call CLI_TRY,curses.h,-l:libncursesw.a -l:libtinfo.a)
 CLI_EVENT := $(call CLI_TRY,event2/http.h,-l:libevent.a)
 CLI_EXPAT := $(call CLI_TRY,expat.h,-l:libexpat.a -lm)
 $(PLAIN_OBJ)/cli/server.o: PLAIN_CC += $(if $(CLI_EVENT),-DHEAPPROF_EVENT)
-$(PLAIN_OBJ)/memcheck/valgrind_file.o $(PLAIN_OBJ)/memcheck/valgrind_xml.o: PLAIN_CC += $(if $(CLI_EXPAT),-DHEAPPROF_EXPAT)
+$(foreach part,file xml messages,$(PLAIN_OBJ)/memcheck/valgrind_$(part).o): PLAIN_CC += $(if $(CLI_EXPAT),-DHEAPPROF_EXPAT)
 $(PLAIN_OBJ)/cli/screen.o: PLAIN_CC += $(if $(CLI_CURSES),-DHEAPPROF_CURSES)
 
 $(CLI_PROGRAM): $(PLAIN_OBJS) $(CLI_PAGE_OBJ)
