@@ -69,6 +69,9 @@ extern const struct cli_command cli_help_command;
 /* What SIGPIPE did when we started; it is ignored since. */
 extern void (*cli_sigpipe)(int);
 
+/* Of the ruby that it comes with, as "3.4.5". */
+extern const char cli_version[];
+
 /* Options that every command has. */
 extern const struct cli_option cli_common_options[];
 

@@ -19,6 +19,8 @@ const struct cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) NULL};
 
 void (*cli_sigpipe)(int);
 
+const char cli_version[] = TEXT(HEAPPROF_VERSION);
+
 /* Whether the name is these words; how many it has. */
 static size_t
 words_of(const char *name, char *const *words, size_t count)
@@ -113,7 +115,7 @@ main(int argc, char **argv)
         return CLI_USAGE;
     }
     if (!strcmp(argv[1], "--version")) {
-        puts("heapprof of ruby " TEXT(HEAPPROF_VERSION));
+        printf("heapprof of ruby %s\n", cli_version);
         return CLI_DONE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) argv[1] = "help";

@@ -139,6 +139,20 @@ leaks_and_errors(const struct cli_memcheck_run *run)
 
 /* ---- the whole ---- */
 
+/* Who misspells a name is not to believe that nothing is lost. */
+static void
+tell_unloaded(struct cli_memcheck_run *run)
+{
+    const char *only = run->question.only;
+
+    if (!only || run->count == 0) return;
+    for (size_t i = 0; i < run->count; i++) {
+        if (memcheck_loaded_p(&run->processes[i], only)) return;
+    }
+    cli_wrong(run->cli, "--only=%s: no process has loaded a library of that name", only);
+    run->wrong = true;
+}
+
 static int
 status_of(struct cli_memcheck_run *run, const struct cli_child *child)
 {
@@ -168,6 +182,7 @@ run_command(struct cli_memcheck_run *run, char **command)
     wait_for_orphans(run);
     cli_child_restore(&child);
     cli_memcheck_collect(run);
+    tell_unloaded(run);
     return status_of(run, &child);
 }
 
@@ -200,7 +215,7 @@ read_suppressions(struct cli_memcheck_run *run)
 
     if (!path) return true;
     run->question.suppressions = &run->suppressions;
-    if (memcheck_suppressions_read(&run->suppressions, path, error)) return true;
+    if (memcheck_suppressions_read(&run->suppressions, path, cli_version, error)) return true;
     cli_wrong(run->cli, "%s: %s", path, error);
     return false;
 }
@@ -267,12 +282,16 @@ const struct cli_command cli_memcheck_command = {
         "asked for on behalf of an extension is the extension's. What is Ruby's own is not shown without --core.\n"
         "\n"
         "With --engine=valgrind the command runs under Valgrind, which takes many times as long. Then it is Valgrind that says what is lost,\n"
-        "and each record has the stack of C functions, too. It also finds invalid reads and writes, uses after free, blocks that are\n"
-        "freed twice or by a function they are not for, and, with --undefined, uses of undefined values.\n"
+        "and each record has the stack of C functions, too, with the methods these are. It also finds invalid reads and writes, uses\n"
+        "after free, blocks that are freed twice or by a function they are not for, and, with --undefined, uses of undefined values; with\n"
+        "the Ruby code that ran.\n"
+        "\n"
+        "Of a directory of suppressions those files are read that are for this ruby: ruby.supp, ruby-3.4.supp, NAME_ruby-3.4.supp and\n"
+        "the like. The report counts what each line keeps out.\n"
         "\n"
         "The exit status, or the signal it ends by, is the command's own, but for 42 when there are leaks or errors. It is 1 when the\n"
-        "command's own is 0 and the report is not whole: no process wrote one, or had more blocks than memory to know them, or\n"
-        "the command ran out of time. A command that cannot be run is 127 (not found) or 126.\n"
+        "command's own is 0 and the report is not whole: no process wrote one, or loaded the library that --only names, or had more\n"
+        "blocks than memory to know them, or the command ran out of time. A command that cannot be run is 127 (not found) or 126.\n"
         "\n"
         "Processes that end by exit!, exec or a signal that Ruby does not handle have no report, nor have those that outlive the\n"
         "command. What finalizers ask for is not known. Only what the command runs can be found.",

@@ -1,6 +1,8 @@
 /* json.c - the report for programs; README.md has its keys. */
 #include "memcheck/report.h"
 
+#include <stdlib.h>
+
 #include "report/json.h"
 
 static void
@@ -30,6 +32,7 @@ put_c_frame(struct report_json *json, const struct memcheck_process *process, ui
     report_json_member_text(json, "file", c.file);
     report_json_member_integer(json, "line", c.line);
     report_json_member_bool(json, "extension", frame->role == MEMCHECK_OF_EXTENSION);
+    report_json_member_text(json, "methods", memcheck_valgrind_string(process->valgrind, frame->methods));
     report_json_end(json, '}');
 }
 
@@ -71,6 +74,34 @@ put_record(struct report_json *json, const struct memcheck_process *process, con
     report_json_end(json, '}');
 }
 
+void
+memcheck_not_shown_put(struct report_json *json, const struct memcheck_tally *tally)
+{
+    report_json_member_begin(json, "not_shown", '{');
+    for (int verdict = MEMCHECK_SHOWN + 1; verdict < MEMCHECK_VERDICTS; verdict++) {
+        report_json_member_unsigned(json, memcheck_verdict_keys[verdict], tally->counts[verdict]);
+    }
+    report_json_end(json, '}');
+}
+
+static void
+put_suppressed(struct report_json *json, const struct memcheck_question *question, const struct memcheck_process *process)
+{
+    size_t *counts = memcheck_suppressed_counts(question, process);
+
+    report_json_member_begin(json, "suppressed", '[');
+    for (size_t i = 0; counts && i < question->suppressions->count; i++) {
+        if (counts[i] == 0) continue;
+        report_json_begin(json, '{');
+        report_json_member_text(json, "file", question->suppressions->all[i].file);
+        report_json_member_unsigned(json, "line", question->suppressions->all[i].line);
+        report_json_member_unsigned(json, "records", counts[i]);
+        report_json_end(json, '}');
+    }
+    report_json_end(json, ']');
+    free(counts);
+}
+
 static void
 put_tally(struct report_json *json, const struct memcheck_tally *tally)
 {
@@ -78,11 +109,7 @@ put_tally(struct report_json *json, const struct memcheck_tally *tally)
     report_json_member_unsigned(json, "errors", tally->errors);
     report_json_member_unsigned(json, "lost_blocks", tally->lost_blocks);
     report_json_member_unsigned(json, "lost_bytes", tally->lost_bytes);
-    report_json_member_begin(json, "not_shown", '{');
-    for (int verdict = MEMCHECK_SHOWN + 1; verdict < MEMCHECK_VERDICTS; verdict++) {
-        report_json_member_unsigned(json, memcheck_verdict_keys[verdict], tally->counts[verdict]);
-    }
-    report_json_end(json, '}');
+    memcheck_not_shown_put(json, tally);
 }
 
 static void
@@ -97,6 +124,7 @@ put_process(struct report_json *json, const struct memcheck_question *question, 
     report_json_member_bool(json, "decided", process->decided);
     report_json_member_unsigned(json, "unknown_blocks", process->dropped);
     put_tally(json, &tally);
+    put_suppressed(json, question, process);
     report_json_member_begin(json, "records", '[');
     for (size_t i = 0; i < process->record_count; i++) {
         if (memcheck_judge(question, process, &process->records[i]) != MEMCHECK_SHOWN) continue;

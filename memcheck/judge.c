@@ -1,6 +1,7 @@
 /* judge.c - shown or not. What was not asked for, and what is MRI's own, is a reason for not; a record has one reason. */
 #include "memcheck/judge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS] = {
@@ -15,12 +16,25 @@ const char *const memcheck_verdict_keys[MEMCHECK_VERDICTS] = {"", "core", "other
 
 /* Whether the library has that name, with or without what comes behind its first dot. */
 static bool
-named_p(const struct memcheck_record *record, const char *name)
+named_p(const char *library, size_t library_length, const char *name)
 {
     size_t length = strlen(name);
 
-    if (length > record->library_length || memcmp(record->library, name, length) != 0) return false;
-    return length == record->library_length || record->library[length] == '.';
+    if (length > library_length || memcmp(library, name, length) != 0) return false;
+    return length == library_length || library[length] == '.';
+}
+
+bool
+memcheck_loaded_p(const struct memcheck_process *process, const char *name)
+{
+    if (!process->libraries || !process->libraries[0]) return true;
+    for (const char *library = process->libraries, *end; (end = strchr(library, '/')) != NULL; library = end + 1) {
+        if (named_p(library, (size_t)(end - library), name)) return true;
+    }
+    for (size_t i = 0; i < process->record_count; i++) {
+        if (named_p(process->records[i].library, process->records[i].library_length, name)) return true;
+    }
+    return false;
 }
 
 enum memcheck_verdict
@@ -28,10 +42,10 @@ memcheck_judge(const struct memcheck_question *question, const struct memcheck_p
                const struct memcheck_record *record)
 {
     if (record->core && !question->core) return MEMCHECK_CORE;
-    if (question->only && !named_p(record, question->only)) return MEMCHECK_OTHERS;
+    if (question->only && !named_p(record->library, record->library_length, question->only)) return MEMCHECK_OTHERS;
     if (record->kind > question->most) return MEMCHECK_KIND;
     if (record->kind == MEMCHECK_INDIRECT && question->most < MEMCHECK_REACHABLE) return MEMCHECK_KIND;
-    bool suppressed = question->suppressions && memcheck_suppressed_p(question->suppressions, process, record);
+    bool suppressed = question->suppressions && memcheck_suppression_of(question->suppressions, process, record);
     return suppressed ? MEMCHECK_SUPPRESSED : MEMCHECK_SHOWN;
 }
 
@@ -51,4 +65,18 @@ memcheck_tally_of(const struct memcheck_question *question, const struct memchec
         tally.lost_bytes += (uint64_t)(record->bytes + record->indirect_bytes);
     }
     return tally;
+}
+
+size_t *
+memcheck_suppressed_counts(const struct memcheck_question *question, const struct memcheck_process *process)
+{
+    const struct memcheck_suppressions *suppressions = question->suppressions;
+    size_t *counts = suppressions && suppressions->count > 0 ? calloc(suppressions->count, sizeof(*counts)) : NULL;
+
+    for (size_t i = 0; counts && i < process->record_count; i++) {
+        const struct memcheck_record *record = &process->records[i];
+        if (memcheck_judge(question, process, record) != MEMCHECK_SUPPRESSED) continue;
+        counts[memcheck_suppression_of(suppressions, process, record) - suppressions->all]++;
+    }
+    return counts;
 }

@@ -27,6 +27,10 @@ extern const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS], *const mem
 enum memcheck_verdict memcheck_judge(const struct memcheck_question *question, const struct memcheck_process *process,
                                      const struct memcheck_record *record);
 
+/* Whether a process has loaded a library of that name, at its end or to lose something; with or without what comes behind its
+ * first dot. True where it is not known. */
+bool memcheck_loaded_p(const struct memcheck_process *process, const char *name);
+
 /* Of a process: how many records have each verdict, and how many of those that are shown are leaks and errors. */
 struct memcheck_tally {
     size_t counts[MEMCHECK_VERDICTS];
@@ -36,5 +40,9 @@ struct memcheck_tally {
 };
 
 struct memcheck_tally memcheck_tally_of(const struct memcheck_question *question, const struct memcheck_process *process);
+
+/* Of each suppression, by its place, how many of the process's records it keeps out of the report; in a block from malloc. NULL:
+ * there are no suppressions, or there is no memory. */
+size_t *memcheck_suppressed_counts(const struct memcheck_question *question, const struct memcheck_process *process);
 
 #endif

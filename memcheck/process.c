@@ -172,7 +172,7 @@ memcheck_process_read(struct memcheck_process *process, struct heapprof_model *m
         return MEMCHECK_IS_NONE;
     }
     *process = (struct memcheck_process){
-        .model = model, .pid = comment(model, "pid: ", "?"), .program = comment(model, "program: ", "?"),
+        .model = model, .libraries = comment(model, "libraries: ", ""), .pid = comment(model, "pid: ", "?"), .program = comment(model, "program: ", "?"),
         .decided = strcmp(comment(model, "memcheck: ", ""), "decided") == 0,
         .dropped = strtoull(comment(model, "dropped samples: ", "0"), NULL, 10),
     };
@@ -190,9 +190,21 @@ memcheck_process_free(struct memcheck_process *process)
     *process = (struct memcheck_process){0};
 }
 
+/* Of an error, as the process told Valgrind. */
+static struct memcheck_frame
+told_frame(const struct memcheck_valgrind *valgrind, const struct memcheck_ruby_frame *frame)
+{
+    return (struct memcheck_frame){
+        memcheck_valgrind_string(valgrind, frame->name), memcheck_valgrind_string(valgrind, frame->file), frame->line
+    };
+}
+
 struct memcheck_frame
 memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at)
 {
+    if (memcheck_error_p(record->kind)) {
+        return told_frame(process->valgrind, &process->valgrind->ruby_frames[record->first_location + at]);
+    }
     const struct heapprof_model *model = process->model;
     const struct heapprof_model_location *location = &model->locations[process->locations[record->first_location + at]];
     struct memcheck_frame frame = {"?", "", 0};

@@ -14,7 +14,8 @@ struct memcheck_record {
     const char *library;                         /* the same: the file it is in; "": not known */
     size_t      library_length;
     bool        core;                            /* MRI's own, or nobody's that is known */
-    uint32_t    first_location, location_count;  /* in locations, the innermost first; none: no Ruby stack is known */
+    uint32_t    first_location, location_count;  /* in locations, the innermost first; none: no Ruby stack is known. Of an error: in
+                                                    Valgrind's ruby_frames */
     uint64_t    address;                         /* of a block with a record of its own; 0: it has none */
     const struct memcheck_error *error;          /* what Valgrind says; NULL: the engine is vm */
     int64_t     times;                           /* of an error: how often it was seen */
@@ -24,6 +25,7 @@ struct memcheck_process {
     struct heapprof_model *model;      /* all texts are its, or Valgrind's; NULL: the process has written no file */
     const struct memcheck_valgrind *valgrind; /* NULL: the engine is vm */
     const char *pid, *program;         /* "?": not known */
+    const char *libraries;             /* names of those that were loaded at the end, each ended by a '/'; "": not known */
     bool        decided;               /* each block was known, and all memory was read; or Valgrind has searched it */
     uint64_t    dropped;               /* blocks that nothing is known of */
     struct memcheck_record *records;   /* by kind, of each the largest first */

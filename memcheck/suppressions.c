@@ -1,10 +1,12 @@
-/* suppressions.c - a file of patterns, and whether a record is meant by one. */
+/* suppressions.c - files of patterns, and whether a record is meant by one. */
 #include "memcheck/suppressions.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LINE_MOST 4096
 #define LINES_MOST 100000
@@ -25,11 +27,11 @@ room(struct memcheck_suppressions *suppressions)
     return true;
 }
 
-/* Takes a line, which it changes. NULL, or what is wrong with it. */
+/* Takes a line of the last file, which it changes. NULL, or what is wrong with it. */
 static const char *
-add_line(struct memcheck_suppressions *suppressions, char *line)
+add_line(struct memcheck_suppressions *suppressions, char *line, unsigned number)
 {
-    struct memcheck_suppression one = {0};
+    struct memcheck_suppression one = {.file = suppressions->files[suppressions->file_count - 1], .line = number};
     char *rest = NULL, *words[3];
 
     line[strcspn(line, "#")] = '\0';
@@ -53,28 +55,101 @@ read_lines(struct memcheck_suppressions *suppressions, FILE *file, unsigned *num
     for (*number = 1; !wrong && fgets(line, sizeof(line), file); ++*number) {
         if (strlen(line) == sizeof(line) - 1) wrong = "a line is too long, or has a NUL in it";
         else if (*number == LINES_MOST) wrong = "too many lines";
-        else wrong = add_line(suppressions, line);
+        else wrong = add_line(suppressions, line, *number);
     }
     --*number;
     return wrong ? wrong : ferror(file) ? strerror(errno) : NULL;
 }
 
-bool
-memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path,
-                           char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
+static bool
+add_file(struct memcheck_suppressions *suppressions, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char **files = realloc(suppressions->files, (suppressions->file_count + 1) * sizeof(*files));
+
+    if (!files) return false;
+    suppressions->files = files;
+    files[suppressions->file_count] = strdup(slash ? slash + 1 : path);
+    return files[suppressions->file_count++] != NULL;
+}
+
+static bool
+read_file(struct memcheck_suppressions *suppressions, const char *path, char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
 {
     FILE *file = fopen(path, "r");
-    unsigned number;
+    unsigned number = 0;
 
-    *suppressions = (struct memcheck_suppressions){0};
     if (!file) {
         snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%s", strerror(errno));
         return false;
     }
-    const char *wrong = read_lines(suppressions, file, &number);
+    const char *wrong = add_file(suppressions, path) ? read_lines(suppressions, file, &number) : "no memory";
     fclose(file);
     if (wrong) snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "line %u: %s", number, wrong);
     return !wrong;
+}
+
+/* ---- by version ---- */
+
+/* "ruby-3.4.supp", "parser_ruby-3.4.supp" */
+static bool
+of_version_p(const char *name, const char *version)
+{
+    static const char ruby[] = "ruby", suffix[] = ".supp";
+    const char *behind = strrchr(name, '_');
+    size_t length;
+
+    if (behind) name = behind + 1;
+    length = strlen(name);
+    if (strncmp(name, ruby, strlen(ruby)) != 0 || length < strlen(ruby) + strlen(suffix)) return false;
+    if (strcmp(name + length - strlen(suffix), suffix) != 0) return false;
+    name += strlen(ruby);
+    length -= strlen(ruby) + strlen(suffix);
+    if (length == 0) return true;
+    return name[0] == '-' && strncmp(name + 1, version, length - 1) == 0 && (version[length - 1] == '.' || version[length - 1] == '\0');
+}
+
+static bool
+read_named(struct memcheck_suppressions *suppressions, const char *directory, const char *name,
+           char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
+{
+    char path[4096], why[MEMCHECK_SUPPRESSIONS_ERROR_MAX];
+
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path)) {
+        snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%s", strerror(ENAMETOOLONG));
+        return false;
+    }
+    if (read_file(suppressions, path, why)) return true;
+    snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%.255s: %.100s", name, why);
+    return false;
+}
+
+static bool
+read_directory(struct memcheck_suppressions *suppressions, const char *path, const char *version,
+               char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
+{
+    struct dirent **entries;
+    int count = scandir(path, &entries, NULL, alphasort);
+    bool read = count >= 0;
+
+    if (!read) snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%s", strerror(errno));
+    for (int i = 0; i < count; i++) {
+        if (read && of_version_p(entries[i]->d_name, version)) read = read_named(suppressions, path, entries[i]->d_name, error);
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+    return read;
+}
+
+bool
+memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path, const char *version,
+                           char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
+{
+    struct stat status;
+
+    *suppressions = (struct memcheck_suppressions){0};
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) return read_directory(suppressions, path, version, error);
+    return read_file(suppressions, path, error);
 }
 
 void
@@ -85,6 +160,8 @@ memcheck_suppressions_free(struct memcheck_suppressions *suppressions)
         free(suppressions->all[i].function);
         free(suppressions->all[i].frame);
     }
+    for (size_t i = 0; i < suppressions->file_count; i++) free(suppressions->files[i]);
+    free(suppressions->files);
     free(suppressions->all);
     *suppressions = (struct memcheck_suppressions){0};
 }
@@ -113,17 +190,17 @@ any_frame_p(const char *pattern, const struct memcheck_process *process, const s
     return false;
 }
 
-bool
-memcheck_suppressed_p(const struct memcheck_suppressions *suppressions, const struct memcheck_process *process,
-                      const struct memcheck_record *record)
+const struct memcheck_suppression *
+memcheck_suppression_of(const struct memcheck_suppressions *suppressions, const struct memcheck_process *process,
+                        const struct memcheck_record *record)
 {
     for (size_t i = 0; i < suppressions->count; i++) {
         const struct memcheck_suppression *one = &suppressions->all[i];
         if (matches_p(one->library, record->library, record->library_length) &&
             matches_p(one->function, record->function, record->function_length) &&
-            (!one->frame || any_frame_p(one->frame, process, record))) return true;
+            (!one->frame || any_frame_p(one->frame, process, record))) return one;
     }
-    return false;
+    return NULL;
 }
 
 /* ---- writing ---- */

@@ -12,6 +12,8 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
   RUBY = [EnvUtil.rubybin, "--disable-gems"].freeze
   BUILD = File.dirname(EnvUtil.rubybin)
   EXTENSION = "heapprof_memcheck.so"
+  PLUGIN = "heapprof_memcheck_plugin.so"
+  PLUGIN_PATH = $LOAD_PATH.map { |path| File.join(path, "-test-", PLUGIN) }.find { |path| File.exist?(path) }
 
   # What is lost, by script: blocks, blocks these lead to, C function.
   LOST = {
@@ -26,6 +28,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     "M.lose_by_new(3)" => [1, 3, "memcheck_lose_by_new"],
     "M.lose_after { 'a' * 1000 }" => [1, 0, "memcheck_lose_after"],
     "M.unfreed" => [1, 0, "memcheck_unfreed"],
+    "M.lose_unloaded(#{PLUGIN_PATH.dump}, 1000)" => [1, 0, "memcheck_plugin_lose"],
     "Thread.new { M.lose(1000) }.join" => [1, 0, "memcheck_lose"],
     "Fiber.new { M.lose(1000) }.resume" => [1, 0, "memcheck_lose"],
     "begin; M.lose(1000); raise 'oops'; rescue; end" => [1, 0, "memcheck_lose"],
@@ -35,7 +38,8 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
   LOST.each_with_index do |(script, (blocks, indirect, function)), i|
     define_method(:"test_lost_#{i}_#{function}") do
       record = lost_in("M = HeapProfMemcheck\n#{script}\n").first
-      assert_equal ["definite", blocks, indirect, function, EXTENSION, false],
+      library = function == "memcheck_plugin_lose" ? PLUGIN : EXTENSION
+      assert_equal ["definite", blocks, indirect, function, library, false],
                    record.values_at(*%w[kind blocks indirect_blocks function library core]), script
       assert_operator record["bytes"] + record["indirect_bytes"], :>=, 100 * blocks
       frame = record["frames"].first
@@ -67,6 +71,14 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
   def test_what_ruby_code_in_between_asks_for_is_not_the_extensions
     ran = check("HeapProfMemcheck.lose_after { $kept = Array.new(100) { |i| i.to_s * 100 } }", "--show=all")
     assert_equal [%w[memcheck_lose_after definite]], ran.json["processes"][0]["records"].map { |r| r.values_at("function", "kind") }
+  end
+
+  TWO = "require '-test-/heapprof_node'; HeapProfNode.parse(1)\nHeapProfMemcheck.lose(1000)"
+
+  def test_of_two_extensions_each_has_its_own
+    lost = ->(records) { records.map { |record| [record["library"], record["blocks"]] }.sort }
+    assert_equal [[EXTENSION, 1], ["heapprof_node.so", 1]], lost[lost_in(TWO)]
+    assert_equal [["heapprof_node.so", 1]], lost[check(TWO, "--only=heapprof_node").json["processes"][0]["records"]]
   end
 
   def test_each_process_is_reported
@@ -250,13 +262,26 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
 
   def test_only_one_library_and_what_is_rubys_own
     script = "HeapProfMemcheck.lose(1000)"
-    { "heapprof_memcheck" => 42, EXTENSION => 42, "heapprof_mem" => 0, "json" => 0 }.each do |name, status|
+    { "heapprof_memcheck" => 42, EXTENSION => 42, "heapprof_mem" => 1, "libc" => 0, "parser" => 1 }.each do |name, status|
       ran = check(script, "--only=#{name}")
-      assert_equal [status, status == 0 ? 1 : 0], [ran.status, ran.json["processes"][0]["not_shown"]["others"]], name
+      assert_equal [status, status == 42 ? 0 : 1], [ran.status, ran.json["processes"][0]["not_shown"]["others"]], name
+      assert_equal status == 1 ? "heapprof memcheck: --only=#{name}: no process has loaded a library of that name\n" : "", ran.err
     end
     process = check(script, "--core", "--show=all").json["processes"][0]
     assert_equal [0, true], [process["not_shown"]["core"], process["records"].any? { |record| record["core"] }]
     assert_operator check(script, "--show=all").json["processes"][0]["not_shown"]["core"], :>=, 1
+  end
+
+  # In the child of a fork nobody gives back what the other threads of its parent had from malloc.
+  FORGOTTEN = "thread = Thread.new { sleep }; Thread.pass until thread.stop?\nProcess.wait(fork { })"
+
+  def test_core_shows_what_ruby_itself_loses
+    shown = ->(ran) { [ran.status, ran.json["processes"].sum { |process| process["leaks"] }] }
+    assert_equal [0, 0], shown[check(FORGOTTEN)]
+    ran = check(FORGOTTEN, "--core")
+    record = ran.json["processes"].flat_map { |process| process["records"] }.first
+    assert_equal [42, true, "definite", File.basename(RUBY[0]), ["Thread#initialize", 2]],
+                 [ran.status, *record.values_at("core", "kind", "library"), record["frames"][0].values_at("name", "line")]
   end
 
   def test_the_report_as_junit_has_a_test_case_for_each_process
@@ -311,6 +336,33 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     in_directory do
       ran = heapprof("memcheck", "--out=none/report", *RUBY, "-e", "")
       assert_equal [1, "heapprof memcheck: none/report: No such file or directory\n"], [ran.status, ran.err]
+    end
+  end
+
+  # What ends it, and the exit status or signal that heapprof then ends by.
+  ENDS = {
+    "Process.kill(:KILL, $$); sleep" => [nil, Signal.list["KILL"]], "Process.setrlimit(:CORE, 0); Process.kill(:ABRT, $$); sleep" => [nil, Signal.list["ABRT"]],
+    "exec 'true'" => [1, nil], "exec 'sh', '-c', 'exit 7'" => [7, nil], "exit!(7)" => [7, nil]
+  }.freeze
+
+  def test_of_a_process_that_crashes_is_killed_or_execs_it_is_said_in_a_line
+    in_directory do |directory|
+      ENDS.each do |script, (status, signal)|
+        _, err, ended = Open3.capture3(ENVIRONMENT.merge("TMPDIR" => directory), PROGRAM, "memcheck", *RUBY, "-e", script)
+        assert_equal [status, signal], [ended.exitstatus, ended.termsig], script
+        assert_match(/^heapprof memcheck: no process of \S+ wrote a report: .*$/, err)
+        assert_empty Dir.children(directory), script
+      end
+    end
+  end
+
+  def test_one_that_does_not_heed_sigterm_is_killed_and_leaves_nothing
+    in_directory do |directory|
+      script = "trap(:TERM) { }; loop { sleep }"
+      _, err, ended = Open3.capture3(ENVIRONMENT.merge("TMPDIR" => directory), PROGRAM, "memcheck", "--timeout=1", *RUBY, "-e", script)
+      assert_equal Signal.list["KILL"], ended.termsig
+      assert_equal "heapprof memcheck: #{RUBY[0]}: ended after 1 seconds\n", err
+      assert_empty Dir.children(directory)
     end
   end
 

@@ -35,7 +35,8 @@ class TestHeapprofMemcheckRake < Test::Unit::TestCase
 
   def test_settings
     in_directory do
-      assert_equal 0, rake(LEAK, "task.binary_name = 'other'").status
+      assert_equal 0, rake(LEAK, "task.binary_name = 'libc'").status
+      assert_match(/--only=other: no process has loaded a library of that name/, rake(LEAK, "task.binary_name = 'other'").err)
       ran = rake(LEAK, "task.binary_name = 'heapprof_memcheck'; task.report = 'a report.json'")
       records = JSON.parse(File.read("a report.json"))["processes"].flat_map { |process| process["records"] }
       assert_equal [1, ["memcheck_lose"]], [ran.status, records.map { |record| record["function"] }]
@@ -43,6 +44,43 @@ class TestHeapprofMemcheckRake < Test::Unit::TestCase
       assert_match(/--engine=none: it is one of vm valgrind/, rake("", "task.engine = 'none'").err)
       rake(LEAK, "task.core = true; task.report = 'core.json'")
       assert_equal 0, JSON.parse(File.read("core.json"))["processes"][0]["not_shown"]["core"]
+    end
+  end
+
+  def test_what_is_set_once_by_the_names_of_ruby_memcheck_holds_for_all_tasks
+    in_directory do
+      theirs = ->(names) { "Heapprof::Memcheck.config(#{names})" }
+      assert_equal 0, rake(LEAK, before: theirs["binary_name: 'libc', skipped_ruby_functions: [], filter_all_errors: true"]).status
+      assert_equal 1, rake(LEAK, "task.binary_name = nil", before: theirs["binary_name: 'libc'"]).status
+      assert_match(/unknown setting: valgrind_options/, rake(LEAK, before: theirs["valgrind_options: []"]).err)
+    end
+  end
+
+  def test_suppressions_are_generated_and_read_by_version_of_ruby
+    in_directory do
+      ran = rake(LEAK, before: "Heapprof::Memcheck.config(valgrind_generate_suppressions: true)")
+      line = ran.err[/^    suppressed by: (heapprof_memcheck\.so .*)$/, 1]
+      Dir.mkdir("suppressions")
+      config = "Heapprof::Memcheck.config(valgrind_suppressions_dir: 'suppressions')"
+      { "heapprof_memcheck_ruby-#{RUBY_VERSION[/\A\d+\.\d+/]}.supp" => 0, "ruby-2.7.supp" => 1 }.each do |name, status|
+        File.write("suppressions/#{name}", "# known\n#{line}\n")
+        ran = rake(LEAK, before: config)
+        assert_equal status, ran.status, ran.err
+        assert_match(/no leaks; .*1 record suppressed\n  1 record suppressed by #{name}:2$/, ran.err) if status == 0
+        File.unlink("suppressions/#{name}")
+      end
+    end
+  end
+
+  def test_with_valgrind_leaks_and_errors_are_reported_together
+    omit "no valgrind" unless system("valgrind", "--version", out: File::NULL, err: File::NULL)
+    in_directory do
+      script = "require '-test-/heapprof_memcheck'\nHeapProfMemcheck.lose(1000)\nHeapProfMemcheck.use_after_free\nHeapProfMemcheck.use_undefined\nraise 'oops'\n"
+      ran = rake(script, "task.engine = 'valgrind'; task.report = 'report.json'")
+      records = JSON.parse(File.read("report.json"))["processes"].fetch(0)["records"]
+      assert_equal [["use_after_free", 3], ["definite", 2]], records.map { |record| [record["kind"], record["frames"][0]["line"]] }
+      assert_match(/oops \(RuntimeError\)/, ran.err)
+      assert_match(/Command failed with status \(42\)/, ran.err)
     end
   end
 
@@ -74,7 +112,7 @@ class TestHeapprofMemcheckRake < Test::Unit::TestCase
 
   def test_settings_of_specs
     in_directory do
-      assert_equal 0, rake_spec("HeapProfMemcheck.lose(1000)", "task.binary_name = 'other'").status
+      assert_equal 0, rake_spec("HeapProfMemcheck.lose(1000)", "task.binary_name = 'libc'").status
       assert_equal 42, rake_spec("HeapProfMemcheck.lose(1000)", "task.report = 'a report.json'").status
       assert_equal 1, JSON.parse(File.read("a report.json"))["processes"].sum { |process| process["leaks"] }
     end
@@ -97,10 +135,11 @@ class TestHeapprofMemcheckRake < Test::Unit::TestCase
   end
 
   # Runs the task on a test with that script.
-  def rake(script, settings = "")
+  def rake(script, settings = "", before: "")
     File.write("leaky_test.rb", script)
     rakefile(<<~RUBY, settings)
       require "heapprof/memcheck"
+      #{before}
       Heapprof::Memcheck::TestTask.new(:memcheck) do |task|
         task.test_files = ["leaky_test.rb"]
         task.warning = false

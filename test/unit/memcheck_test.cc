@@ -4,8 +4,11 @@
 
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <string>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include "profile_bytes.h"
 
@@ -157,7 +160,7 @@ TEST(Memcheck, TheReportForPeople) {
 TEST(Memcheck, TheReportForPrograms) {
     Process one(File().Add("definite", "extension", {1, 10, 2, 20}));
     EXPECT_EQ("{\"engine\":\"vm\",\"processes\":[\n{\"pid\":\"12\",\"program\":\"app.rb\",\"decided\":true,\"unknown_blocks\":0,"
-              "\"leaks\":1,\"errors\":0,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0},\"records\":[\n"
+              "\"leaks\":1,\"errors\":0,\"lost_blocks\":3,\"lost_bytes\":30,\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0},\"suppressed\":[],\"records\":[\n"
               "{\"kind\":\"definite\",\"blocks\":1,\"bytes\":10,\"indirect_blocks\":2,\"indirect_bytes\":20,\"function\":\"parse\","
               "\"library\":\"parser.so\",\"core\":false,\"frames\":[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":7}]}]}]}\n",
               one.Report(memcheck_json, kLeaks));
@@ -178,7 +181,7 @@ TEST(Memcheck, TheReportForCIServers) {
 }
 
 const char kSarifRules[] =
-    "{\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof memcheck\",\"rules\":["
+    "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":\"heapprof memcheck\",\"rules\":["
     "{\"id\":\"use_after_free\",\"shortDescription\":{\"text\":\"use after free\"}},"
     "{\"id\":\"invalid_write\",\"shortDescription\":{\"text\":\"invalid write\"}},"
     "{\"id\":\"invalid_read\",\"shortDescription\":{\"text\":\"invalid read\"}},"
@@ -198,8 +201,8 @@ TEST(Memcheck, TheReportForCodeScanning) {
     const std::string location =
         "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"file:///app/parse.rb\"},\"region\":{\"startLine\":7}},"
         "\"logicalLocations\":[{\"fullyQualifiedName\":\"Parser.parse\"}]}";
-    EXPECT_EQ(std::string(kSarifRules) + "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12}],\"results\":[\n"
-              "{\"ruleId\":\"definite\",\"ruleIndex\":9,\"level\":\"error\",\"message\":{\"text\":\"definitely lost: 10 bytes in 1 block, "
+    EXPECT_EQ(std::string(kSarifRules) + "{\"executionSuccessful\":true,\"commandLine\":\"app.rb\",\"processId\":12,\"properties\":{\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":0}}}],\"results\":[\n"
+              "{\"ruleId\":\"definite\",\"level\":\"error\",\"ruleIndex\":9,\"message\":{\"text\":\"definitely lost: 10 bytes in 1 block, "
               "which alone lead to 20 bytes in 2 blocks, asked for by parse (parser.so)\"},\"locations\":[" + location +
               "],\"stacks\":[{\"frames\":[{\"location\":" + location + "}]}],\"provenance\":{\"invocationIndex\":0}}]}]}\n",
               one.Report(memcheck_sarif, kLeaks));
@@ -229,6 +232,13 @@ TEST(Memcheck, CodeScanningFindsTheFile) {
     }
 }
 
+TEST(Memcheck, WhetherALibraryWasLoadedIsKnownByTheList) {
+    Process one(File().Comment("libraries: libc.so.6/parser.so/").Add("definite", "extension", {1, 10, 0, 0}, "gone.so", "f")), other(File().Comment("x"));
+    for (const char *name : {"libc", "libc.so.6", "libc.so", "parser", "parser.so", "gone"}) EXPECT_TRUE(memcheck_loaded_p(&one.process, name)) << name;
+    for (const char *name : {"pars", "parser.s", "lib", "", "parser.so/", "other"}) EXPECT_FALSE(memcheck_loaded_p(&one.process, name)) << name;
+    EXPECT_TRUE(memcheck_loaded_p(&other.process, "parser")); // it has no list
+}
+
 class Suppressions : public testing::Test {
   protected:
     memcheck_suppressions all_ = {};
@@ -245,7 +255,7 @@ class Suppressions : public testing::Test {
         fwrite(text.data(), 1, text.size(), file);
         fclose(file);
         memcheck_suppressions_free(&all_);
-        return memcheck_suppressions_read(&all_, path_.c_str(), error_);
+        return memcheck_suppressions_read(&all_, path_.c_str(), "3.4.5", error_);
     }
 
     size_t Suppressed(const std::string &text, Process &one) {
@@ -268,6 +278,79 @@ TEST_F(Suppressions, ByLibraryFunctionAndFrame) {
     }
 }
 
+TEST_F(Suppressions, EveryReportHasWhatIsSuppressedAndByWhichLine) {
+    Process one(File().Add("definite", "extension", {1, 10, 0, 0}).Add("definite", "extension", {1, 10, 0, 0}, "other.so", "f"));
+    ASSERT_TRUE(Read("none.so f\nother.so f\nparser.so parse\nparser.so parse\n"));
+    memcheck_question question = kLeaks;
+    question.suppressions = &all_;
+    std::string file = path_.substr(path_.rfind('/') + 1);
+    EXPECT_EQ("app.rb (12): no leaks; not shown: 2 records suppressed\n  1 record suppressed by " + file + ":2\n  1 record suppressed by " +
+              file + ":3\n", one.Report(memcheck_text, question));
+    EXPECT_NE(std::string::npos, one.Report(memcheck_json, question).find(
+        "\"suppressed\":[{\"file\":\"" + file + "\",\"line\":2,\"records\":1},{\"file\":\"" + file + "\",\"line\":3,\"records\":1}],\"records\":[]"));
+    EXPECT_NE(std::string::npos, one.Report(memcheck_junit, question).find("<system-out>app.rb (12): no leaks; not shown: 2 records suppressed\n  1 record"));
+    std::string sarif = one.Report(memcheck_sarif, question);
+    EXPECT_NE(std::string::npos, sarif.find("\"not_shown\":{\"core\":0,\"others\":0,\"kind\":0,\"suppressed\":2}"));
+    for (const char *line : {":2", ":3"}) {
+        EXPECT_NE(std::string::npos, sarif.find("\"suppressions\":[{\"kind\":\"external\",\"justification\":\"" + file + line + "\"}]")) << sarif;
+    }
+}
+
+class SuppressionFiles : public Suppressions {
+  protected:
+    std::string directory_ = testing::TempDir() + "suppressions-of-" + std::to_string(getpid());
+    std::vector<std::string> files_;
+
+    void SetUp() override { ASSERT_EQ(0, mkdir(directory_.c_str(), 0700)); }
+
+    void TearDown() override {
+        for (const std::string &file : files_) unlink(file.c_str());
+        rmdir(directory_.c_str());
+        Suppressions::TearDown();
+    }
+
+    void Write(const std::string &name, const std::string &text) {
+        files_.push_back(directory_ + "/" + name);
+        FILE *file = fopen(files_.back().c_str(), "w");
+        fputs(text.c_str(), file);
+        fclose(file);
+    }
+
+    bool ReadOf(const char *version) {
+        memcheck_suppressions_free(&all_);
+        return memcheck_suppressions_read(&all_, directory_.c_str(), version, error_);
+    }
+
+    std::set<std::string> Files() const {
+        std::set<std::string> names;
+        for (size_t i = 0; i < all_.count; i++) names.insert(all_.all[i].file);
+        return names;
+    }
+};
+
+TEST_F(SuppressionFiles, ThoseOfTheVersionAreRead) {
+    for (const char *name : {"ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp", "ruby-3.4.50.supp", "ruby-3.4.5.1.supp", "ruby-3..supp",
+                             "ruby-.supp", "ruby-4.supp", "parser_ruby-3.4.supp", "parser_ruby.supp", "my_parser_ruby-3.3.supp", "parserruby.supp",
+                             "jruby-3.4.supp", "ruby-3.4", "README"}) Write(name, "a.so f\n");
+    ASSERT_TRUE(ReadOf("3.4.5")) << error_;
+    EXPECT_EQ((std::set<std::string>{"ruby.supp", "ruby-3.supp", "ruby-3.4.supp", "ruby-3.4.5.supp", "parser_ruby-3.4.supp", "parser_ruby.supp"}), Files());
+    ASSERT_TRUE(ReadOf("3.3.9")) << error_;
+    EXPECT_EQ((std::set<std::string>{"ruby.supp", "ruby-3.supp", "my_parser_ruby-3.3.supp", "parser_ruby.supp"}), Files());
+}
+
+TEST_F(SuppressionFiles, WhatIsWrongIsSaidWithItsFile) {
+    Write("ruby.supp", "a.so f\n");
+    Write("ruby-3.supp", "a.so\n");
+    EXPECT_FALSE(ReadOf("3.4.5"));
+    EXPECT_STREQ("ruby-3.supp: line 1: expected LIBRARY FUNCTION [FRAME]", error_);
+}
+
+TEST_F(SuppressionFiles, OfOtherVersionsThereIsNone) {
+    Write("ruby-3.3.supp", "a.so\n");
+    EXPECT_TRUE(ReadOf("3.4.5"));
+    EXPECT_EQ(0u, all_.count);
+}
+
 TEST_F(Suppressions, WhatIsWrongIsSaidWithItsLine) {
     EXPECT_FALSE(Read("parser.so parse\n\nparser.so\n"));
     EXPECT_STREQ("line 3: expected LIBRARY FUNCTION [FRAME]", error_);
@@ -275,7 +358,8 @@ TEST_F(Suppressions, WhatIsWrongIsSaidWithItsLine) {
     EXPECT_STREQ("line 1: expected LIBRARY FUNCTION [FRAME]", error_);
     EXPECT_FALSE(Read("a " + std::string(5000, 'b')));
     EXPECT_STREQ("line 1: a line is too long, or has a NUL in it", error_);
-    EXPECT_FALSE(memcheck_suppressions_read(&all_, "/no/such/file", error_));
+    memcheck_suppressions_free(&all_);
+    EXPECT_FALSE(memcheck_suppressions_read(&all_, "/no/such/file", "3.4.5", error_));
     EXPECT_STREQ("No such file or directory", error_);
     EXPECT_TRUE(Read(std::string("a b\0c\nd e\n", 10)));
 }
