@@ -13,6 +13,8 @@ struct call {
     struct wb_symbol     **arguments;
     const struct wb_node **nodes;      /* of the arguments, without casts */
     unsigned               count;
+    const struct wb_node  *back;       /* the call of a function of Ruby's that it was given to, and that calls it: once, often,
+                                        * perhaps never; NULL: it is called itself */
 };
 
 static struct wb_symbol *
@@ -131,14 +133,18 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
     frame->summary->marks = mark;
 }
 
+/* Any one of an array. */
+static struct wb_symbol *
+element_of(const struct call *call, struct wb_symbol *array)
+{
+    return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
+}
+
 /* An array's start is marked as its first element is. */
 static void
 mark_array(const struct call *call)
 {
-    struct wb_symbols *symbols = &call->frame->flow->symbols;
-    struct wb_symbol *first = wb_symbol(symbols, WB_S_INDEX, NULL, argument(call, 0), -1);
-
-    add_mark(call->frame, wb_load(call->frame, call->state, first), false);
+    add_mark(call->frame, wb_load(call->frame, call->state, element_of(call, argument(call, 0))), false);
     call->frame->summary->gives = true;
 }
 
@@ -226,7 +232,20 @@ apply_stores(const struct call *call, const struct wb_summary *summary)
         struct wb_store store = *each->store;
         store.address = translate(call, store.address);
         store.value = translate(call, store.value);
+        store.call = call->back ? call->back : call->node;
+        if (call->back) store.settled = true, store.early = false;
         wb_store_again(call->frame, call->state, &store);
+    }
+}
+
+/* What was stored into variables of the caller's is what they hold from here on. */
+static void
+bind_stored(const struct call *call, const struct wb_summary *summary)
+{
+    for (const struct wb_stores *each = summary->stores; each; each = each->next) {
+        struct wb_symbol *address = translate(call, each->store->address), *value = translate(call, each->store->value);
+        bool holds = wb_base(address)->kind == WB_S_LOCAL && value->kind != WB_S_CONSTANT;
+        if (holds) wb_bind(call->frame->flow->arena, call->state, address, value);
     }
 }
 
@@ -265,6 +284,7 @@ apply(const struct call *call, const struct wb_summary *summary)
         }
     }
     else apply_stores(call, summary);
+    bind_stored(call, summary);
     apply_writes(call, summary);
     result = summary->result ? translate(call, summary->result) : made_here(call, WB_S_UNKNOWN);
     if (summary->fresh) wb_add_fresh(frame->flow->arena, call->state, result);
@@ -273,16 +293,13 @@ apply(const struct call *call, const struct wb_summary *summary)
 
 /* ---- all others ---- */
 
-static bool
-value_address_p(const struct wb_node *node)
+/* What an argument is the address of: of a variable, a field, an array. NULL: of nothing that we see. */
+static const struct wb_type *
+addressed_type(const struct wb_node *node)
 {
-    const struct wb_type *type;
-
-    if (!node) return false;
-    if (node->kind == WB_ADDRESS) type = node->child ? node->child->type : NULL;
-    else type = node->type && node->type->kind == WB_ARRAY ? node->type : NULL;
-    while (type && type->kind == WB_ARRAY) type = type->to;
-    return type && type->kind == WB_VALUE && !type->constant;
+    if (!node) return NULL;
+    if (node->kind == WB_ADDRESS) return node->child ? node->child->type : NULL;
+    return node->type && node->type->kind == WB_ARRAY ? node->type : NULL;
 }
 
 static bool
@@ -299,19 +316,35 @@ may_store_p(const struct wb_function *function, unsigned parameter, const struct
     return !only_read_p(function, parameter) && !(wb_makes_string_p(function) && wb_only_strings_p(address));
 }
 
+/* Each VALUE at that address may be another one behind the call. */
+static void
+store_hidden(const struct call *call, struct wb_symbol *address, const struct wb_type *type)
+{
+    struct wb_record *record = type->record;
+
+    if (type->constant) return;
+    if (type->kind == WB_VALUE) wb_store_hidden(call->frame, call->state, address, call->node);
+    if (type->kind == WB_ARRAY) store_hidden(call, element_of(call, address), type->to);
+    if (type->kind != WB_RECORD || record->visiting) return;
+    record->visiting = true;
+    for (const struct wb_field *field = record->fields; field; field = field->next) {
+        store_hidden(call, wb_field_address(call->frame, address, field), field->type);
+    }
+    record->visiting = false;
+}
+
 /* What a function does that we know nothing of to what it is given. */
 static void
 give_away(const struct call *call, bool outs)
 {
     for (unsigned i = 0; i < call->count; i++) {
         struct wb_symbol *given = call->arguments[i];
+        const struct wb_type *type = addressed_type(call->nodes[i]);
         if (given->kind == WB_S_LOCAL) {
             wb_bind(call->frame->flow->arena, call->state, given,
                     wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, call->node, given, 0));
         }
-        else if (outs && value_address_p(call->nodes[i]) && may_store_p(call->node->function, i, given)) {
-            wb_store_hidden(call->frame, call->state, given, call->node);
-        }
+        else if (outs && type && may_store_p(call->node->function, i, given)) store_hidden(call, given, type);
     }
 }
 
@@ -324,14 +357,56 @@ given_function_p(const struct call *call)
     return false;
 }
 
+/* One of the extension that nobody has read may store there. */
+static void
+note_given_data(const struct wb_node *node)
+{
+    const struct wb_record *record = node->type ? wb_pointed(node->type) : NULL;
+
+    for (const struct wb_owner *owner = record ? record->owners : NULL; owner; owner = owner->next) owner->data_type->given = true;
+}
+
 /* Such a function may mark what it is given, and what is in it. */
 static void
 note_given(const struct call *call)
 {
+    const struct wb_function *function = call->node->function;
+    bool unread = function && !function->body && !function->foreign;
+
     for (unsigned i = 0; i < call->count; i++) {
         struct wb_symbol *base = wb_base(call->arguments[i]);
         bool value = call->nodes[i]->type && call->nodes[i]->type->kind == WB_VALUE && base->kind == WB_S_LOAD;
         if (base->kind != WB_S_CONSTANT && !value) call->frame->summary->gives = true;
+        if (unread) note_given_data(call->nodes[i]);
+    }
+}
+
+/* Of a function that is given to the called one, and called by that: its stores, with a GC before and behind each call. */
+static void
+call_back(const struct call *call, const struct wb_callback *callback)
+{
+    const struct wb_node *given = call->nodes[callback->function];
+    struct wb_function *function = given->function;
+    const struct wb_summary *summary = wb_summarise(call->frame->flow, function);
+    struct call inner = {.frame = call->frame, .state = call->state, .node = given, .back = call->node};
+
+    if (!summary || callback->data >= call->count) return;
+    inner.count = function->parameter_count;
+    inner.arguments = wb_arena_take(call->frame->flow->arena, inner.count * sizeof(*inner.arguments));
+    for (unsigned i = 0; i < inner.count; i++) {
+        if (i == callback->parameter) inner.arguments[i] = call->arguments[callback->data];
+        else inner.arguments[i] = wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, given, NULL, i);
+    }
+    apply_stores(&inner, summary);
+}
+
+static void
+call_back_all(const struct call *call)
+{
+    for (unsigned i = 0; i < call->count; i++) {
+        const struct wb_callback *callback = NULL;
+        if (call->nodes[i]->kind == WB_FUNCTION) callback = wb_callback_of(call->node->function, i);
+        if (callback) call_back(call, callback);
     }
 }
 
@@ -344,6 +419,7 @@ unknown_effect(const struct call *call)
 
     note_given(call);
     if (collects) wb_collect(call->frame, call->state, function ? function->name : "a call of a function pointer");
+    if (function) call_back_all(call);
     give_away(call, true);
     return made_here(call, WB_S_UNKNOWN);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "barriers/field_at.h"
 #include "barriers/report.h"
 
 /* ---- which functions a method reaches ---- */
@@ -99,6 +100,17 @@ join_some(struct wb_findings *findings, struct wb_seen *seen, unsigned search, b
     return fits;
 }
 
+/* What the source calls the field that it was. */
+static void
+name_field(const struct wb_program *program, struct wb_seen *seen)
+{
+    const struct wb_data_type *type = program->data_types;
+
+    if (seen->offset < 0 || *seen->field) return;
+    while (type && (!type->struct_name || strcmp(type->struct_name, seen->type))) type = type->next;
+    if (type) wb_field_at(type, seen->offset, seen->field, sizeof(seen->field));
+}
+
 void
 wb_join(struct wb_program *program, struct wb_findings *findings, struct wb_all_seen *all)
 {
@@ -106,6 +118,7 @@ wb_join(struct wb_program *program, struct wb_findings *findings, struct wb_all_
         struct wb_seen *seen = &all->items[i];
         unsigned search = search_from(program, seen->method) ? program->searches : 0;
         if (join_some(findings, seen, search, true) || join_some(findings, seen, search, false)) seen->explained = true;
+        name_field(program, seen);
     }
 }
 
@@ -146,7 +159,9 @@ void
 wb_write_rows_seen(FILE *out, const struct wb_all_seen *all)
 {
     for (size_t i = 0; i < all->count; i++) {
-        if (!all->items[i].explained) fprintf(out, "only seen\t-\t-\t-\t-\t%s\n", all->items[i].text);
+        const struct wb_seen *seen = &all->items[i];
+        if (seen->explained) continue;
+        fprintf(out, "only seen\t-\t-\t%s\t-\t%s\n", *seen->field ? seen->field : "-", seen->text);
     }
 }
 

@@ -14,6 +14,44 @@ order_of(const struct wb_finding *one, const struct wb_finding *other)
     return order ? order : strcmp(one->field, other->field);
 }
 
+static bool
+same_way_p(const struct wb_way *one, const struct wb_way *other)
+{
+    return one->place.file == other->place.file && one->place.line == other->place.line &&
+           one->place.column == other->place.column && one->object == other->object && one->field == other->field;
+}
+
+/* Those of one more finding of the same store are added. */
+static void
+add_ways(struct wb_findings *findings, struct wb_finding *finding, const struct wb_way *ways)
+{
+    for (; ways; ways = ways->next) {
+        const struct wb_way *same = finding->ways;
+        struct wb_way *way;
+        while (same && !same_way_p(same, ways)) same = same->next;
+        if (same) continue;
+        way = WB_NEW(findings->arena, struct wb_way);
+        *way = *ways;
+        way->next = finding->ways;
+        finding->ways = way;
+    }
+}
+
+/* Of two of the same store the surer one; where neither is harmless, with the ways of both. */
+static struct wb_finding *
+surer(struct wb_findings *findings, struct wb_finding *was, const struct wb_finding *other)
+{
+    struct wb_finding *finding = was;
+
+    if (other->sure > was->sure) {
+        finding = WB_NEW(findings->arena, struct wb_finding);
+        *finding = *other;
+    }
+    if (was->sure == WB_HARMLESS || other->sure == WB_HARMLESS) return finding;
+    add_ways(findings, finding, finding == was ? other->ways : was->ways);
+    return finding;
+}
+
 void
 wb_found(struct wb_findings *findings, const struct wb_finding *finding)
 {
@@ -21,10 +59,7 @@ wb_found(struct wb_findings *findings, const struct wb_finding *finding)
 
     for (size_t i = 0; i < findings->count; i++) {
         if (order_of(findings->all[i], finding) != 0) continue;
-        if (findings->all[i]->sure >= finding->sure) return;
-        copy = WB_NEW(findings->arena, struct wb_finding);
-        *copy = *finding;
-        findings->all[i] = copy;
+        findings->all[i] = surer(findings, findings->all[i], finding);
         return;
     }
     if (findings->count == WB_FINDINGS_MOST) {

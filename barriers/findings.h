@@ -11,6 +11,14 @@ enum wb_sure {
     WB_CERTAIN
 };
 
+/* How a function that knows the object comes to a store of one that does not: by a call. */
+struct wb_way {
+    const char          *object;          /* its name there; NULL: it has none */
+    const char          *field;           /* "p->first": what is stored to, if no GC can be between that and the call's end */
+    struct wb_place      place;           /* of the call */
+    const struct wb_way *next;
+};
+
 struct wb_finding {
     struct wb_place            place;
     enum wb_sure               sure;
@@ -20,6 +28,7 @@ struct wb_finding {
     const char                *field;     /* "c.nth" */
     const char                *parent;    /* the variable that has the object; NULL: not seen */
     const char                *object;    /* the same, if it is a variable of the function that stores */
+    const struct wb_way       *ways;      /* if object is NULL: all that are seen */
     const char                *rest;      /* of the field's name, in what is copied, if that is more than this VALUE: ".nth" */
     const char                *why;
     const char                *accepted;  /* the reason why it is held to be none; NULL: nobody said so */

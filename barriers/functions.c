@@ -58,7 +58,7 @@ follow(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *dat
     summary->busy = true;
     function->summary = summary;
     frame.exempt = runs_in_gc_p(flow, function);
-    frame.escapes = function->addressed || !function->called;
+    frame.escapes = function->addressed > 0 || !function->called;
     bind_parameters(&frame, &state);
     if (data && function->parameter_count > 0) {
         struct wb_variable *first = function->parameters[0];
@@ -80,7 +80,7 @@ wb_summarise(struct wb_flow *flow, struct wb_function *function)
     if (!function->body) return NULL;
     if (function->summary) return function->summary->busy ? NULL : function->summary;
     if (flow->depth < CALLS_MOST) return follow(flow, function, NULL);
-    function->addressed = true; /* what it stores is told of it itself: this caller does not see it */
+    function->addressed++; /* what it stores is told of it itself: this caller does not see it */
     return NULL;
 }
 

@@ -76,10 +76,15 @@ static const struct wb_known table[] = {
     {"rb_mark_set", WB_MARK, false},
     {"rb_mark_tbl", WB_MARK, false},
     {"rb_mark_tbl_no_pin", WB_MARK_MOVABLE, false},
+    {"rb_memory_view_get_item", WB_NOTHING, true},
+    {"rb_memory_view_get_item_pointer", WB_NOTHING, true},
+    {"rb_memory_view_prepare_item_desc", WB_NOTHING, true},
+    {"rb_memory_view_release", WB_NOTHING, true},
     {"rb_obj_class", WB_NOTHING, false},
     {"rb_obj_freeze_inline", WB_NOTHING, false},
     {"rb_obj_frozen_p", WB_NOTHING, false},
     {"rb_obj_is_kind_of", WB_NOTHING, false},
+    {"rb_obj_wb_unprotect", WB_UNPROTECT, false},
     {"rb_obj_write", WB_WRITE, false},
     {"rb_obj_written", WB_WRITTEN, false},
     {"rb_out_of_int", WB_NOTHING, false},
@@ -111,6 +116,42 @@ static const struct wb_known table[] = {
 };
 
 #define COUNT (sizeof(table) / sizeof(table[0]))
+
+static const struct wb_callback callbacks[] = {
+    {"rb_block_call", 4, 5, 1},
+    {"rb_block_call_kw", 4, 5, 1},
+    {"rb_catch", 1, 2, 1},
+    {"rb_catch_obj", 1, 2, 1},
+    {"rb_ensure", 0, 1, 0},
+    {"rb_ensure", 2, 3, 0},
+    {"rb_hash_foreach", 1, 2, 2},
+    {"rb_ivar_foreach", 1, 2, 2},
+    {"rb_mutex_synchronize", 1, 2, 0},
+    {"rb_nogvl", 0, 1, 0},
+    {"rb_nogvl", 2, 3, 0},
+    {"rb_protect", 0, 1, 0},
+    {"rb_rescue", 0, 1, 0},
+    {"rb_rescue", 2, 3, 0},
+    {"rb_rescue2", 0, 1, 0},
+    {"rb_rescue2", 2, 3, 0},
+    {"rb_st_foreach", 1, 2, 2},
+    {"rb_st_foreach_check", 1, 2, 2},
+    {"rb_st_foreach_safe", 1, 2, 2},
+    {"rb_thread_call_with_gvl", 0, 1, 0},
+    {"rb_thread_call_without_gvl", 0, 1, 0},
+    {"rb_thread_call_without_gvl", 2, 3, 0},
+    {"rb_thread_call_without_gvl2", 0, 1, 0},
+    {"rb_thread_call_without_gvl2", 2, 3, 0},
+};
+
+const struct wb_callback *
+wb_callback_of(const struct wb_function *function, unsigned argument)
+{
+    for (size_t i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++) {
+        if (callbacks[i].function == argument && !strcmp(callbacks[i].name, function->name)) return &callbacks[i];
+    }
+    return NULL;
+}
 
 /* The names of Ruby's functions begin so. Those of an extension whose bodies are read are not looked for here. */
 static bool

@@ -30,6 +30,16 @@ struct wb_known {
     bool           collects;  /* it may start a GC */
 };
 
+/* A function of Ruby's that calls one it is given, before it returns, with something else that it is given. */
+struct wb_callback {
+    const char *name;
+    unsigned    function, data;  /* which of its arguments they are */
+    unsigned    parameter;       /* which parameter of that function gets data */
+};
+
+/* NULL: it calls none that is given there; or keeps it, who knows. */
+const struct wb_callback *wb_callback_of(const struct wb_function *function, unsigned argument);
+
 /* What is known of a function, by its name; of one of Ruby's that is in no table: that it may do anything. */
 const struct wb_known *wb_known_of(struct wb_function *function);
 

@@ -24,6 +24,7 @@
 #include "barriers/fix.h"
 #include "barriers/options.h"
 #include "barriers/report.h"
+#include "report/sarif.h"
 
 enum setting {
     NONE,
@@ -79,11 +80,14 @@ read_all(struct wb_program *program, const struct wb_extension *extension, struc
 
 static void
 report(const struct settings *settings, const struct wb_extension *extension, struct wb_program *program,
-       const struct wb_findings *findings, const struct wb_remark *remarks, FILE *out)
+       const struct wb_findings *findings, const struct wb_remark *remarks, bool whole, FILE *out)
 {
     bool all = settings->values[ALL] != NULL;
 
-    if (settings->values[FIX]) wb_fix(out, program, findings, settings->directory);
+    if (settings->values[FIX] && all && !whole) {
+        fprintf(stderr, "heapprof barriers: %s: no type is made WB_PROTECTED: not all of its code is known\n", extension->name);
+    }
+    if (settings->values[FIX]) wb_fix(out, program, findings, settings->directory, all && whole);
     else if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, remarks, settings->seen);
     else if (settings->values[SARIF]) wb_report_sarif(out, findings, remarks, all, settings->directory, settings->seen);
     else if (settings->seen) wb_write_rows(out, findings, all, settings->directory);
@@ -107,7 +111,7 @@ look_at(const struct settings *settings, const struct wb_extension *extension, s
     wb_accept(&program, &findings, &settings->acceptance);
     if (settings->seen) wb_join(&program, &findings, settings->seen);
     remarks = wb_remark(&program, &findings);
-    report(settings, extension, &program, &findings, remarks, out);
+    report(settings, extension, &program, &findings, remarks, status == WB_CLEAN && !findings.left_out, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
         if (wb_missing_p(findings.all[i])) status = WB_MISSING;
@@ -208,7 +212,7 @@ opening(const struct settings *settings)
 {
     if (settings->values[JSON]) return "{\"extensions\":[";
     if (!settings->values[SARIF]) return "";
-    return "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[";
+    return REPORT_SARIF_BEGIN;
 }
 
 /* A run of SARIF for what only the collector saw has a comma before it, if there are others. */
@@ -223,7 +227,7 @@ close_document(const struct settings *settings, FILE *rows, bool first)
     else if (settings->values[SARIF]) {
         if (settings->seen && !first) fputs(",\n", stdout);
         if (settings->seen) wb_report_sarif_seen(stdout, settings->seen);
-        fputs("]}\n", stdout);
+        fputs(REPORT_SARIF_END, stdout);
     }
     else if (settings->seen) {
         wb_write_rows_seen(rows, settings->seen);

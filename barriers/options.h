@@ -10,7 +10,8 @@
     X(EXTCONF, "--extconf", 0, NULL, NULL, \
       "Run an extconf.rb that has made no Makefile, in a directory of its own: it is a program, of whoever wrote it") \
     X(FIX, "--fix", 0, NULL, NULL, \
-      "Write a unified diff that adds the barriers, for `patch -p1`; what has to be mended by hand is told") \
+      "Write a unified diff that adds the barriers, for `patch -p1`, with --all also WB_PROTECTED to types that could be that; " \
+      "what has to be mended by hand is told") \
     X(ACCEPT, "--accept", 0, "FILE", "FILE", \
       "Stores that need no barrier, a line each: PATH:FUNCTION:FIELD REASON; \"*\" is any function or field") \
     X(CONFIRM, "--confirm", 0, NULL, NULL, \

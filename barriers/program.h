@@ -132,7 +132,8 @@ struct wb_function {
     struct wb_type      *result;
     bool                 ours;       /* of the extension, not of a header of others */
     bool                 of_ruby;    /* declared by Ruby's headers */
-    bool                 addressed;  /* it is called from where we do not see, as by its address */
+    bool                 foreign;    /* the same, or by a library's */
+    unsigned             addressed;  /* so many places may call it from where we do not see, as by its address */
     bool                 called;     /* from these sources */
     bool                 never_returns;
     unsigned             search;     /* the last one that came here */
@@ -151,6 +152,12 @@ struct wb_data_type {
     bool                 known;      /* its initialiser was seen */
     bool                 protected_p; /* RUBY_TYPED_WB_PROTECTED */
     bool                 declares;   /* RUBY_TYPED_DECL_MARKING: dmark is a list of offsets */
+    struct wb_place      flags_end;  /* behind what the initialiser says of flags; file NULL: it says nothing */
+    struct wb_place      end;        /* behind the initialiser's last brace */
+    bool                 flagless;   /* flags are 0 */
+    bool                 names;      /* the initialiser has members by their names */
+    bool                 derived;    /* it has a parent */
+    bool                 given;      /* its data is given to a function of the extension that is not in these sources */
     bool                 marks;      /* dmark is something */
     bool                 tables;     /* of what it marks some is in tables and other things of which stores are not seen */
     bool                 updates_seen; /* all that dcompact updates is a field's that says so */

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "barriers/known.h"
+
 struct wb_node *
 wb_new_node(struct wb_reader *reader, enum wb_node_kind kind)
 {
@@ -123,7 +125,7 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
     if (function_p(kind)) {
         node = wb_new_node(reader, WB_FUNCTION);
         node->function = wb_read_function(reader, referenced);
-        node->function->addressed = true;
+        node->function->addressed++;
         want_body(reader, referenced, node->function);
     }
     else if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl) {
@@ -329,6 +331,18 @@ read_methods(struct wb_reader *reader, const struct wb_node *arguments, const st
     }
 }
 
+/* A function that is given to one that calls it is called from where we see, as far as it matters. */
+static void
+read_callbacks(const struct wb_function *called, const struct wb_node *argument)
+{
+    for (unsigned i = 0; argument; argument = argument->next, i++) {
+        const struct wb_node *given = wb_without_casts(argument);
+        if (given->kind != WB_FUNCTION || !wb_callback_of(called, i)) continue;
+        given->function->addressed--;
+        given->function->called = true;
+    }
+}
+
 /* What is called stands first among the children, but for operators of C++, whose arguments are asked for. */
 static struct wb_node *
 read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
@@ -349,6 +363,7 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     for (int i = 0; i < count; i++) add_child_i(clang_Cursor_getArgument(cursor, (unsigned)i), cursor, &arguments);
     read_children(reader, node, &arguments, 0);
     read_methods(reader, first ? first->next : node->child, &arguments);
+    if (node->function) read_callbacks(node->function, node->child);
     free(arguments.items);
     node->place = wb_place_of(reader, cursor);
     node->type = wb_read_type(reader, clang_getCursorType(cursor));

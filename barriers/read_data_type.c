@@ -123,7 +123,10 @@ set_member(struct initialiser *initialiser, CXCursor value)
         flags = number_in(value);
         data_type->protected_p = flags & FLAG_WB_PROTECTED;
         data_type->declares = flags & FLAG_DECL_MARKING;
+        data_type->flagless = flags == 0;
+        data_type->flags_end = wb_place_behind(initialiser->reader, value);
         break;
+      case PARENT: data_type->derived = names_something_p(value); break;
       default: break;
     }
 }
@@ -138,6 +141,7 @@ read_designated_i(CXCursor cursor, CXCursor parent, CXClientData data)
 
     if (clang_getCursorKind(cursor) == CXCursor_MemberRef) {
         initialiser->at = member_named(cursor, initialiser->at);
+        initialiser->data_type->names = true;
         return CXChildVisit_Continue;
     }
     return read_member_i(cursor, parent, data);
@@ -192,5 +196,6 @@ wb_read_data_type(struct wb_reader *reader, CXCursor declaration)
     if (!initialiser.data_type || initialiser.data_type->known) return;
     initialiser.data_type->known = true;
     initialiser.data_type->place = wb_place_of(reader, declaration);
+    initialiser.data_type->end = wb_place_behind(reader, value);
     clang_visitChildren(value, read_member_i, &initialiser);
 }

@@ -260,6 +260,7 @@ wb_read_function(struct wb_reader *reader, CXCursor declaration)
     if (!function->result) {
         function->result = wb_read_type(reader, clang_getCursorResultType(declaration));
         function->of_ruby = wb_of_ruby_p(reader, declaration);
+        function->foreign = function->of_ruby || clang_Location_isInSystemHeader(clang_getCursorLocation(declaration));
         function->never_returns = never_returns_p(declaration);
         function->only_read = only_read(declaration);
     }

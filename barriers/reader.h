@@ -55,6 +55,9 @@ const char *wb_key(struct wb_reader *reader, CXCursor cursor);
 const char *wb_spelling(struct wb_reader *reader, CXCursor cursor);
 struct wb_place wb_place_of(struct wb_reader *reader, CXCursor cursor);
 
+/* Where its text ends: behind the last character. */
+struct wb_place wb_place_behind(struct wb_reader *reader, CXCursor cursor);
+
 bool wb_named_p(CXCursor cursor, const char *name);
 
 /* Whether it stands in one of Ruby's headers. */

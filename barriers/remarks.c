@@ -80,17 +80,27 @@ look_at_fields(struct remarker *remarker, struct wb_record *record, const char *
 
 /* ---- types ---- */
 
-/* Stores that would have to have a barrier, into what objects of the type have, perhaps with those of others. */
+bool
+wb_could_be_protected_p(const struct wb_data_type *type)
+{
+    if (!type->known || type->protected_p || type->declares) return false;
+    return !type->marks || (type->marks_seen && !type->tables);
+}
+
+bool
+wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding)
+{
+    bool of_type = finding->data_type == type || (finding->record && wb_owned_p(finding->record, type));
+
+    return of_type && finding->sure != WB_HARMLESS;
+}
+
 static size_t
 lacking(const struct wb_data_type *type, const struct wb_findings *findings)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct wb_finding *finding = findings->all[i];
-        bool of_type = finding->data_type == type || (finding->record && wb_owned_p(finding->record, type));
-        count += of_type && finding->sure != WB_HARMLESS;
-    }
+    for (size_t i = 0; i < findings->count; i++) count += wb_lacking_p(type, findings->all[i]);
     return count;
 }
 
@@ -100,9 +110,8 @@ look_at_type(struct remarker *remarker, const struct wb_findings *findings)
     const struct wb_data_type *type = remarker->data_type;
     size_t count = lacking(type, findings);
 
-    if (type->protected_p || type->declares) return;
+    if (!wb_could_be_protected_p(type)) return;
     if (!type->marks) add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: it marks nothing", type->name);
-    else if (!type->marks_seen || type->tables) return;
     else if (count == 0) {
         add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: each store that is seen has its barrier", type->name);
     }

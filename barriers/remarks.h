@@ -25,6 +25,13 @@ struct wb_remark {
     struct wb_remark          *next;
 };
 
+/* Whether all references of that type are in fields whose stores are seen, or there are none: it could be WB_PROTECTED, if
+ * its stores have barriers. */
+bool wb_could_be_protected_p(const struct wb_data_type *type);
+
+/* Whether that is a store that would have to have one: into what objects of the type have, perhaps with those of others. */
+bool wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding);
+
 /* In the order of types; findings: of the same program. */
 const struct wb_remark *wb_remark(struct wb_program *program, const struct wb_findings *findings);
 

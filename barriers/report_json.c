@@ -4,6 +4,7 @@
 #include "barriers/confirm.h"
 #include "barriers/report.h"
 #include "report/json.h"
+#include "report/sarif.h"
 
 /* ---- JSON ---- */
 
@@ -119,9 +120,13 @@ wb_report_json_seen(FILE *out, const struct wb_all_seen *seen)
 
     report_json_member_begin(&json, "only_seen", '[');
     for (size_t i = 0; i < seen->count; i++) {
-        if (seen->items[i].explained) continue;
+        const struct wb_seen *item = &seen->items[i];
+        if (item->explained) continue;
         report_json_line(&json);
-        report_json_text(&json, seen->items[i].text);
+        report_json_begin(&json, '{');
+        report_json_member_text(&json, "seen", item->text);
+        report_json_member_text(&json, "field", *item->field ? item->field : NULL);
+        report_json_end(&json, '}');
     }
     report_json_end(&json, ']');
 }
@@ -133,28 +138,9 @@ wb_report_json_seen(FILE *out, const struct wb_all_seen *seen)
 #define MISSED  "missed-write-barrier"
 
 static void
-write_message(struct report_json *json, const char *message)
-{
-    report_json_member_begin(json, "message", '{');
-    report_json_member_text(json, "text", message);
-    report_json_end(json, '}');
-}
-
-static void
 write_location(struct report_json *json, const char *path, unsigned line, unsigned column, const char *message)
 {
-    report_json_begin(json, '{');
-    report_json_member_begin(json, "physicalLocation", '{');
-    report_json_member_begin(json, "artifactLocation", '{');
-    report_json_member_text(json, "uri", path);
-    report_json_end(json, '}');
-    report_json_member_begin(json, "region", '{');
-    report_json_member_unsigned(json, "startLine", line);
-    if (column) report_json_member_unsigned(json, "startColumn", column);
-    report_json_end(json, '}');
-    report_json_end(json, '}');
-    if (message) write_message(json, message);
-    report_json_end(json, '}');
+    report_sarif_location(json, &(struct report_sarif_place){.file = path, .line = line, .column = column, .message = message});
 }
 
 /* By field: SARIF has a place for what a tool has to say besides. */
@@ -166,18 +152,6 @@ write_verdicts(struct report_json *json, struct wb_finding *const *findings, siz
     for (size_t i = 0; i < count; i++) report_json_member_text(json, findings[i]->field, wb_verdict(findings[i]));
     report_json_end(json, '}');
     report_json_end(json, '}');
-}
-
-/* As SARIF has it for what somebody has looked at: it is there, and not shown. */
-static void
-write_suppression(struct report_json *json, const struct wb_finding *finding)
-{
-    report_json_member_begin(json, "suppressions", '[');
-    report_json_begin(json, '{');
-    report_json_member_text(json, "kind", finding->in_source ? "inSource" : "external");
-    report_json_member_text(json, "justification", finding->accepted);
-    report_json_end(json, '}');
-    report_json_end(json, ']');
 }
 
 static void
@@ -192,10 +166,8 @@ write_result(struct report_json *json, struct wb_finding *const *findings, size_
     if (!stream) wb_out_of_memory();
     wb_write_message(stream, findings, count);
     if (fclose(stream)) wb_out_of_memory();
-    report_json_begin(json, '{');
-    report_json_member_text(json, "ruleId", MISSING);
-    report_json_member_text(json, "level", wb_severity(findings[0]));
-    write_message(json, message);
+    report_sarif_begin_result(json, MISSING, wb_severity(findings[0]));
+    report_sarif_message(json, "message", message);
     report_json_member_begin(json, "locations", '[');
     write_location(json, wb_shown_path(place->file, directory), place->line, place->column, NULL);
     report_json_end(json, ']');
@@ -204,7 +176,7 @@ write_result(struct report_json *json, struct wb_finding *const *findings, size_
         write_location(json, wb_shown_path(place->macro_file, directory), place->macro_line, 0, "in this macro");
         report_json_end(json, ']');
     }
-    if (findings[0]->accepted) write_suppression(json, findings[0]);
+    if (findings[0]->accepted) report_sarif_suppression(json, findings[0]->in_source, findings[0]->accepted);
     if (seen) write_verdicts(json, findings, count);
     report_json_end(json, '}');
     free(message);
@@ -215,10 +187,8 @@ write_remark_result(struct report_json *json, const struct wb_remark *remark, co
 {
     const struct wb_place *place = &remark->data_type->place;
 
-    report_json_begin(json, '{');
-    report_json_member_text(json, "ruleId", wb_rules[remark->rule].id);
-    report_json_member_text(json, "level", wb_rules[remark->rule].error ? "error" : "note");
-    write_message(json, remark->text);
+    report_sarif_begin_result(json, wb_rules[remark->rule].id, wb_rules[remark->rule].error ? "error" : "note");
+    report_sarif_message(json, "message", remark->text);
     report_json_member_begin(json, "locations", '[');
     write_location(json, wb_shown_path(place->file, directory), place->line, place->column, NULL);
     report_json_end(json, ']');
@@ -226,29 +196,15 @@ write_remark_result(struct report_json *json, const struct wb_remark *remark, co
 }
 
 static void
-write_rule(struct report_json *json, const char *id, const char *description)
-{
-    report_json_begin(json, '{');
-    report_json_member_text(json, "id", id);
-    report_json_member_begin(json, "shortDescription", '{');
-    report_json_member_text(json, "text", description);
-    report_json_end(json, '}');
-    report_json_end(json, '}');
-}
-
-static void
 write_tool(struct report_json *json)
 {
-    report_json_member_begin(json, "tool", '{');
-    report_json_member_begin(json, "driver", '{');
-    report_json_member_text(json, "name", "heapprof barriers");
-    report_json_member_begin(json, "rules", '[');
-    write_rule(json, MISSING, "A reference is stored into an object of a WB_PROTECTED type without a write barrier");
-    write_rule(json, MISSED, "The collector missed a write barrier, and no store of the source explains it");
-    for (int i = 0; i < WB_RULES; i++) write_rule(json, wb_rules[i].id, wb_rules[i].description);
-    report_json_end(json, ']');
-    report_json_end(json, '}');
-    report_json_end(json, '}');
+    struct report_sarif_rule rules[2 + WB_RULES] = {
+        {MISSING, "A reference is stored into an object of a WB_PROTECTED type without a write barrier"},
+        {MISSED, "The collector missed a write barrier, and no store of the source explains it"},
+    };
+
+    for (int i = 0; i < WB_RULES; i++) rules[2 + i] = (struct report_sarif_rule){wb_rules[i].id, wb_rules[i].description};
+    report_sarif_tool(json, "heapprof barriers", rules, 2 + WB_RULES);
 }
 
 void
@@ -265,16 +221,24 @@ wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_r
         const struct wb_finding *first = findings->all[i];
         next = wb_said_together(findings, i);
         if (!all && !first->seen && !first->accepted && !wb_missing_p(first)) continue;
-        report_json_line(&json);
         write_result(&json, findings->all + i, next - i, directory, seen != NULL);
     }
     for (; remarks; remarks = remarks->next) {
         if (!all && !wb_rules[remarks->rule].error) continue;
-        report_json_line(&json);
         write_remark_result(&json, remarks, directory);
     }
     report_json_end(&json, ']');
     report_json_end(&json, '}');
+}
+
+static void
+write_seen_message(struct report_json *json, const struct wb_seen *seen)
+{
+    char message[2 * WB_SEEN_TEXT + sizeof(" (field )")];
+
+    if (*seen->field) snprintf(message, sizeof(message), "%s (field %s)", seen->text, seen->field);
+    else snprintf(message, sizeof(message), "%s", seen->text);
+    report_sarif_message(json, "message", message);
 }
 
 void
@@ -287,11 +251,8 @@ wb_report_sarif_seen(FILE *out, const struct wb_all_seen *seen)
     report_json_member_begin(&json, "results", '[');
     for (size_t i = 0; i < seen->count; i++) {
         if (seen->items[i].explained) continue;
-        report_json_line(&json);
-        report_json_begin(&json, '{');
-        report_json_member_text(&json, "ruleId", MISSED);
-        report_json_member_text(&json, "level", "error");
-        write_message(&json, seen->items[i].text);
+        report_sarif_begin_result(&json, MISSED, "error");
+        write_seen_message(&json, &seen->items[i]);
         report_json_end(&json, '}');
     }
     report_json_end(&json, ']');

@@ -12,6 +12,7 @@ struct wb_seen {
     char type[WB_SEEN_TEXT];   /* wrap_struct_name; "": the parent is no typed data */
     char method[WB_SEEN_TEXT]; /* "initialize_copy"; "": not known */
     long offset;               /* of the field in the data, bytes; negative: not in it */
+    char field[WB_SEEN_TEXT];  /* its name in the source; "": not in these sources, or not in the data */
     bool early;                /* a barrier came before the store */
     bool explained;            /* the source has a store that fits */
 };

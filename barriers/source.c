@@ -114,10 +114,9 @@ place_in_macro(struct wb_reader *reader, CXSourceLocation location, struct wb_pl
     place->macro_line = found->defined;
 }
 
-struct wb_place
-wb_place_of(struct wb_reader *reader, CXCursor cursor)
+static struct wb_place
+place_at(struct wb_reader *reader, CXSourceLocation location)
 {
-    CXSourceLocation location = clang_getRangeStart(clang_getCursorExtent(cursor));
     struct wb_place place = {0};
     CXString presumed;
     CXFile file;
@@ -136,6 +135,18 @@ wb_place_of(struct wb_reader *reader, CXCursor cursor)
     free(path);
     place_in_macro(reader, location, &place);
     return place;
+}
+
+struct wb_place
+wb_place_of(struct wb_reader *reader, CXCursor cursor)
+{
+    return place_at(reader, clang_getRangeStart(clang_getCursorExtent(cursor)));
+}
+
+struct wb_place
+wb_place_behind(struct wb_reader *reader, CXCursor cursor)
+{
+    return place_at(reader, clang_getRangeEnd(clang_getCursorExtent(cursor)));
 }
 
 bool

@@ -30,19 +30,35 @@ add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_
     *objects = added;
 }
 
+static bool
+among_p(const struct wb_objects *objects, const struct wb_symbol *object)
+{
+    while (objects && objects->object != object) objects = objects->next;
+    return objects != NULL;
+}
+
 bool
 wb_fresh_p(const struct wb_state *state, const struct wb_symbol *object)
 {
-    const struct wb_objects *fresh = state->fresh;
-
-    while (fresh && fresh->object != object) fresh = fresh->next;
-    return fresh != NULL;
+    return among_p(state->fresh, object);
 }
 
 void
 wb_add_fresh(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object)
 {
     if (!wb_fresh_p(state, object)) add_object(arena, &state->fresh, object, NULL);
+}
+
+bool
+wb_unprotected_p(const struct wb_state *state, const struct wb_symbol *object)
+{
+    return among_p(state->unprotected, object);
+}
+
+void
+wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object)
+{
+    if (!wb_unprotected_p(state, object)) add_object(arena, &state->unprotected, object, NULL);
 }
 
 struct wb_symbol *
@@ -67,7 +83,7 @@ same_store_p(const struct wb_store *one, const struct wb_store *other)
     bool same_value = one->value == other->value ||
                       (one->settled && one->value->kind == WB_S_UNKNOWN && other->value->kind == WB_S_UNKNOWN);
 
-    return one->address == other->address && same_value && one->settled == other->settled &&
+    return one->address == other->address && same_value && one->settled == other->settled && one->call == other->call &&
            one->place.line == other->place.line && one->place.column == other->place.column &&
            one->place.file == other->place.file;
 }
@@ -134,15 +150,16 @@ meet_bindings(struct wb_symbols *symbols, struct wb_state *into, const struct wb
     }
 }
 
+/* Those of both. */
 static void
-meet_fresh(struct wb_arena *arena, struct wb_state *into, const struct wb_state *other)
+meet_objects(struct wb_arena *arena, const struct wb_objects **into, const struct wb_objects *other)
 {
-    const struct wb_objects *fresh = into->fresh;
+    const struct wb_objects *objects = *into;
 
-    if (fresh == other->fresh) return;
-    into->fresh = NULL;
-    for (; fresh; fresh = fresh->next) {
-        if (wb_fresh_p(other, fresh->object)) add_object(arena, &into->fresh, fresh->object, NULL);
+    if (objects == other) return;
+    *into = NULL;
+    for (; objects; objects = objects->next) {
+        if (among_p(other, objects->object)) add_object(arena, into, objects->object, NULL);
     }
 }
 
@@ -158,7 +175,8 @@ wb_meet(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state
     }
     common = common_stores(into->stores, other->stores);
     meet_bindings(symbols, into, other);
-    meet_fresh(symbols->arena, into, other);
+    meet_objects(symbols->arena, &into->fresh, other->fresh);
+    meet_objects(symbols->arena, &into->unprotected, other->unprotected);
     for (const struct wb_stores *each = other->stores; each != common; each = each->next) {
         wb_add_store(symbols->arena, &into->stores, each->store);
     }

@@ -20,6 +20,9 @@ struct wb_store {
     bool                      early;   /* since the function's start no GC can have been */
     bool                      settled; /* too late for a barrier */
     bool                      hidden;  /* by a call that was given the address */
+    const char               *known_as; /* whose data it is, in the function that stores; NULL: it has no name there, or is not left yet */
+    const struct wb_node     *call;    /* in the function at hand, by which it is reached; NULL: it is that function's own */
+    const char               *object, *field; /* names in that function, before the call: of whose data it is, of what is stored to */
     const char               *why;     /* what came before a barrier: a function; NULL: the end of this one */
     const char               *excuse;  /* why it needs none; NULL: it needs one */
 };
@@ -45,6 +48,7 @@ struct wb_state {
     const struct wb_binding *bindings;
     const struct wb_stores  *stores;   /* without a barrier, and no GC since */
     const struct wb_objects *fresh;    /* objects that no GC has seen */
+    const struct wb_objects *unprotected; /* objects that need no barriers any more */
     const struct wb_objects *wrapped;  /* memory that became an object's data */
     bool                     collected; /* a GC may have been since the function's start */
     bool                     dead;     /* the point is not reached */
@@ -56,6 +60,10 @@ void wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *a
 
 bool wb_fresh_p(const struct wb_state *state, const struct wb_symbol *object);
 void wb_add_fresh(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object);
+
+/* It needs no barriers from here on. */
+bool wb_unprotected_p(const struct wb_state *state, const struct wb_symbol *object);
+void wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object);
 
 /* Whose data that memory became; NULL: nobody's. */
 struct wb_symbol *wb_wrapped_in(const struct wb_state *state, const struct wb_symbol *data);

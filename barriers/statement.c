@@ -141,9 +141,16 @@ read_parts(struct wb_arena *arena, struct wb_statement *statement)
     return "it is neither an assignment nor a copy";
 }
 
-const char *
-wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
-                  struct wb_statement *statement)
+/* Where a statement may stand before that code's one, and it is not all of an if's. */
+static bool
+among_others_p(const char *code)
+{
+    return *code && strchr(";{}", code[strlen(code) - 1]);
+}
+
+/* All but its parts. */
+static const char *
+read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column, struct wb_statement *statement)
 {
     const char *start, *end, *newline, *code;
 
@@ -159,6 +166,40 @@ wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned l
     statement->behind = wb_arena_text(arena, end + 1, (size_t)(newline - end - 1));
     code = before(arena, text, line, column);
     if (!begins_p(code)) return "it is no statement of its own";
-    statement->alone = *code && strchr(";{}", code[strlen(code) - 1]);
-    return read_parts(arena, statement);
+    statement->alone = among_others_p(code);
+    return NULL;
+}
+
+const char *
+wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
+                  struct wb_statement *statement)
+{
+    const char *wrong = read_whole(arena, text, line, column, statement);
+
+    return wrong ? wrong : read_parts(arena, statement);
+}
+
+bool
+wb_statement_is_call(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
+                     struct wb_statement *statement)
+{
+    const char *open, *close;
+
+    if (read_whole(arena, text, line, column, statement) || !statement->alone) return false;
+    open = strchr(statement->whole, '(');
+    close = open ? find(open + 1, ")") : NULL;
+    return close && !close[1] && !strpbrk(statement->behind, ";}");
+}
+
+bool
+wb_line_begins_p(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
+{
+    const char *start = wb_line(text, line);
+    size_t indent = start ? strspn(start, " \t") : 0;
+
+    if (!start || column <= indent || column > strlen(start)) return false;
+    for (size_t i = indent; i + 1 < column; i++) {
+        if (strchr("(){};,:?&|\"'/", start[i])) return false;
+    }
+    return strncmp(start + indent, "else", strlen("else")) && among_others_p(before(arena, text, line, (unsigned)indent + 1));
 }

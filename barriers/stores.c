@@ -80,6 +80,15 @@ variable_name(const struct wb_state *state, const struct wb_symbol *parent)
     return NULL;
 }
 
+/* The same in the function that stores. */
+static const char *
+own_name(const struct wb_state *state, const struct wb_store *store)
+{
+    const struct wb_symbol *parent = parent_of(state, store->address);
+
+    return parent && wb_base(store->address)->kind != WB_S_MEMORY ? variable_name(state, parent) : NULL;
+}
+
 static const char *
 parent_name(struct wb_frame *frame, const struct wb_state *state, const struct wb_symbol *parent)
 {
@@ -116,6 +125,17 @@ find_field(struct wb_finding *finding, struct wb_symbol *address)
     }
 }
 
+/* Of a store whose function has no name for the object. */
+static const struct wb_way *
+way_of(struct wb_frame *frame, const struct wb_store *store)
+{
+    struct wb_way *way = WB_NEW(frame->flow->arena, struct wb_way);
+
+    *way = (struct wb_way){.object = store->object, .field = store->field};
+    if (store->call) way->place = store->call->place;
+    return way;
+}
+
 static void
 tell(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, enum wb_sure sure,
      const char *why)
@@ -135,9 +155,8 @@ tell(struct wb_frame *frame, const struct wb_state *state, const struct wb_store
         .place = store->place, .sure = sure, .function = store->function, .data_type = data_type,
         .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent), .why = why,
     };
-    if (parent && store->function == frame->function && wb_base(store->address)->kind != WB_S_MEMORY) {
-        finding.object = variable_name(state, parent);
-    }
+    finding.object = store->function == frame->function ? own_name(state, store) : store->known_as;
+    if (!finding.object) finding.ways = way_of(frame, store);
     if (store->copied) finding.rest = rest_of(finding.field, store->copied);
     find_field(&finding, store->address);
     wb_found(&frame->flow->findings, &finding);
@@ -173,35 +192,39 @@ miss(struct wb_frame *frame, const struct wb_state *state, const struct wb_store
     tell(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY, why_missing(frame, store));
 }
 
-/* Leaves it to the function's callers. */
+/* Leaves it to the function's callers. By which call it is reached here is nothing to them. */
 static void
-leave_to_callers(struct wb_frame *frame, const struct wb_store *store)
+leave_to_callers(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, bool settled, const char *why)
 {
     const struct wb_stores *stores = frame->summary->stores;
+    struct wb_store *left;
 
-    if (stores && stores->length >= WB_SUMMARY_MOST) frame->flow->findings.left_out = true;
-    else wb_add_store(frame->flow->arena, &frame->summary->stores, store);
+    if (stores && stores->length >= WB_SUMMARY_MOST) {
+        frame->flow->findings.left_out = true;
+        return;
+    }
+    left = WB_NEW(frame->flow->arena, struct wb_store);
+    *left = *store;
+    left->settled = settled;
+    left->why = why;
+    if (store->function == frame->function) left->known_as = own_name(state, store);
+    left->call = NULL;
+    left->object = left->field = NULL;
+    wb_add_store(frame->flow->arena, &frame->summary->stores, left);
 }
 
 /* Too late for a barrier. */
 static void
 settle(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, const char *why)
 {
-    struct wb_store *settled;
+    struct wb_store told = *store;
 
+    if (!store->settled) told.why = why;
     if (store->excuse) tell(frame, state, store, WB_HARMLESS, store->excuse);
     else if (!frame->escapes && wb_of_parameter_p(store->address, frame->function)) {
-        settled = WB_NEW(frame->flow->arena, struct wb_store);
-        *settled = *store;
-        settled->settled = true;
-        if (!store->settled) settled->why = why;
-        leave_to_callers(frame, settled);
+        leave_to_callers(frame, state, store, true, told.why);
     }
-    else {
-        struct wb_store told = *store;
-        if (!store->settled) told.why = why;
-        miss(frame, state, &told);
-    }
+    else miss(frame, state, &told);
 }
 
 /* ---- stores ---- */
@@ -215,6 +238,7 @@ harmless(const struct wb_state *state, const struct wb_store *store)
     if (parent && wb_fresh_p(state, parent) && (store->early || !store->settled)) {
         return "the object is new: nothing has started a GC since it was made";
     }
+    if (parent && wb_unprotected_p(state, parent)) return "the object is not protected any more";
     if (value == parent) return "the object refers to itself";
     if (value->kind != WB_S_LOAD) return NULL;
     if (wb_base(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
@@ -313,6 +337,24 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
     else if (kind == WB_ARRAY || kind == WB_RECORD) copy(frame, state, address, type, from, node);
 }
 
+/* What object and field are called where the call is; a field has a name as long as no GC can have been. */
+static void
+name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_store *store)
+{
+    struct wb_symbol *parent = parent_of(state, store->address), *base = wb_base(store->address);
+    const char *data;
+    char path[256], whole[600];
+
+    if (!frame->flow->telling || !parent) return;
+    store->object = variable_name(state, parent);
+    data = variable_name(state, base);
+    if (store->settled || base->kind != WB_S_DATA || !data) return;
+    wb_path_text(store->address, path, sizeof(path));
+    if (!*path || strpbrk(path, "[-")) return;
+    snprintf(whole, sizeof(whole), "%s->%s", data, path);
+    store->field = wb_name(frame->flow->program, whole);
+}
+
 void
 wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store)
 {
@@ -321,6 +363,7 @@ wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_s
     if (store->value->kind == WB_S_CONSTANT) return;
     again = WB_NEW(frame->flow->arena, struct wb_store);
     *again = *store;
+    name_for_call(frame, state, again);
     enter(frame, state, again);
     if (!store->settled) again->early = !state->collected;
     else again->early = store->early && !state->collected;
@@ -410,6 +453,7 @@ void
 wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
 {
     answer(frame, state, object, NULL);
+    wb_add_unprotected(frame->flow->arena, state, object);
 }
 
 static void
@@ -442,7 +486,7 @@ wb_end(struct wb_frame *frame, struct wb_state *state)
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
         if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) || loose_p(state, store))) {
-            leave_to_callers(frame, store);
+            leave_to_callers(frame, state, store, store->settled, store->why);
         }
         else if (!loose_p(state, store)) settle(frame, state, store, NULL);
     }

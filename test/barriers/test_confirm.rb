@@ -52,7 +52,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
   # A memcpy of bytes that the source does not name.
   def test_what_only_the_collector_sees
     document = json("other.right(text); old.bytes(other)")
-    assert_equal(["HeapProfConfirm (HeapProfConfirm+0x28) -> String, in HeapProfConfirm#bytes"], document["only_seen"])
+    assert_equal([{ "seen" => "HeapProfConfirm (HeapProfConfirm+0x28) -> String, in HeapProfConfirm#bytes", "field" => "last" }], document["only_seen"])
     assert_equal([["not seen"], [nil], [0]], %w[verdict seen fits].map { |key| document["extensions"][0]["findings"].map { |each| each[key] }.uniq })
   end
 
@@ -63,7 +63,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     assert_equal(ALL_STORES.size, lines.grep(/\A(?:confirmed|not seen)  /).size)
     assert_match(%r{\Aconfirmed  error    \S+/confirm\.c:\d+:5 +part\.plain +confirm_type +HeapProfConfirm \(HeapProfConfirm\+0x8\) -> String, in HeapProfConfirm#plain\z},
                  lines.first)
-    assert_match(/\Aonly seen  -        -  .*\+0x28\) -> String, in HeapProfConfirm#bytes\z/, lines.last)
+    assert_match(/\Aonly seen  -        - +last +- +.*\+0x28\) -> String, in HeapProfConfirm#bytes\z/, lines.last)
     assert_equal(1, lines.map { |line| line.index(/HeapProfConfirm |\z/) }.reject { |at| at < 90 }.uniq.size)
     assert_equal(1, result.status)
   end
@@ -74,7 +74,20 @@ class TestBarriersConfirm < Test::Unit::TestCase
     assert_equal({ "part.plain" => "confirmed" }, stores[0]["properties"]["verdicts"])
     assert_equal([%w[confirmed], ["not seen"]], stores.map { |each| each["properties"]["verdicts"].values.uniq }.uniq)
     assert_equal([["missed-write-barrier", "error"]], seen.map { |each| each.values_at("ruleId", "level") }.uniq)
-    assert_match(/in HeapProfConfirm#bytes/, seen[0]["message"]["text"])
+    assert_match(/in HeapProfConfirm#bytes \(field last\)\z/, seen[0]["message"]["text"])
+  end
+
+  # Of a union all its members. What is no VALUE, or of other sources, has no name.
+  def test_a_field_that_is_seen_alone_has_its_name
+    fields = { "HeapProfConfirm (HeapProfConfirm+0x18) -> String, in HeapProfConfirm#right" => "part.elements[1]",
+               "HeapProfConfirm (HeapProfConfirm+0x0) -> String, in HeapProfConfirm#right" => nil,
+               "HeapProfConfirm (HeapProfConfirm) -> String, in HeapProfConfirm#right" => nil,
+               "Date (Date+0x8) -> Integer, in Date#hash" => "s.nth or c.nth", "Other (Other+0x8) -> String" => nil, "Array -> String" => nil }
+    in_directory do |directory|
+      File.write("#{directory}/lines", fields.keys.map { |text| "ruby: write barrier missed: #{text}\n" }.join)
+      result = barriers("--json", "--confirm", SUBJECT, "#{BUILD}/ext/date", "--", "sh", "-c", "cat #{directory}/lines > ${RUBY_WBCHECK#out=}")
+      assert_equal(fields, JSON.parse(result.out)["only_seen"].to_h { |each| each.values_at("seen", "field") })
+    end
   end
 
   # Of an extension that lacks nothing itself.

@@ -55,6 +55,103 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
+  # A function that stores and knows no object, what its caller has, and what that becomes.
+  SET = "static void set(struct pair *pair, VALUE value) { pair->first = value; }"
+  FILL = "static VALUE fill(struct pair *pair, VALUE value) { pair->first = value; return f(rb_str_new_cstr(\"\"), 0); }"
+  BOTH = "static void set(struct pair *pair, VALUE value) { pair->first = value; pair->second = value; }"
+  COPY = "static void set(struct pair *pair, const struct point *other) { pair->point = *other; }"
+  EACH = "static int fill(VALUE key, VALUE value, VALUE to) { ((struct pair *)to)->first = value; return 0; }"
+  UNPROTECT = "RB_OBJ_WB_UNPROTECT(self); /* fill() stores there */"
+  CALLS = [
+    [SET, "set(pair, value);", "set(pair, value);\n    RB_OBJ_WRITTEN(self, Qundef, pair->first);"],
+    [SET, "set(pair,\n        value); // why", "set(pair,\n        value); // why\n    RB_OBJ_WRITTEN(self, Qundef, pair->first);"],
+    [SET, "set(get_pair(self), value);", "set(get_pair(self), value);\n    RB_OBJ_WRITTEN(self, Qundef, pair->first);"],
+    [BOTH, "set(pair, value);", "set(pair, value);\n    RB_OBJ_WRITTEN(self, Qundef, pair->first);\n    RB_OBJ_WRITTEN(self, Qundef, pair->second);"],
+    [COPY, "set(pair, other);", "set(pair, other);\n    RB_OBJ_WRITTEN(self, Qundef, pair->point.label);"],
+    [FILL, "fill(pair, value);", "#{UNPROTECT}\n    fill(pair, value);"],
+    [FILL, "VALUE result = fill(pair, value);", "#{UNPROTECT}\n    VALUE result = fill(pair, value);"],
+    [FILL, "return fill(pair, value);", "#{UNPROTECT}\n    return fill(pair, value);"],
+    [EACH, "rb_hash_foreach(value, fill, (VALUE)pair);", "#{UNPROTECT}\n    rb_hash_foreach(value, fill, (VALUE)pair);"],
+  ].freeze
+  CALLS_BY_HAND = [
+    [FILL, "if (value) fill(pair, value);"], [FILL, "if (fill(pair, value)) return self;"], [FILL, "if (value)\n        fill(pair, value);"],
+    [FILL, "if (value) f(self, 0);\n    else fill(pair, value);"], [FILL, "fill(pair, value);\n    if (value) fill(pair, value);"],
+  ].freeze
+
+  CALLS.each_with_index do |(function, before, after), i|
+    define_method(:"test_call_#{i}") { assert_equal(source(after, function), fixed(source(before, function)), before) }
+  end
+
+  CALLS_BY_HAND.each_with_index do |(function, before), i|
+    define_method(:"test_call_by_hand_#{i}") do
+      in_source(source(before, function)) do |path|
+        result = fix(path)
+        assert_empty(result.out, before)
+        assert_match(/: to be mended by hand: the call by which it is reached begins no line$/, result.err)
+      end
+    end
+  end
+
+  # ---- types ----
+
+  # An initialiser, and what it becomes.
+  TYPES = {
+    'static const rb_data_type_t type = {"it", {mark, free}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};' =>
+      'static const rb_data_type_t type = {"it", {mark, free}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED};',
+    'static const rb_data_type_t type = {"it", {mark, free}, 0, 0, 0};' => 'static const rb_data_type_t type = {"it", {mark, free}, 0, 0, RUBY_TYPED_WB_PROTECTED};',
+    'static const rb_data_type_t type = {"it", {mark, free}};' => 'static const rb_data_type_t type = {"it", {mark, free}, .flags = RUBY_TYPED_WB_PROTECTED };',
+    "const rb_data_type_t type = {\n    .function = {.dmark = mark},\n    .flags = 0, // none\n};" =>
+      "const rb_data_type_t type = {\n    .function = {.dmark = mark},\n    .flags = RUBY_TYPED_WB_PROTECTED, // none\n};",
+    "const rb_data_type_t type = {\n    .wrap_struct_name = \"it\",\n    .function = {mark},\n};" =>
+      "const rb_data_type_t type = {\n    .wrap_struct_name = \"it\",\n    .function = {mark},\n    .flags = RUBY_TYPED_WB_PROTECTED,\n};",
+    "const rb_data_type_t type = {\n    .function = {mark}\n};" => "const rb_data_type_t type = {\n    .function = {mark},\n    .flags = RUBY_TYPED_WB_PROTECTED\n};",
+    "const rb_data_type_t type = {\n    \"it\", {mark},\n#if 1\n    0, 0, RUBY_TYPED_FREE_IMMEDIATELY,\n#endif\n};" =>
+      "const rb_data_type_t type = {\n    \"it\", {mark},\n#if 1\n    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED,\n#endif\n};",
+  }.freeze
+  TYPE = 'static const rb_data_type_t type = {"it", {mark, free}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};'
+
+  # Beside a type that could be: code with which it is not, and why.
+  TYPES_BY_HAND = {
+    [TYPE, "take(&it->value);"] => "it is neither an assignment nor a copy",
+    [TYPE, "give(it);"] => "its data is given to a function that is not in these sources",
+    [TYPE, "fill(it, value);"] => "a GC may start before a function that does not know the object ends",
+    [TYPE, "it->value = value, it->number = 1;"] => "it is more than an assignment",
+    ['static const rb_data_type_t type = {"it", {mark, free}, &parent_type, 0, RUBY_TYPED_FREE_IMMEDIATELY};', ""] => "it has a parent, whose functions store for it, too",
+    ["#define TYPE static const rb_data_type_t type = {\"it\", {mark, free}, 0, 0, 0}\nTYPE;", ""] => "it is in a macro",
+    ['static const rb_data_type_t type = {"it", {mark, free}, 0, 0, sizeof(int) ? 0 : 1};', ""] => "its initialiser is written in a way that is not understood",
+  }.freeze
+
+  TYPES.each_with_index do |(before, after), i|
+    define_method(:"test_type_#{i}") do
+      in_source(type(before, "it->value = value;")) do |path|
+        assert_equal(["", 0], fix(path).then { |result| [result.out, result.status] })
+        patch(File.dirname(path), fix(path, "--all"))
+        assert_equal(type(after, "RB_OBJ_WRITE(self, &it->value, value);"), File.read(path))
+        result = barriers("--flags=#{HEADERS}", path)
+        assert_equal(["", 0], [result.out, result.status])
+        assert_match(/1 of 2 types of typed data is WB_PROTECTED$/, result.err)
+      end
+    end
+  end
+
+  TYPES_BY_HAND.each_with_index do |((declaration, code), why), i|
+    define_method(:"test_type_by_hand_#{i}") do
+      in_source(type(declaration, code)) do |path|
+        result = fix(path, "--all")
+        assert_empty(result.out, code)
+        assert_match(/^heapprof barriers: it\.c:\d+: 'type' is not made WB_PROTECTED: #{why}$/, result.err)
+      end
+    end
+  end
+
+  def test_a_type_stays_when_not_all_can_be_read
+    in_source(type(TYPE, "it->value = value;") + "int broken = ;\n") do |path|
+      result = fix(path, "--all")
+      assert_equal(["", 2], [result.out, result.status])
+      assert_match(/it\.c: no type is made WB_PROTECTED: not all of its code is known$/, result.err)
+    end
+  end
+
   # Many hunks, near and far, at both ends of a file without a newline at its end.
   def test_hunks
     random = Random.new(1)
@@ -81,9 +178,9 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
-  # The fixture: all but two are mended; what the collector missed before it does not miss now.
+  # The fixture: all but one are mended; what the collector missed before it does not miss now.
   def test_the_extension_of_the_tests
-    mended("#{TOP}/test/ext/confirm", %w[confirm.c], "-test-/heapprof_confirm", left: [%w[last], ["part.elements[]", "part.plain"]]) do |path|
+    mended("#{TOP}/test/ext/confirm", %w[confirm.c], "-test-/heapprof_confirm", left: [["part.elements[]", "part.plain"]]) do |path|
       script = %(require "-test-/heapprof_confirm"; it = HeapProfConfirm.new; 4.times { GC.start }; it.plain("-" * 50); it.again("-" * 50);
                  it.last("-" * 50); it.element(1, "-" * 50); it.behind("-" * 50); puts "done")
       assert_match(/5 missed/, check("-e", script)[1])
@@ -97,18 +194,57 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
-  # What #configure stores is left to people: there the function that stores knows no object.
+  # What stores for #configure knows no object.
   def test_json_as_released
-    left = %w[indent space space_before object_nl array_nl].map { |field| [field] }
-    mended("#{MRI}/ext/json/generator", %w[generator.c], "json/ext/generator", left: left) { |path| assert_mended(path, "json", "copy") }
+    mended("#{MRI}/ext/json/generator", %w[generator.c], "json/ext/generator", left: []) do |path|
+      assert_mended(path, "json", "copy")
+      assert_mended(path, "json")
+    end
+  end
+
+  # It is not WB_PROTECTED in this release: its own tests pass when it is, and the collector misses nothing in them.
+  def test_strscan_becomes_protected
+    made = "#{BUILD}/ext/strscan"
+    mended("#{MRI}/ext/strscan", %w[strscan.c], "strscan", left: [], options: %w[--all], flags: "-I#{made} -include #{made}/extconf.h") do |path|
+      assert_match(/RUBY_TYPED_WB_PROTECTED$/, File.read("#{path}/../strscan.c"))
+      out, err = check("-I", path, "-I", "#{MRI}/test/lib", "-I", "#{MRI}/tool/lib", "-r", "test/unit", "#{MRI}/test/strscan/test_stringscanner.rb")
+      assert_match(/[1-9]\d+ tests, .* 0 failures, 0 errors/, out)
+      assert_equal("", err)
+    end
   end
 
   private
 
-  def source(text)
+  # A type that could be WB_PROTECTED, beside its parent that is not known.
+  def type(declaration, code)
+    <<~C
+      #include <ruby.h>
+      struct it { VALUE value; long number; };
+      extern void take(VALUE *value);
+      extern void give(struct it *it);
+      static void mark(void *it) { rb_gc_mark(((struct it *)it)->value); }
+      static void parent_mark(void *it) { give(it); }
+      static const rb_data_type_t parent_type = {"parent", {parent_mark}};
+      #define free RUBY_DEFAULT_FREE
+      #{declaration}
+      static void fill(struct it *it, VALUE value) { it->value = value; rb_gc_start(); }
+      VALUE made(VALUE klass) { fill(0, 0); return rb_data_typed_object_zalloc(klass, sizeof(struct it), &type); }
+      VALUE
+      store(VALUE self, VALUE value)
+      {
+          struct it *it = (struct it *)rb_check_typeddata(self, &type);
+
+          #{code}
+          return self;
+      }
+    C
+  end
+
+  def source(text, function = "")
     <<~C
       #{PAIR}#define STORE(pair, value) (pair)->first = (value)
       extern VALUE f(VALUE value, int letter);
+      #{function}
       extern void take(VALUE *value);
       VALUE
       store(VALUE self, VALUE value, struct point *other)
@@ -121,7 +257,7 @@ class TestBarriersFix < Test::Unit::TestCase
     C
   end
 
-  def fix(path) = Dir.chdir(File.dirname(path)) { barriers("--fix", "--flags=#{HEADERS} -I#{File.dirname(path)}", File.basename(path)) }
+  def fix(path, *options) = Dir.chdir(File.dirname(path)) { barriers("--fix", *options, "--flags=#{HEADERS} -I#{File.dirname(path)}", File.basename(path)) }
 
   # The text with what is to be changed in it.
   def fixed(text)
@@ -138,12 +274,12 @@ class TestBarriersFix < Test::Unit::TestCase
   end
 
   # Mends a copy of the sources, builds it, yields the directory to load it from; left: the fields that are told then.
-  def mended(source, files, feature, left:)
+  def mended(source, files, feature, left:, options: [], flags: "")
     in_directory do |directory|
       FileUtils.cp(Dir["#{source}/*.{c,h}"], directory)
-      flags = "#{HEADERS} -I#{MRI} -I#{source}/.. -I#{source}/../fbuffer"
+      flags = "#{HEADERS} -I#{MRI} -I#{source}/.. -I#{source}/../fbuffer #{flags}"
       Dir.chdir(directory) do
-        patch(directory, barriers("--fix", "--flags=#{flags}", *files))
+        patch(directory, barriers("--fix", *options, "--flags=#{flags}", *files))
         assert_equal(left, barriers("--flags=#{flags}", *files).told.map(&:fields))
         FileUtils.mkdir_p(File.dirname("made/#{feature}"))
         out, status = Open3.capture2e("cc", "-shared", "-fPIC", "-w", *flags.split, *files, "-o", "made/#{feature}.so")
@@ -162,6 +298,6 @@ class TestBarriersFix < Test::Unit::TestCase
     script = ["#{TOP}/doc/upstream-bugs/#{name}-write-barriers.rb", *arguments]
     assert_match(/try to mark T_NONE object/, Open3.capture2e(*RUBY, *script)[0])
     assert_equal(["", true], Open3.capture2e(*RUBY, "-I", path, *script).then { |out, status| [out, status.success?] })
-    refute_match(/initialize_copy/, check("-I", path, *script)[1])
+    assert_equal(["", ""], check("-I", path, *script))
   end
 end

@@ -31,6 +31,8 @@ class TestBarriersMri < Test::Unit::TestCase
     "ext/json/generator/generator.c" => [10, {}],
     "ext/stringio/stringio.c" => [3, {}],
     "ext/monitor/monitor.c" => [4, {}],
+    "ext/fiddle/pointer.c" => [6, {}],
+    "ext/fiddle/pinned.c" => [1, {}],
   }.freeze
   CORE = {
     "enumerator.c" => [25, {}],
@@ -54,12 +56,18 @@ class TestBarriersMri < Test::Unit::TestCase
     assert_equal((1129..1134).to_a, copy.map(&:line))
     assert_equal([%w[array_nl indent object_nl space space_before], ["error"]], [copy.first.fields, copy.map(&:sure).uniq])
     assert_equal((1494..1498).to_a, configure.map(&:line))
-    assert_equal(%w[warning], configure.map(&:sure).uniq)
+    assert_equal([["error", "self"]], configure.map { |each| [each.sure, each.parent] }.uniq)
   end
 
   def test_stock_stringio_and_monitor_miss_none
     assert_equal([[], 0], extension("ext/stringio").then { |result| [result.told, result.status] })
     assert_equal([[], 0], extension("ext/monitor").then { |result| [result.told, result.status] })
+  end
+
+  # rb_memory_view_get stores into the struct that it is given; get_freefunc where it is told to.
+  def test_stock_fiddle_misses_barriers_in_memory_view_and_free
+    told = extension("ext/fiddle").told.to_h { |each| [each.file, [each.line, each.fields, each.sure]] }
+    assert_equal({ "memory_view.c" => [114, %w[view.obj], "warning"], "pointer.c" => [48, ["wrap[]"], "error"] }, told)
   end
 
   # json 2.9.1 has no barriers there, and needs none: what would have to be done is told on demand.

@@ -9,6 +9,20 @@ given_to_a_function_that_may_store(int argc, VALUE *argv, VALUE self)
     return self;
 }
 
+extern void set_point(struct point *point);
+extern void look_at_point(const struct point *point);
+
+/* A struct in the data, with what it holds. */
+VALUE
+given_with_what_is_in_it(VALUE self)
+{
+    struct pair *pair = get_pair(self);
+
+    look_at_point(&pair->point);
+    set_point(&pair->point); // warning point.label
+    return self;
+}
+
 VALUE
 given_to_one_that_only_reads(VALUE self)
 {
@@ -49,4 +63,44 @@ of_variables(int argc, VALUE *argv, VALUE self)
     set(&second, first);
     RB_OBJ_WRITE(self, &get_pair(self)->first, first);
     return second;
+}
+
+/* What a function returns through the address of a variable, or of one's field. */
+static int
+get(VALUE value, VALUE *result)
+{
+    rb_gc_start();
+    if (NIL_P(value)) {
+        *result = 0;
+        return 0;
+    }
+    *result = value;
+    return 1;
+}
+
+VALUE
+returned_through_an_address(VALUE self, VALUE value)
+{
+    VALUE result = 0;
+
+    get(value, &result);
+    get_pair(self)->first = result; // error first
+    return self;
+}
+
+static void
+get_point(VALUE value, struct point *point)
+{
+    point->label = value;
+}
+
+VALUE
+returned_through_a_structs(VALUE self, VALUE value)
+{
+    struct point point;
+
+    point.label = Qnil;
+    get_point(value, &point);
+    get_pair(self)->second = point.label; // error second
+    return self;
 }

@@ -1,12 +1,12 @@
 #include "pair.h"
 
-/* A pointer that goes through a VALUE: which object it belongs to is not seen any more, whose data it is, is. */
+/* A pointer that goes through a VALUE, by a function that gives it to one of ours. */
 static int
 each_i(VALUE key, VALUE value, VALUE argument)
 {
     struct pair *pair = (struct pair *)argument;
 
-    if (key == Qtrue) pair->first = value; // warning first
+    if (key == Qtrue) pair->first = value; // error first
     return ST_CONTINUE;
 }
 
@@ -22,7 +22,7 @@ body(VALUE argument)
 {
     struct pair *pair = (void *)argument;
 
-    pair->second = rb_str_new_cstr("new"); // warning second
+    pair->second = rb_str_new_cstr("new"); // error second
     return Qnil;
 }
 
