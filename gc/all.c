@@ -19,5 +19,6 @@
 #include "finalizers.c"
 #include "foreign.c"
 #include "run.c"
+#include "wbcheck_sites.c"
 #include "wbcheck.c"
 #include "graph.c"

@@ -24,8 +24,10 @@
 
 /* What so many objects refer to: a pair that is noted, and an object with the first of its children. */
 struct wb_pair {
-    VALUE parent;
-    VALUE child;                   /* 0: any */
+    VALUE    parent;
+    VALUE    child;                /* 0: any */
+    uint32_t site;                 /* that noted it first, and what comes of that is to be judged; 0: none */
+    bool     early;                /* the struct did not have it then */
 };
 
 struct wb_pairs {
@@ -83,43 +85,58 @@ pair_hash_i(const void *owner, uint32_t number)
     return pair_hash(pair->parent, pair->child);
 }
 
-HEAPPROF_COLD static bool
-pair_p(const struct wb_pairs *pairs, VALUE parent, VALUE child)
+/* 0: it is not there. */
+HEAPPROF_COLD static uint32_t
+pair_number(const struct wb_pairs *pairs, VALUE parent, VALUE child)
 {
     uint32_t number;
 
     for (uint64_t probe = pair_hash(parent, child); (number = rb_heapprof_index_at(&pairs->index, probe)) != 0; probe++) {
-        if (pairs->all[number].parent == parent && pairs->all[number].child == child) return true;
+        if (pairs->all[number].parent == parent && pairs->all[number].child == child) return number;
     }
-    return false;
+    return 0;
 }
 
 HEAPPROF_COLD static bool
-add_pair(struct wb_pairs *pairs, VALUE parent, VALUE child)
+pair_p(const struct wb_pairs *pairs, VALUE parent, VALUE child)
+{
+    return pair_number(pairs, parent, child) != 0;
+}
+
+HEAPPROF_COLD static bool
+add_pair(struct wb_pairs *pairs, struct wb_pair pair)
 {
     if (!HEAPPROF_MEM_GROW(&wb.mem, pairs->all, pairs->capacity, (size_t)pairs->count + 2) ||
         !rb_heapprof_index_reserve(&pairs->index, &wb.mem, pairs->count, pair_hash_i, pairs)) {
         return false;
     }
-    pairs->all[++pairs->count] = (struct wb_pair){ parent, child };
-    rb_heapprof_index_insert(&pairs->index, pair_hash(parent, child), pairs->count);
+    pairs->all[++pairs->count] = pair;
+    rb_heapprof_index_insert(&pairs->index, pair_hash(pair.parent, pair.child), pairs->count);
     return true;
 }
 
+/* A second barrier that comes behind the store mends a first one that came before it. */
 HEAPPROF_COLD static void
-note(VALUE parent, VALUE child)
+note(VALUE parent, VALUE child, uint32_t site, bool early)
 {
-    if (!wb.missed_i) return;
+    uint32_t number = pair_number(wb.noted, parent, child);
+
     wb.stat.barriers++;
-    if (!pair_p(wb.noted, parent, child) && !add_pair(wb.noted, parent, child)) wb.incomplete = true;
+    if (number) wb.noted->all[number].early &= early;
+    else if (!add_pair(wb.noted, (struct wb_pair){ parent, child, site, early })) wb.incomplete = true;
 }
 
 /* In the place of rb_gc_writebarrier and rb_gc_writebarrier_remember, which each do no more than the last line. */
 HEAPPROF_COLD static void
 written(VALUE parent, VALUE child)
 {
+    uintptr_t address = (uintptr_t)__builtin_return_address(0);
     unsigned int level = rb_gc_vm_lock_no_barrier();
-    note(parent, child);
+    bool early;
+    if (wb.missed_i) {
+        uint32_t site = site_called(address, parent, child, &early);
+        note(parent, child, site, early);
+    }
     rb_gc_vm_unlock_no_barrier(level);
     rb_gc_impl_writebarrier(rb_gc_get_objspace(), parent, child);
 }
@@ -128,7 +145,7 @@ HEAPPROF_COLD static void
 remembered(VALUE object)
 {
     unsigned int level = rb_gc_vm_lock_no_barrier();
-    note(object, 0);
+    if (wb.missed_i) note(object, 0, 0, false);
     rb_gc_vm_unlock_no_barrier(level);
     rb_gc_impl_writebarrier_remember(rb_gc_get_objspace(), object);
 }
@@ -278,8 +295,10 @@ HEAPPROF_COLD static void
 judge_child(VALUE parent, VALUE child)
 {
     if (child == parent || noted_p(wb.noted, parent, child) || immortal_p(child)) return; /* who is marked is marked */
+    uint32_t before = pair_number(wb.noted_before, parent, child);
+    if (before) site_was_early(wb.noted_before->all[before].site);
     wb.missed_i(&(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child) });
-    if (!add_pair(wb.noted, parent, child)) wb.incomplete = true;
+    if (!add_pair(wb.noted, (struct wb_pair){ parent, child })) wb.incomplete = true;
 }
 
 /* Both have their children by address. */
@@ -345,6 +364,39 @@ followed_p(void)
            wb.marking == is_incremental_marking(objspace);
 }
 
+HEAPPROF_COLD static const struct wb_parent *
+find_in(const struct wb_list *list, VALUE object)
+{
+    size_t low = 0, high = list->parent_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (list->parents[middle].object < object) low = middle + 1;
+        else high = middle;
+    }
+    return low < list->parent_count && list->parents[low].object == object ? &list->parents[low] : NULL;
+}
+
+HEAPPROF_COLD static bool
+refers_p(const struct wb_list *list, const struct wb_parent *parent, VALUE child)
+{
+    for (uint32_t i = 0; i < parent->count; i++) {
+        if (list->children[parent->first + i] == child) return true;
+    }
+    return false;
+}
+
+/* What has come of barriers since the last check. */
+HEAPPROF_COLD static void
+judge_sites(void)
+{
+    for (uint32_t number = 1; number <= wb.noted->count; number++) {
+        const struct wb_pair *pair = &wb.noted->all[number];
+        const struct wb_parent *parent = pair->site ? find_in(wb.next, pair->parent) : NULL;
+        if (parent) site_judged(pair->site, pair->parent, pair->child, refers_p(wb.next, parent, pair->child), pair->early);
+    }
+}
+
 HEAPPROF_COLD static void
 check_all(void)
 {
@@ -356,6 +408,7 @@ check_all(void)
     wb.cursor = 0;
     wb.next->parent_count = wb.next->child_count = 0;
     walk_pages(check_page_i, NULL);
+    if (wb.judge && !wb.incomplete) judge_sites();
 
     wb.last = wb.next;
     wb.next = last;
@@ -423,7 +476,7 @@ forget_dead_pairs(struct wb_pairs *pairs)
     for (uint32_t number = 1; number <= count; number++) {
         struct wb_pair pair = pairs->all[number];
         bool alive = marked_p(pair.parent) && (!pair.child || marked_p(pair.child));
-        if (alive && !add_pair(pairs, pair.parent, pair.child)) wb.incomplete = true;
+        if (alive && !add_pair(pairs, pair)) wb.incomplete = true;
     }
 }
 
@@ -442,14 +495,7 @@ rb_heapprof_gc_wbcheck_marked(void)
 HEAPPROF_COLD static const struct wb_parent *
 find_checked(VALUE object)
 {
-    size_t low = 0, high = wb.last->parent_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (wb.last->parents[middle].object < object) low = middle + 1;
-        else high = middle;
-    }
-    return low < wb.last->parent_count && wb.last->parents[low].object == object ? &wb.last->parents[low] : NULL;
+    return find_in(wb.last, object);
 }
 
 HEAPPROF_COLD static uint64_t

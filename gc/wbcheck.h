@@ -25,6 +25,25 @@ struct heapprof_wbcheck_stat {
     uint64_t check_ns;    /* CPU time in them */
 };
 
+/* Where in C a barrier is called, and what came of it. Each call once; those of a reference that was noted already are in
+ * calls alone. */
+struct heapprof_barrier_site {
+    uintptr_t address;     /* behind the call */
+    uint64_t  calls;
+    uint64_t  unprotected; /* the object is none that barriers protect */
+    uint64_t  present;     /* of typed data: when it was looked at next it referred to that */
+    uint64_t  absent;      /* of typed data: it did not */
+    uint64_t  early;       /* of those present: its struct did not have the reference yet when the barrier was called */
+};
+
+/* Where in typed data's struct a reference stands, bytes; -1: elsewhere. How long that is nobody tells: so far is looked. */
+#define HEAPPROF_WBCHECK_STRUCT_BYTES 1024
+long rb_heapprof_gc_wbcheck_offset(VALUE parent, VALUE child);
+
+/* From the start on sites are kept, too; and what is known of them. Good until the stop. */
+void rb_heapprof_gc_wbcheck_keep_sites(void);
+const struct heapprof_barrier_site *rb_heapprof_gc_wbcheck_sites(size_t *count);
+
 /* From now on barriers are noted. NULL, or one line that says why it cannot be. */
 const char *rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i);
 

@@ -2,6 +2,7 @@
  *
  *     RUBY_WBCHECK=1        from start to end; each place once, when it is found, and if there was one a sum at the end
  *     RUBY_WBCHECK=abort    and aborts at the first one
+ *     RUBY_WBCHECK=sites    and at the end says where in C barriers came before their store, or were for nothing
  *     RUBY_WBCHECK=out=FILE the same as 1, behind what is in a file already, for a command of many processes
  *     GC.wbcheck { ... }    of a block, as an array
  *
@@ -14,6 +15,7 @@
 #include "ruby/debug.h"
 #include "wbcheck.h"
 #include "base/mem.h"
+#include "base/settings.h"
 #include "boot.h"
 #include "gc/wbcheck.h"
 #include "internal/class.h"
@@ -22,9 +24,9 @@
 #include "internal/imemo.h"
 #include "iseq.h"
 #include "names.h"
+#include "symbols.h"
 #include "os/clock.h"
 #include "os/file.h"
-#include "os/peek.h"
 #include "vm_core.h"
 #include "vm_sync.h"
 #include <fcntl.h>
@@ -35,7 +37,6 @@
 
 #define NAME_BYTES 256
 #define STACK_BYTES 2048 /* its innermost lines */
-#define STRUCT_BYTES 1024 /* so far a reference is looked for in an extension's struct */
 #define CHECKS_SHARE 4    /* one part of so many of the time goes into checks between GCs */
 
 /* A place where barriers are missed. */
@@ -48,6 +49,8 @@ struct place {
 
 static struct {
     bool on, aborts, prints;
+    bool sites;                    /* are told at the end */
+    bool said_ractors;
     bool in_block;                 /* of GC.wbcheck */
     char out[PATH_MAX];            /* "": stderr */
     struct heapprof_mem mem;
@@ -91,27 +94,12 @@ object_text(VALUE object, char *text, size_t size)
     else if (*name) snprintf(text + strlen(text), size - strlen(text), " %s", name);
 }
 
-/* Where in the extension's struct it stands; -1: elsewhere. How long that is nobody tells. */
-static long
-offset_of(VALUE parent, VALUE child)
-{
-    VALUE words[STRUCT_BYTES / sizeof(VALUE)];
-    int fd = rb_heapprof_peek_open();
-    size_t bytes = rb_heapprof_peek(fd, (uintptr_t)RTYPEDDATA_GET_DATA(parent), words, sizeof(words));
-
-    rb_heapprof_peek_close(fd);
-    for (size_t i = 0; i < bytes / sizeof(VALUE); i++) {
-        if (words[i] == child) return (long)(i * sizeof(VALUE));
-    }
-    return -1;
-}
-
 static void
 parent_text(VALUE parent, VALUE child, char *text, size_t size)
 {
     object_text(parent, text, size);
     if (RB_BUILTIN_TYPE(parent) != T_DATA || !RTYPEDDATA_P(parent)) return;
-    long offset = offset_of(parent, child);
+    long offset = rb_heapprof_gc_wbcheck_offset(parent, child);
     size_t length = strlen(text);
 
     snprintf(text + length, size - length, offset < 0 ? " (%s)" : " (%s+0x%lx)", RTYPEDDATA_TYPE(parent)->wrap_struct_name,
@@ -216,11 +204,20 @@ missed_i(const struct heapprof_missed *missed)
 
 /* ---- when ---- */
 
-/* Other ractors would go on meanwhile. */
+/* Other ractors would go on meanwhile, and of their GCs we are not told. MRI does not go back to one. */
+static void
+say_ractors(void)
+{
+    if (check.said_ractors || !check.prints) return;
+    check.said_ractors = true;
+    print("ruby: RUBY_WBCHECK: a second Ractor has begun: most of what is stored from here on is not checked\n");
+}
+
 static void
 check_all(void)
 {
-    if (!rb_multi_ractor_p()) rb_heapprof_gc_wbcheck_all();
+    if (rb_multi_ractor_p()) say_ractors();
+    else rb_heapprof_gc_wbcheck_all();
 }
 
 static void
@@ -330,6 +327,7 @@ end_block(VALUE unused)
     check_all();
     if (!check.prints) stop();
     check.in_block = false;
+    if (rb_multi_ractor_p()) rb_warn("GC.wbcheck: a second Ractor has begun: most of what was stored since is not checked");
     return Qnil;
 }
 
@@ -346,15 +344,18 @@ end_block(VALUE unused)
  *
  *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
  *
- *  A block within a block is a RuntimeError, as is a machine that cannot do it. What other ractors do is not seen. Under
- *  RUBY_WBCHECK the places are printed, too.
+ *  A block within a block is a RuntimeError, as is a machine that cannot do it, and a process that has had a second Ractor. When
+ *  one begins in the block, a warning says that most of what is stored from then on is not checked. Under RUBY_WBCHECK the
+ *  places are printed, too.
  */
 static VALUE
 gc_wbcheck(VALUE self)
 {
     if (check.in_block) rb_raise(rb_eRuntimeError, "a block of GC.wbcheck is running already");
     rb_need_block();
-    const char *refused = check.on ? NULL : start();
+    const char *refused = NULL;
+    if (rb_multi_ractor_p()) refused = "a second Ractor has begun";
+    else if (!check.on) refused = start();
     if (refused) rb_raise(rb_eRuntimeError, "write barriers cannot be checked: %s", refused);
     check_all();
     for (size_t i = 0; i < check.count; i++) check.places[i].before = check.places[i].count;
@@ -365,39 +366,46 @@ gc_wbcheck(VALUE self)
 
 /* ---- RUBY_WBCHECK ---- */
 
-/* NULL, or what is wrong with a word of the setting. */
+/* NULL, or what is wrong with it. */
 static const char *
-parse_word(const char *word, size_t length)
+read_setting(const struct heapprof_setting *setting)
 {
-    static const char key[] = "out=";
-    size_t key_length = sizeof(key) - 1;
+    struct heapprof_span value = setting->value;
 
-    if (length == 1 && *word == '1') return NULL;
-    if (length == 5 && strncmp(word, "abort", length) == 0) {
+    if (rb_heapprof_span_is_p(setting->all, "1")) return NULL;
+    if (rb_heapprof_span_is_p(setting->all, "abort")) {
         check.aborts = true;
         return NULL;
     }
-    if (length <= key_length || strncmp(word, key, key_length) != 0) return "expected 1, abort or out=FILE (running unchecked)";
-    if (length - key_length >= sizeof(check.out)) return "the name of the file is too long (running unchecked)";
-    memcpy(check.out, word + key_length, length - key_length);
+    if (rb_heapprof_span_is_p(setting->all, "sites")) {
+        check.sites = true;
+        return NULL;
+    }
+    if (value.length == 0 || !rb_heapprof_span_is_p(setting->key, "out")) return "expected 1, abort, sites or out=FILE";
+    if (value.length >= sizeof(check.out)) return "the name of the file is too long";
+    memcpy(check.out, value.start, value.length);
     int fd = open_out();
-    if (fd < 0) return "the file cannot be written to (running unchecked)";
+    if (fd < 0) return "the file cannot be written to";
     close(fd);
     return NULL;
 }
 
-static const char *
-parse(const char *value)
+/* False: it was complained of. */
+static bool
+read_settings(const char *text)
 {
-    const char *wrong = NULL;
+    char line[256];
 
-    while (!wrong) {
-        size_t length = strcspn(value, ",");
-        wrong = parse_word(value, length);
-        if (!value[length]) break;
-        value += length + 1;
+    while (text) {
+        struct heapprof_setting setting;
+        text = rb_heapprof_setting_read(text, &setting);
+        const char *wrong = read_setting(&setting);
+        if (!wrong) continue;
+        rb_heapprof_setting_complain(line, sizeof(line), &setting, wrong, " (running unchecked)");
+        rb_heapprof_boot_complain("RUBY_WBCHECK", line);
+        return false;
     }
-    return wrong;
+    return true;
 }
 
 void
@@ -407,10 +415,63 @@ rb_heapprof_wbcheck_boot(void)
 
     rb_define_singleton_method(rb_mGC, "wbcheck", gc_wbcheck, 0);
     if (!value || !*value || strcmp(value, "0") == 0) return;
-    const char *wrong = parse(value);
-    if (!wrong) wrong = start();
-    check.prints = !wrong;
-    if (wrong) rb_heapprof_boot_complain("RUBY_WBCHECK", wrong);
+    if (!read_settings(value)) return;
+    if (check.sites) rb_heapprof_gc_wbcheck_keep_sites();
+    const char *refused = start();
+    check.prints = !refused;
+    if (refused) rb_heapprof_boot_complain("RUBY_WBCHECK", refused);
+}
+
+/* ---- sites ---- */
+
+static void
+print_site(const char *what, const struct heapprof_symbol_name *name, uint64_t count, uint64_t of, const char *why)
+{
+    char line[512];
+
+    snprintf(line, sizeof(line), "ruby: write barrier %s: in %s() of %s: %"PRIu64" of %"PRIu64", %s\n", what,
+             *name->function ? name->function : "?", name->library, count, of, why);
+    print(line);
+}
+
+/* Of a place where none is known to have been right: one reference may be overwritten before the object is looked at, and one
+ * be too far in its struct to be found. */
+static void
+say_site(const struct heapprof_barrier_site *site, const struct heapprof_symbol_name *name)
+{
+    if (site->present > site->early) return;
+    if (site->early) {
+        print_site("too early", name, site->early, site->calls, "the store comes after it");
+        return;
+    }
+    if (site->unprotected) {
+        print_site("useless", name, site->unprotected, site->calls, "the object is not WB-protected");
+    }
+    if (site->absent) print_site("useless", name, site->absent, site->calls, "the object did not refer to that afterwards");
+}
+
+static void
+say_sites(void)
+{
+    struct heapprof_symbols symbols;
+    struct heapprof_symbol_name name;
+    size_t count;
+    const struct heapprof_barrier_site *sites = rb_heapprof_gc_wbcheck_sites(&count);
+
+    rb_heapprof_symbols_start();
+    rb_heapprof_symbols_init(&symbols);
+    for (size_t i = 0; i < count; i++) rb_heapprof_symbols_add(&symbols, sites[i].address);
+    rb_heapprof_symbols_locate(&symbols);
+    rb_heapprof_symbols_read_files(&symbols);
+    rb_heapprof_symbols_ask_exports(&symbols);
+    for (size_t i = 0; i < symbols.count; i++) {
+        uintptr_t address = rb_heapprof_symbols_address(&symbols, i);
+        rb_heapprof_symbols_name(&symbols, i, &name);
+        for (size_t j = 0; j < count; j++) {
+            if (sites[j].address == address) say_site(&sites[j], &name);
+        }
+    }
+    rb_heapprof_symbols_free(&symbols);
 }
 
 void
@@ -420,6 +481,7 @@ rb_heapprof_wbcheck_at_exit(void)
 
     if (!check.on || !check.prints) return;
     check_all();
+    if (check.sites) say_sites();
     if (check.missed == 0) return;
     struct heapprof_wbcheck_stat stat = rb_heapprof_gc_wbcheck_stat();
 

@@ -129,6 +129,27 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     assert_equal ["", "", true], [run.out, run.err, run.status.success?]
   end
 
+  RACTOR = "Warning[:experimental] = false; Ractor.new { 1 }.take\n"
+
+  def test_once_there_was_a_second_ractor_a_block_is_refused
+    in_child(<<~RUBY)
+      #{RACTOR}
+      assert_raise_with_message(RuntimeError, "write barriers cannot be checked: a second Ractor has begun") { GC.wbcheck { } }
+    RUBY
+  end
+
+  def test_a_block_in_which_one_begins_says_that_it_sees_no_more
+    run = run_ruby("--disable-gems", "-", stdin: "p GC.wbcheck { #{RACTOR} }")
+    assert_equal ["[]\n", true], [run.out, run.status.success?]
+    assert_one_line(/GC\.wbcheck: a second Ractor has begun: most of what was stored since is not checked/, run.err)
+  end
+
+  def test_a_program_in_which_one_begins_is_told_once
+    run = wbcheck("1", "#{RACTOR * 2}1000.times { |i| i.to_s }\nprint 1")
+    assert_equal ["1", true], [run.out, run.status.success?]
+    assert_one_line(/\Aruby: RUBY_WBCHECK: a second Ractor has begun: most of what is stored from here on is not checked\n/, run.err)
+  end
+
   # ---- RUBY_WBCHECK ----
 
   def wbcheck(value, script, *args)
@@ -163,7 +184,7 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   def test_a_wrong_value_is_one_line_and_breaks_nothing
     run = wbcheck("yes", "print 1")
     assert_equal "1", run.out
-    assert_one_line(/RUBY_WBCHECK: expected 1, abort or out=FILE \(running unchecked\)/, run.err)
+    assert_one_line(/RUBY_WBCHECK: yes: expected 1, abort, sites or out=FILE \(running unchecked\)/, run.err)
   end
 
   def test_out_has_what_all_processes_of_a_command_say
@@ -183,7 +204,7 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
       %w[link no/such/directory].each do |path|
         run = wbcheck("out=#{path}", "print 1")
         assert_equal "1", run.out
-        assert_one_line(/RUBY_WBCHECK: the file cannot be written to/, run.err)
+        assert_one_line(/RUBY_WBCHECK: out=.*: the file cannot be written to/, run.err)
         refute_path_exist "elsewhere"
       end
     end
@@ -197,6 +218,45 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   def test_a_block_under_the_setting_tells_what_is_its_own
     run = wbcheck("1", "#{STORE}p GC.wbcheck { HeapProfMissed.new.store('a'.dup) }.map { |place| place[:count] }")
     assert_equal "[1]\n", run.out
+  end
+
+  # ---- by site ----
+
+  # What is said of the fixture's functions; MRI has some of its own that are for nothing.
+  def sites(script)
+    run = wbcheck("sites", "#{FIXTURE}pair, plain = HeapProfMissed.new, HeapProfUnprotected.new; 4.times { GC.start }\n#{script}\n")
+    assert_predicate run.status, :success?
+    run.err.lines(chomp: true).grep(/heapprof_missed\.so/).map { |line| line.delete_prefix("ruby: write barrier ") }
+  end
+
+  AHEAD = "too early: in pair_ahead() of heapprof_missed.so: 3 of 3, the store comes after it"
+
+  def test_a_barrier_before_its_store_is_told_by_its_place
+    assert_equal [AHEAD], sites("3.times { pair.ahead(Object.new); GC.start }")
+  end
+
+  def test_and_one_that_a_gc_has_made_miss
+    assert_equal ["too early: in pair_early() of heapprof_missed.so: 2 of 2, the store comes after it"],
+                 sites("2.times { pair.early(Object.new) }; pair.store(nil)")
+  end
+
+  def test_a_barrier_for_an_object_that_is_not_protected_is_useless
+    assert_equal ["useless: in pair_written() of heapprof_missed.so: 5 of 5, the object is not WB-protected"],
+                 sites("5.times { plain.written(Object.new) }")
+  end
+
+  def test_a_barrier_for_what_an_object_does_not_refer_to_is_useless
+    assert_equal ["useless: in pair_absent() of heapprof_missed.so: 2 of 2, the object did not refer to that afterwards"],
+                 sites("2.times { pair.absent(Object.new); GC.start }")
+  end
+
+  def test_nothing_is_said_of_a_place_that_was_right_once
+    assert_empty sites("5.times { plain.written(Object.new) }; pair.written(Object.new); GC.start")
+  end
+
+  def test_sites_are_not_told_unasked
+    run = wbcheck("1", "#{FIXTURE}pair = HeapProfMissed.new; 3.times { pair.ahead(Object.new); GC.start }")
+    assert_clean run
   end
 
   # ---- GC.wbcheck ----

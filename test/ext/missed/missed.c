@@ -5,6 +5,8 @@
  *         .written(object)    a store, and RB_OBJ_WRITTEN behind it
  *         .store(object)      a store alone
  *         .wrong(object)      a store, and RB_OBJ_WRITTEN of another parent
+ *         .absent(object)     RB_OBJ_WRITTEN, and no store
+ *         .ahead(object)      RB_OBJ_WRITTEN, and the store behind it
  *         .early(object)      RB_OBJ_WRITTEN, a GC, and the store
  *         .copy(other)        memcpy of the other's struct
  *         .block(object) { }  a store, and what the block does
@@ -86,6 +88,19 @@ pair_wrong(VALUE self, VALUE object)
 }
 
 static VALUE
+pair_absent(VALUE self, VALUE object)
+{
+    return RB_OBJ_WRITTEN(self, Qundef, object);
+}
+
+static VALUE
+pair_ahead(VALUE self, VALUE object)
+{
+    RB_OBJ_WRITTEN(self, Qundef, object);
+    return pair_store(self, object);
+}
+
+static VALUE
 pair_early(VALUE self, VALUE object)
 {
     RB_OBJ_WRITTEN(self, Qundef, object);
@@ -118,6 +133,8 @@ define(const char *name, VALUE (*alloc)(VALUE klass))
     rb_define_method(klass, "written", pair_written, 1);
     rb_define_method(klass, "store", pair_store, 1);
     rb_define_method(klass, "wrong", pair_wrong, 1);
+    rb_define_method(klass, "absent", pair_absent, 1);
+    rb_define_method(klass, "ahead", pair_ahead, 1);
     rb_define_method(klass, "early", pair_early, 1);
     rb_define_method(klass, "copy", pair_copy, 1);
     rb_define_method(klass, "block", pair_block, 1);
