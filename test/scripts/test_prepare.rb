@@ -56,6 +56,39 @@ class TestScriptsPrepare < Test::Unit::TestCase
     end
   end
 
+  FIX = <<~PATCH
+    Subject: [PATCH] toy: add more
+
+    ---
+    diff --git a/toy.c b/toy.c
+    --- a/toy.c
+    +++ b/toy.c
+    @@ -5,2 +5,2 @@ first(int a)
+    -    a += 2;
+    +    a += 3;
+         return a;
+    diff --git a/other.c b/other.c
+    --- a/other.c
+    +++ b/other.c
+    @@ -5,2 +5,2 @@ first(int a)
+    -    a += 2;
+    +    a += 3;
+         return a;
+  PATCH
+
+  def test_upstream_fixes_are_applied_on_request_and_go_again
+    with_tree do |repository|
+      before = repository.read("#{TREE}/toy.c")
+      repository.write("doc/upstream-bugs/toy.patch", FIX)
+      assert_empty repository.run!("prepare")
+      out, err, ok = repository.run("prepare", env: { "HEAPPROF_UPSTREAM_FIXES" => "yes" })
+      assert_equal ["patched other.c\npatched toy.c\n", "", true], [out, err, ok]
+      assert_equal before.sub("a += 2", "a += 3"), repository.read("#{TREE}/toy.c")
+      repository.run!("prepare")
+      assert_equal [before, ScratchRepository::TOY], [repository.read("#{TREE}/toy.c"), repository.read("#{TREE}/other.c")]
+    end
+  end
+
   private
 
   def with_tree
