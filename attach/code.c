@@ -70,7 +70,7 @@ read_method(struct heapprof_vm *vm, uint64_t object)
     uint64_t flags;
 
     for (int i = 0; i < 2; i++) {
-        if (!rb_heapprof_object_flags(vm, object, &flags)) return 0;
+        if (!rb_heapprof_object_flags(vm, &object, &flags)) return 0;
         if (rb_heapprof_object_type(vm, flags) != vm->t_imemo) return 0;
         uint64_t kind = flags >> vm->imemo_shift & vm->imemo_mask;
         if (kind == vm->imemo_method) return object;
@@ -112,10 +112,13 @@ struct body {
     unsigned char bytes[HEAPPROF_LAYOUT_TYPE_MOST];
 };
 
+/* *iseq: where it is now, if it has moved. */
 static bool
-read_body(struct heapprof_vm *vm, uint64_t iseq, struct body *body)
+read_body(struct heapprof_vm *vm, uint64_t *iseq, struct body *body)
 {
-    return rb_heapprof_vm_get(vm, iseq, &vm->iseq_body, &body->at) && body->at &&
+    uint64_t flags;
+
+    return rb_heapprof_object_flags(vm, iseq, &flags) && rb_heapprof_vm_get(vm, *iseq, &vm->iseq_body, &body->at) && body->at &&
            rb_heapprof_target_read(vm->target, body->at, body->bytes, vm->body_bytes);
 }
 
@@ -129,15 +132,16 @@ kind_of(const struct heapprof_vm *vm, const struct body *body)
 static bool
 add_blocks(struct heapprof_vm *vm, uint64_t *iseq, struct body *body, struct heapprof_text *name)
 {
-    uint64_t local = rb_heapprof_field_get(&vm->body_local, body->bytes);
+    uint64_t local = rb_heapprof_field_get(&vm->body_local, body->bytes), flags;
     bool nested = rb_heapprof_field_get(&vm->body_parent, body->bytes) != 0;
     int levels = 0;
 
+    if (!rb_heapprof_object_flags(vm, &local, &flags)) return false;
     for (int i = 0; nested && *iseq != local; i++) {
         if (i == NESTING_MAX) return false;
         if (kind_of(vm, body) == vm->iseq_block) levels++;
         *iseq = rb_heapprof_field_get(&vm->body_parent, body->bytes);
-        if (!read_body(vm, *iseq, body)) return false;
+        if (!read_body(vm, iseq, body)) return false;
     }
     char prefix[48] = "block in ";
     if (levels > 1) snprintf(prefix, sizeof(prefix), "block (%d levels) in ", levels);
@@ -162,7 +166,7 @@ add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof
     struct body body;
     uint64_t kind;
 
-    if (!read_body(vm, iseq, &body)) return false;
+    if (!read_body(vm, &iseq, &body)) return false;
     for (int i = 0; i < NESTING_MAX; i++) {
         kind = kind_of(vm, &body);
         if (kind == vm->iseq_block || kind == vm->iseq_plain) {
@@ -172,7 +176,7 @@ add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof
         }
         else if (kind == vm->iseq_rescue || kind == vm->iseq_ensure || kind == vm->iseq_eval) {
             iseq = rb_heapprof_field_get(&vm->body_parent, body.bytes);
-            if (!read_body(vm, iseq, &body)) return false;
+            if (!read_body(vm, &iseq, &body)) return false;
         }
         else {
             if (kind == vm->iseq_method && owner && !rb_heapprof_object_add_owner(vm, owner, name)) return false;
@@ -196,7 +200,7 @@ add_path(struct heapprof_vm *vm, const struct body *body, bool real, struct heap
     uint64_t object = rb_heapprof_field_get(&vm->body_path, body->bytes), element, flags;
 
     if (rb_heapprof_object_element(vm, object, real ? vm->real_path_index : vm->path_index, &element) &&
-        rb_heapprof_object_flags(vm, element, &flags)) object = element;
+        rb_heapprof_object_flags(vm, &element, &flags)) object = element;
     else if (rb_heapprof_object_element(vm, object, vm->path_index, &element)) object = element;
     return rb_heapprof_object_add_string(vm, object, path);
 }
@@ -217,12 +221,13 @@ read_iseq(struct heapprof_codes *codes, struct heapprof_code_known *known, uint6
 {
     struct heapprof_vm *vm = codes->vm;
     struct heapprof_text path = {0};
+    uint64_t iseq = known->code.iseq;
     struct body body;
 
-    if (!read_body(vm, known->code.iseq, &body)) return false;
+    if (!read_body(vm, &iseq, &body)) return false;
     known->runs = true;
     known->stands_for_outer = kind_of(vm, &body) == vm->iseq_rescue || kind_of(vm, &body) == vm->iseq_ensure;
-    if (!add_label(vm, known->code.iseq, owner, name)) return false;
+    if (!add_label(vm, iseq, owner, name)) return false;
 
     bool internal = internal_p(vm, &body);
     int64_t first = (int64_t)rb_heapprof_field_get(&vm->body_first_line, body.bytes);
@@ -234,7 +239,7 @@ read_iseq(struct heapprof_codes *codes, struct heapprof_code_known *known, uint6
 }
 
 static bool
-read_c_method(struct heapprof_codes *codes, struct heapprof_code_known *known, uint64_t owner,
+read_c_method(struct heapprof_codes *codes, struct heapprof_code_known *known, uint64_t method, uint64_t owner,
               struct heapprof_text *name)
 {
     struct heapprof_vm *vm = codes->vm;
@@ -242,7 +247,7 @@ read_c_method(struct heapprof_codes *codes, struct heapprof_code_known *known, u
     uint64_t definition, id;
 
     known->runs = true;
-    if (!owner || !rb_heapprof_vm_get(vm, known->code.method, &vm->method_definition, &definition) ||
+    if (!owner || !rb_heapprof_vm_get(vm, method, &vm->method_definition, &definition) ||
         !rb_heapprof_vm_get(vm, definition, &vm->definition_id, &id) ||
         !rb_heapprof_object_add_owner(vm, owner, name) ||
         !rb_heapprof_object_add_symbol(vm, id, name)) return false;
@@ -255,10 +260,11 @@ read_code(struct heapprof_codes *codes, struct heapprof_code_known *known)
 {
     struct heapprof_vm *vm = codes->vm;
     struct heapprof_text name = {0};
-    uint64_t owner = 0, method = known->code.method;
+    uint64_t owner = 0, method = known->code.method, flags;
 
-    if (method && !rb_heapprof_vm_get(vm, method, &vm->method_owner, &owner)) owner = 0;
-    bool read = known->code.iseq ? read_iseq(codes, known, owner, &name) : read_c_method(codes, known, owner, &name);
+    if (method && (!rb_heapprof_object_flags(vm, &method, &flags) || !rb_heapprof_vm_get(vm, method, &vm->method_owner, &owner))) owner = 0;
+    bool read = known->code.iseq ? read_iseq(codes, known, owner, &name) :
+                                    read_c_method(codes, known, method, owner, &name);
     if (read) return;
     codes->unreadable++;
     known->function = rb_heapprof_names_mark(codes->names, "(unreadable)");

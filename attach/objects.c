@@ -11,13 +11,16 @@ object_p(uint64_t value)
 }
 
 bool
-rb_heapprof_object_flags(struct heapprof_vm *vm, uint64_t object, uint64_t *flags)
+rb_heapprof_object_flags(struct heapprof_vm *vm, uint64_t *object, uint64_t *flags)
 {
-    return object_p(object) && rb_heapprof_vm_get(vm, object, &vm->basic_flags, flags);
+    if (!object_p(*object) || !rb_heapprof_vm_get(vm, *object, &vm->basic_flags, flags)) return false;
+    if (rb_heapprof_object_type(vm, *flags) != vm->t_moved) return true;
+    return rb_heapprof_vm_get(vm, *object, &vm->moved_to, object) && object_p(*object) &&
+           rb_heapprof_vm_get(vm, *object, &vm->basic_flags, flags);
 }
 
 static bool
-typed(struct heapprof_vm *vm, uint64_t object, uint64_t type, uint64_t *flags)
+typed(struct heapprof_vm *vm, uint64_t *object, uint64_t type, uint64_t *flags)
 {
     return rb_heapprof_object_flags(vm, object, flags) && rb_heapprof_object_type(vm, *flags) == type;
 }
@@ -25,10 +28,11 @@ typed(struct heapprof_vm *vm, uint64_t object, uint64_t type, uint64_t *flags)
 bool
 rb_heapprof_object_add_string(struct heapprof_vm *vm, uint64_t string, struct heapprof_text *text)
 {
-    uint64_t flags, length, start = string + vm->string_embedded.offset;
+    uint64_t flags, length, start;
     size_t room = sizeof(text->bytes) - text->length;
 
-    if (!typed(vm, string, vm->t_string, &flags)) return false;
+    if (!typed(vm, &string, vm->t_string, &flags)) return false;
+    start = string + vm->string_embedded.offset;
     if (!rb_heapprof_vm_get(vm, string, &vm->string_length, &length)) return false;
     if (flags & vm->string_heap_flag && !rb_heapprof_vm_get(vm, string, &vm->string_heap, &start)) return false;
     if (length > room) length = room;
@@ -40,9 +44,10 @@ rb_heapprof_object_add_string(struct heapprof_vm *vm, uint64_t string, struct he
 bool
 rb_heapprof_object_element(struct heapprof_vm *vm, uint64_t array, uint64_t index, uint64_t *element)
 {
-    uint64_t flags, length, start = array + vm->array_embedded.offset;
+    uint64_t flags, length, start;
 
-    if (!typed(vm, array, vm->t_array, &flags)) return false;
+    if (!typed(vm, &array, vm->t_array, &flags)) return false;
+    start = array + vm->array_embedded.offset;
     if (flags & vm->array_embed_flag) {
         length = (flags & vm->array_embed_mask) >> vm->array_embed_shift;
     }
@@ -74,10 +79,10 @@ rb_heapprof_object_add_owner(struct heapprof_vm *vm, uint64_t owner, struct heap
     const char *separator = "#";
     uint64_t flags, permanent, path;
 
-    if (!rb_heapprof_object_flags(vm, owner, &flags)) return false;
+    if (!rb_heapprof_object_flags(vm, &owner, &flags)) return false;
     if (rb_heapprof_object_type(vm, flags) == vm->t_class && flags & vm->singleton_flag) {
         if (!rb_heapprof_vm_get(vm, owner + vm->class_ext.offset, &vm->class_attached, &owner)) return false;
-        if (!rb_heapprof_object_flags(vm, owner, &flags)) return true; /* an immediate has a singleton: nil's */
+        if (!rb_heapprof_object_flags(vm, &owner, &flags)) return true; /* an immediate has a singleton: nil's */
         separator = ".";
     }
     uint64_t type = rb_heapprof_object_type(vm, flags);
@@ -101,7 +106,7 @@ real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *real, int *left)
     while ((*left)-- > 0) {
         *real = object_p(klass) ? klass : 0;
         if (!*real) return true;
-        if (!rb_heapprof_object_flags(vm, klass, &flags)) return false;
+        if (!rb_heapprof_object_flags(vm, &klass, &flags)) return false;
         uint64_t type = rb_heapprof_object_type(vm, flags);
         if (type != vm->t_iclass && !(type == vm->t_class && flags & vm->singleton_flag)) return true;
         if (!rb_heapprof_vm_get(vm, klass, &vm->class_super, &klass)) return false;

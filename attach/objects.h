@@ -6,8 +6,9 @@
 #include "attach/names.h"
 #include "attach/vm.h"
 
-/* The flags of the object at that address; false for what is no object: nil, numbers, 0. */
-bool rb_heapprof_object_flags(struct heapprof_vm *vm, uint64_t object, uint64_t *flags);
+/* The flags of the object at that address; false for what is no object: nil, numbers, 0. An object that compaction has moved is looked
+ * for where it is now, and *object says that: those who refer to it are told later. */
+bool rb_heapprof_object_flags(struct heapprof_vm *vm, uint64_t *object, uint64_t *flags);
 
 /* T_CLASS and so on: of the flags, a vm->constant. */
 static inline uint64_t

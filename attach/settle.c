@@ -94,13 +94,13 @@ label_by_type(struct heapprof_vm *vm, uint64_t flags, const char *detail, struct
 static bool
 label(struct heapprof_vm *vm, struct heapprof_pending_sample *sample)
 {
-    uint64_t flags, klass, real;
+    uint64_t object = sample->object, flags, klass, real;
 
-    if (!rb_heapprof_object_flags(vm, sample->object, &flags)) return false;
+    if (!rb_heapprof_object_flags(vm, &object, &flags)) return false;
     uint64_t type = rb_heapprof_object_type(vm, flags);
     if (type == 0) return true; /* given up after the slot had been taken */
     if (type == vm->t_imemo || type == vm->t_iclass || type == NODE) return label_by_type(vm, flags, NULL, sample);
-    if (!rb_heapprof_vm_get(vm, sample->object, &vm->basic_class, &klass) ||
+    if (!rb_heapprof_vm_get(vm, object, &vm->basic_class, &klass) ||
         !rb_heapprof_object_real_class(vm, klass, &real)) return false;
     if (!real) return label_by_type(vm, flags, "hidden", sample);
     sample->key = real;

@@ -68,6 +68,7 @@
     X(block_ranks, "succ_dict_block.small_block_ranks") \
     X(basic_flags, "RBasic.flags") \
     X(basic_class, "RBasic.klass") \
+    X(moved_to, "RMoved.destination") \
     X(string_length, "RString.len") \
     X(string_heap, "RString.as.heap.ptr") \
     X(array_length, "RArray.as.heap.len") \
@@ -104,6 +105,7 @@
     X(t_string, "T_STRING") \
     X(t_array, "T_ARRAY") \
     X(t_imemo, "T_IMEMO") \
+    X(t_moved, "T_MOVED") \
     X(singleton_flag, "FL_SINGLETON") \
     X(string_heap_flag, "RSTRING_NOEMBED") \
     X(array_embed_flag, "RARRAY_EMBED_FLAG") \

@@ -172,6 +172,31 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     end
   end
 
+  # Frames are told where their code has gone when all has moved: in between it is found by what the collector left in its place.
+  def test_while_code_that_runs_moves
+    script = <<~'RUBY'
+      def go(procs, last) = procs.empty? ? last.call : procs.first.call(procs.drop(1), last)
+      kept = []
+      Thread.new do
+        loop do
+          kept.shift(150) if kept.size > 600
+          200.times { |i| kept << eval("proc { |rest, last| go(rest, last); #{i} }") }
+          kept.shuffle!
+          go(kept.first(20), -> { GC.compact })
+        end
+      end
+      $ready.call
+      sleep
+    RUBY
+    beside(script) do |pid|
+      %w[auto always].each do |whom|
+        ran = record(pid, "--rate=1000", "--duration=1.5", "--stop", whom)
+        assert_empty collapsed(ran.out).keys.select { |stack| stack.include?("(unreadable)") }
+        assert_includes collapsed(ran.out).keys.map { |stack| stack.last(3) }, ["Object#go", "block (3 levels) in <main>", "GC.compact"]
+      end
+    end
+  end
+
   def test_while_compaction_protects_pages
     script = "GC.auto_compact = true\n#{FLUTTER}Thread.new { loop { GC.start; sleep 0.001 } }\n$ready.call\nflutter"
     beside(script) { |pid| assert_flutter record(pid, "--rate=1000", "--duration=1") }
