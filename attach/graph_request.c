@@ -40,34 +40,12 @@ read_asked(struct heapprof_graph_request *request, unsigned char copy[ASKED_MOST
 
 /* ---- asking ---- */
 
-static bool
-read_status(pid_t pid, char status[HEAPPROF_STATUS_MAX])
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return false;
-    size_t bytes = fread(status, 1, HEAPPROF_STATUS_MAX - 1, file);
-    fclose(file);
-    status[bytes] = '\0';
-    return bytes > 0;
-}
-
-/* "State:	T (stopped)"; the letter, or 0. */
-static char
-state_of(const char *status)
-{
-    const char *state = rb_heapprof_status_line(status, "\nState:");
-
-    return state ? state[strspn(state, "\t ")] : '\0';
-}
-
 bool
 rb_heapprof_graph_request_stopped_p(const struct heapprof_graph_request *request)
 {
     char status[HEAPPROF_STATUS_MAX];
-    char state = read_status(request->vm->target->pid, status) ? state_of(status) : '\0';
+    pid_t pid = request->vm->target->pid;
+    char state = rb_heapprof_status_read(pid, pid, status) ? rb_heapprof_status_state(status) : '\0';
 
     return state == 'T' || state == 't';
 }
@@ -77,7 +55,7 @@ static bool
 handled_p(pid_t pid, int signal)
 {
     char status[HEAPPROF_STATUS_MAX];
-    const char *caught = read_status(pid, status) ? rb_heapprof_status_line(status, "\nSigCgt:") : NULL;
+    const char *caught = rb_heapprof_status_read(pid, pid, status) ? rb_heapprof_status_line(status, "\nSigCgt:") : NULL;
 
     return caught && strtoull(caught, NULL, 16) >> (signal - 1) & 1;
 }
@@ -179,9 +157,9 @@ writes_p(const struct heapprof_graph_request *request, pid_t pid)
 {
     char status[HEAPPROF_STATUS_MAX];
 
-    if (!read_status(pid, status)) return false;
+    if (!rb_heapprof_status_read(pid, pid, status)) return false;
     const char *parent = rb_heapprof_status_line(status, "\nPPid:");
-    char state = state_of(status);
+    char state = rb_heapprof_status_state(status);
     return parent && atoi(parent) == request->vm->target->pid && rb_heapprof_status_inner(status, pid) == request->inner_child &&
            state && state != 'Z' && state != 'X';
 }

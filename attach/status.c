@@ -1,8 +1,23 @@
 /* status.c - lines of /proc/PID/status. */
 #include "attach/status.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool
+rb_heapprof_status_read(pid_t pid, pid_t tid, char status[HEAPPROF_STATUS_MAX])
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    size_t bytes = fread(status, 1, HEAPPROF_STATUS_MAX - 1, file);
+    fclose(file);
+    status[bytes] = '\0';
+    return bytes > 0;
+}
 
 const char *
 rb_heapprof_status_line(const char *status, const char *name)
@@ -10,6 +25,14 @@ rb_heapprof_status_line(const char *status, const char *name)
     const char *line = strstr(status, name);
 
     return line ? line + strlen(name) : NULL;
+}
+
+char
+rb_heapprof_status_state(const char *status)
+{
+    const char *state = rb_heapprof_status_line(status, "\nState:");
+
+    return state ? state[strspn(state, "\t ")] : '\0';
 }
 
 pid_t

@@ -28,12 +28,12 @@
 # define _GNU_SOURCE /* __WNOTHREAD */
 #endif
 #include "stop.h"
+#include "status.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -127,21 +127,15 @@ forget(struct heapprof_stop *stop, struct seized *thread)
 static enum heapprof_stopped
 why_not(const struct heapprof_stop *stop, pid_t tid, pid_t *tracer)
 {
-    char path[64], line[256], state = 0;
-    int number = 0;
+    char status[HEAPPROF_STATUS_MAX];
 
     *tracer = 0;
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)stop->pid, (int)tid);
-    FILE *file = fopen(path, "re");
-    if (!file) return HEAPPROF_STOP_GONE;
-    while (fgets(line, sizeof(line), file)) {
-        sscanf(line, "State: %c", &state);
-        sscanf(line, "TracerPid: %d", &number);
-    }
-    fclose(file);
-    *tracer = number;
+    if (!rb_heapprof_status_read(stop->pid, tid, status)) return HEAPPROF_STOP_GONE;
+    const char *number = rb_heapprof_status_line(status, "\nTracerPid:");
+    char state = rb_heapprof_status_state(status);
+    *tracer = number ? (pid_t)atoi(number) : 0;
     if (state == 'Z' || state == 'X' || state == 0) return HEAPPROF_STOP_GONE;
-    return number ? HEAPPROF_STOP_TRACED : HEAPPROF_STOP_REFUSED;
+    return *tracer ? HEAPPROF_STOP_TRACED : HEAPPROF_STOP_REFUSED;
 }
 
 pid_t

@@ -270,6 +270,32 @@ rb_heapprof_graph_check(void)
     RB_VM_LOCK_LEAVE();
 }
 
+/* ---- compaction ---- */
+
+static void
+follow_moves_i(void *unused)
+{
+    rb_heapprof_gc_graph_follow_moves();
+}
+
+/* Its references are updated, as those of all objects. */
+static const rb_data_type_t follower_type = {"heap_graph/follower", {NULL, NULL, NULL, follow_moves_i}, 0, 0, 0};
+
+void
+rb_heapprof_graph_prepare(void)
+{
+    static VALUE follower;
+
+    RB_VM_LOCK_ENTER();
+    if (!follower) {
+        rb_gc_register_address(&follower);
+        follower = TypedData_Wrap_Struct(0, &follower_type, &follower);
+    }
+    RB_VM_LOCK_LEAVE();
+}
+
+/* ---- a dump ---- */
+
 int
 rb_heapprof_graph_dump(struct heapprof_graph_dump *dump)
 {
@@ -304,6 +330,7 @@ rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path)
     int error = rb_heapprof_file_begin(&file, path, "", 0, true);
 
     if (error) return error;
+    rb_heapprof_graph_prepare();
     dump->file = &file;
     while ((error = rb_heapprof_file_step(&file)) == EINTR);
     if (error == 0) error = rb_heapprof_graph_dump(dump);

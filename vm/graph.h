@@ -26,11 +26,14 @@ struct heapprof_graph_dump {
     struct heapprof_graph_shared *shared;
 };
 
+/* Before a dump, while objects can be made: from now on each compaction is followed. With the GVL. */
+void rb_heapprof_graph_prepare(void);
+
 /* Writes the graph of all objects. 0, or errno. With fork other threads run meanwhile, and what interrupts this one may raise,
  * after the child has been ended. */
 int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
 
-/* The same to a path, which is begun and ended here; opening it may wait, with the GVL. */
+/* Both, to a path, which is begun and ended here; opening it may wait, with the GVL. */
 int rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path);
 
 /* How long the program will wait for its copy, by how much memory it has. */

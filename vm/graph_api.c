@@ -90,6 +90,7 @@ rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
     bool to_io = RB_TYPE_P(path_or_io, T_FILE);
     int error;
 
+    rb_heapprof_graph_prepare();
     if (!to_io) FilePathValue(path_or_io);
     if (dump.gc) rb_gc_start();
     error = to_io ? dump_to_io(&dump, path_or_io) : dump_to_path(&dump, StringValueCStr(path_or_io));
@@ -100,15 +101,6 @@ rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
 }
 
 /* ---- boot ---- */
-
-static void
-follow_moves_i(void *unused)
-{
-    rb_heapprof_gc_graph_follow_moves();
-}
-
-/* Its references are updated, as those of all objects. */
-static const rb_data_type_t follower_type = {"heap_graph/follower", {NULL, NULL, NULL, follow_moves_i}, 0, 0, 0};
 
 static const rb_data_type_t *
 type_of(VALUE object_space, const char *class_name)
@@ -121,9 +113,5 @@ type_of(VALUE object_space, const char *class_name)
 void
 rb_heapprof_graph_define(VALUE object_space)
 {
-    static VALUE follower;
-
-    rb_gc_register_address(&follower);
-    follower = TypedData_Wrap_Struct(0, &follower_type, &follower);
     rb_heapprof_gc_graph_weak_types(type_of(object_space, "WeakMap"), type_of(object_space, "WeakKeyMap"));
 }

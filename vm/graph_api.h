@@ -5,7 +5,7 @@
 /* ObjectSpace::HeapGraph.dump; heapprof.rb is its documentation. */
 VALUE rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values);
 
-/* At boot: what dumps need of Ruby, as no object can be made while one is written. */
+/* At boot: what dumps have to know of Ruby's own classes. */
 void rb_heapprof_graph_define(VALUE object_space);
 
 #endif

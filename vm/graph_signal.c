@@ -224,6 +224,7 @@ begin(void)
         rb_heapprof_boot_complain("RUBY_HEAPGRAPH", "the signal is somebody else's");
         return false;
     }
+    rb_heapprof_graph_prepare();
     rb_heapprof_own_thread_begin(HEAPPROF_DUTY_GRAPH, &duty);
     return true;
 }
