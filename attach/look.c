@@ -61,7 +61,7 @@ tid_of(struct heapprof_looks *looks, const struct heapprof_thread *thread)
     return tid;
 }
 
-/* Whether the VM collects garbage, now: then it is a thread with the GVL that does. */
+/* Whether the VM collects garbage: then it is a thread with the GVL that does. */
 static bool
 collecting_p(struct heapprof_looks *looks)
 {
@@ -78,7 +78,7 @@ tell_cpu(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
     enum heapprof_thread_state state = stack->thread.state;
     enum heapprof_cpu_state cpu = HEAPPROF_CPU_WAITS;
 
-    if (state == HEAPPROF_THREAD_RUNNING || state == HEAPPROF_THREAD_BLOCKED) {
+    if ((state == HEAPPROF_THREAD_RUNNING && looks->with_cpu) || state == HEAPPROF_THREAD_BLOCKED) {
         cpu = rb_heapprof_cpu_state(looks->target, tid_of(looks, &stack->thread));
     }
     stack->on_cpu = cpu == HEAPPROF_CPU_RUNS;
@@ -200,7 +200,17 @@ waits_p(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
            (fiber || !rb_heapprof_thread_running_p(looks->vm, &stack->thread));
 }
 
-/* Who waits as at the last look. */
+/* Its stack, if it waits as at the last look. */
+static const struct heapprof_memo_entry *
+find_remembered(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+{
+    if (stack->thread.state == HEAPPROF_THREAD_RUNNING) return NULL;
+    rb_heapprof_ahead_go_on(looks->target);
+    const struct heapprof_memo_entry *entry = rb_heapprof_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
+    rb_heapprof_ahead_pause(looks->target);
+    return entry;
+}
+
 static bool
 add_remembered(struct heapprof_looks *looks, struct heapprof_look_stack *stack, const struct heapprof_memo_entry *entry)
 {
@@ -225,14 +235,11 @@ static bool
 read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool still)
 {
     tell_cpu(looks, stack);
-    stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && collecting_p(looks);
+    stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && looks->collecting;
     if (still) return read_as_it_is(looks, stack);
     if (looks->mode != HEAPPROF_LOOK_AUTO) return read_unstopped(looks, stack);
-    if (stack->thread.state != HEAPPROF_THREAD_RUNNING) {
-        const struct heapprof_memo_entry *entry =
-            rb_heapprof_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
-        if (entry) return add_remembered(looks, stack, entry);
-    }
+    const struct heapprof_memo_entry *entry = find_remembered(looks, stack);
+    if (entry) return add_remembered(looks, stack, entry);
     return waits_p(looks, stack) ? read_waiting(looks, stack) : read_stopped(looks, stack);
 }
 
@@ -265,11 +272,23 @@ read_next(struct heapprof_looks *looks, const struct heapprof_thread *thread, bo
     return true;
 }
 
+/* What all stacks have in common. */
+static bool
+begin(struct heapprof_looks *looks)
+{
+    rb_heapprof_ahead_begin(looks->target);
+    rb_heapprof_memos_begin(&looks->memos, rb_heapprof_codes_refresh(&looks->codes));
+    looks->collecting = collecting_p(looks);
+    bool read = rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem);
+    rb_heapprof_ahead_pause(looks->target);
+    return read;
+}
+
 static bool
 read_all(struct heapprof_looks *looks, bool still)
 {
     looks->stack_count = looks->frame_count = 0;
-    if (!rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem)) return false;
+    if (!begin(looks)) return false;
     for (size_t i = 0; i < looks->threads.count; i++) {
         if (!read_next(looks, &looks->threads.all[i], still)) return false;
     }
@@ -284,10 +303,7 @@ read_all(struct heapprof_looks *looks, bool still)
 bool
 rb_heapprof_look(struct heapprof_looks *looks)
 {
-    bool still = stop_all(looks);
-
-    rb_heapprof_memos_begin(&looks->memos, rb_heapprof_codes_refresh(&looks->codes));
-    bool read = read_all(looks, still);
+    bool still = stop_all(looks), read = read_all(looks, still);
     if (still && looks->stop) rb_heapprof_stop_resume(looks->stop);
     looks->counts.looks += read;
     looks->counts.stacks += looks->stack_count;

@@ -27,7 +27,7 @@ struct heapprof_look_stack {
     bool   torn;          /* inner frames changed while they were read, and are left out */
     bool   failed;        /* it could not be read */
     bool   collecting;    /* it runs a garbage collection */
-    bool   on_cpu;        /* a processor runs it, or it waits for one */
+    bool   on_cpu;        /* a processor runs it, or it waits for one; with_cpu */
     bool   idle;          /* it waits for time, for others, or for I/O other than a disk's */
 };
 
@@ -47,7 +47,9 @@ struct heapprof_looks {
     struct heapprof_names *names;
     struct heapprof_codes codes;
     struct heapprof_threads threads;
+    bool   collecting;                         /* garbage, when the threads were read */
     bool   with_fibers;                        /* fibers that do not run are read, too; the caller sets it */
+    bool   with_cpu;                           /* whether a processor runs who has the GVL is asked, too; the caller sets it */
     struct heapprof_fibers fibers;
     struct heapprof_walk walk;                 /* of the stack that is read */
     struct heapprof_memos memos;

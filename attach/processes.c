@@ -79,6 +79,7 @@ try_open(struct heapprof_processes *processes, struct heapprof_process *process)
     if (process->over) return;
     process->looks = rb_heapprof_look_open(process->target, processes->names, processes->mode, process->error);
     if (process->looks) {
+        process->looks->with_cpu = processes->with_cpu;
         process->was_open = processes->was_open = true;
         process->tries = 0;
     }

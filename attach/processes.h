@@ -21,6 +21,7 @@ struct heapprof_process {
 struct heapprof_processes {
     struct heapprof_names *names;
     enum heapprof_look_mode mode;
+    bool     with_cpu;           /* of each look; the caller sets it */
     bool     children;
     struct heapprof_process *all;
     size_t   count, capacity;

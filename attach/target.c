@@ -48,6 +48,7 @@ rb_heapprof_target_close(struct heapprof_target *target)
     HEAPPROF_MEM_RELEASE(&target->mem, target->mappings, target->mapping_capacity);
     HEAPPROF_MEM_RELEASE(&target->mem, target->threads, target->thread_capacity);
     HEAPPROF_MEM_RELEASE(&target->mem, target->text, target->text_capacity);
+    rb_heapprof_ahead_free(&target->ahead, &target->mem);
     free(target);
 }
 
@@ -183,7 +184,10 @@ rb_heapprof_target_read_all(struct heapprof_target *target, const struct heappro
     for (size_t i = 0; i < count; i++) {
         if (ranges[i].bytes > UINT64_MAX - ranges[i].address) return false; /* I2 */
     }
-    return target->kind->read(target, ranges, count);
+    bool foreseen = target->ahead.on && rb_heapprof_ahead_take(&target->ahead, ranges, count);
+    bool read = foreseen || target->kind->read(target, ranges, count);
+    if (read && target->ahead.on) rb_heapprof_ahead_note(&target->ahead, &target->mem, ranges, count);
+    return read;
 }
 
 bool

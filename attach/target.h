@@ -11,6 +11,7 @@
  *
  * An error is one line without a newline, in a buffer of HEAPPROF_TARGET_ERROR_MAX bytes, that names the
  * target and what helps: "process 12: there is no such process". Nothing here is for two threads at once. */
+#include "attach/ahead.h"
 #include "base/mem.h"
 
 #include <sys/types.h>
@@ -70,6 +71,7 @@ struct heapprof_target {
     size_t   thread_count, thread_capacity;
     char    *text;                           /* the paths, each with a NUL; begins with one */
     size_t   text_bytes, text_capacity;
+    struct heapprof_ahead ahead;
 };
 
 /* ---- opening ---- */

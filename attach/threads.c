@@ -1,8 +1,7 @@
 /* threads.c - the VM's list of Ractors, and each one's list of threads.
  *
  * Both are circular lists through nodes within their structures. They change while they are read, so
- * what is followed is bounded, and a list that does not come back to its head is cut. The threads of the last
- * time are read in one go, in the order of the list; those that have come since one by one. */
+ * what is followed is bounded, and a list that does not come back to its head is cut. */
 #include "attach/threads.h"
 
 #include <string.h>
@@ -17,58 +16,6 @@ next_of(const unsigned char *node)
 
     memcpy(&next, node, sizeof(next));
     return next;
-}
-
-/* ---- copies ---- */
-
-/* Bytes of one: rb_thread_t, and its native thread's id. */
-static size_t
-copy_bytes(const struct heapprof_vm *vm)
-{
-    return (vm->thread_bytes + sizeof(uint32_t) + 7) & ~(size_t)7;
-}
-
-static unsigned char *
-copy_at(const struct heapprof_threads *threads, const struct heapprof_vm *vm, size_t number)
-{
-    return threads->copies + number * copy_bytes(vm);
-}
-
-/* Reads the threads of the last time in one go: most of them are still there. False: no memory. */
-static bool
-copy_known(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem)
-{
-    enum { most = 1024 };
-    struct heapprof_range ranges[most];
-    size_t count = 0;
-
-    threads->copied = false;
-    if (!HEAPPROF_MEM_GROW(mem, threads->copies, threads->copies_capacity, (threads->before_count + 1) * copy_bytes(vm))) {
-        return false;
-    }
-    for (size_t i = 0; i < threads->before_count && count < most - 1; i++) {
-        const struct heapprof_thread *thread = &threads->before[i];
-        unsigned char *copy = copy_at(threads, vm, i);
-        ranges[count++] = (struct heapprof_range){thread->address, copy, vm->thread_bytes};
-        if (!thread->native) continue;
-        ranges[count++] = (struct heapprof_range){
-            thread->native + vm->native_tid.offset, copy + vm->thread_bytes, sizeof(uint32_t)
-        };
-    }
-    threads->copied = count > 0 && count < most - 1 && rb_heapprof_target_read_all(vm->target, ranges, count);
-    return true;
-}
-
-/* The thread at that address, probably the next of the last time; NULL: it cannot be read. *known: its native id is there, too. */
-static const unsigned char *
-find_copy(struct heapprof_threads *threads, struct heapprof_vm *vm, uint64_t address, bool *known)
-{
-    size_t number = threads->count;
-
-    *known = threads->copied && number < threads->before_count && threads->before[number].address == address;
-    if (*known) return copy_at(threads, vm, number);
-    unsigned char *copy = copy_at(threads, vm, threads->before_count);
-    return rb_heapprof_target_read(vm->target, address, copy, vm->thread_bytes) ? copy : NULL;
 }
 
 /* ---- a thread ---- */
@@ -88,17 +35,11 @@ state_of(const struct heapprof_vm *vm, const void *copy, bool running)
 }
 
 static int
-native_id(struct heapprof_threads *threads, struct heapprof_vm *vm, const unsigned char *copy, uint64_t native, bool known)
+native_id(struct heapprof_vm *vm, uint64_t native)
 {
     uint64_t tid;
-    uint32_t id;
 
-    if (!native) return 0;
-    if (!known || threads->before[threads->count].native != native || vm->native_tid.size != sizeof(id)) {
-        return rb_heapprof_vm_get(vm, native, &vm->native_tid, &tid) ? (int)tid : 0;
-    }
-    memcpy(&id, copy + vm->thread_bytes, sizeof(id));
-    return (int)id;
+    return native && rb_heapprof_vm_get(vm, native, &vm->native_tid, &tid) ? (int)tid : 0;
 }
 
 /* What all threads of a Ractor have in common. */
@@ -107,8 +48,7 @@ struct ractor {
 };
 
 static void
-read_thread(struct heapprof_threads *threads, struct heapprof_vm *vm, const struct ractor *ractor,
-            const unsigned char *copy, bool known, struct heapprof_thread *thread)
+read_thread(struct heapprof_vm *vm, const struct ractor *ractor, const unsigned char *copy, struct heapprof_thread *thread)
 {
     thread->ec = rb_heapprof_field_get(&vm->thread_ec, copy);
     thread->name = rb_heapprof_field_get(&vm->thread_name, copy);
@@ -116,7 +56,7 @@ read_thread(struct heapprof_threads *threads, struct heapprof_vm *vm, const stru
     thread->ractor_name = ractor->name;
     thread->ractor_at = ractor->address;
     thread->native = rb_heapprof_field_get(&vm->thread_native, copy);
-    thread->tid = native_id(threads, vm, copy, thread->native, known);
+    thread->tid = native_id(vm, thread->native);
     thread->state = state_of(vm, copy, ractor->running == thread->address);
 }
 
@@ -128,17 +68,16 @@ read_threads_of(struct heapprof_threads *threads, struct heapprof_vm *vm, struct
                 const struct ractor *ractor, uint64_t node)
 {
     uint64_t head = ractor->address + vm->ractor_threads.offset;
-    bool known;
+    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
 
     while (node != head) {
         struct heapprof_thread thread = {.address = node - vm->thread_node.offset};
-        const unsigned char *copy = find_copy(threads, vm, thread.address, &known);
-        if (!copy || threads->count == THREADS_MAX) {
+        if (threads->count == THREADS_MAX || !rb_heapprof_target_read(vm->target, thread.address, copy, vm->thread_bytes)) {
             threads->cut = true;
             break;
         }
         if (!HEAPPROF_MEM_GROW(mem, threads->all, threads->capacity, threads->count + 1)) return false;
-        read_thread(threads, vm, ractor, copy, known, &thread);
+        read_thread(vm, ractor, copy, &thread);
         node = next_of(copy + vm->thread_node.offset);
         threads->all[threads->count++] = thread;
     }
@@ -179,26 +118,12 @@ read_all(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heappr
     return true;
 }
 
-/* What was all is before now. */
-static void
-turn_over(struct heapprof_threads *threads)
-{
-    struct heapprof_threads old = *threads;
-
-    threads->before = old.all;
-    threads->before_capacity = old.capacity;
-    threads->before_count = old.count;
-    threads->all = old.before;
-    threads->capacity = old.before_capacity;
-    threads->count = 0;
-    threads->cut = false;
-}
-
 bool
 rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem)
 {
-    turn_over(threads);
-    return copy_known(threads, vm, mem) && read_all(threads, vm, mem);
+    threads->count = 0;
+    threads->cut = false;
+    return read_all(threads, vm, mem);
 }
 
 bool
@@ -228,8 +153,6 @@ void
 rb_heapprof_threads_free(struct heapprof_threads *threads, struct heapprof_mem *mem)
 {
     HEAPPROF_MEM_RELEASE(mem, threads->all, threads->capacity);
-    HEAPPROF_MEM_RELEASE(mem, threads->before, threads->before_capacity);
-    HEAPPROF_MEM_RELEASE(mem, threads->copies, threads->copies_capacity);
 }
 
 const char *

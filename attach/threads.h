@@ -27,11 +27,6 @@ struct heapprof_threads {
     size_t   capacity;
     size_t   count;
     bool     cut;                 /* there are more than are read, or the list is not whole */
-    struct heapprof_thread *before; /* as all was the last time: where they are likely to be again */
-    size_t   before_capacity, before_count;
-    unsigned char *copies;        /* of these, read in one go: rb_thread_t each, and then the native id */
-    size_t   copies_capacity;
-    bool     copied;              /* they could be read */
 };
 
 /* Reads the list anew. False: no memory, or the VM cannot be read. */

@@ -91,20 +91,32 @@ rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec)
     return true;
 }
 
+/* Copies the frames into again where they were, in the same call that tells where they are now. */
+static bool
+copy_there(struct heapprof_walk *walk, struct heapprof_walk_place *place)
+{
+    const struct heapprof_vm *vm = walk->vm;
+    size_t bytes = walk->frame_count * vm->frame_bytes;
+    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+
+    if (!HEAPPROF_MEM_GROW(walk->mem, walk->again, walk->again_capacity, bytes)) return false;
+    const struct heapprof_range ranges[] = {{walk->ec, copy, vm->ec_bytes}, {walk->place.frame, walk->again, bytes}};
+    return rb_heapprof_target_read_all(vm->target, ranges, bytes ? 2 : 1) && rb_heapprof_walk_place(vm, copy, place);
+}
+
 /* Copies the frames into again, aligned at the outermost: how many there are of both; *now: how many there are. */
 static size_t
 copy_again(struct heapprof_walk *walk, size_t *now)
 {
-    size_t width = walk->vm->frame_bytes, count;
+    size_t width = walk->vm->frame_bytes;
     struct heapprof_walk_place place;
 
     *now = 0;
-    if (!read_place(walk, walk->ec, &place)) return 0;
+    if (!copy_there(walk, &place)) return 0;
     *now = (place.dummy - place.frame) / width;
-    count = *now < walk->frame_count ? *now : walk->frame_count;
-    if (count == 0 || !HEAPPROF_MEM_GROW(walk->mem, walk->again, walk->again_capacity, count * width) ||
-        !rb_heapprof_target_read(walk->vm->target, place.dummy - count * width, walk->again, count * width)) return 0;
-    return count;
+    if (place.dummy == walk->place.dummy && *now >= walk->frame_count) return walk->frame_count;
+    size_t count = *now < walk->frame_count ? *now : walk->frame_count;
+    return rb_heapprof_target_read(walk->vm->target, place.dummy - count * width, walk->again, count * width) ? count : 0;
 }
 
 /* Whether it is the same call, though it may have gone on. */

@@ -370,6 +370,7 @@ run(struct cli *cli)
     rb_heapprof_record_init(&session.record, &options);
     rb_heapprof_processes_init(&session.processes, &session.record.names, cli_attach_mode(cli->values[STOP]),
                                cli->values[CHILDREN]);
+    session.processes.with_cpu = options.mode == HEAPPROF_RECORD_CPU;
     status = pid_p(cli->operands[0]) ? record_pids(&session) : record_command(&session);
     rb_heapprof_processes_free(&session.processes);
     rb_heapprof_record_free(&session.record);
