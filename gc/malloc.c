@@ -31,7 +31,6 @@
 # include <execinfo.h>
 #endif
 #if defined(HAVE_BACKTRACE) && defined(__x86_64__) && defined(__linux__)
-# include <unwind.h>
 # define HEAPPROF_STEPS 1
 #else
 # define HEAPPROF_STEPS 0

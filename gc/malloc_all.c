@@ -92,6 +92,7 @@ enter_libraries(void)
         rb_heapprof_callers_sort(callers);
         unlock_blocks();
         end_change();
+        forget_steps();
         rb_heapprof.wrapper_libraries++;
     }
 }
@@ -252,6 +253,7 @@ rb_heapprof_all_dlclose(void *library)
 {
     before_unloading();
     int error = REAL(DLCLOSE, int, void *)(library);
+    forget_steps();
     after_unloading();
     return error;
 }

@@ -1,131 +1,18 @@
-/* path.c - who asked the allocator, found by the sizes of the frames in between. Compiled inside gc.c.
+/* path.c - who asked the allocator, and with memcheck on whose behalf. Compiled inside gc.c.
  *
- * The unwinder takes some 2,000 instructions a frame. But of the frames between a gate and the caller
- * there are few kinds: functions of MRI's own that ask for somebody else (profiler/callers.h), which have
- * frames of one size at each call, for none has an alloca. So where a return address leads to such a function,
- * the next return address is a fixed number of words further out:
+ *     gate -> rb_gc_impl_malloc -> ruby_xmalloc -> str_enc_new -> rb_str_new -> lib_work -> vm_exec_core
+ *             wrappers (profiler/callers.h)        the caller                   behalf      Ruby code: nobody is looked for behind it
  *
- *     frame of what the gate called:  [fp, return address] ... [return address] ... [return address]
- *     place                                1                    7                    12
- *     returns to                           rb_gc_impl_malloc    ruby_xmalloc         str_enc_new: the caller
- *     steps                                6                    5
+ * Each frame on the way is a step (steps.c). Where one is not known, the sample is unwound; and where no wrapper is known, the first
+ * addresses are ours by their number.
  *
- * A step is learned from the unwinder the first time.
- *
- *   I1  the first word is that behind the frame of the function a gate called, which is always there.
- *   I2  a step is of a return address in a wrapper, so what is read next is on this stack.
- *
- * With malloc=all functions of other libraries ask for somebody else, too, of whose frames nothing is known: where one is on the
- * way, the sample is unwound. So is each sample elsewhere than on x86-64 under Linux, where return addresses lie elsewhere.
- * Under the VM lock. Builds with HEAPPROF_CHECK unwind each, too, and compare.
+ * Under the VM lock. Builds with HEAPPROF_CHECK unwind each sample, too, and compare.
  */
 enum { OWN_FRAMES = 7 }; /* from take_addresses to what a gate calls: asking_by_unwinding and block_site among them */
 
-#if HEAPPROF_STEPS
-enum { KNOWN_STEPS = 256, STEPS_MOST = 8 }; /* the first a power of two */
+#include "steps.c"
 
-struct step {
-    uintptr_t word;  /* a return address in a wrapper; 0: none */
-    uintptr_t words; /* to the next */
-};
-
-static struct {
-    struct step all[KNOWN_STEPS]; /* by the hash of the word, or behind that */
-    size_t      count;
-    uint64_t    epoch;            /* of the profiler: another run may have other wrappers */
-} steps;
-
-/* Where it is, or is to be. */
-HEAPPROF_COLD static struct step *
-step_of(uintptr_t word)
-{
-    uint64_t probe = rb_heapprof_index_hash(word);
-
-    for (; steps.all[probe & (KNOWN_STEPS - 1)].word; probe++) {
-        if (steps.all[probe & (KNOWN_STEPS - 1)].word == word) break;
-    }
-    return &steps.all[probe & (KNOWN_STEPS - 1)];
-}
-
-HEAPPROF_COLD static void
-learn_step(uintptr_t word, uintptr_t bytes)
-{
-    struct step *step = step_of(word);
-
-    if (!rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, word)) return;
-    if (step->word || steps.count == KNOWN_STEPS / 2) return;
-    *step = (struct step){ word, bytes / sizeof(uintptr_t) };
-    steps.count++;
-}
-
-struct unwinding {
-    const uintptr_t *frame;
-    struct { uintptr_t word, place; } path[STEPS_MOST];
-    size_t count;
-};
-
-/* Of each function on the way: the address it goes on at, and the end of the frame it called with. */
-HEAPPROF_COLD static _Unwind_Reason_Code
-unwind_i(struct _Unwind_Context *context, void *data)
-{
-    struct unwinding *unwinding = data;
-    const uintptr_t *place = (const uintptr_t *)_Unwind_GetCFA(context) - 1;
-    uintptr_t word = _Unwind_GetIP(context);
-
-    if (place <= unwinding->frame) return _URC_NO_REASON; /* our own */
-    if (*place != word) return _URC_END_OF_STACK;
-    unwinding->path[unwinding->count].word = word;
-    unwinding->path[unwinding->count].place = (uintptr_t)place;
-    if (++unwinding->count == STEPS_MOST) return _URC_END_OF_STACK;
-    if (!rb_heapprof_callers_wrapper_p(&rb_heapprof.tables.callers, word)) return _URC_END_OF_STACK;
-    return _URC_NO_REASON;
-}
-
-HEAPPROF_COLD static void
-learn_steps(const uintptr_t *frame)
-{
-    struct unwinding unwinding = { .frame = frame };
-
-    _Unwind_Backtrace(unwind_i, &unwinding);
-    if (unwinding.count == 0 || unwinding.path[0].place != (uintptr_t)(frame + 1)) return;
-    for (size_t i = 1; i < unwinding.count; i++) {
-        learn_step(unwinding.path[i - 1].word, unwinding.path[i].place - unwinding.path[i - 1].place);
-    }
-}
-
-/* Where the caller's address is; NULL: a step on the way is not known. */
-HEAPPROF_COLD static const uintptr_t *
-follow_steps(const uintptr_t *place)
-{
-    for (int i = 0; i < STEPS_MOST; i++) {
-        const struct step *step = step_of(*place);
-        if (step->word != *place) {
-            bool wrapper = rb_heapprof_callers_wrapper_p(&rb_heapprof.tables.callers, *place);
-            return i > 0 && !wrapper ? place : NULL;
-        }
-        place += step->words;
-    }
-    return NULL;
-}
-
-HEAPPROF_COLD static const uintptr_t *
-caller_by_steps(const uintptr_t *frame)
-{
-    if (steps.epoch != rb_heapprof.epoch) {
-        memset(&steps, 0, sizeof(steps));
-        steps.epoch = rb_heapprof.epoch;
-    }
-    const uintptr_t *place = follow_steps(frame + 1);
-    if (place) return place;
-    learn_steps(frame);
-    return follow_steps(frame + 1);
-}
-#else
-HEAPPROF_COLD static const uintptr_t *caller_by_steps(const uintptr_t *frame) { return NULL; }
-#endif
-
-/* ---- on whose behalf MRI asked (memcheck) ---- */
-
+/* Which does not see as far out as steps do, and may find MRI alone. */
 HEAPPROF_COLD static uintptr_t
 asking_by_unwinding(void)
 {
@@ -136,135 +23,56 @@ asking_by_unwinding(void)
 
     if (!rb_heapprof.options.memcheck || !rb_heapprof_callers_core_p(callers, caller)) return caller;
     while (addresses.all[i] != caller) i++;
-    uintptr_t behalf = 0;
-    rb_heapprof_callers_behalf(callers, addresses.all + i, addresses.count - i, &behalf);
+    uintptr_t behalf = rb_heapprof_callers_behalf(callers, addresses.all + i, addresses.count - i);
     return behalf ? behalf : caller;
 }
 
 #if HEAPPROF_STEPS
-/* Whose behalf it is has to be looked for up to the interpreter, which is far. What was found is known for each function on the
- * way, by the return addresses from there on, each at its place on the stack: where these are, they have been called in the
- * same way. So of a recursion only the innermost functions are unwound. */
-enum { KNOWN_BEHALVES = 2048, CHAIN_MOST = 40 }; /* the first a power of two */
-
-struct behalf {
-    const uintptr_t *place;       /* of the first word */
-    uintptr_t behalf;             /* 0: nobody's */
-    uint32_t  count;              /* of words; 0: nothing is known here */
-    uint16_t  offsets[CHAIN_MOST]; /* of words, from place */
-    uintptr_t words[CHAIN_MOST];
-};
-
-static struct behalf behalves[KNOWN_BEHALVES]; /* by the hash of place and first word */
-
-HEAPPROF_COLD static struct behalf *
-behalf_at(const uintptr_t *place, uintptr_t word)
-{
-    return &behalves[rb_heapprof_index_hash((uintptr_t)place ^ word << 20) & (KNOWN_BEHALVES - 1)];
-}
-
-HEAPPROF_COLD static bool
-same_chain_p(const struct behalf *known, const uintptr_t *place)
-{
-    if (known->place != place || known->count == 0) return false;
-    for (uint32_t i = 0; i < known->count; i++) {
-        if (place[known->offsets[i]] != known->words[i]) return false;
-    }
-    return true;
-}
-
-/* Behind the chain's last word, from the first of known on. */
-HEAPPROF_COLD static void
-append_known(struct behalf *chain, const struct behalf *known)
-{
-    ptrdiff_t offset = known->place - chain->place;
-
-    chain->behalf = known->behalf;
-    for (uint32_t i = 1; i < known->count && chain->count < CHAIN_MOST; i++) {
-        if (offset + known->offsets[i] > UINT16_MAX) return;
-        chain->offsets[chain->count] = (uint16_t)(offset + known->offsets[i]);
-        chain->words[chain->count++] = known->words[i];
-    }
-}
-
-struct chain {
-    struct behalf found;
-    uint32_t unwound;  /* of its words, those that were not known */
-};
-
-/* Of each function from the caller on, where it goes on at. */
-HEAPPROF_COLD static _Unwind_Reason_Code
-chain_i(struct _Unwind_Context *context, void *data)
-{
-    struct chain *chain = data;
-    struct behalf *found = &chain->found;
-    const uintptr_t *place = (const uintptr_t *)_Unwind_GetCFA(context) - 1;
-    uintptr_t word = _Unwind_GetIP(context);
-
-    if (place < found->place) return _URC_NO_REASON;
-    if (*place != word || place - found->place > UINT16_MAX) return _URC_END_OF_STACK;
-    found->offsets[found->count] = (uint16_t)(place - found->place);
-    found->words[found->count++] = word;
-    const struct behalf *known = behalf_at(place, word);
-    if (same_chain_p(known, place)) {
-        append_known(found, known);
-        return _URC_END_OF_STACK;
-    }
-    chain->unwound++;
-    bool decided = rb_heapprof_callers_behalf(&rb_heapprof.tables.callers, &word, 1, &found->behalf);
-    return decided || found->count == CHAIN_MOST ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
-/* What is known from each function on that was unwound. */
-HEAPPROF_COLD static void
-remember_chain(const struct chain *chain)
-{
-    const struct behalf *found = &chain->found;
-
-    for (uint32_t first = 0; first < chain->unwound; first++) {
-        const uintptr_t *place = found->place + found->offsets[first];
-        struct behalf *known = behalf_at(place, found->words[first]);
-        known->place = place;
-        known->behalf = found->behalf;
-        known->count = found->count - first;
-        for (uint32_t i = 0; i < known->count; i++) {
-            known->offsets[i] = (uint16_t)(found->offsets[first + i] - found->offsets[first]);
-            known->words[i] = found->words[first + i];
-        }
-    }
-}
-
-/* place: of the caller's address, which is in MRI. */
+/* Of a function of MRI's: who has called MRI, without Ruby code in between. caller, if nobody has; 0: not known. On the stack that
+ * Ruby gave the thread, as malloc=all sees to, which memcheck goes with. */
 HEAPPROF_COLD static uintptr_t
-asking_on_behalf(const uintptr_t *place)
+asking_on_behalf(struct walk_outwards *walk)
 {
-    const struct behalf *known = behalf_at(place, *place);
-    struct chain chain = { .found.place = place };
+    enum { MOST = 100 };
+    uintptr_t caller = walk->at->word;
 
-    if (!same_chain_p(known, place)) {
-        _Unwind_Backtrace(chain_i, &chain);
-        remember_chain(&chain);
-        known = &chain.found;
+    walk->limit = (uintptr_t)GET_EC()->machine.stack_start;
+    for (int i = 0; i < MOST && walk->at->whose != INTERPRETERS; i++) {
+        if (walk->at->whose == OTHERS) return walk->at->word;
+        if (walk->at->step.kind == HEAPPROF_STEP_UNKNOWN) return 0;
+        if (!walk_on(walk)) break;
     }
-    return known->behalf ? known->behalf : *place;
+    return caller;
+}
+
+/* 0: not known. */
+HEAPPROF_COLD static uintptr_t
+asking_by_steps(const uintptr_t *frame)
+{
+    struct walk_outwards walk;
+
+    walk_begin(&walk, frame);
+    if (walk.at->whose != WRAPPERS) return 0;
+    while (walk.at->whose == WRAPPERS) {
+        if (!walk_on(&walk)) return 0;
+    }
+    bool of_core = walk.at->whose == CORES || walk.at->whose == INTERPRETERS;
+    return rb_heapprof.options.memcheck && of_core ? asking_on_behalf(&walk) : walk.at->word;
 }
 #else
-HEAPPROF_COLD static uintptr_t asking_on_behalf(const uintptr_t *place) { return asking_by_unwinding(); }
+HEAPPROF_COLD static uintptr_t asking_by_steps(const uintptr_t *frame) { return 0; }
 #endif
 
 /* frame: of the function that a gate called. */
 HEAPPROF_COLD static uintptr_t
 asking_caller(const uintptr_t *frame)
 {
-    const uintptr_t *place = caller_by_steps(frame);
-    uintptr_t caller = place ? *place : 0;
+    uintptr_t caller = asking_by_steps(frame);
 
-    if (place && rb_heapprof.options.memcheck && rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, caller)) {
-        caller = asking_on_behalf(place);
-    }
     if (!caller || HEAPPROF_CHECK) {
-        uintptr_t found = asking_by_unwinding(); /* which does not see as far out, and may find MRI alone */
-        HEAPPROF_ASSERT(!caller || caller == found || (rb_heapprof.options.memcheck && found == *place));
+        uintptr_t found = asking_by_unwinding();
+        HEAPPROF_ASSERT(!caller || caller == found ||
+                        (rb_heapprof.options.memcheck && rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, found)));
         caller = found;
     }
     return caller;

@@ -88,15 +88,18 @@ rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t add
 }
 
 bool
-rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count,
-                           uintptr_t *behalf)
+rb_heapprof_callers_interpreter_p(const struct heapprof_callers *callers, uintptr_t address)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (within_p(&callers->interpreter, addresses[i])) return true;
+    return within_p(&callers->interpreter, address);
+}
+
+uintptr_t
+rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count)
+{
+    for (size_t i = 0; i < count && !rb_heapprof_callers_interpreter_p(callers, addresses[i]); i++) {
         if (rb_heapprof_callers_core_p(callers, addresses[i])) continue;
         if (rb_heapprof_callers_wrapper_p(callers, addresses[i])) continue;
-        *behalf = addresses[i];
-        return true;
+        return addresses[i];
     }
-    return false;
+    return 0;
 }

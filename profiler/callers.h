@@ -42,11 +42,12 @@ uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,
 /* Whether a return address lies in MRI itself. */
 bool rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t address);
 
+/* Whether it lies in the function that runs Ruby code. */
+bool rb_heapprof_callers_interpreter_p(const struct heapprof_callers *callers, uintptr_t address);
+
 /* On whose behalf a function of MRI asked: the innermost of the addresses that lies neither in MRI nor in a wrapper, and
- * has called it without Ruby code in between. It is put into *behalf, which stays as it is if there is none. Whether
- * that is decided: else more addresses, further out, may tell. */
-bool rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count,
-                                uintptr_t *behalf);
+ * has called it without Ruby code in between; 0: none. */
+uintptr_t rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count);
 
 /* A caller as a key among the addresses of identities, none that an object can have; and
  * back. */

@@ -81,8 +81,6 @@ TEST(CallersKey, IsNoObjectsAddressAndLeadsBack) {
 // MRI is 0x1000 to 0x2000, and runs Ruby code at 0x1800 to 0x1880.
 class BehalfTest : public CallersTest {
   protected:
-    bool decided_;
-
     void SetUp() override {
         CallersTest::SetUp();
         callers_.core = {0x1000, 0x2000};
@@ -91,27 +89,28 @@ class BehalfTest : public CallersTest {
     }
 
     uintptr_t Behalf(const std::vector<uintptr_t> &addresses) {
-        uintptr_t behalf = 1;
-        decided_ = rb_heapprof_callers_behalf(&callers_, addresses.data(), addresses.size(), &behalf);
-        return behalf;
+        return rb_heapprof_callers_behalf(&callers_, addresses.data(), addresses.size());
     }
 };
 
 TEST_F(BehalfTest, WhoCalledMRI) {
     EXPECT_EQ(0x9000u, Behalf({0x1100, 0x1200, 0x9000, 0x9100, 0x1810}));
-    EXPECT_TRUE(decided_);
 }
 
 TEST_F(BehalfTest, RubyCodeInBetweenEndsIt) {
-    EXPECT_EQ(1u, Behalf({0x1100, 0x1810, 0x9000}));
-    EXPECT_TRUE(decided_);
+    EXPECT_EQ(0u, Behalf({0x1100, 0x1810, 0x9000}));
+}
+
+TEST_F(BehalfTest, TheInterpreterIsOneFunction) {
+    EXPECT_TRUE(rb_heapprof_callers_interpreter_p(&callers_, 0x1880)); // as of a call at its end
+    EXPECT_FALSE(rb_heapprof_callers_interpreter_p(&callers_, 0x1800));
+    EXPECT_FALSE(rb_heapprof_callers_interpreter_p(&callers_, 0x1881));
 }
 
 TEST_F(BehalfTest, AWrapperIsNobody) {
     EXPECT_EQ(0x9000u, Behalf({0x1100, 0x5008, 0x9000}));
-    EXPECT_EQ(1u, Behalf({0x1100, 0x5008}));
-    EXPECT_FALSE(decided_);
-    EXPECT_EQ(1u, Behalf({}));
+    EXPECT_EQ(0u, Behalf({0x1100, 0x5008}));
+    EXPECT_EQ(0u, Behalf({}));
 }
 
 TEST_F(BehalfTest, WhereMRIIsNotKnownNothingIsItsOwn) {

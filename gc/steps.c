@@ -1,0 +1,129 @@
+/* steps.c - from the frame of a function to that of its caller, by return addresses. Compiled inside gc.c.
+ *
+ * The unwinder takes some 2,000 instructions a frame. But what it finds of a return address is the same each time: how far
+ * the end of the frame is, from the stack pointer or from rbp (os/frame_step.h). So each return address is looked for
+ * in the unwind tables once:
+ *
+ *     frame of what the gate called:  [rbp, return address] ... [return address] ... [return address]
+ *     place                                 1                    7                    12
+ *     returns to                            rb_gc_impl_malloc    ruby_xmalloc         str_enc_new: the caller
+ *     steps                                 6                    5
+ *
+ * What is known lies in sets of a cache line each; the last to come has the place of the one before it.
+ *
+ *   I1  a step is of an address in code that is loaded: what is unloaded takes all that is known with it (unload.c). Without
+ *       malloc=all, which sees that, steps are asked for in MRI alone.
+ *   I2  whose a function is, is by the wrappers of this run: another run, or a new one among them, begins anew.
+ *
+ * Elsewhere than on x86-64 under Linux return addresses lie elsewhere, and no step is known. Under the VM lock.
+ */
+#include "os/frame_step.h"
+
+static rb_atomic_t steps_age; /* goes up when what is known is void */
+
+/* By anybody: another library may come to lie where one was, or a function turn out to be a wrapper. */
+HEAPPROF_COLD static void
+forget_steps(void)
+{
+    RUBY_ATOMIC_INC(steps_age);
+}
+
+#if HEAPPROF_STEPS
+enum whose { OTHERS, WRAPPERS, CORES, INTERPRETERS };
+
+struct known_step {
+    uintptr_t word; /* a return address; 0: none */
+    struct heapprof_frame_step step;
+    uint8_t whose;
+};
+
+enum { KNOWN_SETS = 2048, KNOWN_OF_SET = 4 }; /* the first a power of two */
+
+static struct {
+    struct known_step all[KNOWN_SETS][KNOWN_OF_SET]; /* by the hash of the word */
+    uint64_t epoch;                                  /* of the profiler: another run may have other wrappers */
+    rb_atomic_t age;                                 /* void unless it is steps_age */
+} steps;
+
+/* As libgcc has it: the record of a function in .eh_frame. */
+struct dwarf_eh_bases {
+    void *text, *data, *function;
+};
+extern const void *_Unwind_Find_FDE(void *address, struct dwarf_eh_bases *bases);
+
+HEAPPROF_COLD static void
+begin_anew(rb_atomic_t age)
+{
+    memset(&steps, 0, sizeof(steps));
+    steps.epoch = rb_heapprof.epoch;
+    steps.age = age;
+}
+
+HEAPPROF_COLD static enum whose
+whose_is(uintptr_t word)
+{
+    const struct heapprof_callers *callers = &rb_heapprof.tables.callers;
+
+    if (rb_heapprof_callers_interpreter_p(callers, word)) return INTERPRETERS;
+    if (rb_heapprof_callers_wrapper_p(callers, word)) return WRAPPERS;
+    return rb_heapprof_callers_core_p(callers, word) ? CORES : OTHERS;
+}
+
+/* Code that nobody has described is where the unwinder ends, too. */
+HEAPPROF_COLD static struct heapprof_frame_step
+find_step(uintptr_t word)
+{
+    struct dwarf_eh_bases bases;
+    const void *record = _Unwind_Find_FDE((void *)(word - 1), &bases);
+
+    if (!record) return (struct heapprof_frame_step){ .kind = HEAPPROF_STEP_LAST };
+    return rb_heapprof_frame_step_read(record, (uintptr_t)bases.function, word);
+}
+
+HEAPPROF_COLD static const struct known_step *
+learn_step(struct known_step *set, uintptr_t word)
+{
+    memmove(set + 1, set, (KNOWN_OF_SET - 1) * sizeof(*set));
+    set[0] = (struct known_step){ .word = word, .step = find_step(word), .whose = whose_is(word) };
+    return set;
+}
+
+HEAPPROF_COLD static const struct known_step *
+step_of(uintptr_t word)
+{
+    struct known_step *set = steps.all[rb_heapprof_index_hash(word) & (KNOWN_SETS - 1)];
+
+    for (int i = 0; i < KNOWN_OF_SET; i++) {
+        if (set[i].word == word) return &set[i];
+    }
+    return learn_step(set, word);
+}
+
+/* ---- a walk outwards ---- */
+
+struct walk_outwards {
+    struct heapprof_c_frame frame;
+    uintptr_t limit;        /* no frame ends further out */
+    const struct known_step *at;
+};
+
+HEAPPROF_COLD static void
+walk_begin(struct walk_outwards *walk, const uintptr_t *frame)
+{
+    rb_atomic_t age = RUBY_ATOMIC_LOAD(steps_age);
+
+    if (steps.epoch != rb_heapprof.epoch || steps.age != age) begin_anew(age);
+    walk->frame = (struct heapprof_c_frame){ frame + 1, frame[0] };
+    walk->limit = UINTPTR_MAX;
+    walk->at = step_of(frame[1]);
+}
+
+/* False: there is no caller, or it is not known. */
+HEAPPROF_COLD static bool
+walk_on(struct walk_outwards *walk)
+{
+    if (!rb_heapprof_frame_step_take(&walk->at->step, &walk->frame, walk->limit)) return false;
+    walk->at = step_of(*walk->frame.place);
+    return true;
+}
+#endif

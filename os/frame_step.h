@@ -1,0 +1,53 @@
+#ifndef HEAPPROF_FRAME_STEP_H
+#define HEAPPROF_FRAME_STEP_H
+/* From a C function's frame to its caller's, by what the compiler says of it in .eh_frame.
+ *
+ *     frame of a callee   [rbp of the caller, or what else was saved] [return address] <- place
+ *     frame of the caller [ ........ rbp ........ ] [return address] <- place, one step further
+ *                                                                    <- end of the caller's frame
+ *
+ * The end lies a fixed way from where the callee's return address is, or from what rbp is in the caller. So a step is known by
+ * the return address alone, and taken in a few instructions. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum heapprof_frame_step_kind {
+    HEAPPROF_STEP_UNKNOWN,  /* none that can be said so: only the unwinder knows it */
+    HEAPPROF_STEP_LAST,     /* the function has no caller */
+    HEAPPROF_STEP_BY_PLACE, /* bytes from behind the place of the return address to the end of the frame */
+    HEAPPROF_STEP_BY_RBP    /* bytes from rbp to the end */
+};
+
+struct heapprof_frame_step {
+    int32_t bytes;
+    int16_t saved;  /* where the caller's rbp is, in words before the end; 0: still in rbp */
+    uint8_t kind;
+};
+
+/* A function that is going on, once what it has called returns. */
+struct heapprof_c_frame {
+    const uintptr_t *place; /* where the address is that it goes on at */
+    uintptr_t rbp;
+};
+
+/* What a record of .eh_frame says of a return address in a function that begins there. The record (an FDE) is as long as it says,
+ * its CIE is where it says. UNKNOWN, too, elsewhere than on x86-64. */
+struct heapprof_frame_step rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t address);
+
+/* To the function's caller. False, with the frame as it was: there is none, it is not known, or it would not lie
+ * further out, below limit. */
+static inline bool
+rb_heapprof_frame_step_take(const struct heapprof_frame_step *step, struct heapprof_c_frame *frame, uintptr_t limit)
+{
+    const uintptr_t word = sizeof(uintptr_t), behind = (uintptr_t)(frame->place + 1);
+    uintptr_t end = (step->kind == HEAPPROF_STEP_BY_RBP ? frame->rbp : behind) + (uintptr_t)(intptr_t)step->bytes;
+
+    if (step->kind < HEAPPROF_STEP_BY_PLACE) return false;
+    if (end % word != 0 || end <= behind || end > limit || (uintptr_t)step->saved * word > end - behind) return false;
+    if (step->saved > 0) frame->rbp = *((const uintptr_t *)end - step->saved);
+    frame->place = (const uintptr_t *)end - 1;
+    return true;
+}
+
+#endif
