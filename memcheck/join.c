@@ -5,6 +5,11 @@
  * A loss record is what has the same C stack. It becomes a record for each Ruby stack of its blocks. Where its blocks are not
  * all in the list, or nothing is known of them, it is one without a Ruby stack. Records that differ by what is behind the
  * interpreter alone become one.
+ *
+ *     error about a block --what Valgrind says of the address--> the block --address--> the Ruby stack that asked for it
+ *
+ * That is known of blocks that are there at the end; by then another block may have the address, so its size and the C function have to
+ * be the same, too.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
@@ -13,6 +18,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "memcheck/error_block.h"
 
 struct join {
     struct memcheck_process *process;
@@ -89,6 +96,15 @@ compare_ruby(const struct memcheck_process *process, const struct memcheck_recor
     return memcmp(all + a->first_location, all + b->first_location, a->location_count * sizeof(*all));
 }
 
+static int
+compare_asked(const struct memcheck_process *process, const struct memcheck_record *a, const struct memcheck_record *b)
+{
+    const uint32_t *all = process->locations;
+
+    if (a->asked_count != b->asked_count) return a->asked_count < b->asked_count ? -1 : 1;
+    return a->asked_count ? memcmp(all + a->first_asked, all + b->first_asked, a->asked_count * sizeof(*all)) : 0;
+}
+
 /* How many frames it has up to the interpreter. */
 static uint32_t
 frame_count(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *stack)
@@ -130,8 +146,9 @@ compare_all(const void *left, const void *right, void *data)
 
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (memcheck_error_p(a->kind) && a->error->what != b->error->what) return a->error->what < b->error->what ? -1 : 1;
-    int ruby = compare_ruby(process, a, b);
-    return ruby ? ruby : compare_c(process->valgrind, a->error, b->error);
+    int ruby = compare_ruby(process, a, b), asked = compare_asked(process, a, b);
+    if (ruby) return ruby;
+    return asked ? asked : compare_c(process->valgrind, a->error, b->error);
 }
 
 static void
@@ -191,6 +208,43 @@ memcheck_join_place(struct memcheck_valgrind *valgrind, const struct memcheck_bl
     }
 }
 
+/* ---- an error ---- */
+
+static bool
+same_text_p(const struct memcheck_valgrind *valgrind, uint32_t string, const char *text, size_t length)
+{
+    size_t own_length;
+    const char *own = rb_heapprof_strings_get(&valgrind->strings, string, &own_length);
+
+    return own_length == length && memcmp(own, text, length) == 0;
+}
+
+/* Whether the function that asked for the block is in that stack. */
+static bool
+asked_there_p(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *stack, const struct memcheck_record *its)
+{
+    for (uint32_t i = 0; i < stack->frame_count; i++) {
+        const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
+        if (same_text_p(valgrind, frame->function, its->function, its->function_length) &&
+            same_text_p(valgrind, frame->library, its->library, its->library_length)) return true;
+    }
+    return false;
+}
+
+static void
+find_asked(const struct join *join, struct memcheck_record *record)
+{
+    for (uint32_t i = 0; i < record->error->stack_count && record->asked_count == 0; i++) {
+        const struct memcheck_c_stack *stack = &join->valgrind->stacks[record->error->first_stack + i];
+        struct memcheck_error_block block;
+        if (!memcheck_error_block_read(memcheck_valgrind_string(join->valgrind, stack->title), &block)) continue;
+        const struct memcheck_record *its = known(join->process, block.address);
+        if (!its || its->bytes != block.bytes || !asked_there_p(join->valgrind, stack, its)) continue;
+        record->first_asked = its->first_location;
+        record->asked_count = its->location_count;
+    }
+}
+
 /* The Ruby stack of an error is known from Valgrind. */
 static void
 add_error(struct join *join, const struct memcheck_error *error)
@@ -200,6 +254,7 @@ add_error(struct join *join, const struct memcheck_error *error)
     if (!record) return;
     record->first_location = error->first_ruby_frame;
     record->location_count = error->ruby_frame_count;
+    find_asked(join, record);
 }
 
 static void

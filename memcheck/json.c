@@ -6,17 +6,20 @@
 #include "report/json.h"
 
 static void
+put_frame(struct report_json *json, struct memcheck_frame frame)
+{
+    report_json_begin(json, '{');
+    report_json_member_text(json, "name", frame.name);
+    report_json_member_text(json, "file", frame.file);
+    report_json_member_integer(json, "line", frame.line);
+    report_json_end(json, '}');
+}
+
+static void
 put_frames(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
 {
     report_json_member_begin(json, "frames", '[');
-    for (uint32_t i = 0; i < record->location_count; i++) {
-        struct memcheck_frame frame = memcheck_frame_at(process, record, i);
-        report_json_begin(json, '{');
-        report_json_member_text(json, "name", frame.name);
-        report_json_member_text(json, "file", frame.file);
-        report_json_member_integer(json, "line", frame.line);
-        report_json_end(json, '}');
-    }
+    for (uint32_t i = 0; i < record->location_count; i++) put_frame(json, memcheck_frame_at(process, record, i));
     report_json_end(json, ']');
 }
 
@@ -43,6 +46,9 @@ put_c_stacks(struct report_json *json, const struct memcheck_process *process, c
 
     report_json_member_text(json, "what", memcheck_valgrind_string(process->valgrind, error->what));
     report_json_member_integer(json, "times", record->times);
+    report_json_member_begin(json, "asked", '[');
+    for (uint32_t i = 0; i < record->asked_count; i++) put_frame(json, memcheck_asked_frame_at(process, record, i));
+    report_json_end(json, ']');
     report_json_member_begin(json, "stacks", '[');
     for (uint32_t i = 0; i < error->stack_count; i++) {
         const struct memcheck_c_stack *stack = &process->valgrind->stacks[error->first_stack + i];

@@ -199,14 +199,12 @@ told_frame(const struct memcheck_valgrind *valgrind, const struct memcheck_ruby_
     };
 }
 
-struct memcheck_frame
-memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at)
+/* As the process's file has it. */
+static struct memcheck_frame
+located_frame(const struct memcheck_process *process, uint32_t at)
 {
-    if (memcheck_error_p(record->kind)) {
-        return told_frame(process->valgrind, &process->valgrind->ruby_frames[record->first_location + at]);
-    }
     const struct heapprof_model *model = process->model;
-    const struct heapprof_model_location *location = &model->locations[process->locations[record->first_location + at]];
+    const struct heapprof_model_location *location = &model->locations[process->locations[at]];
     struct memcheck_frame frame = {"?", "", 0};
 
     if (location[0].first_line == location[1].first_line) return frame;
@@ -216,6 +214,19 @@ memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_
     frame.name = text(model, model->functions[line->function].name);
     frame.file = text(model, model->functions[line->function].filename);
     return frame;
+}
+
+struct memcheck_frame
+memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at)
+{
+    if (!memcheck_error_p(record->kind)) return located_frame(process, record->first_location + at);
+    return told_frame(process->valgrind, &process->valgrind->ruby_frames[record->first_location + at]);
+}
+
+struct memcheck_frame
+memcheck_asked_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at)
+{
+    return located_frame(process, record->first_asked + at);
 }
 
 struct memcheck_frame

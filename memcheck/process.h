@@ -19,6 +19,8 @@ struct memcheck_record {
     uint64_t    address;                         /* of a block with a record of its own; 0: it has none */
     const struct memcheck_error *error;          /* what Valgrind says; NULL: the engine is vm */
     int64_t     times;                           /* of an error: how often it was seen */
+    uint32_t    first_asked, asked_count;        /* of an error: in locations, the Ruby stack that asked for the block it is about; none:
+                                                    it is not known */
 };
 
 struct memcheck_process {
@@ -51,6 +53,9 @@ struct memcheck_frame {
 
 /* The frame at that place, 0: the innermost, of location_count. */
 struct memcheck_frame memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at);
+
+/* The same of the stack that asked for an error's block, of asked_count. */
+struct memcheck_frame memcheck_asked_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at);
 
 /* A C function of the stacks that Valgrind gives. */
 struct memcheck_frame memcheck_c_frame_at(const struct memcheck_process *process, uint32_t number);

@@ -83,6 +83,19 @@ put_c_stack(struct report_json *json, const struct memcheck_process *process, co
     report_json_end(json, '}');
 }
 
+/* Of an error's block. */
+static void
+put_asked(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+{
+    if (record->asked_count == 0) return;
+    report_json_begin(json, '{');
+    report_sarif_message(json, "message", "in Ruby, the block was asked for by");
+    report_json_member_begin(json, "frames", '[');
+    for (uint32_t i = 0; i < record->asked_count; i++) put_frame(json, memcheck_asked_frame_at(process, record, i));
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+}
+
 /* Of Ruby, unless none is known of an error; then Valgrind's. */
 static void
 put_stacks(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
@@ -98,6 +111,7 @@ put_stacks(struct report_json *json, const struct memcheck_process *process, con
     for (uint32_t i = 0; record->error && i < record->error->stack_count; i++) {
         put_c_stack(json, process, &process->valgrind->stacks[record->error->first_stack + i]);
     }
+    put_asked(json, process, record);
     report_json_end(json, ']');
 }
 

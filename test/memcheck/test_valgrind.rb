@@ -95,6 +95,17 @@ class TestHeapprofMemcheckValgrind < Test::Unit::TestCase
     assert_equal ["script.rb"], records.flat_map { |record| record["frames"].map { |frame| File.basename(frame["file"]) } }.uniq
   end
 
+  # By line from 3 on: the block of the first error is lost, that of the second is freed.
+  BLOCKS = ["def again = M.make_block", "again", "M.write_beyond_kept", "M.write_beyond"].freeze
+
+  def test_an_error_has_the_ruby_stack_that_asked_for_its_block
+    ran = memcheck("#{BLOCKS.join("\n")}\n")
+    records = ran.json["processes"].fetch(0)["records"].select { |record| record["kind"] == "invalid_write" }.to_h { |record| [record["function"], record] }
+    assert_equal({ "memcheck_write_beyond_kept" => [["HeapProfMemcheck.make_block", 3], ["Object#again", 3], ["<main>", 4]], "memcheck_write_beyond" => [] },
+                 records.transform_values { |record| record["asked"].map { |frame| frame.values_at("name", "line") } })
+    assert_equal ["HeapProfMemcheck.write_beyond_kept", 5], records["memcheck_write_beyond_kept"]["frames"][0].values_at("name", "line")
+  end
+
   def test_each_process_is_reported_and_one_that_crashes_by_its_errors
     ran = memcheck(<<~RUBY)
       Process.wait(fork { M.lose(1001) })

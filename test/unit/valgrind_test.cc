@@ -4,12 +4,15 @@
 
 #include <cstdlib>
 #include <set>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "profile_bytes.h"
 
 extern "C" {
+#include "memcheck/error_block.h"
 #include "memcheck/join.h"
 #include "memcheck/report.h"
 }
@@ -118,7 +121,8 @@ class Valgrind : public testing::Test {
         for (const auto &[address, line] : lines) {
             bytes.Function(address, "Parser.parse", "/app/parse.rb");
             bytes.Location(address, {{address, line}});
-            bytes.Sample({address}, {1, 16, 0, 0}, bytes.Label("leak", "reachable") + bytes.NumberLabel("address", static_cast<int64_t>(address), ""));
+            bytes.Sample({address}, {1, 16, 0, 0}, bytes.Label("class", "[a.so]") + bytes.Label("caller", "f (a.so)") +
+                         bytes.Label("leak", "reachable") + bytes.NumberLabel("address", static_cast<int64_t>(address), ""));
         }
         for (const char *text : {"memcheck: decided", "pid: 7", "program: app.rb"}) bytes.things += Number(13, bytes.String(text));
         char error[HEAPPROF_READER_ERROR_MAX];
@@ -438,6 +442,72 @@ TEST_F(Join, AnErrorIsARecordForEachRubyStack)
               "  invalid read: x\n    g (a.so)\n        /a.rb:4:in 'A#g'\n      in C (*: an extension):\n      * g (a.so) is A#g\n\n",
               Report(memcheck_text));
     EXPECT_NE(std::string::npos, Report(memcheck_sarif).find("{\"uri\":\"file:///a.rb\"},\"region\":{\"startLine\":4}"));
+}
+
+TEST_F(Join, AnErrorHasTheRubyStackThatAskedForItsBlock)
+{
+    auto at = [](const char *what, const std::string &address, const char *bytes, const char *function = "f") {
+        return Error("InvalidWrite", what, Frame("g", "a.so") + kRun,
+                     Tag("auxwhat", "Address " + address + " a block of size " + bytes + " alloc'd") +
+                     Tag("stack", kMalloc + Frame(function, "a.so") + Frame("h", "a.so")));
+    };
+    ReadProcess({{0x100, 4}, {0x200, 9}});
+    Run(at("known", "0x113 is 3 bytes after", "16") + at("other size", "0x113 is 2 bytes after", "17") + at("other function", "0x100 is 0 bytes inside", "16", "x") +
+        at("gone", "0x300 is 0 bytes inside", "16") + at("also", "0x1f8 is 8 bytes before", "16"), "");
+    ASSERT_EQ(5u, process_.record_count);
+    std::map<std::string, int64_t> lines;
+    for (size_t i = 0; i < process_.record_count; i++) {
+        const memcheck_record &record = process_.records[i];
+        lines[String(record.error->what)] = record.asked_count ? memcheck_asked_frame_at(&process_, &record, 0).line : 0;
+    }
+    EXPECT_EQ((std::map<std::string, int64_t>{{"known", 4}, {"other size", 0}, {"other function", 0}, {"gone", 0}, {"also", 9}}), lines);
+    EXPECT_NE(std::string::npos, Report(memcheck_text).find(
+        "      * h (a.so)\n      in Ruby, the block was asked for by:\n        /app/parse.rb:4:in 'Parser.parse'\n")) << Report(memcheck_text);
+    EXPECT_NE(std::string::npos, Report(memcheck_json).find("\"asked\":[{\"name\":\"Parser.parse\",\"file\":\"/app/parse.rb\",\"line\":4}]"));
+    EXPECT_NE(std::string::npos, Report(memcheck_sarif).find("{\"uri\":\"file:///app/parse.rb\"},\"region\":{\"startLine\":4}"));
+}
+
+TEST_F(Join, ErrorsWithBlocksOfTwoRubyStacksAreTwo)
+{
+    auto at = [](const char *address) {
+        return Error("InvalidWrite", "x", Frame("g", "a.so") + kRun,
+                     Tag("auxwhat", std::string("Address 0x") + address + " is 0 bytes after a block of size 16 alloc'd") +
+                     Tag("stack", kMalloc + Frame("f", "a.so")));
+    };
+    ReadProcess({{0x100, 4}, {0x200, 9}});
+    Run(at("110") + at("210") + at("110"), "");
+    ASSERT_EQ(2u, process_.record_count);
+    EXPECT_EQ(2, process_.records[0].times);
+    EXPECT_EQ(1, process_.records[1].times);
+}
+
+TEST(ErrorBlock, WhereItBeginsAndHowLongItIs)
+{
+    const std::vector<std::tuple<const char *, uint64_t, int64_t>> texts = {
+        {"Address 0x522d055 is 0 bytes after a block of size 21 alloc'd", 0x522d040, 21},
+        {"Address 0x522d055 is 1,021 bytes inside a block of size 2,097,152 alloc'd", 0x522d055 - 1021, 2097152},
+        {"Address 0x522d038 is 8 bytes before a block of size 0 alloc'd", 0x522d040, 0},
+    };
+    for (const auto &[text, address, bytes] : texts) {
+        memcheck_error_block block = {};
+        EXPECT_TRUE(memcheck_error_block_read(text, &block)) << text;
+        EXPECT_EQ(address, block.address) << text;
+        EXPECT_EQ(bytes, block.bytes) << text;
+    }
+}
+
+TEST(ErrorBlock, OfOthersNothingIsKnown)
+{
+    memcheck_error_block block;
+    for (const char *text : {
+             "", "Address 0x522d055 is 0 bytes inside a block of size 21 free'd", "Address 0x8 is not stack'd, malloc'd or (recently) free'd",
+             "Address 0x522d055 is 16 bytes inside an unallocated block of size 4,000 in arena \"client\"",
+             "Address 0x522d055 is 0 bytes inside a recently re-allocated block of size 21 alloc'd", "Block was alloc'd at",
+             "Address 0x522d055 is 0 bytes beside a block of size 21 alloc'd", "Address 0x522d055 is 0 bytes after a block of size 21",
+             "Address 0x522d055 is bytes after a block of size 21 alloc'd", "Address 0x522d055 is 0 bytes after a block of size  alloc'd",
+             "Address 0x522d055 is 99999999999999999999 bytes after a block of size 21 alloc'd"}) {
+        EXPECT_FALSE(memcheck_error_block_read(text, &block)) << text;
+    }
 }
 
 TEST_F(Join, WithoutItsBlocksALeakHasNoRubyLine)

@@ -6,6 +6,8 @@
  *     HeapProfMemcheck.free_twice            of a block of its own; a glibc without Valgrind would abort
  *     HeapProfMemcheck.free_twice_and_raise  the same
  *     HeapProfMemcheck.write_beyond_in_thread    as write_beyond, in a thread that Ruby does not know
+ *     HeapProfMemcheck.make_block            keeps a block, for
+ *     HeapProfMemcheck.write_beyond_kept     one byte behind its end
  *     HeapProfMemcheck.free_middle           as free_twice, with an address in the middle of a block
  *     HeapProfMemcheck.free_new              free for a block of C++'s new
  *     HeapProfMemcheck.use_undefined         decides by what nobody has written
@@ -36,6 +38,20 @@ memcheck_write_beyond(VALUE self)
     make_block();
     block[BYTES] = 'x';
     free(block);
+    return Qnil;
+}
+
+static VALUE
+memcheck_make_block(VALUE self)
+{
+    make_block();
+    return Qnil;
+}
+
+static VALUE
+memcheck_write_beyond_kept(VALUE self)
+{
+    block[BYTES] = 'x';
     return Qnil;
 }
 
@@ -130,6 +146,8 @@ void
 memcheck_define_errors(VALUE module)
 {
     rb_define_module_function(module, "write_beyond", memcheck_write_beyond, 0);
+    rb_define_module_function(module, "make_block", memcheck_make_block, 0);
+    rb_define_module_function(module, "write_beyond_kept", memcheck_write_beyond_kept, 0);
     rb_define_module_function(module, "read_beyond", memcheck_read_beyond, 0);
     rb_define_module_function(module, "use_after_free", memcheck_use_after_free, 0);
     rb_define_module_function(module, "free_twice", memcheck_free_twice, 0);
