@@ -120,6 +120,7 @@ wrote(const struct call *call)
     bool followed = wb_base(address)->kind == WB_S_LOCAL || wb_of_parameter_p(address, call->frame->function);
 
     wb_note_stored(address, argument(call, 2));
+    wb_note_written(call->frame, call->state, address, call->node);
     if (followed) wb_bind(call->frame->flow->arena, call->state, address, argument(call, 2));
     wb_barrier(call->frame, call->state, argument(call, 0), argument(call, 2));
 }

@@ -7,7 +7,7 @@
  *     in that method      in a function that the method's function calls, or gives to another one; of a method that these
  *                         sources do not define, or when none is known, in any
  *
- * Which of the findings that fit it was, the collector cannot tell. Nor whether a store was reached that it did not see.
+ * Which of the findings that fit it was, the collector cannot tell. What it did not miss is in refute.c.
  */
 #include "barriers/confirm.h"
 
@@ -15,57 +15,9 @@
 #include <string.h>
 
 #include "barriers/field_at.h"
+#include "barriers/reach.h"
+#include "barriers/refute.h"
 #include "barriers/report.h"
-
-/* ---- which functions a method reaches ---- */
-
-struct waiting {
-    struct wb_function *function;
-    struct waiting     *next;
-};
-
-static void
-visit(struct wb_program *program, struct waiting **waiting, struct wb_function *function)
-{
-    struct waiting *first;
-
-    if (function->search == program->searches) return;
-    function->search = program->searches;
-    first = WB_NEW(&program->arena, struct waiting);
-    *first = (struct waiting){function, *waiting};
-    *waiting = first;
-}
-
-static void
-visit_all_in(struct wb_program *program, struct waiting **waiting, const struct wb_node *first)
-{
-    for (const struct wb_node *node = first; node; node = node->next) {
-        bool names = node->kind == WB_FUNCTION || node->kind == WB_CALL;
-        if (names && node->function) visit(program, waiting, node->function);
-        visit_all_in(program, waiting, node->child);
-    }
-}
-
-/* Marks functions that are reached from one of that name in Ruby. False: there is no such one. */
-static bool
-search_from(struct wb_program *program, const char *name)
-{
-    struct waiting *waiting = NULL;
-    bool found = false;
-
-    program->searches++;
-    for (const struct wb_method *method = program->methods; method; method = method->next) {
-        if (strcmp(method->name, name)) continue;
-        visit(program, &waiting, method->function);
-        found = true;
-    }
-    while (waiting) {
-        const struct wb_function *function = waiting->function;
-        waiting = waiting->next;
-        visit_all_in(program, &waiting, function->body);
-    }
-    return found;
-}
 
 /* ---- the join ---- */
 
@@ -116,22 +68,32 @@ wb_join(struct wb_program *program, struct wb_findings *findings, struct wb_all_
 {
     for (size_t i = 0; i < all->count; i++) {
         struct wb_seen *seen = &all->items[i];
-        unsigned search = search_from(program, seen->method) ? program->searches : 0;
+        unsigned search = wb_reach_from_method(program, seen->method);
         if (join_some(findings, seen, search, true) || join_some(findings, seen, search, false)) seen->explained = true;
         name_field(program, seen);
     }
+    wb_refute(program, findings, all);
 }
 
 const char *
 wb_verdict(const struct wb_finding *finding)
 {
     if (!finding->data_type->protected_p) return NULL;
-    return finding->seen ? "confirmed" : "not seen";
+    if (finding->seen) return "confirmed";
+    return finding->refuted ? "refuted" : "not reached";
 }
 
 /* ---- the table ---- */
 
 #define COLUMNS 6
+
+static void
+write_told(FILE *out, const struct wb_finding *finding)
+{
+    if (!finding->told) return;
+    fprintf(out, "%llu %s%s told, in %s()", (unsigned long long)finding->told_count, finding->told_count == 1 ? "store" : "stores",
+            finding->refuted ? ", all" : "", finding->told->function);
+}
 
 static void
 write_row(FILE *out, const struct wb_finding *finding, const char *directory)
@@ -142,6 +104,7 @@ write_row(FILE *out, const struct wb_finding *finding, const char *directory)
             wb_shown_path(finding->place.file, directory), finding->place.line, finding->place.column,
             *finding->field ? finding->field : "*", finding->data_type->name);
     if (finding->seen) fputs(finding->seen->text, out);
+    else write_told(out, finding);
     if (finding->seen && finding->fits > 1) fprintf(out, "; one of %u", finding->fits);
     putc('\n', out);
 }

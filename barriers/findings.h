@@ -36,6 +36,9 @@ struct wb_finding {
     int64_t                    offset, size; /* of the field in the object's data, bytes; offset negative: not known */
     const struct wb_seen      *seen;      /* what the collector saw of it; NULL: nothing */
     unsigned                   fits;      /* so many findings fit what it saw */
+    const struct wb_told      *told;      /* a barrier that told of references there; NULL: none is known */
+    uint64_t                   told_count; /* of how many, together with others of its kind */
+    bool                       refuted;   /* those are of barriers of this store alone, and none was missed there */
 };
 
 struct wb_findings {

@@ -89,6 +89,9 @@ void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *
 void wb_store_hidden(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
                      const struct wb_node *node);
 
+/* A VALUE is stored at that address, together with its barrier. */
+void wb_note_written(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_node *node);
+
 /* A store of a function that was called. */
 void wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);
 

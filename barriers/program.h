@@ -140,6 +140,7 @@ struct wb_function {
     uint64_t             only_read;  /* bit n: parameter n points to what is const */
     const struct wb_known *known;    /* known.h; NULL: not looked for yet */
     struct wb_summary   *summary;    /* summary.h; NULL: not worked out */
+    const struct wb_stored *stored;  /* stored.h: where it stores references */
     struct wb_function  *next;
 };
 

@@ -34,6 +34,8 @@ write_verdict(struct report_json *json, const struct wb_finding *finding)
     report_json_member_text(json, "verdict", wb_verdict(finding));
     report_json_member_text(json, "seen", finding->seen ? finding->seen->text : NULL);
     report_json_member_unsigned(json, "fits", finding->fits);
+    report_json_member_unsigned(json, "told", finding->told_count);
+    report_json_member_text(json, "told_in", finding->told ? finding->told->function : NULL);
 }
 
 static void

@@ -5,7 +5,12 @@
  *     ruby: write barrier missed: Date (Date+0x8) -> Integer, in Date#initialize_copy
  *         copy.rb:4:in 'Array#each'
  *
- * The first line is what is looked at. Only a ruby that knows RUBY_WBCHECK makes the file.
+ * of which the first line is looked at. And at its end a line for each function of C whose barriers have told of references in
+ * time, by type and field:
+ *
+ *     ruby: write barrier told: 12 of Date+0x8, in d_simple_new_internal() of date_core.so
+ *
+ * Only a ruby that knows RUBY_WBCHECK makes the file.
  */
 #include "barriers/seen.h"
 
@@ -19,6 +24,7 @@
 #include "barriers/arena.h"
 
 #define START "ruby: write barrier missed: "
+#define TOLD  "ruby: write barrier told: "
 #define IN    ", in "
 #define EARLY "; a barrier came before the store"
 
@@ -31,24 +37,27 @@ copy(char *to, const char *from, size_t length)
     to[length] = '\0';
 }
 
-/* "Date (Date+0x8)": the type's name and the offset. What is no typed data has no parentheses. */
+/* "Date+0x8": the type's name, which is copied, and the offset, which is returned; negative: there is none. */
+static long
+parse_field(char *type, const char *text, const char *end)
+{
+    const char *plus = NULL;
+
+    for (const char *at = text; at < end; at++) {
+        if (!strncmp(at, "+0x", strlen("+0x"))) plus = at;
+    }
+    copy(type, text, (size_t)((plus ? plus : end) - text));
+    return plus ? strtol(plus + 1, NULL, 16) : -1;
+}
+
+/* "Date (Date+0x8)". What is no typed data has no parentheses. */
 static void
 parse_parent(struct wb_seen *seen, const char *text, const char *end)
 {
-    const char *open = strstr(text, " ("), *plus = NULL;
+    const char *open = strstr(text, " (");
 
     seen->offset = -1;
-    if (!open || open >= end || end[-1] != ')') return;
-    open += strlen(" (");
-    end--;
-    for (const char *at = open; at < end; at++) {
-        if (!strncmp(at, "+0x", strlen("+0x"))) plus = at;
-    }
-    if (plus) {
-        seen->offset = strtol(plus + 1, NULL, 16);
-        end = plus;
-    }
-    copy(seen->type, open, (size_t)(end - open));
+    if (open && open < end && end[-1] == ')') seen->offset = parse_field(seen->type, open + strlen(" ("), end - 1);
 }
 
 /* "JSON::State#configure": the name behind the last "#" or "." that has one. */
@@ -96,6 +105,49 @@ add(struct wb_all_seen *all, const char *text)
     all->count++;
 }
 
+/* "12 of Date+0x8, in d_simple_new_internal() of date_core.so". False: it is none of RUBY_WBCHECK's. */
+static bool
+parse_told(struct wb_told *told, const char *text)
+{
+    char *type;
+    const char *in = NULL, *name, *end;
+
+    told->count = strtoull(text, &type, 10);
+    if (strncmp(type, " of ", strlen(" of "))) return false;
+    type += strlen(" of ");
+    for (const char *at = type; (at = strstr(at, IN)) != NULL; at++) in = at;
+    if (!in) return false;
+    name = in + strlen(IN);
+    end = name + strcspn(name, ".(");
+    if (*end == '\0' || end - name >= WB_TOLD_TEXT || in - type >= WB_TOLD_TEXT) return false;
+    told->offset = parse_field(told->type, type, in);
+    copy(told->function, name, (size_t)(end - name));
+    return true;
+}
+
+/* Several processes, and several calls in one function, tell of the same field. */
+static void
+add_told(struct wb_all_seen *all, const char *text)
+{
+    struct wb_told told = {0};
+
+    if (!parse_told(&told, text)) return;
+    for (size_t i = 0; i < all->told_count; i++) {
+        struct wb_told *same = &all->told[i];
+        if (same->offset != told.offset || strcmp(same->type, told.type) || strcmp(same->function, told.function)) continue;
+        same->count += told.count;
+        return;
+    }
+    if (all->told_count < WB_TOLD_MOST) all->told[all->told_count++] = told;
+}
+
+static void
+read_line(struct wb_all_seen *all, const char *line)
+{
+    if (!strncmp(line, START, strlen(START))) add(all, line + strlen(START));
+    if (!strncmp(line, TOLD, strlen(TOLD))) add_told(all, line + strlen(TOLD));
+}
+
 static void
 read_lines(struct wb_all_seen *all, FILE *file)
 {
@@ -107,7 +159,7 @@ read_lines(struct wb_all_seen *all, FILE *file)
         bool start = whole;
         whole = line[length] == '\n';
         line[length] = '\0';
-        if (start && whole && !strncmp(line, START, strlen(START))) add(all, line + strlen(START));
+        if (start && whole) read_line(all, line);
     }
 }
 
@@ -118,7 +170,7 @@ run(char **command, const char *path)
 {
     char setting[64];
 
-    snprintf(setting, sizeof(setting), "out=%s", path);
+    snprintf(setting, sizeof(setting), "told,out=%s", path);
     if (setenv("RUBY_WBCHECK", setting, 1) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) execvp(command[0], command);
     fprintf(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
     _exit(127);

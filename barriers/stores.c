@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "barriers/facts.h"
+#include "barriers/stored.h"
 
 /* ---- whose data an address is in ---- */
 
@@ -229,6 +230,25 @@ settle(struct wb_frame *frame, const struct wb_state *state, const struct wb_sto
 
 /* ---- stores ---- */
 
+static void
+note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_function *function,
+           const struct wb_place *place)
+{
+    struct wb_finding field = {.data_type = data_type_of(state, address), .offset = -1};
+
+    if (!frame->flow->telling || on_stack_p(wb_base(address))) return;
+    if (field.data_type) find_field(&field, address);
+    wb_add_stored(frame->flow->arena, (struct wb_function *)function, &(struct wb_stored){
+        .place = *place, .data_type = field.data_type, .record = field.record, .offset = field.offset, .size = field.size,
+    });
+}
+
+void
+wb_note_written(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_node *node)
+{
+    note_place(frame, state, address, frame->function, &node->place);
+}
+
 /* Why that store needs no barrier, though it has none; NULL: it needs one. */
 static const char *
 harmless(const struct wb_state *state, const struct wb_store *store)
@@ -259,6 +279,7 @@ static void
 enter(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
 {
     if (frame->exempt) wb_note_updated(store->address);
+    else note_place(frame, state, store->address, store->function, &store->place);
     if (frame->exempt || !concerns_p(frame, state, store)) return;
     if (!store->excuse && !loose_p(state, store)) store->excuse = harmless(state, store);
     if (store->settled) settle(frame, state, store, store->why);

@@ -98,8 +98,9 @@ const struct cli_command cli_barriers_command = {
         "is not. A directory is searched for extensions: where there is a Makefile of mkmf's or a compile_commands.json. "
         "Nothing of them is run. Files are taken as one extension.\n\n"
         "With --confirm the command behind \"--\" is run first, under RUBY_WBCHECK. Then a table says of each store: `confirmed` when "
-        "the collector missed a barrier at that field of that type in a method that leads there, else `not seen`: the command has not "
-        "come there, or what was stored was held elsewhere. `only seen` is what the collector missed and no store explains. The "
+        "the collector missed a barrier at that field of that type in a method that leads there; `refuted` when it saw new references "
+        "there, each of which a barrier of that store had told of in time; else `not reached`: the command has not come there, or it may "
+        "have been another store. `only seen` is what the collector missed and no store explains. The "
         "command has to run the ruby that heapprof came with; what it prints goes to stderr. Without DIR or FILE the current "
         "directory is looked at.\n\n"
         "Exit status: 0 when nothing is missing, 1 when something is, 2 when something could not be read.",

@@ -20,5 +20,6 @@
 #include "foreign.c"
 #include "run.c"
 #include "wbcheck_sites.c"
+#include "wbcheck_told.c"
 #include "wbcheck.c"
 #include "graph.c"

@@ -28,6 +28,7 @@ struct wb_pair {
     VALUE    child;                /* 0: any */
     uint32_t site;                 /* that noted it first, and what comes of that is to be judged; 0: none */
     bool     early;                /* the struct did not have it then */
+    bool     counted;              /* among those that are told of */
 };
 
 struct wb_pairs {
@@ -290,11 +291,28 @@ immortal_p(VALUE child)
     return search.found;
 }
 
+/* A barrier has told of it: once, though the functions that called this one and the next check come by, too. */
+HEAPPROF_COLD static void
+count_told(VALUE parent, VALUE child)
+{
+    uint32_t number = wb_told.kept ? pair_number(wb.noted, parent, child) : 0;
+    struct wb_pair *pair = number ? &wb.noted->all[number] : NULL;
+
+    if (!pair || !pair->site || pair->counted) return;
+    pair->counted = true;
+    told_of(parent, child, wb_sites.all[pair->site].address);
+}
+
 /* What has been said once is not said again by the functions that called this one, and not by the next check. */
 HEAPPROF_COLD static void
 judge_child(VALUE parent, VALUE child)
 {
-    if (child == parent || noted_p(wb.noted, parent, child) || immortal_p(child)) return; /* who is marked is marked */
+    if (child == parent) return; /* who is marked is marked */
+    if (noted_p(wb.noted, parent, child)) {
+        count_told(parent, child);
+        return;
+    }
+    if (immortal_p(child)) return;
     uint32_t before = pair_number(wb.noted_before, parent, child);
     if (before) site_was_early(wb.noted_before->all[before].site);
     wb.missed_i(&(struct heapprof_missed){ parent, child, noted_p(wb.noted_before, parent, child) });

@@ -44,6 +44,19 @@ long rb_heapprof_gc_wbcheck_offset(VALUE parent, VALUE child);
 void rb_heapprof_gc_wbcheck_keep_sites(void);
 const struct heapprof_barrier_site *rb_heapprof_gc_wbcheck_sites(size_t *count);
 
+/* New references of typed data that one call of a barrier has told of before the next look. One that the object has at two
+ * places counts at the first of them. */
+struct heapprof_told {
+    const rb_data_type_t *type;  /* static, of a library that MRI never unloads */
+    long      offset;            /* as of rb_heapprof_gc_wbcheck_offset */
+    uintptr_t address;           /* behind the call */
+    uint64_t  count;
+};
+
+/* From the start on these are kept, and with them sites; and what is known of them in this process. Good until the stop. */
+void rb_heapprof_gc_wbcheck_keep_told(void);
+const struct heapprof_told *rb_heapprof_gc_wbcheck_told(size_t *count);
+
 /* From now on barriers are noted. NULL, or one line that says why it cannot be. */
 const char *rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i);
 

@@ -3,14 +3,15 @@
  *     RUBY_WBCHECK=1        from start to end; each place once, when it is found, and if there was one a sum at the end
  *     RUBY_WBCHECK=abort    and aborts at the first one
  *     RUBY_WBCHECK=sites    and at the end says where in C barriers came before their store, or were for nothing
+ *     RUBY_WBCHECK=told     and at the end says of which references barriers have told in time, for heapprof barriers --confirm
  *     RUBY_WBCHECK=out=FILE the same as 1, behind what is in a file already, for a command of many processes
  *     GC.wbcheck { ... }    of a block, as an array
  *
  * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter of the time allows. A
  * call's receiver is compared each time the call returns: then the function's own name is known.
  *
- * What is said is written where it is found, inside a GC perhaps: nothing here makes a Ruby object until GC.wbcheck
- * returns. */
+ * What is said (wbcheck_text.c) is written where it is found, inside a GC perhaps: nothing here makes a Ruby object until
+ * GC.wbcheck returns. */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
 #include "wbcheck.h"
@@ -18,13 +19,8 @@
 #include "base/settings.h"
 #include "boot.h"
 #include "gc/wbcheck.h"
-#include "internal/class.h"
 #include "internal/error.h"
 #include "internal/gc.h"
-#include "internal/imemo.h"
-#include "iseq.h"
-#include "names.h"
-#include "symbols.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "vm_core.h"
@@ -49,7 +45,7 @@ struct place {
 
 static struct {
     bool on, aborts, prints;
-    bool sites;                    /* are told at the end */
+    bool sites, told;              /* are said at the end */
     bool said_ractors;
     bool in_block;                 /* of GC.wbcheck */
     char out[PATH_MAX];            /* "": stderr */
@@ -61,101 +57,7 @@ static struct {
     int64_t next_ns;               /* when everything is compared again, if there is no GC before */
 } check;
 
-/* ---- what is said ---- */
-
-static void
-class_text(VALUE klass, char *text, size_t size)
-{
-    char name[HEAPPROF_NAME_BYTES];
-
-    snprintf(text, size, "%.*s", (int)rb_heapprof_class_text(klass, name), name);
-}
-
-static void
-called_text(VALUE owner, ID id, char *text, size_t size)
-{
-    char name[HEAPPROF_NAME_BYTES];
-
-    snprintf(text, size, "%.*s", (int)rb_heapprof_called_text(owner, id, name), name);
-}
-
-/* The class, or of what is hidden from Ruby the kind of object; of a class its own name, too. */
-static void
-object_text(VALUE object, char *text, size_t size)
-{
-    VALUE klass = rb_heapprof_real_class(object);
-    int type = RB_BUILTIN_TYPE(object);
-    char name[NAME_BYTES] = "";
-
-    if (type == T_CLASS || type == T_MODULE) class_text(object, name, sizeof(name));
-    if (klass) class_text(klass, text, size);
-    if (type == T_IMEMO) snprintf(text, size, "T_IMEMO(%s)", rb_imemo_name(imemo_type(object)));
-    else if (type == T_ICLASS || !klass) snprintf(text, size, "%s", rb_builtin_type_name(type));
-    else if (*name) snprintf(text + strlen(text), size - strlen(text), " %s", name);
-}
-
-static void
-parent_text(VALUE parent, VALUE child, char *text, size_t size)
-{
-    object_text(parent, text, size);
-    if (RB_BUILTIN_TYPE(parent) != T_DATA || !RTYPEDDATA_P(parent)) return;
-    long offset = rb_heapprof_gc_wbcheck_offset(parent, child);
-    size_t length = strlen(text);
-
-    snprintf(text + length, size - length, offset < 0 ? " (%s)" : " (%s+0x%lx)", RTYPEDDATA_TYPE(parent)->wrap_struct_name,
-             offset);
-}
-
-static void
-what_text(const struct heapprof_missed *missed, char *text, size_t size)
-{
-    char parent[NAME_BYTES], child[NAME_BYTES], function[NAME_BYTES];
-
-    parent_text(missed->parent, missed->child, parent, sizeof(parent));
-    object_text(missed->child, child, sizeof(child));
-    int length = snprintf(text, size, "%s -> %s", parent, child);
-    if (check.call && (size_t)length < size) {
-        called_text(check.call->klass, check.call->id, function, sizeof(function));
-        length += snprintf(text + length, size - (size_t)length, ", in %s", function);
-    }
-    if (missed->early && (size_t)length < size) {
-        snprintf(text + length, size - (size_t)length, "; a barrier came before the store, and a GC may come between");
-    }
-}
-
-/* A line of a backtrace; 0: the frame is none of a method's. */
-static int
-frame_text(const rb_control_frame_t *cfp, char *text, size_t size)
-{
-    const rb_callable_method_entry_t *method = rb_vm_frame_method_entry(cfp);
-    char name[HEAPPROF_NAME_BYTES], function[NAME_BYTES];
-
-    if (VM_FRAME_RUBYFRAME_P(cfp) && cfp->pc) {
-        int length = (int)rb_heapprof_code_text(cfp->iseq, method ? method->owner : 0, name);
-        snprintf(function, sizeof(function), "%.*s", length, name);
-        return snprintf(text, size, "    %s:%d:in '%s'\n", RSTRING_PTR(rb_iseq_path(cfp->iseq)), rb_vm_get_sourceline(cfp),
-                        function);
-    }
-    if (!method || method->def->type != VM_METHOD_TYPE_CFUNC) return 0;
-    called_text(method->owner, method->def->original_id, function, sizeof(function));
-    return snprintf(text, size, "    in '%s'\n", function);
-}
-
-static void
-stack_text(char *text, size_t size)
-{
-    const rb_execution_context_t *ec = GET_EC();
-    const rb_control_frame_t *end = RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
-    size_t length = 0;
-
-    text[0] = '\0';
-    for (const rb_control_frame_t *cfp = ec->cfp; cfp && cfp < end; cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
-        size_t added = (size_t)frame_text(cfp, text + length, size - length);
-        if (added >= size - length) break;
-        length += added;
-    }
-    text[length] = '\0';
-}
+/* ---- places ---- */
 
 static struct place *
 place_of(const char *what)
@@ -167,7 +69,7 @@ place_of(const char *what)
     struct place *place = &check.places[check.count++];
 
     snprintf(place->what, sizeof(place->what), "%s", what);
-    stack_text(place->stack, sizeof(place->stack));
+    rb_heapprof_wbcheck_stack(place->stack, sizeof(place->stack));
     return place;
 }
 
@@ -193,7 +95,7 @@ missed_i(const struct heapprof_missed *missed)
 {
     char what[3 * NAME_BYTES], text[sizeof(what) + STACK_BYTES + 64];
 
-    what_text(missed, what, sizeof(what));
+    rb_heapprof_wbcheck_what(missed, check.call, what, sizeof(what));
     check.missed++;
     struct place *place = place_of(what);
     if (!place || place->count++ > 0 || !check.prints) return;
@@ -366,22 +268,31 @@ gc_wbcheck(VALUE self)
 
 /* ---- RUBY_WBCHECK ---- */
 
+/* Whether it is one of the words that say what is done besides. */
+static bool
+read_word(struct heapprof_span word)
+{
+    static const struct {
+        const char *text;
+        bool *asked;
+    } words[] = { { "abort", &check.aborts }, { "sites", &check.sites }, { "told", &check.told } };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (!rb_heapprof_span_is_p(word, words[i].text)) continue;
+        *words[i].asked = true;
+        return true;
+    }
+    return rb_heapprof_span_is_p(word, "1");
+}
+
 /* NULL, or what is wrong with it. */
 static const char *
 read_setting(const struct heapprof_setting *setting)
 {
     struct heapprof_span value = setting->value;
 
-    if (rb_heapprof_span_is_p(setting->all, "1")) return NULL;
-    if (rb_heapprof_span_is_p(setting->all, "abort")) {
-        check.aborts = true;
-        return NULL;
-    }
-    if (rb_heapprof_span_is_p(setting->all, "sites")) {
-        check.sites = true;
-        return NULL;
-    }
-    if (value.length == 0 || !rb_heapprof_span_is_p(setting->key, "out")) return "expected 1, abort, sites or out=FILE";
+    if (read_word(setting->all)) return NULL;
+    if (value.length == 0 || !rb_heapprof_span_is_p(setting->key, "out")) return "expected 1, abort, sites, told or out=FILE";
     if (value.length >= sizeof(check.out)) return "the name of the file is too long";
     memcpy(check.out, value.start, value.length);
     int fd = open_out();
@@ -417,61 +328,10 @@ rb_heapprof_wbcheck_boot(void)
     if (!value || !*value || strcmp(value, "0") == 0) return;
     if (!read_settings(value)) return;
     if (check.sites) rb_heapprof_gc_wbcheck_keep_sites();
+    if (check.told) rb_heapprof_gc_wbcheck_keep_told();
     const char *refused = start();
     check.prints = !refused;
     if (refused) rb_heapprof_boot_complain("RUBY_WBCHECK", refused);
-}
-
-/* ---- sites ---- */
-
-static void
-print_site(const char *what, const struct heapprof_symbol_name *name, uint64_t count, uint64_t of, const char *why)
-{
-    char line[512];
-
-    snprintf(line, sizeof(line), "ruby: write barrier %s: in %s() of %s: %"PRIu64" of %"PRIu64", %s\n", what,
-             *name->function ? name->function : "?", name->library, count, of, why);
-    print(line);
-}
-
-/* Of a place where none is known to have been right: one reference may be overwritten before the object is looked at, and one
- * be too far in its struct to be found. */
-static void
-say_site(const struct heapprof_barrier_site *site, const struct heapprof_symbol_name *name)
-{
-    if (site->present > site->early) return;
-    if (site->early) {
-        print_site("too early", name, site->early, site->calls, "the store comes after it");
-        return;
-    }
-    if (site->unprotected) {
-        print_site("useless", name, site->unprotected, site->calls, "the object is not WB-protected");
-    }
-    if (site->absent) print_site("useless", name, site->absent, site->calls, "the object did not refer to that afterwards");
-}
-
-static void
-say_sites(void)
-{
-    struct heapprof_symbols symbols;
-    struct heapprof_symbol_name name;
-    size_t count;
-    const struct heapprof_barrier_site *sites = rb_heapprof_gc_wbcheck_sites(&count);
-
-    rb_heapprof_symbols_start();
-    rb_heapprof_symbols_init(&symbols);
-    for (size_t i = 0; i < count; i++) rb_heapprof_symbols_add(&symbols, sites[i].address);
-    rb_heapprof_symbols_locate(&symbols);
-    rb_heapprof_symbols_read_files(&symbols);
-    rb_heapprof_symbols_ask_exports(&symbols);
-    for (size_t i = 0; i < symbols.count; i++) {
-        uintptr_t address = rb_heapprof_symbols_address(&symbols, i);
-        rb_heapprof_symbols_name(&symbols, i, &name);
-        for (size_t j = 0; j < count; j++) {
-            if (sites[j].address == address) say_site(&sites[j], &name);
-        }
-    }
-    rb_heapprof_symbols_free(&symbols);
 }
 
 void
@@ -481,7 +341,7 @@ rb_heapprof_wbcheck_at_exit(void)
 
     if (!check.on || !check.prints) return;
     check_all();
-    if (check.sites) say_sites();
+    if (check.sites || check.told) rb_heapprof_wbcheck_say_sites(print, check.sites);
     if (check.missed == 0) return;
     struct heapprof_wbcheck_stat stat = rb_heapprof_gc_wbcheck_stat();
 

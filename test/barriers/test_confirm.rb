@@ -47,24 +47,72 @@ class TestBarriersConfirm < Test::Unit::TestCase
   ALL_STORES = [
     %w[confirm_plain part.plain], %w[confirm_again part.plain], %w[confirm_last last], %w[confirm_element part.elements[]],
     %w[confirm_behind behind->object], %w[each_i last], %w[confirm_take part.plain], %w[confirm_take part.elements[]],
+    %w[confirm_guarded guarded], %w[fill filled], %w[confirm_either either], %w[confirm_both both], %w[store_both both], %w[confirm_spare spare],
   ].freeze
+
+  # Script, and of one store the verdict, and what barriers have told of at its field.
+  JUDGED = {
+    "3.times { old.guarded(text) }" => ["confirm_guarded", "refuted", 3, "confirm_guarded"],
+    "2.times { old.filled(text) }" => ["fill", "refuted", 2, "confirm_filled"],
+    "fork { old.guarded(text) }; old.guarded(text); Process.wait" => ["confirm_guarded", "refuted", 2, "confirm_guarded"],
+    "old.guarded(text); GC.start; old.guarded(nil).guarded(text)" => ["confirm_guarded", "refuted", 2, "confirm_guarded"],
+    # What is stored is no object, or was there before.
+    "old.guarded(nil).guarded(1)" => ["confirm_guarded", "not reached", 0, nil],
+    "a = text; GC.start; 3.times { old.guarded(a) }" => ["confirm_guarded", "refuted", 1, "confirm_guarded"],
+    # The reference may be that of another store: of the same function, of one that it calls, of any.
+    "old.either(text, true)" => ["confirm_either", "not reached", 1, "confirm_either"],
+    "old.either(text, false)" => ["confirm_either", "not reached", 1, "confirm_either"],
+    "old.both(text, true)" => ["store_both", "not reached", 1, "confirm_both"],
+    "old.both(text, false)" => ["store_both", "not reached", 1, "confirm_both"],
+    "old.right_spare(text)" => ["confirm_spare", "not reached", 1, "confirm_right_spare"],
+    "old.right_spare(text).then { old.spare(text) }" => ["confirm_spare", "refuted", 1, "confirm_spare"],
+    # The same field has been missed, too.
+    "old.right(text); old.last(text)" => ["confirm_last", "confirmed", 1, "confirm_right"],
+  }.freeze
+
+  JUDGED.each_with_index do |(script, (function, *wanted)), i|
+    define_method(:"test_judged_#{i}") do
+      finding = json(script)["extensions"][0]["findings"].find { |each| each["function"] == function }
+      assert_equal(wanted, finding.values_at("verdict", "told", "told_in"), script)
+    end
+  end
+
+  def test_a_field_in_which_one_was_missed_is_not_refuted
+    findings = judge(<<~LINES)
+      ruby: write barrier missed: Sub (HeapProfConfirm+0x38) -> String, in HeapProfConfirm#right
+      ruby: write barrier told: 5 of HeapProfConfirm+0x38, in confirm_guarded() of confirm.so
+      ruby: write barrier told: 6 of HeapProfConfirm+0x40, in confirm_filled.isra.0() of confirm.so
+    LINES
+    assert_equal([["not reached", 5], ["refuted", 6]], %w[guarded filled].map { |field| findings.find { |each| each["field"] == field }.values_at("verdict", "told") })
+  end
+
+  # Lines that no ruby writes.
+  def test_hostile_told
+    findings = judge(["told: ", "told: 5", "told: 5 of ", "told: 5 of +0x38, in ", "told: 5 of HeapProfConfirm+0x38, in confirm_guarded", "told: x of A+0x8, in (",
+                      "told: 5 of HeapProfConfirm+0x38, in #{"x" * 300}()", "told: 5 of #{"x" * 300}+0x38, in confirm_guarded()", "told: -1 of HeapProfConfirm, in confirm_guarded()",
+                      *(0..5000).map { |i| "told: #{i} of T#{i}+0x8, in f() of g" }].map { |line| "ruby: write barrier #{line}\n" }.join)
+    assert_equal([["not reached", 0]], findings.map { |each| each.values_at("verdict", "told") }.uniq)
+  end
 
   # A memcpy of bytes that the source does not name.
   def test_what_only_the_collector_sees
     document = json("other.right(text); old.bytes(other)")
     assert_equal([{ "seen" => "HeapProfConfirm (HeapProfConfirm+0x28) -> String, in HeapProfConfirm#bytes", "field" => "last" }], document["only_seen"])
-    assert_equal([["not seen"], [nil], [0]], %w[verdict seen fits].map { |key| document["extensions"][0]["findings"].map { |each| each[key] }.uniq })
+    assert_equal([["not reached"], [nil], [0]], %w[verdict seen fits].map { |key| document["extensions"][0]["findings"].map { |each| each[key] }.uniq })
   end
 
   def test_the_table
-    result = confirm("old.plain(text); old.right(text); other.right(text); old.bytes(other)")
+    result = confirm("old.plain(text); 2.times { old.guarded(text) }; old.either(text, true); other.right(text); old.bytes(other)")
     lines = result.out.lines(chomp: true)
     assert_equal(["verdict", "source", "place", "field", "type", "what the collector saw"], lines.shift.split(/ {2,}/))
-    assert_equal(ALL_STORES.size, lines.grep(/\A(?:confirmed|not seen)  /).size)
-    assert_match(%r{\Aconfirmed  error    \S+/confirm\.c:\d+:5 +part\.plain +confirm_type +HeapProfConfirm \(HeapProfConfirm\+0x8\) -> String, in HeapProfConfirm#plain\z},
+    assert_equal(ALL_STORES.size, lines.grep(/\A(?:confirmed|refuted|not reached)  /).size)
+    assert_match(%r{\Aconfirmed    error    \S+/confirm\.c:\d+:5 +part\.plain +confirm_type +HeapProfConfirm \(HeapProfConfirm\+0x8\) -> String, in HeapProfConfirm#plain\z},
                  lines.first)
-    assert_match(/\Aonly seen  -        - +last +- +.*\+0x28\) -> String, in HeapProfConfirm#bytes\z/, lines.last)
-    assert_equal(1, lines.map { |line| line.index(/HeapProfConfirm |\z/) }.reject { |at| at < 90 }.uniq.size)
+    assert_match(/\Anot reached  error .* spare +confirm_type +\z/, lines[-2])
+    assert_match(/\Aonly seen    -        - +last +- +.*\+0x28\) -> String, in HeapProfConfirm#bytes\z/, lines.last)
+    assert_match(/\Arefuted      error .* guarded +confirm_type +2 stores, all told, in confirm_guarded\(\)\z/, lines.grep(/guarded/)[0])
+    assert_match(/\Anot reached  error .* either +confirm_type +1 store told, in confirm_either\(\)\z/, lines.grep(/either/)[0])
+    assert_equal(1, lines.map { |line| line.index(/HeapProfConfirm |\d stores? |\d stores, |\z/) }.reject { |at| at < 90 }.uniq.size)
     assert_equal(1, result.status)
   end
 
@@ -72,7 +120,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     sarif = JSON.parse(confirm("old.plain(text); other.right(text); old.bytes(other)", "--sarif").out)
     stores, seen = sarif["runs"].map { |run| run["results"] }
     assert_equal({ "part.plain" => "confirmed" }, stores[0]["properties"]["verdicts"])
-    assert_equal([%w[confirmed], ["not seen"]], stores.map { |each| each["properties"]["verdicts"].values.uniq }.uniq)
+    assert_equal([%w[confirmed], ["not reached"]], stores.map { |each| each["properties"]["verdicts"].values.uniq }.uniq)
     assert_equal([["missed-write-barrier", "error"]], seen.map { |each| each.values_at("ruleId", "level") }.uniq)
     assert_match(/in HeapProfConfirm#bytes \(field last\)\z/, seen[0]["message"]["text"])
   end
@@ -85,7 +133,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
                "Date (Date+0x8) -> Integer, in Date#hash" => "s.nth or c.nth", "Other (Other+0x8) -> String" => nil, "Array -> String" => nil }
     in_directory do |directory|
       File.write("#{directory}/lines", fields.keys.map { |text| "ruby: write barrier missed: #{text}\n" }.join)
-      result = barriers("--json", "--confirm", SUBJECT, "#{BUILD}/ext/date", "--", "sh", "-c", "cat #{directory}/lines > ${RUBY_WBCHECK#out=}")
+      result = barriers("--json", "--confirm", SUBJECT, "#{BUILD}/ext/date", "--", "sh", "-c", "cat #{directory}/lines > ${RUBY_WBCHECK#*out=}")
       assert_equal(fields, JSON.parse(result.out)["only_seen"].to_h { |each| each.values_at("seen", "field") })
     end
   end
@@ -101,10 +149,10 @@ class TestBarriersConfirm < Test::Unit::TestCase
     date = upstream("ext/date", "date")
     assert_equal(%w[s.nth c.nth c.nth].map { |field| ["d_lite_initialize_copy", field, 3] },
                  date["confirmed"].map { |each| each.values_at("function", "field", "fits") })
-    assert_equal(%w[c.sf], date["not seen"].map { |each| each["field"] })
+    assert_equal(%w[c.sf], date["not reached"].map { |each| each["field"] })
     configure = upstream("ext/json/generator", "json")
     assert_include(configure["confirmed"].map { |each| each.values_at("function", "field") }, %w[configure_state_i indent])
-    assert_include(configure["not seen"].map { |each| each["function"] }, "cState_init_copy")
+    assert_include(configure["not reached"].map { |each| each["function"] }, "cState_init_copy")
     copy = upstream("ext/json/generator", "json", "copy")
     assert_include(copy["confirmed"].map { |each| each.values_at("function", "field") }, %w[cState_init_copy indent])
     assert_empty(copy["confirmed"].select { |each| each["function"] == "configure_state_i" && each["seen"].include?("#initialize_copy") })
@@ -147,14 +195,14 @@ class TestBarriersConfirm < Test::Unit::TestCase
              "ruby: write barrier missed: #{" (B+0x8) -> " * 50}, in #", *(0...3000).map { |i| "ruby: write barrier missed: C#{i} (C+0x8) -> String" }]
     in_directory do |directory|
       File.write("#{directory}/lines", lines.join("\n") + "\n\0\xff".b)
-      result = barriers("--json", "--confirm", SUBJECT, "--", "sh", "-c", "cat #{directory}/lines > ${RUBY_WBCHECK#out=}")
+      result = barriers("--json", "--confirm", SUBJECT, "--", "sh", "-c", "cat #{directory}/lines > ${RUBY_WBCHECK#*out=}")
       assert_match(/^heapprof barriers: more than 2000 places were seen: the rest is left out$/, result.err)
       assert_equal([2000, 1], [JSON.parse(result.out)["only_seen"].size, result.status])
     end
   end
 
   def test_nothing_is_left_behind
-    setting = confirm("warn ENV['RUBY_WBCHECK']; old.plain(text)").err[/^out=(.*)/, 1]
+    setting = confirm("warn ENV['RUBY_WBCHECK']; old.plain(text)").err[/^told,out=(.*)/, 1]
     assert_path_not_exist(File.dirname(setting))
   end
 
@@ -162,6 +210,15 @@ class TestBarriersConfirm < Test::Unit::TestCase
 
   def script(text) = [*RUBY, "-e", PREPARE + text]
   def confirm(text, *options) = barriers("--confirm", *options, SUBJECT, "--", *script(text))
+
+  # What is said of the findings when a process has written that.
+  def judge(lines)
+    in_directory do |directory|
+      File.write("#{directory}/lines", lines)
+      result = barriers("--json", "--confirm", SUBJECT, "--", "sh", "-c", "cat #{directory}/lines > ${RUBY_WBCHECK#*out=}")
+      JSON.parse(result.out)["extensions"][0]["findings"]
+    end
+  end
 
   def json(text)
     result = confirm(text, "--json")

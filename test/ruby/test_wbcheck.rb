@@ -184,7 +184,7 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   def test_a_wrong_value_is_one_line_and_breaks_nothing
     run = wbcheck("yes", "print 1")
     assert_equal "1", run.out
-    assert_one_line(/RUBY_WBCHECK: yes: expected 1, abort, sites or out=FILE \(running unchecked\)/, run.err)
+    assert_one_line(/RUBY_WBCHECK: yes: expected 1, abort, sites, told or out=FILE \(running unchecked\)/, run.err)
   end
 
   def test_out_has_what_all_processes_of_a_command_say
@@ -257,6 +257,40 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   def test_sites_are_not_told_unasked
     run = wbcheck("1", "#{FIXTURE}pair = HeapProfMissed.new; 3.times { pair.ahead(Object.new); GC.start }")
     assert_clean run
+  end
+
+  # ---- references that barriers have told of ----
+
+  def told(script)
+    run = wbcheck("told", "#{FIXTURE}pair = HeapProfMissed.new; 4.times { GC.start }\n#{script}\n")
+    assert_predicate run.status, :success?
+    run.err.lines(chomp: true).grep(/heapprof_missed\.so/).map { |line| line.delete_prefix("ruby: write barrier ") }.sort
+  end
+
+  SECOND = "HeapProfMissed+0x8, in"
+
+  def test_new_references_are_counted_by_field_and_by_who_told_of_them
+    assert_equal ["told: 1 of #{SECOND} pair_written() of heapprof_missed.so", "told: 5 of #{SECOND} pair_write() of heapprof_missed.so"],
+                 told("5.times { pair.write(Object.new) }; pair.written(Object.new)")
+  end
+
+  def test_each_reference_counts_once_however_often_it_is_looked_at
+    assert_equal ["told: 1 of #{SECOND} pair_write() of heapprof_missed.so"],
+                 told("a = Object.new; [a].each { |b| pair.write(b) }; 3.times { GC.start; pair.write(a) }")
+  end
+
+  def test_what_is_missed_what_is_not_stored_and_what_comes_too_early_is_not_told
+    assert_empty told("pair.store([]); pair.wrong([]); pair.absent([]); pair.early([]); pair.write(nil); pair.store(nil)")
+  end
+
+  def test_a_child_of_fork_tells_of_its_own
+    assert_equal [2, 3].map { |count| "told: #{count} of #{SECOND} pair_write() of heapprof_missed.so" },
+                 told("2.times { pair.write(Object.new) }; Process.wait fork { 3.times { pair.write(Object.new) } }; Process.wait fork { }")
+  end
+
+  def test_nothing_is_told_unasked
+    assert_clean wbcheck("1", "#{FIXTURE}HeapProfMissed.new.write(Object.new)")
+    assert_empty wbcheck("sites", "#{FIXTURE}HeapProfMissed.new.write(Object.new)").err.lines.grep(/told/)
   end
 
   # ---- GC.wbcheck ----

@@ -10,6 +10,14 @@
  *         .each(hash)           in a function that is called for each pair
  *         .take(other)          all fields, from another object
  *         .bytes(other)         the same, where the source does not say what is copied
+ *
+ * And stores that have a barrier of which the source does not say that it comes each time:
+ *
+ *         .guarded(object)      on one way only, where it is needed
+ *         .filled(object)       the same, in the function that calls the one that stores
+ *         .either(object, way)  or another store of the same function, which has one
+ *         .both(object, way)    a store of a function, or that of another one, and a barrier behind both of them
+ *         .spare(object)        a field that .right_spare stores to, with its barrier
  */
 #include "ruby/ruby.h"
 #include <string.h>
@@ -28,6 +36,7 @@ struct confirm {
     } part;
     VALUE last;
     struct behind *behind;
+    VALUE guarded, filled, either, both, spare;
 };
 
 static void
@@ -39,6 +48,11 @@ confirm_mark(void *pointer)
     for (int i = 0; i < ELEMENTS; i++) rb_gc_mark(confirm->part.elements[i]);
     rb_gc_mark(confirm->last);
     if (confirm->behind) rb_gc_mark(confirm->behind->object);
+    rb_gc_mark(confirm->guarded);
+    rb_gc_mark(confirm->filled);
+    rb_gc_mark(confirm->either);
+    rb_gc_mark(confirm->both);
+    rb_gc_mark(confirm->spare);
 }
 
 static void
@@ -146,6 +160,68 @@ confirm_bytes(VALUE self, VALUE other)
     return self;
 }
 
+static VALUE
+confirm_guarded(VALUE self, VALUE object)
+{
+    get(self)->guarded = object;
+    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    return self;
+}
+
+static void
+fill(struct confirm *confirm, VALUE object)
+{
+    confirm->filled = object;
+}
+
+static VALUE
+confirm_filled(VALUE self, VALUE object)
+{
+    fill(get(self), object);
+    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    return self;
+}
+
+static VALUE
+confirm_either(VALUE self, VALUE object, VALUE way)
+{
+    if (RTEST(way)) RB_OBJ_WRITE(self, &get(self)->either, object);
+    else {
+        get(self)->either = object;
+        if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    }
+    return self;
+}
+
+static void
+store_both(struct confirm *confirm, VALUE object)
+{
+    confirm->both = object;
+}
+
+static VALUE
+confirm_both(VALUE self, VALUE object, VALUE way)
+{
+    if (RTEST(way)) get(self)->both = object;
+    else store_both(get(self), object);
+    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    return self;
+}
+
+static VALUE
+confirm_spare(VALUE self, VALUE object)
+{
+    get(self)->spare = object;
+    if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
+    return self;
+}
+
+static VALUE
+confirm_right_spare(VALUE self, VALUE object)
+{
+    return RB_OBJ_WRITE(self, &get(self)->spare, object);
+}
+
 void
 Init_heapprof_confirm(void)
 {
@@ -161,4 +237,10 @@ Init_heapprof_confirm(void)
     rb_define_method(klass, "each", confirm_each, 1);
     rb_define_method(klass, "take", confirm_take, 1);
     rb_define_method(klass, "bytes", confirm_bytes, 1);
+    rb_define_method(klass, "guarded", confirm_guarded, 1);
+    rb_define_method(klass, "filled", confirm_filled, 1);
+    rb_define_method(klass, "either", confirm_either, 2);
+    rb_define_method(klass, "both", confirm_both, 2);
+    rb_define_method(klass, "spare", confirm_spare, 1);
+    rb_define_method(klass, "right_spare", confirm_right_spare, 1);
 }
