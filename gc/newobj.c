@@ -451,6 +451,21 @@ cache_stop_i(void *cache, void *unused)
     ractor_cache->heapprof.pending.object = 0;
 }
 
+/* Of a pending sample. */
+struct stack_search {
+    VALUE    object;
+    uint32_t stack;
+};
+
+HEAPPROF_COLD static void
+cache_stack_i(void *cache, void *data)
+{
+    const struct heapprof_pending *pending = &((rb_ractor_newobj_cache_t *)cache)->heapprof.pending;
+    struct stack_search *search = data;
+
+    if (pending->object == search->object) search->stack = pending->stack;
+}
+
 HEAPPROF_COLD static void
 cache_resolve_i(void *cache, void *unused)
 {

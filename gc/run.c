@@ -62,6 +62,21 @@ rb_heapprof_gc_resolve_all(void)
     end_change();
 }
 
+HEAPPROF_COLD uint32_t
+rb_heapprof_gc_stack_of(VALUE object)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint32_t entry = rb_heapprof_on ? rb_heapprof_address_table_find(&tables->live.addresses, object) : 0;
+    struct stack_search search = { .object = object };
+
+    if (entry) {
+        uint32_t site = rb_heapprof_live_table_sample(&tables->live, entry)->site;
+        return rb_heapprof_sites_get(&tables->sites, site)->stack;
+    }
+    if (rb_heapprof_on) rb_gc_ractor_newobj_cache_foreach(cache_stack_i, &search);
+    return search.stack;
+}
+
 HEAPPROF_COLD void
 rb_heapprof_gc_redraw(void)
 {

@@ -91,6 +91,10 @@ void rb_heapprof_gc_stop(void);
 /* Makes every pending sample live, so that a snapshot has them. All ractors are stopped. */
 void rb_heapprof_gc_resolve_all(void);
 
+/* The stack at which that object was allocated; 0: it is not sampled. Changes nothing; also in a GC. All ractors are stopped, or there
+ * is one. */
+uint32_t rb_heapprof_gc_stack_of(VALUE object);
+
 /* Draws all gaps anew, as a child of fork must. All ractors are stopped. */
 void rb_heapprof_gc_redraw(void);
 

@@ -88,6 +88,10 @@ struct heapprof_frame {
 size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uint32_t stack,
                                    struct heapprof_frame *frames, size_t capacity);
 
+/* The same of a stack of the tables themselves; allocates nothing. */
+size_t rb_heapprof_stack_frames(const struct heapprof_stacks *stacks, const struct heapprof_functions *functions, uint32_t stack,
+                                struct heapprof_frame *frames, size_t capacity);
+
 /* One without rows or copies, for who fills it; NULL when there is no memory. */
 struct heapprof_snapshot *rb_heapprof_snapshot_new(const struct heapprof_facts *facts);
 

@@ -19,7 +19,6 @@
 #include "base/settings.h"
 #include "boot.h"
 #include "gc/wbcheck.h"
-#include "internal/error.h"
 #include "internal/gc.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -33,12 +32,14 @@
 
 #define NAME_BYTES 256
 #define STACK_BYTES 2048 /* its innermost lines */
+#define ALLOCATED_BYTES 1024
 #define CHECKS_SHARE 4    /* one part of so many of the time goes into checks between GCs */
 
 /* A place where barriers are missed. */
 struct place {
     char     what[3 * NAME_BYTES]; /* JSON::State+0x10 -> String, in JSON::State#configure */
     char     stack[STACK_BYTES];   /* lines, where it was first found */
+    char     parent[ALLOCATED_BYTES], child[ALLOCATED_BYTES]; /* lines, where these were allocated; "": not known */
     uint64_t count;
     uint64_t before;               /* what count was as GC.wbcheck began */
 };
@@ -60,7 +61,7 @@ static struct {
 /* ---- places ---- */
 
 static struct place *
-place_of(const char *what)
+place_of(const char *what, const struct heapprof_missed *missed)
 {
     for (size_t i = 0; i < check.count; i++) {
         if (strcmp(check.places[i].what, what) == 0) return &check.places[i];
@@ -70,6 +71,8 @@ place_of(const char *what)
 
     snprintf(place->what, sizeof(place->what), "%s", what);
     rb_heapprof_wbcheck_stack(place->stack, sizeof(place->stack));
+    rb_heapprof_wbcheck_allocated(missed->parent, place->parent, sizeof(place->parent));
+    rb_heapprof_wbcheck_allocated(missed->child, place->child, sizeof(place->child));
     return place;
 }
 
@@ -91,16 +94,25 @@ print(const char *text)
 }
 
 static void
+print_place(const struct place *place)
+{
+    char text[sizeof(*place) + 128];
+
+    snprintf(text, sizeof(text), "ruby: write barrier missed: %s\n%s%s%s%s%s", place->what, place->stack,
+             *place->parent ? "  parent allocated:\n" : "", place->parent, *place->child ? "  child allocated:\n" : "", place->child);
+    print(text);
+}
+
+static void
 missed_i(const struct heapprof_missed *missed)
 {
-    char what[3 * NAME_BYTES], text[sizeof(what) + STACK_BYTES + 64];
+    char what[sizeof(check.places->what)];
 
     rb_heapprof_wbcheck_what(missed, check.call, what, sizeof(what));
     check.missed++;
-    struct place *place = place_of(what);
+    struct place *place = place_of(what, missed);
     if (!place || place->count++ > 0 || !check.prints) return;
-    snprintf(text, sizeof(text), "ruby: write barrier missed: %s\n%s", what, place->stack);
-    print(text);
+    print_place(place);
     if (check.aborts) abort();
 }
 
@@ -188,12 +200,12 @@ stop(void)
 /* ---- GC.wbcheck ---- */
 
 static VALUE
-frames_of(const struct place *place)
+frames_of(const char *line)
 {
     VALUE frames = rb_ary_new();
     const char *end;
 
-    for (const char *line = place->stack; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         line += strspn(line, " ");
         rb_ary_push(frames, rb_utf8_str_new(line, end - line));
     }
@@ -207,7 +219,9 @@ place_hash(const struct place *place)
 
     rb_hash_aset(hash, ID2SYM(rb_intern("missed")), rb_utf8_str_new_cstr(place->what));
     rb_hash_aset(hash, ID2SYM(rb_intern("count")), ULL2NUM(place->count - place->before));
-    rb_hash_aset(hash, ID2SYM(rb_intern("backtrace")), frames_of(place));
+    rb_hash_aset(hash, ID2SYM(rb_intern("backtrace")), frames_of(place->stack));
+    if (*place->parent) rb_hash_aset(hash, ID2SYM(rb_intern("parent_allocated")), frames_of(place->parent));
+    if (*place->child) rb_hash_aset(hash, ID2SYM(rb_intern("child_allocated")), frames_of(place->child));
     return hash;
 }
 
@@ -239,7 +253,9 @@ end_block(VALUE unused)
  *
  *  Runs the block and compares meanwhile, again and again, what objects refer to with what write barriers have told the
  *  collector. Returns a Hash for each place at which a barrier was missed: +missed+, which says the parent, where in it the
- *  reference stands, the child and, if it is known, the C function; +count+; and +backtrace+, of where it was first found.
+ *  reference stands, the child and, if it is known, the C function; +count+; and +backtrace+, of where it was first found. If the
+ *  heap profiler runs, too, and has sampled them: +parent_allocated+ and +child_allocated+, the innermost frames of where
+ *  these were allocated.
  *
  *  A missed barrier lets the collector free an object that is in use. It is a fault of the C function that stores the
  *  reference: RB_OBJ_WRITE, or RB_OBJ_WRITTEN behind the store, mends it.

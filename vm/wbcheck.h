@@ -21,6 +21,9 @@ void rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_tra
 /* The Ruby stack that there is, as lines of a backtrace: the innermost that there is room for. */
 void rb_heapprof_wbcheck_stack(char *text, size_t size);
 
+/* Where an object was allocated, in the same way, its innermost frames; "": the profiler is off, or has not sampled it. */
+void rb_heapprof_wbcheck_allocated(VALUE object, char *text, size_t size);
+
 typedef void rb_heapprof_wbcheck_print(const char *line);
 
 /* Prints what is known of places where barriers are called: which have told of references in time, if that is kept; and those

@@ -3,6 +3,7 @@
  * It may be said inside a GC: nothing here makes a Ruby object, or asks an allocator. */
 #include "ruby/ruby.h"
 #include "wbcheck.h"
+#include "gc/state.h"
 #include "gc/wbcheck.h"
 #include "internal/class.h"
 #include "internal/error.h"
@@ -10,9 +11,11 @@
 #include "internal/imemo.h"
 #include "iseq.h"
 #include "names.h"
+#include "profiler/snapshot.h"
 #include "vm_core.h"
 
 #define NAME_BYTES 256
+#define ALLOCATED_FRAMES 3 /* of an object */
 
 static void
 class_text(VALUE klass, char *text, size_t size)
@@ -104,6 +107,25 @@ rb_heapprof_wbcheck_stack(char *text, size_t size)
         size_t added = (size_t)frame_text(cfp, text + length, size - length);
         if (added >= size - length) break;
         length += added;
+    }
+    text[length] = '\0';
+}
+
+void
+rb_heapprof_wbcheck_allocated(VALUE object, char *text, size_t size)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct heapprof_frame frames[ALLOCATED_FRAMES];
+    size_t unused, count, length = 0;
+
+    text[0] = '\0';
+    count = rb_heapprof_stack_frames(&tables->stacks, &tables->functions, rb_heapprof_gc_stack_of(object), frames, ALLOCATED_FRAMES);
+    for (size_t i = 0; i < count && i < ALLOCATED_FRAMES; i++) {
+        int added = snprintf(text + length, size - length, "    %s:%u:in '%s'\n",
+                             rb_heapprof_strings_get(&tables->strings, frames[i].path, &unused), frames[i].line,
+                             rb_heapprof_strings_get(&tables->strings, frames[i].name, &unused));
+        if ((size_t)added >= size - length) break;
+        length += (size_t)added;
     }
     text[length] = '\0';
 }

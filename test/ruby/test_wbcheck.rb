@@ -78,6 +78,51 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     assert_equal ["-:4:in 'Object#keep'", "-:5:in 'block in <main>'"], run.out.lines(chomp: true).grep(/-:\d/).first(2)
   end
 
+  # ---- where parent and child were allocated ----
+
+  ALLOCATED = <<~RUBY
+    def parent = HeapProfMissed.new
+    def child =
+      "a" * 50
+    def both(&)
+      pair = parent
+      4.times { GC.start }
+      yield pair
+    end
+  RUBY
+
+  def allocated(script, heapprof: nil, **env)
+    run = run_ruby("--disable-gems", "-", stdin: "#{FIXTURE}#{ALLOCATED}#{script}", heapprof: heapprof, env: env.transform_keys(&:to_s))
+    assert_predicate run.status, :success?
+    run
+  end
+
+  def test_where_parent_and_child_were_allocated_is_known_if_the_profiler_has_sampled_them
+    in_directory do |directory|
+      heapprof = "interval=1,out=#{directory}/a.pb.gz"
+      out = allocated("puts GC.wbcheck { both { |pair| pair.store(child) } }.first.values_at(:parent_allocated, :child_allocated)", heapprof: heapprof).out
+      assert_equal ["-:2:in 'Class#new'", "-:2:in 'Object#parent'", "-:6:in 'Object#both'", "-:4:in 'String#*'", "-:4:in 'Object#child'",
+                    "-:10:in 'block (2 levels) in <main>'"], out.lines(chomp: true)
+      err = allocated("both { |pair| pair.store(child) }", heapprof: heapprof, RUBY_WBCHECK: "1").err
+      assert_include err, "  parent allocated:\n    -:2:in 'Class#new'\n    -:2:in 'Object#parent'\n    -:6:in 'Object#both'\n" \
+                          "  child allocated:\n    -:4:in 'String#*'\n"
+    end
+  end
+
+  # Each stands for itself: the one that was last allocated is not in the tables yet, and a GC may be what finds it.
+  def test_who_was_allocated_last_is_known_too_and_in_a_gc
+    in_directory do |directory|
+      heapprof = "interval=1,out=#{directory}/a.pb.gz"
+      out = allocated("puts GC.wbcheck { both { |pair| pair.block(Object.new) { GC.start } } }.first[:child_allocated]", heapprof: heapprof).out
+      assert_equal ["-:10:in 'Class#new'", "-:10:in 'block (2 levels) in <main>'", "-:8:in 'Object#both'"], out.lines(chomp: true)
+    end
+  end
+
+  def test_where_they_were_allocated_is_not_said_without_the_profiler
+    assert_equal "[:missed, :count, :backtrace]\n", allocated("p GC.wbcheck { both { |pair| pair.store(child) } }.first.keys").out
+    assert_not_include allocated("both { |pair| pair.store(child) }", RUBY_WBCHECK: "1").err, "allocated"
+  end
+
   # ---- stock's own ----
 
   def test_what_json_and_date_of_this_ruby_forget
