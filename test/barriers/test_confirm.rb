@@ -150,6 +150,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     assert_equal(%w[s.nth c.nth c.nth].map { |field| ["d_lite_initialize_copy", field, 3] },
                  date["confirmed"].map { |each| each.values_at("function", "field", "fits") })
     assert_equal(%w[c.sf], date["not reached"].map { |each| each["field"] })
+    assert_equal([%w[c.sf]], upstream("ext/date", "datetime").values_at("confirmed").map { |each| each.map { |one| one["field"] } })
     configure = upstream("ext/json/generator", "json")
     assert_include(configure["confirmed"].map { |each| each.values_at("function", "field") }, %w[configure_state_i indent])
     assert_include(configure["not reached"].map { |each| each["function"] }, "cState_init_copy")

@@ -191,6 +191,7 @@ class TestBarriersFix < Test::Unit::TestCase
   def test_date_as_released
     mended("#{MRI}/ext/date", %w[date_core.c date_parse.c date_strftime.c date_strptime.c], "date_core", left: []) do |path|
       assert_mended(path, "date")
+      assert_mended(path, "datetime")
     end
   end
 

@@ -13,7 +13,8 @@ require "open3"
 BUGS = File.expand_path("../../doc/upstream-bugs", __dir__)
 BUILD = File.expand_path("../../build/upstream-fixes", __dir__)
 SOURCES = File.expand_path(ARGV.fetch(0))
-RUNS = { "date" => [[]], "fiddle" => [[]], "json" => [[], ["copy"]] }.freeze
+# By patch: scripts, with their arguments.
+RUNS = { "date" => [%w[date], %w[datetime]], "fiddle" => [%w[fiddle]], "json" => [%w[json], %w[json copy]] }.freeze
 CRASH = "[BUG] try to mark T_NONE object"
 
 def run!(*command, **options)
@@ -37,18 +38,18 @@ def build(name)
   made
 end
 
-def script(name, arguments, *options, env: {})
+def script((name, *arguments), *options, env: {})
   out, status = Open3.capture2e(env, RbConfig.ruby, "--disable-gems", *options, File.join(BUGS, "#{name}-write-barriers.rb"), *arguments)
   [out, status.success?]
 end
 
 faults = RUNS.flat_map do |name, runs|
   made = build(name)
-  runs.flat_map do |arguments|
-    title = [name, *arguments].join(" ")
-    before, = script(name, arguments)
-    after, ok = script(name, arguments, "-I", made)
-    checked, = script(name, arguments, "-I", made, env: { "RUBY_WBCHECK" => "1" })
+  runs.flat_map do |run|
+    title = run.join(" ")
+    before, = script(run)
+    after, ok = script(run, "-I", made)
+    checked, = script(run, "-I", made, env: { "RUBY_WBCHECK" => "1" })
     { "#{title}: does not crash as it is" => before.include?(CRASH), "#{title}: crashes with its patch: #{after.lines[1]}" => ok,
       "#{title}: a write barrier is missed with its patch: #{checked}" => checked.empty? }.reject { |_, right| right }.keys
   end
