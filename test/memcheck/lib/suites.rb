@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# suites.rb - the tests of MRI's own extensions, as commands.
+# suites.rb - the tests of MRI's own extensions, and of its core, as commands.
 #
 # Those that watch the size of the process (memory_leak) are left out: under memcheck it says something else.
 
@@ -16,8 +16,14 @@ SUITES = {
   "those MRI tests itself with" => %w[-ext-]
 }.freeze
 
+# The same of MRI itself: those of its tests that do not take many minutes.
+CORE_SUITES = %w[
+  array autoload bignum class dir enumerator eval exception file hash io iseq lambda m17n marshal method module object pack parse proc range rational
+  refinement regexp require settracefunc signal string struct symbol thread thread_queue time weakmap
+].to_h { |name| ["core #{name}", ["ruby/test_#{name}.rb"]] }.freeze
+
 # What runs a suite by that ruby, in SOURCES.
 def suite_command(ruby, name)
-  tests = SUITES.fetch(name).map { |path| "test/#{path}" }
+  tests = SUITES.merge(CORE_SUITES).fetch(name).map { |path| "test/#{path}" }
   [ruby, "-W0", "test/runner.rb", "--ruby=#{ruby}", "--excludes-dir=test/.excludes", "--name=!/memory_leak/", "-q", "--tty=no", *tests]
 end
