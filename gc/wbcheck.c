@@ -426,7 +426,7 @@ check_all(void)
     wb.cursor = 0;
     wb.next->parent_count = wb.next->child_count = 0;
     walk_pages(check_page_i, NULL);
-    if (wb.judge && !wb.incomplete) judge_sites();
+    if (wb_sites.judged && wb.judge && !wb.incomplete) judge_sites();
 
     wb.last = wb.next;
     wb.next = last;

@@ -40,8 +40,8 @@ struct heapprof_barrier_site {
 #define HEAPPROF_WBCHECK_STRUCT_BYTES 1024
 long rb_heapprof_gc_wbcheck_offset(VALUE parent, VALUE child);
 
-/* From the start on sites are kept, too; and what is known of them. Good until the stop. */
-void rb_heapprof_gc_wbcheck_keep_sites(void);
+/* From the start on sites are kept, too, and, if judged, what came of them; and what is known of them. Good until the stop. */
+void rb_heapprof_gc_wbcheck_keep_sites(bool judged);
 const struct heapprof_barrier_site *rb_heapprof_gc_wbcheck_sites(size_t *count);
 
 /* New references of typed data that one call of a barrier has told of before the next look. One that the object has at two

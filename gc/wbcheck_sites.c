@@ -10,7 +10,8 @@
 #include "os/peek.h"
 
 static struct {
-    bool kept;
+    bool kept;                           /* where barriers are called */
+    bool judged;                         /* and what comes of that, which takes a look at the struct each time */
     struct heapprof_mem mem;
     struct heapprof_index index;
     struct heapprof_barrier_site *all;   /* by number; [0] unused */
@@ -77,7 +78,7 @@ site_called(uintptr_t address, VALUE parent, VALUE child, bool *early)
         return 0;
     }
     if (!typed_data_p(parent)) return 0;
-    *early = rb_heapprof_gc_wbcheck_offset(parent, child) < 0;
+    *early = wb_sites.judged && rb_heapprof_gc_wbcheck_offset(parent, child) < 0;
     return site;
 }
 
@@ -105,10 +106,11 @@ site_was_early(uint32_t number)
 }
 
 HEAPPROF_COLD void
-rb_heapprof_gc_wbcheck_keep_sites(void)
+rb_heapprof_gc_wbcheck_keep_sites(bool judged)
 {
-    rb_heapprof_mem_init(&wb_sites.mem, SIZE_MAX);
+    if (!wb_sites.kept) rb_heapprof_mem_init(&wb_sites.mem, SIZE_MAX);
     wb_sites.kept = true;
+    wb_sites.judged |= judged;
 }
 
 HEAPPROF_COLD const struct heapprof_barrier_site *

@@ -73,7 +73,7 @@ told_of(VALUE parent, VALUE child, uintptr_t address)
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_keep_told(void)
 {
-    rb_heapprof_gc_wbcheck_keep_sites();
+    rb_heapprof_gc_wbcheck_keep_sites(false);
     rb_heapprof_mem_init(&wb_told.mem, SIZE_MAX);
     wb_told.kept = true;
 }

@@ -343,7 +343,7 @@ rb_heapprof_wbcheck_boot(void)
     rb_define_singleton_method(rb_mGC, "wbcheck", gc_wbcheck, 0);
     if (!value || !*value || strcmp(value, "0") == 0) return;
     if (!read_settings(value)) return;
-    if (check.sites) rb_heapprof_gc_wbcheck_keep_sites();
+    if (check.sites) rb_heapprof_gc_wbcheck_keep_sites(true);
     if (check.told) rb_heapprof_gc_wbcheck_keep_told();
     const char *refused = start();
     check.prints = !refused;
