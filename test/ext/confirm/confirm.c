@@ -202,8 +202,12 @@ store_both(struct confirm *confirm, VALUE object)
 static VALUE
 confirm_both(VALUE self, VALUE object, VALUE way)
 {
-    if (RTEST(way)) get(self)->both = object;
-    else store_both(get(self), object);
+    if (RTEST(way)) {
+        get(self)->both = object;
+    }
+    else {
+        store_both(get(self), object);
+    }
     if (!RB_SPECIAL_CONST_P(object)) RB_OBJ_WRITTEN(self, Qundef, object);
     return self;
 }
