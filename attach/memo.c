@@ -71,16 +71,11 @@ add(struct heapprof_memos *memos, size_t number, const struct heapprof_memo_entr
 static bool
 same_p(struct heapprof_memos *memos, const struct heapprof_memo_entry *entry)
 {
-    unsigned char ec[HEAPPROF_LAYOUT_TYPE_MOST];
     struct heapprof_walk_place place;
 
-    if (!HEAPPROF_MEM_GROW(memos->mem, memos->again, memos->again_capacity, entry->bytes)) return false;
-    const struct heapprof_range ranges[] = {
-        {entry->ec, ec, memos->vm->ec_bytes}, {entry->place.frame, memos->again, entry->bytes}
-    };
-    return rb_heapprof_target_read_all(memos->vm->target, ranges, 2) &&
-           rb_heapprof_walk_place(memos->vm, ec, &place) && place.stack == entry->place.stack &&
-           place.frame == entry->place.frame && place.dummy == entry->place.dummy &&
+    return HEAPPROF_MEM_GROW(memos->mem, memos->again, memos->again_capacity, entry->bytes) &&
+           rb_heapprof_walk_read(memos->vm, entry->ec, &place, entry->place.frame, memos->again, entry->bytes) &&
+           place.stack == entry->place.stack && place.frame == entry->place.frame && place.dummy == entry->place.dummy &&
            !memcmp(memos->again, memos->before.bytes + entry->at, entry->bytes);
 }
 

@@ -25,8 +25,9 @@ rb_heapprof_walk_free(struct heapprof_walk *walk)
 
 /* ---- the copy ---- */
 
-bool
-rb_heapprof_walk_place(const struct heapprof_vm *vm, const void *copy, struct heapprof_walk_place *place)
+/* By a copy of the execution context. */
+static bool
+find_place(const struct heapprof_vm *vm, const void *copy, struct heapprof_walk_place *place)
 {
     place->stack = rb_heapprof_field_get(&vm->ec_stack, copy);
     place->frame = rb_heapprof_field_get(&vm->ec_frame, copy);
@@ -43,13 +44,14 @@ rb_heapprof_walk_place(const struct heapprof_vm *vm, const void *copy, struct he
            (place->dummy - place->frame) % vm->frame_bytes == 0;
 }
 
-static bool
-read_place(const struct heapprof_walk *walk, uint64_t ec, struct heapprof_walk_place *place)
+bool
+rb_heapprof_walk_read(struct heapprof_vm *vm, uint64_t ec, struct heapprof_walk_place *place,
+                      uint64_t frames, void *to, size_t bytes)
 {
     unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+    const struct heapprof_range ranges[] = {{ec, copy, vm->ec_bytes}, {frames, to, bytes}};
 
-    return rb_heapprof_target_read(walk->vm->target, ec, copy, walk->vm->ec_bytes) &&
-           rb_heapprof_walk_place(walk->vm, copy, place);
+    return rb_heapprof_target_read_all(vm->target, ranges, bytes ? 2 : 1) && find_place(vm, copy, place);
 }
 
 static const unsigned char *
@@ -80,7 +82,7 @@ rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec)
 
     walk->ec = ec;
     walk->frame_count = walk->torn = walk->values_bytes = 0;
-    if (!read_place(walk, ec, &place)) return false;
+    if (!rb_heapprof_walk_read(walk->vm, ec, &place, 0, NULL, 0)) return false;
     walk->place = place;
     size_t bytes = place.dummy - place.frame;
     if (bytes == 0) return true;
@@ -91,28 +93,16 @@ rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec)
     return true;
 }
 
-/* Copies the frames into again where they were, in the same call that tells where they are now. */
-static bool
-copy_there(struct heapprof_walk *walk, struct heapprof_walk_place *place)
-{
-    const struct heapprof_vm *vm = walk->vm;
-    size_t bytes = walk->frame_count * vm->frame_bytes;
-    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
-
-    if (!HEAPPROF_MEM_GROW(walk->mem, walk->again, walk->again_capacity, bytes)) return false;
-    const struct heapprof_range ranges[] = {{walk->ec, copy, vm->ec_bytes}, {walk->place.frame, walk->again, bytes}};
-    return rb_heapprof_target_read_all(vm->target, ranges, bytes ? 2 : 1) && rb_heapprof_walk_place(vm, copy, place);
-}
-
 /* Copies the frames into again, aligned at the outermost: how many there are of both; *now: how many there are. */
 static size_t
 copy_again(struct heapprof_walk *walk, size_t *now)
 {
-    size_t width = walk->vm->frame_bytes;
+    size_t width = walk->vm->frame_bytes, bytes = walk->frame_count * width;
     struct heapprof_walk_place place;
 
     *now = 0;
-    if (!copy_there(walk, &place)) return 0;
+    if (!HEAPPROF_MEM_GROW(walk->mem, walk->again, walk->again_capacity, bytes) ||
+        !rb_heapprof_walk_read(walk->vm, walk->ec, &place, walk->place.frame, walk->again, bytes)) return 0;
     *now = (place.dummy - place.frame) / width;
     if (place.dummy == walk->place.dummy && *now >= walk->frame_count) return walk->frame_count;
     size_t count = *now < walk->frame_count ? *now : walk->frame_count;

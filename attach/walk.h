@@ -28,8 +28,10 @@ struct heapprof_walk {
     size_t   values_bytes;
 };
 
-/* Where the stack is, by a copy of its execution context. False: that is no stack. */
-bool rb_heapprof_walk_place(const struct heapprof_vm *vm, const void *copy, struct heapprof_walk_place *place);
+/* Where the stack of that execution context is; and in the same call what lies where its frames have been, unless bytes is 0. False: it
+ * cannot be read, or is no stack. */
+bool rb_heapprof_walk_read(struct heapprof_vm *vm, uint64_t ec, struct heapprof_walk_place *place,
+                           uint64_t frames, void *to, size_t bytes);
 
 void rb_heapprof_walk_init(struct heapprof_walk *walk, struct heapprof_vm *vm, struct heapprof_mem *mem);
 void rb_heapprof_walk_free(struct heapprof_walk *walk);
