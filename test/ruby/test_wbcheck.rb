@@ -97,25 +97,23 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
     run
   end
 
+  def sampled(script, **env)
+    in_directory { |directory| allocated(script, heapprof: "interval=1,out=#{directory}/a.pb.gz", **env) }
+  end
+
   def test_where_parent_and_child_were_allocated_is_known_if_the_profiler_has_sampled_them
-    in_directory do |directory|
-      heapprof = "interval=1,out=#{directory}/a.pb.gz"
-      out = allocated("puts GC.wbcheck { both { |pair| pair.store(child) } }.first.values_at(:parent_allocated, :child_allocated)", heapprof: heapprof).out
-      assert_equal ["-:2:in 'Class#new'", "-:2:in 'Object#parent'", "-:6:in 'Object#both'", "-:4:in 'String#*'", "-:4:in 'Object#child'",
-                    "-:10:in 'block (2 levels) in <main>'"], out.lines(chomp: true)
-      err = allocated("both { |pair| pair.store(child) }", heapprof: heapprof, RUBY_WBCHECK: "1").err
-      assert_include err, "  parent allocated:\n    -:2:in 'Class#new'\n    -:2:in 'Object#parent'\n    -:6:in 'Object#both'\n" \
-                          "  child allocated:\n    -:4:in 'String#*'\n"
-    end
+    out = sampled("puts GC.wbcheck { both { |pair| pair.store(child) } }.first.values_at(:parent_allocated, :child_allocated)").out
+    assert_equal ["-:2:in 'Class#new'", "-:2:in 'Object#parent'", "-:6:in 'Object#both'", "-:4:in 'String#*'", "-:4:in 'Object#child'",
+                  "-:10:in 'block (2 levels) in <main>'"], out.lines(chomp: true)
+    err = sampled("both { |pair| pair.store(child) }", RUBY_WBCHECK: "1").err
+    assert_include err, "  parent allocated:\n    -:2:in 'Class#new'\n    -:2:in 'Object#parent'\n    -:6:in 'Object#both'\n" \
+                        "  child allocated:\n    -:4:in 'String#*'\n"
   end
 
   # Each stands for itself: the one that was last allocated is not in the tables yet, and a GC may be what finds it.
   def test_who_was_allocated_last_is_known_too_and_in_a_gc
-    in_directory do |directory|
-      heapprof = "interval=1,out=#{directory}/a.pb.gz"
-      out = allocated("puts GC.wbcheck { both { |pair| pair.block(Object.new) { GC.start } } }.first[:child_allocated]", heapprof: heapprof).out
-      assert_equal ["-:10:in 'Class#new'", "-:10:in 'block (2 levels) in <main>'", "-:8:in 'Object#both'"], out.lines(chomp: true)
-    end
+    out = sampled("puts GC.wbcheck { both { |pair| pair.block(Object.new) { GC.start } } }.first[:child_allocated]").out
+    assert_equal ["-:10:in 'Class#new'", "-:10:in 'block (2 levels) in <main>'", "-:8:in 'Object#both'"], out.lines(chomp: true)
   end
 
   def test_where_they_were_allocated_is_not_said_without_the_profiler
