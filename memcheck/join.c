@@ -85,24 +85,15 @@ known(const struct memcheck_process *process, uint64_t address)
 /* ---- which records are one ---- */
 
 static int
-compare_ruby(const struct memcheck_process *process, const struct memcheck_record *a, const struct memcheck_record *b)
+compare_ruby(const struct memcheck_process *process, const struct memcheck_ruby_stack *a, const struct memcheck_ruby_stack *b)
 {
     const uint32_t *all = process->locations;
     const struct memcheck_ruby_frame *told = process->valgrind->ruby_frames;
 
-    if (a->location_count != b->location_count) return a->location_count < b->location_count ? -1 : 1;
-    if (a->location_count == 0) return 0;
-    if (memcheck_error_p(a->kind)) return memcmp(told + a->first_location, told + b->first_location, a->location_count * sizeof(*told));
-    return memcmp(all + a->first_location, all + b->first_location, a->location_count * sizeof(*all));
-}
-
-static int
-compare_asked(const struct memcheck_process *process, const struct memcheck_record *a, const struct memcheck_record *b)
-{
-    const uint32_t *all = process->locations;
-
-    if (a->asked_count != b->asked_count) return a->asked_count < b->asked_count ? -1 : 1;
-    return a->asked_count ? memcmp(all + a->first_asked, all + b->first_asked, a->asked_count * sizeof(*all)) : 0;
+    if (a->count != b->count) return a->count < b->count ? -1 : 1;
+    if (a->count == 0) return 0;
+    if (a->told) return memcmp(told + a->first, told + b->first, a->count * sizeof(*told));
+    return memcmp(all + a->first, all + b->first, a->count * sizeof(*all));
 }
 
 /* How many frames it has up to the interpreter. */
@@ -146,7 +137,7 @@ compare_all(const void *left, const void *right, void *data)
 
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (memcheck_error_p(a->kind) && a->error->what != b->error->what) return a->error->what < b->error->what ? -1 : 1;
-    int ruby = compare_ruby(process, a, b), asked = compare_asked(process, a, b);
+    int ruby = compare_ruby(process, &a->stack, &b->stack), asked = compare_ruby(process, &a->asked, &b->asked);
     if (ruby) return ruby;
     return asked ? asked : compare_c(process->valgrind, a->error, b->error);
 }
@@ -234,14 +225,13 @@ asked_there_p(const struct memcheck_valgrind *valgrind, const struct memcheck_c_
 static void
 find_asked(const struct join *join, struct memcheck_record *record)
 {
-    for (uint32_t i = 0; i < record->error->stack_count && record->asked_count == 0; i++) {
+    for (uint32_t i = 0; i < record->error->stack_count && record->asked.count == 0; i++) {
         const struct memcheck_c_stack *stack = &join->valgrind->stacks[record->error->first_stack + i];
         struct memcheck_error_block block;
         if (!memcheck_error_block_read(memcheck_valgrind_string(join->valgrind, stack->title), &block)) continue;
         const struct memcheck_record *its = known(join->process, block.address);
         if (!its || its->bytes != block.bytes || !asked_there_p(join->valgrind, stack, its)) continue;
-        record->first_asked = its->first_location;
-        record->asked_count = its->location_count;
+        record->asked = its->stack;
     }
 }
 
@@ -252,8 +242,7 @@ add_error(struct join *join, const struct memcheck_error *error)
     struct memcheck_record *record = add(join, error);
 
     if (!record) return;
-    record->first_location = error->first_ruby_frame;
-    record->location_count = error->ruby_frame_count;
+    record->stack = (struct memcheck_ruby_stack){error->first_ruby_frame, error->ruby_frame_count, true};
     find_asked(join, record);
 }
 
@@ -268,9 +257,7 @@ add_block(struct join *join, const struct memcheck_error *error, const struct me
     record->bytes = block->bytes;
     record->indirect_blocks = block->indirect_blocks;
     record->indirect_bytes = block->indirect_bytes;
-    if (!its) return;
-    record->first_location = its->first_location;
-    record->location_count = its->location_count;
+    if (its) record->stack = its->stack;
 }
 
 static void

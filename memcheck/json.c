@@ -6,20 +6,17 @@
 #include "report/json.h"
 
 static void
-put_frame(struct report_json *json, struct memcheck_frame frame)
+put_frames(struct report_json *json, const char *key, const struct memcheck_process *process, const struct memcheck_ruby_stack *stack)
 {
-    report_json_begin(json, '{');
-    report_json_member_text(json, "name", frame.name);
-    report_json_member_text(json, "file", frame.file);
-    report_json_member_integer(json, "line", frame.line);
-    report_json_end(json, '}');
-}
-
-static void
-put_frames(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
-{
-    report_json_member_begin(json, "frames", '[');
-    for (uint32_t i = 0; i < record->location_count; i++) put_frame(json, memcheck_frame_at(process, record, i));
+    report_json_member_begin(json, key, '[');
+    for (uint32_t i = 0; i < stack->count; i++) {
+        struct memcheck_frame frame = memcheck_frame_at(process, stack, i);
+        report_json_begin(json, '{');
+        report_json_member_text(json, "name", frame.name);
+        report_json_member_text(json, "file", frame.file);
+        report_json_member_integer(json, "line", frame.line);
+        report_json_end(json, '}');
+    }
     report_json_end(json, ']');
 }
 
@@ -46,9 +43,7 @@ put_c_stacks(struct report_json *json, const struct memcheck_process *process, c
 
     report_json_member_text(json, "what", memcheck_valgrind_string(process->valgrind, error->what));
     report_json_member_integer(json, "times", record->times);
-    report_json_member_begin(json, "asked", '[');
-    for (uint32_t i = 0; i < record->asked_count; i++) put_frame(json, memcheck_asked_frame_at(process, record, i));
-    report_json_end(json, ']');
+    put_frames(json, "asked", process, &record->asked);
     report_json_member_begin(json, "stacks", '[');
     for (uint32_t i = 0; i < error->stack_count; i++) {
         const struct memcheck_c_stack *stack = &process->valgrind->stacks[error->first_stack + i];
@@ -75,7 +70,7 @@ put_record(struct report_json *json, const struct memcheck_process *process, con
     report_json_member_string(json, "function", record->function, record->function_length);
     report_json_member_string(json, "library", record->library, record->library_length);
     report_json_member_bool(json, "core", record->core);
-    put_frames(json, process, record);
+    put_frames(json, "frames", process, &record->stack);
     if (record->error) put_c_stacks(json, process, record);
     report_json_end(json, '}');
 }

@@ -105,7 +105,7 @@ add_record(struct memcheck_process *process, const struct heapprof_samples *samp
         .kind = kind_of(label(samples, "leak")), .core = strcmp(label(samples, "of"), "extension") != 0,
         .blocks = amount(samples->values[0]), .bytes = amount(samples->values[1]),
         .indirect_blocks = amount(samples->values[2]), .indirect_bytes = amount(samples->values[3]),
-        .first_location = first_location, .location_count = samples->location_count,
+        .stack = {.first = first_location, .count = samples->location_count},
         .address = (uint64_t)number_label(samples, "address"),
     };
     set_caller(record, label(samples, "class"), label(samples, "caller"));
@@ -122,7 +122,7 @@ compare(const void *left, const void *right)
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a_bytes != b_bytes) return a_bytes > b_bytes ? -1 : 1;
     if (a->error != b->error) return a->error < b->error ? -1 : 1;
-    return (a->first_location > b->first_location) - (a->first_location < b->first_location);
+    return (a->stack.first > b->stack.first) - (a->stack.first < b->stack.first);
 }
 
 void
@@ -199,7 +199,7 @@ told_frame(const struct memcheck_valgrind *valgrind, const struct memcheck_ruby_
     };
 }
 
-/* As the process's file has it. */
+/* As the process's file has it: a place in locations. */
 static struct memcheck_frame
 located_frame(const struct memcheck_process *process, uint32_t at)
 {
@@ -217,16 +217,10 @@ located_frame(const struct memcheck_process *process, uint32_t at)
 }
 
 struct memcheck_frame
-memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at)
+memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_ruby_stack *stack, uint32_t at)
 {
-    if (!memcheck_error_p(record->kind)) return located_frame(process, record->first_location + at);
-    return told_frame(process->valgrind, &process->valgrind->ruby_frames[record->first_location + at]);
-}
-
-struct memcheck_frame
-memcheck_asked_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at)
-{
-    return located_frame(process, record->first_asked + at);
+    if (!stack->told) return located_frame(process, stack->first + at);
+    return told_frame(process->valgrind, &process->valgrind->ruby_frames[stack->first + at]);
 }
 
 struct memcheck_frame

@@ -5,6 +5,12 @@
 #include "memcheck/valgrind.h"
 #include "pprof/model.h"
 
+/* A Ruby stack, the innermost frame first; without frames it is not known. */
+struct memcheck_ruby_stack {
+    uint32_t first, count;             /* of the process's locations, */
+    bool     told;                     /* or of Valgrind's ruby_frames */
+};
+
 struct memcheck_record {
     enum memcheck_kind kind;
     int64_t     blocks, bytes;
@@ -14,13 +20,11 @@ struct memcheck_record {
     const char *library;                         /* the same: the file it is in; "": not known */
     size_t      library_length;
     bool        core;                            /* MRI's own, or nobody's that is known */
-    uint32_t    first_location, location_count;  /* in locations, the innermost first; none: no Ruby stack is known. Of an error: in
-                                                    Valgrind's ruby_frames */
+    struct memcheck_ruby_stack stack;            /* that asked for the blocks; of an error, that ran */
     uint64_t    address;                         /* of a block with a record of its own; 0: it has none */
     const struct memcheck_error *error;          /* what Valgrind says; NULL: the engine is vm */
     int64_t     times;                           /* of an error: how often it was seen */
-    uint32_t    first_asked, asked_count;        /* of an error: in locations, the Ruby stack that asked for the block it is about; none:
-                                                    it is not known */
+    struct memcheck_ruby_stack asked;            /* of an error: that asked for the block it is about */
 };
 
 struct memcheck_process {
@@ -44,18 +48,15 @@ void memcheck_process_free(struct memcheck_process *process);
 /* By kind, of each the largest first. */
 void memcheck_process_sort(struct memcheck_process *process);
 
-/* ---- a record's Ruby stack ---- */
+/* ---- frames ---- */
 
 struct memcheck_frame {
     const char *name, *file;
     int64_t     line;
 };
 
-/* The frame at that place, 0: the innermost, of location_count. */
-struct memcheck_frame memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at);
-
-/* The same of the stack that asked for an error's block, of asked_count. */
-struct memcheck_frame memcheck_asked_frame_at(const struct memcheck_process *process, const struct memcheck_record *record, uint32_t at);
+/* The frame at that place, 0: the innermost. */
+struct memcheck_frame memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_ruby_stack *stack, uint32_t at);
 
 /* A C function of the stacks that Valgrind gives. */
 struct memcheck_frame memcheck_c_frame_at(const struct memcheck_process *process, uint32_t number);

@@ -38,8 +38,8 @@ put_location(struct report_json *json, const struct memcheck_frame *frame)
 static struct memcheck_frame
 place_of(const struct memcheck_process *process, const struct memcheck_record *record)
 {
-    for (uint32_t i = 0; i < record->location_count; i++) {
-        struct memcheck_frame frame = memcheck_frame_at(process, record, i);
+    for (uint32_t i = 0; i < record->stack.count; i++) {
+        struct memcheck_frame frame = memcheck_frame_at(process, &record->stack, i);
         if (in_file_p(&frame)) return frame;
     }
     for (uint32_t s = 0; record->error && s < record->error->stack_count; s++) {
@@ -83,15 +83,15 @@ put_c_stack(struct report_json *json, const struct memcheck_process *process, co
     report_json_end(json, '}');
 }
 
-/* Of an error's block. */
+/* title: NULL for none. */
 static void
-put_asked(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+put_ruby_stack(struct report_json *json, const struct memcheck_process *process, const struct memcheck_ruby_stack *stack,
+               const char *title)
 {
-    if (record->asked_count == 0) return;
     report_json_begin(json, '{');
-    report_sarif_message(json, "message", "in Ruby, the block was asked for by");
+    if (title) report_sarif_message(json, "message", title);
     report_json_member_begin(json, "frames", '[');
-    for (uint32_t i = 0; i < record->asked_count; i++) put_frame(json, memcheck_asked_frame_at(process, record, i));
+    for (uint32_t i = 0; i < stack->count; i++) put_frame(json, memcheck_frame_at(process, stack, i));
     report_json_end(json, ']');
     report_json_end(json, '}');
 }
@@ -101,17 +101,11 @@ static void
 put_stacks(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
 {
     report_json_member_begin(json, "stacks", '[');
-    if (record->location_count > 0 || !record->error) {
-        report_json_begin(json, '{');
-        report_json_member_begin(json, "frames", '[');
-        for (uint32_t i = 0; i < record->location_count; i++) put_frame(json, memcheck_frame_at(process, record, i));
-        report_json_end(json, ']');
-        report_json_end(json, '}');
-    }
+    if (record->stack.count > 0 || !record->error) put_ruby_stack(json, process, &record->stack, NULL);
     for (uint32_t i = 0; record->error && i < record->error->stack_count; i++) {
         put_c_stack(json, process, &process->valgrind->stacks[record->error->first_stack + i]);
     }
-    put_asked(json, process, record);
+    if (record->asked.count > 0) put_ruby_stack(json, process, &record->asked, "in Ruby, the block was asked for by");
     report_json_end(json, ']');
 }
 

@@ -183,8 +183,8 @@ matches_p(const char *pattern, const char *text, size_t length)
 static bool
 any_frame_p(const char *pattern, const struct memcheck_process *process, const struct memcheck_record *record)
 {
-    for (uint32_t i = 0; i < record->location_count; i++) {
-        const char *name = memcheck_frame_at(process, record, i).name;
+    for (uint32_t i = 0; i < record->stack.count; i++) {
+        const char *name = memcheck_frame_at(process, &record->stack, i).name;
         if (matches_p(pattern, name, strlen(name))) return true;
     }
     return false;
@@ -223,8 +223,8 @@ memcheck_suppression_put(FILE *out, const struct memcheck_process *process, cons
     put_pattern(out, record->library, record->library_length);
     putc(' ', out);
     put_pattern(out, record->function, record->function_length);
-    if (record->location_count > 0) {
-        const char *name = memcheck_frame_at(process, record, 0).name;
+    if (record->stack.count > 0) {
+        const char *name = memcheck_frame_at(process, &record->stack, 0).name;
         putc(' ', out);
         put_pattern(out, name, strlen(name));
     }

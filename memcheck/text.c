@@ -22,37 +22,19 @@ put_amount(FILE *out, uint64_t blocks, uint64_t bytes)
 }
 
 static void
-put_frame(FILE *out, struct memcheck_frame frame)
+put_frames(FILE *out, const struct memcheck_process *process, const struct memcheck_ruby_stack *stack)
 {
-    fputs("        ", out);
-    if (frame.file[0]) {
-        report_put(out, frame.file, 0, false);
-        fprintf(out, ":%" PRId64 ":in '", frame.line);
+    for (uint32_t i = 0; i < stack->count && i < FRAMES_MOST; i++) {
+        struct memcheck_frame frame = memcheck_frame_at(process, stack, i);
+        fputs("        ", out);
+        if (frame.file[0]) {
+            report_put(out, frame.file, 0, false);
+            fprintf(out, ":%" PRId64 ":in '", frame.line);
+        }
+        report_put(out, frame.name, 0, false);
+        fputs(frame.file[0] ? "'\n" : "\n", out);
     }
-    report_put(out, frame.name, 0, false);
-    fputs(frame.file[0] ? "'\n" : "\n", out);
-}
-
-static void
-put_more(FILE *out, uint32_t count)
-{
-    if (count > FRAMES_MOST) fprintf(out, "        ... %" PRIu32 " more\n", count - FRAMES_MOST);
-}
-
-static void
-put_frames(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
-{
-    for (uint32_t i = 0; i < record->location_count && i < FRAMES_MOST; i++) put_frame(out, memcheck_frame_at(process, record, i));
-    put_more(out, record->location_count);
-}
-
-/* Of an error's block. */
-static void
-put_asked(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
-{
-    if (record->asked_count > 0) fputs("      in Ruby, the block was asked for by:\n", out);
-    for (uint32_t i = 0; i < record->asked_count && i < FRAMES_MOST; i++) put_frame(out, memcheck_asked_frame_at(process, record, i));
-    put_more(out, record->asked_count);
+    if (stack->count > FRAMES_MOST) fprintf(out, "        ... %" PRIu32 " more\n", stack->count - FRAMES_MOST);
 }
 
 /* Names are as long as anybody made them. */
@@ -160,9 +142,10 @@ put_record(FILE *out, const struct memcheck_process *process, const struct memch
     fputs("\n  ", out);
     memcheck_headline_put(out, process, record, "\n    ");
     putc('\n', out);
-    put_frames(out, process, record);
+    put_frames(out, process, &record->stack);
     if (record->error) put_c_stacks(out, process, record->error);
-    put_asked(out, process, record);
+    if (record->asked.count > 0) fputs("      in Ruby, the block was asked for by:\n", out);
+    put_frames(out, process, &record->asked);
 }
 
 const char *

@@ -94,7 +94,7 @@ TEST(Memcheck, RecordsComeByKindAndOfEachTheLargestFirst) {
     EXPECT_EQ(MEMCHECK_INDIRECT, records[2].kind);
     EXPECT_TRUE(records[2].core);
     EXPECT_EQ(MEMCHECK_REACHABLE, records[3].kind);
-    memcheck_frame frame = memcheck_frame_at(&one.process, &records[0], 0);
+    memcheck_frame frame = memcheck_frame_at(&one.process, &records[0].stack, 0);
     EXPECT_STREQ("Parser.parse", frame.name);
     EXPECT_STREQ("/app/parse.rb", frame.file);
     EXPECT_EQ(7, frame.line);

@@ -458,7 +458,7 @@ TEST_F(Join, AnErrorHasTheRubyStackThatAskedForItsBlock)
     std::map<std::string, int64_t> lines;
     for (size_t i = 0; i < process_.record_count; i++) {
         const memcheck_record &record = process_.records[i];
-        lines[String(record.error->what)] = record.asked_count ? memcheck_asked_frame_at(&process_, &record, 0).line : 0;
+        lines[String(record.error->what)] = record.asked.count ? memcheck_frame_at(&process_, &record.asked, 0).line : 0;
     }
     EXPECT_EQ((std::map<std::string, int64_t>{{"known", 4}, {"other size", 0}, {"other function", 0}, {"gone", 0}, {"also", 9}}), lines);
     EXPECT_NE(std::string::npos, Report(memcheck_text).find(
@@ -515,7 +515,7 @@ TEST_F(Join, WithoutItsBlocksALeakHasNoRubyLine)
     ReadProcess({{0x10, 4}});
     Run(leak_, "==7== x in loss record 2 of 3\n==7== 0x10[10]\n==7== 0x20[10]\n==7== 0x30[10]\n");
     ASSERT_EQ(1u, process_.record_count);
-    EXPECT_EQ(0u, process_.records[0].location_count);
+    EXPECT_EQ(0u, process_.records[0].stack.count);
     EXPECT_EQ(3, process_.records[0].blocks);
     EXPECT_EQ(30, process_.records[0].bytes);
 }
