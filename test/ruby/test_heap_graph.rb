@@ -592,6 +592,41 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # Without any more memory there is none for the planes, which are small; with some there is none for all moves. Either is
+  # too little, and the dump after that is none the worse for it.
+  def test_moves_that_there_is_no_memory_to_follow_leave_no_false_survivor
+    omit "no compaction here" unless GC.respond_to?(:compact)
+    in_graph_child(SURVIVORS + <<~'RUBY')
+      def with_memory(more)
+        soft, hard = Process.getrlimit(:AS)
+        Process.setrlimit(:AS, File.read("/proc/self/statm").to_i * 4096 + more, hard) if more
+        yield
+      ensure
+        Process.setrlimit(:AS, soft, hard)
+      end
+
+      random = Random.new(13)
+      number = 40_000
+      kept = Array.new(number) { |i| Mark.new(i) }
+      exchange = -> { kept = kept.sample(kept.size / 2, random:).concat(Array.new(20_000) { Mark.new(number += 1) }) }
+      before = dump_seen
+      [[nil, "1"], [0, "0"], [nil, "1"], [64 << 10, "0"], [nil, "1"]].each do |more, told|
+        exchange.call
+        GC.start
+        with_memory(more) { GC.compact }
+        exchange.call
+        now = dump_seen
+        same = now.marks.select { |address,| now.survivors[address] && before.marks[now.moves[address] || address] }
+        false_survivors = same.reject { |address, mark| before.marks[now.moves[address] || address] == mark }
+        assert_equal [told, {}], [now.told, false_survivors], "#{more.inspect} bytes more"
+        assert_equal told == "1", same.any?
+        assert_operator now.moves.size, told == "1" ? :> : :==, 0
+        assert_empty kept.map { |mark| mark.instance_variable_get(:@number) } - now.marks.values
+        before = now
+      end
+    RUBY
+  end
+
   def test_a_child_of_fork_says_nothing_of_survivors
     in_graph_child(SURVIVORS + <<~'RUBY')
       assert_equal %w[0 1], Array.new(2) { dump_seen.told }
