@@ -75,6 +75,9 @@ struct heapprof_graph {
 /* Roots and objects, between start and finish of the writer, which the caller does. */
 void rb_heapprof_gc_graph_write(struct heapprof_graph *graph);
 
+/* Checking builds: says in RUBY_HEAPGRAPH_CHECK how much was written and held against what is marked. */
+void rb_heapprof_gc_graph_checked(const struct heapprof_graph *graph);
+
 /* Gives back what write has asked for, but for the writer's. */
 void rb_heapprof_gc_graph_free(struct heapprof_graph *graph);
 

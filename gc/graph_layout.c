@@ -108,16 +108,26 @@ graph_builtin_name(enum ruby_value_type type)
     }
 }
 
-HEAPPROF_COLD static uint32_t
-graph_type_name(struct heapprof_graph *graph, VALUE object)
+#define GRAPH_TYPE_BYTES 128
+
+/* With what it is inside the VM, or of an extension. */
+HEAPPROF_COLD static void
+graph_type_text(VALUE object, char text[GRAPH_TYPE_BYTES])
 {
     const char *name = graph_builtin_name(RB_BUILTIN_TYPE(object)), *inside = NULL;
-    char text[128];
 
     if (RB_TYPE_P(object, T_IMEMO)) inside = rb_imemo_name(imemo_type(object));
     if (RB_TYPE_P(object, T_DATA) && RTYPEDDATA_P(object)) inside = RTYPEDDATA_TYPE(object)->wrap_struct_name;
-    if (!inside) return graph_text_of(graph, name);
-    snprintf(text, sizeof(text), "%s(%.100s)", name, strncmp(inside, "imemo_", 6) == 0 ? inside + 6 : inside);
+    if (!inside) snprintf(text, GRAPH_TYPE_BYTES, "%s", name);
+    else snprintf(text, GRAPH_TYPE_BYTES, "%s(%.100s)", name, strncmp(inside, "imemo_", 6) == 0 ? inside + 6 : inside);
+}
+
+HEAPPROF_COLD static uint32_t
+graph_type_name(struct heapprof_graph *graph, VALUE object)
+{
+    char text[GRAPH_TYPE_BYTES];
+
+    graph_type_text(object, text);
     return graph_text_of(graph, text);
 }
 

@@ -264,6 +264,7 @@ rb_heapprof_graph_check(void)
     rb_heapprof_mem_init(&graph.mem, MEMORY_BYTES);
     rb_heapprof_dump_start(&graph.writer, &graph.mem, write_nowhere_i, NULL);
     rb_heapprof_gc_graph_write(&graph);
+    rb_heapprof_gc_graph_checked(&graph);
     rb_heapprof_gc_graph_free(&graph);
     rb_heapprof_dump_free(&graph.writer);
     rb_heapprof_gc_end_still(before);

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+# checked.rb - whether in each process of a suite the object graph was what MRI marks.
+#
+#   checked.rb FILE LOG    what RUBY_HEAPGRAPH_CHECK=FILE has written, and the suite's own output
+#
+# Which tests fail is for other runs to judge.
+
+TESTS = 30_000    # there are at least
+PROCESSES = 2_500
+
+def fail!(message)
+  warn "upstream/checked: #{message}"
+  exit 1
+end
+
+file, log = ARGV
+tests = File.read(log, encoding: "BINARY").scan(/^(\d+) tests, \d+ assertions/).sum { |(count)| count.to_i }
+fail! "#{log}: #{tests} tests, expected #{TESTS} at least" if tests < TESTS
+
+checked, broken = File.readlines(file, chomp: true, encoding: "BINARY").partition { |line| line.start_with?("heap graph of") }
+without, whole = checked.partition { |line| line.end_with?("no memory for more") }
+objects, references = whole.map { |line| line.scan(/: (\d+) objects, (\d+) references/).first.map(&:to_i) }.transpose.map(&:sum)
+fail! "#{whole.size} processes have checked, expected #{PROCESSES} at least" if whole.size < PROCESSES
+
+broken.map { |line| line[/broken: (.*)/, 1] || line }.tally.each { |what, count| puts "#{count} processes: #{what}" }
+puts "#{without.size} processes had no memory to check" if without.any?
+puts "heap graph: #{tests} tests, #{whole.size} processes, #{objects} objects, #{references} references, #{broken.size} broken"
+exit broken.empty?
