@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
-# graph_peers.rb - what a heap takes to be written and looked into: by heapprof graph, by ObjectSpace.dump_all and sheap, and by memlab.
+# graph_peers.rb - what a heap takes to be written and looked into: by heapprof graph, by ObjectSpace.dump_all and sheap, by memlab,
+# and by Chromium's DevTools.
 #
 #   ruby bench/graph_peers.rb [OBJECTS]        (make check-heaps has fetched sheap and memlab into build/heaps)
 #
-# Each reads the same objects, and finds a way to one of them; memlab and heapprof find dominators and retained sizes, too. CPU time, and
-# the most memory that a process had.
+# Each reads the same objects, and finds a way to one of them; memlab, DevTools and heapprof find dominators and retained sizes, too. CPU
+# time, and the most memory that a process had; of DevTools from the choice of the file until the table of classes is there.
 
 require "objspace"
 require "tmpdir"
@@ -60,6 +61,13 @@ def ran(what, *command, out: File::NULL, environment: {})
   end
 end
 
+def devtools(snapshot)
+  command = [File.join(TOP, "scripts/chromium"), "devtools_cost.mjs", snapshot, "Node"]
+  seconds, kilobytes = IO.popen({ "HEAPPROF" => HEAPPROF }, command, &:read).split.map(&:to_f)
+  abort "DevTools failed" unless $?.success?
+  row("DevTools: the table of classes", nil, seconds, (kilobytes / 1000).round)
+end
+
 Dir.mktmpdir do |directory|
   graph, json, snapshot = %w[heap.rbgraph heap.jsonl heap.heapsnapshot].map { |name| File.join(directory, name) }
   GC.start
@@ -71,4 +79,5 @@ Dir.mktmpdir do |directory|
   gems = { "GEM_HOME" => File.join(HEAPS, "gems"), "GEM_PATH" => File.join(HEAPS, "gems") }
   ran("sheap: one way", RbConfig.ruby, "-e", SHEAP, json, environment: gems)
   ran("memlab: all it computes", "node", "--max-old-space-size=8000", "-e", MEMLAB, snapshot)
+  devtools(snapshot)
 end

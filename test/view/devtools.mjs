@@ -1,6 +1,7 @@
 // devtools.mjs - a heapsnapshot in the Memory panel of Chromium's DevTools.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import puppeteer from "puppeteer-core";
 
 let browser;
@@ -64,4 +65,13 @@ export async function load({ page, first, file, wrong }, path, shown) {
 
 export async function open(path, { stacks = false, shown = "Order" } = {}) {
     return load(await panel({ stacks }), path, shown);
+}
+
+// Of the browser's processes: { pid: [seconds of CPU time, most memory in bytes] }.
+export async function processes() {
+    const session = await browser.target().createCDPSession();
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    await session.detach();
+    return Object.fromEntries(processInfo.map(({ id, cpuTime }) =>
+        [id, [cpuTime, Number(readFileSync(`/proc/${id}/status`, "utf8").match(/VmHWM:\s+(\d+)/)[1]) * 1024]]));
 }
