@@ -39,7 +39,8 @@ graph_variables(struct heapprof_graph *graph, st_table *variables)
     if (variables) st_foreach(variables, graph_variable_i, (st_data_t)graph);
 }
 
-/* By the names that the shape has for them. Behind these there may be room for more. */
+/* By the names that the shape has for them. Behind these there may be room for more, which is marked as well: what a variable
+ * that was removed has left there is kept. */
 static void
 graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const VALUE *values, size_t room)
 {
@@ -54,6 +55,9 @@ graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const V
         struct heapprof_graph_edge *edge = &graph->edges[first + shape->next_iv_index - 1];
         edge->kind = graph_variable_kind(shape->edge_name);
         edge->name = graph_id_name(graph, shape->edge_name);
+    }
+    for (size_t i = count; i < room; i++) {
+        if (!RB_SPECIAL_CONST_P(values[i])) graph_field(graph, "room of a removed variable", values[i]);
     }
 }
 

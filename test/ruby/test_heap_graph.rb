@@ -129,6 +129,24 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # MRI marks all the room that such an object has for variables, also what a removed one has left there; so it is kept. Of other
+  # objects and of classes it marks what is there.
+  def test_a_variable_that_was_removed_may_still_keep_its_value
+    in_graph_child(SAME + <<~'RUBY')
+      holders = ["text".dup, [1], Object.new, Class.new]
+      holders.each do |holder|
+        %i[@first @second @last].each { |name| holder.instance_variable_set(name, "value of #{name}") }
+        %i[@last @first].each { |name| holder.remove_instance_variable(name) }
+      end
+      graph = assert_same_references
+      left = holders.map { |holder| graph.objects.fetch(address(holder)).edges.select { |edge| edge.name == "room of a removed variable" } }
+      assert_equal [true, true, false, false], left.map(&:any?)
+      holders.each do |holder|
+        assert_equal address(holder.instance_variable_get(:@second)), graph.objects.fetch(address(holder)).named("@second")
+      end
+    RUBY
+  end
+
   # Nor is what prepending leaves behind.
   def test_an_included_module_is_no_object_of_it
     in_graph_child(<<~'RUBY')
