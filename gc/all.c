@@ -21,5 +21,7 @@
 #include "run.c"
 #include "wbcheck_sites.c"
 #include "wbcheck_told.c"
+#include "wbcheck_pairs.c"
+#include "wbcheck_list.c"
 #include "wbcheck.c"
 #include "graph.c"

@@ -22,35 +22,6 @@
 #include "os/clock.h"
 #include "os/redirect.h"
 
-/* What so many objects refer to: a pair that is noted, and an object with the first of its children. */
-struct wb_pair {
-    VALUE    parent;
-    VALUE    child;                /* 0: any */
-    uint32_t site;                 /* that noted it first, and what comes of that is to be judged; 0: none */
-    bool     early;                /* the struct did not have it then */
-    bool     counted;              /* among those that are told of */
-};
-
-struct wb_pairs {
-    struct heapprof_index index;
-    struct wb_pair *all;           /* by number; [0] unused */
-    size_t capacity;
-    uint32_t count;
-};
-
-struct wb_parent {
-    VALUE    object;               /* 0: it has died */
-    uint32_t count;
-    size_t   first;
-};
-
-struct wb_list {
-    struct wb_parent *parents;     /* by address */
-    size_t parents_capacity, parent_count;
-    VALUE *children;               /* of each parent by address, each once */
-    size_t children_capacity, child_count;
-};
-
 static struct {
     heapprof_missed_i *missed_i;   /* NULL: off */
     struct heapprof_mem mem;
@@ -70,51 +41,7 @@ static struct {
     struct heapprof_wbcheck_stat stat;
 } wb;
 
-/* ---- pairs ---- */
-
-HEAPPROF_COLD static uint64_t
-pair_hash(VALUE parent, VALUE child)
-{
-    return rb_heapprof_index_hash(parent ^ rb_heapprof_index_hash(child));
-}
-
-HEAPPROF_COLD static uint64_t
-pair_hash_i(const void *owner, uint32_t number)
-{
-    const struct wb_pair *pair = &((const struct wb_pairs *)owner)->all[number];
-
-    return pair_hash(pair->parent, pair->child);
-}
-
-/* 0: it is not there. */
-HEAPPROF_COLD static uint32_t
-pair_number(const struct wb_pairs *pairs, VALUE parent, VALUE child)
-{
-    uint32_t number;
-
-    for (uint64_t probe = pair_hash(parent, child); (number = rb_heapprof_index_at(&pairs->index, probe)) != 0; probe++) {
-        if (pairs->all[number].parent == parent && pairs->all[number].child == child) return number;
-    }
-    return 0;
-}
-
-HEAPPROF_COLD static bool
-pair_p(const struct wb_pairs *pairs, VALUE parent, VALUE child)
-{
-    return pair_number(pairs, parent, child) != 0;
-}
-
-HEAPPROF_COLD static bool
-add_pair(struct wb_pairs *pairs, struct wb_pair pair)
-{
-    if (!HEAPPROF_MEM_GROW(&wb.mem, pairs->all, pairs->capacity, (size_t)pairs->count + 2) ||
-        !rb_heapprof_index_reserve(&pairs->index, &wb.mem, pairs->count, pair_hash_i, pairs)) {
-        return false;
-    }
-    pairs->all[++pairs->count] = pair;
-    rb_heapprof_index_insert(&pairs->index, pair_hash(pair.parent, pair.child), pairs->count);
-    return true;
-}
+/* ---- what barriers say ---- */
 
 /* A second barrier that comes behind the store mends a first one that came before it. */
 HEAPPROF_COLD static void
@@ -151,97 +78,6 @@ remembered(VALUE object)
     rb_gc_impl_writebarrier_remember(rb_gc_get_objspace(), object);
 }
 
-/* ---- what an object refers to ---- */
-
-/* The i-th and what is below it become a heap: each no less than the two it stands over. */
-HEAPPROF_COLD static void
-sift(VALUE *values, size_t i, size_t count)
-{
-    VALUE value = values[i];
-
-    for (size_t below; (below = 2 * i + 1) < count; i = below) {
-        if (below + 1 < count && values[below + 1] > values[below]) below++;
-        if (values[below] <= value) break;
-        values[i] = values[below];
-    }
-    values[i] = value;
-}
-
-/* Heapsort: in place, whatever the order, and nothing is called that may allocate. */
-HEAPPROF_COLD static void
-sort_values(VALUE *values, size_t count)
-{
-    for (size_t i = count / 2; i-- > 0;) sift(values, i, count);
-    for (size_t end = count; end-- > 1;) {
-        VALUE most = values[0];
-        values[0] = values[end];
-        values[end] = most;
-        sift(values, 0, end);
-    }
-}
-
-HEAPPROF_COLD static size_t
-each_once(VALUE *values, size_t count)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || values[i] != values[kept - 1]) values[kept++] = values[i];
-    }
-    return kept;
-}
-
-HEAPPROF_COLD static void
-child_i(VALUE child, void *data)
-{
-    struct wb_list *list = data;
-
-    if (RB_SPECIAL_CONST_P(child)) return;
-    if (HEAPPROF_MEM_GROW(&wb.mem, list->children, list->children_capacity, list->child_count + 1)) {
-        list->children[list->child_count++] = child;
-    }
-    else {
-        wb.incomplete = true;
-    }
-}
-
-/* A GC that is about to mark has begun already, as far as those know who ask marking functions; nothing has been marked. */
-HEAPPROF_COLD static void
-each_child(VALUE object, void (*each_i)(VALUE child, void *data), void *data)
-{
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    unsigned int begun = during_gc;
-
-    during_gc = FALSE;
-    rb_objspace_reachable_objects_from(object, each_i, data);
-    during_gc = begun;
-}
-
-/* Puts an object behind those that are in the list; NULL when memory is refused. */
-HEAPPROF_COLD static struct wb_parent *
-add_parent(struct wb_list *list, VALUE object)
-{
-    size_t first = list->child_count;
-
-    if (!HEAPPROF_MEM_GROW(&wb.mem, list->parents, list->parents_capacity, list->parent_count + 1)) {
-        wb.incomplete = true;
-        return NULL;
-    }
-    each_child(object, child_i, list);
-    sort_values(list->children + first, list->child_count - first);
-    list->child_count = first + each_once(list->children + first, list->child_count - first);
-
-    struct wb_parent *parent = &list->parents[list->parent_count++];
-    *parent = (struct wb_parent){ object, (uint32_t)(list->child_count - first), first };
-    return parent;
-}
-
-HEAPPROF_COLD static void
-remove_last_parent(struct wb_list *list)
-{
-    list->child_count = list->parents[--list->parent_count].first;
-}
-
 HEAPPROF_COLD static bool
 protected_p(VALUE object)
 {
@@ -254,12 +90,6 @@ protected_p(VALUE object)
 }
 
 /* ---- comparing ---- */
-
-HEAPPROF_COLD static bool
-noted_p(const struct wb_pairs *pairs, VALUE parent, VALUE child)
-{
-    return pair_p(pairs, parent, child) || pair_p(pairs, parent, 0);
-}
 
 /* A node of the VM's list of objects that live for ever leads to some of these, and to the next node. */
 struct pinned_search {
@@ -333,13 +163,23 @@ judge_parent(const struct wb_list *was_list, const struct wb_parent *was,
     }
 }
 
+/* NULL: memory is refused, and nobody is judged until the next check. */
+HEAPPROF_COLD static struct wb_parent *
+look_at(struct wb_list *list, VALUE object)
+{
+    struct wb_parent *parent = add_parent(list, object);
+
+    if (!parent) wb.incomplete = true;
+    return parent;
+}
+
 HEAPPROF_COLD static void
 check_object_i(VALUE object, size_t slot_bytes, void *unused)
 {
     struct wb_list *last = wb.last;
 
     if (!protected_p(object)) return;
-    const struct wb_parent *parent = add_parent(wb.next, object);
+    const struct wb_parent *parent = look_at(wb.next, object);
     if (!parent || !wb.judge) return;
     while (wb.cursor < last->parent_count && last->parents[wb.cursor].object < object) wb.cursor++;
     if (wb.cursor < last->parent_count && last->parents[wb.cursor].object == object && !wb.incomplete) {
@@ -357,7 +197,7 @@ check_page_i(const struct heap_page *page, void *unused)
 HEAPPROF_COLD static void
 forget_called(void)
 {
-    wb.called.parent_count = wb.called.child_count = 0;
+    clear_list(&wb.called);
     rb_heapprof_index_clear(&wb.called_index, &wb.mem, 0);
 }
 
@@ -368,8 +208,7 @@ begin_pairs(void)
 
     wb.noted_before = wb.noted;
     wb.noted = before;
-    before->count = 0;
-    rb_heapprof_index_clear(&before->index, &wb.mem, 0);
+    clear_pairs(before);
 }
 
 /* Whether the last list is of the objects that are there now. */
@@ -380,28 +219,6 @@ followed_p(void)
 
     return !wb.incomplete && wb.moves == rb_heapprof_gc_moves() && wb.gc_count == objspace->profile.count &&
            wb.marking == is_incremental_marking(objspace);
-}
-
-HEAPPROF_COLD static const struct wb_parent *
-find_in(const struct wb_list *list, VALUE object)
-{
-    size_t low = 0, high = list->parent_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (list->parents[middle].object < object) low = middle + 1;
-        else high = middle;
-    }
-    return low < list->parent_count && list->parents[low].object == object ? &list->parents[low] : NULL;
-}
-
-HEAPPROF_COLD static bool
-refers_p(const struct wb_list *list, const struct wb_parent *parent, VALUE child)
-{
-    for (uint32_t i = 0; i < parent->count; i++) {
-        if (list->children[parent->first + i] == child) return true;
-    }
-    return false;
 }
 
 /* What has come of barriers since the last check. */
@@ -424,7 +241,7 @@ check_all(void)
     if (!wb.judge) wb.stat.unjudged++;
     wb.incomplete = false;
     wb.cursor = 0;
-    wb.next->parent_count = wb.next->child_count = 0;
+    clear_list(wb.next);
     walk_pages(check_page_i, NULL);
     if (wb_sites.judged && wb.judge && !wb.incomplete) judge_sites();
 
@@ -467,44 +284,14 @@ rb_heapprof_gc_wbcheck_begun(void)
     wb.marking = true;
 }
 
-HEAPPROF_COLD static bool
-marked_p(VALUE object)
-{
-    return MARKED_IN_BITMAP(GET_HEAP_MARK_BITS(object), object);
-}
-
-HEAPPROF_COLD static void
-forget_dead_parents(struct wb_list *list)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < list->parent_count; i++) {
-        if (marked_p(list->parents[i].object)) list->parents[kept++] = list->parents[i];
-    }
-    list->parent_count = kept;
-}
-
-HEAPPROF_COLD static void
-forget_dead_pairs(struct wb_pairs *pairs)
-{
-    uint32_t count = pairs->count;
-
-    pairs->count = 0;
-    rb_heapprof_index_clear(&pairs->index, &wb.mem, 0);
-    for (uint32_t number = 1; number <= count; number++) {
-        struct wb_pair pair = pairs->all[number];
-        bool alive = marked_p(pair.parent) && (!pair.child || marked_p(pair.child));
-        if (alive && !add_pair(pairs, pair)) wb.incomplete = true;
-    }
-}
-
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_marked(void)
 {
     wb.marking = false;
     forget_dead_parents(wb.last);
-    forget_dead_pairs(wb.noted);
-    forget_dead_pairs(wb.noted_before);
+    bool kept = forget_dead_pairs(wb.noted);
+    kept &= forget_dead_pairs(wb.noted_before);
+    if (!kept) wb.incomplete = true;
     forget_called();
 }
 
@@ -546,7 +333,7 @@ rb_heapprof_gc_wbcheck_call(VALUE self)
 {
     if (!judged_receiver_p(self) || find_checked(self) || find_called(self)) return;
     if (!rb_heapprof_index_reserve(&wb.called_index, &wb.mem, wb.called.parent_count, called_hash_i, &wb.called)) return;
-    if (add_parent(&wb.called, self)) {
+    if (look_at(&wb.called, self)) {
         rb_heapprof_index_insert(&wb.called_index, rb_heapprof_index_hash(self), (uint32_t)wb.called.parent_count);
     }
 }
@@ -565,7 +352,7 @@ rb_heapprof_gc_wbcheck_return(VALUE self)
     }
     if (!was) return;
     size_t number = (size_t)(was - list->parents);
-    const struct wb_parent *parent = add_parent(&wb.called, self);
+    const struct wb_parent *parent = look_at(&wb.called, self);
     if (!parent) return;
     if (!wb.incomplete) judge_parent(list, &list->parents[number], &wb.called, parent);
     remove_last_parent(&wb.called);
@@ -573,27 +360,12 @@ rb_heapprof_gc_wbcheck_return(VALUE self)
 
 /* ---- on and off ---- */
 
-HEAPPROF_COLD static void
-release_list(struct wb_list *list)
-{
-    HEAPPROF_MEM_RELEASE(&wb.mem, list->parents, list->parents_capacity);
-    HEAPPROF_MEM_RELEASE(&wb.mem, list->children, list->children_capacity);
-    list->parent_count = list->child_count = 0;
-}
-
-HEAPPROF_COLD static void
-release_pairs(struct wb_pairs *pairs)
-{
-    HEAPPROF_MEM_RELEASE(&wb.mem, pairs->all, pairs->capacity);
-    rb_heapprof_index_release(&pairs->index, &wb.mem);
-    pairs->count = 0;
-}
-
 HEAPPROF_COLD const char *
 rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i)
 {
     memset(&wb, 0, sizeof(wb));
     rb_heapprof_mem_init(&wb.mem, SIZE_MAX);
+    wb.lists[0].mem = wb.lists[1].mem = wb.called.mem = wb.pairs[0].mem = wb.pairs[1].mem = &wb.mem;
     wb.last = &wb.lists[0];
     wb.next = &wb.lists[1];
     wb.noted = &wb.pairs[0];
