@@ -82,13 +82,12 @@ HEAPPROF_COLD static uint32_t
 identity_of_caller(uintptr_t caller)
 {
     struct heapprof_identities *identities = &rb_heapprof.tables.identities;
-    uint32_t no_page = 0; /* code does not move; when it dies, unload.c forgets it */
     if (!caller) return 0;
 
     uintptr_t key = rb_heapprof_callers_key(caller);
     uint32_t id = rb_heapprof_identities_find(identities, key);
     if (id) return id;
-    id = rb_heapprof_identities_add(identities, &no_page, key);
+    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
     if (id) rb_heapprof.unnamed_callers = true;
     return id;
 }

@@ -52,15 +52,14 @@ forget_sample(uintptr_t object)
     if (!rb_heapprof_identities_find(&rb_heapprof.tables.identities, object)) clear_flag(object);
 }
 
-/* The same for identities that nobody needs. Keys that are no objects are on no page. */
+/* The chain that the address of an identity is on. Keys that are no objects are on no page. */
 HEAPPROF_COLD static uint32_t *
 identities_of_page(uintptr_t key)
 {
-    static uint32_t no_page;
-
-    return rb_heapprof_object_key_p(key) ? &page_of((VALUE)key)->identities : &no_page;
+    return rb_heapprof_object_key_p(key) ? &page_of((VALUE)key)->identities : &rb_heapprof.tables.identities.elsewhere;
 }
 
+/* As forget_sample, for identities that nobody needs. */
 HEAPPROF_COLD static void
 forget_identity(uintptr_t key)
 {
@@ -98,8 +97,7 @@ type_identity(VALUE object, const char *detail)
     uint32_t id = rb_heapprof_identities_find(identities, key);
     if (id) return id;
 
-    uint32_t no_page = 0; /* a type never moves or dies, so it needs no chain */
-    id = rb_heapprof_identities_add(identities, &no_page, key);
+    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
     if (id == 0) return 0;
     rb_heapprof.went_deep = true;
 

@@ -31,6 +31,7 @@ rb_heapprof_identities_init(struct heapprof_identities *identities, struct heapp
     identities->ids_capacity = 0;
     identities->all = NULL;
     rb_heapprof_numbers_init(&identities->numbers);
+    identities->elsewhere = 0;
 }
 
 void

@@ -17,6 +17,7 @@ struct heapprof_identities {
     size_t    ids_capacity;
     struct heapprof_identity *all; /* by identity; [0] unused */
     struct heapprof_numbers numbers; /* the identities */
+    uint32_t  elsewhere;      /* head of the chain of addresses that are on no heap page */
 };
 
 struct heapprof_identity {
