@@ -233,6 +233,18 @@ find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
     return row;
 }
 
+/* Functions and blocks may share a line of the application: what most is of names it, whatever came first. */
+static void
+name_by_largest(const struct scan *scan, uint32_t row, uint64_t frame, double value)
+{
+    struct report_row *named = &scan->groups->rows[row];
+
+    if (fabs(value) <= named->largest) return;
+    named->largest = fabs(value);
+    named->profile = scan->profile;
+    named->example = frame;
+}
+
 /* What a sample adds to its row. */
 static struct report_figures
 figures_of(const struct scan *scan, const struct heapprof_samples *samples)
@@ -320,17 +332,28 @@ own_frame(const struct scan *scan, const struct heapprof_samples *samples)
     return own;
 }
 
-/* The frame that a sample goes to. */
 static uint64_t
-frame_in(const struct scan *scan, const struct heapprof_samples *samples)
+innermost_frame(const struct heapprof_samples *samples)
 {
-    if (scan->groups->question.group == REPORT_APP) return own_frame(scan, samples);
     EACH_FRAME(samples, frame, return frame);
     return NOTHING;
 }
 
 static uint32_t
-row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at)
+row_of_own(struct scan *scan, const struct heapprof_samples *samples, double value)
+{
+    uint64_t frame = own_frame(scan, samples);
+    uint32_t row;
+
+    if (frame == NOTHING) return find_row(scan, rb_heapprof_digest_begin(), NOTHING);
+    row = find_row(scan, digest_in(scan, frame), frame);
+    if (row) name_by_largest(scan, row, frame, value);
+    return row;
+}
+
+/* The row of a sample of that value, which is at that place. */
+static uint32_t
+row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at, double value)
 {
     const struct report_question *question = &scan->groups->question;
     struct heapprof_digest digest;
@@ -342,10 +365,11 @@ row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at)
         digest = rb_heapprof_digest_begin();
         digest_label(&digest, samples, question->group == REPORT_CLASS ? "class" : question->label);
         return find_row(scan, digest, at);
+      case REPORT_APP:
+        return row_of_own(scan, samples, value);
       default:
-        frame = frame_in(scan, samples);
-        if (frame == NOTHING) return find_row(scan, rb_heapprof_digest_begin(), NOTHING);
-        return scan->rows ? row_of_frame(scan, frame) : find_row(scan, digest_in(scan, frame), frame);
+        frame = innermost_frame(samples);
+        return frame == NOTHING ? find_row(scan, rb_heapprof_digest_begin(), NOTHING) : row_of_frame(scan, frame);
     }
 }
 
@@ -370,7 +394,7 @@ add_sample(struct scan *scan, const struct heapprof_samples *samples, uint64_t a
     if (!wanted_p(scan, samples)) return true;
     figures = figures_of(scan, samples);
     if (figures.value == 0 && figures.objects == 0) return true;
-    row = row_of(scan, samples, at);
+    row = row_of(scan, samples, at, figures.value);
     if (row == 0) return false;
     note_what_there_is(groups, &figures);
     add_figures(report_figures_of(groups, 0, scan->column), &figures);

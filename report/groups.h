@@ -42,8 +42,9 @@ struct report_figures {
 };
 
 struct report_row {
-    uint32_t profile;  /* in which it was first seen */
+    uint32_t profile;  /* in which the example is */
     uint64_t example;  /* there: what it is of; groups.c knows */
+    double   largest;  /* of APP: the largest value of one sample, which the example is of */
     uint64_t stamp;    /* of the last sample that was added to cumulative */
 };
 

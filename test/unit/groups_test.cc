@@ -121,6 +121,28 @@ TEST(Groups, TheApplicationsLineIsThatOfItsMethodNotOfACFunction)
     EXPECT_EQ((Values{{"(no line of the application)", 901}}), Rows({model.get()}, elsewhere).Values());
 }
 
+// As `def card = "..."` is of its class's body when it is defined.
+TEST(Groups, ALineIsNamedByTheFunctionThatMostOfItIsOf)
+{
+    ProfileBytes bytes;
+    bytes.Type("inuse_objects", "count");
+    bytes.Type("inuse_space", "bytes");
+    bytes.Function(1, "<class:Cart>", "/srv/shop/cart.rb");
+    bytes.Function(2, "Cart#card", "/srv/shop/cart.rb");
+    bytes.Location(1, {{1, 12}});
+    bytes.Location(2, {{2, 12}});
+    bytes.Sample({1}, {1, 40}, "");
+    bytes.Sample({2}, {10, 400}, "");
+    bytes.Sample({1}, {2, 80}, bytes.Label("class", "String"));
+    Model model(bytes.All());
+    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#card'", 520}}), Rows({model.get()}, By(REPORT_APP)).Values());
+    Model shop(Shop(1).All()), large(Shop(1000).All());
+    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#card'", 520}, {"(no line of the application)", 0}}),
+              Rows({model.get(), shop.get()}, By(REPORT_APP)).Values());
+    EXPECT_EQ((Values{{"/srv/shop/cart.rb:12:in 'Cart#load'", 520}, {"(no line of the application)", 0}}),
+              Rows({model.get(), large.get()}, By(REPORT_APP)).Values());
+}
+
 TEST(Groups, SitesHaveTheirStackAndAge)
 {
     Model model(Shop(10).All());
