@@ -32,7 +32,7 @@
 
 #define NAME_BYTES 256
 #define STACK_BYTES 2048 /* its innermost lines */
-#define ALLOCATED_BYTES 1024
+#define ALLOCATED_BYTES 512
 #define CHECKS_SHARE 4    /* one part of so many of the time goes into checks between GCs */
 
 /* A place where barriers are missed. */
@@ -43,6 +43,8 @@ struct place {
     uint64_t count;
     uint64_t before;               /* what count was as GC.wbcheck began */
 };
+
+STATIC_ASSERT(place_is_no_wider_than_a_page, sizeof(struct place) <= 4096); /* base/mem.h */
 
 static struct {
     bool on, aborts, prints;
