@@ -1,6 +1,72 @@
 # frozen_string_literal: true
 
-# heapprof/native_leaks - what heapprof/minitest and heapprof/rspec have in common: ObjectSpace::HeapProfile.native_leaks in words.
+# heapprof/native_leaks - what ObjectSpace::HeapProfile.native_leaks returns, loaded when it first does; and how heapprof/minitest and
+# heapprof/rspec say it.
+
+module ObjectSpace
+  class HeapProfile
+    # What native_leaks tells: lost blocks that one C function asked for, at one Ruby stack.
+    #
+    # [blocks, bytes] how many nothing leads to, and their size as the allocator rounds it
+    # [indirect_blocks, indirect_bytes] what these alone lead to
+    # [function, library] the C function, "[nokogiri.so]" if it has no name, and the file it is in, as "nokogiri.so"
+    # [backtrace] The Ruby code that ran, an Array of Strings as Exception#backtrace has, the innermost first. Empty where C code was
+    #             without the global VM lock.
+    class NativeLeak
+      FRAMES_MOST = 20
+      private_constant :FRAMES_MOST
+      attr_reader :blocks, :bytes, :indirect_blocks, :indirect_bytes, :function, :library, :backtrace
+
+      # What is in a child's list (profiler/leak_list.h), or RuntimeError: it has not come to its end.
+      def self.all_in(list, status) # :nodoc:
+        fields = list.split("\0").each { |field| field.force_encoding(Encoding::UTF_8) }
+        raise "native leaks cannot be told: #{failure(status)}" unless fields.pop == "end"
+        leaks = []
+        leaks << new(fields) until fields.empty?
+        leaks.sort_by { |leak| -leak.bytes - leak.indirect_bytes }
+      end
+
+      def self.failure(status)
+        return "there are too many blocks to know each, or memory cannot be read" unless status && !status.success?
+        status.termsig == Signal.list["ALRM"] ? "it takes longer than two minutes" : "the child that was to find out has failed (#{status})"
+      end
+      private_class_method :new, :failure
+
+      def initialize(fields) # :nodoc:
+        @blocks, @bytes, @indirect_blocks, @indirect_bytes = fields.shift(4).map(&:to_i)
+        name, @library = fields.shift(2)
+        @function = name.delete_suffix(" (#{library})")
+        @backtrace = fields.shift(fields.shift.to_i)
+        freeze
+      end
+
+      # call-seq:
+      #   to_s -> string
+      #
+      # As heapprof memcheck prints it, in lines, with at most 20 of the backtrace.
+      def to_s
+        more = ", which alone lead to #{amount(indirect_bytes, indirect_blocks)}" if indirect_blocks > 0
+        frames = backtrace.first(FRAMES_MOST)
+        frames << "... #{backtrace.size - FRAMES_MOST} more" if backtrace.size > FRAMES_MOST
+        ["definitely lost: #{amount(bytes, blocks)}#{more}", "  #{function} (#{library})", *frames.map { |frame| "      #{frame}" }].join("\n")
+      end
+
+      # call-seq:
+      #   inspect -> string
+      #
+      # As in "#<ObjectSpace::HeapProfile::NativeLeak 88 bytes in 1 block, words_initialize (wordcount.so)>".
+      def inspect
+        "#<#{self.class} #{amount(bytes, blocks)}, #{function} (#{library})>"
+      end
+
+      private
+
+      def amount(bytes, blocks)
+        "#{bytes} byte#{"s" if bytes != 1} in #{blocks} block#{"s" if blocks != 1}"
+      end
+    end
+  end
+end
 
 module Heapprof
   module NativeLeaks
