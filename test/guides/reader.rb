@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# reader.rb - who reads a guide and does what it says, in a copy of an example.
+# reader.rb - who reads a guide and does what it says, in a copy of an example, or in an empty directory.
 
 require "fileutils"
 require "open3"
@@ -28,7 +28,7 @@ class Reader
     @environment = { "PORT" => free_port.to_s, "RUBY_HEAPPROF" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil,
                      "LC_ALL" => "C.UTF-8", "COLUMNS" => nil, "PATH" => "#{File.dirname(RbConfig.ruby)}:#{ENV['PATH']}" }
     FileUtils.rm_rf(directory)
-    FileUtils.cp_r(File.expand_path("../../examples/#{example}", __dir__), directory)
+    example ? FileUtils.cp_r(File.expand_path("../../examples/#{example}", __dir__), directory) : FileUtils.mkdir_p(directory)
   end
 
   # What the shop needs before its reader comes.
@@ -43,7 +43,11 @@ class Reader
     text.each_line(chomp: true) do |command|
       command = command.sub(/\bPID\b/) { @workers.first.to_s }.sub(/\bADDRESS\b/) { @printed[/\b0x\h+/] }
       @log.puts "$ #{command}"
-      command.match?(/\bpuma\z/) ? start(command) : finish(command)
+      case command
+      when /\Acd (\S+)\z/ then @directory = File.join(@directory, $1)
+      when /\bpuma\z/ then start(command)
+      else finish(command)
+      end
     end
   end
 
