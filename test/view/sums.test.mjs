@@ -123,6 +123,19 @@ test("an app line has the stacks whose innermost frame of the application is the
     }
 });
 
+test("an app line is named by the function that most of it is of", () => {
+    for (const seed of SEEDS) {
+        const { profile, list } = make(seed);
+        for (const line of groupings(profile).find((one) => one.name === "app line").list(look(profile))) {
+            const there = list.map((row) => ({ ...row, own: row.stack.findLast((frame) => frame.f % 2 === 0) }))
+                .filter(({ own }) => (own ? `a.rb:${own.line}` : "(none of the application)") === line.name);
+            const most = Math.max(...there.map(({ value }) => Math.abs(value)));
+            const names = there.filter(({ value }) => Math.abs(value) === most).map(({ own }) => own && own.f);
+            assert.ok(names.includes(line.function), line.name);
+        }
+    }
+});
+
 test("a line of a file has the stacks that pass it", () => {
     for (const seed of SEEDS) {
         const { profile, list } = make(seed);

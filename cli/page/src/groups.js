@@ -112,6 +112,7 @@ export function markBelow(profile, is) {
 
 // ---- groups of rows ----
 
+// describe is told the key, and the largest row that has it.
 function rowGrouping(profile, name, keyOfRow, describe) {
     return {
         name,
@@ -119,11 +120,15 @@ function rowGrouping(profile, name, keyOfRow, describe) {
         list({ type, chosen }) {
             const values = profile.rows.values[type];
             const total = new Map();
+            const largest = new Map();
             for (let row = 0; row < profile.rowCount; row++) {
-                if (chosen[row] && values[row] !== 0) add(total, keyOfRow(row), values[row]);
+                if (!chosen[row] || values[row] === 0) continue;
+                const key = keyOfRow(row);
+                add(total, key, values[row]);
+                if (!(Math.abs(values[row]) <= Math.abs(values[largest.get(key)]))) largest.set(key, row);
             }
             return [...total].map(([key, sum]) => ({
-                ...describe(key),
+                ...describe(key, largest.get(key)),
                 self: sum,
                 total: sum,
                 keeps: (row) => keyOfRow(row) === key,
@@ -145,23 +150,18 @@ export function labelText(profile, label) {
     return profile.strings[text[label]] || `${number[label]} ${profile.strings[unit[label]]}`.trim();
 }
 
-// The innermost frame of the application's own code, by line.
+// The innermost frame of the application's own code, by line. Functions may share one: what most of it is of names it.
 function appGrouping(profile) {
     const { parent, function: functions, line } = profile.nodes;
     const own = new Int32Array(profile.nodeCount);
-    const first = new Map();
+    const places = [];
     for (let node = 0; node < profile.nodeCount; node++) {
         const file = profile.functions.file[functions[node]];
-        if (!profile.files.own[file]) {
-            own[node] = parent[node] < 0 ? NONE : own[parent[node]];
-            continue;
-        }
-        const place = `${file}:${line[node]}`;
-        if (!first.has(place)) first.set(place, node);
-        own[node] = first.get(place);
+        own[node] = profile.files.own[file] ? node : parent[node] < 0 ? NONE : own[parent[node]];
+        places.push(own[node] === node ? `${file}:${line[node]}` : places[own[node]]);
     }
-    const keyOfRow = (row) => (profile.rows.node[row] < 0 ? NONE : own[profile.rows.node[row]]);
-    return rowGrouping(profile, "app line", keyOfRow, (node) => describeLine(profile, node));
+    const ownOfRow = (row) => (profile.rows.node[row] < 0 ? NONE : own[profile.rows.node[row]]);
+    return rowGrouping(profile, "app line", (row) => places[ownOfRow(row)], (place, row) => describeLine(profile, ownOfRow(row)));
 }
 
 function describeLine(profile, node) {
