@@ -291,6 +291,7 @@ class TestHeapProfSymbols < Test::Unit::TestCase
          proc { :a.to_proc.dup }, proc { Class.new }, proc { 3**5000 }, proc { /a\#{rand}/ }, proc { Struct.new(:a) },
          proc { [3, 1, 2].sort_by { |n| n }.to_set }, proc { Rational(1, 3)**50 }, proc { eval("->(a) { a + 1 }") }]
       WORK
+      "a".encode("UTF-16") # loads it: doc/upstream-bugs/encode-in-ractors-and-threads.rb
       stop = false
       threads = Array.new(2) { |i| Thread.new { work_list = eval(work); work_list.rotate(i).cycle { |w| w.call; break if stop } } }
       ractors = Array.new(2) { |i| Ractor.new(work, i) { |text, n| eval(text).rotate(n * 5).cycle.first(2000).each(&:call) } }
