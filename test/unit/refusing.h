@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define REPLACEMENT __attribute__((no_sanitize("thread")))
+#define REPLACEMENT __attribute__((no_sanitize("address", "thread", "undefined")))
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 # define ORIGINAL(function) __interceptor_##function
