@@ -6,17 +6,12 @@
 #
 # Which tests fail is for other runs to judge.
 
-TESTS = 30_000    # there are at least
-PROCESSES = 2_500
+require_relative "suite"
 
-def fail!(message)
-  warn "upstream/checked: #{message}"
-  exit 1
-end
+PROCESSES = 2_500 # there are at least
 
 file, log = ARGV
-tests = File.read(log, encoding: "BINARY").scan(/^(\d+) tests, \d+ assertions/).sum { |(count)| count.to_i }
-fail! "#{log}: #{tests} tests, expected #{TESTS} at least" if tests < TESTS
+tests = tests_in(log, least: 30_000)
 
 checked, broken = File.readlines(file, chomp: true, encoding: "BINARY").partition { |line| line.start_with?("heap graph of") }
 without, whole = checked.partition { |line| line.end_with?("no memory for more") }

@@ -5,6 +5,8 @@
 #
 #   missed.rb FILE LOG    what RUBY_WBCHECK=out=FILE has written, and the suite's own output
 
+require_relative "suite"
+
 # What MRI 3.4.5 misses, in its core and its extensions (doc/upstream-bugs.md).
 KNOWN = {
   /\AJSON::Ext::Generator::State \(.*\) -> .*, in JSON::Ext::Generator::State#(?:_configure|initialize_copy)\z/ =>
@@ -23,14 +25,8 @@ KNOWN = {
 # The suite's own processes are bound to find these.
 CERTAIN = /\AJSON::Ext::Generator::State .*#_configure\z/
 
-def fail!(message)
-  warn "upstream/missed: #{message}"
-  exit 1
-end
-
 file, log = ARGV
-tests = File.read(log, encoding: "BINARY").scan(/^(\d+) tests, \d+ assertions/).sum { |(count)| count.to_i }
-fail! "#{log}: #{tests} tests, expected 10000 at least" if tests < 10_000
+tests = tests_in(log, least: 10_000)
 
 reports = File.read(file, encoding: "BINARY").split(/^ruby: write barrier/).grep(/\A missed: /).to_h do |report|
   what, *stack = report.delete_prefix(" missed: ").lines
