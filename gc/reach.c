@@ -14,25 +14,31 @@
  * alone is not found.
  *
  * How long is a block? As long as it is known to be; or as glibc's header before it says, if the header
- * of the next agrees; but no further than to the next known block. With another allocator only known
- * blocks are read, and the beginnings of objects' structs.
+ * of the next agrees; but no further than to the next known block, or to a page that is not the
+ * allocator's. With another allocator only known blocks are read, and the beginnings of objects' structs.
  *
  *   I1  nothing is read directly: a word may be no address, and a thread without the GVL may give
  *       memory back at any moment (os/peek.h).
  *   I2  each address is read once. When there is no memory to remember more, or too much to read,
  *       the search is cut short, and nobody is suspect.
- *   I3  tables of ours are not read: they have the address of every block.
+ *   I3  tables of ours are not read, also not behind what only looks like a long block: they have the
+ *       address of every block. Nor are pages of the heap, where objects are that nobody may hold.
  *   I4  no more is read than READ_BYTES. What only looks like a block may seem to be hundreds of
- *       megabytes long, and lie over others: without a limit all of the heap is read for each.
+ *       megabytes long, and lie over others: without a limit all of the heap is read for each. What nobody
+ *       has written to is not read: MRI reserves 400 MB for its shapes alone, and uses a few.
  */
 #include "os/chunk.h"
 #include "os/peek.h"
+#include "os/touched.h"
 #include <link.h>
 
 #define REACH_MEMORY_BYTES ((size_t)64 << 20)
 #define READ_BYTES ((size_t)256 << 20)
 #define WINDOW_BYTES ((size_t)16 << 10) /* as much as a step reads */
 #define FIRST_BYTES ((size_t)512)
+#define STRETCH_BYTES ((size_t)2 << 20) /* of which it is asked at once what has been written to, */
+#define STRETCH_COST_BYTES (STRETCH_BYTES / PAGE_BYTES * sizeof(uint64_t)) /* and what that reads */
+#define PAGE_BYTES 4096 /* the least that a page of the system has */
 #define ROOT_BYTES 256 /* of a struct whose size nobody tells */
 #define BLOCK_ALIGNMENT (2 * sizeof(uintptr_t)) /* glibc's */
 
@@ -55,6 +61,7 @@ struct reach {
     uint32_t   next;               /* the first that has not been read */
     size_t     bytes;              /* of that one, how long it is */
     size_t     offset;             /* and how far it has been read; 0: its length is not known */
+    uintptr_t  touched_end;        /* up to where somebody has written to it, as far as that is known */
     uintptr_t  holder;             /* of what is found now */
     struct reach_range *libraries; /* by address, so many; none overlaps another */
     size_t     libraries_capacity;
@@ -67,11 +74,12 @@ struct reach {
     size_t     window_bytes;
     size_t     left_bytes;         /* so many may still be read */
     int        fd;                 /* to read memory through; -1: none is open */
+    int        pages_fd;           /* the same of what has been written to */
     bool       wanted;             /* a suspicion has been asked for: nothing else needs the search */
     bool       cut_short;
 };
 
-static struct reach reach = { .fd = -1 };
+static struct reach reach = { .fd = -1, .pages_fd = -1 };
 
 /* ---- memory ---- */
 
@@ -146,6 +154,36 @@ in_library_p(uintptr_t address)
         else high = middle;
     }
     return low < reach.library_count && reach.libraries[low].begin <= address;
+}
+
+/* ---- pages ---- */
+
+HEAPPROF_COLD static bool
+in_heap_or_library_p(uintptr_t address)
+{
+    return heap_page_for_ptr(rb_gc_get_objspace(), address) || in_library_p(address);
+}
+
+HEAPPROF_COLD static bool
+in_table_of_p(const struct heapprof_mem *mem, uintptr_t address)
+{
+    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
+        if (address - mem->blocks[i].address < mem->blocks[i].bytes) return true;
+    }
+    return false;
+}
+
+/* How many of the bytes from begin on are before the first page that is no block's. */
+HEAPPROF_COLD static size_t
+bytes_before_other_pages(uintptr_t begin, size_t bytes)
+{
+    uintptr_t page = begin;
+
+    for (; page - begin < bytes; page = (page | (PAGE_BYTES - 1)) + 1) {
+        if (in_heap_or_library_p(page)) break;
+        if (in_table_of_p(&rb_heapprof.mem, page) || in_table_of_p(&reach.mem, page)) break;
+    }
+    return page - begin < bytes ? page - begin : bytes;
 }
 
 /* ---- blocks ---- */
@@ -226,23 +264,11 @@ reach_add(uintptr_t address, bool root)
     rb_heapprof_index_insert(&reach.index, rb_heapprof_index_hash(address), reach.end++);
 }
 
-/* Their memory is whole pages. */
-HEAPPROF_COLD static bool
-table_of_ours_p(uintptr_t address)
-{
-    if (address % 4096) return false;
-    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
-        if (rb_heapprof.mem.blocks[i].address == address) return true;
-        if (reach.mem.blocks[i].address == address) return true;
-    }
-    return false;
-}
-
 HEAPPROF_COLD static void
 reach_word(uintptr_t word, bool root)
 {
     if (word < 65536 || word >> 47 || word % sizeof(word)) return;
-    if (heap_page_for_ptr(rb_gc_get_objspace(), word) || in_library_p(word) || table_of_ours_p(word)) return;
+    if (in_heap_or_library_p(word)) return;
     if (rb_heapprof_maybe_block_p((const void *)word) && !take_block(word)) return;
     reach_add(word, root);
 }
@@ -256,17 +282,22 @@ in_window(uintptr_t begin, size_t bytes)
     return bytes < left ? bytes : left;
 }
 
+/* Whether so many bytes may still be read. */
+HEAPPROF_COLD static bool
+spend(size_t bytes)
+{
+    if (bytes > reach.left_bytes) reach.cut_short = true;
+    else reach.left_bytes -= bytes;
+    return !reach.cut_short;
+}
+
 /* Those of the window from begin on, at most bytes of them; returns how many there were. */
 HEAPPROF_COLD static size_t
 reach_words(uintptr_t begin, size_t bytes)
 {
     size_t first = begin - reach.window_begin;
     size_t left = in_window(begin, bytes);
-    if (left > reach.left_bytes) {
-        reach.cut_short = true;
-        return 0;
-    }
-    reach.left_bytes -= left;
+    if (!spend(left)) return 0;
 
     for (size_t i = 0; i < left / sizeof(uintptr_t); i++) {
         reach_word(reach.window[first / sizeof(uintptr_t) + i], false);
@@ -275,6 +306,54 @@ reach_words(uintptr_t begin, size_t bytes)
 }
 
 /* ---- the search ---- */
+
+/* Looks at the beginning of a block, and how long it is. */
+HEAPPROF_COLD static void
+look_first(uintptr_t block, bool root)
+{
+    look(block - HEAPPROF_CHUNK_HEADER_BYTES, FIRST_BYTES);
+    if (reach.window_bytes == 0) look(block, FIRST_BYTES); /* nothing is mapped before it */
+    reach.bytes = reach.window_bytes ? block_bytes(block, root) : 0;
+    reach.touched_end = 0;
+}
+
+/* Moves on to what somebody has written to; false: nobody has in this stretch, or the block ends there. */
+HEAPPROF_COLD static bool
+skip_untouched(uintptr_t block)
+{
+    uintptr_t begin = block + reach.offset, end = block + reach.bytes;
+
+    if (!spend(STRETCH_COST_BYTES)) return false;
+    if (end - begin > STRETCH_BYTES) end = begin + STRETCH_BYTES;
+    bool touched = rb_heapprof_touched(reach.pages_fd, &begin, end, &reach.touched_end);
+    if (!touched) begin = rb_heapprof_mapped_p(begin) ? end : block + reach.bytes;
+    reach.offset = begin - block;
+    return touched;
+}
+
+/* Looks at the next of it; false: here is nothing to be seen. */
+HEAPPROF_COLD static bool
+look_on(uintptr_t block)
+{
+    if (block + reach.offset >= reach.touched_end && !skip_untouched(block)) return false;
+
+    uintptr_t begin = block + reach.offset;
+    size_t bytes = reach.touched_end - begin;
+    look(begin, bytes < WINDOW_BYTES ? bytes : WINDOW_BYTES);
+    return true;
+}
+
+/* Follows the words of the block in the window; false: it ends before there is another. */
+HEAPPROF_COLD static bool
+reach_window(uintptr_t block)
+{
+    uintptr_t begin = block + reach.offset;
+    size_t left = bytes_before_other_pages(begin, in_window(begin, reach.bytes - reach.offset));
+    size_t read = reach_words(begin, bytes_before_another(block, begin, left));
+
+    reach.offset += read;
+    return read >= sizeof(uintptr_t);
+}
 
 HEAPPROF_COLD static bool
 reach_unread_p(void)
@@ -287,22 +366,13 @@ HEAPPROF_COLD static void
 reach_step(void)
 {
     const struct reached reached = reach.all[reach.next];
-    uintptr_t block = reached.address;
+    bool any = true;
 
     reach.holder = reached.holder;
-    if (reach.offset == 0) {
-        look(block - HEAPPROF_CHUNK_HEADER_BYTES, FIRST_BYTES);
-        if (reach.window_bytes == 0) look(block, FIRST_BYTES); /* nothing is mapped before it */
-        reach.bytes = reach.window_bytes ? block_bytes(block, reached.root) : 0;
-    }
-    else {
-        look(block + reach.offset, WINDOW_BYTES);
-    }
-    size_t left = in_window(block + reach.offset, reach.bytes - reach.offset);
-    size_t read = reach_words(block + reach.offset,
-                              bytes_before_another(block, block + reach.offset, left));
-    reach.offset += read;
-    if (read < sizeof(uintptr_t) || reach.offset >= reach.bytes) {
+    if (reach.offset == 0) look_first(reached.address, reached.root);
+    else any = look_on(reached.address);
+    if (any && !reach_window(reached.address)) reach.offset = reach.bytes;
+    if (reach.offset >= reach.bytes) {
         reach.next++;
         reach.offset = 0;
     }
@@ -312,7 +382,8 @@ HEAPPROF_COLD static void
 reach_end(void)
 {
     rb_heapprof_peek_close(reach.fd);
-    reach.fd = -1;
+    rb_heapprof_touched_close(reach.pages_fd);
+    reach.fd = reach.pages_fd = -1;
     rb_heapprof_index_release(&reach.index, &reach.mem);
     HEAPPROF_MEM_RELEASE(&reach.mem, reach.all, reach.all_capacity);
     HEAPPROF_MEM_RELEASE(&reach.mem, reach.libraries, reach.libraries_capacity);
@@ -324,11 +395,12 @@ reach_begin(bool wanted)
 {
     reach_end();
     reach = (struct reach){
-        .end = 1, .next = 1, .left_bytes = READ_BYTES, .fd = -1, .wanted = wanted
+        .end = 1, .next = 1, .left_bytes = READ_BYTES, .fd = -1, .pages_fd = -1, .wanted = wanted
     };
     if (!wanted) return;
     rb_heapprof_mem_init(&reach.mem, REACH_MEMORY_BYTES);
     reach.fd = rb_heapprof_peek_open();
+    reach.pages_fd = rb_heapprof_touched_open();
     reach.cut_short = reach.fd < 0 ||
         !HEAPPROF_MEM_GROW(&reach.mem, reach.window, reach.window_capacity,
                            WINDOW_BYTES / sizeof(*reach.window));

@@ -38,6 +38,16 @@ size_in_heap_p(uintptr_t size)
     return !(size & MAPPED) && (size & ~(uintptr_t)FLAGS) % HEAPPROF_CHUNK_HEADER_BYTES == 0 && !(size >> 40);
 }
 
+/* Whether a chunk that says it is a mapping of its own can be one: that is whole pages, and the word before its size
+ * says how far from their beginning the chunk is. */
+static bool
+mapping_p(uintptr_t chunk, size_t bytes, heapprof_word_at *word_at, void *data)
+{
+    uintptr_t before;
+
+    return word_at(chunk, &before, data) && (chunk - before) % PAGE_BYTES == 0 && (before + bytes) % PAGE_BYTES == 0;
+}
+
 size_t
 rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at, void *data)
 {
@@ -53,16 +63,13 @@ size_t
 rb_heapprof_chunk_bytes(uintptr_t block, heapprof_word_at *word_at, void *data)
 {
     const size_t header_bytes = HEAPPROF_CHUNK_HEADER_BYTES;
-    uintptr_t size, before, next;
+    uintptr_t size, next;
 
     if (block % header_bytes || !word_at(block - sizeof(size), &size, data)) return 0;
     if (free_chunk_p(block, word_at, data)) return 0;
     size_t bytes = size & ~(uintptr_t)FLAGS;
     if (bytes < 2 * header_bytes || bytes % header_bytes || bytes >> 40) return 0;
-    if (size & MAPPED) {
-        bool whole = word_at(block - header_bytes, &before, data) && (before + bytes) % PAGE_BYTES == 0;
-        return whole ? bytes - header_bytes : 0;
-    }
+    if (size & MAPPED) return mapping_p(block - header_bytes, bytes, word_at, data) ? bytes - header_bytes : 0;
     if (!word_at(block - sizeof(size) + bytes, &next, data) || !(next & NEXT_TO_ONE_IN_USE)) return 0;
     return bytes - sizeof(size);
 }

@@ -3,12 +3,14 @@
  * MRI reserves hundreds of megabytes and writes to a few. A page that is only read may count as touched, too.
  */
 #ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* O_CLOEXEC */
+# define _GNU_SOURCE /* O_CLOEXEC, mincore */
 #endif
 #include "touched.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define ENTRIES 512 /* read at once */
@@ -61,4 +63,16 @@ rb_heapprof_touched(int fd, uintptr_t *begin, uintptr_t end, uintptr_t *part_end
         }
     }
     return found;
+}
+
+bool
+rb_heapprof_mapped_p(uintptr_t address)
+{
+    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    int error = errno;
+    bool mapped = mincore((void *)(address / page_bytes * page_bytes), page_bytes, &resident) == 0 || errno != ENOMEM;
+
+    errno = error;
+    return mapped;
 }

@@ -12,4 +12,7 @@ void rb_heapprof_touched_close(int fd);
  * that is all of it. */
 bool rb_heapprof_touched(int fd, uintptr_t *begin, uintptr_t end, uintptr_t *part_end);
 
+/* Whether anything is mapped there. Does not read it: then its page, or 2 MB with it, would count as written to. */
+bool rb_heapprof_mapped_p(uintptr_t address);
+
 #endif

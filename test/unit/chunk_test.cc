@@ -102,10 +102,13 @@ TEST_F(ChunkTest, InAHeapABlockEndsBeforeTheHeapAndIsNoMapping) {
 }
 
 TEST_F(ChunkTest, AMappedBlockIsWholePages) {
-    words_[5] = 8192 | kMapped;
-    words_[4] = 0;
-    EXPECT_EQ(8192u - 16, Bytes(6));
-    words_[4] = 16;
+    uintptr_t into_page = reinterpret_cast<uintptr_t>(&words_[4]) % 4096;
+    words_[4] = into_page; // the chunk is that far behind where the mapping begins
+    words_[5] = (8192 - into_page) | kMapped;
+    EXPECT_EQ(8192u - into_page - 16, Bytes(6));
+    words_[5] += 16; // it does not end with a page
+    EXPECT_EQ(0u, Bytes(6));
+    words_[4] += 4096 - 16; // nor begin with one
     EXPECT_EQ(0u, Bytes(6));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -68,6 +69,19 @@ TEST_F(Touched, PartsKeepWithinWhatWasAskedFor) {
 
 TEST_F(Touched, WhereTheSystemDoesNotTellAllCounts) {
     EXPECT_EQ((Parts{{8, kPages * kPage}}), Find(-1, 8, kPages * kPage));
+}
+
+TEST_F(Touched, WhetherAPageIsMappedIsToldWithoutTouchingIt) {
+    auto begin = reinterpret_cast<uintptr_t>(pages_);
+    munmap(pages_ + kPage, kPage);
+    errno = EINTR;
+    EXPECT_TRUE(rb_heapprof_mapped_p(begin + 100));
+    EXPECT_FALSE(rb_heapprof_mapped_p(begin + kPage + 100));
+    EXPECT_TRUE(rb_heapprof_mapped_p(begin + 2 * kPage));
+    EXPECT_EQ(EINTR, errno);
+    if (fd_ >= 0) {
+        EXPECT_EQ(Parts{}, Find(fd_, 0, kPages * kPage));
+    }
 }
 
 } // namespace

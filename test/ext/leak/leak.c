@@ -3,16 +3,23 @@
  *     HeapProfLeak.call -> nil             1 KB of ruby_xmalloc that each call forgets
  *     HeapProfLeak.lose(bytes) -> nil      a list of its own with so many bytes, forgotten with them
  *     HeapProfLeak.keep(bytes) -> nil      the same at the end of a list that a static variable leads to
+ *     HeapProfLeak.seem(address) -> true   a static variable leads to what looks like a block of malloc's, a gigabyte long, on a
+ *                                          page of its own there; nil: that is taken
  *     HeapProfLeak::Chain.new              an object whose struct leads to a list
- *         .add(bytes) -> self              the same in that list
+ *         .add(bytes) -> self              the same in that list; large ones are zeros that nobody has written to
+ *         .write(bytes) -> self            and that many bytes of the newest written to, a byte a page
  *
  *     T_DATA --> chain --> link --> link --> link
  *                           |        |        |
  *                         bytes    bytes    bytes
  */
 #include "ruby/ruby.h"
+#include <sys/mman.h>
 
 #define LEAKED_BYTES 1024
+#define PAGE_BYTES 4096
+#define MOST_SEEMING 256
+#define MAPPED 2 /* glibc's: the block is a mapping of its own */
 
 struct link {
     struct link *next;
@@ -24,6 +31,8 @@ struct chain {
 };
 
 static struct chain kept;
+static size_t *volatile seeming[MOST_SEEMING]; /* else the compiler leaves them out */
+static size_t seeming_count;
 
 static void
 chain_add(struct chain *chain, size_t bytes)
@@ -67,6 +76,16 @@ leak_chain_add(VALUE self, VALUE bytes)
 }
 
 static VALUE
+leak_chain_write(VALUE self, VALUE bytes)
+{
+    struct chain *chain = rb_check_typeddata(self, &chain_type);
+    volatile char *newest = chain->first->bytes;
+
+    for (size_t at = 0; at < NUM2SIZET(bytes); at += PAGE_BYTES) newest[at] = 1;
+    return self;
+}
+
+static VALUE
 leak_keep(VALUE self, VALUE bytes)
 {
     chain_add(&kept, NUM2SIZET(bytes));
@@ -80,6 +99,19 @@ leak_lose(VALUE self, VALUE bytes)
 
     chain_add(chain, NUM2SIZET(bytes));
     return Qnil;
+}
+
+static VALUE
+leak_seem(VALUE self, VALUE address)
+{
+    void *page = mmap((void *)NUM2SIZET(address), PAGE_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    size_t *words = page;
+
+    if (page == MAP_FAILED || seeming_count == MOST_SEEMING) return Qnil;
+    words[1] = ((size_t)1 << 30) | MAPPED;
+    seeming[seeming_count++] = words + 2;
+    return Qtrue;
 }
 
 static VALUE
@@ -100,7 +132,9 @@ Init_heapprof_leak(void)
     rb_undef_alloc_func(chain);
     rb_define_singleton_method(chain, "new", leak_chain_new, 0);
     rb_define_method(chain, "add", leak_chain_add, 1);
+    rb_define_method(chain, "write", leak_chain_write, 1);
     rb_define_module_function(leak, "keep", leak_keep, 1);
     rb_define_module_function(leak, "lose", leak_lose, 1);
+    rb_define_module_function(leak, "seem", leak_seem, 1);
     rb_define_module_function(leak, "call", leak_call, 0);
 }
