@@ -255,6 +255,7 @@ figures_of(const struct scan *scan, const struct heapprof_samples *samples)
 
     if (estimate->objects < scan->model->type_count) figures.objects = (double)samples->values[estimate->objects];
     figures.variance = report_estimate_variance(estimate, samples->values);
+    figures.survived = age && !age->str && age->num == 0 ? 0 : figures.value;
     if (age && !age->str) {
         figures.aged = figures.value;
         figures.age = figures.value * (double)age->num;
@@ -272,6 +273,7 @@ add_figures(struct report_figures *sum, const struct report_figures *figures)
     sum->kept += figures->kept;
     sum->aged += figures->aged;
     sum->age += figures->age;
+    sum->survived += figures->survived;
 }
 
 static void

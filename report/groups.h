@@ -39,6 +39,7 @@ struct report_figures {
     double variance;   /* of value */
     double kept;       /* the part of variance that is of what the first column had, too */
     double aged, age;  /* value whose age is known; the sum of value times GCs survived */
+    double survived;   /* the part of value that is not known to be younger than the last GC */
 };
 
 struct report_row {

@@ -129,19 +129,19 @@ middle_of(const struct table *table)
     return middle;
 }
 
-/* Whether a row kept growing, as a leak does: before the middle and behind it, by more than its error, and not by what
- * is younger than the last GC, which may be dead. A cache that is full, and what a program loads as it starts, grew
- * before the middle only. It need not have grown from each file to the next: what waits for a GC comes and goes. */
+/* Whether a row kept growing, as a leak does: before the middle and behind it, and by more than its error. Only what has
+ * survived a GC counts: the rest may be dead, and would make a small leak seem to have grown where most waits for a GC. A
+ * cache that is full, and what a program loads as it starts, grew before the middle only. It need not have grown from each
+ * file to the next. */
 static bool
 steady_p(const struct table *table, uint32_t row)
 {
-    const struct report_figures *now = figures(table, row, last(table));
-    double growth = value_of(table, row), middle;
+    if (last(table) < 2 || value_of(table, row) <= 0 || noise_p(table, row)) return false;
 
-    if (last(table) < 2 || growth <= 0 || noise_p(table, row)) return false;
-    if (now->aged > 0 && now->age < now->aged) return false;
-    middle = figures(table, row, table->middle)->value;
-    return middle - figures(table, row, 0)->value >= PART * growth && now->value - middle >= PART * growth;
+    double before = figures(table, row, 0)->survived, middle = figures(table, row, table->middle)->survived;
+    double now = figures(table, row, last(table))->survived, growth = now - before;
+    if (growth <= 0 || growth <= error_of(table, row)) return false;
+    return middle - before >= PART * growth && now - middle >= PART * growth;
 }
 
 /* ---- order ---- */

@@ -116,10 +116,12 @@ class TestHeapprofTable < Test::Unit::TestCase
   end
 
   # Bytes by class, file by file: a leak beside garbage, a cache that is full, what is loaded at the start, garbage
-  # that waits for a GC, and what is collected at the end; then the program does nothing.
+  # that waits for a GC, and what is collected at the end; then the program does nothing. A small
+  # leak is beside garbage of the same class: [what has survived a GC, what has not].
   SERIES = { "Leak" => [0, 110, 100, 290, 400, 400, 400, 400], "Full" => [0, 200, 200, 200, 200, 200, 200, 200],
              "Loaded" => [300, 600, 600, 600, 600, 600, 600, 600], "Garbage" => [0, 100, 0, 200, 300, 300, 300, 300],
-             "Shrunk" => [400, 900, 900, 900, 900, 900, 900, 100] }.freeze
+             "Shrunk" => [400, 900, 900, 900, 900, 900, 900, 100],
+             "Small" => [0, [10, 50], [50, 900], [60, 900], 90, 90, 90, [90, 5]] }.freeze
   WORK = [0, 1000, 2000, 3000, 4000, 4001, 4001, 4002].freeze
 
   def kept_growing(work)
@@ -127,7 +129,9 @@ class TestHeapprofTable < Test::Unit::TestCase
       8.times do |i|
         profile = ProfileBytes.new.type("alloc_space", "bytes").type("inuse_space", "bytes")
         SERIES.each do |name, bytes|
-          profile.sample(["a.rb:1 x"], [work[i] * 1000, bytes[i] * 1000], class: name, gc_age: name == "Garbage" ? 0 : 4)
+          old, young = name == "Garbage" ? [0, bytes[i]] : bytes[i]
+          profile.sample(["a.rb:1 x"], [work[i] * 1000, old * 1000], class: name, gc_age: 4)
+          profile.sample(["a.rb:1 x"], [0, young * 1000], class: name, gc_age: 0) if young
         end
         write("#{i}.pb.gz", profile)
       end
@@ -138,11 +142,11 @@ class TestHeapprofTable < Test::Unit::TestCase
   end
 
   def test_what_kept_growing_is_no_cache_and_no_garbage
-    assert_equal ["Leak"], kept_growing(WORK)
+    assert_equal %w[Leak Small], kept_growing(WORK)
   end
 
   def test_where_it_is_not_known_how_much_was_done_files_count
-    assert_equal ["Leak"], kept_growing([0] * 8)
+    assert_equal %w[Leak Small], kept_growing([0] * 8)
   end
 
   def test_files_of_workers_are_added_up_process_by_process
