@@ -1,7 +1,8 @@
-# Before bench/off's loops each heap is filled with old objects until so many slots are in use, the same in any ruby: one that has a
-# few objects more at boot has a GC more in thirty, or not, by chance.
+# Before a loop is counted each heap is filled with old objects until so many slots are in use, the same in any ruby and with any
+# profiler: one that has a few objects more at boot has a GC more in thirty, or not, by chance. FILLED (1): so many times as many.
 
-IN_USE = { 0 => 12_000, 1 => 8_000, 2 => 4_000, 3 => 1_000, 4 => 500 }.freeze # slots by heap
+FILLED = Integer(ENV.fetch("FILLED", 1))
+IN_USE = { 0 => 12_000, 1 => 8_000, 2 => 4_000, 3 => 1_000, 4 => 500 }.transform_values { |slots| slots * FILLED }.freeze # by heap
 
 def live(heap)
   GC.stat_heap(heap, :total_allocated_objects) - GC.stat_heap(heap, :total_freed_objects)

@@ -3,6 +3,7 @@
 # machine.rb - random calls of 20,001 methods, up to 100 deep, and objects of 10,001 classes that are
 # made and dropped along the way: ruby machine.rb [STEPS]. Seeded, so all runs do the same.
 
+require_relative "../filled_heaps" if ENV["FILLED"]
 require_relative "measure"
 
 CLASSES = Array.new(10_001) do |k|

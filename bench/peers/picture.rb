@@ -2,8 +2,8 @@
 
 # picture.rb - overhead against the share of objects sampled, of the first workload: an SVG.
 #
-# Both axes are logarithmic: the share from one object in a million to all, the overhead (CPU over off, less 1) from
-# 0.1 % to 10,000 %. What is below the axis stands on it: it could not be told from off.
+# Both axes are logarithmic: the share from one object in a million to all, the overhead (instructions over off, less 1;
+# CPU time of what takes too long to be counted) from 0.1 % to 10,000 %. What is below the axis stands on it.
 
 module Picture
   module_function
@@ -50,7 +50,7 @@ module Picture
   def points(workload)
     workload[:results].reject { |result| result[:setting] == "off" || result[:failed] }.map do |result|
       name = result[:setting].include?(",") ? result[:setting][/\A\w+/] : "heapprof"
-      [name, result[:share], result[:ratio] - 1]
+      [name, result[:share], (result[:instructions] || result[:ratio]) - 1]
     end
   end
 
@@ -68,7 +68,7 @@ module Picture
     <<~SVG
       <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 #{WIDTH} #{HEIGHT}" font-family="sans-serif" font-size="12">
       <rect width="100%" height="100%" fill="#fff"/>
-      #{text(WIDTH / 2, 20, "overhead (CPU time) against the share of objects sampled: #{workload[:title]}", text_anchor: 'middle', font_size: 14)}
+      #{text(WIDTH / 2, 20, "overhead (instructions) against the share of objects sampled: #{workload[:title]}", text_anchor: 'middle', font_size: 14)}
       #{axes.join("\n")}
       #{all.join("\n")}
       #{text(WIDTH / 2, HEIGHT - 10, 'objects sampled', text_anchor: 'middle')}

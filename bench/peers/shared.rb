@@ -5,6 +5,7 @@
 # All are made at the bottom of FRAMES frames, so that what a stack costs is seen apart. With count 0
 # nothing is made: what else the process does is the difference to it.
 
+require_relative "../filled_heaps" if ENV["FILLED"]
 require_relative "measure"
 
 class Point

@@ -42,13 +42,13 @@ module Tables
     rows = facts[:workloads].map do |workload|
       [workload[:title], *titles.map { |setting| cell(result(workload, setting)) }]
     end
-    table(["CPU over off", *titles], rows)
+    table(["CPU over off (instructions)", *titles], rows)
   end
 
   def markdown(facts)
     <<~MARKDOWN
       #{facts[:ruby]}; #{facts[:machine]}; #{facts[:time]};
-      medians of #{facts[:workloads].first[:rounds]} interleaved rounds of `make bench-peers`. "then": CPU seconds at
+      the least of up to #{facts[:workloads].first[:rounds]} interleaved rounds of `make bench-peers`. "then": CPU seconds at
       the profiler's end, until what it found can be written.
 
       #{ours(facts)}

@@ -24,17 +24,21 @@ class Gems
     @packages.find { |package| package.name == name }.version
   end
 
-  # For this process and all it starts.
-  def use
+  # For this process and all it starts, these and those of others.
+  def use(*others)
+    [self, *others].each(&:ready)
+    ENV.update(environment(others))
+    Gem.paths = environment(others)
+  end
+
+  def ready
     install unless File.exist?(@mark) && File.read(@mark) == @wanted
-    ENV.update(environment)
-    Gem.paths = environment
   end
 
   private
 
-  def environment
-    { "GEM_HOME" => @home, "GEM_PATH" => [@home, Gem.default_dir].join(File::PATH_SEPARATOR) }
+  def environment(others = [])
+    { "GEM_HOME" => @home, "GEM_PATH" => [@home, *others.map(&:home), Gem.default_dir].join(File::PATH_SEPARATOR) }
   end
 
   def install
