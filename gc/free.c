@@ -16,7 +16,7 @@
  */
 #include "track.h"
 
-enum { FEW = 4 };
+enum { FEW = 32 }; /* on a page of small slots, with one in fifty a sample */
 
 HEAPPROF_COLD static bool
 dead_p(struct heap_page *page, VALUE object)
