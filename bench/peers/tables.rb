@@ -23,8 +23,7 @@ module Tables
   def cell(result, goal = nil)
     return "failed" if result[:failed]
 
-    text = ratio(result[:ratio])
-    text += " (#{ratio(result[:instructions])})" if result[:instructions]
+    text = [ratio(result[:instructions]), "(#{ratio(result[:ratio])})"].compact.join(" ")
     text += "; goal #{goal}" if goal
     text += ", then #{result[:end_seconds].round(1)} s" if result[:end_seconds] >= 0.05
     text
@@ -32,9 +31,10 @@ module Tables
 
   def ours(facts)
     rows = facts[:workloads].map do |workload|
-      [workload[:title], *OURS.map { |setting| cell(result(workload, setting), workload[:goals][setting]) }]
+      goals = workload[:goals].transform_keys(&:to_s) # symbols, where they were read from a file
+      [workload[:title], *OURS.map { |setting| cell(result(workload, setting), goals[setting]) }]
     end
-    table(["CPU over off (instructions)", *OURS], rows)
+    table(["over off", *OURS], rows)
   end
 
   def peers(facts)
@@ -42,14 +42,14 @@ module Tables
     rows = facts[:workloads].map do |workload|
       [workload[:title], *titles.map { |setting| cell(result(workload, setting)) }]
     end
-    table(["CPU over off (instructions)", *titles], rows)
+    table(["over off", *titles], rows)
   end
 
   def markdown(facts)
     <<~MARKDOWN
-      #{facts[:ruby]}; #{facts[:machine]}; #{facts[:time]};
-      the least of up to #{facts[:workloads].first[:rounds]} interleaved rounds of `make bench-peers`. "then": CPU seconds at
-      the profiler's end, until what it found can be written.
+      #{facts[:ruby]}; #{facts[:machine]}; #{facts[:time]}. Instructions over those with the profiler off and, in brackets,
+      CPU time, the least of up to #{facts[:workloads].first[:rounds]} interleaved rounds. "then": CPU seconds at the profiler's end, until what it
+      found can be written.
 
       #{ours(facts)}
 
