@@ -255,8 +255,9 @@ figures_of(const struct scan *scan, const struct heapprof_samples *samples)
 
     if (estimate->objects < scan->model->type_count) figures.objects = (double)samples->values[estimate->objects];
     figures.variance = report_estimate_variance(estimate, samples->values);
-    figures.survived = age && !age->str && age->num == 0 ? 0 : figures.value;
+    figures.survived = figures.value;
     if (age && !age->str) {
+        if (age->num == 0) figures.survived = 0;
         figures.aged = figures.value;
         figures.age = figures.value * (double)age->num;
         if ((double)age->num >= scan->kept_age) figures.kept = figures.variance;

@@ -2,8 +2,7 @@
 
 # shared.rb - small objects of six kinds, 2 % of them kept: ruby shared.rb FRAMES [COUNT]
 #
-# All are made at the bottom of FRAMES frames, so that what a stack costs is seen apart. With count 0
-# nothing is made: what else the process does is the difference to it.
+# All are made at the bottom of FRAMES frames, so that what a stack costs is seen apart.
 
 require_relative "../filled_heaps" if ENV["FILLED"]
 require_relative "measure"
