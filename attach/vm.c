@@ -15,6 +15,9 @@ static const struct heapprof_want wants[] = {
 #define WANT(member, name) HEAPPROF_WANT_NUMBER(struct heapprof_vm, member, name),
     HEAPPROF_VM_NUMBERS(WANT)
 #undef WANT
+#define WANT(member, name) HEAPPROF_WANT_BYTES(struct heapprof_vm, member, name, 2 * HEAPPROF_WORD),
+    HEAPPROF_VM_LISTS(WANT)
+#undef WANT
 #define WANT(member, name) HEAPPROF_WANT_BYTES(struct heapprof_vm, member, name, 1),
     HEAPPROF_VM_PLACES(WANT)
 #undef WANT

@@ -80,11 +80,14 @@
     X(symbols_last, "rb_symbols_t.last_id") \
     X(symbols_ids, "rb_symbols_t.ids")
 
-#define HEAPPROF_VM_PLACES(X) \
+/* Heads and nodes of lists: next, and previous. */
+#define HEAPPROF_VM_LISTS(X) \
     X(vm_ractors, "rb_vm_t.ractor.set") \
     X(ractor_node, "rb_ractor_t.vmlr_node") \
     X(ractor_threads, "rb_ractor_t.threads.set") \
-    X(thread_node, "rb_thread_t.lt_node") \
+    X(thread_node, "rb_thread_t.lt_node")
+
+#define HEAPPROF_VM_PLACES(X) \
     X(body_lines, "rb_iseq_constant_body.insns_info") \
     X(line_first_ranks, "succ_index_table.imm_part") \
     X(block_bits, "succ_dict_block.bits") \
@@ -159,6 +162,7 @@ struct heapprof_vm {
 #undef MEMBER
 #define MEMBER(member, name) struct heapprof_field member;
     HEAPPROF_VM_NUMBERS(MEMBER)
+    HEAPPROF_VM_LISTS(MEMBER)
     HEAPPROF_VM_PLACES(MEMBER)
 #undef MEMBER
 #define MEMBER(member, name) struct heapprof_global member;
