@@ -234,6 +234,8 @@ read_waiting(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
 static bool
 read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool still)
 {
+    stack->first = looks->frame_count;
+    if (!stack->thread.ec) return true; /* it has ended */
     tell_cpu(looks, stack);
     stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && looks->collecting;
     if (still) return read_as_it_is(looks, stack);

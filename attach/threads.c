@@ -1,14 +1,15 @@
 /* threads.c - the VM's list of Ractors, and each one's list of threads.
  *
- * Both are circular lists through nodes within their structures. They change while they are read, so
- * what is followed is bounded, and a list that does not come back to its head is cut. */
+ * Both are circular lists through nodes within their structures. They change while they are read: a node that has left
+ * its list still leads on, to others that have left, and their threads are no threads any more. So each node must say
+ * that the one before it is the one it was reached from. A list that does not is read anew, and cut if that does not
+ * help; what is followed is bounded. */
 #include "attach/threads.h"
 
 #include <string.h>
 
-enum { RACTORS_MAX = 10000, THREADS_MAX = 100000 };
+enum { RACTORS_MAX = 10000, THREADS_MAX = 100000, TRIES = 4 };
 
-/* Next is the first word of a node. */
 static uint64_t
 next_of(const unsigned char *node)
 {
@@ -16,6 +17,16 @@ next_of(const unsigned char *node)
 
     memcpy(&next, node, sizeof(next));
     return next;
+}
+
+/* Whether the node still is behind the one that led to it. In a core nothing changes. */
+static bool
+linked_p(const struct heapprof_vm *vm, const unsigned char *node, uint64_t from)
+{
+    uint64_t previous;
+
+    memcpy(&previous, node + HEAPPROF_WORD, sizeof(previous));
+    return previous == from || !vm->target->runs;
 }
 
 /* ---- a thread ---- */
@@ -67,32 +78,35 @@ static bool
 read_threads_of(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem,
                 const struct ractor *ractor, uint64_t node)
 {
-    uint64_t head = ractor->address + vm->ractor_threads.offset;
+    uint64_t head = ractor->address + vm->ractor_threads.offset, from = head;
     unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
 
     while (node != head) {
         struct heapprof_thread thread = {.address = node - vm->thread_node.offset};
-        if (threads->count == THREADS_MAX || !rb_heapprof_target_read(vm->target, thread.address, copy, vm->thread_bytes)) {
+        if (threads->count == THREADS_MAX || !rb_heapprof_target_read(vm->target, thread.address, copy, vm->thread_bytes) ||
+            !linked_p(vm, copy + vm->thread_node.offset, from)) {
             threads->cut = true;
             break;
         }
         if (!HEAPPROF_MEM_GROW(mem, threads->all, threads->capacity, threads->count + 1)) return false;
         read_thread(vm, ractor, copy, &thread);
+        from = node;
         node = next_of(copy + vm->thread_node.offset);
         threads->all[threads->count++] = thread;
     }
     return true;
 }
 
-/* The next Ractor's node in *node; false: no memory. */
+/* The next Ractor's node in *node, 0 when the list is not whole there; false: no memory. */
 static bool
-read_ractor(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem, uint64_t *node)
+read_ractor(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem, uint64_t from, uint64_t *node)
 {
     struct ractor ractor = {.address = *node - vm->ractor_node.offset};
     unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
 
     *node = 0;
-    if (!rb_heapprof_target_read(vm->target, ractor.address, copy, vm->ractor_bytes)) return true;
+    if (!rb_heapprof_target_read(vm->target, ractor.address, copy, vm->ractor_bytes) ||
+        !linked_p(vm, copy + vm->ractor_node.offset, from)) return true;
     ractor.id = rb_heapprof_field_get(&vm->ractor_id, copy);
     ractor.name = rb_heapprof_field_get(&vm->ractor_name, copy);
     ractor.running = rb_heapprof_field_get(&vm->ractor_running, copy);
@@ -106,14 +120,16 @@ read_all(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heappr
     uint64_t node;
 
     if (!rb_heapprof_vm_find(vm)) return false;
-    uint64_t head = vm->at + vm->vm_ractors.offset;
+    uint64_t head = vm->at + vm->vm_ractors.offset, from = head;
     if (!rb_heapprof_vm_word(vm, head, &node)) return false;
     for (int i = 0; node != head; i++) {
         if (node == 0 || i == RACTORS_MAX) {
             threads->cut = true;
             break;
         }
-        if (!read_ractor(threads, vm, mem, &node)) return false;
+        uint64_t here = node;
+        if (!read_ractor(threads, vm, mem, from, &node)) return false;
+        from = here;
     }
     return true;
 }
@@ -121,9 +137,16 @@ read_all(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heappr
 bool
 rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem)
 {
-    threads->count = 0;
-    threads->cut = false;
-    return read_all(threads, vm, mem);
+    int tries = vm->target->runs ? TRIES : 1;
+
+    while (tries-- > 0) {
+        threads->count = 0;
+        threads->cut = false;
+        if (!read_all(threads, vm, mem)) return false;
+        if (!threads->cut) break;
+        rb_heapprof_ahead_pause(vm->target); /* what was foreseen is of the first try's time */
+    }
+    return true;
 }
 
 bool

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ class Memory {
     std::map<uint64_t, Piece> pieces;
     bool runs = true;
     uint64_t reads = 0, bytes_read = 0;
+    std::function<void()> before_read; // what the target does meanwhile
 
     Memory() = default;
     Memory(const Memory &) = delete;
@@ -59,6 +61,7 @@ class Memory {
     bool
     Read(const heapprof_range &range)
     {
+        if (before_read) before_read();
         auto behind = pieces.upper_bound(range.address);
         reads++;
         if (behind == pieces.begin()) return false;
