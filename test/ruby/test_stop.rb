@@ -291,7 +291,7 @@ class TestHeapProfStop < Test::Unit::TestCase
   def test_later_start_begins_with_nothing_whatever_its_settings
     in_child(<<~'RUBY')
       class Item; end
-      def deep(n) = n == 0 ? Array.new(50) { Item.new } : deep(n - 1)
+      def deep(n) = n == 0 ? Array.new(500) { Item.new } : deep(n - 1) # some of them stay at any interval that it comes to
       def code(round) = 2000.times { |i| eval("Item.new", nil, "round#{round}_#{'x' * 500}_#{i}.rb") }
 
       kept = []
@@ -323,7 +323,7 @@ class TestHeapProfStop < Test::Unit::TestCase
         assert_equal 10, mine.size
         HeapProfile.stop
       end
-      assert_equal others.size * 50, kept.sum(&:size)
+      assert_equal others.size * 500, kept.sum(&:size)
     RUBY
   end
 

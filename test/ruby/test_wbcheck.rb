@@ -92,6 +92,7 @@ class TestWriteBarrierCheck < Test::Unit::TestCase
   RUBY
 
   def allocated(script, heapprof: nil, **env)
+    omit "a debug build of MRI ends at an old object without its barrier" if MRI_CHECKS_ITSELF
     run = run_ruby("--disable-gems", "-", stdin: "#{FIXTURE}#{ALLOCATED}#{script}", heapprof: heapprof, env: env.transform_keys(&:to_s))
     assert_predicate run.status, :success?
     run

@@ -20,6 +20,7 @@ trap("HUP", before) unless before == "IGNORE"
 module HeapProfTest
   CHILD = File.join(__dir__, "child.rb")
   DEBUG_BUILD = RbConfig::CONFIG["cppflags"].include?("HEAPPROF_CHECK")
+  MRI_CHECKS_ITSELF = RbConfig::CONFIG["cppflags"].include?("RGENGC_CHECK_MODE") # after each GC
   TIMEOUT = DEBUG_BUILD ? 600 : 120
 
   # A process that has ended.
