@@ -149,7 +149,6 @@ static bool
 name_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
 {
     stack->torn = !stack->failed && looks->walk.torn > 0;
-    stack->first = looks->frame_count;
     if (stack->failed) return true;
     if (stack->torn && !add_torn(looks)) return false;
     if (!add_frames(looks)) return false;
@@ -214,7 +213,6 @@ find_remembered(struct heapprof_looks *looks, const struct heapprof_look_stack *
 static bool
 add_remembered(struct heapprof_looks *looks, struct heapprof_look_stack *stack, const struct heapprof_memo_entry *entry)
 {
-    stack->first = looks->frame_count;
     stack->count = entry->count;
     for (size_t i = 0; i < entry->count; i++) {
         const struct heapprof_look_frame *frame = &looks->memos.now.frames[entry->first + i];
@@ -234,7 +232,6 @@ read_waiting(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
 static bool
 read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool still)
 {
-    stack->first = looks->frame_count;
     if (!stack->thread.ec) return true; /* it has ended */
     tell_cpu(looks, stack);
     stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && looks->collecting;
@@ -266,7 +263,7 @@ read_next(struct heapprof_looks *looks, const struct heapprof_thread *thread, bo
 {
     if (!HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, looks->stack_count + 1)) return false;
     struct heapprof_look_stack *stack = &looks->stacks[looks->stack_count];
-    *stack = (struct heapprof_look_stack){.thread = *thread};
+    *stack = (struct heapprof_look_stack){.thread = *thread, .first = looks->frame_count};
     if (!read_stack(looks, stack, still)) return false;
     looks->stack_count++;
     looks->counts.torn += stack->torn;
