@@ -219,7 +219,9 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     ran = in_directory { memcheck("--json", "-o", "report.json", script: script, ruby: ["-I#{library}", "-I#{extension}"]) }
     record, *others = ran.json["processes"][0]["records"]
     assert_empty others
-    assert_equal [50, 100, "alloc_empty_table", "rbs_extension.so"], record.values_at("blocks", "indirect_blocks", "function", "library")
+    assert_equal ["alloc_empty_table", "rbs_extension.so"], record.values_at("function", "library")
+    # In 3 of 3,000 runs one of the 150 was where a block of Ruby's had been, and an old word led to it.
+    assert_include [[50, 100], [50, 99], [49, 98]], record.values_at("blocks", "indirect_blocks")
     assert_equal [["RBS::Parser._parse_type", "parser_aux.rb"], ["block in <main>", "script.rb"]],
                  record["frames"].values_at(0, 2).map { |frame| [frame["name"], File.basename(frame["file"])] }
     assert_equal 42, ran.status
