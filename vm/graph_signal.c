@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define OUT_DEFAULT "heap-%p-%n.rbgraph"
+#define LEAVING 16
 
 struct heapprof_graph_asked rb_heapprof_graph_asked;
 
@@ -33,7 +34,7 @@ static struct {
     const char *directory;
     unsigned number;                  /* of the files */
     pid_t    pid;                     /* whose child it is */
-    uint32_t leaving;                 /* a child before it that has written and not ended yet; 0: none */
+    uint32_t leaving[LEAVING];        /* children before it that have written and not ended yet; 0: none */
 } config;
 
 /* ---- settings ---- */
@@ -138,17 +139,31 @@ gone_p(uint32_t child)
     return !child || config.pid != getpid() || waitpid((pid_t)child, &status, __WALL | WNOHANG) != 0;
 }
 
-/* Whether the one before has no more to do than to give its file the name and to go. */
+/* A place for one more that leaves; NULL: all are taken. */
+static uint32_t *
+place_of_leaving(void)
+{
+    uint32_t *place = NULL;
+
+    for (int i = 0; i < LEAVING; i++) {
+        if (!gone_p(config.leaving[i])) continue;
+        config.leaving[i] = 0;
+        place = &config.leaving[i];
+    }
+    return place;
+}
+
+/* Whether the one before has no more to do than to give its file the name and to go. On a busy machine some may be about to go
+ * while the next are asked for. */
 static bool
 ended_p(void)
 {
     struct heapprof_graph_asked *asked = &rb_heapprof_graph_asked;
+    uint32_t *leaving = place_of_leaving();
 
-    if (!gone_p(config.leaving)) return false;
-    config.leaving = 0;
     if (!gone_p(asked->child)) {
-        if (!__atomic_load_n(&asked->shared->written, __ATOMIC_ACQUIRE)) return false;
-        config.leaving = asked->child;
+        if (!leaving || !__atomic_load_n(&asked->shared->written, __ATOMIC_ACQUIRE)) return false;
+        *leaving = asked->child;
     }
     rb_heapprof_graph_unshare(asked->shared);
     asked->shared = NULL;
