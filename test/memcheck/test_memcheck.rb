@@ -221,7 +221,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     assert_empty others
     assert_equal ["alloc_empty_table", "rbs_extension.so"], record.values_at("function", "library")
     # In 3 of 3,000 runs one of the 150 was where a block of Ruby's had been, and an old word led to it.
-    assert_include [[50, 100], [50, 99], [49, 98]], record.values_at("blocks", "indirect_blocks")
+    assert_include [[50, 100], [50, 99]], record.values_at("blocks", "indirect_blocks")
     assert_equal [["RBS::Parser._parse_type", "parser_aux.rb"], ["block in <main>", "script.rb"]],
                  record["frames"].values_at(0, 2).map { |frame| [frame["name"], File.basename(frame["file"])] }
     assert_equal 42, ran.status
