@@ -297,12 +297,13 @@ class TestHeapProfOwners < Test::Unit::TestCase
     def kept(bytes) = HeapProfLeak.keep(bytes)
     def lost(bytes) = HeapProfLeak.lose(bytes)
 
-    # A word left over somewhere may seem to hold one of those that are lost, or some of the library's.
+    # A word left over somewhere may seem to hold one of those that are lost, or some of the library's. In a debug build there
+    # are more such words: up to ten of the fifty largest seemed to be held in 100 runs, none in 60 without.
     def assert_reached(profile, bytes)
       held, kept, lost = %i[held kept lost].map { |label| by_owner(profile, label) }
       assert_operator held["HeapProfLeak::Chain"], :>=, 0.9 * bytes, held.to_s
       assert_operator kept.fetch(nil, 0), :<=, 0.1 * bytes, kept.to_s
-      assert_operator lost[nil], :>=, 0.9 * bytes, lost.to_s
+      assert_operator lost[nil], :>=, (debug_build? ? 0.7 : 0.9) * bytes, lost.to_s
       suspects = profile.select(&:native_leak)
       assert_equal [["Object#lost"]], suspects.map { |row| row.frames.map(&:label).grep(/#(held|kept|lost)/) }.uniq
       assert_operator suspects.sum(&:inuse_malloc_space), :>=, 0.5 * bytes
