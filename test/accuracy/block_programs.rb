@@ -112,6 +112,8 @@ module Accuracy
       read_sums(@sites.map { |site| [sum(shelves[site].map(&:asked)), sum(shelves[site].map(&:held))] }, who)
     end
 
+    def ractors? = @scenario.program == :ractors
+
     def sum(asked)
       asked.each_with_object(Asked.new) { |one, sum| sum.add(one.bytes, one.variance) }
     end
@@ -120,10 +122,11 @@ module Accuracy
       rows = HeapProfile.snapshot(gc: true).select(&:caller)
       @sites.zip(sums).flat_map do |site, (asked, held)|
         allocated, in_use = site.total(rows)
+        waited = ractors? ? site.without_stack(rows) : [0, 0]
         [Reading.new(who + site.name.to_s, site.size, :alloc, asked.bytes, Math.sqrt(asked.variance),
-                     allocated, 0),
+                     allocated, 0, waited[0]),
          Reading.new(who + site.name.to_s, site.size, :inuse, held.bytes, Math.sqrt(held.variance),
-                     in_use, site.free ? 0 : STALE * asked.bytes / @rounds)]
+                     in_use, site.free ? 0 : STALE * asked.bytes / @rounds, waited[1])]
       end
     end
   end

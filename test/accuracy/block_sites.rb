@@ -80,6 +80,12 @@ module Accuracy
       [mine.sum(&:alloc_malloc_space), mine.sum(&:inuse_malloc_space)]
     end
 
+    # The same of what its C functions asked for at no stack.
+    def without_stack(rows)
+      mine = rows.select { |row| caller.match?(row.caller) && row.frames.empty? }
+      [mine.sum(&:alloc_malloc_space), mine.sum(&:inuse_malloc_space)]
+    end
+
     # As the table says it.
     def size = steps.size == 1 ? name[/[^_]+\z/] : "grows"
 

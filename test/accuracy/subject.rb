@@ -14,8 +14,7 @@ module Accuracy
   def self.try(programs, scenario)
     readings = Array.new(2) { programs.run(0, scenario.intervals.map { 1 }) }
     readings.last.each do |reading|
-      next if (reading.estimate - reading.truth).between?(*[0, reading.stale].sort)
-      raise "#{scenario.key}, every object sampled: #{reading}"
+      raise "#{scenario.key}, every object sampled: #{reading}" unless reading.exact?
     end
   end
 

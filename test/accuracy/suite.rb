@@ -18,7 +18,7 @@ require_relative "scenarios"
 
 module Accuracy
   # As subject.rb writes it.
-  Reading = Struct.new(:site, :size, :value, :truth, :sigma, :estimate, :stale) do
+  Reading = Struct.new(:site, :size, :value, :truth, :sigma, :estimate, :stale, :stackless) do
     def z = (estimate - truth) / sigma
   end
 
