@@ -169,6 +169,12 @@ rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t 
 
 /* ---- packing ---- */
 
+static uint32_t *
+head_of(const struct heapprof_packing *packing, uintptr_t address)
+{
+    return packing->page_head ? packing->page_head(address) : packing->head;
+}
+
 static void
 clear_heads(const struct heapprof_address_table *table, const struct heapprof_packing *packing)
 {
@@ -176,7 +182,7 @@ clear_heads(const struct heapprof_address_table *table, const struct heapprof_pa
 
     for (entry = 1; entry < table->numbers.end; entry++) {
         uintptr_t address = table->entries[entry].address;
-        if (address) *packing->page_head(address) = 0;
+        if (address) *head_of(packing, address) = 0;
     }
 }
 
@@ -190,7 +196,7 @@ pack_entries(struct heapprof_address_table *table, const struct heapprof_packing
         uintptr_t address = table->entries[entry].address;
         if (!address || !packing->keep(entry, kept + 1, packing->data)) continue;
         table->entries[++kept].address = address;
-        link_entry(table, packing->page_head(address), kept);
+        link_entry(table, head_of(packing, address), kept);
     }
     return kept;
 }

@@ -69,7 +69,8 @@ void rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint
 
 /* Who packs a table. */
 struct heapprof_packing {
-    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page */
+    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page; NULL: all are on one, */
+    uint32_t *head;                            /* which is this */
     bool (*keep)(uint32_t entry, uint32_t number, void *data); /* does the entry stay, as number? */
     void *data;
 };

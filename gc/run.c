@@ -267,6 +267,25 @@ full_tables(void)
     return full;
 }
 
+/* What blocks that are no more have left, others may want. Pieces that wait are known by their numbers (waiting.c), and a
+ * thinning that goes in steps is at one. */
+HEAPPROF_COLD static bool
+give_back(void)
+{
+    struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+    size_t used_bytes = rb_heapprof.mem.used_bytes;
+
+    rb_heapprof_gc_copy_rest();
+    rb_heapprof_gc_lock_blocks();
+    if (rb_heapprof_gc_waiting_blocks() == 0 &&
+        !rb_heapprof_thinning_left_p(&rb_heapprof.thinning, HEAPPROF_FULL_BLOCKS)) {
+        rb_heapprof_blocks_pack(blocks);
+        rb_heapprof.rooms++;
+    }
+    rb_heapprof_gc_unlock_blocks();
+    return rb_heapprof.mem.used_bytes < used_bytes;
+}
+
 HEAPPROF_COLD bool
 rb_heapprof_gc_make_room(void)
 {
@@ -274,6 +293,7 @@ rb_heapprof_gc_make_room(void)
     unsigned int full = full_tables();
     if (!(full & OF_SAMPLES) && give_up_dead()) return true;
     if (!rb_heapprof.mem.over_budget) return false;
+    if (!(full & OF_SAMPLES) && give_back()) return true;
     if (!full && !hoarding_p()) return false;
     return thin(full);
 }

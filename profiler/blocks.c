@@ -287,6 +287,78 @@ rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
     else if (rb_heapprof_reported_block_p(address)) close_gaps(blocks, entry);
 }
 
+/* ---- packing ---- */
+
+static bool
+lifted_p(const struct heapprof_blocks *blocks)
+{
+    for (uint32_t entry = 1; entry < blocks->addresses.numbers.end; entry++) {
+        if (rb_heapprof_address_table_address(&blocks->addresses, entry) == lifted_key(entry)) return true;
+    }
+    return false;
+}
+
+static bool
+follow(uint32_t entry, uint32_t number, void *data)
+{
+    struct heapprof_blocks *blocks = data;
+
+    blocks->pieces_of[number] = blocks->pieces_of[entry];
+    blocks->owners[number] = blocks->owners[entry];
+    return true;
+}
+
+static void
+pack_entries(struct heapprof_blocks *blocks)
+{
+    const struct heapprof_packing packing = {.head = &blocks->chain, .keep = follow, .data = blocks};
+    const struct heapprof_numbers *numbers = &blocks->addresses.numbers;
+    struct heapprof_mem *mem = blocks->addresses.mem;
+    uint32_t old_end = numbers->end;
+
+    rb_heapprof_address_table_pack(&blocks->addresses, &packing);
+    uint32_t left = old_end - numbers->end;
+    if (left > 0) {
+        memset(&blocks->pieces_of[numbers->end], 0, left * sizeof(*blocks->pieces_of));
+        memset(&blocks->owners[numbers->end], 0, left * sizeof(*blocks->owners));
+    }
+    HEAPPROF_MEM_SHRINK(mem, blocks->pieces_of, blocks->pieces_of_capacity, numbers->end);
+    HEAPPROF_MEM_SHRINK(mem, blocks->owners, blocks->owners_capacity, numbers->end);
+}
+
+/* Pieces from *link on whose numbers are above count take the next free ones up to there. */
+static void
+move_pieces(struct heapprof_blocks *blocks, uint32_t *link, uint32_t count, uint32_t *next_free)
+{
+    for (; *link; link = &blocks->pieces[*link].next) {
+        if (*link <= count) continue;
+        while (blocks->pieces[*next_free].site) ++*next_free;
+        blocks->pieces[*next_free] = blocks->pieces[*link];
+        *link = *next_free;
+    }
+}
+
+static void
+pack_pieces(struct heapprof_blocks *blocks)
+{
+    uint32_t count = blocks->numbers.count, next_free = 1;
+    if (blocks->numbers.end == 1) return;
+
+    for (uint32_t entry = 1; entry < blocks->addresses.numbers.end; entry++) {
+        move_pieces(blocks, &blocks->pieces_of[entry], count, &next_free);
+    }
+    move_pieces(blocks, &blocks->retired_head, count, &next_free);
+    HEAPPROF_NUMBERS_PACK(&blocks->numbers, blocks->addresses.mem, blocks->pieces, count);
+}
+
+void
+rb_heapprof_blocks_pack(struct heapprof_blocks *blocks)
+{
+    if (lifted_p(blocks)) return;
+    pack_entries(blocks);
+    pack_pieces(blocks);
+}
+
 /* ---- room ---- */
 
 bool

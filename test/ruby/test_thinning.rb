@@ -156,6 +156,27 @@ class TestHeapProfThinning < Test::Unit::TestCase
   end
 
   # Classes, methods and files that are never seen again: names are given back with what they are of.
+  # The table of blocks kept what it had grown to: all that a stack needs more of was refused, samples of others were thinned
+  # in vain, and it was dropped.
+  def test_freed_blocks_give_memory_back_that_stacks_need
+    in_child(THIN + <<~'RUBY')
+      require "-test-/heapprof_blocks"
+      LARGE = 1 << 22
+      10.times { |n| eval("def deep#{n}(frames) = frames == 0 ? HeapProfBlocks.malloc(LARGE) : deep#{n}(frames - 1)") }
+      def deep = Array.new(10) { |n| send("deep#{n}", 600) }
+      deep.each { |block| HeapProfBlocks.free(block) }
+      thin(interval: 1 << 30, malloc_interval: 1, depth: 512)
+      blocks = []
+      blocks << HeapProfBlocks.malloc(100) until (doublings = HeapProfile.stat(:doublings)) > 0
+      blocks.each { |block| HeapProfBlocks.free(block) }
+      deep
+      large = HeapProfile.snapshot.select { |row| row.inuse_malloc_space >= LARGE }
+      assert_equal [1 + 512] * 10, large.map { |row| row.frames.size } # [truncated]
+      assert_equal [0, doublings], HeapProfile.stat.values_at(:dropped, :doublings)
+      assert_operator HeapProfile.stat(:memory_used), :<, 3 << 18
+    RUBY
+  end
+
   def test_new_names_for_ever_do_not_use_up_the_budget
     in_child(THIN + <<~'RUBY')
       def run_once(number)

@@ -68,7 +68,7 @@ class AddressTableTest : public testing::Test {
     void
     Pack(bool (*keep)(uint32_t, uint32_t, void *), void *data)
     {
-        heapprof_packing packing = {PageHead, keep, data};
+        heapprof_packing packing = {PageHead, nullptr, keep, data};
         packed_ = this;
         rb_heapprof_address_table_pack(&table_, &packing);
     }
