@@ -289,6 +289,13 @@ rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
 
 /* ---- packing ---- */
 
+/* As rb_heapprof_mem_shrink has it. */
+static bool
+third_used_p(const struct heapprof_numbers *numbers)
+{
+    return numbers->count >= numbers->capacity / 3;
+}
+
 static bool
 lifted_p(const struct heapprof_blocks *blocks)
 {
@@ -354,6 +361,7 @@ pack_pieces(struct heapprof_blocks *blocks)
 void
 rb_heapprof_blocks_pack(struct heapprof_blocks *blocks)
 {
+    if (third_used_p(&blocks->addresses.numbers) && third_used_p(&blocks->numbers)) return;
     if (lifted_p(blocks)) return;
     pack_entries(blocks);
     pack_pieces(blocks);
