@@ -77,19 +77,20 @@ module Accuracy
       mine = rows.select do |row|
         caller.match?(row.caller) && row.frames.any? { |frame| frame.label == "Accuracy::Ask.#{method}" }
       end
-      [mine.sum(&:alloc_malloc_space), mine.sum(&:inuse_malloc_space)]
+      bytes(mine)
     end
 
     # The same of what its C functions asked for at no stack.
     def without_stack(rows)
-      mine = rows.select { |row| caller.match?(row.caller) && row.frames.empty? }
-      [mine.sum(&:alloc_malloc_space), mine.sum(&:inuse_malloc_space)]
+      bytes(rows.select { |row| caller.match?(row.caller) && row.frames.empty? })
     end
 
     # As the table says it.
     def size = steps.size == 1 ? name[/[^_]+\z/] : "grows"
 
     private
+
+    def bytes(rows) = [rows.sum(&:alloc_malloc_space), rows.sum(&:inuse_malloc_space)]
 
     def address(thing, number)
       return thing if Integer === thing
