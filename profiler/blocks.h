@@ -124,8 +124,8 @@ uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
 void rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
                              bool (*keep)(struct heapprof_piece *piece, void *data), void *data);
 
-/* Gives memory back that is not needed, where less than a third is; blocks and pieces are numbered anew, in the order they
- * had. Does nothing while a block is lifted: who lifted it has its number. */
+/* Gives memory back that is not needed, where less than a third is; blocks and pieces are numbered anew. Does
+ * nothing while a block is lifted: who lifted it has its number. */
 void rb_heapprof_blocks_pack(struct heapprof_blocks *blocks);
 
 /* The known block at address belongs to that object, until it is freed or owners are

@@ -155,7 +155,6 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
-  # Classes, methods and files that are never seen again: names are given back with what they are of.
   # The table of blocks kept what it had grown to: all that a stack needs more of was refused, samples of others were thinned
   # in vain, and it was dropped.
   def test_freed_blocks_give_memory_back_that_stacks_need
@@ -177,6 +176,7 @@ class TestHeapProfThinning < Test::Unit::TestCase
     RUBY
   end
 
+  # Classes, methods and files that are never seen again: names are given back with what they are of.
   def test_new_names_for_ever_do_not_use_up_the_budget
     in_child(THIN + <<~'RUBY')
       def run_once(number)
