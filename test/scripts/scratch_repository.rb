@@ -37,7 +37,11 @@ class ScratchRepository
     "ruby-1.0/other.c" => TOY,
     "ruby-1.0/README.md" => "toy",
     "ruby-1.0/include/ruby/toy.h" => "",
-    "ruby-1.0/ext/-test-/toy.c" => ""
+    "ruby-1.0/ext/toy/test/toy.c" => "",
+    "ruby-1.0/ext/-test-/toy/extconf.rb" => "",
+    "ruby-1.0/test/test_toy.rb" => "",
+    "ruby-1.0/spec/toy_spec.rb" => "",
+    "ruby-1.0/bootstraptest/test_toy.rb" => ""
   }
   UPB = {
     "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.c" => "",

@@ -15,6 +15,30 @@ class TestScriptsPrepare < Test::Unit::TestCase
     end
   end
 
+  # MRI's make builds each extension that it finds, and a user needs none of these.
+  def test_tree_has_no_tests_and_no_test_extensions
+    with_tree do |repository|
+      repository.write("test/ext/ours/extconf.rb", "")
+      repository.run!("prepare")
+      %w[test spec bootstraptest ext/-test-].each { |part| refute_path_exist repository.path("#{TREE}/#{part}") }
+      assert_path_exist repository.path("#{TREE}/ext/toy/test/toy.c")
+    end
+  end
+
+  def test_tests_are_added_on_request_and_stay
+    with_tree do |repository|
+      repository.write("test/ext/ours/extconf.rb", "")
+      %w[exts.mk ext/configure-ext.mk].each { |made| repository.write("build/ruby/#{made}", "") }
+      repository.run!("prepare", "--tests")
+      %w[exts.mk ext/configure-ext.mk].each { |made| refute_path_exist repository.path("build/ruby/#{made}") }
+      before = ages(repository)
+      %w[test/test_toy.rb spec/toy_spec.rb bootstraptest/test_toy.rb ext/-test-/toy/extconf.rb
+         ext/-test-/heapprof_ours/extconf.rb].each { |file| assert_include before, file }
+      assert_empty repository.run!("prepare", "--tests") + repository.run!("prepare")
+      assert_equal before, ages(repository)
+    end
+  end
+
   def test_nothing_is_written_when_nothing_changed
     with_tree do |repository|
       before = ages(repository)
@@ -31,7 +55,7 @@ class TestScriptsPrepare < Test::Unit::TestCase
       repository.run!("patches", "export")
       assert_equal "patched other.c\n", repository.run!("prepare")
       changed = ages(repository).reject { |file, age| before[file] == age }.keys
-      assert_equal ["heapprof/.patched", "heapprof/.queue", "other.c"], changed.sort
+      assert_equal %w[heapprof/.patched heapprof/.queue heapprof/.released/other.c other.c], changed.sort
     end
   end
 
