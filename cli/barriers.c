@@ -76,7 +76,7 @@ run(struct cli *cli)
     if (!words) return cli_usage(cli, "no memory");
     signal(SIGPIPE, cli_sigpipe);
     execv(program, words);
-    cli_wrong(cli, "%s: %s; it is built where libclang is (Debian: libclang-dev)", program, strerror(errno));
+    cli_wrong(cli, "%s: %s; it was built without libclang: install that (Debian: libclang-dev) and build again", program, strerror(errno));
     return WB_TROUBLE;
 }
 

@@ -16,6 +16,15 @@ die() {
     exit 1
 }
 
+# go_without MESSAGE: what is missing and what will not work, said now and at the end of ./bootstrap.
+# go_without: nothing is.
+go_without() {
+    rm -f "$build/without/${0##*/}"
+    [ $# != 0 ] || return 0
+    mkdir -p "$build/without"
+    echo "${0##*/}: $*" | tee "$build/without/${0##*/}" >&2
+}
+
 # need COMMAND PACKAGE: a missing command names the Debian package that has it.
 need() {
     command -v "$1" >/dev/null 2>&1 || die "$1 not found: install the Debian package $2"

@@ -20,6 +20,20 @@ CLI_TRY = $(shell echo 'int main(void) { return 0; }' | \
 CLI_CURSES := $(call CLI_TRY,curses.h,-l:libncursesw.a -l:libtinfo.a)
 CLI_EVENT := $(call CLI_TRY,event2/http.h,-l:libevent.a)
 CLI_EXPAT := $(call CLI_TRY,expat.h,-l:libexpat.a -lm)
+
+# What depends on these is compiled again when one has come or gone.
+CLI_FOUND = $(PLAIN_OBJ)/cli/found
+CLI_USERS = $(PLAIN_OBJ)/cli/server.o $(PLAIN_OBJ)/cli/screen.o \
+	$(foreach part,file xml messages,$(PLAIN_OBJ)/memcheck/valgrind_$(part).o)
+
+$(CLI_FOUND): FORCE
+	@mkdir -p $(@D)
+	@echo '$(CLI_CURSES) $(CLI_EVENT) $(CLI_EXPAT)' | cmp -s - $@ || \
+		echo '$(CLI_CURSES) $(CLI_EVENT) $(CLI_EXPAT)' >$@
+
+FORCE:
+
+$(CLI_USERS): $(CLI_FOUND)
 $(PLAIN_OBJ)/cli/server.o: PLAIN_CC += $(if $(CLI_EVENT),-DHEAPPROF_EVENT)
 $(foreach part,file xml messages,$(PLAIN_OBJ)/memcheck/valgrind_$(part).o): PLAIN_CC += $(if $(CLI_EXPAT),-DHEAPPROF_EXPAT)
 $(PLAIN_OBJ)/cli/screen.o: PLAIN_CC += $(if $(CLI_CURSES),-DHEAPPROF_CURSES)
@@ -67,4 +81,4 @@ install-program: $(CLI_PROGRAM) $(BARRIERS_PROGRAM)
 	$(Q) $(CLI_PROGRAM) help --completion=zsh >$(CLI_SHARE)/zsh/site-functions/_heapprof
 	$(Q) $(CLI_PROGRAM) help --completion=fish >$(CLI_SHARE)/fish/vendor_completions.d/heapprof.fish
 
-.PHONY: programs install-program
+.PHONY: programs install-program FORCE

@@ -8,8 +8,9 @@ require_relative "scratch_repository"
 
 class TestScriptsBootstrap < Test::Unit::TestCase
   BOOTSTRAP = File.expand_path("../../bootstrap", __dir__)
-  PACKAGES = "shell  build  sh            what is there\n" \
-             "viewer demo   no-such-tool  what is not\n"
+  PACKAGES = "shell  build    sh             what is there\n" \
+             "viewer demo     no-such-tool   what is not\n" \
+             "extra  install  no-such-extra  the same\n"
 
   def test_fresh_clone_needs_all_steps
     with_clone do |repository|
@@ -37,10 +38,66 @@ class TestScriptsBootstrap < Test::Unit::TestCase
   def test_options_configure_again
     with_clone do |repository|
       built(repository)
-      assert_equal <<~STEPS, steps(repository, "--prefix=/elsewhere")
-        [1/2] configuring this repository (seconds)
-        [2/2] building what has changed, and installing
+      assert_equal <<~STEPS, steps(repository, "--prefix=/elsewhere", "torture")
+        [1/3] configuring this repository (seconds)
+        [2/3] building what has changed, and installing
+        [3/3] make torture
       STEPS
+    end
+  end
+
+  # As ./bootstrap check finds a compiler that ./bootstrap demo did without.
+  def test_what_a_target_has_installed_is_looked_for_by_configure
+    with_clone do |repository|
+      built(repository)
+      installed(repository)
+      assert_equal <<~STEPS, steps(repository, "demo")
+        [1/4] installing packages (1 to 5 minutes): viewer
+        [2/4] configuring this repository (seconds)
+        [3/4] building what has changed, and installing
+        [4/4] make demo (about 1 minute)
+      STEPS
+    end
+  end
+
+  def test_what_somebody_else_has_installed_is_looked_for_by_configure
+    with_clone do |repository|
+      built(repository)
+      installed(repository)
+      repository.write("build/lacking", "another\nextra\nviewer\n")
+      assert_equal "[1/3] configuring this repository (seconds)\n", steps(repository, "torture").lines.first
+    end
+  end
+
+  # configure-options are kept: config.status knows them.
+  def test_configured_again_it_is_configured_as_before
+    with_clone do |repository|
+      built(repository)
+      repository.write("build/lacking", "another\n")
+      repository.write("config.status", "#!/bin/sh\necho \"config.status: $*\"\n")
+      File.chmod(0o755, repository.path("config.status"))
+      out, err, ok = bootstrap(repository, "torture")
+      assert ok, err
+      assert_equal ["config.status: --recheck\n", "config.status: \n"], out.lines.grep(/^config/)
+      assert_equal "extra\nviewer\n", repository.read("build/lacking")
+    end
+  end
+
+  def test_without_a_target_all_that_the_product_can_use_is_installed
+    with_clone do |repository|
+      built(repository)
+      assert_equal "[1/3] installing packages (1 to 5 minutes): extra\n", steps(repository).lines.first
+    end
+  end
+
+  def test_what_could_not_be_fetched_is_in_the_last_line
+    with_clone do |repository|
+      built(repository)
+      repository.write("build/without/page", "page: npm could not fetch it: heapprof view will not work\n")
+      out, err, ok = bootstrap(repository, "torture")
+      assert ok, err
+      assert_equal "this is torture\n", out.lines.last
+      assert_equal "page: npm could not fetch it: heapprof view will not work\n", err.lines.last
     end
   end
 
@@ -54,6 +111,7 @@ class TestScriptsBootstrap < Test::Unit::TestCase
 
   def test_nothing_to_do_is_said
     with_clone do |repository|
+      repository.write("scripts/packages", "shell  build  sh  what is there\n")
       built(repository)
       installed(repository)
       assert_match(%r{\Anothing to do: .*/bin/ruby is up to date\n\z}, steps(repository))
@@ -123,9 +181,10 @@ class TestScriptsBootstrap < Test::Unit::TestCase
       install torture:
       \t@echo this is $@; test ! -e build/ruby/fails
     MAKE
-    %w[configure build/src/stock/made build/ruby/.configured build/ruby/ruby].each do |file|
+    %w[configure build/src/ruby-1.0/made build/ruby/.configured build/ruby/ruby].each do |file|
       repository.write(file, "")
     end
+    repository.write("build/lacking", repository.run!("missing"))
   end
 
   def installed(repository)
