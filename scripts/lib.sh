@@ -10,9 +10,11 @@ build=$top/build
 # The folders of C, each below those that may include it; check-rooms says which may include which.
 rooms='base os pprof profiler report attach dump graph memcheck barriers cli gc vm'
 
-# die MESSAGE: what was wrong, what was expected, what to do; on one line.
+# die MESSAGE: what was wrong, what was expected, what to do; on one line. It is also left in
+# build/failed, for the last line of ./bootstrap.
 die() {
     echo "${0##*/}: $*" >&2
+    [ ! -d "$build" ] || echo "${0##*/}: $*" >"$build/failed"
     exit 1
 }
 

@@ -143,6 +143,16 @@ class TestScriptsBootstrap < Test::Unit::TestCase
     end
   end
 
+  def test_archive_that_could_not_be_fetched_is_in_the_last_line
+    with_clone do |repository|
+      built(repository)
+      repository.write("Makefile", "prefix = nowhere\ninstall:\n\t@scripts/fetch nothing\n\t@echo after\n")
+      _, err, ok = bootstrap(repository, "torture")
+      refute ok
+      assert_equal "bootstrap: make install failed: fetch: no archive named nothing in pins\n", err.lines.last
+    end
+  end
+
   def test_two_targets_are_one_too_many
     with_clone do |repository|
       _, err, ok = bootstrap(repository, "--dry-run", "demo", "check")
