@@ -70,7 +70,7 @@ extern const struct cli_command cli_help_command;
 extern void (*cli_sigpipe)(int);
 
 /* Of the ruby that it comes with, as "3.4.5". */
-extern const char cli_version[];
+extern const char cli_ruby_version[];
 
 /* Options that every command has. */
 extern const struct cli_option cli_common_options[];

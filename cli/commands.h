@@ -27,4 +27,5 @@
     X(snapshot) \
     X(serve) \
     X(barriers) \
+    X(version) \
     X(help)

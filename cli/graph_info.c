@@ -1,5 +1,6 @@
 /* graph_info.c - heapprof graph info: what a dump says about itself. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/graph.h"
 #include "report/text.h"
@@ -32,6 +33,15 @@ count(const struct cli_graph *graph, struct figure figures[FIGURES])
     for (int i = 0; i < FIGURES; i++) figures[i] = all[i];
 }
 
+static bool
+says_version_p(const struct heapprof_graph_names *names)
+{
+    for (uint32_t i = 0; i < names->fact_count; i++) {
+        if (!strcmp(names->text + names->facts[i].key, "heapprof")) return true;
+    }
+    return false;
+}
+
 static void
 put_text(const struct cli *cli, const struct cli_graph *graph, const struct figure figures[FIGURES])
 {
@@ -46,6 +56,7 @@ put_text(const struct cli *cli, const struct cli_graph *graph, const struct figu
         report_amount(amount, (double)figures[i].number, figures[i].bytes ? "bytes" : "count");
         printf("%-28s%s\n", figures[i].name, amount);
     }
+    if (!says_version_p(names)) printf("%-28s%s\n", "heapprof", "a version before 1.0.0: the file does not say which");
     cli_graph_time(time, &graph->graph);
     if (time[0]) printf("%-28s%s\n", "taken", time);
     for (uint32_t i = 0; i < names->fact_count; i++) {

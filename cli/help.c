@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/version.h"
 #include "cli/made.h"
 
 enum {MAN = 1, COMPLETION};
@@ -61,7 +62,7 @@ cli_help(FILE *out, const struct cli_command *command)
         fprintf(out, "  %-15s%s\n", (*each)->name, (*each)->summary);
     }
     fprintf(out, "\nheapprof COMMAND --help says more, with examples. A FILE is a profile in pprof's format,\n"
-                 "gzip'd or not, of anybody's; \"-\" is stdin.\n");
+                 "gzip'd or not, of anybody's; \"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
 }
 
 /* The commands that begin with that word; false: there are none. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/version.h"
 #include "report/estimate.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -145,6 +146,21 @@ put_times(const struct heapprof_model *model)
     put_line("taken", text);
 }
 
+/* Files of before 1.0.0 do not say, and what has none of our comments is not ours. */
+static void
+put_version(const struct heapprof_model *model)
+{
+    static const char *const ours[] = {"interval: ", "malloc interval: ", "looks: ", "memcheck: "};
+    const char *version = rb_heapprof_model_comment(model, HEAPPROF_COMMENT_VERSION);
+
+    if (version) put_line("heapprof", version);
+    for (size_t i = 0; !version && i < sizeof(ours) / sizeof(*ours); i++) {
+        if (!rb_heapprof_model_comment(model, ours[i])) continue;
+        put_line("heapprof", "a version before 1.0.0: the file does not say which");
+        return;
+    }
+}
+
 static void
 put_size(const struct heapprof_model *model)
 {
@@ -218,6 +234,7 @@ put_text(const struct facts *facts, const char *name)
     const struct heapprof_model *model = facts->model;
 
     put_line("file", name);
+    put_version(model);
     put_times(model);
     put_size(model);
     put_period(model);

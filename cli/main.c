@@ -19,7 +19,7 @@ const struct cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) NULL};
 
 void (*cli_sigpipe)(int);
 
-const char cli_version[] = TEXT(HEAPPROF_VERSION);
+const char cli_ruby_version[] = TEXT(HEAPPROF_RUBY_VERSION);
 
 /* Whether the name is these words; how many it has. */
 static size_t
@@ -114,10 +114,7 @@ main(int argc, char **argv)
         cli_help(stderr, NULL);
         return CLI_USAGE;
     }
-    if (!strcmp(argv[1], "--version")) {
-        printf("heapprof of ruby %s\n", cli_version);
-        return CLI_DONE;
-    }
+    if (!strcmp(argv[1], "--version")) argv[1] = "version";
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) argv[1] = "help";
     if (argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")) && !cli_find(argv[1])) {
         argv[2] = argv[1]; /* of a family */

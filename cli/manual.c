@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/version.h"
 #include "cli/cli.h"
 
 /* Text that troff shows as it is. start: it begins a line. */
@@ -85,7 +86,7 @@ put_examples(FILE *out)
 void
 cli_manual(FILE *out)
 {
-    fputs(".TH HEAPPROF 1 \"\" \"ruby with heapprof\" \"User Commands\"\n"
+    fputs(".TH HEAPPROF 1 \"\" \"" HEAPPROF_NAME " " HEAPPROF_VERSION "\" \"User Commands\"\n"
           ".SH NAME\nheapprof \\- take, look at, compare and convert profiles of Ruby's heap\n"
           ".SH SYNOPSIS\n.B heapprof\n.I COMMAND\n[\\fIoptions\\fR] [\\fIFILE\\fR...]\n"
           ".SH DESCRIPTION\nReads profiles in pprof's format, gzip'd or not: those of a Ruby with the heap profiler, and of\n"
@@ -93,7 +94,7 @@ cli_manual(FILE *out)
     for (const struct cli_command *const *command = cli_commands; *command; command++) put_command(out, *command);
     fputs(".SH OPTIONS OF EVERY COMMAND\n", out);
     put_option(out, cli_common_options);
-    fputs(".TP\n.B heapprof \\-\\-version\nSay of which ruby it is.\n.SH EXAMPLES\n", out);
+    fputs(".TP\n.B heapprof \\-\\-version\nThe same as \n.BR version .\n.SH EXAMPLES\n", out);
     put_examples(out);
     fputs(".SH EXIT STATUS\n.TP\n0\ndone.\n.TP\n1\na file, or what is in it, is wrong; a line on standard error says what.\n"
           ".TP\n2\nthe command line is wrong; the line says what is accepted.\n.PP\n.B heapprof run\nends as its command does.\n"

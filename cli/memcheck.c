@@ -215,7 +215,7 @@ read_suppressions(struct cli_memcheck_run *run)
 
     if (!path) return true;
     run->question.suppressions = &run->suppressions;
-    if (memcheck_suppressions_read(&run->suppressions, path, cli_version, error)) return true;
+    if (memcheck_suppressions_read(&run->suppressions, path, cli_ruby_version, error)) return true;
     cli_wrong(run->cli, "%s: %s", path, error);
     return false;
 }

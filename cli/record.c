@@ -11,6 +11,7 @@
 #include "attach/processes.h"
 #include "attach/record.h"
 #include "attach/rights.h"
+#include "base/version.h"
 #include "cli/attach.h"
 #include "cli/child.h"
 #include "os/clock.h"
@@ -19,7 +20,7 @@
 
 enum {RATE = 1, DURATION, MODE, STOP, THREADS, IDLE, GC, CHILDREN, NO_LINES, FORMAT, OUT};
 
-enum { COMMENTS_MOST = 16, RATE_MOST = 100000 };
+enum { COMMENTS_MOST = 17, RATE_MOST = 100000 };
 
 /* How often processes are looked for: while one is looked at, while one starts, and while none does either. */
 enum { REFRESH_NS = 200000000, START_REFRESH_NS = 5000000, WAIT_REFRESH_NS = 50000000 };
@@ -150,8 +151,8 @@ model_of(struct session *session, int64_t duration_ns)
 {
     struct heapprof_look_counts counts = rb_heapprof_processes_counts(&session->processes);
     char asked[200], stacks[200];
-    const char *comments[COMMENTS_MOST + 1] = {asked, stacks};
-    size_t count = 2;
+    const char *comments[COMMENTS_MOST + 1] = {HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION, asked, stacks};
+    size_t count = 3;
 
     snprintf(asked, sizeof(asked), "looks: asked %"PRIu64", taken %"PRIu64", late %"PRIu64, session->asked,
              session->taken, session->late);

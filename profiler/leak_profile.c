@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "pprof/writer.h"
 #include "profiler/leak_totals.h"
 
@@ -235,6 +236,8 @@ write_comments(struct encoder *encoder)
     const struct heapprof_leak_profile *profile = encoder->profile;
     const char *line, *end = "";
 
+    comment(encoder, HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION);
+    comment(encoder, HEAPPROF_COMMENT_BUILD "%s", profile->build);
     comment(encoder, "memcheck: %s", profile->decided ? "decided" : "not decided");
     comment(encoder, "malloc interval: %" PRIu64 " bytes", profile->interval_bytes);
     comment(encoder, "dropped samples: %" PRIu64, profile->dropped);

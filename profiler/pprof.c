@@ -14,6 +14,7 @@
  * Knows no state but its arguments; may run on any thread, without the GVL.
  */
 #include "profiler/pprof.h"
+#include "base/version.h"
 
 #include "pprof/writer.h"
 #include "profiler/pprof_tables.h"
@@ -190,11 +191,13 @@ write_origin(struct heapprof_writer *writer, const struct heapprof_snapshot *sna
 }
 
 static void
-write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *snapshot)
+write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *snapshot, const char *build)
 {
     const struct heapprof_facts *facts = &snapshot->facts;
     const struct heapprof_ladder *ladder = &snapshot->ladder;
 
+    write_comment(writer, HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION);
+    if (*build) write_comment(writer, HEAPPROF_COMMENT_BUILD "%s", build);
     write_comment(writer, "interval: %"PRIu64" bytes", facts->interval_bytes);
     write_comment(writer, "malloc interval: %"PRIu64" bytes", facts->malloc_interval_bytes);
     write_comment(writer, "as of GC: %"PRIu64, facts->gc_count);
@@ -321,7 +324,7 @@ encode(struct encoder *encoder, const char *binary, const char *build_id, size_t
     write_functions(encoder);
     write_locations(encoder);
     write_samples(encoder);
-    write_comments(writer, encoder->snapshot);
+    write_comments(writer, encoder->snapshot, build_id);
     return rb_heapprof_writer_close(writer, size);
 }
 

@@ -32,12 +32,22 @@ need() {
     command -v "$1" >/dev/null 2>&1 || die "$1 not found: install the Debian package $2"
 }
 
-# pin ARCHIVE KEY [N]: the value of KEY in ARCHIVE's record of `pins`, or its Nth word.
+# pin NAME KEY [N]: the value of KEY in the record of that archive or gem in `pins`, or its Nth word.
 pin() {
-    awk -v archive="$1" -v key="$2" -v n="${3:-0}" '
-        $1 == "archive" { here = $2 == archive }
+    awk -v name="$1" -v key="$2" -v n="${3:-0}" '
+        $1 == "archive" || $1 == "gem" { here = $2 == name }
         here && $1 == key { sub(/^[^ ]+ +/, ""); print n ? $n : $0; exit }
     ' "$top/pins"
+}
+
+# pinned KIND: the names of the records of that kind, archive or gem.
+pinned() {
+    awk -v kind="$1" '$1 == kind { print $2 }' "$top/pins"
+}
+
+# product_version: of what this repository is, by the one place that says so.
+product_version() {
+    sed -n 's/^#define HEAPPROF_VERSION "\(.*\)"$/\1/p' "$top/base/version.h"
 }
 
 # sha256 FILE: its checksum alone.

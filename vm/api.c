@@ -13,6 +13,7 @@
 #include "graph_api.h"
 #include "periodic.h"
 #include "reflection.h"
+#include "base/version.h"
 #include "gc/state.h"
 #include "load.h"
 #include "native_leaks.h"
@@ -120,6 +121,8 @@ rb_heapprof_define_class(void)
 {
     VALUE object_space = rb_define_module("ObjectSpace");
     cHeapProfile = rb_define_class_under(object_space, "HeapProfile", rb_cObject);
+    /* The version of this product; RUBY_DESCRIPTION has it, too. */
+    rb_define_const(cHeapProfile, "VERSION", rb_obj_freeze(rb_usascii_str_new_static(HEAPPROF_VERSION, sizeof(HEAPPROF_VERSION) - 1)));
     rb_undef_alloc_func(cHeapProfile);
     rb_gc_register_address(&cHeapProfile);
     rb_heapprof_sample_define(cHeapProfile);

@@ -6,6 +6,7 @@
  * Where the system has no room for a child it is written in place, and the program waits for all of it. */
 #include "ruby/ruby.h"
 #include "graph.h"
+#include "base/version.h"
 #include "c_globals.h"
 #include "flush.h"
 #include "gc/graph.h"
@@ -123,6 +124,7 @@ write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_d
     pair_number(writer, "pid", (uint64_t)dump->pid);
     pair_number(writer, "parent", (uint64_t)dump->parent);
     pair_number(writer, "time", (uint64_t)rb_heapprof_clock_ns(CLOCK_REALTIME));
+    pair(writer, "heapprof", HEAPPROF_VERSION);
     pair(writer, "ruby", rb_heapprof_description);
     pair(writer, "platform", RUBY_PLATFORM);
     pair_string(writer, "program", GET_VM()->orig_progname);

@@ -12,6 +12,7 @@
  * Behind prepare nobody but write uses the tables, frees apart, which take the blocks' lock.
  */
 #include "ruby/ruby.h"
+#include "flush.h"
 #include "memcheck.h"
 #include "caller_names.h"
 #include "frames.h"
@@ -117,7 +118,8 @@ encode(const struct heapprof_lost *lost, bool decided, size_t *size)
     struct heapprof_symbol_name ruby;
     struct libraries libraries = { .length = strlen(LIBRARIES), .text = LIBRARIES };
     const struct heapprof_leak_profile profile = {
-        .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .decided = decided, .core = rb_heapprof_memcheck_core(&ruby),
+        .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .decided = decided,
+        .build = rb_heapprof_description, .core = rb_heapprof_memcheck_core(&ruby),
         .libraries = libraries.text,
         .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks, .each_block = rb_heapprof_valgrind_p(),
         .interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),

@@ -196,8 +196,24 @@ class TestHeapprofFiles < Test::Unit::TestCase
     assert_equal [2, "", all], [ran.status, ran.out, ran.err]
   end
 
-  def test_version
-    assert_equal "heapprof of ruby #{RUBY_VERSION}\n", heapprof!("--version").out
+  VERSION = File.read(File.expand_path("../../base/version.h", __dir__))[/^#define HEAPPROF_VERSION "(.+)"$/, 1]
+
+  def test_version_names_the_product_and_the_ruby_it_comes_with
+    [%w[version], %w[--version]].each { |words| assert_equal "ruby-heapprof #{VERSION}, for ruby #{RUBY_VERSION}\n", heapprof!(*words).out }
+    assert_includes heapprof!("help").out, "This is ruby-heapprof #{VERSION}.\n"
+    assert_match(/^\.TH HEAPPROF 1 "" "ruby-heapprof #{Regexp.escape(VERSION)}" /, heapprof!("help", "--man").out)
+  end
+
+  def test_info_says_which_version_has_written_the_file_and_that_an_older_one_does_not_say
+    older = /^heapprof  a version before 1\.0\.0: the file does not say which$/
+    in_directory do
+      write("old.pb.gz", shop)
+      assert_match(older, heapprof!("info", "old.pb.gz").out)
+      write("new.pb.gz", shop.comment("heapprof: 2.3.4"))
+      assert_match(/^heapprof  2\.3\.4$/, heapprof!("info", "new.pb.gz").out)
+      write("theirs.pb.gz", ProfileBytes.new.type("cpu", "nanoseconds").sample(["a.go:1 main"], [1]))
+      refute_match(/^heapprof/, heapprof!("info", "theirs.pb.gz").out)
+    end
   end
 
   def test_an_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none

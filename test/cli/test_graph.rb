@@ -59,6 +59,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
                                   "missing_objects_referred_to", "sampled_objects")
       assert_equal [[%w[pid 42], %w[time 1795384954557753457], ["ruby", "ruby 3.4.5"]], [["skipped", "T_DATA(odd)"]]], info.values_at("process", "footer")
       text = heapprof!("graph", "info", FILE).out
+      assert_match(/^heapprof +a version before 1\.0\.0: the file does not say which$/, text)
       assert_match(/^reached_objects +7,004$/, text)
       assert_match(/^taken +2026-11-22 22:02:34 \+0000\npid +42$/, text)
     end

@@ -13,6 +13,7 @@
 #include "snapshot_builder.h"
 
 extern "C" {
+#include "base/version.h"
 #include "profiler/pprof.h"
 }
 
@@ -126,7 +127,7 @@ TEST(Pprof, CommentsTellHowFarToTrustTheProfile)
     builder.facts.budget_bytes = 67108864;
     builder.Live(builder.Stack({{builder.Function("a"), 1}}), builder.Class("A"), 1, 40);
     builder.Block(0, builder.Caller("f (libf.so)"), 1, 100);
-    EXPECT_EQ((Lines{"interval: 524288 bytes", "malloc interval: 65536 bytes", "as of GC: 17",
+    EXPECT_EQ((Lines{"heapprof: " HEAPPROF_VERSION, "build: c0ffee", "interval: 524288 bytes", "malloc interval: 65536 bytes", "as of GC: 17",
                      "samples: 2 live of 5678 taken", "dropped samples: 3", "folded sites: 0",
                      "truncated stacks: 5", "doubled intervals: 6",
                      "memory: 123456 of 67108864 bytes"}),
@@ -140,8 +141,8 @@ TEST(Pprof, CommentsTellTheOriginLineByLine)
     const char text[] = "pid: 1\ntitle: \xff\nhost: a";
     snapshot->origin = rb_heapprof_strings_intern(&snapshot->strings, text, sizeof(text) - 1);
     Lines comments = Profile(Encode(snapshot.get())).comments;
-    ASSERT_EQ(12u, comments.size());
-    EXPECT_EQ((Lines{"pid: 1", "title: \\xFF", "host: a"}), Lines(comments.begin() + 9, comments.end()));
+    ASSERT_EQ(14u, comments.size());
+    EXPECT_EQ((Lines{"pid: 1", "title: \\xFF", "host: a"}), Lines(comments.begin() + 11, comments.end()));
 }
 
 TEST(Pprof, AnEmptySnapshotIsAProfileWithoutSamples)

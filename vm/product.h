@@ -1,0 +1,10 @@
+/* product.h - what `ruby -v` and RUBY_DESCRIPTION have behind MRI's own words, in MRI's manner of saying what is in it
+ * (+YJIT, +PRISM). Profiles and graph dumps name their build by the same text. */
+#ifndef HEAPPROF_PRODUCT_H
+#define HEAPPROF_PRODUCT_H
+
+#include "base/version.h"
+
+#define HEAPPROF_DESCRIPTION "+heapprof " HEAPPROF_VERSION " "
+
+#endif
