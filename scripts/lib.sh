@@ -55,6 +55,14 @@ sha256() {
     sha256sum "$1" | cut -d' ' -f1
 }
 
+# sources: a checksum of all that a check may depend on, below the current directory; nothing when git does not know.
+sources() {
+    sources_tree=$(git rev-parse -q --verify 'HEAD^{tree}' 2>/dev/null) || return 0
+    sources_changed=$(git diff --binary HEAD | sha256sum)
+    sources_untracked=$(git ls-files -z --others --exclude-standard | xargs -0r sha256sum)
+    printf '%s\n' "$sources_tree" "$sources_changed" "$sources_untracked" "$(sha256 Makefile)" | sha256sum | cut -d' ' -f1
+}
+
 # scratch: a new empty directory $tmp under $build, removed when the script ends.
 scratch() {
     mkdir -p "$build/tmp"

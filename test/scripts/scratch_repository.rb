@@ -10,6 +10,8 @@
 require "digest"
 require "fileutils"
 require "open3"
+require "rubygems"
+require "rubygems/package"
 require "tmpdir"
 
 class ScratchRepository
@@ -41,13 +43,20 @@ class ScratchRepository
     "ruby-1.0/ext/-test-/toy/extconf.rb" => "",
     "ruby-1.0/test/test_toy.rb" => "",
     "ruby-1.0/spec/toy_spec.rb" => "",
-    "ruby-1.0/bootstraptest/test_toy.rb" => ""
+    "ruby-1.0/bootstraptest/test_toy.rb" => "",
+    "ruby-1.0/ext/part/part.c" => "old\n",
+    "ruby-1.0/lib/whole.rb" => "old\n",
+    "ruby-1.0/gems/bundled_gems" => "# gem version address\nguest  0.1.0  https://example.org/guest\n",
+    "ruby-1.0/.bundle/gems/guest-0.1.0/guest.rb" => "old\n",
+    "ruby-1.0/.bundle/specifications/guest-0.1.0.gemspec" => "",
+    "ruby-1.0/tool/lib/bundled_gem.rb" => File.read(Dir["#{SCRIPTS}/../build/src/ruby-[0-9]*/tool/lib/bundled_gem.rb"].fetch(0))
   }
   UPB = {
     "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.c" => "",
     "upb-1.0/ruby/ext/google/protobuf_c/ruby-upb.h" => "",
     "upb-1.0/third_party/utf8_range/naive.c" => ""
   }
+  LONG_AGO = Time.at(1) # how old all files of these are
   ROOMS = File.read("#{SCRIPTS}/lib.sh")[/^rooms='(.+)'$/, 1].split
   DIRECTORIES = ROOMS + %w[distfiles cache vm/patches include/ruby test]
 
@@ -84,10 +93,28 @@ class ScratchRepository
     [out, err, status.success?]
   end
 
-  def run!(*command)
-    out, err, ok = run(*command)
+  def run!(*command, **options)
+    out, err, ok = run(*command, **options)
     ok or raise "#{command.join(' ')} failed: #{err}"
     out
+  end
+
+  # A gem in distfiles with these files, and the beginning of its record in pins.
+  def gem(name, version, released, files, rest)
+    file = "#{name}-#{version}.gem"
+    Dir.mktmpdir do |directory|
+      files.each do |path, text|
+        FileUtils.mkdir_p(File.dirname(File.join(directory, path)))
+        File.write(File.join(directory, path), text)
+      end
+      specification = Gem::Specification.new(name, version) do |spec|
+        spec.files, spec.authors, spec.summary, spec.homepage, spec.licenses = files.keys, ["nobody"], "a toy", "https://example.org", ["MIT"]
+      end
+      Dir.chdir(directory) { silently { Gem::Package.build(specification) } }
+      FileUtils.mv(File.join(directory, file), path("distfiles"))
+    end
+    sha = Digest::SHA256.file(path("distfiles/#{file}")).hexdigest
+    write("pins", "#{read("pins")}\ngem #{name}\nversion #{version}\nreleased #{released}\nsha256 #{sha}\n#{rest}")
   end
 
   # A directory of links to the commands of the system, without these.
@@ -116,6 +143,13 @@ class ScratchRepository
 
   private
 
+  def silently
+    interaction, Gem::DefaultUserInteraction.ui = Gem::DefaultUserInteraction.ui, Gem::SilentUI.new
+    yield
+  ensure
+    Gem::DefaultUserInteraction.ui = interaction
+  end
+
   def environment
     { "HEAPPROF_DISTFILES" => path("distfiles"), "XDG_CACHE_HOME" => path("cache"),
       "BASERUBY" => ENV["BASERUBY"] || "ruby", "GIT_CONFIG_GLOBAL" => "/dev/null",
@@ -128,7 +162,7 @@ class ScratchRepository
         FileUtils.mkdir_p(File.dirname(File.join(directory, name)))
         File.write(File.join(directory, name), text)
       end
-      system("tar", "-czf", path("distfiles/#{archive}"), "-C", directory, *Dir.children(directory),
+      system("tar", "--mtime=@1", "-czf", path("distfiles/#{archive}"), "-C", directory, *Dir.children(directory),
              exception: true)
     end
   end
