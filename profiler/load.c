@@ -14,6 +14,7 @@
  * The model may be anybody's: whatever a number in it is, nothing here trusts it.
  */
 #include "profiler/load.h"
+#include "base/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -396,7 +397,7 @@ static bool
 made_p(const char *comment)
 {
     static const char *const starts[] = {
-        "interval: ", "malloc interval: ", "as of GC: ", "samples: ", "dropped samples: ", "folded sites: ",
+        HEAPPROF_COMMENT_VERSION, HEAPPROF_COMMENT_BUILD, "interval: ", "malloc interval: ", "as of GC: ", "samples: ", "dropped samples: ", "folded sites: ",
         "truncated stacks: ", "doubled intervals: ", "memory: ", "not in memory: ", "estimated too high: ", "rss: ",
     };
 

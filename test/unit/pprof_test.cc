@@ -151,7 +151,7 @@ TEST(Pprof, AnEmptySnapshotIsAProfileWithoutSamples)
     Profile profile = Read(builder);
     EXPECT_TRUE(profile.samples.empty());
     EXPECT_TRUE(profile.functions.empty());
-    EXPECT_EQ(9u, profile.comments.size());
+    EXPECT_EQ(11u, profile.comments.size());
 }
 
 // ---- strings ----
@@ -287,7 +287,7 @@ TEST(Pprof, FoldedSitesAreOneFrameThatSaysSo)
     ASSERT_EQ(1u, profile.samples.size());
     EXPECT_EQ((Lines{"[folded] :0"}), profile.Frames(profile.samples[0]));
     EXPECT_EQ((Values{15, 800, 0, 800, 0, 0, 0, 0, 0, 0}), profile.samples[0].values);
-    EXPECT_EQ("folded sites: 2", profile.comments.at(5));
+    EXPECT_EQ("folded sites: 2", profile.comments.at(7));
 }
 
 TEST(Pprof, BlocksAreSamplesOfMallocSpaceLabelledWithTheirCaller)
