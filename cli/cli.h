@@ -112,6 +112,11 @@ void cli_doing(const char *what);
 /* The profile in that file, "-": stdin. NULL: it was told what is wrong. */
 struct heapprof_model *cli_read(const struct cli *cli, const char *path);
 
+/* Those in all operands, and what messages call them. An operand that is not there is told and taken out of the operands, if
+ * enough are left: a process that runs removes files of its series (profiler/series.h) after a shell has listed them. Returns
+ * how many were read; less than operand_count: it was told what is wrong. */
+size_t cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **names);
+
 /* Which value of the profile has that name; NULL: the one to show first. False: it was told which there
  * are. */
 bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,

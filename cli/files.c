@@ -64,8 +64,9 @@ cli_name(const char *path)
     return strcmp(path, "-") ? path : "stdin";
 }
 
-bool
-cli_open(const struct cli *cli, struct cli_input *input, const char *path)
+/* 0, or errno. */
+static int
+open_input(struct cli_input *input, const char *path)
 {
     struct stat status;
 
@@ -76,10 +77,18 @@ cli_open(const struct cli *cli, struct cli_input *input, const char *path)
     if (input->fd >= 0 && fstat(input->fd, &status) == 0) {
         if (S_ISREG(status.st_mode)) input->size = status.st_size;
         if (isatty(2)) input->next_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-        return true;
+        return 0;
     }
-    cli_wrong(cli, "%s: %s", input->name, strerror(errno));
-    return false;
+    return errno;
+}
+
+bool
+cli_open(const struct cli *cli, struct cli_input *input, const char *path)
+{
+    int error = open_input(input, path);
+
+    if (error) cli_wrong(cli, "%s: %s", input->name, strerror(error));
+    return error == 0;
 }
 
 void
@@ -89,18 +98,47 @@ cli_close(struct cli_input *input)
     if (input->fd > 0) close(input->fd);
 }
 
+/* Closes the input. NULL: it was told what is wrong. */
+static struct heapprof_model *
+read_input(const struct cli *cli, struct cli_input *input)
+{
+    char error[HEAPPROF_READER_ERROR_MAX];
+    struct heapprof_model *model = rb_heapprof_reader_read(cli_more, input, HEAPPROF_READER_MOST, error);
+
+    cli_close(input);
+    if (!model) cli_wrong(cli, "%s: %s", input->name, error);
+    return model;
+}
+
 struct heapprof_model *
 cli_read(const struct cli *cli, const char *path)
 {
     struct cli_input input;
-    char error[HEAPPROF_READER_ERROR_MAX];
-    struct heapprof_model *model;
 
-    if (!cli_open(cli, &input, path)) return NULL;
-    model = rb_heapprof_reader_read(cli_more, &input, HEAPPROF_READER_MOST, error);
-    cli_close(&input);
-    if (!model) cli_wrong(cli, "%s: %s", input.name, error);
-    return model;
+    return cli_open(cli, &input, path) ? read_input(cli, &input) : NULL;
+}
+
+size_t
+cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **names)
+{
+    size_t given = cli->operand_count, read = 0, gone = 0;
+    struct cli_input input;
+
+    for (size_t i = 0; i < given; i++) {
+        int error = open_input(&input, cli->operands[i]);
+        if (error == ENOENT && given - gone > cli->command->least) {
+            cli_wrong(cli, "%s: is not there any more, and left out", input.name);
+            gone++;
+            continue;
+        }
+        if (error) cli_wrong(cli, "%s: %s", input.name, strerror(error));
+        models[read] = error ? NULL : read_input(cli, &input);
+        if (!models[read]) break;
+        names[read] = input.name;
+        cli->operands[read++] = cli->operands[i];
+    }
+    cli->operand_count = given - gone;
+    return read;
 }
 
 bool

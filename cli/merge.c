@@ -32,11 +32,9 @@ run(struct cli *cli)
 
     if (!models || !names || !signs) status = cli_wrong(cli, "no memory");
     else {
-        while (read < count && (models[read] = cli_read(cli, cli->operands[read]))) {
-            names[read] = cli_name(cli->operands[read]);
-            signs[read++] = 1;
-        }
-        if (read == count) status = merge(cli, models, names, signs);
+        for (size_t i = 0; i < count; i++) signs[i] = 1;
+        read = cli_read_operands(cli, models, names);
+        if (read == cli->operand_count) status = merge(cli, models, names, signs);
     }
     while (read > 0) rb_heapprof_model_free(models[--read]);
     free(models);
@@ -61,6 +59,7 @@ const struct cli_command cli_merge_command = {
     .description =
         "Writes the sum of the profiles, gzip'd. Like goes with like: functions by name, file and first line,\n"
         "samples by stack and labels. All have to have the same sample types. Of one process's series of files only one\n"
-        "belongs into a sum: each has all that was alive.",
+        "belongs into a sum: each has all that was alive. A file that is not there any more is told and left out; the exit\n"
+        "status is 0 as long as one is left.",
     .options = options, .examples = examples, .least = 1, .most = 10000, .run = run,
 };

@@ -255,7 +255,7 @@ static const struct cli_option options[] = {
     {"--malloc", 0, "WHOSE", "ruby all", "Whose memory of the allocator: all: extensions' and libraries', too"},
     {"--every", 0, "SECONDS", NULL, "A profile every so many seconds"},
     {"--signal", 0, "NAME", NULL, "A profile at that signal, as USR2"},
-    {"--keep", 0, "N", NULL, "How many profiles are kept of those that --every and --signal make"},
+    {"--keep", 0, "N", NULL, "How many profiles of --every and --signal are kept: the first, and more of the newer ones (10)"},
     {"--quiet", 'q', NULL, NULL, "Say nothing at the end"},
     {0}
 };

@@ -218,7 +218,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     {"--output", 'o', "FILE", "FILE", "Where to write it; %p is the PID, %n counts (heapprof-%p.pb.gz)"},
     {"--every", 'e', "SECONDS", NULL, "One after the other, until ^C or the process ends"},
-    {"--keep", 'k', "N", NULL, "So many of these, the newest; 0: all (10)"},
+    {"--keep", 'k', "N", NULL, "So many of these: the first, and more of the newer ones; 1: the newest, 0: all (10)"},
     {"--diff", 'd', "OLD", "FILE", "Show what grew since that profile"},
     {"--stop", 's', "WHOM", "auto never", "auto: if it changes all the time, stop it for milliseconds"},
     {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
@@ -228,7 +228,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"heapprof snapshot 4242", "the heap of that process, now"},
     {"heapprof snapshot 4242 -o new.pb.gz --diff old.pb.gz", "and what grew since"},
-    {"heapprof snapshot 4242 --every 60 --keep 10", "one a minute, the last ten"},
+    {"heapprof snapshot 4242 --every 60 --keep 10", "one a minute; ten are kept, the first among them"},
     {"heapprof snapshot --core core.4242", "what a process held that is no more"},
     {0}
 };

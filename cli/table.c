@@ -168,10 +168,7 @@ cli_table(struct cli *cli)
     if (!models || !types || !names) status = cli_wrong(cli, "no memory");
     else if (!ask(cli, &asked)) status = CLI_USAGE;
     else {
-        while (read < cli->operand_count && (models[read] = cli_read(cli, cli->operands[read]))) {
-            names[read] = cli_name(cli->operands[read]);
-            read++;
-        }
+        read = cli_read_operands(cli, models, names);
         asked.look.names = names;
         if (read == cli->operand_count && !sort(cli, models, names)) status = cli_wrong(cli, "no memory");
         else if (read == cli->operand_count && find_types(cli, models, names, types)) {

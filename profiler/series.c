@@ -6,6 +6,25 @@
  *       its pid, or gets it.
  *
  * Asks the file system what is there. No Ruby, no lock.
+ *
+ * Which are kept: the first, because growth is measured from the beginning, and of the rest the more the newer they are.
+ * A file's level is how often its number can be halved:
+ *
+ *     number   0  1  2  3  4  5  6  7  8  9 10 11 12 13 14
+ *     level    *  0  1  0  2  0  1  0  3  0  1  0  2  0  1
+ *     keep=10  |           |     |     |  |  |  |  |  |  |      the first; gaps 4, 2, 2, 1, 1, 1, 1, 1, 1
+ *     keep=5   |                       |           |  |  |      the first; gaps 8, 4, 1, 1
+ *
+ * If there is one too many, the oldest of the level that has most files is removed; of several such levels, the lowest. So
+ * each level has its newest files, of each about as many, and a level has half as many files in a stretch of time as the one
+ * below it. If each level has but one file, levels are too many for keep: from then on two levels count as one, later three,
+ * and so on (base_bits). Nothing but the kept files themselves is remembered.
+ *
+ * Proof that each power of B = 2^base_bits has a file: the newest file of a level is never removed, because another of its
+ * level stays. Let N be the newest number and B^l <= N. If N's digit l to the base B is 0, the newest of level l is
+ * N mod B^l + B^l old. Otherwise the newest multiple of B^(l+1), which is the first file or the newest of its level, is
+ * N mod B^(l+1) old. Both ages are in [B^l, B^(l+1)). B is the least with which one file a level and the first fit into keep.
+ * test/unit/series_test.cc holds this, and that gaps never grow towards the newest, against thousands of files.
  */
 #include "profiler/series.h"
 
@@ -30,6 +49,7 @@ rb_heapprof_series_init(struct heapprof_series *series, const char *out, const c
     snprintf(series->directory, sizeof(series->directory), "%s", directory);
     series->numbered = numbered;
     series->keep = keep;
+    series->base_bits = 1;
 }
 
 /* ---- names ---- */
@@ -115,39 +135,87 @@ rb_heapprof_series_fork(struct heapprof_series *series)
     series->number = 0;
     series->kept = NULL; /* not freed: the parent's thread may have been at it */
     series->kept_count = 0;
+    series->written = 0;
+    series->base_bits = 1;
 }
 
 /* ---- what is kept ---- */
 
+#define NUMBER_BITS 64
+
 static void
 forget(struct heapprof_series *series, unsigned index)
 {
-    free(series->kept[index]);
+    free(series->kept[index].path);
     series->kept_count--;
     memmove(series->kept + index, series->kept + index + 1,
             (series->kept_count - index) * sizeof(*series->kept));
 }
 
+/* Of a file that is not the first. */
+static unsigned
+level_of(const struct heapprof_series *series, unsigned index)
+{
+    return (unsigned)__builtin_ctzll(series->kept[index].number) / series->base_bits;
+}
+
+/* The lowest level that most files have. *count: how many. */
+static unsigned
+fullest_level(const struct heapprof_series *series, unsigned *count)
+{
+    unsigned counts[NUMBER_BITS] = {0}, fullest = 0;
+
+    for (unsigned i = 1; i < series->kept_count; i++) counts[level_of(series, i)]++;
+    for (unsigned level = 1; level < NUMBER_BITS; level++) {
+        if (counts[level] > counts[fullest]) fullest = level;
+    }
+    *count = counts[fullest];
+    return fullest;
+}
+
+/* Which of the kept files, one too many, is to go. */
+static unsigned
+superfluous(struct heapprof_series *series)
+{
+    unsigned count, index = 1;
+
+    if (series->keep == 1) return 0;
+    unsigned level = fullest_level(series, &count);
+    while (count == 1) {
+        series->base_bits++;
+        level = fullest_level(series, &count);
+    }
+    while (level_of(series, index) != level) index++;
+    return index;
+}
+
+/* Whether a file of that path is the newest one already. If it is an older one, that one has been replaced. */
+static bool
+newest_p(struct heapprof_series *series, const char *path)
+{
+    for (unsigned i = 0; i < series->kept_count; i++) {
+        if (strcmp(series->kept[i].path, path) != 0) continue;
+        if (i == series->kept_count - 1) return true;
+        forget(series, i);
+        break;
+    }
+    return false;
+}
+
 void
 rb_heapprof_series_written(struct heapprof_series *series, const char *path)
 {
-    unsigned i;
-
     if (series->keep == 0) return;
     if (!series->kept) series->kept = calloc((size_t)series->keep + 1, sizeof(*series->kept));
-    char *copy = series->kept ? strdup(path) : NULL;
+    if (!series->kept || newest_p(series, path)) return;
+    char *copy = strdup(path);
     if (!copy) return; /* one more file stays */
 
-    for (i = 0; i < series->kept_count; i++) {
-        if (strcmp(series->kept[i], path) == 0) {
-            forget(series, i);
-            break;
-        }
-    }
-    series->kept[series->kept_count++] = copy;
+    series->kept[series->kept_count++] = (struct heapprof_series_file){copy, series->written++};
     if (series->kept_count > series->keep) {
-        rb_heapprof_file_remove(series->kept[0]);
-        forget(series, 0);
+        unsigned index = superfluous(series);
+        rb_heapprof_file_remove(series->kept[index].path);
+        forget(series, index);
     }
 }
 

@@ -7,6 +7,13 @@
  * Of the caller's, one thread at a time. */
 #include "profiler/options.h"
 #include <limits.h>
+#include <stdint.h>
+
+/* A file that has been written and is kept. */
+struct heapprof_series_file {
+    char    *path;
+    uint64_t number; /* how many files of the series came before it; 0: the first */
+};
 
 struct heapprof_series {
     char     out[HEAPPROF_OUT_MAX];
@@ -16,8 +23,10 @@ struct heapprof_series {
     bool     told;                /* somebody has asked whether a name was made distinct */
     unsigned number;              /* of the last file; 0: none yet */
     unsigned keep;                /* so many are kept, 0: all */
-    char   **kept;                /* paths, the oldest first */
+    struct heapprof_series_file *kept; /* the oldest first; room for one more than keep */
     unsigned kept_count;
+    uint64_t written;             /* files so far, of which one that is replaced is one */
+    unsigned base_bits;           /* ages are told apart by powers of 2 to the power of this; see series.c */
 };
 
 /* keep is 0 or more for the files of a series that is numbered. */
@@ -32,7 +41,8 @@ bool rb_heapprof_series_next(struct heapprof_series *series, const char *program
 bool rb_heapprof_series_first(const struct heapprof_series *series, const char *program,
                               char *path, size_t size);
 
-/* It has been written: removes the oldest that is one too many. */
+/* It has been written. If it is one too many, one of the others is removed: never the first, and of the rest the old ones
+ * are thinned more than the new ones (series.c). With keep = 1 only the newest is left. */
 void rb_heapprof_series_written(struct heapprof_series *series, const char *path);
 
 /* In the child of a fork: its files are to be its own, and those of its parent are not. Whatever the

@@ -50,7 +50,8 @@ module ObjectSpace
     # [signal] A signal that has such a file written: "USR1", "USR2", "HUP", "QUIT", "ALRM", "PROF", "WINCH",
     #          "URG", "IO", "PWR", "TTIN" or "TTOU"; a String or Symbol. Until stop it does nothing else. One that
     #          the program traps is refused; if it is trapped later, it is the program's from then on.
-    # [keep] How many of these files are kept, up to 100000: a newer one has the oldest removed; 0: all are kept.
+    # [keep] How many of these files are kept, up to 100000: the first, the newest, and of those between them the more the
+    #        newer they are; 0: all are kept, 1: the newest.
     # [out] Their names, as in +RUBY_HEAPPROF+: %p pid, %e program, %t time, %n number, %%; relative to the
     #       directory that is current now. "heapprof-%p-%n.pb.gz" when +nil+.
     #

@@ -40,7 +40,7 @@ struct rb_heapprof_config {
     uint64_t every_ms;         /**< between two files that are written while the program runs, 100 to
                                     604800000; 0: none are */
     int      signal;           /**< has such a file written, as SIGUSR2 (README.md says which may); 0: none */
-    uint32_t keep;             /**< so many of these files are kept, the newest, up to 100000; 0: all */
+    uint32_t keep;             /**< so many of these files are kept, the first and more of the newer, up to 100000; 0: all */
     const char *out;           /**< their names, as RUBY_HEAPPROF's out: %p pid, %e program, %t time, %n
                                     number; NULL: "heapprof-%p-%n.pb.gz". Only with every_ms or signal */
     int      owners;           /**< these files have owners (RB_HEAPPROF_OWNERS) */

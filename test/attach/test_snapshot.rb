@@ -201,13 +201,14 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     in_directory do
       beside("class Leak; end\n$leak = []\n$ready.call\nloop { 100.times { $leak << Leak.new }; sleep 0.05 }",
              env: { "RUBY_HEAPPROF" => "interval=1,out=" }) do |pid|
-        recorder = Process.spawn(PROGRAM, "snapshot", pid.to_s, "--every", "0.3", "--keep", "2", "-o", "leak-%n.pb.gz", err: File::NULL)
-        sleep 2
+        recorder = Process.spawn(PROGRAM, "snapshot", pid.to_s, "--every", "0.1", "--keep", "2", "-o", "leak-%n.pb.gz", err: File::NULL)
+        numbers = -> { Dir["leak-*.pb.gz"].map { |file| file[/\d+/].to_i }.sort }
+        sleep 0.01 until numbers.call.last.to_i >= 5
         Process.kill(:INT, recorder)
         Process.wait(recorder)
         assert_equal 0, $?.exitstatus
-        files = Dir["leak-*.pb.gz"].sort_by { |file| file[/\d+/].to_i }
-        assert_equal 2, files.size
+        files = numbers.call.map { |number| "leak-#{number}.pb.gz" }
+        assert_equal [2, "leak-1.pb.gz"], [files.size, files.first]
         ran = heapprof("snapshot", pid, "-o", "last.pb.gz", "--diff", files.first)
         assert_equal 0, ran.status, ran.err
         assert_match "Leak", ran.out

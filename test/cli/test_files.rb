@@ -27,9 +27,35 @@ class TestHeapprofFiles < Test::Unit::TestCase
       assert_refused 1, /\Aheapprof merge: cpu.pb has no sample type alloc_objects in count, which a.pb.gz has\n/,
                      "merge", "a.pb.gz", "cpu.pb", "-o", "x"
       assert_refused 1, /\Aheapprof merge: no\/x: No such file or directory\n/, "merge", "a.pb.gz", "-o", "no/x"
-      assert_refused 1, /\Aheapprof merge: none: /, "merge", "a.pb.gz", "none", "-o", "x"
+      assert_refused 1, /\Aheapprof merge: none: No such file or directory\n\z/, "merge", "none", "-o", "x"
       refute File.exist?("x")
       assert_refused 2, /files? (is|are) missing/, "merge"
+    end
+  end
+
+  # A shell lists the files of a series, and the process removes some before they are opened.
+  def test_what_is_gone_meanwhile_is_left_out_of_a_sum_in_one_line
+    in_directory do
+      write("a.pb.gz", shop(strings: 100))
+      write("b.pb.gz", shop(strings: 200))
+      ran = heapprof("merge", "a.pb.gz", "gone.pb.gz", "b.pb.gz", "-o", "sum.pb.gz")
+      assert_equal ["", "heapprof merge: gone.pb.gz: is not there any more, and left out\n", 0], [ran.out, ran.err, ran.status]
+      assert_equal 12_000, heapprof!("top", "sum.pb.gz", "--json").json["rows"][0]["value"]
+      ran = heapprof("merge", "x", "y", "-o", "none")
+      assert_equal ["heapprof merge: x: is not there any more, and left out\nheapprof merge: y: No such file or directory\n", 1],
+                   [ran.err, ran.status]
+      refute File.exist?("none")
+    end
+  end
+
+  def test_a_file_that_is_there_and_cannot_be_read_is_no_file_that_is_gone
+    in_directory do
+      write("a.pb.gz", shop)
+      File.write("bad", "")
+      File.symlink("loop", "loop")
+      assert_refused 1, /\Aheapprof merge: bad: is empty\n\z/, "merge", "a.pb.gz", "bad", "-o", "x"
+      assert_refused 1, /\Aheapprof merge: loop: Too many levels/, "merge", "a.pb.gz", "loop", "-o", "x"
+      assert_refused 1, /\Aheapprof merge: a.pb.gz\/x: Not a directory/, "merge", "a.pb.gz", "a.pb.gz/x", "-o", "x"
     end
   end
 

@@ -172,6 +172,24 @@ class TestHeapprofTable < Test::Unit::TestCase
     end
   end
 
+  def test_files_that_are_gone_meanwhile_are_left_out_of_a_difference_in_a_line_each
+    in_directory do
+      [100, 200, 300].each_with_index do |strings, i|
+        profile = shop(strings: strings)
+        profile.add_number(9, 5_000 + i)
+        write("#{i}.pb.gz", profile)
+      end
+      all = heapprof!("diff", "0.pb.gz", "1.pb.gz", "2.pb.gz").out
+      ran = heapprof("diff", "0.pb.gz", "0.5.pb.gz", "1.pb.gz", "1.5.pb.gz", "2.pb.gz")
+      left_out = "heapprof diff: 0.5.pb.gz: is not there any more, and left out\nheapprof diff: 1.5.pb.gz: is not there any more, and left out\n"
+      assert_equal [all, left_out, 0], [ran.out, ran.err, ran.status]
+      assert_refused 1, /\Aheapprof diff: gone: No such file or directory\n\z/, "diff", "0.pb.gz", "gone"
+      ran = heapprof("diff", "x", "0.pb.gz", "y")
+      assert_equal ["heapprof diff: x: is not there any more, and left out\nheapprof diff: y: No such file or directory\n", 1],
+                   [ran.err, ran.status]
+    end
+  end
+
   def test_a_pid_that_is_used_again_or_elsewhere_is_another_process
     in_directory do
       [["here", 0, [10, 20]], ["here", 5, [1000, 1000]], ["there", 0, [500, 500]]].each do |host, start, series|

@@ -145,7 +145,7 @@ class TestHeapProfCapi < Test::Unit::TestCase
         end
         HeapProfCAPI.stop
         files = Dir["own-*"].sort
-        assert_equal %w[own-2.pb.gz own-3.pb.gz], files
+        assert_equal %w[own-1.pb.gz own-3.pb.gz], files
         profile = HeapProfile.load(files.last)
         assert_equal 100, total(profile, class_name: "Item")
         assert_equal [nil], profile.map(&:owner).uniq

@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 extern "C" {
 #include "profiler/series.h"
@@ -119,16 +122,77 @@ TEST_F(Series, ANameThatIsTooLongIsRefused)
     EXPECT_FALSE(rb_heapprof_series_next(&series, std::string(200, 'y').c_str(), path, sizeof(path)));
 }
 
-TEST_F(Series, TheOldestIsRemovedWhenThereIsOneTooMany)
+// What is there of so many files; a file's number here is one less than the one in its name.
+std::vector<uint64_t> Kept(const heapprof_series &series)
 {
-    Init("a-%n", true, 3);
+    std::vector<uint64_t> numbers;
+    for (unsigned i = 0; i < series.kept_count; i++) {
+        std::string path = series.kept[i].path;
+        numbers.push_back(std::stoull(path.substr(path.rfind('-') + 1)) - 1);
+    }
+    return numbers;
+}
+
+TEST_F(Series, TheFirstIsKeptAndOfTheRestOldOnesAreThinned)
+{
+    Init("a-%n", true, 5);
     Touch("b-1");
-    for (int i = 0; i < 3; i++) Write();
-    EXPECT_EQ((Names{"a-1", "a-2", "a-3", "b-1"}), Files());
+    for (int i = 0; i < 5; i++) Write();
+    EXPECT_EQ((Names{"a-1", "a-2", "a-3", "a-4", "a-5", "b-1"}), Files());
     Write();
-    EXPECT_EQ((Names{"a-2", "a-3", "a-4", "b-1"}), Files());
-    for (int i = 0; i < 10; i++) Write();
-    EXPECT_EQ((Names{"a-12", "a-13", "a-14", "b-1"}), Files());
+    EXPECT_EQ((Names{"a-1", "a-3", "a-4", "a-5", "a-6", "b-1"}), Files());
+    for (int i = 6; i < 15; i++) Write(); // the picture of series.c
+    EXPECT_EQ((Names{"a-1", "a-9", "a-13", "a-14", "a-15", "b-1"}), Files());
+}
+
+TEST_F(Series, OneIsTheNewestAndTwoAreTheFirstAndTheNewest)
+{
+    Init("a-%n", true, 1);
+    for (int i = 0; i < 100; i++) Write();
+    EXPECT_EQ((Names{"a-100"}), Files());
+    rb_heapprof_series_free(&series);
+    Init("b-%n", true, 2);
+    for (int i = 0; i < 100; i++) Write();
+    EXPECT_EQ((Names{"a-100", "b-1", "b-100"}), Files());
+}
+
+// What series.c proves, after each of 3000 files: never more than keep, nor fewer; the first and the newest; for each power of
+// B a file whose age is between it and the next one, where B is the least that keep has room for; and gaps that never grow
+// towards the newest. Files are only ever removed, and those that are there are those that are known.
+TEST_F(Series, AgesAreCoveredByPowersOfTwo)
+{
+    for (unsigned keep : {2, 3, 4, 5, 8, 10, 11, 13, 14, 20, 40, 200}) {
+        Init("a-%n", true, keep);
+        std::set<uint64_t> before;
+        for (uint64_t newest = 0; newest < 3000; newest++) {
+            char path[PATH_MAX];
+            snprintf(path, sizeof(path), "%s/a-%ju", directory.c_str(), (uintmax_t)newest + 1);
+            Touch(path + directory.size() + 1);
+            rb_heapprof_series_written(&series, path);
+
+            std::vector<uint64_t> kept = Kept(series);
+            ASSERT_EQ(std::min<uint64_t>(keep, newest + 1), kept.size());
+            ASSERT_EQ(0u, kept.front());
+            ASSERT_EQ(newest, kept.back());
+            before.insert(newest);
+            for (uint64_t number : kept) ASSERT_TRUE(before.count(number)) << number << " came back";
+            before = std::set<uint64_t>(kept.begin(), kept.end());
+            for (size_t i = 2; i < kept.size(); i++) {
+                ASSERT_GE(kept[i - 1] - kept[i - 2], kept[i] - kept[i - 1]) << keep << " of " << newest + 1;
+            }
+            unsigned bits = 1; // of the least B
+            while (newest > 0 && (63u - __builtin_clzll(newest)) / bits + 2 > keep) bits++;
+            for (unsigned from = 0; from < 64 && (uint64_t)1 << from <= newest; from += bits) {
+                ASSERT_TRUE(std::any_of(kept.begin(), kept.end(), [&](uint64_t number) {
+                    uint64_t age = newest - number;
+                    return age >> from > 0 && age >> from >> bits == 0;
+                })) << keep << " of " << newest + 1 << ": no file is 2^" << from << " to 2^" << from + bits << " old";
+            }
+        }
+        EXPECT_EQ(keep, Files().size());
+        for (unsigned i = 0; i < series.kept_count; i++) EXPECT_TRUE(std::filesystem::remove(series.kept[i].path));
+        rb_heapprof_series_free(&series);
+    }
 }
 
 TEST_F(Series, KeepZeroKeepsAll)
@@ -143,6 +207,21 @@ TEST_F(Series, AFileThatIsReplacedIsOne)
     Init("a", true, 1);
     for (int i = 0; i < 3; i++) Write();
     EXPECT_EQ(Names{"a"}, Files());
+}
+
+// Names by the time may be the same for a while; the beginning stays.
+TEST_F(Series, AFileThatIsReplacedAmongOthersIsTheNewest)
+{
+    Init("a", true, 3);
+    auto written = [&](const char *name) {
+        Touch(name);
+        rb_heapprof_series_written(&series, (directory + "/" + name).c_str());
+    };
+    for (const char *name : {"a", "b", "b", "b", "c", "b", "d"}) written(name);
+    EXPECT_EQ((Names{"a", "b", "d"}), Files());
+    written("a");
+    written("e");
+    EXPECT_EQ((Names{"b", "d", "e"}), Files()); // b is the oldest that is left
 }
 
 TEST_F(Series, AFileThatIsGoneByItselfIsNoHarm)
@@ -160,13 +239,31 @@ TEST_F(Series, AChildHasNamesOfItsOwnAndRemovesNothingOfItsParents)
     Init("a-%n.gz", true, 1);
     Write();
     EXPECT_FALSE(rb_heapprof_series_tell_distinct(&series));
-    char **kept = series.kept;
+    heapprof_series_file *kept = series.kept;
     rb_heapprof_series_fork(&series);
-    free(kept[0]); // a child's parent frees them
+    free(kept[0].path); // a child's parent frees them
     free(kept);
     EXPECT_EQ("a-1-" + pid + ".gz", Write());
     EXPECT_EQ("a-2-" + pid + ".gz", Write());
     EXPECT_EQ((Names{"a-1.gz", "a-2-" + pid + ".gz"}), Files());
+}
+
+TEST_F(Series, AChildHasABeginningOfItsOwn)
+{
+    Init("a-%n", true, 3);
+    for (int i = 0; i < 7; i++) Write();
+    Names parents = Files();
+    heapprof_series_file *kept = series.kept;
+    unsigned count = series.kept_count;
+    rb_heapprof_series_fork(&series);
+    for (unsigned i = 0; i < count; i++) free(kept[i].path);
+    free(kept);
+    std::string first = Write(), last;
+    for (int i = 0; i < 20; i++) last = Write();
+    Names files = Files();
+    for (const std::string &name : parents) EXPECT_EQ(1u, files.erase(name));
+    EXPECT_EQ(3u, files.size());
+    EXPECT_TRUE(files.count(first) && files.count(last));
 }
 
 TEST_F(Series, AChildsNameIsLeftAloneWhereItIsItsOwnOrNoRegularFile)
