@@ -7,6 +7,7 @@
 
 #include "barriers/report.h"
 #include "barriers/text.h"
+#include "report/text.h"
 
 #define MARK "heapprof: no barrier:"
 
@@ -40,7 +41,7 @@ wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, con
 
     *acceptance = (struct wb_acceptance){.file = file};
     if (!text) {
-        fprintf(stderr, "heapprof barriers: --accept: %s cannot be read\n", file);
+        report_print(stderr, "heapprof barriers: --accept: %s cannot be read\n", file);
         return false;
     }
     acceptance->lines = wb_share(WB_ACCEPTED_MOST * sizeof(*acceptance->lines));
@@ -49,12 +50,12 @@ wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, con
         char *line = (char *)text->lines[i] + strspn(text->lines[i], " \t");
         if (!*line || *line == '#') continue;
         if (acceptance->count == WB_ACCEPTED_MOST) {
-            fprintf(stderr, "heapprof barriers: %s: more than %d lines\n", file, WB_ACCEPTED_MOST);
+            report_print(stderr, "heapprof barriers: %s: more than %d lines\n", file, WB_ACCEPTED_MOST);
             return false;
         }
         accepted->line = (unsigned)i + 1;
         if (!parse_line(accepted, line)) {
-            fprintf(stderr, "heapprof barriers: %s:%zu: expected PATH:FUNCTION:FIELD REASON\n", file, i + 1);
+            report_print(stderr, "heapprof barriers: %s:%zu: expected PATH:FUNCTION:FIELD REASON\n", file, i + 1);
             return false;
         }
         acceptance->count++;
@@ -99,7 +100,7 @@ wb_acceptance_tell_unused(const struct wb_acceptance *acceptance)
 {
     for (size_t i = 0; i < acceptance->count; i++) {
         if (acceptance->lines[i].used) continue;
-        fprintf(stderr, "heapprof barriers: %s:%u: warning: it accepts nothing\n", acceptance->file, acceptance->lines[i].line);
+        report_print(stderr, "heapprof barriers: %s:%u: warning: it accepts nothing\n", acceptance->file, acceptance->lines[i].line);
     }
 }
 
@@ -160,7 +161,7 @@ accept_by_comments_of(struct wb_program *program, struct wb_findings *findings, 
         reason = reason_of(program, mark);
         if (!reason) wrong = "it says no reason";
         else if (accept_by_comment(findings, file, line + alone_p(wb_line(text, line)), reason)) continue;
-        fprintf(stderr, "heapprof barriers: %s:%u: warning: \"" MARK "\": %s\n", file, line, wrong);
+        report_print(stderr, "heapprof barriers: %s:%u: warning: \"" MARK "\": %s\n", file, line, wrong);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "barriers/reach.h"
 #include "barriers/refute.h"
 #include "barriers/report.h"
+#include "report/text.h"
 
 /* ---- the join ---- */
 
@@ -144,8 +145,8 @@ split(char *row, const char *columns[COLUMNS])
 static void
 print(FILE *out, const char *const columns[COLUMNS], const size_t widths[COLUMNS])
 {
-    for (size_t i = 0; i + 1 < COLUMNS; i++) fprintf(out, "%-*s  ", (int)widths[i], columns[i]);
-    fprintf(out, "%s\n", columns[COLUMNS - 1]);
+    for (size_t i = 0; i + 1 < COLUMNS; i++) report_print(out, "%-*s  ", (int)widths[i], columns[i]);
+    report_print(out, "%s\n", columns[COLUMNS - 1]);
 }
 
 void

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "report/text.h"
+
 /* The directories that were made: below one, which is made first. */
 static char root[] = "/tmp/heapprof-barriers-XXXXXX";
 static unsigned runs;
@@ -34,7 +36,7 @@ run(const char *directory, const char *script)
 
     if (!ruby || !*ruby) ruby = "ruby";
     if (chdir(directory) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) execlp(ruby, ruby, script, (char *)NULL);
-    fprintf(stderr, "heapprof barriers: %s: %s\n", ruby, strerror(errno));
+    report_print(stderr, "heapprof barriers: %s: %s\n", ruby, strerror(errno));
     _exit(127);
 }
 

@@ -17,6 +17,7 @@
 #include "barriers/remarks.h"
 #include "barriers/report.h"
 #include "barriers/statement.h"
+#include "report/text.h"
 
 /* The stores of one place. */
 struct group {
@@ -246,7 +247,7 @@ mend_all(struct fixer *fixer, const struct wb_findings *findings, const struct w
 static void
 tell(const struct fixer *fixer, const struct wb_place *place, const char *what, const char *why)
 {
-    fprintf(stderr, "heapprof barriers: %s:%u: %s: %s\n", wb_shown_path(place->file, fixer->edits.directory), place->line, what,
+    report_print(stderr, "heapprof barriers: %s:%u: %s: %s\n", wb_shown_path(place->file, fixer->edits.directory), place->line, what,
             why);
 }
 

@@ -25,6 +25,7 @@
 #include "barriers/options.h"
 #include "barriers/report.h"
 #include "report/sarif.h"
+#include "report/text.h"
 
 enum setting {
     NONE,
@@ -58,7 +59,7 @@ problem_i(void *data, const char *problem)
 {
     bool *trouble = data;
 
-    fprintf(stderr, "heapprof barriers: %s\n", problem);
+    report_print(stderr, "heapprof barriers: %s\n", problem);
     if (trouble) *trouble = true;
 }
 
@@ -85,7 +86,7 @@ report(const struct settings *settings, const struct wb_extension *extension, st
     bool all = settings->values[ALL] != NULL;
 
     if (settings->values[FIX] && all && !whole) {
-        fprintf(stderr, "heapprof barriers: %s: no type is made WB_PROTECTED: not all of its code is known\n", extension->name);
+        report_print(stderr, "heapprof barriers: %s: no type is made WB_PROTECTED: not all of its code is known\n", extension->name);
     }
     if (settings->values[FIX]) wb_fix(out, program, findings, settings->directory, all && whole);
     else if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, remarks, settings->seen);
@@ -137,8 +138,20 @@ status_of(int ended, const struct shared *shared)
 
     if (WIFEXITED(ended)) return WEXITSTATUS(ended);
     if (WTERMSIG(ended) == SIGXCPU) why = "it takes too long";
-    fprintf(stderr, "heapprof barriers: %s: %s (%s)\n", shared->file, why, strsignal(WTERMSIG(ended)));
+    report_print(stderr, "heapprof barriers: %s: %s (%s)\n", shared->file, why, strsignal(WTERMSIG(ended)));
     return WB_TROUBLE;
+}
+
+/* Names and lines of the source, as text to look at; it is nobody's patch. */
+static void
+copy_text(FILE *from)
+{
+    char *line = NULL;
+    size_t size = 0;
+
+    rewind(from);
+    while (getline(&line, &size, from) >= 0) report_put_lines(stdout, line);
+    free(line);
 }
 
 /* What an extension's process has written; behind what others have with a comma between, where that is wanted. */
@@ -170,7 +183,7 @@ run_child(const struct settings *settings, const struct wb_extension *extension,
         _exit(look_at(settings, extension, shared, out));
     }
     if (child < 0) {
-        fprintf(stderr, "heapprof barriers: %s: %s\n", extension->name, strerror(errno));
+        report_print(stderr, "heapprof barriers: %s: %s\n", extension->name, strerror(errno));
         return false;
     }
     while (waitpid(child, ended, 0) < 0 && errno == EINTR) continue;
@@ -258,7 +271,8 @@ look_at_each(const struct settings *settings, struct wb_extension *extensions, s
         if (!out) return WB_TROUBLE;
         one = look_at_in_child(settings, each, shared, out);
         if (one > status) status = one;
-        copy_out(out, settings->seen && !programs ? rows : stdout, programs && !first);
+        if (!programs && !settings->seen && !(settings->values[FIX] && !isatty(1))) copy_text(out);
+        else copy_out(out, settings->seen && !programs ? rows : stdout, programs && !first);
         first = first && ftell(out) == 0;
         fclose(out);
     }

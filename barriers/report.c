@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/text.h"
+
 const char *
 wb_severity(const struct wb_finding *finding)
 {
@@ -123,7 +125,7 @@ wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
         missing += wb_missing_p(findings->all[i]);
         accepted += findings->all[i]->accepted != NULL;
     }
-    fprintf(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing, plural(missing));
+    report_print(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing, plural(missing));
     if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
     fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types, plural(types),
             protected_types == 1 ? "is" : "are", findings->left_out ? "; more than can be told is left out" : "");

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "barriers/arena.h"
+#include "report/text.h"
 
 #define START "ruby: write barrier missed: "
 #define TOLD  "ruby: write barrier told: "
@@ -172,7 +173,7 @@ run(char **command, const char *path)
 
     snprintf(setting, sizeof(setting), "told,out=%s", path);
     if (setenv("RUBY_WBCHECK", setting, 1) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) execvp(command[0], command);
-    fprintf(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
+    report_print(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
     _exit(127);
 }
 
@@ -187,15 +188,15 @@ run_and_wait(char **command, const char *path)
     child = fork();
     if (child == 0) run(command, path);
     if (child < 0) {
-        fprintf(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
+        report_print(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
         return false;
     }
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR) continue;
     if (WIFSIGNALED(ended)) {
-        fprintf(stderr, "heapprof barriers: %s: ended by a signal (%s)\n", command[0], strsignal(WTERMSIG(ended)));
+        report_print(stderr, "heapprof barriers: %s: ended by a signal (%s)\n", command[0], strsignal(WTERMSIG(ended)));
     }
     else if (WEXITSTATUS(ended)) {
-        fprintf(stderr, "heapprof barriers: %s: ended with status %d\n", command[0], WEXITSTATUS(ended));
+        report_print(stderr, "heapprof barriers: %s: ended with status %d\n", command[0], WEXITSTATUS(ended));
     }
     return true;
 }
@@ -207,7 +208,7 @@ read_file(const char *path, const char *command)
     FILE *file = fopen(path, "r");
 
     if (!file) {
-        fprintf(stderr, "heapprof barriers: %s: no process of it looked at RUBY_WBCHECK: it has to run the ruby that "
+        report_print(stderr, "heapprof barriers: %s: no process of it looked at RUBY_WBCHECK: it has to run the ruby that "
                 "heapprof came with\n", command);
         return NULL;
     }
@@ -225,7 +226,7 @@ wb_see(char **command)
     struct wb_all_seen *all = NULL;
 
     if (!mkdtemp(directory)) {
-        fprintf(stderr, "heapprof barriers: a temporary directory: %s\n", strerror(errno));
+        report_print(stderr, "heapprof barriers: a temporary directory: %s\n", strerror(errno));
         return NULL;
     }
     snprintf(path, sizeof(path), "%s/seen", directory);

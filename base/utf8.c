@@ -23,6 +23,8 @@
 
 #include <string.h>
 
+#include "base/unseen.h"
+
 static size_t
 sequence_length(unsigned char first)
 {
@@ -68,22 +70,59 @@ spell_byte(char *out, unsigned char byte)
     return 4;
 }
 
-size_t
-rb_heapprof_utf8_copy(char *out, const char *text, size_t length)
+/* With plain, unseen characters are spelled; with lines, newlines are not. */
+static size_t
+copy(char *out, const char *text, size_t length, bool plain, bool lines)
 {
     const unsigned char *in = (const unsigned char *)text;
     char *start = out;
 
     for (size_t i = 0, n; i < length; i += n) {
+        size_t size;
         n = well_formed(in + i, length - i);
-        if (n > 0) {
+        bool spelled = n == 0 || (plain && rb_heapprof_unseen_p(rb_heapprof_utf8_character(text + i, &size)));
+        if (n == 0) n = 1;
+        if (!spelled || (lines && text[i] == '\n')) {
             memcpy(out, in + i, n);
             out += n;
         }
         else {
-            out += spell_byte(out, in[i]);
-            n = 1;
+            for (size_t byte = 0; byte < n; byte++) out += spell_byte(out, in[i + byte]);
         }
     }
     return (size_t)(out - start);
+}
+
+size_t
+rb_heapprof_utf8_copy(char *out, const char *text, size_t length)
+{
+    return copy(out, text, length, false, false);
+}
+
+size_t
+rb_heapprof_utf8_plain(char *out, const char *text, size_t length, bool lines)
+{
+    return copy(out, text, length, true, lines);
+}
+
+uint32_t
+rb_heapprof_utf8_character(const char *text, size_t *size)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t n = sequence_length(bytes[0]);
+    uint32_t code = n == 1 ? bytes[0] : bytes[0] & (0x7fu >> n);
+
+    for (size_t i = 1; i < n; i++) code = code << 6 | (bytes[i] & 0x3f);
+    *size = n;
+    return code;
+}
+
+size_t
+rb_heapprof_utf8_piece(const char *text, size_t length, size_t most)
+{
+    size_t size = most;
+
+    if (length <= most) return length;
+    while (size > most - 4 && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
+    return size;
 }

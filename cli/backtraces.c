@@ -78,7 +78,7 @@ put_all(FILE *out, struct heapprof_looks *looks)
 {
     bool ractors = several_ractors_p(looks);
 
-    fprintf(out, "%s\n", looks->target->name);
+    report_print(out, "%s\n", looks->target->name);
     for (size_t i = 0; i < looks->stack_count; i++) put_stack(out, looks, i, ractors);
 }
 

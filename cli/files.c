@@ -12,6 +12,7 @@
 #include "os/file.h"
 #include "pprof/reader.h"
 #include "pprof/save.h"
+#include "report/text.h"
 
 #define PATIENCE_NS INT64_C(1000000000) /* before progress is shown */
 #define STEP_NS     INT64_C(100000000)  /* between two of it */
@@ -38,12 +39,13 @@ show_progress(struct cli_input *input)
     if (now < input->next_ns) return;
     input->next_ns = now + STEP_NS;
     input->shown = true;
+    fputs("\r\033[K", stderr);
     if (input->size > 0) {
         double share = (double)input->done / (double)input->size;
-        fprintf(stderr, "\r\033[Kreading %s: %d%%", input->name, (int)(100 * share));
+        report_print(stderr, "reading %s: %d%%", input->name, (int)(100 * share));
     }
     else {
-        fprintf(stderr, "\r\033[Kreading %s: %.1f MB", input->name, (double)input->done / 1e6);
+        report_print(stderr, "reading %s: %.1f MB", input->name, (double)input->done / 1e6);
     }
 }
 

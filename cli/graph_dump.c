@@ -42,9 +42,9 @@ say(struct cli *cli, const struct heapprof_graph_request *request)
 
     switch (request->state) {
       case HEAPPROF_GRAPH_WRITTEN:
-        puts(request->answer);
+        report_print(stdout, "%s\n", request->answer);
         report_amount(amount, (double)request->file_bytes, "bytes");
-        fprintf(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process, (double)request->pause_ns / 1e6);
+        report_print(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process, (double)request->pause_ns / 1e6);
         return cli_finish(cli);
       case HEAPPROF_GRAPH_REFUSED:
         return cli_wrong(cli, "%s: %s", process, request->answer);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/file.h"
+#include "report/text.h"
 
 #define MARK "@@DATA@@"
 
@@ -125,7 +126,7 @@ show_page(const struct cli *cli, const struct memory *page, const char *path, bo
     error = path ? rb_heapprof_file_write_whole(path, page->bytes, page->size, true) : write_temporary(page, temporary);
     if (error) return cli_wrong(cli, "%s: %s", path ? path : temporary, strerror(error));
     if (!path) path = temporary;
-    printf("%s\n", path);
+    report_print(stdout, "%s\n", path);
     if ((open || (path == temporary && desktop_p())) && !open_browser(path)) {
         cli_wrong(cli, "%s: xdg-open could not open it", path);
         return open ? CLI_WRONG : cli_finish(cli);

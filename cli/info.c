@@ -186,7 +186,7 @@ put_period(const struct heapprof_model *model)
         report_amount(error, SIGMAS * sqrt((double)model->period * 64 * 1048576), unit);
         printf("every %s on average: 64 MB of small things are right to \xc2\xb1 %s\n", period, error);
     }
-    else printf("every %s of %s\n", period, string(model, model->period_type.type));
+    else report_print(stdout, "every %s of %s\n", period, string(model, model->period_type.type));
 }
 
 static void

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "report/text.h"
 
 #define TEXT(macro) TEXT_OF(macro)
 #define TEXT_OF(text) #text
@@ -77,10 +78,10 @@ refuse(const char *word, const char *next)
 
     count = out ? cli_family(out, word) : 0;
     if (out) fclose(out);
-    if (count && next) fprintf(stderr, "heapprof: %s %s is no command; they are:%s\n", word, next, family);
+    if (count && next) report_print(stderr, "heapprof: %s %s is no command; they are:%s\n", word, next, family);
     else if (count) fprintf(stderr, "heapprof: %s is followed by one of:%s\n", word, family);
     else {
-        fprintf(stderr, "heapprof: %s is no command; they are:", word);
+        report_print(stderr, "heapprof: %s is no command; they are:", word);
         for (const struct cli_command *const *each = cli_commands; *each; each++) fprintf(stderr, " %s", (*each)->name);
         fputc('\n', stderr);
     }

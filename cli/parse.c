@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/text.h"
+
 const struct cli_option cli_common_options[] = {
     {"--help", 'h', NULL, NULL, "Show this help"},
     {0}
@@ -20,12 +22,13 @@ const struct cli_option cli_common_options[] = {
 
 /* ---- saying what is wrong ---- */
 
+/* What is said may have names of anybody's in it. */
 static void
 say(const struct cli *cli, const char *format, va_list arguments)
 {
     fflush(stdout);
     fprintf(stderr, "heapprof %s: ", cli->command->name);
-    vfprintf(stderr, format, arguments);
+    report_print_arguments(stderr, format, arguments);
 }
 
 int

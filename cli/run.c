@@ -14,6 +14,7 @@
 #include "cli/child.h"
 #include "pprof/combine.h"
 #include "report/overview.h"
+#include "report/text.h"
 
 enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
 
@@ -179,7 +180,7 @@ read_files(const struct cli *cli, const glob_t *found, const struct timespec *st
         const char *path = found->gl_pathv[i];
         const struct heapprof_model *model;
         if (!since_p(path, start)) continue;
-        fprintf(stderr, "heapprof run: wrote %s\n", path);
+        report_print(stderr, "heapprof run: wrote %s\n", path);
         model = cli_read(cli, path);
         if (model) count = keep_last(models, names, count, model, path);
     }

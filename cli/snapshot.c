@@ -17,6 +17,7 @@
 #include "profiler/out.h"
 #include "profiler/pprof.h"
 #include "profiler/series.h"
+#include "report/text.h"
 
 enum {OUT = 1, EVERY, KEEP, DIFF, STOP, CORE};
 
@@ -79,7 +80,7 @@ write_file(struct session *session, const struct heapprof_snapshot *snapshot)
 static void
 say(const struct session *session, const struct heapprof_snapshot *snapshot, const struct heapprof_heap_counts *counts)
 {
-    fprintf(stderr, "heapprof snapshot: wrote %s: %"PRIu64" samples alive", session->last, snapshot->facts.live_samples);
+    report_print(stderr, "heapprof snapshot: wrote %s: %"PRIu64" samples alive", session->last, snapshot->facts.live_samples);
     if (counts->stops) fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
     fputc('\n', stderr);
 }

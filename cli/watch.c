@@ -48,7 +48,7 @@ put_title(struct session *session)
     const struct heapprof_look_counts *counts = &session->looks->counts;
     FILE *out = cli_screen_line(CLI_SCREEN_TITLE);
 
-    fprintf(out, "%s: %zu threads%s%s", session->target->name, session->looks->stack_count,
+    report_print(out, "%s: %zu threads%s%s", session->target->name, session->looks->stack_count,
             session->paused ? ", paused" : "", session->ended ? ", ended" : "");
     out = cli_screen_line(CLI_SCREEN_PLAIN);
     fprintf(out, "%"PRIu64" looks, %"PRIu64" torn, %"PRIu64" failed", counts->looks, counts->torn, counts->failed);
@@ -194,7 +194,7 @@ put_heap(struct session *session, bool growth)
 
     fputs(growth ? "what grew since it began" : "what is in use", cli_screen_line(CLI_SCREEN_HEADING));
     if (!session->now) {
-        fputs(session->heap_error, cli_screen_line(CLI_SCREEN_PLAIN));
+        report_put(cli_screen_line(CLI_SCREEN_PLAIN), session->heap_error, 0, false);
         return;
     }
     uint32_t types[] = {rb_heapprof_model_default_type(session->first), rb_heapprof_model_default_type(session->now)};

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "graph/patterns.h"
 #include "graph/words.h"
 #include "report/text.h"
@@ -12,15 +13,17 @@
 
 /* Quoted, in one line. */
 static void
-put_quoted(FILE *out, const char *text)
+put_quoted(FILE *out, const char *text, size_t length)
 {
-    for (; *text; text++) {
-        if ((unsigned char)*text < 32 || *text == 127) {
-            fprintf(out, "\\\\x%02X", (unsigned char)*text);
-            continue;
+    char piece[HEAPPROF_UTF8_MAX(256)];
+
+    for (size_t size; length > 0; text += size, length -= size) {
+        size = rb_heapprof_utf8_piece(text, length, 256);
+        size_t made = rb_heapprof_utf8_plain(piece, text, size, false);
+        for (size_t i = 0; i < made; i++) {
+            if (piece[i] == '"' || piece[i] == '\\') putc('\\', out);
+            putc(piece[i], out);
         }
-        if (*text == '"' || *text == '\\') putc('\\', out);
-        putc(*text, out);
     }
 }
 
@@ -35,7 +38,7 @@ put_label(FILE *out, const struct heapprof_graph *graph, const struct heapprof_g
     rb_heapprof_graph_put_label(label, graph, pattern->label, pattern->objects > 1);
     fputs(": ", label);
     rb_heapprof_graph_put_pattern(label, graph, pattern);
-    if (fclose(label) == 0) put_quoted(out, text);
+    if (fclose(label) == 0) put_quoted(out, text, size);
     free(text);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/unseen.h"
 #include "base/utf8.h"
 
 #define PIECE 1024 /* bytes of a string that are made UTF-8 at once */
@@ -42,27 +43,28 @@ report_json_line(struct report_json *json)
 }
 
 static void
-put_escaped(const struct report_json *json, const char *text, size_t length)
+put_code(FILE *out, uint32_t code)
 {
-    FILE *out = json->out;
-
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        if (byte == '"' || byte == '\\') fprintf(out, "\\%c", byte);
-        else if (byte < 32 || byte == 127 || (json->markup && strchr("<>&", byte))) fprintf(out, "\\u%04x", byte);
-        else putc(byte, out);
-    }
+    if (code < 0x10000) fprintf(out, "\\u%04"PRIx32, code);
+    else fprintf(out, "\\u%04"PRIx32"\\u%04"PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff)); /* UTF-16 */
 }
 
-/* Where to cut text, longer than a piece, so that no character is in two pieces. */
-static size_t
-piece_of(const char *text, size_t length, size_t most)
+/* Of well-formed UTF-8. */
+static void
+put_escaped(const struct report_json *json, const char *text, size_t length)
 {
-    size_t size = most;
+    size_t done = 0;
 
-    if (length <= most) return length;
-    while (size > most - 4 && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
-    return size;
+    for (size_t i = 0, size; i < length; i += size) {
+        uint32_t code = rb_heapprof_utf8_character(text + i, &size);
+        bool quoted = code == '"' || code == '\\';
+        if (!quoted && !rb_heapprof_unseen_p(code) && !(json->markup && code < 128 && strchr("<>&", (char)code))) continue;
+        fwrite(text + done, 1, i - done, json->out);
+        if (quoted) fprintf(json->out, "\\%c", (char)code);
+        else put_code(json->out, code);
+        done = i + size;
+    }
+    fwrite(text + done, 1, length - done, json->out);
 }
 
 void
@@ -71,11 +73,11 @@ report_json_string(struct report_json *json, const char *text, size_t length)
     char utf8[HEAPPROF_UTF8_MAX(PIECE)];
     bool cut = json->longest && length > json->longest;
 
-    if (cut) length = piece_of(text, length, json->longest);
+    if (cut) length = rb_heapprof_utf8_piece(text, length, json->longest);
     begin_thing(json);
     putc('"', json->out);
     while (length > 0) {
-        size_t size = piece_of(text, length, PIECE);
+        size_t size = rb_heapprof_utf8_piece(text, length, PIECE);
         put_escaped(json, utf8, rb_heapprof_utf8_copy(utf8, text, size));
         text += size;
         length -= size;

@@ -25,7 +25,7 @@ void report_json_line(struct report_json *json);
 /* What follows is the value of that key. */
 void report_json_key(struct report_json *json, const char *key);
 
-/* Bytes that are not UTF-8 are escaped as base/utf8 does it. */
+/* Bytes that are not UTF-8 are escaped as base/utf8 does it, what is not seen as \uXXXX (base/unseen). */
 void report_json_string(struct report_json *json, const char *text, size_t length);
 void report_json_text(struct report_json *json, const char *text);
 void report_json_model_string(struct report_json *json, const struct heapprof_model *model, uint32_t string);

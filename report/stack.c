@@ -20,6 +20,13 @@ report_frame_name(const struct heapprof_model *model, uint32_t location, const s
     return address;
 }
 
+/* What other tools would take for the end of a line, or of a column. */
+static bool
+control_p(char byte)
+{
+    return (unsigned char)byte < 32 || byte == 127;
+}
+
 void
 report_put_line(FILE *out, const char *name, char semicolon, bool double_quotes)
 {
@@ -27,14 +34,13 @@ report_put_line(FILE *out, const char *name, char semicolon, bool double_quotes)
     size_t length = strlen(name), size;
 
     for (; length > 0; name += size, length -= size) {
-        size_t made;
-        for (size = length < PIECE ? length : PIECE; size < length && size > PIECE - 4 &&
-             ((unsigned char)name[size] & 0xc0) == 0x80; size--) continue;
-        made = rb_heapprof_utf8_copy(utf8, name, size);
+        char piece[PIECE];
+        size = rb_heapprof_utf8_piece(name, length, PIECE);
+        for (size_t i = 0; i < size; i++) piece[i] = control_p(name[i]) ? ' ' : name[i];
+        size_t made = rb_heapprof_utf8_plain(utf8, piece, size, false);
         for (size_t i = 0; i < made; i++) {
-            unsigned char byte = (unsigned char)utf8[i];
-            if (byte == '"' && double_quotes) putc('"', out);
-            putc(byte == ';' ? semicolon : byte < 32 || byte == 127 ? ' ' : byte, out);
+            if (utf8[i] == '"' && double_quotes) putc('"', out);
+            putc(utf8[i] == ';' ? semicolon : utf8[i], out);
         }
     }
 }

@@ -408,8 +408,9 @@ put_summary(const struct table *table)
     report_amount(amount, many ? fabs(value_of(table, 0)) : value_of(table, 0), table->unit);
     report_amount(error, error_of(table, 0), table->unit);
     put_names(table);
-    fprintf(table->out, ": %s %s%s", rb_heapprof_model_string(model, model->types[type].type, NULL),
-            !many ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
+    fputs(": ", table->out);
+    report_put(table->out, rb_heapprof_model_string(model, model->types[type].type, NULL), 0, false);
+    fprintf(table->out, " %s%s", !many ? "" : value_of(table, 0) >= 0 ? "grew by " : "shrank by ", amount);
     if (table->groups->has_errors) fprintf(table->out, " \xc2\xb1 %s", error);
     if (!many && all->objects != 0 && strcmp(table->unit, "count")) {
         report_amount(amount, all->objects, "count");

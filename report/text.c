@@ -1,7 +1,7 @@
 /* text.c - numbers with their units, and names that fit.
  *
  * Names come from files of anybody. So bytes that are not UTF-8 are spelled out (base/utf8), and so
- * are the characters that steer a terminal.
+ * are the characters that a terminal obeys, or that are not seen (base/unseen).
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* wcwidth */
@@ -70,6 +70,17 @@ put_scaled(char text[REPORT_AMOUNT_MAX], double value, const struct scale *scale
     snprintf(text, REPORT_AMOUNT_MAX, "%.*f %s", places, value, scale->name);
 }
 
+/* Behind a number; it may say anything. What does not fit is left out. */
+static void
+put_unit(char *text, size_t size, const char *unit)
+{
+    char plain[HEAPPROF_UTF8_MAX(REPORT_AMOUNT_MAX)];
+    size_t length = rb_heapprof_utf8_piece(unit, strlen(unit), REPORT_AMOUNT_MAX);
+
+    length = rb_heapprof_utf8_plain(plain, unit, length, false);
+    snprintf(text, size, " %.*s", (int)rb_heapprof_utf8_piece(plain, length, size - 2), plain);
+}
+
 void
 report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit)
 {
@@ -83,7 +94,7 @@ report_amount(char text[REPORT_AMOUNT_MAX], double value, const char *unit)
     put_whole(text, value);
     if (!strcmp(unit, "count") || !unit[0]) return;
     length = strlen(text);
-    snprintf(text + length, REPORT_AMOUNT_MAX - length, " %s", unit);
+    put_unit(text + length, REPORT_AMOUNT_MAX - length, unit);
 }
 
 void
@@ -96,27 +107,6 @@ report_share(char text[REPORT_AMOUNT_MAX], double part, double whole)
 
 #define NAME_MOST 65536 /* bytes of a name that are looked at */
 
-/* A character of well-formed UTF-8, and its length. */
-static unsigned
-character_at(const char *text, size_t *length)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    unsigned code;
-
-    *length = bytes[0] < 0x80 ? 1 : bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
-    code = *length == 1 ? bytes[0] : bytes[0] & (0x7fu >> *length);
-    for (size_t i = 1; i < *length; i++) code = code << 6 | (bytes[i] & 0x3f);
-    return code;
-}
-
-/* Whether a terminal might obey it: the control characters, and those that turn the direction. */
-static bool
-steering_p(unsigned code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
-}
-
 static unsigned
 columns_of(unsigned code)
 {
@@ -127,27 +117,11 @@ columns_of(unsigned code)
 
 /* text with everything escaped, in a block from malloc; NULL: no memory. */
 static char *
-escape(const char *text, size_t length)
+escape(const char *text, size_t length, bool lines)
 {
-    size_t out = 0, size;
-    char *utf8 = malloc(HEAPPROF_UTF8_MAX(length) + 1), *escaped = malloc(HEAPPROF_UTF8_MAX(length) * 4 + 1);
+    char *escaped = malloc(HEAPPROF_UTF8_MAX(length) + 1);
 
-    if (utf8 && escaped) {
-        length = rb_heapprof_utf8_copy(utf8, text, length);
-        for (size_t at = 0; at < length; at += size) {
-            unsigned code = character_at(utf8 + at, &size);
-            if (steering_p(code)) {
-                for (size_t i = 0; i < size; i++) {
-                    out += (size_t)sprintf(escaped + out, "\\x%02X", (unsigned char)utf8[at + i]);
-                }
-                continue;
-            }
-            memcpy(escaped + out, utf8 + at, size);
-            out += size;
-        }
-        escaped[out] = '\0';
-    }
-    free(utf8);
+    if (escaped) escaped[rb_heapprof_utf8_plain(escaped, text, length, lines)] = '\0';
     return escaped;
 }
 
@@ -156,7 +130,7 @@ width_of(const char *text)
 {
     unsigned width = 0;
 
-    for (size_t size; *text; text += size) width += columns_of(character_at(text, &size));
+    for (size_t size; *text; text += size) width += columns_of(rb_heapprof_utf8_character(text, &size));
     return width;
 }
 
@@ -167,7 +141,7 @@ put_head(FILE *out, const char *text, unsigned room)
     unsigned width = 0;
 
     for (size_t size; *text; text += size) {
-        unsigned columns = columns_of(character_at(text, &size));
+        unsigned columns = columns_of(rb_heapprof_utf8_character(text, &size));
         if (width + columns > room) break;
         width += columns;
         fwrite(text, 1, size, out);
@@ -179,7 +153,7 @@ unsigned
 report_put(FILE *out, const char *text, unsigned width, bool tail)
 {
     size_t length = strlen(text), most = length < NAME_MOST ? length : NAME_MOST, size;
-    char *escaped = escape(tail ? text + length - most : text, most), *at = escaped;
+    char *escaped = escape(tail ? text + length - most : text, most, false), *at = escaped;
     unsigned whole, done;
 
     if (!escaped) return 0;
@@ -193,7 +167,7 @@ report_put(FILE *out, const char *text, unsigned width, bool tail)
     }
     else {
         while (whole > width - 3) {
-            whole -= columns_of(character_at(at, &size));
+            whole -= columns_of(rb_heapprof_utf8_character(at, &size));
             at += size;
         }
         fputs("...", out);
@@ -201,4 +175,40 @@ report_put(FILE *out, const char *text, unsigned width, bool tail)
     }
     free(escaped);
     return done;
+}
+
+void
+report_put_lines(FILE *out, const char *text)
+{
+    char piece[HEAPPROF_UTF8_MAX(256)];
+    size_t length = strlen(text), size;
+
+    for (; length > 0; text += size, length -= size) {
+        size = rb_heapprof_utf8_piece(text, length, 256);
+        fwrite(piece, 1, rb_heapprof_utf8_plain(piece, text, size, true), out);
+    }
+}
+
+void
+report_print_arguments(FILE *out, const char *format, va_list arguments)
+{
+    char *text;
+    int length = vasprintf(&text, format, arguments);
+
+    if (length < 0) return; /* no memory */
+    bool line = length > 0 && text[length - 1] == '\n';
+    char *escaped = escape(text, (size_t)(length - line), false);
+    if (escaped) fprintf(out, line ? "%s\n" : "%s", escaped);
+    free(escaped);
+    free(text);
+}
+
+void
+report_print(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    report_print_arguments(out, format, arguments);
+    va_end(arguments);
 }

@@ -24,6 +24,7 @@
 #include "graph_signal.h"
 #include "own_thread.h"
 #include "base/check.h"
+#include "base/utf8.h"
 #include "periodic.h"
 #include "gc/state.h"
 #include "eval_intern.h"
@@ -49,14 +50,16 @@ static struct {
     char leaks[PATH_MAX];       /* with memcheck, from at_exit on: the file to write at the end; "": none */
 } boot;
 
-/* stderr may be a file, too, and at its limit. */
+/* In one line. stderr may be a file, too, and at its limit; or a terminal, and names are what the program makes them. */
 void
 rb_heapprof_boot_complain(const char *what, const char *detail)
 {
-    char line[PATH_MAX + 512];
-    int length = snprintf(line, sizeof(line), "ruby: heap profiler: %s: %s\n", what, detail);
+    char line[PATH_MAX + 512], plain[HEAPPROF_UTF8_MAX(sizeof(line))];
 
-    if (length > 0) rb_heapprof_file_write(STDERR_FILENO, line, strlen(line));
+    snprintf(line, sizeof(line), "ruby: heap profiler: %s: %s", what, detail);
+    size_t length = rb_heapprof_utf8_plain(plain, line, strlen(line), false);
+    plain[length++] = '\n';
+    rb_heapprof_file_write(STDERR_FILENO, plain, length);
 }
 
 /* A program that runs with rights its caller lacks (setuid, setgid, file capabilities) writes no

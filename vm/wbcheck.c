@@ -17,6 +17,7 @@
 #include "wbcheck.h"
 #include "base/mem.h"
 #include "base/settings.h"
+#include "base/utf8.h"
 #include "boot.h"
 #include "gc/wbcheck.h"
 #include "internal/gc.h"
@@ -98,11 +99,13 @@ print(const char *text)
 static void
 print_place(const struct place *place)
 {
+    static char plain[HEAPPROF_UTF8_MAX(sizeof(*place) + 128) + 1]; /* under the VM's lock */
     char text[sizeof(*place) + 128];
 
     snprintf(text, sizeof(text), "ruby: write barrier missed: %s\n%s%s%s%s%s", place->what, place->stack,
              *place->parent ? "  parent allocated:\n" : "", place->parent, *place->child ? "  child allocated:\n" : "", place->child);
-    print(text);
+    plain[rb_heapprof_utf8_plain(plain, text, strlen(text), true)] = '\0';
+    print(plain);
 }
 
 static void

@@ -3,6 +3,8 @@
 # heapprof/native_leaks - what ObjectSpace::HeapProfile.native_leaks returns, loaded when it first does; and how heapprof/minitest and
 # heapprof/rspec say it.
 
+require_relative "plain"
+
 module ObjectSpace
   class HeapProfile
     # What native_leaks tells: lost blocks that one C function asked for, at one Ruby stack.
@@ -48,7 +50,7 @@ module ObjectSpace
         more = ", which alone lead to #{amount(indirect_bytes, indirect_blocks)}" if indirect_blocks > 0
         frames = backtrace.first(FRAMES_MOST)
         frames << "... #{backtrace.size - FRAMES_MOST} more" if backtrace.size > FRAMES_MOST
-        ["definitely lost: #{amount(bytes, blocks)}#{more}", "  #{function} (#{library})", *frames.map { |frame| "      #{frame}" }].join("\n")
+        ["definitely lost: #{amount(bytes, blocks)}#{more}", "  #{place}", *frames.map { |frame| "      #{Heapprof::Plain.text(frame)}" }].join("\n")
       end
 
       # call-seq:
@@ -56,10 +58,12 @@ module ObjectSpace
       #
       # As in "#<ObjectSpace::HeapProfile::NativeLeak 88 bytes in 1 block, words_initialize (wordcount.so)>".
       def inspect
-        "#<#{self.class} #{amount(bytes, blocks)}, #{function} (#{library})>"
+        "#<#{self.class} #{amount(bytes, blocks)}, #{place}>"
       end
 
       private
+
+      def place = Heapprof::Plain.text("#{function} (#{library})")
 
       def amount(bytes, blocks)
         "#{bytes} byte#{"s" if bytes != 1} in #{blocks} block#{"s" if blocks != 1}"

@@ -24,6 +24,27 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
+  # A name, a reason and a file may have characters that nobody sees, or that a terminal obeys.
+  def test_what_is_not_seen_is_escaped
+    weird = "<\u200b\u202e\u0085\u{e0041}\ufeff>"
+    in_directory do |directory|
+      source = "#{directory}/#{weird}.c"
+      File.write(source, File.read(SUBJECT).gsub("first", "f\u200bi\u2060rst"))
+      accept = "#{directory}/accept#{weird}"
+      File.write(accept, "no line #{weird}\n")
+      [[source], [source, "--json"], [source, "--sarif"], [source, "--all"], ["--accept=#{accept}", source], ["#{weird}/none"], ["--#{weird}"]].each do |words|
+        ran = barriers(*words)
+        [ran.out, ran.err].each do |text|
+          text = text.dup.force_encoding("UTF-8")
+          assert_predicate(text, :valid_encoding?)
+          assert_no_match(/[\p{Cf}\p{Zl}\p{Zp}[\u0080-\u009f]]/, text, words.inspect)
+        end
+        assert_not_equal("", ran.out + ran.err)
+      end
+      assert_includes(barriers(source).out + barriers(source).err, '\xE2\x80\x8B')
+    end
+  end
+
   def test_of_a_makefile_nothing_is_run
     in_gem do |gem|
       write_makefile("#{gem}/ext/it", "X := $(shell touch #{gem}/ran)\n", "DEFS += $(shell touch #{gem}/ran)")

@@ -1,5 +1,5 @@
 // page_fuzz.cc - any profile that can be read as the page of heapprof view gets it: whatever is in it, no
-// value is lost, less itself it is nothing, and its JSON has nothing that means something in HTML.
+// value is lost, less itself it is nothing, and its JSON has nothing that means something in HTML, and nothing that is not seen.
 
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +11,8 @@
 #include "fuzz.h"
 
 extern "C" {
+#include "base/unseen.h"
+#include "base/utf8.h"
 #include "pprof/reader.h"
 #include "report/page.h"
 }
@@ -70,6 +72,11 @@ CheckJson(const Model &model, const report_page_tables &tables)
     REQUIRE(fclose(out) == 0);
     REQUIRE(size > 2 && text[0] == '{' && text[size - 1] == '}');
     REQUIRE(strcspn(text, "<>&") == size);
+    for (size_t at = 0, length; at < size; at += length) {
+        uint32_t code = rb_heapprof_utf8_character(text + at, &length);
+        REQUIRE(length > 0 && at + length <= size);
+        REQUIRE(code == '\n' || !rb_heapprof_unseen_p(code));
+    }
     free(text);
 }
 

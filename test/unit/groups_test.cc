@@ -271,9 +271,35 @@ TEST(Text, NamesAreCutAndEscaped)
     EXPECT_EQ("\\x1B[31mred", Put("\033[31mred", 0, false));
     EXPECT_EQ("a\\xFFb", Put("a\xff" "b", 0, false));
     EXPECT_EQ("\\xE2\\x80\\xAE", Put("\u202e", 0, false));
+    EXPECT_EQ("\\xE2\\x80\\x8B...", Put("\u200bclass", 15, false)); // nine columns are seen
     std::string large(1 << 20, 'x');
     EXPECT_EQ(std::string(65532, 'x') + "...", Put(large, 0, false));
     EXPECT_EQ("...yyyyy", Put(large + "yyyyy", 8, true));
+}
+
+TEST(Text, AUnitIsAnybodysToo)
+{
+    char text[REPORT_AMOUNT_MAX];
+    report_amount(text, 12345, "\u200bs");
+    EXPECT_STREQ("12,345 \\xE2\\x80\\x8Bs", text);
+    report_amount(text, 1, std::string(100, '\x1b').c_str());
+    EXPECT_LT(strlen(text), sizeof(text));
+    EXPECT_EQ(std::string::npos, std::string(text).find('\x1b'));
+    report_amount(text, 1, (std::string(35, 'x') + "\u00e9\u00e9").c_str());
+    EXPECT_EQ("1 " + std::string(35, 'x') + "\u00e9", text);
+}
+
+TEST(Text, AMessageIsOneLineAndOnlyItsOwnNewlineStays)
+{
+    char *buffer = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&buffer, &size);
+    report_print(out, "%s: %d\n", "a\nb\u2028", 5);
+    report_print(out, "%s", "c\x1b");
+    report_put_lines(out, "d\ne\u200e\n");
+    fclose(out);
+    EXPECT_EQ("a\\x0Ab\\xE2\\x80\\xA8: 5\nc\\x1Bd\ne\\xE2\\x80\\x8E\n", std::string(buffer, size));
+    free(buffer);
 }
 
 report_figures

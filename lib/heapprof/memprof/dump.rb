@@ -4,6 +4,7 @@ require "json"
 require_relative "fields"
 require_relative "output"
 require_relative "track"
+require_relative "../plain"
 
 module Memprof
   class << self
@@ -30,7 +31,7 @@ module Memprof
         yield
         format = path ? :generate : :pretty_generate
         Output.open(path) do |io|
-          Output.lines(io) { |lines| each_made { |fields| lines << JSON.public_send(format, fields) } }
+          Output.lines(io) { |lines| each_made { |fields| lines << Heapprof::Plain.json(JSON.public_send(format, fields)) } }
         end
       end
       nil

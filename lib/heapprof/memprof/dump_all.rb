@@ -4,6 +4,7 @@ require "json"
 require_relative "fields"
 require_relative "output"
 require_relative "process_facts"
+require_relative "../plain"
 
 module Memprof
   class << self
@@ -59,7 +60,7 @@ module Memprof
     def dump_all(path = nil)
       GC.start
       Output.whole(path) do |io|
-        Output.lines(io) { |lines| each_line_of_all { |fields| lines << JSON.generate(fields) } }
+        Output.lines(io) { |lines| each_line_of_all { |fields| lines << Heapprof::Plain.json(JSON.generate(fields)) } }
       end
       nil
     end

@@ -3,8 +3,8 @@
 module Memprof
   Reflection = ObjectSpace::HeapProfile::Reflection # :nodoc:
 
-  # What has this folder as its innermost line, this layer has made itself.
-  OWN = ["#{__dir__}/", "#{__dir__}.rb"].freeze # :nodoc:
+  # What has a line of these as its innermost one, this layer has made itself.
+  OWN = ["#{__dir__}/", "#{__dir__}.rb", File.expand_path("../plain.rb", __dir__)].freeze # :nodoc:
 
   # What an object holds, as a Hash for JSON. Methods are those of the core classes, whatever a program has written over
   # them; none of the program's own is called.

@@ -57,7 +57,7 @@ module Memprof
       end
 
       def complain(error)
-        $stderr.write("heapprof/memprof/signal: #{error.message}\n")
+        $stderr.write("heapprof/memprof/signal: #{Heapprof::Plain.text(error.message)}\n")
       end
     end
   end

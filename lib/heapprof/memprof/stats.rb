@@ -2,6 +2,7 @@
 
 require_relative "fields"
 require_relative "output"
+require_relative "../plain"
 
 module Memprof
   # Names of what only the VM sees, as "T_IMEMO(iseq)"; see ObjectSpace::HeapProfile.
@@ -99,7 +100,7 @@ module Memprof
       counts = Hash.new(0)
       ObjectSpace::HeapProfile.snapshot.each { |row| counts[stats_key(row)] += row.inuse_objects }
       counts.delete(nil)
-      counts.sort_by { |key, count| [-count, key] }.map { |key, count| format("%7d %s", count, key) }
+      counts.sort_by { |key, count| [-count, key] }.map { |key, count| format("%7d %s", count, Heapprof::Plain.text(key)) }
     end
 
     # nil: it does not count.

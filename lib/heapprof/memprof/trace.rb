@@ -3,6 +3,7 @@
 require "json"
 require_relative "counters"
 require_relative "output"
+require_relative "../plain"
 
 module Memprof
   class << self
@@ -64,7 +65,7 @@ module Memprof
       counters = Counters.new
       value = yield
       counted = counters.read
-      Output.append(trace_filename, "#{JSON.generate(fields.merge(counted))}\n")
+      Output.append(trace_filename, "#{Heapprof::Plain.json(JSON.generate(fields.merge(counted)))}\n")
       value
     ensure
       counters&.close
