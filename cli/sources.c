@@ -5,7 +5,6 @@
  */
 #include "cli/sources.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +27,7 @@ struct text {
 
 struct blocks {
     struct report_json *json;
+    size_t   lines;      /* put so far, of all files */
     uint32_t end;        /* the line behind the last one put; 0: none was */
     size_t   bytes;      /* put so far, of all files */
 };
@@ -94,17 +94,15 @@ read_text(int fd, const char *path, int64_t time_ns, struct text *text)
 }
 
 static bool
-open_text(const char *path, int64_t time_ns, struct text *text)
+open_text(struct cli_sources *sources, const char *path, struct text *text)
 {
-    struct stat status;
-    bool there;
-    int fd;
+    bool outside, there;
+    int fd = cli_source_roots_open(&sources->roots, path, &outside);
 
     *text = (struct text){0};
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false; /* to open a device may do things */
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (outside && source_name_p(path)) sources->outside++;
     if (fd < 0) return false;
-    there = read_text(fd, path, time_ns, text);
+    there = read_text(fd, path, sources->time_ns, text);
     close(fd);
     return there;
 }
@@ -118,6 +116,7 @@ put_line(struct blocks *blocks, const char *line, size_t length)
     if (length > LINE_MOST) length = LINE_MOST;
     report_json_string(blocks->json, line, length);
     blocks->bytes += length;
+    blocks->lines++;
 }
 
 static void
@@ -163,19 +162,21 @@ put_blocks(struct blocks *blocks, const struct text *text, const struct place *p
 }
 
 static void
-put_file(struct blocks *blocks, const struct cli_sources *sources, const struct place *places, size_t count)
+put_file(struct blocks *blocks, struct cli_sources *sources, const struct place *places, size_t count)
 {
     const struct report_page_tables *tables = sources->tables;
     uint32_t name = report_tuples_get(&tables->files, places[0].file)[0];
     struct report_json *json = blocks->json;
     struct text text;
 
-    if (open_text(rb_heapprof_strings_get(&tables->strings, name, NULL), sources->time_ns, &text)) {
+    if (open_text(sources, rb_heapprof_strings_get(&tables->strings, name, NULL), &text)) {
+        size_t before = blocks->lines;
         report_json_begin(json, '{');
         report_json_member_unsigned(json, "file", places[0].file - 1);
         report_json_member_bool(json, "changed", text.changed);
         report_json_member_begin(json, "blocks", '[');
         put_blocks(blocks, &text, places, count);
+        sources->files += blocks->lines > before;
         report_json_end(json, ']');
         report_json_end(json, '}');
     }
@@ -185,7 +186,7 @@ put_file(struct blocks *blocks, const struct cli_sources *sources, const struct 
 void
 cli_put_sources(struct report_json *json, void *data)
 {
-    const struct cli_sources *sources = data;
+    struct cli_sources *sources = data;
     struct blocks blocks = {.json = json};
     size_t count;
     struct place *places = used_places(sources->tables, &count);
@@ -196,6 +197,7 @@ cli_put_sources(struct report_json *json, void *data)
         put_file(&blocks, sources, places + first, end - first);
     }
     report_json_end(json, ']');
+    sources->lines = blocks.lines;
     free(places);
 }
 

@@ -8,7 +8,7 @@
 #define NODES_MOST 100000 /* before small ones are folded: what a browser is quick with */
 #define ROWS_MOST  500000
 
-enum {OUTPUT = 1, NO_SOURCES, OPEN, APP};
+enum {OUTPUT = 1, SOURCES, NO_SOURCES, OPEN, APP};
 
 /* ---- the profile ---- */
 
@@ -71,26 +71,27 @@ fill_tables(struct report_page_tables *tables, const char *directory, const stru
 struct shown {
     const struct cli *cli;
     const struct heapprof_model *model, *old;
+    struct cli_sources sources;
 };
 
 static void
-put_page(FILE *out, const struct shown *shown, const struct report_page_tables *tables)
+put_page(FILE *out, struct shown *shown, const struct report_page_tables *tables)
 {
     const struct cli *cli = shown->cli;
-    struct cli_sources sources = {.tables = tables, .time_ns = shown->model->time_ns};
     struct report_page page = {
         .name = cli_html_name(cli->operands[0]), .old = shown->old ? cli_html_name(cli->operands[1]) : NULL,
         .model = shown->model, .tables = tables,
-        .put_sources = cli->values[NO_SOURCES] ? cli_put_no_sources : cli_put_sources, .data = &sources,
+        .put_sources = cli->values[NO_SOURCES] ? cli_put_no_sources : cli_put_sources, .data = &shown->sources,
     };
 
+    shown->sources.tables = tables;
     report_page_write(out, &page);
 }
 
 static bool
 put(FILE *out, void *data)
 {
-    const struct shown *shown = data;
+    struct shown *shown = data;
     struct report_page_tables tables;
     bool done = fill_tables(&tables, shown->cli->values[APP], shown->model, shown->old);
 
@@ -101,16 +102,41 @@ put(FILE *out, void *data)
 
 /* ---- the command ---- */
 
+/* The page may be given on: what is in it that the profile does not have. */
+static void
+say_sources(const struct shown *shown)
+{
+    const struct cli_sources *sources = &shown->sources;
+
+    if (shown->cli->values[NO_SOURCES] || sources->files + sources->outside == 0) return;
+    if (sources->files) {
+        fprintf(stderr, "heapprof view: the page has %zu line%s of %zu source file%s in it (--no-sources leaves them out)",
+                sources->lines, sources->lines == 1 ? "" : "s", sources->files, sources->files == 1 ? "" : "s");
+    }
+    else fprintf(stderr, "heapprof view: the page has no sources in it");
+    if (sources->outside) {
+        fprintf(stderr, "; %zu file%s not where sources are read: name the program's directory by --sources=DIR", sources->outside,
+                sources->outside == 1 ? " is" : "s are");
+    }
+    fputc('\n', stderr);
+}
+
 static int
 view(const struct cli *cli, const struct heapprof_model *model, const struct heapprof_model *old)
 {
-    struct shown shown = {cli, model, old};
+    struct shown shown = {.cli = cli, .model = model, .old = old, .sources.time_ns = model->time_ns};
+    int status;
 
     if (old && !common_type_p(model, old)) {
         return cli_wrong(cli, "%s and %s have no kind of value in common", cli_name(cli->operands[0]),
                          cli_name(cli->operands[1]));
     }
-    return cli_html_show(cli, put, &shown, cli->values[OUTPUT], cli->values[OPEN]);
+    if (!cli_source_roots_find(&shown.sources.roots, cli, cli->values[SOURCES], cli->operands[0],
+                               rb_heapprof_model_comment(model, "directory: "))) return CLI_USAGE;
+    status = cli_html_show(cli, put, &shown, cli->values[OUTPUT], cli->values[OPEN]);
+    if (status == CLI_DONE) say_sources(&shown);
+    cli_source_roots_free(&shown.sources.roots);
+    return status;
 }
 
 static int
@@ -130,6 +156,7 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_HTML_OUTPUT_OPTION,
+    {"--sources", 0, "DIR", "FILE", "Read source below that directory (default: where the profile is)"},
     {"--no-sources", 0, NULL, NULL, "Leave out the lines of source that the profile's frames are at"},
     CLI_HTML_OPEN_OPTION,
     {"--app", 0, "DIR", "FILE", "Where the application's code is (default: as the file says)"},
@@ -139,6 +166,7 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"heapprof view heap.pb.gz", "a flame graph, in the browser"},
     {"heapprof view after.pb.gz before.pb.gz", "what grew and what shrank, in colour"},
+    {"heapprof view /var/tmp/heap.pb.gz --sources=.", "of a program whose code is here"},
     {"heapprof view heap.pb.gz -o heap.html --no-sources", "to be given on"},
     {0}
 };
@@ -149,6 +177,10 @@ const struct cli_command cli_view_command = {
     .description = "Writes one HTML page that needs no network, and prints its name. In it: a flame graph of any kind of\n"
                    "value, search, a table by function, class, file, gem, line of the application or label, ages, what RSS\n"
                    "consists of, and the lines of source, if they are there. With OLD it shows what changed since.\n\n"
+                   "A profile may be anybody's, and names any file. Source is read only below the directory that the profile is in,\n"
+                   "or below --sources=DIR, and in this ruby's library and this user's gems (GEM_HOME, GEM_PATH, BUNDLE_PATH, ~/.gem,\n"
+                   "~/.local/share/gem). A profile that lies in the home directory itself, or above it, has to have --sources. No link\n"
+                   "leads out. A line on stderr says how many lines of how many files the page has.\n\n"
                    "The page is only its owner's to read (mode 0600): it names all that the program runs.",
     .options = options, .examples = examples, .least = 1, .most = 2, .run = run,
 };

@@ -70,5 +70,5 @@ function lineRow(number, text, sum, format, current) {
 }
 
 function noSource(path) {
-    return path === "" ? "This frame has no file." : `The source was not there when the page was made: ${path}`;
+    return path === "" ? "This frame has no file." : `The page has no source of this file (heapprof view --sources=DIR): ${path}`;
 }
