@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/alike.h"
 #include "profiler/pieces.h"
 #include "profiler/rows.h"
 
@@ -223,6 +224,7 @@ room_in_copies(struct heapprof_copies *copies)
     uint32_t samples_end = end_of(tables, HEAPPROF_COPIED_SAMPLES);
 
     copies->sites_end = tables->sites.numbers.end;
+    copies->identities_end = tables->identities.numbers.end;
     copies->folded = tables->sites.folded;
     copies->folded_blocks = tables->sites.folded_blocks;
     copies->samples_end = tables->live.addresses.numbers.end;
@@ -330,13 +332,22 @@ rb_heapprof_copies_free(struct heapprof_copies *copies)
     free(copies);
 }
 
+static bool
+name_anonymous(struct heapprof_copies *copies)
+{
+    static const char text[] = "(anonymous)";
+
+    copies->anonymous = rb_heapprof_strings_intern(&copies->snapshot->strings, text, sizeof(text) - 1);
+    return copies->anonymous != UINT32_MAX;
+}
+
 struct heapprof_snapshot *
 rb_heapprof_copies_add_up(struct heapprof_copies *copies)
 {
     struct heapprof_snapshot *snapshot = copies->snapshot;
 
-    if (!rb_heapprof_strings_enter_all(&snapshot->strings) ||
-        !rb_heapprof_pieces_sort(copies) || !rb_heapprof_rows_add(copies)) {
+    if (!rb_heapprof_strings_enter_all(&snapshot->strings) || !name_anonymous(copies) ||
+        !rb_heapprof_alike_merge(copies) || !rb_heapprof_pieces_sort(copies) || !rb_heapprof_rows_add(copies)) {
         rb_heapprof_copies_free(copies);
         return NULL;
     }

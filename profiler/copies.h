@@ -40,6 +40,8 @@ struct heapprof_copies {
     struct heapprof_site folded, folded_blocks;
     struct heapprof_identity *identities;
     size_t    identities_capacity;
+    uint32_t  identities_end;
+    uint32_t  anonymous;                  /* string: what classes without a name are called; when all is copied */
     struct heapprof_sample *samples;      /* by entry, below samples_end; weight 0: none is alive */
     size_t    samples_capacity;
     uint32_t  samples_end;
@@ -60,7 +62,7 @@ struct heapprof_copies *rb_heapprof_copies_begin(const struct heapprof_tables *t
                                                  const struct heapprof_asks *asks);
 
 /* The tables, which are those of begin, may change from now on, thinned in steps as well, but for packing, trimming,
- * folding, thinning at once, forgetting owners and freeing: before one of these, all is copied. One at a time may follow. */
+ * merging, folding, thinning at once, forgetting owners and freeing: before one of these, all is copied. One at a time may follow. */
 void rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_tables *tables);
 
 /* Copies a little more, some 256 entries; false: that was all. Nobody changes the tables meanwhile, but

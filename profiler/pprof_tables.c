@@ -9,8 +9,9 @@
  * A location is a function and a line, which is a stack of one frame.
  *
  * Samples are in the order of their first rows, which is that of the sites' first
- * allocations: a viewer that draws samples side by side as if time had passed is then not
- * far from the truth, and neighbours share their outer frames.
+ * allocations, as long as no number of a site is used again: a viewer that draws samples side
+ * by side as if time had passed is then not far from the truth, and neighbours share their
+ * outer frames.
  *
  * Whether two stacks would look alike is told by a 64-bit hash of their locations: rows are
  * sorted by it, and neighbours of one hash are compared for certain before they are added
@@ -20,6 +21,7 @@
  *  I1  Functions and locations are numbered from 1 without gaps, since nothing is ever
  *      taken out.
  *  I2  A value is the rounded sum of the rows it was made of, never a sum of rounded ones.
+ *  I3  A snapshot that was taken has a sample for each row: nothing is sorted then.
  *
  * A frame is resolved once for each node of the snapshot's trie, however many rows share
  * it: the work is proportional to nodes and rows, not to rows times depth.
@@ -304,6 +306,10 @@ merge_entries(struct builder *builder, size_t count)
     struct heapprof_pprof_tables *tables = builder->tables;
 
     if (count == 0) return;
+    if (builder->snapshot->distinct) {
+        for (size_t i = 0; i < count; i++) add_sample(builder, &builder->entries[i], &builder->entries[i + 1]);
+        return;
+    }
     qsort(builder->entries, count, sizeof(struct entry), compare_entries);
     for (size_t i = 0; i < count; ) {
         i += add_sample(builder, &builder->entries[i], &builder->entries[count]);

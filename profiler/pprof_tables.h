@@ -3,9 +3,8 @@
 /* A snapshot in the shape of a pprof profile: functions, locations and samples, each known
  * by a number, nothing twice, values rounded.
  *
- * A snapshot may hold the same stack several times, as a block that ran for two classes of
- * one name, and a reader of pprof would show two rows that look alike. Here rows that
- * would look alike are one sample, and were added up before they were rounded.
+ * A snapshot that was loaded may hold the same stack several times, where a reader of pprof would show rows that look
+ * alike. Here such rows are one sample. One that was taken has none (alike.h).
  */
 #include "profiler/snapshot.h"
 

@@ -47,7 +47,6 @@ struct adding {
     size_t    first_capacity;
     uint32_t *next;              /* by entry: the next one of the same site */
     size_t    next_capacity;
-    uint32_t  anonymous;         /* string for classes without a name */
     size_t    pieces_done;       /* of the copies' pieces, rows have been added */
     struct heapprof_native_leaks leaks;
     struct sum carried[2][2];    /* what rounding has left over from the rows before: of
@@ -133,7 +132,7 @@ name_of(const struct adding *adding, uint32_t identity)
 
     if (identity == 0) return 0;
     name = adding->copies->identities[identity].name;
-    return name == HEAPPROF_UNNAMED ? adding->anonymous : name;
+    return name == HEAPPROF_UNNAMED ? adding->copies->anonymous : name;
 }
 
 /* The next whole number of a series of values: what is left over is carried on. */
@@ -348,16 +347,6 @@ add_rows(struct adding *adding)
     return add_folded(adding);
 }
 
-static bool
-name_anonymous(struct adding *adding)
-{
-    static const char text[] = "(anonymous)";
-
-    adding->anonymous = rb_heapprof_strings_intern(&adding->snapshot->strings,
-                                                   text, sizeof(text) - 1);
-    return adding->anonymous != UINT32_MAX;
-}
-
 /* ---- the whole ---- */
 
 bool
@@ -368,7 +357,7 @@ rb_heapprof_rows_add(const struct heapprof_copies *copies)
     struct heapprof_mem *mem = &snapshot->mem;
     bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
                                                copies->sites_end, snapshot->stacks.numbers.end) &&
-                 name_anonymous(&adding) && chain_samples(&adding);
+                 chain_samples(&adding);
 
     if (added) note_ownerless(&adding);
     added = added && add_rows(&adding);

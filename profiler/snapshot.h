@@ -55,6 +55,7 @@ struct heapprof_snapshot {
     struct heapprof_row      *rows;      /* by site, then age; the folded row last */
     size_t                    rows_capacity;
     size_t                    row_count;
+    bool                      distinct;  /* no two rows look alike: it was taken (alike.h) */
     struct heapprof_facts     facts;
     struct heapprof_ladder    ladder;    /* zero: without the rest of RSS */
     uint32_t                  origin;    /* string: lines "key: value" that say which process; 0: none */

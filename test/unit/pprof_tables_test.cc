@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
@@ -71,7 +72,6 @@ TEST(PprofTables, RowsThatWouldLookAlikeAreOneSample)
     builder.Live(builder.Stack({{builder.Function("f"), 4}}), a, 5, 40);
     builder.Live(builder.Stack({{builder.Function("f"), 4}}), builder.Class("A"), 1, 40);
     Tables t(builder);
-    EXPECT_EQ(3u, t.snapshot->row_count);
     ASSERT_EQ(1u, t.tables.sample_count);
     EXPECT_EQ(16, t.tables.samples[0].values[0]);
     EXPECT_EQ(640, t.tables.samples[0].values[3]);
@@ -85,13 +85,35 @@ TEST(PprofTables, BlocksThatWouldLookAlikeAreOneSample)
         builder.Block(stack, builder.Caller("g (libg.so)"), 2, bytes);
     }
     Tables t(builder);
-    EXPECT_EQ(2u, t.snapshot->row_count);
     ASSERT_EQ(1u, t.tables.sample_count);
     EXPECT_EQ(HEAPPROF_ROW_BLOCKS, t.snapshot->rows[t.tables.samples[0].row].kind);
     const int64_t expected[HEAPPROF_PPROF_VALUES] = {0, 0, 300, 300, 0, 0, 300, 300, 0, 25000};
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
         EXPECT_EQ(expected[v], t.tables.samples[0].values[v]) << v;
     }
+}
+
+// A file may have had a row twice.
+TEST(PprofTables, RowsOfALoadedSnapshotThatLookAlikeAreOneSample)
+{
+    SnapshotBuilder builder;
+    for (uint32_t line = 1; line <= 50; line++) {
+        builder.Live(builder.Stack({{builder.Function("f"), line}, {builder.Function("g"), line % 7}}), 0, line, 40);
+    }
+    Snapshot snapshot = builder.Take();
+    size_t count = snapshot->row_count;
+    ASSERT_TRUE(HEAPPROF_MEM_GROW(&snapshot->mem, snapshot->rows, snapshot->rows_capacity, 2 * count));
+    std::copy_n(snapshot->rows, count, snapshot->rows + count);
+    snapshot->row_count = 2 * count;
+    snapshot->distinct = false;
+    heapprof_pprof_tables tables;
+    ASSERT_TRUE(rb_heapprof_pprof_tables_build(&tables, snapshot.get()));
+    ASSERT_EQ(count, tables.sample_count);
+    for (size_t i = 0; i < count; i++) {
+        EXPECT_EQ(i, tables.samples[i].row);
+        EXPECT_EQ(2 * static_cast<int64_t>(i + 1), tables.samples[i].values[0]);
+    }
+    rb_heapprof_pprof_tables_free(&tables);
 }
 
 TEST(PprofTables, RowsThatDifferInStackClassOrAgeStayApart)
@@ -201,6 +223,7 @@ TEST(PprofTables, RandomRowsAddUpAsAMapKeyedByTextDoes)
 
     Tables t(builder);
     ASSERT_EQ(weights.size(), t.tables.sample_count);
+    ASSERT_EQ(weights.size(), t.snapshot->row_count);
     for (size_t i = 0; i < t.tables.sample_count; i++) {
         const heapprof_pprof_sample &sample = t.tables.samples[i];
         const heapprof_row &row = t.snapshot->rows[sample.row];

@@ -589,7 +589,7 @@ TEST_F(SnapshotTest, SnapshotOutlivesTheTablesAndTheirContents)
 TEST_F(SnapshotTest, MemsizeIsAllItOwns)
 {
     Snapshot empty = Take();
-    for (int i = 0; i < 10000; i++) Live(0, Class(), 100);
+    for (int i = 0; i < 10000; i++) Live(0, Class("C" + std::to_string(i)), 100);
     Snapshot snapshot = Take();
     EXPECT_GE(rb_heapprof_snapshot_memsize(empty.get()), sizeof(heapprof_snapshot));
     EXPECT_GE(rb_heapprof_snapshot_memsize(snapshot.get()),
