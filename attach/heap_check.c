@@ -97,7 +97,8 @@ functions_good_p(const struct heapprof_tables *tables)
 
     for (uint32_t i = 1; i < functions->numbers.end; i++) {
         const struct heapprof_function *function = &functions->all[i];
-        if (!bool_p(&function->cfunc) || !bool_p(&function->provisional) || !bool_p(&function->needed)) return false;
+        if (!bool_p(&function->cfunc) || !bool_p(&function->provisional) || !bool_p(&function->needed) ||
+            !bool_p(&function->kept)) return false;
         if (function->origin == 0) continue;
         if (!string_p(tables, function->name) || !string_p(tables, function->path)) return false;
     }
@@ -134,7 +135,8 @@ identities_good_p(const struct heapprof_tables *tables)
 
     for (uint32_t i = 1; i < identities->numbers.end; i++) {
         const struct heapprof_identity *identity = &identities->all[i];
-        if (!bool_p(&identity->used) || !bool_p(&identity->provisional) || !bool_p(&identity->needed)) return false;
+        if (!bool_p(&identity->used) || !bool_p(&identity->provisional) || !bool_p(&identity->needed) ||
+            !bool_p(&identity->dead)) return false;
         if (!identity->used) continue;
         if (identity->name != HEAPPROF_UNNAMED && !string_p(tables, identity->name)) return false;
         if (!string_p(tables, identity->library)) return false;

@@ -36,8 +36,7 @@ sample_dies(struct heap_page *page, uint32_t entry)
 HEAPPROF_COLD static void
 identity_dies(struct heap_page *page, uint32_t entry)
 {
-    rb_heapprof_address_table_remove(&rb_heapprof.tables.identities.addresses, &page->heapprof.identities,
-                                     entry);
+    rb_heapprof_identities_died(&rb_heapprof.tables.identities, &page->heapprof.identities, entry);
 }
 
 /* False: the chain has more than a few, and the rest was not looked at. */

@@ -10,8 +10,7 @@
  *       samples live. It goes in a sweep, when whoever knows what is needed has
  *       said so.
  *
- * The code that has run bounds their number, but for programs that make code as they
- * run (eval, a singleton class an object).
+ * The living code that has run bounds their number: what is dead is merged (dead_code.h).
  *
  * The caller serialises. add allocates (mem.c); the rest may run anywhere.
  */
@@ -128,7 +127,7 @@ rb_heapprof_functions_check(const struct heapprof_functions *functions)
 
     for (number = 1; number < functions->numbers.end; number++) {
         const struct heapprof_function *function = &functions->all[number];
-        HEAPPROF_ASSERT(!function->needed);
+        HEAPPROF_ASSERT(!function->needed && !function->kept && function->same == 0);
         if (function->origin == 0) continue;
         HEAPPROF_ASSERT(rb_heapprof_functions_find(functions, function->origin,
                                                    function->owner) == number);

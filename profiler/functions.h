@@ -17,6 +17,8 @@ struct heapprof_function {
     bool     cfunc;       /* its path and line are those of the Ruby frame that called it */
     bool     provisional; /* the owner had no name yet: ask again at the next snapshot */
     bool     needed;      /* sweep keeps it, this once */
+    bool     kept;        /* a mark while dead code is merged (dead_names.c) */
+    uint32_t same;        /* then, too: which one stands for it; otherwise 0 */
 };
 
 #define HEAPPROF_ORIGIN_C (UINT64_C(1) << 63)

@@ -13,8 +13,9 @@
  *   I2  the entry of a live object has its identity in ids, and that is in use.
  *   I3  all has room for all identities; a new one is unnamed.
  *   I4  a refused add changes nothing.
+ *   I5  one in use that has no entry is dead, and no other.
  *
- * Removing and moving addresses is the address table's work; ids is by entry
+ * Moving addresses is the address table's work; ids is by entry
  * number, which a move does not change.
  *
  * The caller serialises. add allocates (mem.c).
@@ -31,7 +32,7 @@ rb_heapprof_identities_init(struct heapprof_identities *identities, struct heapp
     identities->ids_capacity = 0;
     identities->all = NULL;
     rb_heapprof_numbers_init(&identities->numbers);
-    identities->elsewhere = 0;
+    identities->elsewhere = identities->deaths = 0;
 }
 
 void
@@ -80,6 +81,14 @@ rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *pag
 
     identities->ids[entry] = take_identity(identities);
     return identities->ids[entry];
+}
+
+void
+rb_heapprof_identities_died(struct heapprof_identities *identities, uint32_t *page_head, uint32_t entry)
+{
+    identities->all[identities->ids[entry]].dead = true;
+    identities->deaths++;
+    rb_heapprof_address_table_remove(&identities->addresses, page_head, entry);
 }
 
 /* ---- sweep ---- */
@@ -163,14 +172,21 @@ link_i(const void *owner, uint32_t id)
 void
 rb_heapprof_identities_check(const struct heapprof_identities *identities)
 {
-    uint32_t entry;
+    uint32_t entry, id, living = 0;
 
     rb_heapprof_address_table_check(&identities->addresses);
     for (entry = 1; entry < identities->addresses.numbers.end; entry++) {
         if (rb_heapprof_address_table_address(&identities->addresses, entry) == 0) continue;
         HEAPPROF_ASSERT(entry < identities->ids_capacity);
-        uint32_t id = identities->ids[entry];
-        HEAPPROF_ASSERT(id >= 1 && id < identities->numbers.end && identities->all[id].used);
+        id = identities->ids[entry];
+        HEAPPROF_ASSERT(id >= 1 && id < identities->numbers.end);
+        HEAPPROF_ASSERT(identities->all[id].used && !identities->all[id].dead);
     }
+    for (id = 1; id < identities->numbers.end; id++) {
+        const struct heapprof_identity *identity = &identities->all[id];
+        HEAPPROF_ASSERT(!identity->used || identity->next_free == 0);
+        living += identity->used && !identity->dead;
+    }
+    HEAPPROF_ASSERT(living == identities->addresses.numbers.count);
     rb_heapprof_numbers_check(&identities->numbers, link_i, identities);
 }

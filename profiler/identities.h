@@ -5,7 +5,7 @@
  * A profile outlives the code it speaks of, and addresses are used again. So each
  * iseq and class gets a number on first sight; the address leads to it for as long as
  * the object lives, or until memory is short and nobody needs it; nothing keeps the object alive. Whoever sees the object die
- * removes the address; the number and the name that was found for it stay until a
+ * says so; the number and the name that was found for it stay until a
  * sweep finds that nobody needs them.
  */
 #include "base/address_table.h"
@@ -18,13 +18,16 @@ struct heapprof_identities {
     struct heapprof_identity *all; /* by identity; [0] unused */
     struct heapprof_numbers numbers; /* the identities */
     uint32_t  elsewhere;      /* head of the chain of addresses that are on no heap page */
+    uint32_t  deaths;         /* of their objects, since dead code was merged (dead_code.h) */
 };
 
 struct heapprof_identity {
     uint32_t name;            /* string; HEAPPROF_UNNAMED: no name yet */
     uint32_t library;         /* string: what a caller is in; 0: not known, or no caller */
-    uint32_t next_free;       /* link of a free one */
+    uint32_t next_free;       /* link of a free one; of one in use 0, except while dead code is
+                                 merged (dead_code.c) */
     bool     used;
+    bool     dead;            /* its object has died */
     bool     provisional;     /* the class had no permanent name yet: ask again at the next snapshot */
     bool     needed;          /* sweep keeps it, this once */
 };
@@ -42,9 +45,12 @@ uint32_t rb_heapprof_identities_find(const struct heapprof_identities *identitie
                                      uintptr_t address);
 
 /* A new identity, still unnamed, for an address that has none; 0 when memory is refused.
- * To move and to remove the address, use the address table. */
+ * To move the address, use the address table. */
 uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
                                     uintptr_t address);
+
+/* The object of this entry, on page_head's page, is no more. Allocates nothing. */
+void rb_heapprof_identities_died(struct heapprof_identities *identities, uint32_t *page_head, uint32_t entry);
 
 /* The identity of that number, to be given its names. */
 static inline struct heapprof_identity *

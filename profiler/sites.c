@@ -190,6 +190,57 @@ rb_heapprof_sites_fold(struct heapprof_sites *sites)
     return folded;
 }
 
+/* ---- merging ---- */
+
+static void
+merge_site(struct heapprof_sites *sites, struct heapprof_site *site, uint32_t same)
+{
+    struct heapprof_site *sum = &sites->all[same];
+
+    sum->live_samples += site->live_samples;
+    sum->alloc_objects += site->alloc_objects;
+    sum->alloc_bytes += site->alloc_bytes;
+    rb_heapprof_stacks_unhold(sites->stacks, site->stack);
+    site->next_free = same;
+}
+
+uint32_t
+rb_heapprof_sites_merge(struct heapprof_sites *sites,
+                        uint32_t (*class_id)(const struct heapprof_site *site, void *data),
+                        void *data, bool *alive)
+{
+    uint32_t number, merged = 0;
+
+    *alive = false;
+    rb_heapprof_index_clear(&sites->index, sites->mem, sites->numbers.count);
+    for (number = 1; number < sites->numbers.end; number++) {
+        struct heapprof_site *site = &sites->all[number];
+        if (!site->used) continue;
+        site->class_id = class_id(site, data);
+        site->stack = rb_heapprof_stacks_same(sites->stacks, site->stack);
+        uint32_t same = find(sites, site->stack, site->class_id);
+        if (same == 0) {
+            rb_heapprof_index_insert(&sites->index, hash_i(sites, number), number);
+            continue;
+        }
+        if (site->live_samples > 0) *alive = true;
+        merge_site(sites, site, same);
+        merged++;
+    }
+    return merged;
+}
+
+void
+rb_heapprof_sites_end_merging(struct heapprof_sites *sites)
+{
+    for (uint32_t number = 1; number < sites->numbers.end; number++) {
+        struct heapprof_site *site = &sites->all[number];
+        if (!site->used || site->next_free == 0) continue;
+        memset(site, 0, sizeof(*site));
+        rb_heapprof_numbers_give_back(&sites->numbers, number, &site->next_free);
+    }
+}
+
 /* ---- debug ---- */
 
 static uint32_t
@@ -206,7 +257,7 @@ check_site(const struct heapprof_sites *sites, uint32_t number)
     const struct heapprof_site *site = &sites->all[number];
     uint32_t stack = site->stack;
 
-    HEAPPROF_ASSERT(find(sites, stack, site->class_id) == number);
+    HEAPPROF_ASSERT(find(sites, stack, site->class_id) == number && site->next_free == 0);
     HEAPPROF_ASSERT(!stack || rb_heapprof_stacks_node(sites->stacks, stack)->holds > 0);
     HEAPPROF_ASSERT(site->alloc_objects >= site->live_samples);
 }

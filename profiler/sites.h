@@ -3,7 +3,8 @@
 /* Allocation sites: a stack and the class of what it allocates, with running totals; or a
  * stack and the C function that asks the allocator for memory there. A site holds its
  * stack. Its totals must outlive its last live sample, or alloc_* would shrink; so a site
- * without live samples stays until memory is needed; then others stand for it (thinning.h), or,
+ * without live samples stays until its code is dead and another looks the same (dead_code.h), or
+ * until memory is needed; then others stand for it (thinning.h), or,
  * where the system has no memory, it is folded: its totals go to
  * the site of the empty stack, those of blocks to one of their own. */
 #include "base/numbers.h"
@@ -19,7 +20,7 @@ struct heapprof_site {
     uint32_t stack;
     uint32_t class_id;      /* identities.h, and HEAPPROF_SITE_OF_BLOCKS */
     uint32_t live_samples;  /* objects in the live table now, or pieces of blocks */
-    uint32_t next_free;     /* link of a free site */
+    uint32_t next_free;     /* link of a free site; of one in use 0, but while sites are merged */
     double   alloc_objects; /* weighted, since start; of blocks: requests */
     double   alloc_bytes;
     bool     used;
@@ -67,6 +68,25 @@ uint32_t rb_heapprof_sites_forget_empty(struct heapprof_sites *sites);
 
 /* Folds every site that has no live sample and lets go of its stack. Returns how many. */
 uint32_t rb_heapprof_sites_fold(struct heapprof_sites *sites);
+
+/* ---- merging, while stacks are (stacks.h) ---- */
+
+/* Gives each site the stack that stands for its own now, and the class that class_id says. Of sites
+ * that are equal then the first stands for the others, which are in no index. *alive says whether
+ * some of these have live samples. Returns how many they are. Allocates nothing. */
+uint32_t rb_heapprof_sites_merge(struct heapprof_sites *sites,
+                                 uint32_t (*class_id)(const struct heapprof_site *site, void *data),
+                                 void *data, bool *alive);
+
+/* The site that stands for it. */
+static inline uint32_t
+rb_heapprof_sites_same(const struct heapprof_sites *sites, uint32_t site)
+{
+    return sites->all[site].next_free ? sites->all[site].next_free : site;
+}
+
+/* Frees those that others stand for, whom nothing may name any more. */
+void rb_heapprof_sites_end_merging(struct heapprof_sites *sites);
 
 static inline bool
 rb_heapprof_site_of_blocks_p(const struct heapprof_site *site)

@@ -13,6 +13,7 @@
  *   I2  holds of a node = its children + what others hold of it.
  *   I3  parents of a node in use are in use; depth is the parent's + 1.
  *   I4  the empty stack 0 has no node and is never freed.
+ *   I5  between two mergings no node has a flag above its depth.
  *
  * Nodes go only in trim, never when a hold goes: a stack being pushed has no hold
  * on its last node yet, and the next sample will often want the same nodes again.
@@ -156,6 +157,177 @@ rb_heapprof_stacks_trim(struct heapprof_stacks *stacks)
             stack = parent;
         }
     }
+    return before - stacks->numbers.count;
+}
+
+/* ---- merging ----
+ *
+ * Which nodes are equal is known when their parents are. So each is come to after its parent, and
+ * the index is filled anew. No memory is needed: on the way outwards each node's parent is turned
+ * round, as Schorr and Waite (1967) do it, and shows the way back.
+ *
+ *     1 <- 2 <- 3        outwards from 3, 1 is done      1    2 -> 3
+ *                        inwards                         1 <- 2 <- 3
+ *
+ * A node that another stands for has that as its parent, and is in no index. Its holds are the
+ * other's, too. */
+
+#define DEPTH  (UINT32_MAX >> 4)
+#define DONE   (UINT32_C(1) << 31) /* it has been come to */
+#define MERGED (UINT32_C(1) << 30) /* its parent stands for it */
+#define KEPT   (UINT32_C(1) << 29)
+#define INSIDE (UINT32_C(1) << 28)
+
+bool
+rb_heapprof_stacks_mergeable_p(const struct heapprof_stacks *stacks)
+{
+    return stacks->numbers.end <= DEPTH;
+}
+
+void
+rb_heapprof_stacks_keep(struct heapprof_stacks *stacks, uint32_t stack)
+{
+    for (; stack && !(stacks->nodes[stack].depth & KEPT); stack = stacks->nodes[stack].parent) {
+        stacks->nodes[stack].depth |= KEPT;
+    }
+}
+
+bool
+rb_heapprof_stacks_kept_p(const struct heapprof_stacks *stacks, uint32_t stack)
+{
+    return stack && stacks->nodes[stack].depth & KEPT;
+}
+
+bool
+rb_heapprof_stacks_inside_p(const struct heapprof_stacks *stacks, uint32_t stack)
+{
+    return stack && stacks->nodes[stack].depth & INSIDE;
+}
+
+typedef void visit_i(struct heapprof_stacks *stacks, uint32_t stack, const void *data);
+
+/* The nodes from leaf outwards that have not been come to, from the outermost of them. */
+static void
+go_inwards_to(struct heapprof_stacks *stacks, uint32_t leaf, visit_i *visit, const void *data)
+{
+    uint32_t stack = leaf, inner = 0;
+
+    while (stack && !(stacks->nodes[stack].depth & DONE)) {
+        uint32_t parent = stacks->nodes[stack].parent;
+        stacks->nodes[stack].parent = inner;
+        inner = stack;
+        stack = parent;
+    }
+    while (inner) {
+        struct heapprof_stack_node *node = &stacks->nodes[inner];
+        uint32_t next = node->parent;
+        node->parent = stack;
+        node->depth |= DONE;
+        visit(stacks, inner, data);
+        stack = inner;
+        inner = next;
+    }
+}
+
+static void
+go_inwards(struct heapprof_stacks *stacks, visit_i *visit, const void *data)
+{
+    for (uint32_t stack = 1; stack < stacks->numbers.end; stack++) {
+        if (stacks->nodes[stack].function) go_inwards_to(stacks, stack, visit, data);
+    }
+}
+
+static void
+clear_flags(struct heapprof_stacks *stacks, uint32_t flags)
+{
+    for (uint32_t stack = 1; stack < stacks->numbers.end; stack++) {
+        if (stacks->nodes[stack].function) stacks->nodes[stack].depth &= ~flags;
+    }
+}
+
+struct inside {
+    bool (*of_p)(uint32_t function, void *data);
+    void *data;
+};
+
+static void
+mark_inside(struct heapprof_stacks *stacks, uint32_t stack, const void *data)
+{
+    const struct inside *inside = data;
+    struct heapprof_stack_node *node = &stacks->nodes[stack];
+
+    if (rb_heapprof_stacks_inside_p(stacks, node->parent) ||
+        inside->of_p(node->function, inside->data)) node->depth |= INSIDE;
+}
+
+void
+rb_heapprof_stacks_mark_inside(struct heapprof_stacks *stacks,
+                               bool (*of_p)(uint32_t function, void *data), void *data)
+{
+    struct inside inside = {.of_p = of_p, .data = data};
+
+    go_inwards(stacks, mark_inside, &inside);
+    clear_flags(stacks, DONE);
+}
+
+/* The node that is as this one is now: its parent, if there is to be one of the two; or one that
+ * has been come to. Returns 0 if there is none. */
+static uint32_t
+find_same(const struct heapprof_stacks *stacks, const struct heapprof_stack_node *node, uint32_t once)
+{
+    uint32_t parent = node->parent;
+
+    if (parent && node->function == once && stacks->nodes[parent].function == once) return parent;
+    return find(stacks, parent, node->function, node->line);
+}
+
+static void
+merge_node(struct heapprof_stacks *stacks, uint32_t stack, const void *data)
+{
+    const struct heapprof_renaming *renaming = data;
+    struct heapprof_stack_node *node = &stacks->nodes[stack];
+    uint32_t outside;
+
+    renaming->rename(node, node->depth & KEPT, renaming->data);
+    node->parent = rb_heapprof_stacks_same(stacks, node->parent);
+    uint32_t same = find_same(stacks, node, renaming->once);
+    if (same) {
+        stacks->nodes[same].holds += node->holds;
+        rb_heapprof_stacks_unhold(stacks, node->parent);
+        node->parent = same;
+        node->depth |= MERGED;
+        return;
+    }
+    outside = node->parent ? stacks->nodes[node->parent].depth & DEPTH : 0;
+    node->depth = (node->depth & ~DEPTH) | (outside + 1);
+    rb_heapprof_index_insert(&stacks->index, hash_i(stacks, stack), stack);
+}
+
+void
+rb_heapprof_stacks_merge(struct heapprof_stacks *stacks, const struct heapprof_renaming *renaming)
+{
+    rb_heapprof_index_clear(&stacks->index, stacks->mem, stacks->numbers.count);
+    go_inwards(stacks, merge_node, renaming);
+}
+
+uint32_t
+rb_heapprof_stacks_same(const struct heapprof_stacks *stacks, uint32_t stack)
+{
+    return stack && stacks->nodes[stack].depth & MERGED ? stacks->nodes[stack].parent : stack;
+}
+
+uint32_t
+rb_heapprof_stacks_end_merging(struct heapprof_stacks *stacks)
+{
+    uint32_t stack, before = stacks->numbers.count;
+
+    for (stack = 1; stack < stacks->numbers.end; stack++) {
+        struct heapprof_stack_node *node = &stacks->nodes[stack];
+        if (node->function == 0 || !(node->depth & MERGED)) continue;
+        memset(node, 0, sizeof(*node));
+        rb_heapprof_numbers_give_back(&stacks->numbers, stack, &node->holds);
+    }
+    clear_flags(stacks, DONE | KEPT | INSIDE);
     return before - stacks->numbers.count;
 }
 

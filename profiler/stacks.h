@@ -18,7 +18,7 @@ struct heapprof_stack_node {
     uint32_t function;  /* functions.h; 0 in a free node */
     uint32_t line;
     uint32_t holds;     /* children + holds; the link of a free node */
-    uint32_t depth;     /* frames from the outermost, this one included */
+    uint32_t depth;     /* frames from the outermost, this one included; flags above it while nodes are merged */
 };
 
 struct heapprof_stacks {
@@ -49,6 +49,42 @@ void rb_heapprof_stacks_unhold(struct heapprof_stacks *stacks, uint32_t stack);
 
 /* Frees all nodes without children or holds, and what that leaves without. Returns how many. */
 uint32_t rb_heapprof_stacks_trim(struct heapprof_stacks *stacks);
+
+/* ---- merging: nodes get other functions, and those that are equal then become one (dead_code.h) ----
+ *
+ *     keep, go_inwards     marks which are to stay as they are, and which lie in what
+ *     merge                nodes get other numbers: same says which
+ *     end_merging          the others are free
+ *
+ * From the first to the last nothing else may be done with the stacks, except hold and unhold.
+ * Allocates nothing. */
+
+/* Whether they may be merged: there is room for flags above the depth. */
+bool rb_heapprof_stacks_mergeable_p(const struct heapprof_stacks *stacks);
+
+/* Marks the stack, and all that it lies in; and whether it is. */
+void rb_heapprof_stacks_keep(struct heapprof_stacks *stacks, uint32_t stack);
+bool rb_heapprof_stacks_kept_p(const struct heapprof_stacks *stacks, uint32_t stack);
+
+/* Marks the stacks that have a function on them that of_p says this of; and whether one is. */
+void rb_heapprof_stacks_mark_inside(struct heapprof_stacks *stacks,
+                                    bool (*of_p)(uint32_t function, void *data), void *data);
+bool rb_heapprof_stacks_inside_p(const struct heapprof_stacks *stacks, uint32_t stack);
+
+/* Has rename give each node another function, or line. Then nodes of one parent, function and line
+ * become one; and so do a node and its parent if both have the function once (0: none). */
+struct heapprof_renaming {
+    void (*rename)(struct heapprof_stack_node *node, bool kept, void *data);
+    void *data;
+    uint32_t once;
+};
+void rb_heapprof_stacks_merge(struct heapprof_stacks *stacks, const struct heapprof_renaming *renaming);
+
+/* The stack that stands for it. */
+uint32_t rb_heapprof_stacks_same(const struct heapprof_stacks *stacks, uint32_t stack);
+
+/* Frees the nodes that others stand for, and takes the marks away. Returns how many it freed. */
+uint32_t rb_heapprof_stacks_end_merging(struct heapprof_stacks *stacks);
 
 /* The innermost frame of a stack other than the empty one; good until the next push. */
 static inline const struct heapprof_stack_node *

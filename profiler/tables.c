@@ -28,6 +28,7 @@ rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem
     rb_heapprof_blocks_init(&tables->blocks, mem, block_filter);
     rb_heapprof_reported_init(&tables->reported, mem);
     rb_heapprof_callers_init(&tables->callers, mem);
+    tables->merged_sites = tables->nameless_sites = 0;
 }
 
 void

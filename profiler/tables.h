@@ -20,6 +20,8 @@ struct heapprof_tables {
     struct heapprof_blocks     blocks;
     struct heapprof_reported   reported;
     struct heapprof_callers    callers;
+    uint64_t merged_sites;     /* since start, of dead code: others stand for them (dead_code.h) */
+    uint64_t nameless_sites;   /* the same: they lost the names of what is dead */
 };
 
 /* Empty tables under one budget; allocates nothing. mem and block_filter (blocks.h) must
@@ -35,8 +37,16 @@ void rb_heapprof_tables_reserve(struct heapprof_tables *tables);
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
 
-/* How many entries a trim goes through, which is what its time is in proportion to. */
+/* How many entries there are that a trim goes through; and of all tables, where a live sample is less work than others. */
 uint32_t rb_heapprof_tables_trim_entries(const struct heapprof_tables *tables);
+
+static inline uint32_t
+rb_heapprof_tables_entries(const struct heapprof_tables *tables)
+{
+    return tables->stacks.numbers.count + tables->functions.numbers.count + tables->identities.numbers.count +
+           tables->strings.numbers.count + tables->sites.numbers.count +
+           (tables->blocks.numbers.count + tables->live.addresses.numbers.count) / 4;
+}
 
 /* Frees what nothing leads to any more: stack nodes nobody holds, functions no node names, identities
  * that no function, site or owner names (of living objects, too, unless letting_go is NULL), and

@@ -69,7 +69,7 @@ class IdentitiesTest : public testing::Test {
     Remove(uintptr_t address)
     {
         uint32_t entry = rb_heapprof_address_table_find(&identities_.addresses, address);
-        rb_heapprof_address_table_remove(&identities_.addresses, &head_, entry);
+        rb_heapprof_identities_died(&identities_, &head_, entry);
         model_.erase(address);
     }
 

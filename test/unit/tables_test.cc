@@ -89,6 +89,13 @@ class TablesTrimTest : public TablesTest {
         rb_heapprof_address_table_remove(table, head, entry);
     }
 
+    void
+    Die(uintptr_t address)
+    {
+        uint32_t entry = rb_heapprof_address_table_find(&tables_.identities.addresses, address);
+        rb_heapprof_identities_died(&tables_.identities, &identities_head_, entry);
+    }
+
     uint32_t
     Identify(uintptr_t address)
     {
@@ -106,8 +113,8 @@ class TablesTrimTest : public TablesTest {
         function.owner = Identify(klass);
         function.name = rb_heapprof_strings_intern(&tables_.strings, "run", 3);
         uint32_t site = function.origin && function.owner ? Site(function) : 0;
-        if (function.origin) Remove(&tables_.identities.addresses, &identities_head_, iseq);
-        if (function.owner) Remove(&tables_.identities.addresses, &identities_head_, klass);
+        if (function.origin) Die(iseq);
+        if (function.owner) Die(klass);
         heapprof_sample sample = {site, 0, 1, 40, 40};
         if (!site || !rb_heapprof_live_table_add(&tables_.live, &head_, object, &sample)) {
             return {0, 0};
@@ -300,7 +307,7 @@ TEST_F(TablesBlocksTest, ATrimKeepsTheClassesOfOwners)
     AddBlock(0x5000, Caller(1));
     rb_heapprof_blocks_own(&tables_.blocks, 0x5000, &owner);
     uint32_t entry = rb_heapprof_address_table_find(&tables_.identities.addresses, 0x9000);
-    rb_heapprof_address_table_remove(&tables_.identities.addresses, &no_page, entry);
+    rb_heapprof_identities_died(&tables_.identities, &no_page, entry);
     rb_heapprof_tables_trim(&tables_, nullptr);
     rb_heapprof_tables_check(&tables_);
     EXPECT_TRUE(tables_.identities.all[id].used);
