@@ -298,6 +298,32 @@ rb_heapprof_gc_make_room(void)
     return thin(full);
 }
 
+/* ---- dead code ---- */
+
+/* So much code has died that what it has left is made one. Not while a snapshot is copied: it would have to copy the rest
+ * in one piece first, and dead code can wait. Nor in a GC, which it would make longer. */
+HEAPPROF_COLD static void
+merge_dead_code(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    if (during_gc || rb_heapprof.reading || rb_heapprof.copies) return;
+    forget_numbers();
+    rb_heapprof.rooms++;
+    rb_heapprof_gc_lock_blocks();
+    rb_heapprof_dead_code_merge(&rb_heapprof.tables);
+    rb_heapprof_gc_unlock_blocks();
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_merge_dead_code(void)
+{
+    if (!rb_heapprof_dead_code_due_p(&rb_heapprof.tables)) return;
+    begin_change();
+    merge_dead_code();
+    end_change();
+}
+
 /* ---- the automatic interval ---- */
 
 static uint64_t
@@ -323,6 +349,7 @@ follow_samples(void)
 {
     if (rb_heapprof.auto_interval) coarsen();
     if (rb_heapprof_thinning_left_p(&rb_heapprof.thinning, OF_SAMPLES)) thin_a_little();
+    if (rb_heapprof_dead_code_due_p(&rb_heapprof.tables)) merge_dead_code();
 }
 
 /* Half of the intervals; what there is keeps its weight. */

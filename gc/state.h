@@ -7,6 +7,7 @@
  * it and knows nothing of it.
  */
 #include "ruby/ruby.h"
+#include "profiler/dead_code.h"
 #include "profiler/native_leaks.h"
 #include "profiler/options.h"
 #include "profiler/sampler.h"
@@ -108,6 +109,11 @@ bool rb_heapprof_gc_make_room(void);
 
 /* The same for every thread's gap in the allocator's bytes; part of the three above. */
 void rb_heapprof_gc_redraw_blocks(void);
+
+/* Merges what dead code has left, if there is much (profiler/dead_code.h), as a sample does; not
+ * while a snapshot is copied. What make_room says of numbers goes for this, too. All ractors are
+ * stopped. */
+void rb_heapprof_gc_merge_dead_code(void);
 
 /* Enters what has waited for the VM lock, and gives that up; parts of resolve_all and stop. */
 void rb_heapprof_gc_settle_blocks(void);

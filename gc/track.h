@@ -17,7 +17,7 @@ static uint32_t *samples_of_page(uintptr_t object);
 static void forget_sample(uintptr_t object);
 
 /* At each sample, where room may be made: thins a little of what is still to be thinned; with an automatic interval
- * that may be all there is. And inside a GC: with an automatic interval it samples finer from now on, where a major
+ * that may be all there is; and merges dead code when there is much. And inside a GC: with an automatic interval it samples finer from now on, where a major
  * GC has found too little (run.c). */
 static void follow_samples(void);
 static void refine(void);

@@ -607,6 +607,9 @@ heapprof_load(rb_execution_context_t *ec, VALUE self, VALUE io, VALUE limit, VAL
     S(dropped) S(folded) S(truncated) S(sites) S(stack_nodes) S(functions) \
     S(memory_used) S(memory_peak) S(memory_budget) S(doublings)
 
+#define STAT_OF_DEAD_CODE(S) \
+    S(dead_functions) S(dead_stack_nodes) S(dead_sites) S(merged_sites) S(nameless_sites)
+
 #define SET(name) rb_hash_aset(hash, ID2SYM(rb_intern(#name)), ULL2NUM(stat.name));
 #define RETURN(name) if (key == ID2SYM(rb_intern(#name))) return ULL2NUM(stat.name);
 
@@ -618,6 +621,7 @@ heapprof_stat(rb_execution_context_t *ec, VALUE self)
 
     rb_heapprof_stat(&stat);
     STAT(SET)
+    STAT_OF_DEAD_CODE(SET)
     return hash;
 }
 
@@ -627,8 +631,10 @@ heapprof_stat_of(rb_execution_context_t *ec, VALUE self, VALUE key)
 {
     struct rb_heapprof_stat stat;
 
-    rb_heapprof_stat(&stat);
+    rb_heapprof_stat_sized(&stat, offsetof(struct rb_heapprof_stat, dead_functions));
     STAT(RETURN)
+    rb_heapprof_stat(&stat);
+    STAT_OF_DEAD_CODE(RETURN)
     return Qnil;
 }
 

@@ -280,7 +280,21 @@ rb_heapprof_allocation_stack(VALUE object,
 /* ---- numbers ---- */
 
 static void
-count(struct rb_heapprof_stat *stat)
+count_dead(struct rb_heapprof_stat *stat)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct heapprof_dead_code_share share = rb_heapprof_dead_code_share(tables);
+
+    stat->dead_functions = share.functions;
+    stat->dead_stack_nodes = share.stack_nodes;
+    stat->dead_sites = share.sites;
+    stat->merged_sites = tables->merged_sites;
+    stat->nameless_sites = tables->nameless_sites;
+}
+
+/* dead: what dead code has, too. */
+static void
+count(struct rb_heapprof_stat *stat, bool dead)
 {
     const struct heapprof_tables *tables = &rb_heapprof.tables;
 
@@ -306,6 +320,7 @@ count(struct rb_heapprof_stat *stat)
             .memory_budget = rb_heapprof.mem.budget_bytes,
             .doublings = rb_heapprof.doublings,
         };
+        if (dead) count_dead(stat);
         rb_heapprof_gc_unlock_blocks();
     }
     RB_VM_LOCK_LEAVE();
@@ -318,7 +333,7 @@ rb_heapprof_stat_sized(struct rb_heapprof_stat *stat, size_t size)
     struct rb_heapprof_stat ours = {0};
 
     if (known == 0) return;
-    count(&ours);
+    count(&ours, known > offsetof(struct rb_heapprof_stat, dead_functions));
     ours.size = known;
     give(stat, size, &ours, known);
 }

@@ -294,6 +294,10 @@ module ObjectSpace
     # [:functions] functions known
     # [:memory_used, :memory_peak, :memory_budget] bytes of the profiler's own tables
     # [:doublings] how often both intervals were doubled because the budget was used up
+    # [:dead_functions, :dead_stack_nodes, :dead_sites] how many functions, nodes and sites are of code that is no more (eval, templates, what
+    #            has been loaded and run), or of classes that are no more. With these, +stat+ takes time in proportion to what is known
+    # [:merged_sites] sites of dead code, since start, that were added to others of the same name, path and line
+    # [:nameless_sites] the same: they are counted under [dead code] or [dead class] now, because there were too many names
     #
     # And what the resident memory of the process consists of, whether the profiler is running
     # or not. These are measured when asked for by key or with <tt>rss: true</tt>. All but the

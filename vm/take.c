@@ -196,6 +196,7 @@ begin_named(struct taking *taking)
     bool owners = taking->with & WITH_OWNERS;
 
     rb_heapprof_gc_resolve_all();
+    rb_heapprof_gc_merge_dead_code();
     rb_heapprof_caller_names_enter(&taking->naming.symbols);
     rb_heapprof_symbols_free(&taking->naming.symbols);
     if (taking->searches > 0 && rb_heapprof_caller_names_collect(&taking->naming.symbols)) {

@@ -209,6 +209,12 @@ struct rb_heapprof_stat {
     uint64_t memory_peak;      /**< highest memory_used so far */
     uint64_t memory_budget;    /**< cap of memory_used */
     uint64_t doublings;        /**< of both intervals, for want of memory: they are in force as doubled */
+    uint64_t dead_functions;   /**< functions of code that is no more. These three take time in proportion to
+                                    what is known, where the struct has room for them */
+    uint64_t dead_stack_nodes; /**< nodes of such functions */
+    uint64_t dead_sites;       /**< sites whose line is in such a function, or whose class is no more */
+    uint64_t merged_sites;     /**< of these, since start: added to others that look the same */
+    uint64_t nameless_sites;   /**< the same: moved to [dead code] or [dead class], for there were too many names */
 };
 
 /**

@@ -141,6 +141,11 @@ stat_hash(VALUE self)
     SET(memory_peak);
     SET(memory_budget);
     SET(doublings);
+    SET(dead_functions);
+    SET(dead_stack_nodes);
+    SET(dead_sites);
+    SET(merged_sites);
+    SET(nameless_sites);
 #undef SET
     return hash;
 }
