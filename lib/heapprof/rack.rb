@@ -12,14 +12,17 @@
 #   require "heapprof/rack"
 #   mount Heapprof::Rack.new(token: ENV["HEAPPROF_TOKEN"]) => "/debug/pprof"
 #
-# A profile names the code of a program and its classes, and costs time to take. So it is for those alone
-# who ask from this host, or who have the token:
+# A profile names the code of a program and its classes, and costs time to take. So, as doc/production.md has it
+# ("Who may ask"):
 #
-# * Local is a request that comes from a loopback address, for a loopback host (Host), and that no proxy says
-#   it has forwarded from elsewhere. A proxy on this host that passes on Host or says where a request is from
-#   lets nobody in; one that does neither makes everybody local: say <tt>local: false</tt> then.
-# * The token stands in the header "Authorization: Bearer TOKEN", or in the query as token=TOKEN, which may
-#   end up in logs.
+# * With <tt>token:</tt>, nobody is answered but who has it, in the header "Authorization: Bearer TOKEN", or in the query as
+#   token=TOKEN, which may end up in logs.
+# * Without, a client on this host is answered that this process's user or root runs, as curl; no proxy, and no
+#   page of another site in a browser. The server has to give the connection to its applications, as puma, unicorn, pitchfork
+#   and falcon do.
+#
+# At most two requests wait at a time (seconds=), without a token at most 60 seconds, and no client without
+# a token can keep the garbage collector busy (gc=1): 429 then.
 #
 # The profiler has to run, by RUBY_HEAPPROF=1 or ObjectSpace::HeapProfile.start. Of a server with several
 # processes the one that gets the request answers; its pid is in the profile's comments.
@@ -27,10 +30,10 @@
 # Works with Rack 2 and 3, and loads neither.
 
 require "cgi/escape"
-require "digest"
-require "ipaddr"
 require "stringio"
 require "uri"
+require_relative "rack/admission"
+require_relative "rack/limits"
 
 module Heapprof
   class Rack
@@ -47,8 +50,12 @@ module Heapprof
 
     PATH = "/debug/pprof"
 
-    # The longest difference, in seconds.
+    # The longest difference, in seconds: for who has a token, and without one.
     LONGEST = 3600
+    LONGEST_WITHOUT_TOKEN = 60
+
+    # Of this process.
+    LIMITS = Limits.new
 
     # Name, the sample type that is shown first, and what it is.
     PROFILES = {
@@ -56,26 +63,18 @@ module Heapprof
       "allocs" => [:alloc_space, "what was allocated since start, alive or not"]
     }.freeze
 
-    # By these a proxy says from where a request is.
-    FORWARDED = %w[HTTP_X_FORWARDED_FOR HTTP_X_REAL_IP HTTP_CLIENT_IP HTTP_TRUE_CLIENT_IP HTTP_CF_CONNECTING_IP
-                   HTTP_X_CLIENT_IP HTTP_X_CLUSTER_CLIENT_IP].freeze
-
-    # By these that there is one, and the request need not be of this host.
-    PROXIED = %w[HTTP_FORWARDED HTTP_VIA HTTP_X_FORWARDED_HOST HTTP_X_FORWARDED_SERVER].freeze
-
     # call-seq:
-    #   new(token: nil, local: true) -> an application
-    #   new(app, token: nil, local: true, path: "/debug/pprof") -> the same in front of app
+    #   new(token: nil) -> an application
+    #   new(app, token: nil, path: "/debug/pprof") -> the same in front of app
     #
-    # [token] A String that lets in who has it; +nil+: nobody but local requests.
-    # [local] Whether local requests need no token.
+    # [token] A String that every request has to have; +nil+: a client on this host needs none.
     # [path] Where the profiles are, in front of an application.
-    def initialize(app = nil, token: nil, local: true, path: PATH)
-      raise ArgumentError, "token: is empty" if token&.empty?
+    def initialize(app = nil, token: nil, path: PATH, **others)
+      raise ArgumentError, "local: is no more: with token: every request needs the token" if others.key?(:local)
+      raise ArgumentError, "unknown keyword: #{others.keys.first}" if others.any?
       @app = app
-      @token = token && Digest::SHA256.digest(token)
-      @local = local
-      @path = path.chomp("/")
+      @admission = Admission.new(token)
+      @path = path.chomp("/").b
     end
 
     def call(env)
@@ -91,92 +90,73 @@ module Heapprof
     # "heap" for ".../heap", "" for the index; nil: it is for the application. As an application it may be
     # mounted at the path, or at the root.
     def name_of(env)
-      path = @app ? "#{env['SCRIPT_NAME']}#{env['PATH_INFO']}" : env["PATH_INFO"].to_s
+      path = @app ? full_path(env) : env["PATH_INFO"].to_s.b
       if path == @path || path.start_with?("#{@path}/") then path.delete_prefix(@path).delete_prefix("/")
       elsif !@app then path.delete_prefix("/")
       end
     end
 
+    def full_path(env) = env["SCRIPT_NAME"].to_s.b + env["PATH_INFO"].to_s.b
+
     def answer(name, env)
-      query = query_of(env)
-      raise Refusal.new(403, "forbidden: not from this host, and without the token") unless allowed?(env, query)
+      query = admitted_query(env)
       unless %w[GET HEAD].include?(env["REQUEST_METHOD"])
         raise Refusal.new(405, "method not allowed: expected GET or HEAD", "allow" => "GET, HEAD")
       end
       case name
       when "" then index(env)
-      when "cmdline" then respond(200, [$0, *ARGV].join("\0"), "text/plain; charset=utf-8")
+      when "cmdline" then respond(200, [$0, *ARGV].map(&:b).join("\0"), "text/plain; charset=utf-8")
       when *PROFILES.keys then profile(name, query)
       else raise Refusal.new(404, "no such profile: expected #{PROFILES.keys.join(', ')} or cmdline")
       end
     end
 
+    # Who may not ask does not learn what else is wrong.
+    def admitted_query(env)
+      query = query_of(env)
+      @admission.admit(env, query && query["token"])
+      query or raise Refusal.new(400, "the query is malformed")
+    rescue Admission::Refused => e
+      raise Refusal.new(403, "forbidden: #{e.message}; #{'give Heapprof::Rack a token: and ' unless @admission.token?}" \
+                             "send the header Authorization: Bearer TOKEN")
+    end
+
     def query_of(env)
-      URI.decode_www_form(env["QUERY_STRING"].to_s).to_h
+      URI.decode_www_form(env["QUERY_STRING"].to_s.b).to_h
     rescue ArgumentError
-      raise Refusal.new(400, "the query is malformed")
-    end
-
-    # ---- who may ask ----
-
-    def allowed?(env, query)
-      (@local && local?(env)) || (@token && token?(env["HTTP_AUTHORIZATION"], query["token"]))
-    end
-
-    def token?(authorization, parameter)
-      given = authorization.to_s[/\ABearer +(\S+)\s*\z/i, 1] || parameter.to_s
-      same?(Digest::SHA256.digest(given))
-    end
-
-    # In a time that does not depend on where the two differ.
-    def same?(digest)
-      digest.bytes.zip(@token.bytes).reduce(0) { |difference, (a, b)| difference | (a ^ b) }.zero?
-    end
-
-    def local?(env)
-      loopback?(env["REMOTE_ADDR"]) && PROXIED.none? { |name| env[name] } &&
-        FORWARDED.all? { |name| env[name].nil? || loopbacks?(env[name].split(",")) } &&
-        loopback_host?((env["HTTP_HOST"] || env["SERVER_NAME"]).to_s)
-    end
-
-    # A page of somewhere else, whose name leads here (DNS rebinding), has another host.
-    def loopback_host?(host)
-      name = host[/\A\[([^\]]*)\](?::\d+)?\z/, 1] || host.sub(/:\d*\z/, "")
-      name.casecmp?("localhost") || loopback?(name)
-    end
-
-    def loopbacks?(addresses)
-      addresses.any? && addresses.all? { |address| loopback?(address.strip) }
-    end
-
-    def loopback?(address)
-      address = IPAddr.new(address.to_s)
-      address = address.native if address.ipv4_mapped?
-      address.loopback? && address.to_range.first == address.to_range.last
-    rescue IPAddr::Error
-      false
+      nil
     end
 
     # ---- profiles ----
 
     def profile(name, query)
       by, = PROFILES.fetch(name)
-      seconds = number(query, "seconds", 0, LONGEST)
+      seconds = number(query, "seconds", 0, @admission.token? ? LONGEST : LONGEST_WITHOUT_TOKEN)
       debug = number(query, "debug", 0, 2)
       options = { gc: flag(query, "gc", false), owners: flag(query, "owners", true), rss: flag(query, "rss", seconds.zero?) }
-      snapshot = take(options, seconds)
+      snapshot = within_limits(options, seconds)
       return text(snapshot, by) if debug > 0
       bytes = StringIO.new("".b)
       snapshot.write(bytes, by: by)
       respond(200, bytes.string, "application/octet-stream", "content-disposition" => "attachment; filename=\"#{name}\"")
     end
 
+    def within_limits(options, seconds)
+      return difference(options, seconds) if !options[:gc] || @admission.token?
+      LIMITS.collect { |timed| difference(options, seconds, timed) }
+    rescue Limits::Busy => e
+      raise Refusal.new(429, "too many requests: #{e.message}; expected the next in #{e.seconds} s", "retry-after" => e.seconds.to_s)
+    end
+
     # Of so many seconds: what has changed meanwhile.
-    def take(options, seconds)
-      before = snapshot(options)
-      return before if seconds.zero?
-      sleep seconds
-      snapshot(options) - before
+    def difference(options, seconds, timed = ->(&work) { work.call })
+      take = -> { timed.call { snapshot(options) } }
+      return take.call if seconds.zero?
+      LIMITS.wait(seconds) do
+        before = take.call
+        sleep seconds
+        take.call - before
+      end
     end
 
     def snapshot(options)
@@ -209,8 +189,11 @@ module Heapprof
 
     # Its links are relative.
     def index(env)
-      here = "#{env['SCRIPT_NAME']}#{env['PATH_INFO']}"
-      raise Refusal.new(301, "see #{here}/", "location" => "#{here}/") unless here.end_with?("/")
+      here = full_path(env)
+      unless here.end_with?("/")
+        there = here.gsub(/[^\w\-.~%\/]/n) { |byte| format("%%%02X", byte.ord) } # a server may have decoded it
+        raise Refusal.new(301, "see #{there}/", "location" => "#{there}/")
+      end
       rows = PROFILES.map { |name, (_, what)| %(<li><a href="#{name}">#{name}</a> - #{what}; <a href="#{name}?debug=1">as text</a>) }
       respond(200, <<~HTML, "text/html; charset=utf-8")
         <!DOCTYPE html>

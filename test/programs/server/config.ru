@@ -5,7 +5,7 @@
 require "json"
 require "heapprof/rack"
 
-use Heapprof::Rack
+use Heapprof::Rack, token: "load" # for gc=1 in a loop
 
 class Order
   def initialize(number) = @lines = Array.new(20) { |i| "#{number}: line #{i}" }

@@ -76,7 +76,8 @@ module Load
   def fetches(port, queries, every, directory, until_time, faults)
     (0..).each do |i|
       return i if now >= until_time
-      answer = Net::HTTP.get_response(URI("http://localhost:#{port}/debug/pprof/#{queries[i % queries.size]}"))
+      address = URI("http://localhost:#{port}/debug/pprof/#{queries[i % queries.size]}")
+      answer = Net::HTTP.get_response(address, "Authorization" => "Bearer load")
       if answer.code == "200" then File.binwrite(File.join(directory, "http-#{i}.pb.gz"), answer.body)
       else faults << "HTTP: #{answer.code} #{answer.body}"
       end

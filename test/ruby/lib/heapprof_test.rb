@@ -27,8 +27,8 @@ module HeapProfTest
   Ran = Struct.new(:out, :err, :status)
 
   # Runs the script in a child, with assertions, the profiler off at first.
-  def in_child(script, *args, env: {})
-    assert_separately([clean(env), "-r#{CHILD}", *args], *place, script, timeout: TIMEOUT)
+  def in_child(script, *args, env: {}, timeout: TIMEOUT)
+    assert_separately([clean(env), "-r#{CHILD}", *args], *place, script, timeout: timeout)
   end
 
   # The same with the script as a file, it.rb in an empty directory, so that its lines have a path; a library is loaded and
