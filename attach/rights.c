@@ -1,5 +1,6 @@
 /* rights.c - who may read whom: the rules of ptrace (ptrace(2), "Ptrace access mode checking"), Yama's
- * kernel.yama.ptrace_scope, and containers, which withhold CAP_SYS_PTRACE. */
+ * kernel.yama.ptrace_scope, and containers, which withhold CAP_SYS_PTRACE. For ourselves the kernel applies them; for another
+ * user, on whose behalf `heapprof serve` reads, we have to. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif
@@ -9,8 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "attach/status.h"
 
 #define CONTAINER "in a container, start it with --cap-add=SYS_PTRACE"
 
@@ -82,6 +86,71 @@ rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAP
         rb_heapprof_target_say(target, error, "not permitted: it has given that up (it is not dumpable, or was started with"
                                " more rights than ours); run heapprof as root; " CONTAINER);
     }
+}
+
+/* ---- for others ---- */
+
+/* Real, effective and saved are all that one. */
+static bool
+all_ids_p(const char *status, const char *name, unsigned id)
+{
+    const char *line = rb_heapprof_status_line(status, name);
+    unsigned real, effective, saved;
+
+    return line && sscanf(line, "%u %u %u", &real, &effective, &saved) == 3 && real == id && effective == id && saved == id;
+}
+
+static unsigned long long
+permitted_capabilities(const char *status, unsigned long long otherwise)
+{
+    const char *line = rb_heapprof_status_line(status, "\nCapPrm:");
+    unsigned long long set;
+
+    return line && sscanf(line, "%llx", &set) == 1 ? set : otherwise;
+}
+
+/* Files of a process that is not dumpable are root's. */
+static bool
+dumpable_p(pid_t pid, uid_t uid)
+{
+    char path[64];
+    struct stat status;
+
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    return stat(path, &status) == 0 && status.st_uid == uid;
+}
+
+static bool
+same_user_namespace_p(pid_t one, pid_t other)
+{
+    char path[64];
+    struct stat first, second;
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)one);
+    if (stat(path, &first) != 0) return false;
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)other);
+    return stat(path, &second) == 0 && first.st_ino == second.st_ino && first.st_dev == second.st_dev;
+}
+
+bool
+rb_heapprof_rights_of_peer(const struct heapprof_peer *peer, pid_t pid, char error[HEAPPROF_TARGET_ERROR_MAX])
+{
+    char theirs[HEAPPROF_STATUS_MAX], ours[HEAPPROF_STATUS_MAX];
+    const char *why = NULL;
+
+    if (peer->uid == 0) return true;
+    if (!rb_heapprof_status_read(pid, pid, theirs)) why = "there is no such process";
+    else if (!all_ids_p(theirs, "\nUid:", peer->uid)) why = "it is another user's";
+    else if (number_in("/proc/sys/kernel/yama/ptrace_scope", "") > 0) why = "kernel.yama.ptrace_scope is not 0";
+    else if (!all_ids_p(theirs, "\nGid:", peer->gid)) why = "it is of another group";
+    else if (!rb_heapprof_status_read(peer->pid, peer->pid, ours)) why = "the client is gone";
+    else if (permitted_capabilities(theirs, ~0ull) & ~permitted_capabilities(ours, 0)) why = "it has more capabilities";
+    else if (!same_user_namespace_p(pid, peer->pid)) why = "it is in another user namespace";
+    else if (!dumpable_p(pid, peer->uid)) why = "it is not dumpable";
+    if (!why) return true;
+    snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "process %d: not permitted to user %u: %s; ask as root, or with HEAPPROF_TOKEN",
+             (int)pid, (unsigned)peer->uid, why);
+    return false;
 }
 
 /* ---- giving up ---- */
