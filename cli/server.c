@@ -1,560 +1,338 @@
-/* server.c - the HTTP server of heapprof serve.
+/* server.c - the HTTP server of heapprof serve: connections, and profiles over time.
  *
  *     /                                    the processes, as text
  *     /targets                             the same for scrapers (Prometheus' HTTP service discovery)
  *     /debug/pprof/heap?pid=N              or /N/debug/pprof/heap; also allocs, profile?seconds=S, threads
  *
- * One thread, by libevent. A profile over time is looks by a timer, several of them at once; all other answers are
- * made in milliseconds while the rest waits.
+ * One thread, by libevent. A connection is for one request:
  *
- * Who may ask: over a socket file, who may open it; from this host, for a host name that is of this host, so that no web
- * page can; otherwise who has HEAPPROF_TOKEN, in "Authorization: Bearer TOKEN".
+ *     ASKS ----> WAITS ----> ANSWERED ----> SENT ----> closed
+ *       \________________________/
+ *
+ * It asks until its head is whole, waits if that asks for a profile over time, is answered until all is sent, and stays until
+ * the client closes it.
+ *
+ * A profile over time is looks by a timer (cli/timed.h); all other answers are made in milliseconds while the rest waits.
+ * Who may ask: cli/admission.h, and attach/peer.h.
+ *
+ *   I1  at most CONNECTIONS_MOST are open: a new one takes the place of the oldest that does not wait for a profile.
+ *   I2  at most PROFILES_MOST wait, so I1 always finds one.
+ *   I3  none asks for longer than ASK_SECONDS, none is sent to for longer than ANSWER_SECONDS, none stays SENT_SECONDS after.
+ *   I4  one whose client has gone is closed at once, whatever it waits for: it is read from until it is closed.
  */
 #include "cli/serve.h"
 
 #ifdef HEAPPROF_EVENT
-#include <arpa/inet.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
-#include <event2/http.h>
-#include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 #include <event2/util.h>
 
-#include "attach/heap.h"
-#include "attach/host.h"
-#include "attach/origin.h"
-#include "attach/record.h"
 #include "attach/rights.h"
-#include "cli/backtraces.h"
+#include "cli/admission.h"
+#include "cli/listen.h"
+#include "cli/timed.h"
 #include "os/clock.h"
-#include "pprof/gzip.h"
-#include "profiler/pprof.h"
-#include "report/json.h"
 
-#define SECOND_NS INT64_C(1000000000)
+#define LIST_NS INT64_C(5000000000)
 
-enum { RATE = 99, JOBS_MOST = 16, LIST_SECONDS = 5, BODY_MOST = 4096 };
+enum { PROFILES_MOST = 2, CONNECTIONS_MOST = 64 };
+enum { ASK_SECONDS = 10, ANSWER_SECONDS = 300, SENT_SECONDS = 10, IGNORED_MOST = 1 << 20 };
+enum { PROFILE_SECONDS_MOST = 600, PROFILE_SECONDS_WITHOUT_TOKEN = 60 };
+
+enum state { ASKS, WAITS, ANSWERED, SENT };
+
+struct connection {
+    TAILQ_ENTRY(connection) next;
+    struct server *server;
+    struct bufferevent *buffer;
+    struct event *deadline;
+    struct cli_timed *timed;      /* while it waits */
+    enum state state;
+    bool head;                    /* the answer has no body */
+    bool ended;                   /* the client sends no more */
+    size_t ignored;               /* bytes behind the request */
+    struct cli_request request;
+};
+
+TAILQ_HEAD(connections, connection);
 
 struct server {
     struct cli *cli;
     struct event_base *base;
-    struct evhttp *http;
-    const char *token;            /* NULL: none */
-    const char *socket;           /* path; NULL: a port */
+    struct evconnlistener *listener;
+    struct connections connections;  /* the oldest first */
+    size_t connection_count, timed_count;
+    const char *token;               /* NULL: none */
     struct heapprof_host host;
-    int64_t  listed_ns;
-    size_t   jobs;
+    int64_t listed_ns;
 };
 
-/* ---- answers ---- */
+/* ---- connections ---- */
 
 static void
-reply(struct evhttp_request *request, int status, const char *reason, const char *type, const void *bytes, size_t size)
+stop_waiting(struct connection *connection)
 {
-    struct evbuffer *body = evbuffer_new();
-
-    if (body) evbuffer_add(body, bytes, size);
-    evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type", type);
-    evhttp_add_header(evhttp_request_get_output_headers(request), "X-Content-Type-Options", "nosniff");
-    evhttp_send_reply(request, status, reason, body);
-    if (body) evbuffer_free(body);
+    if (!connection->timed) return;
+    cli_timed_free(connection->timed);
+    connection->timed = NULL;
+    connection->server->timed_count--;
 }
 
 static void
-refuse(struct evhttp_request *request, int status, const char *reason, const char *line)
+close_connection(struct connection *connection)
 {
-    char text[HEAPPROF_TARGET_ERROR_MAX + 2];
-    int length = snprintf(text, sizeof(text), "%s\n", line);
+    struct server *server = connection->server;
 
-    reply(request, status, reason, "text/plain; charset=utf-8", text, (size_t)length);
+    stop_waiting(connection);
+    if (connection->deadline) event_free(connection->deadline);
+    if (connection->buffer) bufferevent_free(connection->buffer);
+    TAILQ_REMOVE(&server->connections, connection, next);
+    server->connection_count--;
+    free(connection);
 }
 
 static void
-reply_profile(struct evhttp_request *request, const char *name, const void *bytes, size_t size)
+set_deadline(struct connection *connection, int seconds)
 {
-    char header[96];
+    const struct timeval time = {seconds, 0};
 
-    snprintf(header, sizeof(header), "attachment; filename=\"%s.pb.gz\"", name);
-    evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Disposition", header);
-    reply(request, 200, "OK", "application/octet-stream", bytes, size);
+    evtimer_add(connection->deadline, &time);
 }
 
-/* ---- who may ask ---- */
-
-/* In a time that does not tell how much of it is right. */
-static bool
-same_text_p(const char *given, const char *token)
+static void
+free_bytes(const void *bytes, size_t size, void *data)
 {
-    size_t given_length = strlen(given), length = strlen(token);
-    unsigned char different = given_length != length;
-
-    for (size_t i = 0; i < given_length; i++) different |= (unsigned char)(given[i] ^ token[length ? i % length : 0]);
-    return !different;
+    (void)size;
+    (void)data;
+    free((void *)bytes);
 }
 
-static bool
-token_p(const struct server *server, struct evhttp_request *request)
+/* Takes the answer's bytes. */
+static void
+reply(struct connection *connection, struct cli_answer answer)
 {
-    const char *header = evhttp_find_header(evhttp_request_get_input_headers(request), "Authorization");
+    struct evbuffer *out = bufferevent_get_output(connection->buffer);
+    char head[CLI_ANSWER_HEAD_MAX];
 
-    return server->token && header && !strncasecmp(header, "Bearer ", 7) && same_text_p(header + 7, server->token);
+    connection->state = ANSWERED;
+    set_deadline(connection, ANSWER_SECONDS);
+    evbuffer_add(out, head, cli_answer_head(&answer, head));
+    if (!answer.bytes || connection->head ||
+        evbuffer_add_reference(out, answer.bytes, answer.size, free_bytes, NULL) != 0) free(answer.bytes);
 }
 
-static bool
-local_address_p(const char *address)
+/* ---- which answer ---- */
+
+static void
+finish_waiting(void *data, struct cli_answer answer)
 {
-    return !strncmp(address, "127.", 4) || !strcmp(address, "::1") || !strncmp(address, "::ffff:127.", 11);
+    stop_waiting(data);
+    reply(data, answer);
 }
 
-/* The name that was asked for: a page of elsewhere whose name leads here has its own. */
-static bool
-local_host_p(struct evhttp_request *request)
+static void
+answer_profile(struct connection *connection, const struct heapprof_peer *peer, const struct cli_wanted *wanted)
 {
-    const char *host = evhttp_request_get_host(request);
-    struct in_addr address;
+    struct server *server = connection->server;
+    char error[HEAPPROF_TARGET_ERROR_MAX];
 
-    if (!host) return false;
-    if (!strcasecmp(host, "localhost") || !strcmp(host, "::1") || !strcmp(host, "[::1]")) return true;
-    return inet_pton(AF_INET, host, &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
-}
-
-static bool
-forwarded_p(struct evhttp_request *request)
-{
-    static const char *const headers[] = {"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"};
-
-    for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++) {
-        if (evhttp_find_header(evhttp_request_get_input_headers(request), headers[i])) return true;
+    if (!cli_answer_permitted_p(peer, wanted->pid, error)) {
+        reply(connection, cli_answer_line(403, "%s", error));
+        return;
     }
-    return false;
+    if (server->timed_count == PROFILES_MOST) {
+        struct cli_answer busy = cli_answer_line(429, "too many requests: %d profiles are being recorded already", PROFILES_MOST);
+        busy.retry_seconds = (long)wanted->seconds + 1;
+        reply(connection, busy);
+        return;
+    }
+    connection->timed = cli_timed_begin(server->base, wanted, peer, finish_waiting, connection, error);
+    if (!connection->timed) {
+        reply(connection, cli_answer_line(404, "%s", error));
+        return;
+    }
+    server->timed_count++;
+    connection->state = WAITS;
+    event_del(connection->deadline);
 }
-
-static bool
-allowed_p(const struct server *server, struct evhttp_request *request)
-{
-    char *address = NULL;
-    ev_uint16_t port;
-
-    if (server->socket || token_p(server, request)) return true;
-    evhttp_connection_get_peer(evhttp_request_get_connection(request), &address, &port);
-    return address && local_address_p(address) && local_host_p(request) && !forwarded_p(request);
-}
-
-/* ---- the list ---- */
 
 static void
 list(struct server *server)
 {
     int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
-    if (server->listed_ns && now - server->listed_ns < LIST_SECONDS * SECOND_NS) return;
+    if (server->listed_ns && now - server->listed_ns < LIST_NS) return;
     rb_heapprof_host_list(&server->host);
     server->listed_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void
-json_label(struct report_json *json, const char *key, const char *value)
+answer(struct connection *connection, const struct heapprof_peer *peer, const struct cli_wanted *wanted)
 {
-    if (!*value) return;
-    report_json_member_text(json, key, value);
-}
+    struct server *server = connection->server;
+    const char *host = cli_request_header(&connection->request, "Host");
 
-static void
-json_target(struct report_json *json, const struct heapprof_host_process *process, const char *address)
-{
-    char pid[24];
-
-    snprintf(pid, sizeof(pid), "%d", (int)process->pid);
-    report_json_line(json);
-    report_json_begin(json, '{');
-    report_json_member_begin(json, "targets", '[');
-    report_json_text(json, address);
-    report_json_end(json, ']');
-    report_json_member_begin(json, "labels", '{');
-    json_label(json, "__param_pid", pid);
-    json_label(json, "pid", pid);
-    json_label(json, "process", process->name);
-    json_label(json, "title", process->title);
-    json_label(json, "container_id", process->container);
-    json_label(json, "heap", process->profiled ? "1" : "0");
-    report_json_end(json, '}');
-    report_json_end(json, '}');
-}
-
-/* The host and port as the scraper called them. */
-static void
-answer_targets(struct server *server, struct evhttp_request *request)
-{
-    const char *host = evhttp_find_header(evhttp_request_get_input_headers(request), "Host");
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    struct report_json json = {.out = out};
-
-    if (!out) {
-        refuse(request, 500, "Internal Server Error", "no memory");
+    if (wanted->kind == CLI_WANTED_PROFILE) {
+        answer_profile(connection, peer, wanted);
         return;
     }
-    report_json_begin(&json, '[');
-    for (size_t i = 0; i < server->host.count; i++) {
-        if (server->host.all[i].ruby) json_target(&json, &server->host.all[i], host ? host : "localhost");
-    }
-    report_json_end(&json, ']');
-    fclose(out);
-    reply(request, 200, "OK", "application/json", text, size);
-    free(text);
+    if (wanted->kind == CLI_WANTED_INDEX || wanted->kind == CLI_WANTED_TARGETS) list(server);
+    reply(connection, cli_answer_at_once(&server->host, peer, wanted, host ? host : "localhost"));
 }
 
-static void
-answer_index(struct server *server, struct evhttp_request *request)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
-    if (!out) {
-        refuse(request, 500, "Internal Server Error", "no memory");
-        return;
-    }
-    fputs("Ruby processes of this host; /PID/debug/pprof/heap, allocs, profile?seconds=10, threads\n\n", out);
-    for (size_t i = 0; i < server->host.count; i++) {
-        const struct heapprof_host_process *process = &server->host.all[i];
-        if (!process->ruby) continue;
-        fprintf(out, "%7d  %-12s  ", (int)process->pid, process->profiled ? "heap, time" : "time");
-        for (const char *at = process->title; *at; at++) fputc((unsigned char)*at < ' ' ? '?' : *at, out);
-        fputc('\n', out);
-    }
-    fclose(out);
-    reply(request, 200, "OK", "text/plain; charset=utf-8", text, size);
-    free(text);
-}
-
-/* ---- one process, at once ---- */
-
-/* A process that is open for a request. */
-struct opened {
-    struct heapprof_target *target;
-    struct heapprof_vm *vm;
-    struct heapprof_stop *stop;
-};
-
-static void
-close_opened(struct opened *opened)
-{
-    rb_heapprof_stop_free(opened->stop);
-    rb_heapprof_vm_close(opened->vm);
-    rb_heapprof_target_close(opened->target);
-}
-
+/* Whether the request may be answered; *known: the client's user is in peer. Otherwise it has been refused. */
 static bool
-open_process(struct opened *opened, pid_t pid, char *error)
+admit(struct connection *connection, struct heapprof_peer *peer, bool *known)
 {
-    *opened = (struct opened){.target = rb_heapprof_target_open_pid(pid, error)};
-    if (opened->target) opened->vm = rb_heapprof_vm_open(opened->target, error);
-    if (opened->vm) opened->stop = rb_heapprof_stop_new(pid);
-    if (opened->vm) return true;
-    close_opened(opened);
+    const struct server *server = connection->server;
+    int fd = bufferevent_getfd(connection->buffer);
+    char shown[CLI_ADMISSION_WHY_MAX];
+    const char *why = shown;
+
+    *known = !server->token;
+    if (server->token) {
+        if (cli_admission_token_p(&connection->request, server->token)) return true;
+        why = "the token is missing or wrong";
+    }
+    else if (cli_admission_client_p(&connection->request, rb_heapprof_peer_unix_p(fd), shown)) {
+        why = rb_heapprof_peer_find(fd, peer);
+        if (!why) return true;
+    }
+    reply(connection, cli_answer_line(403, "forbidden: %s; %ssend the header Authorization: Bearer TOKEN", why,
+                                      server->token ? "" : "start heapprof serve with HEAPPROF_TOKEN=TOKEN and "));
     return false;
 }
 
 static void
-answer_heap(struct evhttp_request *request, pid_t pid, const char *name, const char *by)
+handle(struct connection *connection)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
-    struct heapprof_heap_counts counts = {0};
-    struct heapprof_snapshot *snapshot = NULL;
-    struct opened opened;
-    size_t size = 0;
+    struct heapprof_peer peer = {0};
+    struct cli_wanted wanted;
+    const char *line;
+    bool known;
 
-    if (open_process(&opened, pid, error)) {
-        snapshot = rb_heapprof_heap_read(opened.vm, opened.stop, &counts, error);
-        if (snapshot) rb_heapprof_origin_of_target(opened.target, snapshot);
-        close_opened(&opened);
+    connection->head = !strcmp(connection->request.method, "HEAD");
+    if (!admit(connection, &peer, &known)) return;
+    int longest = known ? PROFILE_SECONDS_WITHOUT_TOKEN : PROFILE_SECONDS_MOST;
+    int status = cli_request_wanted(&connection->request, longest, &wanted, &line);
+    if (status) reply(connection, cli_answer_line(status, "%s", line));
+    else answer(connection, known ? &peer : NULL, &wanted);
+}
+
+/* ---- events ---- */
+
+/* I4: what comes behind the request is nobody's. Closes the connection if that has no end. */
+static void
+ignore(struct connection *connection)
+{
+    struct evbuffer *in = bufferevent_get_input(connection->buffer);
+    size_t size = evbuffer_get_length(in);
+
+    evbuffer_drain(in, size);
+    connection->ignored += size;
+    if (connection->ignored > IGNORED_MOST) close_connection(connection);
+}
+
+static void
+on_read(struct bufferevent *buffer, void *data)
+{
+    struct connection *connection = data;
+    struct evbuffer *in = bufferevent_get_input(buffer);
+    char bytes[CLI_REQUEST_MOST];
+    const char *line;
+
+    if (connection->state == ASKS) {
+        ev_ssize_t size = evbuffer_copyout(in, bytes, sizeof(bytes));
+        int status = cli_request_read(&connection->request, bytes, size > 0 ? (size_t)size : 0, &line);
+        if (status < 0) return;
+        if (status) reply(connection, cli_answer_line(status, "%s", line));
+        else handle(connection);
     }
-    if (!snapshot) {
-        refuse(request, 404, "Not Found", error);
-        return;
-    }
-    char *plain = rb_heapprof_pprof_encode_by(snapshot, by, "ruby", "", &size);
-    char *packed = plain ? rb_heapprof_gzip(plain, size, &size) : NULL;
-    if (packed) reply_profile(request, name, packed, size);
-    else refuse(request, 500, "Internal Server Error", "no memory");
-    free(packed);
-    free(plain);
-    rb_heapprof_snapshot_free(snapshot);
+    ignore(connection);
+}
+
+/* Closed while something comes, the connection would be reset, and the answer with it. */
+static void
+on_sent(struct bufferevent *buffer, void *data)
+{
+    struct connection *connection = data;
+
+    if (connection->state != ANSWERED) return;
+    connection->state = SENT;
+    if (connection->ended || shutdown(bufferevent_getfd(buffer), SHUT_WR) != 0) close_connection(connection);
+    else set_deadline(connection, SENT_SECONDS);
+}
+
+/* A client that has sent all it will may still read: an answer that is being sent is. */
+static void
+on_event(struct bufferevent *buffer, short events, void *data)
+{
+    struct connection *connection = data;
+
+    connection->ended = events & BEV_EVENT_EOF;
+    if (connection->ended && connection->state == ANSWERED) bufferevent_disable(buffer, EV_READ);
+    else close_connection(connection);
 }
 
 static void
-answer_threads(struct evhttp_request *request, pid_t pid)
+on_deadline(evutil_socket_t none, short events, void *data)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX], *text = NULL;
-    size_t size = 0;
-    struct heapprof_target *target = rb_heapprof_target_open_pid(pid, error);
-    FILE *out = target ? open_memstream(&text, &size) : NULL;
-    bool shown = out && cli_backtraces(target, HEAPPROF_LOOK_AUTO, false, out, NULL, error);
-
-    if (out) fclose(out);
-    if (shown) reply(request, 200, "OK", "text/plain; charset=utf-8", text, size);
-    else refuse(request, 404, "Not Found", error);
-    free(text);
-    rb_heapprof_target_close(target);
-}
-
-/* ---- one process, over time ---- */
-
-struct job {
-    struct server *server;
-    struct evhttp_request *request;
-    struct evhttp_connection *connection;
-    struct event *timer;
-    struct heapprof_target *target;
-    struct heapprof_record record;
-    struct heapprof_looks *looks;
-    int64_t  began_ns, end_ns, wall_ns;
-};
-
-static void
-free_job(struct job *job)
-{
-    if (job->timer) event_free(job->timer);
-    rb_heapprof_look_close(job->looks);
-    rb_heapprof_record_free(&job->record);
-    rb_heapprof_target_close(job->target);
-    job->server->jobs--;
-    free(job);
-}
-
-static void
-give_up(struct evhttp_connection *connection, void *data)
-{
-    (void)connection;
-    free_job(data);
-}
-
-static void
-finish_job(struct job *job)
-{
-    const char *const none[] = {NULL};
-    size_t size = 0;
-    struct heapprof_model *model =
-        rb_heapprof_record_model(&job->record, none, job->wall_ns, rb_heapprof_clock_ns(CLOCK_MONOTONIC) - job->began_ns);
-    char *bytes = model ? cli_encode(model, &size) : NULL;
-
-    evhttp_connection_set_closecb(job->connection, NULL, NULL);
-    if (bytes) reply_profile(job->request, "profile", bytes, size);
-    else refuse(job->request, 500, "Internal Server Error", "no memory");
-    free(bytes);
-    rb_heapprof_model_free(model);
-    free_job(job);
-}
-
-static void
-tick(evutil_socket_t none, short events, void *data)
-{
-    struct job *job = data;
-    bool goes_on = rb_heapprof_look(job->looks) && rb_heapprof_record_add(&job->record, job->looks, 1);
-
     (void)none;
     (void)events;
-    if (!goes_on || rb_heapprof_clock_ns(CLOCK_MONOTONIC) >= job->end_ns) finish_job(job);
+    close_connection(data);
 }
 
-static bool
-begin_job(struct job *job, pid_t pid, double seconds, char *error)
+/* I1. */
+static void
+make_room(struct server *server)
 {
-    const struct timeval period = {0, 1000000 / RATE};
-    const struct heapprof_record_options options = {.threads = true, .period_ns = (uint64_t)(SECOND_NS / RATE)};
+    struct connection *oldest;
 
-    rb_heapprof_record_init(&job->record, &options);
-    job->target = rb_heapprof_target_open_pid(pid, error);
-    if (!job->target) return false;
-    job->looks = rb_heapprof_look_open(job->target, &job->record.names, HEAPPROF_LOOK_AUTO, error);
-    if (!job->looks) return false;
-    job->wall_ns = rb_heapprof_clock_ns(CLOCK_REALTIME);
-    job->began_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
-    job->end_ns = job->began_ns + (int64_t)(seconds * 1e9);
-    job->timer = event_new(job->server->base, -1, EV_PERSIST, tick, job);
-    if (!job->timer || event_add(job->timer, &period) != 0) {
-        rb_heapprof_target_say(job->target, error, "no memory");
-        return false;
+    if (server->connection_count < CONNECTIONS_MOST) return;
+    TAILQ_FOREACH(oldest, &server->connections, next) {
+        if (oldest->state != WAITS) break;
     }
-    return true;
+    close_connection(oldest);
 }
 
 static void
-answer_profile(struct server *server, struct evhttp_request *request, pid_t pid, const char *seconds_text)
-{
-    char error[HEAPPROF_TARGET_ERROR_MAX] = "no memory", *end = NULL;
-    double seconds = seconds_text ? strtod(seconds_text, &end) : 10;
-
-    if (seconds_text && (*end || end == seconds_text || !(seconds > 0 && seconds <= 600))) {
-        refuse(request, 400, "Bad Request", "seconds: more than 0, at most 600");
-        return;
-    }
-    if (server->jobs == JOBS_MOST) {
-        refuse(request, 503, "Service Unavailable", "too many profiles are being recorded");
-        return;
-    }
-    struct job *job = calloc(1, sizeof(*job));
-    if (!job) {
-        refuse(request, 500, "Internal Server Error", error);
-        return;
-    }
-    job->server = server;
-    job->request = request;
-    job->connection = evhttp_request_get_connection(request);
-    server->jobs++;
-    if (begin_job(job, pid, seconds, error)) {
-        evhttp_connection_set_closecb(job->connection, give_up, job);
-        return;
-    }
-    free_job(job);
-    refuse(request, 404, "Not Found", error);
-}
-
-/* ---- which answer ---- */
-
-/* The process in the path, "/12/debug/...", or else in the query; 0: none. *path is behind it. */
-static pid_t
-pid_of(const char **path, struct evkeyvalq *query)
-{
-    const char *text = evhttp_find_header(query, "pid");
-    char *end;
-    long pid = 0;
-
-    if ((*path)[0] == '/' && (*path)[1] >= '1' && (*path)[1] <= '9') {
-        pid = strtol(*path + 1, &end, 10);
-        *path = end;
-    }
-    else if (text) {
-        pid = strtol(text, &end, 10);
-        if (*end) pid = 0;
-    }
-    return pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
-}
-
-static void
-answer_of_process(struct server *server, struct evhttp_request *request, const char *name, pid_t pid,
-                  struct evkeyvalq *query)
-{
-    if (!pid) refuse(request, 400, "Bad Request", "which process? pid=N");
-    else if (!strcmp(name, "heap")) answer_heap(request, pid, name, "inuse_space");
-    else if (!strcmp(name, "allocs")) answer_heap(request, pid, name, "alloc_space");
-    else if (!strcmp(name, "threads")) answer_threads(request, pid);
-    else if (!strcmp(name, "profile")) answer_profile(server, request, pid, evhttp_find_header(query, "seconds"));
-    else refuse(request, 404, "Not Found", "no such profile: expected heap, allocs, profile or threads");
-}
-
-static void
-answer(struct server *server, struct evhttp_request *request, const char *path, struct evkeyvalq *query)
-{
-    static const char prefix[] = "/debug/pprof/";
-    pid_t pid = pid_of(&path, query);
-
-    if (!strncmp(path, prefix, sizeof(prefix) - 1)) {
-        answer_of_process(server, request, path + sizeof(prefix) - 1, pid, query);
-        return;
-    }
-    if (strcmp(path, "/") && strcmp(path, "/targets")) {
-        refuse(request, 404, "Not Found", "expected /, /targets or /PID/debug/pprof/");
-        return;
-    }
-    list(server);
-    if (path[1]) answer_targets(server, request);
-    else answer_index(server, request);
-}
-
-static void
-handle(struct evhttp_request *request, void *data)
+on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address, int size, void *data)
 {
     struct server *server = data;
-    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
-    const char *path = evhttp_uri_get_path(uri), *query_text = evhttp_uri_get_query(uri);
-    struct evkeyvalq query = {0};
+    struct connection *connection = calloc(1, sizeof(*connection));
 
-    if (!allowed_p(server, request)) {
-        refuse(request, 403, "Forbidden", "forbidden: not from this host, and without the token");
+    (void)listener;
+    (void)address;
+    (void)size;
+    if (!connection) {
+        close(fd);
+        return;
     }
-    else if (evhttp_parse_query_str(query_text ? query_text : "", &query) != 0) {
-        refuse(request, 400, "Bad Request", "the query is malformed");
+    make_room(server);
+    connection->server = server;
+    TAILQ_INSERT_TAIL(&server->connections, connection, next);
+    server->connection_count++;
+    connection->buffer = bufferevent_socket_new(server->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    connection->deadline = evtimer_new(server->base, on_deadline, connection);
+    if (!connection->buffer) close(fd);
+    if (!connection->buffer || !connection->deadline) {
+        close_connection(connection);
+        return;
     }
-    else answer(server, request, path && *path ? path : "/", &query);
-    evhttp_clear_headers(&query);
-}
-
-/* ---- listening ---- */
-
-/* A socket file that only we may open; one that is there must not be listened to any more. */
-static int
-listen_at_file(struct server *server, const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct evconnlistener *listener;
-    struct stat status;
-
-    if (strlen(path) >= sizeof(address.sun_path)) return cli_wrong(server->cli, "%s: the name is too long", path);
-    strcpy(address.sun_path, path);
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool alive = probe >= 0 && connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0;
-    if (probe >= 0) close(probe);
-    if (alive) return cli_wrong(server->cli, "%s: somebody listens there", path);
-    if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode)) unlink(path);
-    mode_t before = umask(0177);
-    listener = evconnlistener_new_bind(server->base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, -1,
-                                       (struct sockaddr *)&address, sizeof(address));
-    int error = errno;
-    umask(before);
-    if (!listener) return cli_wrong(server->cli, "%s: %s", path, strerror(error));
-    if (!evhttp_bind_listener(server->http, listener)) return cli_wrong(server->cli, "no memory");
-    server->socket = path;
-    fprintf(stderr, "heapprof serve: listening at %s\n", path);
-    return CLI_DONE;
-}
-
-static int
-listen_at_port(struct server *server, const char *text)
-{
-    char host[128];
-    const char *colon = strrchr(text, ':');
-    char *end;
-    long port = colon ? strtol(colon + 1, &end, 10) : -1;
-    size_t length = colon ? (size_t)(colon - text) : 0;
-
-    if (!colon || colon[1] == 0 || *end || port < 0 || port > 65535 || length >= sizeof(host)) {
-        return cli_usage(server->cli, "--listen=%s: expected ADDRESS:PORT or a path with a '/'", text);
-    }
-    snprintf(host, sizeof(host), "%.*s", (int)length, text);
-    if (host[0] == '[' && host[length - 1] == ']') {
-        memmove(host, host + 1, length);
-        host[length - 2] = 0;
-    }
-    if (!host[0]) strcpy(host, "0.0.0.0");
-    if (strcmp(host, "localhost") && !local_address_p(host) && !server->token) {
-        return cli_wrong(server->cli, "--listen=%s: others could ask there: set HEAPPROF_TOKEN", text);
-    }
-    struct evhttp_bound_socket *bound = evhttp_bind_socket_with_handle(server->http, host, (ev_uint16_t)port);
-    if (!bound) return cli_wrong(server->cli, "%s: %s", text, strerror(errno));
-    struct sockaddr_storage address;
-    socklen_t size = sizeof(address);
-    if (getsockname(evhttp_bound_socket_get_fd(bound), (struct sockaddr *)&address, &size) == 0) {
-        port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                                   : ((struct sockaddr_in *)&address)->sin_port);
-    }
-    fprintf(stderr, "heapprof serve: listening at http://%s%s%s:%ld/\n", strchr(host, ':') ? "[" : "", host,
-            strchr(host, ':') ? "]" : "", port);
-    return CLI_DONE;
+    bufferevent_setcb(connection->buffer, on_read, on_sent, on_event, connection);
+    bufferevent_setwatermark(connection->buffer, EV_READ, 0, CLI_REQUEST_MOST);
+    set_deadline(connection, ASK_SECONDS);
+    bufferevent_enable(connection->buffer, EV_READ | EV_WRITE);
 }
 
 static void
@@ -565,29 +343,37 @@ stop(evutil_socket_t signal, short events, void *data)
     event_base_loopbreak(data);
 }
 
-static int
-serve(struct server *server)
-{
-    const char *where = server->cli->values[CLI_SERVE_LISTEN];
-    int status;
+/* ---- the command ---- */
 
-    evhttp_set_gencb(server->http, handle, server);
-    evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
-    evhttp_set_max_headers_size(server->http, 65536);
-    evhttp_set_max_body_size(server->http, BODY_MOST);
-    evhttp_set_timeout(server->http, 700);
-    status = strchr(where, '/') ? listen_at_file(server, where) : listen_at_port(server, where);
-    if (status != CLI_DONE) return status;
-    rb_heapprof_rights_drop(false);
+static void
+run(struct server *server)
+{
     struct event *interrupt = evsignal_new(server->base, SIGINT, stop, server->base);
     struct event *terminate = evsignal_new(server->base, SIGTERM, stop, server->base);
+
     if (interrupt) event_add(interrupt, NULL);
     if (terminate) event_add(terminate, NULL);
     event_base_dispatch(server->base);
     if (interrupt) event_free(interrupt);
     if (terminate) event_free(terminate);
-    if (server->socket) unlink(server->socket);
-    return CLI_DONE;
+    while (!TAILQ_EMPTY(&server->connections)) close_connection(TAILQ_FIRST(&server->connections));
+}
+
+static int
+serve(struct server *server)
+{
+    const char *where = server->cli->values[CLI_SERVE_LISTEN];
+    int status, fd = cli_listen(server->cli, where, server->token, &status);
+
+    if (fd < 0) return status;
+    rb_heapprof_rights_drop(false);
+    server->listener = evconnlistener_new(server->base, on_accept, server, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    if (server->listener) run(server);
+    else close(fd);
+    status = server->listener ? CLI_DONE : cli_wrong(server->cli, "no memory");
+    if (server->listener) evconnlistener_free(server->listener);
+    if (strchr(where, '/')) unlink(where);
+    return status;
 }
 
 int
@@ -596,12 +382,11 @@ cli_serve(struct cli *cli)
     struct server server = {.cli = cli, .token = getenv("HEAPPROF_TOKEN")};
     int status = CLI_WRONG;
 
-    if (server.token && !*server.token) server.token = NULL;
+    if (server.token && !*server.token) return cli_wrong(cli, "HEAPPROF_TOKEN is empty: unset it, or give it a token");
+    TAILQ_INIT(&server.connections);
     server.base = event_base_new();
-    if (server.base) server.http = evhttp_new(server.base);
-    if (server.http) status = serve(&server);
+    if (server.base) status = serve(&server);
     else cli_wrong(cli, "no memory");
-    if (server.http) evhttp_free(server.http);
     if (server.base) event_base_free(server.base);
     rb_heapprof_host_free(&server.host);
     return status;

@@ -84,51 +84,240 @@ class TestHeapprofServe < Test::Unit::TestCase
     end
   end
 
-  def test_whoever_asked_may_go_and_so_may_the_process
+  def ask(place, path, headers = "Host: localhost")
+    socket = place.is_a?(Integer) ? TCPSocket.new("127.0.0.1", place) : UNIXSocket.new(place)
+    socket.write("GET #{path} HTTP/1.1\r\n#{headers}\r\n\r\n")
+    closed_at_the_end(socket)
+  end
+
+  def closed_at_the_end(io)
+    (@open ||= []) << io
+    io
+  end
+
+  def teardown
+    @open&.each(&:close)
+    super
+  end
+
+  def test_a_profile_ends_with_its_process
     beside(WORK) do |pid|
       serving do |port|
-        socket = TCPSocket.new("127.0.0.1", port)
-        socket.write("GET /#{pid}/debug/pprof/profile?seconds=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        sleep 0.2
-        socket.close
-        waiting = Thread.new { get(port, "/#{pid}/debug/pprof/profile?seconds=60") }
-        sleep 0.5
+        waiting = ask(port, "/#{pid}/debug/pprof/profile?seconds=60")
+        assert_equal 200, get(port, "/#{pid}/debug/pprof/threads").status # the one before is being recorded
         Process.kill(:KILL, pid)
-        assert_equal 200, waiting.value.status
+        assert_match(/\AHTTP\/1.1 200 /, waiting.read.b)
         assert_equal 404, get(port, "/#{pid}/debug/pprof/heap").status
       end
     end
   end
 
+  # ---- how much ----
+
+  def test_two_profiles_are_recorded_at_once_and_a_client_that_goes_makes_room
+    beside(WORK) do |pid|
+      path = "/#{pid}/debug/pprof/profile?seconds="
+      serving do |port|
+        Array.new(16) { ask(port, "#{path}60") }.each(&:close)
+        waiting = Array.new(2) { ask(port, "#{path}60") }
+        refused = get(port, "#{path}5")
+        assert_equal [429, "too many requests: 2 profiles are being recorded already\n"], [refused.status, refused.body]
+        assert_match(/^Retry-After: 6\r?$/, refused.headers)
+        assert_equal 200, get(port, "/#{pid}/debug/pprof/threads").status
+        waiting.pop.close
+        assert_equal 200, get(port, "#{path}0.1").status
+        assert_nil IO.select(waiting, nil, nil, 0)
+      end
+    end
+  end
+
+  def test_a_profile_takes_a_minute_at_most_and_with_a_token_ten
+    beside(WORK) do |pid|
+      serving { |port| assert_match(/at most 60; with HEAPPROF_TOKEN 600$/, get(port, "/#{pid}/debug/pprof/profile?seconds=61").body) }
+      serving(env: { "HEAPPROF_TOKEN" => "t" }) do |port|
+        assert_match(/at most 600$/, get(port, "/#{pid}/debug/pprof/profile?seconds=601&token=t").body)
+        assert_nil IO.select([ask(port, "/#{pid}/debug/pprof/profile?seconds=600&token=t")], nil, nil, 0)
+      end
+    end
+  end
+
+  def test_of_too_many_connections_the_oldest_that_has_not_asked_goes
+    beside(WORK) do |pid|
+      serving do |port|
+        waiting = Array.new(2) { ask(port, "/#{pid}/debug/pprof/profile?seconds=60") }
+        assert_equal 429, get(port, "/#{pid}/debug/pprof/profile?seconds=60").status
+        silent = Array.new(62) { closed_at_the_end(TCPSocket.new("127.0.0.1", port)) }
+        assert_equal 200, get(port, "/").status
+        assert_equal "", silent.shift.read
+        assert_nil IO.select(silent + waiting, nil, nil, 0)
+      end
+    end
+  end
+
+  # The server's ten seconds are waited for.
+  def test_a_client_that_does_not_come_to_an_end_is_left
+    serving do |port|
+      silent, slow = closed_at_the_end(TCPSocket.new("127.0.0.1", port)), ask(port, "/", "Host: localhost\r\nAccept: ")
+      drip = Thread.new do
+        loop { slow.write("x") && sleep(0.2) }
+      rescue SystemCallError
+        true
+      end
+      assert_equal "", silent.read
+      assert drip.value
+      assert_equal 200, get(port, "/").status
+    end
+  end
+
+  # ---- what is refused ----
+
   def test_wrong_questions
     serving do |port|
       { "/nothing" => 404, "/debug/pprof/heap" => 400, "/debug/pprof/heap?pid=x" => 400, "/debug/pprof/soul?pid=1" => 404,
-        "/4194304/debug/pprof/heap" => 404, "/1/debug/pprof/profile?seconds=0" => 400,
-        "/1/debug/pprof/profile?seconds=1e9" => 400, "/99999999999999999999/debug/pprof/heap" => 400 }.each do |path, status|
+        "/4194304/debug/pprof/heap" => 404, "/1/debug/pprof/profile?seconds=0" => 400, "/1/debug/pprof/profile?seconds=nan" => 400,
+        "/1/debug/pprof/profile?seconds=1e9" => 400, "/99999999999999999999/debug/pprof/heap" => 404, "/?pid=%" => 200 }.each do |path, status|
         answer = get(port, path)
         assert_equal status, answer.status, path
-        assert_equal 1, answer.body.lines.size, path
+        assert_equal 1, answer.body.lines.size, path unless status == 200
       end
-      assert_operator get(port, "/", method: "DELETE").status, :>=, 400
-      assert_operator get(port, "/#{'x' * 100_000}").status, :>=, 400
+      assert_equal 405, get(port, "/", method: "DELETE").status
+      assert_equal 431, get(port, "/#{'x' * 100_000}").status
+      assert_equal 431, get(port, "/", (0..99).to_h { |i| ["Accept", "x" * i] }.merge((0..99).to_h { |i| ["accept-#{i}", ""] })).status
+      ["GET / HTTP/1.1\r\nHost\r\n\r\n", "GET /\r\n\r\n", "\r\n\r\n", "GET http://localhost/ HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n a: b\r\n\r\n",
+       "GET / HTTP/1.1\r\nAccept: \0\r\n\r\n", "GET / HTTP/1.1\r\nHost : localhost\r\n\r\n"].each { |bytes| assert_equal 400, raw(port, bytes).status, bytes }
+      ["GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: \xc3\r\n\r\n"].each do |bytes|
+        assert_equal [403, "the request is no UTF-8\n"], raw(port, bytes).to_a.values_at(0, 2)
+      end
+      assert_equal "", get(port, "/", method: "HEAD").body
     end
     assert_equal 0, @status.exitstatus
   end
 
-  def test_only_who_is_here_may_ask
+  def raw(port, bytes)
+    socket = TCPSocket.new("127.0.0.1", port)
+    socket.write(bytes.b)
+    head, body = socket.read.b.split("\r\n\r\n", 2)
+    Answer.new(head[/\d{3}/].to_i, head, body)
+  ensure
+    socket&.close
+  end
+
+  # ---- who may ask ----
+
+  def forbidden(...)
+    answer = get(...)
+    assert_equal [403, 1], [answer.status, answer.body.lines.size], answer.body
+    answer.body[/\Aforbidden: (.*?); /, 1]
+  end
+
+  def test_a_client_of_this_host_may_ask_and_no_proxy_and_no_page_of_elsewhere
     serving do |port|
-      assert_equal 403, get(port, "/", "Host" => "attacker.example").status
-      assert_equal 403, get(port, "/", "X-Forwarded-For" => "10.0.0.1").status
-      assert_equal 403, get(port, "/", "Host" => "attacker.example", "Authorization" => "Bearer ").status
-      ["127.0.0.1", "127.0.0.1:#{port}", "localhost", "[::1]:#{port}"].each { |host| assert_equal 200, get(port, "/", "Host" => host).status, host }
+      ["127.0.0.1", "127.0.0.1:#{port}", "localhost", "LOCALHOST:1", "[::1]:#{port}"].each { |host| assert_equal 200, get(port, "/", "Host" => host).status, host }
+      ["attacker.example", "localhost.attacker.example", "127.0.0.1.attacker.example", "", "10.0.0.1", "[::1", "localhost:x"].each do |host|
+        assert_equal "the request is not for localhost", forbidden(port, "/", "Host" => host), host
+      end
+      assert_equal 403, raw(port, "GET / HTTP/1.0\r\n\r\n").status
+      assert_equal 403, raw(port, "GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n").status
+      %w[Forwarded Via X-Forwarded-For X-Forwarded-Host X-Real-IP True-Client-IP CF-Connecting-IP CF-Ray CDN-Loop Fastly-Client-IP X-Client-IP
+         X-Cluster-Client-IP X-Envoy-External-Address X-Amzn-Trace-Id X-Amz-Cf-Id X-Original-URL X-Request-Id Akamai-Origin-Hop Fly-Client-IP
+         X-Vercel-Id X_Forwarded_For Proxy-Connection traceparent Origin].each do |name|
+        assert_equal "a client of this host sends no header #{name}", forbidden(port, "/", name => "127.0.0.1")
+      end
+      browser = { "User-Agent" => "Mozilla/5.0", "Accept-Language" => "en", "Cookie" => "a=b", "Sec-Fetch-Mode" => "navigate", "Sec-CH-UA" => "x" }
+      %w[none same-origin].each { |site| assert_equal 200, get(port, "/", browser.merge("Sec-Fetch-Site" => site)).status }
+      [browser, { "User-Agent" => "Mozilla/4.0" }, { "Referer" => "http://localhost/" }].product([nil, "cross-site", "same-site", ""]) do |headers, site|
+        headers = headers.merge("Sec-Fetch-Site" => site) if site
+        assert_equal "a page of another site has sent the browser here", forbidden(port, "/", headers)
+      end
+      assert_equal 403, raw(port, "GET / HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n\r\n").status
     end
   end
 
-  def test_or_who_has_the_token
-    serving("0.0.0.0:0", env: { "HEAPPROF_TOKEN" => "secret" }) do |port|
-      wrong = ["secre", "secrets", "Secret", "", "secretsecret"]
-      wrong.each { |token| assert_equal 403, get(port, "/", "Host" => "host.example", "Authorization" => "Bearer #{token}").status, token }
-      assert_equal 200, get(port, "/", "Host" => "host.example", "Authorization" => "Bearer secret").status
+  def test_with_a_token_nobody_may_ask_without_it
+    in_directory do |directory|
+      ["0.0.0.0:0", "127.0.0.1:0", "#{directory}/socket"].each do |where|
+        serving(where, env: { "HEAPPROF_TOKEN" => "secret" }) do |place|
+          ["Bearer secre", "Bearer secrets", "Bearer Secret", "Bearer ", "Bearer", "Bearer secretsecret", "secret", "Basic secret"].each do |value|
+            assert_equal "the token is missing or wrong", forbidden(place, "/", "Authorization" => value), value
+          end
+          assert_equal "the token is missing or wrong", forbidden(place, "/")
+          ["/?token=", "/?token=secre", "/?token=secret%00", "/?Token=secret", "/?token=%"].each { |path| forbidden(place, path) }
+          assert_equal 200, get(place, "/", "Host" => "host.example", "Via" => "1.1 proxy", "Authorization" => "Bearer secret").status
+          assert_equal 200, get(place, "/?token=s%65cret", "Host" => "host.example").status
+        end
+      end
+      assert_refused 1, /HEAPPROF_TOKEN is empty/, "serve", "--listen", "127.0.0.1:0", env: { "HEAPPROF_TOKEN" => "" }
+    end
+  end
+
+  # Connects from a process that has these descriptors besides, and asks; what it says why not.
+  def asked_with(where, *descriptors)
+    client = where.is_a?(Integer) ? "TCPSocket.new('127.0.0.1', #{where})" : "UNIXSocket.new(#{where.dump})"
+    script = "socket = #{client}; socket.write(%(GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n)); print socket.read"
+    out, = Open3.capture2(*RUBY, "-rsocket", "-e", script, descriptors.to_h { |io| [io, io] })
+    out.b[/forbidden: (.*?); /, 1] || out.b[/\d{3}/].to_i
+  end
+
+  def test_a_process_that_listens_or_has_accepted_is_a_proxy
+    in_directory do |directory|
+      front, other = TCPServer.new("127.0.0.1", 0), UNIXServer.new("#{directory}/front")
+      clients = [front.local_address.connect, other.local_address.connect]
+      accepted = [front.accept, other.accept]
+      [front, other, *clients, *accepted].each { |io| closed_at_the_end(io) }
+      ["127.0.0.1:0", "#{directory}/socket"].each do |where|
+        serving(where) do |place|
+          [front, other, *accepted].each do |io|
+            assert_equal "the client's process answers requests itself, as a proxy does", asked_with(place, io)
+          end
+          assert_equal 200, asked_with(place, *clients)
+        end
+      end
+    end
+  end
+
+  AS_USER = %w[setpriv --reuid 65534 --regid 65534 --clear-groups].freeze
+
+  # What a client of another user is answered: the status, and the rest.
+  def as_user(port, path)
+    script = "socket = TCPSocket.new('127.0.0.1', #{port}); socket.write(%(GET #{path} HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n)); print socket.read"
+    out, = Open3.capture2(*AS_USER, *RUBY, "-rsocket", "-e", script)
+    head, body = out.b.split("\r\n\r\n", 2)
+    [head[/\d{3}/].to_i, body]
+  end
+
+  BECOME = "Process::GID.change_privilege(65_534); Process::UID.change_privilege(65_534); "
+
+  def test_a_server_of_roots_gives_a_user_what_that_user_may_read
+    omit "needs root, to be other users" unless Process.uid.zero?
+    beside(WORK) do |roots|
+      beside(WORK, ruby: [*AS_USER, *RUBY]) do |users|
+        beside(BECOME + WORK) do |undumpable|
+          beside("Process::Sys.setreuid(65_534, 0); " + WORK) do |setuid|
+            beside(WORK, ruby: ["setpriv", "--reuid", "65534", "--clear-groups", *RUBY]) do |of_group|
+              serving do |port|
+                assert_equal 200, get(port, "/#{users}/debug/pprof/threads").status
+                reasons = { roots => "it is another user's", setuid => "it is another user's", undumpable => "it is not dumpable", of_group => "it is of another group" }
+                reasons.each do |pid, why|
+                  ["threads", "heap", "profile?seconds=1"].each do |name|
+                    line = "process #{pid}: not permitted to user 65534: #{why}; ask as root, or with HEAPPROF_TOKEN\n"
+                    assert_equal [403, line], as_user(port, "/#{pid}/debug/pprof/#{name}")
+                  end
+                end
+                assert_equal 200, as_user(port, "/#{users}/debug/pprof/threads")[0]
+                assert_equal 200, as_user(port, "/#{users}/debug/pprof/profile?seconds=0.1")[0]
+                all = [roots, users, undumpable, setuid, of_group]
+                assert_equal [users], all & as_user(port, "/")[1].scan(/^ *(\d+)  time/).flatten.map(&:to_i)
+                assert_equal [users], all & JSON.parse(as_user(port, "/targets")[1]).map { |each| each["labels"]["pid"].to_i }
+                assert_equal all, all & get(port, "/").body.scan(/^ *(\d+)  time/).flatten.map(&:to_i)
+                # The same as `heapprof snapshot` would say to that user.
+                _, error, status = Open3.capture3(*AS_USER, PROGRAM, "stacks", undumpable.to_s)
+                refute_predicate status, :success?
+                assert_match(/not permitted/, error)
+              end
+            end
+          end
+        end
+      end
     end
   end
 
@@ -139,6 +328,7 @@ class TestHeapprofServe < Test::Unit::TestCase
         assert_equal path, place
         assert_equal "140600", File.stat(path).mode.to_s(8)
         assert_equal 200, get(path, "/", "Host" => "anything").status
+        assert_equal "a client of this host sends no header Via", forbidden(path, "/", "Via" => "1.1 proxy")
         assert_refused 1, /somebody listens there/, "serve", "--listen", path
       end
       assert_empty Dir.children(directory)
