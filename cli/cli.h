@@ -36,6 +36,7 @@ struct cli_command {
     const char *name, *arguments;        /* "top", "[options] FILE" */
     const char *summary;                 /* a line for the list of commands */
     const char *description;             /* paragraphs, "\n\n" between */
+    const char *readers;                 /* who can read what it writes or serves; NULL: it only shows */
     const struct cli_option *options;    /* up to one without a name; NULL: none */
     const struct cli_example *examples;  /* the same */
     size_t least, most;                  /* operands */

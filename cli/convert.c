@@ -95,5 +95,7 @@ const struct cli_command cli_convert_command = {
     .description =
         "Writes the profile to stdout in a format of others: pprof (gzip'd), collapsed (a line a stack),\n"
         "speedscope, json (all that is in the file), csv (a line a sample), perfetto (a trace of heapprofd's).",
+    .readers =
+        "it goes to stdout. A file that a shell makes of that (>) has the mode of the shell's umask.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

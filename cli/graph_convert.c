@@ -155,5 +155,7 @@ const struct cli_command cli_graph_convert_command = {
         "then an object has the same id in the files made of 1, of 1 2 and of 1 2 3. A heaptimeline has a bar for each of\n"
         "these dumps, as large as what is new in it and still alive in the last. Its allocation stacks are those of objects\n"
         "that a running profile has sampled (RUBY_HEAPPROF).",
+    .readers =
+        "it goes to stdout. A file that a shell makes of that (>) has the mode of the shell's umask.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
 };

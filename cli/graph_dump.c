@@ -122,5 +122,7 @@ const struct cli_command cli_graph_dump_command = {
         "\n"
         "The file is where that process puts it, in its own file system, and has no value of the program. See `heapprof stacks\n"
         "--help` for the rights that are needed.",
+    .readers =
+        "the owner of the file alone (mode 0600), which is the process's user.",
     .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
 };

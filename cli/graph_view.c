@@ -59,7 +59,8 @@ const struct cli_command cli_graph_view_command = {
         "Writes one HTML page that needs no network, and prints its name. In it: what may be a leak, in words; the tree of\n"
         "`heapprof graph tree` as a picture, a flame graph or a treemap, with search and zoom; what each class has and retains; and of each of the\n"
         "objects that retain most what keeps it, what it refers to and is referred to by, what it keeps, and where it was\n"
-        "allocated. It says what it leaves out.\n\n"
-        "The page is only its owner's to read (mode 0600).",
+        "allocated. It says what it leaves out.",
+    .readers =
+        "the owner of the page alone (mode 0600). It names classes, methods and files.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

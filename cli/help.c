@@ -39,8 +39,10 @@ help_of(FILE *out, const struct cli_command *command)
 {
     const struct cli_example *example = command->examples;
 
-    fprintf(out, "heapprof %s - %s\n\nUsage: heapprof %s %s\n\n%s\n\nOptions:\n", command->name, command->summary,
+    fprintf(out, "heapprof %s - %s\n\nUsage: heapprof %s %s\n\n%s\n\n", command->name, command->summary,
             command->name, command->arguments, command->description);
+    if (command->readers) fprintf(out, "Who can read it: %s\n\n", command->readers);
+    fputs("Options:\n", out);
     put_options(out, command->options);
     put_options(out, cli_common_options);
     if (example) fprintf(out, "\nExamples:\n");

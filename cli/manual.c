@@ -66,6 +66,11 @@ put_command(FILE *out, const struct cli_command *command)
     put(out, command->arguments, false);
     putc('\n', out);
     put_paragraphs(out, command->description);
+    if (command->readers) {
+        fputs(".PP\nWho can read it: ", out);
+        put(out, command->readers, false);
+        putc('\n', out);
+    }
     for (const struct cli_option *option = command->options; option && option->name; option++) put_option(out, option);
 }
 

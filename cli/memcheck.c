@@ -25,6 +25,7 @@
 #include "cli/child.h"
 #include "cli/memcheck_run.h"
 #include "memcheck/report.h"
+#include "os/file.h"
 
 enum {ENGINE = 1, CORE, UNDEFINED, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
 
@@ -112,17 +113,21 @@ static bool
 report(struct cli_memcheck_run *run)
 {
     const char *path = run->cli->values[OUT];
-    FILE *out = !path ? stderr : !strcmp(path, "-") ? stdout : fopen(path, "w");
+    bool file = path && strcmp(path, "-");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = file ? open_memstream(&text, &size) : path ? stdout : stderr;
+    bool written = out && report_asked_for(run->cli)(out, &run->question, run->processes, run->count);
 
-    if (out) {
-        memcheck_report *write = report_asked_for(run->cli);
-        bool written = write(out, &run->question, run->processes, run->count);
-        written = fflush(out) == 0 && !ferror(out) && written;
-        if (out != stderr && out != stdout) written = fclose(out) == 0 && written;
-        if (written) return true;
+    written = out && fflush(out) == 0 && !ferror(out) && written;
+    if (file && out) written = fclose(out) == 0 && written;
+    if (file && written) {
+        errno = rb_heapprof_file_write_whole(path, text, size, true);
+        written = errno == 0;
     }
-    cli_wrong(run->cli, "%s: %s", path ? path : "stderr", strerror(errno));
-    return false;
+    if (!written) cli_wrong(run->cli, "%s: %s", path ? path : "stderr", strerror(errno));
+    free(text);
+    return written;
 }
 
 static size_t
@@ -295,5 +300,8 @@ const struct cli_command cli_memcheck_command = {
         "\n"
         "Processes that end by exit!, exec or a signal that Ruby does not handle have no report, nor have those that outlive the\n"
         "command. What finalizers ask for is not known. Only what the command runs can be found.",
+    .readers =
+        "with --out the owner of the file alone (mode 0600). What the processes leave meanwhile is in a directory of\n"
+        "their own below TMPDIR, which is that owner's, too (mode 0700), and is removed.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .run = memcheck,
 };

@@ -59,7 +59,10 @@ const struct cli_command cli_merge_command = {
     .description =
         "Writes the sum of the profiles, gzip'd. Like goes with like: functions by name, file and first line,\n"
         "samples by stack and labels. All have to have the same sample types. Of one process's series of files only one\n"
-        "belongs into a sum: each has all that was alive. A file that is not there any more is told and left out; the exit\n"
-        "status is 0 as long as one is left.",
+        "belongs into a sum: each has all that was alive. A file that is gone meanwhile is left out, with a line on\n"
+        "stderr; the exit status is 0 as long as one file is left.",
+    .readers =
+        "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
+        "mode that its umask leaves.",
     .options = options, .examples = examples, .least = 1, .most = 10000, .run = run,
 };

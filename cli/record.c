@@ -409,5 +409,8 @@ const struct cli_command cli_record_command = {
         "\n"
         "It ends after --duration, at ^C, or when the process ends, and writes what it has. The last line on stderr\n"
         "says how many looks were asked for, taken, and late; and of how many stacks a part was torn or all failed.",
+    .readers =
+        "the owner of the file alone (mode 0600). It names the methods, files and threads that were seen.\n"
+        "With another format and no --output it goes to stdout.",
     .options = options, .examples = examples, .least = 1, .most = 100000, .run = run,
 };

@@ -279,5 +279,8 @@ const struct cli_command cli_run_command = {
         "\n"
         "It samples closely at first, and less so as the heap grows (interval=auto): that costs a program that allocates all\n"
         "the time some percent. --interval=512k, the default of RUBY_HEAPPROF, costs less than 1 %.",
+    .readers =
+        "the owner of the files alone (mode 0600), which is the command's user. They name methods, classes,\n"
+        "files and the command line, and have no contents of objects.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .run = run,
 };

@@ -28,7 +28,13 @@ const struct cli_command cli_serve_command = {
         "/targets lists them for scrapers (Prometheus' HTTP service discovery: Parca, Grafana Alloy), with the process's\n"
         "name, title, pid and container.\n"
         "\n"
-        "It answers requests from this host. With HEAPPROF_TOKEN set it also answers those that have it, as\n"
-        "\"Authorization: Bearer TOKEN\", and may listen at addresses of others. A socket file is for its owner alone.",
+        "Two profiles over time are recorded at once, each of at most 60 seconds, with HEAPPROF_TOKEN 600.",
+    .readers =
+        "with HEAPPROF_TOKEN set, everybody who sends it, as \"Authorization: Bearer TOKEN\" or ?token=TOKEN, reads all that this\n"
+        "program may read; it may listen at addresses of other hosts then. Without it, a client on this host, such as curl\n"
+        "or go tool pprof, reads the processes of its own user that `heapprof snapshot` would read for that user, and root's\n"
+        "reads all. What comes through a proxy, or from a web page, is refused. A socket file is for its owner and root.\n"
+        "The same of heapprof/rack; doc/production.md has the rule. A profile names methods, classes, files and the command\n"
+        "line, and has no contents of objects.",
     .options = options, .examples = examples, .least = 0, .most = 0, .run = run,
 };

@@ -245,5 +245,8 @@ const struct cli_command cli_snapshot_command = {
         "holds malloc'ed memory is not looked for, and RSS is not explained.\n"
         "\n"
         "It has to be of the same build as this program. See `heapprof stacks --help` for the rights it needs.",
+    .readers =
+        "the owner of the file alone (mode 0600), which is who runs heapprof, not the process's user.\n"
+        "It names methods, classes, files and the command line, and has no contents of objects.",
     .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
 };

@@ -180,7 +180,9 @@ const struct cli_command cli_view_command = {
                    "A profile may be anybody's, and names any file. Source is read only below the directory that the profile is in,\n"
                    "or below --sources=DIR, and in this ruby's library and this user's gems (GEM_HOME, GEM_PATH, BUNDLE_PATH, ~/.gem,\n"
                    "~/.local/share/gem). A profile that lies in the home directory itself, or above it, has to have --sources. No link\n"
-                   "leads out. A line on stderr says how many lines of how many files the page has.\n\n"
-                   "The page is only its owner's to read (mode 0600): it names all that the program runs.",
+                   "leads out. A line on stderr says how many lines of how many files the page has.",
+    .readers =
+        "only the owner of the page (mode 0600). It names all that the program runs, and has lines of its source\n"
+        "unless --no-sources is given: look into it before you give it on.",
     .options = options, .examples = examples, .least = 1, .most = 2, .run = run,
 };

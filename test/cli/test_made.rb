@@ -21,6 +21,31 @@ class TestHeapprofMade < Test::Unit::TestCase
     end
   end
 
+  def test_what_writes_a_file_or_opens_a_port_says_who_can_read_it
+    page = heapprof!("help", "--man").out
+    commands.each do |command|
+      help = heapprof!("help", *command.split).out
+      writes = help.match?(/^ +(-\w, )?--(output|out|listen|to)=/) || ["run", "graph dump"].include?(command)
+      assert_equal writes, help.include?("\nWho can read it: "), command
+    end
+    assert_equal commands.count { |command| heapprof!("help", *command.split).out.include?("Who can read it") }, page.scan(/^Who can read it: /).size
+  end
+
+  # As they say, whatever the umask.
+  def test_files_are_their_owners
+    before = File.umask(0)
+    in_directory do
+      write("a.pb.gz", shop)
+      heapprof("merge", "a.pb.gz", "-o", "merged.pb.gz")
+      heapprof("view", "a.pb.gz", "-o", "view.html")
+      heapprof("memcheck", "--out=report", EnvUtil.rubybin, "--disable-gems", "-e", "")
+      assert_equal({ "merged.pb.gz" => "600", "report" => "600", "view.html" => "600" },
+                   %w[merged.pb.gz report view.html].to_h { |name| [name, File.stat(name).mode.to_s(8)[-3..]] })
+    end
+  ensure
+    File.umask(before)
+  end
+
   def test_bash
     script = heapprof!("help", "--completion=bash").out
     { %w[to] => "top", %w[top --by in] => "inuse_space inuse_objects", %w[top --by = alloc_s] => "alloc_space",
