@@ -16,6 +16,7 @@
 #include "pprof/gzip.h"
 #include "profiler/pprof.h"
 #include "report/json.h"
+#include "report/text.h"
 
 enum { OK = 200, FORBIDDEN = 403, NOT_FOUND = 404, NO_MEMORY = 500 };
 
@@ -150,7 +151,7 @@ answer_index(const struct heapprof_host *host, const struct heapprof_peer *peer)
         const struct heapprof_host_process *process = &host->all[i];
         if (!listed_p(process, peer)) continue;
         fprintf(out, "%7d  %-12s  ", (int)process->pid, process->profiled ? "heap, time" : "time");
-        for (const char *at = process->title; *at; at++) fputc((unsigned char)*at < ' ' ? '?' : *at, out);
+        report_put(out, process->title, 0, false);
         fputc('\n', out);
     }
     fclose(out);

@@ -32,6 +32,7 @@
 require "cgi/escape"
 require "stringio"
 require "uri"
+require_relative "plain"
 require_relative "rack/admission"
 require_relative "rack/limits"
 
@@ -169,7 +170,7 @@ module Heapprof
 
     def text(snapshot, by)
       report = StringIO.new
-      report.puts "#{by}, process #{Process.pid}: #{$0}", ""
+      report.puts "#{by}, process #{Process.pid}: #{Plain.text($0)}", ""
       snapshot.report(report, by: by, limit: 100, frames: 20)
       respond(200, report.string, "text/plain; charset=utf-8")
     end
@@ -198,7 +199,7 @@ module Heapprof
       respond(200, <<~HTML, "text/html; charset=utf-8")
         <!DOCTYPE html>
         <title>/debug/pprof/</title>
-        <h1>Heap profiles of process #{Process.pid}: #{CGI.escapeHTML($0)}</h1>
+        <h1>Heap profiles of process #{Process.pid}: #{CGI.escapeHTML(Plain.text($0))}</h1>
         <ul>
         #{rows.join("\n")}
         <li><a href="cmdline">cmdline</a> - how it was started

@@ -20,7 +20,7 @@ module Proxies
 
   module_function
 
-  PACKAGES = { "haproxy" => "haproxy", "nginx" => "nginx-light", "caddy" => "caddy" }.freeze
+  PACKAGES = { "haproxy" => "haproxy", "nginx" => "nginx", "caddy" => "caddy" }.freeze
   USERS = { "haproxy" => "haproxy", "nginx" => "www-data", "caddy" => "caddy" }.freeze
 
   # The command that runs it in the foreground; user: NIL for Debian's own.

@@ -17,7 +17,7 @@ class TestScriptsBootstrap < Test::Unit::TestCase
       assert_equal <<~STEPS, steps(repository, "demo")
         [1/6] installing packages (1 to 5 minutes): viewer
         [2/6] configuring this repository (seconds)
-        [3/6] fetching and unpacking MRI and upb (about 1 minute)
+        [3/6] fetching and unpacking MRI, upb and gems (about 1 minute)
         [4/6] configuring MRI (about 1 minute)
         [5/6] building and installing (about 5 minutes)
         [6/6] make demo (about 1 minute)
