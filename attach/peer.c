@@ -240,7 +240,7 @@ named_p(const struct names *names, const char *name)
 
 /* ---- processes ---- */
 
-/* The inode of a descriptor that is a socket; 0: it is none, or is closed. */
+/* The inode of a descriptor that is a socket; Returns 0 if it is no socket, or is closed. */
 static uint64_t
 socket_of(DIR *directory, const char *name)
 {

@@ -223,7 +223,7 @@ number_of(const char *text, size_t length)
     return number;
 }
 
-/* In the path, "/12/debug/...", or else in the query. 0: there is none. *path is behind it then. */
+/* In the path, "/12/debug/...", or else in the query. Returns 0 if there is none. *path is behind it then. */
 static pid_t
 pid_of(const struct cli_request *request, const char **path)
 {
@@ -236,7 +236,7 @@ pid_of(const struct cli_request *request, const char **path)
     return pid > 0 ? (pid_t)pid : 0;
 }
 
-/* Digits, with a point among them at most. False: they are none, or not in the range. */
+/* Reads digits, with at most one point among them. Returns false if the text is something else, or out of range. */
 static bool
 seconds_of(const struct cli_request *request, int longest, double *seconds)
 {

@@ -22,7 +22,7 @@ struct cli_request {
  * a status: it is wrong, *line says how. */
 int cli_request_read(struct cli_request *request, const char *bytes, size_t size, const char **line);
 
-/* The only header of that name; NULL: there is none, or there are several. */
+/* The only header of that name. Returns NULL if there is none, or if there are several. */
 const char *cli_request_header(const struct cli_request *request, const char *name);
 
 enum cli_parameter { CLI_PARAMETER_NONE, CLI_PARAMETER_GIVEN, CLI_PARAMETER_WRONG };

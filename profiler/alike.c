@@ -8,7 +8,7 @@
  *                 2   `- block in run a.rb:4                     2  stack 3, String
  *                 3   `- block in run a.rb:4  (another)          3  stack 3, Array
  *
- *     same stack  1   2   2           site 1 has what 1 and 2 had; 2 is none any more
+ *     same stack  1   2   2           site 1 has what 1 and 2 had; 2 is no site any more
  *
  * Of stacks that look alike the first that is come to stands for all; so does of sites the one of
  * the lowest number. The stacks stay as they are: each has its own frames, and that of the first
@@ -112,7 +112,7 @@ same_identity(const struct merging *merging, uint32_t id)
     return merging->identity_of[id] & ~TWO;
 }
 
-/* 0 is none, and stands for one that nothing is shown of. */
+/* Identity 0 is no class; in a snapshot it also stands for a class of which nothing is shown. */
 static bool
 identity_apart_p(const struct merging *merging, uint32_t id)
 {

@@ -1,4 +1,4 @@
-/* dead_code.c - what is left of code that has died, made as small as what can be told apart.
+/* dead_code.c - what dead code leaves in the tables: what looks the same becomes one entry.
  *
  *   1  dead classes of one name, and dead functions of one name, path and first line: the first
  *      stands for the others
@@ -230,7 +230,7 @@ rb_heapprof_dead_code_merge(struct heapprof_tables *tables)
 
 /* ---- how much there is ---- */
 
-/* That of the line: the innermost that is no C function's. 0: there is none. */
+/* The function of the line: the innermost one that is not written in C. Returns 0 if there is none. */
 static uint32_t
 function_of_line(const struct heapprof_tables *tables, uint32_t stack)
 {

@@ -29,7 +29,7 @@ rb_heapprof_dead_code_due_p(const struct heapprof_tables *tables)
  * and what they called stay. Then what nothing names any more is freed.
  *
  * Needs a little memory; what is refused stays as it is. Numbers of stacks, sites, functions and
- * identities are void afterwards, but for stacks of living code that are held. All is copied
+ * identities are void afterwards, except stacks of living code that are held. All is copied
  * (copies.h), and blocks are held. */
 void rb_heapprof_dead_code_merge(struct heapprof_tables *tables);
 

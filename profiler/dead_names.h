@@ -4,7 +4,7 @@
  * (dead_names.c): a part of merging (dead_code.h). */
 #include "profiler/tables.h"
 
-/* Whether the class, or the code of the function, has died. 0 is none. */
+/* Whether the class, or the code of the function, has died. False for 0, which is no class. */
 static inline bool
 rb_heapprof_dead_class_p(const struct heapprof_tables *tables, uint32_t id)
 {

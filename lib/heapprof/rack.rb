@@ -15,7 +15,7 @@
 # A profile names the code of a program and its classes, and costs time to take. So, as doc/production.md has it
 # ("Who may ask"):
 #
-# * With <tt>token:</tt>, nobody is answered but who has it, in the header "Authorization: Bearer TOKEN", or in the query as
+# * With <tt>token:</tt>, a request is answered only if it has the token, in the header "Authorization: Bearer TOKEN", or in the query as
 #   token=TOKEN, which may end up in logs.
 # * Without, a client on this host is answered that this process's user or root runs, as curl; no proxy, and no
 #   page of another site in a browser. The server has to give the connection to its applications, as puma, unicorn, pitchfork
@@ -51,7 +51,7 @@ module Heapprof
 
     PATH = "/debug/pprof"
 
-    # The longest difference, in seconds: for who has a token, and without one.
+    # The longest difference, in seconds: with a token, and without one.
     LONGEST = 3600
     LONGEST_WITHOUT_TOKEN = 60
 

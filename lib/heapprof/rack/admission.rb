@@ -2,7 +2,7 @@
 
 # admission.rb - who may ask. The rule is doc/production.md's, "Who may ask"; cli/admission.c has it, too.
 #
-# * With a token, who has it, over whatever connection.
+# * With a token, every request that has it, over whatever connection.
 # * Without one, a client on this host that the owner of this process or root runs (peer.rb), if the
 #   request looks like a client's: every header is one that clients send, and it is for a name of this host.
 #
@@ -20,7 +20,7 @@ module Heapprof
 
       # Headers that curl, Go, Net::HTTP and browsers send of themselves. Any other is taken for a proxy's: there are
       # few of these, and no end of those (Forwarded, Via, X-..., CF-..., Fastly-..., True-Client-IP, CDN-Loop).
-      # HTTP_VERSION is no header but for old servers.
+      # HTTP_VERSION is no header, but old servers give it.
       HEADERS = %w[ACCEPT ACCEPT_CHARSET ACCEPT_ENCODING ACCEPT_LANGUAGE AUTHORIZATION CACHE_CONTROL CONNECTION COOKIE DNT
                    HOST IF_MODIFIED_SINCE IF_NONE_MATCH KEEP_ALIVE PRAGMA PRIORITY RANGE REFERER TE UPGRADE_INSECURE_REQUESTS
                    USER_AGENT VERSION].to_h { |name| ["HTTP_#{name}", true] }.freeze
