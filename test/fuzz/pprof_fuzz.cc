@@ -19,6 +19,7 @@
 #include "program.h"
 
 extern "C" {
+#include "base/version.h"
 #include "pprof/gzip.h"
 #include "profiler/pprof.h"
 }
@@ -194,13 +195,14 @@ RequireFacts(const Profile &profile, const Program &program, const std::string &
     REQUIRE(profile.message.Number(12) == facts.interval_bytes);
     REQUIRE(profile.String(profile.message.Messages(3).at(0).Number(5)) == Spelled(binary));
     auto text = [](uint64_t number) { return std::to_string(number); };
-    REQUIRE(profile.comments.at(0) == "interval: " + text(facts.interval_bytes) + " bytes");
-    REQUIRE(profile.comments.at(1) ==
+    REQUIRE(profile.comments.at(0) == "heapprof: " HEAPPROF_VERSION);
+    REQUIRE(profile.comments.at(1) == "interval: " + text(facts.interval_bytes) + " bytes");
+    REQUIRE(profile.comments.at(2) ==
             "malloc interval: " + text(facts.malloc_interval_bytes) + " bytes");
-    REQUIRE(profile.comments.at(2) == "as of GC: " + text(facts.gc_count));
-    REQUIRE(profile.comments.at(3) == "samples: " + text(program.LiveSamples()) + " live of " +
+    REQUIRE(profile.comments.at(3) == "as of GC: " + text(facts.gc_count));
+    REQUIRE(profile.comments.at(4) == "samples: " + text(program.LiveSamples()) + " live of " +
                                           text(facts.total_samples) + " taken");
-    REQUIRE(profile.comments.at(5) == "folded sites: " + text(facts.folded));
+    REQUIRE(profile.comments.at(6) == "folded sites: " + text(facts.folded));
 }
 
 } // namespace

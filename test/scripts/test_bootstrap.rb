@@ -149,7 +149,7 @@ class TestScriptsBootstrap < Test::Unit::TestCase
       repository.write("Makefile", "prefix = nowhere\ninstall:\n\t@scripts/fetch nothing\n\t@echo after\n")
       _, err, ok = bootstrap(repository, "torture")
       refute ok
-      assert_equal "bootstrap: make install failed: fetch: no archive named nothing in pins\n", err.lines.last
+      assert_equal "bootstrap: make install failed: fetch: no archive or gem named nothing in pins\n", err.lines.last
     end
   end
 

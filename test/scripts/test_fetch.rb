@@ -81,8 +81,9 @@ class TestScriptsFetch < Test::Unit::TestCase
     assert_match pattern, text
   end
 
+  # Except the line that bootstrap repeats at its end.
   def assert_no_leftovers(repository)
-    files = Dir.glob("{build,cache}/**/*", File::FNM_DOTMATCH, base: repository.top)
+    files = Dir.glob("{build,cache}/**/*", File::FNM_DOTMATCH, base: repository.top) - ["build/failed"]
     assert_empty(files.select { |file| File.file?(repository.path(file)) })
   end
 end
