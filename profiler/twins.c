@@ -130,6 +130,19 @@ mark_in_c(struct search *search)
     }
 }
 
+/* The frame of a C function is shown at its caller's line. So frames that differ only in a line of
+ * their own look the same. */
+static void
+mark_lines_in_c(struct search *search)
+{
+    for (uint32_t stack = 1; stack < search->snapshot->stacks.numbers.end; stack++) {
+        const struct heapprof_stack_node *node = node_at(search, stack);
+        if (node->line != 0 && function_at(search, node->function)->cfunc) {
+            search->alike[node->function] |= ANY_PLACE;
+        }
+    }
+}
+
 /* ---- frames ---- */
 
 /* The first frame that looks like a node's is marked, if they are of two functions. */
@@ -163,6 +176,7 @@ search_all(struct search *search)
 {
     if (!mark_same(search)) return false;
     mark_in_c(search);
+    mark_lines_in_c(search);
     empty_index(search);
     if (!mark_first(search)) return false;
     mark_others(search);

@@ -26,6 +26,8 @@ extern "C" {
 
 namespace {
 
+constexpr char BUILD[] = "c0ffee";
+
 std::string
 Gunzip(const char *data, size_t size)
 {
@@ -53,7 +55,7 @@ std::string
 Written(const heapprof_snapshot *snapshot, const std::string &binary)
 {
     size_t size, gzip_size;
-    char *message = rb_heapprof_pprof_encode(snapshot, binary.c_str(), "c0ffee", &size);
+    char *message = rb_heapprof_pprof_encode(snapshot, binary.c_str(), BUILD, &size);
     REQUIRE(message);
     char *file = rb_heapprof_gzip(message, size, &gzip_size);
     REQUIRE(file);
@@ -196,13 +198,14 @@ RequireFacts(const Profile &profile, const Program &program, const std::string &
     REQUIRE(profile.String(profile.message.Messages(3).at(0).Number(5)) == Spelled(binary));
     auto text = [](uint64_t number) { return std::to_string(number); };
     REQUIRE(profile.comments.at(0) == "heapprof: " HEAPPROF_VERSION);
-    REQUIRE(profile.comments.at(1) == "interval: " + text(facts.interval_bytes) + " bytes");
-    REQUIRE(profile.comments.at(2) ==
+    REQUIRE(profile.comments.at(1) == "build: " + std::string(BUILD));
+    REQUIRE(profile.comments.at(2) == "interval: " + text(facts.interval_bytes) + " bytes");
+    REQUIRE(profile.comments.at(3) ==
             "malloc interval: " + text(facts.malloc_interval_bytes) + " bytes");
-    REQUIRE(profile.comments.at(3) == "as of GC: " + text(facts.gc_count));
-    REQUIRE(profile.comments.at(4) == "samples: " + text(program.LiveSamples()) + " live of " +
+    REQUIRE(profile.comments.at(4) == "as of GC: " + text(facts.gc_count));
+    REQUIRE(profile.comments.at(5) == "samples: " + text(program.LiveSamples()) + " live of " +
                                           text(facts.total_samples) + " taken");
-    REQUIRE(profile.comments.at(6) == "folded sites: " + text(facts.folded));
+    REQUIRE(profile.comments.at(7) == "folded sites: " + text(facts.folded));
 }
 
 } // namespace

@@ -98,6 +98,21 @@ ExpectOneOfEach(heapprof_snapshot *snapshot)
     }
 }
 
+// It is shown at its caller's line, or at none.
+TEST(Alike, LineOfItsOwnOfACFunctionIsNotSeen)
+{
+    SnapshotBuilder builder;
+    for (uint32_t line : {1, 2}) {
+        uint32_t outermost = builder.Stack({{builder.CFunction("call"), line}});
+        uint32_t within = builder.Stack({{builder.Function("<main>"), 9}, {builder.CFunction("new"), line}});
+        builder.Live(outermost, builder.Class("A"), 2, 40);
+        builder.Live(within, builder.Class("A"), 2, 40);
+    }
+    Snapshot snapshot = builder.Take();
+    ExpectOneOfEach(snapshot.get());
+    EXPECT_EQ(2u, snapshot->row_count);
+}
+
 TEST(Alike, CodeThatWasEvaluatedTwiceIsOneRow)
 {
     SnapshotBuilder builder;
