@@ -68,7 +68,8 @@ $(HEAPPROF_VM_OBJS): | probes.h $(srcdir)/heapprof.rbinc
 # changes. A patched file that another one includes needs its includer named beside gc.c.
 HEAPPROF_HOOKED := $(sort gc.$(OBJEXT) $(shell sed -n 's|^+++ b/\([^/]*\)\.c$$|\1.$(OBJEXT)|p' \
 	/dev/null $(wildcard $(HEAPPROF)/*/patches/*.patch)))
-$(HEAPPROF_HOOKED): private XCFLAGS += -MMD -MP
+# -g3: test_descriptor asks the debugging information for their macros.
+$(HEAPPROF_HOOKED): private XCFLAGS += -MMD -MP -g3
 
 -include $(wildcard heapprof/vm/*.d $(HEAPPROF_HOOKED:.$(OBJEXT)=.d))
 
