@@ -69,12 +69,11 @@ module Heapprof
     #   new(app, token: nil, path: "/debug/pprof") -> the same in front of app
     #
     # [token] A String that every request has to have; +nil+: a client on this host needs none.
+    # [local] Of versions before 1.0.0. With +false+ and without a token nobody is answered, as then; +true+ says nothing any more.
     # [path] Where the profiles are, in front of an application.
-    def initialize(app = nil, token: nil, path: PATH, **others)
-      raise ArgumentError, "local: is no more: with token: every request needs the token" if others.key?(:local)
-      raise ArgumentError, "unknown keyword: #{others.keys.first}" if others.any?
+    def initialize(app = nil, token: nil, local: true, path: PATH)
       @app = app
-      @admission = Admission.new(token)
+      @admission = Admission.new(token, local)
       @path = path.chomp("/").b
     end
 

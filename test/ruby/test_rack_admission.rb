@@ -40,6 +40,20 @@ class TestHeapProfRackAdmission < Test::Unit::TestCase
     RUBY
   end
 
+  # As before 1.0.0.
+  def test_with_local_false_nobody_is_answered_without_a_token
+    in_rack(<<~'RUBY')
+      socket = connected(unix_server)
+      assert_equal "no token is set, and local: is false", forbidden(Heapprof::Rack.new(local: false), "/", socket: socket)
+      assert_equal 200, status(Heapprof::Rack.new(local: true), "/", socket: socket)
+      [true, false].each do |local|
+        app = Heapprof::Rack.new(token: "t", local: local)
+        forbidden(app, "/", socket: socket)
+        assert_equal 200, status(app, "/?token=t", socket: socket)
+      end
+    RUBY
+  end
+
   # ---- the connection ----
 
   def test_without_one_a_client_of_this_host_is_answered

@@ -29,9 +29,11 @@ module Heapprof
       FAMILIES = /\AHTTP_SEC_(?:CH|FETCH|GPC)(?:_|\z)/
 
       # [token] A String, or +nil+.
-      def initialize(token)
+      # [local] Whether a client on this host is answered where there is no token.
+      def initialize(token, local = true)
         raise ArgumentError, "token: is empty" if token&.empty?
         @token = token && Digest::SHA256.digest(token)
+        @local = local
       end
 
       def token? = !@token.nil?
@@ -40,6 +42,7 @@ module Heapprof
       def admit(env, parameter)
         raise Refused, "the request is no UTF-8" unless text?(env)
         return admit_token(env, parameter) if @token
+        raise Refused, "no token is set, and local: is false" unless @local
         admit_headers(env)
         admit_peer(env)
       rescue Peer::Unknown => e
