@@ -288,7 +288,7 @@ class TestHeapprofServe < Test::Unit::TestCase
   BECOME = "Process::GID.change_privilege(65_534); Process::UID.change_privilege(65_534); "
 
   def test_a_server_of_roots_gives_a_user_what_that_user_may_read
-    omit "needs root, to be other users" unless Process.uid.zero?
+    needs_other_users
     beside(WORK) do |roots|
       beside(WORK, ruby: [*AS_USER, *RUBY]) do |users|
         beside(BECOME + WORK) do |undumpable|

@@ -219,7 +219,7 @@ class TestHeapprofStacks < Test::Unit::TestCase
   end
 
   def test_other_users_processes_are_refused_with_what_helps
-    omit "needs root" unless Process.uid == 0
+    needs_other_users
     beside("$ready.call; sleep") do |pid|
       out, status = as_nobody { exec(PROGRAM, "stacks", pid.to_s) }
       assert_equal [1, 1], [status, out.lines.size]

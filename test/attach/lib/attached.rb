@@ -2,12 +2,21 @@
 
 # attached.rb - what these tests share: a ruby that runs beside, and `heapprof` that reads it.
 
+require "pathname"
 require_relative "../../cli/lib/heapprof_command"
 
 module Attached
   include HeapprofCommand
 
   RUBY = [EnvUtil.rubybin, "--disable-gems"].freeze
+
+  # Other users run what is built. Where the clone lies below a folder that they may not enter, as /root is, they cannot.
+  def needs_other_users
+    omit "needs root, to be other users" unless Process.uid.zero?
+    Pathname.new(PROGRAM).ascend do |path|
+      omit "needs a clone that other users may enter: #{path}" if path.directory? && (path.stat.mode & 1).zero?
+    end
+  end
 
   # Whether a process may read another of the same user at all; a container may forbid it.
   def self.permitted?
