@@ -25,7 +25,7 @@ size_t cli_answer_head(const struct cli_answer *answer, char head[CLI_ANSWER_HEA
 /* A profile; takes the bytes. */
 struct cli_answer cli_answer_profile(const char *download, char *bytes, size_t size);
 
-/* All that is wanted but a profile over time. host: what is listed. For whom: NULL is who has the token, and sees all that we do.
+/* All that is wanted but a profile over time. host: what is listed. peer: the client; NULL if it has the token, and so sees all that we do.
  * address: the host and port as the client called them. */
 struct cli_answer cli_answer_at_once(const struct heapprof_host *host, const struct heapprof_peer *peer,
                                      const struct cli_wanted *wanted, const char *address);

@@ -130,7 +130,7 @@ cli_source_roots_open(const struct cli_source_roots *roots, const char *path, bo
 
 /* ---- which they are ---- */
 
-/* A directory that is there. False: it is none, or there is no room for it. */
+/* Adds a directory. Returns false if there is no such directory, or no room for it. */
 static bool
 add(struct cli_source_roots *roots, const char *directory, bool application)
 {

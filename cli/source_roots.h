@@ -24,13 +24,13 @@ struct cli_source_roots {
 
 /* The directory, if one is given; otherwise that in which the profile is, unless it is the user's home or leads to it; and in either
  * case this machine's gem directories and the library of the ruby that this program is installed with. profile "-": stdin,
- * which is nowhere. False: it was told that the directory given is none. */
+ * which is nowhere. Returns false, after an error message, if the given directory is not there. */
 bool cli_source_roots_find(struct cli_source_roots *roots, const struct cli *cli, const char *directory, const char *profile,
                            const char *recorded);
 void cli_source_roots_free(struct cli_source_roots *roots);
 
 /* A descriptor of a regular file below one of them, or -1. A path below the recorded directory is looked for at the same place below
- * the user's. *outside: whether there is none, and the path itself is below no root; it is not looked at then. */
+ * the user's. *outside is set if the path is below no root; the file is not looked at then. */
 int cli_source_roots_open(const struct cli_source_roots *roots, const char *path, bool *outside);
 
 #endif

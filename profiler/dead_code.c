@@ -1,7 +1,7 @@
 /* dead_code.c - what dead code leaves in the tables: what looks the same becomes one entry.
  *
  *   1  dead classes of one name, and dead functions of one name, path and first line: the first
- *      stands for the others
+ *      stands for all of them
  *   2  what has a live sample keeps its stack, as it is shown
  *   3  where too many names are left some are given up (dead_names.c)
  *   4  stacks, then sites, then what is alive, get the numbers of what stands for them; what

@@ -38,7 +38,7 @@ rb_heapprof_dead_function_same(const struct heapprof_tables *tables, uint32_t nu
     return same ? same : number;
 }
 
-/* Whether a dead class loses its name, where names are given up: the others have been marked. */
+/* Whether a dead class loses its name, where names are given up. Classes that keep theirs have been marked. */
 static inline bool
 rb_heapprof_dead_class_nameless_p(const struct heapprof_tables *tables, uint32_t id)
 {
