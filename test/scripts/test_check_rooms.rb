@@ -1,70 +1,114 @@
 # frozen_string_literal: true
 #
-# test_check_rooms.rb - scripts/check-rooms: a folder may include what lies below it, and no more.
+# test_check_rooms.rb - scripts/check-rooms: a small house that keeps all laws, and one mutation of it for each law.
 
 require "test/unit"
 require_relative "scratch_repository"
 
 class TestScriptsCheckRooms < Test::Unit::TestCase
-  def test_includes_downwards_and_of_mri_pass
-    assert_equal ["", "", true],
-                 check("vm/a.c" => %(#include "gc/b.h"\n#include "vm_core.h"\n),
-                       "profiler/c.c" => %(#include "base/d.h"\n#include "os/e.h"\n))
+  # A name of each room is used by the one above it; the collector's files are one object, gc.c.
+  HOUSE = {
+    "base/mem.h" => "struct mem {\n    int used;\n};\n\nint mem_take(struct mem *mem);\n",
+    "base/mem.c" => %(#include "base/mem.h"\n\nint\nmem_take(struct mem *mem)\n{\n    return mem->used++;\n}\n),
+    "os/file.c" => "int\nfile_write(void)\n{\n    return 0;\n}\n",
+    "profiler/sites.c" => %(#include "base/mem.h"\n\nint\nsites_intern(struct mem *mem)\n{\n    return mem_take(mem);\n}\n),
+    "gc/book/track.c" => "int sites_intern(struct mem *mem);\n\nstatic int\ntrack_sample(void)\n{\n    return sites_intern(0);\n}\n",
+    "gc/objects/newobj.c" => "static int\npending_enter(void)\n{\n    return track_sample();\n}\n",
+    "gc/all.c" => %(#include "gc/book/track.c"\n#include "gc/objects/newobj.c"\n),
+    "vm/api/api.c" => "void rb_raise(int error);\n\nvoid\napi_start(void)\n{\n    rb_raise(0);\n}\n",
+  }.freeze
+
+  def test_a_house_that_keeps_all_laws_passes
+    assert_equal ["", "", true], check
   end
 
-  def test_an_include_upwards_fails_and_is_named
-    out, err, ok = check("base/a.h" => %(#include "base/b.h"\n# include "profiler/c.h"\n))
-    refute ok
-    assert_equal %(base/a.h:2:# include "profiler/c.h"\n), out
-    assert_equal "check-rooms: base/ may not include profiler/: see the lines above\n", err
+  def test_an_include_of_a_room_above_fails
+    refused "base/mem.c:1: include: base/ may not use profiler/sites.h\n",
+            "base/mem.c" => %(#include "profiler/sites.h"\n#{HOUSE["base/mem.c"]}), "profiler/sites.h" => "\n"
+  end
+
+  def test_an_include_without_its_room_fails
+    refused %(base/mem.c:1: include: "mem.h" does not name its room\n), "base/mem.c" => HOUSE["base/mem.c"].sub("base/mem.h", "mem.h")
+  end
+
+  def test_a_name_of_a_room_above_fails_without_any_include
+    refused "base/mem.c: link: base/ may not use file_write of os/file.c\n",
+            "base/mem.c" => "#{HOUSE["base/mem.c"]}\nint file_write(void);\n\nint\nmem_write(void)\n{\n    return file_write();\n}\n"
   end
 
   def test_rooms_side_by_side_do_not_know_each_other
-    refute check("pprof/a.c" => %(#include "os/b.h"\n)).last
-    refute check("os/a.c" => %(#include "pprof/b.h"\n)).last
+    refused "os/file.c: link: os/ may not use digest of pprof/digest.c\n",
+            "os/file.c" => "int digest(void);\n\nint\nfile_write(void)\n{\n    return digest();\n}\n",
+            "pprof/digest.c" => "int\ndigest(void)\n{\n    return 1;\n}\n"
   end
 
-  def test_the_program_knows_nothing_of_ruby_and_what_is_shown_nothing_of_how_it_is_taken
-    assert check("cli/a.c" => %(#include "report/b.h"\n#include "profiler/c.h"\n), "report/b.c" => %(#include "pprof/d.h"\n)).last
-    refute check("cli/a.c" => %(#include "gc/b.h"\n)).last
-    refute check("report/a.c" => %(#include "profiler/b.h"\n)).last
-    refute check("report/a.c" => %(#include "cli/b.h"\n)).last
+  def test_the_collectors_rooms_are_seen_though_they_are_one_object
+    refused "gc/book/track.c: link: gc/book/ may not use pending_enter of gc/objects/newobj.c\n",
+            "gc/book/track.c" => "#{HOUSE["gc/book/track.c"]}\nstatic int\ntrack_all(void)\n{\n    return pending_enter();\n}\n",
+            "gc/objects/newobj.c" => "static int\npending_enter(void)\n{\n    return 1;\n}\n"
   end
 
-  def test_what_reads_a_process_from_outside_knows_nothing_of_the_inside
-    assert check("cli/a.c" => %(#include "attach/b.h"\n), "attach/b.c" => %(#include "profiler/c.h"\n)).last
-    refute check("attach/a.c" => %(#include "vm/b.h"\n)).last
+  def test_what_a_comment_or_a_string_says_is_no_use
+    assert check("gc/book/track.c" => "/* pending_enter */\nstatic const char *said = \"pending_enter\";\n#{HOUSE["gc/book/track.c"]}").last
   end
 
-  def test_an_object_graph_is_read_without_the_interpreter_that_wrote_it
-    assert check("cli/a.c" => %(#include "graph/b.h"\n), "graph/b.c" => %(#include "dump/c.h"\n),
-                 "gc/d.c" => %(#include "dump/e.h"\n)).last
-    refute check("dump/a.c" => %(#include "graph/b.h"\n)).last
-    refute check("gc/a.c" => %(#include "graph/b.h"\n)).last
+  def test_the_collector_does_not_use_the_interpreters_upper_rooms
+    refused "gc/book/track.c: link: gc/book/ may not use api_start of vm/api/api.c\n",
+            "gc/book/track.c" => "#{HOUSE["gc/book/track.c"]}\nstatic void\ntrack_all(void)\n{\n    api_start();\n}\n"
   end
 
-  def test_what_reads_the_source_of_extensions_is_known_to_the_program_alone
-    assert check("cli/a.c" => %(#include "barriers/b.h"\n), "barriers/b.c" => %(#include "base/c.h"\n)).last
-    refute check("barriers/a.c" => %(#include "cli/b.h"\n)).last
-    refute check("report/a.c" => %(#include "barriers/b.h"\n)).last
+  def test_a_circle_inside_a_room_fails_and_its_ties_are_named
+    one = "int other(void);\n\nint\none(void)\n{\n    return other();\n}\n"
+    refused "os/one.c: circle: of 2 files: os/one.c -> os/other.c (other); os/other.c -> os/one.c (one)\n",
+            "os/one.c" => one, "os/other.c" => one.gsub(/one|other/, "one" => "other", "other" => "one")
   end
 
-  def test_the_report_of_what_is_lost_knows_only_files
-    assert check("cli/a.c" => %(#include "memcheck/b.h"\n), "memcheck/b.c" => %(#include "report/c.h"\n)).last
-    refute check("memcheck/a.c" => %(#include "profiler/b.h"\n)).last
-    refute check("memcheck/a.c" => %(#include "cli/b.h"\n)).last
+  def test_two_structs_of_one_tag_fail
+    refused "profiler/sites.c: tag: mem is also one of base/mem.h\n",
+            "profiler/sites.c" => "struct mem {\n    long other;\n};\n\nint\nsites_intern(struct mem *mem)\n{\n    return 0;\n}\n"
   end
 
-  def test_the_collectors_side_does_not_include_the_interpreters
-    refute check("gc/a.c" => %(#include "vm/b.h"\n)).last
+  def test_a_source_that_its_map_does_not_name_fails
+    refused "os/file.c: map: not named in os/README.md\n", "os/README.md" => "# os/\n"
+  end
+
+  def test_a_map_that_has_grown_to_an_essay_fails
+    refused "os/README.md: map: 61 lines, of 60 at most\n", "os/README.md" => "`file.c`\n#{"\n" * 60}"
+  end
+
+  def test_who_raises_elsewhere_fails
+    refused "os/file.c: raise: rb_raise, and only vm/api/, vm/memprof/ may raise\n",
+            "os/file.c" => "void rb_raise(int error);\n\nint\nfile_write(void)\n{\n    rb_raise(0);\n    return 0;\n}\n"
+  end
+
+  def test_a_table_that_is_not_the_checks_own_fails
+    refused "CONTRIBUTING.md: table: not that of scripts/check-rooms --table\n", "CONTRIBUTING.md" => "| `base/` | all |\n"
   end
 
   private
 
-  def check(files)
+  def refused(message, mutation)
+    assert_equal ["", message, false], check(mutation)
+  end
+
+  # What the check says of the house with these files in the place of its own.
+  def check(mutation = {})
     ScratchRepository.open do |repository|
-      files.each { |name, text| repository.write(name, text) }
+      %w[gc/first.c vm/second.c].each { |name| File.delete(repository.path(name)) }
+      files = HOUSE.merge(mutation)
+      maps = files.keys.grep(/\.[ch]\z/).group_by { |name| name[/\A[^\/]+/] }
+                  .to_h { |room, names| ["#{room}/README.md", names.map { |name| "`#{File.basename(name)}`\n" }.join] }
+      table = repository.run("check-rooms", "--table").first
+      maps.merge("CONTRIBUTING.md" => table).merge(files).each { |name, text| repository.write(name, text) }
+      files.keys.grep(/\A(?!gc\/).*\.c\z/).each { |name| compile(repository.top, name) }
       repository.run("check-rooms")
     end
+  end
+
+  def compile(top, name)
+    object = File.join(top, name.start_with?("vm/") ? "build/ruby/heapprof" : "build/cli", name.sub(/c\z/, "o"))
+    FileUtils.mkdir_p(File.dirname(object))
+    out, status = Open3.capture2e("cc", "-w", "-iquote", top, "-c", "-o", object, File.join(top, name))
+    assert status.success?, out
   end
 end

@@ -458,16 +458,16 @@ TEST(Options, MessageKeepsWithinItsSize)
 const std::vector<std::pair<std::string, std::string>> kRows = {HEAPPROF_SETTINGS(KEY)};
 #undef KEY
 
-// The cells of README's table under RUBY_HEAPPROF: key and default.
+// The cells of the table of doc/settings.md under RUBY_HEAPPROF: key and default.
 std::vector<std::pair<std::string, std::string>>
-ReadmeRows()
+DocumentedRows()
 {
     std::string test(__FILE__), line;
-    std::ifstream readme(test.substr(0, test.size() - strlen("test/unit/options_test.cc")) + "README.md");
+    std::ifstream settings(test.substr(0, test.size() - strlen("test/unit/options_test.cc")) + "doc/settings.md");
     std::vector<std::pair<std::string, std::string>> rows;
 
-    while (std::getline(readme, line) && line != "## RUBY_HEAPPROF") {}
-    while (std::getline(readme, line) && line.compare(0, 2, "##") != 0) {
+    while (std::getline(settings, line) && line != "## RUBY_HEAPPROF") {}
+    while (std::getline(settings, line) && line.compare(0, 2, "##") != 0) {
         if (line.compare(0, 3, "| `") != 0) continue;
         size_t end = line.rfind(" |"), start = line.rfind("| ", end - 1) + 2;
         rows.emplace_back(line.substr(3, line.find('`', 3) - 3), line.substr(start, end - start));
@@ -475,12 +475,12 @@ ReadmeRows()
     return rows;
 }
 
-TEST(Options, ReadmeHasEveryKeyWithItsDefaultAndNoOther)
+TEST(Options, TheManualHasEveryKeyWithItsDefaultAndNoOther)
 {
-    auto rows = kRows, readme = ReadmeRows();
+    auto rows = kRows, documented = DocumentedRows();
     std::sort(rows.begin(), rows.end());
-    std::sort(readme.begin(), readme.end());
-    EXPECT_EQ(rows, readme);
+    std::sort(documented.begin(), documented.end());
+    EXPECT_EQ(rows, documented);
 }
 
 TEST(Options, EveryKeyIsKnownAndItsDefaultIsWhatItIsWithoutIt)
