@@ -1,4 +1,4 @@
-/* callers.c - from return addresses to C functions, as vm/symbols.c does it inside.
+/* callers.c - from return addresses to C functions, as vm/names/symbols.c does it inside.
  *
  *     address --mappings--> file, where it begins in memory --/proc/PID/root--> the file, if it is of the same build
  *                                                                                 \--> functions

@@ -3,7 +3,7 @@
 /* What a frame runs: a function, named as MRI's backtraces name it, and a line. Kept once found, for as
  * long as the target frees and moves no code (I1 in code.c).
  *
- * The rules are those of the profiler inside, vm/names.c: methods that MRI itself writes in Ruby
+ * The rules are those of the profiler inside, vm/names/names.c: methods that MRI itself writes in Ruby
  * (<internal:array>) are shown as the C methods they stand in for. */
 #include "attach/names.h"
 #include "attach/vm.h"

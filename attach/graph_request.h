@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_ATTACH_GRAPH_REQUEST_H
 #define HEAPPROF_ATTACH_GRAPH_REQUEST_H
 /* A process with RUBY_HEAPGRAPH is asked for a dump of its object graph by its signal, and read until a copy of it has
- * written the file (vm/graph_signal.h has what it says of that). */
+ * written the file (vm/graph/graph_signal.h has what it says of that). */
 #include "attach/vm.h"
 
 #include <limits.h>

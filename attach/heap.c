@@ -1,7 +1,7 @@
 /* heap.c - copies the profiler's tables out of another process.
  *
  * Reading takes milliseconds, and the process goes on. It counts changes of its tables in two words, which are odd while
- * something changes (gc/sequence.c): what was read between two looks at equal, even words is of one moment. At the
+ * something changes (gc/book/sequence.c): what was read between two looks at equal, even words is of one moment. At the
  * default interval that is so at the first try, as a rule. Where it is not, all threads are stopped.
  */
 #include "attach/heap.h"
@@ -220,7 +220,7 @@ number_of(const struct reading *reading, const struct heapprof_field *field)
     return rb_heapprof_field_get(field, reading->state);
 }
 
-/* What vm/take.c says of a snapshot. */
+/* What vm/run/take.c says of a snapshot. */
 static void
 take_facts(struct reading *reading)
 {

@@ -97,7 +97,7 @@ rb_heapprof_object_add_owner(struct heapprof_vm *vm, uint64_t owner, struct heap
     return true;
 }
 
-/* real_class in vm/names.c; *left steps may be made. */
+/* real_class in vm/names/names.c; *left steps may be made. */
 static bool
 real_class(struct heapprof_vm *vm, uint64_t klass, uint64_t *real, int *left)
 {
@@ -130,7 +130,7 @@ read_path(struct heapprof_vm *vm, uint64_t klass, uint64_t *path)
     return true;
 }
 
-/* class_name in vm/names.c. */
+/* class_name in vm/names/names.c. */
 bool
 rb_heapprof_object_add_class(struct heapprof_vm *vm, uint64_t klass, struct heapprof_text *text)
 {

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_ATTACH_ORIGIN_H
 #define HEAPPROF_ATTACH_ORIGIN_H
-/* Which process a profile is of, in lines "key: value", as vm/origin.c writes them inside. */
+/* Which process a profile is of, in lines "key: value", as vm/run/origin.c writes them inside. */
 #include "attach/target.h"
 #include "profiler/snapshot.h"
 

@@ -1,4 +1,4 @@
-/* rename.c - names that classes and their methods have been given since, by the rules of vm/names.c. */
+/* rename.c - names that classes and their methods have been given since, by the rules of vm/names/names.c. */
 #include "attach/rename.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ any_provisional_p(const struct heapprof_tables *tables)
     return false;
 }
 
-/* objects_by_identity in vm/names.c. What a dead one refers to may have been swept and used again. */
+/* objects_by_identity in vm/names/names.c. What a dead one refers to may have been swept and used again. */
 static void
 find_objects(struct looking *looking, heapprof_gone_i *gone_i, void *data)
 {
@@ -95,7 +95,7 @@ look_at_class(struct looking *looking, uint32_t id)
     return true;
 }
 
-/* refresh_function in vm/names.c. */
+/* refresh_function in vm/names/names.c. */
 static bool
 look_at_function(struct looking *looking, uint32_t number)
 {

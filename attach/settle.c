@@ -1,4 +1,4 @@
-/* settle.c - enters what waits to be entered, by the rules of gc/newobj.c and gc/waiting.c.
+/* settle.c - enters what waits to be entered, by the rules of gc/objects/newobj.c and gc/blocks/waiting.c.
  *
  * Numbers are handed out as they are inside, so rows come in the same order. But the tables' indexes stay empty: to
  * fill them takes longer than all the rest. What is looked for is put in order, and the table gone through once:
@@ -71,7 +71,7 @@ static const char *const imemo_types[16] = {
 };
 enum { NODE = 27 };
 
-/* type_identity in gc/track.c: types stand under numbers no object can have as its address. */
+/* type_identity in gc/book/track.c: types stand under numbers no object can have as its address. */
 static bool
 label_by_type(struct heapprof_vm *vm, uint64_t flags, const char *detail, struct heapprof_pending_sample *sample)
 {
@@ -90,7 +90,7 @@ label_by_type(struct heapprof_vm *vm, uint64_t flags, const char *detail, struct
     return true;
 }
 
-/* rb_heapprof_class_of in gc/track.c. */
+/* rb_heapprof_class_of in gc/book/track.c. */
 static bool
 label(struct heapprof_vm *vm, struct heapprof_pending_sample *sample)
 {
@@ -380,7 +380,7 @@ add_sample(struct heapprof_live_table *live, uint64_t object, const struct heapp
     return true;
 }
 
-/* pending_enter in gc/newobj.c. */
+/* pending_enter in gc/objects/newobj.c. */
 static const char *
 enter_pending(struct entering *entering, const struct heapprof_pending_sample *pending)
 {
@@ -401,7 +401,7 @@ enter_pending(struct entering *entering, const struct heapprof_pending_sample *p
     return NULL;
 }
 
-/* settle_one in gc/waiting.c. The block may have been freed since. */
+/* settle_one in gc/blocks/waiting.c. The block may have been freed since. */
 static const char *
 enter_waiting(struct entering *entering, const struct heapprof_waiting_sample *waiting)
 {

@@ -1,4 +1,4 @@
-/* walk.c - control frames, as vm/frames.c reads them inside (the contract "stack 1"). */
+/* walk.c - control frames, as vm/names/frames.c reads them inside (the contract "stack 1"). */
 #include "attach/walk.h"
 
 #include <string.h>
@@ -192,7 +192,7 @@ method_of(struct heapprof_walk *walk, struct heapprof_codes *codes, uint64_t ep)
 
     for (int i = 0; ep && i < ENVIRONMENTS_MAX; i++) {
         if (!read_environment(walk, ep, &environment)) return 0;
-        if (!(environment.flags & 1)) { /* it is moving to the heap, and the new place stands here (vm/frames.c) */
+        if (!(environment.flags & 1)) { /* it is moving to the heap, and the new place stands here (vm/names/frames.c) */
             if (!rb_heapprof_vm_get(vm, environment.flags, &vm->env_ep, &ep)) return 0;
             if (!read_environment(walk, ep, &environment)) return 0;
         }

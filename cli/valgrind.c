@@ -1,6 +1,6 @@
 /* valgrind.c - Valgrind's command line and files.
  *
- * Leaks are looked for when the process asks for it (vm/memcheck.c), when Ruby has freed what is its own; Valgrind's own
+ * Leaks are looked for when the process asks for it (vm/memcheck/memcheck.c), when Ruby has freed what is its own; Valgrind's own
  * search at the end, which XML brings with it, comes too late and is not read.
  */
 #ifndef _GNU_SOURCE

@@ -10,38 +10,38 @@
 #include "vm_core.h"
 
 /* The call stack of the running thread or fiber as a stack number, not held;
- * HEAPPROF_NO_STACK when memory is refused. 0 where there is no frame yet. (vm/frames.c) */
+ * HEAPPROF_NO_STACK when memory is refused. 0 where there is no frame yet. (vm/names/frames.c) */
 uint32_t rb_heapprof_frames_capture(const rb_execution_context_t *ec);
 
-/* Forgets what is known of addresses of code: a GC has marked, and moves and frees. (vm/frames.c) */
+/* Forgets what is known of addresses of code: a GC has marked, and moves and frees. (vm/names/frames.c) */
 void rb_heapprof_frames_forget_code(void);
 
-/* Forgets the numbers of all stacks, and code, too: numbers without a hold are to be void. (vm/frames.c) */
+/* Forgets the numbers of all stacks, and code, too: numbers without a hold are to be void. (vm/names/frames.c) */
 void rb_heapprof_frames_forget(void);
 
 /* The class an object is labelled with: its own, or the first ancestor of that which is
- * neither a singleton nor an included module. 0 for an object hidden from Ruby. (vm/names.c) */
+ * neither a singleton nor an included module. 0 for an object hidden from Ruby. (vm/names/names.c) */
 VALUE rb_heapprof_real_class(VALUE object);
 
-/* The identity of a class, named. 0 when memory is refused. (vm/names.c) */
+/* The identity of a class, named. 0 when memory is refused. (vm/names/names.c) */
 uint32_t rb_heapprof_class_identity(VALUE klass);
 
 /* What a class, a method, or code is called, as in a profile; its length. Code is that of a method of owner, or of none
- * (0). Nothing is remembered. (vm/names.c) */
+ * (0). Nothing is remembered. (vm/names/names.c) */
 #define HEAPPROF_NAME_BYTES 1024
 
 size_t rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_code_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES]);
 
-/* Names the callers of the allocator that have no name yet, from the files that they are in. (vm/caller_names.c) */
+/* Names the callers of the allocator that have no name yet, from the files that they are in. (vm/names/caller_names.c) */
 void rb_heapprof_caller_names_find(void);
 
 /* Marks what each global variable leads to; begin_i is told of each before. (vm/globals.h) */
 void rb_heapprof_globals_mark(void (*begin_i)(ID id, void *data), void *data);
 
 /* Bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's own.
- * (vm/rss.c) */
+ * (vm/run/rss.c) */
 size_t rb_heapprof_rss_fiber(VALUE object);
 
 #endif

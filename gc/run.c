@@ -1,12 +1,12 @@
 /* run.c - start, stop and redraw, of objects and blocks alike; and room in the tables, when the
  * budget is used up. Compiled inside gc.c.
  *
- * All ractors are stopped, which vm/run.c sees to; but for make_room, which a sample calls: under
+ * All ractors are stopped, which vm/run/run.c sees to; but for make_room, which a sample calls: under
  * the VM lock, or inside a GC.
  */
-#include "state.h"
-#include "interpreter.h"
-#include "track.h"
+#include "gc/book/state.h"
+#include "gc/interpreter.h"
+#include "gc/book/track.h"
 
 struct heapprof rb_heapprof;
 bool rb_heapprof_on;

@@ -1,4 +1,4 @@
-/* valgrind_messages.c - what the process itself says in Valgrind's XML (vm/valgrind.c has the format):
+/* valgrind_messages.c - what the process itself says in Valgrind's XML (vm/memcheck/valgrind.c has the format):
  *
  *     heapprof stack      the Ruby stack at the errors before it, of the same thread, of which none has been said
  *     heapprof methods    which C functions are methods

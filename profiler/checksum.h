@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_CHECKSUM_H
 #define HEAPPROF_CHECKSUM_H
-/* What is in the tables, in 64 bits: by which a debug build sees that they have changed (gc/sequence.c). Takes time in
+/* What is in the tables, in 64 bits: by which a debug build sees that they have changed (gc/book/sequence.c). Takes time in
  * proportion to them. A copy of the entries that is being made meanwhile (base/still.h) makes no difference. */
 #include "profiler/tables.h"
 

@@ -8,7 +8,7 @@
  *      nothing names is freed
  *
  *   I1  a frame that is running is of living code, so is a sample's stack that waits for its site
- *       (gc/newobj.c): a stack of living code is equal to no other, before and after, so its
+ *       (gc/objects/newobj.c): a stack of living code is equal to no other, before and after, so its
  *       number stays.
  *   I2  totals, live samples and pieces are at the site that stands for theirs.
  *   I3  what memory is refused for is not merged, or keeps its name; nothing else is different

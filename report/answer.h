@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_REPORT_ANSWER_H
 #define HEAPPROF_REPORT_ANSWER_H
-/* What this room says, for who asks in texts and wants a text: ruby (vm/report.c), which is linked with the
+/* What this room says, for who asks in texts and wants a text: ruby (vm/api/report.c), which is linked with the
  * names of this header and no others of the room (vm/heapprof.mk). */
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@
 
 PLAIN_ROOMS ?= base os pprof profiler
 PLAIN_OBJS = $(patsubst $(PLAIN_SRC)/%.c,$(PLAIN_OBJ)/%.o, \
-	$(foreach room,$(PLAIN_ROOMS),$(wildcard $(PLAIN_SRC)/$(room)/*.c)))
+	$(foreach room,$(PLAIN_ROOMS),$(wildcard $(PLAIN_SRC)/$(room)/*.c $(PLAIN_SRC)/$(room)/*/*.c)))
 PLAIN_UPB_SRCS = $(addprefix $(PLAIN_UPB)/,ruby-upb.c \
 	$(addprefix third_party/utf8_range/,naive.c range2-neon.c range2-sse.c))
 PLAIN_UPB_USER = pprof/writer
@@ -65,4 +65,4 @@ $(PLAIN_DESCRIPTOR): $(PLAIN_SRC)/pprof/pprof.proto $(PLAIN_SCRIPTS)/descriptor
 	$(Q) $(PLAIN_SCRIPTS)/descriptor $(PROTOC) $< $@
 endif
 
--include $(wildcard $(PLAIN_ROOMS:%=$(PLAIN_OBJ)/%/*.d) $(PLAIN_OBJ)/parts/*.d)
+-include $(wildcard $(PLAIN_ROOMS:%=$(PLAIN_OBJ)/%/*.d) $(PLAIN_ROOMS:%=$(PLAIN_OBJ)/%/*/*.d) $(PLAIN_OBJ)/parts/*.d)

@@ -47,7 +47,7 @@ $(CLI_PROGRAM): $(PLAIN_OBJS) $(CLI_PAGE_OBJ)
 CLI_CLANG := $(patsubst %/include/clang-c/Index.h,%,$(shell \
 	ls /usr/lib/llvm-*/include/clang-c/Index.h 2>/dev/null | sort -V | tail -n 1))
 BARRIERS_PROGRAM = $(if $(CLI_CLANG),$(CLI_PROGRAM)-barriers)
-BARRIERS_OBJS = $(patsubst $(PLAIN_SRC)/%.c,$(PLAIN_OBJ)/%.o,$(wildcard $(PLAIN_SRC)/barriers/*.c))
+BARRIERS_OBJS = $(patsubst $(PLAIN_SRC)/%.c,$(PLAIN_OBJ)/%.o,$(wildcard $(PLAIN_SRC)/barriers/*.c $(PLAIN_SRC)/barriers/*/*.c))
 BARRIERS_ROOMS = $(filter $(foreach room,base pprof report,$(PLAIN_OBJ)/$(room)/%),$(PLAIN_OBJS))
 
 $(BARRIERS_OBJS): $(PLAIN_OBJ)/%.o: $(PLAIN_SRC)/%.c

@@ -2,12 +2,12 @@
  * goes on by random numbers of its own, or parent and child would sample alike; and it writes files of its
  * own. */
 #include "ruby/ruby.h"
-#include "fork.h"
-#include "boot.h"
-#include "gc/state.h"
-#include "own_thread.h"
-#include "periodic.h"
-#include "run.h"
+#include "vm/fork.h"
+#include "vm/boot.h"
+#include "gc/book/state.h"
+#include "vm/thread/own_thread.h"
+#include "vm/run/periodic.h"
+#include "vm/run/run.h"
 
 void
 rb_heapprof_after_fork(rb_pid_t pid)

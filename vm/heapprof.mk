@@ -32,7 +32,7 @@ PLAIN_SCRIPTS = $(HEAPPROF)/scripts
 include $(HEAPPROF)/scripts/plain.mk
 
 HEAPPROF_VM_OBJS = $(patsubst $(HEAPPROF)/vm/%.c,heapprof/vm/%.$(OBJEXT), \
-	$(wildcard $(HEAPPROF)/vm/*.c))
+	$(wildcard $(HEAPPROF)/vm/*.c $(HEAPPROF)/vm/*/*.c))
 
 # Of report/ what answers a program's questions, as one object: the room's names are for heapprof, and only those
 # of answer.h for ruby, where each name has to be rb_heapprof's.
@@ -71,7 +71,7 @@ HEAPPROF_HOOKED := $(sort gc.$(OBJEXT) $(shell sed -n 's|^+++ b/\([^/]*\)\.c$$|\
 # -g3: test_descriptor asks the debugging information for their macros.
 $(HEAPPROF_HOOKED): private XCFLAGS += -MMD -MP -g3
 
--include $(wildcard heapprof/vm/*.d $(HEAPPROF_HOOKED:.$(OBJEXT)=.d))
+-include $(wildcard heapprof/vm/*.d heapprof/vm/*/*.d $(HEAPPROF_HOOKED:.$(OBJEXT)=.d))
 
 ifneq ($(HEAPPROF_PAGE),)
 CLI_PROGRAM = heapprof/bin/heapprof

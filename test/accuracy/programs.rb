@@ -14,7 +14,7 @@ require_relative "sites"
 module Accuracy
   # Which objects, in slots of which size, or which blocks; :alloc, :inuse or :dead; and the numbers. With every object
   # sampled the estimate may be `stale` above the truth, or below it where that is negative; and `stackless` below it: what
-  # Ractors asked for when another had the VM's lock for long (gc/waiting.c).
+  # Ractors asked for when another had the VM's lock for long (gc/blocks/waiting.c).
   Reading = Struct.new(:site, :size, :value, :truth, :sigma, :estimate, :stale, :stackless) do
     def exact?
       (estimate - truth).between?([0, stale].min - stackless.to_i, [0, stale].max)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 #
-# test_in_ruby.rb - what a profile says in Ruby (vm/report.c) is what heapprof says of its file.
+# test_in_ruby.rb - what a profile says in Ruby (vm/api/report.c) is what heapprof says of its file.
 
 require_relative "lib/heapprof_command"
 

@@ -145,7 +145,7 @@ class Heap {
         Move(from, Slot());
     }
 
-    // One page, as gc/free.c walks it: its chain, the next asked for before a removal.
+    // One page, as gc/objects/free.c walks it: its chain, the next asked for before a removal.
     void
     Sweep()
     {

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_api.rb - ObjectSpace::HeapProfile as a program uses it (vm/api.c, vm/heapprof.rb): what
+# test_api.rb - ObjectSpace::HeapProfile as a program uses it (vm/api/api.c, vm/api/heapprof.rb): what
 # each method takes, returns and raises. Snapshots have
 # test_snapshot.rb; whether the numbers are right is the other tests' matter.
 

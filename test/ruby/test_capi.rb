@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_capi.rb - the C API (include/ruby/heapprof.h, vm/capi.c) through an extension that passes
+# test_capi.rb - the C API (include/ruby/heapprof.h, vm/api/capi.c) through an extension that passes
 # on what it gets: test/ext/capi. Ruby's class is the measure where both tell the same.
 
 require_relative "lib/heapprof_test"

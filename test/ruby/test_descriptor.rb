@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_descriptor.rb - what a running image says of its structures (vm/descriptor.c) is what the compiler says
+# test_descriptor.rb - what a running image says of its structures (vm/outside/descriptor.c) is what the compiler says
 # of them: each entry is compared with the debug information of the file of MRI that it is about, and a
 # wrong one is found.
 

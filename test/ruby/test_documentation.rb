@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_documentation.rb - the manual of ruby names the variable; the examples of vm/heapprof.rb's documentation and
+# test_documentation.rb - the manual of ruby names the variable; the examples of vm/api/heapprof.rb's documentation and
 # heapprof/memprof's, and the Ruby of README.md and doc/ run, each in a process of its own, and what "# =>" says comes out.
 
 require_relative "lib/heapprof_test"
@@ -68,7 +68,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
 
   MEMPROF = Dir.glob("lib/heapprof/memprof{.rb,/*.rb}", base: TOP)
 
-  EXAMPLES = ["vm/heapprof.rb", *MEMPROF].flat_map { |file| comment_examples(file) } +
+  EXAMPLES = ["vm/api/heapprof.rb", *MEMPROF].flat_map { |file| comment_examples(file) } +
              ["README.md", *Dir.glob("doc/**/*.md", base: TOP)].flat_map { |file| fenced_examples(file) }
 
   def run_example(example)
@@ -87,7 +87,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
 
   # That examples are found at all: in each document, and with what is to come out.
   def test_there_are_examples
-    assert_operator EXAMPLES.count { |example| example.file == "vm/heapprof.rb" }, :>=, 15
+    assert_operator EXAMPLES.count { |example| example.file == "vm/api/heapprof.rb" }, :>=, 15
     assert_operator EXAMPLES.count { |example| example.file == "README.md" }, :>=, 1
     assert_operator EXAMPLES.count { |example| example.file == "doc/ruby-api.md" }, :>=, 3
     assert_operator EXAMPLES.count { |example| MEMPROF.include?(example.file) }, :>=, 5
@@ -102,7 +102,7 @@ class TestHeapProfDocumentation < Test::Unit::TestCase
 
   # Each method that is documented says how it is called.
   def test_each_public_method_has_a_call_seq
-    text = File.read(File.join(TOP, "vm/heapprof.rb")).split(/^    private$/).first
+    text = File.read(File.join(TOP, "vm/api/heapprof.rb")).split(/^    private$/).first
     private_names = text.scan(/^    private_class_method :(\w+)/).flatten
     methods = text.scan(/((?:^ *#.*\n)*)^    def (self\.)?(\S+?)(?:\(|$| )/)
     missing = methods.reject { |comment, _, name| comment.include?("call-seq:") || name == "default" || private_names.include?(name) }.map(&:last)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_flush.rb - from a snapshot to a file (vm/flush.c): where write writes, what it returns, what
+# test_flush.rb - from a snapshot to a file (vm/run/flush.c): where write writes, what it returns, what
 # is left when it cannot. What is in the file is test_pprof.rb's matter.
 
 require_relative "lib/heapprof_test"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_frames.rb - the stack of a sample (vm/frames.c): frame by frame what MRI's own backtrace has
+# test_frames.rb - the stack of a sample (vm/names/frames.c): frame by frame what MRI's own backtrace has
 # at that moment, whatever the code; and what becomes of stacks deeper than depth.
 
 require_relative "lib/heapprof_test"

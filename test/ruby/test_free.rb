@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_free.rb - the death of a sampled object (gc/free.c): it leaves what is in use and stays in
+# test_free.rb - the death of a sampled object (gc/objects/free.c): it leaves what is in use and stays in
 # what was allocated, whichever way it dies: swept at once or lazily, born during marking, with a
 # finalizer, as a zombie, with its page. At interval 1 the profile can be held against the heap.
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # test_generation.rb - the number by which a reader outside knows that what it keeps by addresses of code is
-# void (vm/generation.h): read here as it is there, by the descriptor.
+# void (vm/names/generation.h): read here as it is there, by the descriptor.
 
 require_relative "lib/heapprof_test"
 

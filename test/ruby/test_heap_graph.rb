@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_heap_graph.rb - ObjectSpace::HeapGraph (gc/graph.c, vm/graph.c): that the references in the file are those that MRI
+# test_heap_graph.rb - ObjectSpace::HeapGraph (gc/graph/graph.c, vm/graph/graph.c): that the references in the file are those that MRI
 # itself marks, what they are called, what roots there are, and that nothing of what objects hold is in it unless asked for.
 
 require_relative "lib/heapprof_test"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_load.rb - a profile that was written, in Ruby again (vm/load.c, profiler/load.c): all of it, of a file, an IO
+# test_load.rb - a profile that was written, in Ruby again (vm/api/load.c, profiler/load.c): all of it, of a file, an IO
 # or what else has read; and what is wrong with what is none, in one line.
 
 require_relative "lib/heapprof_test"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_move.rb - compaction (gc/move.c): a sample follows its object to its new slot, with stack,
+# test_move.rb - compaction (gc/objects/move.c): a sample follows its object to its new slot, with stack,
 # weight and age, and dies where the object then is; names follow the code that moved.
 
 require_relative "lib/heapprof_test"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_names.rb - what functions and classes are called (vm/names.c): names are found when code is
+# test_names.rb - what functions and classes are called (vm/names/names.c): names are found when code is
 # first seen and outlive it; what had no name then gets the name it is given later; odd names are
 # shown as MRI shows them.
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_newobj.rb - which objects are sampled (gc/newobj.c): how many of each, and whose turn it is.
+# test_newobj.rb - which objects are sampled (gc/objects/newobj.c): how many of each, and whose turn it is.
 #
 # The free list is cut where the next sample falls. So the tests look for what such a cut could
 # get wrong: a site preferred by its place in a rhythm, a slot size by its neighbours, objects

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_periodic.rb - files while the program runs, by a timer and by a signal (vm/periodic.c): a process that
+# test_periodic.rb - files while the program runs, by a timer and by a signal (vm/run/periodic.c): a process that
 # does nothing writes them, too, and its own calls go on as if nothing had been; each process its own, whole
 # or not there; and Ruby does not see who writes.
 

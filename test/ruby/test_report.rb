@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_report.rb - what a profile says as text (vm/report.c): stacks as lines, and the table of report. That it is
+# test_report.rb - what a profile says as text (vm/api/report.c): stacks as lines, and the table of report. That it is
 # what heapprof says of the file: test/cli/test_in_ruby.rb.
 
 require_relative "lib/heapprof_test"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # test_sequence.rb - the two numbers by which a reader in another process knows whether the tables changed while it
-# read them (gc/sequence.c): odd while they do, even when nothing of ours runs, and in a child of fork.
+# read them (gc/book/sequence.c): odd while they do, even when nothing of ours runs, and in a child of fork.
 #
 # What a debug build adds: it fails when tables change where the number is even. For that all kinds of
 # changes are made here with tables that are small, and so looked at each time.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_snapshot.rb - a snapshot (vm/api.c, profiler/snapshot.c): what it is of, that it never
+# test_snapshot.rb - a snapshot (vm/api/api.c, profiler/snapshot.c): what it is of, that it never
 # changes, and what can be read of it in Ruby.
 
 require_relative "lib/heapprof_test"

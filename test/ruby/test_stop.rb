@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_stop.rb - the life of a run (vm/run.c): that stop leaves nothing behind, no flag bit in the
+# test_stop.rb - the life of a run (vm/run/run.c): that stop leaves nothing behind, no flag bit in the
 # heap and no function of ours that still runs; that the next start begins with nothing; and that
 # neither gets in the way of allocations that are under way.
 
@@ -285,8 +285,8 @@ class TestHeapProfStop < Test::Unit::TestCase
   # is no part of the profiler's, and the profile that the program holds, which GC marks as any object.
   def test_after_stop_nothing_runs_but_the_gates
     omit "a debug build is too slow for callgrind" if DEBUG_BUILD
-    assert_empty %w[gc/newobj.c gc/free.c gc/move.c vm/frames.c] - files_run("go on")
-    assert_equal ["gc/hooks.h", "profiler/block_filter.h", "vm/api.c", "vm/generation.h"], files_run("stop")
+    assert_empty %w[gc/objects/newobj.c gc/objects/free.c gc/objects/move.c vm/names/frames.c] - files_run("go on")
+    assert_equal ["gc/hooks.h", "profiler/block_filter.h", "vm/api/api.c", "vm/names/generation.h"], files_run("stop")
   end
 
   # ---- what a later start finds ----

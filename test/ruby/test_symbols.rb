@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_symbols.rb - names of the C functions that ask the allocator (vm/symbols.c, vm/symbol_names.c): whatever the program
+# test_symbols.rb - names of the C functions that ask the allocator (vm/names/symbols.c, vm/names/symbol_names.c): whatever the program
 # calls itself, and whatever has become of the files they were loaded from.
 
 require_relative "lib/heapprof_test"

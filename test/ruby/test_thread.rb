@@ -3,8 +3,8 @@
 # test_thread.rb - threads: each sample has the stack of the thread that allocated, whenever the GVL
 # goes from one to another, and how a thread ends changes nothing about what it has allocated.
 #
-# A sample is resolved later than it is taken (gc/newobj.c), as a rule by another thread's; and the
-# walk of a stack begins where the last one ended (vm/frames.c), as a rule another thread's.
+# A sample is resolved later than it is taken (gc/objects/newobj.c), as a rule by another thread's; and the
+# walk of a stack begins where the last one ended (vm/names/frames.c), as a rule another thread's.
 
 require_relative "lib/heapprof_test"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_track.rb - what the profiler knows of an object (gc/track.c): the flag bit, and that it is
+# test_track.rb - what the profiler knows of an object (gc/book/track.c): the flag bit, and that it is
 # set exactly as long as the object is known; whose copies are not known; what objects are called
 # that have no class.
 

@@ -2,7 +2,7 @@
 
 # test_verify.rb - programs that are hard on a collector, with every object sampled: they end well,
 # do what they do without the profiler, and write a profile. In a debug build each of their GCs is
-# checked (gc/verify.c): flag bits and tables agree, every table is whole.
+# checked (gc/objects/verify.c): flag bits and tables agree, every table is whole.
 
 require_relative "lib/heapprof_test"
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_wbcheck.rb - RUBY_WBCHECK and GC.wbcheck (vm/wbcheck.c, gc/wbcheck.c): each way to forget a write barrier is found
+# test_wbcheck.rb - RUBY_WBCHECK and GC.wbcheck (vm/wbcheck/wbcheck.c, gc/wbcheck/wbcheck.c): each way to forget a write barrier is found
 # once, at its place; and none is found where there is one, whatever the collector does meanwhile.
 
 require "fileutils"

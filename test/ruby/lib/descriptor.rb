@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# descriptor.rb - what a reader outside finds by the descriptor (vm/descriptor.c), found by a process in itself.
+# descriptor.rb - what a reader outside finds by the descriptor (vm/outside/descriptor.c), found by a process in itself.
 
 require "fiddle"
 

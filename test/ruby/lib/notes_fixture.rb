@@ -2,7 +2,7 @@
 
 # notes_fixture.rb - walks at random through calls of every kind, again and again out of the same frames,
 # and at each step asks MRI for the backtrace of an object and the profiler for its stack: what a walk
-# takes from a frame's note (vm/frames.c) must be what is there now.
+# takes from a frame's note (vm/names/frames.c) must be what is there now.
 # Arguments: a seed, how many steps, and settings of start as key=value.
 
 require "continuation"

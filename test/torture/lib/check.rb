@@ -46,7 +46,7 @@ module Torture
       stat
     end
 
-    # None of objects. Of blocks those that found no place to wait for the VM lock (gc/waiting.c).
+    # None of objects. Of blocks those that found no place to wait for the VM lock (gc/blocks/waiting.c).
     def may_drop(stat)
       stat[:malloc_interval_bytes] == 0 ? 0 : 256 + stat[:total_samples] / 100
     end

@@ -1,0 +1,304 @@
+/* malloc_all.c - samples whatever asks the C library for memory (malloc=all). Compiled inside gc.c.
+ *
+ * os/interpose.c has the callers of malloc call rb_heapprof_all_malloc instead, which calls what malloc was
+ * and counts down:
+ *
+ *     extension, library --slot--> rb_heapprof_all_malloc --> malloc of libc, jemalloc, tcmalloc ...
+ *                                      \-- left -= malloc_usable_size, below 0: a sample
+ *
+ * Sizes are what the allocator gave, not what was asked for: then the growth of a block is the
+ * same whoever measures it, and pieces of a block neither overlap nor leave holes. MRI's own
+ * calls come by here as well; malloc.c's gates are idle meanwhile.
+ *
+ * Whoever calls malloc may be anywhere: in a thread that Ruby has never seen, on a stack of its
+ * own, in a GC, with some library's lock held that the collector may want to free an object.
+ *
+ *   I1  no stack is walked unless the thread has the GVL, and is on the machine stack that Ruby gave
+ *       it.
+ *   I2  nothing here waits for long: who does not get the VM lock soon has the sample wait
+ *       (waiting.c).
+ *   I3  what the profiler asks for meanwhile is no sample (own_work), so it never comes here twice.
+ *
+ * No xmalloc, no Ruby allocation, no raise, no GC; errno stays. No event of the collector's, so no
+ * patch of its own.
+ */
+#include "os/interpose.h"
+
+#if HEAPPROF_CAN_INTERPOSE
+# include <errno.h>
+# include <sched.h>
+
+/* ---- the sample ---- */
+
+/* The thread that runs by its scheduler's account: one that is only on its way to the GVL, or just
+ * gave it up, is not (ruby_thread_has_gvl_p takes those for owners). */
+HEAPPROF_COLD static bool
+has_gvl_p(const rb_execution_context_t *ec)
+{
+    const rb_thread_t *thread = rb_ec_thread_ptr(ec);
+    return thread && thread->ractor && thread->ractor->threads.sched.running == thread;
+}
+
+/* With room for what a sample needs. */
+HEAPPROF_COLD static bool
+on_machine_stack_p(const rb_execution_context_t *ec)
+{
+    enum { room = 16 * 1024 };
+    uintptr_t used = (uintptr_t)ec->machine.stack_start - (uintptr_t)__builtin_frame_address(0);
+    size_t size = ec->machine.stack_maxsize;
+    return size > room && used < size - room;
+}
+
+HEAPPROF_COLD static bool
+may_sample_all_p(void)
+{
+    const rb_execution_context_t *ec = rb_current_execution_context(false);
+    return ec && ruby_native_thread_p() && has_gvl_p(ec) && on_machine_stack_p(ec);
+}
+
+/* Unless another ractor has it for long, who may want the lock of a library that we are in. It is
+ * held for a few microseconds as a rule: to take all those samples without their stacks would be a
+ * pity. A barrier is not joined (malloc.c). */
+HEAPPROF_COLD static bool
+try_vm_lock(unsigned int *lev)
+{
+    enum { most = 1000 };
+    rb_vm_t *vm = GET_VM();
+
+    /* With one ractor, which has the GVL, no_barrier takes no lock. */
+    if (rb_multi_ractor_p() && !rb_vm_locked_p()) {
+        for (int tries = 0; rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0; tries++) {
+            if (tries == most) return false;
+            sched_yield();
+        }
+        vm->ractor.sync.lock_owner = GET_RACTOR();
+    }
+    *lev = rb_gc_vm_lock_no_barrier();
+    return true;
+}
+
+/* strdup, fopen, C++'s new: whoever calls them, not they, wants the memory. */
+HEAPPROF_COLD static void
+enter_libraries(void)
+{
+    struct heapprof_callers *callers = &rb_heapprof.tables.callers;
+    uintptr_t start;
+    size_t size;
+
+    while (rb_heapprof_interpose_library(rb_heapprof.wrapper_libraries, &start, &size)) {
+        begin_change();
+        lock_blocks();
+        rb_heapprof_callers_add_wrapper(callers, start, size);
+        rb_heapprof_callers_sort(callers);
+        unlock_blocks();
+        end_change();
+        forget_steps();
+        rb_heapprof.wrapper_libraries++;
+    }
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_allocated(void *mem, size_t begin, size_t end)
+{
+    struct heapprof_thread *thread = &heapprof_thread;
+    int saved_errno = errno;
+    unsigned int lev;
+
+    if (thread->own_work) {
+        thread->all.left = ENDLESS; /* until that work is done */
+        return;
+    }
+    thread->own_work = true;
+    if (block_due_p(thread, &thread->all, end - begin)) {
+        if (may_sample_all_p() && try_vm_lock(&lev)) {
+            if (rb_heapprof.reading) {
+                sample_without_stack(mem, begin, end - begin);
+            }
+            else if (rb_heapprof.options.malloc_all && sampling_blocks_p()) {
+                enter_libraries();
+                sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
+            }
+            rb_gc_vm_unlock_no_barrier(lev);
+        }
+        else if (rb_heapprof.options.malloc_all) {
+            sample_without_stack(mem, begin, end - begin);
+        }
+        thread_redraw(thread);
+    }
+    thread->own_work = false;
+    errno = saved_errno;
+}
+
+# include "gc/blocks/unload.c"
+
+/* ---- in place of the C library's functions ---- */
+
+enum { MALLOC, CALLOC, REALLOC, FREE, POSIX_MEMALIGN, ALIGNED_ALLOC, MEMALIGN, VALLOC, PVALLOC, DLCLOSE,
+       USABLE_SIZE, INTERPOSED_END };
+
+static struct heapprof_interposed interposed[INTERPOSED_END + 1];
+
+#define REAL(index, result, ...) \
+    ((result (*)(__VA_ARGS__))interposed[index].real)
+
+static inline size_t
+usable_size(void *mem)
+{
+    return REAL(USABLE_SIZE, size_t, void *)(mem);
+}
+
+/* What was not asked for, and nobody writes, may hold old pointers: with memcheck these would lead to blocks. */
+HEAPPROF_COLD static void
+clear_rest(void *mem, size_t asked, size_t bytes)
+{
+    if (rb_heapprof.options.memcheck && asked < bytes) memset((char *)mem + asked, 0, bytes - asked);
+}
+
+static inline void *
+counted(void *mem, size_t asked)
+{
+    if (mem) {
+        size_t bytes = usable_size(mem);
+        if (RB_UNLIKELY((heapprof_thread.all.left -= (int64_t)bytes) < 0)) {
+            clear_rest(mem, asked, bytes);
+            rb_heapprof_allocated(mem, 0, bytes);
+        }
+    }
+    return mem;
+}
+
+static void *
+rb_heapprof_all_malloc(size_t size)
+{
+    return counted(REAL(MALLOC, void *, size_t)(size), size);
+}
+
+static void *
+rb_heapprof_all_calloc(size_t count, size_t size)
+{
+    return counted(REAL(CALLOC, void *, size_t, size_t)(count, size), count * size);
+}
+
+static void
+rb_heapprof_all_free(void *mem)
+{
+    rb_heapprof_gate_free(mem);
+    REAL(FREE, void, void *)(mem);
+}
+
+static inline void
+count_growth(void *mem, size_t old_bytes, size_t new_bytes, size_t asked)
+{
+    if (new_bytes > old_bytes) {
+        heapprof_thread.all.left -= (int64_t)(new_bytes - old_bytes);
+        if (RB_UNLIKELY(heapprof_thread.all.left < 0)) {
+            clear_rest(mem, asked, new_bytes);
+            rb_heapprof_allocated(mem, old_bytes, new_bytes);
+        }
+    }
+    else if (RB_UNLIKELY(rb_heapprof_maybe_block_p(mem))) {
+        rb_heapprof_cut_block(mem, new_bytes);
+    }
+}
+
+static void *
+rb_heapprof_all_realloc(void *was, size_t size)
+{
+    if (!was || size == 0) { /* malloc, and free for some allocators */
+        rb_heapprof_gate_free(was);
+        return counted(REAL(REALLOC, void *, void *, size_t)(was, size), size);
+    }
+    size_t old_bytes = usable_size(was);
+    uint32_t lifted = RB_UNLIKELY(rb_heapprof_maybe_block_p(was)) ? lift_block(was) : 0;
+    void *mem = REAL(REALLOC, void *, void *, size_t)(was, size);
+    rb_heapprof_gate_realloced(lifted, was, mem);
+    if (mem) count_growth(mem, old_bytes, usable_size(mem), size);
+    return mem;
+}
+
+static int
+rb_heapprof_all_posix_memalign(void **mem, size_t alignment, size_t size)
+{
+    int error = REAL(POSIX_MEMALIGN, int, void **, size_t, size_t)(mem, alignment, size);
+    if (error == 0) counted(*mem, size);
+    return error;
+}
+
+static void *
+rb_heapprof_all_aligned_alloc(size_t alignment, size_t size)
+{
+    return counted(REAL(ALIGNED_ALLOC, void *, size_t, size_t)(alignment, size), size);
+}
+
+static void *
+rb_heapprof_all_memalign(size_t alignment, size_t size)
+{
+    return counted(REAL(MEMALIGN, void *, size_t, size_t)(alignment, size), size);
+}
+
+static void *
+rb_heapprof_all_valloc(size_t size)
+{
+    return counted(REAL(VALLOC, void *, size_t)(size), size);
+}
+
+static void *
+rb_heapprof_all_pvalloc(size_t size)
+{
+    return counted(REAL(PVALLOC, void *, size_t)(size), size);
+}
+
+static int
+rb_heapprof_all_dlclose(void *library)
+{
+    before_unloading();
+    int error = REAL(DLCLOSE, int, void *)(library);
+    forget_steps();
+    after_unloading();
+    return error;
+}
+
+#define STANDS_FOR(name) { #name, (heapprof_function *)rb_heapprof_all_##name, NULL }
+
+static struct heapprof_interposed interposed[INTERPOSED_END + 1] = {
+    [MALLOC] = STANDS_FOR(malloc),
+    [CALLOC] = STANDS_FOR(calloc),
+    [REALLOC] = STANDS_FOR(realloc),
+    [FREE] = STANDS_FOR(free),
+    [POSIX_MEMALIGN] = STANDS_FOR(posix_memalign),
+    [ALIGNED_ALLOC] = STANDS_FOR(aligned_alloc),
+    [MEMALIGN] = STANDS_FOR(memalign),
+    [VALLOC] = STANDS_FOR(valloc),
+    [PVALLOC] = STANDS_FOR(pvalloc),
+    [DLCLOSE] = STANDS_FOR(dlclose),
+    [USABLE_SIZE] = { "malloc_usable_size", NULL, NULL }, /* called, not replaced */
+    [INTERPOSED_END] = { NULL, NULL, NULL }
+};
+#undef STANDS_FOR
+#undef REAL
+
+HEAPPROF_COLD const char *
+rb_heapprof_gc_malloc_all_refusal(void)
+{
+    return rb_heapprof_interpose_refusal(interposed);
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_malloc_all_start(void)
+{
+    rb_heapprof_interpose_start(interposed);
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_malloc_all_on_p(void)
+{
+    return rb_heapprof_interpose_on_p(interposed);
+}
+
+#else
+
+const char *rb_heapprof_gc_malloc_all_refusal(void) { return rb_heapprof_interpose_refusal(NULL); }
+void rb_heapprof_gc_malloc_all_start(void) {}
+bool rb_heapprof_gc_malloc_all_on_p(void) { return false; }
+
+#endif

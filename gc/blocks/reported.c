@@ -1,0 +1,88 @@
+/* reported.c - memory that MRI is only told of (rb_gc_adjust_memory_usage): counted by its size, and
+ * sampled as what the allocator gives (malloc.c). Compiled inside gc.c.
+ *
+ * profiler/reported.h says what is given back, and when a sample goes with it.
+ */
+#include "gc/book/state.h"
+#include "ruby/atomic.h"
+
+/* The report at hand alone: the collection that it may start has others. */
+HEAPPROF_COLD static bool
+take_own_report(void)
+{
+    bool own = heapprof_thread.own_report;
+    heapprof_thread.own_report = false;
+    return own;
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_report_own(ssize_t diff_bytes)
+{
+    heapprof_thread.own_report = true;
+    rb_gc_adjust_memory_usage(diff_bytes);
+    heapprof_thread.own_report = false; /* nobody has asked when the profiler is off */
+}
+
+/* With malloc=all it is seen where it is asked for. */
+HEAPPROF_COLD static bool
+reports_wanted_p(void)
+{
+    return rb_heapprof_on && !rb_heapprof.options.malloc_all &&
+           rb_heapprof.malloc_sampler.interval_bytes > 0;
+}
+
+/* Makes room to count one more. A table may grow under the VM lock only. */
+HEAPPROF_COLD static void
+reserve_report(size_t size_bytes)
+{
+    struct heapprof_reported *reported = &rb_heapprof.tables.reported;
+
+    lock_blocks();
+    bool room = rb_heapprof_reported_room_p(reported, size_bytes);
+    unlock_blocks();
+    if (room || !may_sample_p()) return;
+
+    unsigned int lev = rb_gc_vm_lock_no_barrier();
+    lock_blocks();
+    if (reports_wanted_p()) rb_heapprof_reported_reserve(reported);
+    unlock_blocks();
+    rb_gc_vm_unlock_no_barrier(lev);
+}
+
+/* What cannot be counted is no sample either: nobody could say when it is given back. */
+HEAPPROF_COLD static void
+enter_report(struct heapprof_tables *tables, size_t size_bytes)
+{
+    if (rb_heapprof_reported_room_p(&tables->reported, size_bytes)) {
+        rb_heapprof_reported_add(&tables->reported, size_bytes);
+        return;
+    }
+    rb_heapprof_blocks_remove(&tables->blocks, rb_heapprof_reported_block(size_bytes));
+    RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+}
+
+/* A report is sampled first, if it is, and counted then: what another thread gives back in
+ * between is not this one. */
+HEAPPROF_COLD static void
+rb_heapprof_report(size_t size_bytes)
+{
+    if (take_own_report()) return;
+    reserve_report(size_bytes);
+    lock_blocks();
+    if (reports_wanted_p()) enter_report(&rb_heapprof.tables, size_bytes);
+    unlock_blocks();
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_give_back(size_t size_bytes)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    if (take_own_report()) return;
+    lock_blocks();
+    if (reports_wanted_p()) {
+        rb_heapprof_reported_give_back(&tables->reported, size_bytes, &tables->blocks,
+                                       &rb_heapprof.malloc_sampler);
+    }
+    unlock_blocks();
+}

@@ -1,0 +1,186 @@
+/* track.c - the objects the profiler knows: flag bit, page chains, identities.
+ * Compiled inside gc.c.
+ *
+ *     object --flag--> address table entry <--chain-- struct heap_page
+ *
+ * I1  an object has HEAPPROF_FLAG if its address is in the live table or among the identities;
+ *     and only then, but for a race of forget_sample among Ractors.   I2  an object's entry is in the chain of the page it is on.
+ * Nothing here keeps an object alive: no root, no mark. The sweep of a page asks that
+ * page's chains (free.c), compaction rekeys (move.c).
+ *
+ * What allocates raw memory says so; nothing allocates Ruby objects, raises, or may
+ * start a GC.
+ */
+#include "gc/book/track.h"
+#include "internal/imemo.h"
+#include "gc/interpreter.h"
+
+HEAPPROF_COLD static struct heapprof_page *
+page_of(VALUE object)
+{
+    return &GET_HEAP_PAGE(object)->heapprof;
+}
+
+HEAPPROF_COLD static bool
+track_sample(VALUE object, const struct heapprof_sample *sample)
+{
+    struct heapprof_live_table *live = &rb_heapprof.tables.live;
+
+    if (!rb_heapprof_live_table_add(live, &page_of(object)->samples, object, sample)) return false;
+    RB_FL_SET_RAW(object, HEAPPROF_FLAG);
+    return true;
+}
+
+/* For thinning: the chain of a sample's page; and a sample is none any more. Another ractor may be
+ * writing other flags of the object, and not atomically: then the bit may come back, and stands for
+ * nothing. */
+HEAPPROF_COLD static uint32_t *
+samples_of_page(uintptr_t object)
+{
+    return &page_of((VALUE)object)->samples;
+}
+
+HEAPPROF_COLD static void
+clear_flag(uintptr_t object)
+{
+    __atomic_fetch_and(&RBASIC((VALUE)object)->flags, ~(VALUE)HEAPPROF_FLAG, __ATOMIC_RELAXED);
+}
+
+HEAPPROF_COLD static void
+forget_sample(uintptr_t object)
+{
+    if (!rb_heapprof_identities_find(&rb_heapprof.tables.identities, object)) clear_flag(object);
+}
+
+/* The chain that the address of an identity is on. Keys that are no objects are on no page. */
+HEAPPROF_COLD static uint32_t *
+identities_of_page(uintptr_t key)
+{
+    return rb_heapprof_object_key_p(key) ? &page_of((VALUE)key)->identities : &rb_heapprof.tables.identities.elsewhere;
+}
+
+/* As forget_sample, for identities that nobody needs. */
+HEAPPROF_COLD static void
+forget_identity(uintptr_t key)
+{
+    if (!rb_heapprof_object_key_p(key)) return;
+    if (!rb_heapprof_address_table_find(&rb_heapprof.tables.live.addresses, key)) clear_flag(key);
+}
+
+static const struct heapprof_letting_go letting_go = {
+    .page_head = identities_of_page, .forget = forget_identity
+};
+
+HEAPPROF_COLD uint32_t
+rb_heapprof_gc_identify(VALUE object)
+{
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+
+    uint32_t id = rb_heapprof_identities_find(identities, object);
+
+    if (id) return id;
+    id = rb_heapprof_identities_add(identities, &page_of(object)->identities, object);
+    if (id) RB_FL_SET_RAW(object, HEAPPROF_FLAG);
+    return id;
+}
+
+/* ---- what an object is labelled with ---- */
+
+/* Types stand in the identities under numbers no object can have as its address. */
+HEAPPROF_COLD static uint32_t
+type_identity(VALUE object, const char *detail)
+{
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    uintptr_t key = 1 + RB_BUILTIN_TYPE(object);
+    if (RB_BUILTIN_TYPE(object) == T_IMEMO) key |= (uintptr_t)(imemo_type(object) + 1) << 8;
+
+    uint32_t id = rb_heapprof_identities_find(identities, key);
+    if (id) return id;
+
+    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
+    if (id == 0) return 0;
+    rb_heapprof.went_deep = true;
+
+    char name[64];
+    const char *format = detail ? "%s(%s)" : "%s";
+    const char *type = RB_TYPE_P(object, T_DATA) ? "T_DATA" : obj_type_name(object);
+    size_t length = (size_t)snprintf(name, sizeof(name), format, type, detail);
+    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
+    rb_heapprof_identities_change(identities, id)->name = text;
+    return id;
+}
+
+HEAPPROF_COLD static uint32_t
+rb_heapprof_class_of(VALUE object)
+{
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_IMEMO:
+        return type_identity(object, rb_imemo_name(imemo_type(object)));
+      case T_ICLASS:
+      case T_NODE:
+        return type_identity(object, NULL);
+      default:
+        break;
+    }
+    VALUE klass = rb_heapprof_real_class(object);
+    return klass ? rb_heapprof_class_identity(klass) : type_identity(object, "hidden");
+}
+
+/* ---- stop ---- */
+
+HEAPPROF_COLD static void
+untrack_table(const struct heapprof_address_table *table)
+{
+    for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
+        VALUE object = rb_heapprof_address_table_address(table, entry);
+        if (!rb_heapprof_object_key_p(object)) continue; /* or the entry is free */
+        *page_of(object) = (struct heapprof_page){0};
+        RB_FL_UNSET_RAW(object, HEAPPROF_FLAG);
+    }
+}
+
+HEAPPROF_COLD static void
+untrack_all(void)
+{
+    untrack_table(&rb_heapprof.tables.live.addresses);
+    untrack_table(&rb_heapprof.tables.identities.addresses);
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_gone_p(uintptr_t address, void *unused)
+{
+    return rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), (VALUE)address);
+}
+
+/* A GC that sweeps now has ended its marking before; what a later one finds dead was alive. */
+static struct {
+    bool     sweeping;
+    uint64_t gc_count;
+} gone_as_of;
+
+/* Its flag does not say any more that it has not been swept. */
+static const struct heap_page *page_being_swept;
+
+HEAPPROF_COLD void
+rb_heapprof_gc_note_gone(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+    gone_as_of.sweeping = is_lazy_sweeping(objspace);
+    gone_as_of.gc_count = objspace->profile.count;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_was_gone_p(uintptr_t address, void *unused)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    if (!gone_as_of.sweeping || gone_as_of.gc_count != objspace->profile.count) return false;
+    if (GET_HEAP_PAGE(address) == page_being_swept) return !MARKED_IN_BITMAP(page_being_swept->mark_bits, address);
+    return rb_gc_impl_garbage_object_p(objspace, (VALUE)address);
+}
+
+HEAPPROF_COLD size_t
+rb_heapprof_gc_memsize(uintptr_t address, void *unused)
+{
+    return rb_obj_memsize_of((VALUE)address);
+}

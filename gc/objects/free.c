@@ -1,0 +1,113 @@
+/* free.c - the death of what the profiler knows. Compiled inside gc.c.
+ *
+ * Asked once per page, before it is swept, instead of once per freed object: whatever
+ * on the page's chains lacks its mark bit is about to be freed, or to become a zombie
+ * (a sample dies with its object, not with the object's finalizer). So the sweep of an
+ * object costs nothing, and that of a page without samples one test.
+ *
+ * A chain of a few is walked. Where more is known, what is alive must not cost anything, or each minor
+ * GC would take time in proportion to all live samples: the slots without a mark bit are asked for their
+ * flag instead, which the sweep is about to read anyway.
+ *
+ *     mark bits   1 1 1 0 1 1 1 1 | 1 1 1 1 1 1 1 1 | ...      a word at a time
+ *                       ^ flag?     nothing to do
+ *
+ * In GC: removes table entries only; no memory is asked for or given back.
+ */
+#include "gc/book/track.h"
+
+enum { FEW = 32 }; /* on a page of small slots, with one in fifty a sample */
+
+HEAPPROF_COLD static bool
+dead_p(struct heap_page *page, VALUE object)
+{
+    return !MARKED_IN_BITMAP(page->mark_bits, object);
+}
+
+HEAPPROF_COLD static void
+sample_dies(struct heap_page *page, uint32_t entry)
+{
+    struct heapprof_live_table *live = &rb_heapprof.tables.live;
+
+    rb_heapprof_sites_count_free(&rb_heapprof.tables.sites, rb_heapprof_live_table_sample(live, entry)->site);
+    rb_heapprof_address_table_remove(&live->addresses, &page->heapprof.samples, entry);
+}
+
+HEAPPROF_COLD static void
+identity_dies(struct heap_page *page, uint32_t entry)
+{
+    rb_heapprof_identities_died(&rb_heapprof.tables.identities, &page->heapprof.identities, entry);
+}
+
+/* False: the chain has more than a few, and the rest was not looked at. */
+HEAPPROF_COLD static bool
+sweep_chain(struct heap_page *page, const struct heapprof_address_table *table, uint32_t head,
+            void (*dies)(struct heap_page *page, uint32_t entry))
+{
+    int left = FEW;
+
+    for (uint32_t entry = head, next; entry; entry = next) {
+        if (left-- == 0) return false;
+        next = rb_heapprof_address_table_next(table, entry);
+        if (dead_p(page, rb_heapprof_address_table_address(table, entry))) dies(page, entry);
+    }
+    return true;
+}
+
+HEAPPROF_COLD static void
+object_dies(struct heap_page *page, VALUE object)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint32_t sample = rb_heapprof_address_table_find(&tables->live.addresses, object);
+
+    if (sample) sample_dies(page, sample);
+    if (!page->heapprof.identities) return; /* as on most pages */
+    uint32_t identity = rb_heapprof_address_table_find(&tables->identities.addresses, object);
+    if (identity) identity_dies(page, identity);
+}
+
+/* Of the places that a word of mark bits stands for, from the first on, the slots without one. */
+HEAPPROF_COLD static void
+sweep_unmarked(struct heap_page *page, VALUE place, bits_t unmarked)
+{
+    for (; unmarked; unmarked &= unmarked - 1) {
+        VALUE object = place + (VALUE)ntz_intptr(unmarked) * BASE_SLOT_SIZE;
+        asan_unpoisoning_object(object) {
+            if (RB_FL_TEST_RAW(object, HEAPPROF_FLAG)) object_dies(page, object);
+        }
+    }
+}
+
+/* A slot has the bit of its first BASE_SLOT_SIZE bytes, and begins at a multiple of its size in these. */
+HEAPPROF_COLD static void
+sweep_slots(struct heap_page *page)
+{
+    size_t stride = page->slot_size / BASE_SLOT_SIZE;
+    size_t first = NUM_IN_PAGE(page->start), end = first + page->total_slots * stride;
+    bits_t slots = ~(bits_t)0 / (((bits_t)1 << stride) - 1); /* every stride-th bit */
+
+    HEAPPROF_ASSERT(stride < BITS_BITLENGTH && BITS_BITLENGTH % stride == 0 && first % stride == 0);
+    for (size_t bit = first / BITS_BITLENGTH * BITS_BITLENGTH; bit < end; bit += BITS_BITLENGTH) {
+        bits_t unmarked = slots & ~page->mark_bits[bit / BITS_BITLENGTH];
+        if (!unmarked) continue;
+        if (bit < first) unmarked &= ~(bits_t)0 << (first - bit);
+        if (end - bit < BITS_BITLENGTH) unmarked &= ((bits_t)1 << (end - bit)) - 1;
+        sweep_unmarked(page, page->start + (bit - first) * BASE_SLOT_SIZE, unmarked);
+    }
+}
+
+HEAPPROF_COLD static void
+rb_heapprof_sweep(struct heap_page *page)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+    const struct heapprof_page *known = &page->heapprof;
+
+    begin_change();
+    page_being_swept = page;
+    if (!sweep_chain(page, &tables->live.addresses, known->samples, sample_dies) ||
+        !sweep_chain(page, &tables->identities.addresses, known->identities, identity_dies)) {
+        sweep_slots(page);
+    }
+    page_being_swept = NULL;
+    end_change();
+}

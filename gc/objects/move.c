@@ -1,0 +1,27 @@
+/* move.c - compaction: what the profiler knows about an object follows it to its new
+ * slot. Compiled inside gc.c. The flag bit is copied with the object.
+ *
+ * In GC, or in the read barrier's signal handler: rekeys in place, asks for no memory.
+ */
+#include "gc/book/track.h"
+
+HEAPPROF_COLD static void
+rb_heapprof_move(VALUE from, VALUE to)
+{
+    struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+    struct heapprof_address_table *identities = &rb_heapprof.tables.identities.addresses;
+    struct heapprof_page *from_page = page_of(from), *to_page = page_of(to);
+    uint32_t entry;
+
+    begin_change();
+    if ((entry = rb_heapprof_address_table_find(live, from)) != 0) {
+        rb_heapprof_address_table_move(live, entry, &from_page->samples, &to_page->samples, to);
+        rb_heapprof_live_table_sample(&rb_heapprof.tables.live, entry)->slot_bytes =
+            (uint16_t)GET_HEAP_PAGE(to)->slot_size;
+    }
+    if ((entry = rb_heapprof_address_table_find(identities, from)) != 0) {
+        rb_heapprof_address_table_move(identities, entry, &from_page->identities,
+                                       &to_page->identities, to);
+    }
+    end_change();
+}

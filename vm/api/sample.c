@@ -1,0 +1,158 @@
+/* sample.c - a snapshot's rows as Ruby objects: Sample and Frame.
+ *
+ * Of each string of the snapshot there is one String, and of each node of its stacks one Frame,
+ * however many rows they are in:
+ *
+ *     row --> Sample --> frames of its stack --> Frame --> path, label
+ *                        [node 9, node 4, ...]             frozen, shared
+ *
+ * They are made when a row is come to that has them, and are kept until the last row.
+ */
+#include "ruby/ruby.h"
+#include "ruby/encoding.h"
+#include "vm/api/sample.h"
+#include "internal.h"
+#include "internal/vm.h"
+#include <math.h>
+
+static VALUE cSample, cFrame;
+
+void
+rb_heapprof_sample_define(VALUE profile_class)
+{
+    cFrame = rb_data_define(0, "path", "lineno", "label", NULL);
+    rb_define_const(profile_class, "Frame", cFrame);
+    rb_gc_register_address(&cFrame);
+
+    cSample = rb_data_define(0, "class_name", "caller", "frames", "owner", "owner_frames",
+                             "native_leak", "gc_age", "inuse_objects", "inuse_slot_space",
+                             "inuse_malloc_space", "alloc_objects", "alloc_slot_space",
+                             "alloc_malloc_space", "rss_space", "memsize", "kind", NULL);
+    rb_define_const(profile_class, "Sample", cSample);
+    rb_gc_register_address(&cSample);
+}
+
+/* Strings and frames already made, by their numbers in the snapshot. */
+struct reading {
+    const struct heapprof_snapshot *snapshot;
+    VALUE strings;
+    VALUE frames;
+};
+
+static VALUE
+make_string(const char *bytes, size_t length)
+{
+    VALUE string = rb_utf8_str_new(bytes, length);
+    if (rb_enc_str_coderange(string) == ENC_CODERANGE_BROKEN) {
+        rb_enc_associate(string, rb_ascii8bit_encoding());
+    }
+    return rb_str_freeze(string);
+}
+
+static VALUE
+string_at(const struct reading *reading, uint32_t number)
+{
+    VALUE string = rb_ary_entry(reading->strings, number);
+
+    if (NIL_P(string)) {
+        size_t length;
+        const char *bytes = rb_heapprof_strings_get(&reading->snapshot->strings, number, &length);
+        string = make_string(bytes, length);
+        rb_ary_store(reading->strings, number, string);
+    }
+    return string;
+}
+
+static VALUE
+frame_at(const struct reading *reading, uint32_t node, const struct heapprof_frame *raw)
+{
+    VALUE frame = rb_ary_entry(reading->frames, node);
+
+    if (NIL_P(frame)) {
+        VALUE values[] = {
+            string_at(reading, raw->path), UINT2NUM(raw->line), string_at(reading, raw->name)
+        };
+        frame = rb_funcallv(cFrame, rb_intern("new"), 3, values);
+        rb_ary_store(reading->frames, node, frame);
+    }
+    return frame;
+}
+
+static VALUE
+frames_of(const struct reading *reading, uint32_t stack)
+{
+    size_t count = rb_heapprof_snapshot_frames(reading->snapshot, stack, NULL, 0);
+    VALUE holder, frames = rb_ary_new_capa((long)count);
+    struct heapprof_frame *raw = ALLOCV_N(struct heapprof_frame, holder, count);
+
+    rb_heapprof_snapshot_frames(reading->snapshot, stack, raw, count);
+    for (size_t i = 0; i < count; i++) {
+        rb_ary_push(frames, frame_at(reading, stack, &raw[i]));
+        stack = rb_heapprof_stacks_node(&reading->snapshot->stacks, stack)->parent;
+    }
+    ALLOCV_END(holder);
+    return rb_ary_freeze(frames);
+}
+
+/* What was loaded may add up to more than a machine word holds. */
+static VALUE
+rounded(double value)
+{
+    return fabs(value) < 0x1p62 ? LL2NUM(llround(value)) : rb_dbl2big(round(value));
+}
+
+static VALUE
+kind_of(const struct heapprof_row *row)
+{
+    switch (row->kind) {
+      case HEAPPROF_ROW_OBJECTS: return ID2SYM(rb_intern("objects"));
+      case HEAPPROF_ROW_BLOCKS:  return ID2SYM(rb_intern("malloc"));
+      case HEAPPROF_ROW_RUNG:    return ID2SYM(rb_intern("rss"));
+    }
+    return Qnil;
+}
+
+static VALUE
+sample_of(const struct reading *reading, const struct heapprof_row *row)
+{
+    VALUE values[] = {
+        string_at(reading, rb_heapprof_row_class(row)),
+        row->kind == HEAPPROF_ROW_BLOCKS ? string_at(reading, row->subject) : Qnil,
+        frames_of(reading, row->stack),
+        row->owner ? string_at(reading, row->owner) : Qnil,
+        row->owner_stack ? frames_of(reading, row->owner_stack) : Qnil,
+        RBOOL(row->native_leak),
+        row->gc_age == HEAPPROF_AGE_DEAD ? Qnil : UINT2NUM(row->gc_age),
+        rounded(row->inuse_objects),
+        rounded(row->inuse_slot_bytes), rounded(row->inuse_malloc_bytes),
+        rounded(row->alloc_objects),
+        rounded(row->alloc_slot_bytes), rounded(row->alloc_malloc_bytes),
+        rounded(row->resident_bytes),
+        rounded(row->memsize_bytes),
+        kind_of(row),
+    };
+    return rb_funcallv(cSample, rb_intern("new"), numberof(values), values);
+}
+
+void
+rb_heapprof_sample_each(const struct heapprof_snapshot *snapshot)
+{
+    struct reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
+
+    for (size_t i = 0; i < snapshot->row_count; i++) {
+        rb_yield(sample_of(&reading, &snapshot->rows[i]));
+    }
+    RB_GC_GUARD(reading.strings);
+    RB_GC_GUARD(reading.frames);
+}
+
+VALUE
+rb_heapprof_sample_frames(const struct heapprof_snapshot *snapshot, uint32_t stack)
+{
+    struct reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
+    VALUE frames = frames_of(&reading, stack);
+
+    RB_GC_GUARD(reading.strings);
+    RB_GC_GUARD(reading.frames);
+    return frames;
+}

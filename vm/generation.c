@@ -1,4 +1,0 @@
-/* generation.c - the number that grows when what is known by addresses of code becomes void. */
-#include "generation.h"
-
-uint64_t ruby_vm_code_generation;

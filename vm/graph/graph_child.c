@@ -1,0 +1,182 @@
+/* graph_child.c - the child that writes the graph of all objects, while the program goes on.
+ *
+ * It is a copy of one thread. What other threads were about stays as it was: so it takes no lock that one of them may
+ * have, malloc's above all, and runs no handler of fork (jemalloc's, tcmalloc's, a program's). It ends without a signal
+ * for the parent, which neither wait nor SIGCHLD tells of it.
+ */
+#include "ruby/ruby.h"
+#include "ruby/thread.h"
+#include "vm/graph/child.h"
+#include "vm/graph/graph.h"
+#include "gc/graph/graph.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct heapprof_graph_shared *
+rb_heapprof_graph_share(void)
+{
+    void *shared = mmap(NULL, sizeof(struct heapprof_graph_shared), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return shared == MAP_FAILED ? NULL : shared;
+}
+
+void
+rb_heapprof_graph_unshare(struct heapprof_graph_shared *shared)
+{
+    if (shared) munmap(shared, sizeof(*shared));
+}
+
+/* ---- the child ---- */
+
+/* Whoever waits for one of the program's descriptors to be closed is not to wait for this process. */
+static void
+close_others(int one, int another)
+{
+    unsigned int low = (unsigned int)(one < another ? one : another);
+    unsigned int high = (unsigned int)(one < another ? another : one);
+
+    if (low > 0) syscall(SYS_close_range, 0, low - 1, 0);
+    if (high > low + 1) syscall(SYS_close_range, low + 1, high - 1, 0);
+    syscall(SYS_close_range, high + 1, ~0U, 0);
+}
+
+/* Before the program, if the system has too little memory; behind all others that want the processor. */
+static void
+stand_back(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        if (write(fd, "1000", 4) < 0) errno = 0; /* it is as likely to be ended as the program */
+        close(fd);
+    }
+    setpriority(PRIO_PROCESS, 0, 19);
+}
+
+NORETURN(static void be_child(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared));
+
+static void
+be_child(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared)
+{
+    rb_heapprof_child_take_no_signals();
+    if (dump->file) close_others(dump->file->fd, dump->file->directory);
+    else close_others(dump->fd, dump->fd);
+    stand_back();
+    rb_heapprof_gc_graph_guard();
+    int error = rb_heapprof_graph_write(dump, shared);
+    __atomic_store_n(&shared->written, true, __ATOMIC_RELEASE);
+    if (dump->file) error = rb_heapprof_file_end(dump->file, error);
+    shared->bytes = dump->bytes;
+    shared->error = error;
+    shared->done = true;
+    _exit(0);
+}
+
+pid_t
+rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t child = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+    if (child == 0) be_child(dump, shared);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return child;
+}
+
+/* In /proc/self/smaps_rollup, "Private_Dirty:     123 kB". */
+static uint64_t
+kb_of(const char *text, const char *key)
+{
+    const char *found = strstr(text, key);
+
+    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
+}
+
+uint64_t
+rb_heapprof_graph_copied_bytes(void)
+{
+    char text[4096];
+    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+    if (fd >= 0) close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return (kb_of(text, "Private_Clean:") + kb_of(text, "Private_Dirty:")) * 1024;
+}
+
+/* ---- the parent ---- */
+
+struct waiting {
+    struct heapprof_graph_shared *shared;
+    pid_t child;
+    bool  ended;
+};
+
+static void *
+wait_without_gvl(void *data)
+{
+    struct waiting *waiting = data;
+    int status;
+
+    waiting->ended = waitpid(waiting->child, &status, __WALL) == waiting->child || errno == ECHILD;
+    return NULL;
+}
+
+static VALUE
+wait_serving_interrupts(VALUE data)
+{
+    struct waiting *waiting = (struct waiting *)data;
+
+    while (!waiting->ended) {
+        rb_nogvl(wait_without_gvl, waiting, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
+        if (!waiting->ended) rb_thread_check_ints();
+    }
+    return Qnil;
+}
+
+/* Of an interrupt that raises. */
+static VALUE
+end_waiting(VALUE data)
+{
+    struct waiting *waiting = (struct waiting *)data;
+
+    if (waiting->ended) return Qnil;
+    kill(waiting->child, SIGKILL);
+    while (!waiting->ended) wait_without_gvl(waiting);
+    rb_heapprof_graph_unshare(waiting->shared);
+    return Qnil;
+}
+
+/* An interrupt that waits is for later; then others wait, too. */
+static void
+wait_for_end(struct waiting *waiting)
+{
+    while (!waiting->ended) {
+        rb_thread_call_without_gvl2(wait_without_gvl, waiting, NULL, NULL);
+        if (!waiting->ended) wait_without_gvl(waiting);
+    }
+}
+
+int
+rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child)
+{
+    struct waiting waiting = {.shared = shared, .child = child};
+
+    if (dump->uninterrupted) wait_for_end(&waiting);
+    else rb_ensure(wait_serving_interrupts, (VALUE)&waiting, end_waiting, (VALUE)&waiting);
+    dump->bytes = shared->bytes;
+    if (!shared->done) return ECHILD; /* it was ended before its time */
+    if (shared->error == 0 && dump->file) dump->file->temporary[0] = '\0'; /* which has its name now */
+    return shared->error;
+}

@@ -1,0 +1,255 @@
+/* graph_signal.c - the object graph of a program that is asked by a signal: RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph
+ *
+ *     signal --> our thread (own_thread.c), with the GVL borrowed --> clone --> go on at once
+ *
+ * Nobody waits for the child. It is asked after when the next one is to begin: one at a time.
+ */
+#include "ruby/ruby.h"
+#include "base/settings.h"
+#include "vm/boot.h"
+#include "vm/graph/graph.h"
+#include "vm/graph/graph_signal.h"
+#include "os/bell.h"
+#include "os/signals.h"
+#include "vm/thread/own_thread.h"
+#include "profiler/out.h"
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUT_DEFAULT "heap-%p-%n.rbgraph"
+#define LEAVING 16
+
+struct heapprof_graph_asked rb_heapprof_graph_asked;
+
+static struct {
+    double   max_pause_seconds;       /* 0: any */
+    char     out[PATH_MAX];
+    const char *directory;
+    unsigned number;                  /* of the files */
+    pid_t    pid;                     /* whose child it is */
+    uint32_t leaving[LEAVING];        /* children before it that have written and not ended yet; 0: none */
+} config;
+
+/* ---- settings ---- */
+
+static const char *
+read_max_pause(struct heapprof_span value)
+{
+    char text[64], *end;
+
+    snprintf(text, sizeof(text), "%.*s", (int)value.length, value.start);
+    config.max_pause_seconds = strtod(text, &end);
+    if (*text && !*end && isfinite(config.max_pause_seconds) && config.max_pause_seconds > 0) return NULL;
+    return "seconds, such as 0.5";
+}
+
+static const char *
+read_out(struct heapprof_span value)
+{
+    if (value.length == 0 || value.length >= sizeof(config.out) || !rb_heapprof_out_template_p(value.start, value.length)) {
+        return "a file name, such as " OUT_DEFAULT " (%p pid, %e program, %t time, %n number, %%)";
+    }
+    snprintf(config.out, sizeof(config.out), "%.*s", (int)value.length, value.start);
+    return NULL;
+}
+
+/* NULL: it is good. Otherwise what is accepted. */
+static const char *
+read_setting(const struct heapprof_setting *setting)
+{
+    struct heapprof_span value = setting->value;
+
+    if (value.start && rb_heapprof_span_is_p(setting->key, "signal")) {
+        rb_heapprof_graph_asked.signal = rb_heapprof_signal_number(value.start, value.length);
+        return rb_heapprof_graph_asked.signal ? NULL : HEAPPROF_SIGNALS;
+    }
+    if (value.start && rb_heapprof_span_is_p(setting->key, "out")) return read_out(value);
+    if (value.start && rb_heapprof_span_is_p(setting->key, "max_pause")) return read_max_pause(value);
+    return "signal, out or max_pause as the key";
+}
+
+static bool
+complain_setting(const struct heapprof_setting *setting, const char *accepted)
+{
+    char line[256];
+
+    rb_heapprof_setting_complain(line, sizeof(line), setting, "expected ", accepted);
+    rb_heapprof_boot_complain("RUBY_HEAPGRAPH", line);
+    return false;
+}
+
+static bool
+read_settings(const char *settings)
+{
+    struct heapprof_setting setting;
+
+    for (const char *next = settings; next; ) {
+        next = rb_heapprof_setting_read(next, &setting);
+        const char *accepted = read_setting(&setting);
+        if (accepted) return complain_setting(&setting, accepted);
+    }
+    return rb_heapprof_graph_asked.signal != 0 || complain_setting(&setting, "signal= with a name, too");
+}
+
+/* ---- a dump ---- */
+
+PRINTF_ARGS(static void answer(bool begun, const char *format, ...), 2, 3);
+
+/* The file's path, if a child writes it now; otherwise why not, which is said on stderr, too. */
+static void
+answer(bool begun, const char *format, ...)
+{
+    struct heapprof_graph_asked *asked = &rb_heapprof_graph_asked;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(asked->answer, sizeof(asked->answer), format, arguments);
+    va_end(arguments);
+    asked->begun = begun;
+    __atomic_fetch_add(&asked->answers, 1, __ATOMIC_RELEASE);
+    if (!begun) rb_heapprof_boot_complain("RUBY_HEAPGRAPH", asked->answer);
+}
+
+static bool
+name_file(char *path, size_t size)
+{
+    const struct heapprof_out_values values = {
+        .pid = getpid(), .program = rb_heapprof_boot_program(), .time = time(NULL), .number = ++config.number,
+    };
+    char name[PATH_MAX];
+
+    if (!rb_heapprof_out_expand(config.out, &values, name, sizeof(name))) return false;
+    const char *directory = name[0] == '/' ? "" : config.directory;
+    return (size_t)snprintf(path, size, "%s%s%s", directory, *directory ? "/" : "", name) < size;
+}
+
+/* Whether it is there no more; a process that has been forked since has no such child. */
+static bool
+gone_p(uint32_t child)
+{
+    int status;
+
+    return !child || config.pid != getpid() || waitpid((pid_t)child, &status, __WALL | WNOHANG) != 0;
+}
+
+/* A place for one more that leaves; NULL: all are taken. */
+static uint32_t *
+place_of_leaving(void)
+{
+    uint32_t *place = NULL;
+
+    for (int i = 0; i < LEAVING; i++) {
+        if (!gone_p(config.leaving[i])) continue;
+        config.leaving[i] = 0;
+        place = &config.leaving[i];
+    }
+    return place;
+}
+
+/* Whether the one before has no more to do than to give its file the name and to go. On a busy machine some may be about to go
+ * while the next are asked for. */
+static bool
+ended_p(void)
+{
+    struct heapprof_graph_asked *asked = &rb_heapprof_graph_asked;
+    uint32_t *leaving = place_of_leaving();
+
+    if (!gone_p(asked->child)) {
+        if (!leaving || !__atomic_load_n(&asked->shared->written, __ATOMIC_ACQUIRE)) return false;
+        *leaving = asked->child;
+    }
+    rb_heapprof_graph_unshare(asked->shared);
+    asked->shared = NULL;
+    asked->child = 0;
+    return true;
+}
+
+static bool
+short_enough_p(void)
+{
+    double expected = (double)rb_heapprof_graph_expected_pause_ns() / 1e9;
+
+    if (config.max_pause_seconds == 0 || expected <= config.max_pause_seconds) return true;
+    answer(false, "no dump: the program would wait for about %.3f s, and max_pause is %g", expected,
+           config.max_pause_seconds);
+    return false;
+}
+
+/* The child has descriptors of its own, and gives the file its name. */
+static int
+dump_to(const char *path)
+{
+    struct heapprof_graph_dump dump = {.fork = true, .detached = true};
+    struct heapprof_file file;
+    int error = rb_heapprof_file_begin(&file, path, "", 0, false);
+
+    if (error) return error;
+    dump.file = &file;
+    error = rb_heapprof_file_regular_p(&file) ? rb_heapprof_file_step(&file) : ENOTSUP;
+    if (error == 0) error = rb_heapprof_graph_dump(&dump);
+    config.pid = getpid();
+    rb_heapprof_graph_asked.child = (uint32_t)dump.child;
+    rb_heapprof_graph_asked.shared = dump.shared;
+    if (dump.child) file.temporary[0] = '\0';
+    return rb_heapprof_file_end(&file, error);
+}
+
+static void
+dump(const struct heapprof_others *others, void *unused)
+{
+    char path[PATH_MAX];
+
+    if (!ended_p()) {
+        answer(false, "no dump: the one before is still being written");
+        return;
+    }
+    if (!short_enough_p()) return;
+    int error = name_file(path, sizeof(path)) ? dump_to(path) : ENAMETOOLONG;
+    if (error) answer(false, "cannot write %s: %s", path, strerror(error));
+    else answer(true, "%s", path);
+}
+
+static bool
+wanted_p(int64_t *until_ns)
+{
+    return rb_heapprof_bell_signalled_p(HEAPPROF_DUTY_GRAPH);
+}
+
+static void
+work(void)
+{
+    rb_heapprof_own_thread_borrow(dump, NULL);
+}
+
+/* Whether there can be any. */
+static bool
+begin(void)
+{
+    static const struct heapprof_duty duty = { .wanted_p = wanted_p, .work = work };
+
+    if (!rb_heapprof_own_thread_possible_p() ||
+        rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_GRAPH, rb_heapprof_graph_asked.signal) != 0) {
+        rb_heapprof_boot_complain("RUBY_HEAPGRAPH", "the signal is somebody else's");
+        return false;
+    }
+    rb_heapprof_graph_prepare();
+    rb_heapprof_own_thread_begin(HEAPPROF_DUTY_GRAPH, &duty);
+    return true;
+}
+
+void
+rb_heapprof_graph_signal_start(const char *settings, const char *directory)
+{
+    if (!settings || !*settings || strcmp(settings, "0") == 0) return;
+    strcpy(config.out, OUT_DEFAULT);
+    config.directory = directory;
+    if (read_settings(settings) && begin()) return;
+    rb_heapprof_graph_asked.signal = 0;
+}

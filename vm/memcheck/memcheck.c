@@ -1,0 +1,153 @@
+/* memcheck.c - at the very end of a process: what of malloc's blocks is left, and whether anything leads to it.
+ *
+ *     at_exit blocks   sampled: each block is known, with its stack
+ *     prepare          off: no new blocks, but frees are followed by the filter as ever
+ *     finalizers, dfree functions, ruby_vm_destruct: MRI gives back all that is its own (RUBY_FREE_AT_EXIT)
+ *     write            what is left, and the search for it (leak_search.h)
+ *
+ * No fiber is left then, but their stacks are: MRI keeps them, with what they held when they ended.
+ *
+ * What finalizers, functions that free objects, and threads that are being ended allocate is not known.
+ *
+ * Behind prepare nobody but write uses the tables, frees apart, which take the blocks' lock.
+ */
+#include "ruby/ruby.h"
+#include "vm/run/flush.h"
+#include "vm/memcheck/memcheck.h"
+#include "vm/names/caller_names.h"
+#include "vm/names/frames.h"
+#include "gc/book/state.h"
+#include "os/clock.h"
+#include "vm/names/names.h"
+#include "vm/run/origin.h"
+#include "os/file.h"
+#include "pprof/gzip.h"
+#include "profiler/leak_profile.h"
+#include "vm/run/run.h"
+#include "vm/memcheck/valgrind.h"
+#include "vm_core.h"
+#include "vm_sync.h"
+#include <errno.h>
+#include <link.h>
+
+/* What is known as long as the VM is there. */
+static struct {
+    uint32_t origin;            /* string: which process it is */
+    size_t   fiber_stack_bytes; /* of each that MRI has made */
+} before;
+
+/* As fiber_pool_initialize in cont.c has it. */
+static size_t
+fiber_stack_bytes(void)
+{
+    const rb_vm_t *vm = GET_VM();
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t asked = vm->default_params.fiber_machine_stack_size + vm->default_params.fiber_vm_stack_size;
+
+    return (asked / page_bytes + 1) * page_bytes;
+}
+
+void
+rb_heapprof_memcheck_settings(struct heapprof_options *options)
+{
+    options->malloc_all = true;
+    options->malloc_interval_bytes = 1;
+}
+
+void
+rb_heapprof_memcheck_prepare(void)
+{
+    rb_heapprof_valgrind_stop();
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    rb_heapprof_gc_resolve_all();
+    rb_heapprof_names_refresh();
+    rb_heapprof_gc_begin_change();
+    before.fiber_stack_bytes = fiber_stack_bytes();
+    before.origin = rb_heapprof_origin_intern(&rb_heapprof.tables.strings);
+    rb_heapprof_gc_stop();
+    rb_heapprof_frames_free();
+    rb_heapprof.ending = true;
+    rb_heapprof_gc_end_change();
+    RB_VM_LOCK_LEAVE();
+}
+
+bool
+rb_heapprof_memcheck_search(struct heapprof_leak_search *search, uintptr_t stack, const struct heapprof_held *held, uint32_t since_gc)
+{
+    const struct heapprof_root_stacks stacks = { stack, before.fiber_stack_bytes };
+
+    rb_heapprof_leak_search_begin(search, &stacks, held, since_gc);
+    return rb_heapprof_leak_search_settle(search, held);
+}
+
+/* ---- the file ---- */
+
+const char *
+rb_heapprof_memcheck_core(struct heapprof_symbol_name *name)
+{
+    rb_heapprof_symbols_name_from_memory((uintptr_t)ruby_xmalloc + 1, name);
+    return name->library;
+}
+
+#define LIBRARIES "libraries: "
+
+/* As a comment of the file. What does not fit in is left out. */
+struct libraries {
+    size_t length;
+    char   text[16384];
+};
+
+static int
+add_library_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct libraries *libraries = data;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    size_t room = sizeof(libraries->text) - libraries->length;
+
+    if (!slash) return 0; /* the program, or the kernel's own */
+    int added = snprintf(libraries->text + libraries->length, room, "%s/", slash + 1);
+    if ((size_t)added >= room) libraries->text[libraries->length] = '\0';
+    else libraries->length += (size_t)added;
+    return 0;
+}
+
+static char *
+encode(const struct heapprof_lost *lost, bool decided, size_t *size)
+{
+    struct heapprof_symbol_name ruby;
+    struct libraries libraries = { .length = strlen(LIBRARIES), .text = LIBRARIES };
+    const struct heapprof_leak_profile profile = {
+        .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .decided = decided,
+        .build = rb_heapprof_description, .core = rb_heapprof_memcheck_core(&ruby),
+        .libraries = libraries.text,
+        .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks, .each_block = rb_heapprof_valgrind_p(),
+        .interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+        .start_ns = rb_heapprof.start_ns, .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
+    };
+    size_t plain_size;
+
+    dl_iterate_phdr(add_library_i, &libraries);
+    char *plain = rb_heapprof_leak_profile_encode(&profile, &plain_size);
+    char *packed = plain ? rb_heapprof_gzip(plain, plain_size, size) : NULL;
+    free(plain);
+    return packed;
+}
+
+int
+rb_heapprof_memcheck_write(const char *path, uintptr_t stack)
+{
+    bool own_work = rb_heapprof_gc_begin_own_work();
+    struct heapprof_leak_search search;
+    size_t size;
+
+    bool decided = rb_heapprof_memcheck_search(&search, stack, NULL, 0);
+    rb_heapprof_caller_names_find();
+    char *bytes = encode(&search.lost, decided, &size);
+    int error = bytes ? rb_heapprof_file_write_whole(path, bytes, size, true) : ENOMEM;
+    free(bytes);
+    rb_heapprof_leak_search_free(&search);
+    rb_heapprof_valgrind_find_lost();
+    rb_heapprof_gc_end_own_work(own_work);
+    return error;
+}

@@ -1,0 +1,214 @@
+/* native_leaks.c - HeapProfile.native_leaks: what extensions have lost while a block of Ruby ran, in a process that goes on.
+ *
+ *     parent   start ── the block ── full GC ── stacks are copied ── fork ── stop ── reads the list
+ *     child                                                           └─ what objects of extensions lead to is noted
+ *                                                                        MRI frees all that is its own
+ *                                                                        what is left, and the search for it
+ *                                                                        the list ── _exit
+ *
+ * A search in the living process finds few: MRI's tables, pools and unused ends of buffers are full of old words, and MRI alone
+ * knows what of its memory is in use. So it is memcheck's (memcheck.h) instead, in a child that has MRI free all of it. What that takes with it and
+ * the program still has is noted before: stacks, of which a child has only one; what objects lead to whose struct is freed.
+ *
+ * The child runs no Ruby code, so no at_exit blocks and no finalizers; but functions that free objects. What they write or close is not the
+ * program's: its descriptors lead to /dev/null there. It frees fibers, too, even the one that asked, so it goes on on a stack of its own.
+ */
+#include "ruby/ruby.h"
+#include "ruby/heapprof.h"
+#include "ruby/vm.h"
+#include "vm/memcheck/native_leaks.h"
+#include "vm/boot.h"
+#include "vm/names/caller_names.h"
+#include "vm/graph/child.h"
+#include "gc/book/state.h"
+#include "internal/cont.h"
+#include "internal/gc.h"
+#include "internal/thread.h"
+#include "internal/vm.h"
+#include "vm/memcheck/memcheck.h"
+#include "os/file.h"
+#include "profiler/leak_list.h"
+#include "vm/run/run.h"
+#include "vm_core.h"
+#include "vm_sync.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define INTERVAL_BYTES (UINT64_C(1) << 40) /* objects are of no interest */
+#define MEMORY_BYTES (UINT64_C(1) << 30)
+#define CHILD_STACK_BYTES ((size_t)64 << 20)
+#define GUARD_BYTES ((size_t)64 << 10)
+#define CHILD_SECONDS 120
+
+rb_pid_t rb_fork_ruby(int *status); /* process.c: what Process.fork does */
+
+static void
+refuse_ractors(void)
+{
+    if (GET_VM()->ractor.cnt > 1) rb_raise(rb_eRuntimeError, "native leaks cannot be told while there are other Ractors");
+}
+
+bool
+rb_heapprof_native_leaks_start(void)
+{
+    const char *refusal = rb_heapprof_gc_malloc_all_refusal();
+    struct heapprof_options options;
+
+    if (refusal) rb_raise(rb_eNotImpError, "native leaks cannot be told: malloc: :all %s", refusal);
+    refuse_ractors();
+    if (rb_heapprof_boot_memcheck_p()) return false;
+    rb_heapprof_options_default(&options);
+    rb_heapprof_memcheck_settings(&options);
+    options.memcheck = true;
+    options.interval_bytes = INTERVAL_BYTES;
+    options.memory_bytes = MEMORY_BYTES;
+    if (!rb_heapprof_start_with(&options)) rb_raise(rb_eRuntimeError, "the heap profiler is running already");
+    return true;
+}
+
+/* ---- the child ---- */
+
+static struct {
+    int fd;                    /* where the list goes */
+    uint32_t since_gc;         /* what is older is not told */
+    char *stack;               /* its own: CHILD_STACK_BYTES */
+    struct heapprof_held held;
+} child;
+
+/* Also what MRI has open for itself. */
+static void
+lead_descriptors_to_nowhere(void)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    DIR *list = opendir("/proc/self/fd");
+    const struct dirent *entry;
+
+    if (nowhere < 0 || !list) _exit(1);
+    while ((entry = readdir(list))) {
+        int fd = atoi(entry->d_name);
+        if (entry->d_name[0] != '.' && fd != nowhere && fd != child.fd && fd != dirfd(list)) dup2(nowhere, fd);
+    }
+    closedir(list);
+    close(nowhere);
+}
+
+/* As at the end of a process, where nothing is left of Ruby. */
+static void
+free_all(void)
+{
+    rb_free_at_exit = true;
+    rb_heapprof_gc_drop_finalizers();
+    rb_objspace_call_finalizer();
+    ruby_vm_destruct(GET_VM());
+    rb_jit_cont_finish();
+}
+
+static void
+note_what_objects_hold(void)
+{
+    bool own_work = rb_heapprof_gc_begin_own_work();
+
+    rb_heapprof_held_add_blocks_of_objects(&child.held);
+    rb_heapprof_gc_end_own_work(own_work);
+}
+
+static void
+write_list(void)
+{
+    bool own_work = rb_heapprof_gc_begin_own_work();
+    struct heapprof_leak_search search;
+    struct heapprof_symbol_name ruby;
+    size_t size = 0;
+    char *list = NULL;
+
+    bool decided = rb_heapprof_memcheck_search(&search, (uintptr_t)child.stack + CHILD_STACK_BYTES - 1, &child.held, child.since_gc);
+    rb_heapprof_caller_names_find();
+    if (decided && !child.held.incomplete) {
+        list = rb_heapprof_leak_list(&rb_heapprof.tables, &search.lost, rb_heapprof_memcheck_core(&ruby), &size);
+    }
+    if (list) rb_heapprof_file_write(child.fd, list, size);
+    rb_heapprof_gc_end_own_work(own_work);
+}
+
+static void
+run_child(void)
+{
+    rb_heapprof_memcheck_prepare();
+    note_what_objects_hold();
+    free_all();
+    write_list();
+    _exit(0);
+}
+
+/* Between two guards, so that it is a mapping of its own: nothing of the program is there. */
+static char *
+make_stack(void)
+{
+    size_t bytes = CHILD_STACK_BYTES + 2 * GUARD_BYTES;
+    char *stack = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (stack == MAP_FAILED || mprotect(stack + GUARD_BYTES, CHILD_STACK_BYTES, PROT_READ | PROT_WRITE) != 0) _exit(1);
+    return stack + GUARD_BYTES;
+}
+
+NORETURN(static void be_child(int fd));
+
+static void
+be_child(int fd)
+{
+    static ucontext_t context;
+    const struct rlimit none = {0, 0};
+
+    rb_thread_stop_timer_thread();
+    child.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the other one is an IO's, which is freed, too */
+    rb_heapprof_child_take_no_signals();
+    signal(SIGALRM, SIG_DFL);
+    alarm(CHILD_SECONDS);
+    setrlimit(RLIMIT_CORE, &none);
+    lead_descriptors_to_nowhere();
+    if (getcontext(&context) != 0) _exit(1);
+    child.stack = make_stack();
+    context.uc_stack.ss_sp = child.stack;
+    context.uc_stack.ss_size = CHILD_STACK_BYTES;
+    makecontext(&context, run_child, 0);
+    setcontext(&context);
+    _exit(1);
+}
+
+/* ---- the parent ---- */
+
+static void
+copy_stacks(uintptr_t innermost)
+{
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    bool own_work = rb_heapprof_gc_begin_own_work();
+    rb_heapprof_held_init(&child.held);
+    rb_heapprof_held_add_stacks(&child.held, innermost);
+    rb_heapprof_gc_end_own_work(own_work);
+    RB_VM_LOCK_LEAVE();
+}
+
+rb_pid_t
+rb_heapprof_native_leaks_fork(int fd, uintptr_t innermost, size_t since_gc)
+{
+    if (!rb_heapprof_running_p() || !rb_heapprof.options.memcheck) {
+        rb_raise(rb_eRuntimeError, "native leaks cannot be told: the heap profiler was stopped in the block");
+    }
+    refuse_ractors();
+    copy_stacks(innermost);
+    child.since_gc = (uint32_t)since_gc;
+    rb_pid_t pid = rb_fork_ruby(NULL);
+    if (pid == 0) be_child(fd);
+    int error = errno;
+    rb_heapprof_held_free(&child.held);
+    if (pid < 0) rb_syserr_fail(error, "fork(2)");
+    return pid;
+}

@@ -1,0 +1,330 @@
+/* valgrind.c - what a process under Valgrind tells it, and asks.
+ *
+ *     each call and return of a C method    more errors than before: the Ruby stack     <clientmsg> in the XML, behind them
+ *     at_exit blocks have run               methods of extensions, by their C functions  the same
+ *     the VM is gone                        a search for what is lost, and a list of it
+ *
+ * An error of a C method is seen at the next call that it makes, or when it returns, so the stack is that of the method. Valgrind
+ * counts for all threads together: each thread compares with what it saw last, and the reader (memcheck/valgrind_xml.c) gives a
+ * stack to errors of the same thread alone. What the interpreter itself does between two calls has no stack of its own; the reader
+ * knows it by its C functions.
+ *
+ * A message is a line that says what it is, and lines of fields with a tab in between:
+ *
+ *     heapprof stack        NAME LINE PATH          the innermost first; what MESSAGE_BYTES have no room for is left out
+ *     heapprof methods      LIBRARY FUNCTION NAME
+ */
+#include "ruby/ruby.h"
+#include "ruby/debug.h"
+#include "vm/memcheck/valgrind.h"
+
+#ifdef HAVE_VALGRIND_MEMCHECK_H
+# include "vm/names/frames.h"
+# include "gc/book/state.h"
+# include "id_table.h"
+# include "internal/class.h"
+# include "internal/gc.h"
+# include "method.h"
+# include "vm/names/names.h"
+# include "ruby/heapprof.h"
+# include "vm/names/symbols.h"
+# include "vm_core.h"
+# include "vm_sync.h"
+# include <valgrind/memcheck.h>
+
+# define MESSAGE_BYTES 4000   /* the reader keeps 4096 of a text */
+# define MESSAGES_MOST 10000  /* of a process; what goes wrong in a loop has its stack long before */
+
+struct message {
+    size_t length;
+    char   text[MESSAGE_BYTES + 1];
+};
+
+bool
+rb_heapprof_valgrind_p(void)
+{
+    return RUNNING_ON_VALGRIND != 0;
+}
+
+static void
+message_begin(struct message *message, const char *what)
+{
+    message->length = (size_t)snprintf(message->text, sizeof(message->text), "heapprof %s\n", what);
+}
+
+/* What would end a field is made harmless. */
+static void
+clean(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ') *text = '?';
+    }
+}
+
+/* False: there is no room for it. */
+static bool
+message_add(struct message *message, const char *first, const char *second, const char *third)
+{
+    size_t room = sizeof(message->text) - message->length, begin = message->length;
+    const char *fields[] = {first, second, third};
+
+    if (strlen(first) + strlen(second) + strlen(third) + 4 > room) return false;
+    for (int i = 0; i < 3; i++) {
+        char *field = message->text + message->length;
+        message->length += (size_t)sprintf(field, "%s", fields[i]);
+        clean(field);
+        message->text[message->length++] = i < 2 ? '\t' : '\n';
+    }
+    message->text[message->length] = '\0';
+    return message->length > begin;
+}
+
+static void
+message_send(const struct message *message)
+{
+    VALGRIND_PRINTF("%s", message->text);
+}
+
+/* ---- the Ruby stack at an error ---- */
+
+static __thread unsigned errors_seen; /* by this thread; Valgrind's count of all threads */
+static unsigned stacks_sent;
+
+static const char *
+string_of(uint32_t string)
+{
+    return string ? rb_heapprof_strings_get(&rb_heapprof.tables.strings, string, NULL) : "";
+}
+
+/* A C method is where it was called. */
+static const struct heapprof_stack_node *
+place_of(uint32_t node)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    for (; node; node = rb_heapprof_stacks_node(&tables->stacks, node)->parent) {
+        const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
+        if (!rb_heapprof_functions_get(&tables->functions, one->function)->cfunc) return one;
+    }
+    return NULL;
+}
+
+static bool
+add_frame(struct message *message, const char *name, uint32_t node)
+{
+    const struct heapprof_stack_node *place = place_of(node);
+    char line[24];
+
+    snprintf(line, sizeof(line), "%u", place ? place->line : 0);
+    return message_add(message, name, line,
+                       place ? string_of(rb_heapprof_functions_get(&rb_heapprof.tables.functions, place->function)->path) : "");
+}
+
+static void
+add_stack(struct message *message, uint32_t node)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    while (node) {
+        const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
+        const char *name = string_of(rb_heapprof_functions_get(&tables->functions, one->function)->name);
+        if (!add_frame(message, name, node)) return;
+        node = one->parent;
+    }
+}
+
+/* A method that has returned is not on the stack any more, unless it was left by an exception. */
+static bool
+returned_p(const rb_execution_context_t *ec, const rb_trace_arg_t *arg)
+{
+    const rb_callable_method_entry_t *method = ec->cfp->iseq ? NULL : rb_vm_frame_method_entry(ec->cfp);
+
+    if (arg->event != RUBY_EVENT_C_RETURN) return false;
+    return !method || method->def->original_id != arg->id || method->owner != arg->klass;
+}
+
+static void
+send_stack(const rb_trace_arg_t *arg)
+{
+    const rb_execution_context_t *ec = arg->ec;
+    char name[HEAPPROF_NAME_BYTES + 1];
+    struct message message;
+
+    message_begin(&message, "stack");
+    RB_VM_LOCK_ENTER();
+    rb_heapprof_gc_begin_change();
+    uint32_t stack = rb_heapprof_frames_capture(ec);
+    if (stack != HEAPPROF_NO_STACK) {
+        if (returned_p(ec, arg)) {
+            name[rb_heapprof_called_text(arg->klass, arg->id, name)] = '\0';
+            add_frame(&message, name, stack);
+        }
+        add_stack(&message, stack);
+    }
+    rb_heapprof_gc_end_change();
+    RB_VM_LOCK_LEAVE();
+    message_send(&message);
+}
+
+static void
+call_i(VALUE unused, const rb_trace_arg_t *arg)
+{
+    unsigned errors = VALGRIND_COUNT_ERRORS;
+
+    if (errors == errors_seen) return;
+    errors_seen = errors;
+    if (!rb_heapprof_running_p() || stacks_sent == MESSAGES_MOST) return;
+    stacks_sent++;
+    bool own_work = rb_heapprof_gc_begin_own_work();
+    send_stack(arg);
+    rb_heapprof_gc_end_own_work(own_work);
+}
+
+void
+rb_heapprof_valgrind_start(void)
+{
+    if (!rb_heapprof_valgrind_p()) return;
+    rb_add_event_hook2((rb_event_hook_func_t)call_i, RUBY_EVENT_C_CALL | RUBY_EVENT_C_RETURN, Qnil,
+                       RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
+}
+
+/* ---- the methods of extensions ---- */
+
+struct method {
+    uintptr_t function;
+    VALUE owner;
+    ID    id;
+};
+
+struct methods {
+    struct heapprof_mem mem;
+    struct method *all;
+    size_t capacity, count;
+};
+
+static enum rb_id_table_iterator_result
+method_i(VALUE value, void *data)
+{
+    const rb_method_entry_t *entry = (const rb_method_entry_t *)value;
+    struct methods *methods = data;
+
+    if (!entry->def || entry->def->type != VM_METHOD_TYPE_CFUNC) return ID_TABLE_CONTINUE;
+    uintptr_t function = (uintptr_t)UNALIGNED_MEMBER_PTR(entry->def, body.cfunc)->func;
+    if (rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, function)) return ID_TABLE_CONTINUE;
+    if (!HEAPPROF_MEM_GROW(&methods->mem, methods->all, methods->capacity, methods->count + 1)) return ID_TABLE_STOP;
+    methods->all[methods->count++] = (struct method){function, entry->owner, entry->def->original_id};
+    return ID_TABLE_CONTINUE;
+}
+
+static int
+page_i(void *start, void *end, size_t stride, void *data)
+{
+    for (VALUE object = (VALUE)start; object != (VALUE)end; object += stride) {
+        int type = RB_BUILTIN_TYPE(object);
+        if ((type == T_CLASS || type == T_MODULE || type == T_ICLASS) && !rb_objspace_garbage_object_p(object) && RCLASS_M_TBL(object)) {
+            rb_id_table_foreach_values(RCLASS_M_TBL(object), method_i, data);
+        }
+    }
+    return 0;
+}
+
+static int
+compare(const void *left, const void *right)
+{
+    const struct method *a = left, *b = right;
+    return (a->function > b->function) - (a->function < b->function);
+}
+
+/* Those of that function; a module's are in each class that includes it, too, by the same owner. */
+static void
+add_methods(struct message *message, const struct methods *methods, uintptr_t function, const struct heapprof_symbol_name *symbol)
+{
+    char name[HEAPPROF_NAME_BYTES + 1];
+    size_t low = 0, high = methods->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (methods->all[middle].function < function) low = middle + 1;
+        else high = middle;
+    }
+    for (; low < methods->count && methods->all[low].function == function; low++) {
+        name[rb_heapprof_called_text(methods->all[low].owner, methods->all[low].id, name)] = '\0';
+        if (message_add(message, symbol->library, symbol->function, name)) continue;
+        message_send(message);
+        message_begin(message, "methods");
+        message_add(message, symbol->library, symbol->function, name);
+    }
+}
+
+static void
+send_methods(const struct methods *methods)
+{
+    struct heapprof_symbols symbols;
+    struct heapprof_symbol_name symbol;
+    struct message message;
+
+    rb_heapprof_symbols_init(&symbols);
+    for (size_t i = 0; i < methods->count; i++) {
+        bool again = i > 0 && methods->all[i].function == methods->all[i - 1].function;
+        if (!again && !rb_heapprof_symbols_add(&symbols, methods->all[i].function + 1)) break;
+    }
+    rb_heapprof_symbols_locate(&symbols);
+    rb_heapprof_symbols_read_files(&symbols);
+    rb_heapprof_symbols_ask_exports(&symbols);
+    message_begin(&message, "methods");
+    for (size_t i = 0; i < symbols.count; i++) {
+        rb_heapprof_symbols_name(&symbols, i, &symbol);
+        if (symbol.function[0]) add_methods(&message, methods, rb_heapprof_symbols_address(&symbols, i) - 1, &symbol);
+    }
+    message_send(&message);
+    rb_heapprof_symbols_free(&symbols);
+}
+
+void
+rb_heapprof_valgrind_stop(void)
+{
+    struct methods methods = {.count = 0};
+
+    if (!rb_heapprof_valgrind_p()) return;
+    rb_remove_event_hook((rb_event_hook_func_t)call_i);
+    bool own_work = rb_heapprof_gc_begin_own_work();
+    rb_heapprof_mem_init(&methods.mem, SIZE_MAX);
+    rb_objspace_each_objects(page_i, &methods);
+    if (methods.count > 0) qsort(methods.all, methods.count, sizeof(*methods.all), compare);
+    send_methods(&methods);
+    HEAPPROF_MEM_RELEASE(&methods.mem, methods.all, methods.capacity);
+    rb_heapprof_gc_end_own_work(own_work);
+}
+
+/* ---- what is lost ---- */
+
+static void
+hide_tables(bool hide)
+{
+    for (int i = 0; i < HEAPPROF_MEM_BLOCKS; i++) {
+        const struct heapprof_mem_block *block = &rb_heapprof.mem.blocks[i];
+        if (hide) VALGRIND_MAKE_MEM_NOACCESS(block->address, block->bytes);
+        else VALGRIND_MAKE_MEM_DEFINED(block->address, block->bytes);
+    }
+}
+
+/* Valgrind looks for what is lost by itself, and says which blocks these are: by their addresses they are found in our file.
+ * Our tables, too, have them, so it is not to look there. Nothing may be freed between the two requests. */
+void
+rb_heapprof_valgrind_find_lost(void)
+{
+    if (!rb_heapprof_valgrind_p()) return;
+    hide_tables(true);
+    VALGRIND_DO_LEAK_CHECK;
+    VALGRIND_MONITOR_COMMAND("block_list 1..2147483647 unlimited");
+    hide_tables(false);
+}
+
+#else
+
+bool rb_heapprof_valgrind_p(void) { return false; }
+void rb_heapprof_valgrind_start(void) {}
+void rb_heapprof_valgrind_stop(void) {}
+void rb_heapprof_valgrind_find_lost(void) {}
+
+#endif

@@ -1,0 +1,192 @@
+/* caller_names.c - what the C functions are called that ask the allocator, and which of them ask for
+ * somebody else.
+ *
+ * A caller is a return address until somebody has time to look for its name: the files of libraries
+ * are read for it, which nobody does inside the allocator or under the VM lock.
+ *
+ *     unnamed callers --collect--> symbols --search, without a lock--> names --enter--> identities
+ *
+ * What a search was not made for, or has left, is named from memory right before a snapshot.
+ * Wrappers are found by what their names begin with, once a run, before it starts.
+ *
+ * Under the VM lock, but for finding wrappers. No Ruby allocation, no raise, no GC.
+ */
+#include "ruby/ruby.h"
+#include "vm/names/caller_names.h"
+#include "gc/book/state.h"
+#include "internal.h"
+#include <link.h>
+
+/* ---- wrappers ---- */
+
+static bool
+wrapper_p(const char *function)
+{
+    static const char *const beginnings[] = {
+        "ruby_x", "ruby_sized_x", "ruby_strdup", "rb_x", "rb_gc_impl_", "objspace_",
+        "rb_alloc_tmp_buffer", "rb_gc_adjust_memory_usage", "rb_heapprof_",
+    };
+
+    if (!function[0] || !function[1] || !function[2]) return false;
+    for (size_t i = 0; i < numberof(beginnings); i++) {
+        if (function[3] != beginnings[i][3]) continue; /* most of ruby's begin with rb_ */
+        if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
+    }
+    return false;
+}
+
+static void
+add_wrapper(const char *name, uintptr_t start, size_t size, void *data)
+{
+    struct heapprof_callers *found = data;
+
+    if (wrapper_p(name)) rb_heapprof_callers_add_wrapper(found, start, size);
+    if (strcmp(name, "vm_exec_core") == 0) found->interpreter = (struct heapprof_wrapper){ start, start + size };
+}
+
+static int
+find_core_i(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct heapprof_callers *found = data;
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
+        if (segment->p_type != PT_LOAD || (uintptr_t)ruby_xmalloc < begin || (uintptr_t)ruby_xmalloc >= end) continue;
+        found->core = (struct heapprof_wrapper){ begin, end };
+        return 1;
+    }
+    return 0;
+}
+
+void
+rb_heapprof_caller_names_find_wrappers(struct heapprof_callers *found)
+{
+    rb_heapprof_symbols_start();
+    dl_iterate_phdr(find_core_i, found);
+    rb_heapprof_symbols_each((uintptr_t)ruby_xmalloc, add_wrapper, found);
+}
+
+void
+rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found)
+{
+    struct heapprof_callers *callers = &rb_heapprof.tables.callers;
+
+    for (size_t i = 0; i < found->wrapper_count; i++) {
+        const struct heapprof_wrapper *wrapper = &found->wrappers[i];
+        rb_heapprof_callers_add_wrapper(callers, wrapper->start, wrapper->end - wrapper->start);
+    }
+    callers->core = found->core;
+    callers->interpreter = found->interpreter;
+    rb_heapprof_callers_sort(callers);
+}
+
+/* ---- callers ---- */
+
+/* Calls function with the key of each caller that has no name, until it returns false. How many
+ * there were. */
+static size_t
+each_unnamed_caller(bool (*function)(uintptr_t key, void *data), void *data)
+{
+    const struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    const struct heapprof_address_table *table = &identities->addresses;
+    size_t count = 0;
+
+    for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
+        uintptr_t key = rb_heapprof_address_table_address(table, entry);
+        if (!rb_heapprof_callers_key_p(key)) continue;
+        if (identities->all[identities->ids[entry]].name != HEAPPROF_UNNAMED) continue;
+        count++;
+        if (!function(key, data)) break;
+    }
+    return count;
+}
+
+static bool
+collect_caller(uintptr_t key, void *symbols)
+{
+    return rb_heapprof_symbols_add(symbols, rb_heapprof_callers_of_key(key));
+}
+
+bool
+rb_heapprof_caller_names_collect(struct heapprof_symbols *unnamed)
+{
+    if (!rb_heapprof.unnamed_callers) return false;
+    if (each_unnamed_caller(collect_caller, unnamed) > 0) return unnamed->count > 0;
+    rb_heapprof.unnamed_callers = false;
+    return false;
+}
+
+static const char *
+or_unknown(const char *name)
+{
+    return name[0] ? name : "?";
+}
+
+/* "function (library)". Unless it has a name, or has been forgotten, meanwhile. */
+static void
+name_caller(uintptr_t key, const struct heapprof_symbol_name *name)
+{
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    struct heapprof_strings *strings = &rb_heapprof.tables.strings;
+    uint32_t id = rb_heapprof_identities_find(identities, key);
+    const char *library = or_unknown(name->library);
+    char text[520];
+
+    if (id == 0 || identities->all[id].name != HEAPPROF_UNNAMED) return;
+    snprintf(text, sizeof(text), "%s (%s)", or_unknown(name->function), library);
+    uint32_t number = rb_heapprof_strings_intern(strings, library, strlen(library));
+    if (number == UINT32_MAX) return;
+    struct heapprof_identity *identity = rb_heapprof_identities_change(identities, id);
+    identity->library = number;
+    identity->name = rb_heapprof_strings_intern(strings, text, strlen(text));
+}
+
+void
+rb_heapprof_caller_names_enter(const struct heapprof_symbols *named)
+{
+    struct heapprof_symbol_name name;
+
+    if (named->count == 0) return;
+    rb_heapprof_gc_begin_change();
+    for (size_t i = 0; i < named->count; i++) {
+        rb_heapprof_symbols_name(named, i, &name);
+        name_caller(rb_heapprof_callers_key(rb_heapprof_symbols_address(named, i)), &name);
+    }
+    rb_heapprof_gc_end_change();
+}
+
+static bool
+name_from_memory(uintptr_t key, void *unused)
+{
+    struct heapprof_symbol_name name;
+
+    rb_heapprof_symbols_name_from_memory(rb_heapprof_callers_of_key(key), &name);
+    name_caller(key, &name);
+    return true;
+}
+
+void
+rb_heapprof_caller_names_refresh(void)
+{
+    if (!rb_heapprof.unnamed_callers) return;
+    rb_heapprof_gc_begin_change();
+    each_unnamed_caller(name_from_memory, NULL);
+    rb_heapprof_gc_end_change();
+}
+
+void
+rb_heapprof_caller_names_find(void)
+{
+    struct heapprof_symbols symbols;
+
+    rb_heapprof_symbols_init(&symbols);
+    if (rb_heapprof_caller_names_collect(&symbols)) {
+        rb_heapprof_symbols_locate(&symbols);
+        rb_heapprof_symbols_read_files(&symbols);
+        rb_heapprof_symbols_ask_exports(&symbols);
+        rb_heapprof_caller_names_enter(&symbols);
+    }
+    rb_heapprof_symbols_free(&symbols);
+    rb_heapprof_caller_names_refresh();
+}

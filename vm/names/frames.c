@@ -1,0 +1,452 @@
+/* frames.c - from control frames to a stack number.
+ *
+ * The frames of a Ruby backtrace, outermost first, each a function and a line. While a frame is
+ * there, whatever called it waits: the frames outside of it have the same code, the same line, the
+ * same method, until it is gone. So a frame that has been walked bears a note, the stack of its
+ * callers, and the next walk goes outwards no further than to the first that has one:
+ *
+ *     control frames   cfp ->  Foo.new | make | block in run | run | <main> | (dummy)
+ *     notes                    -       | -    | 2            | 1   | 0      | edition 7
+ *                              <--- walked ---------------->
+ *
+ * The note is in the upper half of the word of flags in the frame's environment, which MRI writes whole
+ * when it pushes a frame and of which it looks at single flags afterwards; so a new frame
+ * has none, and nobody has to be told when a frame goes, a fiber ends, a thread's stack is freed:
+ * notes go with what they are written on. An environment that moves to the heap takes the note
+ * along; a continuation brings back frames with the notes they had, and with them the same callers.
+ *
+ *   I1  the notes on a stack are stack numbers of the edition that its outermost frame, which is
+ *       a dummy, bears: who makes numbers void (rb_heapprof_frames_forget) makes a new edition. A stack
+ *       of another edition is walked whole, and all its notes are written anew or taken away.
+ *   I2  a note is that of the frame's callers as they would be counted if it were the innermost.
+ *   I3  an edition is never used again: at the last, UINT32_MAX, there are no notes any more.
+ *
+ * Frames without a note are looked up by address (known): the same call from the same place, again
+ * and again, is the common case. A GC moves and frees what these addresses are of, so it makes us forget
+ * them (rb_heapprof_frames_forget_code); notes have no address in them.
+ *
+ * A stack with more frames than options.depth has its number, too, and a second one of its innermost
+ * frames below [truncated]: that is what is sampled. One that would take more than an eighth of the budget has the second
+ * alone, and bears no notes.
+ *
+ * Which frames count, and that a rescue or ensure frame stands for the method's own,
+ * follows rb_ec_partial_backtrace_object in vm_backtrace.c.
+ *
+ * Under the VM lock. No Ruby allocation, no raise, no GC.
+ */
+#include "ruby/ruby.h"
+#include "vm/names/frames.h"
+#include "base/check.h"
+#include "gc/book/state.h"
+#include "internal/vm.h"
+#include "iseq.h"
+#include "vm/names/names.h"
+#include "rjit.h"
+
+enum { KNOWN_FRAMES = 1024, KNOWN_CUTS = 256 }; /* powers of two */
+
+/* A frame and its caller's stack, and what stack that makes. */
+struct known_frame {
+    const rb_iseq_t *iseq;  /* NULL: a C method */
+    const VALUE *pc;
+    const rb_callable_method_entry_t *method;
+    uint32_t caller;
+    uint32_t stack;         /* 0: nothing is known here */
+    uint64_t age;           /* void unless it is walks.age */
+};
+
+/* What stands for a stack that is too deep. */
+struct known_cut {
+    uint32_t whole;
+    uint32_t edition;       /* void unless it is walks.edition */
+    uint32_t stack;
+};
+
+static struct {
+    uint32_t *path;          /* of a stack that is cut, innermost first */
+    size_t   path_capacity;
+    uint32_t edition;        /* of notes */
+    uint64_t age;            /* of known */
+    struct known_frame known[KNOWN_FRAMES];
+    struct known_cut   cuts[KNOWN_CUTS];
+} walks;
+
+/* Whether there is code: a frame that only names a file being read or loaded has no pc, nor has a
+ * block written in C. README.md, "The walk may come at any allocation", says why nothing else is
+ * half made; one whose code has no body is passed over all the same, rather than read. */
+static bool
+runs_p(const rb_control_frame_t *cfp)
+{
+    return cfp->pc && ISEQ_BODY(cfp->iseq);
+}
+
+static bool
+stands_for_outer_p(const rb_iseq_t *iseq)
+{
+    enum rb_iseq_type type = ISEQ_BODY(iseq)->type;
+    return type == ISEQ_TYPE_RESCUE || type == ISEQ_TYPE_ENSURE;
+}
+
+/* The environment that ep is of now. While a block's environments move to the heap the outermost has
+ * moved and the next still points to its old place, where the new one stands instead of the flags;
+ * and YJIT, told of that, may ask for memory (vm_make_env_each). */
+static const VALUE *
+moved(const VALUE *ep)
+{
+    VALUE flags = ep[VM_ENV_DATA_INDEX_FLAGS];
+    return FIXNUM_P(flags) ? ep : ((const rb_env_t *)flags)->ep;
+}
+
+/* Of what stands in an environment: a method, a cref, or a svar with one of them. */
+static const rb_callable_method_entry_t *
+method_in(VALUE object)
+{
+    if (imemo_type_p(object, imemo_svar)) object = ((const struct vm_svar *)object)->cref_or_me;
+    return imemo_type_p(object, imemo_ment) ? (const rb_callable_method_entry_t *)object : NULL;
+}
+
+/* As rb_vm_frame_method_entry finds it, which may not be asked in the midst of such a move. None
+ * where the environments end without a method's: then they are not whole. */
+static const rb_callable_method_entry_t *
+method_of(const rb_control_frame_t *cfp)
+{
+    const VALUE *ep = cfp->ep;
+
+    while (ep) {
+        ep = moved(ep);
+        const rb_callable_method_entry_t *method = method_in(ep[VM_ENV_DATA_INDEX_ME_CREF]);
+        if (method || VM_ENV_LOCAL_P(ep)) return method;
+        ep = VM_ENV_PREV_EP(ep);
+    }
+    return NULL;
+}
+
+/* ---- notes ---- */
+
+#if SIZEOF_VALUE == 8
+enum { NOTE_SHIFT = 32 };
+
+static uint32_t
+note_of(const rb_control_frame_t *cfp)
+{
+    VALUE flags = cfp->ep[VM_ENV_DATA_INDEX_FLAGS];
+    return FIXNUM_P(flags) ? (uint32_t)(flags >> NOTE_SHIFT) : 0;
+}
+
+static void
+write_note(const rb_control_frame_t *cfp, uint32_t note)
+{
+    VALUE flags = cfp->ep[VM_ENV_DATA_INDEX_FLAGS];
+
+    if (!FIXNUM_P(flags)) return;
+    flags = (VALUE)note << NOTE_SHIFT | (uint32_t)flags;
+    VM_FORCE_WRITE_SPECIAL_CONST(&cfp->ep[VM_ENV_DATA_INDEX_FLAGS], flags);
+}
+#else
+static uint32_t note_of(const rb_control_frame_t *cfp) { return 0; }
+static void write_note(const rb_control_frame_t *cfp, uint32_t note) { }
+#endif
+
+/* Stack numbers as notes: 0, the empty stack, is the outermost frame's. */
+static uint32_t note_of_stack(uint32_t stack) { return stack + 1; }
+static uint32_t stack_of_note(uint32_t note) { return note - 1; }
+
+static const rb_control_frame_t *
+dummy_frame(const rb_execution_context_t *ec)
+{
+    return RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
+}
+
+/* RJIT's compiler runs as Ruby above the frame it compiles for, and writes that frame's pc (branch_stub_hit
+ * in compiler.rb): under it a caller's line may change. Nobody else does that. */
+static uint32_t
+edition_now(void)
+{
+    return rb_rjit_enabled ? UINT32_MAX : walks.edition;
+}
+
+static bool
+notes_good_p(const rb_execution_context_t *ec)
+{
+    uint32_t edition = edition_now();
+    return edition != UINT32_MAX && note_of(dummy_frame(ec)) == edition;
+}
+
+/* ---- the walk ---- */
+
+/* The frames that are to be entered, which lie one behind the other in memory: so a walk goes outwards to find where
+ * they end, comes back inwards, and needs no room, however deep the stack. */
+struct walk {
+    const rb_control_frame_t *innermost;
+    const rb_control_frame_t *outermost; /* void where there is none */
+    size_t   count;                      /* of those that count */
+    uint32_t callers;                    /* the stack of what is outside of them */
+};
+
+/* The innermost frames, up to the first that bears a note or to so many as are wanted. */
+static struct walk
+go_outwards(const rb_execution_context_t *ec, bool noted, size_t most)
+{
+    const rb_control_frame_t *end = dummy_frame(ec);
+    struct walk walk = {.innermost = ec->cfp};
+    uint32_t note = 0;
+    bool skip = false;
+
+    for (const rb_control_frame_t *cfp = ec->cfp; cfp < end && !note && walk.count < most;
+         cfp = RUBY_VM_PREVIOUS_CONTROL_FRAME(cfp)) {
+        bool skipped = false;
+        if (cfp->iseq) {
+            if (!runs_p(cfp)) continue;
+            skipped = skip;
+            skip = stands_for_outer_p(cfp->iseq);
+        }
+        if (noted) note = note_of(cfp);
+        else if (skipped) write_note(cfp, 0);
+        if (skipped) continue;
+        walk.outermost = cfp;
+        walk.count++;
+    }
+    walk.callers = note ? stack_of_note(note) : 0;
+    return walk;
+}
+
+/* Whether the next frame inwards that runs code stands for it. */
+static bool
+stood_for_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
+{
+    while (cfp > innermost) {
+        cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp);
+        if (cfp->iseq && runs_p(cfp)) return stands_for_outer_p(cfp->iseq);
+    }
+    return false;
+}
+
+static bool
+counts_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
+{
+    return !cfp->iseq || (runs_p(cfp) && !stood_for_p(cfp, innermost));
+}
+
+/* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet: then
+ * that is of another iseq, and the line unknown. eval may begin at a line below 0: unknown, too. */
+static uint32_t
+line_of(const struct known_frame *frame)
+{
+    const struct rb_iseq_constant_body *body = ISEQ_BODY(frame->iseq);
+    size_t position = frame->pc - body->iseq_encoded;
+
+    if (position > body->iseq_size) return 0;
+    if (position) position--; /* the pc is already at the next instruction */
+    int line = (int)rb_iseq_line_no(frame->iseq, position);
+    return line < 0 ? 0 : (uint32_t)line;
+}
+
+static uint32_t
+push(uint32_t caller, const struct known_frame *frame)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint32_t number = rb_heapprof_function_of(frame->iseq, frame->method);
+    if (number == 0) return HEAPPROF_NO_STACK;
+
+    bool cfunc = rb_heapprof_functions_get(&tables->functions, number)->cfunc;
+    return rb_heapprof_stacks_push(&tables->stacks, caller, number, cfunc ? 0 : line_of(frame));
+}
+
+static struct known_frame *
+find_known(const struct known_frame *frame)
+{
+    uint64_t hash = ((uintptr_t)frame->pc >> 3) + ((uintptr_t)frame->method >> 3) +
+                    frame->caller * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
+    return &walks.known[hash >> 32 & (KNOWN_FRAMES - 1)];
+}
+
+static bool
+same_p(const struct known_frame *a, const struct known_frame *b)
+{
+    return a->age == b->age && a->caller == b->caller && a->iseq == b->iseq && a->pc == b->pc &&
+           a->method == b->method;
+}
+
+/* The stack that has one frame more than its caller's; HEAPPROF_NO_STACK when memory is refused. */
+static uint32_t
+enter(uint32_t caller, const rb_control_frame_t *cfp)
+{
+    struct known_frame frame = {
+        .iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL, .method = method_of(cfp), .caller = caller,
+        .age = walks.age
+    };
+    struct known_frame *known = find_known(&frame);
+    if (known->stack && same_p(known, &frame)) return known->stack;
+
+    frame.stack = push(caller, &frame);
+    if (frame.stack != HEAPPROF_NO_STACK) *known = frame;
+    return frame.stack;
+}
+
+/* The stack of the walk's frames, from that of their callers; each is to bear a note. */
+static uint32_t
+come_inwards(const struct walk *walk, uint32_t stack, bool noted)
+{
+    const rb_control_frame_t *cfp = walk->outermost;
+
+    for (size_t left = walk->count; left > 0; cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
+        if (!counts_p(cfp, walk->innermost)) continue;
+        left--;
+        if (noted) write_note(cfp, note_of_stack(stack));
+        stack = enter(stack, cfp);
+        if (stack == HEAPPROF_NO_STACK) break;
+    }
+    return stack;
+}
+
+/* ---- stacks that are too deep ---- */
+
+static uint32_t
+depth_of(uint32_t stack)
+{
+    return stack ? rb_heapprof_stacks_node(&rb_heapprof.tables.stacks, stack)->depth : 0;
+}
+
+static uint32_t
+truncated_stack(void)
+{
+    uint32_t function = rb_heapprof_function_truncated();
+    if (function == 0) return HEAPPROF_NO_STACK;
+    return rb_heapprof_stacks_push(&rb_heapprof.tables.stacks, 0, function, 0);
+}
+
+static uint32_t
+cut(uint32_t whole, uint32_t depth)
+{
+    struct heapprof_stacks *stacks = &rb_heapprof.tables.stacks;
+    if (!HEAPPROF_MEM_GROW(&rb_heapprof.mem, walks.path, walks.path_capacity, depth)) return HEAPPROF_NO_STACK;
+
+    for (uint32_t i = 0; i < depth; i++) {
+        walks.path[i] = whole;
+        whole = rb_heapprof_stacks_node(stacks, whole)->parent;
+    }
+    uint32_t stack = truncated_stack();
+    for (uint32_t i = depth; i-- > 0 && stack != HEAPPROF_NO_STACK; ) {
+        const struct heapprof_stack_node *node = rb_heapprof_stacks_node(stacks, walks.path[i]);
+        stack = rb_heapprof_stacks_push(stacks, stack, node->function, node->line);
+    }
+    return stack;
+}
+
+static uint32_t
+cut_stack(uint32_t whole, uint32_t depth)
+{
+    struct known_cut *known = &walks.cuts[whole & (KNOWN_CUTS - 1)];
+
+    if (known->whole != whole || known->edition != walks.edition) {
+        uint32_t stack = cut(whole, depth);
+        if (stack == HEAPPROF_NO_STACK) return stack;
+        *known = (struct known_cut){ whole, walks.edition, stack };
+    }
+    return known->stack;
+}
+
+/* The same where there is no memory for the whole, or it may not have so much. */
+static uint32_t
+capture_cut(const rb_execution_context_t *ec, uint32_t depth)
+{
+    struct walk walk = go_outwards(ec, false, depth);
+    uint32_t stack = truncated_stack();
+    return stack == HEAPPROF_NO_STACK ? stack : come_inwards(&walk, stack, false);
+}
+
+/* How many frames may be entered of a stack: those that an eighth of the budget has room for. So what there is
+ * can always make room for one more. */
+static uint32_t
+most_frames(void)
+{
+    enum { bytes_each = 32 }; /* a node, and its place in the index */
+    size_t most = rb_heapprof.mem.budget_bytes / 8 / bytes_each;
+    return most < INT32_MAX ? (uint32_t)most : INT32_MAX;
+}
+
+/* ---- debug ---- */
+
+enum { CHECKED_FRAMES = 4000 }; /* deep recursion would cost the square of its frames */
+
+/* What notes and known frames spare us comes to the same. */
+static void
+check_capture(const rb_execution_context_t *ec, uint32_t stack)
+{
+    uint32_t depth = rb_heapprof.options.depth, whole = 0;
+    struct walk walk = go_outwards(ec, false, SIZE_MAX);
+    const rb_control_frame_t *cfp = walk.outermost;
+    if (walk.count > CHECKED_FRAMES) return;
+
+    for (size_t left = walk.count; left > 0 && whole != HEAPPROF_NO_STACK; cfp = RUBY_VM_NEXT_CONTROL_FRAME(cfp)) {
+        struct known_frame frame = {.iseq = cfp->iseq, .pc = cfp->iseq ? cfp->pc : NULL};
+        if (!counts_p(cfp, walk.innermost)) continue;
+        frame.method = method_of(cfp);
+        whole = push(whole, &frame);
+        left--;
+    }
+    if (walk.count > depth && whole != HEAPPROF_NO_STACK) whole = cut(whole, depth);
+    HEAPPROF_ASSERT(whole == stack || whole == HEAPPROF_NO_STACK || stack == HEAPPROF_NO_STACK);
+}
+
+/* ---- all of it ---- */
+
+/* Each of the walk's frames bears a note then. */
+static uint32_t
+capture_whole(const rb_execution_context_t *ec, const struct walk *walk, bool noted)
+{
+    uint32_t stack = come_inwards(walk, walk->callers, true);
+    if (stack != HEAPPROF_NO_STACK && !noted) write_note(dummy_frame(ec), edition_now());
+    return stack;
+}
+
+static uint32_t
+capture(const rb_execution_context_t *ec, uint32_t depth)
+{
+    uint32_t most = most_frames();
+    bool noted = notes_good_p(ec);
+    struct walk walk = go_outwards(ec, noted, (size_t)most + 1);
+    size_t frames = depth_of(walk.callers) + walk.count;
+
+    if (depth > most) depth = most;
+    uint32_t stack = frames > most ? HEAPPROF_NO_STACK : capture_whole(ec, &walk, noted);
+    if (frames <= depth) return stack;
+
+    rb_heapprof.truncated++;
+    if (stack != HEAPPROF_NO_STACK) stack = cut_stack(stack, depth);
+    return stack == HEAPPROF_NO_STACK ? capture_cut(ec, depth) : stack;
+}
+
+uint32_t
+rb_heapprof_frames_capture(const rb_execution_context_t *ec)
+{
+    if (!ec || !ec->cfp || !ec->vm_stack) return 0;
+
+    uint32_t stack = capture(ec, rb_heapprof.options.depth);
+    if (HEAPPROF_CHECK) check_capture(ec, stack);
+    return stack;
+}
+
+void
+rb_heapprof_frames_forget_code(void)
+{
+    walks.age++;
+}
+
+void
+rb_heapprof_frames_forget(void)
+{
+    if (walks.edition != UINT32_MAX) walks.edition++;
+    walks.age++;
+}
+
+void
+rb_heapprof_frames_free(void)
+{
+    struct heapprof_mem *mem = &rb_heapprof.mem;
+
+    rb_heapprof_frames_forget();
+    memset(walks.known, 0, sizeof(walks.known)); /* what memcheck finds there would pass for somebody's pointers */
+    HEAPPROF_MEM_RELEASE(mem, walks.path, walks.path_capacity);
+}

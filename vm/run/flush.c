@@ -1,0 +1,114 @@
+/* flush.c - from a snapshot to a file.
+ *
+ *     snapshot  ->  encode (pprof)  ->  gzip  ->  write .heapprof-XXXXXXXX  ->  rename
+ *     GVL, VM lock  |-------------------- no GVL needed --------------------|
+ *
+ * A reader of PATH sees the file before or the file after, never half of one; when
+ * anything fails, the temporary file is removed and PATH is as it was (os/file.c). A write may
+ * wait (a pipe without a reader, a file system that is away), so it can be interrupted.
+ */
+#include "ruby/ruby.h"
+#include "ruby/heapprof.h"
+#include "ruby/thread.h"
+#include "ruby/version.h"
+#include "vm/run/flush.h"
+#include "os/file.h"
+#include "pprof/gzip.h"
+#include "profiler/pprof.h"
+#include <errno.h>
+
+const char *const rb_heapprof_description = ruby_description;
+
+char *
+rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size)
+{
+    return rb_heapprof_flush_encode_by(snapshot, "inuse_space", size);
+}
+
+char *
+rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size)
+{
+    size_t plain_size;
+    char *plain = rb_heapprof_pprof_encode_by(snapshot, by, "ruby", rb_heapprof_description, &plain_size);
+    if (!plain) return NULL;
+
+    char *packed = rb_heapprof_gzip(plain, plain_size, size);
+    free(plain);
+    return packed;
+}
+
+/* ---- files ---- */
+
+int64_t
+rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *path)
+{
+    size_t size;
+    char *bytes = rb_heapprof_flush_encode(snapshot, &size);
+    int error = bytes ? rb_heapprof_file_write_whole(path, bytes, size, true) : ENOMEM;
+
+    free(bytes);
+    errno = error;
+    return error ? -1 : (int64_t)size;
+}
+
+/* A write on its way, by a thread that may be interrupted. */
+struct writing {
+    struct heapprof_file file;
+    const char *path;
+    char  *bytes;
+    size_t size;
+    bool   at_exit;
+    bool   begun;
+    int    error;
+};
+
+static void *
+step(void *data)
+{
+    struct writing *writing = data;
+    writing->error = rb_heapprof_file_step(&writing->file);
+    return NULL;
+}
+
+static VALUE
+write_serving_interrupts(VALUE data)
+{
+    struct writing *writing = (struct writing *)data;
+
+    writing->error = rb_heapprof_file_begin(&writing->file, writing->path, writing->bytes,
+                                            writing->size, !writing->at_exit);
+    writing->begun = writing->error == 0;
+    if (!writing->begun) return Qnil;
+
+    bool holds_gvl = writing->at_exit && rb_heapprof_file_regular_p(&writing->file);
+    for (;;) {
+        writing->error = EINTR; /* as it stays when an interrupt raises, or is waiting already */
+        if (holds_gvl) step(writing);
+        else rb_nogvl(step, writing, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
+        if (writing->error != EINTR) return Qnil;
+        rb_thread_check_ints();
+    }
+}
+
+/* A program may write again when it has closed something, but at exit there is no later. */
+static VALUE
+end_writing(VALUE data)
+{
+    struct writing *writing = (struct writing *)data;
+
+    if (writing->begun) writing->error = rb_heapprof_file_end(&writing->file, writing->error);
+    if (writing->error == EMFILE && writing->at_exit) {
+        writing->error = rb_heapprof_file_write_in_child(writing->path, writing->bytes, writing->size);
+    }
+    free(writing->bytes);
+    return Qnil;
+}
+
+int
+rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit)
+{
+    struct writing writing = { .path = path, .bytes = bytes, .size = size, .at_exit = at_exit };
+
+    rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
+    return writing.error;
+}

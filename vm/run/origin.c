@@ -1,0 +1,99 @@
+/* origin.c - which process a profile is of, in lines "key: value".
+ *
+ * Title is what the program calls itself ($0), and program what it was started as; a server that names its
+ * workers has them in the title. Directory is where the program began, by which a reader tells the application's own
+ * code. Lines end each value, so a value has none.
+ */
+#include "ruby/ruby.h"
+#include "vm/boot.h"
+#include "vm/run/origin.h"
+#include "ractor_core.h"
+#include "vm_core.h"
+#include <stdio.h>
+#include <unistd.h>
+
+#define VALUE_MAX_BYTES 1000
+#define LINES 7
+
+struct text {
+    char bytes[LINES * (VALUE_MAX_BYTES + 32)];
+    size_t length;
+};
+
+static void
+add(struct text *text, const char *key, const char *value, size_t length)
+{
+    if (length == 0) return;
+    if (length > VALUE_MAX_BYTES) length = VALUE_MAX_BYTES;
+    text->length += (size_t)snprintf(text->bytes + text->length, sizeof(text->bytes) - text->length, "%s%s: ",
+                                     text->length ? "\n" : "", key);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)value[i];
+        text->bytes[text->length++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+    }
+}
+
+static void
+add_number(struct text *text, const char *key, long number)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof(digits), "%ld", number);
+
+    add(text, key, digits, (size_t)length);
+}
+
+static void
+add_string(struct text *text, const char *key, VALUE string)
+{
+    if (RB_TYPE_P(string, T_STRING)) add(text, key, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
+}
+
+static void
+add_system(struct text *text)
+{
+    const char *directory = rb_heapprof_boot_directory();
+    char host[256];
+
+    if (gethostname(host, sizeof(host)) == 0) add(text, "host", host, strnlen(host, sizeof(host)));
+    add(text, "directory", directory, strlen(directory));
+}
+
+/* Of this ractor. */
+static void
+add_threads(struct text *text)
+{
+    char names[VALUE_MAX_BYTES + 1];
+    size_t used = 0;
+    rb_thread_t *thread = NULL;
+
+    ccan_list_for_each(&GET_RACTOR()->threads.set, thread, lt_node) {
+        if (!RB_TYPE_P(thread->name, T_STRING) || used >= sizeof(names) - 3) continue;
+        size_t length = (size_t)RSTRING_LEN(thread->name), room = sizeof(names) - 3 - used;
+        if (length > room) length = room;
+        if (used) used += (size_t)snprintf(names + used, 3, ", ");
+        memcpy(names + used, RSTRING_PTR(thread->name), length);
+        used += length;
+    }
+    add(text, "threads", names, used);
+}
+
+uint32_t
+rb_heapprof_origin_intern(struct heapprof_strings *strings)
+{
+    struct text text = { .length = 0 };
+
+    add_number(&text, "pid", (long)getpid());
+    add_number(&text, "parent", (long)getppid());
+    add_string(&text, "program", GET_VM()->orig_progname);
+    add_string(&text, "title", GET_VM()->progname);
+    add_system(&text);
+    add_threads(&text);
+    uint32_t origin = rb_heapprof_strings_intern(strings, text.bytes, text.length);
+    return origin == UINT32_MAX ? 0 : origin;
+}
+
+void
+rb_heapprof_origin_note(struct heapprof_snapshot *snapshot)
+{
+    if (snapshot) snapshot->origin = rb_heapprof_origin_intern(&snapshot->strings);
+}

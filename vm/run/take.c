@@ -1,0 +1,391 @@
+/* take.c - takes a snapshot: what stands around the copying and adding up of profiler/copies.c.
+ *
+ *     full GC     if asked for; finalizers run
+ *     owners      a walk over the heap in slices, other threads in between
+ *     names       callers of the allocator are named, without the VM lock
+ *     copying     in slices under the VM lock, all ractors stopped; the snapshot is as of the first
+ *     adding up   without the VM lock
+ *
+ * One snapshot is copied at a time: who comes with another copies the rest of that one first.
+ * Only the full GC, and what runs between two slices, is Ruby code; nothing here makes a Ruby object.
+ */
+#include "ruby/ruby.h"
+#include "ruby/heapprof.h"
+#include "ruby/thread.h"
+#include "vm/run/run.h"
+#include "gc/book/state.h"
+#include "vm/boot.h"
+#include "vm/names/caller_names.h"
+#include "internal/gc.h"
+#include "vm/names/names.h"
+#include "vm/run/origin.h"
+#include "os/bell.h"
+#include "os/clock.h"
+#include "vm/run/rss.h"
+#include "vm/names/symbols.h"
+#include "vm_sync.h"
+
+/* ---- what a profile says about itself ---- */
+
+static struct heapprof_facts
+facts_now(void)
+{
+    return (struct heapprof_facts){
+        .interval_bytes = rb_heapprof.options.interval_bytes,
+        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+        .gc_count = rb_gc_count(),
+        .total_samples = rb_heapprof.total_samples + rb_heapprof.dropped_blocks,
+        .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
+        .truncated = rb_heapprof.truncated,
+        .doublings = rb_heapprof.doublings,
+        .budget_bytes = rb_heapprof.mem.budget_bytes,
+        .used_bytes = rb_heapprof.mem.used_bytes,
+        .start_ns = rb_heapprof.start_ns,
+        .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
+        .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
+        .moves = rb_heapprof_gc_moves(),
+    };
+}
+
+/* ---- copying ---- */
+
+static void lock_blocks(void *unused) { rb_heapprof_gc_lock_blocks(); }
+static void unlock_blocks(void *unused) { rb_heapprof_gc_unlock_blocks(); }
+
+/* Holds the blocks, when none of them waits for its site: what waits is in no snapshot, and may not get a
+ * site while this one is copied. */
+static void
+hold_settled_blocks(void)
+{
+    enum { tries = 10 }; /* other threads may be quicker */
+
+    for (int i = 0; i < tries; i++) {
+        rb_heapprof_gc_resolve_all();
+        rb_heapprof_caller_names_refresh();
+        rb_heapprof_gc_lock_blocks();
+        if (rb_heapprof_gc_waiting_blocks() == 0) return;
+        rb_heapprof_gc_unlock_blocks();
+    }
+    rb_heapprof_gc_lock_blocks();
+    rb_heapprof_gc_settle_blocks();
+}
+
+/* NULL when there is no memory. */
+static struct heapprof_copies *
+begin_copies(bool owners, bool native_leaks)
+{
+    struct heapprof_asks asks = {
+        .gone_p = rb_heapprof_gc_was_gone_p,
+        .lock_blocks = lock_blocks, .unlock_blocks = unlock_blocks,
+    };
+    if (owners) asks.memsize = rb_heapprof_gc_memsize;
+
+    bool before = rb_heapprof_gc_begin_own_work();
+    hold_settled_blocks();
+    struct heapprof_facts facts = facts_now();
+    facts.owners = owners;
+    if (!native_leaks || !rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* nobody is suspect */
+    rb_heapprof_gc_note_gone();
+    struct heapprof_copies *copies = rb_heapprof_copies_begin(&rb_heapprof.tables, &facts, &asks);
+    if (copies) rb_heapprof_copies_follow(copies, &rb_heapprof.tables);
+    rb_heapprof_gc_unlock_blocks();
+    rb_heapprof_gc_end_own_work(before);
+    return copies;
+}
+
+static bool
+copy_step_i(void *copies)
+{
+    return rb_heapprof_copies_step(copies, true);
+}
+
+static bool
+copy_step_without_memsize_i(void *copies)
+{
+    return rb_heapprof_copies_step(copies, false);
+}
+
+/* A memsize function may do anything that C can do, but not with our tables: what it allocates is
+ * no sample; and no GC may run while it is asked, in which what is in the tables dies. */
+static bool
+ask_and_copy_slice(struct heapprof_copies *copies, int64_t waited_ns)
+{
+    bool disabled = RTEST(rb_gc_disable_no_rest());
+    bool before = rb_heapprof_gc_begin_own_work();
+
+    rb_heapprof.reading = true;
+    bool more = rb_heapprof_gc_slice(copy_step_i, copies, waited_ns);
+    rb_heapprof.reading = false;
+    rb_heapprof_gc_end_own_work(before);
+    if (!disabled) rb_gc_enable();
+    return more;
+}
+
+/* Under the VM lock. */
+static void
+copy_slice(int64_t waited_ns)
+{
+    struct heapprof_copies *copies = rb_heapprof.copies;
+    bool more = copies->asks.memsize ? ask_and_copy_slice(copies, waited_ns)
+                                     : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies, waited_ns);
+
+    if (!more) rb_heapprof.copies = NULL;
+}
+
+/* ---- names of callers ---- */
+
+/* A search for them, which other threads may run beside. */
+struct naming {
+    struct heapprof_symbols symbols;
+    bool done;
+};
+
+static void *
+read_files(void *data)
+{
+    struct naming *naming = data;
+    bool before = rb_heapprof_gc_begin_own_work(); /* it may ask for memory */
+
+    rb_heapprof_symbols_read_files(&naming->symbols);
+    rb_heapprof_gc_end_own_work(before);
+    naming->done = true;
+    return NULL;
+}
+
+static void
+search_names(struct naming *naming, const struct heapprof_others *others)
+{
+    bool before = rb_heapprof_gc_begin_own_work();
+
+    rb_heapprof_symbols_locate(&naming->symbols);
+    naming->done = false;
+    if (others) others->beside(read_files, naming);
+    if (!naming->done) read_files(naming);
+    rb_heapprof_symbols_ask_exports(&naming->symbols);
+    rb_heapprof_gc_end_own_work(before);
+}
+
+/* ---- the snapshot ---- */
+
+/* Who looks leaked is known of what nobody is known to hold. */
+#define WITH_OWNERS (RB_HEAPPROF_OWNERS | RB_HEAPPROF_NATIVE_LEAKS)
+
+struct taking {
+    unsigned int with;
+    const struct heapprof_others *others; /* NULL: they do not run */
+    struct heapprof_walk walk;   /* for owners */
+    struct naming naming;
+    int searches;                /* for names that may still be made */
+    int64_t waited_ns;           /* for others, before the next slice */
+    struct heapprof_copies *copies;
+    struct heapprof_snapshot *snapshot;
+};
+
+enum taken {
+    TAKEN_ALL,      /* it is off, there is no memory, or all is copied */
+    TAKEN_SLICE,    /* there is more to copy */
+    TAKEN_UNNAMED,  /* there are callers to be named first */
+    TAKEN_UNOWNED   /* somebody has begun another walk */
+};
+
+/* Under the VM lock. */
+static enum taken
+begin_named(struct taking *taking)
+{
+    bool native_leaks = taking->with & RB_HEAPPROF_NATIVE_LEAKS;
+    bool owners = taking->with & WITH_OWNERS;
+
+    rb_heapprof_gc_resolve_all();
+    rb_heapprof_gc_merge_dead_code();
+    rb_heapprof_caller_names_enter(&taking->naming.symbols);
+    rb_heapprof_symbols_free(&taking->naming.symbols);
+    if (taking->searches > 0 && rb_heapprof_caller_names_collect(&taking->naming.symbols)) {
+        return TAKEN_UNNAMED;
+    }
+    if (owners && !rb_heapprof_gc_owners_known_p(&taking->walk, native_leaks)) return TAKEN_UNOWNED;
+    rb_heapprof_names_refresh();
+    taking->copies = begin_copies(owners, native_leaks);
+    rb_heapprof.copies = taking->copies;
+    return taking->copies ? TAKEN_SLICE : TAKEN_ALL;
+}
+
+/* Somebody else may have copied the rest of this one, and begun another. */
+static enum taken
+take_slice(struct taking *taking)
+{
+    enum taken taken = TAKEN_ALL;
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    bool begun = taking->copies;
+    if (rb_heapprof_on && !begun && !rb_heapprof.copies) taken = begin_named(taking);
+    else if (rb_heapprof_on && (!begun || rb_heapprof.copies == taking->copies)) taken = TAKEN_SLICE;
+    if (taken == TAKEN_SLICE) {
+        copy_slice(taking->waited_ns);
+        if (taking->copies && rb_heapprof.copies != taking->copies) taken = TAKEN_ALL;
+    }
+    RB_VM_LOCK_LEAVE();
+    return taken;
+}
+
+static void
+give_up(struct taking *taking)
+{
+    rb_heapprof_symbols_free(&taking->naming.symbols);
+    rb_heapprof_snapshot_free(taking->snapshot);
+    if (!taking->copies) return;
+    RB_VM_LOCK_ENTER();
+    if (rb_heapprof.copies == taking->copies) rb_heapprof.copies = NULL;
+    rb_heapprof_copies_free(taking->copies);
+    RB_VM_LOCK_LEAVE();
+}
+
+static VALUE
+call_between(VALUE taking)
+{
+    ((struct taking *)taking)->others->between();
+    return Qnil;
+}
+
+/* It may jump out. */
+static void
+let_others_run(struct taking *taking)
+{
+    int state = 0;
+
+    if (!taking->others) return;
+    int64_t begun_ns = rb_heapprof_bell_now();
+    rb_protect(call_between, (VALUE)taking, &state);
+    taking->waited_ns = rb_heapprof_bell_now() - begun_ns;
+    if (state == 0) return;
+    give_up(taking);
+    rb_jump_tag(state);
+}
+
+/* ---- owners ---- */
+
+/* The next slice of the walk; false after the last. */
+static bool
+walk_slice(struct taking *taking)
+{
+    bool more = false;
+
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    taking->walk.waited_ns = taking->waited_ns;
+    if (rb_heapprof_on) more = rb_heapprof_gc_find_owners(&taking->walk, taking->with & RB_HEAPPROF_NATIVE_LEAKS);
+    RB_VM_LOCK_LEAVE();
+    return more;
+}
+
+/* ---- the whole ---- */
+
+/* While names are searched new callers may be seen; other threads of this ractor add to those the first
+ * time alone. */
+static void
+copy_in_slices(struct taking *taking)
+{
+    enum { searches = 3 };
+    enum taken taken;
+
+    for (taking->searches = searches; (taken = take_slice(taking)) != TAKEN_ALL; ) {
+        switch (taken) {
+          case TAKEN_UNNAMED:
+            search_names(&taking->naming, taking->searches == searches ? taking->others : NULL);
+            taking->searches--;
+            break;
+          case TAKEN_UNOWNED:
+            walk_slice(taking);
+            /* fall through */
+          default:
+            let_others_run(taking);
+        }
+    }
+}
+
+static void *
+add_up(void *data)
+{
+    struct taking *taking = data;
+    bool before = rb_heapprof_gc_begin_own_work();
+
+    taking->snapshot = rb_heapprof_copies_add_up(taking->copies);
+    taking->copies = NULL;
+    rb_heapprof_gc_end_own_work(before);
+    return NULL;
+}
+
+static void
+add_rss(struct taking *taking)
+{
+    struct heapprof_pages pages = {0};
+
+    while (rb_heapprof_rss_slice(&pages)) {
+        let_others_run(taking);
+        pages.waited_ns = taking->waited_ns;
+    }
+    rb_heapprof_rss_add(&taking->snapshot, &pages, taking->others);
+}
+
+static void
+add_rest(struct taking *taking)
+{
+    if (taking->with & RB_HEAPPROF_RSS) add_rss(taking);
+    RB_VM_LOCK_ENTER();
+    rb_vm_barrier();
+    rb_heapprof_origin_note(taking->snapshot);
+    RB_VM_LOCK_LEAVE();
+}
+
+rb_heapprof_snapshot_t *
+rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others)
+{
+    struct taking taking = { .with = with, .others = others };
+
+    if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
+    rb_heapprof_symbols_init(&taking.naming.symbols);
+    while (with & WITH_OWNERS && walk_slice(&taking)) let_others_run(&taking);
+    copy_in_slices(&taking);
+    rb_heapprof_symbols_free(&taking.naming.symbols);
+    if (taking.copies && others) others->beside(add_up, &taking);
+    if (taking.copies) add_up(&taking);
+    if (taking.snapshot) add_rest(&taking);
+    return taking.snapshot;
+}
+
+rb_heapprof_snapshot_t *
+rb_heapprof_snapshot(unsigned int with)
+{
+    return rb_heapprof_snapshot_beside(with, NULL);
+}
+
+/* 0: not sampled. What is not in the table may be pending. */
+static uint32_t
+live_entry(VALUE object)
+{
+    const struct heapprof_address_table *live = &rb_heapprof.tables.live.addresses;
+    uint32_t entry = rb_heapprof_address_table_find(live, object);
+
+    if (entry) return entry;
+    rb_vm_barrier();
+    rb_heapprof_gc_resolve_all();
+    return rb_heapprof_address_table_find(live, object);
+}
+
+bool
+rb_heapprof_snapshot_object(VALUE object, struct heapprof_snapshot **snapshot)
+{
+    uint32_t entry = 0;
+
+    *snapshot = NULL;
+    if (RB_SPECIAL_CONST_P(object)) return true;
+
+    RB_VM_LOCK_ENTER();
+    if (rb_heapprof_on) entry = live_entry(object);
+    if (entry) {
+        struct heapprof_facts facts = facts_now();
+        *snapshot = rb_heapprof_snapshot_take_sample(&rb_heapprof.tables, &facts, entry);
+    }
+    RB_VM_LOCK_LEAVE();
+    return !entry || *snapshot;
+}

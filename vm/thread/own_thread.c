@@ -1,0 +1,267 @@
+/* own_thread.c - a native thread of ours, which Ruby knows nothing of, for what is due or asked for by a signal.
+ *
+ *     our thread   sleeps ─ a duty is wanted ─ its work, with the GVL borrowed where it needs it ─ sleeps
+ *
+ * If a Ruby thread runs it is asked to lend the GVL (borrow.c) by a postponed job, which does that at its next look at
+ * interrupts. With several Ractors the main thread is woken for it as by a signal.
+ *
+ *   I1  what the thread does runs no Ruby code: no GC is begun, no interrupts are served, no objects made.
+ *   I2  what changes here while the thread is there changes under the lock, which nobody has for long.
+ *   I3  there is one such thread in a process, from its first duty to its end. A child of fork has
+ *       none, and its first job makes one.
+ */
+#include "ruby/ruby.h"
+#include "ruby/debug.h"
+#include "vm/thread/own_thread.h"
+#include "vm/boot.h"
+#include "gc/book/state.h"
+#include "os/bell.h"
+#include "vm_core.h"
+#include "ractor_core.h"
+#include "vm_sync.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#define MS_NS INT64_C(1000000)
+#define HOUR_NS (3600 * 1000 * MS_NS)
+#define STACK_BYTES (512 * 1024)
+
+static struct {
+    pthread_mutex_t lock;
+    pid_t pid;                         /* whose all this is; 0: never begun */
+    bool thread;                       /* there is one */
+    bool busy;                         /* it works */
+    bool ended;                        /* it is to begin nothing more */
+    const struct heapprof_duty *duties[HEAPPROF_DUTIES]; /* NULL: not begun */
+} own = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- a Ruby thread ---- */
+
+static void begin_thread(void);
+
+/* In a child that C code has forked behind MRI's back there is nobody to lend to, whatever the parent wanted. */
+static void
+job(void *unused)
+{
+    if (own.pid != getpid()) return;
+    if (!own.thread) begin_thread();
+    if (rb_ec_ractor_ptr(GET_EC()) == GET_VM()->ractor.main_ractor) rb_heapprof_lend();
+}
+
+static rb_postponed_job_handle_t
+job_handle(void)
+{
+    return rb_postponed_job_preregister(0, job, NULL);
+}
+
+bool
+rb_heapprof_own_thread_possible_p(void)
+{
+    return job_handle() != POSTPONED_JOB_HANDLE_INVALID;
+}
+
+/* ---- our thread ---- */
+
+/* MRI sets the interrupt for whoever ran last, who may be asleep; with one ractor nobody has to be woken then. */
+static void
+ask_to_lend(void)
+{
+    rb_postponed_job_trigger(job_handle());
+    if (!rb_multi_ractor_p()) return;
+
+    rb_thread_t *main_thread = GET_VM()->ractor.main_thread;
+    RUBY_VM_SET_POSTPONED_JOB_INTERRUPT(main_thread->ec);
+    rb_threadptr_interrupt(main_thread);
+}
+
+void
+rb_heapprof_own_thread_borrow(rb_heapprof_borrowing_work *work, void *data)
+{
+    rb_heapprof_borrow(work, data, ask_to_lend);
+}
+
+static const struct heapprof_duty *
+duty_of(int name)
+{
+    pthread_mutex_lock(&own.lock);
+    const struct heapprof_duty *duty = own.duties[name];
+    pthread_mutex_unlock(&own.lock);
+    return duty;
+}
+
+/* False: the process ends. */
+static bool
+begin_work(void)
+{
+    pthread_mutex_lock(&own.lock);
+    own.busy = !own.ended;
+    pthread_mutex_unlock(&own.lock);
+    return own.busy;
+}
+
+static void
+end_work(void)
+{
+    pthread_mutex_lock(&own.lock);
+    own.busy = false;
+    pthread_mutex_unlock(&own.lock);
+}
+
+/* Whether there was something to do; otherwise there will be none before that moment. */
+static bool
+serve_once(int64_t *until_ns)
+{
+    bool worked = false;
+
+    *until_ns = rb_heapprof_bell_now() + HOUR_NS;
+    for (int i = 0; i < HEAPPROF_DUTIES; i++) {
+        const struct heapprof_duty *duty = duty_of(i);
+        if (!duty || !duty->wanted_p(until_ns) || !begin_work()) continue;
+        duty->work();
+        end_work();
+        worked = true;
+    }
+    return worked;
+}
+
+NORETURN(static void *serve(void *unused));
+
+static void *
+serve(void *unused)
+{
+    int64_t until_ns;
+
+    rb_heapprof_gc_begin_own_work();
+    for (;;) {
+        if (!serve_once(&until_ns)) rb_heapprof_bell_wait(until_ns);
+    }
+}
+
+static int
+create_thread(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int error = pthread_attr_init(&attributes);
+
+    if (error) return error;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    error = pthread_create(&thread, &attributes, serve, NULL);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+/* No signal is for it. */
+static void
+begin_thread(void)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = create_thread();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    own.thread = error == 0;
+    if (error) rb_heapprof_boot_complain("nothing is written while the program runs", strerror(error));
+}
+
+/* ---- begin, end, fork ---- */
+
+static void
+begin_process(void)
+{
+    rb_heapprof_bell_init();
+    rb_heapprof_borrow_init();
+    own.pid = getpid();
+}
+
+static void
+set_duty(enum heapprof_duty_name name, const struct heapprof_duty *duty)
+{
+    pthread_mutex_lock(&own.lock);
+    own.duties[name] = duty;
+    pthread_mutex_unlock(&own.lock);
+}
+
+void
+rb_heapprof_own_thread_begin(enum heapprof_duty_name name, const struct heapprof_duty *duty)
+{
+    if (own.pid == 0) begin_process();
+    set_duty(name, duty);
+    if (!own.thread) begin_thread();
+    rb_heapprof_bell_ring();
+}
+
+void
+rb_heapprof_own_thread_stop(enum heapprof_duty_name name)
+{
+    set_duty(name, NULL);
+    rb_heapprof_bell_give_signal(name);
+    rb_heapprof_bell_ring();
+}
+
+/* For these MRI has handlers of its own from its start. */
+static bool
+ruby_handles_p(uint32_t number)
+{
+    return number == SIGHUP || number == SIGQUIT || number == SIGALRM || number == SIGUSR1 ||
+           number == SIGUSR2;
+}
+
+int
+rb_heapprof_own_thread_take_signal(enum heapprof_duty_name name, uint32_t number)
+{
+    if (own.pid == 0) begin_process();
+    return rb_heapprof_bell_take_signal(name, (int)number, ruby_handles_p(number));
+}
+
+static bool
+busy_p(void)
+{
+    pthread_mutex_lock(&own.lock);
+    bool busy = own.busy && own.pid == getpid();
+    pthread_mutex_unlock(&own.lock);
+    return busy;
+}
+
+/* The GVL is kept but for what our thread needs: without it other Ruby threads would see the main thread
+ * asleep at exit. */
+void
+rb_heapprof_own_thread_wait(void)
+{
+    const struct timespec moment = { .tv_nsec = MS_NS / 2 };
+
+    while (busy_p()) {
+        rb_heapprof_lend();
+        nanosleep(&moment, NULL);
+    }
+}
+
+void
+rb_heapprof_own_thread_end(void)
+{
+    if (own.pid == 0) return;
+    pthread_mutex_lock(&own.lock);
+    own.ended = true;
+    pthread_mutex_unlock(&own.lock);
+    rb_heapprof_own_thread_wait();
+}
+
+/* The lock, and what it protects, may be as the parent's thread held it; what that had taken is lost. A thread is
+ * made by the next job: MRI's own state is the parent's yet. */
+void
+rb_heapprof_own_thread_after_fork(void)
+{
+    if (own.pid == 0) return;
+    pthread_mutex_init(&own.lock, NULL);
+    begin_process();
+    own.thread = false;
+    own.busy = false;
+    own.ended = false;
+    for (int i = 0; i < HEAPPROF_DUTIES; i++) {
+        if (own.duties[i]) rb_postponed_job_trigger(job_handle());
+    }
+}

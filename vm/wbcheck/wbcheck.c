@@ -1,0 +1,373 @@
+/* wbcheck.c - RUBY_WBCHECK and GC.wbcheck: when barriers are checked, and what is said of one that was missed.
+ *
+ *     RUBY_WBCHECK=1        from start to end; each place once, when it is found, and if there was one a sum at the end
+ *     RUBY_WBCHECK=abort    and aborts at the first one
+ *     RUBY_WBCHECK=sites    and at the end says where in C barriers came before their store, or were for nothing
+ *     RUBY_WBCHECK=told     and at the end says of which references barriers have told in time, for heapprof barriers --confirm
+ *     RUBY_WBCHECK=out=FILE the same as 1, behind what is in a file already, for a command of many processes
+ *     GC.wbcheck { ... }    of a block, as an array
+ *
+ * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter of the time allows. A
+ * call's receiver is compared each time the call returns: then the function's own name is known.
+ *
+ * What is said (wbcheck_text.c) is written where it is found, inside a GC perhaps: nothing here makes a Ruby object until
+ * GC.wbcheck returns. */
+#include "ruby/ruby.h"
+#include "ruby/debug.h"
+#include "vm/wbcheck/wbcheck.h"
+#include "base/mem.h"
+#include "base/settings.h"
+#include "base/utf8.h"
+#include "vm/boot.h"
+#include "gc/wbcheck/wbcheck.h"
+#include "internal/gc.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "vm_core.h"
+#include "vm_sync.h"
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NAME_BYTES 256
+#define STACK_BYTES 2048 /* its innermost lines */
+#define ALLOCATED_BYTES 512
+#define CHECKS_SHARE 4    /* one part of so many of the time goes into checks between GCs */
+
+/* A place where barriers are missed. */
+struct place {
+    char     what[3 * NAME_BYTES]; /* JSON::State+0x10 -> String, in JSON::State#configure */
+    char     stack[STACK_BYTES];   /* lines, where it was first found */
+    char     parent[ALLOCATED_BYTES], child[ALLOCATED_BYTES]; /* lines, where these were allocated; "": not known */
+    uint64_t count;
+    uint64_t before;               /* what count was as GC.wbcheck began */
+};
+
+STATIC_ASSERT(place_is_no_wider_than_a_page, sizeof(struct place) <= 4096); /* base/mem.h */
+
+static struct {
+    bool on, aborts, prints;
+    bool sites, told;              /* are said at the end */
+    bool said_ractors;
+    bool in_block;                 /* of GC.wbcheck */
+    char out[PATH_MAX];            /* "": stderr */
+    struct heapprof_mem mem;
+    struct place *places;
+    size_t   capacity, count;
+    uint64_t missed;               /* at all of them */
+    const rb_trace_arg_t *call;    /* a C function that has returned, NULL: everything is compared */
+    int64_t next_ns;               /* when everything is compared again, if there is no GC before */
+} check;
+
+/* ---- places ---- */
+
+static struct place *
+place_of(const char *what, const struct heapprof_missed *missed)
+{
+    for (size_t i = 0; i < check.count; i++) {
+        if (strcmp(check.places[i].what, what) == 0) return &check.places[i];
+    }
+    if (!HEAPPROF_MEM_GROW(&check.mem, check.places, check.capacity, check.count + 1)) return NULL;
+    struct place *place = &check.places[check.count++];
+
+    snprintf(place->what, sizeof(place->what), "%s", what);
+    rb_heapprof_wbcheck_stack(place->stack, sizeof(place->stack));
+    rb_heapprof_wbcheck_allocated(missed->parent, place->parent, sizeof(place->parent));
+    rb_heapprof_wbcheck_allocated(missed->child, place->child, sizeof(place->child));
+    return place;
+}
+
+/* Who the file belongs to reads it; a link may lead anywhere. */
+static int
+open_out(void)
+{
+    return open(check.out, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* At once, so that no other process writes between its lines. */
+static void
+print(const char *text)
+{
+    int fd = *check.out ? open_out() : -1;
+
+    rb_heapprof_file_write(fd < 0 ? STDERR_FILENO : fd, text, strlen(text));
+    if (fd >= 0) close(fd);
+}
+
+static void
+print_place(const struct place *place)
+{
+    static char plain[HEAPPROF_UTF8_MAX(sizeof(*place) + 128) + 1]; /* under the VM's lock */
+    char text[sizeof(*place) + 128];
+
+    snprintf(text, sizeof(text), "ruby: write barrier missed: %s\n%s%s%s%s%s", place->what, place->stack,
+             *place->parent ? "  parent allocated:\n" : "", place->parent, *place->child ? "  child allocated:\n" : "", place->child);
+    plain[rb_heapprof_utf8_plain(plain, text, strlen(text), true)] = '\0';
+    print(plain);
+}
+
+static void
+missed_i(const struct heapprof_missed *missed)
+{
+    char what[sizeof(check.places->what)];
+
+    rb_heapprof_wbcheck_what(missed, check.call, what, sizeof(what));
+    check.missed++;
+    struct place *place = place_of(what, missed);
+    if (!place || place->count++ > 0 || !check.prints) return;
+    print_place(place);
+    if (check.aborts) abort();
+}
+
+/* ---- when ---- */
+
+/* Other ractors would go on meanwhile, and of their GCs we are not told. MRI does not go back to one. */
+static void
+say_ractors(void)
+{
+    if (check.said_ractors || !check.prints) return;
+    check.said_ractors = true;
+    print("ruby: RUBY_WBCHECK: a second Ractor has begun: most of what is stored from here on is not checked\n");
+}
+
+static void
+check_all(void)
+{
+    if (rb_multi_ractor_p()) say_ractors();
+    else rb_heapprof_gc_wbcheck_all();
+}
+
+static void
+check_now_and_then(void)
+{
+    int64_t begin_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+
+    if (begin_ns < check.next_ns) return;
+    check_all();
+    int64_t end_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+    check.next_ns = end_ns + (end_ns - begin_ns) * (CHECKS_SHARE - 1);
+}
+
+static void
+gc_i(VALUE unused, const rb_trace_arg_t *arg)
+{
+    if (arg->event == RUBY_INTERNAL_EVENT_GC_START) rb_heapprof_gc_wbcheck_begun();
+    else rb_heapprof_gc_wbcheck_marked();
+}
+
+static void
+call_i(VALUE unused, const rb_trace_arg_t *arg)
+{
+    RB_VM_LOCK_ENTER();
+    if (arg->event == RUBY_EVENT_C_CALL) {
+        rb_heapprof_gc_wbcheck_call(arg->self);
+    }
+    else {
+        check.call = arg;
+        rb_heapprof_gc_wbcheck_return(arg->self);
+        check.call = NULL;
+        check_now_and_then();
+    }
+    RB_VM_LOCK_LEAVE();
+}
+
+/* Ours is the second form of the two that rb_add_event_hook2 takes. */
+static void
+add_hook(void (*hook_i)(VALUE, const rb_trace_arg_t *), rb_event_flag_t events)
+{
+    rb_add_event_hook2((rb_event_hook_func_t)hook_i, events, Qnil, RUBY_EVENT_HOOK_FLAG_SAFE | RUBY_EVENT_HOOK_FLAG_RAW_ARG);
+}
+
+static const char *
+start(void)
+{
+    const char *refused = rb_heapprof_gc_wbcheck_start(missed_i);
+
+    if (refused) return refused;
+    if (!check.mem.budget_bytes) rb_heapprof_mem_init(&check.mem, SIZE_MAX);
+    add_hook(gc_i, RUBY_INTERNAL_EVENT_GC_START | RUBY_INTERNAL_EVENT_GC_END_MARK);
+    add_hook(call_i, RUBY_EVENT_C_CALL | RUBY_EVENT_C_RETURN);
+    check.on = true;
+    return NULL;
+}
+
+static void
+stop(void)
+{
+    rb_remove_event_hook((rb_event_hook_func_t)gc_i);
+    rb_remove_event_hook((rb_event_hook_func_t)call_i);
+    rb_heapprof_gc_wbcheck_stop();
+    check.on = false;
+}
+
+/* ---- GC.wbcheck ---- */
+
+static VALUE
+frames_of(const char *line)
+{
+    VALUE frames = rb_ary_new();
+    const char *end;
+
+    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        line += strspn(line, " ");
+        rb_ary_push(frames, rb_utf8_str_new(line, end - line));
+    }
+    return frames;
+}
+
+static VALUE
+place_hash(const struct place *place)
+{
+    VALUE hash = rb_hash_new();
+
+    rb_hash_aset(hash, ID2SYM(rb_intern("missed")), rb_utf8_str_new_cstr(place->what));
+    rb_hash_aset(hash, ID2SYM(rb_intern("count")), ULL2NUM(place->count - place->before));
+    rb_hash_aset(hash, ID2SYM(rb_intern("backtrace")), frames_of(place->stack));
+    if (*place->parent) rb_hash_aset(hash, ID2SYM(rb_intern("parent_allocated")), frames_of(place->parent));
+    if (*place->child) rb_hash_aset(hash, ID2SYM(rb_intern("child_allocated")), frames_of(place->child));
+    return hash;
+}
+
+/* Others may be found meanwhile, when RUBY_WBCHECK is set. */
+static VALUE
+places_of_block(void)
+{
+    VALUE places = rb_ary_new();
+
+    for (size_t i = 0; i < check.count; i++) {
+        if (check.places[i].count > check.places[i].before) rb_ary_push(places, place_hash(&check.places[i]));
+    }
+    return places;
+}
+
+static VALUE
+end_block(VALUE unused)
+{
+    check_all();
+    if (!check.prints) stop();
+    check.in_block = false;
+    if (rb_multi_ractor_p()) rb_warn("GC.wbcheck: a second Ractor has begun: most of what was stored since is not checked");
+    return Qnil;
+}
+
+/*
+ *  call-seq:
+ *    GC.wbcheck { ... } -> array
+ *
+ *  Runs the block and compares meanwhile, again and again, what objects refer to with what write barriers have told the
+ *  collector. Returns a Hash for each place at which a barrier was missed: +missed+, which says the parent, where in it the
+ *  reference stands, the child and, if it is known, the C function; +count+; and +backtrace+, of where it was first found. If the
+ *  heap profiler runs, too, and has sampled them: +parent_allocated+ and +child_allocated+, the innermost frames of where
+ *  these were allocated.
+ *
+ *  A missed barrier lets the collector free an object that is in use. It is a fault of the C function that stores the
+ *  reference: RB_OBJ_WRITE, or RB_OBJ_WRITTEN behind the store, mends it.
+ *
+ *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
+ *
+ *  A block within a block is a RuntimeError, as is a machine that cannot do it, and a process that has had a second Ractor. When
+ *  one begins in the block, a warning says that most of what is stored from then on is not checked. Under RUBY_WBCHECK the
+ *  places are printed, too.
+ */
+static VALUE
+gc_wbcheck(VALUE self)
+{
+    if (check.in_block) rb_raise(rb_eRuntimeError, "a block of GC.wbcheck is running already");
+    rb_need_block();
+    const char *refused = NULL;
+    if (rb_multi_ractor_p()) refused = "a second Ractor has begun";
+    else if (!check.on) refused = start();
+    if (refused) rb_raise(rb_eRuntimeError, "write barriers cannot be checked: %s", refused);
+    check_all();
+    for (size_t i = 0; i < check.count; i++) check.places[i].before = check.places[i].count;
+    check.in_block = true;
+    rb_ensure(rb_yield, Qundef, end_block, Qnil);
+    return places_of_block();
+}
+
+/* ---- RUBY_WBCHECK ---- */
+
+/* Whether it is one of the words that say what is done besides. */
+static bool
+read_word(struct heapprof_span word)
+{
+    static const struct {
+        const char *text;
+        bool *asked;
+    } words[] = { { "abort", &check.aborts }, { "sites", &check.sites }, { "told", &check.told } };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (!rb_heapprof_span_is_p(word, words[i].text)) continue;
+        *words[i].asked = true;
+        return true;
+    }
+    return rb_heapprof_span_is_p(word, "1");
+}
+
+/* NULL, or what is wrong with it. */
+static const char *
+read_setting(const struct heapprof_setting *setting)
+{
+    struct heapprof_span value = setting->value;
+
+    if (read_word(setting->all)) return NULL;
+    if (value.length == 0 || !rb_heapprof_span_is_p(setting->key, "out")) return "expected 1, abort, sites, told or out=FILE";
+    if (value.length >= sizeof(check.out)) return "the name of the file is too long";
+    memcpy(check.out, value.start, value.length);
+    int fd = open_out();
+    if (fd < 0) return "the file cannot be written to";
+    close(fd);
+    return NULL;
+}
+
+/* False: it was complained of. */
+static bool
+read_settings(const char *text)
+{
+    char line[256];
+
+    while (text) {
+        struct heapprof_setting setting;
+        text = rb_heapprof_setting_read(text, &setting);
+        const char *wrong = read_setting(&setting);
+        if (!wrong) continue;
+        rb_heapprof_setting_complain(line, sizeof(line), &setting, wrong, " (running unchecked)");
+        rb_heapprof_boot_complain("RUBY_WBCHECK", line);
+        return false;
+    }
+    return true;
+}
+
+void
+rb_heapprof_wbcheck_boot(void)
+{
+    const char *value = rb_heapprof_boot_setting("RUBY_WBCHECK");
+
+    rb_define_singleton_method(rb_mGC, "wbcheck", gc_wbcheck, 0);
+    if (!value || !*value || strcmp(value, "0") == 0) return;
+    if (!read_settings(value)) return;
+    if (check.sites) rb_heapprof_gc_wbcheck_keep_sites(true);
+    if (check.told) rb_heapprof_gc_wbcheck_keep_told();
+    const char *refused = start();
+    check.prints = !refused;
+    if (refused) rb_heapprof_boot_complain("RUBY_WBCHECK", refused);
+}
+
+void
+rb_heapprof_wbcheck_at_exit(void)
+{
+    char line[256];
+
+    if (!check.on || !check.prints) return;
+    check_all();
+    if (check.sites || check.told) rb_heapprof_wbcheck_say_sites(print, check.sites);
+    if (check.missed == 0) return;
+    struct heapprof_wbcheck_stat stat = rb_heapprof_gc_wbcheck_stat();
+
+    snprintf(line, sizeof(line), "ruby: write barriers: %"PRIu64" missed at %zu places; %"PRIu64" noted, %"PRIu64" checks of %"
+             PRIu64" objects, %.1f s\n", check.missed, check.count, stat.barriers, stat.checks, stat.objects,
+             (double)stat.check_ns / 1e9);
+    print(line);
+}
