@@ -16,25 +16,25 @@ enum {
 
 /* Into copy; without it nothing was foreseen. */
 static void
-read_before(struct heapprof_target *target)
+read_before(struct attach_target *target)
 {
-    struct heapprof_ahead *ahead = &target->ahead;
-    struct heapprof_range ranges[READS_MOST];
-    struct heapprof_ahead_list *before = &ahead->before;
+    struct attach_ahead *ahead = &target->ahead;
+    struct attach_range ranges[READS_MOST];
+    struct attach_ahead_list *before = &ahead->before;
 
     if (!HEAPPROF_MEM_GROW(&target->mem, ahead->copy, ahead->copy_capacity, before->bytes)) before->count = 0;
     for (size_t i = 0; i < before->count; i++) {
-        const struct heapprof_ahead_read *read = &before->reads[i];
-        ranges[i] = (struct heapprof_range){ read->address, ahead->copy + read->at, read->bytes };
+        const struct attach_ahead_read *read = &before->reads[i];
+        ranges[i] = (struct attach_range){ read->address, ahead->copy + read->at, read->bytes };
     }
-    if (before->count && !rb_heapprof_target_read_all(target, ranges, before->count)) before->count = 0;
+    if (before->count && !attach_target_read_all(target, ranges, before->count)) before->count = 0;
 }
 
 void
-rb_heapprof_ahead_begin(struct heapprof_target *target)
+attach_ahead_begin(struct attach_target *target)
 {
-    struct heapprof_ahead *ahead = &target->ahead;
-    struct heapprof_ahead_list old = ahead->before;
+    struct attach_ahead *ahead = &target->ahead;
+    struct attach_ahead_list old = ahead->before;
 
     if (!target->runs) return;
     ahead->before = ahead->now;
@@ -46,19 +46,19 @@ rb_heapprof_ahead_begin(struct heapprof_target *target)
 }
 
 void
-rb_heapprof_ahead_pause(struct heapprof_target *target)
+attach_ahead_pause(struct attach_target *target)
 {
     target->ahead.on = false;
 }
 
 void
-rb_heapprof_ahead_go_on(struct heapprof_target *target)
+attach_ahead_go_on(struct attach_target *target)
 {
     target->ahead.on = target->runs;
 }
 
 void
-rb_heapprof_ahead_free(struct heapprof_ahead *ahead, struct heapprof_mem *mem)
+attach_ahead_free(struct attach_ahead *ahead, struct heapprof_mem *mem)
 {
     HEAPPROF_MEM_RELEASE(mem, ahead->before.reads, ahead->before.capacity);
     HEAPPROF_MEM_RELEASE(mem, ahead->now.reads, ahead->now.capacity);
@@ -68,12 +68,12 @@ rb_heapprof_ahead_free(struct heapprof_ahead *ahead, struct heapprof_mem *mem)
 /* ---- a read ---- */
 
 static bool
-take(struct heapprof_ahead *ahead, const struct heapprof_range *range)
+take(struct attach_ahead *ahead, const struct attach_range *range)
 {
-    const struct heapprof_ahead_list *before = &ahead->before;
+    const struct attach_ahead_list *before = &ahead->before;
 
     for (size_t i = ahead->next; i < before->count && i < ahead->next + FURTHER_ON; i++) {
-        const struct heapprof_ahead_read *read = &before->reads[i];
+        const struct attach_ahead_read *read = &before->reads[i];
         if (read->address != range->address || read->bytes != range->bytes) continue;
         memcpy(range->to, ahead->copy + read->at, range->bytes);
         ahead->next = i + 1;
@@ -83,7 +83,7 @@ take(struct heapprof_ahead *ahead, const struct heapprof_range *range)
 }
 
 bool
-rb_heapprof_ahead_take(struct heapprof_ahead *ahead, const struct heapprof_range *ranges, size_t count)
+attach_ahead_take(struct attach_ahead *ahead, const struct attach_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!take(ahead, &ranges[i])) return false;
@@ -92,15 +92,15 @@ rb_heapprof_ahead_take(struct heapprof_ahead *ahead, const struct heapprof_range
 }
 
 void
-rb_heapprof_ahead_note(struct heapprof_ahead *ahead, struct heapprof_mem *mem, const struct heapprof_range *ranges, size_t count)
+attach_ahead_note(struct attach_ahead *ahead, struct heapprof_mem *mem, const struct attach_range *ranges, size_t count)
 {
-    struct heapprof_ahead_list *now = &ahead->now;
+    struct attach_ahead_list *now = &ahead->now;
 
     for (size_t i = 0; i < count; i++) {
         size_t bytes = ranges[i].bytes;
         if (now->count == READS_MOST || bytes > BYTES_MOST - now->bytes) return;
         if (!HEAPPROF_MEM_GROW(mem, now->reads, now->capacity, now->count + 1)) return;
-        now->reads[now->count++] = (struct heapprof_ahead_read){ ranges[i].address, bytes, now->bytes };
+        now->reads[now->count++] = (struct attach_ahead_read){ ranges[i].address, bytes, now->bytes };
         now->bytes += bytes;
     }
 }

@@ -28,7 +28,7 @@ struct call {
 
 struct naming {
     struct heapprof_tables *tables;
-    struct heapprof_target *target;
+    struct attach_target *target;
     struct heapprof_mem *mem;
     struct call *calls;  /* by address */
     size_t capacity, count;
@@ -36,7 +36,7 @@ struct naming {
 
 /* An object that is loaded. */
 struct object {
-    const struct heapprof_mapping *first;
+    const struct attach_mapping *first;
     uint64_t base;       /* what is added to addresses of the file */
     struct heapprof_elf_identity identity;
     char     soname[NAME_MAX_BYTES]; /* "": none */
@@ -74,8 +74,8 @@ collect(struct naming *naming)
 /* ---- what is loaded ---- */
 
 /* Of the mappings of a file without a gap the first, which has its headers. */
-static const struct heapprof_mapping *
-first_of(const struct heapprof_target *target, const struct heapprof_mapping *mapping)
+static const struct attach_mapping *
+first_of(const struct attach_target *target, const struct attach_mapping *mapping)
 {
     while (mapping > target->mappings && mapping[-1].path == mapping->path && mapping->offset != 0) mapping--;
     return mapping;
@@ -87,7 +87,7 @@ read_notes(struct naming *naming, struct object *object, const Elf64_Phdr *part)
     unsigned char notes[NOTES_MAX];
 
     if (part->p_filesz > sizeof(notes)) return;
-    if (!rb_heapprof_target_read(naming->target, object->base + part->p_vaddr, notes, part->p_filesz)) return;
+    if (!attach_target_read(naming->target, object->base + part->p_vaddr, notes, part->p_filesz)) return;
     rb_heapprof_elf_identity_add_notes(&object->identity, notes, part->p_filesz, part->p_align);
 }
 
@@ -101,19 +101,19 @@ read_soname(struct naming *naming, struct object *object, const Elf64_Phdr *part
     uint64_t strings = 0, name = 0;
 
     if (count > DYNAMIC_MAX) count = DYNAMIC_MAX;
-    if (!rb_heapprof_target_read(naming->target, object->base + part->p_vaddr, entries, count * sizeof(*entries))) return;
+    if (!attach_target_read(naming->target, object->base + part->p_vaddr, entries, count * sizeof(*entries))) return;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
         if (entries[i].d_tag == DT_STRTAB) strings = entries[i].d_un.d_ptr;
         if (entries[i].d_tag == DT_SONAME) name = entries[i].d_un.d_val;
     }
     if (!strings || !name) return;
     if (strings < object->base) strings += object->base;
-    rb_heapprof_target_read_string(naming->target, strings + name, object->soname, sizeof(object->soname));
+    attach_target_read_string(naming->target, strings + name, object->soname, sizeof(object->soname));
 }
 
 /* False: it is no ELF object. */
 static bool
-read_object(struct naming *naming, const struct heapprof_mapping *mapping, struct object *object)
+read_object(struct naming *naming, const struct attach_mapping *mapping, struct object *object)
 {
     Elf64_Ehdr header;
     Elf64_Phdr parts[HEADERS_MAX];
@@ -122,10 +122,10 @@ read_object(struct naming *naming, const struct heapprof_mapping *mapping, struc
     object->soname[0] = '\0';
     object->first = first_of(naming->target, mapping);
     if (object->first->offset != 0 ||
-        !rb_heapprof_target_read(naming->target, object->first->start, &header, sizeof(header)) ||
+        !attach_target_read(naming->target, object->first->start, &header, sizeof(header)) ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_phnum == 0 || header.e_phnum > HEADERS_MAX || header.e_phentsize != sizeof(*parts) ||
-        !rb_heapprof_target_read(naming->target, object->first->start + header.e_phoff, parts,
+        !attach_target_read(naming->target, object->first->start + header.e_phoff, parts,
                                  header.e_phnum * sizeof(*parts))) return false;
     for (int i = 0; i < header.e_phnum; i++) {
         if (parts[i].p_type == PT_LOAD && parts[i].p_vaddr < lowest) lowest = parts[i].p_vaddr;
@@ -229,8 +229,8 @@ static struct call *
 name_object(struct naming *naming, struct call *first)
 {
     struct call *end = first, *last = naming->calls + naming->count;
-    const struct heapprof_mapping *mapping = rb_heapprof_target_mapping(naming->target, first->address);
-    const char *path = mapping ? rb_heapprof_target_path(naming->target, mapping) : "";
+    const struct attach_mapping *mapping = attach_target_mapping(naming->target, first->address);
+    const char *path = mapping ? attach_target_path(naming->target, mapping) : "";
     char library[NAME_MAX_BYTES];
     struct object object;
 
@@ -246,7 +246,7 @@ name_object(struct naming *naming, struct call *first)
 }
 
 void
-rb_heapprof_callers_name_all(struct heapprof_tables *tables, struct heapprof_target *target, struct heapprof_mem *mem)
+attach_callers_name_all(struct heapprof_tables *tables, struct attach_target *target, struct heapprof_mem *mem)
 {
     struct naming naming = {.tables = tables, .target = target, .mem = mem};
 

@@ -19,7 +19,7 @@ enum {
 /* ---- the tables ---- */
 
 static uint64_t
-hash_of(const struct heapprof_code_key *code)
+hash_of(const struct attach_code_key *code)
 {
     return rb_heapprof_index_hash(code->iseq + rb_heapprof_index_hash(code->method) +
                                   rb_heapprof_index_hash(code->pc + 1));
@@ -28,19 +28,19 @@ hash_of(const struct heapprof_code_key *code)
 static uint64_t
 known_hash(const void *owner, uint32_t number)
 {
-    const struct heapprof_codes *codes = owner;
+    const struct attach_codes *codes = owner;
     return hash_of(&codes->known[number].code);
 }
 
 void
-rb_heapprof_codes_init(struct heapprof_codes *codes, struct heapprof_vm *vm, struct heapprof_names *names,
+attach_codes_init(struct attach_codes *codes, struct attach_vm *vm, struct attach_names *names,
                        struct heapprof_mem *mem)
 {
-    *codes = (struct heapprof_codes){.vm = vm, .names = names, .mem = mem};
+    *codes = (struct attach_codes){.vm = vm, .names = names, .mem = mem};
 }
 
 void
-rb_heapprof_codes_free(struct heapprof_codes *codes)
+attach_codes_free(struct attach_codes *codes)
 {
     HEAPPROF_MEM_RELEASE(codes->mem, codes->known, codes->capacity);
     HEAPPROF_MEM_RELEASE(codes->mem, codes->methods, codes->method_capacity);
@@ -48,11 +48,11 @@ rb_heapprof_codes_free(struct heapprof_codes *codes)
 }
 
 bool
-rb_heapprof_codes_refresh(struct heapprof_codes *codes)
+attach_codes_refresh(struct attach_codes *codes)
 {
-    struct heapprof_vm_generation now = {0};
+    struct attach_vm_generation now = {0};
 
-    if (rb_heapprof_vm_generation(codes->vm, &now) && now.freed == codes->generation.freed &&
+    if (attach_vm_generation(codes->vm, &now) && now.freed == codes->generation.freed &&
         now.moved == codes->generation.moved) return true;
     codes->generation = now;
     codes->count = 0;
@@ -65,40 +65,40 @@ rb_heapprof_codes_refresh(struct heapprof_codes *codes)
 
 /* A svar leads to one of the others; a cref is none. */
 static uint64_t
-read_method(struct heapprof_vm *vm, uint64_t object)
+read_method(struct attach_vm *vm, uint64_t object)
 {
     uint64_t flags;
 
     for (int i = 0; i < 2; i++) {
-        if (!rb_heapprof_object_flags(vm, &object, &flags)) return 0;
-        if (rb_heapprof_object_type(vm, flags) != vm->t_imemo) return 0;
+        if (!attach_object_flags(vm, &object, &flags)) return 0;
+        if (attach_object_type(vm, flags) != vm->t_imemo) return 0;
         uint64_t kind = flags >> vm->imemo_shift & vm->imemo_mask;
         if (kind == vm->imemo_method) return object;
-        if (kind != vm->imemo_svar || !rb_heapprof_vm_get(vm, object, &vm->svar_method, &object)) return 0;
+        if (kind != vm->imemo_svar || !attach_vm_get(vm, object, &vm->svar_method, &object)) return 0;
     }
     return 0;
 }
 
 uint64_t
-rb_heapprof_code_method(struct heapprof_codes *codes, uint64_t object)
+attach_code_method(struct attach_codes *codes, uint64_t object)
 {
     if (!HEAPPROF_MEM_GROW(codes->mem, codes->methods, codes->method_capacity, METHODS)) {
         return read_method(codes->vm, object);
     }
-    struct heapprof_code_method *known = &codes->methods[rb_heapprof_index_hash(object) & (METHODS - 1)];
-    if (known->object != object) *known = (struct heapprof_code_method){object, read_method(codes->vm, object)};
+    struct attach_code_method *known = &codes->methods[rb_heapprof_index_hash(object) & (METHODS - 1)];
+    if (known->object != object) *known = (struct attach_code_method){object, read_method(codes->vm, object)};
     return known->method;
 }
 
 /* ---- code ---- */
 
 static uint32_t
-search(const struct heapprof_codes *codes, const struct heapprof_code_key *code)
+search(const struct attach_codes *codes, const struct attach_code_key *code)
 {
     uint32_t number;
 
     for (uint64_t probe = hash_of(code); (number = rb_heapprof_index_at(&codes->index, probe)) != 0; probe++) {
-        const struct heapprof_code_key *other = &codes->known[number].code;
+        const struct attach_code_key *other = &codes->known[number].code;
         if (other->iseq == code->iseq && other->method == code->method && other->pc == code->pc) break;
     }
     return number;
@@ -109,59 +109,59 @@ search(const struct heapprof_codes *codes, const struct heapprof_code_key *code)
 /* A copy of an iseq's body. */
 struct body {
     uint64_t at;
-    unsigned char bytes[HEAPPROF_LAYOUT_TYPE_MOST];
+    unsigned char bytes[ATTACH_LAYOUT_TYPE_MOST];
 };
 
 /* *iseq: where it is now, if it has moved. */
 static bool
-read_body(struct heapprof_vm *vm, uint64_t *iseq, struct body *body)
+read_body(struct attach_vm *vm, uint64_t *iseq, struct body *body)
 {
     uint64_t flags;
 
-    return rb_heapprof_object_flags(vm, iseq, &flags) && rb_heapprof_vm_get(vm, *iseq, &vm->iseq_body, &body->at) && body->at &&
-           rb_heapprof_target_read(vm->target, body->at, body->bytes, vm->body_bytes);
+    return attach_object_flags(vm, iseq, &flags) && attach_vm_get(vm, *iseq, &vm->iseq_body, &body->at) && body->at &&
+           attach_target_read(vm->target, body->at, body->bytes, vm->body_bytes);
 }
 
 static uint64_t
-kind_of(const struct heapprof_vm *vm, const struct body *body)
+kind_of(const struct attach_vm *vm, const struct body *body)
 {
-    return rb_heapprof_field_get(&vm->body_kind, body->bytes);
+    return attach_field_get(&vm->body_kind, body->bytes);
 }
 
 /* Goes on to the iseq whose label a block is named after; "block (2 levels) in ". */
 static bool
-add_blocks(struct heapprof_vm *vm, uint64_t *iseq, struct body *body, struct heapprof_text *name)
+add_blocks(struct attach_vm *vm, uint64_t *iseq, struct body *body, struct attach_text *name)
 {
-    uint64_t local = rb_heapprof_field_get(&vm->body_local, body->bytes), flags;
-    bool nested = rb_heapprof_field_get(&vm->body_parent, body->bytes) != 0;
+    uint64_t local = attach_field_get(&vm->body_local, body->bytes), flags;
+    bool nested = attach_field_get(&vm->body_parent, body->bytes) != 0;
     int levels = 0;
 
-    if (!rb_heapprof_object_flags(vm, &local, &flags)) return false;
+    if (!attach_object_flags(vm, &local, &flags)) return false;
     for (int i = 0; nested && *iseq != local; i++) {
         if (i == NESTING_MAX) return false;
         if (kind_of(vm, body) == vm->iseq_block) levels++;
-        *iseq = rb_heapprof_field_get(&vm->body_parent, body->bytes);
+        *iseq = attach_field_get(&vm->body_parent, body->bytes);
         if (!read_body(vm, iseq, body)) return false;
     }
     char prefix[48] = "block in ";
     if (levels > 1) snprintf(prefix, sizeof(prefix), "block (%d levels) in ", levels);
-    rb_heapprof_text_add_cstr(name, prefix);
+    attach_text_add_cstr(name, prefix);
     return true;
 }
 
 /* Labels that are the same in every program are literals of C, and core files have no read-only data. */
 static bool
-add_own_label(struct heapprof_vm *vm, const struct body *body, uint64_t kind, struct heapprof_text *name)
+add_own_label(struct attach_vm *vm, const struct body *body, uint64_t kind, struct attach_text *name)
 {
-    if (rb_heapprof_object_add_string(vm, rb_heapprof_field_get(&vm->body_label, body->bytes), name)) return true;
+    if (attach_object_add_string(vm, attach_field_get(&vm->body_label, body->bytes), name)) return true;
     if (kind != vm->iseq_main && kind != vm->iseq_top) return false;
-    rb_heapprof_text_add_cstr(name, kind == vm->iseq_main ? "<main>" : "<top (required)>");
+    attach_text_add_cstr(name, kind == vm->iseq_main ? "<main>" : "<top (required)>");
     return true;
 }
 
 /* calculate_iseq_label in vm_backtrace.c. */
 static bool
-add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof_text *name)
+add_label(struct attach_vm *vm, uint64_t iseq, uint64_t owner, struct attach_text *name)
 {
     struct body body;
     uint64_t kind;
@@ -175,11 +175,11 @@ add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof
             if (iseq == from) break;
         }
         else if (kind == vm->iseq_rescue || kind == vm->iseq_ensure || kind == vm->iseq_eval) {
-            iseq = rb_heapprof_field_get(&vm->body_parent, body.bytes);
+            iseq = attach_field_get(&vm->body_parent, body.bytes);
             if (!read_body(vm, &iseq, &body)) return false;
         }
         else {
-            if (kind == vm->iseq_method && owner && !rb_heapprof_object_add_owner(vm, owner, name)) return false;
+            if (kind == vm->iseq_method && owner && !attach_object_add_owner(vm, owner, name)) return false;
             break;
         }
     }
@@ -187,40 +187,40 @@ add_label(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, struct heapprof
 }
 
 bool
-rb_heapprof_code_name(struct heapprof_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id, struct heapprof_text *name)
+attach_code_name(struct attach_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id, struct attach_text *name)
 {
     if (iseq) return add_label(vm, iseq, owner, name);
-    return (!owner || rb_heapprof_object_add_owner(vm, owner, name)) && rb_heapprof_object_add_symbol(vm, id, name);
+    return (!owner || attach_object_add_owner(vm, owner, name)) && attach_object_add_symbol(vm, id, name);
 }
 
 /* The absolute path where there is a file, or else what the code says it is from. */
 static bool
-add_path(struct heapprof_vm *vm, const struct body *body, bool real, struct heapprof_text *path)
+add_path(struct attach_vm *vm, const struct body *body, bool real, struct attach_text *path)
 {
-    uint64_t object = rb_heapprof_field_get(&vm->body_path, body->bytes), element, flags;
+    uint64_t object = attach_field_get(&vm->body_path, body->bytes), element, flags;
 
-    if (rb_heapprof_object_element(vm, object, real ? vm->real_path_index : vm->path_index, &element) &&
-        rb_heapprof_object_flags(vm, &element, &flags)) object = element;
-    else if (rb_heapprof_object_element(vm, object, vm->path_index, &element)) object = element;
-    return rb_heapprof_object_add_string(vm, object, path);
+    if (attach_object_element(vm, object, real ? vm->real_path_index : vm->path_index, &element) &&
+        attach_object_flags(vm, &element, &flags)) object = element;
+    else if (attach_object_element(vm, object, vm->path_index, &element)) object = element;
+    return attach_object_add_string(vm, object, path);
 }
 
 static bool
-internal_p(struct heapprof_vm *vm, const struct body *body)
+internal_p(struct attach_vm *vm, const struct body *body)
 {
     static const char prefix[] = "<internal:";
-    struct heapprof_text path = {0};
+    struct attach_text path = {0};
 
     return add_path(vm, body, false, &path) && path.length >= sizeof(prefix) - 1 &&
            !memcmp(path.bytes, prefix, sizeof(prefix) - 1);
 }
 
 static bool
-read_iseq(struct heapprof_codes *codes, struct heapprof_code_known *known, uint64_t owner,
-          struct heapprof_text *name)
+read_iseq(struct attach_codes *codes, struct attach_code_known *known, uint64_t owner,
+          struct attach_text *name)
 {
-    struct heapprof_vm *vm = codes->vm;
-    struct heapprof_text path = {0};
+    struct attach_vm *vm = codes->vm;
+    struct attach_text path = {0};
     uint64_t iseq = known->code.iseq;
     struct body body;
 
@@ -230,55 +230,55 @@ read_iseq(struct heapprof_codes *codes, struct heapprof_code_known *known, uint6
     if (!add_label(vm, iseq, owner, name)) return false;
 
     bool internal = internal_p(vm, &body);
-    int64_t first = (int64_t)rb_heapprof_field_get(&vm->body_first_line, body.bytes);
+    int64_t first = (int64_t)attach_field_get(&vm->body_first_line, body.bytes);
     if (!internal && !add_path(vm, &body, true, &path)) return false;
-    if (!internal) known->line = rb_heapprof_line_of(vm, body.bytes, known->code.pc);
+    if (!internal) known->line = attach_line_of(vm, body.bytes, known->code.pc);
     if (internal || first < 0) first = 0;
-    known->function = rb_heapprof_names_function(codes->names, name, &path, (uint32_t)first, internal);
+    known->function = attach_names_function(codes->names, name, &path, (uint32_t)first, internal);
     return true;
 }
 
 static bool
-read_c_method(struct heapprof_codes *codes, struct heapprof_code_known *known, uint64_t method, uint64_t owner,
-              struct heapprof_text *name)
+read_c_method(struct attach_codes *codes, struct attach_code_known *known, uint64_t method, uint64_t owner,
+              struct attach_text *name)
 {
-    struct heapprof_vm *vm = codes->vm;
-    struct heapprof_text none = {0};
+    struct attach_vm *vm = codes->vm;
+    struct attach_text none = {0};
     uint64_t definition, id;
 
     known->runs = true;
-    if (!owner || !rb_heapprof_vm_get(vm, method, &vm->method_definition, &definition) ||
-        !rb_heapprof_vm_get(vm, definition, &vm->definition_id, &id) ||
-        !rb_heapprof_object_add_owner(vm, owner, name) ||
-        !rb_heapprof_object_add_symbol(vm, id, name)) return false;
-    known->function = rb_heapprof_names_function(codes->names, name, &none, 0, true);
+    if (!owner || !attach_vm_get(vm, method, &vm->method_definition, &definition) ||
+        !attach_vm_get(vm, definition, &vm->definition_id, &id) ||
+        !attach_object_add_owner(vm, owner, name) ||
+        !attach_object_add_symbol(vm, id, name)) return false;
+    known->function = attach_names_function(codes->names, name, &none, 0, true);
     return true;
 }
 
 static void
-read_code(struct heapprof_codes *codes, struct heapprof_code_known *known)
+read_code(struct attach_codes *codes, struct attach_code_known *known)
 {
-    struct heapprof_vm *vm = codes->vm;
-    struct heapprof_text name = {0};
+    struct attach_vm *vm = codes->vm;
+    struct attach_text name = {0};
     uint64_t owner = 0, method = known->code.method, flags;
 
-    if (method && (!rb_heapprof_object_flags(vm, &method, &flags) || !rb_heapprof_vm_get(vm, method, &vm->method_owner, &owner))) owner = 0;
+    if (method && (!attach_object_flags(vm, &method, &flags) || !attach_vm_get(vm, method, &vm->method_owner, &owner))) owner = 0;
     bool read = known->code.iseq ? read_iseq(codes, known, owner, &name) :
                                     read_c_method(codes, known, method, owner, &name);
     if (read) return;
     codes->unreadable++;
-    known->function = rb_heapprof_names_mark(codes->names, "(unreadable)");
+    known->function = attach_names_mark(codes->names, "(unreadable)");
 }
 
-const struct heapprof_code_known *
-rb_heapprof_code_find(struct heapprof_codes *codes, const struct heapprof_code_key *code)
+const struct attach_code_known *
+attach_code_find(struct attach_codes *codes, const struct attach_code_key *code)
 {
     uint32_t number = search(codes, code);
     if (number) return &codes->known[number];
 
     if (!HEAPPROF_MEM_GROW(codes->mem, codes->known, codes->capacity, codes->count + 2) ||
         !rb_heapprof_index_reserve(&codes->index, codes->mem, codes->count, known_hash, codes)) return NULL;
-    struct heapprof_code_known known = {.code = *code};
+    struct attach_code_known known = {.code = *code};
     read_code(codes, &known);
     if (!known.function) return NULL;
     number = ++codes->count;

@@ -96,7 +96,7 @@ find_segment(const struct core *core, uint64_t address)
 
 /* A range may lie across neighbours. */
 static bool
-read_range(const struct core *core, struct heapprof_range range)
+read_range(const struct core *core, struct attach_range range)
 {
     while (range.bytes > 0) {
         const struct segment *segment = find_segment(core, range.address);
@@ -112,7 +112,7 @@ read_range(const struct core *core, struct heapprof_range range)
 }
 
 static bool
-core_read(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+core_read(struct attach_target *target, const struct attach_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!read_range(target->data, ranges[i])) return false;
@@ -123,9 +123,9 @@ core_read(struct heapprof_target *target, const struct heapprof_range *ranges, s
 /* ---- program headers ---- */
 
 static bool
-wrong(const struct heapprof_target *target, char *error, const char *what)
+wrong(const struct attach_target *target, char *error, const char *what)
 {
-    rb_heapprof_target_say(target, error, "%s", what);
+    attach_target_say(target, error, "%s", what);
     return false;
 }
 
@@ -142,13 +142,13 @@ count_segments(const struct core *core, const Elf64_Ehdr *header)
 
 /* What of it is in the file: its offset and size are checked once. */
 static bool
-add_segment(struct heapprof_target *target, const Elf64_Phdr *header)
+add_segment(struct attach_target *target, const Elf64_Phdr *header)
 {
     struct core *core = target->data;
     size_t count = core->segment_count;
 
     if (header->p_memsz == 0 || header->p_memsz > UINT64_MAX - header->p_vaddr) return true;
-    if (count >= HEAPPROF_TARGET_MAPPINGS_MOST) return false;
+    if (count >= ATTACH_TARGET_MAPPINGS_MOST) return false;
     if (!HEAPPROF_MEM_GROW(&target->mem, core->segments, core->segment_capacity, count + 1)) return false;
     uint64_t there = header->p_offset < core->file_bytes ? core->file_bytes - header->p_offset : 0;
     uint64_t bytes = header->p_filesz < header->p_memsz ? header->p_filesz : header->p_memsz;
@@ -171,7 +171,7 @@ add_notes(struct core *core, const Elf64_Phdr *header)
 }
 
 static bool
-read_segments(struct heapprof_target *target, const Elf64_Ehdr *header, uint64_t count)
+read_segments(struct attach_target *target, const Elf64_Ehdr *header, uint64_t count)
 {
     struct core *core = target->data;
     Elf64_Phdr segment;
@@ -210,17 +210,17 @@ order_segments(struct core *core)
 /* ---- notes ---- */
 
 static void
-add_thread(struct heapprof_target *target, uint64_t offset, uint32_t bytes)
+add_thread(struct attach_target *target, uint64_t offset, uint32_t bytes)
 {
     int32_t tid;
 
     if (bytes < STATUS_PID + sizeof(tid)) return;
     if (!read_file(target->data, offset + STATUS_PID, &tid, sizeof(tid)) || tid <= 0) return;
-    rb_heapprof_target_add_thread(target, (struct heapprof_native_thread){ tid, tid });
+    attach_target_add_thread(target, (struct attach_native_thread){ tid, tid });
 }
 
 static void
-set_pid(struct heapprof_target *target, uint64_t offset, uint32_t bytes)
+set_pid(struct attach_target *target, uint64_t offset, uint32_t bytes)
 {
     int32_t pid;
 
@@ -229,7 +229,7 @@ set_pid(struct heapprof_target *target, uint64_t offset, uint32_t bytes)
 }
 
 static void
-keep_files(struct heapprof_target *target, uint64_t offset, uint32_t bytes)
+keep_files(struct attach_target *target, uint64_t offset, uint32_t bytes)
 {
     struct core *core = target->data;
 
@@ -241,7 +241,7 @@ keep_files(struct heapprof_target *target, uint64_t offset, uint32_t bytes)
 }
 
 static void
-read_note(struct heapprof_target *target, const Elf64_Nhdr *note, uint64_t offset)
+read_note(struct attach_target *target, const Elf64_Nhdr *note, uint64_t offset)
 {
     switch (note->n_type) {
       case NT_PRSTATUS: add_thread(target, offset, note->n_descsz); break;
@@ -258,7 +258,7 @@ aligned(uint64_t bytes, uint64_t unit)
 
 /* Sizes in a note have 32 bits, so that the sums have room. Only notes of "CORE" are of the kinds above. */
 static void
-read_notes(struct heapprof_target *target, uint64_t offset, uint64_t bytes, uint64_t unit, uint32_t *left)
+read_notes(struct attach_target *target, uint64_t offset, uint64_t bytes, uint64_t unit, uint32_t *left)
 {
     const struct core *core = target->data;
     Elf64_Nhdr note;
@@ -276,7 +276,7 @@ read_notes(struct heapprof_target *target, uint64_t offset, uint64_t bytes, uint
 }
 
 static void
-read_all_notes(struct heapprof_target *target)
+read_all_notes(struct attach_target *target)
 {
     const struct core *core = target->data;
     uint32_t left = NOTES_MOST;
@@ -308,7 +308,7 @@ next_file(const struct core *core, uint64_t *entry, const char **name, struct fi
 
 /* Both are in the order of addresses, as the kernel and gdb write them; where they are not, a mapping has no name. */
 static bool
-list_mappings(struct heapprof_target *target)
+list_mappings(struct attach_target *target)
 {
     const struct core *core = target->data;
     struct file_entry file = {0, 0, 0};
@@ -321,12 +321,12 @@ list_mappings(struct heapprof_target *target)
         const struct segment *segment = &core->segments[i];
         while (more && file.end <= segment->start) more = next_file(core, &entry, &name, &file);
         bool named = more && file.start <= segment->start;
-        struct heapprof_mapping mapping = {
+        struct attach_mapping mapping = {
             .start = segment->start, .end = segment->end, .readable = segment->flags & PF_R,
             .writable = segment->flags & PF_W, .executable = segment->flags & PF_X,
             .offset = named ? file.page * page_bytes + (segment->start - file.start) : 0
         };
-        if (!rb_heapprof_target_add_mapping(target, mapping, named ? name : "")) return false;
+        if (!attach_target_add_mapping(target, mapping, named ? name : "")) return false;
     }
     return true;
 }
@@ -340,7 +340,7 @@ core_p(const Elf64_Ehdr *header)
 }
 
 static bool
-core_refresh(struct heapprof_target *target, char *error)
+core_refresh(struct attach_target *target, char *error)
 {
     struct core *core = target->data;
     Elf64_Ehdr header;
@@ -364,20 +364,20 @@ core_refresh(struct heapprof_target *target, char *error)
 }
 
 static bool
-core_list_threads(struct heapprof_target *target)
+core_list_threads(struct attach_target *target)
 {
     read_all_notes(target);
     return true;
 }
 
-static enum heapprof_target_state
-core_state(struct heapprof_target *target)
+static enum attach_target_state
+core_state(struct attach_target *target)
 {
-    return (void)target, HEAPPROF_TARGET_SAME;
+    return (void)target, ATTACH_TARGET_SAME;
 }
 
 static void
-core_close(struct heapprof_target *target)
+core_close(struct attach_target *target)
 {
     struct core *core = target->data;
 
@@ -387,7 +387,7 @@ core_close(struct heapprof_target *target)
     free(core);
 }
 
-static const struct heapprof_target_kind core_kind = {
+static const struct attach_target_kind core_kind = {
     core_read, core_refresh, core_list_threads, core_state, core_close
 };
 
@@ -399,37 +399,37 @@ open_file(const char *path, uint64_t *bytes, char *error)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0) {
-        snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "%s: %s", path, strerror(errno));
+        snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: %s", path, strerror(errno));
         return -1;
     }
     if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode)) {
         *bytes = (uint64_t)file.st_size;
         return fd;
     }
-    snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "%s: it is no file", path);
+    snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: it is no file", path);
     close(fd);
     return -1;
 }
 
-struct heapprof_target *
-rb_heapprof_target_open_core(const char *path, char error[HEAPPROF_TARGET_ERROR_MAX])
+struct attach_target *
+attach_target_open_core(const char *path, char error[ATTACH_TARGET_ERROR_MAX])
 {
     uint64_t bytes;
     int fd = open_file(path, &bytes, error);
 
     if (fd < 0) return NULL;
     struct core *core = calloc(1, sizeof(*core));
-    struct heapprof_target *target = core ? rb_heapprof_target_new(&core_kind, core) : NULL;
+    struct attach_target *target = core ? attach_target_new(&core_kind, core) : NULL;
     if (!target) {
         free(core);
         close(fd);
-        snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "%s: no memory", path);
+        snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: no memory", path);
         return NULL;
     }
     core->fd = fd;
     core->file_bytes = bytes;
     snprintf(target->name, sizeof(target->name), "%s", path);
-    if (rb_heapprof_target_refresh(target, error)) return target;
-    rb_heapprof_target_close(target);
+    if (attach_target_refresh(target, error)) return target;
+    attach_target_close(target);
     return NULL;
 }

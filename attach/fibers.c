@@ -4,40 +4,40 @@
 enum { FIBERS_MAX = 100000, PAGES_MAX = 1 << 24, PAGE_BYTES_MAX = 1 << 20 };
 
 struct places {
-    struct heapprof_field sorted, page_count, page_start, page_slots, page_slot_bytes;
-    struct heapprof_field flags, data_type, data;
-    struct heapprof_field ec, status, root_fiber, thread;
-    struct heapprof_global fiber_type;
+    struct attach_field sorted, page_count, page_start, page_slots, page_slot_bytes;
+    struct attach_field flags, data_type, data;
+    struct attach_field ec, status, root_fiber, thread;
+    struct attach_global fiber_type;
     int64_t  t_data, suspended, resumed;
     uint32_t array_bytes, data_bytes, fiber_bytes;
 };
 
-static const struct heapprof_want wants[] = {
-    HEAPPROF_WANT_NUMBER(struct places, sorted, "rb_objspace_t.heap_pages.sorted"),
-    HEAPPROF_WANT_NUMBER(struct places, page_count, "rb_darray_meta_t.size"),
-    HEAPPROF_WANT_TYPE(struct places, array_bytes, "rb_darray_meta_t"),
-    HEAPPROF_WANT_NUMBER(struct places, page_start, "heap_page.start"),
-    HEAPPROF_WANT_NUMBER(struct places, page_slots, "heap_page.total_slots"),
-    HEAPPROF_WANT_NUMBER(struct places, page_slot_bytes, "heap_page.slot_size"),
-    HEAPPROF_WANT_NUMBER(struct places, flags, "RBasic.flags"),
-    HEAPPROF_WANT_NUMBER(struct places, data_type, "RTypedData.type"),
-    HEAPPROF_WANT_NUMBER(struct places, data, "RTypedData.data"),
-    HEAPPROF_WANT_TYPE(struct places, data_bytes, "RTypedData"),
-    HEAPPROF_WANT_BYTES(struct places, ec, "rb_fiber_t.cont.saved_ec", 1),
-    HEAPPROF_WANT_NUMBER(struct places, status, "rb_fiber_t.status"),
-    HEAPPROF_WANT_TYPE(struct places, fiber_bytes, "rb_fiber_t"),
-    HEAPPROF_WANT_NUMBER(struct places, root_fiber, "rb_thread_t.root_fiber"),
-    HEAPPROF_WANT_NUMBER(struct places, thread, "rb_execution_context_t.thread_ptr"),
-    HEAPPROF_WANT_GLOBAL(struct places, fiber_type, "fiber_data_type", 1),
-    HEAPPROF_WANT_CONSTANT(struct places, t_data, "T_DATA"),
-    HEAPPROF_WANT_CONSTANT(struct places, suspended, "FIBER_SUSPENDED"),
-    HEAPPROF_WANT_CONSTANT(struct places, resumed, "FIBER_RESUMED"),
+static const struct attach_want wants[] = {
+    ATTACH_WANT_NUMBER(struct places, sorted, "rb_objspace_t.heap_pages.sorted"),
+    ATTACH_WANT_NUMBER(struct places, page_count, "rb_darray_meta_t.size"),
+    ATTACH_WANT_TYPE(struct places, array_bytes, "rb_darray_meta_t"),
+    ATTACH_WANT_NUMBER(struct places, page_start, "heap_page.start"),
+    ATTACH_WANT_NUMBER(struct places, page_slots, "heap_page.total_slots"),
+    ATTACH_WANT_NUMBER(struct places, page_slot_bytes, "heap_page.slot_size"),
+    ATTACH_WANT_NUMBER(struct places, flags, "RBasic.flags"),
+    ATTACH_WANT_NUMBER(struct places, data_type, "RTypedData.type"),
+    ATTACH_WANT_NUMBER(struct places, data, "RTypedData.data"),
+    ATTACH_WANT_TYPE(struct places, data_bytes, "RTypedData"),
+    ATTACH_WANT_BYTES(struct places, ec, "rb_fiber_t.cont.saved_ec", 1),
+    ATTACH_WANT_NUMBER(struct places, status, "rb_fiber_t.status"),
+    ATTACH_WANT_TYPE(struct places, fiber_bytes, "rb_fiber_t"),
+    ATTACH_WANT_NUMBER(struct places, root_fiber, "rb_thread_t.root_fiber"),
+    ATTACH_WANT_NUMBER(struct places, thread, "rb_execution_context_t.thread_ptr"),
+    ATTACH_WANT_GLOBAL(struct places, fiber_type, "fiber_data_type", 1),
+    ATTACH_WANT_CONSTANT(struct places, t_data, "T_DATA"),
+    ATTACH_WANT_CONSTANT(struct places, suspended, "FIBER_SUSPENDED"),
+    ATTACH_WANT_CONSTANT(struct places, resumed, "FIBER_RESUMED"),
 };
 
 struct reading {
-    struct heapprof_fibers *fibers;
-    struct heapprof_vm *vm;
-    const struct heapprof_threads *threads;
+    struct attach_fibers *fibers;
+    struct attach_vm *vm;
+    const struct attach_threads *threads;
     struct heapprof_mem *mem;
     struct places places;
     unsigned char *page;
@@ -45,7 +45,7 @@ struct reading {
 };
 
 /* The thread that has this address; NULL: none, so what was taken for a fiber is none any more. */
-static const struct heapprof_thread *
+static const struct attach_thread *
 find_thread(const struct reading *reading, uint64_t address)
 {
     for (size_t i = 0; i < reading->threads->count; i++) {
@@ -55,7 +55,7 @@ find_thread(const struct reading *reading, uint64_t address)
 }
 
 static bool
-known_p(const struct heapprof_fibers *fibers, uint64_t ec)
+known_p(const struct attach_fibers *fibers, uint64_t ec)
 {
     for (size_t i = fibers->count; i-- > 0; ) {
         if (fibers->all[i].ec == ec) return true;
@@ -67,19 +67,19 @@ known_p(const struct heapprof_fibers *fibers, uint64_t ec)
 static bool
 add_fiber(struct reading *reading, uint64_t fiber)
 {
-    struct heapprof_fibers *fibers = reading->fibers;
+    struct attach_fibers *fibers = reading->fibers;
     const struct places *places = &reading->places;
     uint64_t status, thread_at, ec = fiber + places->ec.offset;
 
-    if (!fiber || !rb_heapprof_vm_get(reading->vm, fiber, &places->status, &status) ||
+    if (!fiber || !attach_vm_get(reading->vm, fiber, &places->status, &status) ||
         (status != (uint64_t)places->suspended && status != (uint64_t)places->resumed) ||
-        !rb_heapprof_vm_get(reading->vm, ec, &places->thread, &thread_at)) return true;
-    const struct heapprof_thread *thread = find_thread(reading, thread_at);
+        !attach_vm_get(reading->vm, ec, &places->thread, &thread_at)) return true;
+    const struct attach_thread *thread = find_thread(reading, thread_at);
     if (!thread || thread->ec == ec || fibers->count == FIBERS_MAX || known_p(fibers, ec)) return true;
     if (!HEAPPROF_MEM_GROW(reading->mem, fibers->all, fibers->capacity, fibers->count + 1)) return false;
     fibers->all[fibers->count] = *thread;
     fibers->all[fibers->count].ec = ec;
-    fibers->all[fibers->count++].state = HEAPPROF_THREAD_FIBER;
+    fibers->all[fibers->count++].state = ATTACH_THREAD_FIBER;
     return true;
 }
 
@@ -90,10 +90,10 @@ scan_slots(struct reading *reading, size_t slots, size_t slot_bytes)
 
     for (size_t i = 0; i < slots; i++) {
         const unsigned char *slot = reading->page + i * slot_bytes;
-        uint64_t flags = rb_heapprof_field_get(&places->flags, slot);
+        uint64_t flags = attach_field_get(&places->flags, slot);
         if ((flags & reading->vm->type_mask) != (uint64_t)places->t_data) continue;
-        if (rb_heapprof_field_get(&places->data_type, slot) != places->fiber_type.address) continue;
-        if (!add_fiber(reading, rb_heapprof_field_get(&places->data, slot))) return false;
+        if (attach_field_get(&places->data_type, slot) != places->fiber_type.address) continue;
+        if (!add_fiber(reading, attach_field_get(&places->data, slot))) return false;
     }
     return true;
 }
@@ -104,9 +104,9 @@ scan_page(struct reading *reading, uint64_t page)
     const struct places *places = &reading->places;
     uint64_t start, slots, slot_bytes;
 
-    if (!rb_heapprof_vm_get(reading->vm, page, &places->page_start, &start) ||
-        !rb_heapprof_vm_get(reading->vm, page, &places->page_slots, &slots) ||
-        !rb_heapprof_vm_get(reading->vm, page, &places->page_slot_bytes, &slot_bytes) ||
+    if (!attach_vm_get(reading->vm, page, &places->page_start, &start) ||
+        !attach_vm_get(reading->vm, page, &places->page_slots, &slots) ||
+        !attach_vm_get(reading->vm, page, &places->page_slot_bytes, &slot_bytes) ||
         slot_bytes < places->data_bytes || slots > PAGE_BYTES_MAX / slot_bytes) {
         reading->fibers->cut = true;
         return true;
@@ -114,7 +114,7 @@ scan_page(struct reading *reading, uint64_t page)
     size_t bytes = slots * slot_bytes;
     if (bytes == 0) return true;
     if (!HEAPPROF_MEM_GROW(reading->mem, reading->page, reading->page_capacity, bytes)) return false;
-    if (rb_heapprof_target_read(reading->vm->target, start, reading->page, bytes)) {
+    if (attach_target_read(reading->vm->target, start, reading->page, bytes)) {
         return scan_slots(reading, slots, slot_bytes);
     }
     reading->fibers->cut = true;
@@ -127,7 +127,7 @@ add_root_fibers(struct reading *reading)
 {
     for (size_t i = 0; i < reading->threads->count; i++) {
         uint64_t root;
-        if (!rb_heapprof_vm_get(reading->vm, reading->threads->all[i].address, &reading->places.root_fiber, &root)) continue;
+        if (!attach_vm_get(reading->vm, reading->threads->all[i].address, &reading->places.root_fiber, &root)) continue;
         if (!add_fiber(reading, root)) return false;
     }
     return true;
@@ -136,12 +136,12 @@ add_root_fibers(struct reading *reading)
 static bool
 scan_heap(struct reading *reading)
 {
-    uint64_t objspace = rb_heapprof_vm_objspace(reading->vm), sorted, count, page;
+    uint64_t objspace = attach_vm_objspace(reading->vm), sorted, count, page;
 
-    if (!rb_heapprof_vm_get(reading->vm, objspace, &reading->places.sorted, &sorted) || !sorted ||
-        !rb_heapprof_vm_get(reading->vm, sorted, &reading->places.page_count, &count) || count > PAGES_MAX) return false;
+    if (!attach_vm_get(reading->vm, objspace, &reading->places.sorted, &sorted) || !sorted ||
+        !attach_vm_get(reading->vm, sorted, &reading->places.page_count, &count) || count > PAGES_MAX) return false;
     for (uint64_t i = 0; i < count; i++) {
-        if (!rb_heapprof_vm_word(reading->vm, sorted + reading->places.array_bytes + i * HEAPPROF_WORD, &page)) {
+        if (!attach_vm_word(reading->vm, sorted + reading->places.array_bytes + i * ATTACH_WORD, &page)) {
             reading->fibers->cut = true;
             break;
         }
@@ -151,22 +151,22 @@ scan_heap(struct reading *reading)
 }
 
 bool
-rb_heapprof_fibers_read(struct heapprof_fibers *fibers, struct heapprof_vm *vm,
-                        const struct heapprof_threads *threads, struct heapprof_mem *mem)
+attach_fibers_read(struct attach_fibers *fibers, struct attach_vm *vm,
+                        const struct attach_threads *threads, struct heapprof_mem *mem)
 {
     struct reading reading = {.fibers = fibers, .vm = vm, .threads = threads, .mem = mem};
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
 
     fibers->count = 0;
     fibers->cut = false;
-    bool read = rb_heapprof_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), &reading.places, error) &&
+    bool read = attach_layout_fill(vm->layout, wants, sizeof(wants) / sizeof(*wants), &reading.places, error) &&
                 add_root_fibers(&reading) && scan_heap(&reading);
     HEAPPROF_MEM_RELEASE(mem, reading.page, reading.page_capacity);
     return read;
 }
 
 void
-rb_heapprof_fibers_free(struct heapprof_fibers *fibers, struct heapprof_mem *mem)
+attach_fibers_free(struct attach_fibers *fibers, struct heapprof_mem *mem)
 {
     HEAPPROF_MEM_RELEASE(mem, fibers->all, fibers->capacity);
 }

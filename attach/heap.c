@@ -32,22 +32,22 @@ enum {
 /* ---- where everything is ---- */
 
 struct places {
-    struct heapprof_global state, on, sequence;
-    struct heapprof_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated, doublings, start_ns;
-    struct heapprof_field tables_word, blocks_word;
-    struct heapprof_field gc_count;
+    struct attach_global state, on, sequence;
+    struct attach_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated, doublings, start_ns;
+    struct attach_field tables_word, blocks_word;
+    struct attach_field gc_count;
     int64_t  contract;
     uint32_t state_bytes, sequence_bytes;
     uint32_t string_bytes, function_bytes, stack_bytes, identity_bytes, site_bytes, address_bytes, sample_bytes, piece_bytes;
 };
 
-static const struct heapprof_want wants[] = {
-#define WANT(kind, member, name) HEAPPROF_WANT_##kind(struct places, member, name),
-#define WANT_BYTES(member, name, bytes) HEAPPROF_WANT_BYTES(struct places, member, name, bytes),
-    HEAPPROF_WANT_CONTRACT(struct places, contract, "heapprof", 1),
-    HEAPPROF_WANT_GLOBAL(struct places, state, "rb_heapprof", sizeof(struct heapprof_tables)),
-    HEAPPROF_WANT_GLOBAL(struct places, on, "rb_heapprof_on", 1),
-    HEAPPROF_WANT_GLOBAL(struct places, sequence, "rb_heapprof_sequence", 16),
+static const struct attach_want wants[] = {
+#define WANT(kind, member, name) ATTACH_WANT_##kind(struct places, member, name),
+#define WANT_BYTES(member, name, bytes) ATTACH_WANT_BYTES(struct places, member, name, bytes),
+    ATTACH_WANT_CONTRACT(struct places, contract, "heapprof", 1),
+    ATTACH_WANT_GLOBAL(struct places, state, "rb_heapprof", sizeof(struct heapprof_tables)),
+    ATTACH_WANT_GLOBAL(struct places, on, "rb_heapprof_on", 1),
+    ATTACH_WANT_GLOBAL(struct places, sequence, "rb_heapprof_sequence", 16),
     WANT(TYPE, state_bytes, "heapprof")
     WANT(TYPE, sequence_bytes, "heapprof_sequence")
     WANT_BYTES(tables, "heapprof.tables", sizeof(struct heapprof_tables))
@@ -95,29 +95,29 @@ same_version_p(const struct places *places)
 /* ---- the tables ---- */
 
 struct reading {
-    struct heapprof_vm *vm;
+    struct attach_vm *vm;
     struct places places;
     struct heapprof_mem mem;    /* of the copies */
     unsigned char state[STATE_BYTES], sequence[SEQUENCE_BYTES];
     struct heapprof_tables from;   /* as it is there: its arrays are in the target */
     struct heapprof_tables tables; /* the same with arrays of ours */
     struct heapprof_facts facts;
-    struct heapprof_settling settling;
-    struct heapprof_renames renames;
-    struct heapprof_sweep sweep;
+    struct attach_settling settling;
+    struct attach_renames renames;
+    struct attach_sweep sweep;
 };
 
 static uint64_t
-word_of(const struct reading *reading, const struct heapprof_field *field)
+word_of(const struct reading *reading, const struct attach_field *field)
 {
-    return rb_heapprof_field_get(field, reading->sequence);
+    return attach_field_get(field, reading->sequence);
 }
 
 /* The words; false: they cannot be read. */
 static bool
 read_sequence(struct reading *reading)
 {
-    return rb_heapprof_target_read(reading->vm->target, reading->places.sequence.address, reading->sequence,
+    return attach_target_read(reading->vm->target, reading->places.sequence.address, reading->sequence,
                                    reading->places.sequence_bytes);
 }
 
@@ -133,7 +133,7 @@ take_array(struct reading *reading, const void *from, void **array, size_t *capa
 {
     if (count <= 1) return true; /* [0] is not used */
     return rb_heapprof_mem_grow(&reading->mem, array, capacity, count, bytes_each) &&
-           rb_heapprof_target_read(reading->vm->target, (uint64_t)(uintptr_t)from, *array, count * bytes_each);
+           attach_target_read(reading->vm->target, (uint64_t)(uintptr_t)from, *array, count * bytes_each);
 }
 
 #define TAKE(reading, array, capacity, count) \
@@ -215,9 +215,9 @@ release(struct reading *reading)
 }
 
 static uint64_t
-number_of(const struct reading *reading, const struct heapprof_field *field)
+number_of(const struct reading *reading, const struct attach_field *field)
 {
-    return rb_heapprof_field_get(field, reading->state);
+    return attach_field_get(field, reading->state);
 }
 
 /* What vm/run/take.c says of a snapshot. */
@@ -251,7 +251,7 @@ gone_p(void *data, uint64_t address)
 {
     struct reading *reading = data;
 
-    return rb_heapprof_sweep_dead_p(&reading->sweep, address);
+    return attach_sweep_dead_p(&reading->sweep, address);
 }
 
 /* Stands in the copy for the address of an object that is dead: its entry is not free, and no object has this one. */
@@ -280,13 +280,13 @@ note_gone(struct reading *reading)
 static bool
 take_collector(struct reading *reading)
 {
-    struct heapprof_vm *vm = reading->vm;
-    struct heapprof_sweep *sweep = &reading->sweep;
+    struct attach_vm *vm = reading->vm;
+    struct attach_sweep *sweep = &reading->sweep;
 
-    return rb_heapprof_vm_get(vm, rb_heapprof_vm_objspace(vm), &reading->places.gc_count, &reading->facts.gc_count) &&
-           rb_heapprof_sweep_begin(sweep, vm, &reading->mem) &&
-           rb_heapprof_sweep_look(sweep, vm, &reading->mem, &reading->tables.live.addresses) &&
-           rb_heapprof_sweep_look(sweep, vm, &reading->mem, &reading->tables.identities.addresses);
+    return attach_vm_get(vm, attach_vm_objspace(vm), &reading->places.gc_count, &reading->facts.gc_count) &&
+           attach_sweep_begin(sweep, vm, &reading->mem) &&
+           attach_sweep_look(sweep, vm, &reading->mem, &reading->tables.live.addresses) &&
+           attach_sweep_look(sweep, vm, &reading->mem, &reading->tables.identities.addresses);
 }
 
 /* ---- one copy ---- */
@@ -297,21 +297,21 @@ enum result { WHOLE, CHANGED, FAILED };
 static enum result
 copy_once(struct reading *reading, bool anyhow)
 {
-    struct heapprof_target *target = reading->vm->target;
+    struct attach_target *target = reading->vm->target;
     unsigned char before[sizeof(reading->sequence)];
 
     if (!read_sequence(reading)) return FAILED;
     bool changing = odd_p(reading);
     if (changing && !anyhow) return CHANGED;
     memcpy(before, reading->sequence, sizeof(before));
-    if (!rb_heapprof_target_read(target, reading->places.state.address, reading->state, reading->places.state_bytes)) {
+    if (!attach_target_read(target, reading->places.state.address, reading->state, reading->places.state_bytes)) {
         return FAILED;
     }
     memcpy(&reading->from, reading->state + reading->places.tables.offset, sizeof(reading->from));
     take_facts(reading);
     bool taken = take_arrays(reading) && take_collector(reading) &&
-                 rb_heapprof_settle_look(&reading->settling, reading->vm, &reading->mem) &&
-                 rb_heapprof_renames_look(&reading->renames, reading->vm, &reading->mem, &reading->tables, gone_p, reading);
+                 attach_settle_look(&reading->settling, reading->vm, &reading->mem) &&
+                 attach_renames_look(&reading->renames, reading->vm, &reading->mem, &reading->tables, gone_p, reading);
     if (!read_sequence(reading)) return FAILED;
     if (changing || memcmp(before, reading->sequence, reading->places.sequence_bytes)) return CHANGED;
     return taken ? WHOLE : FAILED;
@@ -328,16 +328,16 @@ pause_a_little(void)
 }
 
 static enum result
-copy_stopped(struct reading *reading, struct heapprof_stop *stop, struct heapprof_heap_counts *counts)
+copy_stopped(struct reading *reading, struct attach_stop *stop, struct attach_heap_counts *counts)
 {
     enum result result = CHANGED;
 
     for (int i = 0; i < STOPS && result == CHANGED; i++) {
         if (i > 0) pause_a_little();
-        if (rb_heapprof_stop_all(stop, reading->vm->target, STOP_LIMIT_NS) != HEAPPROF_STOPPED) break;
+        if (attach_stop_all(stop, reading->vm->target, STOP_LIMIT_NS) != ATTACH_STOPPED) break;
         int64_t began = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
         result = copy_once(reading, false);
-        rb_heapprof_stop_resume(stop);
+        attach_stop_resume(stop);
         uint64_t took = (uint64_t)(rb_heapprof_clock_ns(CLOCK_MONOTONIC) - began);
         counts->stops++;
         if (took > counts->stopped_ns) counts->stopped_ns = took;
@@ -346,7 +346,7 @@ copy_stopped(struct reading *reading, struct heapprof_stop *stop, struct heappro
 }
 
 static enum result
-copy(struct reading *reading, struct heapprof_stop *stop, struct heapprof_heap_counts *counts)
+copy(struct reading *reading, struct attach_stop *stop, struct attach_heap_counts *counts)
 {
     enum result result = CHANGED;
 
@@ -364,22 +364,22 @@ copy(struct reading *reading, struct heapprof_stop *stop, struct heapprof_heap_c
 static bool
 fill(struct reading *reading, char *error)
 {
-    struct heapprof_target *target = reading->vm->target;
+    struct attach_target *target = reading->vm->target;
     struct places *places = &reading->places;
     uint64_t on;
 
-    if (!rb_heapprof_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
-    if (!rb_heapprof_settle_fill(&reading->settling, reading->vm->layout, error)) return false;
-    if (!rb_heapprof_sweep_fill(&reading->sweep, reading->vm->layout, error)) return false;
-    if (!same_version_p(places) || !rb_heapprof_sweep_good_p(&reading->sweep)) {
-        rb_heapprof_target_say(target, error, "its profiler is of another version than this program");
+    if (!attach_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
+    if (!attach_settle_fill(&reading->settling, reading->vm->layout, error)) return false;
+    if (!attach_sweep_fill(&reading->sweep, reading->vm->layout, error)) return false;
+    if (!same_version_p(places) || !attach_sweep_good_p(&reading->sweep)) {
+        attach_target_say(target, error, "its profiler is of another version than this program");
         return false;
     }
-    if (!rb_heapprof_global_read(target, &places->on, &on)) {
-        rb_heapprof_target_say(target, error, "it has ended");
+    if (!attach_global_read(target, &places->on, &on)) {
+        attach_target_say(target, error, "it has ended");
         return false;
     }
-    if (!on) rb_heapprof_target_say(target, error, "nothing is profiled there: start it with RUBY_HEAPPROF=1");
+    if (!on) attach_target_say(target, error, "nothing is profiled there: start it with RUBY_HEAPPROF=1");
     return on;
 }
 
@@ -387,10 +387,10 @@ static void
 say_failure(struct reading *reading, enum result result, char *error)
 {
     const char *why = result == CHANGED ? "its tables changed each time they were read"
-                      : rb_heapprof_target_state(reading->vm->target) == HEAPPROF_TARGET_SAME
+                      : attach_target_state(reading->vm->target) == ATTACH_TARGET_SAME
                       ? "its tables cannot be read" : "it has ended";
 
-    rb_heapprof_target_say(reading->vm->target, error, "%s", why);
+    attach_target_say(reading->vm->target, error, "%s", why);
 }
 
 /* What the process does before it copies its tables for a snapshot. False: error says why it cannot be done. */
@@ -400,22 +400,22 @@ settle(struct reading *reading, char *error)
     struct heapprof_tables *tables = &reading->tables;
 
     note_gone(reading);
-    const char *wrong = rb_heapprof_heap_check(tables);
+    const char *wrong = attach_heap_check(tables);
     if (wrong) {
-        rb_heapprof_target_say(reading->vm->target, error, "%s are not whole", wrong);
+        attach_target_say(reading->vm->target, error, "%s are not whole", wrong);
         return false;
     }
     wrong = rb_heapprof_strings_enter_all(&tables->strings)
-          ? rb_heapprof_settle_enter(&reading->settling, tables, &reading->facts) : "no memory";
+          ? attach_settle_enter(&reading->settling, tables, &reading->facts) : "no memory";
     if (wrong) {
-        rb_heapprof_target_say(reading->vm->target, error, "%s", wrong);
+        attach_target_say(reading->vm->target, error, "%s", wrong);
         return false;
     }
-    if (!rb_heapprof_renames_enter(&reading->renames, tables)) {
-        rb_heapprof_target_say(reading->vm->target, error, "no memory");
+    if (!attach_renames_enter(&reading->renames, tables)) {
+        attach_target_say(reading->vm->target, error, "no memory");
         return false;
     }
-    rb_heapprof_callers_name_all(tables, reading->vm->target, &reading->mem);
+    attach_callers_name_all(tables, reading->vm->target, &reading->mem);
     return true;
 }
 
@@ -429,19 +429,19 @@ add_up(struct reading *reading, char *error)
     copies = rb_heapprof_copies_begin(&reading->tables, &reading->facts, &asks);
     while (copies && rb_heapprof_copies_step(copies, false)) continue;
     struct heapprof_snapshot *snapshot = copies ? rb_heapprof_copies_add_up(copies) : NULL;
-    if (!snapshot) rb_heapprof_target_say(reading->vm->target, error, "no memory");
+    if (!snapshot) attach_target_say(reading->vm->target, error, "no memory");
     return snapshot;
 }
 
 struct heapprof_snapshot *
-rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop, struct heapprof_heap_counts *counts,
-                      char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_heap_read(struct attach_vm *vm, struct attach_stop *stop, struct attach_heap_counts *counts,
+                      char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct reading *reading = calloc(1, sizeof(*reading));
     struct heapprof_snapshot *snapshot = NULL;
 
     if (!reading) {
-        rb_heapprof_target_say(vm->target, error, "no memory");
+        attach_target_say(vm->target, error, "no memory");
         return NULL;
     }
     reading->vm = vm;
@@ -453,21 +453,21 @@ rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop, struct
         else say_failure(reading, result, error);
     }
     release(reading);
-    rb_heapprof_settle_free(&reading->settling, &reading->mem);
-    rb_heapprof_renames_free(&reading->renames, &reading->mem);
-    rb_heapprof_sweep_free(&reading->sweep, &reading->mem);
+    attach_settle_free(&reading->settling, &reading->mem);
+    attach_renames_free(&reading->renames, &reading->mem);
+    attach_sweep_free(&reading->sweep, &reading->mem);
     free(reading);
     return snapshot;
 }
 
 void
-rb_heapprof_heap_build(struct heapprof_vm *vm, char build[HEAPPROF_HEAP_BUILD_MAX])
+attach_heap_build(struct attach_vm *vm, char build[ATTACH_HEAP_BUILD_MAX])
 {
-    struct heapprof_global global;
+    struct attach_global global;
     uint64_t text;
 
     build[0] = 0;
-    if (!rb_heapprof_layout_global(vm->layout, "rb_heapprof_description", &global) ||
-        !rb_heapprof_global_read(vm->target, &global, &text) ||
-        !rb_heapprof_target_read_string(vm->target, text, build, HEAPPROF_HEAP_BUILD_MAX)) build[0] = 0;
+    if (!attach_layout_global(vm->layout, "rb_heapprof_description", &global) ||
+        !attach_global_read(vm->target, &global, &text) ||
+        !attach_target_read_string(vm->target, text, build, ATTACH_HEAP_BUILD_MAX)) build[0] = 0;
 }

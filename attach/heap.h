@@ -1,5 +1,5 @@
-#ifndef HEAPPROF_ATTACH_HEAP_H
-#define HEAPPROF_ATTACH_HEAP_H
+#ifndef ATTACH_HEAP_H
+#define ATTACH_HEAP_H
 /* The heap profile of another process, which its profiler keeps: its tables are copied, and added up by the code that
  * does so inside (profiler/copies.h).
  *
@@ -14,7 +14,7 @@
 #include "attach/stop.h"
 #include "profiler/snapshot.h"
 
-struct heapprof_heap_counts {
+struct attach_heap_counts {
     uint64_t tries;
     uint64_t stops;      /* of all threads, after so many tries in vain */
     uint64_t stopped_ns; /* the longest of these */
@@ -22,14 +22,14 @@ struct heapprof_heap_counts {
 
 /* The profile as of a moment of this call, to be freed; NULL: error says why: nothing is profiled there, it is of
  * another version, it has ended. stop may be NULL: nobody is stopped. counts are added to. */
-struct heapprof_snapshot *rb_heapprof_heap_read(struct heapprof_vm *vm, struct heapprof_stop *stop,
-                                                struct heapprof_heap_counts *counts,
-                                                char error[HEAPPROF_TARGET_ERROR_MAX]);
+struct heapprof_snapshot *attach_heap_read(struct attach_vm *vm, struct attach_stop *stop,
+                                                struct attach_heap_counts *counts,
+                                                char error[ATTACH_TARGET_ERROR_MAX]);
 
-#define HEAPPROF_HEAP_BUILD_MAX 256
+#define ATTACH_HEAP_BUILD_MAX 256
 
 /* What the target's ruby says it is, as its own profiles have it for the build of their mapping; "": that cannot be
  * read, as in cores, which have no read-only data. */
-void rb_heapprof_heap_build(struct heapprof_vm *vm, char build[HEAPPROF_HEAP_BUILD_MAX]);
+void attach_heap_build(struct attach_vm *vm, char build[ATTACH_HEAP_BUILD_MAX]);
 
 #endif

@@ -231,7 +231,7 @@ blocks_good_p(const struct heapprof_tables *tables)
 }
 
 const char *
-rb_heapprof_heap_check(const struct heapprof_tables *tables)
+attach_heap_check(const struct heapprof_tables *tables)
 {
     if (!text_good_p(&tables->strings)) return "its strings";
     if (!functions_good_p(tables)) return "its functions";

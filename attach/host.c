@@ -46,7 +46,7 @@ start_of(pid_t pid)
 
 /* The last 64 hexadecimal digits on a line of cgroup are what container runtimes name a container by. */
 static void
-read_container(struct heapprof_host_process *process)
+read_container(struct attach_host_process *process)
 {
     char text[4096];
 
@@ -59,7 +59,7 @@ read_container(struct heapprof_host_process *process)
 }
 
 static void
-read_names(struct heapprof_host_process *process)
+read_names(struct attach_host_process *process)
 {
     size_t length = read_file(process->pid, "cmdline", process->title, sizeof(process->title));
 
@@ -73,23 +73,23 @@ read_names(struct heapprof_host_process *process)
 }
 
 static void
-ask_memory(struct heapprof_host_process *process)
+ask_memory(struct attach_host_process *process)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
-    struct heapprof_target *target = rb_heapprof_target_open_pid(process->pid, error);
-    struct heapprof_vm *vm = target ? rb_heapprof_vm_open(target, error) : NULL;
-    struct heapprof_global on;
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct attach_target *target = attach_target_open_pid(process->pid, error);
+    struct attach_vm *vm = target ? attach_vm_open(target, error) : NULL;
+    struct attach_global on;
     uint64_t value = 0;
 
     process->ruby = vm != NULL;
-    process->profiled = vm && rb_heapprof_layout_global(vm->layout, "rb_heapprof_on", &on) &&
-                        rb_heapprof_global_read(target, &on, &value) && value;
-    rb_heapprof_vm_close(vm);
-    rb_heapprof_target_close(target);
+    process->profiled = vm && attach_layout_global(vm->layout, "rb_heapprof_on", &on) &&
+                        attach_global_read(target, &on, &value) && value;
+    attach_vm_close(vm);
+    attach_target_close(target);
 }
 
-static struct heapprof_host_process *
-find(struct heapprof_host *host, pid_t pid)
+static struct attach_host_process *
+find(struct attach_host *host, pid_t pid)
 {
     for (size_t i = 0; i < host->count; i++) {
         if (host->all[i].pid == pid) return &host->all[i];
@@ -97,24 +97,24 @@ find(struct heapprof_host *host, pid_t pid)
     if (host->count == PROCESSES_MOST) return NULL;
     if (host->count == host->capacity) {
         size_t capacity = host->capacity ? host->capacity * 2 : 64;
-        struct heapprof_host_process *all = realloc(host->all, capacity * sizeof(*all));
+        struct attach_host_process *all = realloc(host->all, capacity * sizeof(*all));
         if (!all) return NULL;
         host->all = all;
         host->capacity = capacity;
     }
-    host->all[host->count] = (struct heapprof_host_process){.pid = pid};
+    host->all[host->count] = (struct attach_host_process){.pid = pid};
     return &host->all[host->count++];
 }
 
 static bool
-list_one(struct heapprof_host *host, pid_t pid)
+list_one(struct attach_host *host, pid_t pid)
 {
     uint64_t start = start_of(pid);
     if (!start || pid == getpid()) return true;
-    struct heapprof_host_process *process = find(host, pid);
+    struct attach_host_process *process = find(host, pid);
     if (!process) return false;
 
-    if (process->start != start) *process = (struct heapprof_host_process){.pid = pid, .start = start};
+    if (process->start != start) *process = (struct attach_host_process){.pid = pid, .start = start};
     process->seen = true;
     ask_memory(process);
     if (process->ruby) read_names(process);
@@ -122,7 +122,7 @@ list_one(struct heapprof_host *host, pid_t pid)
 }
 
 static void
-forget_unseen(struct heapprof_host *host)
+forget_unseen(struct attach_host *host)
 {
     size_t kept = 0;
 
@@ -133,7 +133,7 @@ forget_unseen(struct heapprof_host *host)
 }
 
 bool
-rb_heapprof_host_list(struct heapprof_host *host)
+attach_host_list(struct attach_host *host)
 {
     DIR *directory = opendir("/proc");
     struct dirent *entry;
@@ -149,8 +149,8 @@ rb_heapprof_host_list(struct heapprof_host *host)
 }
 
 void
-rb_heapprof_host_free(struct heapprof_host *host)
+attach_host_free(struct attach_host *host)
 {
     free(host->all);
-    *host = (struct heapprof_host){0};
+    *host = (struct attach_host){0};
 }

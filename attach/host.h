@@ -1,9 +1,9 @@
-#ifndef HEAPPROF_ATTACH_HOST_H
-#define HEAPPROF_ATTACH_HOST_H
+#ifndef ATTACH_HOST_H
+#define ATTACH_HOST_H
 /* The Ruby processes of this host that may be read. */
 #include "attach/target.h"
 
-struct heapprof_host_process {
+struct attach_host_process {
     pid_t    pid;
     uint64_t start;           /* clock ticks since boot: with the pid, which process it is */
     bool     ruby;            /* one that can be read */
@@ -14,13 +14,13 @@ struct heapprof_host_process {
     char     container[72];   /* id of its container; "": none */
 };
 
-struct heapprof_host {
-    struct heapprof_host_process *all;
+struct attach_host {
+    struct attach_host_process *all;
     size_t count, capacity;
 };
 
 /* Lists them anew. False: no memory, or there is no /proc. */
-bool rb_heapprof_host_list(struct heapprof_host *host);
-void rb_heapprof_host_free(struct heapprof_host *host);
+bool attach_host_list(struct attach_host *host);
+void attach_host_free(struct attach_host *host);
 
 #endif

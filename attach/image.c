@@ -51,8 +51,8 @@ struct tables {
 };
 
 struct search {
-    struct heapprof_target *target;
-    struct heapprof_image  *images;
+    struct attach_target *target;
+    struct attach_image  *images;
     size_t   count;
     uint64_t bytes_left;            /* that may be searched still */
     uint32_t steps_left;            /* along chains */
@@ -100,14 +100,14 @@ set_range(struct object *object)
 }
 
 static bool
-read_object(struct heapprof_target *target, uint64_t start, struct object *object)
+read_object(struct attach_target *target, uint64_t start, struct object *object)
 {
     Elf64_Ehdr header;
 
-    if (!rb_heapprof_target_read(target, start, &header, sizeof(header)) || !native_p(&header)) return false;
+    if (!attach_target_read(target, start, &header, sizeof(header)) || !native_p(&header)) return false;
     if (header.e_phoff > UINT32_MAX || start > UINT64_MAX - header.e_phoff) return false;
     *object = (struct object){ .start = start, .segment_count = header.e_phnum };
-    if (!rb_heapprof_target_read(target, start + header.e_phoff, object->segments,
+    if (!attach_target_read(target, start + header.e_phoff, object->segments,
                                  object->segment_count * sizeof(*object->segments))) return false;
     if (!set_bias(object)) return false;
     set_range(object);
@@ -125,7 +125,7 @@ address_of(const struct object *object, uint64_t value)
 }
 
 static bool
-read_tables(struct heapprof_target *target, const struct object *object, struct tables *tables)
+read_tables(struct attach_target *target, const struct object *object, struct tables *tables)
 {
     Elf64_Dyn entries[DYNAMIC_MOST];
     uint64_t bytes = object->dynamic_bytes < sizeof(entries) ? object->dynamic_bytes : sizeof(entries);
@@ -133,7 +133,7 @@ read_tables(struct heapprof_target *target, const struct object *object, struct 
 
     *tables = (struct tables){0};
     if (count == 0) return false;
-    if (!rb_heapprof_target_read(target, object->dynamic, entries, count * sizeof(*entries))) return false;
+    if (!attach_target_read(target, object->dynamic, entries, count * sizeof(*entries))) return false;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
         uint64_t value = entries[i].d_un.d_val;
         switch (entries[i].d_tag) {
@@ -149,17 +149,17 @@ read_tables(struct heapprof_target *target, const struct object *object, struct 
 
 /* The symbol of that number, if it is the one: then its address. */
 static bool
-symbol_p(struct heapprof_target *target, const struct object *object, const struct tables *tables, uint32_t number,
+symbol_p(struct attach_target *target, const struct object *object, const struct tables *tables, uint32_t number,
          uint64_t *address)
 {
     Elf64_Sym symbol;
     char name[sizeof(SYMBOL)];
     uint64_t at = tables->symbols + (uint64_t)number * sizeof(symbol);
 
-    if (!rb_heapprof_target_read(target, at, &symbol, sizeof(symbol))) return false;
+    if (!attach_target_read(target, at, &symbol, sizeof(symbol))) return false;
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) return false;
     if (symbol.st_name >= tables->names_bytes) return false;
-    if (!rb_heapprof_target_read(target, tables->names + symbol.st_name, name, sizeof(name))) return false;
+    if (!attach_target_read(target, tables->names + symbol.st_name, name, sizeof(name))) return false;
     if (memcmp(name, SYMBOL, sizeof(name)) != 0) return false;
     *address = object->bias + symbol.st_value;
     return true;
@@ -192,19 +192,19 @@ sysv_hash(const char *name)
 static bool
 find_by_gnu_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
 {
-    struct heapprof_target *target = search->target;
+    struct attach_target *target = search->target;
     uint32_t header[4], number, hash = gnu_hash(SYMBOL), found;
 
-    if (!tables->gnu_hash || !rb_heapprof_target_read(target, tables->gnu_hash, header, sizeof(header))) return false;
+    if (!tables->gnu_hash || !attach_target_read(target, tables->gnu_hash, header, sizeof(header))) return false;
     if (header[0] == 0) return false;
     uint64_t buckets = tables->gnu_hash + sizeof(header) + (uint64_t)header[2] * sizeof(uint64_t);
     uint64_t chains = buckets + (uint64_t)header[0] * sizeof(uint32_t);
     uint64_t bucket = buckets + (uint64_t)(hash % header[0]) * sizeof(uint32_t);
-    if (!rb_heapprof_target_read(target, bucket, &number, sizeof(number)) || number < header[1]) return false;
+    if (!attach_target_read(target, bucket, &number, sizeof(number)) || number < header[1]) return false;
     for (uint32_t steps = 0; steps < CHAIN_MOST && search->steps_left > 0; steps++, number++) {
         search->steps_left--;
         uint64_t chain = chains + (uint64_t)(number - header[1]) * sizeof(uint32_t);
-        if (!rb_heapprof_target_read(target, chain, &found, sizeof(found))) return false;
+        if (!attach_target_read(target, chain, &found, sizeof(found))) return false;
         if ((found | 1) == (hash | 1) && symbol_p(target, object, tables, number, address)) return true;
         if ((found & 1) || number == UINT32_MAX) return false;
     }
@@ -215,16 +215,16 @@ find_by_gnu_hash(struct search *search, const struct object *object, const struc
 static bool
 find_by_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
 {
-    struct heapprof_target *target = search->target;
+    struct attach_target *target = search->target;
     uint32_t header[2], number;
 
-    if (!tables->hash || !rb_heapprof_target_read(target, tables->hash, header, sizeof(header))) return false;
+    if (!tables->hash || !attach_target_read(target, tables->hash, header, sizeof(header))) return false;
     if (header[0] == 0) return false;
     uint64_t next = tables->hash + sizeof(header) + (uint64_t)(sysv_hash(SYMBOL) % header[0]) * sizeof(uint32_t);
     uint64_t chains = tables->hash + sizeof(header) + (uint64_t)header[0] * sizeof(uint32_t);
     for (uint32_t steps = 0; steps < CHAIN_MOST && search->steps_left > 0; steps++) {
         search->steps_left--;
-        if (!rb_heapprof_target_read(target, next, &number, sizeof(number))) return false;
+        if (!attach_target_read(target, next, &number, sizeof(number))) return false;
         if (number == 0 || number >= header[1]) return false;
         if (symbol_p(target, object, tables, number, address)) return true;
         next = chains + (uint64_t)number * sizeof(uint32_t);
@@ -235,20 +235,20 @@ find_by_hash(struct search *search, const struct object *object, const struct ta
 /* ---- what was found ---- */
 
 static bool
-descriptor_p(struct heapprof_target *target, uint64_t address, struct heapprof_descriptor *descriptor)
+descriptor_p(struct attach_target *target, uint64_t address, struct heapprof_descriptor *descriptor)
 {
-    return rb_heapprof_target_read(target, address, descriptor, sizeof(*descriptor)) &&
+    return attach_target_read(target, address, descriptor, sizeof(*descriptor)) &&
            memcmp(descriptor->magic, HEAPPROF_DESCRIPTOR_MAGIC, sizeof(descriptor->magic)) == 0;
 }
 
 static void
 add_image(struct search *search, uint64_t descriptor, uint64_t start)
 {
-    if (search->count == HEAPPROF_IMAGES_MOST) return;
+    if (search->count == ATTACH_IMAGES_MOST) return;
     for (size_t i = 0; i < search->count; i++) {
         if (search->images[i].descriptor == descriptor) return;
     }
-    search->images[search->count++] = (struct heapprof_image){ descriptor, start };
+    search->images[search->count++] = (struct attach_image){ descriptor, start };
 }
 
 static void
@@ -288,7 +288,7 @@ search_range(struct search *search, uint64_t from, uint64_t to, uint64_t start)
 
     while (from < to && search->bytes_left > 0) {
         uint64_t here = to - from < sizeof(chunk) ? to - from : sizeof(chunk);
-        size_t got = rb_heapprof_target_read_some(search->target, from, chunk, (size_t)here);
+        size_t got = attach_target_read_some(search->target, from, chunk, (size_t)here);
         search_chunk(search, from, chunk, got, start);
         uint64_t counts = here < PAGE ? PAGE : here;
         search->bytes_left -= search->bytes_left < counts ? search->bytes_left : counts;
@@ -312,12 +312,12 @@ search_object(struct search *search, const struct object *object)
 static void
 search_mappings(struct search *search)
 {
-    const struct heapprof_target *target = search->target;
+    const struct attach_target *target = search->target;
 
     for (size_t i = 0; i < target->mapping_count && search->bytes_left > 0; i++) {
-        const struct heapprof_mapping *mapping = &target->mappings[i];
+        const struct attach_mapping *mapping = &target->mappings[i];
         if (!mapping->readable || !mapping->writable) continue;
-        if (target->runs && rb_heapprof_target_path(target, mapping)[0] != '/') continue;
+        if (target->runs && attach_target_path(target, mapping)[0] != '/') continue;
         search_range(search, mapping->start, mapping->end, 0);
     }
 }
@@ -332,7 +332,7 @@ drop_parts(struct search *search, uint64_t address)
     if (!descriptor_p(search->target, address, &descriptor) || descriptor.entry_count > ENTRIES_MOST) return;
     for (uint64_t i = 0; i < descriptor.entry_count; i++) {
         uint64_t at = address + descriptor.header_size + i * descriptor.entry_size;
-        if (!rb_heapprof_target_read(search->target, at, &entry, sizeof(entry))) return;
+        if (!attach_target_read(search->target, at, &entry, sizeof(entry))) return;
         if (entry.kind != HEAPPROF_DESCRIPTOR_PART) continue;
         for (size_t j = 0; j < search->count; j++) {
             uint64_t part = (uint64_t)entry.as.number;
@@ -346,7 +346,7 @@ drop_parts(struct search *search, uint64_t address)
 static void
 drop_all_parts(struct search *search)
 {
-    uint64_t found[HEAPPROF_IMAGES_MOST];
+    uint64_t found[ATTACH_IMAGES_MOST];
     size_t count = search->count;
 
     for (size_t i = 0; i < count; i++) found[i] = search->images[i].descriptor;
@@ -358,7 +358,7 @@ drop_all_parts(struct search *search)
 static void
 each_object(struct search *search, void (*function)(struct search *, const struct object *))
 {
-    const struct heapprof_target *target = search->target;
+    const struct attach_target *target = search->target;
     struct object object;
 
     for (size_t i = 0, objects = 0; i < target->mapping_count && objects < OBJECTS_MOST; i++) {
@@ -370,8 +370,8 @@ each_object(struct search *search, void (*function)(struct search *, const struc
 }
 
 size_t
-rb_heapprof_image_find(struct heapprof_target *target, struct heapprof_image images[HEAPPROF_IMAGES_MOST],
-                       char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_image_find(struct attach_target *target, struct attach_image images[ATTACH_IMAGES_MOST],
+                       char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct search search = {
         .target = target, .images = images, .bytes_left = SEARCHED_MOST, .steps_left = STEPS_MOST
@@ -382,7 +382,7 @@ rb_heapprof_image_find(struct heapprof_target *target, struct heapprof_image ima
     if (search.count == 0) search_mappings(&search);
     drop_all_parts(&search);
     if (search.count == 0) {
-        rb_heapprof_target_say(target, error, "it is not a Ruby that says where its structures are");
+        attach_target_say(target, error, "it is not a Ruby that says where its structures are");
     }
     return search.count;
 }

@@ -1,7 +1,7 @@
 /* layout.c - a descriptor, checked and in the order of its names.
  *
  *   I1  entries are in the order of kind and name, and none is there twice.
- *   I2  each field is inside its type, which has HEAPPROF_LAYOUT_TYPE_MOST bytes at most; a number has 1, 2, 4 or 8
+ *   I2  each field is inside its type, which has ATTACH_LAYOUT_TYPE_MOST bytes at most; a number has 1, 2, 4 or 8
  *       bytes and is aligned; bits are within 8 bytes.
  *   I3  each global was in readable memory when the descriptor was read.
  *   I4  parts and entries are bounded; a part that was read is not read again, so that none can lead to itself. */
@@ -16,19 +16,19 @@
 #define STRIDE_MOST 256
 #define GLOBAL_MOST (UINT32_C(1) << 24)
 
-struct heapprof_layout {
+struct attach_layout {
     struct heapprof_mem mem;
     struct heapprof_descriptor_entry *entries;
     size_t   count, capacity;
-    uint64_t parts[HEAPPROF_LAYOUT_PARTS_MOST]; /* descriptors, those that are read and those that are to be */
+    uint64_t parts[ATTACH_LAYOUT_PARTS_MOST]; /* descriptors, those that are read and those that are to be */
     size_t   part_count;
-    char     name[sizeof(((struct heapprof_target *)0)->name)];
+    char     name[sizeof(((struct attach_target *)0)->name)];
 };
 
 /* What reading needs: where from, and where to say what is wrong. */
 struct reading {
-    struct heapprof_layout *layout;
-    struct heapprof_target *target;
+    struct attach_layout *layout;
+    struct attach_target *target;
     char *error;
 };
 
@@ -44,7 +44,7 @@ compare_entries(const void *a, const void *b)
 }
 
 static const struct heapprof_descriptor_entry *
-find(const struct heapprof_layout *layout, enum heapprof_descriptor_kind kind, const char *name, size_t bytes)
+find(const struct attach_layout *layout, enum heapprof_descriptor_kind kind, const char *name, size_t bytes)
 {
     struct heapprof_descriptor_entry key = { .kind = (uint16_t)kind };
 
@@ -55,7 +55,7 @@ find(const struct heapprof_layout *layout, enum heapprof_descriptor_kind kind, c
 
 /* The type that a field is of: up to its first dot. */
 static const struct heapprof_descriptor_entry *
-type_of(const struct heapprof_layout *layout, const char *field)
+type_of(const struct attach_layout *layout, const char *field)
 {
     return find(layout, HEAPPROF_DESCRIPTOR_TYPE, field, strcspn(field, "."));
 }
@@ -102,7 +102,7 @@ wrong_form(const struct heapprof_descriptor_entry *entry, uint64_t at)
 }
 
 static const char *
-wrong_field(const struct heapprof_layout *layout, const struct heapprof_descriptor_entry *entry)
+wrong_field(const struct attach_layout *layout, const struct heapprof_descriptor_entry *entry)
 {
     const struct heapprof_descriptor_entry *type = type_of(layout, entry->name);
     uint64_t offset = (uint64_t)entry->as.number;
@@ -114,11 +114,11 @@ wrong_field(const struct heapprof_layout *layout, const struct heapprof_descript
 }
 
 static const char *
-wrong_global(struct heapprof_target *target, const struct heapprof_descriptor_entry *entry)
+wrong_global(struct attach_target *target, const struct heapprof_descriptor_entry *entry)
 {
     if (entry->form == HEAPPROF_DESCRIPTOR_BITS) return "is of a form that is not known";
     if (entry->size > GLOBAL_MOST) return "is too large";
-    if (!rb_heapprof_target_mapped_p(target, (uint64_t)entry->as.number, entry->size)) return "is not in memory";
+    if (!attach_target_mapped_p(target, (uint64_t)entry->as.number, entry->size)) return "is not in memory";
     return wrong_form(entry, (uint64_t)entry->as.number);
 }
 
@@ -127,7 +127,7 @@ wrong_entry(const struct reading *reading, const struct heapprof_descriptor_entr
 {
     switch (entry->kind) {
       case HEAPPROF_DESCRIPTOR_TYPE:
-        return entry->size == 0 || entry->size > HEAPPROF_LAYOUT_TYPE_MOST ? "has a strange size" : NULL;
+        return entry->size == 0 || entry->size > ATTACH_LAYOUT_TYPE_MOST ? "has a strange size" : NULL;
       case HEAPPROF_DESCRIPTOR_FIELD: return wrong_field(reading->layout, entry);
       case HEAPPROF_DESCRIPTOR_GLOBAL: return wrong_global(reading->target, entry);
     }
@@ -146,7 +146,7 @@ wrong_header(const struct heapprof_descriptor *header)
     if (header->entry_size < sizeof(struct heapprof_descriptor_entry) || header->entry_size > STRIDE_MOST) {
         return "its entries have a strange size";
     }
-    if (header->entry_count > HEAPPROF_LAYOUT_ENTRIES_MOST) return "it has too many entries";
+    if (header->entry_count > ATTACH_LAYOUT_ENTRIES_MOST) return "it has too many entries";
     return NULL;
 }
 
@@ -155,7 +155,7 @@ wrong_header(const struct heapprof_descriptor *header)
 static bool
 fail(const struct reading *reading, const char *what)
 {
-    rb_heapprof_target_say(reading->target, reading->error, "its descriptor cannot be used: %s", what);
+    attach_target_say(reading->target, reading->error, "its descriptor cannot be used: %s", what);
     return false;
 }
 
@@ -164,7 +164,7 @@ static bool
 fail_entry(const struct reading *reading, const struct heapprof_descriptor_entry *entry, const char *what)
 {
     const char *name = wrong_name(entry->name) ? "an entry" : entry->name;
-    rb_heapprof_target_say(reading->target, reading->error, "its descriptor cannot be used: %s %s", name, what);
+    attach_target_say(reading->target, reading->error, "its descriptor cannot be used: %s %s", name, what);
     return false;
 }
 
@@ -172,12 +172,12 @@ fail_entry(const struct reading *reading, const struct heapprof_descriptor_entry
 static bool
 add_part(const struct reading *reading, uint64_t address)
 {
-    struct heapprof_layout *layout = reading->layout;
+    struct attach_layout *layout = reading->layout;
 
     for (size_t i = 0; i < layout->part_count; i++) {
         if (layout->parts[i] == address) return true;
     }
-    if (layout->part_count == HEAPPROF_LAYOUT_PARTS_MOST) return fail(reading, "it has too many parts");
+    if (layout->part_count == ATTACH_LAYOUT_PARTS_MOST) return fail(reading, "it has too many parts");
     layout->parts[layout->part_count++] = address;
     return true;
 }
@@ -185,12 +185,12 @@ add_part(const struct reading *reading, uint64_t address)
 static bool
 add_entry(const struct reading *reading, const struct heapprof_descriptor_entry *entry)
 {
-    struct heapprof_layout *layout = reading->layout;
+    struct attach_layout *layout = reading->layout;
     const char *wrong = wrong_name(entry->name);
 
     if (wrong) return fail_entry(reading, entry, wrong);
     if (entry->kind == HEAPPROF_DESCRIPTOR_PART) return add_part(reading, (uint64_t)entry->as.number);
-    if (layout->count == HEAPPROF_LAYOUT_ENTRIES_MOST) return fail(reading, "it has too many entries");
+    if (layout->count == ATTACH_LAYOUT_ENTRIES_MOST) return fail(reading, "it has too many entries");
     if (!HEAPPROF_MEM_GROW(&layout->mem, layout->entries, layout->capacity, layout->count + 1)) {
         return fail(reading, "no memory");
     }
@@ -204,14 +204,14 @@ read_part(const struct reading *reading, uint64_t address)
     struct heapprof_descriptor header;
     struct heapprof_descriptor_entry entry;
 
-    if (!rb_heapprof_target_read(reading->target, address, &header, sizeof(header))) {
+    if (!attach_target_read(reading->target, address, &header, sizeof(header))) {
         return fail(reading, "it cannot be read");
     }
     const char *wrong = wrong_header(&header);
     if (wrong) return fail(reading, wrong);
     for (uint64_t i = 0; i < header.entry_count; i++) {
         uint64_t at = address + header.header_size + i * header.entry_size;
-        if (!rb_heapprof_target_read(reading->target, at, &entry, sizeof(entry))) {
+        if (!attach_target_read(reading->target, at, &entry, sizeof(entry))) {
             return fail(reading, "it cannot be read");
         }
         if (!add_entry(reading, &entry)) return false;
@@ -229,7 +229,7 @@ same_p(const struct heapprof_descriptor_entry *a, const struct heapprof_descript
 static bool
 order_entries(const struct reading *reading)
 {
-    struct heapprof_layout *layout = reading->layout;
+    struct attach_layout *layout = reading->layout;
     size_t kept = 0;
 
     if (layout->count) qsort(layout->entries, layout->count, sizeof(*layout->entries), compare_entries);
@@ -248,7 +248,7 @@ order_entries(const struct reading *reading)
 static bool
 read_all(const struct reading *reading, uint64_t descriptor)
 {
-    struct heapprof_layout *layout = reading->layout;
+    struct attach_layout *layout = reading->layout;
 
     if (!add_part(reading, descriptor)) return false;
     for (size_t i = 0; i < layout->part_count; i++) {
@@ -262,25 +262,25 @@ read_all(const struct reading *reading, uint64_t descriptor)
     return true;
 }
 
-struct heapprof_layout *
-rb_heapprof_layout_read(struct heapprof_target *target, uint64_t descriptor, char error[HEAPPROF_TARGET_ERROR_MAX])
+struct attach_layout *
+attach_layout_read(struct attach_target *target, uint64_t descriptor, char error[ATTACH_TARGET_ERROR_MAX])
 {
-    struct heapprof_layout *layout = calloc(1, sizeof(*layout));
+    struct attach_layout *layout = calloc(1, sizeof(*layout));
     struct reading reading = { layout, target, error };
 
     if (!layout) {
-        rb_heapprof_target_say(target, error, "no memory");
+        attach_target_say(target, error, "no memory");
         return NULL;
     }
     rb_heapprof_mem_init(&layout->mem, SIZE_MAX);
     memcpy(layout->name, target->name, sizeof(layout->name));
     if (read_all(&reading, descriptor)) return layout;
-    rb_heapprof_layout_free(layout);
+    attach_layout_free(layout);
     return NULL;
 }
 
 void
-rb_heapprof_layout_free(struct heapprof_layout *layout)
+attach_layout_free(struct attach_layout *layout)
 {
     if (!layout) return;
     HEAPPROF_MEM_RELEASE(&layout->mem, layout->entries, layout->capacity);
@@ -290,7 +290,7 @@ rb_heapprof_layout_free(struct heapprof_layout *layout)
 /* ---- by name ---- */
 
 bool
-rb_heapprof_layout_type(const struct heapprof_layout *layout, const char *name, uint32_t *bytes)
+attach_layout_type(const struct attach_layout *layout, const char *name, uint32_t *bytes)
 {
     const struct heapprof_descriptor_entry *entry = find(layout, HEAPPROF_DESCRIPTOR_TYPE, name, strlen(name));
 
@@ -299,12 +299,12 @@ rb_heapprof_layout_type(const struct heapprof_layout *layout, const char *name, 
 }
 
 bool
-rb_heapprof_layout_field(const struct heapprof_layout *layout, const char *name, struct heapprof_field *field)
+attach_layout_field(const struct attach_layout *layout, const char *name, struct attach_field *field)
 {
     const struct heapprof_descriptor_entry *entry = find(layout, HEAPPROF_DESCRIPTOR_FIELD, name, strlen(name));
 
     if (!entry) return false;
-    *field = (struct heapprof_field){
+    *field = (struct attach_field){
         .offset = (uint32_t)entry->as.number, .size = entry->size, .form = entry->form,
         .type_size = type_of(layout, name)->size
     };
@@ -312,17 +312,17 @@ rb_heapprof_layout_field(const struct heapprof_layout *layout, const char *name,
 }
 
 bool
-rb_heapprof_layout_global(const struct heapprof_layout *layout, const char *name, struct heapprof_global *global)
+attach_layout_global(const struct attach_layout *layout, const char *name, struct attach_global *global)
 {
     const struct heapprof_descriptor_entry *entry = find(layout, HEAPPROF_DESCRIPTOR_GLOBAL, name, strlen(name));
 
     if (!entry) return false;
-    *global = (struct heapprof_global){ (uint64_t)entry->as.number, entry->size, entry->form };
+    *global = (struct attach_global){ (uint64_t)entry->as.number, entry->size, entry->form };
     return true;
 }
 
 static bool
-number_of(const struct heapprof_layout *layout, enum heapprof_descriptor_kind kind, const char *name, int64_t *number)
+number_of(const struct attach_layout *layout, enum heapprof_descriptor_kind kind, const char *name, int64_t *number)
 {
     const struct heapprof_descriptor_entry *entry = find(layout, kind, name, strlen(name));
 
@@ -331,13 +331,13 @@ number_of(const struct heapprof_layout *layout, enum heapprof_descriptor_kind ki
 }
 
 bool
-rb_heapprof_layout_constant(const struct heapprof_layout *layout, const char *name, int64_t *value)
+attach_layout_constant(const struct attach_layout *layout, const char *name, int64_t *value)
 {
     return number_of(layout, HEAPPROF_DESCRIPTOR_CONSTANT, name, value);
 }
 
 bool
-rb_heapprof_layout_contract(const struct heapprof_layout *layout, const char *name, int64_t *number)
+attach_layout_contract(const struct attach_layout *layout, const char *name, int64_t *number)
 {
     return number_of(layout, HEAPPROF_DESCRIPTOR_CONTRACT, name, number);
 }
@@ -345,59 +345,59 @@ rb_heapprof_layout_contract(const struct heapprof_layout *layout, const char *na
 /* ---- many at once ---- */
 
 static bool
-fill_field(const struct heapprof_layout *layout, const struct heapprof_want *want, struct heapprof_field *field,
+fill_field(const struct attach_layout *layout, const struct attach_want *want, struct attach_field *field,
            const char **wrong)
 {
-    bool bytes = want->kind == HEAPPROF_WANTED_BYTES;
+    bool bytes = want->kind == ATTACH_WANTED_BYTES;
 
-    if (!rb_heapprof_layout_field(layout, want->name, field)) return false;
+    if (!attach_layout_field(layout, want->name, field)) return false;
     if ((field->form == HEAPPROF_DESCRIPTOR_BYTES) != bytes) *wrong = bytes ? "is a number" : "is no number";
     else if (field->size < want->least) *wrong = "is too small";
     return true;
 }
 
 static bool
-fill_global(const struct heapprof_layout *layout, const struct heapprof_want *want, struct heapprof_global *global,
+fill_global(const struct attach_layout *layout, const struct attach_want *want, struct attach_global *global,
             const char **wrong)
 {
-    if (!rb_heapprof_layout_global(layout, want->name, global)) return false;
+    if (!attach_layout_global(layout, want->name, global)) return false;
     if (global->size < want->least) *wrong = "is too small";
     return true;
 }
 
 static bool
-fill_contract(const struct heapprof_layout *layout, const struct heapprof_want *want, int64_t *number,
+fill_contract(const struct attach_layout *layout, const struct attach_want *want, int64_t *number,
               const char **wrong)
 {
-    if (!rb_heapprof_layout_contract(layout, want->name, number)) return false;
+    if (!attach_layout_contract(layout, want->name, number)) return false;
     if (*number != want->least) *wrong = "is a contract of a number that this heapprof does not know";
     return true;
 }
 
 /* False: it is not there. */
 static bool
-fill_one(const struct heapprof_layout *layout, const struct heapprof_want *want, void *to, const char **wrong)
+fill_one(const struct attach_layout *layout, const struct attach_want *want, void *to, const char **wrong)
 {
     switch (want->kind) {
-      case HEAPPROF_WANTED_TYPE: return rb_heapprof_layout_type(layout, want->name, to);
-      case HEAPPROF_WANTED_NUMBER:
-      case HEAPPROF_WANTED_BYTES: return fill_field(layout, want, to, wrong);
-      case HEAPPROF_WANTED_GLOBAL: return fill_global(layout, want, to, wrong);
-      case HEAPPROF_WANTED_CONSTANT: return rb_heapprof_layout_constant(layout, want->name, to);
-      case HEAPPROF_WANTED_CONTRACT: return fill_contract(layout, want, to, wrong);
+      case ATTACH_WANTED_TYPE: return attach_layout_type(layout, want->name, to);
+      case ATTACH_WANTED_NUMBER:
+      case ATTACH_WANTED_BYTES: return fill_field(layout, want, to, wrong);
+      case ATTACH_WANTED_GLOBAL: return fill_global(layout, want, to, wrong);
+      case ATTACH_WANTED_CONSTANT: return attach_layout_constant(layout, want->name, to);
+      case ATTACH_WANTED_CONTRACT: return fill_contract(layout, want, to, wrong);
     }
     return false;
 }
 
 bool
-rb_heapprof_layout_fill(const struct heapprof_layout *layout, const struct heapprof_want *wants, size_t count,
-                        void *to, char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants, size_t count,
+                        void *to, char error[ATTACH_TARGET_ERROR_MAX])
 {
     for (size_t i = 0; i < count; i++) {
         const char *wrong = NULL;
         if (!fill_one(layout, &wants[i], (char *)to + wants[i].at, &wrong)) wrong = "is not in it";
         if (!wrong) continue;
-        snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "%s: its descriptor cannot be used: %s %s", layout->name,
+        snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: its descriptor cannot be used: %s %s", layout->name,
                  wants[i].name, wrong);
         return false;
     }
@@ -407,25 +407,25 @@ rb_heapprof_layout_fill(const struct heapprof_layout *layout, const struct heapp
 /* ---- values ---- */
 
 bool
-rb_heapprof_field_read(struct heapprof_target *target, const struct heapprof_field *field, uint64_t address,
+attach_field_read(struct attach_target *target, const struct attach_field *field, uint64_t address,
                        uint64_t *value)
 {
     bool bits = field->form == HEAPPROF_DESCRIPTOR_BITS;
     uint32_t first = bits ? field->offset / 8 : field->offset;
     uint32_t bytes = bits ? (field->offset % 8 + field->size + 7) / 8 : field->size;
-    struct heapprof_field there = *field;
+    struct attach_field there = *field;
     char copy[8];
 
     if (field->form == HEAPPROF_DESCRIPTOR_BYTES || bytes > sizeof(copy) || first > UINT64_MAX - address) return false;
-    if (!rb_heapprof_target_read(target, address + first, copy, bytes)) return false;
+    if (!attach_target_read(target, address + first, copy, bytes)) return false;
     there.offset = bits ? field->offset % 8 : 0;
-    *value = rb_heapprof_field_get(&there, copy);
+    *value = attach_field_get(&there, copy);
     return true;
 }
 
 bool
-rb_heapprof_global_read(struct heapprof_target *target, const struct heapprof_global *global, uint64_t *value)
+attach_global_read(struct attach_target *target, const struct attach_global *global, uint64_t *value)
 {
-    struct heapprof_field field = { .size = global->size, .form = global->form };
-    return rb_heapprof_field_read(target, &field, global->address, value);
+    struct attach_field field = { .size = global->size, .form = global->form };
+    return attach_field_read(target, &field, global->address, value);
 }

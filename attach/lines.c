@@ -13,11 +13,11 @@ enum {
 };
 
 static bool
-first_rank(struct heapprof_vm *vm, uint64_t index, uint64_t position, uint64_t *rank)
+first_rank(struct attach_vm *vm, uint64_t index, uint64_t position, uint64_t *rank)
 {
     uint64_t word;
 
-    if (!rb_heapprof_vm_word(vm, index + vm->line_first_ranks.offset + position / FIRST_A_WORD * 8, &word)) {
+    if (!attach_vm_word(vm, index + vm->line_first_ranks.offset + position / FIRST_A_WORD * 8, &word)) {
         return false;
     }
     *rank = word >> position % FIRST_A_WORD * FIRST_WIDTH & ((1 << FIRST_WIDTH) - 1);
@@ -25,15 +25,15 @@ first_rank(struct heapprof_vm *vm, uint64_t index, uint64_t position, uint64_t *
 }
 
 static bool
-block_rank(struct heapprof_vm *vm, uint64_t index, uint64_t position, uint64_t *rank)
+block_rank(struct attach_vm *vm, uint64_t index, uint64_t position, uint64_t *rank)
 {
     uint64_t block = index + vm->line_index_bytes + position / BLOCK_BITS * vm->line_block_bytes;
     uint64_t bit = position % BLOCK_BITS, word = bit / WORD_BITS;
     uint64_t before, ranks, bits;
 
-    if (!rb_heapprof_vm_get(vm, block, &vm->block_rank, &before) ||
-        !rb_heapprof_vm_get(vm, block, &vm->block_ranks, &ranks) ||
-        !rb_heapprof_vm_word(vm, block + vm->block_bits.offset + word * 8, &bits)) return false;
+    if (!attach_vm_get(vm, block, &vm->block_rank, &before) ||
+        !attach_vm_get(vm, block, &vm->block_ranks, &ranks) ||
+        !attach_vm_word(vm, block + vm->block_bits.offset + word * 8, &bits)) return false;
     *rank = before + (uint64_t)__builtin_popcountll(bits << (WORD_BITS - 1 - bit % WORD_BITS));
     if (word) *rank += ranks >> (word - 1) * RANK_WIDTH & ((1 << RANK_WIDTH) - 1);
     return true;
@@ -41,10 +41,10 @@ block_rank(struct heapprof_vm *vm, uint64_t index, uint64_t position, uint64_t *
 
 /* Which entry of the table; false where none can be found. */
 static bool
-find_entry(struct heapprof_vm *vm, const void *table, uint64_t position, uint64_t *entry)
+find_entry(struct attach_vm *vm, const void *table, uint64_t position, uint64_t *entry)
 {
-    uint64_t count = rb_heapprof_field_get(&vm->line_count, table);
-    uint64_t index = rb_heapprof_field_get(&vm->line_index, table), rank = 0;
+    uint64_t count = attach_field_get(&vm->line_count, table);
+    uint64_t index = attach_field_get(&vm->line_index, table), rank = 0;
 
     *entry = 0;
     if (count <= 1) return count == 1; /* there is no index */
@@ -57,18 +57,18 @@ find_entry(struct heapprof_vm *vm, const void *table, uint64_t position, uint64_
 }
 
 uint32_t
-rb_heapprof_line_of(struct heapprof_vm *vm, const void *body, uint64_t pc)
+attach_line_of(struct attach_vm *vm, const void *body, uint64_t pc)
 {
-    uint64_t start = rb_heapprof_field_get(&vm->body_encoded, body);
-    uint64_t size = rb_heapprof_field_get(&vm->body_size, body);
-    uint64_t position = (pc - start) / HEAPPROF_WORD, entry, line;
+    uint64_t start = attach_field_get(&vm->body_encoded, body);
+    uint64_t size = attach_field_get(&vm->body_size, body);
+    uint64_t position = (pc - start) / ATTACH_WORD, entry, line;
     const void *table = (const char *)body + vm->body_lines.offset;
 
-    if (pc < start || position > size || (pc - start) % HEAPPROF_WORD) return 0;
+    if (pc < start || position > size || (pc - start) % ATTACH_WORD) return 0;
     if (position) position--; /* pc is already at the next instruction */
     if (!find_entry(vm, table, position, &entry)) return 0;
 
-    uint64_t at = rb_heapprof_field_get(&vm->lines, table) + entry * vm->line_bytes;
-    if (!rb_heapprof_vm_get(vm, at, &vm->line_number, &line) || (int64_t)line < 0) return 0;
+    uint64_t at = attach_field_get(&vm->lines, table) + entry * vm->line_bytes;
+    if (!attach_vm_get(vm, at, &vm->line_number, &line) || (int64_t)line < 0) return 0;
     return (uint32_t)line;
 }

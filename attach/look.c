@@ -9,43 +9,43 @@ enum { STOP_LIMIT_NS = 200 * 1000 * 1000 };
 
 #define BUDGET_BYTES ((size_t)1 << 30)
 
-struct heapprof_looks *
-rb_heapprof_look_open(struct heapprof_target *target, struct heapprof_names *names,
-                      enum heapprof_look_mode mode, char error[HEAPPROF_TARGET_ERROR_MAX])
+struct attach_looks *
+attach_look_open(struct attach_target *target, struct attach_names *names,
+                      enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX])
 {
-    struct heapprof_vm *vm = rb_heapprof_vm_open(target, error);
+    struct attach_vm *vm = attach_vm_open(target, error);
     if (!vm) return NULL;
-    struct heapprof_looks *looks = calloc(1, sizeof(*looks));
-    struct heapprof_stop *stop = target->runs ? rb_heapprof_stop_new(target->pid) : NULL;
+    struct attach_looks *looks = calloc(1, sizeof(*looks));
+    struct attach_stop *stop = target->runs ? attach_stop_new(target->pid) : NULL;
 
     if (!looks || (target->runs && !stop)) {
-        rb_heapprof_target_say(target, error, "no memory");
-        rb_heapprof_stop_free(stop);
-        rb_heapprof_vm_close(vm);
+        attach_target_say(target, error, "no memory");
+        attach_stop_free(stop);
+        attach_vm_close(vm);
         free(looks);
         return NULL;
     }
-    *looks = (struct heapprof_looks){.target = target, .vm = vm, .names = names, .stop = stop, .mode = mode};
+    *looks = (struct attach_looks){.target = target, .vm = vm, .names = names, .stop = stop, .mode = mode};
     rb_heapprof_mem_init(&looks->mem, BUDGET_BYTES);
-    rb_heapprof_walk_init(&looks->walk, vm, &looks->mem);
-    rb_heapprof_memos_init(&looks->memos, vm, &looks->mem);
-    rb_heapprof_codes_init(&looks->codes, vm, names, &looks->mem);
+    attach_walk_init(&looks->walk, vm, &looks->mem);
+    attach_memos_init(&looks->memos, vm, &looks->mem);
+    attach_codes_init(&looks->codes, vm, names, &looks->mem);
     return looks;
 }
 
 void
-rb_heapprof_look_close(struct heapprof_looks *looks)
+attach_look_close(struct attach_looks *looks)
 {
     if (!looks) return;
-    rb_heapprof_stop_free(looks->stop);
-    rb_heapprof_walk_free(&looks->walk);
-    rb_heapprof_memos_free(&looks->memos);
+    attach_stop_free(looks->stop);
+    attach_walk_free(&looks->walk);
+    attach_memos_free(&looks->memos);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->stacks, looks->stack_capacity);
     HEAPPROF_MEM_RELEASE(&looks->mem, looks->frames, looks->frame_capacity);
-    rb_heapprof_fibers_free(&looks->fibers, &looks->mem);
-    rb_heapprof_threads_free(&looks->threads, &looks->mem);
-    rb_heapprof_codes_free(&looks->codes);
-    rb_heapprof_vm_close(looks->vm);
+    attach_fibers_free(&looks->fibers, &looks->mem);
+    attach_threads_free(&looks->threads, &looks->mem);
+    attach_codes_free(&looks->codes);
+    attach_vm_close(looks->vm);
     free(looks);
 }
 
@@ -53,61 +53,61 @@ rb_heapprof_look_close(struct heapprof_looks *looks)
 
 /* As we call its native thread; 0: it has none. */
 static pid_t
-tid_of(struct heapprof_looks *looks, const struct heapprof_thread *thread)
+tid_of(struct attach_looks *looks, const struct attach_thread *thread)
 {
     if (!thread->tid) return 0;
-    pid_t tid = rb_heapprof_target_tid(looks->target, thread->tid);
-    if (!tid && rb_heapprof_target_threads(looks->target)) tid = rb_heapprof_target_tid(looks->target, thread->tid);
+    pid_t tid = attach_target_tid(looks->target, thread->tid);
+    if (!tid && attach_target_threads(looks->target)) tid = attach_target_tid(looks->target, thread->tid);
     return tid;
 }
 
 /* Whether the VM collects garbage: then it is a thread with the GVL that does. */
 static bool
-collecting_p(struct heapprof_looks *looks)
+collecting_p(struct attach_looks *looks)
 {
     uint64_t collecting;
 
-    return rb_heapprof_vm_get(looks->vm, rb_heapprof_vm_objspace(looks->vm), &looks->vm->collecting, &collecting) &&
+    return attach_vm_get(looks->vm, attach_vm_objspace(looks->vm), &looks->vm->collecting, &collecting) &&
            collecting;
 }
 
 /* To be asked before the thread is stopped. */
 static void
-tell_cpu(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+tell_cpu(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    enum heapprof_thread_state state = stack->thread.state;
-    enum heapprof_cpu_state cpu = HEAPPROF_CPU_WAITS;
+    enum attach_thread_state state = stack->thread.state;
+    enum attach_cpu_state cpu = ATTACH_CPU_WAITS;
 
-    if ((state == HEAPPROF_THREAD_RUNNING && looks->with_cpu) || state == HEAPPROF_THREAD_BLOCKED) {
-        cpu = rb_heapprof_cpu_state(looks->target, tid_of(looks, &stack->thread));
+    if ((state == ATTACH_THREAD_RUNNING && looks->with_cpu) || state == ATTACH_THREAD_BLOCKED) {
+        cpu = attach_cpu_state(looks->target, tid_of(looks, &stack->thread));
     }
-    stack->on_cpu = cpu == HEAPPROF_CPU_RUNS;
-    stack->idle = state == HEAPPROF_THREAD_SLEEPING || state == HEAPPROF_THREAD_FIBER || state == HEAPPROF_THREAD_ENDED ||
-                  (state == HEAPPROF_THREAD_BLOCKED && cpu == HEAPPROF_CPU_WAITS);
+    stack->on_cpu = cpu == ATTACH_CPU_RUNS;
+    stack->idle = state == ATTACH_THREAD_SLEEPING || state == ATTACH_THREAD_FIBER || state == ATTACH_THREAD_ENDED ||
+                  (state == ATTACH_THREAD_BLOCKED && cpu == ATTACH_CPU_WAITS);
 }
 
 /* ---- the names ---- */
 
 static bool
-add_frame(struct heapprof_looks *looks, uint32_t function, uint32_t line)
+add_frame(struct attach_looks *looks, uint32_t function, uint32_t line)
 {
     if (!HEAPPROF_MEM_GROW(&looks->mem, looks->frames, looks->frame_capacity, looks->frame_count + 1)) return false;
-    looks->frames[looks->frame_count++] = (struct heapprof_look_frame){function, line};
+    looks->frames[looks->frame_count++] = (struct attach_look_frame){function, line};
     return true;
 }
 
 /* Adds the frames that a backtrace has: a rescue or ensure clause stands for the frame it lies directly above, and
  * what names a file being read, or is a block of C, has no code. */
 static bool
-add_frames(struct heapprof_looks *looks)
+add_frames(struct attach_looks *looks)
 {
-    struct heapprof_walk *walk = &looks->walk;
+    struct attach_walk *walk = &looks->walk;
     bool skip = false;
 
     for (size_t i = 0; i < walk->frame_count; i++) {
-        struct heapprof_code_key code = rb_heapprof_walk_code(walk, &looks->codes, i);
+        struct attach_code_key code = attach_walk_code(walk, &looks->codes, i);
         if (code.iseq && !code.pc) continue;
-        const struct heapprof_code_known *known = rb_heapprof_code_find(&looks->codes, &code);
+        const struct attach_code_known *known = attach_code_find(&looks->codes, &code);
         if (!known) return false;
         bool skipped = skip && code.iseq;
         if (code.iseq) skip = known->stands_for_outer;
@@ -118,18 +118,18 @@ add_frames(struct heapprof_looks *looks)
 
 /* Functions of C get the file and the line of the Ruby function that called them. */
 static bool
-place_c_functions(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+place_c_functions(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
     uint32_t caller = 0, line = 0;
 
     for (size_t i = stack->count; i-- > 0; ) {
-        struct heapprof_look_frame *frame = &looks->frames[stack->first + i];
-        if (!rb_heapprof_names_get(looks->names, frame->function)->cfunc) {
+        struct attach_look_frame *frame = &looks->frames[stack->first + i];
+        if (!attach_names_get(looks->names, frame->function)->cfunc) {
             caller = frame->function;
             line = frame->line;
         }
         else if (caller) {
-            frame->function = rb_heapprof_names_called_from(looks->names, frame->function, caller);
+            frame->function = attach_names_called_from(looks->names, frame->function, caller);
             frame->line = line;
             if (!frame->function) return false;
         }
@@ -138,15 +138,15 @@ place_c_functions(struct heapprof_looks *looks, const struct heapprof_look_stack
 }
 
 static bool
-add_torn(struct heapprof_looks *looks)
+add_torn(struct attach_looks *looks)
 {
-    uint32_t function = rb_heapprof_names_mark(looks->names, "(torn)");
+    uint32_t function = attach_names_mark(looks->names, "(torn)");
     return function && add_frame(looks, function, 0);
 }
 
 /* False: no memory. */
 static bool
-name_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+name_stack(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     stack->torn = !stack->failed && looks->walk.torn > 0;
     if (stack->failed) return true;
@@ -159,85 +159,85 @@ name_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
 /* ---- one stack; each is false when there is no memory ---- */
 
 static bool
-read_as_it_is(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+read_as_it_is(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    stack->failed = !rb_heapprof_walk_copy(&looks->walk, stack->thread.ec);
+    stack->failed = !attach_walk_copy(&looks->walk, stack->thread.ec);
     return name_stack(looks, stack);
 }
 
 static bool
-read_unstopped(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+read_unstopped(struct attach_looks *looks, struct attach_look_stack *stack)
 {
-    stack->failed = !rb_heapprof_walk_copy(&looks->walk, stack->thread.ec);
-    if (!stack->failed) rb_heapprof_walk_settle(&looks->walk);
+    stack->failed = !attach_walk_copy(&looks->walk, stack->thread.ec);
+    if (!stack->failed) attach_walk_settle(&looks->walk);
     return name_stack(looks, stack);
 }
 
 static bool
-read_stopped(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+read_stopped(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     pid_t tid = tid_of(looks, &stack->thread);
 
-    if (!tid || rb_heapprof_stop_thread(looks->stop, tid, STOP_LIMIT_NS) != HEAPPROF_STOPPED) {
+    if (!tid || attach_stop_thread(looks->stop, tid, STOP_LIMIT_NS) != ATTACH_STOPPED) {
         looks->counts.not_stopped++;
         return read_unstopped(looks, stack);
     }
     looks->counts.stopped++;
     bool room = read_as_it_is(looks, stack);
-    rb_heapprof_stop_resume(looks->stop);
+    attach_stop_resume(looks->stop);
     return room;
 }
 
 /* Whether it waits, and a second look at its frames shows the same. */
 static bool
-waits_p(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+waits_p(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
-    bool fiber = stack->thread.state == HEAPPROF_THREAD_FIBER;
+    bool fiber = stack->thread.state == ATTACH_THREAD_FIBER;
 
-    return stack->thread.state != HEAPPROF_THREAD_RUNNING &&
-           rb_heapprof_walk_copy(&looks->walk, stack->thread.ec) && rb_heapprof_walk_same_p(&looks->walk) &&
-           (fiber || !rb_heapprof_thread_running_p(looks->vm, &stack->thread));
+    return stack->thread.state != ATTACH_THREAD_RUNNING &&
+           attach_walk_copy(&looks->walk, stack->thread.ec) && attach_walk_same_p(&looks->walk) &&
+           (fiber || !attach_thread_running_p(looks->vm, &stack->thread));
 }
 
 /* Its stack, if it waits as at the last look. */
-static const struct heapprof_memo_entry *
-find_remembered(struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+static const struct attach_memo_entry *
+find_remembered(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
-    if (stack->thread.state == HEAPPROF_THREAD_RUNNING) return NULL;
-    rb_heapprof_ahead_go_on(looks->target);
-    const struct heapprof_memo_entry *entry = rb_heapprof_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
-    rb_heapprof_ahead_pause(looks->target);
+    if (stack->thread.state == ATTACH_THREAD_RUNNING) return NULL;
+    attach_ahead_go_on(looks->target);
+    const struct attach_memo_entry *entry = attach_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
+    attach_ahead_pause(looks->target);
     return entry;
 }
 
 static bool
-add_remembered(struct heapprof_looks *looks, struct heapprof_look_stack *stack, const struct heapprof_memo_entry *entry)
+add_remembered(struct attach_looks *looks, struct attach_look_stack *stack, const struct attach_memo_entry *entry)
 {
     stack->count = entry->count;
     for (size_t i = 0; i < entry->count; i++) {
-        const struct heapprof_look_frame *frame = &looks->memos.now.frames[entry->first + i];
+        const struct attach_look_frame *frame = &looks->memos.now.frames[entry->first + i];
         if (!add_frame(looks, frame->function, frame->line)) return false;
     }
     return true;
 }
 
 static bool
-read_waiting(struct heapprof_looks *looks, struct heapprof_look_stack *stack)
+read_waiting(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     if (!name_stack(looks, stack)) return false;
-    rb_heapprof_memos_add(&looks->memos, looks->stack_count, &looks->walk, &looks->frames[stack->first], stack->count);
+    attach_memos_add(&looks->memos, looks->stack_count, &looks->walk, &looks->frames[stack->first], stack->count);
     return true;
 }
 
 static bool
-read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool still)
+read_stack(struct attach_looks *looks, struct attach_look_stack *stack, bool still)
 {
     if (!stack->thread.ec) return true; /* it has ended */
     tell_cpu(looks, stack);
-    stack->collecting = stack->thread.state == HEAPPROF_THREAD_RUNNING && looks->collecting;
+    stack->collecting = stack->thread.state == ATTACH_THREAD_RUNNING && looks->collecting;
     if (still) return read_as_it_is(looks, stack);
-    if (looks->mode != HEAPPROF_LOOK_AUTO) return read_unstopped(looks, stack);
-    const struct heapprof_memo_entry *entry = find_remembered(looks, stack);
+    if (looks->mode != ATTACH_LOOK_AUTO) return read_unstopped(looks, stack);
+    const struct attach_memo_entry *entry = find_remembered(looks, stack);
     if (entry) return add_remembered(looks, stack, entry);
     return waits_p(looks, stack) ? read_waiting(looks, stack) : read_stopped(looks, stack);
 }
@@ -246,11 +246,11 @@ read_stack(struct heapprof_looks *looks, struct heapprof_look_stack *stack, bool
 
 /* Stops all threads if that is asked for; whether nothing changes. */
 static bool
-stop_all(struct heapprof_looks *looks)
+stop_all(struct attach_looks *looks)
 {
     if (!looks->target->runs) return true;
-    if (looks->mode != HEAPPROF_LOOK_ALWAYS) return false;
-    if (rb_heapprof_stop_all(looks->stop, looks->target, STOP_LIMIT_NS) == HEAPPROF_STOPPED) {
+    if (looks->mode != ATTACH_LOOK_ALWAYS) return false;
+    if (attach_stop_all(looks->stop, looks->target, STOP_LIMIT_NS) == ATTACH_STOPPED) {
         looks->counts.stopped += looks->target->thread_count;
         return true;
     }
@@ -259,11 +259,11 @@ stop_all(struct heapprof_looks *looks)
 }
 
 static bool
-read_next(struct heapprof_looks *looks, const struct heapprof_thread *thread, bool still)
+read_next(struct attach_looks *looks, const struct attach_thread *thread, bool still)
 {
     if (!HEAPPROF_MEM_GROW(&looks->mem, looks->stacks, looks->stack_capacity, looks->stack_count + 1)) return false;
-    struct heapprof_look_stack *stack = &looks->stacks[looks->stack_count];
-    *stack = (struct heapprof_look_stack){.thread = *thread, .first = looks->frame_count};
+    struct attach_look_stack *stack = &looks->stacks[looks->stack_count];
+    *stack = (struct attach_look_stack){.thread = *thread, .first = looks->frame_count};
     if (!read_stack(looks, stack, still)) return false;
     looks->stack_count++;
     looks->counts.torn += stack->torn;
@@ -273,18 +273,18 @@ read_next(struct heapprof_looks *looks, const struct heapprof_thread *thread, bo
 
 /* What all stacks have in common. */
 static bool
-begin(struct heapprof_looks *looks)
+begin(struct attach_looks *looks)
 {
-    rb_heapprof_ahead_begin(looks->target);
-    rb_heapprof_memos_begin(&looks->memos, rb_heapprof_codes_refresh(&looks->codes));
+    attach_ahead_begin(looks->target);
+    attach_memos_begin(&looks->memos, attach_codes_refresh(&looks->codes));
     looks->collecting = collecting_p(looks);
-    bool read = rb_heapprof_threads_read(&looks->threads, looks->vm, &looks->mem);
-    rb_heapprof_ahead_pause(looks->target);
+    bool read = attach_threads_read(&looks->threads, looks->vm, &looks->mem);
+    attach_ahead_pause(looks->target);
     return read;
 }
 
 static bool
-read_all(struct heapprof_looks *looks, bool still)
+read_all(struct attach_looks *looks, bool still)
 {
     looks->stack_count = looks->frame_count = 0;
     if (!begin(looks)) return false;
@@ -292,7 +292,7 @@ read_all(struct heapprof_looks *looks, bool still)
         if (!read_next(looks, &looks->threads.all[i], still)) return false;
     }
     if (!looks->with_fibers) return true;
-    if (!rb_heapprof_fibers_read(&looks->fibers, looks->vm, &looks->threads, &looks->mem)) return false;
+    if (!attach_fibers_read(&looks->fibers, looks->vm, &looks->threads, &looks->mem)) return false;
     for (size_t i = 0; i < looks->fibers.count; i++) {
         if (!read_next(looks, &looks->fibers.all[i], still)) return false;
     }
@@ -300,18 +300,18 @@ read_all(struct heapprof_looks *looks, bool still)
 }
 
 bool
-rb_heapprof_look(struct heapprof_looks *looks)
+attach_look(struct attach_looks *looks)
 {
     bool still = stop_all(looks), read = read_all(looks, still);
-    if (still && looks->stop) rb_heapprof_stop_resume(looks->stop);
+    if (still && looks->stop) attach_stop_resume(looks->stop);
     looks->counts.looks += read;
     looks->counts.stacks += looks->stack_count;
-    return read && rb_heapprof_target_state(looks->target) == HEAPPROF_TARGET_SAME;
+    return read && attach_target_state(looks->target) == ATTACH_TARGET_SAME;
 }
 
 void
-rb_heapprof_look_name(struct heapprof_looks *looks, uint64_t string, struct heapprof_text *text)
+attach_look_name(struct attach_looks *looks, uint64_t string, struct attach_text *text)
 {
     text->length = 0;
-    if (!rb_heapprof_object_add_string(looks->vm, string, text)) text->length = 0;
+    if (!attach_object_add_string(looks->vm, string, text)) text->length = 0;
 }

@@ -10,7 +10,7 @@
 enum { VALUE_MAX = 1000 };
 
 struct text {
-    char   bytes[HEAPPROF_ORIGIN_TEXT_MAX];
+    char   bytes[ATTACH_ORIGIN_TEXT_MAX];
     size_t length;
 };
 
@@ -31,7 +31,7 @@ add(struct text *text, const char *key, const char *value)
 
 /* What a file of /proc/PID has, at most size - 1 bytes with a NUL at their end; returns how many. */
 static size_t
-read_proc(const struct heapprof_target *target, const char *name, char *bytes, size_t size)
+read_proc(const struct attach_target *target, const char *name, char *bytes, size_t size)
 {
     char path[64];
     size_t length = 0;
@@ -57,7 +57,7 @@ join(char *line, size_t length)
 }
 
 static void
-add_link(const struct heapprof_target *target, struct text *text, const char *key, const char *name)
+add_link(const struct attach_target *target, struct text *text, const char *key, const char *name)
 {
     char path[64], to[VALUE_MAX + 1];
 
@@ -68,7 +68,7 @@ add_link(const struct heapprof_target *target, struct text *text, const char *ke
 }
 
 static void
-add_parent(const struct heapprof_target *target, struct text *text)
+add_parent(const struct attach_target *target, struct text *text)
 {
     char stat[512], number[24];
     int parent;
@@ -81,7 +81,7 @@ add_parent(const struct heapprof_target *target, struct text *text)
 }
 
 static void
-add_all(const struct heapprof_target *target, struct text *text)
+add_all(const struct attach_target *target, struct text *text)
 {
     char value[VALUE_MAX + 1];
 
@@ -95,7 +95,7 @@ add_all(const struct heapprof_target *target, struct text *text)
 }
 
 size_t
-rb_heapprof_origin_text(const struct heapprof_target *target, char text[HEAPPROF_ORIGIN_TEXT_MAX])
+attach_origin_text(const struct attach_target *target, char text[ATTACH_ORIGIN_TEXT_MAX])
 {
     struct text all = {.length = 0};
 
@@ -107,7 +107,7 @@ rb_heapprof_origin_text(const struct heapprof_target *target, char text[HEAPPROF
 }
 
 void
-rb_heapprof_origin_of_target(const struct heapprof_target *target, struct heapprof_snapshot *snapshot)
+attach_origin_of_target(const struct attach_target *target, struct heapprof_snapshot *snapshot)
 {
     struct text text = {.length = 0};
 
@@ -118,7 +118,7 @@ rb_heapprof_origin_of_target(const struct heapprof_target *target, struct heappr
 }
 
 void
-rb_heapprof_origin_program(const struct heapprof_target *target, char *name, size_t size)
+attach_origin_program(const struct attach_target *target, char *name, size_t size)
 {
     char comm[64];
 

@@ -8,27 +8,27 @@
 
 /* The page that begins there; NULL: it cannot be read. */
 static const unsigned char *
-find_page(struct heapprof_pages *pages, uint64_t begin)
+find_page(struct attach_pages *pages, uint64_t begin)
 {
-    size_t place = begin / HEAPPROF_PAGES_BYTES & (HEAPPROF_PAGES_KEPT - 1);
-    uint64_t end = begin + HEAPPROF_PAGES_BYTES;
+    size_t place = begin / ATTACH_PAGES_BYTES & (ATTACH_PAGES_KEPT - 1);
+    uint64_t end = begin + ATTACH_PAGES_BYTES;
 
     if (end == 0) return NULL;
     if (pages->ends[place] == end) return pages->bytes[place];
     pages->ends[place] = 0;
-    if (!rb_heapprof_target_read(pages->from, begin, pages->bytes[place], HEAPPROF_PAGES_BYTES)) return NULL;
+    if (!attach_target_read(pages->from, begin, pages->bytes[place], ATTACH_PAGES_BYTES)) return NULL;
     pages->ends[place] = end;
     return pages->bytes[place];
 }
 
 static bool
-read_range(struct heapprof_pages *pages, const struct heapprof_range *range)
+read_range(struct attach_pages *pages, const struct attach_range *range)
 {
     for (size_t done = 0, bytes; done < range->bytes; done += bytes) {
-        size_t within = (range->address + done) % HEAPPROF_PAGES_BYTES;
+        size_t within = (range->address + done) % ATTACH_PAGES_BYTES;
         const unsigned char *page = find_page(pages, range->address + done - within);
         if (!page) return false;
-        bytes = HEAPPROF_PAGES_BYTES - within;
+        bytes = ATTACH_PAGES_BYTES - within;
         if (bytes > range->bytes - done) bytes = range->bytes - done;
         memcpy((unsigned char *)range->to + done, page + within, bytes);
     }
@@ -36,9 +36,9 @@ read_range(struct heapprof_pages *pages, const struct heapprof_range *range)
 }
 
 static bool
-read_ranges(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+read_ranges(struct attach_target *target, const struct attach_range *ranges, size_t count)
 {
-    struct heapprof_pages *pages = (struct heapprof_pages *)target;
+    struct attach_pages *pages = (struct attach_pages *)target;
 
     for (size_t i = 0; i < count; i++) {
         if (!read_range(pages, &ranges[i])) return false;
@@ -47,7 +47,7 @@ read_ranges(struct heapprof_target *target, const struct heapprof_range *ranges,
 }
 
 void
-rb_heapprof_pages_begin(struct heapprof_pages *pages, struct heapprof_target *from)
+attach_pages_begin(struct attach_pages *pages, struct attach_target *from)
 {
     pages->from = from;
     pages->kind = *from->kind;

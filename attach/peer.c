@@ -278,7 +278,7 @@ holds_p(pid_t pid, uint64_t inode)
 static bool
 one_id_p(const char *status, const char *name, unsigned *id)
 {
-    const char *line = rb_heapprof_status_line(status, name);
+    const char *line = attach_status_line(status, name);
     unsigned effective, saved;
 
     return line && sscanf(line, "%u %u %u", id, &effective, &saved) == 3 && *id == effective && *id == saved;
@@ -286,14 +286,14 @@ one_id_p(const char *status, const char *name, unsigned *id)
 
 /* Returns NULL, or why the process is no client. connection: the inode of its end. */
 static const char *
-judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct heapprof_peer *peer)
+judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct attach_peer *peer)
 {
-    char status[HEAPPROF_STATUS_MAX];
+    char status[ATTACH_STATUS_MAX];
     const char *why = NULL;
     struct dirent *entry;
     unsigned uid, gid;
 
-    if (!rb_heapprof_status_read(pid, pid, status)) return UNSEEN;
+    if (!attach_status_read(pid, pid, status)) return UNSEEN;
     if (!one_id_p(status, "\nUid:", &uid) || !one_id_p(status, "\nGid:", &gid) || uid != peer->uid) {
         return "the client's process has other rights than its user";
     }
@@ -312,7 +312,7 @@ judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct he
 
 /* All that have it. */
 static const char *
-judge_holders(const struct rows *rows, uint64_t inode, struct heapprof_peer *peer)
+judge_holders(const struct rows *rows, uint64_t inode, struct attach_peer *peer)
 {
     DIR *directory = opendir("/proc");
     const char *why = NULL;
@@ -331,7 +331,7 @@ judge_holders(const struct rows *rows, uint64_t inode, struct heapprof_peer *pee
 /* ---- both kinds ---- */
 
 static const char *
-find_by_credentials(int fd, const struct rows *rows, struct heapprof_peer *peer)
+find_by_credentials(int fd, const struct rows *rows, struct attach_peer *peer)
 {
     struct ucred credentials;
     socklen_t size = sizeof(credentials);
@@ -343,7 +343,7 @@ find_by_credentials(int fd, const struct rows *rows, struct heapprof_peer *peer)
 }
 
 static const char *
-find_by_table(int fd, const struct rows *rows, struct heapprof_peer *peer)
+find_by_table(int fd, const struct rows *rows, struct attach_peer *peer)
 {
     struct sockaddr_storage ours, theirs;
     socklen_t ours_size = sizeof(ours), theirs_size = sizeof(theirs);
@@ -365,7 +365,7 @@ find_by_table(int fd, const struct rows *rows, struct heapprof_peer *peer)
 }
 
 bool
-rb_heapprof_peer_unix_p(int fd)
+attach_peer_unix_p(int fd)
 {
     struct sockaddr_storage address = {0};
     socklen_t size = sizeof(address);
@@ -374,12 +374,12 @@ rb_heapprof_peer_unix_p(int fd)
 }
 
 const char *
-rb_heapprof_peer_find(int fd, struct heapprof_peer *peer)
+attach_peer_find(int fd, struct attach_peer *peer)
 {
     struct rows rows = {0};
     const char *why = read_sockets(&rows);
 
-    if (!why && rb_heapprof_peer_unix_p(fd)) why = find_by_credentials(fd, &rows, peer);
+    if (!why && attach_peer_unix_p(fd)) why = find_by_credentials(fd, &rows, peer);
     else if (!why) why = find_by_table(fd, &rows, peer);
     free_rows(&rows);
     return why;

@@ -1,19 +1,19 @@
-#ifndef HEAPPROF_ATTACH_PEER_H
-#define HEAPPROF_ATTACH_PEER_H
+#ifndef ATTACH_PEER_H
+#define ATTACH_PEER_H
 /* Who is at the other end of a connection that was accepted. lib/heapprof/rack/peer.rb does the same in Ruby. */
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct heapprof_peer {
+struct attach_peer {
     pid_t pid;   /* a process that has the other end */
     uid_t uid;   /* that process's, real, effective and saved */
     gid_t gid;
 };
 
 /* Whether the accepted socket is a Unix socket. */
-bool rb_heapprof_peer_unix_p(int fd);
+bool attach_peer_unix_p(int fd);
 
 /* Returns NULL, or why the other end may not ask: it is not on this host, cannot be seen, or answers requests itself. */
-const char *rb_heapprof_peer_find(int fd, struct heapprof_peer *peer);
+const char *attach_peer_find(int fd, struct attach_peer *peer);
 
 #endif

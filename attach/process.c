@@ -8,7 +8,7 @@
  *     end_fd  a pidfd                     to wait for the end
  *
  * Only process_vm_readv takes the number. It is used for what it alone can do, read many ranges at once, and
- * what it read counts when `memory` still is there afterwards (rb_heapprof_target_state).
+ * what it read counts when `memory` still is there afterwards (attach_target_state).
  *
  *   I1  the target is not written to.
  *   I2  a process that shares its memory with another (between vfork and exec) is not told apart by `memory`: then
@@ -130,7 +130,7 @@ other_pid_namespace_p(int proc)
 /* ---- reading ---- */
 
 static bool
-read_memory(const struct process *process, const struct heapprof_range *range)
+read_memory(const struct process *process, const struct attach_range *range)
 {
     size_t done = 0;
 
@@ -148,7 +148,7 @@ read_memory(const struct process *process, const struct heapprof_range *range)
 /* What is not readable by its protection is by way of /proc/PID/mem: so are the heap pages that MRI protects while
  * it compacts. */
 static bool
-read_each(const struct process *process, const struct heapprof_range *ranges, size_t count)
+read_each(const struct process *process, const struct attach_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!read_memory(process, &ranges[i])) return false;
@@ -157,7 +157,7 @@ read_each(const struct process *process, const struct heapprof_range *ranges, si
 }
 
 static bool
-read_at_once(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+read_at_once(struct attach_target *target, const struct attach_range *ranges, size_t count)
 {
     struct process *process = target->data;
     struct iovec ours[RANGES_AT_ONCE], theirs[RANGES_AT_ONCE];
@@ -176,7 +176,7 @@ read_at_once(struct heapprof_target *target, const struct heapprof_range *ranges
 }
 
 static bool
-process_read(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+process_read(struct attach_target *target, const struct attach_range *ranges, size_t count)
 {
     const struct process *process = target->data;
 
@@ -201,40 +201,40 @@ memory_there_p(const struct process *process)
 }
 
 /* The first thread ends before the memory does where others live on. */
-static enum heapprof_target_state
-process_state(struct heapprof_target *target)
+static enum attach_target_state
+process_state(struct attach_target *target)
 {
     const struct process *process = target->data;
     struct stat_line line;
     bool there = memory_there_p(process);
 
-    if (there && !process->shares_memory) return HEAPPROF_TARGET_SAME;
-    if (!read_stat(process->proc, &line)) return HEAPPROF_TARGET_ENDED;
-    if (there) return line.flags & FORKED_NOT_EXECED ? HEAPPROF_TARGET_SAME : HEAPPROF_TARGET_REPLACED;
-    return line.flags & EXITING || line.state == 'Z' ? HEAPPROF_TARGET_ENDED : HEAPPROF_TARGET_REPLACED;
+    if (there && !process->shares_memory) return ATTACH_TARGET_SAME;
+    if (!read_stat(process->proc, &line)) return ATTACH_TARGET_ENDED;
+    if (there) return line.flags & FORKED_NOT_EXECED ? ATTACH_TARGET_SAME : ATTACH_TARGET_REPLACED;
+    return line.flags & EXITING || line.state == 'Z' ? ATTACH_TARGET_ENDED : ATTACH_TARGET_REPLACED;
 }
 
 /* ---- mappings ---- */
 
 /* "00400000-0048a000 r-xp 00000000 fd:03 960637    /bin/ruby" */
 static bool
-add_line(struct heapprof_target *target, char *line)
+add_line(struct attach_target *target, char *line)
 {
     unsigned long long start, end, offset;
     char rights[5];
     int path = 0;
 
     if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &start, &end, rights, &offset, &path) < 4) return true;
-    struct heapprof_mapping mapping = {
+    struct attach_mapping mapping = {
         .start = start, .end = end, .offset = offset,
         .readable = rights[0] == 'r', .writable = rights[1] == 'w', .executable = rights[2] == 'x'
     };
     line[strcspn(line, "\n")] = '\0';
-    return rb_heapprof_target_add_mapping(target, mapping, path ? line + path : "");
+    return attach_target_add_mapping(target, mapping, path ? line + path : "");
 }
 
 static bool
-list_mappings(struct heapprof_target *target, int proc)
+list_mappings(struct attach_target *target, int proc)
 {
     int fd = openat(proc, "maps", O_RDONLY | O_CLOEXEC);
     FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
@@ -246,7 +246,7 @@ list_mappings(struct heapprof_target *target, int proc)
         if (fd >= 0) close(fd);
         return false;
     }
-    rb_heapprof_target_forget_mappings(target);
+    attach_target_forget_mappings(target);
     while (room && getline(&line, &capacity, maps) > 0) room = add_line(target, line);
     free(line);
     fclose(maps);
@@ -266,34 +266,34 @@ open_memory(struct process *process)
 }
 
 static bool
-refuse(struct heapprof_target *target, char *error)
+refuse(struct attach_target *target, char *error)
 {
     struct process *process = target->data;
     struct stat_line line;
     int why = errno;
 
-    if (want_p(why)) rb_heapprof_target_say(target, error, "%s", strerror(why));
+    if (want_p(why)) attach_target_say(target, error, "%s", strerror(why));
     else if (why == ESRCH || !read_stat(process->proc, &line) || ended_p(&line)) {
-        rb_heapprof_target_say(target, error, "it has ended");
+        attach_target_say(target, error, "it has ended");
     }
-    else if (why == EACCES || why == EPERM) rb_heapprof_rights_explain(target, error);
-    else rb_heapprof_target_say(target, error, "%s", strerror(why));
+    else if (why == EACCES || why == EPERM) attach_rights_explain(target, error);
+    else attach_target_say(target, error, "%s", strerror(why));
     return false;
 }
 
 /* The mappings are those of the memory when the memory was there before and after. */
 static bool
-process_refresh(struct heapprof_target *target, char *error)
+process_refresh(struct attach_target *target, char *error)
 {
     struct process *process = target->data;
 
     for (int tries = 0; tries < REPLACED_TRIES; tries++) {
         process->shares_memory = shares_memory_p(process->proc, target->pid);
         if (!open_memory(process) || !list_mappings(target, process->proc)) return refuse(target, error);
-        if (process_state(target) != HEAPPROF_TARGET_REPLACED) break;
+        if (process_state(target) != ATTACH_TARGET_REPLACED) break;
     }
     if (target->mapping_count > 0) return true;
-    rb_heapprof_target_say(target, error, "it has ended");
+    attach_target_say(target, error, "it has ended");
     return false;
 }
 
@@ -302,14 +302,14 @@ process_refresh(struct heapprof_target *target, char *error)
 static pid_t
 inner_tid(int proc, pid_t tid)
 {
-    char name[64], status[HEAPPROF_STATUS_MAX];
+    char name[64], status[ATTACH_STATUS_MAX];
 
     snprintf(name, sizeof(name), "task/%d/status", (int)tid);
-    return read_file(proc, name, status, sizeof(status)) ? rb_heapprof_status_inner(status, tid) : tid;
+    return read_file(proc, name, status, sizeof(status)) ? attach_status_inner(status, tid) : tid;
 }
 
 static bool
-process_list_threads(struct heapprof_target *target)
+process_list_threads(struct attach_target *target)
 {
     struct process *process = target->data;
     int fd = openat(process->proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -321,10 +321,10 @@ process_list_threads(struct heapprof_target *target)
         return false;
     }
     for (struct dirent *entry; room && (entry = readdir(tasks));) {
-        struct heapprof_native_thread thread = { .tid = (pid_t)atoi(entry->d_name) };
+        struct attach_native_thread thread = { .tid = (pid_t)atoi(entry->d_name) };
         if (thread.tid <= 0) continue;
         thread.inner_tid = process->other_pids ? inner_tid(process->proc, thread.tid) : thread.tid;
-        room = rb_heapprof_target_add_thread(target, thread);
+        room = attach_target_add_thread(target, thread);
     }
     closedir(tasks);
     return target->thread_count > 0;
@@ -333,7 +333,7 @@ process_list_threads(struct heapprof_target *target)
 /* ---- opening ---- */
 
 static void
-process_close(struct heapprof_target *target)
+process_close(struct attach_target *target)
 {
     struct process *process = target->data;
 
@@ -343,7 +343,7 @@ process_close(struct heapprof_target *target)
     free(process);
 }
 
-static const struct heapprof_target_kind process_kind = {
+static const struct attach_target_kind process_kind = {
     process_read, process_refresh, process_list_threads, process_state, process_close
 };
 
@@ -360,7 +360,7 @@ leader_p(int proc, pid_t pid)
 }
 
 static bool
-open_directory(struct heapprof_target *target, char *error)
+open_directory(struct attach_target *target, char *error)
 {
     struct process *process = target->data;
     char path[32];
@@ -368,7 +368,7 @@ open_directory(struct heapprof_target *target, char *error)
     snprintf(path, sizeof(path), "/proc/%d", (int)target->pid);
     process->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (process->proc >= 0) return true;
-    rb_heapprof_target_say(target, error, "%s", want_p(errno) ? strerror(errno) :
+    attach_target_say(target, error, "%s", want_p(errno) ? strerror(errno) :
                            access("/proc/self", F_OK) == 0 ? "there is no such process" :
                            "/proc is not mounted here, and nothing can be read without it");
     return false;
@@ -376,7 +376,7 @@ open_directory(struct heapprof_target *target, char *error)
 
 /* Whether it is a process with a memory of its own. */
 static bool
-process_p(struct heapprof_target *target, char *error)
+process_p(struct attach_target *target, char *error)
 {
     struct process *process = target->data;
     struct stat_line line;
@@ -384,17 +384,17 @@ process_p(struct heapprof_target *target, char *error)
 
     if (leader < 0 || !read_stat(process->proc, &line)) return refuse(target, error);
     target->start = line.start;
-    if (ended_p(&line)) rb_heapprof_target_say(target, error, "it has ended");
-    else if (!leader) rb_heapprof_target_say(target, error, "it is a thread of another process, not a process");
+    if (ended_p(&line)) attach_target_say(target, error, "it has ended");
+    else if (!leader) attach_target_say(target, error, "it is a thread of another process, not a process");
     else if (line.flags & KERNEL_THREAD) {
-        rb_heapprof_target_say(target, error, "it is a thread of the kernel, and has no memory of its own");
+        attach_target_say(target, error, "it is a thread of the kernel, and has no memory of its own");
     }
     else return true;
     return false;
 }
 
 static bool
-open_process(struct heapprof_target *target, char *error)
+open_process(struct attach_target *target, char *error)
 {
     struct process *process = target->data;
 
@@ -403,24 +403,24 @@ open_process(struct heapprof_target *target, char *error)
     target->end_fd = (int)syscall(SYS_pidfd_open, (long)target->pid, 0L);
 #endif
     process->other_pids = other_pid_namespace_p(process->proc);
-    return rb_heapprof_target_refresh(target, error);
+    return attach_target_refresh(target, error);
 }
 
-struct heapprof_target *
-rb_heapprof_target_open_pid(int64_t pid, char error[HEAPPROF_TARGET_ERROR_MAX])
+struct attach_target *
+attach_target_open_pid(int64_t pid, char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct process *process;
-    struct heapprof_target *target;
+    struct attach_target *target;
 
     if (pid <= 0 || pid > INT_MAX) {
-        snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "process %lld: there is no such process", (long long)pid);
+        snprintf(error, ATTACH_TARGET_ERROR_MAX, "process %lld: there is no such process", (long long)pid);
         return NULL;
     }
     process = calloc(1, sizeof(*process));
-    target = process ? rb_heapprof_target_new(&process_kind, process) : NULL;
+    target = process ? attach_target_new(&process_kind, process) : NULL;
     if (!target) {
         free(process);
-        snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "process %lld: no memory", (long long)pid);
+        snprintf(error, ATTACH_TARGET_ERROR_MAX, "process %lld: no memory", (long long)pid);
         return NULL;
     }
     *process = (struct process){ .proc = -1, .memory = -1 };
@@ -428,6 +428,6 @@ rb_heapprof_target_open_pid(int64_t pid, char error[HEAPPROF_TARGET_ERROR_MAX])
     target->pid = (pid_t)pid;
     snprintf(target->name, sizeof(target->name), "process %d", (int)pid);
     if (open_process(target, error)) return target;
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
     return NULL;
 }

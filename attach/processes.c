@@ -10,14 +10,14 @@
 enum { TRIES = 50, PROCESSES_MOST = 4096 };
 
 void
-rb_heapprof_processes_init(struct heapprof_processes *processes, struct heapprof_names *names,
-                           enum heapprof_look_mode mode, bool children)
+attach_processes_init(struct attach_processes *processes, struct attach_names *names,
+                           enum attach_look_mode mode, bool children)
 {
-    *processes = (struct heapprof_processes){.names = names, .mode = mode, .children = children};
+    *processes = (struct attach_processes){.names = names, .mode = mode, .children = children};
 }
 
 static void
-add_counts(struct heapprof_look_counts *sum, const struct heapprof_look_counts *counts)
+add_counts(struct attach_look_counts *sum, const struct attach_look_counts *counts)
 {
     sum->looks += counts->looks;
     sum->stacks += counts->stacks;
@@ -28,43 +28,43 @@ add_counts(struct heapprof_look_counts *sum, const struct heapprof_look_counts *
 }
 
 static void
-close_process(struct heapprof_processes *processes, struct heapprof_process *process)
+close_process(struct attach_processes *processes, struct attach_process *process)
 {
     if (process->looks) add_counts(&processes->counts, &process->looks->counts);
-    rb_heapprof_look_close(process->looks);
-    rb_heapprof_target_close(process->target);
+    attach_look_close(process->looks);
+    attach_target_close(process->target);
     process->looks = NULL;
     process->target = NULL;
 }
 
 void
-rb_heapprof_processes_free(struct heapprof_processes *processes)
+attach_processes_free(struct attach_processes *processes)
 {
     for (size_t i = 0; i < processes->count; i++) close_process(processes, &processes->all[i]);
     free(processes->all);
 }
 
 bool
-rb_heapprof_processes_add(struct heapprof_processes *processes, pid_t pid)
+attach_processes_add(struct attach_processes *processes, pid_t pid)
 {
     if (processes->count == processes->capacity) {
         size_t capacity = processes->capacity ? processes->capacity * 2 : 8;
-        struct heapprof_process *all = realloc(processes->all, capacity * sizeof(*all));
+        struct attach_process *all = realloc(processes->all, capacity * sizeof(*all));
         if (!all) return false;
         processes->all = all;
         processes->capacity = capacity;
     }
-    processes->all[processes->count++] = (struct heapprof_process){.pid = pid};
+    processes->all[processes->count++] = (struct attach_process){.pid = pid};
     return true;
 }
 
 static bool
-open_target(struct heapprof_processes *processes, struct heapprof_process *process)
+open_target(struct attach_processes *processes, struct attach_process *process)
 {
-    process->target = rb_heapprof_target_open_pid(process->pid, process->error);
+    process->target = attach_target_open_pid(process->pid, process->error);
     if (!process->target) return false;
     if (process->start && process->target->start != process->start) {
-        rb_heapprof_target_say(process->target, process->error, "it has ended");
+        attach_target_say(process->target, process->error, "it has ended");
         close_process(processes, process);
         return false;
     }
@@ -73,11 +73,11 @@ open_target(struct heapprof_processes *processes, struct heapprof_process *proce
 }
 
 static void
-try_open(struct heapprof_processes *processes, struct heapprof_process *process)
+try_open(struct attach_processes *processes, struct attach_process *process)
 {
     process->over = !open_target(processes, process);
     if (process->over) return;
-    process->looks = rb_heapprof_look_open(process->target, processes->names, processes->mode, process->error);
+    process->looks = attach_look_open(process->target, processes->names, processes->mode, process->error);
     if (process->looks) {
         process->looks->with_cpu = processes->with_cpu;
         process->was_open = processes->was_open = true;
@@ -91,7 +91,7 @@ try_open(struct heapprof_processes *processes, struct heapprof_process *process)
 
 /* Whether it executes another file than when it was tried, or that is not to be known. */
 static bool
-file_changed_p(struct heapprof_process *process)
+file_changed_p(struct attach_process *process)
 {
     char path[64];
     struct stat file;
@@ -105,7 +105,7 @@ file_changed_p(struct heapprof_process *process)
 }
 
 static void
-try_again(struct heapprof_processes *processes, struct heapprof_process *process)
+try_again(struct attach_processes *processes, struct attach_process *process)
 {
     if (file_changed_p(process)) process->tries = 0;
     if (process->tries < TRIES) try_open(processes, process);
@@ -130,8 +130,8 @@ parent_of(const char *pid)
     return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static const struct heapprof_process *
-find(const struct heapprof_processes *processes, pid_t pid)
+static const struct attach_process *
+find(const struct attach_processes *processes, pid_t pid)
 {
     for (size_t i = 0; i < processes->count; i++) {
         if (processes->all[i].pid == pid) return &processes->all[i];
@@ -140,7 +140,7 @@ find(const struct heapprof_processes *processes, pid_t pid)
 }
 
 static void
-find_children(struct heapprof_processes *processes)
+find_children(struct attach_processes *processes)
 {
     DIR *directory = opendir("/proc");
     struct dirent *entry;
@@ -149,35 +149,35 @@ find_children(struct heapprof_processes *processes)
     while ((entry = readdir(directory)) && processes->count < PROCESSES_MOST) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid <= 0 || find(processes, pid)) continue;
-        const struct heapprof_process *parent = find(processes, parent_of(entry->d_name));
+        const struct attach_process *parent = find(processes, parent_of(entry->d_name));
         if (!parent || parent->over) continue;
-        if (rb_heapprof_processes_add(processes, pid)) processes->all[processes->count - 1].child = true;
+        if (attach_processes_add(processes, pid)) processes->all[processes->count - 1].child = true;
     }
     closedir(directory);
 }
 
 /* Of those that have ended only those stay that were asked for. */
 static void
-forget_children(struct heapprof_processes *processes)
+forget_children(struct attach_processes *processes)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < processes->count; i++) {
-        const struct heapprof_process *process = &processes->all[i];
+        const struct attach_process *process = &processes->all[i];
         if (!process->over || !process->child) processes->all[kept++] = *process;
     }
     processes->count = kept;
 }
 
 size_t
-rb_heapprof_processes_refresh(struct heapprof_processes *processes)
+attach_processes_refresh(struct attach_processes *processes)
 {
     size_t left = 0;
 
     if (processes->children) find_children(processes);
     processes->starting = false;
     for (size_t i = 0; i < processes->count; i++) {
-        struct heapprof_process *process = &processes->all[i];
+        struct attach_process *process = &processes->all[i];
         if (!process->looks && !process->over) try_again(processes, process);
         bool may = process->tries < TRIES;
         processes->starting |= !process->over && !process->looks && may;
@@ -189,21 +189,21 @@ rb_heapprof_processes_refresh(struct heapprof_processes *processes)
 
 /* After exec it is opened again. */
 bool
-rb_heapprof_processes_look(struct heapprof_processes *processes, struct heapprof_process *process)
+attach_processes_look(struct attach_processes *processes, struct attach_process *process)
 {
-    if (rb_heapprof_look(process->looks)) return true;
+    if (attach_look(process->looks)) return true;
 
-    enum heapprof_target_state state = rb_heapprof_target_state(process->target);
-    if (state == HEAPPROF_TARGET_SAME) return false;
+    enum attach_target_state state = attach_target_state(process->target);
+    if (state == ATTACH_TARGET_SAME) return false;
     close_process(processes, process);
-    process->over = state == HEAPPROF_TARGET_ENDED;
+    process->over = state == ATTACH_TARGET_ENDED;
     return false;
 }
 
-struct heapprof_look_counts
-rb_heapprof_processes_counts(const struct heapprof_processes *processes)
+struct attach_look_counts
+attach_processes_counts(const struct attach_processes *processes)
 {
-    struct heapprof_look_counts sum = processes->counts;
+    struct attach_look_counts sum = processes->counts;
 
     for (size_t i = 0; i < processes->count; i++) {
         if (processes->all[i].looks) add_counts(&sum, &processes->all[i].looks->counts);

@@ -12,61 +12,61 @@
 static uint64_t
 entry_hash(const void *owner, uint32_t number)
 {
-    const struct heapprof_record_entry *entry = &((const struct heapprof_record *)owner)->entries[number];
+    const struct attach_record_entry *entry = &((const struct attach_record *)owner)->entries[number];
     return rb_heapprof_index_hash((uint64_t)entry->stack << 32 | entry->thread);
 }
 
 static uint64_t
 thread_hash(const void *owner, uint32_t number)
 {
-    const struct heapprof_record_thread *thread = &((const struct heapprof_record *)owner)->threads[number];
+    const struct attach_record_thread *thread = &((const struct attach_record *)owner)->threads[number];
     return rb_heapprof_index_hash(thread->address ^ (uint64_t)thread->pid << 48);
 }
 
 void
-rb_heapprof_record_init(struct heapprof_record *record, const struct heapprof_record_options *options)
+attach_record_init(struct attach_record *record, const struct attach_record_options *options)
 {
-    *record = (struct heapprof_record){.options = *options};
+    *record = (struct attach_record){.options = *options};
     rb_heapprof_mem_init(&record->mem, BUDGET_BYTES);
-    rb_heapprof_names_init(&record->names, &record->mem);
+    attach_names_init(&record->names, &record->mem);
     rb_heapprof_stacks_init(&record->stacks, &record->mem);
 }
 
 void
-rb_heapprof_record_free(struct heapprof_record *record)
+attach_record_free(struct attach_record *record)
 {
     HEAPPROF_MEM_RELEASE(&record->mem, record->entries, record->entry_capacity);
     HEAPPROF_MEM_RELEASE(&record->mem, record->threads, record->thread_capacity);
     rb_heapprof_index_release(&record->index, &record->mem);
     rb_heapprof_index_release(&record->thread_index, &record->mem);
     rb_heapprof_stacks_free(&record->stacks);
-    rb_heapprof_names_free(&record->names);
+    attach_names_free(&record->names);
 }
 
 /* ---- adding ---- */
 
 static uint32_t
-label_of(struct heapprof_record *record, struct heapprof_looks *looks, const struct heapprof_thread *thread)
+label_of(struct attach_record *record, struct attach_looks *looks, const struct attach_thread *thread)
 {
-    struct heapprof_text text;
+    struct attach_text text;
     char number[64];
 
-    rb_heapprof_look_name(looks, thread->name, &text);
+    attach_look_name(looks, thread->name, &text);
     snprintf(number, sizeof(number), text.length ? " [%d]" : "thread [%d]", thread->tid);
-    rb_heapprof_text_add_cstr(&text, number);
+    attach_text_add_cstr(&text, number);
     return rb_heapprof_strings_intern(&record->names.strings, text.bytes, text.length);
 }
 
 /* The thread's number; 0: no memory. */
 static uint32_t
-thread_number(struct heapprof_record *record, struct heapprof_looks *looks, const struct heapprof_thread *thread)
+thread_number(struct attach_record *record, struct attach_looks *looks, const struct attach_thread *thread)
 {
-    struct heapprof_record_thread key = {.address = thread->address, .pid = looks->target->pid};
+    struct attach_record_thread key = {.address = thread->address, .pid = looks->target->pid};
     uint64_t hash = rb_heapprof_index_hash(key.address ^ (uint64_t)key.pid << 48);
     uint32_t number;
 
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->thread_index, probe)) != 0; probe++) {
-        const struct heapprof_record_thread *other = &record->threads[number];
+        const struct attach_record_thread *other = &record->threads[number];
         if (other->address == key.address && other->pid == key.pid) return number;
     }
     number = record->thread_count + 1;
@@ -80,49 +80,49 @@ thread_number(struct heapprof_record *record, struct heapprof_looks *looks, cons
 }
 
 static bool
-counts_p(const struct heapprof_record_options *options, const struct heapprof_look_stack *stack)
+counts_p(const struct attach_record_options *options, const struct attach_look_stack *stack)
 {
-    enum heapprof_thread_state state = stack->thread.state;
+    enum attach_thread_state state = stack->thread.state;
 
-    if (stack->failed || state == HEAPPROF_THREAD_ENDED) return false;
-    if (options->mode == HEAPPROF_RECORD_GVL) return state == HEAPPROF_THREAD_RUNNING;
-    if (options->mode == HEAPPROF_RECORD_CPU) return stack->on_cpu;
+    if (stack->failed || state == ATTACH_THREAD_ENDED) return false;
+    if (options->mode == ATTACH_RECORD_GVL) return state == ATTACH_THREAD_RUNNING;
+    if (options->mode == ATTACH_RECORD_CPU) return stack->on_cpu;
     return options->idle || !stack->idle;
 }
 
 static uint32_t
-push(struct heapprof_record *record, uint32_t parent, uint32_t function, uint32_t line)
+push(struct attach_record *record, uint32_t parent, uint32_t function, uint32_t line)
 {
     if (parent == HEAPPROF_NO_STACK || function == 0) return HEAPPROF_NO_STACK;
     return rb_heapprof_stacks_push(&record->stacks, parent, function, record->options.no_lines ? 0 : line);
 }
 
 static uint32_t
-mark(struct heapprof_record *record, uint32_t parent, const char *name)
+mark(struct attach_record *record, uint32_t parent, const char *name)
 {
-    return push(record, parent, rb_heapprof_names_mark(&record->names, name), 0);
+    return push(record, parent, attach_names_mark(&record->names, name), 0);
 }
 
 /* A frame that says which thread it is. */
 static uint32_t
-thread_frame(struct heapprof_record *record, uint32_t thread)
+thread_frame(struct attach_record *record, uint32_t thread)
 {
     size_t length;
-    struct heapprof_text text = {0}, none = {0};
-    const char *label = rb_heapprof_names_text(&record->names, record->threads[thread].label, &length);
+    struct attach_text text = {0}, none = {0};
+    const char *label = attach_names_text(&record->names, record->threads[thread].label, &length);
 
-    rb_heapprof_text_add(&text, label, length);
-    return push(record, 0, rb_heapprof_names_function(&record->names, &text, &none, 0, true), 0);
+    attach_text_add(&text, label, length);
+    return push(record, 0, attach_names_function(&record->names, &text, &none, 0, true), 0);
 }
 
 static uint32_t
-stack_number(struct heapprof_record *record, const struct heapprof_looks *looks,
-             const struct heapprof_look_stack *stack, uint32_t thread)
+stack_number(struct attach_record *record, const struct attach_looks *looks,
+             const struct attach_look_stack *stack, uint32_t thread)
 {
     uint32_t number = record->options.thread_frames ? thread_frame(record, thread) : 0;
 
     for (size_t i = stack->count; i-- > 0; ) {
-        const struct heapprof_look_frame *frame = &looks->frames[stack->first + i];
+        const struct attach_look_frame *frame = &looks->frames[stack->first + i];
         number = push(record, number, frame->function, frame->line);
     }
     if (stack->collecting && record->options.collections) number = mark(record, number, "(garbage collection)");
@@ -131,16 +131,16 @@ stack_number(struct heapprof_record *record, const struct heapprof_looks *looks,
 
 /* The entry to count in; 0: no memory. */
 static uint32_t
-entry_number(struct heapprof_record *record, uint32_t stack, uint32_t thread)
+entry_number(struct attach_record *record, uint32_t stack, uint32_t thread)
 {
-    struct heapprof_record_entry key = {stack, thread, 0};
+    struct attach_record_entry key = {stack, thread, 0};
     uint64_t hash = rb_heapprof_index_hash((uint64_t)stack << 32 | thread);
     uint32_t number = record->options.in_order ? record->threads[thread].last : 0;
 
     if (number && record->entries[number].stack == stack) return number;
     if (!record->options.in_order) {
         for (uint64_t probe = hash; (number = rb_heapprof_index_at(&record->index, probe)) != 0; probe++) {
-            const struct heapprof_record_entry *other = &record->entries[number];
+            const struct attach_record_entry *other = &record->entries[number];
             if (other->stack == stack && other->thread == thread) return number;
         }
     }
@@ -160,7 +160,7 @@ entry_number(struct heapprof_record *record, uint32_t stack, uint32_t thread)
 }
 
 static bool
-add_stack(struct heapprof_record *record, struct heapprof_looks *looks, const struct heapprof_look_stack *stack,
+add_stack(struct attach_record *record, struct attach_looks *looks, const struct attach_look_stack *stack,
           uint64_t periods)
 {
     bool counts = counts_p(&record->options, stack);
@@ -177,7 +177,7 @@ add_stack(struct heapprof_record *record, struct heapprof_looks *looks, const st
 }
 
 bool
-rb_heapprof_record_add(struct heapprof_record *record, struct heapprof_looks *looks, uint64_t periods)
+attach_record_add(struct attach_record *record, struct attach_looks *looks, uint64_t periods)
 {
     for (size_t i = 0; i < looks->stack_count; i++) {
         if (!add_stack(record, looks, &looks->stacks[i], periods)) return false;
@@ -189,13 +189,13 @@ rb_heapprof_record_add(struct heapprof_record *record, struct heapprof_looks *lo
 
 /* A profile that is being made. What has a number there has been added already. */
 struct making {
-    struct heapprof_record *record;
+    struct attach_record *record;
     struct heapprof_model *model;
     uint32_t *strings, *functions, *locations; /* by string of names + 1, by function, by node of stacks; 0: not yet */
 };
 
 static bool
-begin(struct making *making, struct heapprof_record *record)
+begin(struct making *making, struct attach_record *record)
 {
     *making = (struct making){
         .record = record, .model = rb_heapprof_model_new(),
@@ -225,7 +225,7 @@ static uint32_t
 string(struct making *making, uint32_t interned)
 {
     size_t length;
-    const char *bytes = rb_heapprof_names_text(&making->record->names, interned, &length);
+    const char *bytes = attach_names_text(&making->record->names, interned, &length);
 
     if (interned == 0) return 0;
     if (!making->strings[interned]) making->strings[interned] = rb_heapprof_model_add_string(making->model, bytes, length);
@@ -238,7 +238,7 @@ function_id(struct making *making, uint32_t number)
 {
     if (making->functions[number]) return making->functions[number];
 
-    const struct heapprof_function *from = rb_heapprof_names_get(&making->record->names, number);
+    const struct heapprof_function *from = attach_names_get(&making->record->names, number);
     uint32_t id = rb_heapprof_model_functions(making->model) + 1;
     uint32_t name = string(making, from->name), path = string(making, from->path);
     if (name == HEAPPROF_NO_STRING || path == HEAPPROF_NO_STRING ||
@@ -285,7 +285,7 @@ static bool
 add_types(struct making *making)
 {
     static const char *const modes[] = {"wall", "cpu", "gvl"};
-    struct heapprof_record *record = making->record;
+    struct attach_record *record = making->record;
 
     if (!record->options.in_order) {
         return add_type(making, text(making, "samples"), "count") &&
@@ -298,9 +298,9 @@ add_types(struct making *making)
 }
 
 static bool
-add_values(struct making *making, const struct heapprof_record_entry *entry)
+add_values(struct making *making, const struct attach_record_entry *entry)
 {
-    struct heapprof_record *record = making->record;
+    struct attach_record *record = making->record;
     uint64_t time = entry->count * record->options.period_ns;
 
     if (!record->options.in_order) {
@@ -325,7 +325,7 @@ add_label(struct making *making, uint32_t key, uint32_t thread)
 }
 
 static bool
-add_sample(struct making *making, const struct heapprof_record_entry *entry, uint32_t label)
+add_sample(struct making *making, const struct attach_record_entry *entry, uint32_t label)
 {
     const struct heapprof_stacks *stacks = &making->record->stacks;
     bool labelled = entry->thread && making->record->options.threads;
@@ -365,7 +365,7 @@ make(struct making *making, const char *const *comments)
 }
 
 struct heapprof_model *
-rb_heapprof_record_model(struct heapprof_record *record, const char *const *comments, int64_t time_ns,
+attach_record_model(struct attach_record *record, const char *const *comments, int64_t time_ns,
                          int64_t duration_ns)
 {
     struct making making;

@@ -1,5 +1,5 @@
-#ifndef HEAPPROF_ATTACH_RECORD_H
-#define HEAPPROF_ATTACH_RECORD_H
+#ifndef ATTACH_RECORD_H
+#define ATTACH_RECORD_H
 /* Looks added up: how often each stack was seen. It becomes a profile of anybody's (pprof/model.h).
  *
  *     by stack    (stack, thread) -> how often             collapsed, pprof, speedscope
@@ -9,14 +9,14 @@
 #include "pprof/model.h"
 #include "profiler/stacks.h"
 
-enum heapprof_record_mode {
-    HEAPPROF_RECORD_WALL, /* threads that are not idle */
-    HEAPPROF_RECORD_CPU,  /* threads that a processor runs, or that wait for one */
-    HEAPPROF_RECORD_GVL   /* threads that have their Ractor's GVL */
+enum attach_record_mode {
+    ATTACH_RECORD_WALL, /* threads that are not idle */
+    ATTACH_RECORD_CPU,  /* threads that a processor runs, or that wait for one */
+    ATTACH_RECORD_GVL   /* threads that have their Ractor's GVL */
 };
 
-struct heapprof_record_options {
-    enum heapprof_record_mode mode;
+struct attach_record_options {
+    enum attach_record_mode mode;
     bool     threads;     /* apart from each other, by a label */
     bool     thread_frames; /* or by an outermost frame, where a format has no labels */
     bool     idle;        /* idle ones, too: who sleeps or waits for something that is no processor and no lock */
@@ -26,42 +26,42 @@ struct heapprof_record_options {
     uint64_t period_ns;   /* between two looks */
 };
 
-struct heapprof_record_entry {
+struct attach_record_entry {
     uint32_t stack, thread; /* of stacks; of threads, 0: of any */
     uint64_t count;
 };
 
-struct heapprof_record_thread {
+struct attach_record_thread {
     uint64_t address;
     int      pid;
     uint32_t label;       /* string of names: the name it was given, or its native id */
     uint32_t last;        /* entry of its last stack, in order */
 };
 
-struct heapprof_record {
-    struct heapprof_record_options options;
+struct attach_record {
+    struct attach_record_options options;
     struct heapprof_mem mem;
-    struct heapprof_names names;       /* for who looks */
+    struct attach_names names;       /* for who looks */
     struct heapprof_stacks stacks;
-    struct heapprof_record_entry *entries; /* [0] unused, as of threads */
+    struct attach_record_entry *entries; /* [0] unused, as of threads */
     size_t   entry_capacity;
     uint32_t entry_count;
     struct heapprof_index index;       /* (stack, thread) -> entry; in order: empty */
-    struct heapprof_record_thread *threads;
+    struct attach_record_thread *threads;
     size_t   thread_capacity;
     uint32_t thread_count;
     struct heapprof_index thread_index;
     uint64_t added;                    /* stacks */
 };
 
-void rb_heapprof_record_init(struct heapprof_record *record, const struct heapprof_record_options *options);
-void rb_heapprof_record_free(struct heapprof_record *record);
+void attach_record_init(struct attach_record *record, const struct attach_record_options *options);
+void attach_record_free(struct attach_record *record);
 
 /* Adds what a look has seen, which counts for so many periods. False: no memory; some of it may have been added. */
-bool rb_heapprof_record_add(struct heapprof_record *record, struct heapprof_looks *looks, uint64_t periods);
+bool attach_record_add(struct attach_record *record, struct attach_looks *looks, uint64_t periods);
 
 /* All of it as a profile, to be freed. comments are lines for it, up to NULL. NULL: no memory. */
-struct heapprof_model *rb_heapprof_record_model(struct heapprof_record *record, const char *const *comments,
+struct heapprof_model *attach_record_model(struct attach_record *record, const char *const *comments,
                                                 int64_t time_ns, int64_t duration_ns);
 
 #endif

@@ -9,15 +9,15 @@
 enum { TRIES_MAX = 65536 }; /* what comes after these keeps its name */
 
 /* A class, or a function. */
-struct heapprof_renamed {
+struct attach_renamed {
     bool     function;
     uint32_t number;
-    struct heapprof_text name;
+    struct attach_text name;
 };
 
 struct looking {
-    struct heapprof_renames *renames;
-    struct heapprof_vm *vm;
+    struct attach_renames *renames;
+    struct attach_vm *vm;
     struct heapprof_mem *mem;
     const struct heapprof_tables *tables;
     uint32_t tries;
@@ -47,7 +47,7 @@ any_provisional_p(const struct heapprof_tables *tables)
 
 /* objects_by_identity in vm/names/names.c. What a dead one refers to may have been swept and used again. */
 static void
-find_objects(struct looking *looking, heapprof_gone_i *gone_i, void *data)
+find_objects(struct looking *looking, attach_gone_i *gone_i, void *data)
 {
     const struct heapprof_identities *identities = &looking->tables->identities;
     const struct heapprof_address_table *addresses = &identities->addresses;
@@ -69,13 +69,13 @@ object_of(const struct looking *looking, uint64_t id)
 }
 
 /* The next one, to be counted when its name has been read. NULL: no memory. */
-static struct heapprof_renamed *
+static struct attach_renamed *
 next_renamed(struct looking *looking, bool function, uint32_t number)
 {
-    struct heapprof_renames *renames = looking->renames;
+    struct attach_renames *renames = looking->renames;
 
     if (!HEAPPROF_MEM_GROW(looking->mem, renames->all, renames->capacity, renames->count + 1)) return NULL;
-    struct heapprof_renamed *renamed = &renames->all[renames->count];
+    struct attach_renamed *renamed = &renames->all[renames->count];
     looking->tries++;
     renamed->function = function;
     renamed->number = number;
@@ -89,9 +89,9 @@ look_at_class(struct looking *looking, uint32_t id)
     uint64_t klass = object_of(looking, id);
 
     if (!klass || !set_p(&looking->tables->identities.all[id].provisional)) return true;
-    struct heapprof_renamed *renamed = next_renamed(looking, false, id);
+    struct attach_renamed *renamed = next_renamed(looking, false, id);
     if (!renamed) return false;
-    looking->renames->count += rb_heapprof_object_add_class(looking->vm, klass, &renamed->name);
+    looking->renames->count += attach_object_add_class(looking->vm, klass, &renamed->name);
     return true;
 }
 
@@ -105,9 +105,9 @@ look_at_function(struct looking *looking, uint32_t number)
     uint64_t iseq = c_method ? 0 : object_of(looking, function->origin);
 
     if (!set_p(&function->provisional) || !owner || !(iseq || c_method)) return true;
-    struct heapprof_renamed *renamed = next_renamed(looking, true, number);
+    struct attach_renamed *renamed = next_renamed(looking, true, number);
     if (!renamed) return false;
-    looking->renames->count += rb_heapprof_code_name(looking->vm, iseq, owner, function->origin & ~HEAPPROF_ORIGIN_C,
+    looking->renames->count += attach_code_name(looking->vm, iseq, owner, function->origin & ~HEAPPROF_ORIGIN_C,
                                                      &renamed->name);
     return true;
 }
@@ -127,8 +127,8 @@ look_at_all(struct looking *looking)
 }
 
 bool
-rb_heapprof_renames_look(struct heapprof_renames *renames, struct heapprof_vm *vm, struct heapprof_mem *mem,
-                         const struct heapprof_tables *tables, heapprof_gone_i *gone_i, void *data)
+attach_renames_look(struct attach_renames *renames, struct attach_vm *vm, struct heapprof_mem *mem,
+                         const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data)
 {
     struct looking looking = {renames, vm, mem, tables, 0};
 
@@ -137,8 +137,8 @@ rb_heapprof_renames_look(struct heapprof_renames *renames, struct heapprof_vm *v
     if (!HEAPPROF_MEM_GROW(mem, renames->objects, renames->objects_capacity, tables->identities.numbers.end)) return false;
     find_objects(&looking, gone_i, data);
 
-    struct heapprof_target *target = vm->target;
-    rb_heapprof_pages_begin(&renames->pages, target);
+    struct attach_target *target = vm->target;
+    attach_pages_begin(&renames->pages, target);
     vm->target = &renames->pages.target;
     bool looked = look_at_all(&looking);
     vm->target = target;
@@ -146,10 +146,10 @@ rb_heapprof_renames_look(struct heapprof_renames *renames, struct heapprof_vm *v
 }
 
 bool
-rb_heapprof_renames_enter(const struct heapprof_renames *renames, struct heapprof_tables *tables)
+attach_renames_enter(const struct attach_renames *renames, struct heapprof_tables *tables)
 {
     for (size_t i = 0; i < renames->count; i++) {
-        const struct heapprof_renamed *renamed = &renames->all[i];
+        const struct attach_renamed *renamed = &renames->all[i];
         uint32_t name = rb_heapprof_strings_intern(&tables->strings, renamed->name.bytes, renamed->name.length);
         if (name == UINT32_MAX) return false;
         if (renamed->function) tables->functions.all[renamed->number].name = name;
@@ -159,7 +159,7 @@ rb_heapprof_renames_enter(const struct heapprof_renames *renames, struct heappro
 }
 
 void
-rb_heapprof_renames_free(struct heapprof_renames *renames, struct heapprof_mem *mem)
+attach_renames_free(struct attach_renames *renames, struct heapprof_mem *mem)
 {
     HEAPPROF_MEM_RELEASE(mem, renames->objects, renames->objects_capacity);
     HEAPPROF_MEM_RELEASE(mem, renames->all, renames->capacity);

@@ -52,7 +52,7 @@ may_trace_all_p(void)
 }
 
 void
-rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX])
 {
     char status[32];
     long scope = number_in("/proc/sys/kernel/yama/ptrace_scope", ""), ours = (long)geteuid();
@@ -60,30 +60,30 @@ rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAP
     snprintf(status, sizeof(status), "/proc/%d/status", (int)target->pid);
     long theirs = number_in(status, "Uid:");
     if (scope == 3) {
-        rb_heapprof_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 3, and nobody may read a"
+        attach_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 3, and nobody may read a"
                                " process until the machine is started anew with less");
     }
     else if (may_trace_all_p()) {
-        rb_heapprof_target_say(target, error, "not permitted, though we have CAP_SYS_PTRACE: it is in a user namespace"
+        attach_target_say(target, error, "not permitted, though we have CAP_SYS_PTRACE: it is in a user namespace"
                                " outside of ours, or a security module forbids it");
     }
     else if (ours == 0) {
-        rb_heapprof_target_say(target, error, "not permitted: root without CAP_SYS_PTRACE; " CONTAINER);
+        attach_target_say(target, error, "not permitted: root without CAP_SYS_PTRACE; " CONTAINER);
     }
     else if (theirs != ours) {
-        rb_heapprof_target_say(target, error, "not permitted: it is user %ld's, and we are user %ld; run heapprof as that"
+        attach_target_say(target, error, "not permitted: it is user %ld's, and we are user %ld; run heapprof as that"
                                " user or as root", theirs, ours);
     }
     else if (scope == 2) {
-        rb_heapprof_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 2; run heapprof as root; "
+        attach_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 2; run heapprof as root; "
                                CONTAINER);
     }
     else if (scope == 1) {
-        rb_heapprof_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 1, so that only a parent may"
+        attach_target_say(target, error, "not permitted: kernel.yama.ptrace_scope is 1, so that only a parent may"
                                " read; run heapprof as root, or start the program by it; " CONTAINER);
     }
     else {
-        rb_heapprof_target_say(target, error, "not permitted: it has given that up (it is not dumpable, or was started with"
+        attach_target_say(target, error, "not permitted: it has given that up (it is not dumpable, or was started with"
                                " more rights than ours); run heapprof as root; " CONTAINER);
     }
 }
@@ -94,7 +94,7 @@ rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAP
 static bool
 all_ids_p(const char *status, const char *name, unsigned id)
 {
-    const char *line = rb_heapprof_status_line(status, name);
+    const char *line = attach_status_line(status, name);
     unsigned real, effective, saved;
 
     return line && sscanf(line, "%u %u %u", &real, &effective, &saved) == 3 && real == id && effective == id && saved == id;
@@ -103,7 +103,7 @@ all_ids_p(const char *status, const char *name, unsigned id)
 static unsigned long long
 permitted_capabilities(const char *status, unsigned long long otherwise)
 {
-    const char *line = rb_heapprof_status_line(status, "\nCapPrm:");
+    const char *line = attach_status_line(status, "\nCapPrm:");
     unsigned long long set;
 
     return line && sscanf(line, "%llx", &set) == 1 ? set : otherwise;
@@ -133,22 +133,22 @@ same_user_namespace_p(pid_t one, pid_t other)
 }
 
 bool
-rb_heapprof_rights_of_peer(const struct heapprof_peer *peer, pid_t pid, char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_rights_of_peer(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX])
 {
-    char theirs[HEAPPROF_STATUS_MAX], ours[HEAPPROF_STATUS_MAX];
+    char theirs[ATTACH_STATUS_MAX], ours[ATTACH_STATUS_MAX];
     const char *why = NULL;
 
     if (peer->uid == 0) return true;
-    if (!rb_heapprof_status_read(pid, pid, theirs)) why = "there is no such process";
+    if (!attach_status_read(pid, pid, theirs)) why = "there is no such process";
     else if (!all_ids_p(theirs, "\nUid:", peer->uid)) why = "it is another user's";
     else if (number_in("/proc/sys/kernel/yama/ptrace_scope", "") > 0) why = "kernel.yama.ptrace_scope is not 0";
     else if (!all_ids_p(theirs, "\nGid:", peer->gid)) why = "it is of another group";
-    else if (!rb_heapprof_status_read(peer->pid, peer->pid, ours)) why = "the client is gone";
+    else if (!attach_status_read(peer->pid, peer->pid, ours)) why = "the client is gone";
     else if (permitted_capabilities(theirs, ~0ull) & ~permitted_capabilities(ours, 0)) why = "it has more capabilities";
     else if (!same_user_namespace_p(pid, peer->pid)) why = "it is in another user namespace";
     else if (!dumpable_p(pid, peer->uid)) why = "it is not dumpable";
     if (!why) return true;
-    snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "process %d: not permitted to user %u: %s; ask as root, or with HEAPPROF_TOKEN",
+    snprintf(error, ATTACH_TARGET_ERROR_MAX, "process %d: not permitted to user %u: %s; ask as root, or with HEAPPROF_TOKEN",
              (int)pid, (unsigned)peer->uid, why);
     return false;
 }
@@ -172,7 +172,7 @@ drop_capabilities(uint32_t kept)
 }
 
 void
-rb_heapprof_rights_drop(bool signals)
+attach_rights_drop(bool signals)
 {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     drop_capabilities(signals ? KEPT | UINT32_C(1) << CAP_KILL : KEPT);

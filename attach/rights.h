@@ -1,17 +1,17 @@
-#ifndef HEAPPROF_RIGHTS_H
-#define HEAPPROF_RIGHTS_H
+#ifndef ATTACH_RIGHTS_H
+#define ATTACH_RIGHTS_H
 /* What the reader may do, and what it says when it may not. */
 #include "attach/peer.h"
 #include "attach/target.h"
 
 /* Writes to error why the target may not be read, and what helps: whose it is, what Yama forbids, which capability
  * or which setting of the container is missing. */
-void rb_heapprof_rights_explain(const struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX]);
+void attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Whether a process of another user could read that process as we do: what the kernel would say of it (ptrace(2)), told
  * apart by what /proc shows. Root may read all that we may. False: error says why not. Sound only while the number is that
  * process's: to be asked before it is read, and once more before what was read is given away. */
-bool rb_heapprof_rights_of_peer(const struct heapprof_peer *peer, pid_t pid, char error[HEAPPROF_TARGET_ERROR_MAX]);
+bool attach_rights_of_peer(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Gives up for ever what reading does not need, in this thread and those it creates; to be called after a
  * command that is to be run has been started, for it would inherit.
@@ -21,6 +21,6 @@ bool rb_heapprof_rights_of_peer(const struct heapprof_peer *peer, pid_t pid, cha
  *     (not dumpable);
  *   - of the capabilities those stay that let us read targets and write the results: CAP_SYS_PTRACE,
  *     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE; with signals also CAP_KILL. */
-void rb_heapprof_rights_drop(bool signals);
+void attach_rights_drop(bool signals);
 
 #endif

@@ -18,16 +18,16 @@
 enum { WAITING_MOST = 65536 };
 
 /* One of a Ractor. */
-struct heapprof_pending_sample {
+struct attach_pending_sample {
     uint64_t key;               /* of what it is labelled with; 0: the object was never made */
     uint64_t object;
     uint32_t stack, birth_gc;
     uint64_t size_bytes;
     float    weight;
-    struct heapprof_text name;  /* of the class, or type */
+    struct attach_text name;  /* of the class, or type */
 };
 
-struct heapprof_waiting_sample {
+struct attach_waiting_sample {
     uint32_t piece;
     uint64_t key;               /* of the caller; 0: not known */
 };
@@ -35,15 +35,15 @@ struct heapprof_waiting_sample {
 /* ---- where it is ---- */
 
 bool
-rb_heapprof_settle_fill(struct heapprof_settling *settling, const struct heapprof_layout *layout,
-                        char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_settle_fill(struct attach_settling *settling, const struct attach_layout *layout,
+                        char error[ATTACH_TARGET_ERROR_MAX])
 {
-#define WANT(kind, member, name) HEAPPROF_WANT_##kind(struct heapprof_settle_places, member, name)
-    static const struct heapprof_want wants[] = {
-        HEAPPROF_WANT_GLOBAL(struct heapprof_settle_places, waiting, "waiting", 1),
-        HEAPPROF_WANT_GLOBAL(struct heapprof_settle_places, waiting_count, "waiting_count", 1),
-        HEAPPROF_WANT_BYTES(struct heapprof_settle_places, pending, "rb_ractor_newobj_cache_t.heapprof.pending", 1),
-        HEAPPROF_WANT_BYTES(struct heapprof_settle_places, weight, "heapprof_pending.weight", sizeof(float)),
+#define WANT(kind, member, name) ATTACH_WANT_##kind(struct attach_settle_places, member, name)
+    static const struct attach_want wants[] = {
+        ATTACH_WANT_GLOBAL(struct attach_settle_places, waiting, "waiting", 1),
+        ATTACH_WANT_GLOBAL(struct attach_settle_places, waiting_count, "waiting_count", 1),
+        ATTACH_WANT_BYTES(struct attach_settle_places, pending, "rb_ractor_newobj_cache_t.heapprof.pending", 1),
+        ATTACH_WANT_BYTES(struct attach_settle_places, weight, "heapprof_pending.weight", sizeof(float)),
         WANT(TYPE, pending_bytes, "heapprof_pending"),
         WANT(TYPE, waiting_bytes, "heapprof_waiting"),
         WANT(NUMBER, object, "heapprof_pending.object"),
@@ -54,7 +54,7 @@ rb_heapprof_settle_fill(struct heapprof_settling *settling, const struct heappro
         WANT(NUMBER, caller, "heapprof_waiting.caller"),
     };
 #undef WANT
-    return rb_heapprof_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), &settling->places, error);
+    return attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), &settling->places, error);
 }
 
 /* ---- what an object is labelled with ---- */
@@ -73,45 +73,45 @@ enum { NODE = 27 };
 
 /* type_identity in gc/book/track.c: types stand under numbers no object can have as its address. */
 static bool
-label_by_type(struct heapprof_vm *vm, uint64_t flags, const char *detail, struct heapprof_pending_sample *sample)
+label_by_type(struct attach_vm *vm, uint64_t flags, const char *detail, struct attach_pending_sample *sample)
 {
-    uint64_t type = rb_heapprof_object_type(vm, flags), kind = flags >> vm->imemo_shift & vm->imemo_mask;
+    uint64_t type = attach_object_type(vm, flags), kind = flags >> vm->imemo_shift & vm->imemo_mask;
     bool imemo = type == vm->t_imemo;
 
     if (type >= 32 || !types[type]) return false;
     if (imemo) detail = kind < 16 ? imemo_types[kind] : NULL;
     if (imemo && !detail) return false;
     sample->key = 1 + type + (imemo ? (kind + 1) << 8 : 0);
-    rb_heapprof_text_add_cstr(&sample->name, types[type]);
+    attach_text_add_cstr(&sample->name, types[type]);
     if (!detail) return true;
-    rb_heapprof_text_add_cstr(&sample->name, "(");
-    rb_heapprof_text_add_cstr(&sample->name, detail);
-    rb_heapprof_text_add_cstr(&sample->name, ")");
+    attach_text_add_cstr(&sample->name, "(");
+    attach_text_add_cstr(&sample->name, detail);
+    attach_text_add_cstr(&sample->name, ")");
     return true;
 }
 
 /* rb_heapprof_class_of in gc/book/track.c. */
 static bool
-label(struct heapprof_vm *vm, struct heapprof_pending_sample *sample)
+label(struct attach_vm *vm, struct attach_pending_sample *sample)
 {
     uint64_t object = sample->object, flags, klass, real;
 
-    if (!rb_heapprof_object_flags(vm, &object, &flags)) return false;
-    uint64_t type = rb_heapprof_object_type(vm, flags);
+    if (!attach_object_flags(vm, &object, &flags)) return false;
+    uint64_t type = attach_object_type(vm, flags);
     if (type == 0) return true; /* given up after the slot had been taken */
     if (type == vm->t_imemo || type == vm->t_iclass || type == NODE) return label_by_type(vm, flags, NULL, sample);
-    if (!rb_heapprof_vm_get(vm, object, &vm->basic_class, &klass) ||
-        !rb_heapprof_object_real_class(vm, klass, &real)) return false;
+    if (!attach_vm_get(vm, object, &vm->basic_class, &klass) ||
+        !attach_object_real_class(vm, klass, &real)) return false;
     if (!real) return label_by_type(vm, flags, "hidden", sample);
     sample->key = real;
-    return rb_heapprof_object_add_class(vm, real, &sample->name);
+    return attach_object_add_class(vm, real, &sample->name);
 }
 
 /* ---- looking ---- */
 
 struct looking {
-    struct heapprof_settling *settling;
-    struct heapprof_vm *vm;
+    struct attach_settling *settling;
+    struct attach_vm *vm;
     struct heapprof_mem *mem;
 };
 
@@ -119,22 +119,22 @@ static bool
 look_at_ractor(uint64_t ractor, void *data)
 {
     struct looking *looking = data;
-    struct heapprof_settling *settling = looking->settling;
-    const struct heapprof_settle_places *places = &settling->places;
-    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
-    struct heapprof_pending_sample sample = {0};
+    struct attach_settling *settling = looking->settling;
+    const struct attach_settle_places *places = &settling->places;
+    unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
+    struct attach_pending_sample sample = {0};
     uint64_t cache;
 
-    if (!rb_heapprof_vm_get(looking->vm, ractor, &looking->vm->ractor_cache, &cache)) return false;
+    if (!attach_vm_get(looking->vm, ractor, &looking->vm->ractor_cache, &cache)) return false;
     if (!cache) return true;
-    if (!rb_heapprof_target_read(looking->vm->target, cache + places->pending.offset, copy, places->pending_bytes)) {
+    if (!attach_target_read(looking->vm->target, cache + places->pending.offset, copy, places->pending_bytes)) {
         return false;
     }
-    sample.object = rb_heapprof_field_get(&places->object, copy);
+    sample.object = attach_field_get(&places->object, copy);
     if (!sample.object) return true;
-    sample.stack = (uint32_t)rb_heapprof_field_get(&places->stack, copy);
-    sample.birth_gc = (uint32_t)rb_heapprof_field_get(&places->birth_gc, copy);
-    sample.size_bytes = rb_heapprof_field_get(&places->size_bytes, copy);
+    sample.stack = (uint32_t)attach_field_get(&places->stack, copy);
+    sample.birth_gc = (uint32_t)attach_field_get(&places->birth_gc, copy);
+    sample.size_bytes = attach_field_get(&places->size_bytes, copy);
     memcpy(&sample.weight, copy + places->weight.offset, sizeof(sample.weight));
     if (!label(looking->vm, &sample)) return true;
     if (!HEAPPROF_MEM_GROW(looking->mem, settling->pending, settling->pending_capacity, settling->pending_count + 1)) {
@@ -147,20 +147,20 @@ look_at_ractor(uint64_t ractor, void *data)
 static bool
 look_at_waiting(struct looking *looking)
 {
-    struct heapprof_settling *settling = looking->settling;
-    const struct heapprof_settle_places *places = &settling->places;
-    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+    struct attach_settling *settling = looking->settling;
+    const struct attach_settle_places *places = &settling->places;
+    unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
     uint64_t count;
 
-    if (!rb_heapprof_global_read(looking->vm->target, &places->waiting_count, &count) || count > WAITING_MOST ||
+    if (!attach_global_read(looking->vm->target, &places->waiting_count, &count) || count > WAITING_MOST ||
         count * places->waiting_bytes > places->waiting.size ||
         !HEAPPROF_MEM_GROW(looking->mem, settling->waiting, settling->waiting_capacity, count + 1)) return false;
     for (uint64_t i = 0; i < count; i++) {
-        if (!rb_heapprof_target_read(looking->vm->target, places->waiting.address + i * places->waiting_bytes, copy,
+        if (!attach_target_read(looking->vm->target, places->waiting.address + i * places->waiting_bytes, copy,
                                      places->waiting_bytes)) return false;
-        uint64_t caller = rb_heapprof_field_get(&places->caller, copy);
-        settling->waiting[i] = (struct heapprof_waiting_sample){
-            .piece = (uint32_t)rb_heapprof_field_get(&places->piece, copy),
+        uint64_t caller = attach_field_get(&places->caller, copy);
+        settling->waiting[i] = (struct attach_waiting_sample){
+            .piece = (uint32_t)attach_field_get(&places->piece, copy),
             .key = caller ? rb_heapprof_callers_key(caller) : 0,
         };
     }
@@ -169,16 +169,16 @@ look_at_waiting(struct looking *looking)
 }
 
 bool
-rb_heapprof_settle_look(struct heapprof_settling *settling, struct heapprof_vm *vm, struct heapprof_mem *mem)
+attach_settle_look(struct attach_settling *settling, struct attach_vm *vm, struct heapprof_mem *mem)
 {
     struct looking looking = {settling, vm, mem};
 
     settling->pending_count = settling->waiting_count = 0;
-    return rb_heapprof_ractors_each(vm, look_at_ractor, &looking) && look_at_waiting(&looking);
+    return attach_ractors_each(vm, look_at_ractor, &looking) && look_at_waiting(&looking);
 }
 
 void
-rb_heapprof_settle_free(struct heapprof_settling *settling, struct heapprof_mem *mem)
+attach_settle_free(struct attach_settling *settling, struct heapprof_mem *mem)
 {
     HEAPPROF_MEM_RELEASE(mem, settling->pending, settling->pending_capacity);
     HEAPPROF_MEM_RELEASE(mem, settling->waiting, settling->waiting_capacity);
@@ -233,7 +233,7 @@ note(const struct search *search, uint64_t key, uint32_t number)
 /* ---- entering ---- */
 
 struct entering {
-    const struct heapprof_settling *settling;
+    const struct attach_settling *settling;
     struct heapprof_tables *tables;
     struct heapprof_facts *facts;
     struct search identities, sites;
@@ -243,7 +243,7 @@ static const char no_memory[] = "no memory", bad_samples[] = "its samples to com
                   bad_blocks[] = "its blocks to come are not whole";
 
 static size_t
-sample_count(const struct heapprof_settling *settling)
+sample_count(const struct attach_settling *settling)
 {
     return settling->pending_count + settling->waiting_count;
 }
@@ -251,7 +251,7 @@ sample_count(const struct heapprof_settling *settling)
 static void
 find_identities(struct entering *entering)
 {
-    const struct heapprof_settling *settling = entering->settling;
+    const struct attach_settling *settling = entering->settling;
     const struct heapprof_identities *identities = &entering->tables->identities;
     const struct heapprof_address_table *addresses = &identities->addresses;
     struct search *search = &entering->identities;
@@ -287,7 +287,7 @@ add_identity(struct heapprof_identities *identities, uint64_t key)
 
 /* The identity of that key, named; callers stay without. 0: no memory. */
 static uint32_t
-identify(struct entering *entering, uint64_t key, const struct heapprof_text *name)
+identify(struct entering *entering, uint64_t key, const struct attach_text *name)
 {
     struct heapprof_tables *tables = entering->tables;
     struct sought *sought = find(&entering->identities, key);
@@ -311,12 +311,12 @@ site_key(uint32_t stack, uint32_t class_id)
 static bool
 find_sites(struct entering *entering)
 {
-    const struct heapprof_settling *settling = entering->settling;
+    const struct attach_settling *settling = entering->settling;
     const struct heapprof_sites *sites = &entering->tables->sites;
     struct search *search = &entering->sites;
 
     for (size_t i = 0; i < settling->pending_count; i++) {
-        const struct heapprof_pending_sample *sample = &settling->pending[i];
+        const struct attach_pending_sample *sample = &settling->pending[i];
         uint32_t id = sample->key ? identify(entering, sample->key, &sample->name) : 0;
         if (sample->key && !id) return false;
         search->all[search->count++].key = site_key(sample->stack, id);
@@ -357,7 +357,7 @@ amounts_good_p(float weight, uint64_t bytes)
 }
 
 static bool
-pending_good_p(const struct heapprof_tables *tables, const struct heapprof_pending_sample *sample)
+pending_good_p(const struct heapprof_tables *tables, const struct attach_pending_sample *sample)
 {
     const struct heapprof_stacks *stacks = &tables->stacks;
 
@@ -382,7 +382,7 @@ add_sample(struct heapprof_live_table *live, uint64_t object, const struct heapp
 
 /* pending_enter in gc/objects/newobj.c. */
 static const char *
-enter_pending(struct entering *entering, const struct heapprof_pending_sample *pending)
+enter_pending(struct entering *entering, const struct attach_pending_sample *pending)
 {
     struct heapprof_tables *tables = entering->tables;
 
@@ -403,7 +403,7 @@ enter_pending(struct entering *entering, const struct heapprof_pending_sample *p
 
 /* settle_one in gc/blocks/waiting.c. The block may have been freed since. */
 static const char *
-enter_waiting(struct entering *entering, const struct heapprof_waiting_sample *waiting)
+enter_waiting(struct entering *entering, const struct attach_waiting_sample *waiting)
 {
     struct heapprof_blocks *blocks = &entering->tables->blocks;
 
@@ -421,7 +421,7 @@ enter_waiting(struct entering *entering, const struct heapprof_waiting_sample *w
 static const char *
 enter_all(struct entering *entering)
 {
-    const struct heapprof_settling *settling = entering->settling;
+    const struct attach_settling *settling = entering->settling;
     const char *wrong = NULL;
 
     find_identities(entering);
@@ -436,7 +436,7 @@ enter_all(struct entering *entering)
 }
 
 const char *
-rb_heapprof_settle_enter(struct heapprof_settling *settling, struct heapprof_tables *tables,
+attach_settle_enter(struct attach_settling *settling, struct heapprof_tables *tables,
                          struct heapprof_facts *facts)
 {
     struct entering entering = {.settling = settling, .tables = tables, .facts = facts};

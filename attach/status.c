@@ -6,21 +6,21 @@
 #include <string.h>
 
 bool
-rb_heapprof_status_read(pid_t pid, pid_t tid, char status[HEAPPROF_STATUS_MAX])
+attach_status_read(pid_t pid, pid_t tid, char status[ATTACH_STATUS_MAX])
 {
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
     FILE *file = fopen(path, "re");
     if (!file) return false;
-    size_t bytes = fread(status, 1, HEAPPROF_STATUS_MAX - 1, file);
+    size_t bytes = fread(status, 1, ATTACH_STATUS_MAX - 1, file);
     fclose(file);
     status[bytes] = '\0';
     return bytes > 0;
 }
 
 const char *
-rb_heapprof_status_line(const char *status, const char *name)
+attach_status_line(const char *status, const char *name)
 {
     const char *line = strstr(status, name);
 
@@ -28,17 +28,17 @@ rb_heapprof_status_line(const char *status, const char *name)
 }
 
 char
-rb_heapprof_status_state(const char *status)
+attach_status_state(const char *status)
 {
-    const char *state = rb_heapprof_status_line(status, "\nState:");
+    const char *state = attach_status_line(status, "\nState:");
 
     return state ? state[strspn(state, "\t ")] : '\0';
 }
 
 pid_t
-rb_heapprof_status_inner(const char *status, pid_t pid)
+attach_status_inner(const char *status, pid_t pid)
 {
-    const char *line = rb_heapprof_status_line(status, "\nNSpid:"), *last = line;
+    const char *line = attach_status_line(status, "\nNSpid:"), *last = line;
 
     for (; line && *line && *line != '\n'; line++) {
         if (*line == '\t') last = line;

@@ -52,7 +52,7 @@ struct seized {
     int   signal;              /* to be handed on */
 };
 
-struct heapprof_stop {
+struct attach_stop {
     pid_t    pid;
     struct heapprof_mem mem;
     struct seized *threads;
@@ -67,7 +67,7 @@ struct heapprof_stop {
     volatile bool gone;        /* meanwhile a number was gone */
 };
 
-static struct heapprof_stop *volatile seizing; /* whose SIGCHLD it is; NULL: not ours */
+static struct attach_stop *volatile seizing; /* whose SIGCHLD it is; NULL: not ours */
 
 /* ---- time and signals ---- */
 
@@ -90,7 +90,7 @@ wait_a_little(unsigned int times)
 }
 
 static void
-block_signals(struct heapprof_stop *stop)
+block_signals(struct attach_stop *stop)
 {
     sigset_t all;
 
@@ -100,7 +100,7 @@ block_signals(struct heapprof_stop *stop)
 }
 
 static void
-unblock_signals(struct heapprof_stop *stop)
+unblock_signals(struct attach_stop *stop)
 {
     if (stop->blocked) pthread_sigmask(SIG_SETMASK, &stop->before, NULL);
     stop->blocked = false;
@@ -109,7 +109,7 @@ unblock_signals(struct heapprof_stop *stop)
 /* ---- one thread ---- */
 
 static struct seized *
-find(struct heapprof_stop *stop, pid_t tid)
+find(struct attach_stop *stop, pid_t tid)
 {
     for (size_t i = 0; i < stop->count; i++) {
         if (stop->threads[i].tid == tid) return &stop->threads[i];
@@ -118,28 +118,28 @@ find(struct heapprof_stop *stop, pid_t tid)
 }
 
 static void
-forget(struct heapprof_stop *stop, struct seized *thread)
+forget(struct attach_stop *stop, struct seized *thread)
 {
     *thread = stop->threads[--stop->count];
 }
 
 /* What /proc says of a thread that cannot be seized. */
-static enum heapprof_stopped
-why_not(const struct heapprof_stop *stop, pid_t tid, pid_t *tracer)
+static enum attach_stopped
+why_not(const struct attach_stop *stop, pid_t tid, pid_t *tracer)
 {
-    char status[HEAPPROF_STATUS_MAX];
+    char status[ATTACH_STATUS_MAX];
 
     *tracer = 0;
-    if (!rb_heapprof_status_read(stop->pid, tid, status)) return HEAPPROF_STOP_GONE;
-    const char *number = rb_heapprof_status_line(status, "\nTracerPid:");
-    char state = rb_heapprof_status_state(status);
+    if (!attach_status_read(stop->pid, tid, status)) return ATTACH_STOP_GONE;
+    const char *number = attach_status_line(status, "\nTracerPid:");
+    char state = attach_status_state(status);
     *tracer = number ? (pid_t)atoi(number) : 0;
-    if (state == 'Z' || state == 'X' || state == 0) return HEAPPROF_STOP_GONE;
-    return *tracer ? HEAPPROF_STOP_TRACED : HEAPPROF_STOP_REFUSED;
+    if (state == 'Z' || state == 'X' || state == 0) return ATTACH_STOP_GONE;
+    return *tracer ? ATTACH_STOP_TRACED : ATTACH_STOP_REFUSED;
 }
 
 pid_t
-rb_heapprof_stop_tracer(const struct heapprof_stop *stop, pid_t tid)
+attach_stop_tracer(const struct attach_stop *stop, pid_t tid)
 {
     pid_t tracer;
 
@@ -149,7 +149,7 @@ rb_heapprof_stop_tracer(const struct heapprof_stop *stop, pid_t tid)
 
 /* It may have become the process's first thread, by exec: then it is seized still, under that number. */
 static void
-follow_exec(struct heapprof_stop *stop)
+follow_exec(struct attach_stop *stop)
 {
     stop->gone = stop->in_call;
     if (stop->in_call || find(stop, stop->pid) || ptrace(PTRACE_INTERRUPT, stop->pid, NULL, NULL) != 0) return;
@@ -160,7 +160,7 @@ follow_exec(struct heapprof_stop *stop)
 /* With SIGCHLD let through (see above); nothing else of ours runs meanwhile, so that its handler may do
  * what it likes. */
 static bool
-seize_it(struct heapprof_stop *stop, pid_t tid)
+seize_it(struct attach_stop *stop, pid_t tid)
 {
     sigset_t child;
 
@@ -177,24 +177,24 @@ seize_it(struct heapprof_stop *stop, pid_t tid)
 }
 
 /* Asks it to stop. STOPPED: it will. */
-static enum heapprof_stopped
-seize(struct heapprof_stop *stop, pid_t tid)
+static enum attach_stopped
+seize(struct attach_stop *stop, pid_t tid)
 {
     pid_t tracer;
 
-    if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return HEAPPROF_STOP_REFUSED;
+    if (!HEAPPROF_MEM_GROW(&stop->mem, stop->threads, stop->capacity, stop->count + 1)) return ATTACH_STOP_REFUSED;
     bool seized = seize_it(stop, tid);
     int error = errno;
     bool asked = seized && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
     if (asked) stop->threads[stop->count++] = (struct seized){ .tid = tid, .state = SEIZED };
     if (stop->gone || (seized && !asked)) follow_exec(stop);
-    if (asked) return HEAPPROF_STOPPED;
-    return seized || error == ESRCH ? HEAPPROF_STOP_GONE : why_not(stop, tid, &tracer);
+    if (asked) return ATTACH_STOPPED;
+    return seized || error == ESRCH ? ATTACH_STOP_GONE : why_not(stop, tid, &tracer);
 }
 
 /* As waitpid; but the end of our own child is left to whoever waits for it, and is an error here. */
 static pid_t
-wait_for(const struct heapprof_stop *stop, pid_t tid, int *status)
+wait_for(const struct attach_stop *stop, pid_t tid, int *status)
 {
     const int options = __WALL | __WNOTHREAD | WNOHANG;
     siginfo_t info = { .si_pid = 0 };
@@ -219,26 +219,26 @@ ours_p(const struct seized *thread)
 }
 
 /* Whether it has stopped meanwhile. GONE: it is in the list no more. Doubtful: it takes long. */
-static enum heapprof_stopped
-look(struct heapprof_stop *stop, struct seized *thread, bool doubtful)
+static enum attach_stopped
+look(struct attach_stop *stop, struct seized *thread, bool doubtful)
 {
     int status = 0;
     pid_t tid = thread->tid, changed = wait_for(stop, tid, &status);
 
-    if (changed == 0 && (!doubtful || ours_p(thread))) return HEAPPROF_STOP_LATE;
+    if (changed == 0 && (!doubtful || ours_p(thread))) return ATTACH_STOP_LATE;
     if (changed > 0 && WIFSTOPPED(status)) {
         thread->signal = status >> 16 ? 0 : WSTOPSIG(status);
         thread->state = STOPPED;
-        return HEAPPROF_STOPPED;
+        return ATTACH_STOPPED;
     }
     forget(stop, thread);
     if (tid != stop->pid) follow_exec(stop);
-    return HEAPPROF_STOP_GONE;
+    return ATTACH_STOP_GONE;
 }
 
 /* Of one that is stopped. If it has not been (SIGKILL, exec), it is late: what becomes of it is seen later. */
 static void
-detach(struct heapprof_stop *stop, struct seized *thread)
+detach(struct attach_stop *stop, struct seized *thread)
 {
     if (ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal) == 0) {
         forget(stop, thread);
@@ -252,17 +252,17 @@ detach(struct heapprof_stop *stop, struct seized *thread)
 
 /* Backwards, since what is forgotten is replaced by the last. */
 static void
-settle_late(struct heapprof_stop *stop)
+settle_late(struct attach_stop *stop)
 {
     for (size_t i = stop->count; i-- > 0;) {
         if (i >= stop->count || stop->threads[i].state != LATE) continue;
-        if (look(stop, &stop->threads[i], true) == HEAPPROF_STOPPED) detach(stop, &stop->threads[i]);
+        if (look(stop, &stop->threads[i], true) == ATTACH_STOPPED) detach(stop, &stop->threads[i]);
     }
 }
 
 /* Backwards, as above. */
 static void
-see_ends(struct heapprof_stop *stop)
+see_ends(struct attach_stop *stop)
 {
     for (size_t i = stop->count; i-- > 0;) {
         if (i < stop->count) look(stop, &stop->threads[i], false);
@@ -290,7 +290,7 @@ on_end(int signal)
 
 /* What has ended before is not told again. */
 static void
-take_signal(struct heapprof_stop *stop)
+take_signal(struct attach_stop *stop)
 {
     struct sigaction ours = { .sa_handler = on_end, .sa_flags = SA_NOCLDSTOP | SA_RESTART };
 
@@ -303,7 +303,7 @@ take_signal(struct heapprof_stop *stop)
 }
 
 static void
-give_signal_back(struct heapprof_stop *stop)
+give_signal_back(struct attach_stop *stop)
 {
     sigaction(SIGCHLD, &stop->on_child, NULL);
     seizing = NULL;
@@ -311,8 +311,8 @@ give_signal_back(struct heapprof_stop *stop)
 }
 
 /* Waits for those that are SEIZED. STOPPED: none is any more. */
-static enum heapprof_stopped
-wait_for_seized(struct heapprof_stop *stop, uint64_t until_ns)
+static enum attach_stopped
+wait_for_seized(struct attach_stop *stop, uint64_t until_ns)
 {
     for (unsigned int times = 0;; times++) {
         bool waiting = false;
@@ -322,16 +322,16 @@ wait_for_seized(struct heapprof_stop *stop, uint64_t until_ns)
         }
         for (size_t i = stop->count; i-- > 0;) {
             if (i >= stop->count || stop->threads[i].state != SEIZED) continue;
-            if (look(stop, &stop->threads[i], times > YIELDS) == HEAPPROF_STOP_LATE) waiting = true;
+            if (look(stop, &stop->threads[i], times > YIELDS) == ATTACH_STOP_LATE) waiting = true;
         }
-        if (!waiting) return HEAPPROF_STOPPED;
-        if (now_ns() >= until_ns) return HEAPPROF_STOP_LATE;
+        if (!waiting) return ATTACH_STOPPED;
+        if (now_ns() >= until_ns) return ATTACH_STOP_LATE;
         wait_a_little(times);
     }
 }
 
 static void
-give_up_seized(struct heapprof_stop *stop)
+give_up_seized(struct attach_stop *stop)
 {
     for (size_t i = 0; i < stop->count; i++) {
         if (stop->threads[i].state == SEIZED) stop->threads[i].state = LATE;
@@ -339,7 +339,7 @@ give_up_seized(struct heapprof_stop *stop)
 }
 
 static bool
-any_stopped_p(const struct heapprof_stop *stop)
+any_stopped_p(const struct attach_stop *stop)
 {
     for (size_t i = 0; i < stop->count; i++) {
         if (stop->threads[i].state != LATE) return true;
@@ -348,7 +348,7 @@ any_stopped_p(const struct heapprof_stop *stop)
 }
 
 void
-rb_heapprof_stop_resume(struct heapprof_stop *stop)
+attach_stop_resume(struct attach_stop *stop)
 {
     give_up_seized(stop);
     for (size_t i = stop->count; i-- > 0;) {
@@ -359,7 +359,7 @@ rb_heapprof_stop_resume(struct heapprof_stop *stop)
 }
 
 size_t
-rb_heapprof_stop_late(const struct heapprof_stop *stop)
+attach_stop_late(const struct attach_stop *stop)
 {
     size_t late = 0;
 
@@ -370,83 +370,83 @@ rb_heapprof_stop_late(const struct heapprof_stop *stop)
 /* ---- stopping ---- */
 
 /* One that was late is still to stop, and need not be seized again. */
-static enum heapprof_stopped
-begin(struct heapprof_stop *stop, pid_t tid)
+static enum attach_stopped
+begin(struct attach_stop *stop, pid_t tid)
 {
     struct seized *thread = find(stop, tid);
 
     if (!thread) return seize(stop, tid);
     if (thread->state == LATE) thread->state = SEIZED;
-    return HEAPPROF_STOPPED;
+    return ATTACH_STOPPED;
 }
 
-enum heapprof_stopped
-rb_heapprof_stop_thread(struct heapprof_stop *stop, pid_t tid, uint64_t limit_ns)
+enum attach_stopped
+attach_stop_thread(struct attach_stop *stop, pid_t tid, uint64_t limit_ns)
 {
     uint64_t until_ns = now_ns() + limit_ns;
 
     settle_late(stop);
     block_signals(stop);
     take_signal(stop);
-    enum heapprof_stopped stopped = begin(stop, tid);
+    enum attach_stopped stopped = begin(stop, tid);
     give_signal_back(stop);
-    if (stopped == HEAPPROF_STOPPED) stopped = wait_for_seized(stop, until_ns);
-    if (stopped == HEAPPROF_STOPPED && !find(stop, tid)) stopped = HEAPPROF_STOP_GONE;
+    if (stopped == ATTACH_STOPPED) stopped = wait_for_seized(stop, until_ns);
+    if (stopped == ATTACH_STOPPED && !find(stop, tid)) stopped = ATTACH_STOP_GONE;
     give_up_seized(stop);
     if (!any_stopped_p(stop)) unblock_signals(stop);
     return stopped;
 }
 
 /* Seizes those that are not in the list. STOPPED: sets count to how many these are. */
-static enum heapprof_stopped
-seize_new(struct heapprof_stop *stop, struct heapprof_target *target, size_t *count)
+static enum attach_stopped
+seize_new(struct attach_stop *stop, struct attach_target *target, size_t *count)
 {
     *count = 0;
-    if (!rb_heapprof_target_threads(target)) return HEAPPROF_STOP_GONE;
+    if (!attach_target_threads(target)) return ATTACH_STOP_GONE;
     for (size_t i = 0; i < target->thread_count; i++) {
         struct seized *thread = find(stop, target->threads[i].tid);
         if (thread && thread->state != LATE) continue;
-        enum heapprof_stopped begun = begin(stop, target->threads[i].tid);
-        if (begun == HEAPPROF_STOPPED) ++*count;
-        else if (begun != HEAPPROF_STOP_GONE) return begun;
+        enum attach_stopped begun = begin(stop, target->threads[i].tid);
+        if (begun == ATTACH_STOPPED) ++*count;
+        else if (begun != ATTACH_STOP_GONE) return begun;
     }
-    return HEAPPROF_STOPPED;
+    return ATTACH_STOPPED;
 }
 
-static enum heapprof_stopped
-stop_all(struct heapprof_stop *stop, struct heapprof_target *target, uint64_t until_ns)
+static enum attach_stopped
+stop_all(struct attach_stop *stop, struct attach_target *target, uint64_t until_ns)
 {
     for (int round = 0; round < ROUNDS_MOST; round++) {
         size_t count;
-        enum heapprof_stopped stopped = seize_new(stop, target, &count);
-        if (stopped != HEAPPROF_STOPPED) return stopped;
-        if (count == 0) return any_stopped_p(stop) ? HEAPPROF_STOPPED : HEAPPROF_STOP_GONE;
+        enum attach_stopped stopped = seize_new(stop, target, &count);
+        if (stopped != ATTACH_STOPPED) return stopped;
+        if (count == 0) return any_stopped_p(stop) ? ATTACH_STOPPED : ATTACH_STOP_GONE;
         stopped = wait_for_seized(stop, until_ns);
-        if (stopped != HEAPPROF_STOPPED) return stopped;
+        if (stopped != ATTACH_STOPPED) return stopped;
     }
-    return HEAPPROF_STOP_LATE;
+    return ATTACH_STOP_LATE;
 }
 
-enum heapprof_stopped
-rb_heapprof_stop_all(struct heapprof_stop *stop, struct heapprof_target *target, uint64_t limit_ns)
+enum attach_stopped
+attach_stop_all(struct attach_stop *stop, struct attach_target *target, uint64_t limit_ns)
 {
     uint64_t until_ns = now_ns() + limit_ns;
 
     settle_late(stop);
     block_signals(stop);
     take_signal(stop);
-    enum heapprof_stopped stopped = stop_all(stop, target, until_ns);
+    enum attach_stopped stopped = stop_all(stop, target, until_ns);
     give_signal_back(stop);
-    if (stopped != HEAPPROF_STOPPED) rb_heapprof_stop_resume(stop);
+    if (stopped != ATTACH_STOPPED) attach_stop_resume(stop);
     return stopped;
 }
 
 /* ---- its life ---- */
 
-struct heapprof_stop *
-rb_heapprof_stop_new(pid_t pid)
+struct attach_stop *
+attach_stop_new(pid_t pid)
 {
-    struct heapprof_stop *stop = calloc(1, sizeof(*stop));
+    struct attach_stop *stop = calloc(1, sizeof(*stop));
     siginfo_t info;
 
     if (!stop) return NULL;
@@ -457,10 +457,10 @@ rb_heapprof_stop_new(pid_t pid)
 }
 
 void
-rb_heapprof_stop_free(struct heapprof_stop *stop)
+attach_stop_free(struct attach_stop *stop)
 {
     if (!stop) return;
-    rb_heapprof_stop_resume(stop);
+    attach_stop_resume(stop);
     HEAPPROF_MEM_RELEASE(&stop->mem, stop->threads, stop->capacity);
     free(stop);
 }

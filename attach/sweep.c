@@ -14,15 +14,15 @@ enum {
 };
 
 bool
-rb_heapprof_sweep_fill(struct heapprof_sweep *sweep, const struct heapprof_layout *layout,
-                       char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_sweep_fill(struct attach_sweep *sweep, const struct attach_layout *layout,
+                       char error[ATTACH_TARGET_ERROR_MAX])
 {
-#define WANT(kind, member, name) HEAPPROF_WANT_##kind(struct heapprof_sweep_places, member, name)
-    static const struct heapprof_want wants[] = {
+#define WANT(kind, member, name) ATTACH_WANT_##kind(struct attach_sweep_places, member, name)
+    static const struct attach_want wants[] = {
         WANT(NUMBER, mode, "rb_objspace_t.flags.mode"),
         WANT(TYPE, header_bytes, "heap_page"),
         WANT(NUMBER, before_sweep, "heap_page.flags.before_sweep"),
-        HEAPPROF_WANT_BYTES(struct heapprof_sweep_places, marks, "heap_page.mark_bits", 1),
+        ATTACH_WANT_BYTES(struct attach_sweep_places, marks, "heap_page.mark_bits", 1),
         WANT(NUMBER, heap, "heap_page.heap"),
         WANT(NUMBER, sweeping_page, "rb_heap_t.sweeping_page"),
         WANT(CONSTANT, page_bytes, "HEAP_PAGE_SIZE"),
@@ -30,17 +30,17 @@ rb_heapprof_sweep_fill(struct heapprof_sweep *sweep, const struct heapprof_layou
         WANT(CONSTANT, sweeping, "gc_mode_sweeping"),
     };
 #undef WANT
-    struct heapprof_sweep_places *places = &sweep->places;
+    struct attach_sweep_places *places = &sweep->places;
 
-    if (!rb_heapprof_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
+    if (!attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
     while (sweep->page_bits < 31 && (int64_t)1 << sweep->page_bits < places->page_bytes) sweep->page_bits++;
     return true;
 }
 
 bool
-rb_heapprof_sweep_good_p(const struct heapprof_sweep *sweep)
+attach_sweep_good_p(const struct attach_sweep *sweep)
 {
-    const struct heapprof_sweep_places *places = &sweep->places;
+    const struct attach_sweep_places *places = &sweep->places;
 
     return places->marks.size <= MARK_BYTES && places->header_bytes <= HEADER_BYTES &&
            places->page_bytes >= 4096 && places->page_bytes == (int64_t)1 << sweep->page_bits &&
@@ -52,14 +52,14 @@ rb_heapprof_sweep_good_p(const struct heapprof_sweep *sweep)
 static uint64_t
 page_hash(const void *owner, uint32_t number)
 {
-    const struct heapprof_sweep *sweep = owner;
+    const struct attach_sweep *sweep = owner;
 
     return rb_heapprof_index_hash(sweep->pages[number].address);
 }
 
 /* 0: it is not there. */
 static uint32_t
-find(struct heapprof_sweep *sweep, uint64_t page)
+find(struct attach_sweep *sweep, uint64_t page)
 {
     uint32_t number;
 
@@ -72,14 +72,14 @@ find(struct heapprof_sweep *sweep, uint64_t page)
 }
 
 static uint64_t
-page_of(const struct heapprof_sweep *sweep, uint64_t address)
+page_of(const struct attach_sweep *sweep, uint64_t address)
 {
     return address >> sweep->page_bits << sweep->page_bits;
 }
 
 /* False: no memory. */
 static bool
-add(struct heapprof_sweep *sweep, struct heapprof_mem *mem, uint64_t page)
+add(struct attach_sweep *sweep, struct heapprof_mem *mem, uint64_t page)
 {
     size_t marks_bytes = sweep->places.marks.size;
 
@@ -87,14 +87,14 @@ add(struct heapprof_sweep *sweep, struct heapprof_mem *mem, uint64_t page)
     if (!HEAPPROF_MEM_GROW(mem, sweep->pages, sweep->capacity, (size_t)sweep->count + 1) ||
         !HEAPPROF_MEM_GROW(mem, sweep->marks, sweep->marks_capacity, ((size_t)sweep->count + 1) * marks_bytes) ||
         !rb_heapprof_index_reserve(&sweep->index, mem, sweep->count, page_hash, sweep)) return false;
-    sweep->pages[sweep->count] = (struct heapprof_sweep_page){.address = page};
+    sweep->pages[sweep->count] = (struct attach_sweep_page){.address = page};
     rb_heapprof_index_insert(&sweep->index, rb_heapprof_index_hash(page), sweep->count);
     sweep->last = sweep->count++;
     return true;
 }
 
 static bool
-add_all(struct heapprof_sweep *sweep, struct heapprof_mem *mem, const struct heapprof_address_table *addresses)
+add_all(struct attach_sweep *sweep, struct heapprof_mem *mem, const struct heapprof_address_table *addresses)
 {
     uint64_t before = 0; /* many that follow each other are of one page */
 
@@ -111,11 +111,11 @@ add_all(struct heapprof_sweep *sweep, struct heapprof_mem *mem, const struct hea
 
 /* Each for itself where they cannot be read in one go; 0 stands for what cannot be read at all. */
 static void
-read_all(struct heapprof_vm *vm, const struct heapprof_range *ranges, size_t count)
+read_all(struct attach_vm *vm, const struct attach_range *ranges, size_t count)
 {
-    if (rb_heapprof_target_read_all(vm->target, ranges, count)) return;
+    if (attach_target_read_all(vm->target, ranges, count)) return;
     for (size_t i = 0; i < count; i++) {
-        if (!rb_heapprof_target_read(vm->target, ranges[i].address, ranges[i].to, ranges[i].bytes)) {
+        if (!attach_target_read(vm->target, ranges[i].address, ranges[i].to, ranges[i].bytes)) {
             memset(ranges[i].to, 0, ranges[i].bytes);
         }
     }
@@ -123,37 +123,37 @@ read_all(struct heapprof_vm *vm, const struct heapprof_range *ranges, size_t cou
 
 /* Whether a page is the one being swept: then its flag does not say that it is to be any more. */
 static bool
-being_swept_p(struct heapprof_sweep *sweep, struct heapprof_vm *vm, uint64_t heap, uint64_t header)
+being_swept_p(struct attach_sweep *sweep, struct attach_vm *vm, uint64_t heap, uint64_t header)
 {
     if (heap != sweep->heap) {
         sweep->heap = heap;
-        if (!rb_heapprof_vm_get(vm, heap, &sweep->places.sweeping_page, &sweep->sweeping_page)) sweep->sweeping_page = 0;
+        if (!attach_vm_get(vm, heap, &sweep->places.sweeping_page, &sweep->sweeping_page)) sweep->sweeping_page = 0;
     }
     return header && header == sweep->sweeping_page;
 }
 
 static void
-read_pages(struct heapprof_sweep *sweep, struct heapprof_vm *vm, uint32_t first, uint32_t count)
+read_pages(struct attach_sweep *sweep, struct attach_vm *vm, uint32_t first, uint32_t count)
 {
-    const struct heapprof_sweep_places *places = &sweep->places;
-    struct heapprof_range ranges[AT_ONCE] = {{0}};
+    const struct attach_sweep_places *places = &sweep->places;
+    struct attach_range ranges[AT_ONCE] = {{0}};
 
     for (uint32_t i = 0; i < count; i++) {
-        struct heapprof_sweep_page *page = &sweep->pages[first + i];
-        ranges[i] = (struct heapprof_range){page->address, &page->header, sizeof(page->header)};
+        struct attach_sweep_page *page = &sweep->pages[first + i];
+        ranges[i] = (struct attach_range){page->address, &page->header, sizeof(page->header)};
     }
     read_all(vm, ranges, count);
     for (uint32_t i = 0; i < count; i++) {
-        ranges[i] = (struct heapprof_range){
+        ranges[i] = (struct attach_range){
             sweep->pages[first + i].header, sweep->headers + (size_t)i * places->header_bytes, places->header_bytes
         };
     }
     read_all(vm, ranges, count);
     for (uint32_t i = 0; i < count; i++) {
-        struct heapprof_sweep_page *page = &sweep->pages[first + i];
+        struct attach_sweep_page *page = &sweep->pages[first + i];
         const unsigned char *header = ranges[i].to;
-        page->before_sweep = rb_heapprof_field_get(&places->before_sweep, header) ||
-                             being_swept_p(sweep, vm, rb_heapprof_field_get(&places->heap, header), page->header);
+        page->before_sweep = attach_field_get(&places->before_sweep, header) ||
+                             being_swept_p(sweep, vm, attach_field_get(&places->heap, header), page->header);
         memcpy(sweep->marks + (size_t)(first + i) * places->marks.size, header + places->marks.offset, places->marks.size);
     }
 }
@@ -161,7 +161,7 @@ read_pages(struct heapprof_sweep *sweep, struct heapprof_vm *vm, uint32_t first,
 /* ---- a look ---- */
 
 bool
-rb_heapprof_sweep_begin(struct heapprof_sweep *sweep, struct heapprof_vm *vm, struct heapprof_mem *mem)
+attach_sweep_begin(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem)
 {
     uint64_t mode;
 
@@ -169,13 +169,13 @@ rb_heapprof_sweep_begin(struct heapprof_sweep *sweep, struct heapprof_vm *vm, st
     sweep->last = 0;
     sweep->heap = 0;
     rb_heapprof_index_clear(&sweep->index, mem, 0);
-    if (!rb_heapprof_vm_get(vm, rb_heapprof_vm_objspace(vm), &sweep->places.mode, &mode)) return false;
+    if (!attach_vm_get(vm, attach_vm_objspace(vm), &sweep->places.mode, &mode)) return false;
     sweep->sweeping = mode == (uint64_t)sweep->places.sweeping;
     return true;
 }
 
 bool
-rb_heapprof_sweep_look(struct heapprof_sweep *sweep, struct heapprof_vm *vm, struct heapprof_mem *mem,
+attach_sweep_look(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem,
                        const struct heapprof_address_table *addresses)
 {
     uint32_t first = sweep->count;
@@ -193,7 +193,7 @@ rb_heapprof_sweep_look(struct heapprof_sweep *sweep, struct heapprof_vm *vm, str
 /* ---- afterwards ---- */
 
 static bool
-marked_p(const struct heapprof_sweep *sweep, uint32_t page, uint64_t address)
+marked_p(const struct attach_sweep *sweep, uint32_t page, uint64_t address)
 {
     uint32_t bit = (uint32_t)(address - sweep->pages[page].address) / (uint32_t)sweep->places.slot_bytes; /* of 64 bits it takes longer */
     uint64_t word;
@@ -204,7 +204,7 @@ marked_p(const struct heapprof_sweep *sweep, uint32_t page, uint64_t address)
 }
 
 bool
-rb_heapprof_sweep_dead_p(struct heapprof_sweep *sweep, uint64_t address)
+attach_sweep_dead_p(struct attach_sweep *sweep, uint64_t address)
 {
     uint32_t page = sweep->sweeping ? find(sweep, page_of(sweep, address)) : 0;
 
@@ -212,7 +212,7 @@ rb_heapprof_sweep_dead_p(struct heapprof_sweep *sweep, uint64_t address)
 }
 
 void
-rb_heapprof_sweep_free(struct heapprof_sweep *sweep, struct heapprof_mem *mem)
+attach_sweep_free(struct attach_sweep *sweep, struct heapprof_mem *mem)
 {
     rb_heapprof_index_release(&sweep->index, mem);
     HEAPPROF_MEM_RELEASE(mem, sweep->pages, sweep->capacity);

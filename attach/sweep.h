@@ -1,30 +1,30 @@
-#ifndef HEAPPROF_ATTACH_SWEEP_H
-#define HEAPPROF_ATTACH_SWEEP_H
+#ifndef ATTACH_SWEEP_H
+#define ATTACH_SWEEP_H
 /* Which objects are dead though they have not been swept: their samples are in the tables yet. look reads, between two looks at the
  * sequence words (heap.c); dead_p asks what was read, when the process runs again. */
 #include "attach/vm.h"
 #include "base/address_table.h"
 #include "base/index.h"
 
-struct heapprof_sweep_places {
-    struct heapprof_field mode, before_sweep, marks, heap, sweeping_page;
+struct attach_sweep_places {
+    struct attach_field mode, before_sweep, marks, heap, sweeping_page;
     int64_t  page_bytes, slot_bytes, sweeping;
     uint32_t header_bytes;
 };
 
 /* A page of the heap. */
-struct heapprof_sweep_page {
+struct attach_sweep_page {
     uint64_t address;   /* of its memory */
     uint64_t header;    /* of its header, which its memory begins with; 0: it cannot be read */
     bool     before_sweep;
 };
 
-struct heapprof_sweep {
-    struct heapprof_sweep_places places;
+struct attach_sweep {
+    struct attach_sweep_places places;
     bool     sweeping;
     unsigned int page_bits;           /* of an address within a page */
     struct heapprof_index index;      /* of pages, by address */
-    struct heapprof_sweep_page *pages; /* [0] is not used */
+    struct attach_sweep_page *pages; /* [0] is not used */
     size_t   capacity;
     uint32_t count;                   /* with [0] */
     unsigned char *marks, *headers;   /* marks of each page; headers of some, while they are read */
@@ -34,23 +34,23 @@ struct heapprof_sweep {
 };
 
 /* Where everything is. False: error says what is missing. */
-bool rb_heapprof_sweep_fill(struct heapprof_sweep *sweep, const struct heapprof_layout *layout,
-                            char error[HEAPPROF_TARGET_ERROR_MAX]);
+bool attach_sweep_fill(struct attach_sweep *sweep, const struct attach_layout *layout,
+                            char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Whether what was filled in can be. */
-bool rb_heapprof_sweep_good_p(const struct heapprof_sweep *sweep);
+bool attach_sweep_good_p(const struct attach_sweep *sweep);
 
 /* Forgets the pages of the last time. Whether the collector sweeps is read; false: it cannot be. */
-bool rb_heapprof_sweep_begin(struct heapprof_sweep *sweep, struct heapprof_vm *vm, struct heapprof_mem *mem);
+bool attach_sweep_begin(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem);
 
 /* The pages that these addresses lie in, if the collector sweeps; what cannot be read has nothing dead in it. False: no memory. The table
  * need not have been checked. */
-bool rb_heapprof_sweep_look(struct heapprof_sweep *sweep, struct heapprof_vm *vm, struct heapprof_mem *mem,
+bool attach_sweep_look(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem,
                             const struct heapprof_address_table *addresses);
 
 /* Of an address that was in a table that was looked at. */
-bool rb_heapprof_sweep_dead_p(struct heapprof_sweep *sweep, uint64_t address);
+bool attach_sweep_dead_p(struct attach_sweep *sweep, uint64_t address);
 
-void rb_heapprof_sweep_free(struct heapprof_sweep *sweep, struct heapprof_mem *mem);
+void attach_sweep_free(struct attach_sweep *sweep, struct heapprof_mem *mem);
 
 #endif

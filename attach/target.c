@@ -15,22 +15,22 @@
 #define STRING_STEP 256
 
 void
-rb_heapprof_target_say(const struct heapprof_target *target, char *error, const char *format, ...)
+attach_target_say(const struct attach_target *target, char *error, const char *format, ...)
 {
     va_list arguments;
-    int bytes = snprintf(error, HEAPPROF_TARGET_ERROR_MAX, "%s: ", target->name);
+    int bytes = snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: ", target->name);
 
     va_start(arguments, format);
-    vsnprintf(error + bytes, HEAPPROF_TARGET_ERROR_MAX - (size_t)bytes, format, arguments);
+    vsnprintf(error + bytes, ATTACH_TARGET_ERROR_MAX - (size_t)bytes, format, arguments);
     va_end(arguments);
 }
 
 /* ---- lists ---- */
 
-struct heapprof_target *
-rb_heapprof_target_new(const struct heapprof_target_kind *kind, void *data)
+struct attach_target *
+attach_target_new(const struct attach_target_kind *kind, void *data)
 {
-    struct heapprof_target *target = calloc(1, sizeof(*target));
+    struct attach_target *target = calloc(1, sizeof(*target));
 
     if (!target) return NULL;
     target->kind = kind;
@@ -41,19 +41,19 @@ rb_heapprof_target_new(const struct heapprof_target_kind *kind, void *data)
 }
 
 void
-rb_heapprof_target_close(struct heapprof_target *target)
+attach_target_close(struct attach_target *target)
 {
     if (!target) return;
     target->kind->close(target);
     HEAPPROF_MEM_RELEASE(&target->mem, target->mappings, target->mapping_capacity);
     HEAPPROF_MEM_RELEASE(&target->mem, target->threads, target->thread_capacity);
     HEAPPROF_MEM_RELEASE(&target->mem, target->text, target->text_capacity);
-    rb_heapprof_ahead_free(&target->ahead, &target->mem);
+    attach_ahead_free(&target->ahead, &target->mem);
     free(target);
 }
 
 void
-rb_heapprof_target_forget_mappings(struct heapprof_target *target)
+attach_target_forget_mappings(struct attach_target *target)
 {
     target->mapping_count = 0;
     target->text_bytes = 0;
@@ -61,10 +61,10 @@ rb_heapprof_target_forget_mappings(struct heapprof_target *target)
 
 /* Where the path is in text; 0: it is none, or there is no memory for it. Neighbours have the same path. */
 static uint32_t
-keep_path(struct heapprof_target *target, const char *path)
+keep_path(struct attach_target *target, const char *path)
 {
     size_t bytes = strlen(path) + 1;
-    const struct heapprof_mapping *last =
+    const struct attach_mapping *last =
         target->mapping_count ? &target->mappings[target->mapping_count - 1] : NULL;
 
     if (bytes == 1) return 0;
@@ -79,12 +79,12 @@ keep_path(struct heapprof_target *target, const char *path)
 
 /* I1: what does not come in order is left out. */
 bool
-rb_heapprof_target_add_mapping(struct heapprof_target *target, struct heapprof_mapping mapping, const char *path)
+attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping, const char *path)
 {
     size_t count = target->mapping_count;
 
     if (mapping.start >= mapping.end || (count && mapping.start < target->mappings[count - 1].end)) return true;
-    if (count >= HEAPPROF_TARGET_MAPPINGS_MOST) return false;
+    if (count >= ATTACH_TARGET_MAPPINGS_MOST) return false;
     if (!HEAPPROF_MEM_GROW(&target->mem, target->mappings, target->mapping_capacity, count + 1)) return false;
     mapping.path = keep_path(target, path);
     target->mappings[count] = mapping;
@@ -93,11 +93,11 @@ rb_heapprof_target_add_mapping(struct heapprof_target *target, struct heapprof_m
 }
 
 bool
-rb_heapprof_target_add_thread(struct heapprof_target *target, struct heapprof_native_thread thread)
+attach_target_add_thread(struct attach_target *target, struct attach_native_thread thread)
 {
     size_t count = target->thread_count;
 
-    if (count >= HEAPPROF_TARGET_THREADS_MOST) return false;
+    if (count >= ATTACH_TARGET_THREADS_MOST) return false;
     if (!HEAPPROF_MEM_GROW(&target->mem, target->threads, target->thread_capacity, count + 1)) return false;
     target->threads[count] = thread;
     target->thread_count = count + 1;
@@ -105,21 +105,21 @@ rb_heapprof_target_add_thread(struct heapprof_target *target, struct heapprof_na
 }
 
 bool
-rb_heapprof_target_refresh(struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX])
+attach_target_refresh(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX])
 {
-    rb_heapprof_target_forget_mappings(target);
+    attach_target_forget_mappings(target);
     return target->kind->refresh(target, error);
 }
 
 bool
-rb_heapprof_target_threads(struct heapprof_target *target)
+attach_target_threads(struct attach_target *target)
 {
     target->thread_count = 0;
     return target->kind->list_threads(target);
 }
 
 pid_t
-rb_heapprof_target_tid(const struct heapprof_target *target, pid_t inner_tid)
+attach_target_tid(const struct attach_target *target, pid_t inner_tid)
 {
     for (size_t i = 0; i < target->thread_count; i++) {
         if (target->threads[i].inner_tid == inner_tid) return target->threads[i].tid;
@@ -127,15 +127,15 @@ rb_heapprof_target_tid(const struct heapprof_target *target, pid_t inner_tid)
     return 0;
 }
 
-enum heapprof_target_state
-rb_heapprof_target_state(struct heapprof_target *target)
+enum attach_target_state
+attach_target_state(struct attach_target *target)
 {
     return target->kind->state(target);
 }
 
 /* The first mapping that ends behind the address; mapping_count: none. */
 static size_t
-find_mapping(const struct heapprof_target *target, uint64_t address)
+find_mapping(const struct attach_target *target, uint64_t address)
 {
     size_t low = 0, high = target->mapping_count;
 
@@ -147,8 +147,8 @@ find_mapping(const struct heapprof_target *target, uint64_t address)
     return low;
 }
 
-const struct heapprof_mapping *
-rb_heapprof_target_mapping(const struct heapprof_target *target, uint64_t address)
+const struct attach_mapping *
+attach_target_mapping(const struct attach_target *target, uint64_t address)
 {
     size_t found = find_mapping(target, address);
 
@@ -157,11 +157,11 @@ rb_heapprof_target_mapping(const struct heapprof_target *target, uint64_t addres
 }
 
 bool
-rb_heapprof_target_mapped_p(const struct heapprof_target *target, uint64_t address, uint64_t bytes)
+attach_target_mapped_p(const struct attach_target *target, uint64_t address, uint64_t bytes)
 {
     if (bytes == 0 || bytes > UINT64_MAX - address) return false;
     for (size_t i = find_mapping(target, address); i < target->mapping_count; i++) {
-        const struct heapprof_mapping *mapping = &target->mappings[i];
+        const struct attach_mapping *mapping = &target->mappings[i];
         if (mapping->start > address || !mapping->readable) return false;
         if (address + bytes <= mapping->end) return true;
         bytes -= mapping->end - address;
@@ -171,7 +171,7 @@ rb_heapprof_target_mapped_p(const struct heapprof_target *target, uint64_t addre
 }
 
 const char *
-rb_heapprof_target_path(const struct heapprof_target *target, const struct heapprof_mapping *mapping)
+attach_target_path(const struct attach_target *target, const struct attach_mapping *mapping)
 {
     return mapping->path ? target->text + mapping->path : "";
 }
@@ -179,47 +179,47 @@ rb_heapprof_target_path(const struct heapprof_target *target, const struct heapp
 /* ---- reading ---- */
 
 bool
-rb_heapprof_target_read_all(struct heapprof_target *target, const struct heapprof_range *ranges, size_t count)
+attach_target_read_all(struct attach_target *target, const struct attach_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (ranges[i].bytes > UINT64_MAX - ranges[i].address) return false; /* I2 */
     }
-    bool foreseen = target->ahead.on && rb_heapprof_ahead_take(&target->ahead, ranges, count);
+    bool foreseen = target->ahead.on && attach_ahead_take(&target->ahead, ranges, count);
     bool read = foreseen || target->kind->read(target, ranges, count);
-    if (read && target->ahead.on) rb_heapprof_ahead_note(&target->ahead, &target->mem, ranges, count);
+    if (read && target->ahead.on) attach_ahead_note(&target->ahead, &target->mem, ranges, count);
     return read;
 }
 
 bool
-rb_heapprof_target_read(struct heapprof_target *target, uint64_t address, void *to, size_t bytes)
+attach_target_read(struct attach_target *target, uint64_t address, void *to, size_t bytes)
 {
-    struct heapprof_range range = { address, to, bytes };
-    return rb_heapprof_target_read_all(target, &range, 1);
+    struct attach_range range = { address, to, bytes };
+    return attach_target_read_all(target, &range, 1);
 }
 
 size_t
-rb_heapprof_target_read_some(struct heapprof_target *target, uint64_t address, void *to, size_t bytes)
+attach_target_read_some(struct attach_target *target, uint64_t address, void *to, size_t bytes)
 {
     size_t done = 0;
 
-    if (rb_heapprof_target_read(target, address, to, bytes)) return bytes;
+    if (attach_target_read(target, address, to, bytes)) return bytes;
     while (done < bytes) {
         uint64_t here = PAGE_BYTES - (address + done) % PAGE_BYTES;
         if (here > bytes - done) here = bytes - done;
-        if (!rb_heapprof_target_read(target, address + done, (char *)to + done, (size_t)here)) break;
+        if (!attach_target_read(target, address + done, (char *)to + done, (size_t)here)) break;
         done += (size_t)here;
     }
     return done;
 }
 
 bool
-rb_heapprof_target_read_string(struct heapprof_target *target, uint64_t address, char *text, size_t size)
+attach_target_read_string(struct attach_target *target, uint64_t address, char *text, size_t size)
 {
     size_t done = 0;
 
     while (done < size - 1) {
         size_t wanted = size - 1 - done < STRING_STEP ? size - 1 - done : STRING_STEP;
-        size_t got = rb_heapprof_target_read_some(target, address + done, text + done, wanted);
+        size_t got = attach_target_read_some(target, address + done, text + done, wanted);
         if (memchr(text + done, '\0', got)) return true;
         done += got;
         if (got < wanted) break;

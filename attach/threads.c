@@ -21,36 +21,36 @@ next_of(const unsigned char *node)
 
 /* Whether the node still is behind the one that led to it. In a core nothing changes. */
 static bool
-linked_p(const struct heapprof_vm *vm, const unsigned char *node, uint64_t from)
+linked_p(const struct attach_vm *vm, const unsigned char *node, uint64_t from)
 {
     uint64_t previous;
 
-    memcpy(&previous, node + HEAPPROF_WORD, sizeof(previous));
+    memcpy(&previous, node + ATTACH_WORD, sizeof(previous));
     return previous == from || !vm->target->runs;
 }
 
 /* ---- a thread ---- */
 
-static enum heapprof_thread_state
-state_of(const struct heapprof_vm *vm, const void *copy, bool running)
+static enum attach_thread_state
+state_of(const struct attach_vm *vm, const void *copy, bool running)
 {
-    uint64_t status = rb_heapprof_field_get(&vm->thread_status, copy);
-    uint64_t mutex = rb_heapprof_field_get(&vm->thread_mutex, copy);
+    uint64_t status = attach_field_get(&vm->thread_status, copy);
+    uint64_t mutex = attach_field_get(&vm->thread_mutex, copy);
 
-    if (status == vm->status_killed) return HEAPPROF_THREAD_ENDED;
-    if (running) return HEAPPROF_THREAD_RUNNING;
-    if (mutex >= 4096) return HEAPPROF_THREAD_LOCKING; /* not false */
-    if (rb_heapprof_field_get(&vm->thread_blocking, copy)) return HEAPPROF_THREAD_BLOCKED;
-    if (status == vm->status_stopped || status == vm->status_forever) return HEAPPROF_THREAD_SLEEPING;
-    return HEAPPROF_THREAD_READY;
+    if (status == vm->status_killed) return ATTACH_THREAD_ENDED;
+    if (running) return ATTACH_THREAD_RUNNING;
+    if (mutex >= 4096) return ATTACH_THREAD_LOCKING; /* not false */
+    if (attach_field_get(&vm->thread_blocking, copy)) return ATTACH_THREAD_BLOCKED;
+    if (status == vm->status_stopped || status == vm->status_forever) return ATTACH_THREAD_SLEEPING;
+    return ATTACH_THREAD_READY;
 }
 
 static int
-native_id(struct heapprof_vm *vm, uint64_t native)
+native_id(struct attach_vm *vm, uint64_t native)
 {
     uint64_t tid;
 
-    return native && rb_heapprof_vm_get(vm, native, &vm->native_tid, &tid) ? (int)tid : 0;
+    return native && attach_vm_get(vm, native, &vm->native_tid, &tid) ? (int)tid : 0;
 }
 
 /* What all threads of a Ractor have in common. */
@@ -59,14 +59,14 @@ struct ractor {
 };
 
 static void
-read_thread(struct heapprof_vm *vm, const struct ractor *ractor, const unsigned char *copy, struct heapprof_thread *thread)
+read_thread(struct attach_vm *vm, const struct ractor *ractor, const unsigned char *copy, struct attach_thread *thread)
 {
-    thread->ec = rb_heapprof_field_get(&vm->thread_ec, copy);
-    thread->name = rb_heapprof_field_get(&vm->thread_name, copy);
+    thread->ec = attach_field_get(&vm->thread_ec, copy);
+    thread->name = attach_field_get(&vm->thread_name, copy);
     thread->ractor = ractor->id;
     thread->ractor_name = ractor->name;
     thread->ractor_at = ractor->address;
-    thread->native = rb_heapprof_field_get(&vm->thread_native, copy);
+    thread->native = attach_field_get(&vm->thread_native, copy);
     thread->tid = native_id(vm, thread->native);
     thread->state = state_of(vm, copy, ractor->running == thread->address);
 }
@@ -75,15 +75,15 @@ read_thread(struct heapprof_vm *vm, const struct ractor *ractor, const unsigned 
 
 /* From head on, which is where next leads when the list ends. False: no memory. */
 static bool
-read_threads_of(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem,
+read_threads_of(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem,
                 const struct ractor *ractor, uint64_t node)
 {
     uint64_t head = ractor->address + vm->ractor_threads.offset, from = head;
-    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+    unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
 
     while (node != head) {
-        struct heapprof_thread thread = {.address = node - vm->thread_node.offset};
-        if (threads->count == THREADS_MAX || !rb_heapprof_target_read(vm->target, thread.address, copy, vm->thread_bytes) ||
+        struct attach_thread thread = {.address = node - vm->thread_node.offset};
+        if (threads->count == THREADS_MAX || !attach_target_read(vm->target, thread.address, copy, vm->thread_bytes) ||
             !linked_p(vm, copy + vm->thread_node.offset, from)) {
             threads->cut = true;
             break;
@@ -99,29 +99,29 @@ read_threads_of(struct heapprof_threads *threads, struct heapprof_vm *vm, struct
 
 /* The next Ractor's node in *node, 0 when the list is not whole there; false: no memory. */
 static bool
-read_ractor(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem, uint64_t from, uint64_t *node)
+read_ractor(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem, uint64_t from, uint64_t *node)
 {
     struct ractor ractor = {.address = *node - vm->ractor_node.offset};
-    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
+    unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
 
     *node = 0;
-    if (!rb_heapprof_target_read(vm->target, ractor.address, copy, vm->ractor_bytes) ||
+    if (!attach_target_read(vm->target, ractor.address, copy, vm->ractor_bytes) ||
         !linked_p(vm, copy + vm->ractor_node.offset, from)) return true;
-    ractor.id = rb_heapprof_field_get(&vm->ractor_id, copy);
-    ractor.name = rb_heapprof_field_get(&vm->ractor_name, copy);
-    ractor.running = rb_heapprof_field_get(&vm->ractor_running, copy);
+    ractor.id = attach_field_get(&vm->ractor_id, copy);
+    ractor.name = attach_field_get(&vm->ractor_name, copy);
+    ractor.running = attach_field_get(&vm->ractor_running, copy);
     *node = next_of(copy + vm->ractor_node.offset);
     return read_threads_of(threads, vm, mem, &ractor, next_of(copy + vm->ractor_threads.offset));
 }
 
 static bool
-read_all(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem)
+read_all(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem)
 {
     uint64_t node;
 
-    if (!rb_heapprof_vm_find(vm)) return false;
+    if (!attach_vm_find(vm)) return false;
     uint64_t head = vm->at + vm->vm_ractors.offset, from = head;
-    if (!rb_heapprof_vm_word(vm, head, &node)) return false;
+    if (!attach_vm_word(vm, head, &node)) return false;
     for (int i = 0; node != head; i++) {
         if (node == 0 || i == RACTORS_MAX) {
             threads->cut = true;
@@ -135,7 +135,7 @@ read_all(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heappr
 }
 
 bool
-rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *vm, struct heapprof_mem *mem)
+attach_threads_read(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem)
 {
     int tries = vm->target->runs ? TRIES : 1;
 
@@ -144,42 +144,42 @@ rb_heapprof_threads_read(struct heapprof_threads *threads, struct heapprof_vm *v
         threads->cut = false;
         if (!read_all(threads, vm, mem)) return false;
         if (!threads->cut) break;
-        rb_heapprof_ahead_pause(vm->target); /* what was foreseen is of the first try's time */
+        attach_ahead_pause(vm->target); /* what was foreseen is of the first try's time */
     }
     return true;
 }
 
 bool
-rb_heapprof_ractors_each(struct heapprof_vm *vm, bool (*each_i)(uint64_t ractor, void *data), void *data)
+attach_ractors_each(struct attach_vm *vm, bool (*each_i)(uint64_t ractor, void *data), void *data)
 {
     uint64_t node;
 
-    if (!rb_heapprof_vm_find(vm)) return false;
+    if (!attach_vm_find(vm)) return false;
     uint64_t head = vm->at + vm->vm_ractors.offset;
-    if (!rb_heapprof_vm_word(vm, head, &node)) return false;
+    if (!attach_vm_word(vm, head, &node)) return false;
     for (int i = 0; node != head; i++) {
         if (node == 0 || i == RACTORS_MAX || !each_i(node - vm->ractor_node.offset, data) ||
-            !rb_heapprof_vm_word(vm, node, &node)) return false;
+            !attach_vm_word(vm, node, &node)) return false;
     }
     return true;
 }
 
 bool
-rb_heapprof_thread_running_p(struct heapprof_vm *vm, const struct heapprof_thread *thread)
+attach_thread_running_p(struct attach_vm *vm, const struct attach_thread *thread)
 {
     uint64_t running;
 
-    return !rb_heapprof_vm_get(vm, thread->ractor_at, &vm->ractor_running, &running) || running == thread->address;
+    return !attach_vm_get(vm, thread->ractor_at, &vm->ractor_running, &running) || running == thread->address;
 }
 
 void
-rb_heapprof_threads_free(struct heapprof_threads *threads, struct heapprof_mem *mem)
+attach_threads_free(struct attach_threads *threads, struct heapprof_mem *mem)
 {
     HEAPPROF_MEM_RELEASE(mem, threads->all, threads->capacity);
 }
 
 const char *
-rb_heapprof_thread_state_name(enum heapprof_thread_state state)
+attach_thread_state_name(enum attach_thread_state state)
 {
     static const char *const names[] = {
         "running", "waiting for the GVL", "blocked", "sleeping", "waiting for a Mutex", "ended", "suspended"

@@ -1,18 +1,18 @@
-#ifndef HEAPPROF_ATTACH_VM_H
-#define HEAPPROF_ATTACH_VM_H
+#ifndef ATTACH_VM_H
+#define ATTACH_VM_H
 /* A Ruby VM in another process or a core: where the structures are that lead to its stacks and names.
  *
- * Each row names a member of struct heapprof_vm, and what the target's descriptor calls it. A target whose
+ * Each row names a member of struct attach_vm, and what the target's descriptor calls it. A target whose
  * descriptor lacks one, or follows another contract, is refused when it is opened, and never half read. */
 #include "attach/layout.h"
 #include "attach/target.h"
 
-#define HEAPPROF_VM_CONTRACTS(X) \
+#define ATTACH_VM_CONTRACTS(X) \
     X(stack_contract, "stack", 1) \
     X(line_contract, "line-table", 1) \
     X(symbol_contract, "symbols", 1)
 
-#define HEAPPROF_VM_TYPES(X) \
+#define ATTACH_VM_TYPES(X) \
     X(thread_bytes, "rb_thread_t") \
     X(ractor_bytes, "rb_ractor_t") \
     X(ec_bytes, "rb_execution_context_t") \
@@ -22,7 +22,7 @@
     X(line_index_bytes, "succ_index_table") \
     X(line_block_bytes, "succ_dict_block")
 
-#define HEAPPROF_VM_NUMBERS(X) \
+#define ATTACH_VM_NUMBERS(X) \
     X(vm_objspace, "rb_vm_t.gc.objspace") \
     X(collecting, "rb_objspace_t.flags.during_gc") \
     X(compacting, "rb_objspace_t.flags.during_compacting") \
@@ -81,13 +81,13 @@
     X(symbols_ids, "rb_symbols_t.ids")
 
 /* Heads and nodes of lists: next, and previous. */
-#define HEAPPROF_VM_LISTS(X) \
+#define ATTACH_VM_LISTS(X) \
     X(vm_ractors, "rb_vm_t.ractor.set") \
     X(ractor_node, "rb_ractor_t.vmlr_node") \
     X(ractor_threads, "rb_ractor_t.threads.set") \
     X(thread_node, "rb_thread_t.lt_node")
 
-#define HEAPPROF_VM_PLACES(X) \
+#define ATTACH_VM_PLACES(X) \
     X(body_lines, "rb_iseq_constant_body.insns_info") \
     X(line_first_ranks, "succ_index_table.imm_part") \
     X(block_bits, "succ_dict_block.bits") \
@@ -95,12 +95,12 @@
     X(array_embedded, "RArray.as.ary") \
     X(class_ext, "RClass_and_rb_classext_t.classext")
 
-#define HEAPPROF_VM_GLOBALS(X) \
+#define ATTACH_VM_GLOBALS(X) \
     X(current_vm, "ruby_current_vm_ptr") \
     X(symbols, "ruby_global_symbols") \
     X(code_generation, "ruby_vm_code_generation")
 
-#define HEAPPROF_VM_CONSTANTS(X) \
+#define ATTACH_VM_CONSTANTS(X) \
     X(type_mask, "T_MASK") \
     X(t_class, "T_CLASS") \
     X(t_module, "T_MODULE") \
@@ -139,70 +139,70 @@
     X(symbol_last_operator, "tLAST_OP_ID")
 
 /* In words; may be below 0. */
-#define HEAPPROF_VM_INDEXES(X) \
+#define ATTACH_VM_INDEXES(X) \
     X(env_flags_index, "VM_ENV_DATA_INDEX_FLAGS") \
     X(env_previous_index, "VM_ENV_DATA_INDEX_SPECVAL") \
     X(env_method_index, "VM_ENV_DATA_INDEX_ME_CREF")
 
-struct heapprof_vm {
-    struct heapprof_target *target;
-    struct heapprof_layout *layout;
+struct attach_vm {
+    struct attach_target *target;
+    struct attach_layout *layout;
     uint64_t at;        /* the VM, when it was last looked for; 0: there is none */
     uint64_t objspace;  /* its collector's state; 0: there is none yet */
     int64_t env_first;  /* the least of the indexes below */
 #define MEMBER(member, ...) int64_t member;
-    HEAPPROF_VM_CONTRACTS(MEMBER)
-    HEAPPROF_VM_INDEXES(MEMBER)
+    ATTACH_VM_CONTRACTS(MEMBER)
+    ATTACH_VM_INDEXES(MEMBER)
 #undef MEMBER
 #define MEMBER(member, name) uint64_t member;
-    HEAPPROF_VM_CONSTANTS(MEMBER)
+    ATTACH_VM_CONSTANTS(MEMBER)
 #undef MEMBER
 #define MEMBER(member, name) uint32_t member;
-    HEAPPROF_VM_TYPES(MEMBER)
+    ATTACH_VM_TYPES(MEMBER)
 #undef MEMBER
-#define MEMBER(member, name) struct heapprof_field member;
-    HEAPPROF_VM_NUMBERS(MEMBER)
-    HEAPPROF_VM_LISTS(MEMBER)
-    HEAPPROF_VM_PLACES(MEMBER)
+#define MEMBER(member, name) struct attach_field member;
+    ATTACH_VM_NUMBERS(MEMBER)
+    ATTACH_VM_LISTS(MEMBER)
+    ATTACH_VM_PLACES(MEMBER)
 #undef MEMBER
-#define MEMBER(member, name) struct heapprof_global member;
-    HEAPPROF_VM_GLOBALS(MEMBER)
+#define MEMBER(member, name) struct attach_global member;
+    ATTACH_VM_GLOBALS(MEMBER)
 #undef MEMBER
 };
 
 enum {
-    HEAPPROF_WORD = 8,                /* bytes of a VALUE: layout.c refuses other targets */
-    HEAPPROF_VM_ENVIRONMENT_WORDS = 3 /* from env_first on */
+    ATTACH_WORD = 8,                /* bytes of a VALUE: layout.c refuses other targets */
+    ATTACH_VM_ENVIRONMENT_WORDS = 3 /* from env_first on */
 };
 
 /* Reads where everything is. The target stays the caller's and has to outlive it. NULL: error says what is missing. */
-struct heapprof_vm *rb_heapprof_vm_open(struct heapprof_target *target, char error[HEAPPROF_TARGET_ERROR_MAX]);
-void rb_heapprof_vm_close(struct heapprof_vm *vm); /* NULL is allowed */
+struct attach_vm *attach_vm_open(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
+void attach_vm_close(struct attach_vm *vm); /* NULL is allowed */
 
 /* Looks where the VM is, for at; false: there is none, or none any more. */
-bool rb_heapprof_vm_find(struct heapprof_vm *vm);
+bool attach_vm_find(struct attach_vm *vm);
 
 /* Two numbers that stay the same as long as no code is freed or moved. False: they cannot be read. */
-struct heapprof_vm_generation {
+struct attach_vm_generation {
     uint64_t freed, moved; /* moved is odd while it goes on */
 };
-bool rb_heapprof_vm_generation(struct heapprof_vm *vm, struct heapprof_vm_generation *generation);
+bool attach_vm_generation(struct attach_vm *vm, struct attach_vm_generation *generation);
 
 /* The collector's state, which stays where it is once it is there; 0: there is none yet. */
-uint64_t rb_heapprof_vm_objspace(struct heapprof_vm *vm);
+uint64_t attach_vm_objspace(struct attach_vm *vm);
 
 /* The field of the structure at that address. */
 static inline bool
-rb_heapprof_vm_get(struct heapprof_vm *vm, uint64_t address, const struct heapprof_field *field, uint64_t *value)
+attach_vm_get(struct attach_vm *vm, uint64_t address, const struct attach_field *field, uint64_t *value)
 {
-    return rb_heapprof_field_read(vm->target, field, address, value);
+    return attach_field_read(vm->target, field, address, value);
 }
 
 /* A word of the target's memory. */
 static inline bool
-rb_heapprof_vm_word(struct heapprof_vm *vm, uint64_t address, uint64_t *word)
+attach_vm_word(struct attach_vm *vm, uint64_t address, uint64_t *word)
 {
-    return rb_heapprof_target_read(vm->target, address, word, HEAPPROF_WORD);
+    return attach_target_read(vm->target, address, word, ATTACH_WORD);
 }
 
 #endif

@@ -10,13 +10,13 @@ enum {
 };
 
 void
-rb_heapprof_walk_init(struct heapprof_walk *walk, struct heapprof_vm *vm, struct heapprof_mem *mem)
+attach_walk_init(struct attach_walk *walk, struct attach_vm *vm, struct heapprof_mem *mem)
 {
-    *walk = (struct heapprof_walk){.vm = vm, .mem = mem};
+    *walk = (struct attach_walk){.vm = vm, .mem = mem};
 }
 
 void
-rb_heapprof_walk_free(struct heapprof_walk *walk)
+attach_walk_free(struct attach_walk *walk)
 {
     HEAPPROF_MEM_RELEASE(walk->mem, walk->frames, walk->frames_capacity);
     HEAPPROF_MEM_RELEASE(walk->mem, walk->again, walk->again_capacity);
@@ -27,16 +27,16 @@ rb_heapprof_walk_free(struct heapprof_walk *walk)
 
 /* By a copy of the execution context. */
 static bool
-find_place(const struct heapprof_vm *vm, const void *copy, struct heapprof_walk_place *place)
+find_place(const struct attach_vm *vm, const void *copy, struct attach_walk_place *place)
 {
-    place->stack = rb_heapprof_field_get(&vm->ec_stack, copy);
-    place->frame = rb_heapprof_field_get(&vm->ec_frame, copy);
-    uint64_t words = rb_heapprof_field_get(&vm->ec_stack_size, copy);
+    place->stack = attach_field_get(&vm->ec_stack, copy);
+    place->frame = attach_field_get(&vm->ec_frame, copy);
+    uint64_t words = attach_field_get(&vm->ec_stack_size, copy);
     if (!place->stack || !place->frame) {
-        *place = (struct heapprof_walk_place){0};
+        *place = (struct attach_walk_place){0};
         return true;
     }
-    uint64_t end = place->stack + words * HEAPPROF_WORD;
+    uint64_t end = place->stack + words * ATTACH_WORD;
     if (words > UINT64_MAX / 16 || end < place->stack || end - place->stack < vm->frame_bytes) return false;
     place->dummy = end - vm->frame_bytes; /* the outermost frame, which is no code's */
     return place->frame >= place->stack && place->frame <= place->dummy &&
@@ -45,17 +45,17 @@ find_place(const struct heapprof_vm *vm, const void *copy, struct heapprof_walk_
 }
 
 bool
-rb_heapprof_walk_read(struct heapprof_vm *vm, uint64_t ec, struct heapprof_walk_place *place,
+attach_walk_read(struct attach_vm *vm, uint64_t ec, struct attach_walk_place *place,
                       uint64_t frames, void *to, size_t bytes)
 {
-    unsigned char copy[HEAPPROF_LAYOUT_TYPE_MOST];
-    const struct heapprof_range ranges[] = {{ec, copy, vm->ec_bytes}, {frames, to, bytes}};
+    unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
+    const struct attach_range ranges[] = {{ec, copy, vm->ec_bytes}, {frames, to, bytes}};
 
-    return rb_heapprof_target_read_all(vm->target, ranges, bytes ? 2 : 1) && find_place(vm, copy, place);
+    return attach_target_read_all(vm->target, ranges, bytes ? 2 : 1) && find_place(vm, copy, place);
 }
 
 static const unsigned char *
-frame_at(const struct heapprof_walk *walk, size_t frame)
+frame_at(const struct attach_walk *walk, size_t frame)
 {
     return walk->frames + (walk->torn + frame) * walk->vm->frame_bytes;
 }
@@ -63,31 +63,31 @@ frame_at(const struct heapprof_walk *walk, size_t frame)
 /* The values below the innermost frame's sp, where most environments are. Without them those are read
  * one by one. */
 static void
-copy_values(struct heapprof_walk *walk, const struct heapprof_walk_place *place)
+copy_values(struct attach_walk *walk, const struct attach_walk_place *place)
 {
-    uint64_t sp = rb_heapprof_field_get(&walk->vm->frame_sp, walk->frames);
+    uint64_t sp = attach_field_get(&walk->vm->frame_sp, walk->frames);
 
     walk->values_bytes = 0;
     if (sp <= place->stack || sp > place->frame || sp - place->stack > VALUES_BYTES_MAX) return;
     if (!HEAPPROF_MEM_GROW(walk->mem, walk->values, walk->values_capacity, sp - place->stack)) return;
-    if (!rb_heapprof_target_read(walk->vm->target, place->stack, walk->values, sp - place->stack)) return;
+    if (!attach_target_read(walk->vm->target, place->stack, walk->values, sp - place->stack)) return;
     walk->values_at = place->stack;
     walk->values_bytes = sp - place->stack;
 }
 
 bool
-rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec)
+attach_walk_copy(struct attach_walk *walk, uint64_t ec)
 {
-    struct heapprof_walk_place place;
+    struct attach_walk_place place;
 
     walk->ec = ec;
     walk->frame_count = walk->torn = walk->values_bytes = 0;
-    if (!rb_heapprof_walk_read(walk->vm, ec, &place, 0, NULL, 0)) return false;
+    if (!attach_walk_read(walk->vm, ec, &place, 0, NULL, 0)) return false;
     walk->place = place;
     size_t bytes = place.dummy - place.frame;
     if (bytes == 0) return true;
     if (!HEAPPROF_MEM_GROW(walk->mem, walk->frames, walk->frames_capacity, bytes) ||
-        !rb_heapprof_target_read(walk->vm->target, place.frame, walk->frames, bytes)) return false;
+        !attach_target_read(walk->vm->target, place.frame, walk->frames, bytes)) return false;
     walk->frame_count = bytes / walk->vm->frame_bytes;
     copy_values(walk, &place);
     return true;
@@ -95,31 +95,31 @@ rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec)
 
 /* Copies the frames into again, aligned at the outermost: how many there are of both; *now: how many there are. */
 static size_t
-copy_again(struct heapprof_walk *walk, size_t *now)
+copy_again(struct attach_walk *walk, size_t *now)
 {
     size_t width = walk->vm->frame_bytes, bytes = walk->frame_count * width;
-    struct heapprof_walk_place place;
+    struct attach_walk_place place;
 
     *now = 0;
     if (!HEAPPROF_MEM_GROW(walk->mem, walk->again, walk->again_capacity, bytes) ||
-        !rb_heapprof_walk_read(walk->vm, walk->ec, &place, walk->place.frame, walk->again, bytes)) return 0;
+        !attach_walk_read(walk->vm, walk->ec, &place, walk->place.frame, walk->again, bytes)) return 0;
     *now = (place.dummy - place.frame) / width;
     if (place.dummy == walk->place.dummy && *now >= walk->frame_count) return walk->frame_count;
     size_t count = *now < walk->frame_count ? *now : walk->frame_count;
-    return rb_heapprof_target_read(walk->vm->target, place.dummy - count * width, walk->again, count * width) ? count : 0;
+    return attach_target_read(walk->vm->target, place.dummy - count * width, walk->again, count * width) ? count : 0;
 }
 
 /* Whether it is the same call, though it may have gone on. */
 static bool
-same_call_p(const struct heapprof_vm *vm, const unsigned char *one, const unsigned char *other)
+same_call_p(const struct attach_vm *vm, const unsigned char *one, const unsigned char *other)
 {
-    return rb_heapprof_field_get(&vm->frame_iseq, one) == rb_heapprof_field_get(&vm->frame_iseq, other) &&
-           rb_heapprof_field_get(&vm->frame_ep, one) == rb_heapprof_field_get(&vm->frame_ep, other);
+    return attach_field_get(&vm->frame_iseq, one) == attach_field_get(&vm->frame_iseq, other) &&
+           attach_field_get(&vm->frame_ep, one) == attach_field_get(&vm->frame_ep, other);
 }
 
 /* How many of the outermost frames have stayed. One that has gone on has other callees since. */
 static size_t
-settled(struct heapprof_walk *walk, size_t *now)
+settled(struct attach_walk *walk, size_t *now)
 {
     size_t width = walk->vm->frame_bytes, count = copy_again(walk, now), same = 0;
     const unsigned char *was = walk->frames + walk->frame_count * width, *is = walk->again + count * width;
@@ -135,7 +135,7 @@ settled(struct heapprof_walk *walk, size_t *now)
 }
 
 bool
-rb_heapprof_walk_same_p(struct heapprof_walk *walk)
+attach_walk_same_p(struct attach_walk *walk)
 {
     size_t now, count = copy_again(walk, &now);
 
@@ -144,7 +144,7 @@ rb_heapprof_walk_same_p(struct heapprof_walk *walk)
 }
 
 void
-rb_heapprof_walk_settle(struct heapprof_walk *walk)
+attach_walk_settle(struct attach_walk *walk)
 {
     size_t now, same = settled(walk, &now);
 
@@ -156,14 +156,14 @@ rb_heapprof_walk_settle(struct heapprof_walk *walk)
 
 /* Of the values, or, when it has moved to the heap, from there. */
 static bool
-read_values(const struct heapprof_walk *walk, uint64_t address, void *to, size_t bytes)
+read_values(const struct attach_walk *walk, uint64_t address, void *to, size_t bytes)
 {
     if (address >= walk->values_at && address - walk->values_at < walk->values_bytes &&
         walk->values_bytes - (address - walk->values_at) >= bytes) {
         memcpy(to, walk->values + (address - walk->values_at), bytes);
         return true;
     }
-    return rb_heapprof_target_read(walk->vm->target, address, to, bytes);
+    return attach_target_read(walk->vm->target, address, to, bytes);
 }
 
 /* The words around ep that say what it is of. */
@@ -172,12 +172,12 @@ struct environment {
 };
 
 static bool
-read_environment(const struct heapprof_walk *walk, uint64_t ep, struct environment *environment)
+read_environment(const struct attach_walk *walk, uint64_t ep, struct environment *environment)
 {
-    const struct heapprof_vm *vm = walk->vm;
-    uint64_t words[HEAPPROF_VM_ENVIRONMENT_WORDS];
+    const struct attach_vm *vm = walk->vm;
+    uint64_t words[ATTACH_VM_ENVIRONMENT_WORDS];
 
-    if (!read_values(walk, ep + (uint64_t)vm->env_first * HEAPPROF_WORD, words, sizeof(words))) return false;
+    if (!read_values(walk, ep + (uint64_t)vm->env_first * ATTACH_WORD, words, sizeof(words))) return false;
     environment->flags = words[vm->env_flags_index - vm->env_first];
     environment->method = words[vm->env_method_index - vm->env_first];
     environment->previous = words[vm->env_previous_index - vm->env_first];
@@ -185,34 +185,34 @@ read_environment(const struct heapprof_walk *walk, uint64_t ep, struct environme
 }
 
 static uint64_t
-method_of(struct heapprof_walk *walk, struct heapprof_codes *codes, uint64_t ep)
+method_of(struct attach_walk *walk, struct attach_codes *codes, uint64_t ep)
 {
-    struct heapprof_vm *vm = walk->vm;
+    struct attach_vm *vm = walk->vm;
     struct environment environment;
 
     for (int i = 0; ep && i < ENVIRONMENTS_MAX; i++) {
         if (!read_environment(walk, ep, &environment)) return 0;
         if (!(environment.flags & 1)) { /* it is moving to the heap, and the new place stands here (vm/names/frames.c) */
-            if (!rb_heapprof_vm_get(vm, environment.flags, &vm->env_ep, &ep)) return 0;
+            if (!attach_vm_get(vm, environment.flags, &vm->env_ep, &ep)) return 0;
             if (!read_environment(walk, ep, &environment)) return 0;
         }
-        uint64_t method = rb_heapprof_code_method(codes, environment.method);
+        uint64_t method = attach_code_method(codes, environment.method);
         if (method || environment.flags & vm->env_local_flag) return method;
         ep = environment.previous & ~UINT64_C(3);
     }
     return 0;
 }
 
-struct heapprof_code_key
-rb_heapprof_walk_code(struct heapprof_walk *walk, struct heapprof_codes *codes, size_t frame)
+struct attach_code_key
+attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t frame)
 {
-    const struct heapprof_vm *vm = walk->vm;
+    const struct attach_vm *vm = walk->vm;
     const unsigned char *copy = frame_at(walk, frame);
-    struct heapprof_code_key code = {.iseq = rb_heapprof_field_get(&vm->frame_iseq, copy)};
+    struct attach_code_key code = {.iseq = attach_field_get(&vm->frame_iseq, copy)};
 
-    if (code.iseq) code.pc = rb_heapprof_field_get(&vm->frame_pc, copy);
+    if (code.iseq) code.pc = attach_field_get(&vm->frame_pc, copy);
     /* Compiled code writes the pc of a method that it calls late; a frame without one is passed over otherwise. */
-    if (frame == 0 && code.pc == 0 && rb_heapprof_field_get(&vm->frame_jit, copy)) code.pc = UINT64_MAX;
-    code.method = method_of(walk, codes, rb_heapprof_field_get(&vm->frame_ep, copy));
+    if (frame == 0 && code.pc == 0 && attach_field_get(&vm->frame_jit, copy)) code.pc = UINT64_MAX;
+    code.method = method_of(walk, codes, attach_field_get(&vm->frame_ep, copy));
     return code;
 }

@@ -1,5 +1,5 @@
-#ifndef HEAPPROF_ATTACH_WALK_H
-#define HEAPPROF_ATTACH_WALK_H
+#ifndef ATTACH_WALK_H
+#define ATTACH_WALK_H
 /* The frames of one thread or fiber, copied in one go, and what each of them runs.
  *
  *     vm_stack                sp                 cfp                                 end
@@ -7,19 +7,19 @@
  *     '--- copied: values ----'                  '-------- copied: frames -'
  *
  * The copy is made while the thread cannot change it, because it waits or is stopped; or it is made
- * twice and compared (rb_heapprof_walk_settle). All else is done on the copy, when the target goes on. */
+ * twice and compared (attach_walk_settle). All else is done on the copy, when the target goes on. */
 #include "attach/code.h"
 
 /* Addresses; all 0: there is no stack, yet or any more. */
-struct heapprof_walk_place {
+struct attach_walk_place {
     uint64_t stack, frame, dummy;
 };
 
-struct heapprof_walk {
-    struct heapprof_vm *vm;
+struct attach_walk {
+    struct attach_vm *vm;
     struct heapprof_mem *mem;
     uint64_t ec;                /* execution context: which thread or fiber */
-    struct heapprof_walk_place place; /* where it was copied */
+    struct attach_walk_place place; /* where it was copied */
     size_t   frame_count;       /* without the dummy; of the copy */
     size_t   torn;              /* innermost frames that were cut off, because they changed meanwhile */
     unsigned char *frames, *again, *values;
@@ -30,24 +30,24 @@ struct heapprof_walk {
 
 /* Where the stack of that execution context is; and in the same call what lies where its frames have been, unless bytes is 0. False: it
  * cannot be read, or is no stack. */
-bool rb_heapprof_walk_read(struct heapprof_vm *vm, uint64_t ec, struct heapprof_walk_place *place,
+bool attach_walk_read(struct attach_vm *vm, uint64_t ec, struct attach_walk_place *place,
                            uint64_t frames, void *to, size_t bytes);
 
-void rb_heapprof_walk_init(struct heapprof_walk *walk, struct heapprof_vm *vm, struct heapprof_mem *mem);
-void rb_heapprof_walk_free(struct heapprof_walk *walk);
+void attach_walk_init(struct attach_walk *walk, struct attach_vm *vm, struct heapprof_mem *mem);
+void attach_walk_free(struct attach_walk *walk);
 
 /* Copies the frames of that execution context; none for a thread that has no stack yet. False: they cannot be
  * read, or are no stack. */
-bool rb_heapprof_walk_copy(struct heapprof_walk *walk, uint64_t ec);
+bool attach_walk_copy(struct attach_walk *walk, uint64_t ec);
 
 /* Copies them once more: whether nothing has changed. */
-bool rb_heapprof_walk_same_p(struct heapprof_walk *walk);
+bool attach_walk_same_p(struct attach_walk *walk);
 
 /* The same, and cuts off what has changed: of the outermost frame that has gone on, the callees; of one that is
  * another, itself and its callees. What stays was there both times. */
-void rb_heapprof_walk_settle(struct heapprof_walk *walk);
+void attach_walk_settle(struct attach_walk *walk);
 
 /* What a frame of the copy runs, 0 being the innermost; its method is looked up in its environments. */
-struct heapprof_code_key rb_heapprof_walk_code(struct heapprof_walk *walk, struct heapprof_codes *codes, size_t frame);
+struct attach_code_key attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t frame);
 
 #endif

@@ -26,7 +26,7 @@ struct cli_answer
 cli_answer_line(int status, const char *format, ...)
 {
     struct cli_answer answer = {.status = status, .type = text_type};
-    char line[HEAPPROF_TARGET_ERROR_MAX + 160];
+    char line[ATTACH_TARGET_ERROR_MAX + 160];
     va_list arguments;
 
     va_start(arguments, format);
@@ -78,17 +78,17 @@ cli_answer_profile(const char *download, char *bytes, size_t size)
 }
 
 bool
-cli_answer_permitted_p(const struct heapprof_peer *peer, pid_t pid, char error[HEAPPROF_TARGET_ERROR_MAX])
+cli_answer_permitted_p(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX])
 {
-    return !peer || rb_heapprof_rights_of_peer(peer, pid, error);
+    return !peer || attach_rights_of_peer(peer, pid, error);
 }
 
 /* ---- the list ---- */
 
 static bool
-listed_p(const struct heapprof_host_process *process, const struct heapprof_peer *peer)
+listed_p(const struct attach_host_process *process, const struct attach_peer *peer)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
 
     return process->ruby && cli_answer_permitted_p(peer, process->pid, error);
 }
@@ -101,7 +101,7 @@ json_label(struct report_json *json, const char *key, const char *value)
 }
 
 static void
-json_target(struct report_json *json, const struct heapprof_host_process *process, const char *address)
+json_target(struct report_json *json, const struct attach_host_process *process, const char *address)
 {
     char pid[24];
 
@@ -123,7 +123,7 @@ json_target(struct report_json *json, const struct heapprof_host_process *proces
 }
 
 static struct cli_answer
-answer_targets(const struct heapprof_host *host, const struct heapprof_peer *peer, const char *address)
+answer_targets(const struct attach_host *host, const struct attach_peer *peer, const char *address)
 {
     struct cli_answer answer = {.status = OK, .type = "application/json"};
     FILE *out = open_memstream(&answer.bytes, &answer.size);
@@ -140,7 +140,7 @@ answer_targets(const struct heapprof_host *host, const struct heapprof_peer *pee
 }
 
 static struct cli_answer
-answer_index(const struct heapprof_host *host, const struct heapprof_peer *peer)
+answer_index(const struct attach_host *host, const struct attach_peer *peer)
 {
     struct cli_answer answer = {.status = OK, .type = text_type};
     FILE *out = open_memstream(&answer.bytes, &answer.size);
@@ -148,7 +148,7 @@ answer_index(const struct heapprof_host *host, const struct heapprof_peer *peer)
     if (!out) return cli_answer_line(NO_MEMORY, "no memory");
     fputs("Ruby processes of this host; /PID/debug/pprof/heap, allocs, profile?seconds=10, threads\n\n", out);
     for (size_t i = 0; i < host->count; i++) {
-        const struct heapprof_host_process *process = &host->all[i];
+        const struct attach_host_process *process = &host->all[i];
         if (!listed_p(process, peer)) continue;
         fprintf(out, "%7d  %-12s  ", (int)process->pid, process->profiled ? "heap, time" : "time");
         report_put(out, process->title, 0, false);
@@ -162,25 +162,25 @@ answer_index(const struct heapprof_host *host, const struct heapprof_peer *peer)
 
 /* A process that is open for a request. */
 struct opened {
-    struct heapprof_target *target;
-    struct heapprof_vm *vm;
-    struct heapprof_stop *stop;
+    struct attach_target *target;
+    struct attach_vm *vm;
+    struct attach_stop *stop;
 };
 
 static void
 close_opened(struct opened *opened)
 {
-    rb_heapprof_stop_free(opened->stop);
-    rb_heapprof_vm_close(opened->vm);
-    rb_heapprof_target_close(opened->target);
+    attach_stop_free(opened->stop);
+    attach_vm_close(opened->vm);
+    attach_target_close(opened->target);
 }
 
 static bool
 open_process(struct opened *opened, pid_t pid, char *error)
 {
-    *opened = (struct opened){.target = rb_heapprof_target_open_pid(pid, error)};
-    if (opened->target) opened->vm = rb_heapprof_vm_open(opened->target, error);
-    if (opened->vm) opened->stop = rb_heapprof_stop_new(pid);
+    *opened = (struct opened){.target = attach_target_open_pid(pid, error)};
+    if (opened->target) opened->vm = attach_vm_open(opened->target, error);
+    if (opened->vm) opened->stop = attach_stop_new(pid);
     if (opened->vm) return true;
     close_opened(opened);
     return false;
@@ -198,10 +198,10 @@ encode_heap(const struct heapprof_snapshot *snapshot, bool allocs)
 }
 
 static struct cli_answer
-answer_heap(const struct heapprof_peer *peer, pid_t pid, bool allocs)
+answer_heap(const struct attach_peer *peer, pid_t pid, bool allocs)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
-    struct heapprof_heap_counts counts = {0};
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct attach_heap_counts counts = {0};
     struct heapprof_snapshot *snapshot = NULL;
     struct cli_answer answer;
     struct opened opened;
@@ -209,8 +209,8 @@ answer_heap(const struct heapprof_peer *peer, pid_t pid, bool allocs)
 
     if (!cli_answer_permitted_p(peer, pid, error)) return cli_answer_line(FORBIDDEN, "%s", error);
     if (open_process(&opened, pid, error)) {
-        snapshot = rb_heapprof_heap_read(opened.vm, opened.stop, &counts, error);
-        if (snapshot) rb_heapprof_origin_of_target(opened.target, snapshot);
+        snapshot = attach_heap_read(opened.vm, opened.stop, &counts, error);
+        if (snapshot) attach_origin_of_target(opened.target, snapshot);
         if (snapshot) permitted = cli_answer_permitted_p(peer, pid, error);
         close_opened(&opened);
     }
@@ -222,18 +222,18 @@ answer_heap(const struct heapprof_peer *peer, pid_t pid, bool allocs)
 }
 
 static struct cli_answer
-answer_threads(const struct heapprof_peer *peer, pid_t pid)
+answer_threads(const struct attach_peer *peer, pid_t pid)
 {
     struct cli_answer answer = {.status = OK, .type = text_type};
-    char error[HEAPPROF_TARGET_ERROR_MAX] = "no memory";
+    char error[ATTACH_TARGET_ERROR_MAX] = "no memory";
 
     if (!cli_answer_permitted_p(peer, pid, error)) return cli_answer_line(FORBIDDEN, "%s", error);
-    struct heapprof_target *target = rb_heapprof_target_open_pid(pid, error);
+    struct attach_target *target = attach_target_open_pid(pid, error);
     FILE *out = target ? open_memstream(&answer.bytes, &answer.size) : NULL;
-    bool shown = out && cli_backtraces(target, HEAPPROF_LOOK_AUTO, false, out, NULL, error);
+    bool shown = out && cli_backtraces(target, ATTACH_LOOK_AUTO, false, out, NULL, error);
 
     if (out) fclose(out);
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
     bool permitted = !shown || cli_answer_permitted_p(peer, pid, error);
     if (shown && permitted) return answer;
     free(answer.bytes);
@@ -241,7 +241,7 @@ answer_threads(const struct heapprof_peer *peer, pid_t pid)
 }
 
 struct cli_answer
-cli_answer_at_once(const struct heapprof_host *host, const struct heapprof_peer *peer, const struct cli_wanted *wanted,
+cli_answer_at_once(const struct attach_host *host, const struct attach_peer *peer, const struct cli_wanted *wanted,
                    const char *address)
 {
     switch (wanted->kind) {

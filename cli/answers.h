@@ -27,10 +27,10 @@ struct cli_answer cli_answer_profile(const char *download, char *bytes, size_t s
 
 /* All that is wanted but a profile over time. host: what is listed. peer: the client; NULL if it has the token, and so sees all that we do.
  * address: the host and port as the client called them. */
-struct cli_answer cli_answer_at_once(const struct heapprof_host *host, const struct heapprof_peer *peer,
+struct cli_answer cli_answer_at_once(const struct attach_host *host, const struct attach_peer *peer,
                                      const struct cli_wanted *wanted, const char *address);
 
 /* Whether the process may be read for that peer. */
-bool cli_answer_permitted_p(const struct heapprof_peer *peer, pid_t pid, char error[HEAPPROF_TARGET_ERROR_MAX]);
+bool cli_answer_permitted_p(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX]);
 
 #endif

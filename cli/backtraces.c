@@ -10,15 +10,15 @@
 /* ---- as text: what MRI prints of a backtrace, below a line for the thread ---- */
 
 static const char *
-get(const struct heapprof_looks *looks, uint32_t string, size_t *length)
+get(const struct attach_looks *looks, uint32_t string, size_t *length)
 {
-    return rb_heapprof_names_text(looks->names, string, length);
+    return attach_names_text(looks->names, string, length);
 }
 
 static void
-put_frame(FILE *out, const struct heapprof_looks *looks, const struct heapprof_look_frame *frame)
+put_frame(FILE *out, const struct attach_looks *looks, const struct attach_look_frame *frame)
 {
-    const struct heapprof_function *function = rb_heapprof_names_get(looks->names, frame->function);
+    const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
 
     fputs("    ", out);
     if (function->path) {
@@ -32,11 +32,11 @@ put_frame(FILE *out, const struct heapprof_looks *looks, const struct heapprof_l
 }
 
 static void
-put_name(FILE *out, struct heapprof_looks *looks, uint64_t string)
+put_name(FILE *out, struct attach_looks *looks, uint64_t string)
 {
-    struct heapprof_text text;
+    struct attach_text text;
 
-    rb_heapprof_look_name(looks, string, &text);
+    attach_look_name(looks, string, &text);
     if (!text.length) return;
     text.bytes[text.length < sizeof(text.bytes) ? text.length : sizeof(text.bytes) - 1] = 0;
     fputs(" \"", out);
@@ -45,15 +45,15 @@ put_name(FILE *out, struct heapprof_looks *looks, uint64_t string)
 }
 
 static void
-put_stack(FILE *out, struct heapprof_looks *looks, size_t number, bool ractors)
+put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors)
 {
-    const struct heapprof_look_stack *stack = &looks->stacks[number];
+    const struct attach_look_stack *stack = &looks->stacks[number];
 
-    bool fiber = stack->thread.state == HEAPPROF_THREAD_FIBER;
+    bool fiber = stack->thread.state == ATTACH_THREAD_FIBER;
 
     fprintf(out, fiber ? "Fiber %zu of thread" : "Thread %zu", fiber ? number + 1 - looks->threads.count : number + 1);
     put_name(out, looks, stack->thread.name);
-    fprintf(out, ": %s", rb_heapprof_thread_state_name(stack->thread.state));
+    fprintf(out, ": %s", attach_thread_state_name(stack->thread.state));
     if (stack->collecting) fprintf(out, ", garbage collection");
     if (stack->thread.tid) fprintf(out, ", native thread %d", stack->thread.tid);
     if (ractors) {
@@ -65,7 +65,7 @@ put_stack(FILE *out, struct heapprof_looks *looks, size_t number, bool ractors)
 }
 
 static bool
-several_ractors_p(const struct heapprof_looks *looks)
+several_ractors_p(const struct attach_looks *looks)
 {
     for (size_t i = 1; i < looks->stack_count; i++) {
         if (looks->stacks[i].thread.ractor_at != looks->stacks[0].thread.ractor_at) return true;
@@ -74,7 +74,7 @@ several_ractors_p(const struct heapprof_looks *looks)
 }
 
 static void
-put_all(FILE *out, struct heapprof_looks *looks)
+put_all(FILE *out, struct attach_looks *looks)
 {
     bool ractors = several_ractors_p(looks);
 
@@ -85,7 +85,7 @@ put_all(FILE *out, struct heapprof_looks *looks)
 /* ---- as JSON ---- */
 
 static void
-json_interned(struct report_json *json, const struct heapprof_looks *looks, const char *key, uint32_t string)
+json_interned(struct report_json *json, const struct attach_looks *looks, const char *key, uint32_t string)
 {
     size_t length;
     const char *text = get(looks, string, &length);
@@ -94,20 +94,20 @@ json_interned(struct report_json *json, const struct heapprof_looks *looks, cons
 }
 
 static void
-json_name(struct report_json *json, struct heapprof_looks *looks, const char *key, uint64_t string)
+json_name(struct report_json *json, struct attach_looks *looks, const char *key, uint64_t string)
 {
-    struct heapprof_text text;
+    struct attach_text text;
 
     report_json_key(json, key);
-    rb_heapprof_look_name(looks, string, &text);
+    attach_look_name(looks, string, &text);
     if (text.length) report_json_string(json, text.bytes, text.length);
     else report_json_null(json);
 }
 
 static void
-json_frame(struct report_json *json, const struct heapprof_looks *looks, const struct heapprof_look_frame *frame)
+json_frame(struct report_json *json, const struct attach_looks *looks, const struct attach_look_frame *frame)
 {
-    const struct heapprof_function *function = rb_heapprof_names_get(looks->names, frame->function);
+    const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
 
     report_json_begin(json, '{');
     json_interned(json, looks, "label", function->name);
@@ -119,11 +119,11 @@ json_frame(struct report_json *json, const struct heapprof_looks *looks, const s
 }
 
 static void
-json_stack(struct report_json *json, struct heapprof_looks *looks, const struct heapprof_look_stack *stack)
+json_stack(struct report_json *json, struct attach_looks *looks, const struct attach_look_stack *stack)
 {
     report_json_begin(json, '{');
     json_name(json, looks, "name", stack->thread.name);
-    report_json_member_text(json, "state", rb_heapprof_thread_state_name(stack->thread.state));
+    report_json_member_text(json, "state", attach_thread_state_name(stack->thread.state));
     report_json_member_bool(json, "garbage_collection", stack->collecting);
     report_json_member_integer(json, "native_id", stack->thread.tid);
     report_json_member_unsigned(json, "ractor", stack->thread.ractor);
@@ -137,7 +137,7 @@ json_stack(struct report_json *json, struct heapprof_looks *looks, const struct 
 }
 
 static void
-json_all(struct report_json *json, struct heapprof_looks *looks)
+json_all(struct report_json *json, struct attach_looks *looks)
 {
     report_json_begin(json, '{');
     report_json_member_integer(json, "pid", looks->target->pid);
@@ -153,24 +153,24 @@ json_all(struct report_json *json, struct heapprof_looks *looks)
 /* ---- either ---- */
 
 bool
-cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, bool fibers, FILE *out,
-               struct report_json *json, char error[HEAPPROF_TARGET_ERROR_MAX])
+cli_backtraces(struct attach_target *target, enum attach_look_mode mode, bool fibers, FILE *out,
+               struct report_json *json, char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct heapprof_mem mem;
-    struct heapprof_names names;
+    struct attach_names names;
     bool looked = false;
 
     rb_heapprof_mem_init(&mem, NAMES_BYTES_MOST);
-    rb_heapprof_names_init(&names, &mem);
-    struct heapprof_looks *looks = rb_heapprof_look_open(target, &names, mode, error);
+    attach_names_init(&names, &mem);
+    struct attach_looks *looks = attach_look_open(target, &names, mode, error);
     if (looks) {
         looks->with_fibers = fibers;
-        looked = rb_heapprof_look(looks);
-        rb_heapprof_target_say(target, error, "it ended meanwhile");
+        looked = attach_look(looks);
+        attach_target_say(target, error, "it ended meanwhile");
     }
     if (looked && json) json_all(json, looks);
     else if (looked) put_all(out, looks);
-    rb_heapprof_look_close(looks);
-    rb_heapprof_names_free(&names);
+    attach_look_close(looks);
+    attach_names_free(&names);
     return looked;
 }

@@ -5,7 +5,7 @@
 #include "report/json.h"
 
 /* Looks once; with fibers at those, too, that do not run. Writes to json, unless that is NULL, or else to out. False: error says why nothing was written. */
-bool cli_backtraces(struct heapprof_target *target, enum heapprof_look_mode mode, bool fibers, FILE *out,
-                    struct report_json *json, char error[HEAPPROF_TARGET_ERROR_MAX]);
+bool cli_backtraces(struct attach_target *target, enum attach_look_mode mode, bool fibers, FILE *out,
+                    struct report_json *json, char error[ATTACH_TARGET_ERROR_MAX]);
 
 #endif

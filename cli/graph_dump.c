@@ -18,16 +18,16 @@ enum {TIMEOUT = 1, CORE};
 
 /* Until the file is there, or will not be. Only for the process to begin it does not wait longer than that. */
 static void
-follow(struct heapprof_graph_request *request, int64_t begin_ns)
+follow(struct attach_graph_request *request, int64_t begin_ns)
 {
     struct pollfd end = {.fd = request->vm->target->end_fd, .events = POLLIN};
     int64_t begin = rb_heapprof_clock_ns(CLOCK_MONOTONIC), next = begin;
 
-    while (rb_heapprof_graph_request_look(request) <= HEAPPROF_GRAPH_BEGUN) {
+    while (attach_graph_request_look(request) <= ATTACH_GRAPH_BEGUN) {
         int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
-        if (request->state == HEAPPROF_GRAPH_ASKED && now - begin > begin_ns) return;
-        if (request->state == HEAPPROF_GRAPH_BEGUN && now >= next) {
-            rb_heapprof_graph_request_look_for_copy(request);
+        if (request->state == ATTACH_GRAPH_ASKED && now - begin > begin_ns) return;
+        if (request->state == ATTACH_GRAPH_BEGUN && now >= next) {
+            attach_graph_request_look_for_copy(request);
             next = now + LOOK_FOR_COPY_NS;
         }
         poll(&end, 1, LOOK_EVERY_MS);
@@ -35,29 +35,29 @@ follow(struct heapprof_graph_request *request, int64_t begin_ns)
 }
 
 static int
-say(struct cli *cli, const struct heapprof_graph_request *request)
+say(struct cli *cli, const struct attach_graph_request *request)
 {
     const char *process = request->vm->target->name, *signal = rb_heapprof_signal_name(request->signal_number);
     char amount[REPORT_AMOUNT_MAX];
 
     switch (request->state) {
-      case HEAPPROF_GRAPH_WRITTEN:
+      case ATTACH_GRAPH_WRITTEN:
         report_print(stdout, "%s\n", request->answer);
         report_amount(amount, (double)request->file_bytes, "bytes");
         report_print(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process, (double)request->pause_ns / 1e6);
         return cli_finish(cli);
-      case HEAPPROF_GRAPH_REFUSED:
+      case ATTACH_GRAPH_REFUSED:
         return cli_wrong(cli, "%s: %s", process, request->answer);
-      case HEAPPROF_GRAPH_FAILED:
+      case ATTACH_GRAPH_FAILED:
         return cli_wrong(cli, "%s: cannot write %s: %s", process, request->answer,
                          strerror(request->error_number));
-      case HEAPPROF_GRAPH_LOST:
+      case ATTACH_GRAPH_LOST:
         return cli_wrong(cli, "%s: its copy was ended before %s was written", process, request->answer);
-      case HEAPPROF_GRAPH_ENDED:
+      case ATTACH_GRAPH_ENDED:
         return cli_wrong(cli, "%s: it has ended%s%s", process, *request->answer ? "; a copy of it may still write " : "",
                          request->answer);
-      case HEAPPROF_GRAPH_ASKED:
-        if (rb_heapprof_graph_request_stopped_p(request)) {
+      case ATTACH_GRAPH_ASKED:
+        if (attach_graph_request_stopped_p(request)) {
             return cli_wrong(cli, "%s: is stopped; it will write the file when it goes on", process);
         }
         return cli_wrong(cli, "%s: does not answer: it traps SIG%s itself, or is in C code that does not come back; it will"
@@ -68,17 +68,17 @@ say(struct cli *cli, const struct heapprof_graph_request *request)
 }
 
 static int
-ask(struct cli *cli, struct heapprof_target *target, int64_t begin_ns)
+ask(struct cli *cli, struct attach_target *target, int64_t begin_ns)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
-    struct heapprof_graph_request request;
-    struct heapprof_vm *vm = rb_heapprof_vm_open(target, error);
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct attach_graph_request request;
+    struct attach_vm *vm = attach_vm_open(target, error);
 
     if (!vm) return cli_wrong(cli, "%s", error);
-    bool sent = rb_heapprof_graph_request_send(&request, vm, error);
+    bool sent = attach_graph_request_send(&request, vm, error);
     if (sent) follow(&request, begin_ns);
     int status = sent ? say(cli, &request) : cli_wrong(cli, "%s", error);
-    rb_heapprof_vm_close(vm);
+    attach_vm_close(vm);
     return status;
 }
 
@@ -93,10 +93,10 @@ run(struct cli *cli)
     }
     if (cli->operand_count == 0) return cli_usage(cli, "a PID is missing");
     if (!cli_number(cli, TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
-    struct heapprof_target *target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_AND_SIGNAL);
+    struct attach_target *target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_AND_SIGNAL);
     if (!target) return CLI_WRONG;
     int status = ask(cli, target, seconds * INT64_C(1000000000));
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
     return status;
 }
 

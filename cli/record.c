@@ -29,15 +29,15 @@ enum { REFRESH_NS = 200000000, START_REFRESH_NS = 5000000, WAIT_REFRESH_NS = 500
 
 struct session {
     struct cli *cli;
-    struct heapprof_record record;
-    struct heapprof_processes processes;
+    struct attach_record record;
+    struct attach_processes processes;
     struct cli_child *child;                /* NULL: no command was given */
     int64_t  period_ns, began_ns, end_ns;   /* end: 0 for none */
     int64_t  wall_began_ns;
     int64_t  refresh_ns;                    /* when processes are looked for next */
     uint64_t asked, taken, late;
     bool     memory;                        /* there was not enough */
-    char     origin[HEAPPROF_ORIGIN_TEXT_MAX]; /* of the first process, when it was first seen; "": not yet */
+    char     origin[ATTACH_ORIGIN_TEXT_MAX]; /* of the first process, when it was first seen; "": not yet */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -56,11 +56,11 @@ look_at_all(struct session *session)
     bool all = true;
 
     for (size_t i = 0; i < session->processes.count; i++) {
-        struct heapprof_process *process = &session->processes.all[i];
+        struct attach_process *process = &session->processes.all[i];
         if (!process->looks) continue;
-        if (!session->origin[0]) rb_heapprof_origin_text(process->target, session->origin);
-        if (!rb_heapprof_processes_look(&session->processes, process)) all = false;
-        else if (!rb_heapprof_record_add(&session->record, process->looks, 1)) session->memory = true;
+        if (!session->origin[0]) attach_origin_text(process->target, session->origin);
+        if (!attach_processes_look(&session->processes, process)) all = false;
+        else if (!attach_record_add(&session->record, process->looks, 1)) session->memory = true;
     }
     session->taken += all;
 }
@@ -80,7 +80,7 @@ static bool
 refresh(struct session *session, int64_t now)
 {
     if (now < session->refresh_ns) return true;
-    size_t left = rb_heapprof_processes_refresh(&session->processes);
+    size_t left = attach_processes_refresh(&session->processes);
     session->refresh_ns = now + (any_open_p(session) ? REFRESH_NS :
                                  session->processes.starting ? START_REFRESH_NS : WAIT_REFRESH_NS);
     return left > 0 || session->child;
@@ -132,7 +132,7 @@ put_time(char *text, size_t size, double seconds)
 static void
 say_counts(const struct session *session, int64_t duration_ns)
 {
-    struct heapprof_look_counts counts = rb_heapprof_processes_counts(&session->processes);
+    struct attach_look_counts counts = attach_processes_counts(&session->processes);
     char time[32];
 
     fprintf(stderr, "heapprof record: %"PRIu64" looks in %s: asked %"PRIu64", taken %"PRIu64", late %"PRIu64"; "
@@ -149,7 +149,7 @@ say_counts(const struct session *session, int64_t duration_ns)
 static struct heapprof_model *
 model_of(struct session *session, int64_t duration_ns)
 {
-    struct heapprof_look_counts counts = rb_heapprof_processes_counts(&session->processes);
+    struct attach_look_counts counts = attach_processes_counts(&session->processes);
     char asked[200], stacks[200];
     const char *comments[COMMENTS_MOST + 1] = {HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION, asked, stacks};
     size_t count = 3;
@@ -161,7 +161,7 @@ model_of(struct session *session, int64_t duration_ns)
     for (char *line = strtok(session->origin, "\n"); line && count < COMMENTS_MOST; line = strtok(NULL, "\n")) {
         comments[count++] = line;
     }
-    return rb_heapprof_record_model(&session->record, comments, session->wall_began_ns, duration_ns);
+    return attach_record_model(&session->record, comments, session->wall_began_ns, duration_ns);
 }
 
 static const struct {
@@ -269,22 +269,22 @@ read_rate(const struct cli *cli, int64_t *period_ns)
     return rate <= RATE_MOST;
 }
 
-static enum heapprof_record_mode
+static enum attach_record_mode
 read_mode(const char *mode)
 {
-    if (!mode || !strcmp(mode, "wall")) return HEAPPROF_RECORD_WALL;
-    return strcmp(mode, "cpu") ? HEAPPROF_RECORD_GVL : HEAPPROF_RECORD_CPU;
+    if (!mode || !strcmp(mode, "wall")) return ATTACH_RECORD_WALL;
+    return strcmp(mode, "cpu") ? ATTACH_RECORD_GVL : ATTACH_RECORD_CPU;
 }
 
 static bool
-read_options(struct session *session, struct heapprof_record_options *options)
+read_options(struct session *session, struct attach_record_options *options)
 {
     struct cli *cli = session->cli;
     const char *format = cli->values[FORMAT] ? cli->values[FORMAT] : "pprof";
     bool labels = !strcmp(format, "pprof"), chart = !strcmp(format, "chart");
 
     if (!read_rate(cli, &session->period_ns) || !read_duration(cli, &session->end_ns)) return false;
-    *options = (struct heapprof_record_options){
+    *options = (struct attach_record_options){
         .mode = read_mode(cli->values[MODE]), .threads = cli->values[THREADS] && labels,
         .thread_frames = cli->values[THREADS] && !labels && !chart, .idle = cli->values[IDLE],
         .collections = cli->values[GC], .no_lines = cli->values[NO_LINES],
@@ -326,11 +326,11 @@ static bool
 add_pids(struct session *session)
 {
     for (size_t i = 0; i < session->cli->operand_count; i++) {
-        struct heapprof_target *target = cli_attach_open(session->cli, session->cli->operands[i], CLI_ATTACH_PROCESS);
+        struct attach_target *target = cli_attach_open(session->cli, session->cli->operands[i], CLI_ATTACH_PROCESS);
         if (!target) return false;
         pid_t pid = target->pid;
-        rb_heapprof_target_close(target);
-        if (!rb_heapprof_processes_add(&session->processes, pid)) return false;
+        attach_target_close(target);
+        if (!attach_processes_add(&session->processes, pid)) return false;
     }
     return true;
 }
@@ -352,8 +352,8 @@ record_command(struct session *session)
 
     if (error) return cli_child_not_run(session->cli, &child, error);
     session->child = &child;
-    rb_heapprof_rights_drop(false);
-    rb_heapprof_processes_add(&session->processes, child.pid);
+    attach_rights_drop(false);
+    attach_processes_add(&session->processes, child.pid);
     int status = record_and_save(session);
     cli_child_wait(&child);
     return status == CLI_DONE ? cli_child_end_like(&child) : status;
@@ -363,18 +363,18 @@ static int
 run(struct cli *cli)
 {
     struct session session = {.cli = cli};
-    struct heapprof_record_options options;
+    struct attach_record_options options;
     int status;
 
     if (!read_options(&session, &options)) return CLI_USAGE;
     if (!writable(cli)) return CLI_WRONG;
-    rb_heapprof_record_init(&session.record, &options);
-    rb_heapprof_processes_init(&session.processes, &session.record.names, cli_attach_mode(cli->values[STOP]),
+    attach_record_init(&session.record, &options);
+    attach_processes_init(&session.processes, &session.record.names, cli_attach_mode(cli->values[STOP]),
                                cli->values[CHILDREN]);
-    session.processes.with_cpu = options.mode == HEAPPROF_RECORD_CPU;
+    session.processes.with_cpu = options.mode == ATTACH_RECORD_CPU;
     status = pid_p(cli->operands[0]) ? record_pids(&session) : record_command(&session);
-    rb_heapprof_processes_free(&session.processes);
-    rb_heapprof_record_free(&session.record);
+    attach_processes_free(&session.processes);
+    attach_record_free(&session.record);
     return status;
 }
 

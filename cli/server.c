@@ -73,7 +73,7 @@ struct server {
     struct connections connections;  /* the oldest first */
     size_t connection_count, timed_count;
     const char *token;               /* NULL: none */
-    struct heapprof_host host;
+    struct attach_host host;
     int64_t listed_ns;
 };
 
@@ -141,10 +141,10 @@ finish_waiting(void *data, struct cli_answer answer)
 }
 
 static void
-answer_profile(struct connection *connection, const struct heapprof_peer *peer, const struct cli_wanted *wanted)
+answer_profile(struct connection *connection, const struct attach_peer *peer, const struct cli_wanted *wanted)
 {
     struct server *server = connection->server;
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
 
     if (!cli_answer_permitted_p(peer, wanted->pid, error)) {
         reply(connection, cli_answer_line(403, "%s", error));
@@ -172,12 +172,12 @@ list(struct server *server)
     int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 
     if (server->listed_ns && now - server->listed_ns < LIST_NS) return;
-    rb_heapprof_host_list(&server->host);
+    attach_host_list(&server->host);
     server->listed_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void
-answer(struct connection *connection, const struct heapprof_peer *peer, const struct cli_wanted *wanted)
+answer(struct connection *connection, const struct attach_peer *peer, const struct cli_wanted *wanted)
 {
     struct server *server = connection->server;
     const char *host = cli_request_header(&connection->request, "Host");
@@ -192,7 +192,7 @@ answer(struct connection *connection, const struct heapprof_peer *peer, const st
 
 /* Whether the request may be answered; *known: the client's user is in peer. Otherwise it has been refused. */
 static bool
-admit(struct connection *connection, struct heapprof_peer *peer, bool *known)
+admit(struct connection *connection, struct attach_peer *peer, bool *known)
 {
     const struct server *server = connection->server;
     int fd = bufferevent_getfd(connection->buffer);
@@ -204,8 +204,8 @@ admit(struct connection *connection, struct heapprof_peer *peer, bool *known)
         if (cli_admission_token_p(&connection->request, server->token)) return true;
         why = "the token is missing or wrong";
     }
-    else if (cli_admission_client_p(&connection->request, rb_heapprof_peer_unix_p(fd), shown)) {
-        why = rb_heapprof_peer_find(fd, peer);
+    else if (cli_admission_client_p(&connection->request, attach_peer_unix_p(fd), shown)) {
+        why = attach_peer_find(fd, peer);
         if (!why) return true;
     }
     reply(connection, cli_answer_line(403, "forbidden: %s; %ssend the header Authorization: Bearer TOKEN", why,
@@ -216,7 +216,7 @@ admit(struct connection *connection, struct heapprof_peer *peer, bool *known)
 static void
 handle(struct connection *connection)
 {
-    struct heapprof_peer peer = {0};
+    struct attach_peer peer = {0};
     struct cli_wanted wanted;
     const char *line;
     bool known;
@@ -366,7 +366,7 @@ serve(struct server *server)
     int status, fd = cli_listen(server->cli, where, server->token, &status);
 
     if (fd < 0) return status;
-    rb_heapprof_rights_drop(false);
+    attach_rights_drop(false);
     server->listener = evconnlistener_new(server->base, on_accept, server, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     if (server->listener) run(server);
     else close(fd);
@@ -388,7 +388,7 @@ cli_serve(struct cli *cli)
     if (server.base) status = serve(&server);
     else cli_wrong(cli, "no memory");
     if (server.base) event_base_free(server.base);
-    rb_heapprof_host_free(&server.host);
+    attach_host_free(&server.host);
     return status;
 }
 

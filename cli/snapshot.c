@@ -25,9 +25,9 @@ enum {OUT = 1, EVERY, KEEP, DIFF, STOP, CORE};
 
 struct session {
     struct cli *cli;
-    struct heapprof_target *target;
-    struct heapprof_vm *vm;
-    struct heapprof_stop *stop;   /* NULL: nobody is to be stopped */
+    struct attach_target *target;
+    struct attach_vm *vm;
+    struct attach_stop *stop;   /* NULL: nobody is to be stopped */
     struct heapprof_series series;
     char     program[64];
     char     last[PATH_MAX]; /* the file that was written last */
@@ -44,12 +44,12 @@ interrupt(int signal)
 /* ---- one file ---- */
 
 static char *
-encode(struct heapprof_vm *vm, const struct heapprof_snapshot *snapshot, size_t *size)
+encode(struct attach_vm *vm, const struct heapprof_snapshot *snapshot, size_t *size)
 {
-    char build[HEAPPROF_HEAP_BUILD_MAX];
+    char build[ATTACH_HEAP_BUILD_MAX];
     size_t plain_size;
 
-    rb_heapprof_heap_build(vm, build);
+    attach_heap_build(vm, build);
     char *plain = rb_heapprof_pprof_encode(snapshot, "ruby", build, &plain_size);
     char *packed = plain ? rb_heapprof_gzip(plain, plain_size, size) : NULL;
 
@@ -78,7 +78,7 @@ write_file(struct session *session, const struct heapprof_snapshot *snapshot)
 }
 
 static void
-say(const struct session *session, const struct heapprof_snapshot *snapshot, const struct heapprof_heap_counts *counts)
+say(const struct session *session, const struct heapprof_snapshot *snapshot, const struct attach_heap_counts *counts)
 {
     report_print(stderr, "heapprof snapshot: wrote %s: %"PRIu64" samples alive", session->last, snapshot->facts.live_samples);
     if (counts->stops) fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
@@ -88,12 +88,12 @@ say(const struct session *session, const struct heapprof_snapshot *snapshot, con
 static int
 take(struct session *session)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
-    struct heapprof_heap_counts counts = {0};
-    struct heapprof_snapshot *snapshot = rb_heapprof_heap_read(session->vm, session->stop, &counts, error);
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct attach_heap_counts counts = {0};
+    struct heapprof_snapshot *snapshot = attach_heap_read(session->vm, session->stop, &counts, error);
 
     if (!snapshot) return cli_wrong(session->cli, "%s", error);
-    rb_heapprof_origin_of_target(session->target, snapshot);
+    attach_origin_of_target(session->target, snapshot);
     int status = write_file(session, snapshot);
     if (status == CLI_DONE) say(session, snapshot, &counts);
     rb_heapprof_snapshot_free(snapshot);
@@ -121,7 +121,7 @@ take_every(struct session *session, double seconds)
     sigaction(SIGTERM, &action, NULL);
     while (status == CLI_DONE && !interrupted) {
         sleep_for(seconds);
-        if (interrupted || rb_heapprof_target_state(session->target) != HEAPPROF_TARGET_SAME) break;
+        if (interrupted || attach_target_state(session->target) != ATTACH_TARGET_SAME) break;
         status = take(session);
     }
     return status;
@@ -159,7 +159,7 @@ name_files(struct session *session, bool numbered, long keep)
     if (*from || !rb_heapprof_out_template_p(out, length)) return false;
     if (!getcwd(directory, sizeof(directory))) strcpy(directory, "/");
     rb_heapprof_series_init(&session->series, out, directory, numbered, (unsigned)keep);
-    rb_heapprof_origin_program(session->target, session->program, sizeof(session->program));
+    attach_origin_program(session->target, session->program, sizeof(session->program));
     return true;
 }
 
@@ -187,17 +187,17 @@ static int
 attach(struct session *session)
 {
     struct cli *cli = session->cli;
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
     const char *whom = cli->values[STOP];
 
-    session->vm = rb_heapprof_vm_open(session->target, error);
+    session->vm = attach_vm_open(session->target, error);
     if (!session->vm) return cli_wrong(cli, "%s", error);
     if (session->target->runs && !(whom && !strcmp(whom, "never"))) {
-        session->stop = rb_heapprof_stop_new(session->target->pid);
+        session->stop = attach_stop_new(session->target->pid);
     }
     int status = take_all(session);
-    rb_heapprof_stop_free(session->stop);
-    rb_heapprof_vm_close(session->vm);
+    attach_stop_free(session->stop);
+    attach_vm_close(session->vm);
     return status;
 }
 
@@ -212,7 +212,7 @@ run(struct cli *cli)
                                      core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
     int status = attach(&session);
-    rb_heapprof_target_close(session.target);
+    attach_target_close(session.target);
     return status;
 }
 

@@ -11,12 +11,12 @@ enum {CORE = 1, STOP, FIBERS, JSON};
 static int
 show_target(struct cli *cli, const char *name, enum cli_attach_to to, struct report_json *json)
 {
-    struct heapprof_target *target = cli_attach_open(cli, name, to);
+    struct attach_target *target = cli_attach_open(cli, name, to);
     if (!target) return CLI_WRONG;
 
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
     bool shown = cli_backtraces(target, cli_attach_mode(cli->values[STOP]), cli->values[FIBERS], stdout, json, error);
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
     return shown ? CLI_DONE : cli_wrong(cli, "%s", error);
 }
 

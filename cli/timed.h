@@ -8,9 +8,9 @@ struct cli_timed;
 
 /* Begins; done is called with the answer when the time is up or the process has ended, and has to free it. peer as in
  * cli/answers.h. NULL: error says why. */
-struct cli_timed *cli_timed_begin(struct event_base *base, const struct cli_wanted *wanted, const struct heapprof_peer *peer,
+struct cli_timed *cli_timed_begin(struct event_base *base, const struct cli_wanted *wanted, const struct attach_peer *peer,
                                   void done(void *data, struct cli_answer answer), void *data,
-                                  char error[HEAPPROF_TARGET_ERROR_MAX]);
+                                  char error[ATTACH_TARGET_ERROR_MAX]);
 void cli_timed_free(struct cli_timed *timed);
 
 #endif

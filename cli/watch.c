@@ -26,18 +26,18 @@ enum page {FUNCTIONS = '1', THREADS, HEAP, GROWTH};
 
 struct session {
     struct cli *cli;
-    struct heapprof_target *target;
+    struct attach_target *target;
     struct heapprof_mem mem;
-    struct heapprof_names names;
-    struct heapprof_looks *looks;
-    struct heapprof_tally tally;
+    struct attach_names names;
+    struct attach_looks *looks;
+    struct attach_tally tally;
     struct heapprof_model *first, *now;   /* of the heap; NULL: not read yet */
-    char     heap_error[HEAPPROF_TARGET_ERROR_MAX];
+    char     heap_error[ATTACH_TARGET_ERROR_MAX];
     enum page page;
     bool     by_total, idle, paused, ended, memory;
     size_t   scrolled;
     int64_t  period_ns, refresh_ns, heap_ns; /* refresh, heap: when next */
-    struct heapprof_look_counts marked;   /* when the tally was */
+    struct attach_look_counts marked;   /* when the tally was */
 };
 
 /* ---- the title ---- */
@@ -45,7 +45,7 @@ struct session {
 static void
 put_title(struct session *session)
 {
-    const struct heapprof_look_counts *counts = &session->looks->counts;
+    const struct attach_look_counts *counts = &session->looks->counts;
     FILE *out = cli_screen_line(CLI_SCREEN_TITLE);
 
     report_print(out, "%s: %zu threads%s%s", session->target->name, session->looks->stack_count,
@@ -94,9 +94,9 @@ share(uint64_t part, uint64_t whole)
 static void
 put_function(const struct session *session, const struct row *row)
 {
-    const struct heapprof_tally *tally = &session->tally;
-    const struct heapprof_tally_function *counts = &tally->functions[row->function];
-    const struct heapprof_function *function = rb_heapprof_names_get(&session->names, row->function);
+    const struct attach_tally *tally = &session->tally;
+    const struct attach_tally_function *counts = &tally->functions[row->function];
+    const struct heapprof_function *function = attach_names_get(&session->names, row->function);
     unsigned width = cli_screen_width(), left = width > 30 ? width - 30 : 1;
     uint64_t now = tally->stacks - tally->stacks_marked;
     FILE *out = cli_screen_line(CLI_SCREEN_PLAIN);
@@ -104,16 +104,16 @@ put_function(const struct session *session, const struct row *row)
     fprintf(out, "%5.1f%% %5.1f%% %6.1f%% %6.1f%%  ", share(counts->self - counts->self_marked, now),
             share(counts->total - counts->total_marked, now), share(counts->self, tally->stacks),
             share(counts->total, tally->stacks));
-    left -= report_put(out, rb_heapprof_names_text(&session->names, function->name, NULL), left, false);
+    left -= report_put(out, attach_names_text(&session->names, function->name, NULL), left, false);
     if (left < 10 || !function->path) return;
     fputs("  ", out);
-    report_put(out, rb_heapprof_names_text(&session->names, function->path, NULL), left - 2, true);
+    report_put(out, attach_names_text(&session->names, function->path, NULL), left - 2, true);
 }
 
 static void
 put_functions(struct session *session)
 {
-    const struct heapprof_tally *tally = &session->tally;
+    const struct attach_tally *tally = &session->tally;
     struct row *rows = calloc((size_t)tally->end + 1, sizeof(*rows));
     size_t count = 0;
 
@@ -121,7 +121,7 @@ put_functions(struct session *session)
                             : "  SELF total    SELF   total  function (now, since it began)",
           cli_screen_line(CLI_SCREEN_HEADING));
     for (uint32_t i = 1; rows && i < tally->end; i++) {
-        const struct heapprof_tally_function *counts = &tally->functions[i];
+        const struct attach_tally_function *counts = &tally->functions[i];
         if (counts->total == 0) continue;
         rows[count++] = session->by_total ? (struct row){i, counts->total, counts->self}
                                           : (struct row){i, counts->self, counts->total};
@@ -136,28 +136,28 @@ put_functions(struct session *session)
 /* ---- threads ---- */
 
 static void
-put_thread(struct session *session, const struct heapprof_look_stack *stack)
+put_thread(struct session *session, const struct attach_look_stack *stack)
 {
     FILE *out = cli_screen_line(CLI_SCREEN_PLAIN);
     unsigned width = cli_screen_width(), left = width > 58 ? width - 58 : 1;
-    struct heapprof_text name;
+    struct attach_text name;
 
     fprintf(out, "%8d %4"PRIu64"  %-20s  ", stack->thread.tid, stack->thread.ractor,
-            stack->collecting ? "garbage collection" : rb_heapprof_thread_state_name(stack->thread.state));
-    rb_heapprof_look_name(session->looks, stack->thread.name, &name);
+            stack->collecting ? "garbage collection" : attach_thread_state_name(stack->thread.state));
+    attach_look_name(session->looks, stack->thread.name, &name);
     name.bytes[name.length < 18 ? name.length : 18] = 0;
     unsigned written = report_put(out, name.bytes, 18, false);
     fprintf(out, "%*s", (int)(20 - written), "");
     if (stack->count == 0) return;
     const struct heapprof_function *function =
-        rb_heapprof_names_get(&session->names, session->looks->frames[stack->first].function);
-    report_put(out, rb_heapprof_names_text(&session->names, function->name, NULL), left, false);
+        attach_names_get(&session->names, session->looks->frames[stack->first].function);
+    report_put(out, attach_names_text(&session->names, function->name, NULL), left, false);
 }
 
 static void
 put_threads(struct session *session)
 {
-    const struct heapprof_looks *looks = session->looks;
+    const struct attach_looks *looks = session->looks;
 
     fputs("  native  Rac  state                 name                in", cli_screen_line(CLI_SCREEN_HEADING));
     for (size_t i = session->scrolled; i < looks->stack_count && i < session->scrolled + rows_left(); i++) {
@@ -235,11 +235,11 @@ static void
 look(struct session *session)
 {
     if (session->paused || session->ended) return;
-    if (!rb_heapprof_look(session->looks)) {
-        session->ended = rb_heapprof_target_state(session->target) != HEAPPROF_TARGET_SAME;
+    if (!attach_look(session->looks)) {
+        session->ended = attach_target_state(session->target) != ATTACH_TARGET_SAME;
         return;
     }
-    session->memory = !rb_heapprof_tally_add(&session->tally, session->looks, session->idle);
+    session->memory = !attach_tally_add(&session->tally, session->looks, session->idle);
 }
 
 static void
@@ -254,7 +254,7 @@ refresh_page(struct session *session, int64_t now)
         read_heap(session);
     }
     draw(session);
-    if (!session->paused) rb_heapprof_tally_mark(&session->tally);
+    if (!session->paused) attach_tally_mark(&session->tally);
 }
 
 static void
@@ -281,7 +281,7 @@ obey(struct session *session, int key)
     if (key == 's') session->by_total = !session->by_total;
     if (key == 'i') session->idle = !session->idle;
     if (key == ' ') session->paused = !session->paused;
-    if (key == 'r') rb_heapprof_tally_clear(&session->tally);
+    if (key == 'r') attach_tally_clear(&session->tally);
     scroll(session, key);
     session->refresh_ns = 0;
     return true;
@@ -306,9 +306,9 @@ watch(struct session *session)
 static int
 watch_target(struct session *session)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
 
-    session->looks = rb_heapprof_look_open(session->target, &session->names,
+    session->looks = attach_look_open(session->target, &session->names,
                                            cli_attach_mode(session->cli->values[STOP]), error);
     if (!session->looks) return cli_wrong(session->cli, "%s", error);
     const char *why = cli_screen_begin();
@@ -330,15 +330,15 @@ run(struct cli *cli)
     session.target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;
     rb_heapprof_mem_init(&session.mem, (size_t)1 << 30);
-    rb_heapprof_names_init(&session.names, &session.mem);
-    rb_heapprof_tally_init(&session.tally, &session.mem);
+    attach_names_init(&session.names, &session.mem);
+    attach_tally_init(&session.tally, &session.mem);
     int status = watch_target(&session);
     if (session.now != session.first) rb_heapprof_model_free(session.now);
     rb_heapprof_model_free(session.first);
-    rb_heapprof_tally_free(&session.tally);
-    rb_heapprof_look_close(session.looks);
-    rb_heapprof_names_free(&session.names);
-    rb_heapprof_target_close(session.target);
+    attach_tally_free(&session.tally);
+    attach_look_close(session.looks);
+    attach_names_free(&session.names);
+    attach_target_close(session.target);
     return status;
 }
 

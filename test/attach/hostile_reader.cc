@@ -20,7 +20,7 @@ extern "C" {
 
 namespace {
 
-bool (*read_truly)(heapprof_target *, const heapprof_range *, size_t);
+bool (*read_truly)(attach_target *, const attach_range *, size_t);
 std::mt19937_64 bits;
 uint64_t one_in = 0; // ranges; 0: none is changed
 uint64_t rate = 0;
@@ -46,7 +46,7 @@ Change(unsigned char *bytes, size_t size)
 }
 
 bool
-ReadFalsely(heapprof_target *target, const heapprof_range *ranges, size_t count)
+ReadFalsely(attach_target *target, const attach_range *ranges, size_t count)
 {
     if (!read_truly(target, ranges, count)) return false;
     for (size_t i = 0; i < count; i++) {
@@ -71,35 +71,35 @@ struct Counts {
 };
 
 void
-Look(heapprof_target *target, Counts *counts)
+Look(attach_target *target, Counts *counts)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
     heapprof_mem mem;
-    heapprof_names names;
+    attach_names names;
 
     rb_heapprof_mem_init(&mem, size_t{1} << 28);
-    rb_heapprof_names_init(&names, &mem);
+    attach_names_init(&names, &mem);
     BeginToOpen();
-    heapprof_looks *looks = rb_heapprof_look_open(target, &names, HEAPPROF_LOOK_NEVER, error);
+    attach_looks *looks = attach_look_open(target, &names, ATTACH_LOOK_NEVER, error);
     one_in = rate;
     for (int i = 0; looks && i < 20; i++) {
         looks->with_fibers = i == 0;
         counts->looks++;
-        counts->seen += rb_heapprof_look(looks);
+        counts->seen += attach_look(looks);
     }
-    rb_heapprof_look_close(looks);
-    rb_heapprof_names_free(&names);
+    attach_look_close(looks);
+    attach_names_free(&names);
 }
 
 void
-TakeHeap(heapprof_target *target, Counts *counts)
+TakeHeap(attach_target *target, Counts *counts)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
     BeginToOpen();
-    heapprof_vm *vm = rb_heapprof_vm_open(target, error);
+    attach_vm *vm = attach_vm_open(target, error);
     one_in = rate;
     most_bytes = bits() % 2 ? 64 : SIZE_MAX; // the tables stay as they are, and what is entered into them does not
-    heapprof_heap_counts heap = {};
+    attach_heap_counts heap = {};
     size_t size;
 
     if (!vm) {
@@ -107,13 +107,13 @@ TakeHeap(heapprof_target *target, Counts *counts)
         return;
     }
     counts->profiles++;
-    heapprof_snapshot *snapshot = rb_heapprof_heap_read(vm, nullptr, &heap, error);
+    heapprof_snapshot *snapshot = attach_heap_read(vm, nullptr, &heap, error);
     if (snapshot) {
         counts->taken++;
         free(rb_heapprof_pprof_encode(snapshot, "ruby", "", &size));
     }
     rb_heapprof_snapshot_free(snapshot);
-    rb_heapprof_vm_close(vm);
+    attach_vm_close(vm);
     most_bytes = SIZE_MAX;
 }
 
@@ -122,16 +122,16 @@ TakeHeap(heapprof_target *target, Counts *counts)
 int
 main(int argc, char **argv)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
+    char error[ATTACH_TARGET_ERROR_MAX];
     Counts counts;
 
     if (argc != 4) return 2;
-    heapprof_target *target = rb_heapprof_target_open_pid(atol(argv[1]), error);
+    attach_target *target = attach_target_open_pid(atol(argv[1]), error);
     if (!target) {
         fprintf(stderr, "%s\n", error);
         return 1;
     }
-    heapprof_target_kind kind = *target->kind;
+    attach_target_kind kind = *target->kind;
     read_truly = kind.read;
     kind.read = ReadFalsely;
     target->kind = &kind;
@@ -140,7 +140,7 @@ main(int argc, char **argv)
         Look(target, &counts);
         TakeHeap(target, &counts);
     }
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
     printf("%d looks, %d seen; %d profiles, %d taken; %llu ranges changed\n", counts.looks, counts.seen, counts.profiles,
            counts.taken, static_cast<unsigned long long>(changed));
     return 0;

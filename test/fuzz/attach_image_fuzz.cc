@@ -20,43 +20,43 @@ namespace {
 const uint64_t kPage = 4096, kReadsMost = 400000, kBytesMost = UINT64_C(300) << 20;
 
 void
-CheckField(const heapprof_layout *layout, const std::string &name)
+CheckField(const attach_layout *layout, const std::string &name)
 {
-    heapprof_field field;
+    attach_field field;
     uint32_t bytes = 0;
 
-    if (!rb_heapprof_layout_field(layout, name.c_str(), &field)) return;
+    if (!attach_layout_field(layout, name.c_str(), &field)) return;
     uint64_t end = static_cast<uint64_t>(field.offset) + field.size;
     if (field.form == HEAPPROF_DESCRIPTOR_BITS) end = (end + 7) / 8;
-    REQUIRE(rb_heapprof_layout_type(layout, name.substr(0, name.find('.')).c_str(), &bytes));
-    REQUIRE(bytes == field.type_size && bytes <= HEAPPROF_LAYOUT_TYPE_MOST && end <= bytes);
+    REQUIRE(attach_layout_type(layout, name.substr(0, name.find('.')).c_str(), &bytes));
+    REQUIRE(bytes == field.type_size && bytes <= ATTACH_LAYOUT_TYPE_MOST && end <= bytes);
     // A copy of just so many bytes, so that the sanitizer sees one more.
     std::vector<char> copy(bytes, '\xff');
-    rb_heapprof_field_get(&field, copy.data());
+    attach_field_get(&field, copy.data());
 }
 
 void
-CheckGlobal(heapprof_target *target, const heapprof_layout *layout, const char *name)
+CheckGlobal(attach_target *target, const attach_layout *layout, const char *name)
 {
-    heapprof_global global;
+    attach_global global;
     uint64_t value;
 
-    if (!rb_heapprof_layout_global(layout, name, &global)) return;
-    REQUIRE(rb_heapprof_target_mapped_p(target, global.address, global.size));
-    rb_heapprof_global_read(target, &global, &value);
+    if (!attach_layout_global(layout, name, &global)) return;
+    REQUIRE(attach_target_mapped_p(target, global.address, global.size));
+    attach_global_read(target, &global, &value);
 }
 
 // By the names that are in the memory itself.
 void
-CheckLayout(heapprof_target *target, uint64_t address, const heapprof_layout *layout)
+CheckLayout(attach_target *target, uint64_t address, const attach_layout *layout)
 {
     heapprof_descriptor header;
     heapprof_descriptor_entry entry;
 
-    if (!rb_heapprof_target_read(target, address, &header, sizeof(header))) return;
+    if (!attach_target_read(target, address, &header, sizeof(header))) return;
     for (uint64_t i = 0; i < header.entry_count; i++) {
         uint64_t at = address + header.header_size + i * header.entry_size;
-        if (!rb_heapprof_target_read(target, at, &entry, sizeof(entry))) return;
+        if (!attach_target_read(target, at, &entry, sizeof(entry))) return;
         entry.name[sizeof(entry.name) - 1] = '\0';
         CheckField(layout, entry.name);
         CheckGlobal(target, layout, entry.name);
@@ -64,18 +64,18 @@ CheckLayout(heapprof_target *target, uint64_t address, const heapprof_layout *la
 }
 
 void
-Check(heapprof_target *target)
+Check(attach_target *target)
 {
-    heapprof_image images[HEAPPROF_IMAGES_MOST];
-    char error[HEAPPROF_TARGET_ERROR_MAX] = "";
-    size_t count = rb_heapprof_image_find(target, images, error);
+    attach_image images[ATTACH_IMAGES_MOST];
+    char error[ATTACH_TARGET_ERROR_MAX] = "";
+    size_t count = attach_image_find(target, images, error);
 
-    REQUIRE(count <= HEAPPROF_IMAGES_MOST && (count > 0 || strlen(error) > 0));
+    REQUIRE(count <= ATTACH_IMAGES_MOST && (count > 0 || strlen(error) > 0));
     for (size_t i = 0; i < count; i++) {
-        heapprof_layout *layout = rb_heapprof_layout_read(target, images[i].descriptor, error);
+        attach_layout *layout = attach_layout_read(target, images[i].descriptor, error);
         if (layout) CheckLayout(target, images[i].descriptor, layout);
         else REQUIRE(!strchr(error, '\n') && strlen(error) > 0);
-        rb_heapprof_layout_free(layout);
+        attach_layout_free(layout);
     }
 }
 
@@ -100,22 +100,22 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(memory.reads < kReadsMost && memory.bytes_read < kBytesMost);
     }
     MemoryFile file(whole);
-    char error[HEAPPROF_TARGET_ERROR_MAX] = "";
+    char error[ATTACH_TARGET_ERROR_MAX] = "";
     std::string path = "/proc/self/fd/" + std::to_string(file.fd());
-    heapprof_target *core = rb_heapprof_target_open_core(path.c_str(), error);
+    attach_target *core = attach_target_open_core(path.c_str(), error);
     if (!core) {
         REQUIRE(strlen(error) > 0);
         return 0;
     }
-    REQUIRE(rb_heapprof_target_threads(core));
+    REQUIRE(attach_target_threads(core));
     for (size_t i = 0; i < core->mapping_count; i++) {
         REQUIRE(core->mappings[i].start < core->mappings[i].end);
         REQUIRE(i == 0 || core->mappings[i - 1].end <= core->mappings[i].start);
-        rb_heapprof_target_path(core, &core->mappings[i]);
+        attach_target_path(core, &core->mappings[i]);
     }
     Check(core);
     file.Cut(size / 2);
     Check(core);
-    rb_heapprof_target_close(core);
+    attach_target_close(core);
     return 0;
 }

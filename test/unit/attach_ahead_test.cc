@@ -20,36 +20,36 @@ class Ahead : public ::testing::Test {
     Read(size_t at, size_t bytes = 1)
     {
         std::string to(bytes, '?');
-        EXPECT_TRUE(rb_heapprof_target_read(memory_.target(), kAt + at, &to[0], bytes));
+        EXPECT_TRUE(attach_target_read(memory_.target(), kAt + at, &to[0], bytes));
         return to[0];
     }
 
     void
     Look(const std::vector<size_t> &places)
     {
-        rb_heapprof_ahead_begin(memory_.target());
+        attach_ahead_begin(memory_.target());
         for (size_t at : places) Read(at);
-        rb_heapprof_ahead_pause(memory_.target());
+        attach_ahead_pause(memory_.target());
     }
 };
 
 TEST_F(Ahead, WhatWasReadTheLastTimeIsOfTheMomentOfTheBeginning) {
     Look({1, 2, 3});
     Change(2, 'b');
-    rb_heapprof_ahead_begin(memory_.target());
+    attach_ahead_begin(memory_.target());
     uint64_t reads = memory_.reads;
     Change(3, 'c');
     EXPECT_EQ('a', Read(1));
     EXPECT_EQ('b', Read(2));
     EXPECT_EQ('a', Read(3));
     EXPECT_EQ(reads, memory_.reads);
-    rb_heapprof_ahead_pause(memory_.target());
+    attach_ahead_pause(memory_.target());
     EXPECT_EQ('c', Read(3));
 }
 
 TEST_F(Ahead, WhatWasNotForeseenIsReadAndForeseenTheNextTime) {
     Look({1, 2, 3});
-    rb_heapprof_ahead_begin(memory_.target());
+    attach_ahead_begin(memory_.target());
     uint64_t reads = memory_.reads;
     Read(1);
     Read(7);
@@ -61,29 +61,29 @@ TEST_F(Ahead, WhatWasNotForeseenIsReadAndForeseenTheNextTime) {
 
 TEST_F(Ahead, ARangeOfAnotherLengthIsAnotherOne) {
     Look({1});
-    rb_heapprof_ahead_begin(memory_.target());
+    attach_ahead_begin(memory_.target());
     Change(1, 'b');
     EXPECT_EQ('b', Read(1, 2));
 }
 
 TEST_F(Ahead, NothingIsServedInAPauseAndAllThatGoesOnIs) {
     Look({1, 2});
-    rb_heapprof_ahead_begin(memory_.target());
+    attach_ahead_begin(memory_.target());
     Change(2, 'b');
-    rb_heapprof_ahead_pause(memory_.target());
+    attach_ahead_pause(memory_.target());
     EXPECT_EQ('b', Read(2));
-    rb_heapprof_ahead_go_on(memory_.target());
+    attach_ahead_go_on(memory_.target());
     EXPECT_EQ('a', Read(2));
 }
 
 TEST_F(Ahead, WhatIsGoneMakesAllOfItVoid) {
     Look({1, 60000});
     memory_.pieces[kAt].bytes.resize(100);
-    rb_heapprof_ahead_begin(memory_.target());
+    attach_ahead_begin(memory_.target());
     Change(1, 'b');
     EXPECT_EQ('b', Read(1));
     char to;
-    EXPECT_FALSE(rb_heapprof_target_read(memory_.target(), kAt + 60000, &to, 1));
+    EXPECT_FALSE(attach_target_read(memory_.target(), kAt + 60000, &to, 1));
 }
 
 TEST_F(Ahead, ItHasBounds) {
@@ -91,18 +91,18 @@ TEST_F(Ahead, ItHasBounds) {
     for (size_t i = 0; i < 5000; i++) places.push_back(i);
     Look(places);
     EXPECT_EQ(1024u, memory_.target()->ahead.now.count);
-    rb_heapprof_ahead_begin(memory_.target());
+    attach_ahead_begin(memory_.target());
     for (int i = 0; i < 40; i++) Read(0, 65536);
     EXPECT_LE(memory_.target()->ahead.now.bytes, 1u << 20);
-    rb_heapprof_ahead_begin(memory_.target());
+    attach_ahead_begin(memory_.target());
     EXPECT_EQ('a', Read(0, 65536));
 }
 
 TEST_F(Ahead, ACoreIsReadAsEver) {
     memory_.runs = false;
     Look({1});
-    rb_heapprof_ahead_begin(memory_.target());
-    rb_heapprof_ahead_go_on(memory_.target());
+    attach_ahead_begin(memory_.target());
+    attach_ahead_go_on(memory_.target());
     Change(1, 'b');
     EXPECT_EQ('b', Read(1));
 }

@@ -118,20 +118,20 @@ struct CoreImage {
 
 class Core : public testing::Test {
   protected:
-    char error_[HEAPPROF_TARGET_ERROR_MAX] = "";
-    heapprof_target *target_ = nullptr;
+    char error_[ATTACH_TARGET_ERROR_MAX] = "";
+    attach_target *target_ = nullptr;
     MemoryFile file_;
 
-    void TearDown() override { rb_heapprof_target_close(target_); }
+    void TearDown() override { attach_target_close(target_); }
 
     std::string Path() const { return "/proc/self/fd/" + std::to_string(file_.fd()); }
 
     bool
     OpenBytes(const std::string &bytes)
     {
-        rb_heapprof_target_close(target_);
+        attach_target_close(target_);
         file_.Write(bytes.data(), bytes.size());
-        target_ = rb_heapprof_target_open_core(Path().c_str(), error_);
+        target_ = attach_target_open_core(Path().c_str(), error_);
         return target_;
     }
 
@@ -149,7 +149,7 @@ class Core : public testing::Test {
     Read(uint64_t address, size_t bytes)
     {
         std::string text(bytes, '\0');
-        return rb_heapprof_target_read(target_, address, &text[0], bytes) ? text : "(nothing)";
+        return attach_target_read(target_, address, &text[0], bytes) ? text : "(nothing)";
     }
 
     static CoreImage
@@ -179,24 +179,24 @@ TEST_F(Core, ReadsWhatIsInTheFile)
     EXPECT_EQ("(nothing)", Read(0x3004, 1));
     EXPECT_EQ("(nothing)", Read(UINT64_MAX, 1));
     EXPECT_FALSE(target_->runs);
-    EXPECT_EQ(HEAPPROF_TARGET_SAME, rb_heapprof_target_state(target_));
+    EXPECT_EQ(ATTACH_TARGET_SAME, attach_target_state(target_));
 }
 
 TEST_F(Core, SaysWhichMappingsThereAre)
 {
     ASSERT_TRUE(OpenBytes(Usual().Bytes())) << error_;
     ASSERT_EQ(3u, target_->mapping_count);
-    const heapprof_mapping *first = rb_heapprof_target_mapping(target_, 0x1003);
-    const heapprof_mapping *other = rb_heapprof_target_mapping(target_, 0x1004);
-    const heapprof_mapping *second = rb_heapprof_target_mapping(target_, 0x300f);
+    const attach_mapping *first = attach_target_mapping(target_, 0x1003);
+    const attach_mapping *other = attach_target_mapping(target_, 0x1004);
+    const attach_mapping *second = attach_target_mapping(target_, 0x300f);
     ASSERT_TRUE(first && other && second);
-    EXPECT_STREQ("/bin/first", rb_heapprof_target_path(target_, first));
-    EXPECT_STREQ("", rb_heapprof_target_path(target_, other));
-    EXPECT_STREQ("/lib/second", rb_heapprof_target_path(target_, second));
+    EXPECT_STREQ("/bin/first", attach_target_path(target_, first));
+    EXPECT_STREQ("", attach_target_path(target_, other));
+    EXPECT_STREQ("/lib/second", attach_target_path(target_, second));
     EXPECT_EQ(2u * 4096, second->offset);
     EXPECT_TRUE(second->readable && second->executable && !second->writable);
-    EXPECT_EQ(nullptr, rb_heapprof_target_mapping(target_, 0x3010));
-    EXPECT_TRUE(rb_heapprof_target_mapped_p(target_, 0x1000, 8));
+    EXPECT_EQ(nullptr, attach_target_mapping(target_, 0x3010));
+    EXPECT_TRUE(attach_target_mapped_p(target_, 0x1000, 8));
 }
 
 TEST_F(Core, SaysWhichThreadsThereWere)
@@ -208,7 +208,7 @@ TEST_F(Core, SaysWhichThreadsThereWere)
     core.Thread(-5);
     ASSERT_TRUE(OpenBytes(core.Bytes())) << error_;
     for (int times = 0; times < 2; times++) {
-        ASSERT_TRUE(rb_heapprof_target_threads(target_));
+        ASSERT_TRUE(attach_target_threads(target_));
         ASSERT_EQ(2u, target_->thread_count);
         EXPECT_EQ(101, target_->threads[0].tid);
         EXPECT_EQ(100, target_->threads[1].inner_tid);
@@ -225,7 +225,7 @@ TEST_F(Core, WhatIsCutShortIsReadAsFarAsItGoes)
         if (!OpenBytes(whole.substr(0, size))) continue;
         opened++;
         EXPECT_EQ("(nothing)", Read(0x3000, 4)) << size;
-        rb_heapprof_target_threads(target_);
+        attach_target_threads(target_);
     }
     EXPECT_GT(opened, whole.size() / 2);
     ASSERT_TRUE(OpenBytes(whole.substr(0, whole.size() - 4))) << error_;
@@ -268,7 +268,7 @@ TEST_F(Core, TablesOfFilesThatAreWrongNameNothing)
         uint64_t table[] = {count, 4096, 0x1000, 0x2000, 0, 0};
         core.Note(NT_FILE, std::string(reinterpret_cast<char *>(table), sizeof(table)));
         ASSERT_TRUE(OpenBytes(core.Bytes())) << error_;
-        EXPECT_STREQ("", rb_heapprof_target_path(target_, &target_->mappings[0]));
+        EXPECT_STREQ("", attach_target_path(target_, &target_->mappings[0]));
     }
     CoreImage core;
     core.segments = {{0x1000, "abcd"}};
@@ -298,12 +298,12 @@ TEST_F(Core, WhatIsNoFileIsToldSo)
 {
     Scratch scratch;
     std::string pipe = scratch / "pipe";
-    EXPECT_EQ(nullptr, rb_heapprof_target_open_core((scratch / "none").c_str(), error_));
+    EXPECT_EQ(nullptr, attach_target_open_core((scratch / "none").c_str(), error_));
     EXPECT_EQ(scratch / "none" + ": No such file or directory", error_);
-    EXPECT_EQ(nullptr, rb_heapprof_target_open_core(scratch.path().c_str(), error_));
+    EXPECT_EQ(nullptr, attach_target_open_core(scratch.path().c_str(), error_));
     EXPECT_EQ(scratch.path() + ": it is no file", error_);
     ASSERT_EQ(0, mkfifo(pipe.c_str(), 0600));
-    EXPECT_EQ(nullptr, rb_heapprof_target_open_core(pipe.c_str(), error_));
+    EXPECT_EQ(nullptr, attach_target_open_core(pipe.c_str(), error_));
     EXPECT_EQ(pipe + ": it is no file", error_);
 }
 

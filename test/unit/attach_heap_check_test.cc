@@ -128,7 +128,7 @@ class HeapCheckTest : public testing::Test {
 
 TEST_F(HeapCheckTest, WhatTheProfilerKeepsIsGood)
 {
-    EXPECT_EQ(nullptr, rb_heapprof_heap_check(&tables_));
+    EXPECT_EQ(nullptr, attach_heap_check(&tables_));
     AddUp();
 }
 
@@ -139,10 +139,10 @@ TEST_F(HeapCheckTest, EachKindOfFaultIsSeen)
         SCOPED_TRACE(number++);
         auto before = *place;
         *place = value;
-        const char *said = rb_heapprof_heap_check(&tables_);
+        const char *said = attach_heap_check(&tables_);
         EXPECT_STREQ(what, said ? said : "nothing");
         *place = before;
-        EXPECT_EQ(nullptr, rb_heapprof_heap_check(&tables_));
+        EXPECT_EQ(nullptr, attach_heap_check(&tables_));
     };
     bad("its free entries", &tables_.strings.numbers.free_head, tables_.strings.numbers.end);
     bad("its free entries", &tables_.sites.numbers.free_head, 1u);
@@ -186,7 +186,7 @@ TEST_F(HeapCheckTest, WhatPassesCanBeAddedUp)
             static const unsigned char kValues[] = {0, 1, 2, 39, 127, 128, 255};
             bytes[choose.Below(size)] = kValues[choose.Below(sizeof(kValues))];
         }
-        if (!rb_heapprof_heap_check(&tables_)) {
+        if (!attach_heap_check(&tables_)) {
             AddUp();
             passed++;
         }

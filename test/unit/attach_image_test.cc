@@ -24,54 +24,54 @@ namespace {
 class Image : public testing::Test {
   protected:
     Scratch scratch_;
-    char error_[HEAPPROF_TARGET_ERROR_MAX] = "";
-    heapprof_image images_[HEAPPROF_IMAGES_MOST] = {};
+    char error_[ATTACH_TARGET_ERROR_MAX] = "";
+    attach_image images_[ATTACH_IMAGES_MOST] = {};
 
     size_t
-    Find(heapprof_target *target)
+    Find(attach_target *target)
     {
-        return rb_heapprof_image_find(target, images_, error_);
+        return attach_image_find(target, images_, error_);
     }
 
     // Its thing, by what it says of it.
     void
-    ExpectThing(heapprof_target *target, uint64_t descriptor, uint64_t thing)
+    ExpectThing(attach_target *target, uint64_t descriptor, uint64_t thing)
     {
-        heapprof_layout *layout = rb_heapprof_layout_read(target, descriptor, error_);
-        heapprof_global the_thing, hidden;
-        heapprof_field number;
+        attach_layout *layout = attach_layout_read(target, descriptor, error_);
+        attach_global the_thing, hidden;
+        attach_field number;
         uint64_t value = 0;
         ASSERT_NE(nullptr, layout) << error_;
-        EXPECT_TRUE(rb_heapprof_layout_global(layout, "the_thing", &the_thing));
-        EXPECT_TRUE(rb_heapprof_layout_global(layout, "hidden", &hidden));
-        EXPECT_TRUE(rb_heapprof_layout_field(layout, "thing.number", &number));
-        EXPECT_TRUE(rb_heapprof_global_read(target, &the_thing, &value));
+        EXPECT_TRUE(attach_layout_global(layout, "the_thing", &the_thing));
+        EXPECT_TRUE(attach_layout_global(layout, "hidden", &hidden));
+        EXPECT_TRUE(attach_layout_field(layout, "thing.number", &number));
+        EXPECT_TRUE(attach_global_read(target, &the_thing, &value));
         EXPECT_EQ(thing, value);
-        EXPECT_TRUE(rb_heapprof_field_read(target, &number, value, &value));
+        EXPECT_TRUE(attach_field_read(target, &number, value, &value));
         EXPECT_EQ(-7, static_cast<int64_t>(value));
-        EXPECT_TRUE(rb_heapprof_global_read(target, &hidden, &value));
+        EXPECT_TRUE(attach_global_read(target, &hidden, &value));
         EXPECT_EQ(-5, static_cast<int64_t>(value));
-        rb_heapprof_layout_free(layout);
+        attach_layout_free(layout);
     }
 
     void
     ExpectFound(pid_t pid, uint64_t thing)
     {
-        heapprof_target *target = rb_heapprof_target_open_pid(pid, error_);
+        attach_target *target = attach_target_open_pid(pid, error_);
         ASSERT_NE(nullptr, target) << error_;
         EXPECT_EQ(1u, Find(target)) << error_;
         ExpectThing(target, images_[0].descriptor, thing);
-        rb_heapprof_target_close(target);
+        attach_target_close(target);
     }
 
     void
     ExpectFoundInCore(const std::string &path, uint64_t thing)
     {
-        heapprof_target *target = rb_heapprof_target_open_core(path.c_str(), error_);
+        attach_target *target = attach_target_open_core(path.c_str(), error_);
         ASSERT_NE(nullptr, target) << error_;
         EXPECT_EQ(1u, Find(target)) << error_;
         ExpectThing(target, images_[0].descriptor, thing);
-        rb_heapprof_target_close(target);
+        attach_target_close(target);
     }
 
     // gcore's, and the kernel's. Both are with the default filter.
@@ -83,15 +83,15 @@ class Image : public testing::Test {
         std::string core = scratch_ / "core";
         ASSERT_TRUE(Scratch::Run("gcore -o '" + core + "' " + std::to_string(child.pid()) + " >/dev/null 2>&1"));
         ExpectFoundInCore(core + "." + std::to_string(child.pid()), thing);
-        heapprof_target *target =
-            rb_heapprof_target_open_core((core + "." + std::to_string(child.pid())).c_str(), error_);
+        attach_target *target =
+            attach_target_open_core((core + "." + std::to_string(child.pid())).c_str(), error_);
         ASSERT_NE(nullptr, target) << error_;
-        ASSERT_TRUE(rb_heapprof_target_threads(target));
+        ASSERT_TRUE(attach_target_threads(target));
         EXPECT_EQ(1u, target->thread_count);
         EXPECT_EQ(child.pid(), target->threads[0].tid);
         EXPECT_EQ(child.pid(), target->pid);
         EXPECT_FALSE(target->runs);
-        rb_heapprof_target_close(target);
+        attach_target_close(target);
     }
 };
 
@@ -150,12 +150,12 @@ TEST_F(Image, InALibrary)
     Child child(program);
     uint64_t thing = child.Ready();
     ExpectFound(child.pid(), thing);
-    heapprof_target *target = rb_heapprof_target_open_pid(child.pid(), error_);
+    attach_target *target = attach_target_open_pid(child.pid(), error_);
     ASSERT_NE(nullptr, target);
-    const heapprof_mapping *mapping = rb_heapprof_target_mapping(target, images_[0].start);
+    const attach_mapping *mapping = attach_target_mapping(target, images_[0].start);
     ASSERT_NE(nullptr, mapping);
-    EXPECT_EQ(scratch_ / "libsubject.so", rb_heapprof_target_path(target, mapping));
-    rb_heapprof_target_close(target);
+    EXPECT_EQ(scratch_ / "libsubject.so", attach_target_path(target, mapping));
+    attach_target_close(target);
 }
 
 TEST_F(Image, SeveralInOneProcess)
@@ -165,16 +165,16 @@ TEST_F(Image, SeveralInOneProcess)
                                            "' -lsubject -Wl,-rpath,'" + scratch_.path() + "'");
     Child child(program);
     child.Ready();
-    heapprof_target *target = rb_heapprof_target_open_pid(child.pid(), error_);
+    attach_target *target = attach_target_open_pid(child.pid(), error_);
     ASSERT_NE(nullptr, target);
     ASSERT_EQ(2u, Find(target));
     EXPECT_NE(images_[0].descriptor, images_[1].descriptor);
     for (int i = 0; i < 2; i++) {
-        heapprof_layout *layout = rb_heapprof_layout_read(target, images_[i].descriptor, error_);
+        attach_layout *layout = attach_layout_read(target, images_[i].descriptor, error_);
         EXPECT_NE(nullptr, layout) << error_;
-        rb_heapprof_layout_free(layout);
+        attach_layout_free(layout);
     }
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
 }
 
 // ---- wherever it is ----
@@ -231,27 +231,27 @@ TEST_F(Image, InAUserNamespace)
 TEST_F(Image, AfterExecTheNewOne)
 {
     Child child(scratch_.Compile("subject", "-pie -fPIE"));
-    heapprof_target *target = rb_heapprof_target_open_pid(child.pid(), error_);
+    attach_target *target = attach_target_open_pid(child.pid(), error_);
     ASSERT_NE(nullptr, target);
     child.Ready();
     child.Tell('x');
     uint64_t thing = child.Ready();
-    ASSERT_TRUE(rb_heapprof_target_refresh(target, error_)) << error_;
+    ASSERT_TRUE(attach_target_refresh(target, error_)) << error_;
     ASSERT_EQ(1u, Find(target)) << error_;
     ExpectThing(target, images_[0].descriptor, thing);
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
 }
 
 TEST_F(Image, NotInAnotherProgram)
 {
     Child child([] { execlp("sleep", "sleep", "1000", nullptr); });
     Child::Until([&] { return access(("/proc/" + std::to_string(child.pid()) + "/exe").c_str(), F_OK) == 0; });
-    heapprof_target *target = rb_heapprof_target_open_pid(child.pid(), error_);
+    attach_target *target = attach_target_open_pid(child.pid(), error_);
     ASSERT_NE(nullptr, target);
     EXPECT_EQ(0u, Find(target));
     EXPECT_EQ("process " + std::to_string(child.pid()) + ": it is not a Ruby that says where its structures are",
               std::string(error_));
-    rb_heapprof_target_close(target);
+    attach_target_close(target);
 }
 
 // ---- in cores ----
@@ -286,13 +286,13 @@ TEST_F(Image, InTheKernelsCores)
         if (!WCOREDUMP(status)) GTEST_SKIP() << "no core was written";
         ASSERT_TRUE(Scratch::Run("mv '" + directory + "'/* '" + (scratch_ / "core") + "'"));
         ExpectFoundInCore(scratch_ / "core", thing);
-        heapprof_target *target = rb_heapprof_target_open_core((scratch_ / "core").c_str(), error_);
+        attach_target *target = attach_target_open_core((scratch_ / "core").c_str(), error_);
         ASSERT_NE(nullptr, target);
-        ASSERT_TRUE(rb_heapprof_target_threads(target));
+        ASSERT_TRUE(attach_target_threads(target));
         EXPECT_EQ(2u, target->thread_count);
-        EXPECT_EQ(pid, rb_heapprof_target_tid(target, pid));
-        EXPECT_EQ(program, rb_heapprof_target_path(target, rb_heapprof_target_mapping(target, images_[0].descriptor)));
-        rb_heapprof_target_close(target);
+        EXPECT_EQ(pid, attach_target_tid(target, pid));
+        EXPECT_EQ(program, attach_target_path(target, attach_target_mapping(target, images_[0].descriptor)));
+        attach_target_close(target);
     }
 }
 

@@ -17,10 +17,10 @@ const uint64_t kAddress = 0x10000, kData = 0x800000, kPart = 0x20000;
 class Layout : public testing::Test {
   protected:
     Memory memory_;
-    char error_[HEAPPROF_TARGET_ERROR_MAX] = "";
-    heapprof_layout *layout_ = nullptr;
+    char error_[ATTACH_TARGET_ERROR_MAX] = "";
+    attach_layout *layout_ = nullptr;
 
-    void TearDown() override { rb_heapprof_layout_free(layout_); }
+    void TearDown() override { attach_layout_free(layout_); }
 
     static Descriptor
     Usual()
@@ -44,8 +44,8 @@ class Layout : public testing::Test {
     {
         memory_.Put(kAddress, descriptor.Bytes());
         memory_.Put(kData, std::string(64, '\1'));
-        rb_heapprof_layout_free(layout_);
-        layout_ = rb_heapprof_layout_read(memory_.target(), kAddress, error_);
+        attach_layout_free(layout_);
+        layout_ = attach_layout_read(memory_.target(), kAddress, error_);
         return layout_;
     }
 
@@ -87,41 +87,41 @@ TEST_F(Layout, FindsEachKindByItsName)
 {
     ASSERT_TRUE(Read(Usual())) << error_;
     uint32_t bytes = 0;
-    heapprof_field field = {};
-    heapprof_global global = {};
+    attach_field field = {};
+    attach_global global = {};
     int64_t number = 0;
-    EXPECT_TRUE(rb_heapprof_layout_type(layout_, "thing", &bytes));
+    EXPECT_TRUE(attach_layout_type(layout_, "thing", &bytes));
     EXPECT_EQ(40u, bytes);
-    EXPECT_TRUE(rb_heapprof_layout_field(layout_, "thing.number", &field));
+    EXPECT_TRUE(attach_layout_field(layout_, "thing.number", &field));
     EXPECT_EQ(4u, field.offset);
     EXPECT_EQ(4u, field.size);
     EXPECT_EQ(40u, field.type_size);
     EXPECT_EQ(HEAPPROF_DESCRIPTOR_UNSIGNED, static_cast<int>(field.form));
-    EXPECT_TRUE(rb_heapprof_layout_global(layout_, "the_thing", &global));
+    EXPECT_TRUE(attach_layout_global(layout_, "the_thing", &global));
     EXPECT_EQ(kData + 8, global.address);
-    EXPECT_TRUE(rb_heapprof_layout_constant(layout_, "CONSTANT", &number));
+    EXPECT_TRUE(attach_layout_constant(layout_, "CONSTANT", &number));
     EXPECT_EQ(-42, number);
-    EXPECT_TRUE(rb_heapprof_layout_contract(layout_, "stack", &number));
+    EXPECT_TRUE(attach_layout_contract(layout_, "stack", &number));
     EXPECT_EQ(1, number);
 }
 
 TEST_F(Layout, ANameIsOfOneKind)
 {
     ASSERT_TRUE(Read(Usual())) << error_;
-    heapprof_field field;
+    attach_field field;
     int64_t number;
     for (const char *name : {"thing", "the_thing", "CONSTANT", "thing.numbe", "thing.number2", ""}) {
-        EXPECT_FALSE(rb_heapprof_layout_field(layout_, name, &field)) << name;
+        EXPECT_FALSE(attach_layout_field(layout_, name, &field)) << name;
     }
-    EXPECT_FALSE(rb_heapprof_layout_constant(layout_, "stack", &number));
-    EXPECT_FALSE(rb_heapprof_layout_field(layout_, std::string(100, 'x').c_str(), &field));
+    EXPECT_FALSE(attach_layout_constant(layout_, "stack", &number));
+    EXPECT_FALSE(attach_layout_field(layout_, std::string(100, 'x').c_str(), &field));
 }
 
 TEST_F(Layout, AnEmptyOneHasNothing)
 {
     ASSERT_TRUE(Read(Descriptor())) << error_;
     uint32_t bytes;
-    EXPECT_FALSE(rb_heapprof_layout_type(layout_, "thing", &bytes));
+    EXPECT_FALSE(attach_layout_type(layout_, "thing", &bytes));
 }
 
 TEST_F(Layout, ReadsTheNumbersOfEachForm)
@@ -137,12 +137,12 @@ TEST_F(Layout, ReadsTheNumbersOfEachForm)
     memcpy(copy + 8, &signed_number, 2);
     memcpy(copy + 16, &bits, 2);
     auto get = [&](const char *name) {
-        heapprof_field field;
-        EXPECT_TRUE(rb_heapprof_layout_field(layout_, name, &field));
+        attach_field field;
+        EXPECT_TRUE(attach_layout_field(layout_, name, &field));
         memory_.Put(0x100, std::string(reinterpret_cast<char *>(copy), sizeof(copy)));
-        uint64_t read = 0, got = rb_heapprof_field_get(&field, copy);
+        uint64_t read = 0, got = attach_field_get(&field, copy);
         if (field.form != HEAPPROF_DESCRIPTOR_BYTES) {
-            EXPECT_TRUE(rb_heapprof_field_read(memory_.target(), &field, 0x100, &read));
+            EXPECT_TRUE(attach_field_read(memory_.target(), &field, 0x100, &read));
             EXPECT_EQ(got, read) << name;
         }
         return got;
@@ -156,21 +156,21 @@ TEST_F(Layout, ReadsTheNumbersOfEachForm)
 
 TEST_F(Layout, BitsMayBeAll64)
 {
-    heapprof_field all = {0, 64, 8, HEAPPROF_DESCRIPTOR_BITS}, most = {1, 63, 8, HEAPPROF_DESCRIPTOR_BITS};
-    heapprof_field last = {63, 1, 8, HEAPPROF_DESCRIPTOR_BITS};
+    attach_field all = {0, 64, 8, HEAPPROF_DESCRIPTOR_BITS}, most = {1, 63, 8, HEAPPROF_DESCRIPTOR_BITS};
+    attach_field last = {63, 1, 8, HEAPPROF_DESCRIPTOR_BITS};
     uint64_t value = UINT64_C(0x8123456789abcdef);
-    EXPECT_EQ(value, rb_heapprof_field_get(&all, &value));
-    EXPECT_EQ(value >> 1, rb_heapprof_field_get(&most, &value));
-    EXPECT_EQ(1u, rb_heapprof_field_get(&last, &value));
+    EXPECT_EQ(value, attach_field_get(&all, &value));
+    EXPECT_EQ(value >> 1, attach_field_get(&most, &value));
+    EXPECT_EQ(1u, attach_field_get(&last, &value));
 }
 
 TEST_F(Layout, ReadsGlobals)
 {
     ASSERT_TRUE(Read(Usual())) << error_;
-    heapprof_global global;
+    attach_global global;
     uint64_t value = 0;
-    ASSERT_TRUE(rb_heapprof_layout_global(layout_, "the_thing", &global));
-    EXPECT_TRUE(rb_heapprof_global_read(memory_.target(), &global, &value));
+    ASSERT_TRUE(attach_layout_global(layout_, "the_thing", &global));
+    EXPECT_TRUE(attach_global_read(memory_.target(), &global, &value));
     EXPECT_EQ(UINT64_C(0x0101010101010101), value);
 }
 
@@ -178,24 +178,24 @@ TEST_F(Layout, ReadsGlobals)
 
 struct Places {
     uint32_t thing;
-    heapprof_field number, array;
-    heapprof_global the_thing;
+    attach_field number, array;
+    attach_global the_thing;
     int64_t constant, stack;
 };
 
 TEST_F(Layout, FillsAStructureIn)
 {
-    const heapprof_want wants[] = {
-        HEAPPROF_WANT_TYPE(Places, thing, "thing"),
-        HEAPPROF_WANT_NUMBER(Places, number, "thing.number"),
-        HEAPPROF_WANT_BYTES(Places, array, "thing.array", 8),
-        HEAPPROF_WANT_GLOBAL(Places, the_thing, "the_thing", 8),
-        HEAPPROF_WANT_CONSTANT(Places, constant, "CONSTANT"),
-        HEAPPROF_WANT_CONTRACT(Places, stack, "stack", 1),
+    const attach_want wants[] = {
+        ATTACH_WANT_TYPE(Places, thing, "thing"),
+        ATTACH_WANT_NUMBER(Places, number, "thing.number"),
+        ATTACH_WANT_BYTES(Places, array, "thing.array", 8),
+        ATTACH_WANT_GLOBAL(Places, the_thing, "the_thing", 8),
+        ATTACH_WANT_CONSTANT(Places, constant, "CONSTANT"),
+        ATTACH_WANT_CONTRACT(Places, stack, "stack", 1),
     };
     Places places = {};
     ASSERT_TRUE(Read(Usual())) << error_;
-    ASSERT_TRUE(rb_heapprof_layout_fill(layout_, wants, 6, &places, error_)) << error_;
+    ASSERT_TRUE(attach_layout_fill(layout_, wants, 6, &places, error_)) << error_;
     EXPECT_EQ(40u, places.thing);
     EXPECT_EQ(4u, places.number.offset);
     EXPECT_EQ(20u, places.array.offset);
@@ -207,21 +207,21 @@ TEST_F(Layout, FillsAStructureIn)
 TEST_F(Layout, NamesTheFirstThatIsMissingOrAnother)
 {
     ASSERT_TRUE(Read(Usual())) << error_;
-    auto wrong = [&](const heapprof_want &want) {
+    auto wrong = [&](const attach_want &want) {
         Places places;
-        EXPECT_FALSE(rb_heapprof_layout_fill(layout_, &want, 1, &places, error_));
+        EXPECT_FALSE(attach_layout_fill(layout_, &want, 1, &places, error_));
         return std::string(error_);
     };
-    EXPECT_EQ(kUnusable + "thing.other is not in it", wrong(HEAPPROF_WANT_NUMBER(Places, number, "thing.other")));
-    EXPECT_EQ(kUnusable + "other is not in it", wrong(HEAPPROF_WANT_TYPE(Places, thing, "other")));
-    EXPECT_EQ(kUnusable + "other is not in it", wrong(HEAPPROF_WANT_CONSTANT(Places, constant, "other")));
-    EXPECT_EQ(kUnusable + "other is not in it", wrong(HEAPPROF_WANT_CONTRACT(Places, stack, "other", 1)));
-    EXPECT_EQ(kUnusable + "thing.array is no number", wrong(HEAPPROF_WANT_NUMBER(Places, number, "thing.array")));
-    EXPECT_EQ(kUnusable + "thing.number is a number", wrong(HEAPPROF_WANT_BYTES(Places, array, "thing.number", 1)));
-    EXPECT_EQ(kUnusable + "thing.array is too small", wrong(HEAPPROF_WANT_BYTES(Places, array, "thing.array", 9)));
-    EXPECT_EQ(kUnusable + "the_thing is too small", wrong(HEAPPROF_WANT_GLOBAL(Places, the_thing, "the_thing", 9)));
+    EXPECT_EQ(kUnusable + "thing.other is not in it", wrong(ATTACH_WANT_NUMBER(Places, number, "thing.other")));
+    EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_TYPE(Places, thing, "other")));
+    EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_CONSTANT(Places, constant, "other")));
+    EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_CONTRACT(Places, stack, "other", 1)));
+    EXPECT_EQ(kUnusable + "thing.array is no number", wrong(ATTACH_WANT_NUMBER(Places, number, "thing.array")));
+    EXPECT_EQ(kUnusable + "thing.number is a number", wrong(ATTACH_WANT_BYTES(Places, array, "thing.number", 1)));
+    EXPECT_EQ(kUnusable + "thing.array is too small", wrong(ATTACH_WANT_BYTES(Places, array, "thing.array", 9)));
+    EXPECT_EQ(kUnusable + "the_thing is too small", wrong(ATTACH_WANT_GLOBAL(Places, the_thing, "the_thing", 9)));
     EXPECT_EQ(kUnusable + "stack is a contract of a number that this heapprof does not know",
-              wrong(HEAPPROF_WANT_CONTRACT(Places, stack, "stack", 2)));
+              wrong(ATTACH_WANT_CONTRACT(Places, stack, "stack", 2)));
 }
 
 // ---- parts ----
@@ -237,11 +237,11 @@ TEST_F(Layout, ReadsPartsOfParts)
     memory_.Put(kPart, part.Bytes());
     memory_.Put(kPart + 0x1000, inner.Bytes());
     ASSERT_TRUE(Read(first)) << error_;
-    heapprof_field field;
+    attach_field field;
     int64_t number;
-    EXPECT_TRUE(rb_heapprof_layout_field(layout_, "thing.of_the_part", &field));
+    EXPECT_TRUE(attach_layout_field(layout_, "thing.of_the_part", &field));
     EXPECT_EQ(40u, field.type_size);
-    EXPECT_TRUE(rb_heapprof_layout_constant(layout_, "INNER", &number));
+    EXPECT_TRUE(attach_layout_constant(layout_, "INNER", &number));
 }
 
 TEST_F(Layout, PartsMaySayTheSame)
@@ -260,7 +260,7 @@ TEST_F(Layout, PartsMaySayTheSame)
 TEST_F(Layout, PartsAreBounded)
 {
     Descriptor first = Usual();
-    for (uint64_t i = 0; i < HEAPPROF_LAYOUT_PARTS_MOST; i++) {
+    for (uint64_t i = 0; i < ATTACH_LAYOUT_PARTS_MOST; i++) {
         first.Part("part", kPart + i * 0x1000);
         memory_.Put(kPart + i * 0x1000, Descriptor().Bytes());
     }
@@ -305,7 +305,7 @@ TEST_F(Layout, LargerHeadersAndEntriesAreOfLaterRubies)
     descriptor.header.entry_size += 24;
     ASSERT_TRUE(Read(descriptor)) << error_;
     int64_t number = 0;
-    EXPECT_TRUE(rb_heapprof_layout_constant(layout_, "CONSTANT", &number));
+    EXPECT_TRUE(attach_layout_constant(layout_, "CONSTANT", &number));
     EXPECT_EQ(-42, number);
 }
 

@@ -33,33 +33,33 @@ class Memory {
 
     Memory() = default;
     Memory(const Memory &) = delete;
-    ~Memory() { rb_heapprof_target_close(target_); }
+    ~Memory() { attach_target_close(target_); }
 
     void
     Put(uint64_t address, const std::string &bytes, bool writable = true, const std::string &path = "")
     {
         pieces[address] = {bytes, writable, path};
-        rb_heapprof_target_close(target_);
+        attach_target_close(target_);
         target_ = nullptr;
     }
 
-    heapprof_target *
+    attach_target *
     target()
     {
-        char error[HEAPPROF_TARGET_ERROR_MAX];
+        char error[ATTACH_TARGET_ERROR_MAX];
         if (target_) return target_;
-        target_ = rb_heapprof_target_new(&kKind, this);
+        target_ = attach_target_new(&kKind, this);
         target_->runs = runs;
         snprintf(target_->name, sizeof(target_->name), "it");
-        rb_heapprof_target_refresh(target_, error);
+        attach_target_refresh(target_, error);
         return target_;
     }
 
   private:
-    heapprof_target *target_ = nullptr;
+    attach_target *target_ = nullptr;
 
     bool
-    Read(const heapprof_range &range)
+    Read(const attach_range &range)
     {
         if (before_read) before_read();
         auto behind = pieces.upper_bound(range.address);
@@ -73,10 +73,10 @@ class Memory {
         return true;
     }
 
-    static Memory *Of(heapprof_target *target) { return static_cast<Memory *>(target->data); }
+    static Memory *Of(attach_target *target) { return static_cast<Memory *>(target->data); }
 
     static bool
-    ReadAll(heapprof_target *target, const heapprof_range *ranges, size_t count)
+    ReadAll(attach_target *target, const attach_range *ranges, size_t count)
     {
         for (size_t i = 0; i < count; i++) {
             if (!Of(target)->Read(ranges[i])) return false;
@@ -85,24 +85,24 @@ class Memory {
     }
 
     static bool
-    Refresh(heapprof_target *target, char *)
+    Refresh(attach_target *target, char *)
     {
         for (const auto &piece : Of(target)->pieces) {
-            heapprof_mapping mapping = {};
+            attach_mapping mapping = {};
             mapping.start = piece.first;
             mapping.end = piece.first + piece.second.bytes.size();
             mapping.readable = true;
             mapping.writable = piece.second.writable;
-            rb_heapprof_target_add_mapping(target, mapping, piece.second.path.c_str());
+            attach_target_add_mapping(target, mapping, piece.second.path.c_str());
         }
         return true;
     }
 
-    static bool ListThreads(heapprof_target *) { return true; }
-    static heapprof_target_state State(heapprof_target *) { return HEAPPROF_TARGET_SAME; }
-    static void Close(heapprof_target *) {}
+    static bool ListThreads(attach_target *) { return true; }
+    static attach_target_state State(attach_target *) { return ATTACH_TARGET_SAME; }
+    static void Close(attach_target *) {}
 
-    static constexpr heapprof_target_kind kKind = {ReadAll, Refresh, ListThreads, State, Close};
+    static constexpr attach_target_kind kKind = {ReadAll, Refresh, ListThreads, State, Close};
 };
 
 // A descriptor, entry by entry.

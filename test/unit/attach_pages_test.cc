@@ -10,20 +10,20 @@ extern "C" {
 
 namespace {
 
-const uint64_t kBegin = 0x10000, kPage = HEAPPROF_PAGES_BYTES;
+const uint64_t kBegin = 0x10000, kPage = ATTACH_PAGES_BYTES;
 
 class Pages : public testing::Test {
   protected:
     Memory memory_;
     std::string bytes_;
-    heapprof_pages *pages_ = new heapprof_pages();
+    attach_pages *pages_ = new attach_pages();
 
     void
     SetUp() override
     {
         for (size_t i = 0; i < 3 * kPage; i++) bytes_ += (char)(i * 31 + i / kPage);
         memory_.Put(kBegin, bytes_);
-        rb_heapprof_pages_begin(pages_, memory_.target());
+        attach_pages_begin(pages_, memory_.target());
         memory_.reads = 0;
     }
 
@@ -33,7 +33,7 @@ class Pages : public testing::Test {
     Read(uint64_t address, size_t bytes, std::string *read)
     {
         read->assign(bytes, '?');
-        return rb_heapprof_target_read(&pages_->target, address, &(*read)[0], bytes);
+        return attach_target_read(&pages_->target, address, &(*read)[0], bytes);
     }
 };
 
@@ -52,11 +52,11 @@ TEST_F(Pages, ReadsSayWhatTheTargetHas)
 
 TEST_F(Pages, OfPagesAtOnePlaceTheLastIsKept)
 {
-    const uint64_t other = kBegin + kPage * HEAPPROF_PAGES_KEPT;
+    const uint64_t other = kBegin + kPage * ATTACH_PAGES_KEPT;
     std::string read;
 
     memory_.Put(other, std::string(kPage, 'o'));
-    rb_heapprof_pages_begin(pages_, memory_.target());
+    attach_pages_begin(pages_, memory_.target());
     for (int i = 0; i < 3; i++) {
         ASSERT_TRUE(Read(kBegin, 4, &read));
         EXPECT_EQ(bytes_.substr(0, 4), read);
@@ -84,7 +84,7 @@ TEST_F(Pages, WhatChangesIsSeenAfterItHasBegunAnew)
     memory_.pieces[kBegin].bytes.replace(0, 4, "anew");
     ASSERT_TRUE(Read(kBegin, 4, &read));
     EXPECT_EQ(bytes_.substr(0, 4), read);
-    rb_heapprof_pages_begin(pages_, memory_.target());
+    attach_pages_begin(pages_, memory_.target());
     ASSERT_TRUE(Read(kBegin, 4, &read));
     EXPECT_EQ("anew", read);
 }

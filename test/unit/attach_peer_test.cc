@@ -79,9 +79,9 @@ struct Connection {
 };
 
 std::string
-Find(const Connection &connection, heapprof_peer *peer)
+Find(const Connection &connection, attach_peer *peer)
 {
-    const char *why = rb_heapprof_peer_find(connection.accepted, peer);
+    const char *why = attach_peer_find(connection.accepted, peer);
     return why ? why : "";
 }
 
@@ -90,20 +90,20 @@ class Peer : public testing::TestWithParam<int> {};
 TEST_P(Peer, IsTheProcessThatConnected)
 {
     Connection connection(GetParam(), false);
-    heapprof_peer peer = {};
+    attach_peer peer = {};
 
     if (connection.accepted < 0) GTEST_SKIP() << "no such family here";
     EXPECT_EQ("", Find(connection, &peer));
     EXPECT_EQ(connection.child, peer.pid);
     EXPECT_EQ(getuid(), peer.uid);
     EXPECT_EQ(getgid(), peer.gid);
-    EXPECT_EQ(GetParam() == AF_UNIX, rb_heapprof_peer_unix_p(connection.accepted));
+    EXPECT_EQ(GetParam() == AF_UNIX, attach_peer_unix_p(connection.accepted));
 }
 
 TEST_P(Peer, ThatListensIsAProxy)
 {
     Connection connection(GetParam(), true);
-    heapprof_peer peer = {};
+    attach_peer peer = {};
 
     if (connection.accepted < 0) GTEST_SKIP() << "no such family here";
     EXPECT_EQ("the client's process answers requests itself, as a proxy does", Find(connection, &peer));
@@ -112,7 +112,7 @@ TEST_P(Peer, ThatListensIsAProxy)
 TEST_P(Peer, ThatIsGoneIsNobody)
 {
     Connection connection(GetParam(), false);
-    heapprof_peer peer = {};
+    attach_peer peer = {};
 
     if (connection.accepted < 0) GTEST_SKIP() << "no such family here";
     connection.EndChild();
@@ -125,11 +125,11 @@ INSTANTIATE_TEST_SUITE_P(Families, Peer, testing::Values(AF_INET, AF_INET6, AF_U
 
 TEST(PeerOfNoConnection, IsNobody)
 {
-    heapprof_peer peer = {};
+    attach_peer peer = {};
     int listener = socket(AF_INET, SOCK_STREAM, 0);
 
-    EXPECT_STREQ("the connection is closed", rb_heapprof_peer_find(-1, &peer));
-    EXPECT_STREQ("the connection is closed", rb_heapprof_peer_find(listener, &peer));
+    EXPECT_STREQ("the connection is closed", attach_peer_find(-1, &peer));
+    EXPECT_STREQ("the connection is closed", attach_peer_find(listener, &peer));
     close(listener);
 }
 

@@ -24,16 +24,16 @@ const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
 class Process : public testing::Test {
   protected:
-    char error_[HEAPPROF_TARGET_ERROR_MAX] = "";
-    heapprof_target *target_ = nullptr;
+    char error_[ATTACH_TARGET_ERROR_MAX] = "";
+    attach_target *target_ = nullptr;
 
-    void TearDown() override { rb_heapprof_target_close(target_); }
+    void TearDown() override { attach_target_close(target_); }
 
     void
     Open(pid_t pid)
     {
-        rb_heapprof_target_close(target_);
-        target_ = rb_heapprof_target_open_pid(pid, error_);
+        attach_target_close(target_);
+        target_ = attach_target_open_pid(pid, error_);
         ASSERT_NE(nullptr, target_) << error_;
     }
 
@@ -41,7 +41,7 @@ class Process : public testing::Test {
     std::string
     Refused(int64_t pid)
     {
-        target_ = rb_heapprof_target_open_pid(pid, error_);
+        target_ = attach_target_open_pid(pid, error_);
         EXPECT_EQ(nullptr, target_);
         return error_;
     }
@@ -84,7 +84,7 @@ TEST_F(Process, ReadsAChildsMemory)
     child.Line();
     Open(child.pid());
     int copy = 0;
-    EXPECT_TRUE(rb_heapprof_target_read(target_, AddressOf(&number), &copy, sizeof(copy)));
+    EXPECT_TRUE(attach_target_read(target_, AddressOf(&number), &copy, sizeof(copy)));
     EXPECT_EQ(4711, copy);
     EXPECT_EQ(17, number);
 }
@@ -94,24 +94,24 @@ TEST_F(Process, ReadsItself)
     const char text[] = "memory of our own";
     char copy[sizeof(text)];
     Open(getpid());
-    EXPECT_TRUE(rb_heapprof_target_read(target_, AddressOf(text), copy, sizeof(copy)));
+    EXPECT_TRUE(attach_target_read(target_, AddressOf(text), copy, sizeof(copy)));
     EXPECT_STREQ(text, copy);
-    EXPECT_EQ(HEAPPROF_TARGET_SAME, rb_heapprof_target_state(target_));
+    EXPECT_EQ(ATTACH_TARGET_SAME, attach_target_state(target_));
 }
 
 TEST_F(Process, ReadsMoreRangesThanOneCallTakes)
 {
     std::vector<uint32_t> numbers(5000), copies(5000);
-    std::vector<heapprof_range> ranges;
+    std::vector<attach_range> ranges;
     for (size_t i = 0; i < numbers.size(); i++) {
         numbers[i] = static_cast<uint32_t>(i * i);
         ranges.push_back({AddressOf(&numbers[numbers.size() - 1 - i]), &copies[i], sizeof(uint32_t)});
     }
     Open(getpid());
-    ASSERT_TRUE(rb_heapprof_target_read_all(target_, ranges.data(), ranges.size()));
+    ASSERT_TRUE(attach_target_read_all(target_, ranges.data(), ranges.size()));
     EXPECT_EQ(numbers, std::vector<uint32_t>(copies.rbegin(), copies.rend()));
     ranges[4000].address = 8;
-    EXPECT_FALSE(rb_heapprof_target_read_all(target_, ranges.data(), ranges.size()));
+    EXPECT_FALSE(attach_target_read_all(target_, ranges.data(), ranges.size()));
 }
 
 TEST_F(Process, ReadsUpToAHole)
@@ -122,8 +122,8 @@ TEST_F(Process, ReadsUpToAHole)
     child.Line();
     Open(child.pid());
     std::vector<char> copy(3 * kPage);
-    EXPECT_FALSE(rb_heapprof_target_read(target_, AddressOf(pages), copy.data(), 3 * kPage));
-    EXPECT_EQ(2 * kPage - 5, rb_heapprof_target_read_some(target_, AddressOf(pages) + 5, copy.data(), 3 * kPage));
+    EXPECT_FALSE(attach_target_read(target_, AddressOf(pages), copy.data(), 3 * kPage));
+    EXPECT_EQ(2 * kPage - 5, attach_target_read_some(target_, AddressOf(pages) + 5, copy.data(), 3 * kPage));
     EXPECT_EQ(std::string(2 * kPage - 5, 'x'), std::string(copy.data(), 2 * kPage - 5));
     munmap(pages, 3 * kPage);
 }
@@ -133,10 +133,10 @@ TEST_F(Process, WildAddressesAreNotRead)
     char copy[16];
     Open(getpid());
     for (uint64_t address : {UINT64_C(0), UINT64_C(1), UINT64_C(0x5a5a5a5a5a5a5a5a), UINT64_MAX - 3, UINT64_MAX}) {
-        EXPECT_FALSE(rb_heapprof_target_read(target_, address, copy, sizeof(copy)));
-        EXPECT_EQ(0u, rb_heapprof_target_read_some(target_, address, copy, sizeof(copy)));
-        EXPECT_EQ(nullptr, rb_heapprof_target_mapping(target_, address));
-        EXPECT_FALSE(rb_heapprof_target_mapped_p(target_, address, 1));
+        EXPECT_FALSE(attach_target_read(target_, address, copy, sizeof(copy)));
+        EXPECT_EQ(0u, attach_target_read_some(target_, address, copy, sizeof(copy)));
+        EXPECT_EQ(nullptr, attach_target_mapping(target_, address));
+        EXPECT_FALSE(attach_target_mapped_p(target_, address, 1));
     }
 }
 
@@ -147,7 +147,7 @@ TEST_F(Process, ReadsAPageThatIsProtected)
     strcpy(pages, "hello");
     mprotect(pages, kPage, PROT_NONE);
     Open(getpid());
-    EXPECT_TRUE(rb_heapprof_target_read(target_, AddressOf(pages), copy, sizeof(copy)));
+    EXPECT_TRUE(attach_target_read(target_, AddressOf(pages), copy, sizeof(copy)));
     EXPECT_STREQ("hello", copy);
     munmap(pages, kPage);
 }
@@ -161,13 +161,13 @@ TEST_F(Process, ReadsStringsUpToTheirEndTheirLimitOrAHole)
     Child child([&] { munmap(pages + kPage, kPage); Ready(); Stay(); });
     child.Line();
     Open(child.pid());
-    EXPECT_TRUE(rb_heapprof_target_read_string(target_, AddressOf(pages) + kPage - 8, text, sizeof(text)));
+    EXPECT_TRUE(attach_target_read_string(target_, AddressOf(pages) + kPage - 8, text, sizeof(text)));
     EXPECT_STREQ("end", text);
-    EXPECT_TRUE(rb_heapprof_target_read_string(target_, AddressOf(pages), text, sizeof(text)));
+    EXPECT_TRUE(attach_target_read_string(target_, AddressOf(pages), text, sizeof(text)));
     EXPECT_EQ(std::string(599, 'x'), text);
-    EXPECT_FALSE(rb_heapprof_target_read_string(target_, AddressOf(pages) + kPage - 4, text, sizeof(text)));
+    EXPECT_FALSE(attach_target_read_string(target_, AddressOf(pages) + kPage - 4, text, sizeof(text)));
     EXPECT_STREQ("hole", text);
-    EXPECT_FALSE(rb_heapprof_target_read_string(target_, 1, text, sizeof(text)));
+    EXPECT_FALSE(attach_target_read_string(target_, 1, text, sizeof(text)));
     EXPECT_STREQ("", text);
     munmap(pages, 2 * kPage);
 }
@@ -183,17 +183,17 @@ TEST_F(Process, ListsMappingsInOrder)
     for (size_t i = 1; i < target_->mapping_count; i++) {
         EXPECT_LE(target_->mappings[i - 1].end, target_->mappings[i].start);
     }
-    const heapprof_mapping *mapping = rb_heapprof_target_mapping(target_, AddressOf(pages) + kPage + 7);
+    const attach_mapping *mapping = attach_target_mapping(target_, AddressOf(pages) + kPage + 7);
     ASSERT_NE(nullptr, mapping);
     EXPECT_TRUE(mapping->readable && !mapping->writable && !mapping->executable);
     EXPECT_EQ(AddressOf(pages) + kPage, mapping->start);
-    EXPECT_TRUE(rb_heapprof_target_mapped_p(target_, AddressOf(pages) + 1, 2 * kPage - 1));
-    EXPECT_FALSE(rb_heapprof_target_mapped_p(target_, AddressOf(pages) + 1, 2 * kPage));
-    EXPECT_FALSE(rb_heapprof_target_mapped_p(target_, AddressOf(pages), 0));
-    EXPECT_FALSE(rb_heapprof_target_mapped_p(target_, AddressOf(pages), UINT64_MAX));
+    EXPECT_TRUE(attach_target_mapped_p(target_, AddressOf(pages) + 1, 2 * kPage - 1));
+    EXPECT_FALSE(attach_target_mapped_p(target_, AddressOf(pages) + 1, 2 * kPage));
+    EXPECT_FALSE(attach_target_mapped_p(target_, AddressOf(pages), 0));
+    EXPECT_FALSE(attach_target_mapped_p(target_, AddressOf(pages), UINT64_MAX));
     munmap(pages, 3 * kPage);
-    ASSERT_TRUE(rb_heapprof_target_refresh(target_, error_));
-    EXPECT_EQ(nullptr, rb_heapprof_target_mapping(target_, AddressOf(pages)));
+    ASSERT_TRUE(attach_target_refresh(target_, error_));
+    EXPECT_EQ(nullptr, attach_target_mapping(target_, AddressOf(pages)));
 }
 
 TEST_F(Process, NamesTheFileOfAMapping)
@@ -202,12 +202,12 @@ TEST_F(Process, NamesTheFileOfAMapping)
     Child child(scratch.Compile("a subject"));
     child.Ready();
     Open(child.pid());
-    const heapprof_mapping *first = &target_->mappings[0];
-    EXPECT_EQ(scratch / "a subject", rb_heapprof_target_path(target_, first));
+    const attach_mapping *first = &target_->mappings[0];
+    EXPECT_EQ(scratch / "a subject", attach_target_path(target_, first));
     EXPECT_EQ(0u, first->offset);
     child.Tell('u');
-    ASSERT_TRUE(rb_heapprof_target_refresh(target_, error_));
-    EXPECT_EQ(scratch / "a subject" + " (deleted)", rb_heapprof_target_path(target_, &target_->mappings[0]));
+    ASSERT_TRUE(attach_target_refresh(target_, error_));
+    EXPECT_EQ(scratch / "a subject" + " (deleted)", attach_target_path(target_, &target_->mappings[0]));
 }
 
 TEST_F(Process, ListsThreads)
@@ -216,17 +216,17 @@ TEST_F(Process, ListsThreads)
     Child child(scratch.Compile("subject"));
     child.Ready();
     Open(child.pid());
-    ASSERT_TRUE(rb_heapprof_target_threads(target_));
+    ASSERT_TRUE(attach_target_threads(target_));
     ASSERT_EQ(1u, target_->thread_count);
     EXPECT_EQ(child.pid(), target_->threads[0].tid);
     child.Tell('n');
     child.Tell('n');
-    ASSERT_TRUE(rb_heapprof_target_threads(target_));
+    ASSERT_TRUE(attach_target_threads(target_));
     EXPECT_EQ(3u, target_->thread_count);
-    EXPECT_EQ(child.pid(), rb_heapprof_target_tid(target_, child.pid()));
-    EXPECT_EQ(0, rb_heapprof_target_tid(target_, 1));
+    EXPECT_EQ(child.pid(), attach_target_tid(target_, child.pid()));
+    EXPECT_EQ(0, attach_target_tid(target_, 1));
     child.Kill();
-    EXPECT_FALSE(rb_heapprof_target_threads(target_));
+    EXPECT_FALSE(attach_target_threads(target_));
 }
 
 TEST_F(Process, KnowsWhatThreadsAreCalledInTheirOwnNamespace)
@@ -243,11 +243,11 @@ TEST_F(Process, KnowsWhatThreadsAreCalledInTheirOwnNamespace)
     pid_t inside = atoi(child.Line().c_str());
     ASSERT_GT(inside, 0);
     Open(inside);
-    ASSERT_TRUE(rb_heapprof_target_threads(target_));
+    ASSERT_TRUE(attach_target_threads(target_));
     ASSERT_EQ(1u, target_->thread_count);
     EXPECT_EQ(inside, target_->threads[0].tid);
     EXPECT_EQ(1, target_->threads[0].inner_tid);
-    EXPECT_EQ(inside, rb_heapprof_target_tid(target_, 1));
+    EXPECT_EQ(inside, attach_target_tid(target_, 1));
     kill(inside, SIGKILL);
 }
 
@@ -257,11 +257,11 @@ TEST_F(Process, AnEndIsNoticed)
 {
     Child child(Stay);
     Open(child.pid());
-    EXPECT_EQ(HEAPPROF_TARGET_SAME, rb_heapprof_target_state(target_));
+    EXPECT_EQ(ATTACH_TARGET_SAME, attach_target_state(target_));
     kill(child.pid(), SIGKILL);
     Child::Until([&] { return Child::State(child.pid()) == 'Z'; });
-    EXPECT_EQ(HEAPPROF_TARGET_ENDED, rb_heapprof_target_state(target_));
-    rb_heapprof_target_close(target_);
+    EXPECT_EQ(ATTACH_TARGET_ENDED, attach_target_state(target_));
+    attach_target_close(target_);
     EXPECT_EQ("process " + std::to_string(child.pid()) + ": it has ended", Refused(child.pid()));
 }
 
@@ -272,9 +272,9 @@ TEST_F(Process, OneThatIsEndingIsNotTakenForOneThatCalledExec)
         Child child(Stay);
         Open(child.pid());
         kill(child.pid(), SIGKILL);
-        heapprof_target_state state;
-        while ((state = rb_heapprof_target_state(target_)) == HEAPPROF_TARGET_SAME) {}
-        ASSERT_EQ(HEAPPROF_TARGET_ENDED, state);
+        attach_target_state state;
+        while ((state = attach_target_state(target_)) == ATTACH_TARGET_SAME) {}
+        ASSERT_EQ(ATTACH_TARGET_ENDED, state);
     }
 }
 
@@ -284,10 +284,10 @@ TEST_F(Process, AfterTheEndNothingIsRead)
     Child child(Stay);
     Open(child.pid());
     child.Kill();
-    EXPECT_FALSE(rb_heapprof_target_read(target_, AddressOf(&number), &copy, sizeof(copy)));
-    EXPECT_EQ(HEAPPROF_TARGET_ENDED, rb_heapprof_target_state(target_));
-    EXPECT_FALSE(rb_heapprof_target_threads(target_));
-    EXPECT_FALSE(rb_heapprof_target_refresh(target_, error_));
+    EXPECT_FALSE(attach_target_read(target_, AddressOf(&number), &copy, sizeof(copy)));
+    EXPECT_EQ(ATTACH_TARGET_ENDED, attach_target_state(target_));
+    EXPECT_FALSE(attach_target_threads(target_));
+    EXPECT_FALSE(attach_target_refresh(target_, error_));
     EXPECT_NE(nullptr, strstr(error_, ": it has ended"));
 }
 
@@ -318,10 +318,10 @@ TEST_F(Process, AnotherProcessWithItsNumberIsNotTakenForIt)
     if (again < 0) GTEST_SKIP() << "needs root, to fork a process of a given number";
     ASSERT_EQ(pid, again);
     // process_vm_readv takes the number, so that this is read; it does not count.
-    rb_heapprof_target_read(target_, AddressOf(&number), &copy, sizeof(copy));
-    EXPECT_EQ(HEAPPROF_TARGET_ENDED, rb_heapprof_target_state(target_));
-    EXPECT_FALSE(rb_heapprof_target_refresh(target_, error_));
-    EXPECT_FALSE(rb_heapprof_target_threads(target_));
+    attach_target_read(target_, AddressOf(&number), &copy, sizeof(copy));
+    EXPECT_EQ(ATTACH_TARGET_ENDED, attach_target_state(target_));
+    EXPECT_FALSE(attach_target_refresh(target_, error_));
+    EXPECT_FALSE(attach_target_threads(target_));
     kill(again, SIGKILL);
     waitpid(again, nullptr, 0);
 }
@@ -332,17 +332,17 @@ TEST_F(Process, ExecIsNoticedAndItsMemoryReadAfterARefresh)
     Child child(scratch.Compile("subject", "-pie -fPIE"));
     uint64_t before = child.Ready();
     Open(child.pid());
-    EXPECT_EQ(HEAPPROF_TARGET_SAME, rb_heapprof_target_state(target_));
+    EXPECT_EQ(ATTACH_TARGET_SAME, attach_target_state(target_));
     child.Tell('x');
     uint64_t after = child.Ready();
-    EXPECT_EQ(HEAPPROF_TARGET_REPLACED, rb_heapprof_target_state(target_));
-    ASSERT_TRUE(rb_heapprof_target_refresh(target_, error_)) << error_;
-    EXPECT_EQ(HEAPPROF_TARGET_SAME, rb_heapprof_target_state(target_));
+    EXPECT_EQ(ATTACH_TARGET_REPLACED, attach_target_state(target_));
+    ASSERT_TRUE(attach_target_refresh(target_, error_)) << error_;
+    EXPECT_EQ(ATTACH_TARGET_SAME, attach_target_state(target_));
     int32_t number = 0;
-    EXPECT_TRUE(rb_heapprof_target_read(target_, after, &number, sizeof(number)));
+    EXPECT_TRUE(attach_target_read(target_, after, &number, sizeof(number)));
     EXPECT_EQ(-7, number);
     if (before != after) {
-        EXPECT_FALSE(rb_heapprof_target_mapped_p(target_, before, 1));
+        EXPECT_FALSE(attach_target_mapped_p(target_, before, 1));
     }
 }
 
@@ -368,17 +368,17 @@ TEST_F(Process, ExecAfterVforkIsNoticed)
     });
     pid_t inner = child.RawPid();
     Open(inner);
-    EXPECT_EQ(HEAPPROF_TARGET_SAME, rb_heapprof_target_state(target_));
+    EXPECT_EQ(ATTACH_TARGET_SAME, attach_target_state(target_));
     int fd = open(gate.c_str(), O_WRONLY);
     ASSERT_EQ(1, write(fd, "x", 1));
     close(fd);
     child.Ready();
-    EXPECT_EQ(HEAPPROF_TARGET_REPLACED, rb_heapprof_target_state(target_));
-    ASSERT_TRUE(rb_heapprof_target_refresh(target_, error_)) << error_;
-    EXPECT_EQ(HEAPPROF_TARGET_SAME, rb_heapprof_target_state(target_));
-    EXPECT_EQ(subject, rb_heapprof_target_path(target_, &target_->mappings[0]));
+    EXPECT_EQ(ATTACH_TARGET_REPLACED, attach_target_state(target_));
+    ASSERT_TRUE(attach_target_refresh(target_, error_)) << error_;
+    EXPECT_EQ(ATTACH_TARGET_SAME, attach_target_state(target_));
+    EXPECT_EQ(subject, attach_target_path(target_, &target_->mappings[0]));
     kill(inner, SIGKILL);
-    Child::Until([&] { return rb_heapprof_target_state(target_) == HEAPPROF_TARGET_ENDED; });
+    Child::Until([&] { return attach_target_state(target_) == ATTACH_TARGET_ENDED; });
 }
 
 // ---- what cannot be opened ----
@@ -398,9 +398,9 @@ TEST_F(Process, AThreadIsNoProcess)
     child.Ready();
     child.Tell('n');
     Open(child.pid());
-    ASSERT_TRUE(rb_heapprof_target_threads(target_));
+    ASSERT_TRUE(attach_target_threads(target_));
     pid_t tid = target_->threads[1].tid;
-    rb_heapprof_target_close(target_);
+    attach_target_close(target_);
     EXPECT_EQ("process " + std::to_string(tid) + ": it is a thread of another process, not a process", Refused(tid));
 }
 
@@ -411,9 +411,9 @@ std::string
 ToldTo(const std::function<void()> &become, pid_t pid)
 {
     Child child([&] {
-        char error[HEAPPROF_TARGET_ERROR_MAX] = "it was opened";
+        char error[ATTACH_TARGET_ERROR_MAX] = "it was opened";
         become();
-        rb_heapprof_target_close(rb_heapprof_target_open_pid(pid, error));
+        attach_target_close(attach_target_open_pid(pid, error));
         puts(error);
         fflush(stdout);
     });
@@ -482,13 +482,13 @@ TEST_F(Process, WithoutRightsThatAreNotNeededItIsStillRead)
     int number = 4711;
     Child target(Stay);
     Child reader([&] {
-        char error[HEAPPROF_TARGET_ERROR_MAX] = "";
-        heapprof_target *opened = rb_heapprof_target_open_pid(target.pid(), error);
+        char error[ATTACH_TARGET_ERROR_MAX] = "";
+        attach_target *opened = attach_target_open_pid(target.pid(), error);
         int copy = 0;
-        rb_heapprof_rights_drop(false);
-        bool read = opened && rb_heapprof_target_read(opened, AddressOf(&number), &copy, sizeof(copy)) &&
-                    rb_heapprof_target_refresh(opened, error) && rb_heapprof_target_threads(opened);
-        rb_heapprof_target_close(opened);
+        attach_rights_drop(false);
+        bool read = opened && attach_target_read(opened, AddressOf(&number), &copy, sizeof(copy)) &&
+                    attach_target_refresh(opened, error) && attach_target_threads(opened);
+        attach_target_close(opened);
         bool gone = setresuid(1, 1, 1) != 0;
         printf("%d %d %d %d %d\n", read, copy, static_cast<int>(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)),
                static_cast<int>(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)), gone);

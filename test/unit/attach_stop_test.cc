@@ -21,7 +21,7 @@ const uint64_t kLong = UINT64_C(20000000000), kShort = 20000000; // ns
 class Stop : public testing::Test {
   protected:
     static Scratch *scratch_;
-    char error_[HEAPPROF_TARGET_ERROR_MAX] = "";
+    char error_[ATTACH_TARGET_ERROR_MAX] = "";
 
     static void
     SetUpTestSuite()
@@ -44,33 +44,33 @@ Scratch *Stop::scratch_;
 // A running subject with the means to stop it.
 class Subject : public Child {
   public:
-    heapprof_target *target;
-    heapprof_stop *stop;
+    attach_target *target;
+    attach_stop *stop;
 
     explicit Subject(const std::string &program) : Child(program)
     {
-        char error[HEAPPROF_TARGET_ERROR_MAX] = "";
+        char error[ATTACH_TARGET_ERROR_MAX] = "";
         Ready();
-        target = rb_heapprof_target_open_pid(pid(), error);
-        stop = rb_heapprof_stop_new(pid());
+        target = attach_target_open_pid(pid(), error);
+        stop = attach_stop_new(pid());
         if (!target || !stop) abort();
     }
 
     ~Subject()
     {
-        rb_heapprof_stop_free(stop);
-        rb_heapprof_target_close(target);
+        attach_stop_free(stop);
+        attach_target_close(target);
     }
 
-    heapprof_stopped One(pid_t tid, uint64_t limit = kLong) { return rb_heapprof_stop_thread(stop, tid, limit); }
-    heapprof_stopped All(uint64_t limit = kLong) { return rb_heapprof_stop_all(stop, target, limit); }
-    void Resume() { rb_heapprof_stop_resume(stop); }
+    attach_stopped One(pid_t tid, uint64_t limit = kLong) { return attach_stop_thread(stop, tid, limit); }
+    attach_stopped All(uint64_t limit = kLong) { return attach_stop_all(stop, target, limit); }
+    void Resume() { attach_stop_resume(stop); }
 
     std::vector<pid_t>
     Threads()
     {
         std::vector<pid_t> tids;
-        rb_heapprof_target_threads(target);
+        attach_target_threads(target);
         for (size_t i = 0; i < target->thread_count; i++) tids.push_back(target->threads[i].tid);
         return tids;
     }
@@ -103,14 +103,14 @@ TEST_F(Stop, AThreadThatSpinsStandsStill)
     Subject subject(Program());
     subject.Tell('s');
     pid_t spinner = subject.Threads()[1];
-    ASSERT_EQ(HEAPPROF_STOPPED, subject.One(spinner));
+    ASSERT_EQ(ATTACH_STOPPED, subject.One(spinner));
     EXPECT_EQ('t', Child::State(spinner));
     unsigned long turns = subject.Turns();
     EXPECT_EQ(turns, subject.Turns());
     subject.Resume();
     EXPECT_EQ('R', Child::State(spinner));
     Child::Until([&] { return subject.Turns() > turns; });
-    EXPECT_EQ(0u, rb_heapprof_stop_late(subject.stop));
+    EXPECT_EQ(0u, attach_stop_late(subject.stop));
 }
 
 TEST_F(Stop, AThreadThatSleepsSleepsOn)
@@ -119,7 +119,7 @@ TEST_F(Stop, AThreadThatSleepsSleepsOn)
     subject.Tell('n');
     pid_t sleeper = subject.Threads()[1];
     for (int times = 0; times < 100; times++) {
-        ASSERT_EQ(HEAPPROF_STOPPED, subject.One(sleeper));
+        ASSERT_EQ(ATTACH_STOPPED, subject.One(sleeper));
         EXPECT_EQ('t', Child::State(sleeper));
         EXPECT_NE('t', Child::State(subject.pid()));
         subject.Resume();
@@ -133,8 +133,8 @@ TEST_F(Stop, SeveralAreLetGoAtOnce)
     Subject subject(Program());
     subject.Tell('s');
     subject.Tell('n');
-    for (pid_t tid : subject.Threads()) EXPECT_EQ(HEAPPROF_STOPPED, subject.One(tid));
-    EXPECT_EQ(HEAPPROF_STOPPED, subject.One(subject.pid()));
+    for (pid_t tid : subject.Threads()) EXPECT_EQ(ATTACH_STOPPED, subject.One(tid));
+    EXPECT_EQ(ATTACH_STOPPED, subject.One(subject.pid()));
     EXPECT_EQ("t", subject.States());
     subject.Resume();
     Child::Until([&] { return subject.States() == "RS"; });
@@ -143,14 +143,14 @@ TEST_F(Stop, SeveralAreLetGoAtOnce)
 TEST_F(Stop, WhatIsGoneIsToldSo)
 {
     Subject subject(Program());
-    EXPECT_EQ(HEAPPROF_STOP_GONE, subject.One(INT32_MAX));
+    EXPECT_EQ(ATTACH_STOP_GONE, subject.One(INT32_MAX));
     EXPECT_FALSE(BlockedP(SIGINT));
     kill(subject.pid(), SIGKILL);
     Child::Until([&] { return Child::State(subject.pid()) == 'Z'; });
-    EXPECT_EQ(HEAPPROF_STOP_GONE, subject.One(subject.pid()));
-    EXPECT_EQ(HEAPPROF_STOP_GONE, subject.All());
+    EXPECT_EQ(ATTACH_STOP_GONE, subject.One(subject.pid()));
+    EXPECT_EQ(ATTACH_STOP_GONE, subject.All());
     EXPECT_EQ(SIGKILL, WTERMSIG(subject.Wait()));
-    EXPECT_EQ(HEAPPROF_STOP_GONE, subject.One(subject.pid()));
+    EXPECT_EQ(ATTACH_STOP_GONE, subject.One(subject.pid()));
 }
 
 // ---- all threads ----
@@ -160,7 +160,7 @@ TEST_F(Stop, AllStandStill)
     Subject subject(Program());
     for (int i = 0; i < 4; i++) subject.Tell(i % 2 ? 's' : 'n');
     for (int times = 0; times < 20; times++) {
-        ASSERT_EQ(HEAPPROF_STOPPED, subject.All());
+        ASSERT_EQ(ATTACH_STOPPED, subject.All());
         EXPECT_EQ("t", subject.States());
         EXPECT_EQ(5u, subject.Threads().size());
         subject.Resume();
@@ -173,14 +173,14 @@ TEST_F(Stop, ThreadsThatAreBornMeanwhileToo)
     Subject subject(Program());
     for (int i = 0; i < 3; i++) subject.Tell('b');
     for (int times = 0; times < 500; times++) {
-        ASSERT_EQ(HEAPPROF_STOPPED, subject.All());
+        ASSERT_EQ(ATTACH_STOPPED, subject.All());
         for (pid_t tid : subject.Threads()) {
             char state = Child::State(tid);
             EXPECT_TRUE(state == 't' || state == 'X' || state == 'Z' || state == 0) << state;
         }
         subject.Resume();
     }
-    Child::Until([&] { rb_heapprof_stop_resume(subject.stop); return rb_heapprof_stop_late(subject.stop) == 0; });
+    Child::Until([&] { attach_stop_resume(subject.stop); return attach_stop_late(subject.stop) == 0; });
     EXPECT_EQ("", subject.Tell('n'));
 }
 
@@ -190,7 +190,7 @@ TEST_F(Stop, ASignalThatComesMeanwhileIsDelivered)
 {
     Subject subject(Program());
     for (int times = 1; times <= 200; times++) {
-        ASSERT_EQ(HEAPPROF_STOPPED, subject.One(subject.pid()));
+        ASSERT_EQ(ATTACH_STOPPED, subject.One(subject.pid()));
         kill(subject.pid(), SIGUSR1);
         subject.Resume();
         ASSERT_EQ(times, subject.Signals());
@@ -202,7 +202,7 @@ TEST_F(Stop, ASignalThatIsOnItsWayIsDelivered)
     Subject subject(Program());
     for (int times = 1; times <= 200; times++) {
         kill(subject.pid(), SIGUSR1);
-        ASSERT_EQ(HEAPPROF_STOPPED, subject.One(subject.pid()));
+        ASSERT_EQ(ATTACH_STOPPED, subject.One(subject.pid()));
         subject.Resume();
         ASSERT_EQ(times, subject.Signals());
     }
@@ -214,7 +214,7 @@ TEST_F(Stop, AProcessThatIsStoppedStaysSo)
     subject.Tell('s');
     kill(subject.pid(), SIGSTOP);
     Child::Until([&] { return subject.States() == "T"; });
-    ASSERT_EQ(HEAPPROF_STOPPED, subject.All());
+    ASSERT_EQ(ATTACH_STOPPED, subject.All());
     EXPECT_EQ("t", subject.States());
     subject.Resume();
     Child::Until([&] { return subject.States() == "T"; });
@@ -226,7 +226,7 @@ TEST_F(Stop, AProcessThatIsStoppedStaysSo)
 TEST_F(Stop, AProcessThatIsStoppedMeanwhileStaysSo)
 {
     Subject subject(Program());
-    ASSERT_EQ(HEAPPROF_STOPPED, subject.All());
+    ASSERT_EQ(ATTACH_STOPPED, subject.All());
     kill(subject.pid(), SIGSTOP);
     subject.Resume();
     Child::Until([&] { return subject.States() == "T"; });
@@ -240,7 +240,7 @@ TEST_F(Stop, OursWaitUntilItGoesOn)
     sigset_t none;
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
-    ASSERT_EQ(HEAPPROF_STOPPED, subject.One(subject.pid()));
+    ASSERT_EQ(ATTACH_STOPPED, subject.One(subject.pid()));
     for (int signal : {SIGINT, SIGTERM, SIGTSTP, SIGALRM}) EXPECT_TRUE(BlockedP(signal));
     subject.Resume();
     for (int signal : {SIGINT, SIGTERM, SIGTSTP, SIGALRM}) EXPECT_FALSE(BlockedP(signal));
@@ -254,12 +254,12 @@ TEST_F(Stop, ATargetThatIsKilledMeanwhileIsGone)
 {
     Subject subject(Program());
     subject.Tell('s');
-    ASSERT_EQ(HEAPPROF_STOPPED, subject.All());
+    ASSERT_EQ(ATTACH_STOPPED, subject.All());
     kill(subject.pid(), SIGKILL);
     subject.Resume();
     Child::Until([&] {
         subject.Resume();
-        return rb_heapprof_stop_late(subject.stop) == 0 && subject.All(kShort) == HEAPPROF_STOP_GONE;
+        return attach_stop_late(subject.stop) == 0 && subject.All(kShort) == ATTACH_STOP_GONE;
     });
     EXPECT_EQ(SIGKILL, WTERMSIG(subject.Wait())); // which is the parent's to know
 }
@@ -269,10 +269,10 @@ TEST_F(Stop, WhereTheReaderIsKilledTheTargetGoesOn)
     Subject subject(Program());
     subject.Tell('s');
     Child reader([&] {
-        heapprof_stop *stop = rb_heapprof_stop_new(subject.pid());
-        char error[HEAPPROF_TARGET_ERROR_MAX];
-        heapprof_target *target = rb_heapprof_target_open_pid(subject.pid(), error);
-        printf("%d\n", rb_heapprof_stop_all(stop, target, kLong));
+        attach_stop *stop = attach_stop_new(subject.pid());
+        char error[ATTACH_TARGET_ERROR_MAX];
+        attach_target *target = attach_target_open_pid(subject.pid(), error);
+        printf("%d\n", attach_stop_all(stop, target, kLong));
         fflush(stdout);
         for (;;) pause();
     });
@@ -293,11 +293,11 @@ TEST_F(Stop, ReadersThatAreKilledAtRandomLeaveItRunning)
     subject.Tell('b');
     for (int times = 0; times < 50; times++) {
         Child reader([&] {
-            heapprof_stop *stop = rb_heapprof_stop_new(subject.pid());
-            char error[HEAPPROF_TARGET_ERROR_MAX];
-            heapprof_target *target = rb_heapprof_target_open_pid(subject.pid(), error);
+            attach_stop *stop = attach_stop_new(subject.pid());
+            char error[ATTACH_TARGET_ERROR_MAX];
+            attach_target *target = attach_target_open_pid(subject.pid(), error);
             for (;;) {
-                if (rb_heapprof_stop_all(stop, target, kLong) == HEAPPROF_STOPPED) rb_heapprof_stop_resume(stop);
+                if (attach_stop_all(stop, target, kLong) == ATTACH_STOPPED) attach_stop_resume(stop);
             }
         });
         usleep(2000 + static_cast<unsigned int>(times) * 137);
@@ -318,7 +318,7 @@ TEST_F(Stop, ExecByAnyThreadLeavesNothingStopped)
             subject.All(kLong);
             subject.Resume();
         }
-        Child::Until([&] { subject.Resume(); return rb_heapprof_stop_late(subject.stop) == 0; });
+        Child::Until([&] { subject.Resume(); return attach_stop_late(subject.stop) == 0; });
         subject.Ready();
     }
     EXPECT_EQ(0, subject.Signals());
@@ -334,7 +334,7 @@ TEST_F(Stop, ExecByTheThreadThatIsStoppedLeavesNothingStopped)
         for (int tries = 0; tids.size() < 2 && tries < times; tries++) tids = subject.Threads();
         subject.One(tids.back());
         subject.Resume();
-        Child::Until([&] { subject.Resume(); return rb_heapprof_stop_late(subject.stop) == 0; });
+        Child::Until([&] { subject.Resume(); return attach_stop_late(subject.stop) == 0; });
         subject.Ready();
     }
     EXPECT_EQ(0, subject.Signals());
@@ -344,14 +344,14 @@ TEST_F(Stop, ExecByTheThreadThatIsStoppedLeavesNothingStopped)
 void
 StopAgainAndAgain(pid_t pid)
 {
-    char error[HEAPPROF_TARGET_ERROR_MAX];
-    heapprof_stop *stop = rb_heapprof_stop_new(pid);
-    heapprof_target *target = rb_heapprof_target_open_pid(pid, error);
+    char error[ATTACH_TARGET_ERROR_MAX];
+    attach_stop *stop = attach_stop_new(pid);
+    attach_target *target = attach_target_open_pid(pid, error);
     puts("ready");
     fflush(stdout);
     for (;;) {
-        rb_heapprof_stop_all(stop, target, kLong);
-        rb_heapprof_stop_resume(stop);
+        attach_stop_all(stop, target, kLong);
+        attach_stop_resume(stop);
         usleep(300); // without it, a clone that is interrupted begins anew for ever
     }
 }
@@ -393,13 +393,13 @@ TEST_F(Stop, WhatAnotherTracerHasIsToldSo)
         for (;;) pause();
     });
     ASSERT_EQ("ready", other.Line());
-    EXPECT_EQ(HEAPPROF_STOP_TRACED, subject.One(subject.pid()));
-    EXPECT_EQ(HEAPPROF_STOP_TRACED, subject.All());
-    EXPECT_EQ(other.pid(), rb_heapprof_stop_tracer(subject.stop, subject.pid()));
+    EXPECT_EQ(ATTACH_STOP_TRACED, subject.One(subject.pid()));
+    EXPECT_EQ(ATTACH_STOP_TRACED, subject.All());
+    EXPECT_EQ(other.pid(), attach_stop_tracer(subject.stop, subject.pid()));
     EXPECT_FALSE(BlockedP(SIGINT));
     other.Kill();
-    EXPECT_EQ(0, rb_heapprof_stop_tracer(subject.stop, subject.pid()));
-    EXPECT_EQ(HEAPPROF_STOPPED, subject.One(subject.pid()));
+    EXPECT_EQ(0, attach_stop_tracer(subject.stop, subject.pid()));
+    EXPECT_EQ(ATTACH_STOPPED, subject.One(subject.pid()));
 }
 
 TEST_F(Stop, WhereOneIsTracedNoneIsStopped)
@@ -413,8 +413,8 @@ TEST_F(Stop, WhereOneIsTracedNoneIsStopped)
         for (;;) pause();
     });
     ASSERT_EQ("ready", other.Line());
-    EXPECT_EQ(HEAPPROF_STOP_TRACED, subject.All());
-    Child::Until([&] { subject.Resume(); return rb_heapprof_stop_late(subject.stop) == 0; });
+    EXPECT_EQ(ATTACH_STOP_TRACED, subject.All());
+    Child::Until([&] { subject.Resume(); return attach_stop_late(subject.stop) == 0; });
     Child::Until([&] { return subject.States() == "S"; });
 }
 
@@ -424,11 +424,11 @@ TEST_F(Stop, WhatIsNotPermittedIsToldSo)
     Subject subject(Program());
     Child reader([&] {
         if (setresuid(65534, 65534, 65534) != 0) _exit(1);
-        heapprof_stop *stop = rb_heapprof_stop_new(subject.pid());
-        printf("%d\n", rb_heapprof_stop_thread(stop, subject.pid(), kLong));
+        attach_stop *stop = attach_stop_new(subject.pid());
+        printf("%d\n", attach_stop_thread(stop, subject.pid(), kLong));
         fflush(stdout);
     });
-    EXPECT_EQ(std::to_string(HEAPPROF_STOP_REFUSED), reader.Line());
+    EXPECT_EQ(std::to_string(ATTACH_STOP_REFUSED), reader.Line());
 }
 
 TEST_F(Stop, OneThatWaitsInTheKernelIsLateAndLetGoLater)
@@ -437,16 +437,16 @@ TEST_F(Stop, OneThatWaitsInTheKernelIsLateAndLetGoLater)
     subject.Tell('v');
     pid_t waiter = subject.Threads()[1];
     Child::Until([&] { return Child::State(waiter) == 'D'; });
-    ASSERT_EQ(HEAPPROF_STOP_LATE, subject.One(waiter, kShort));
-    EXPECT_EQ(1u, rb_heapprof_stop_late(subject.stop));
+    ASSERT_EQ(ATTACH_STOP_LATE, subject.One(waiter, kShort));
+    EXPECT_EQ(1u, attach_stop_late(subject.stop));
     EXPECT_FALSE(BlockedP(SIGINT));
-    EXPECT_EQ(HEAPPROF_STOP_LATE, subject.All(kShort));
+    EXPECT_EQ(ATTACH_STOP_LATE, subject.All(kShort));
     EXPECT_NE('t', Child::State(subject.pid()));
     pid_t inner = 0;
     std::ifstream("/proc/" + std::to_string(subject.pid()) + "/task/" + std::to_string(waiter) + "/children") >> inner;
     if (inner == 0) GTEST_SKIP() << "the kernel does not list children";
     kill(inner, SIGKILL);
-    Child::Until([&] { subject.Resume(); return rb_heapprof_stop_late(subject.stop) == 0; });
+    Child::Until([&] { subject.Resume(); return attach_stop_late(subject.stop) == 0; });
     Child::Until([&] { return subject.States() == "S"; });
 }
 

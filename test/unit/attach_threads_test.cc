@@ -16,9 +16,9 @@ constexpr uint64_t kNode = 16, kSet = 32, kId = 64, kContext = 72; // where thin
 class Threads : public ::testing::Test {
   protected:
     Memory memory_;
-    heapprof_vm vm_ = {};
+    attach_vm vm_ = {};
     heapprof_mem mem_;
-    heapprof_threads threads_ = {};
+    attach_threads threads_ = {};
 
     void
     SetUp() override
@@ -41,7 +41,7 @@ class Threads : public ::testing::Test {
     void
     TearDown() override
     {
-        rb_heapprof_threads_free(&threads_, &mem_);
+        attach_threads_free(&threads_, &mem_);
     }
 
     void
@@ -93,7 +93,7 @@ class Threads : public ::testing::Test {
     {
         std::vector<int> found;
         vm_.target = memory_.target();
-        EXPECT_TRUE(rb_heapprof_threads_read(&threads_, &vm_, &mem_));
+        EXPECT_TRUE(attach_threads_read(&threads_, &vm_, &mem_));
         for (size_t i = 0; i < threads_.count; i++) found.push_back(static_cast<int>(threads_.all[i].ec));
         return found;
     }
