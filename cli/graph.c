@@ -41,14 +41,14 @@ find_trees(struct cli_graph *graph, int trees)
     bool room;
 
     cli_doing("finding dominators");
-    room = rb_heapprof_dominators_find(&graph->dominators, &graph->graph);
+    room = graph_dominators_find(&graph->dominators, &graph->graph);
     if (room && (trees & CLI_GRAPH_SHORTEST)) {
         cli_doing("finding the shortest ways");
-        room = rb_heapprof_graph_shortest(&graph->shortest, &graph->graph, NULL);
+        room = graph_shortest(&graph->shortest, &graph->graph, NULL);
     }
     if (room && (trees & CLI_GRAPH_DOMINATOR_TREE)) {
         cli_doing("making the dominator tree");
-        room = rb_heapprof_graph_dominator_tree(&graph->dominator_tree, &graph->graph, &graph->dominators);
+        room = graph_dominator_tree(&graph->dominator_tree, &graph->graph, &graph->dominators);
     }
     cli_doing(NULL);
     return room;
@@ -65,7 +65,7 @@ cli_graph_load(const struct cli *cli, const char *path, struct cli_graph *graph)
     graph->graph.space.file = -1;
     if (!cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (!cli_open(cli, &input, path)) return CLI_WRONG;
-    loaded = rb_heapprof_graph_load(&graph->graph, cli_more, &input, limit_bytes, graph->incomplete);
+    loaded = graph_load(&graph->graph, cli_more, &input, limit_bytes, graph->incomplete);
     cli_close(&input);
     return loaded ? CLI_DONE : cli_wrong(cli, "%s: %s", cli_name(path), graph->incomplete);
 }
@@ -87,10 +87,10 @@ cli_graph_read(const struct cli *cli, const char *path, struct cli_graph *graph,
 void
 cli_graph_free(struct cli_graph *graph)
 {
-    if (graph->dominator_tree.space) rb_heapprof_graph_tree_free(&graph->dominator_tree);
-    if (graph->shortest.space) rb_heapprof_graph_tree_free(&graph->shortest);
-    if (graph->dominators.space) rb_heapprof_dominators_free(&graph->dominators);
-    if (graph->graph.names.space) rb_heapprof_graph_free(&graph->graph);
+    if (graph->dominator_tree.space) graph_tree_free(&graph->dominator_tree);
+    if (graph->shortest.space) graph_tree_free(&graph->shortest);
+    if (graph->dominators.space) graph_dominators_free(&graph->dominators);
+    if (graph->graph.names.space) graph_free(&graph->graph);
 }
 
 void
@@ -100,7 +100,7 @@ cli_graph_warn(const struct cli *cli, const char *path, const struct cli_graph *
 }
 
 uint32_t
-cli_graph_object(const struct heapprof_graph *graph, const char *word)
+cli_graph_object(const struct graph *graph, const char *word)
 {
     uint64_t address;
     char *end;
@@ -108,13 +108,13 @@ cli_graph_object(const struct heapprof_graph *graph, const char *word)
     if (strncmp(word, "0x", 2)) return 0;
     errno = 0;
     address = strtoull(word, &end, 16);
-    return *end || errno ? 0 : rb_heapprof_graph_find(graph, address);
+    return *end || errno ? 0 : graph_find(graph, address);
 }
 
 void
-cli_graph_time(char text[CLI_GRAPH_TIME_MAX], const struct heapprof_graph *graph)
+cli_graph_time(char text[CLI_GRAPH_TIME_MAX], const struct graph *graph)
 {
-    const char *fact = rb_heapprof_graph_fact(&graph->names, "time"); /* nanoseconds */
+    const char *fact = graph_fact(&graph->names, "time"); /* nanoseconds */
     time_t seconds = fact ? (time_t)(strtoll(fact, NULL, 10) / 1000000000) : 0;
     struct tm local;
 
@@ -152,12 +152,12 @@ cli_text_json(struct cli_text *text, struct report_json *json)
 }
 
 bool
-cli_graph_put_object(const struct heapprof_graph *graph, uint32_t object, unsigned width)
+cli_graph_put_object(const struct graph *graph, uint32_t object, unsigned width)
 {
     struct cli_text text;
 
     if (!cli_text_begin(&text)) return false;
-    rb_heapprof_graph_put_object(text.out, graph, object);
+    graph_put_object(text.out, graph, object);
     cli_text_show(&text, width, false);
     return true;
 }
@@ -178,40 +178,40 @@ cli_graph_put_flags(FILE *out, uint32_t bits)
 }
 
 void
-cli_graph_put_frame(FILE *out, const struct heapprof_graph_names *names, uint32_t stack)
+cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack)
 {
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
-    const char *file = rb_heapprof_graph_string(names, frame->file);
+    const char *file = graph_string(names, frame->file);
 
     if (file[0]) fprintf(out, "%s:%"PRIu32" ", file, frame->line);
-    fputs(rb_heapprof_graph_string(names, frame->method), out);
+    fputs(graph_string(names, frame->method), out);
 }
 
 void
-cli_graph_put_site(FILE *out, const struct heapprof_graph_names *names, uint32_t stack)
+cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack)
 {
-    cli_graph_put_frame(out, names, rb_heapprof_graph_site(names, stack));
+    cli_graph_put_frame(out, names, graph_site(names, stack));
 }
 
 void
-cli_graph_json_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t stack)
+cli_graph_json_stack(struct report_json *json, const struct graph *graph, uint32_t stack)
 {
-    const struct heapprof_graph_names *names = &graph->names;
+    const struct graph_names *names = &graph->names;
 
     report_json_begin(json, '[');
     for (; stack; stack = names->stacks[stack].caller) {
         const struct heapprof_dump_stack *frame = &names->stacks[stack];
         report_json_begin(json, '{');
-        report_json_member_text(json, "file", rb_heapprof_graph_string(names, frame->file));
+        report_json_member_text(json, "file", graph_string(names, frame->file));
         report_json_member_unsigned(json, "line", frame->line);
-        report_json_member_text(json, "method", rb_heapprof_graph_string(names, frame->method));
+        report_json_member_text(json, "method", graph_string(names, frame->method));
         report_json_end(json, '}');
     }
     report_json_end(json, ']');
 }
 
 void
-cli_graph_json_facts(struct report_json *json, const struct heapprof_graph_names *names, const char *key, bool footer)
+cli_graph_json_facts(struct report_json *json, const struct graph_names *names, const char *key, bool footer)
 {
     report_json_member_begin(json, key, '[');
     for (uint32_t i = 0; i < names->fact_count; i++) {
@@ -231,10 +231,10 @@ cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, u
     struct cli_text text;
     char address[24];
 
-    snprintf(address, sizeof(address), "%#"PRIx64, rb_heapprof_graph_address(&graph->graph, object));
+    snprintf(address, sizeof(address), "%#"PRIx64, graph_address(&graph->graph, object));
     report_json_member_text(json, "address", address);
     if (!cli_text_begin(&text)) return false;
-    rb_heapprof_graph_put_object(text.out, &graph->graph, object);
+    graph_put_object(text.out, &graph->graph, object);
     report_json_key(json, "name");
     cli_text_json(&text, json);
     report_json_member_unsigned(json, "bytes", graph->graph.sizes[object]);
@@ -243,14 +243,14 @@ cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, u
 }
 
 bool
-cli_graph_json_way(struct report_json *json, const char *key, const struct heapprof_graph *graph,
-                   const struct heapprof_graph_tree *tree, uint32_t object, bool merged)
+cli_graph_json_way(struct report_json *json, const char *key, const struct graph *graph,
+                   const struct graph_tree *tree, uint32_t object, bool merged)
 {
     struct cli_text text;
     bool room;
 
     if (!cli_text_begin(&text)) return false;
-    room = rb_heapprof_graph_put_way(text.out, graph, tree, object, merged);
+    room = graph_put_way(text.out, graph, tree, object, merged);
     report_json_key(json, key);
     cli_text_json(&text, json);
     return room;
@@ -290,7 +290,7 @@ cli_graph_put_head(void)
 }
 
 void
-cli_graph_put_group(const struct heapprof_graph_group *group, double whole)
+cli_graph_put_group(const struct graph_group *group, double whole)
 {
     char amount[REPORT_AMOUNT_MAX];
 

@@ -10,17 +10,17 @@ enum {TO = CLI_GRAPH_JSON};
 
 static const struct format {
     const char *name;
-    heapprof_graph_export_i *export; /* NULL: pprof's, which is a profile */
+    graph_export_i *export; /* NULL: pprof's, which is a profile */
     bool ids;                        /* it has them */
 } formats[] = {
-    {"heapsnapshot", rb_heapprof_graph_heapsnapshot, true}, {"heaptimeline", rb_heapprof_graph_heaptimeline, true},
-    {"jsonl", rb_heapprof_graph_jsonl, false}, {"dot", rb_heapprof_graph_dot, false}, {"pprof", NULL, false},
+    {"heapsnapshot", graph_heapsnapshot, true}, {"heaptimeline", graph_heaptimeline, true},
+    {"jsonl", graph_jsonl, false}, {"dot", graph_dot, false}, {"pprof", NULL, false},
 };
 
 /* A dump whose objects have ids. */
 struct numbered {
     struct cli_graph graph;
-    struct heapprof_graph_ids ids;
+    struct graph_ids ids;
 };
 
 static const struct format *
@@ -33,17 +33,17 @@ format_of(const struct cli *cli)
 }
 
 static int
-convert(const struct cli *cli, struct numbered *numbered, const struct heapprof_graph_moment *moments)
+convert(const struct cli *cli, struct numbered *numbered, const struct graph_moment *moments)
 {
     struct cli_graph *graph = &numbered->graph;
-    struct heapprof_graph_source source = {&graph->graph, &graph->dominators, &graph->dominator_tree, numbered->ids.ids,
+    struct graph_source source = {&graph->graph, &graph->dominators, &graph->dominator_tree, numbered->ids.ids,
                                            moments, cli->operand_count};
     const struct format *format = format_of(cli);
     struct heapprof_model *model;
     int status;
 
     if (format->export) return format->export(stdout, &source) ? cli_finish(cli) : cli_wrong(cli, "no memory");
-    model = rb_heapprof_graph_model(&source);
+    model = graph_model(&source);
     status = model ? cli_save(cli, model, NULL) : cli_wrong(cli, "no memory");
     rb_heapprof_model_free(model);
     return status;
@@ -55,11 +55,11 @@ convert(const struct cli *cli, struct numbered *numbered, const struct heapprof_
 static int
 number(const struct cli *cli, struct numbered *now, const struct numbered *before)
 {
-    const char *why = before ? rb_heapprof_graph_inexact(&before->graph.graph, &now->graph.graph) : NULL;
+    const char *why = before ? graph_inexact(&before->graph.graph, &now->graph.graph) : NULL;
 
     if (why) return cli_wrong(cli, "objects of these dumps cannot be told from one another: %s", why);
-    rb_heapprof_graph_sort_moves(&now->graph.graph);
-    if (rb_heapprof_graph_ids_make(&now->ids, &now->graph.graph, before ? &before->graph.graph : NULL,
+    graph_sort_moves(&now->graph.graph);
+    if (graph_ids_make(&now->ids, &now->graph.graph, before ? &before->graph.graph : NULL,
                                    before ? &before->ids : NULL)) return CLI_DONE;
     return cli_wrong(cli, "no memory");
 }
@@ -67,21 +67,21 @@ number(const struct cli *cli, struct numbered *now, const struct numbered *befor
 static void
 free_numbered(struct numbered *numbered)
 {
-    if (numbered->ids.space) rb_heapprof_graph_ids_free(&numbered->ids);
+    if (numbered->ids.space) graph_ids_free(&numbered->ids);
     cli_graph_free(&numbered->graph);
 }
 
-static struct heapprof_graph_moment
+static struct graph_moment
 moment_of(const struct numbered *numbered)
 {
-    const char *time = rb_heapprof_graph_fact(&numbered->graph.graph.names, "time"); /* nanoseconds */
+    const char *time = graph_fact(&numbered->graph.graph.names, "time"); /* nanoseconds */
 
-    return (struct heapprof_graph_moment){time ? strtoull(time, NULL, 10) : 0, numbered->ids.next};
+    return (struct graph_moment){time ? strtoull(time, NULL, 10) : 0, numbered->ids.next};
 }
 
 /* All dumps one after the other, in two places by turns. */
 static int
-read_all(const struct cli *cli, struct numbered dumps[2], struct heapprof_graph_moment *moments)
+read_all(const struct cli *cli, struct numbered dumps[2], struct graph_moment *moments)
 {
     int status = CLI_DONE;
 
@@ -97,7 +97,7 @@ read_all(const struct cli *cli, struct numbered dumps[2], struct heapprof_graph_
 }
 
 static int
-read_and_convert(const struct cli *cli, struct heapprof_graph_moment *moments)
+read_and_convert(const struct cli *cli, struct graph_moment *moments)
 {
     const char *path = cli->operands[cli->operand_count - 1];
     struct numbered dumps[2] = {0}, *last = &dumps[(cli->operand_count - 1) % 2];
@@ -116,7 +116,7 @@ read_and_convert(const struct cli *cli, struct heapprof_graph_moment *moments)
 static int
 run(struct cli *cli)
 {
-    struct heapprof_graph_moment *moments;
+    struct graph_moment *moments;
     int status;
 
     if (!cli->values[TO]) return cli_usage(cli, "--to is missing");

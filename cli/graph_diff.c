@@ -14,19 +14,19 @@ enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
 
 struct rows {
     const struct cli *cli;
-    struct cli_graph graphs[HEAPPROF_GRAPH_DUMPS_MOST];
-    struct heapprof_graph_dump dumps[HEAPPROF_GRAPH_DUMPS_MOST];
+    struct cli_graph graphs[GRAPH_DUMPS_MOST];
+    struct graph_dump dumps[GRAPH_DUMPS_MOST];
     size_t count;                /* of dumps */
-    struct heapprof_graph_difference difference;
+    struct graph_difference difference;
     uint32_t *changes;           /* the rows */
     size_t   change_count;
     long     limit;
 };
 
 static int64_t
-grown_bytes(const struct heapprof_graph_difference *difference, uint32_t change)
+grown_bytes(const struct graph_difference *difference, uint32_t change)
 {
-    const struct heapprof_graph_change *it = &difference->all[change];
+    const struct graph_change *it = &difference->all[change];
 
     return (int64_t)(it->retained[difference->dump_count - 1] - it->retained[0]);
 }
@@ -35,7 +35,7 @@ grown_bytes(const struct heapprof_graph_difference *difference, uint32_t change)
 static int
 larger_first(const void *a, const void *b, void *data)
 {
-    const struct heapprof_graph_difference *difference = data;
+    const struct graph_difference *difference = data;
     uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
     bool kept = difference->all[one].kept > 0, other_kept = difference->all[other].kept > 0;
     int64_t bytes = grown_bytes(difference, one), others = grown_bytes(difference, other);
@@ -50,7 +50,7 @@ find_rows(struct rows *rows)
     rows->changes = calloc(rows->difference.count, sizeof(*rows->changes));
     if (!rows->changes) return false;
     for (uint32_t i = 1; i < rows->difference.count; i++) {
-        if (rb_heapprof_graph_grown_p(&rows->difference, i)) rows->changes[rows->change_count++] = i;
+        if (graph_grown_p(&rows->difference, i)) rows->changes[rows->change_count++] = i;
     }
     qsort_r(rows->changes, rows->change_count, sizeof(*rows->changes), larger_first, &rows->difference);
     return true;
@@ -68,14 +68,14 @@ put_count(uint64_t number, int width)
 }
 
 static bool
-put_way(FILE *out, const struct rows *rows, const struct heapprof_graph_change *change)
+put_way(FILE *out, const struct rows *rows, const struct graph_change *change)
 {
     const struct cli_graph *last = &rows->graphs[rows->count - 1];
-    const struct heapprof_graph_sample *sample;
+    const struct graph_sample *sample;
 
-    fprintf(out, "%s  ", rb_heapprof_graph_class_name(&last->graph, change->example));
-    if (!rb_heapprof_graph_put_way(out, &last->graph, &last->shortest, change->example, true)) return false;
-    sample = rb_heapprof_graph_sample(&last->graph, change->example);
+    fprintf(out, "%s  ", graph_class_name(&last->graph, change->example));
+    if (!graph_put_way(out, &last->graph, &last->shortest, change->example, true)) return false;
+    sample = graph_sample(&last->graph, change->example);
     if (!sample) return true;
     fputs("; allocated at ", out);
     cli_graph_put_site(out, &last->graph.names, sample->stack);
@@ -85,7 +85,7 @@ put_way(FILE *out, const struct rows *rows, const struct heapprof_graph_change *
 static bool
 put_row(const struct rows *rows, uint32_t number)
 {
-    const struct heapprof_graph_change *change = &rows->difference.all[number];
+    const struct graph_change *change = &rows->difference.all[number];
     struct cli_text text;
 
     if (!cli_text_begin(&text) || !put_way(text.out, rows, change)) return false;
@@ -131,14 +131,14 @@ put_numbers(struct report_json *json, const char *key, const uint64_t *numbers, 
 }
 
 static bool
-json_row(struct report_json *json, const struct rows *rows, const struct heapprof_graph_change *change)
+json_row(struct report_json *json, const struct rows *rows, const struct graph_change *change)
 {
     const struct cli_graph *last = &rows->graphs[rows->count - 1];
-    const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(&last->graph, change->example);
+    const struct graph_sample *sample = graph_sample(&last->graph, change->example);
 
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_member_text(json, "class", rb_heapprof_graph_class_name(&last->graph, change->example));
+    report_json_member_text(json, "class", graph_class_name(&last->graph, change->example));
     if (!cli_graph_json_way(json, "way", &last->graph, &last->shortest, change->example, true)) return false;
     put_numbers(json, "objects", change->objects, rows->count);
     put_numbers(json, "retained", change->retained, rows->count);
@@ -187,7 +187,7 @@ read_dump(struct rows *rows, const char *path)
     cli_graph_warn(rows->cli, path, graph);
     rows->dumps[place].graph = &graph->graph;
     cli_doing("merging ways");
-    room = rb_heapprof_graph_patterns_make(&rows->dumps[place].patterns, &graph->graph, &graph->dominator_tree);
+    room = graph_patterns_make(&rows->dumps[place].patterns, &graph->graph, &graph->dominator_tree);
     cli_doing(NULL);
     return room ? CLI_DONE : cli_wrong(rows->cli, "no memory");
 }
@@ -198,11 +198,11 @@ show(struct rows *rows)
     bool room;
 
     cli_doing("comparing");
-    room = rb_heapprof_graph_difference_make(&rows->difference, rows->dumps, rows->count) && find_rows(rows);
+    room = graph_difference_make(&rows->difference, rows->dumps, rows->count) && find_rows(rows);
     cli_doing(NULL);
     room = room && (rows->cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(rows);
     free(rows->changes);
-    rb_heapprof_graph_difference_free(&rows->difference);
+    graph_difference_free(&rows->difference);
     return room ? cli_finish(rows->cli) : cli_wrong(rows->cli, "no memory");
 }
 
@@ -216,7 +216,7 @@ run(struct cli *cli)
     for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++) status = read_dump(&rows, cli->operands[i]);
     if (status == CLI_DONE) status = show(&rows);
     while (rows.count-- > 0) {
-        if (rows.dumps[rows.count].patterns.space) rb_heapprof_graph_patterns_free(&rows.dumps[rows.count].patterns);
+        if (rows.dumps[rows.count].patterns.space) graph_patterns_free(&rows.dumps[rows.count].patterns);
         cli_graph_free(&rows.graphs[rows.count]);
     }
     return status;

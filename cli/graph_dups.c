@@ -10,29 +10,29 @@ enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
 #define TEXT_COLUMNS 40
 
 static uint64_t
-all_wasted(const struct heapprof_graph_duplicates *duplicates)
+all_wasted(const struct graph_duplicates *duplicates)
 {
     uint64_t bytes = 0;
 
-    for (uint32_t i = 0; i < duplicates->count; i++) bytes += rb_heapprof_graph_wasted(&duplicates->all[i]);
+    for (uint32_t i = 0; i < duplicates->count; i++) bytes += graph_wasted(&duplicates->all[i]);
     return bytes;
 }
 
 static bool
-put_row(const struct heapprof_graph_names *names, const struct heapprof_graph_duplicate *duplicate)
+put_row(const struct graph_names *names, const struct graph_duplicate *duplicate)
 {
     char amount[REPORT_AMOUNT_MAX];
     struct cli_text text;
 
-    cli_graph_put_bytes((double)rb_heapprof_graph_wasted(duplicate));
+    cli_graph_put_bytes((double)graph_wasted(duplicate));
     report_amount(amount, duplicate->objects, "count");
     printf("  %12s  ", amount);
     cli_graph_put_bytes((double)duplicate->bytes);
     printf("  %#"PRIx64"  ", duplicate->example);
-    report_put(stdout, rb_heapprof_graph_string(names, names->classes[duplicate->class_number].name), 0, false);
+    report_put(stdout, graph_string(names, names->classes[duplicate->class_number].name), 0, false);
     if (duplicate->text) {
         fputs("  ", stdout);
-        report_put(stdout, rb_heapprof_graph_string(names, duplicate->text), TEXT_COLUMNS, false);
+        report_put(stdout, graph_string(names, duplicate->text), TEXT_COLUMNS, false);
     }
     if (duplicate->stack) {
         if (!cli_text_begin(&text)) return false;
@@ -45,7 +45,7 @@ put_row(const struct heapprof_graph_names *names, const struct heapprof_graph_du
 }
 
 static bool
-put_text(const struct heapprof_graph_duplicates *duplicates, uint32_t limit)
+put_text(const struct graph_duplicates *duplicates, uint32_t limit)
 {
     char objects[REPORT_AMOUNT_MAX], bytes[REPORT_AMOUNT_MAX];
 
@@ -60,28 +60,28 @@ put_text(const struct heapprof_graph_duplicates *duplicates, uint32_t limit)
 }
 
 static void
-json_row(struct report_json *json, const struct heapprof_graph_names *names,
-         const struct heapprof_graph_duplicate *duplicate)
+json_row(struct report_json *json, const struct graph_names *names,
+         const struct graph_duplicate *duplicate)
 {
     char address[24];
 
     snprintf(address, sizeof(address), "%#"PRIx64, duplicate->example);
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_member_text(json, "class", rb_heapprof_graph_string(names,
+    report_json_member_text(json, "class", graph_string(names,
                             names->classes[duplicate->class_number].name));
     report_json_member_unsigned(json, "objects", duplicate->objects);
     report_json_member_unsigned(json, "bytes", duplicate->bytes);
-    report_json_member_unsigned(json, "wasted", rb_heapprof_graph_wasted(duplicate));
+    report_json_member_unsigned(json, "wasted", graph_wasted(duplicate));
     report_json_member_text(json, "example", address);
     if (duplicate->text) {
-        report_json_member_text(json, "value", rb_heapprof_graph_string(names, duplicate->text));
+        report_json_member_text(json, "value", graph_string(names, duplicate->text));
     }
     report_json_end(json, '}');
 }
 
 static void
-put_json(const struct heapprof_graph_duplicates *duplicates, uint32_t limit)
+put_json(const struct graph_duplicates *duplicates, uint32_t limit)
 {
     struct report_json json = {.out = stdout};
 
@@ -98,12 +98,12 @@ put_json(const struct heapprof_graph_duplicates *duplicates, uint32_t limit)
 }
 
 static int
-show(const struct cli *cli, struct heapprof_graph_duplicates *duplicates, long rows)
+show(const struct cli *cli, struct graph_duplicates *duplicates, long rows)
 {
     uint32_t limit = rows && (unsigned long)rows < duplicates->count ? (uint32_t)rows : duplicates->count;
     bool room = true;
 
-    rb_heapprof_graph_duplicates_sort(duplicates);
+    graph_duplicates_sort(duplicates);
     if (cli->values[CLI_GRAPH_JSON]) put_json(duplicates, limit);
     else room = put_text(duplicates, limit);
     return room ? cli_finish(cli) : cli_wrong(cli, "no memory");
@@ -112,7 +112,7 @@ show(const struct cli *cli, struct heapprof_graph_duplicates *duplicates, long r
 static int
 run(struct cli *cli)
 {
-    struct heapprof_graph_duplicates duplicates;
+    struct graph_duplicates duplicates;
     char error[HEAPPROF_DUMP_ERROR_MAX];
     struct cli_input input;
     size_t limit_bytes;
@@ -122,11 +122,11 @@ run(struct cli *cli)
 
     if (!cli_number(cli, COUNT, 0, 20, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
-    read = rb_heapprof_graph_duplicates_read(&duplicates, cli_more, &input, limit_bytes, &complete, error);
+    read = graph_duplicates_read(&duplicates, cli_more, &input, limit_bytes, &complete, error);
     cli_close(&input);
     if (!read || !complete) cli_wrong(cli, "%s: %s", input.name, error);
     if (read) status = show(cli, &duplicates, rows);
-    rb_heapprof_graph_duplicates_free(&duplicates);
+    graph_duplicates_free(&duplicates);
     return status;
 }
 

@@ -17,7 +17,7 @@ struct figure {
 static void
 count(const struct cli_graph *graph, struct figure figures[FIGURES])
 {
-    const struct heapprof_graph *it = &graph->graph;
+    const struct graph *it = &graph->graph;
     const struct figure all[FIGURES] = {
         {"objects", it->count, false},
         {"bytes", it->bytes, true},
@@ -34,7 +34,7 @@ count(const struct cli_graph *graph, struct figure figures[FIGURES])
 }
 
 static bool
-says_version_p(const struct heapprof_graph_names *names)
+says_version_p(const struct graph_names *names)
 {
     for (uint32_t i = 0; i < names->fact_count; i++) {
         if (!strcmp(names->text + names->facts[i].key, "heapprof")) return true;
@@ -45,7 +45,7 @@ says_version_p(const struct heapprof_graph_names *names)
 static void
 put_text(const struct cli *cli, const struct cli_graph *graph, const struct figure figures[FIGURES])
 {
-    const struct heapprof_graph_names *names = &graph->graph.names;
+    const struct graph_names *names = &graph->graph.names;
     char time[CLI_GRAPH_TIME_MAX];
 
     printf("%-28s", "file");

@@ -17,7 +17,7 @@
 
 /* The dominator tree, merged. */
 struct tree {
-    struct heapprof_graph_patterns patterns;
+    struct graph_patterns patterns;
     uint64_t *retained;          /* by pattern */
     uint32_t *shown;             /* patterns, each behind its parent; [0] is the root */
     uint32_t  shown_count;
@@ -28,11 +28,11 @@ struct writer {
     const struct cli_graph_page *page;
     struct cli_graph *graph;
     struct report_json json;
-    struct heapprof_graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
+    struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
     size_t suspect_count;
     struct tree tree;
-    struct heapprof_graph_chosen chosen;
-    struct heapprof_dominated dominated;
+    struct graph_chosen chosen;
+    struct graph_dominated dominated;
 };
 
 /* ---- the whole ---- */
@@ -40,9 +40,9 @@ struct writer {
 static void
 put_head(struct writer *writer)
 {
-    const struct heapprof_graph *graph = &writer->graph->graph;
-    const struct heapprof_dominators *dominators = &writer->graph->dominators;
-    const char *time = rb_heapprof_graph_fact(&graph->names, "time"); /* nanoseconds */
+    const struct graph *graph = &writer->graph->graph;
+    const struct graph_dominators *dominators = &writer->graph->dominators;
+    const char *time = graph_fact(&graph->names, "time"); /* nanoseconds */
     struct report_json *json = &writer->json;
 
     report_json_member_text(json, "kind", "graph");
@@ -71,14 +71,14 @@ put_suspects(struct writer *writer)
 }
 
 static void
-put_class(struct writer *writer, const struct heapprof_graph_group *group)
+put_class(struct writer *writer, const struct graph_group *group)
 {
-    const struct heapprof_graph_names *names = &writer->graph->graph.names;
+    const struct graph_names *names = &writer->graph->graph.names;
     struct report_json *json = &writer->json;
 
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_member_text(json, "name", rb_heapprof_graph_string(names, names->classes[group->key].name));
+    report_json_member_text(json, "name", graph_string(names, names->classes[group->key].name));
     report_json_member_number(json, "objects", group->objects);
     report_json_member_number(json, "bytes", group->bytes);
     report_json_member_number(json, "retained", group->retained);
@@ -88,17 +88,17 @@ put_class(struct writer *writer, const struct heapprof_graph_group *group)
 static bool
 put_classes(struct writer *writer)
 {
-    struct heapprof_graph_groups groups;
-    bool room = rb_heapprof_graph_groups_make(&groups, &writer->graph->graph, &writer->graph->dominators,
-                                              HEAPPROF_GRAPH_BY_CLASS);
+    struct graph_groups groups;
+    bool room = graph_groups_make(&groups, &writer->graph->graph, &writer->graph->dominators,
+                                              GRAPH_BY_CLASS);
 
-    if (room) rb_heapprof_graph_groups_sort(&groups, true);
+    if (room) graph_groups_sort(&groups, true);
     report_json_member_begin(&writer->json, "classes", '[');
     for (uint32_t i = 0; room && i < groups.count && i < CLASSES_MOST; i++) put_class(writer, &groups.all[i]);
     report_json_end(&writer->json, ']');
     report_json_member_unsigned(&writer->json, "classesLeftOut",
                                 groups.count > CLASSES_MOST ? groups.count - CLASSES_MOST : 0);
-    rb_heapprof_graph_groups_free(&groups);
+    graph_groups_free(&groups);
     return room;
 }
 
@@ -119,14 +119,14 @@ make_tree(struct tree *tree, struct cli_graph *graph)
 {
     uint32_t most = PATTERNS_MOST;
 
-    if (!rb_heapprof_graph_patterns_make(&tree->patterns, &graph->graph, &graph->dominator_tree)) return false;
+    if (!graph_patterns_make(&tree->patterns, &graph->graph, &graph->dominator_tree)) return false;
     if (most > tree->patterns.count) most = tree->patterns.count;
     tree->retained = calloc(tree->patterns.count, sizeof(*tree->retained));
     tree->places = calloc(tree->patterns.count, sizeof(*tree->places));
     tree->shown = calloc(2 * (size_t)most, sizeof(*tree->shown));
     if (!tree->retained || !tree->places || !tree->shown) return false;
-    rb_heapprof_graph_patterns_retained(&tree->patterns, tree->retained);
-    tree->shown_count = rb_heapprof_largest_find(tree->shown, most, tree->retained, tree->patterns.count);
+    graph_patterns_retained(&tree->patterns, tree->retained);
+    tree->shown_count = graph_largest_find(tree->shown, most, tree->retained, tree->patterns.count);
     return true;
 }
 
@@ -141,44 +141,44 @@ order_tree(struct tree *tree)
 static void
 free_tree(struct tree *tree)
 {
-    rb_heapprof_graph_patterns_free(&tree->patterns);
+    graph_patterns_free(&tree->patterns);
     free(tree->retained);
     free(tree->shown);
     free(tree->places);
 }
 
 /* What a pattern has in one column. */
-typedef int64_t column_i(const struct writer *writer, const struct heapprof_graph_pattern *pattern);
+typedef int64_t column_i(const struct writer *writer, const struct graph_pattern *pattern);
 
 static int64_t
-parent_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
+parent_of(const struct writer *writer, const struct graph_pattern *pattern)
 {
     return pattern == writer->tree.patterns.all ? -1 : (int64_t)writer->tree.places[pattern->parent];
 }
 
 static int64_t
-objects_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
+objects_of(const struct writer *writer, const struct graph_pattern *pattern)
 {
     (void)writer;
     return (int64_t)pattern->objects;
 }
 
 static int64_t
-bytes_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
+bytes_of(const struct writer *writer, const struct graph_pattern *pattern)
 {
     (void)writer;
     return (int64_t)pattern->bytes;
 }
 
 static int64_t
-retained_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
+retained_of(const struct writer *writer, const struct graph_pattern *pattern)
 {
     return (int64_t)writer->tree.retained[pattern - writer->tree.patterns.all];
 }
 
 /* Of its first object the place among the objects of the page; -1: it is not there. */
 static int64_t
-example_of(const struct writer *writer, const struct heapprof_graph_pattern *pattern)
+example_of(const struct writer *writer, const struct graph_pattern *pattern)
 {
     return (int64_t)writer->chosen.places[pattern->example] - 1;
 }
@@ -211,7 +211,7 @@ put_names(struct writer *writer)
         struct cli_text text;
         if (!cli_text_begin(&text)) return false;
         if (tree->shown[i] == 0) fputs("all", text.out);
-        else rb_heapprof_graph_put_step(text.out, &writer->graph->graph, &tree->patterns.all[tree->shown[i]]);
+        else graph_put_step(text.out, &writer->graph->graph, &tree->patterns.all[tree->shown[i]]);
         cli_text_json(&text, &writer->json);
     }
     report_json_end(&writer->json, ']');
@@ -242,7 +242,7 @@ put_reference(struct writer *writer, uint32_t object, uint32_t label)
 
     report_json_begin(json, '{');
     if (!cli_text_begin(&text)) return false;
-    rb_heapprof_graph_put_label(text.out, &writer->graph->graph, label, false);
+    graph_put_label(text.out, &writer->graph->graph, label, false);
     report_json_key(json, "label");
     cli_text_json(&text, json);
     if (object && !cli_graph_json_object(json, writer->graph, object)) return false;
@@ -253,13 +253,13 @@ put_reference(struct writer *writer, uint32_t object, uint32_t label)
 static bool
 put_references_to(struct writer *writer, uint32_t object)
 {
-    const struct heapprof_graph *graph = &writer->graph->graph;
-    uint32_t class_object = rb_heapprof_graph_class(graph, object), shown = rb_heapprof_graph_degree(graph, object);
+    const struct graph *graph = &writer->graph->graph;
+    uint32_t class_object = graph_class(graph, object), shown = graph_degree(graph, object);
     bool room = true;
 
     report_json_member_unsigned(&writer->json, "toCount", shown + (class_object != 0));
     report_json_member_begin(&writer->json, "to", '[');
-    if (class_object) room = put_reference(writer, class_object, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
+    if (class_object) room = put_reference(writer, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
     if (shown > REFERENCES_MOST) shown = REFERENCES_MOST;
     for (uint32_t i = graph->first[object]; room && i < graph->first[object] + shown; i++) {
         room = put_reference(writer, graph->targets[i], graph->labels[i]);
@@ -271,8 +271,8 @@ put_references_to(struct writer *writer, uint32_t object)
 static bool
 put_references_from(struct writer *writer, uint32_t place)
 {
-    const struct heapprof_graph_chosen *chosen = &writer->chosen;
-    const struct heapprof_graph_referrer *referrers = chosen->referrers + (size_t)place * chosen->most;
+    const struct graph_chosen *chosen = &writer->chosen;
+    const struct graph_referrer *referrers = chosen->referrers + (size_t)place * chosen->most;
     uint32_t shown = chosen->referrer_counts[place];
     bool room = true;
 
@@ -288,12 +288,12 @@ put_references_from(struct writer *writer, uint32_t place)
 static bool
 put_kept(struct writer *writer, uint32_t object)
 {
-    const struct heapprof_dominated *dominated = &writer->dominated;
+    const struct graph_dominated *dominated = &writer->dominated;
     uint32_t *children = dominated->children + dominated->first[object];
     uint32_t shown = dominated->first[object + 1] - dominated->first[object];
     bool room = true;
 
-    rb_heapprof_largest_sort(children, shown, writer->graph->dominators.retained);
+    graph_largest_sort(children, shown, writer->graph->dominators.retained);
     report_json_member_unsigned(&writer->json, "keepsCount", shown);
     report_json_member_begin(&writer->json, "keeps", '[');
     if (shown > REFERENCES_MOST) shown = REFERENCES_MOST;
@@ -308,14 +308,14 @@ put_kept(struct writer *writer, uint32_t object)
 static bool
 put_object_head(struct writer *writer, uint32_t object)
 {
-    const struct heapprof_graph *graph = &writer->graph->graph;
-    const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
+    const struct graph *graph = &writer->graph->graph;
+    const struct graph_sample *sample = graph_sample(graph, object);
     struct report_json *json = &writer->json;
     struct cli_text flags;
     bool room;
 
     if (!cli_graph_json_object(json, writer->graph, object)) return false;
-    report_json_member_text(json, "type", rb_heapprof_graph_type(graph, object));
+    report_json_member_text(json, "type", graph_type(graph, object));
     if (!cli_text_begin(&flags)) return false;
     cli_graph_put_flags(flags.out, graph->bits[object]);
     report_json_key(json, "flags");
@@ -344,7 +344,7 @@ put_keeper(struct writer *writer, uint32_t object)
 static bool
 put_objects(struct writer *writer)
 {
-    const struct heapprof_graph_chosen *chosen = &writer->chosen;
+    const struct graph_chosen *chosen = &writer->chosen;
     bool room = true;
 
     report_json_member_begin(&writer->json, "chosen", '[');
@@ -371,7 +371,7 @@ choose_examples(struct writer *writer)
 
     for (uint32_t i = 0; i < tree->shown_count && i < most; i++) {
         uint32_t example = tree->patterns.all[tree->shown[i]].example;
-        if (example && !rb_heapprof_graph_chosen_add(&writer->chosen, example)) return false;
+        if (example && !graph_chosen_add(&writer->chosen, example)) return false;
     }
     return true;
 }
@@ -381,16 +381,16 @@ choose_examples(struct writer *writer)
 static bool
 choose(struct writer *writer)
 {
-    struct heapprof_graph *graph = &writer->graph->graph;
-    struct heapprof_graph_chosen *chosen = &writer->chosen;
+    struct graph *graph = &writer->graph->graph;
+    struct graph_chosen *chosen = &writer->chosen;
 
-    if (!rb_heapprof_graph_chosen_make(chosen, graph, &writer->graph->dominators,
+    if (!graph_chosen_make(chosen, graph, &writer->graph->dominators,
                                        writer->page->objects_most)) return false;
     for (size_t i = 0; i < writer->suspect_count; i++) {
-        if (!rb_heapprof_graph_chosen_add(chosen, writer->suspects[i].object) ||
-            !rb_heapprof_graph_chosen_add(chosen, writer->suspects[i].gathered)) return false;
+        if (!graph_chosen_add(chosen, writer->suspects[i].object) ||
+            !graph_chosen_add(chosen, writer->suspects[i].gathered)) return false;
     }
-    return choose_examples(writer) && rb_heapprof_graph_chosen_find_referrers(chosen, graph, REFERENCES_MOST);
+    return choose_examples(writer) && graph_chosen_find_referrers(chosen, graph, REFERENCES_MOST);
 }
 
 static bool
@@ -399,13 +399,13 @@ find(struct writer *writer)
     writer->suspect_count = cli_graph_suspects(writer->suspects, writer->graph);
     if (writer->suspect_count == SIZE_MAX || !make_tree(&writer->tree, writer->graph) || !choose(writer)) return false;
     order_tree(&writer->tree);
-    return rb_heapprof_dominated_make(&writer->dominated, &writer->graph->graph, &writer->graph->dominators);
+    return graph_dominated_make(&writer->dominated, &writer->graph->graph, &writer->graph->dominators);
 }
 
 bool
 cli_graph_page_write(FILE *out, const struct cli_graph_page *page)
 {
-    struct heapprof_space *space = &page->graph->graph.space;
+    struct graph_space *space = &page->graph->graph.space;
     struct writer writer = {.page = page, .graph = page->graph, .tree.patterns.space = space, .chosen.space = space,
                             .dominated.space = space, .json = {.out = out, .longest = NAME_MOST, .markup = true}};
     bool room;
@@ -414,8 +414,8 @@ cli_graph_page_write(FILE *out, const struct cli_graph_page *page)
     put_head(&writer);
     room = find(&writer) && put_suspects(&writer) && put_classes(&writer) && put_tree(&writer) && put_objects(&writer);
     report_json_end(&writer.json, '}');
-    rb_heapprof_dominated_free(&writer.dominated);
-    rb_heapprof_graph_chosen_free(&writer.chosen);
+    graph_dominated_free(&writer.dominated);
+    graph_chosen_free(&writer.chosen);
     free_tree(&writer.tree);
     return room;
 }

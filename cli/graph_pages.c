@@ -8,13 +8,13 @@
 enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
 
 static const char *
-class_name(const struct heapprof_graph_pages *pages, const struct heapprof_graph_pin *pin)
+class_name(const struct graph_pages *pages, const struct graph_pin *pin)
 {
-    return rb_heapprof_graph_string(&pages->names, pages->names.classes[pin->class_number].name);
+    return graph_string(&pages->names, pages->names.classes[pin->class_number].name);
 }
 
 static void
-put_pool(const struct heapprof_graph_pool *pool)
+put_pool(const struct graph_pool *pool)
 {
     char amount[REPORT_AMOUNT_MAX];
 
@@ -25,17 +25,17 @@ put_pool(const struct heapprof_graph_pool *pool)
     fputs("  ", stdout);
     cli_graph_put_bytes((double)(pool->slots - pool->objects) * pool->slot_bytes);
     fputs(" ", stdout);
-    for (int i = 0; i < HEAPPROF_GRAPH_FILLINGS; i++) printf(" %6"PRIu32, pool->filled[i]);
+    for (int i = 0; i < GRAPH_FILLINGS; i++) printf(" %6"PRIu32, pool->filled[i]);
     putchar('\n');
 }
 
 static void
-put_text(const struct heapprof_graph_pages *pages, uint32_t limit)
+put_text(const struct graph_pages *pages, uint32_t limit)
 {
     printf("%6s  %8s  %12s  %6s  %10s  pages of which so many tenths are used\n", "slot", "pages", "objects",
            "used", "free");
     printf("%6s  %8s  %12s  %6s  %10s ", "", "", "", "", "");
-    for (int i = 1; i <= HEAPPROF_GRAPH_FILLINGS; i++) printf(" %6d", i);
+    for (int i = 1; i <= GRAPH_FILLINGS; i++) printf(" %6d", i);
     putchar('\n');
     for (uint32_t i = 0; i < pages->pool_count; i++) put_pool(&pages->pools[i]);
     printf("\n%"PRIu32" pages are used to a tenth or less; on them are\n%8s  %12s  class\n",
@@ -50,7 +50,7 @@ put_text(const struct heapprof_graph_pages *pages, uint32_t limit)
 }
 
 static void
-json_pool(struct report_json *json, const struct heapprof_graph_pool *pool)
+json_pool(struct report_json *json, const struct graph_pool *pool)
 {
     report_json_line(json);
     report_json_begin(json, '{');
@@ -59,13 +59,13 @@ json_pool(struct report_json *json, const struct heapprof_graph_pool *pool)
     report_json_member_unsigned(json, "objects", pool->objects);
     report_json_member_unsigned(json, "slots", pool->slots);
     report_json_member_begin(json, "tenths", '[');
-    for (int i = 0; i < HEAPPROF_GRAPH_FILLINGS; i++) report_json_unsigned(json, pool->filled[i]);
+    for (int i = 0; i < GRAPH_FILLINGS; i++) report_json_unsigned(json, pool->filled[i]);
     report_json_end(json, ']');
     report_json_end(json, '}');
 }
 
 static void
-put_json(const struct heapprof_graph_pages *pages, uint32_t limit)
+put_json(const struct graph_pages *pages, uint32_t limit)
 {
     struct report_json json = {.out = stdout};
 
@@ -91,7 +91,7 @@ put_json(const struct heapprof_graph_pages *pages, uint32_t limit)
 static int
 run(struct cli *cli)
 {
-    struct heapprof_graph_pages pages;
+    struct graph_pages pages;
     char error[HEAPPROF_DUMP_ERROR_MAX];
     struct cli_input input;
     size_t limit_bytes;
@@ -100,14 +100,14 @@ run(struct cli *cli)
 
     if (!cli_number(cli, COUNT, 0, 10, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
-    read = rb_heapprof_graph_pages_read(&pages, cli_more, &input, limit_bytes, &complete, error);
+    read = graph_pages_read(&pages, cli_more, &input, limit_bytes, &complete, error);
     cli_close(&input);
     if (!read || !complete) cli_wrong(cli, "%s: %s", input.name, error);
     if (read) {
         uint32_t limit = rows && (unsigned long)rows < pages.pin_count ? (uint32_t)rows : pages.pin_count;
         (cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(&pages, limit);
     }
-    rb_heapprof_graph_pages_free(&pages);
+    graph_pages_free(&pages);
     return read ? cli_finish(cli) : CLI_WRONG;
 }
 

@@ -10,16 +10,16 @@
 
 struct page {
     const struct cli_graph *graph;
-    struct heapprof_graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
+    struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
     size_t suspect_count;
-    struct heapprof_graph_groups classes;
+    struct graph_groups classes;
 };
 
 /* ---- the page ---- */
 
 /* " (2026-11-22 22:10:03 +0000, pid 42, app.rb, ruby 3.4.5)" */
 static void
-put_process(const struct heapprof_graph *graph)
+put_process(const struct graph *graph)
 {
     static const char *const facts[] = {"pid", "program", "ruby"};
     char time[CLI_GRAPH_TIME_MAX];
@@ -31,7 +31,7 @@ put_process(const struct heapprof_graph *graph)
         between = ", ";
     }
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-        const char *fact = rb_heapprof_graph_fact(&graph->names, facts[i]);
+        const char *fact = graph_fact(&graph->names, facts[i]);
         if (!fact) continue;
         printf("%s%s", between, i == 0 ? "pid " : "");
         report_put(stdout, fact, 60, false);
@@ -43,7 +43,7 @@ put_process(const struct heapprof_graph *graph)
 static void
 put_head(const struct cli *cli, const struct cli_graph *graph)
 {
-    const struct heapprof_graph *it = &graph->graph;
+    const struct graph *it = &graph->graph;
 
     report_put(stdout, cli_name(cli->operands[0]), 0, false);
     fputs(": ", stdout);
@@ -82,9 +82,9 @@ put_classes(const struct page *page)
     puts("\nLargest classes");
     cli_graph_put_head();
     for (uint32_t i = 0; i < page->classes.count && i < CLASSES_MOST; i++) {
-        const struct heapprof_graph_group *group = &page->classes.all[i];
+        const struct graph_group *group = &page->classes.all[i];
         cli_graph_put_group(group, whole);
-        report_put(stdout, rb_heapprof_graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
+        report_put(stdout, graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
                    cli_width() > 70 ? cli_width() - 58 : 0, false);
         putchar('\n');
     }
@@ -120,15 +120,15 @@ show(const struct cli *cli, struct cli_graph *graph)
     if (page.suspect_count == SIZE_MAX) return false;
     if (cli->values[CLI_GRAPH_JSON]) return put_json(&page);
     cli_doing("adding up classes");
-    room = rb_heapprof_graph_groups_make(&page.classes, &graph->graph, &graph->dominators, HEAPPROF_GRAPH_BY_CLASS);
+    room = graph_groups_make(&page.classes, &graph->graph, &graph->dominators, GRAPH_BY_CLASS);
     cli_doing(NULL);
     if (room) {
-        rb_heapprof_graph_groups_sort(&page.classes, false);
+        graph_groups_sort(&page.classes, false);
         put_head(cli, graph);
         room = put_suspects(&page);
         put_classes(&page);
     }
-    rb_heapprof_graph_groups_free(&page.classes);
+    graph_groups_free(&page.classes);
     return room;
 }
 

@@ -26,15 +26,15 @@ struct view {
 static const char *
 string(const struct view *view, uint64_t number)
 {
-    return rb_heapprof_graph_string(&view->graph->graph.names, (uint32_t)number);
+    return graph_string(&view->graph->graph.names, (uint32_t)number);
 }
 
 /* ---- what it is ---- */
 
 static void
-put_stack(const struct heapprof_graph *graph, uint32_t object)
+put_stack(const struct graph *graph, uint32_t object)
 {
-    const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
+    const struct graph_sample *sample = graph_sample(graph, object);
     uint32_t first = sample ? sample->stack : 0;
 
     for (uint32_t stack = first; stack; stack = graph->names.stacks[stack].caller) {
@@ -52,12 +52,12 @@ put_head(struct view *view)
 {
     const struct cli_graph *graph = view->graph;
     char bytes[REPORT_AMOUNT_MAX], retained[REPORT_AMOUNT_MAX];
-    bool reached = graph->dominators.dominators[view->object] != HEAPPROF_UNREACHED;
+    bool reached = graph->dominators.dominators[view->object] != GRAPH_UNREACHED;
     struct cli_text text;
 
     printf("%#"PRIx64" ", view->address);
     if (!cli_graph_put_object(&graph->graph, view->object, 0)) return false;
-    printf("\n%-10s%s, ", "is", rb_heapprof_graph_type(&graph->graph, view->object));
+    printf("\n%-10s%s, ", "is", graph_type(&graph->graph, view->object));
     cli_graph_put_flags(stdout, graph->graph.bits[view->object]);
     report_amount(bytes, (double)graph->graph.sizes[view->object], "bytes");
     report_amount(retained, (double)graph->dominators.retained[view->object], "bytes");
@@ -65,7 +65,7 @@ put_head(struct view *view)
     if (reached) printf("%-10s%s\n", "retains", retained);
     if (reached) {
         if (!cli_text_begin(&text)) return false;
-        rb_heapprof_graph_put_way(text.out, &graph->graph, &graph->shortest, view->object, false);
+        graph_put_way(text.out, &graph->graph, &graph->shortest, view->object, false);
     }
     printf("%-10s", "alive by");
     if (reached) cli_text_show(&text, 0, false);
@@ -84,7 +84,7 @@ put_other_object(struct view *view, uint32_t object)
         if (!cli_graph_json_object(&view->json, view->graph, object)) view->failed = true;
         return;
     }
-    printf("%#"PRIx64"  ", rb_heapprof_graph_address(&view->graph->graph, object));
+    printf("%#"PRIx64"  ", graph_address(&view->graph->graph, object));
     cli_graph_put_bytes((double)view->graph->dominators.retained[object]);
     fputs("  ", stdout);
     if (!cli_graph_put_object(&view->graph->graph, object, 0)) view->failed = true;
@@ -140,16 +140,16 @@ put_label(FILE *out, const struct view *view, const struct heapprof_dump_referen
     uint32_t object, label;
 
     if (reference->label == HEAPPROF_DUMP_VALUE) {
-        object = key->object ? rb_heapprof_graph_find(&view->graph->graph, key->bits) : 0;
+        object = key->object ? graph_find(&view->graph->graph, key->bits) : 0;
         fputc('[', out);
-        if (object) rb_heapprof_graph_put_object(out, &view->graph->graph, object);
+        if (object) graph_put_object(out, &view->graph->graph, object);
         else if (!key->object) put_immediate(out, view, key);
         fputc(']', out);
         return;
     }
     if (reference->label == HEAPPROF_DUMP_WEAK) fputs("weak ", out);
-    label = rb_heapprof_graph_label(reference->label, reference->name ? reference->name : reference->index);
-    rb_heapprof_graph_put_label(out, &view->graph->graph, label, false);
+    label = graph_label(reference->label, reference->name ? reference->name : reference->index);
+    graph_put_label(out, &view->graph->graph, label, false);
 }
 
 static bool
@@ -164,7 +164,7 @@ on_object(void *data, const struct heapprof_dump_object *object)
 static void
 put_to(struct view *view, const struct heapprof_dump_reference *reference)
 {
-    uint32_t object = reference->to.object ? rb_heapprof_graph_find(&view->graph->graph, reference->to.bits) : 0;
+    uint32_t object = reference->to.object ? graph_find(&view->graph->graph, reference->to.bits) : 0;
     struct cli_text label, value;
 
     if (!cli_text_begin(&label)) {
@@ -232,7 +232,7 @@ put_from(struct view *view, uint32_t from, uint32_t label)
         view->failed = true;
         return;
     }
-    rb_heapprof_graph_put_label(text.out, &view->graph->graph, label, false);
+    graph_put_label(text.out, &view->graph->graph, label, false);
     begin_reference(view, &text);
     if (from) put_other_object(view, from);
     else if (!view->as_json) fputs("(a root)", stdout);
@@ -242,11 +242,11 @@ put_from(struct view *view, uint32_t from, uint32_t label)
 static void
 put_references_from(struct view *view)
 {
-    const struct heapprof_graph *graph = &view->graph->graph;
+    const struct graph *graph = &view->graph->graph;
 
     for (uint32_t i = 0; i < graph->root_count; i++) {
-        const struct heapprof_graph_root *root = &graph->roots[i];
-        if (root->target == view->object) put_from(view, 0, rb_heapprof_graph_root_label(root));
+        const struct graph_root *root = &graph->roots[i];
+        if (root->target == view->object) put_from(view, 0, graph_root_label(root));
     }
     for (uint32_t from = 1; from <= graph->count; from++) {
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
@@ -254,8 +254,8 @@ put_references_from(struct view *view)
         }
     }
     for (uint32_t from = 1; from <= graph->count; from++) {
-        if (rb_heapprof_graph_class(graph, from) != view->object) continue;
-        put_from(view, from, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
+        if (graph_class(graph, from) != view->object) continue;
+        put_from(view, from, graph_label(HEAPPROF_DUMP_CLASS, 0));
     }
 }
 
@@ -282,16 +282,16 @@ end_list(struct view *view)
 static bool
 begin(struct view *view)
 {
-    const struct heapprof_graph *graph = &view->graph->graph;
-    const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, view->object);
+    const struct graph *graph = &view->graph->graph;
+    const struct graph_sample *sample = graph_sample(graph, view->object);
 
     if (!view->as_json) return put_head(view);
     report_json_begin(&view->json, '{');
     if (!cli_graph_json_object(&view->json, view->graph, view->object)) return false;
-    report_json_member_text(&view->json, "type", rb_heapprof_graph_type(graph, view->object));
+    report_json_member_text(&view->json, "type", graph_type(graph, view->object));
     report_json_key(&view->json, "stack");
     cli_graph_json_stack(&view->json, graph, sample ? sample->stack : 0);
-    return view->graph->dominators.dominators[view->object] == HEAPPROF_UNREACHED ||
+    return view->graph->dominators.dominators[view->object] == GRAPH_UNREACHED ||
            cli_graph_json_way(&view->json, "way", graph, &view->graph->shortest, view->object, false);
 }
 
@@ -330,7 +330,7 @@ run(struct cli *cli)
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         view.object = cli_graph_object(&graph.graph, cli->operands[1]);
-        view.address = view.object ? rb_heapprof_graph_address(&graph.graph, view.object) : 0;
+        view.address = view.object ? graph_address(&graph.graph, view.object) : 0;
         if (view.object) status = show(&view);
         else status = cli_wrong(cli, "%s: no object is at %s", cli->operands[0], cli->operands[1]);
     }

@@ -5,9 +5,9 @@
 #define LEAST_SHARE 20  /* a suspect keeps the 20th part of what is alive, or more */
 
 size_t
-cli_graph_suspects(struct heapprof_graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST], struct cli_graph *graph)
+cli_graph_suspects(struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST], struct cli_graph *graph)
 {
-    return rb_heapprof_graph_suspects(suspects, CLI_GRAPH_SUSPECTS_MOST, &graph->graph, &graph->dominators,
+    return graph_suspects(suspects, CLI_GRAPH_SUSPECTS_MOST, &graph->graph, &graph->dominators,
                                       graph->dominators.retained[0] / LEAST_SHARE + 1);
 }
 
@@ -23,9 +23,9 @@ put_kept(FILE *out, const struct cli_graph *graph, uint64_t retained)
 
 /* ", gathered in one Hash of 200,000 Order" */
 static void
-put_gathered(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_suspect *suspect)
+put_gathered(FILE *out, const struct graph *graph, const struct graph_suspect *suspect)
 {
-    const char *part = suspect->part ? rb_heapprof_graph_class_name(graph, suspect->part) : NULL;
+    const char *part = suspect->part ? graph_class_name(graph, suspect->part) : NULL;
 
     if (suspect->list) {
         fputs(", gathered in a list of ", out);
@@ -33,7 +33,7 @@ put_gathered(FILE *out, const struct heapprof_graph *graph, const struct heappro
         fprintf(out, " %s", part);
         return;
     }
-    fprintf(out, ", gathered in one %s", rb_heapprof_graph_class_name(graph, suspect->gathered));
+    fprintf(out, ", gathered in one %s", graph_class_name(graph, suspect->gathered));
     if (!part) return;
     fputs(" of ", out);
     cli_graph_put_amount(out, suspect->parts, "count");
@@ -41,26 +41,26 @@ put_gathered(FILE *out, const struct heapprof_graph *graph, const struct heappro
 }
 
 bool
-cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct heapprof_graph_suspect *suspect)
+cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct graph_suspect *suspect)
 {
-    const struct heapprof_graph *it = &graph->graph;
-    const struct heapprof_graph_tree *shortest = &graph->shortest;
+    const struct graph *it = &graph->graph;
+    const struct graph_tree *shortest = &graph->shortest;
     bool room = true;
 
     if (suspect->count > 1) {
         cli_graph_put_amount(out, suspect->count, "count");
-        fprintf(out, " %s beside each other keep ", rb_heapprof_graph_class_name(it, suspect->object));
+        fprintf(out, " %s beside each other keep ", graph_class_name(it, suspect->object));
         put_kept(out, graph, suspect->retained);
     }
     else {
         fputc('`', out);
-        room = rb_heapprof_graph_put_start(out, it, shortest, suspect->object);
+        room = graph_put_start(out, it, shortest, suspect->object);
         fputs("` keeps ", out);
         put_kept(out, graph, suspect->retained);
         put_gathered(out, it, suspect);
     }
     fputs("; alive by ", out);
-    room = rb_heapprof_graph_put_way(out, it, shortest, suspect->gathered, suspect->count > 1) && room;
+    room = graph_put_way(out, it, shortest, suspect->gathered, suspect->count > 1) && room;
     if (suspect->stack) {
         fputs("; allocated at ", out);
         cli_graph_put_site(out, &it->names, suspect->stack);
@@ -69,7 +69,7 @@ cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct hea
 }
 
 bool
-cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph, const struct heapprof_graph_suspect *suspect)
+cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph, const struct graph_suspect *suspect)
 {
     struct cli_text text;
 

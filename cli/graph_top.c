@@ -8,27 +8,27 @@ enum {GROUP = CLI_GRAPH_OWN_OPTIONS, RETAINED, COUNT};
 
 static const char *const ages[] = {"no GC survived", "1 GC survived", "2 GCs survived", "old (3 GCs or more)"};
 
-static enum heapprof_graph_grouping
+static enum graph_grouping
 grouping(const struct cli *cli)
 {
     const char *group = cli->values[GROUP] ? cli->values[GROUP] : "class";
 
-    if (!strcmp(group, "stack")) return HEAPPROF_GRAPH_BY_STACK;
-    if (!strcmp(group, "file")) return HEAPPROF_GRAPH_BY_FILE;
-    return strcmp(group, "age") ? HEAPPROF_GRAPH_BY_CLASS : HEAPPROF_GRAPH_BY_AGE;
+    if (!strcmp(group, "stack")) return GRAPH_BY_STACK;
+    if (!strcmp(group, "file")) return GRAPH_BY_FILE;
+    return strcmp(group, "age") ? GRAPH_BY_CLASS : GRAPH_BY_AGE;
 }
 
 static void
-put_name(FILE *out, const struct heapprof_graph *graph, enum heapprof_graph_grouping by, uint32_t key)
+put_name(FILE *out, const struct graph *graph, enum graph_grouping by, uint32_t key)
 {
-    const struct heapprof_graph_names *names = &graph->names;
+    const struct graph_names *names = &graph->names;
 
-    if (by == HEAPPROF_GRAPH_BY_CLASS) fputs(rb_heapprof_graph_string(names, names->classes[key].name), out);
-    else if (by == HEAPPROF_GRAPH_BY_AGE) fputs(ages[key], out);
+    if (by == GRAPH_BY_CLASS) fputs(graph_string(names, names->classes[key].name), out);
+    else if (by == GRAPH_BY_AGE) fputs(ages[key], out);
     else if (key == 0) fputs("(not sampled)", out);
-    else if (by == HEAPPROF_GRAPH_BY_FILE) fputs(rb_heapprof_graph_string(names, key), out);
+    else if (by == GRAPH_BY_FILE) fputs(graph_string(names, key), out);
     else {
-        uint32_t site = rb_heapprof_graph_site(names, key);
+        uint32_t site = graph_site(names, key);
         cli_graph_put_frame(out, names, key);
         if (site != key) fputs(" called at ", out);
         if (site != key) cli_graph_put_frame(out, names, site);
@@ -37,8 +37,8 @@ put_name(FILE *out, const struct heapprof_graph *graph, enum heapprof_graph_grou
 
 struct rows {
     const struct cli_graph *graph;
-    const struct heapprof_graph_groups *groups;
-    enum heapprof_graph_grouping by;
+    const struct graph_groups *groups;
+    enum graph_grouping by;
     uint32_t limit;
 };
 
@@ -49,7 +49,7 @@ put_text(const struct rows *rows)
 
     cli_graph_put_head();
     for (uint32_t i = 0; i < rows->limit; i++) {
-        const struct heapprof_graph_group *group = &rows->groups->all[i];
+        const struct graph_group *group = &rows->groups->all[i];
         struct cli_text text;
         if (!cli_text_begin(&text)) return false;
         cli_graph_put_group(group, whole);
@@ -68,7 +68,7 @@ put_json(const struct rows *rows)
 
     report_json_begin(&json, '[');
     for (uint32_t i = 0; i < rows->limit; i++) {
-        const struct heapprof_graph_group *group = &rows->groups->all[i];
+        const struct graph_group *group = &rows->groups->all[i];
         struct cli_text text;
         if (!cli_text_begin(&text)) return false;
         report_json_line(&json);
@@ -79,7 +79,7 @@ put_json(const struct rows *rows)
         report_json_member_number(&json, "bytes", group->bytes);
         report_json_member_number(&json, "retained", group->retained);
         report_json_member_number(&json, "objects", group->objects);
-        if (rows->by == HEAPPROF_GRAPH_BY_STACK) {
+        if (rows->by == GRAPH_BY_STACK) {
             report_json_key(&json, "stack");
             cli_graph_json_stack(&json, &rows->graph->graph, group->key);
         }
@@ -93,19 +93,19 @@ put_json(const struct rows *rows)
 static bool
 show(const struct cli *cli, struct cli_graph *graph, long limit)
 {
-    struct heapprof_graph_groups groups;
+    struct graph_groups groups;
     struct rows rows = {.graph = graph, .groups = &groups, .by = grouping(cli)};
     bool room;
 
     cli_doing("adding up groups");
-    room = rb_heapprof_graph_groups_make(&groups, &graph->graph, &graph->dominators, rows.by);
+    room = graph_groups_make(&groups, &graph->graph, &graph->dominators, rows.by);
     cli_doing(NULL);
     if (room) {
-        rb_heapprof_graph_groups_sort(&groups, cli->values[RETAINED]);
+        graph_groups_sort(&groups, cli->values[RETAINED]);
         rows.limit = limit && (unsigned long)limit < groups.count ? (uint32_t)limit : groups.count;
         room = (cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(&rows);
     }
-    rb_heapprof_graph_groups_free(&groups);
+    graph_groups_free(&groups);
     return room;
 }
 

@@ -14,7 +14,7 @@ enum {DEPTH = CLI_GRAPH_OWN_OPTIONS, LEAST};
 /* The tree of patterns from above, with what each retains. */
 struct nodes {
     const struct cli_graph *graph;
-    const struct heapprof_graph_patterns *patterns;
+    const struct graph_patterns *patterns;
     uint64_t *retained;          /* by pattern; of a list its first node's */
     uint32_t *children;          /* of all patterns, by parent, the largest first */
     uint32_t *first;             /* as in the graph */
@@ -37,14 +37,14 @@ larger_first(const void *a, const void *b, void *data)
 static bool
 make(struct nodes *nodes)
 {
-    const struct heapprof_graph_pattern *all = nodes->patterns->all;
+    const struct graph_pattern *all = nodes->patterns->all;
     uint32_t count = nodes->patterns->count, *first;
 
     nodes->retained = calloc(count, sizeof(*nodes->retained));
     nodes->children = calloc(count, sizeof(*nodes->children));
     nodes->first = first = calloc((size_t)count + 2, sizeof(*nodes->first));
     if (!nodes->retained || !nodes->children || !first) return false;
-    rb_heapprof_graph_patterns_retained(nodes->patterns, nodes->retained);
+    graph_patterns_retained(nodes->patterns, nodes->retained);
     for (uint32_t i = 1; i < count; i++) first[all[i].parent + 2]++;
     for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
     for (uint32_t i = 1; i < count; i++) nodes->children[first[all[i].parent + 1]++] = i;
@@ -57,12 +57,12 @@ make(struct nodes *nodes)
 static bool
 put_text(struct nodes *nodes, uint32_t number, long depth)
 {
-    const struct heapprof_graph_pattern *pattern = &nodes->patterns->all[number];
+    const struct graph_pattern *pattern = &nodes->patterns->all[number];
     char amount[REPORT_AMOUNT_MAX];
     struct cli_text text;
 
     if (!cli_text_begin(&text)) return false;
-    rb_heapprof_graph_put_step(text.out, &nodes->graph->graph, pattern);
+    graph_put_step(text.out, &nodes->graph->graph, pattern);
     cli_graph_put_bytes((double)nodes->retained[number]);
     cli_graph_put_share((double)nodes->retained[number], (double)nodes->retained[0]);
     report_amount(amount, (double)pattern->objects, "count");
@@ -75,13 +75,13 @@ put_text(struct nodes *nodes, uint32_t number, long depth)
 static bool
 begin_json(struct nodes *nodes, uint32_t number)
 {
-    const struct heapprof_graph_pattern *pattern = &nodes->patterns->all[number];
+    const struct graph_pattern *pattern = &nodes->patterns->all[number];
     struct cli_text text;
 
     if (!cli_text_begin(&text)) return false;
     report_json_line(&nodes->json);
     report_json_begin(&nodes->json, '{');
-    rb_heapprof_graph_put_step(text.out, &nodes->graph->graph, pattern);
+    graph_put_step(text.out, &nodes->graph->graph, pattern);
     report_json_key(&nodes->json, "name");
     cli_text_json(&text, &nodes->json);
     report_json_member_unsigned(&nodes->json, "objects", pattern->objects);
@@ -134,7 +134,7 @@ static int
 run(struct cli *cli)
 {
     struct cli_graph graph;
-    struct heapprof_graph_patterns patterns;
+    struct graph_patterns patterns;
     struct nodes nodes = {.graph = &graph, .patterns = &patterns, .json = {.out = stdout},
                           .as_json = cli->values[CLI_GRAPH_JSON]};
     long least;
@@ -146,11 +146,11 @@ run(struct cli *cli)
     if (status == CLI_DONE) {
         bool room;
         cli_doing("merging ways");
-        room = rb_heapprof_graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree);
+        room = graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree);
         cli_doing(NULL);
         cli_graph_warn(cli, cli->operands[0], &graph);
         room = room && show(&nodes, least);
-        rb_heapprof_graph_patterns_free(&patterns);
+        graph_patterns_free(&patterns);
         status = room ? cli_finish(cli) : cli_wrong(cli, "no memory");
     }
     cli_graph_free(&graph);

@@ -27,14 +27,14 @@ struct question {
 /* ---- an object ---- */
 
 static void
-put_step(const struct heapprof_graph *graph, const struct cli_graph *all,
-         const struct heapprof_graph_tree *tree, uint32_t object)
+put_step(const struct graph *graph, const struct cli_graph *all,
+         const struct graph_tree *tree, uint32_t object)
 {
     struct cli_text text;
     unsigned columns;
 
     if (!cli_text_begin(&text)) return;
-    rb_heapprof_graph_put_label(text.out, graph, tree->labels[object], false);
+    graph_put_label(text.out, graph, tree->labels[object], false);
     fputs("  ", stdout);
     cli_graph_put_bytes((double)all->dominators.retained[object]);
     fputs("  ", stdout);
@@ -46,7 +46,7 @@ put_step(const struct heapprof_graph *graph, const struct cli_graph *all,
 
 /* From the root to the object: a stack, for the tree leads upwards. */
 static bool
-put_steps(const struct question *question, const struct heapprof_graph_tree *tree, uint32_t object)
+put_steps(const struct question *question, const struct graph_tree *tree, uint32_t object)
 {
     uint32_t count = 0, *steps;
 
@@ -66,7 +66,7 @@ put_steps(const struct question *question, const struct heapprof_graph_tree *tre
 }
 
 static bool
-put_way(struct question *question, const struct heapprof_graph_tree *tree, uint32_t object, int number)
+put_way(struct question *question, const struct graph_tree *tree, uint32_t object, int number)
 {
     struct cli_text text;
 
@@ -78,7 +78,7 @@ put_way(struct question *question, const struct heapprof_graph_tree *tree, uint3
         return true;
     }
     if (!cli_text_begin(&text) ||
-        !rb_heapprof_graph_put_way(text.out, &question->graph->graph, tree, object, false)) return false;
+        !graph_put_way(text.out, &question->graph->graph, tree, object, false)) return false;
     printf("\n%d. ", number);
     cli_text_show(&text, 0, false);
     putchar('\n');
@@ -87,7 +87,7 @@ put_way(struct question *question, const struct heapprof_graph_tree *tree, uint3
 
 /* The objects between the root and that one are closed, unless every way leads through them. Whether there were any. */
 static bool
-close_way(uint8_t *closed, const struct heapprof_graph_tree *tree, const uint8_t *always, uint32_t object)
+close_way(uint8_t *closed, const struct graph_tree *tree, const uint8_t *always, uint32_t object)
 {
     bool any = false;
 
@@ -102,21 +102,21 @@ close_way(uint8_t *closed, const struct heapprof_graph_tree *tree, const uint8_t
 static bool
 put_ways(struct question *question, uint32_t object)
 {
-    struct heapprof_graph *graph = &question->graph->graph;
+    struct graph *graph = &question->graph->graph;
     uint8_t *closed = calloc(graph->count + 1, 1), *always = calloc(graph->count + 1, 1);
     const uint32_t *dominators = question->graph->dominators.dominators;
     bool room = closed && always, more = true;
 
     for (uint32_t at = dominators[object]; room && at; at = dominators[at]) always[at] = 1;
     for (int number = 1; room && more && number <= WAYS_MOST; number++) {
-        struct heapprof_graph_tree tree;
-        room = rb_heapprof_graph_shortest(&tree, graph, closed);
-        more = room && tree.from[object] != HEAPPROF_UNREACHED;
+        struct graph_tree tree;
+        room = graph_shortest(&tree, graph, closed);
+        more = room && tree.from[object] != GRAPH_UNREACHED;
         if (more) {
             room = put_way(question, &tree, object, number);
             more = close_way(closed, &tree, always, object);
         }
-        rb_heapprof_graph_tree_free(&tree);
+        graph_tree_free(&tree);
     }
     free(closed);
     free(always);
@@ -127,7 +127,7 @@ static bool
 show_object(struct question *question, uint32_t object)
 {
     const struct cli_graph *graph = question->graph;
-    bool reached = graph->dominators.dominators[object] != HEAPPROF_UNREACHED;
+    bool reached = graph->dominators.dominators[object] != GRAPH_UNREACHED;
     char amount[REPORT_AMOUNT_MAX];
 
     if (question->as_json) {
@@ -140,7 +140,7 @@ show_object(struct question *question, uint32_t object)
         putchar('\n');
         return true;
     }
-    printf("%#"PRIx64" ", rb_heapprof_graph_address(&graph->graph, object));
+    printf("%#"PRIx64" ", graph_address(&graph->graph, object));
     cli_graph_put_object(&graph->graph, object, 0);
     report_amount(amount, (double)graph->dominators.retained[object], "bytes");
     if (reached) printf(" keeps %s\n", amount);
@@ -166,14 +166,14 @@ more_objects(const void *a, const void *b)
 
 /* A row for each pattern that objects of the class are of. */
 static size_t
-gather(struct row *rows, const struct cli_graph *graph, const struct heapprof_graph_patterns *patterns,
+gather(struct row *rows, const struct cli_graph *graph, const struct graph_patterns *patterns,
        const char *class_name)
 {
     size_t count = 0;
 
     for (uint32_t object = 1; object <= graph->graph.count; object++) {
         uint32_t pattern = patterns->of[object];
-        if (!pattern || strcmp(rb_heapprof_graph_class_name(&graph->graph, object), class_name)) continue;
+        if (!pattern || strcmp(graph_class_name(&graph->graph, object), class_name)) continue;
         if (!rows[pattern].objects++) rows[pattern].example = object;
         rows[pattern].pattern = pattern;
         rows[pattern].bytes += graph->graph.sizes[object];
@@ -186,8 +186,8 @@ gather(struct row *rows, const struct cli_graph *graph, const struct heapprof_gr
 static bool
 put_row(struct question *question, const struct row *row)
 {
-    const struct heapprof_graph *graph = &question->graph->graph;
-    const struct heapprof_graph_tree *tree = &question->graph->shortest;
+    const struct graph *graph = &question->graph->graph;
+    const struct graph_tree *tree = &question->graph->shortest;
     struct report_json *json = &question->json;
     char amount[REPORT_AMOUNT_MAX];
     struct cli_text text;
@@ -205,11 +205,11 @@ put_row(struct question *question, const struct row *row)
         return true;
     }
     if (!cli_text_begin(&text) ||
-        !rb_heapprof_graph_put_way(text.out, graph, tree, row->example, row->objects > 1)) return false;
+        !graph_put_way(text.out, graph, tree, row->example, row->objects > 1)) return false;
     report_amount(amount, (double)row->objects, "count");
     printf("%12s  ", amount);
     cli_graph_put_bytes((double)row->bytes);
-    printf("  %#"PRIx64"  ", rb_heapprof_graph_address(graph, row->example));
+    printf("  %#"PRIx64"  ", graph_address(graph, row->example));
     cli_text_show(&text, 0, false);
     putchar('\n');
     return true;
@@ -235,20 +235,20 @@ static int
 show_class(struct question *question, const char *class_name)
 {
     struct cli_graph *graph = question->graph;
-    struct heapprof_graph_patterns patterns;
+    struct graph_patterns patterns;
     struct row *rows = NULL;
     size_t count = 0;
     bool room;
 
     cli_doing("finding the shortest ways");
-    room = rb_heapprof_graph_shortest(&graph->shortest, &graph->graph, NULL) &&
-           rb_heapprof_graph_patterns_make(&patterns, &graph->graph, &graph->shortest);
+    room = graph_shortest(&graph->shortest, &graph->graph, NULL) &&
+           graph_patterns_make(&patterns, &graph->graph, &graph->shortest);
     cli_doing(NULL);
     if (room) rows = calloc(patterns.count, sizeof(*rows));
     if (rows) count = gather(rows, graph, &patterns, class_name);
     room = rows && (count == 0 || put_rows(question, rows, count));
     free(rows);
-    if (graph->shortest.space) rb_heapprof_graph_patterns_free(&patterns);
+    if (graph->shortest.space) graph_patterns_free(&patterns);
     if (!room) return cli_wrong(question->cli, "no memory");
     return count ? CLI_DONE : cli_wrong(question->cli, "%s: no object at, or of a class, %s is alive in it",
                                         cli_name(question->cli->operands[0]), class_name);

@@ -17,14 +17,14 @@ hash_of(uint32_t parent, uint32_t name)
 static uint64_t
 hash_change(const void *owner, uint32_t number)
 {
-    const struct heapprof_graph_difference *difference = owner;
+    const struct graph_difference *difference = owner;
 
     return hash_of(difference->all[number].parent, difference->all[number].name);
 }
 
 /* Its number; 0: no memory. */
 static uint32_t
-find_or_add(struct heapprof_graph_difference *difference, uint32_t parent, uint32_t name)
+find_or_add(struct graph_difference *difference, uint32_t parent, uint32_t name)
 {
     uint64_t hash = hash_of(parent, name);
     uint32_t number;
@@ -35,15 +35,15 @@ find_or_add(struct heapprof_graph_difference *difference, uint32_t parent, uint3
     if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, (size_t)difference->count + 1) ||
         !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count, hash_change,
                                    difference)) return 0;
-    difference->all[difference->count] = (struct heapprof_graph_change){.parent = parent, .name = name};
+    difference->all[difference->count] = (struct graph_change){.parent = parent, .name = name};
     rb_heapprof_index_insert(&difference->index, hash, difference->count);
     return difference->count++;
 }
 
 /* "@items: Hash", without what differs from dump to dump; UINT32_MAX: no memory. */
 static uint32_t
-name_of(struct heapprof_graph_difference *difference, const struct heapprof_graph *graph,
-        const struct heapprof_graph_pattern *pattern)
+name_of(struct graph_difference *difference, const struct graph *graph,
+        const struct graph_pattern *pattern)
 {
     char *text = NULL;
     size_t size;
@@ -51,9 +51,9 @@ name_of(struct heapprof_graph_difference *difference, const struct heapprof_grap
     uint32_t name = UINT32_MAX;
 
     if (!out) return name;
-    rb_heapprof_graph_put_label(out, graph, pattern->label, true);
+    graph_put_label(out, graph, pattern->label, true);
     fputs(": ", out);
-    rb_heapprof_graph_put_pattern(out, graph, pattern);
+    graph_put_pattern(out, graph, pattern);
     if (fclose(out) == 0) name = rb_heapprof_strings_intern(&difference->strings, text, size);
     free(text);
     return name;
@@ -61,14 +61,14 @@ name_of(struct heapprof_graph_difference *difference, const struct heapprof_grap
 
 /* Adds a dump's patterns; numbers: of each pattern the change. */
 static bool
-add_patterns(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dump,
+add_patterns(struct graph_difference *difference, const struct graph_dump *dump,
              size_t place, uint32_t *numbers)
 {
-    const struct heapprof_graph_patterns *patterns = &dump->patterns;
+    const struct graph_patterns *patterns = &dump->patterns;
     uint64_t *retained = calloc(patterns->count, sizeof(*retained));
 
     if (!retained) return false;
-    rb_heapprof_graph_patterns_retained(patterns, retained);
+    graph_patterns_retained(patterns, retained);
     for (uint32_t i = 1; i < patterns->count; i++) {
         uint32_t name = name_of(difference, dump->graph, &patterns->all[i]);
         numbers[i] = name == UINT32_MAX ? 0 : find_or_add(difference, numbers[patterns->all[i].parent], name);
@@ -85,36 +85,36 @@ add_patterns(struct heapprof_graph_difference *difference, const struct heapprof
 /* ---- which objects are new ---- */
 
 static void
-count_fresh(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dumps,
+count_fresh(struct graph_difference *difference, const struct graph_dump *dumps,
             const uint32_t *numbers)
 {
-    const struct heapprof_graph_dump *last = &dumps[difference->dump_count - 1], *middle = last - 1;
+    const struct graph_dump *last = &dumps[difference->dump_count - 1], *middle = last - 1;
 
-    rb_heapprof_graph_sort_moves(last->graph);
-    rb_heapprof_graph_sort_moves(middle->graph);
+    graph_sort_moves(last->graph);
+    graph_sort_moves(middle->graph);
     for (uint32_t object = 1; object <= last->graph->count; object++) {
         uint32_t pattern = last->patterns.of[object], earlier;
-        struct heapprof_graph_change *change = &difference->all[numbers[pattern]];
+        struct graph_change *change = &difference->all[numbers[pattern]];
         if (!pattern) continue;
-        earlier = rb_heapprof_graph_before(middle->graph, last->graph, object);
+        earlier = graph_before(middle->graph, last->graph, object);
         if (!earlier && !change->fresh++) change->example = object;
-        if (earlier && difference->dump_count > 2) change->kept += !rb_heapprof_graph_before(dumps[0].graph, middle->graph, earlier);
+        if (earlier && difference->dump_count > 2) change->kept += !graph_before(dumps[0].graph, middle->graph, earlier);
     }
 }
 
 static const char *
-why_inexact(const struct heapprof_graph_dump *dumps, size_t count)
+why_inexact(const struct graph_dump *dumps, size_t count)
 {
     const char *why = NULL;
 
-    for (size_t i = 1; !why && i < count; i++) why = rb_heapprof_graph_inexact(dumps[i - 1].graph, dumps[i].graph);
+    for (size_t i = 1; !why && i < count; i++) why = graph_inexact(dumps[i - 1].graph, dumps[i].graph);
     return why;
 }
 
 /* ---- all of it ---- */
 
 static bool
-add_dumps(struct heapprof_graph_difference *difference, const struct heapprof_graph_dump *dumps)
+add_dumps(struct graph_difference *difference, const struct graph_dump *dumps)
 {
     bool room = true;
 
@@ -128,10 +128,10 @@ add_dumps(struct heapprof_graph_difference *difference, const struct heapprof_gr
 }
 
 bool
-rb_heapprof_graph_difference_make(struct heapprof_graph_difference *difference,
-                                  const struct heapprof_graph_dump *dumps, size_t count)
+graph_difference_make(struct graph_difference *difference,
+                                  const struct graph_dump *dumps, size_t count)
 {
-    *difference = (struct heapprof_graph_difference){.dump_count = count, .count = 1, .inexact = why_inexact(dumps, count)};
+    *difference = (struct graph_difference){.dump_count = count, .count = 1, .inexact = why_inexact(dumps, count)};
     rb_heapprof_mem_init(&difference->mem, SIZE_MAX);
     rb_heapprof_strings_init(&difference->strings, &difference->mem);
     return HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, 1) &&
@@ -139,7 +139,7 @@ rb_heapprof_graph_difference_make(struct heapprof_graph_difference *difference,
 }
 
 void
-rb_heapprof_graph_difference_free(struct heapprof_graph_difference *difference)
+graph_difference_free(struct graph_difference *difference)
 {
     HEAPPROF_MEM_RELEASE(&difference->mem, difference->all, difference->capacity);
     rb_heapprof_index_release(&difference->index, &difference->mem);
@@ -147,13 +147,13 @@ rb_heapprof_graph_difference_free(struct heapprof_graph_difference *difference)
 }
 
 static bool
-more_p(const struct heapprof_graph_difference *difference, uint32_t change)
+more_p(const struct graph_difference *difference, uint32_t change)
 {
     return difference->all[change].objects[difference->dump_count - 1] > difference->all[change].objects[0];
 }
 
 bool
-rb_heapprof_graph_grown_p(const struct heapprof_graph_difference *difference, uint32_t change)
+graph_grown_p(const struct graph_difference *difference, uint32_t change)
 {
     if (!more_p(difference, change)) return false;
     while ((change = difference->all[change].parent) != 0) if (more_p(difference, change)) return false;

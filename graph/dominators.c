@@ -24,9 +24,9 @@ struct frame {
 };
 
 struct search {
-    struct heapprof_graph *graph;
-    struct heapprof_dominators *result;
-    struct heapprof_space *space;
+    struct graph *graph;
+    struct graph_dominators *result;
+    struct graph_space *space;
     uint8_t  *referred;          /* by object: 0, 1, 2: more than once, or by a root */
     uint32_t *classes;           /* by layout: as layout_classes, without those that a root refers to */
     uint32_t *numbers;           /* by object */
@@ -46,8 +46,8 @@ struct search {
 };
 
 #define GROW(search, array, count) \
-    HEAPPROF_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
-#define RELEASE(search, array) HEAPPROF_SPACE_RELEASE((search)->space, (search)->array, (search)->array##_capacity)
+    GRAPH_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
+#define RELEASE(search, array) GRAPH_SPACE_RELEASE((search)->space, (search)->array, (search)->array##_capacity)
 
 /* ---- what is referred to ---- */
 
@@ -62,7 +62,7 @@ refer(struct search *search, uint32_t object)
 static bool
 count_references(struct search *search)
 {
-    const struct heapprof_graph *graph = search->graph;
+    const struct graph *graph = search->graph;
     uint32_t layouts = graph->names.layout_count;
 
     if (!GROW(search, referred, graph->count + 1) || !GROW(search, classes, layouts)) return false;
@@ -80,9 +80,9 @@ count_references(struct search *search)
 static bool
 leaf_p(const struct search *search, uint32_t object)
 {
-    const struct heapprof_graph *graph = search->graph;
+    const struct graph *graph = search->graph;
 
-    return search->referred[object] == 1 && rb_heapprof_graph_degree(graph, object) == 0 &&
+    return search->referred[object] == 1 && graph_degree(graph, object) == 0 &&
            !search->classes[graph->layouts[object]];
 }
 
@@ -115,7 +115,7 @@ fold(struct search *search, uint32_t leaf, uint32_t into)
 static inline uint32_t
 next_target(const struct search *search, struct frame *frame)
 {
-    const struct heapprof_graph *graph = search->graph;
+    const struct graph *graph = search->graph;
 
     if (frame->object == 0) return frame->next < graph->root_count ? graph->roots[frame->next++].target : UNNUMBERED;
     if (frame->next < graph->first[frame->object + 1]) return graph->targets[frame->next++];
@@ -171,7 +171,7 @@ add_referrer(struct search *search, uint32_t from, uint32_t to)
 static bool
 collect_referrers(struct search *search)
 {
-    const struct heapprof_graph *graph = search->graph;
+    const struct graph *graph = search->graph;
     uint32_t *first = search->referrers_first;
 
     for (uint32_t i = 0; i < search->count; i++) first[i + 1] += first[i];
@@ -238,7 +238,7 @@ find_semidominators(struct search *search)
 static void
 find_dominators(struct search *search)
 {
-    struct heapprof_dominators *result = search->result;
+    struct graph_dominators *result = search->result;
     uint32_t *dominators = search->parents, *objects = search->objects;
 
     for (uint32_t i = 1; i < search->count; i++) {
@@ -272,15 +272,15 @@ free_search(struct search *search)
 }
 
 bool
-rb_heapprof_dominators_find(struct heapprof_dominators *dominators, struct heapprof_graph *graph)
+graph_dominators_find(struct graph_dominators *dominators, struct graph *graph)
 {
     struct search search = {.graph = graph, .result = dominators, .space = &graph->space};
     size_t count = (size_t)graph->count + 1;
     bool room;
 
-    *dominators = (struct heapprof_dominators){.space = &graph->space};
-    if (!HEAPPROF_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity, count) ||
-        !HEAPPROF_SPACE_GROW(&graph->space, dominators->retained, dominators->retained_capacity, count)) return false;
+    *dominators = (struct graph_dominators){.space = &graph->space};
+    if (!GRAPH_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity, count) ||
+        !GRAPH_SPACE_GROW(&graph->space, dominators->retained, dominators->retained_capacity, count)) return false;
     memset(dominators->dominators, 0xff, count * sizeof(*dominators->dominators));
     room = count_references(&search) && number(&search) && collect_referrers(&search) && find_semidominators(&search);
     if (room) find_dominators(&search);
@@ -289,31 +289,31 @@ rb_heapprof_dominators_find(struct heapprof_dominators *dominators, struct heapp
 }
 
 void
-rb_heapprof_dominators_free(struct heapprof_dominators *dominators)
+graph_dominators_free(struct graph_dominators *dominators)
 {
-    HEAPPROF_SPACE_RELEASE(dominators->space, dominators->dominators, dominators->dominators_capacity);
-    HEAPPROF_SPACE_RELEASE(dominators->space, dominators->retained, dominators->retained_capacity);
+    GRAPH_SPACE_RELEASE(dominators->space, dominators->dominators, dominators->dominators_capacity);
+    GRAPH_SPACE_RELEASE(dominators->space, dominators->retained, dominators->retained_capacity);
 }
 
 /* ---- the tree from above ---- */
 
 bool
-rb_heapprof_dominated_make(struct heapprof_dominated *dominated, struct heapprof_graph *graph,
-                           const struct heapprof_dominators *dominators)
+graph_dominated_make(struct graph_dominated *dominated, struct graph *graph,
+                           const struct graph_dominators *dominators)
 {
     uint32_t *first;
     size_t count = (size_t)graph->count + 1;
 
-    *dominated = (struct heapprof_dominated){.space = &graph->space};
-    if (!HEAPPROF_SPACE_GROW(&graph->space, dominated->first, dominated->first_capacity, count + 1) ||
-        !HEAPPROF_SPACE_GROW(&graph->space, dominated->children, dominated->children_capacity, count)) return false;
+    *dominated = (struct graph_dominated){.space = &graph->space};
+    if (!GRAPH_SPACE_GROW(&graph->space, dominated->first, dominated->first_capacity, count + 1) ||
+        !GRAPH_SPACE_GROW(&graph->space, dominated->children, dominated->children_capacity, count)) return false;
     first = dominated->first;
     for (uint32_t i = 1; i < count; i++) {
-        if (dominators->dominators[i] != HEAPPROF_UNREACHED) first[dominators->dominators[i] + 1]++;
+        if (dominators->dominators[i] != GRAPH_UNREACHED) first[dominators->dominators[i] + 1]++;
     }
     for (size_t i = 0; i < count; i++) first[i + 1] += first[i];
     for (uint32_t i = 1; i < count; i++) {
-        if (dominators->dominators[i] != HEAPPROF_UNREACHED) dominated->children[first[dominators->dominators[i]]++] = i;
+        if (dominators->dominators[i] != GRAPH_UNREACHED) dominated->children[first[dominators->dominators[i]]++] = i;
     }
     memmove(first + 1, first, count * sizeof(*first));
     first[0] = 0;
@@ -321,8 +321,8 @@ rb_heapprof_dominated_make(struct heapprof_dominated *dominated, struct heapprof
 }
 
 void
-rb_heapprof_dominated_free(struct heapprof_dominated *dominated)
+graph_dominated_free(struct graph_dominated *dominated)
 {
-    HEAPPROF_SPACE_RELEASE(dominated->space, dominated->first, dominated->first_capacity);
-    HEAPPROF_SPACE_RELEASE(dominated->space, dominated->children, dominated->children_capacity);
+    GRAPH_SPACE_RELEASE(dominated->space, dominated->first, dominated->first_capacity);
+    GRAPH_SPACE_RELEASE(dominated->space, dominated->children, dominated->children_capacity);
 }

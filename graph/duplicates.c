@@ -14,30 +14,30 @@ hash_of(uint64_t hash, uint64_t bytes, uint32_t class_number)
 static uint64_t
 hash_duplicate(const void *owner, uint32_t number)
 {
-    const struct heapprof_graph_duplicates *duplicates = owner;
-    const struct heapprof_graph_duplicate *duplicate = &duplicates->all[number - 1];
+    const struct graph_duplicates *duplicates = owner;
+    const struct graph_duplicate *duplicate = &duplicates->all[number - 1];
 
     return hash_of(duplicate->hash, duplicate->bytes, duplicate->class_number);
 }
 
 /* NULL: no memory. */
-static struct heapprof_graph_duplicate *
-find_or_add(struct heapprof_graph_duplicates *duplicates, uint64_t content, uint64_t bytes, uint32_t class_number)
+static struct graph_duplicate *
+find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t bytes, uint32_t class_number)
 {
     uint64_t hash = hash_of(content, bytes, class_number);
-    struct heapprof_graph_duplicate *found;
+    struct graph_duplicate *found;
     uint32_t number;
 
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&duplicates->index, probe)) != 0; probe++) {
         found = &duplicates->all[number - 1];
         if (found->hash == content && found->bytes == bytes && found->class_number == class_number) return found;
     }
-    if (!HEAPPROF_SPACE_GROW(&duplicates->space, duplicates->all, duplicates->capacity,
+    if (!GRAPH_SPACE_GROW(&duplicates->space, duplicates->all, duplicates->capacity,
                              (size_t)duplicates->count + 1) ||
         !rb_heapprof_index_reserve(&duplicates->index, &duplicates->index_mem, duplicates->count,
                                    hash_duplicate, duplicates)) return NULL;
     found = &duplicates->all[duplicates->count++];
-    *found = (struct heapprof_graph_duplicate){.hash = content, .bytes = bytes, .class_number = class_number};
+    *found = (struct graph_duplicate){.hash = content, .bytes = bytes, .class_number = class_number};
     rb_heapprof_index_insert(&duplicates->index, hash, duplicates->count);
     return found;
 }
@@ -45,8 +45,8 @@ find_or_add(struct heapprof_graph_duplicates *duplicates, uint64_t content, uint
 static bool
 on_object(void *data, const struct heapprof_dump_object *object)
 {
-    struct heapprof_graph_duplicates *duplicates = data;
-    struct heapprof_graph_duplicate *duplicate;
+    struct graph_duplicates *duplicates = data;
+    struct graph_duplicate *duplicate;
 
     if (!(object->bits & HEAPPROF_DUMP_HASHED)) return true;
     duplicate = find_or_add(duplicates, object->hash, object->slot_bytes + object->external,
@@ -60,47 +60,47 @@ on_object(void *data, const struct heapprof_dump_object *object)
 }
 
 bool
-rb_heapprof_graph_duplicates_read(struct heapprof_graph_duplicates *duplicates, heapprof_dump_more_i *more,
+graph_duplicates_read(struct graph_duplicates *duplicates, heapprof_dump_more_i *more,
                                   void *data,
                                   size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX])
 {
     struct heapprof_dump_visitor visitor = {
-        .data = duplicates, .string = rb_heapprof_graph_names_on_string, .stack = rb_heapprof_graph_names_on_stack,
-        .layout = rb_heapprof_graph_names_on_layout, .object = on_object,
+        .data = duplicates, .string = graph_names_on_string, .stack = graph_names_on_stack,
+        .layout = graph_names_on_layout, .object = on_object,
     };
     enum heapprof_dump_result result;
 
     memset(duplicates, 0, sizeof(*duplicates));
-    rb_heapprof_space_init(&duplicates->space, limit_bytes);
+    graph_space_init(&duplicates->space, limit_bytes);
     rb_heapprof_mem_init(&duplicates->index_mem, SIZE_MAX);
     snprintf(error, HEAPPROF_DUMP_ERROR_MAX, "no memory");
-    if (!rb_heapprof_graph_names_init(&duplicates->names, &duplicates->space)) return false;
+    if (!graph_names_init(&duplicates->names, &duplicates->space)) return false;
     result = rb_heapprof_dump_read(more, data, &visitor, error);
     *complete = result == HEAPPROF_DUMP_COMPLETE;
     return result == HEAPPROF_DUMP_COMPLETE || result == HEAPPROF_DUMP_INCOMPLETE;
 }
 
 void
-rb_heapprof_graph_duplicates_free(struct heapprof_graph_duplicates *duplicates)
+graph_duplicates_free(struct graph_duplicates *duplicates)
 {
-    rb_heapprof_graph_names_free(&duplicates->names);
-    HEAPPROF_SPACE_RELEASE(&duplicates->space, duplicates->all, duplicates->capacity);
+    graph_names_free(&duplicates->names);
+    GRAPH_SPACE_RELEASE(&duplicates->space, duplicates->all, duplicates->capacity);
     rb_heapprof_index_release(&duplicates->index, &duplicates->index_mem);
-    rb_heapprof_space_free(&duplicates->space);
+    graph_space_free(&duplicates->space);
 }
 
 static int
 more_wasted(const void *a, const void *b)
 {
-    const struct heapprof_graph_duplicate *one = a, *other = b;
-    uint64_t bytes = rb_heapprof_graph_wasted(one), others = rb_heapprof_graph_wasted(other);
+    const struct graph_duplicate *one = a, *other = b;
+    uint64_t bytes = graph_wasted(one), others = graph_wasted(other);
 
     if (bytes != others) return bytes < others ? 1 : -1;
     return (one->example > other->example) - (one->example < other->example);
 }
 
 void
-rb_heapprof_graph_duplicates_sort(struct heapprof_graph_duplicates *duplicates)
+graph_duplicates_sort(struct graph_duplicates *duplicates)
 {
     if (duplicates->count) qsort(duplicates->all, duplicates->count, sizeof(*duplicates->all), more_wasted);
 }

@@ -28,26 +28,26 @@ put_quoted(FILE *out, const char *text, size_t length)
 }
 
 static bool
-put_label(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_pattern *pattern)
+put_label(FILE *out, const struct graph *graph, const struct graph_pattern *pattern)
 {
     char *text = NULL;
     size_t size;
     FILE *label = open_memstream(&text, &size);
 
     if (!label) return false;
-    rb_heapprof_graph_put_label(label, graph, pattern->label, pattern->objects > 1);
+    graph_put_label(label, graph, pattern->label, pattern->objects > 1);
     fputs(": ", label);
-    rb_heapprof_graph_put_pattern(label, graph, pattern);
+    graph_put_pattern(label, graph, pattern);
     if (fclose(label) == 0) put_quoted(out, text, size);
     free(text);
     return true;
 }
 
 static bool
-put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_patterns *patterns,
+put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
             uint32_t number, uint64_t retained)
 {
-    const struct heapprof_graph_pattern *pattern = &patterns->all[number];
+    const struct graph_pattern *pattern = &patterns->all[number];
     char bytes[REPORT_AMOUNT_MAX], objects[REPORT_AMOUNT_MAX];
 
     fprintf(out, "  n%"PRIu32" [label=\"", number);
@@ -60,14 +60,14 @@ put_pattern(FILE *out, const struct heapprof_graph *graph, const struct heapprof
 }
 
 bool
-rb_heapprof_graph_dot(FILE *out, const struct heapprof_graph_source *source)
+graph_dot(FILE *out, const struct graph_source *source)
 {
-    struct heapprof_graph_patterns patterns;
+    struct graph_patterns patterns;
     uint64_t *retained = NULL;
-    bool room = rb_heapprof_graph_patterns_make(&patterns, source->graph, source->dominator_tree);
+    bool room = graph_patterns_make(&patterns, source->graph, source->dominator_tree);
 
     if (room) retained = calloc(patterns.count, sizeof(*retained));
-    if (retained) rb_heapprof_graph_patterns_retained(&patterns, retained);
+    if (retained) graph_patterns_retained(&patterns, retained);
     fputs("digraph heap {\n  rankdir=LR;\n  node [shape=box];\n", out);
     for (uint32_t i = 1; retained && room && i < patterns.count; i++) {
         if (retained[i] < retained[0] / LEAST_SHARE) continue;
@@ -76,6 +76,6 @@ rb_heapprof_graph_dot(FILE *out, const struct heapprof_graph_source *source)
     fputs("}\n", out);
     room = room && retained;
     free(retained);
-    rb_heapprof_graph_patterns_free(&patterns);
+    graph_patterns_free(&patterns);
     return room;
 }

@@ -40,11 +40,11 @@ enum {EMPTY, ROOTS, CLASS, KEY, VALUE, UNNAMED, OWN_STRINGS};
 
 struct snapshot {
     FILE *out;
-    const struct heapprof_graph_source *source;
-    const struct heapprof_graph_traces *traces; /* NULL: it is no timeline */
-    const struct heapprof_graph *graph;
-    const struct heapprof_dominators *dominators;
-    const struct heapprof_graph_tree *tree; /* of dominators */
+    const struct graph_source *source;
+    const struct graph_traces *traces; /* NULL: it is no timeline */
+    const struct graph *graph;
+    const struct graph_dominators *dominators;
+    const struct graph_tree *tree; /* of dominators */
     const uint64_t *ids;         /* by object */
     uint32_t  root_edges;        /* DevTools wants no more than one to an object */
     uint32_t *nodes;             /* by object; 0: it is not reached */
@@ -56,7 +56,7 @@ struct snapshot {
 static bool
 reached_p(const struct snapshot *snapshot, uint32_t object)
 {
-    return snapshot->dominators->dominators[object] != HEAPPROF_UNREACHED;
+    return snapshot->dominators->dominators[object] != GRAPH_UNREACHED;
 }
 
 /* Whether a root refers to it. */
@@ -64,21 +64,21 @@ static bool
 root_p(const struct snapshot *snapshot, uint32_t object)
 {
     return snapshot->tree->from[object] == 0 &&
-           rb_heapprof_graph_label_kind(snapshot->tree->labels[object]) != HEAPPROF_GRAPH_INDIRECT;
+           graph_label_kind(snapshot->tree->labels[object]) != GRAPH_INDIRECT;
 }
 
 static uint32_t
 edges_of(const struct snapshot *snapshot, uint32_t object)
 {
-    bool class_p = rb_heapprof_graph_class(snapshot->graph, object) != 0;
+    bool class_p = graph_class(snapshot->graph, object) != 0;
 
-    return rb_heapprof_graph_degree(snapshot->graph, object) + class_p;
+    return graph_degree(snapshot->graph, object) + class_p;
 }
 
 static bool
 number_nodes(struct snapshot *snapshot)
 {
-    const struct heapprof_graph *graph = snapshot->graph;
+    const struct graph *graph = snapshot->graph;
 
     snapshot->nodes = calloc((size_t)graph->count + 1, sizeof(*snapshot->nodes));
     if (!snapshot->nodes) return false;
@@ -96,11 +96,11 @@ number_nodes(struct snapshot *snapshot)
 /* ---- nodes ---- */
 
 static enum node_type
-type_of(const struct heapprof_graph *graph, uint32_t object)
+type_of(const struct graph *graph, uint32_t object)
 {
-    const char *type = rb_heapprof_graph_type(graph, object);
+    const char *type = graph_type(graph, object);
 
-    if (!strcmp(type, "T_STRING") && rb_heapprof_graph_text(graph, object)) return STRING;
+    if (!strcmp(type, "T_STRING") && graph_text(graph, object)) return STRING;
     if (!strncmp(type, "T_IMEMO", 7) || !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE") ||
         !strcmp(type, "T_ICLASS")) return CODE;
     return OBJECT;
@@ -108,11 +108,11 @@ type_of(const struct heapprof_graph *graph, uint32_t object)
 
 /* Its content or name, or the name of its class. */
 static uint32_t
-name_of(const struct heapprof_graph *graph, uint32_t object)
+name_of(const struct graph *graph, uint32_t object)
 {
-    uint32_t text = rb_heapprof_graph_text(graph, object);
+    uint32_t text = graph_text(graph, object);
 
-    return OWN_STRINGS + (text ? text : graph->names.classes[rb_heapprof_graph_class_number(graph, object)].name);
+    return OWN_STRINGS + (text ? text : graph->names.classes[graph_class_number(graph, object)].name);
 }
 
 /* Odd: others are not of the program for DevTools. 1 is the root's. */
@@ -134,13 +134,13 @@ put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint64_t
 static void
 put_nodes(struct snapshot *snapshot)
 {
-    const struct heapprof_graph *graph = snapshot->graph;
+    const struct graph *graph = snapshot->graph;
 
     put_node(snapshot, SYNTHETIC, ROOTS, 0, 0, snapshot->root_edges, 0);
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!reached_p(snapshot, object)) continue;
         put_node(snapshot, type_of(graph, object), name_of(graph, object), snapshot->ids[object], graph->sizes[object],
-                 edges_of(snapshot, object), snapshot->traces ? rb_heapprof_graph_trace(graph, object) : 0);
+                 edges_of(snapshot, object), snapshot->traces ? graph_trace(graph, object) : 0);
     }
     snapshot->comma = false;
 }
@@ -158,11 +158,11 @@ put_edge(struct snapshot *snapshot, enum edge_type type, uint32_t name, uint32_t
 static void
 put_reference(struct snapshot *snapshot, uint32_t label, uint32_t to)
 {
-    uint32_t detail = rb_heapprof_graph_label_detail(label);
+    uint32_t detail = graph_label_detail(label);
 
-    switch (rb_heapprof_graph_label_kind(label)) {
+    switch (graph_label_kind(label)) {
     case HEAPPROF_DUMP_INDEX:
-    case HEAPPROF_GRAPH_VALUE_OF_INTEGER:
+    case GRAPH_VALUE_OF_INTEGER:
         put_edge(snapshot, ELEMENT, detail, to);
         break;
     case HEAPPROF_DUMP_KEY:
@@ -185,15 +185,15 @@ put_reference(struct snapshot *snapshot, uint32_t label, uint32_t to)
 static void
 put_edges(struct snapshot *snapshot)
 {
-    const struct heapprof_graph *graph = snapshot->graph;
+    const struct graph *graph = snapshot->graph;
 
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!root_p(snapshot, object)) continue;
         put_edge(snapshot, INTERNAL,
-                 OWN_STRINGS + rb_heapprof_graph_label_detail(snapshot->tree->labels[object]), object);
+                 OWN_STRINGS + graph_label_detail(snapshot->tree->labels[object]), object);
     }
     for (uint32_t object = 1; object <= graph->count; object++) {
-        uint32_t class_object = rb_heapprof_graph_class(graph, object);
+        uint32_t class_object = graph_class(graph, object);
         if (!reached_p(snapshot, object)) continue;
         for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
             put_reference(snapshot, graph->labels[i], graph->targets[i]);
@@ -209,17 +209,17 @@ put_traces(const struct snapshot *snapshot)
 {
     fputs("],\n\"trace_function_infos\":[", snapshot->out);
     if (snapshot->traces) {
-        rb_heapprof_graph_traces_put_functions(snapshot->out, snapshot->traces, snapshot->graph, OWN_STRINGS, ROOTS);
+        graph_traces_put_functions(snapshot->out, snapshot->traces, snapshot->graph, OWN_STRINGS, ROOTS);
     }
     fputs("],\n\"trace_tree\":[", snapshot->out);
-    if (snapshot->traces) rb_heapprof_graph_traces_put_tree(snapshot->out, snapshot->traces, snapshot->graph);
+    if (snapshot->traces) graph_traces_put_tree(snapshot->out, snapshot->traces, snapshot->graph);
 }
 
 /* From the first dump on. */
 static void
 put_samples(const struct snapshot *snapshot)
 {
-    const struct heapprof_graph_source *source = snapshot->source;
+    const struct graph_source *source = snapshot->source;
 
     fputs("],\n\"samples\":[", snapshot->out);
     for (size_t i = 0; snapshot->traces && i < source->moment_count; i++) {
@@ -246,12 +246,12 @@ static void
 put_strings(struct snapshot *snapshot)
 {
     struct report_json json = {.out = snapshot->out};
-    const struct heapprof_graph_names *names = &snapshot->graph->names;
+    const struct graph_names *names = &snapshot->graph->names;
 
     report_json_begin(&json, '[');
     for (int i = 0; i < OWN_STRINGS; i++) report_json_text(&json, own_strings[i]);
     for (uint32_t i = 0; i < names->string_count; i++) {
-        const char *text = rb_heapprof_graph_string(names, i);
+        const char *text = graph_string(names, i);
         report_json_line(&json);
         report_json_string(&json, text, length_of(text));
     }
@@ -259,7 +259,7 @@ put_strings(struct snapshot *snapshot)
 }
 
 static bool
-put_snapshot(FILE *out, const struct heapprof_graph_source *source, const struct heapprof_graph_traces *traces)
+put_snapshot(FILE *out, const struct graph_source *source, const struct graph_traces *traces)
 {
     struct snapshot snapshot = {.out = out, .source = source, .traces = traces, .graph = source->graph,
                                 .dominators = source->dominators, .tree = source->dominator_tree, .ids = source->ids};
@@ -280,18 +280,18 @@ put_snapshot(FILE *out, const struct heapprof_graph_source *source, const struct
 }
 
 bool
-rb_heapprof_graph_heapsnapshot(FILE *out, const struct heapprof_graph_source *source)
+graph_heapsnapshot(FILE *out, const struct graph_source *source)
 {
     return put_snapshot(out, source, NULL);
 }
 
 bool
-rb_heapprof_graph_heaptimeline(FILE *out, const struct heapprof_graph_source *source)
+graph_heaptimeline(FILE *out, const struct graph_source *source)
 {
-    struct heapprof_graph_traces traces;
-    bool room = rb_heapprof_graph_traces_make(&traces, source->graph, source->dominators) &&
+    struct graph_traces traces;
+    bool room = graph_traces_make(&traces, source->graph, source->dominators) &&
                 put_snapshot(out, source, &traces);
 
-    rb_heapprof_graph_traces_free(&traces);
+    graph_traces_free(&traces);
     return room;
 }

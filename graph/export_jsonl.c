@@ -37,26 +37,26 @@ put_type(struct report_json *json, const char *type)
 }
 
 static void
-put_references(struct report_json *json, const struct heapprof_graph *graph, uint32_t object)
+put_references(struct report_json *json, const struct graph *graph, uint32_t object)
 {
-    if (rb_heapprof_graph_degree(graph, object) == 0) return;
+    if (graph_degree(graph, object) == 0) return;
     report_json_member_begin(json, "references", '[');
     for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
-        put_address(json, NULL, rb_heapprof_graph_address(graph, graph->targets[i]));
+        put_address(json, NULL, graph_address(graph, graph->targets[i]));
     }
     report_json_end(json, ']');
 }
 
 static void
-put_stack(struct report_json *json, const struct heapprof_graph *graph, uint32_t object)
+put_stack(struct report_json *json, const struct graph *graph, uint32_t object)
 {
-    const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
-    const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[rb_heapprof_graph_site(&graph->names, sample->stack)] : NULL;
+    const struct graph_sample *sample = graph_sample(graph, object);
+    const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[graph_site(&graph->names, sample->stack)] : NULL;
 
     if (!frame) return;
-    report_json_member_text(json, "file", rb_heapprof_graph_string(&graph->names, frame->file));
+    report_json_member_text(json, "file", graph_string(&graph->names, frame->file));
     report_json_member_unsigned(json, "line", frame->line);
-    report_json_member_text(json, "method", rb_heapprof_graph_string(&graph->names, frame->method));
+    report_json_member_text(json, "method", graph_string(&graph->names, frame->method));
 }
 
 static void
@@ -70,18 +70,18 @@ put_flags(struct report_json *json, uint32_t bits)
 }
 
 static void
-put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
+put_object(FILE *out, const struct graph *graph, uint32_t object)
 {
     struct report_json json = {.out = out, .spaced = true};
-    uint32_t text = rb_heapprof_graph_text(graph, object), class_object = rb_heapprof_graph_class(graph, object);
-    const char *type = rb_heapprof_graph_type(graph, object);
+    uint32_t text = graph_text(graph, object), class_object = graph_class(graph, object);
+    const char *type = graph_type(graph, object);
 
     report_json_begin(&json, '{');
-    put_address(&json, "address", rb_heapprof_graph_address(graph, object));
+    put_address(&json, "address", graph_address(graph, object));
     put_type(&json, type);
-    if (class_object) put_address(&json, "class", rb_heapprof_graph_address(graph, class_object));
+    if (class_object) put_address(&json, "class", graph_address(graph, class_object));
     if (text) report_json_member_text(&json, strcmp(type, "T_STRING") ? "name" : "value",
-                       rb_heapprof_graph_string(&graph->names, text));
+                       graph_string(&graph->names, text));
     put_references(&json, graph, object);
     put_stack(&json, graph, object);
     report_json_member_unsigned(&json, "memsize", graph->sizes[object]);
@@ -95,7 +95,7 @@ put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
 static int
 by_category(const void *a, const void *b)
 {
-    const struct heapprof_graph_root *one = a, *other = b;
+    const struct graph_root *one = a, *other = b;
 
     if (one->category != other->category) return one->category < other->category ? -1 : 1;
     return (one->target > other->target) - (one->target < other->target);
@@ -117,17 +117,17 @@ put_category(struct report_json *json, const char *category)
 
 /* The roots of the category of the first; returns how many these are. */
 static uint32_t
-put_roots(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_root *roots, uint32_t most)
+put_roots(FILE *out, const struct graph *graph, const struct graph_root *roots, uint32_t most)
 {
     struct report_json json = {.out = out, .spaced = true};
     uint32_t count = 0;
 
     report_json_begin(&json, '{');
     report_json_member_text(&json, "type", "ROOT");
-    put_category(&json, rb_heapprof_graph_string(&graph->names, roots[0].category));
+    put_category(&json, graph_string(&graph->names, roots[0].category));
     report_json_member_begin(&json, "references", '[');
     for (; count < most && roots[count].category == roots[0].category; count++) {
-        put_address(&json, NULL, rb_heapprof_graph_address(graph, roots[count].target));
+        put_address(&json, NULL, graph_address(graph, roots[count].target));
     }
     report_json_end(&json, ']');
     report_json_end(&json, '}');
@@ -136,9 +136,9 @@ put_roots(FILE *out, const struct heapprof_graph *graph, const struct heapprof_g
 }
 
 static bool
-put_all_roots(FILE *out, const struct heapprof_graph *graph)
+put_all_roots(FILE *out, const struct graph *graph)
 {
-    struct heapprof_graph_root *roots = malloc(((size_t)graph->root_count + 1) * sizeof(*roots));
+    struct graph_root *roots = malloc(((size_t)graph->root_count + 1) * sizeof(*roots));
 
     if (!roots) return false;
     if (graph->root_count) {
@@ -151,13 +151,13 @@ put_all_roots(FILE *out, const struct heapprof_graph *graph)
 }
 
 bool
-rb_heapprof_graph_jsonl(FILE *out, const struct heapprof_graph_source *source)
+graph_jsonl(FILE *out, const struct graph_source *source)
 {
-    const struct heapprof_graph *graph = source->graph;
+    const struct graph *graph = source->graph;
 
     if (!put_all_roots(out, graph)) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {
-        if (source->dominators->dominators[object] != HEAPPROF_UNREACHED) put_object(out, graph, object);
+        if (source->dominators->dominators[object] != GRAPH_UNREACHED) put_object(out, graph, object);
     }
     return true;
 }

@@ -13,8 +13,8 @@
 #define DEPTH_MOST 500 /* frames of a stack, the outermost: beyond, viewers give up */
 
 struct making {
-    const struct heapprof_graph_source *source;
-    struct heapprof_graph_patterns patterns;
+    const struct graph_source *source;
+    struct graph_patterns patterns;
     uint32_t *depths;            /* by pattern */
     struct heapprof_model *model;
 };
@@ -38,18 +38,18 @@ add_type(struct making *making, const char *name, const char *unit)
 
 /* "Hash via @items". */
 static uint32_t
-add_name(struct making *making, const struct heapprof_graph_pattern *pattern)
+add_name(struct making *making, const struct graph_pattern *pattern)
 {
-    const struct heapprof_graph *graph = making->source->graph;
+    const struct graph *graph = making->source->graph;
     char *name = NULL;
     size_t size;
     FILE *out = open_memstream(&name, &size);
     uint32_t string = HEAPPROF_NO_STRING;
 
     if (!out) return string;
-    rb_heapprof_graph_put_pattern(out, graph, pattern);
+    graph_put_pattern(out, graph, pattern);
     fputs(" via ", out);
-    rb_heapprof_graph_put_label(out, graph, pattern->label, true);
+    graph_put_label(out, graph, pattern->label, true);
     if (fclose(out) == 0) string = rb_heapprof_model_add_string(making->model, name, size);
     free(name);
     return string;
@@ -76,7 +76,7 @@ add_location(struct making *making, uint32_t number)
 static bool
 add_sample(struct making *making, uint32_t number)
 {
-    const struct heapprof_graph_pattern *all = making->patterns.all;
+    const struct graph_pattern *all = making->patterns.all;
     uint32_t depth = making->depths[number], above = number;
 
     for (; depth > DEPTH_MOST; depth--) above = all[above].parent;
@@ -89,8 +89,8 @@ add_sample(struct making *making, uint32_t number)
 static bool
 add_all(struct making *making)
 {
-    const struct heapprof_graph_patterns *patterns = &making->patterns;
-    const char *time = rb_heapprof_graph_fact(&making->source->graph->names, "time");
+    const struct graph_patterns *patterns = &making->patterns;
+    const char *time = graph_fact(&making->source->graph->names, "time");
 
     making->depths = calloc(patterns->count, sizeof(*making->depths));
     making->model = rb_heapprof_model_new();
@@ -107,14 +107,14 @@ add_all(struct making *making)
 }
 
 struct heapprof_model *
-rb_heapprof_graph_model(const struct heapprof_graph_source *source)
+graph_model(const struct graph_source *source)
 {
     struct making making = {.source = source};
     char message[256];
-    bool made = rb_heapprof_graph_patterns_make(&making.patterns, source->graph, source->dominator_tree) &&
+    bool made = graph_patterns_make(&making.patterns, source->graph, source->dominator_tree) &&
                 add_all(&making) && rb_heapprof_model_finish(making.model, message, sizeof(message));
 
-    rb_heapprof_graph_patterns_free(&making.patterns);
+    graph_patterns_free(&making.patterns);
     free(making.depths);
     if (made) return making.model;
     rb_heapprof_model_free(making.model);

@@ -9,49 +9,49 @@
 #include <stdlib.h>
 
 #define GROW(groups, array, count) \
-    HEAPPROF_SPACE_GROW((groups)->space, (groups)->array, (groups)->array##_capacity, (size_t)(count))
+    GRAPH_SPACE_GROW((groups)->space, (groups)->array, (groups)->array##_capacity, (size_t)(count))
 
 /* ---- which group ---- */
 
 static uint32_t
-key_of(const struct heapprof_graph *graph, uint32_t object, enum heapprof_graph_grouping by)
+key_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
 {
-    const struct heapprof_graph_sample *sample;
+    const struct graph_sample *sample;
 
     switch (by) {
-    case HEAPPROF_GRAPH_BY_CLASS: return rb_heapprof_graph_class_number(graph, object);
-    case HEAPPROF_GRAPH_BY_AGE: return graph->bits[object] & HEAPPROF_DUMP_AGE;
-    default: sample = rb_heapprof_graph_sample(graph, object);
+    case GRAPH_BY_CLASS: return graph_class_number(graph, object);
+    case GRAPH_BY_AGE: return graph->bits[object] & HEAPPROF_DUMP_AGE;
+    default: sample = graph_sample(graph, object);
     }
     if (!sample) return 0;
-    return by == HEAPPROF_GRAPH_BY_STACK ? sample->stack : graph->names.stacks[rb_heapprof_graph_site(&graph->names, sample->stack)].file;
+    return by == GRAPH_BY_STACK ? sample->stack : graph->names.stacks[graph_site(&graph->names, sample->stack)].file;
 }
 
 static uint32_t
-keys_of(const struct heapprof_graph *graph, enum heapprof_graph_grouping by)
+keys_of(const struct graph *graph, enum graph_grouping by)
 {
     switch (by) {
-    case HEAPPROF_GRAPH_BY_CLASS: return graph->names.class_count;
-    case HEAPPROF_GRAPH_BY_STACK: return graph->names.stack_count;
-    case HEAPPROF_GRAPH_BY_FILE: return graph->names.string_count;
+    case GRAPH_BY_CLASS: return graph->names.class_count;
+    case GRAPH_BY_STACK: return graph->names.stack_count;
+    case GRAPH_BY_FILE: return graph->names.string_count;
     default: return HEAPPROF_DUMP_AGE + 1;
     }
 }
 
 /* How many objects that one stands for. */
 static double
-weight_of(const struct heapprof_graph *graph, uint32_t object, enum heapprof_graph_grouping by)
+weight_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
 {
-    const struct heapprof_graph_sample *sample;
+    const struct graph_sample *sample;
 
-    if (by == HEAPPROF_GRAPH_BY_CLASS || by == HEAPPROF_GRAPH_BY_AGE) return 1;
-    sample = rb_heapprof_graph_sample(graph, object);
+    if (by == GRAPH_BY_CLASS || by == GRAPH_BY_AGE) return 1;
+    sample = graph_sample(graph, object);
     return sample ? (double)sample->weight / 1000 : 1;
 }
 
 static bool
-add(struct heapprof_graph_groups *groups, const struct heapprof_graph *graph, uint32_t object,
-    enum heapprof_graph_grouping by)
+add(struct graph_groups *groups, const struct graph *graph, uint32_t object,
+    enum graph_grouping by)
 {
     uint32_t key = key_of(graph, object, by), number;
     double weight = weight_of(graph, object, by);
@@ -70,11 +70,11 @@ add(struct heapprof_graph_groups *groups, const struct heapprof_graph *graph, ui
 /* ---- what they retain ---- */
 
 struct descent {
-    struct heapprof_graph_groups *groups;
-    const struct heapprof_graph *graph;
-    const struct heapprof_dominators *dominators;
-    struct heapprof_dominated dominated;
-    enum heapprof_graph_grouping by;
+    struct graph_groups *groups;
+    const struct graph *graph;
+    const struct graph_dominators *dominators;
+    struct graph_dominated dominated;
+    enum graph_grouping by;
 };
 
 static void
@@ -108,37 +108,37 @@ descend(struct descent *descent)
 }
 
 bool
-rb_heapprof_graph_groups_make(struct heapprof_graph_groups *groups, struct heapprof_graph *graph,
-                              const struct heapprof_dominators *dominators, enum heapprof_graph_grouping by)
+graph_groups_make(struct graph_groups *groups, struct graph *graph,
+                              const struct graph_dominators *dominators, enum graph_grouping by)
 {
     struct descent descent = {.groups = groups, .graph = graph, .dominators = dominators, .by = by};
     bool room;
 
-    *groups = (struct heapprof_graph_groups){.space = &graph->space};
+    *groups = (struct graph_groups){.space = &graph->space};
     if (!GROW(groups, of, graph->count + 1) || !GROW(groups, by_key, keys_of(graph, by))) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {
-        if (dominators->dominators[object] == HEAPPROF_UNREACHED) continue;
+        if (dominators->dominators[object] == GRAPH_UNREACHED) continue;
         if (!add(groups, graph, object, by)) return false;
     }
-    room = GROW(groups, inside, groups->count) && rb_heapprof_dominated_make(&descent.dominated, graph, dominators);
+    room = GROW(groups, inside, groups->count) && graph_dominated_make(&descent.dominated, graph, dominators);
     if (room) descend(&descent);
-    rb_heapprof_dominated_free(&descent.dominated);
+    graph_dominated_free(&descent.dominated);
     return room;
 }
 
 void
-rb_heapprof_graph_groups_free(struct heapprof_graph_groups *groups)
+graph_groups_free(struct graph_groups *groups)
 {
-    HEAPPROF_SPACE_RELEASE(groups->space, groups->all, groups->all_capacity);
-    HEAPPROF_SPACE_RELEASE(groups->space, groups->of, groups->of_capacity);
-    HEAPPROF_SPACE_RELEASE(groups->space, groups->by_key, groups->by_key_capacity);
-    HEAPPROF_SPACE_RELEASE(groups->space, groups->inside, groups->inside_capacity);
+    GRAPH_SPACE_RELEASE(groups->space, groups->all, groups->all_capacity);
+    GRAPH_SPACE_RELEASE(groups->space, groups->of, groups->of_capacity);
+    GRAPH_SPACE_RELEASE(groups->space, groups->by_key, groups->by_key_capacity);
+    GRAPH_SPACE_RELEASE(groups->space, groups->inside, groups->inside_capacity);
 }
 
 static int
 more_bytes(const void *a, const void *b)
 {
-    const struct heapprof_graph_group *one = a, *other = b;
+    const struct graph_group *one = a, *other = b;
 
     if (one->bytes != other->bytes) return one->bytes < other->bytes ? 1 : -1;
     return (one->key > other->key) - (one->key < other->key);
@@ -147,13 +147,13 @@ more_bytes(const void *a, const void *b)
 static int
 more_retained(const void *a, const void *b)
 {
-    const struct heapprof_graph_group *one = a, *other = b;
+    const struct graph_group *one = a, *other = b;
 
     return one->retained != other->retained ? (one->retained < other->retained ? 1 : -1) : more_bytes(a, b);
 }
 
 void
-rb_heapprof_graph_groups_sort(struct heapprof_graph_groups *groups, bool by_retained)
+graph_groups_sort(struct graph_groups *groups, bool by_retained)
 {
     if (groups->count) qsort(groups->all, groups->count, sizeof(*groups->all),
                              by_retained ? more_retained : more_bytes);

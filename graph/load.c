@@ -10,20 +10,20 @@
 #include <string.h>
 
 struct load {
-    struct heapprof_graph *graph;
+    struct graph *graph;
     uint32_t reference_count;
     const char *wrong;           /* why it cannot go on; NULL: no memory */
 };
 
 #define GROW(graph, array, count) \
-    HEAPPROF_SPACE_GROW(&(graph)->space, (graph)->array, (graph)->array##_capacity, (size_t)(count))
+    GRAPH_SPACE_GROW(&(graph)->space, (graph)->array, (graph)->array##_capacity, (size_t)(count))
 
 static bool
 on_fact(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_dump_text value)
 {
     struct load *load = data;
 
-    return rb_heapprof_graph_names_fact(&load->graph->names, footer, key, value);
+    return graph_names_fact(&load->graph->names, footer, key, value);
 }
 
 static bool
@@ -32,7 +32,7 @@ on_string(void *data, uint32_t number, struct heapprof_dump_text text)
     struct load *load = data;
 
     (void)number;
-    return rb_heapprof_graph_names_string(&load->graph->names, text);
+    return graph_names_string(&load->graph->names, text);
 }
 
 static bool
@@ -41,7 +41,7 @@ on_stack(void *data, uint32_t number, const struct heapprof_dump_stack *stack)
     struct load *load = data;
 
     (void)number;
-    return rb_heapprof_graph_names_stack(&load->graph->names, stack);
+    return graph_names_stack(&load->graph->names, stack);
 }
 
 static bool
@@ -50,18 +50,18 @@ on_layout(void *data, uint32_t number, const struct heapprof_dump_layout *layout
     struct load *load = data;
 
     (void)number;
-    return rb_heapprof_graph_names_layout(&load->graph->names, layout);
+    return graph_names_layout(&load->graph->names, layout);
 }
 
 static bool
 on_root(void *data, const struct heapprof_dump_root *root)
 {
     struct load *load = data;
-    struct heapprof_graph *graph = load->graph;
-    uint32_t place = rb_heapprof_places_at(&graph->places, root->address);
+    struct graph *graph = load->graph;
+    uint32_t place = graph_places_at(&graph->places, root->address);
 
-    if (place == HEAPPROF_NO_PLACE_AT || !GROW(graph, roots, graph->root_count + 1)) return false;
-    graph->roots[graph->root_count++] = (struct heapprof_graph_root){root->label, root->name, root->category, place};
+    if (place == GRAPH_NO_PLACE_AT || !GROW(graph, roots, graph->root_count + 1)) return false;
+    graph->roots[graph->root_count++] = (struct graph_root){root->label, root->name, root->category, place};
     return true;
 }
 
@@ -69,33 +69,33 @@ static bool
 on_move(void *data, uint64_t from, uint64_t to)
 {
     struct load *load = data;
-    struct heapprof_graph *graph = load->graph;
+    struct graph *graph = load->graph;
 
     if (!GROW(graph, moves, graph->move_count + 1)) return false;
-    graph->moves[graph->move_count++] = (struct heapprof_graph_move){from, to};
+    graph->moves[graph->move_count++] = (struct graph_move){from, to};
     return true;
 }
 
 static bool
-add_text(struct heapprof_graph *graph, uint32_t string)
+add_text(struct graph *graph, uint32_t string)
 {
     if (!GROW(graph, texts, graph->text_count + 1)) return false;
-    graph->texts[graph->text_count++] = (struct heapprof_graph_text){graph->count, string};
+    graph->texts[graph->text_count++] = (struct graph_text){graph->count, string};
     return true;
 }
 
 static bool
-add_sample(struct heapprof_graph *graph, const struct heapprof_dump_object *object)
+add_sample(struct graph *graph, const struct heapprof_dump_object *object)
 {
     if (!GROW(graph, samples, graph->sample_count + 1)) return false;
     graph->samples[graph->sample_count++] =
-        (struct heapprof_graph_sample){graph->count, object->stack, object->weight};
+        (struct graph_sample){graph->count, object->stack, object->weight};
     return true;
 }
 
 /* Room for one object more, and for the element behind the last one that first has. */
 static bool
-reserve_object(struct heapprof_graph *graph)
+reserve_object(struct graph *graph)
 {
     size_t count = (size_t)graph->count + 3;
 
@@ -107,14 +107,14 @@ static bool
 on_object(void *data, const struct heapprof_dump_object *object)
 {
     struct load *load = data;
-    struct heapprof_graph *graph = load->graph;
-    uint32_t place = rb_heapprof_places_at(&graph->places, object->address), number;
-    enum heapprof_places_added added;
+    struct graph *graph = load->graph;
+    uint32_t place = graph_places_at(&graph->places, object->address), number;
+    enum graph_places_added added;
 
-    if (place == HEAPPROF_NO_PLACE_AT || !reserve_object(graph)) return false;
-    added = rb_heapprof_places_add(&graph->places, place);
-    if (added != HEAPPROF_PLACED) {
-        if (added == HEAPPROF_PLACE_TWICE) load->wrong = "has objects that are not in the order of their pages";
+    if (place == GRAPH_NO_PLACE_AT || !reserve_object(graph)) return false;
+    added = graph_places_add(&graph->places, place);
+    if (added != GRAPH_PLACED) {
+        if (added == GRAPH_PLACE_TWICE) load->wrong = "has objects that are not in the order of their pages";
         return false;
     }
     number = ++graph->count;
@@ -133,20 +133,20 @@ label_of(const struct heapprof_dump_reference *reference)
     const struct heapprof_dump_value *key = &reference->key;
 
     if (reference->label == HEAPPROF_DUMP_VALUE && !key->object && key->immediate == HEAPPROF_DUMP_SYMBOL) {
-        return rb_heapprof_graph_label(HEAPPROF_GRAPH_VALUE_OF_SYMBOL, key->bits);
+        return graph_label(GRAPH_VALUE_OF_SYMBOL, key->bits);
     }
     if (reference->label == HEAPPROF_DUMP_VALUE && !key->object && key->immediate == HEAPPROF_DUMP_INTEGER &&
-        !(key->bits & 1) && key->bits / 2 < HEAPPROF_GRAPH_DETAIL_MOST) {
-        return rb_heapprof_graph_label(HEAPPROF_GRAPH_VALUE_OF_INTEGER, key->bits / 2);
+        !(key->bits & 1) && key->bits / 2 < GRAPH_DETAIL_MOST) {
+        return graph_label(GRAPH_VALUE_OF_INTEGER, key->bits / 2);
     }
-    return rb_heapprof_graph_label(reference->label, reference->name ? reference->name : reference->index);
+    return graph_label(reference->label, reference->name ? reference->name : reference->index);
 }
 
 static bool
 on_reference(void *data, const struct heapprof_dump_reference *reference)
 {
     struct load *load = data;
-    struct heapprof_graph *graph = load->graph;
+    struct graph *graph = load->graph;
     uint32_t place;
 
     if (!reference->to.object) return true;
@@ -158,8 +158,8 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
         load->wrong = "has more than 4,294,967,295 references";
         return false;
     }
-    place = rb_heapprof_places_at(&graph->places, reference->to.bits);
-    if (place == HEAPPROF_NO_PLACE_AT || !GROW(graph, targets, (size_t)load->reference_count + 1) ||
+    place = graph_places_at(&graph->places, reference->to.bits);
+    if (place == GRAPH_NO_PLACE_AT || !GROW(graph, targets, (size_t)load->reference_count + 1) ||
         !GROW(graph, labels, (size_t)load->reference_count + 1)) return false;
     graph->targets[load->reference_count] = place;
     graph->labels[load->reference_count++] = label_of(reference);
@@ -171,7 +171,7 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
 static void
 number_references(struct load *load)
 {
-    struct heapprof_graph *graph = load->graph;
+    struct graph *graph = load->graph;
     uint32_t kept = 0, at = 0;
 
     graph->first[graph->count + 1] = load->reference_count;
@@ -179,7 +179,7 @@ number_references(struct load *load)
         uint32_t end = graph->first[object + 1];
         graph->first[object] = kept;
         for (; at < end; at++) {
-            uint32_t target = rb_heapprof_places_object(&graph->places, graph->targets[at]);
+            uint32_t target = graph_places_object(&graph->places, graph->targets[at]);
             if (!target) continue;
             graph->targets[kept] = target;
             graph->labels[kept++] = graph->labels[at];
@@ -190,13 +190,13 @@ number_references(struct load *load)
 }
 
 static void
-number_roots(struct heapprof_graph *graph)
+number_roots(struct graph *graph)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < graph->root_count; i++) {
-        struct heapprof_graph_root root = graph->roots[i];
-        root.target = rb_heapprof_places_object(&graph->places, root.target);
+        struct graph_root root = graph->roots[i];
+        root.target = graph_places_object(&graph->places, root.target);
         if (root.target) graph->roots[kept++] = root;
     }
     graph->missing += graph->root_count - kept;
@@ -204,13 +204,13 @@ number_roots(struct heapprof_graph *graph)
 }
 
 static bool
-find_classes(struct heapprof_graph *graph)
+find_classes(struct graph *graph)
 {
-    const struct heapprof_graph_names *names = &graph->names;
+    const struct graph_names *names = &graph->names;
 
     if (!GROW(graph, layout_classes, names->layout_count)) return false;
     for (uint32_t i = 0; i < names->layout_count; i++) {
-        graph->layout_classes[i] = rb_heapprof_graph_find(graph, names->layouts[i].class_address);
+        graph->layout_classes[i] = graph_find(graph, names->layouts[i].class_address);
     }
     return true;
 }
@@ -219,14 +219,14 @@ static bool
 finish(struct load *load)
 {
     if (!reserve_object(load->graph)) return false;
-    rb_heapprof_places_finish(&load->graph->places);
+    graph_places_finish(&load->graph->places);
     number_references(load);
     number_roots(load->graph);
     return find_classes(load->graph);
 }
 
 bool
-rb_heapprof_graph_load(struct heapprof_graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
+graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
                        char error[HEAPPROF_DUMP_ERROR_MAX])
 {
     struct load load = {.graph = graph};
@@ -237,10 +237,10 @@ rb_heapprof_graph_load(struct heapprof_graph *graph, heapprof_dump_more_i *more,
     enum heapprof_dump_result result = HEAPPROF_DUMP_STOPPED;
 
     memset(graph, 0, sizeof(*graph));
-    rb_heapprof_space_init(&graph->space, limit_bytes);
-    rb_heapprof_places_init(&graph->places, &graph->space);
+    graph_space_init(&graph->space, limit_bytes);
+    graph_places_init(&graph->places, &graph->space);
     snprintf(error, HEAPPROF_DUMP_ERROR_MAX, "no memory");
-    if (!rb_heapprof_graph_names_init(&graph->names, &graph->space)) return false;
+    if (!graph_names_init(&graph->names, &graph->space)) return false;
     result = rb_heapprof_dump_read(more, data, &visitor, error);
     graph->complete = result == HEAPPROF_DUMP_COMPLETE;
     if (load.wrong) snprintf(error, HEAPPROF_DUMP_ERROR_MAX, "%s", load.wrong);
@@ -251,11 +251,11 @@ rb_heapprof_graph_load(struct heapprof_graph *graph, heapprof_dump_more_i *more,
 }
 
 void
-rb_heapprof_graph_free(struct heapprof_graph *graph)
+graph_free(struct graph *graph)
 {
-    struct heapprof_space *space = &graph->space;
+    struct graph_space *space = &graph->space;
 
-#define RELEASE(array) HEAPPROF_SPACE_RELEASE(space, graph->array, graph->array##_capacity)
+#define RELEASE(array) GRAPH_SPACE_RELEASE(space, graph->array, graph->array##_capacity)
     RELEASE(object_places);
     RELEASE(layouts);
     RELEASE(sizes);
@@ -269,17 +269,17 @@ rb_heapprof_graph_free(struct heapprof_graph *graph)
     RELEASE(moves);
     RELEASE(layout_classes);
 #undef RELEASE
-    rb_heapprof_graph_names_free(&graph->names);
-    rb_heapprof_places_free(&graph->places);
-    rb_heapprof_space_free(space);
+    graph_names_free(&graph->names);
+    graph_places_free(&graph->places);
+    graph_space_free(space);
 }
 
 /* ---- looking up ---- */
 
 const char *
-rb_heapprof_graph_type(const struct heapprof_graph *graph, uint32_t object)
+graph_type(const struct graph *graph, uint32_t object)
 {
-    return rb_heapprof_graph_string(&graph->names, graph->names.layouts[graph->layouts[object]].type);
+    return graph_string(&graph->names, graph->names.layouts[graph->layouts[object]].type);
 }
 
 /* Among elements that begin with their object, ordered by it, the one of that object; NULL: there is none. */
@@ -299,32 +299,32 @@ element_of(const void *elements, uint32_t count, size_t element_bytes, uint32_t 
 }
 
 uint32_t
-rb_heapprof_graph_text(const struct heapprof_graph *graph, uint32_t object)
+graph_text(const struct graph *graph, uint32_t object)
 {
-    const struct heapprof_graph_text *text =
+    const struct graph_text *text =
         element_of(graph->texts, graph->text_count, sizeof(*graph->texts), object);
 
     return text ? text->string : 0;
 }
 
-const struct heapprof_graph_sample *
-rb_heapprof_graph_sample(const struct heapprof_graph *graph, uint32_t object)
+const struct graph_sample *
+graph_sample(const struct graph *graph, uint32_t object)
 {
     return element_of(graph->samples, graph->sample_count, sizeof(*graph->samples), object);
 }
 
 uint32_t
-rb_heapprof_graph_module_name(const struct heapprof_graph *graph, uint32_t object)
+graph_module_name(const struct graph *graph, uint32_t object)
 {
     uint32_t text;
 
     if (!graph->names.layouts[graph->layouts[object]].module) return 0;
-    text = rb_heapprof_graph_text(graph, object);
-    return rb_heapprof_graph_string(&graph->names, text)[0] == '#' ? 0 : text; /* #<Class:0x...> */
+    text = graph_text(graph, object);
+    return graph_string(&graph->names, text)[0] == '#' ? 0 : text; /* #<Class:0x...> */
 }
 
 uint32_t
-rb_heapprof_graph_find(const struct heapprof_graph *graph, uint64_t address)
+graph_find(const struct graph *graph, uint64_t address)
 {
-    return rb_heapprof_places_find(&graph->places, address);
+    return graph_places_find(&graph->places, address);
 }

@@ -4,37 +4,37 @@
 #include <string.h>
 
 bool
-rb_heapprof_graph_names_init(struct heapprof_graph_names *names, struct heapprof_space *space)
+graph_names_init(struct graph_names *names, struct graph_space *space)
 {
     memset(names, 0, sizeof(*names));
     names->space = space;
     names->stack_count = 1;
     rb_heapprof_mem_init(&names->index_mem, SIZE_MAX);
-    return HEAPPROF_SPACE_GROW(space, names->stacks, names->stack_capacity, 1) &&
-           rb_heapprof_graph_names_string(names, (struct heapprof_dump_text){"", 0});
+    return GRAPH_SPACE_GROW(space, names->stacks, names->stack_capacity, 1) &&
+           graph_names_string(names, (struct heapprof_dump_text){"", 0});
 }
 
 void
-rb_heapprof_graph_names_free(struct heapprof_graph_names *names)
+graph_names_free(struct graph_names *names)
 {
-    struct heapprof_space *space = names->space;
+    struct graph_space *space = names->space;
 
-    HEAPPROF_SPACE_RELEASE(space, names->text, names->text_capacity);
-    HEAPPROF_SPACE_RELEASE(space, names->strings, names->string_capacity);
-    HEAPPROF_SPACE_RELEASE(space, names->stacks, names->stack_capacity);
-    HEAPPROF_SPACE_RELEASE(space, names->layouts, names->layout_capacity);
-    HEAPPROF_SPACE_RELEASE(space, names->classes, names->class_capacity);
-    HEAPPROF_SPACE_RELEASE(space, names->facts, names->fact_capacity);
+    GRAPH_SPACE_RELEASE(space, names->text, names->text_capacity);
+    GRAPH_SPACE_RELEASE(space, names->strings, names->string_capacity);
+    GRAPH_SPACE_RELEASE(space, names->stacks, names->stack_capacity);
+    GRAPH_SPACE_RELEASE(space, names->layouts, names->layout_capacity);
+    GRAPH_SPACE_RELEASE(space, names->classes, names->class_capacity);
+    GRAPH_SPACE_RELEASE(space, names->facts, names->fact_capacity);
     rb_heapprof_index_release(&names->class_index, &names->index_mem);
 }
 
 /* Where the text is from then on; SIZE_MAX: no memory. */
 static size_t
-keep(struct heapprof_graph_names *names, struct heapprof_dump_text text)
+keep(struct graph_names *names, struct heapprof_dump_text text)
 {
     size_t at = names->text_bytes;
 
-    if (!HEAPPROF_SPACE_GROW(names->space, names->text, names->text_capacity, at + text.length + 1)) return SIZE_MAX;
+    if (!GRAPH_SPACE_GROW(names->space, names->text, names->text_capacity, at + text.length + 1)) return SIZE_MAX;
     memcpy(names->text + at, text.bytes, text.length);
     names->text[at + text.length] = '\0';
     names->text_bytes = at + text.length + 1;
@@ -42,20 +42,20 @@ keep(struct heapprof_graph_names *names, struct heapprof_dump_text text)
 }
 
 bool
-rb_heapprof_graph_names_fact(struct heapprof_graph_names *names, bool footer, struct heapprof_dump_text key,
+graph_names_fact(struct graph_names *names, bool footer, struct heapprof_dump_text key,
                              struct heapprof_dump_text value)
 {
     size_t key_at = keep(names, key), value_at = keep(names, value);
 
     if (key_at == SIZE_MAX || value_at == SIZE_MAX) return false;
-    if (!HEAPPROF_SPACE_GROW(names->space, names->facts, names->fact_capacity,
+    if (!GRAPH_SPACE_GROW(names->space, names->facts, names->fact_capacity,
                              (size_t)names->fact_count + 1)) return false;
-    names->facts[names->fact_count++] = (struct heapprof_graph_fact){key_at, value_at, footer};
+    names->facts[names->fact_count++] = (struct graph_fact){key_at, value_at, footer};
     return true;
 }
 
 const char *
-rb_heapprof_graph_fact(const struct heapprof_graph_names *names, const char *key)
+graph_fact(const struct graph_names *names, const char *key)
 {
     for (uint32_t i = names->fact_count; i-- > 0;) {
         if (!strcmp(names->text + names->facts[i].key, key)) return names->text + names->facts[i].value;
@@ -64,31 +64,31 @@ rb_heapprof_graph_fact(const struct heapprof_graph_names *names, const char *key
 }
 
 bool
-rb_heapprof_graph_names_string(struct heapprof_graph_names *names, struct heapprof_dump_text text)
+graph_names_string(struct graph_names *names, struct heapprof_dump_text text)
 {
     size_t at = keep(names, text);
 
     if (at == SIZE_MAX) return false;
-    if (!HEAPPROF_SPACE_GROW(names->space, names->strings, names->string_capacity,
+    if (!GRAPH_SPACE_GROW(names->space, names->strings, names->string_capacity,
                              (size_t)names->string_count + 1)) return false;
     names->strings[names->string_count++] = at;
     return true;
 }
 
 bool
-rb_heapprof_graph_names_stack(struct heapprof_graph_names *names, const struct heapprof_dump_stack *stack)
+graph_names_stack(struct graph_names *names, const struct heapprof_dump_stack *stack)
 {
-    if (!HEAPPROF_SPACE_GROW(names->space, names->stacks, names->stack_capacity,
+    if (!GRAPH_SPACE_GROW(names->space, names->stacks, names->stack_capacity,
                              (size_t)names->stack_count + 1)) return false;
     names->stacks[names->stack_count++] = *stack;
     return true;
 }
 
 uint32_t
-rb_heapprof_graph_site(const struct heapprof_graph_names *names, uint32_t stack)
+graph_site(const struct graph_names *names, uint32_t stack)
 {
     for (uint32_t at = stack; at; at = names->stacks[at].caller) {
-        if (rb_heapprof_graph_string(names, names->stacks[at].file)[0]) return at;
+        if (graph_string(names, names->stacks[at].file)[0]) return at;
     }
     return stack;
 }
@@ -98,14 +98,14 @@ rb_heapprof_graph_site(const struct heapprof_graph_names *names, uint32_t stack)
 static uint64_t
 hash_class(const void *owner, uint32_t number)
 {
-    const struct heapprof_graph_names *names = owner;
+    const struct graph_names *names = owner;
 
     return rb_heapprof_index_hash(names->classes[number - 1].name);
 }
 
 /* The number of the class of that name; UINT32_MAX: no memory. */
 static uint32_t
-class_of(struct heapprof_graph_names *names, uint32_t name)
+class_of(struct graph_names *names, uint32_t name)
 {
     uint64_t hash = rb_heapprof_index_hash(name);
     uint32_t number;
@@ -113,7 +113,7 @@ class_of(struct heapprof_graph_names *names, uint32_t name)
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&names->class_index, probe)) != 0; probe++) {
         if (names->classes[number - 1].name == name) return number - 1;
     }
-    if (!HEAPPROF_SPACE_GROW(names->space, names->classes, names->class_capacity, (size_t)names->class_count + 1) ||
+    if (!GRAPH_SPACE_GROW(names->space, names->classes, names->class_capacity, (size_t)names->class_count + 1) ||
         !rb_heapprof_index_reserve(&names->class_index, &names->index_mem, names->class_count, hash_class, names)) {
         return UINT32_MAX;
     }
@@ -123,39 +123,39 @@ class_of(struct heapprof_graph_names *names, uint32_t name)
 }
 
 bool
-rb_heapprof_graph_names_layout(struct heapprof_graph_names *names, const struct heapprof_dump_layout *layout)
+graph_names_layout(struct graph_names *names, const struct heapprof_dump_layout *layout)
 {
     uint32_t class_number = class_of(names, layout->class_name ? layout->class_name : layout->type);
-    const char *type = rb_heapprof_graph_string(names, layout->type);
+    const char *type = graph_string(names, layout->type);
     bool module = !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE");
 
     if (class_number == UINT32_MAX) return false;
-    if (!HEAPPROF_SPACE_GROW(names->space, names->layouts, names->layout_capacity,
+    if (!GRAPH_SPACE_GROW(names->space, names->layouts, names->layout_capacity,
                              (size_t)names->layout_count + 1)) return false;
     names->layouts[names->layout_count++] =
-        (struct heapprof_graph_layout){layout->class_address, class_number, layout->type, module};
+        (struct graph_layout){layout->class_address, class_number, layout->type, module};
     return true;
 }
 
 /* ---- of a visitor ---- */
 
 bool
-rb_heapprof_graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text)
+graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text)
 {
     (void)number;
-    return rb_heapprof_graph_names_string(names, text);
+    return graph_names_string(names, text);
 }
 
 bool
-rb_heapprof_graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_stack *stack)
+graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_stack *stack)
 {
     (void)number;
-    return rb_heapprof_graph_names_stack(names, stack);
+    return graph_names_stack(names, stack);
 }
 
 bool
-rb_heapprof_graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_layout *layout)
+graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_layout *layout)
 {
     (void)number;
-    return rb_heapprof_graph_names_layout(names, layout);
+    return graph_names_layout(names, layout);
 }

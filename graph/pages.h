@@ -1,33 +1,33 @@
-#ifndef HEAPPROF_GRAPH_PAGES_H
-#define HEAPPROF_GRAPH_PAGES_H
+#ifndef GRAPH_PAGES_H
+#define GRAPH_PAGES_H
 /* Heap pages: how full they are, by size of slot, and objects of which classes keep nearly empty ones from being given
  * back. In one pass over the dump, without the graph. */
 #include "graph/names.h"
 
-#define HEAPPROF_GRAPH_FILLINGS 10 /* tenths of a page */
-#define HEAPPROF_GRAPH_POOLS 16    /* sizes of slots that are told apart; MRI has 5 */
+#define GRAPH_FILLINGS 10 /* tenths of a page */
+#define GRAPH_POOLS 16    /* sizes of slots that are told apart; MRI has 5 */
 
-struct heapprof_graph_pool {
+struct graph_pool {
     uint32_t slot_bytes;
     uint32_t pages;
     uint64_t objects, slots;
-    uint32_t filled[HEAPPROF_GRAPH_FILLINGS]; /* pages of which up to 1, 2 ... 10 tenths are used */
+    uint32_t filled[GRAPH_FILLINGS]; /* pages of which up to 1, 2 ... 10 tenths are used */
 };
 
 /* Objects of one class on pages of which at most a tenth is used. */
-struct heapprof_graph_pin {
+struct graph_pin {
     uint32_t class_number;       /* in names.classes */
     uint32_t pages;              /* on which there are any */
     uint64_t objects;
     uint32_t last_page;          /* number of the page that was counted last */
 };
 
-struct heapprof_graph_pages {
-    struct heapprof_graph_names names; /* first: names.h */
-    struct heapprof_space space;
-    struct heapprof_graph_pool pools[HEAPPROF_GRAPH_POOLS]; /* by size */
+struct graph_pages {
+    struct graph_names names; /* first: names.h */
+    struct graph_space space;
+    struct graph_pool pools[GRAPH_POOLS]; /* by size */
     uint32_t pool_count;
-    struct heapprof_graph_pin *pins; /* by class, then sorted */
+    struct graph_pin *pins; /* by class, then sorted */
     size_t   pin_capacity;
     uint32_t pin_count;          /* after sort: of those that have objects */
     uint32_t sparse_pages;       /* of which at most a tenth is used */
@@ -39,9 +39,9 @@ struct heapprof_graph_pages {
     uint32_t page_bytes;         /* as the dump says; 65536 */
 };
 
-/* As rb_heapprof_graph_load; then pins are sorted, those on most pages first. */
-bool rb_heapprof_graph_pages_read(struct heapprof_graph_pages *pages, heapprof_dump_more_i *more, void *data,
+/* As graph_load; then pins are sorted, those on most pages first. */
+bool graph_pages_read(struct graph_pages *pages, heapprof_dump_more_i *more, void *data,
                                   size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX]);
-void rb_heapprof_graph_pages_free(struct heapprof_graph_pages *pages);
+void graph_pages_free(struct graph_pages *pages);
 
 #endif

@@ -15,36 +15,36 @@
 
 #define CHUNK_SHIFT 16
 #define INSIDE_BITS 13
-#define CHUNKS_MOST ((1u << (32 - INSIDE_BITS)) - 1) /* the last one's places would be HEAPPROF_NO_PLACE_AT */
+#define CHUNKS_MOST ((1u << (32 - INSIDE_BITS)) - 1) /* the last one's places would be GRAPH_NO_PLACE_AT */
 
 void
-rb_heapprof_places_init(struct heapprof_graph_places *places, struct heapprof_space *space)
+graph_places_init(struct graph_places *places, struct graph_space *space)
 {
     memset(places, 0, sizeof(*places));
     places->space = space;
-    places->last = HEAPPROF_NO_PLACE_AT;
+    places->last = GRAPH_NO_PLACE_AT;
     rb_heapprof_mem_init(&places->index_mem, SIZE_MAX);
 }
 
 void
-rb_heapprof_places_free(struct heapprof_graph_places *places)
+graph_places_free(struct graph_places *places)
 {
-    HEAPPROF_SPACE_RELEASE(places->space, places->chunks, places->chunk_capacity);
-    HEAPPROF_SPACE_RELEASE(places->space, places->bitmaps, places->bitmap_capacity);
+    GRAPH_SPACE_RELEASE(places->space, places->chunks, places->chunk_capacity);
+    GRAPH_SPACE_RELEASE(places->space, places->bitmaps, places->bitmap_capacity);
     rb_heapprof_index_release(&places->index, &places->index_mem);
 }
 
 static uint64_t
 hash_chunk(const void *owner, uint32_t number)
 {
-    const struct heapprof_graph_places *places = owner;
+    const struct graph_places *places = owner;
 
     return rb_heapprof_index_hash(places->chunks[number - 1].address);
 }
 
 /* The chunk of that address; UINT32_MAX: none. */
 static uint32_t
-find_chunk(const struct heapprof_graph_places *places, uint64_t address)
+find_chunk(const struct graph_places *places, uint64_t address)
 {
     uint32_t number;
 
@@ -57,15 +57,15 @@ find_chunk(const struct heapprof_graph_places *places, uint64_t address)
 }
 
 static uint32_t
-add_chunk(struct heapprof_graph_places *places, uint64_t address)
+add_chunk(struct graph_places *places, uint64_t address)
 {
     if (places->chunk_count == CHUNKS_MOST ||
-        !HEAPPROF_SPACE_GROW(places->space, places->chunks, places->chunk_capacity,
+        !GRAPH_SPACE_GROW(places->space, places->chunks, places->chunk_capacity,
                              (size_t)places->chunk_count + 1) ||
         !rb_heapprof_index_reserve(&places->index, &places->index_mem, places->chunk_count, hash_chunk, places)) {
         return UINT32_MAX;
     }
-    places->chunks[places->chunk_count++] = (struct heapprof_graph_chunk){.address = address};
+    places->chunks[places->chunk_count++] = (struct graph_chunk){.address = address};
     rb_heapprof_index_insert(&places->index, rb_heapprof_index_hash(address), places->chunk_count);
     return places->chunk_count - 1;
 }
@@ -77,49 +77,49 @@ inside(uint64_t address)
 }
 
 uint32_t
-rb_heapprof_places_at(struct heapprof_graph_places *places, uint64_t address)
+graph_places_at(struct graph_places *places, uint64_t address)
 {
     uint32_t chunk = find_chunk(places, address >> CHUNK_SHIFT);
 
     if (chunk == UINT32_MAX) chunk = add_chunk(places, address >> CHUNK_SHIFT);
-    if (chunk == UINT32_MAX) return HEAPPROF_NO_PLACE_AT;
+    if (chunk == UINT32_MAX) return GRAPH_NO_PLACE_AT;
     places->recent = chunk;
     return chunk << INSIDE_BITS | inside(address);
 }
 
 uint64_t
-rb_heapprof_places_address(const struct heapprof_graph_places *places, uint32_t place)
+graph_places_address(const struct graph_places *places, uint32_t place)
 {
     return places->chunks[place >> INSIDE_BITS].address << CHUNK_SHIFT | (uint64_t)inside((uint64_t)place << 3) << 3;
 }
 
-enum heapprof_places_added
-rb_heapprof_places_add(struct heapprof_graph_places *places, uint32_t place)
+enum graph_places_added
+graph_places_add(struct graph_places *places, uint32_t place)
 {
-    struct heapprof_graph_chunk *chunk = &places->chunks[place >> INSIDE_BITS];
+    struct graph_chunk *chunk = &places->chunks[place >> INSIDE_BITS];
     uint32_t at = inside((uint64_t)place << 3);
 
     if (!chunk->first) {
-        if (!HEAPPROF_SPACE_GROW(places->space, places->bitmaps, places->bitmap_capacity,
+        if (!GRAPH_SPACE_GROW(places->space, places->bitmaps, places->bitmap_capacity,
                                  (size_t)places->bitmap_count + 1)) {
-            return HEAPPROF_PLACE_NO_MEMORY;
+            return GRAPH_PLACE_NO_MEMORY;
         }
         chunk->bits = places->bitmap_count++;
         chunk->first = places->count + 1;
     }
     else if (place >> INSIDE_BITS != places->last >> INSIDE_BITS ||
-             place <= places->last) return HEAPPROF_PLACE_TWICE;
+             place <= places->last) return GRAPH_PLACE_TWICE;
     places->bitmaps[chunk->bits].words[at / 64] |= UINT64_C(1) << at % 64;
     places->last = place;
     places->count++;
-    return HEAPPROF_PLACED;
+    return GRAPH_PLACED;
 }
 
 void
-rb_heapprof_places_finish(struct heapprof_graph_places *places)
+graph_places_finish(struct graph_places *places)
 {
     for (uint32_t i = 0; i < places->bitmap_count; i++) {
-        struct heapprof_graph_bitmap *bitmap = &places->bitmaps[i];
+        struct graph_bitmap *bitmap = &places->bitmaps[i];
         uint16_t before = 0;
         for (int word = 0; word < 128; word++) {
             bitmap->before[word] = before;
@@ -129,10 +129,10 @@ rb_heapprof_places_finish(struct heapprof_graph_places *places)
 }
 
 uint32_t
-rb_heapprof_places_object(const struct heapprof_graph_places *places, uint32_t place)
+graph_places_object(const struct graph_places *places, uint32_t place)
 {
-    const struct heapprof_graph_chunk *chunk = &places->chunks[place >> INSIDE_BITS];
-    const struct heapprof_graph_bitmap *bitmap;
+    const struct graph_chunk *chunk = &places->chunks[place >> INSIDE_BITS];
+    const struct graph_bitmap *bitmap;
     uint32_t at = inside((uint64_t)place << 3);
     uint64_t bit = UINT64_C(1) << at % 64;
 
@@ -143,10 +143,10 @@ rb_heapprof_places_object(const struct heapprof_graph_places *places, uint32_t p
 }
 
 uint32_t
-rb_heapprof_places_find(const struct heapprof_graph_places *places, uint64_t address)
+graph_places_find(const struct graph_places *places, uint64_t address)
 {
     uint32_t chunk = find_chunk(places, address >> CHUNK_SHIFT);
 
     if (chunk == UINT32_MAX || address % 8) return 0;
-    return rb_heapprof_places_object(places, chunk << INSIDE_BITS | inside(address));
+    return graph_places_object(places, chunk << INSIDE_BITS | inside(address));
 }

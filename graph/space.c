@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 void
-rb_heapprof_space_init(struct heapprof_space *space, size_t limit_bytes)
+graph_space_init(struct graph_space *space, size_t limit_bytes)
 {
     memset(space, 0, sizeof(*space));
     rb_heapprof_mem_init(&space->mem, limit_bytes);
@@ -26,23 +26,23 @@ rb_heapprof_space_init(struct heapprof_space *space, size_t limit_bytes)
 }
 
 void
-rb_heapprof_space_free(struct heapprof_space *space)
+graph_space_free(struct graph_space *space)
 {
     if (space->file >= 0) close(space->file);
     space->file = -1;
 }
 
 static struct heapprof_mem_block *
-find(struct heapprof_space *space, const void *address)
+find(struct graph_space *space, const void *address)
 {
-    for (int i = 0; i < HEAPPROF_SPACE_BLOCKS; i++) {
+    for (int i = 0; i < GRAPH_SPACE_BLOCKS; i++) {
         if (space->filed[i].address == (uintptr_t)address) return &space->filed[i];
     }
     return NULL;
 }
 
 static bool
-open_file(struct heapprof_space *space)
+open_file(struct graph_space *space)
 {
     const char *directory = getenv("TMPDIR");
 
@@ -53,7 +53,7 @@ open_file(struct heapprof_space *space)
 
 /* A new part of the file, zeros; NULL: the disk is full, or there is no file. */
 static void *
-map_part(struct heapprof_space *space, size_t bytes)
+map_part(struct graph_space *space, size_t bytes)
 {
     off_t at = (off_t)space->file_bytes;
     void *pages;
@@ -74,7 +74,7 @@ unmap_part(struct heapprof_mem_block *part)
 }
 
 static bool
-grow_in_file(struct heapprof_space *space, void **block, size_t *capacity, size_t count, size_t element_bytes)
+grow_in_file(struct graph_space *space, void **block, size_t *capacity, size_t count, size_t element_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), least = *capacity + *capacity / 2, bytes;
     void *old, *pages;
@@ -98,7 +98,7 @@ grow_in_file(struct heapprof_space *space, void **block, size_t *capacity, size_
 }
 
 bool
-rb_heapprof_space_grow(struct heapprof_space *space, void **block, size_t *capacity, size_t count,
+graph_space_grow(struct graph_space *space, void **block, size_t *capacity, size_t count,
                        size_t element_bytes)
 {
     void *old;
@@ -112,7 +112,7 @@ rb_heapprof_space_grow(struct heapprof_space *space, void **block, size_t *capac
 }
 
 void
-rb_heapprof_space_release(struct heapprof_space *space, void **block, size_t *capacity, size_t element_bytes)
+graph_space_release(struct graph_space *space, void **block, size_t *capacity, size_t element_bytes)
 {
     struct heapprof_mem_block *part;
     void *pages;

@@ -18,11 +18,11 @@ struct sum {
 };
 
 struct search {
-    struct heapprof_graph *graph;
-    struct heapprof_space *space;
-    const struct heapprof_dominators *dominators;
-    struct heapprof_dominated dominated;
-    struct heapprof_graph_suspect *suspects;
+    struct graph *graph;
+    struct graph_space *space;
+    const struct graph_dominators *dominators;
+    struct graph_dominated dominated;
+    struct graph_suspect *suspects;
     size_t    count, most;
     uint64_t  least_bytes;
     uint32_t *waiting;           /* to be gone through */
@@ -34,15 +34,15 @@ struct search {
 };
 
 #define GROW(search, array, count) \
-    HEAPPROF_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
+    GRAPH_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
 
 /* Whether what it keeps is no sign of anything. */
 static bool
-structure_p(const struct heapprof_graph *graph, uint32_t object)
+structure_p(const struct graph *graph, uint32_t object)
 {
     static const char *const types[] = {"T_CLASS", "T_MODULE", "T_ICLASS", "T_IMEMO", "T_DATA(VM/",
                                         "T_DATA(ractor", "T_DATA(fiber", "T_DATA(thread"};
-    const char *type = rb_heapprof_graph_type(graph, object);
+    const char *type = graph_type(graph, object);
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (!strncmp(type, types[i], strlen(types[i]))) return true;
@@ -65,11 +65,11 @@ more_retained(const void *a, const void *b)
 static bool
 add_children(struct search *search, uint32_t object)
 {
-    const struct heapprof_graph *graph = search->graph;
+    const struct graph *graph = search->graph;
 
     search->sum_count = 0;
     for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
-        uint32_t child = search->dominated.children[i], class_number = rb_heapprof_graph_class_number(graph, child);
+        uint32_t child = search->dominated.children[i], class_number = graph_class_number(graph, child);
         struct sum *sum;
         if (!search->by_class[class_number]) {
             if (!GROW(search, sums, search->sum_count + 1)) return false;
@@ -104,7 +104,7 @@ largest_child(const struct search *search, uint32_t object)
 static bool
 same_class_p(const struct search *search, uint32_t one, uint32_t other)
 {
-    return rb_heapprof_graph_class_number(search->graph, one) == rb_heapprof_graph_class_number(search->graph, other);
+    return graph_class_number(search->graph, one) == graph_class_number(search->graph, other);
 }
 
 static uint32_t
@@ -123,14 +123,14 @@ find_gathered(const struct search *search, uint32_t object)
 static uint32_t
 stack_of(const struct search *search, uint32_t object)
 {
-    const struct heapprof_graph_sample *sample = object ? rb_heapprof_graph_sample(search->graph, object) : NULL;
+    const struct graph_sample *sample = object ? graph_sample(search->graph, object) : NULL;
 
     return sample ? sample->stack : 0;
 }
 
 /* From gathered to its end: how long it is, and the stack of the first one that has any. */
 static void
-follow_list(const struct search *search, struct heapprof_graph_suspect *suspect)
+follow_list(const struct search *search, struct graph_suspect *suspect)
 {
     uint32_t object = suspect->gathered, child;
 
@@ -156,7 +156,7 @@ stack_of_children(const struct search *search, uint32_t object, uint32_t part)
 }
 
 static bool
-describe(struct search *search, struct heapprof_graph_suspect *suspect)
+describe(struct search *search, struct graph_suspect *suspect)
 {
     if (suspect->count > 1) {
         suspect->stack = stack_of(search, suspect->object);
@@ -188,7 +188,7 @@ add_suspect(struct search *search, uint32_t object, uint32_t count, uint64_t ret
     for (; at > 0 && search->suspects[at - 1].retained < retained; at--) {
         search->suspects[at] = search->suspects[at - 1];
     }
-    search->suspects[at] = (struct heapprof_graph_suspect){.object = object, .count = count,
+    search->suspects[at] = (struct graph_suspect){.object = object, .count = count,
                                                            .retained = retained, .gathered = object};
 }
 
@@ -229,18 +229,18 @@ find(struct search *search)
 }
 
 size_t
-rb_heapprof_graph_suspects(struct heapprof_graph_suspect *suspects, size_t most, struct heapprof_graph *graph,
-                           const struct heapprof_dominators *dominators, uint64_t least_bytes)
+graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
+                           const struct graph_dominators *dominators, uint64_t least_bytes)
 {
     struct search search = {.graph = graph, .space = &graph->space, .dominators = dominators, .suspects = suspects,
                             .most = most, .least_bytes = least_bytes};
     bool room;
 
     memset(suspects, 0, most * sizeof(*suspects));
-    room = rb_heapprof_dominated_make(&search.dominated, graph, dominators) && find(&search);
-    rb_heapprof_dominated_free(&search.dominated);
-    HEAPPROF_SPACE_RELEASE(search.space, search.waiting, search.waiting_capacity);
-    HEAPPROF_SPACE_RELEASE(search.space, search.sums, search.sums_capacity);
-    HEAPPROF_SPACE_RELEASE(search.space, search.by_class, search.by_class_capacity);
+    room = graph_dominated_make(&search.dominated, graph, dominators) && find(&search);
+    graph_dominated_free(&search.dominated);
+    GRAPH_SPACE_RELEASE(search.space, search.waiting, search.waiting_capacity);
+    GRAPH_SPACE_RELEASE(search.space, search.sums, search.sums_capacity);
+    GRAPH_SPACE_RELEASE(search.space, search.by_class, search.by_class_capacity);
     return room ? search.count : SIZE_MAX;
 }

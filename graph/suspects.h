@@ -1,5 +1,5 @@
-#ifndef HEAPPROF_GRAPH_SUSPECTS_H
-#define HEAPPROF_GRAPH_SUSPECTS_H
+#ifndef GRAPH_SUSPECTS_H
+#define GRAPH_SUSPECTS_H
 /* What may be a leak: an object that keeps much, or many of one class beside each other that do so together.
  *
  *     root --> class Cart --> CACHE, a Cart --> @items, a Hash --> 200,000 Orders
@@ -7,7 +7,7 @@
  */
 #include "graph/tree.h"
 
-struct heapprof_graph_suspect {
+struct graph_suspect {
     uint32_t object;             /* which keeps it; of many, the first */
     uint32_t count;              /* how many of its class are beside it, with it; as a rule 1 */
     uint64_t retained;           /* by all of these */
@@ -19,7 +19,7 @@ struct heapprof_graph_suspect {
 };
 
 /* The largest, which retain least_bytes or more each; at most most. Returns how many, or SIZE_MAX: no memory. */
-size_t rb_heapprof_graph_suspects(struct heapprof_graph_suspect *suspects, size_t most, struct heapprof_graph *graph,
-                                  const struct heapprof_dominators *dominators, uint64_t least_bytes);
+size_t graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
+                                  const struct graph_dominators *dominators, uint64_t least_bytes);
 
 #endif

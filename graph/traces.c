@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define GROW(traces, array, count) \
-    HEAPPROF_SPACE_GROW((traces)->space, (traces)->array, (traces)->array##_capacity, (size_t)(count))
+    GRAPH_SPACE_GROW((traces)->space, (traces)->array, (traces)->array##_capacity, (size_t)(count))
 
 /* ---- functions ---- */
 
@@ -31,7 +31,7 @@ by_frame_i(const void *a, const void *b, void *stacks)
 
 /* firsts is all stacks, in the order of their frames, and then one of each. */
 static void
-number_functions(struct heapprof_graph_traces *traces, const struct heapprof_graph_names *names)
+number_functions(struct graph_traces *traces, const struct graph_names *names)
 {
     uint32_t count = names->stack_count, *ordered = traces->firsts;
 
@@ -50,7 +50,7 @@ number_functions(struct heapprof_graph_traces *traces, const struct heapprof_gra
 
 /* From the last on: so the first one of a caller is the lowest. */
 static void
-link_calls(struct heapprof_graph_traces *traces, const struct heapprof_graph_names *names)
+link_calls(struct graph_traces *traces, const struct graph_names *names)
 {
     for (uint32_t stack = names->stack_count; stack-- > 1;) {
         uint32_t caller = names->stacks[stack].caller;
@@ -60,25 +60,25 @@ link_calls(struct heapprof_graph_traces *traces, const struct heapprof_graph_nam
 }
 
 static void
-count_objects(struct heapprof_graph_traces *traces, const struct heapprof_graph *graph,
-              const struct heapprof_dominators *dominators)
+count_objects(struct graph_traces *traces, const struct graph *graph,
+              const struct graph_dominators *dominators)
 {
     for (uint32_t i = 0; i < graph->sample_count; i++) {
-        const struct heapprof_graph_sample *sample = &graph->samples[i];
+        const struct graph_sample *sample = &graph->samples[i];
         double weight = (double)sample->weight / 1000;
-        if (dominators->dominators[sample->object] == HEAPPROF_UNREACHED) continue;
+        if (dominators->dominators[sample->object] == GRAPH_UNREACHED) continue;
         traces->counts[sample->stack] += weight;
         traces->bytes[sample->stack] += weight * (double)graph->sizes[sample->object];
     }
 }
 
 bool
-rb_heapprof_graph_traces_make(struct heapprof_graph_traces *traces, struct heapprof_graph *graph,
-                              const struct heapprof_dominators *dominators)
+graph_traces_make(struct graph_traces *traces, struct graph *graph,
+                              const struct graph_dominators *dominators)
 {
     size_t count = (size_t)graph->names.stack_count + 1;
 
-    *traces = (struct heapprof_graph_traces){.space = &graph->space};
+    *traces = (struct graph_traces){.space = &graph->space};
     if (!GROW(traces, functions, count) || !GROW(traces, firsts, count) || !GROW(traces, called, count) ||
         !GROW(traces, next, count) || !GROW(traces, counts, count) || !GROW(traces, bytes, count)) return false;
     number_functions(traces, &graph->names);
@@ -88,20 +88,20 @@ rb_heapprof_graph_traces_make(struct heapprof_graph_traces *traces, struct heapp
 }
 
 void
-rb_heapprof_graph_traces_free(struct heapprof_graph_traces *traces)
+graph_traces_free(struct graph_traces *traces)
 {
-    HEAPPROF_SPACE_RELEASE(traces->space, traces->functions, traces->functions_capacity);
-    HEAPPROF_SPACE_RELEASE(traces->space, traces->firsts, traces->firsts_capacity);
-    HEAPPROF_SPACE_RELEASE(traces->space, traces->called, traces->called_capacity);
-    HEAPPROF_SPACE_RELEASE(traces->space, traces->next, traces->next_capacity);
-    HEAPPROF_SPACE_RELEASE(traces->space, traces->counts, traces->counts_capacity);
-    HEAPPROF_SPACE_RELEASE(traces->space, traces->bytes, traces->bytes_capacity);
+    GRAPH_SPACE_RELEASE(traces->space, traces->functions, traces->functions_capacity);
+    GRAPH_SPACE_RELEASE(traces->space, traces->firsts, traces->firsts_capacity);
+    GRAPH_SPACE_RELEASE(traces->space, traces->called, traces->called_capacity);
+    GRAPH_SPACE_RELEASE(traces->space, traces->next, traces->next_capacity);
+    GRAPH_SPACE_RELEASE(traces->space, traces->counts, traces->counts_capacity);
+    GRAPH_SPACE_RELEASE(traces->space, traces->bytes, traces->bytes_capacity);
 }
 
 uint32_t
-rb_heapprof_graph_trace(const struct heapprof_graph *graph, uint32_t object)
+graph_trace(const struct graph *graph, uint32_t object)
 {
-    const struct heapprof_graph_sample *sample = rb_heapprof_graph_sample(graph, object);
+    const struct graph_sample *sample = graph_sample(graph, object);
 
     return sample && sample->stack ? sample->stack + 1 : 0;
 }
@@ -109,8 +109,8 @@ rb_heapprof_graph_trace(const struct heapprof_graph *graph, uint32_t object)
 /* ---- writing ---- */
 
 void
-rb_heapprof_graph_traces_put_functions(FILE *out, const struct heapprof_graph_traces *traces,
-                                       const struct heapprof_graph *graph, uint32_t first_string, uint32_t root)
+graph_traces_put_functions(FILE *out, const struct graph_traces *traces,
+                                       const struct graph *graph, uint32_t first_string, uint32_t root)
 {
     fprintf(out, "0,%"PRIu32",%"PRIu32",0,0,0", root, first_string);
     for (uint32_t function = 1; function < traces->function_count; function++) {
@@ -121,14 +121,14 @@ rb_heapprof_graph_traces_put_functions(FILE *out, const struct heapprof_graph_tr
 }
 
 static void
-begin_call(FILE *out, const struct heapprof_graph_traces *traces, uint32_t stack)
+begin_call(FILE *out, const struct graph_traces *traces, uint32_t stack)
 {
     fprintf(out, "%"PRIu32",%"PRIu32",%.0f,%.0f,[", stack + 1, traces->functions[stack], traces->counts[stack],
             traces->bytes[stack]);
 }
 
 void
-rb_heapprof_graph_traces_put_tree(FILE *out, const struct heapprof_graph_traces *traces, const struct heapprof_graph *graph)
+graph_traces_put_tree(FILE *out, const struct graph_traces *traces, const struct graph *graph)
 {
     uint32_t stack = 0;
 

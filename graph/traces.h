@@ -1,5 +1,5 @@
-#ifndef HEAPPROF_GRAPH_TRACES_H
-#define HEAPPROF_GRAPH_TRACES_H
+#ifndef GRAPH_TRACES_H
+#define GRAPH_TRACES_H
 /* Allocation stacks as V8's heap snapshots have them: a tree of calls, which nodes refer to by number.
  *
  *     functions  6 numbers each: number, name, file, 0, line, 0         number 0 is the root
@@ -9,8 +9,8 @@
 
 #include "graph/dominators.h"
 
-struct heapprof_graph_traces {
-    struct heapprof_space *space;
+struct graph_traces {
+    struct graph_space *space;
     uint32_t *functions;         /* by stack */
     uint32_t *firsts;            /* by function, from 1 on: a stack whose innermost frame it is */
     uint32_t  function_count;    /* with the root */
@@ -20,17 +20,17 @@ struct heapprof_graph_traces {
 };
 
 /* False: no memory. Free it either way, before the graph. */
-bool rb_heapprof_graph_traces_make(struct heapprof_graph_traces *traces, struct heapprof_graph *graph,
-                                   const struct heapprof_dominators *dominators);
-void rb_heapprof_graph_traces_free(struct heapprof_graph_traces *traces);
+bool graph_traces_make(struct graph_traces *traces, struct graph *graph,
+                                   const struct graph_dominators *dominators);
+void graph_traces_free(struct graph_traces *traces);
 
 /* The id of an object's node; 0: its stack is not known. */
-uint32_t rb_heapprof_graph_trace(const struct heapprof_graph *graph, uint32_t object);
+uint32_t graph_trace(const struct graph *graph, uint32_t object);
 
 /* What stands in the brackets of the two lists. Numbers of strings in the file: the dump's and first_string; that of the root. */
-void rb_heapprof_graph_traces_put_functions(FILE *out, const struct heapprof_graph_traces *traces,
-                                            const struct heapprof_graph *graph, uint32_t first_string, uint32_t root);
-void rb_heapprof_graph_traces_put_tree(FILE *out, const struct heapprof_graph_traces *traces,
-                                       const struct heapprof_graph *graph);
+void graph_traces_put_functions(FILE *out, const struct graph_traces *traces,
+                                            const struct graph *graph, uint32_t first_string, uint32_t root);
+void graph_traces_put_tree(FILE *out, const struct graph_traces *traces,
+                                       const struct graph *graph);
 
 #endif

@@ -7,25 +7,25 @@
 #include <string.h>
 
 #define GROW(tree, array, count) \
-    HEAPPROF_SPACE_GROW((tree)->space, (tree)->array, (tree)->array##_capacity, (size_t)(count))
+    GRAPH_SPACE_GROW((tree)->space, (tree)->array, (tree)->array##_capacity, (size_t)(count))
 
 static bool
-begin(struct heapprof_graph_tree *tree, struct heapprof_graph *graph)
+begin(struct graph_tree *tree, struct graph *graph)
 {
     size_t count = (size_t)graph->count + 1;
 
-    *tree = (struct heapprof_graph_tree){.space = &graph->space};
+    *tree = (struct graph_tree){.space = &graph->space};
     if (!GROW(tree, from, count) || !GROW(tree, labels, count) || !GROW(tree, order, count)) return false;
     memset(tree->from, 0xff, count * sizeof(*tree->from));
     return true;
 }
 
 void
-rb_heapprof_graph_tree_free(struct heapprof_graph_tree *tree)
+graph_tree_free(struct graph_tree *tree)
 {
-    HEAPPROF_SPACE_RELEASE(tree->space, tree->from, tree->from_capacity);
-    HEAPPROF_SPACE_RELEASE(tree->space, tree->labels, tree->labels_capacity);
-    HEAPPROF_SPACE_RELEASE(tree->space, tree->order, tree->order_capacity);
+    GRAPH_SPACE_RELEASE(tree->space, tree->from, tree->from_capacity);
+    GRAPH_SPACE_RELEASE(tree->space, tree->labels, tree->labels_capacity);
+    GRAPH_SPACE_RELEASE(tree->space, tree->order, tree->order_capacity);
 }
 
 /* ---- roots ---- */
@@ -34,7 +34,7 @@ rb_heapprof_graph_tree_free(struct heapprof_graph_tree *tree)
 
 /* 0: people have named it. */
 static int
-rank_of(const struct heapprof_graph_root *root)
+rank_of(const struct graph_root *root)
 {
     switch (root->label) {
     case HEAPPROF_DUMP_ROOT: return 1;
@@ -47,36 +47,36 @@ rank_of(const struct heapprof_graph_root *root)
 /* ---- the shortest ways ---- */
 
 static void
-reach(struct heapprof_graph_tree *tree, const uint8_t *closed, uint32_t from, uint32_t to, uint32_t label)
+reach(struct graph_tree *tree, const uint8_t *closed, uint32_t from, uint32_t to, uint32_t label)
 {
-    if (tree->from[to] != HEAPPROF_UNREACHED || (closed && closed[to])) return;
+    if (tree->from[to] != GRAPH_UNREACHED || (closed && closed[to])) return;
     tree->from[to] = from;
     tree->labels[to] = label;
     tree->order[tree->count++] = to;
 }
 
 static void
-reach_roots(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph, const uint8_t *closed)
+reach_roots(struct graph_tree *tree, const struct graph *graph, const uint8_t *closed)
 {
     for (int rank = 0; rank < RANKS; rank++) {
         for (uint32_t i = 0; i < graph->root_count; i++) {
-            const struct heapprof_graph_root *root = &graph->roots[i];
-            if (rank_of(root) == rank) reach(tree, closed, 0, root->target, rb_heapprof_graph_root_label(root));
+            const struct graph_root *root = &graph->roots[i];
+            if (rank_of(root) == rank) reach(tree, closed, 0, root->target, graph_root_label(root));
         }
     }
 }
 
 bool
-rb_heapprof_graph_shortest(struct heapprof_graph_tree *tree, struct heapprof_graph *graph, const uint8_t *closed)
+graph_shortest(struct graph_tree *tree, struct graph *graph, const uint8_t *closed)
 {
     if (!begin(tree, graph)) return false;
     reach_roots(tree, graph, closed);
     for (uint32_t at = 0; at < tree->count; at++) {
-        uint32_t from = tree->order[at], class_object = rb_heapprof_graph_class(graph, from);
+        uint32_t from = tree->order[at], class_object = graph_class(graph, from);
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
             reach(tree, closed, from, graph->targets[i], graph->labels[i]);
         }
-        if (class_object) reach(tree, closed, from, class_object, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
+        if (class_object) reach(tree, closed, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
     }
     return true;
 }
@@ -85,43 +85,43 @@ rb_heapprof_graph_shortest(struct heapprof_graph_tree *tree, struct heapprof_gra
 
 /* A reference of that label leads from an object, or a root, to another. */
 static void
-label(struct heapprof_graph_tree *tree, uint32_t from, uint32_t to, uint32_t of_reference)
+label(struct graph_tree *tree, uint32_t from, uint32_t to, uint32_t of_reference)
 {
     uint32_t *known = &tree->labels[to];
 
-    if (rb_heapprof_graph_label_kind(*known) != HEAPPROF_GRAPH_INDIRECT) return;
+    if (graph_label_kind(*known) != GRAPH_INDIRECT) return;
     if (tree->from[to] == from) *known = of_reference;
-    else if (rb_heapprof_graph_label_kind(of_reference) == HEAPPROF_DUMP_CONSTANT) {
-        *known = rb_heapprof_graph_label(HEAPPROF_GRAPH_INDIRECT, rb_heapprof_graph_label_detail(of_reference));
+    else if (graph_label_kind(of_reference) == HEAPPROF_DUMP_CONSTANT) {
+        *known = graph_label(GRAPH_INDIRECT, graph_label_detail(of_reference));
     }
 }
 
 static void
-label_roots(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph)
+label_roots(struct graph_tree *tree, const struct graph *graph)
 {
     for (int rank = 0; rank < RANKS; rank++) {
         for (uint32_t i = 0; i < graph->root_count; i++) {
-            const struct heapprof_graph_root *root = &graph->roots[i];
-            if (rank_of(root) == rank) label(tree, 0, root->target, rb_heapprof_graph_root_label(root));
+            const struct graph_root *root = &graph->roots[i];
+            if (rank_of(root) == rank) label(tree, 0, root->target, graph_root_label(root));
         }
     }
 }
 
 static void
-label_references(struct heapprof_graph_tree *tree, const struct heapprof_graph *graph)
+label_references(struct graph_tree *tree, const struct graph *graph)
 {
     for (uint32_t from = 1; from <= graph->count; from++) {
-        uint32_t class_object = rb_heapprof_graph_class(graph, from);
+        uint32_t class_object = graph_class(graph, from);
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
             label(tree, from, graph->targets[i], graph->labels[i]);
         }
-        if (class_object) label(tree, from, class_object, rb_heapprof_graph_label(HEAPPROF_DUMP_CLASS, 0));
+        if (class_object) label(tree, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
     }
 }
 
 /* dominated's children, each behind its dominator. */
 static void
-put_in_order(struct heapprof_graph_tree *tree, const struct heapprof_dominated *dominated)
+put_in_order(struct graph_tree *tree, const struct graph_dominated *dominated)
 {
     uint32_t from = 0;
 
@@ -134,20 +134,20 @@ put_in_order(struct heapprof_graph_tree *tree, const struct heapprof_dominated *
 }
 
 bool
-rb_heapprof_graph_dominator_tree(struct heapprof_graph_tree *tree, struct heapprof_graph *graph,
-                                 const struct heapprof_dominators *dominators)
+graph_dominator_tree(struct graph_tree *tree, struct graph *graph,
+                                 const struct graph_dominators *dominators)
 {
-    struct heapprof_dominated dominated;
+    struct graph_dominated dominated;
     bool room;
 
     if (!begin(tree, graph)) return false;
     memcpy(tree->from, dominators->dominators, ((size_t)graph->count + 1) * sizeof(*tree->from));
-    tree->from[0] = HEAPPROF_UNREACHED;
-    for (uint32_t i = 0; i <= graph->count; i++) tree->labels[i] = rb_heapprof_graph_label(HEAPPROF_GRAPH_INDIRECT, 0);
+    tree->from[0] = GRAPH_UNREACHED;
+    for (uint32_t i = 0; i <= graph->count; i++) tree->labels[i] = graph_label(GRAPH_INDIRECT, 0);
     label_roots(tree, graph);
     label_references(tree, graph);
-    room = rb_heapprof_dominated_make(&dominated, graph, dominators);
+    room = graph_dominated_make(&dominated, graph, dominators);
     if (room) put_in_order(tree, &dominated);
-    rb_heapprof_dominated_free(&dominated);
+    graph_dominated_free(&dominated);
     return room;
 }

@@ -10,67 +10,67 @@
 /* ---- objects ---- */
 
 static const char *
-string(const struct heapprof_graph *graph, uint32_t number)
+string(const struct graph *graph, uint32_t number)
 {
-    return rb_heapprof_graph_string(&graph->names, number);
+    return graph_string(&graph->names, number);
 }
 
 const char *
-rb_heapprof_graph_class_name(const struct heapprof_graph *graph, uint32_t object)
+graph_class_name(const struct graph *graph, uint32_t object)
 {
-    const struct heapprof_graph_names *names = &graph->names;
+    const struct graph_names *names = &graph->names;
 
-    return string(graph, names->classes[rb_heapprof_graph_class_number(graph, object)].name);
+    return string(graph, names->classes[graph_class_number(graph, object)].name);
 }
 
 /* Whether it is a class or module that has a name; which is put. */
 static bool
-named_class_p(const struct heapprof_graph *graph, uint32_t object, const char **name)
+named_class_p(const struct graph *graph, uint32_t object, const char **name)
 {
-    uint32_t text = rb_heapprof_graph_module_name(graph, object);
+    uint32_t text = graph_module_name(graph, object);
 
     *name = string(graph, text);
     return text != 0;
 }
 
 void
-rb_heapprof_graph_put_object(FILE *out, const struct heapprof_graph *graph, uint32_t object)
+graph_put_object(FILE *out, const struct graph *graph, uint32_t object)
 {
-    const char *name, *type = rb_heapprof_graph_type(graph, object);
-    uint32_t text = rb_heapprof_graph_text(graph, object);
+    const char *name, *type = graph_type(graph, object);
+    uint32_t text = graph_text(graph, object);
 
     if (named_class_p(graph, object, &name)) {
         fprintf(out, "%s %s", strcmp(type, "T_CLASS") ? "module" : "class", name);
         return;
     }
-    fputs(rb_heapprof_graph_class_name(graph, object), out);
+    fputs(graph_class_name(graph, object), out);
     if (text) fprintf(out, !strcmp(type, "T_STRING") ? " \"%s\"" : " %s", string(graph, text));
 }
 
 /* ---- labels ---- */
 
 void
-rb_heapprof_graph_put_label(FILE *out, const struct heapprof_graph *graph, uint32_t label, bool merged)
+graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merged)
 {
-    uint32_t detail = rb_heapprof_graph_label_detail(label);
+    uint32_t detail = graph_label_detail(label);
 
-    switch (rb_heapprof_graph_label_kind(label)) {
+    switch (graph_label_kind(label)) {
     case HEAPPROF_DUMP_UNLABELLED:
         fputs("(unnamed)", out);
         return;
     case HEAPPROF_DUMP_CLASS:
         fputs("its class", out);
         return;
-    case HEAPPROF_GRAPH_INDIRECT:
+    case GRAPH_INDIRECT:
         fputs("(several ways)", out);
         if (detail) fprintf(out, " constant %s", string(graph, detail));
         return;
     case HEAPPROF_DUMP_INDEX:
-    case HEAPPROF_GRAPH_VALUE_OF_INTEGER:
+    case GRAPH_VALUE_OF_INTEGER:
         if (merged) fputs("[]", out);
         else fprintf(out, "[%"PRIu32"]", detail);
         return;
-    case HEAPPROF_GRAPH_VALUE_OF_SYMBOL:
+    case GRAPH_VALUE_OF_SYMBOL:
         fprintf(out, "[:%s]", string(graph, detail));
         return;
     case HEAPPROF_DUMP_KEY:
@@ -97,7 +97,7 @@ struct way {
 };
 
 static bool
-find_way(struct way *way, const struct heapprof_graph_tree *tree, uint32_t object)
+find_way(struct way *way, const struct graph_tree *tree, uint32_t object)
 {
     way->count = 0;
     for (uint32_t at = object; at; at = tree->from[at]) way->count++;
@@ -109,11 +109,11 @@ find_way(struct way *way, const struct heapprof_graph_tree *tree, uint32_t objec
 
 /* The place of the last object that a named class refers to as its own, and the class's name; 0: none. */
 static size_t
-find_start(const struct way *way, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+find_start(const struct way *way, const struct graph *graph, const struct graph_tree *tree,
            const char **name)
 {
     for (size_t at = way->count; at-- > 1;) {
-        switch (rb_heapprof_graph_label_kind(tree->labels[way->objects[at]])) {
+        switch (graph_label_kind(tree->labels[way->objects[at]])) {
         case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_IVAR:
             if (named_class_p(graph, way->objects[at - 1], name)) return at;
         }
@@ -123,44 +123,44 @@ find_start(const struct way *way, const struct heapprof_graph *graph, const stru
 
 /* The step to the first object that is told of. */
 static void
-put_first(FILE *out, const struct heapprof_graph *graph, uint32_t label, const char *class_name, bool merged)
+put_first(FILE *out, const struct graph *graph, uint32_t label, const char *class_name, bool merged)
 {
-    const char *own = class_name ? string(graph, rb_heapprof_graph_label_detail(label)) : NULL;
+    const char *own = class_name ? string(graph, graph_label_detail(label)) : NULL;
 
-    if (!class_name) rb_heapprof_graph_put_label(out, graph, label, merged);
-    else if (rb_heapprof_graph_label_kind(label) != HEAPPROF_DUMP_CONSTANT) fprintf(out, "%s of %s", own, class_name);
+    if (!class_name) graph_put_label(out, graph, label, merged);
+    else if (graph_label_kind(label) != HEAPPROF_DUMP_CONSTANT) fprintf(out, "%s of %s", own, class_name);
     else if (!strcmp(class_name, "Object")) fprintf(out, "constant %s", own);
     else fprintf(out, "constant %s::%s", class_name, own);
 }
 
 /* How many steps from there on are like that one. */
 static size_t
-repeats(const struct way *way, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree, size_t at)
+repeats(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at)
 {
-    uint32_t label = rb_heapprof_graph_merged_label(tree->labels[way->objects[at]]);
-    uint32_t class_of = rb_heapprof_graph_class_number(graph, way->objects[at]);
+    uint32_t label = graph_merged_label(tree->labels[way->objects[at]]);
+    uint32_t class_of = graph_class_number(graph, way->objects[at]);
     size_t end = at;
 
-    while (end < way->count && rb_heapprof_graph_merged_label(tree->labels[way->objects[end]]) == label &&
-           rb_heapprof_graph_class_number(graph, way->objects[end]) == class_of) end++;
+    while (end < way->count && graph_merged_label(tree->labels[way->objects[end]]) == label &&
+           graph_class_number(graph, way->objects[end]) == class_of) end++;
     return end - at;
 }
 
 static void
-put_step(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+put_step(FILE *out, const struct graph *graph, const struct graph_tree *tree,
          uint32_t object, bool merged)
 {
-    uint32_t kind = rb_heapprof_graph_label_kind(tree->labels[object]);
+    uint32_t kind = graph_label_kind(tree->labels[object]);
 
     fputs(" -> ", out);
     if (kind == HEAPPROF_DUMP_UNLABELLED) {
-        fprintf(out, "(%s)", rb_heapprof_graph_class_name(graph, object));
+        fprintf(out, "(%s)", graph_class_name(graph, object));
     }
-    else rb_heapprof_graph_put_label(out, graph, tree->labels[object], merged);
+    else graph_put_label(out, graph, tree->labels[object], merged);
 }
 
 bool
-rb_heapprof_graph_put_way(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree *tree,
                           uint32_t object, bool merged)
 {
     struct way way;
@@ -184,7 +184,7 @@ rb_heapprof_graph_put_way(FILE *out, const struct heapprof_graph *graph, const s
 static bool
 named_p(uint32_t label)
 {
-    switch (rb_heapprof_graph_label_kind(label)) {
+    switch (graph_label_kind(label)) {
     case HEAPPROF_DUMP_IVAR: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_MEMBER: case HEAPPROF_DUMP_LOCAL:
     case HEAPPROF_DUMP_GLOBAL:
         return true;
@@ -195,7 +195,7 @@ named_p(uint32_t label)
 
 /* Without a class it begins at the root; if that has no name, at the last step that has one. */
 static uint32_t
-start_label(const struct way *way, const struct heapprof_graph_tree *tree)
+start_label(const struct way *way, const struct graph_tree *tree)
 {
     uint32_t first = tree->labels[way->objects[0]];
 
@@ -206,7 +206,7 @@ start_label(const struct way *way, const struct heapprof_graph_tree *tree)
 }
 
 bool
-rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const struct heapprof_graph_tree *tree,
+graph_put_start(FILE *out, const struct graph *graph, const struct graph_tree *tree,
                             uint32_t object)
 {
     struct way way;
@@ -218,13 +218,13 @@ rb_heapprof_graph_put_start(FILE *out, const struct heapprof_graph *graph, const
     start = find_start(&way, graph, tree, &name);
     label = start ? tree->labels[way.objects[start]] : start_label(&way, tree);
     free(way.objects);
-    if (!start && rb_heapprof_graph_label_kind(label) != HEAPPROF_DUMP_GLOBAL) {
-        rb_heapprof_graph_put_label(out, graph, label, false);
+    if (!start && graph_label_kind(label) != HEAPPROF_DUMP_GLOBAL) {
+        graph_put_label(out, graph, label, false);
         return true;
     }
     if (start && strcmp(name, "Object")) {
-        fprintf(out, "%s%s", name, rb_heapprof_graph_label_kind(label) == HEAPPROF_DUMP_CONSTANT ? "::" : ".");
+        fprintf(out, "%s%s", name, graph_label_kind(label) == HEAPPROF_DUMP_CONSTANT ? "::" : ".");
     }
-    fputs(string(graph, rb_heapprof_graph_label_detail(label)), out);
+    fputs(string(graph, graph_label_detail(label)), out);
     return true;
 }

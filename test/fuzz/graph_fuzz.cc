@@ -18,13 +18,13 @@ namespace {
 constexpr size_t kMost = 64 << 20;
 
 void
-CheckTree(const heapprof_graph &graph, const heapprof_dominators &dominators)
+CheckTree(const graph &graph, const graph_dominators &dominators)
 {
     uint64_t bytes = 0;
 
     for (uint32_t object = 1; object <= graph.count; object++) {
         uint32_t dominator = dominators.dominators[object];
-        if (dominator == HEAPPROF_UNREACHED) continue;
+        if (dominator == GRAPH_UNREACHED) continue;
         bytes += graph.sizes[object];
         REQUIRE(dominator <= graph.count && dominator != object);
         REQUIRE(dominators.retained[object] >= graph.sizes[object]);
@@ -34,33 +34,33 @@ CheckTree(const heapprof_graph &graph, const heapprof_dominators &dominators)
 }
 
 void
-CheckLargest(heapprof_graph *graph, const heapprof_dominators &dominators)
+CheckLargest(graph *graph, const graph_dominators &dominators)
 {
-    heapprof_graph_chosen chosen;
+    graph_chosen chosen;
 
-    if (rb_heapprof_graph_chosen_make(&chosen, graph, &dominators, 3) &&
-        rb_heapprof_graph_chosen_find_referrers(&chosen, graph, 2)) {
+    if (graph_chosen_make(&chosen, graph, &dominators, 3) &&
+        graph_chosen_find_referrers(&chosen, graph, 2)) {
         for (uint32_t place = 0; place < chosen.count; place++) {
-            REQUIRE(dominators.dominators[chosen.objects[place]] != HEAPPROF_UNREACHED);
+            REQUIRE(dominators.dominators[chosen.objects[place]] != GRAPH_UNREACHED);
             REQUIRE(chosen.referrer_counts[place] > 0);
         }
     }
-    rb_heapprof_graph_chosen_free(&chosen);
+    graph_chosen_free(&chosen);
 }
 
 // Each call that begins ends, within the one that it began in.
 void
-CheckTraces(heapprof_graph *graph, const heapprof_dominators &dominators)
+CheckTraces(graph *graph, const graph_dominators &dominators)
 {
-    heapprof_graph_traces traces;
+    graph_traces traces;
     char *text = nullptr;
     size_t size = 0;
 
-    if (rb_heapprof_graph_traces_make(&traces, graph, &dominators)) {
+    if (graph_traces_make(&traces, graph, &dominators)) {
         FILE *out = open_memstream(&text, &size);
         REQUIRE(out);
-        rb_heapprof_graph_traces_put_functions(out, &traces, graph, 0, 0);
-        rb_heapprof_graph_traces_put_tree(out, &traces, graph);
+        graph_traces_put_functions(out, &traces, graph, 0, 0);
+        graph_traces_put_tree(out, &traces, graph);
         fclose(out);
         size_t open = 0, calls = 0;
         for (size_t i = 0; i < size; i++) {
@@ -72,9 +72,9 @@ CheckTraces(heapprof_graph *graph, const heapprof_dominators &dominators)
         REQUIRE(traces.function_count <= graph->names.stack_count);
         free(text);
     }
-    rb_heapprof_graph_traces_free(&traces);
+    graph_traces_free(&traces);
     for (uint32_t object = 1; object <= graph->count; object++) {
-        REQUIRE(rb_heapprof_graph_trace(graph, object) <= graph->names.stack_count);
+        REQUIRE(graph_trace(graph, object) <= graph->names.stack_count);
     }
 }
 
@@ -97,23 +97,23 @@ void
 CheckOnePass(const std::string &bytes, bool accepted)
 {
     Bytes input = {&bytes, 0}, again = {&bytes, 0};
-    heapprof_graph_duplicates duplicates;
-    heapprof_graph_pages pages;
+    graph_duplicates duplicates;
+    graph_pages pages;
     char error[HEAPPROF_DUMP_ERROR_MAX];
     bool complete;
 
-    if (rb_heapprof_graph_duplicates_read(&duplicates, Bytes::More, &input, kMost, &complete, error)) {
+    if (graph_duplicates_read(&duplicates, Bytes::More, &input, kMost, &complete, error)) {
         uint64_t objects = 0;
         for (uint32_t i = 0; i < duplicates.count; i++) objects += duplicates.all[i].objects;
         REQUIRE(objects == duplicates.objects);
     }
     else REQUIRE(!accepted);
-    rb_heapprof_graph_duplicates_free(&duplicates);
-    if (rb_heapprof_graph_pages_read(&pages, Bytes::More, &again, kMost, &complete, error)) {
+    graph_duplicates_free(&duplicates);
+    if (graph_pages_read(&pages, Bytes::More, &again, kMost, &complete, error)) {
         for (uint32_t i = 0; i < pages.pool_count; i++) REQUIRE(pages.pools[i].objects <= pages.pools[i].slots);
     }
     else REQUIRE(!accepted);
-    rb_heapprof_graph_pages_free(&pages);
+    graph_pages_free(&pages);
 }
 
 } // namespace
@@ -129,17 +129,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bytes += graph_file::Block(kind, input.ConsumeRandomLengthString());
     }
     LoadedGraph loaded(bytes, kMost);
-    heapprof_dominators dominators;
+    graph_dominators dominators;
 
     REQUIRE((loaded.loaded && loaded.graph.complete) == loaded.error.empty());
     CheckOnePass(bytes, loaded.loaded);
     if (!loaded.loaded) return 0;
     for (uint32_t i = 0; i < loaded.graph.first[loaded.graph.count + 1]; i++) REQUIRE(loaded.graph.targets[i] <= loaded.graph.count);
-    if (rb_heapprof_dominators_find(&dominators, &loaded.graph)) {
+    if (graph_dominators_find(&dominators, &loaded.graph)) {
         CheckTree(loaded.graph, dominators);
         CheckLargest(&loaded.graph, dominators);
         CheckTraces(&loaded.graph, dominators);
     }
-    rb_heapprof_dominators_free(&dominators);
+    graph_dominators_free(&dominators);
     return 0;
 }

@@ -36,7 +36,7 @@ struct Expected {
     std::vector<uint64_t> retained;
     uint32_t reached = 0;
 
-    explicit Expected(const Shape &shape) : dominators(shape.size(), HEAPPROF_UNREACHED), retained(shape.size())
+    explicit Expected(const Shape &shape) : dominators(shape.size(), GRAPH_UNREACHED), retained(shape.size())
     {
         std::vector<bool> all = ReachedWithout(shape, 0);
         std::vector<size_t> depths(shape.size()), depth_of_dominator(shape.size());
@@ -66,20 +66,20 @@ void
 Check(const Shape &shape, size_t limit_bytes)
 {
     LoadedGraph loaded(FileOf(shape), limit_bytes);
-    heapprof_dominators found;
+    graph_dominators found;
     Expected expected(shape);
 
     ASSERT_TRUE(loaded.loaded) << loaded.error;
     ASSERT_TRUE(loaded.graph.complete);
     ASSERT_EQ(shape.size() - 1, loaded.graph.count);
-    ASSERT_TRUE(rb_heapprof_dominators_find(&found, &loaded.graph));
+    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph));
     for (uint32_t object = 1; object < shape.size(); object++) {
         ASSERT_EQ(expected.dominators[object], found.dominators[object]) << object;
         ASSERT_EQ(expected.retained[object], found.retained[object]) << object;
     }
     ASSERT_EQ(expected.retained[0], found.retained[0]);
     ASSERT_EQ(expected.reached, found.reached);
-    rb_heapprof_dominators_free(&found);
+    graph_dominators_free(&found);
 }
 
 TEST(Dominators, AreThoseWithoutWhichNothingLeadsThere)
@@ -113,13 +113,13 @@ TEST(Dominators, OfALongListNeedNoStack)
         if (object > 1) shape.references[object].push_back(object - 1);
     }
     LoadedGraph loaded(FileOf(shape, HEAPPROF_DUMP_ZLIB));
-    heapprof_dominators found;
+    graph_dominators found;
 
-    ASSERT_TRUE(rb_heapprof_dominators_find(&found, &loaded.graph));
+    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph));
     for (uint32_t object = 1; object <= count; object++) ASSERT_EQ(object - 1, found.dominators[object]);
     EXPECT_EQ(40u + count, found.retained[count]);
     EXPECT_EQ(loaded.graph.bytes, found.retained[1]);
-    rb_heapprof_dominators_free(&found);
+    graph_dominators_free(&found);
 }
 
 TEST(Dominators, TheTreeFromAboveHasTheChildrenOfEach)
@@ -127,17 +127,17 @@ TEST(Dominators, TheTreeFromAboveHasTheChildrenOfEach)
     Shape shape(6);
     shape.references = {{1, 2}, {3, 4}, {4}, {5}, {}, {}};
     LoadedGraph loaded(FileOf(shape));
-    heapprof_dominators found;
-    heapprof_dominated dominated;
+    graph_dominators found;
+    graph_dominated dominated;
 
-    ASSERT_TRUE(rb_heapprof_dominators_find(&found, &loaded.graph));
-    ASSERT_TRUE(rb_heapprof_dominated_make(&dominated, &loaded.graph, &found));
+    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph));
+    ASSERT_TRUE(graph_dominated_make(&dominated, &loaded.graph, &found));
     EXPECT_EQ((std::vector<uint32_t>{1, 2, 4}), std::vector<uint32_t>(dominated.children + dominated.first[0], dominated.children + dominated.first[1]));
     EXPECT_EQ((std::vector<uint32_t>{3}), std::vector<uint32_t>(dominated.children + dominated.first[1], dominated.children + dominated.first[2]));
     EXPECT_EQ(5u, dominated.children[dominated.first[3]]);
     EXPECT_EQ(dominated.first[6], dominated.first[2] + 1);
-    rb_heapprof_dominated_free(&dominated);
-    rb_heapprof_dominators_free(&found);
+    graph_dominated_free(&dominated);
+    graph_dominators_free(&found);
 }
 
 } // namespace

@@ -26,7 +26,7 @@ TEST(Largest, AreTheFirstOfAllWhenSorted)
         std::stable_sort(expected.begin(), expected.end(), [&](uint32_t a, uint32_t b) { return values[a] > values[b]; });
         expected.erase(std::remove_if(expected.begin(), expected.end(), [&](uint32_t one) { return values[one] == 0; }), expected.end());
         expected.resize(std::min<size_t>(expected.size(), most));
-        found.resize(rb_heapprof_largest_find(found.data(), most, values.data(), count));
+        found.resize(graph_largest_find(found.data(), most, values.data(), count));
         ASSERT_EQ(expected, found) << i;
     }
 }
@@ -47,15 +47,15 @@ ReferrersOf(const Shape &shape, uint32_t object)
 }
 
 void
-CheckReferrers(const Shape &shape, const heapprof_graph_chosen &chosen)
+CheckReferrers(const Shape &shape, const graph_chosen &chosen)
 {
     for (uint32_t place = 0; place < chosen.count; place++) {
         Referrers expected = ReferrersOf(shape, chosen.objects[place]), found;
         ASSERT_EQ(expected.size(), chosen.referrer_counts[place]);
         expected.resize(std::min<size_t>(expected.size(), chosen.most));
         for (size_t i = 0; i < expected.size(); i++) {
-            const heapprof_graph_referrer &referrer = chosen.referrers[place * chosen.most + i];
-            found.emplace_back(referrer.object, rb_heapprof_graph_label_kind(referrer.label));
+            const graph_referrer &referrer = chosen.referrers[place * chosen.most + i];
+            found.emplace_back(referrer.object, graph_label_kind(referrer.label));
         }
         ASSERT_EQ(expected, found);
     }
@@ -67,23 +67,23 @@ TEST(Chosen, AreTheLargestAndWhatIsAddedWithAllThatRefersToThem)
     for (int i = 0; i < 2000; i++) {
         Shape shape = RandomShape(&random);
         LoadedGraph loaded(FileOf(shape));
-        heapprof_dominators dominators;
-        heapprof_graph_chosen chosen;
+        graph_dominators dominators;
+        graph_chosen chosen;
         uint32_t most = 1 + random() % 8, added = 1 + random() % static_cast<uint32_t>(shape.size() - 1);
 
-        ASSERT_TRUE(rb_heapprof_dominators_find(&dominators, &loaded.graph));
-        ASSERT_TRUE(rb_heapprof_graph_chosen_make(&chosen, &loaded.graph, &dominators, most));
+        ASSERT_TRUE(graph_dominators_find(&dominators, &loaded.graph));
+        ASSERT_TRUE(graph_chosen_make(&chosen, &loaded.graph, &dominators, most));
         EXPECT_EQ(std::min(most, dominators.reached), chosen.count);
         for (uint32_t place = 1; place < chosen.count; place++) {
             EXPECT_GE(dominators.retained[chosen.objects[place - 1]], dominators.retained[chosen.objects[place]]);
         }
-        ASSERT_TRUE(rb_heapprof_graph_chosen_add(&chosen, added));
+        ASSERT_TRUE(graph_chosen_add(&chosen, added));
         for (uint32_t place = 0; place < chosen.count; place++) ASSERT_EQ(place + 1, chosen.places[chosen.objects[place]]);
         ASSERT_NE(0u, chosen.places[added]);
-        ASSERT_TRUE(rb_heapprof_graph_chosen_find_referrers(&chosen, &loaded.graph, 1 + random() % 4));
+        ASSERT_TRUE(graph_chosen_find_referrers(&chosen, &loaded.graph, 1 + random() % 4));
         CheckReferrers(shape, chosen);
-        rb_heapprof_graph_chosen_free(&chosen);
-        rb_heapprof_dominators_free(&dominators);
+        graph_chosen_free(&chosen);
+        graph_dominators_free(&dominators);
         if (HasFatalFailure()) return;
     }
 }

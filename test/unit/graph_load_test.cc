@@ -52,7 +52,7 @@ Shop()
 }
 
 std::vector<std::pair<uint32_t, uint32_t>>
-References(const heapprof_graph &graph, uint32_t object)
+References(const graph &graph, uint32_t object)
 {
     std::vector<std::pair<uint32_t, uint32_t>> all;
     for (uint32_t i = graph.first[object]; i < graph.first[object + 1]; i++) all.emplace_back(graph.labels[i], graph.targets[i]);
@@ -60,46 +60,46 @@ References(const heapprof_graph &graph, uint32_t object)
 }
 
 uint32_t
-StringOf(const heapprof_graph &graph, const std::string &text)
+StringOf(const graph &graph, const std::string &text)
 {
-    for (uint32_t i = 0; i < graph.names.string_count; i++) if (rb_heapprof_graph_string(&graph.names, i) == text) return i;
+    for (uint32_t i = 0; i < graph.names.string_count; i++) if (graph_string(&graph.names, i) == text) return i;
     return UINT32_MAX;
 }
 
 TEST(Load, HasObjectsInOrderWithTheirReferencesAndLabels)
 {
     LoadedGraph loaded(Shop());
-    const heapprof_graph &graph = loaded.graph;
+    const graph &graph = loaded.graph;
     using References_t = std::vector<std::pair<uint32_t, uint32_t>>;
 
     ASSERT_TRUE(loaded.loaded) << loaded.error;
     ASSERT_EQ(4u, graph.count);
-    EXPECT_EQ((References_t{{rb_heapprof_graph_label(HEAPPROF_DUMP_CONSTANT, StringOf(graph, "CACHE")), 3}}), References(graph, 1));
-    EXPECT_EQ((References_t{{rb_heapprof_graph_label(HEAPPROF_DUMP_IVAR, StringOf(graph, "@items")), 3}}), References(graph, 2));
-    EXPECT_EQ((References_t{{rb_heapprof_graph_label(HEAPPROF_GRAPH_VALUE_OF_SYMBOL, StringOf(graph, "name")), 4},
-                            {rb_heapprof_graph_label(HEAPPROF_GRAPH_VALUE_OF_INTEGER, 7), 4},
-                            {rb_heapprof_graph_label(HEAPPROF_DUMP_KEY, 2), 4},
-                            {rb_heapprof_graph_label(HEAPPROF_DUMP_VALUE, 2), 2}}), References(graph, 3));
-    EXPECT_EQ(0u, rb_heapprof_graph_degree(&graph, 4));
+    EXPECT_EQ((References_t{{graph_label(HEAPPROF_DUMP_CONSTANT, StringOf(graph, "CACHE")), 3}}), References(graph, 1));
+    EXPECT_EQ((References_t{{graph_label(HEAPPROF_DUMP_IVAR, StringOf(graph, "@items")), 3}}), References(graph, 2));
+    EXPECT_EQ((References_t{{graph_label(GRAPH_VALUE_OF_SYMBOL, StringOf(graph, "name")), 4},
+                            {graph_label(GRAPH_VALUE_OF_INTEGER, 7), 4},
+                            {graph_label(HEAPPROF_DUMP_KEY, 2), 4},
+                            {graph_label(HEAPPROF_DUMP_VALUE, 2), 2}}), References(graph, 3));
+    EXPECT_EQ(0u, graph_degree(&graph, 4));
 }
 
 TEST(Load, HasWhatIsSaidOfAnObject)
 {
     LoadedGraph loaded(Shop());
-    const heapprof_graph &graph = loaded.graph;
+    const graph &graph = loaded.graph;
 
-    EXPECT_EQ(1u, rb_heapprof_graph_class(&graph, 2));
-    EXPECT_EQ(0u, rb_heapprof_graph_class(&graph, 3));
-    EXPECT_STREQ("T_HASH", rb_heapprof_graph_type(&graph, 3));
+    EXPECT_EQ(1u, graph_class(&graph, 2));
+    EXPECT_EQ(0u, graph_class(&graph, 3));
+    EXPECT_STREQ("T_HASH", graph_type(&graph, 3));
     EXPECT_EQ(140u, graph.sizes[3]);
     EXPECT_EQ(260u, graph.bytes);
     EXPECT_EQ(3, graph.bits[3] & HEAPPROF_DUMP_AGE);
-    EXPECT_EQ(StringOf(graph, "Cart"), rb_heapprof_graph_text(&graph, 1));
-    EXPECT_EQ(0u, rb_heapprof_graph_text(&graph, 2));
-    EXPECT_EQ(nullptr, rb_heapprof_graph_sample(&graph, 1));
-    EXPECT_EQ(2500u, rb_heapprof_graph_sample(&graph, 2)->weight);
-    EXPECT_STREQ("43", rb_heapprof_graph_fact(&graph.names, "pid"));
-    EXPECT_EQ(nullptr, rb_heapprof_graph_fact(&graph.names, "no such"));
+    EXPECT_EQ(StringOf(graph, "Cart"), graph_text(&graph, 1));
+    EXPECT_EQ(0u, graph_text(&graph, 2));
+    EXPECT_EQ(nullptr, graph_sample(&graph, 1));
+    EXPECT_EQ(2500u, graph_sample(&graph, 2)->weight);
+    EXPECT_STREQ("43", graph_fact(&graph.names, "pid"));
+    EXPECT_EQ(nullptr, graph_fact(&graph.names, "no such"));
 }
 
 TEST(Load, FindsObjectsByAddress)
@@ -107,11 +107,11 @@ TEST(Load, FindsObjectsByAddress)
     LoadedGraph loaded(Shop());
 
     for (uint32_t object = 1; object <= 4; object++) {
-        EXPECT_EQ(kPage + (object - 1) * 40, rb_heapprof_graph_address(&loaded.graph, object));
-        EXPECT_EQ(object, rb_heapprof_graph_find(&loaded.graph, kPage + (object - 1) * 40));
+        EXPECT_EQ(kPage + (object - 1) * 40, graph_address(&loaded.graph, object));
+        EXPECT_EQ(object, graph_find(&loaded.graph, kPage + (object - 1) * 40));
     }
     for (uint64_t address : {kPage - 40, kPage + 8, kPage + 1, kPage + 160, kPage + 0x10000, UINT64_C(0)}) {
-        EXPECT_EQ(0u, rb_heapprof_graph_find(&loaded.graph, address)) << address;
+        EXPECT_EQ(0u, graph_find(&loaded.graph, address)) << address;
     }
 }
 

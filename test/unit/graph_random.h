@@ -76,14 +76,14 @@ public:
     explicit LoadedGraph(const std::string &bytes, size_t limit_bytes = SIZE_MAX) : bytes_(bytes)
     {
         char error[HEAPPROF_DUMP_ERROR_MAX];
-        loaded = rb_heapprof_graph_load(&graph, More, this, limit_bytes, error);
+        loaded = graph_load(&graph, More, this, limit_bytes, error);
         this->error = error;
     }
-    ~LoadedGraph() { rb_heapprof_graph_free(&graph); }
+    ~LoadedGraph() { graph_free(&graph); }
     LoadedGraph(const LoadedGraph &) = delete;
     LoadedGraph &operator=(const LoadedGraph &) = delete;
 
-    heapprof_graph graph;
+    graph graph;
     bool loaded;
     std::string error;
 

@@ -23,28 +23,28 @@ using graph_file::Object;
 // A loaded graph with all that is made of it.
 struct Made {
     LoadedGraph loaded;
-    heapprof_graph *graph = &loaded.graph;
-    heapprof_dominators dominators;
-    heapprof_graph_tree shortest, dominator_tree;
+    graph *graph = &loaded.graph;
+    graph_dominators dominators;
+    graph_tree shortest, dominator_tree;
 
     explicit Made(const std::string &bytes) : loaded(bytes)
     {
-        EXPECT_TRUE(rb_heapprof_dominators_find(&dominators, graph));
-        EXPECT_TRUE(rb_heapprof_graph_shortest(&shortest, graph, nullptr));
-        EXPECT_TRUE(rb_heapprof_graph_dominator_tree(&dominator_tree, graph, &dominators));
+        EXPECT_TRUE(graph_dominators_find(&dominators, graph));
+        EXPECT_TRUE(graph_shortest(&shortest, graph, nullptr));
+        EXPECT_TRUE(graph_dominator_tree(&dominator_tree, graph, &dominators));
     }
     ~Made()
     {
-        rb_heapprof_graph_tree_free(&dominator_tree);
-        rb_heapprof_graph_tree_free(&shortest);
-        rb_heapprof_dominators_free(&dominators);
+        graph_tree_free(&dominator_tree);
+        graph_tree_free(&shortest);
+        graph_dominators_free(&dominators);
     }
-    std::string Way(uint32_t object, bool merged = false, const heapprof_graph_tree *tree = nullptr)
+    std::string Way(uint32_t object, bool merged = false, const graph_tree *tree = nullptr)
     {
         char *text = nullptr;
         size_t size;
         FILE *out = open_memstream(&text, &size);
-        EXPECT_TRUE(rb_heapprof_graph_put_way(out, graph, tree ? tree : &shortest, object, merged));
+        EXPECT_TRUE(graph_put_way(out, graph, tree ? tree : &shortest, object, merged));
         fclose(out);
         std::string way(text);
         free(text);
@@ -90,13 +90,13 @@ TEST(Tree, LeadsAroundWhatIsClosed)
     Shape shape(5);
     shape.references = {{1, 2}, {4}, {3}, {4}, {}};
     Made made(FileOf(shape));
-    heapprof_graph_tree tree;
+    graph_tree tree;
     uint8_t closed[5] = {0, 1, 0, 0, 0};
 
-    ASSERT_TRUE(rb_heapprof_graph_shortest(&tree, made.graph, closed));
+    ASSERT_TRUE(graph_shortest(&tree, made.graph, closed));
     EXPECT_EQ(3u, tree.from[4]);
-    EXPECT_EQ(HEAPPROF_UNREACHED, tree.from[1]);
-    rb_heapprof_graph_tree_free(&tree);
+    EXPECT_EQ(GRAPH_UNREACHED, tree.from[1]);
+    graph_tree_free(&tree);
 }
 
 // What a group retains is the sum over its objects that none of it dominates.
@@ -106,23 +106,23 @@ TEST(Groups, RetainWhatWereFreeWithoutThem)
     for (int i = 0; i < 1000; i++) {
         Shape shape = RandomShape(&random);
         Made made(FileOf(shape));
-        heapprof_graph_groups groups;
+        graph_groups groups;
         std::map<uint32_t, double> objects, retained;
         for (uint32_t object = 1; object < shape.size(); object++) {
-            uint32_t group = rb_heapprof_graph_class_number(made.graph, object), at = object;
-            if (made.dominators.dominators[object] == HEAPPROF_UNREACHED) continue;
+            uint32_t group = graph_class_number(made.graph, object), at = object;
+            if (made.dominators.dominators[object] == GRAPH_UNREACHED) continue;
             objects[group]++;
             do at = made.dominators.dominators[at];
-            while (at && rb_heapprof_graph_class_number(made.graph, at) != group);
+            while (at && graph_class_number(made.graph, at) != group);
             if (!at) retained[group] += static_cast<double>(made.dominators.retained[object]);
         }
-        ASSERT_TRUE(rb_heapprof_graph_groups_make(&groups, made.graph, &made.dominators, HEAPPROF_GRAPH_BY_CLASS));
+        ASSERT_TRUE(graph_groups_make(&groups, made.graph, &made.dominators, GRAPH_BY_CLASS));
         ASSERT_EQ(objects.size(), groups.count);
         for (uint32_t at = 0; at < groups.count; at++) {
             ASSERT_EQ(objects[groups.all[at].key], groups.all[at].objects) << i;
             ASSERT_EQ(retained[groups.all[at].key], groups.all[at].retained) << i;
         }
-        rb_heapprof_graph_groups_free(&groups);
+        graph_groups_free(&groups);
     }
 }
 
@@ -131,9 +131,9 @@ TEST(Patterns, AddUpToAllThatIsReached)
     std::mt19937 random(5);
     for (int i = 0; i < 1000; i++) {
         Made made(FileOf(RandomShape(&random)));
-        heapprof_graph_patterns patterns;
+        graph_patterns patterns;
         uint64_t objects = 0, bytes = 0;
-        ASSERT_TRUE(rb_heapprof_graph_patterns_make(&patterns, made.graph, &made.dominator_tree));
+        ASSERT_TRUE(graph_patterns_make(&patterns, made.graph, &made.dominator_tree));
         for (uint32_t at = 1; at < patterns.count; at++) {
             ASSERT_LT(patterns.all[at].parent, at);
             objects += patterns.all[at].objects;
@@ -141,7 +141,7 @@ TEST(Patterns, AddUpToAllThatIsReached)
         }
         ASSERT_EQ(made.dominators.reached, objects);
         ASSERT_EQ(made.dominators.retained[0], bytes);
-        rb_heapprof_graph_patterns_free(&patterns);
+        graph_patterns_free(&patterns);
     }
 }
 
@@ -207,21 +207,21 @@ TEST(Words, BeginAtTheNameThatEverybodyKnows)
 TEST(Patterns, AListIsOne)
 {
     Made made(Shop(10, 50));
-    heapprof_graph_patterns patterns;
+    graph_patterns patterns;
 
-    ASSERT_TRUE(rb_heapprof_graph_patterns_make(&patterns, made.graph, &made.shortest));
+    ASSERT_TRUE(graph_patterns_make(&patterns, made.graph, &made.shortest));
     EXPECT_EQ(7u, patterns.count); // the root, Cart, CACHE, @items, its orders, the list's first and all others
     EXPECT_EQ(49u, patterns.all[patterns.of[63]].objects);
     EXPECT_EQ(15u, patterns.all[patterns.of[63]].example);
-    rb_heapprof_graph_patterns_free(&patterns);
+    graph_patterns_free(&patterns);
 }
 
 TEST(Suspects, AreWhereMuchIsGathered)
 {
     Made made(Shop(1000, 300));
-    heapprof_graph_suspect suspects[3];
+    graph_suspect suspects[3];
 
-    ASSERT_EQ(2u, rb_heapprof_graph_suspects(suspects, 3, made.graph, &made.dominators, 1000));
+    ASSERT_EQ(2u, graph_suspects(suspects, 3, made.graph, &made.dominators, 1000));
     EXPECT_EQ(2u, suspects[0].object);
     EXPECT_EQ(3u, suspects[0].gathered);
     EXPECT_EQ(1000u, suspects[0].parts);
@@ -231,7 +231,7 @@ TEST(Suspects, AreWhereMuchIsGathered)
     EXPECT_EQ(300u, suspects[1].parts);
     EXPECT_TRUE(suspects[1].list);
     EXPECT_EQ(300u * 40, suspects[1].retained);
-    ASSERT_EQ(1u, rb_heapprof_graph_suspects(suspects, 1, made.graph, &made.dominators, 1000));
+    ASSERT_EQ(1u, graph_suspects(suspects, 1, made.graph, &made.dominators, 1000));
     EXPECT_EQ(2u, suspects[0].object);
 }
 
@@ -246,9 +246,9 @@ TEST(Suspects, ManyBesideEachOtherAreOne)
         shape.classes[object] = 200;
     }
     Made made(FileOf(shape));
-    heapprof_graph_suspect suspects[3];
+    graph_suspect suspects[3];
 
-    ASSERT_EQ(1u, rb_heapprof_graph_suspects(suspects, 3, made.graph, &made.dominators, 1000));
+    ASSERT_EQ(1u, graph_suspects(suspects, 3, made.graph, &made.dominators, 1000));
     EXPECT_EQ(199u, suspects[0].count);
     EXPECT_EQ("global $200 -> []", made.Way(suspects[0].object, true));
     EXPECT_EQ("(several ways)", made.Way(suspects[0].object, true, &made.dominator_tree));
