@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "barriers/accept.h"
-#include "barriers/analyse.h"
-#include "barriers/confirm.h"
-#include "barriers/extconf.h"
-#include "barriers/extension.h"
-#include "barriers/fix.h"
+#include "barriers/report/accept.h"
+#include "barriers/flow/analyse.h"
+#include "barriers/confirm/confirm.h"
+#include "barriers/read/extconf.h"
+#include "barriers/read/extension.h"
+#include "barriers/fix/fix.h"
 #include "barriers/options.h"
-#include "barriers/report.h"
+#include "barriers/report/report.h"
 #include "report/sarif.h"
 #include "report/text.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "test/unit/graph_file.h"
+#include "test/unit/graph/file.h"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memcheck/error_block.h"
+#include "memcheck/valgrind/error_block.h"
 
 struct join {
     struct memcheck_process *process;

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_MEMCHECK_JOIN_H
 #define HEAPPROF_MEMCHECK_JOIN_H
 /* Valgrind's errors and leaks as records of a process, with the Ruby stacks that the process's own file has of its blocks. */
-#include "memcheck/block_list.h"
+#include "memcheck/valgrind/block_list.h"
 #include "memcheck/process.h"
 
 /* A process that shares its child's file may seem to be that child: of each leak the document is found whose list of blocks has it.

@@ -2,7 +2,7 @@
 #define HEAPPROF_MEMCHECK_PROCESS_H
 /* What a process has left at its end, as its file says (README.md has the format): a record for each Ruby stack, C function
  * and kind; or what Valgrind has found in it (join.h). */
-#include "memcheck/valgrind.h"
+#include "memcheck/valgrind/valgrind.h"
 #include "pprof/model.h"
 
 /* A Ruby stack, the innermost frame first; without frames it is not known. */

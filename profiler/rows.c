@@ -26,7 +26,7 @@
 #include <math.h>
 
 #include "base/check.h"
-#include "profiler/native_leaks.h"
+#include "profiler/leaks/suspects.h"
 
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 

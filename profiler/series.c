@@ -24,7 +24,7 @@
  * level stays. Let N be the newest number and B^l <= N. If N's digit l to the base B is 0, the newest of level l is
  * N mod B^l + B^l old. Otherwise the newest multiple of B^(l+1), which is the first file or the newest of its level, is
  * N mod B^(l+1) old. Both ages are in [B^l, B^(l+1)). B is the least with which one file a level and the first fit into keep.
- * test/unit/series_test.cc holds this, and that gaps never grow towards the newest, against thousands of files.
+ * test/unit/profiler/series_test.cc holds this, and that gaps never grow towards the newest, against thousands of files.
  */
 #include "profiler/series.h"
 

@@ -8,7 +8,7 @@
  */
 #include "ruby/ruby.h"
 #include "profiler/dead_code.h"
-#include "profiler/native_leaks.h"
+#include "profiler/leaks/suspects.h"
 #include "profiler/options.h"
 #include "profiler/sampler.h"
 #include "profiler/thinning.h"

@@ -19,7 +19,7 @@ module ObjectSpace
       private_constant :FRAMES_MOST
       attr_reader :blocks, :bytes, :indirect_blocks, :indirect_bytes, :function, :library, :backtrace
 
-      # What is in a child's list (profiler/leak_list.h), or RuntimeError: it has not come to its end.
+      # What is in a child's list (profiler/leaks/list.h), or RuntimeError: it has not come to its end.
       def self.all_in(list, status) # :nodoc:
         fields = list.split("\0").each { |field| field.force_encoding(Encoding::UTF_8) }
         raise "native leaks cannot be told: #{failure(status)}" unless fields.pop == "end"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "attach_memory.h"
-#include "elf_image.h"
+#include "test/unit/attach/memory.h"
+#include "test/unit/support/elf_image.h"
 #include "fuzz.h"
 
 extern "C" {

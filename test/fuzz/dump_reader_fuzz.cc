@@ -8,8 +8,8 @@
 #include <string>
 
 #include "fuzz.h"
-#include "graph_file.h"
-#include "graph_told.h"
+#include "test/unit/graph/file.h"
+#include "test/unit/graph/told.h"
 
 using graph_told::Read;
 using graph_told::Told;

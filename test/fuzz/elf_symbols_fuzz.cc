@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "elf_image.h"
+#include "test/unit/support/elf_image.h"
 #include "fuzz.h"
 
 extern "C" {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "fuzz.h"
-#include "graph_random.h"
+#include "test/unit/graph/random.h"
 
 extern "C" {
 #include "graph/duplicates.h"

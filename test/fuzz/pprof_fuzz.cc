@@ -15,7 +15,7 @@
 
 #include <zlib.h>
 
-#include "pprof_reader.h"
+#include "test/unit/support/pprof_reader.h"
 #include "program.h"
 
 extern "C" {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "fuzz.h"
-#include "pprof_reader.h"
+#include "test/unit/support/pprof_reader.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "snapshot_builder.h"
+#include "test/unit/support/snapshot_builder.h"
 
 extern "C" {
 #include "profiler/pprof_tables.h"

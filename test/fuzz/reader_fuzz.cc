@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "saved.h"
+#include "test/unit/support/saved.h"
 
 extern "C" {
 #include "pprof/combine.h"

@@ -9,7 +9,7 @@
 #include "fuzz.h"
 
 extern "C" {
-#include "cli/admission.h"
+#include "cli/serve/admission.h"
 }
 
 namespace {

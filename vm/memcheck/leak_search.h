@@ -7,7 +7,7 @@
  * As own work (rb_heapprof_gc_begin_own_work). */
 #include "vm/memcheck/held.h"
 #include "os/roots.h"
-#include "profiler/lost.h"
+#include "profiler/leaks/lost.h"
 #include <setjmp.h>
 
 struct heapprof_leak_search {

@@ -22,7 +22,7 @@
 #include "vm/run/origin.h"
 #include "os/file.h"
 #include "pprof/gzip.h"
-#include "profiler/leak_profile.h"
+#include "profiler/leaks/profile.h"
 #include "vm/run/run.h"
 #include "vm/memcheck/valgrind.h"
 #include "vm_core.h"

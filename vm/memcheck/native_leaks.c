@@ -27,7 +27,7 @@
 #include "internal/vm.h"
 #include "vm/memcheck/memcheck.h"
 #include "os/file.h"
-#include "profiler/leak_list.h"
+#include "profiler/leaks/list.h"
 #include "vm/run/run.h"
 #include "vm_core.h"
 #include "vm_sync.h"

@@ -5,7 +5,7 @@
  *     the VM is gone                        a search for what is lost, and a list of it
  *
  * An error of a C method is seen at the next call that it makes, or when it returns, so the stack is that of the method. Valgrind
- * counts for all threads together: each thread compares with what it saw last, and the reader (memcheck/valgrind_xml.c) gives a
+ * counts for all threads together: each thread compares with what it saw last, and the reader (memcheck/valgrind/xml.c) gives a
  * stack to errors of the same thread alone. What the interpreter itself does between two calls has no stack of its own; the reader
  * knows it by its C functions.
  *

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# admission.rb - who may ask. The rule is doc/production.md's, "Who may ask"; cli/admission.c has it, too.
+# admission.rb - who may ask. The rule is doc/production.md's, "Who may ask"; cli/serve/admission.c has it, too.
 #
 # * With a token, every request that has it, over whatever connection.
 # * Without one, a client on this host that the owner of this process or root runs (peer.rb), if the

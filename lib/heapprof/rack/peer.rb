@@ -13,7 +13,7 @@
 #   others: a proxy. A client such as curl does neither.
 #
 # What cannot be seen is refused: a process of another user or container, a row that is not there.
-# cli/answers.c does the same by attach/peer.c.
+# cli/serve/answers.c does the same by attach/peer.c.
 
 require "ipaddr"
 require "socket"

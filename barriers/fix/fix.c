@@ -1,0 +1,320 @@
+/* fix.c - see fix.h.
+ *
+ * The compiler tells place, object and field; the text of what is assigned to is taken from the file.
+ *
+ * Where the object has no name in the function that stores, each call is mended by which functions come there that have one: by a
+ * barrier behind it, if no GC can have been in between, and else by giving up the object's protection before it. A store is left
+ * to people where such a call is not seen or has no name either, where the text is a macro's, and where what was copied has no
+ * name.
+ */
+#include "barriers/fix/fix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "barriers/fix/edits.h"
+#include "barriers/fix/protect.h"
+#include "barriers/flow/remarks.h"
+#include "barriers/report/report.h"
+#include "barriers/fix/statement.h"
+#include "report/text.h"
+
+/* The stores of one place. */
+struct group {
+    struct wb_finding  *const *findings;
+    size_t                     count;
+    const struct wb_text      *text;
+    struct wb_statement        statement;
+};
+
+struct fixer {
+    struct wb_program *program;
+    struct wb_text    *texts;   /* that were read */
+    struct wb_edits    edits;
+    bool               protecting;  /* a type becomes WB_PROTECTED: no object of it gives that up again */
+};
+
+static bool
+same_place_p(const struct wb_place *one, const struct wb_place *other)
+{
+    return one->file == other->file && one->line == other->line && one->column == other->column;
+}
+
+/* ---- one place ---- */
+
+/* A field of what is copied, as C writes it; false: it has no name there. */
+static bool
+field_text(const struct wb_statement *statement, const char *rest, char *text, size_t size)
+{
+    const char *to = statement->to, *name = *rest == '.' ? rest + 1 : rest;
+    bool pointer = statement->value ? *to == '*' : *to != '&';
+
+    snprintf(text, size, "%s%s%s", *to == '*' || *to == '&' ? to + 1 : to, pointer ? "->" : ".", name);
+    return *name && !strpbrk(name, "[-") && !strpbrk(text, " ()*&");
+}
+
+/* NULL, or why it is left to people. */
+static const char *
+look(struct wb_arena *arena, struct wb_text **texts, struct group *group)
+{
+    const struct wb_finding *first = group->findings[0];
+
+    if (first->place.macro) return "it is in a macro";
+    if (!first->place.file) return "its file is not known";
+    group->text = wb_text_of(arena, texts, first->place.file);
+    if (group->text->count == 0) return "its file cannot be read";
+    return wb_statement_read(arena, group->text, first->place.line, first->place.column, &group->statement);
+}
+
+/* Spaces and tabs that a line begins with. */
+static int
+indent(const char *line)
+{
+    return (int)strspn(line, " \t");
+}
+
+/* A barrier for each field, each between those texts. */
+static const char *
+write_barriers(FILE *out, const struct group *group, const char *before, int length, const char *behind)
+{
+    char field[600];
+
+    for (size_t i = 0; i < group->count; i++) {
+        const struct wb_finding *finding = group->findings[i];
+        if (!field_text(&group->statement, finding->rest, field, sizeof(field))) return "what is copied has no name there";
+        fprintf(out, "%.*sRB_OBJ_WRITTEN(%s, Qundef, %s);%s", length, before, finding->object, field, behind);
+    }
+    return NULL;
+}
+
+/* Where it is all of an if's: the two in braces. */
+static const char *
+write_in_braces(FILE *out, const struct group *group)
+{
+    const struct wb_statement *statement = &group->statement;
+    const char *wrong;
+
+    fprintf(out, "%s{ %s;", statement->before, statement->whole);
+    wrong = write_barriers(out, group, " ", 1, "");
+    fprintf(out, " }%s\n", statement->behind);
+    return wrong;
+}
+
+/* Whether the store stays as it is, and lines behind it are all. */
+static bool
+adds_p(const struct group *group)
+{
+    return group->findings[0]->rest && group->statement.alone && !strpbrk(group->statement.behind, ";}");
+}
+
+static const char *
+write_edit(FILE *out, const struct group *group)
+{
+    const struct wb_finding *first = group->findings[0];
+    const struct wb_statement *statement = &group->statement;
+
+    if (adds_p(group)) return write_barriers(out, group, statement->before, indent(statement->before), "\n");
+    if (first->rest) return write_in_braces(out, group);
+    if (!statement->value) return "it is no assignment";
+    if (*statement->to == '*') {
+        fprintf(out, "%sRB_OBJ_WRITE(%s, %s, %s);%s\n", statement->before, first->object, statement->to + 1, statement->value,
+                statement->behind);
+    }
+    else {
+        fprintf(out, "%sRB_OBJ_WRITE(%s, &%s, %s);%s\n", statement->before, first->object, statement->to, statement->value,
+                statement->behind);
+    }
+    return NULL;
+}
+
+static const char *
+edit_of(struct wb_arena *arena, const struct group *group, struct wb_edit *edit)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    const char *wrong;
+
+    if (!stream) wb_out_of_memory();
+    wrong = write_edit(stream, group);
+    if (fclose(stream)) wb_out_of_memory();
+    *edit = (struct wb_edit){group->statement.first, group->statement.last, wb_arena_text(arena, text, size)};
+    if (adds_p(group)) edit->first = edit->last + 1;
+    free(text);
+    return wrong;
+}
+
+/* NULL, or why it is left to people. */
+static const char *
+mend_here(struct fixer *fixer, struct group *group)
+{
+    struct wb_edit edit;
+    const char *wrong = look(&fixer->program->arena, &fixer->texts, group);
+
+    if (!wrong) wrong = edit_of(&fixer->program->arena, group, &edit);
+    return wrong ? wrong : wb_edits_add(&fixer->edits, group->text, &edit);
+}
+
+/* ---- where the object has its name ---- */
+
+static const char *
+insert(struct fixer *fixer, const struct wb_text *text, unsigned line, const char *before, const char *code)
+{
+    char whole[1000];
+
+    snprintf(whole, sizeof(whole), "%.*s%s\n", indent(before), before, code);
+    return wb_edits_add(&fixer->edits, text, &(struct wb_edit){line, line - 1, wb_name(fixer->program, whole)});
+}
+
+/* A barrier behind the call, or before it the end of all barriers. */
+static const char *
+mend_call(struct fixer *fixer, const struct wb_way *way, const struct wb_function *stores)
+{
+    struct wb_arena *arena = &fixer->program->arena;
+    const struct wb_text *text;
+    struct wb_statement statement;
+    char code[900];
+
+    if (!way->object || !way->place.file) return "the object has no name there";
+    if (way->place.macro) return "it is reached by a call in a macro";
+    text = wb_text_of(arena, &fixer->texts, way->place.file);
+    if (way->field && wb_statement_is_call(arena, text, way->place.line, way->place.column, &statement)) {
+        snprintf(code, sizeof(code), "RB_OBJ_WRITTEN(%s, Qundef, %s);", way->object, way->field);
+        return insert(fixer, text, statement.last + 1, statement.before, code);
+    }
+    if (fixer->protecting) return "a GC may start before a function that does not know the object ends";
+    if (!wb_line_begins_p(arena, text, way->place.line, way->place.column)) return "the call by which it is reached begins no line";
+    snprintf(code, sizeof(code), "RB_OBJ_WB_UNPROTECT(%s); /* %s() stores there */", way->object, stores->name);
+    return insert(fixer, text, way->place.line, wb_line(text, way->place.line), code);
+}
+
+static const char *
+mend_calls(struct fixer *fixer, const struct group *group)
+{
+    const char *wrong = NULL;
+
+    for (size_t i = 0; i < group->count && !wrong; i++) {
+        const struct wb_finding *finding = group->findings[i];
+        for (const struct wb_way *way = finding->ways; way && !wrong; way = way->next) {
+            wrong = mend_call(fixer, way, finding->function);
+        }
+    }
+    return wrong;
+}
+
+/* ---- all ---- */
+
+/* NULL, or why it is left to people: nothing is changed then. */
+static const char *
+mend(struct fixer *fixer, struct group *group)
+{
+    size_t planned = fixer->edits.count;
+    const char *wrong = group->findings[0]->object ? mend_here(fixer, group) : mend_calls(fixer, group);
+
+    if (wrong) wb_edits_keep(&fixer->edits, planned);
+    return wrong;
+}
+
+/* Whether it is to be mended for that type to become WB_PROTECTED; type NULL: for those that are. */
+static bool
+wanted_p(const struct wb_finding *finding, const struct wb_data_type *type)
+{
+    return type ? wb_lacking_p(type, finding) : wb_missing_p(finding);
+}
+
+/* Calls back for each place that is left to people. */
+static void
+mend_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type,
+         void (*left_i)(void *data, const struct wb_finding *finding, const char *why), void *data)
+{
+    struct wb_arena *arena = &fixer->program->arena;
+    struct wb_finding **wanted = wb_arena_take(arena, (findings->count + 1) * sizeof(*wanted));
+    size_t count = 0, next;
+
+    for (size_t i = 0; i < findings->count; i++) {
+        if (wanted_p(findings->all[i], type)) wanted[count++] = findings->all[i];
+    }
+    for (size_t i = 0; i < count; i = next) {
+        struct group group = {.findings = wanted + i};
+        const char *wrong;
+        for (next = i + 1; next < count && same_place_p(&wanted[i]->place, &wanted[next]->place); ) next++;
+        group.count = next - i;
+        wrong = mend(fixer, &group);
+        if (wrong) left_i(data, wanted[i], wrong);
+    }
+}
+
+static void
+tell(const struct fixer *fixer, const struct wb_place *place, const char *what, const char *why)
+{
+    report_print(stderr, "heapprof barriers: %s:%u: %s: %s\n", wb_shown_path(place->file, fixer->edits.directory), place->line, what,
+            why);
+}
+
+static void
+tell_left_i(void *data, const struct wb_finding *finding, const char *why)
+{
+    tell(data, &finding->place, "to be mended by hand", why);
+}
+
+/* ---- types ---- */
+
+struct left {
+    const struct wb_finding *finding;  /* the first one that is left to people; NULL: none is */
+    const char              *why;
+};
+
+static void
+note_left_i(void *data, const struct wb_finding *finding, const char *why)
+{
+    struct left *left = data;
+
+    if (!left->finding) *left = (struct left){finding, why};
+}
+
+/* NULL, or why not: of the type alone. */
+static const char *
+add_flag(struct fixer *fixer, const struct wb_data_type *type)
+{
+    const struct wb_text *text;
+    struct wb_edit edit;
+    const char *wrong;
+
+    if (type->derived) return "it has a parent, whose functions store for it, too";
+    if (type->given) return "its data is given to a function that is not in these sources";
+    if (!type->place.file) return "its file is not known";
+    text = wb_text_of(&fixer->program->arena, &fixer->texts, type->place.file);
+    wrong = wb_protect(&fixer->program->arena, type, text, &edit);
+    return wrong ? wrong : wb_edits_add(&fixer->edits, text, &edit);
+}
+
+/* With all its stores, or not at all. */
+static void
+protect(struct fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type)
+{
+    size_t planned = fixer->edits.count;
+    struct left left = {0};
+    const char *wrong;
+    char what[300];
+
+    fixer->protecting = true;
+    mend_all(fixer, findings, type, note_left_i, &left);
+    wrong = left.finding ? left.why : add_flag(fixer, type);
+    fixer->protecting = false;
+    if (!wrong) return;
+    wb_edits_keep(&fixer->edits, planned);
+    snprintf(what, sizeof(what), "'%s' is not made WB_PROTECTED", type->name);
+    tell(fixer, left.finding ? &left.finding->place : &type->place, what, wrong);
+}
+
+void
+wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings, const char *directory, bool types)
+{
+    struct fixer fixer = {.program = program, .edits = {.arena = &program->arena, .directory = directory}};
+
+    mend_all(&fixer, findings, NULL, tell_left_i, &fixer);
+    for (const struct wb_data_type *type = types ? program->data_types : NULL; type; type = type->next) {
+        if (wb_could_be_protected_p(type)) protect(&fixer, findings, type);
+    }
+    wb_edits_write(out, &fixer.edits);
+}

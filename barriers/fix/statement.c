@@ -1,0 +1,205 @@
+/* statement.c - see statement.h.
+ *
+ * The compiler has said where a store begins. Its end is looked for in the text: the ";" outside parentheses, strings and comments.
+ */
+#include "barriers/fix/statement.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define LINES_MOST 50
+
+static const char *
+part(struct wb_arena *arena, const char *start, const char *end)
+{
+    while (start < end && isspace((unsigned char)*start)) start++;
+    while (end > start && isspace((unsigned char)end[-1])) end--;
+    return wb_arena_text(arena, start, (size_t)(end - start));
+}
+
+/* Behind a string, a character or a comment that begins there; what begins none stays. */
+static const char *
+skip(const char *at)
+{
+    const char *end;
+    char quote = *at;
+
+    if (quote == '/' && at[1] == '*') {
+        end = strstr(at + 2, "*/");
+        return end ? end + 2 : at + strlen(at);
+    }
+    if (quote == '/' && at[1] == '/') return at + strcspn(at, "\n");
+    if (quote != '"' && quote != '\'') return at;
+    for (at++; *at && *at != quote; at++) {
+        if (*at == '\\' && at[1]) at++;
+    }
+    return *at ? at + 1 : at;
+}
+
+/* The first one of those characters outside parentheses; NULL: there is none before a bracket is closed. */
+static const char *
+find(const char *at, const char *wanted)
+{
+    int depth = 0;
+
+    while (*at) {
+        const char *next = skip(at);
+        if (next != at) {
+            at = next;
+            continue;
+        }
+        if (depth == 0 && strchr(wanted, *at)) return at;
+        if (strchr("([{", *at)) depth++;
+        if (strchr(")]}", *at) && depth-- == 0) return NULL;
+        at++;
+    }
+    return NULL;
+}
+
+/* "=" that assigns. */
+static const char *
+find_assignment(const char *at)
+{
+    while ((at = find(at, "=")) != NULL) {
+        if (at[1] == '=') at += 2;
+        else return at;
+    }
+    return NULL;
+}
+
+/* The text from there on, some lines of it. */
+static const char *
+text_from(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
+{
+    size_t size = 1, length = 0;
+    char *whole;
+
+    for (unsigned i = line; i < line + LINES_MOST && wb_line(text, i); i++) size += strlen(wb_line(text, i)) + 1;
+    whole = wb_arena_take(arena, size);
+    for (unsigned i = line; i < line + LINES_MOST && wb_line(text, i); i++) {
+        const char *from = wb_line(text, i) + (i == line ? column - 1 : 0);
+        size_t bytes = strlen(from);
+        memcpy(whole + length, from, bytes);
+        whole[length + bytes] = '\n';
+        length += bytes + 1;
+    }
+    return whole;
+}
+
+/* A line without the comment at its end; one for the preprocessor is nothing. */
+static const char *
+code_of(struct wb_arena *arena, const char *line)
+{
+    const char *end = line, *next;
+
+    for (; *end && strncmp(end, "//", 2); end = next == end ? end + 1 : next) next = skip(end);
+    line = part(arena, line, end);
+    return *line == '#' ? "" : line;
+}
+
+/* The line of code before it; "" where nothing is before it. */
+static const char *
+before(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
+{
+    const char *code = part(arena, wb_line(text, line), wb_line(text, line) + column - 1);
+
+    while (!*code && --line > 0) code = code_of(arena, wb_line(text, line));
+    return code;
+}
+
+/* Whether a statement begins behind that code. */
+static bool
+begins_p(const char *code)
+{
+    size_t length = strlen(code);
+
+    if (length == 0 || strchr(";{}):/", code[length - 1])) return true;
+    return length >= 4 && !strcmp(code + length - 4, "else");
+}
+
+static const char *
+read_parts(struct wb_arena *arena, struct wb_statement *statement)
+{
+    static const char *const copies[] = {"memcpy", "memmove", "MEMCPY", "MEMMOVE"};
+    const char *whole = statement->whole, *end = whole + strlen(whole), *assignment = find_assignment(whole), *open, *comma;
+
+    if (assignment) {
+        if (assignment == whole || strchr("+-*/%&|^<>!", assignment[-1])) return "it is no plain assignment";
+        if (find(whole, ",")) return "it is more than an assignment";
+        if (find_assignment(assignment + 1)) return "it assigns more than once";
+        statement->to = part(arena, whole, assignment);
+        statement->value = part(arena, assignment + 1, end);
+        return NULL;
+    }
+    open = strchr(whole, '(');
+    comma = open ? find(open + 1, ",") : NULL;
+    for (size_t i = 0; comma && i < sizeof(copies) / sizeof(copies[0]); i++) {
+        if (strcmp(part(arena, whole, open), copies[i])) continue;
+        statement->to = part(arena, open + 1, comma);
+        return NULL;
+    }
+    return "it is neither an assignment nor a copy";
+}
+
+/* Where a statement may stand before that code's one, and it is not all of an if's. */
+static bool
+among_others_p(const char *code)
+{
+    return *code && strchr(";{}", code[strlen(code) - 1]);
+}
+
+/* All but its parts. */
+static const char *
+read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column, struct wb_statement *statement)
+{
+    const char *start, *end, *newline, *code;
+
+    *statement = (struct wb_statement){.first = line, .last = line};
+    if (!wb_line(text, line) || column == 0 || column > strlen(wb_line(text, line))) return "its text is not there";
+    start = text_from(arena, text, line, column);
+    end = find(start, ";");
+    if (!end) return "it is no statement of its own";
+    for (const char *at = start; at < end; at++) statement->last += *at == '\n';
+    newline = strchr(end, '\n');
+    statement->before = wb_arena_text(arena, wb_line(text, line), column - 1);
+    statement->whole = part(arena, start, end);
+    statement->behind = wb_arena_text(arena, end + 1, (size_t)(newline - end - 1));
+    code = before(arena, text, line, column);
+    if (!begins_p(code)) return "it is no statement of its own";
+    statement->alone = among_others_p(code);
+    return NULL;
+}
+
+const char *
+wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
+                  struct wb_statement *statement)
+{
+    const char *wrong = read_whole(arena, text, line, column, statement);
+
+    return wrong ? wrong : read_parts(arena, statement);
+}
+
+bool
+wb_statement_is_call(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
+                     struct wb_statement *statement)
+{
+    const char *open, *close;
+
+    if (read_whole(arena, text, line, column, statement) || !statement->alone) return false;
+    open = strchr(statement->whole, '(');
+    close = open ? find(open + 1, ")") : NULL;
+    return close && !close[1] && !strpbrk(statement->behind, ";}");
+}
+
+bool
+wb_line_begins_p(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
+{
+    const char *start = wb_line(text, line);
+    size_t indent = start ? strspn(start, " \t") : 0;
+
+    if (!start || column <= indent || column > strlen(start)) return false;
+    for (size_t i = indent; i + 1 < column; i++) {
+        if (strchr("(){};,:?&|\"'/", start[i])) return false;
+    }
+    return strncmp(start + indent, "else", strlen("else")) && among_others_p(before(arena, text, line, (unsigned)indent + 1));
+}

@@ -1,0 +1,143 @@
+/* functions.c - a whole function: from its parameters to its summary; and those of data types, with the data of an object. */
+#include "barriers/flow/flow.h"
+
+#define CALLS_MOST 200 /* deep: what is called further down may do anything, until it is looked at itself */
+
+static struct wb_symbol *
+parameter_address(struct wb_frame *frame, const struct wb_variable *parameter)
+{
+    return wb_symbol(&frame->flow->symbols, WB_S_LOCAL, parameter, NULL, 0);
+}
+
+static void
+bind_parameters(struct wb_frame *frame, struct wb_state *state)
+{
+    struct wb_function *function = frame->function;
+
+    for (unsigned i = 0; i < function->parameter_count; i++) {
+        wb_bind(frame->flow->arena, state, parameter_address(frame, function->parameters[i]),
+                wb_symbol(&frame->flow->symbols, WB_S_PARAMETER, function, NULL, i));
+    }
+}
+
+/* What it wrote to where its parameters point. */
+static void
+keep_writes(struct wb_frame *frame)
+{
+    struct wb_state kept = {0};
+
+    for (const struct wb_binding *each = frame->end.bindings; each; each = each->next) {
+        if (wb_of_parameter_p(each->address, frame->function) && !wb_bound(&kept, each->address)) {
+            wb_bind(frame->flow->arena, &kept, each->address, each->value);
+        }
+    }
+    frame->summary->writes = kept.bindings;
+}
+
+static bool
+runs_in_gc_p(const struct wb_flow *flow, const struct wb_function *function)
+{
+    const struct wb_data_type *each = flow->program->data_types;
+
+    for (; each; each = each->next) {
+        if (each->mark == function || each->free == function || each->size == function ||
+            each->compact == function) return true;
+    }
+    return false;
+}
+
+/* data: what the first parameter is; NULL: any. */
+static struct wb_summary *
+follow(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
+{
+    struct wb_summary *summary = WB_NEW(flow->arena, struct wb_summary);
+    struct wb_frame frame = {.flow = flow, .function = function, .summary = summary, .end = {.dead = true}};
+    struct wb_state state = {0};
+
+    flow->depth++;
+    summary->busy = true;
+    function->summary = summary;
+    frame.exempt = runs_in_gc_p(flow, function);
+    frame.escapes = function->addressed > 0 || !function->called;
+    bind_parameters(&frame, &state);
+    if (data && function->parameter_count > 0) {
+        struct wb_variable *first = function->parameters[0];
+        wb_learn(&frame, data, first->type);
+        wb_bind(flow->arena, &state, parameter_address(&frame, first), data);
+    }
+    wb_value(&frame, &state, function->body);
+    if (!state.dead) wb_leave(&frame, &state);
+    wb_end(&frame, &frame.end);
+    keep_writes(&frame);
+    summary->busy = false;
+    flow->depth--;
+    return summary;
+}
+
+struct wb_summary *
+wb_summarise(struct wb_flow *flow, struct wb_function *function)
+{
+    if (!function->body) return NULL;
+    if (function->summary) return function->summary->busy ? NULL : function->summary;
+    if (flow->depth < CALLS_MOST) return follow(flow, function, NULL);
+    function->addressed++; /* what it stores is told of it itself: this caller does not see it */
+    return NULL;
+}
+
+static bool
+of_values_p(const struct wb_type *type)
+{
+    while (type->kind == WB_ARRAY) type = type->to;
+    return type->kind == WB_VALUE;
+}
+
+/* A value that is loaded from a field, or through a pointer in one. False: it is from elsewhere. */
+static bool
+note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable, struct wb_data_type *data_type)
+{
+    struct wb_field *field, *behind;
+    struct wb_symbol *base;
+
+    if (value->kind != WB_S_LOAD) return false;
+    field = (struct wb_field *)wb_field_of(value->of);
+    if (field) {
+        field->marked = data_type;
+        *(movable ? &field->movable : &field->pinned) = true;
+        if (!of_values_p(field->type)) data_type->tables = true;
+        wb_own(flow->program, field->record, data_type, false);
+    }
+    base = wb_base(value->of);
+    behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) : NULL;
+    if (behind) behind->marked_behind = data_type;
+    return field != NULL;
+}
+
+/* What a function of that type does to the data of an object of it. */
+static struct wb_summary *
+follow_data(struct wb_flow *flow, struct wb_function *function, struct wb_data_type *data_type)
+{
+    struct wb_symbol *object = wb_symbol(&flow->symbols, WB_S_UNKNOWN, data_type, NULL, 0);
+    struct wb_symbol *data = wb_symbol(&flow->symbols, WB_S_DATA, NULL, object, 0);
+    struct wb_summary *summary;
+
+    data->data_type = data_type;
+    summary = follow(flow, function, data);
+    function->summary = NULL;
+    return summary;
+}
+
+void
+wb_follow_marks(struct wb_flow *flow, struct wb_data_type *data_type)
+{
+    struct wb_summary *summary;
+
+    if (data_type->compact && data_type->compact->body) {
+        data_type->updates_seen = !follow_data(flow, data_type->compact, data_type)->gives;
+    }
+    if (!data_type->mark || !data_type->mark->body) return;
+    summary = follow_data(flow, data_type->mark, data_type);
+    data_type->marks_seen = !summary->gives;
+    for (const struct wb_objects *each = summary->marks; each; each = each->next) {
+        if (!note_mark(flow, each->object, each->movable, data_type)) data_type->marks_seen = false;
+    }
+}

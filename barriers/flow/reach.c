@@ -1,0 +1,68 @@
+/* reach.c - see reach.h. */
+#include "barriers/flow/reach.h"
+
+#include <string.h>
+
+struct waiting {
+    struct wb_function *function;
+    struct waiting     *next;
+};
+
+static void
+visit(struct wb_program *program, struct waiting **waiting, struct wb_function *function)
+{
+    struct waiting *first;
+
+    if (function->search == program->searches) return;
+    function->search = program->searches;
+    first = WB_NEW(&program->arena, struct waiting);
+    *first = (struct waiting){function, *waiting};
+    *waiting = first;
+}
+
+static void
+visit_all_in(struct wb_program *program, struct waiting **waiting, const struct wb_node *first)
+{
+    for (const struct wb_node *node = first; node; node = node->next) {
+        bool names = node->kind == WB_FUNCTION || node->kind == WB_CALL;
+        if (names && node->function) visit(program, waiting, node->function);
+        visit_all_in(program, waiting, node->child);
+    }
+}
+
+static unsigned
+visit_waiting(struct wb_program *program, struct waiting *waiting)
+{
+    bool any = waiting != NULL;
+
+    while (waiting) {
+        const struct wb_function *function = waiting->function;
+        waiting = waiting->next;
+        visit_all_in(program, &waiting, function->body);
+    }
+    return any ? program->searches : 0;
+}
+
+unsigned
+wb_reach_from_method(struct wb_program *program, const char *name)
+{
+    struct waiting *waiting = NULL;
+
+    program->searches++;
+    for (const struct wb_method *method = program->methods; method; method = method->next) {
+        if (!strcmp(method->name, name)) visit(program, &waiting, method->function);
+    }
+    return visit_waiting(program, waiting);
+}
+
+unsigned
+wb_reach_from_function(struct wb_program *program, const char *name)
+{
+    struct waiting *waiting = NULL;
+
+    program->searches++;
+    for (struct wb_function *function = program->functions; function; function = function->next) {
+        if (function->body && !strcmp(function->name, name)) visit(program, &waiting, function);
+    }
+    return visit_waiting(program, waiting);
+}

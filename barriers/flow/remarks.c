@@ -1,0 +1,148 @@
+/* remarks.c - see remarks.h.
+ *
+ * Fields are looked at of structs that are a type's data as a whole, and of those within them. What is behind a pointer, in
+ * arrays of structs and in tables is not. A mark or compact function that gives the data to functions that are not seen is
+ * held to do all.
+ */
+#include "barriers/flow/remarks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const struct wb_rule_text wb_rules[WB_RULES] = {
+    [WB_MOVED] = {"moved-reference", "A reference is marked by rb_gc_mark_movable, and not updated after a move", true},
+    [WB_UNMARKED] = {"unmarked-reference", "A reference is stored, and the mark function does not mark it", false},
+    [WB_UNPROTECTED] = {"could-be-protected", "A type is not WB_PROTECTED, and could be", false},
+};
+
+struct remarker {
+    struct wb_program         *program;
+    const struct wb_data_type *data_type;
+    struct wb_remark         **end;
+};
+
+static void __attribute__((format(printf, 4, 5)))
+add(struct remarker *remarker, enum wb_rule rule, const char *field, const char *format, ...)
+{
+    struct wb_remark *remark = WB_NEW(&remarker->program->arena, struct wb_remark);
+    char text[600];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    *remark = (struct wb_remark){.rule = rule, .data_type = remarker->data_type, .field = field};
+    remark->text = wb_name(remarker->program, text);
+    *remarker->end = remark;
+    remarker->end = &remark->next;
+}
+
+/* ---- fields ---- */
+
+static void
+look_at_field(struct remarker *remarker, const struct wb_field *field, const char *path)
+{
+    const struct wb_data_type *type = remarker->data_type;
+    const char *name = wb_name(remarker->program, path);
+    bool marks_seen = !type->marks || type->marks_seen;
+
+    if (field->movable && !field->pinned && field->marked == type && !type->compacts) {
+        add(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact function that updates it",
+            name, type->name);
+    }
+    else if (field->movable && !field->pinned && field->marked == type && type->updates_seen && !field->updated) {
+        add(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name, type->name,
+            type->compact->name);
+    }
+    if (field->holds && !field->marked && marks_seen) {
+        add(remarker, WB_UNMARKED, name, "'%s' (%s) is stored, and %s%s", name, type->name,
+            type->mark ? type->mark->name : "there is no mark function", type->mark ? "() does not mark it" : "");
+    }
+}
+
+static void
+look_at_fields(struct remarker *remarker, struct wb_record *record, const char *before)
+{
+    char path[300];
+
+    if (record->visiting) return;
+    record->visiting = true;
+    for (const struct wb_field *field = record->fields; field; field = field->next) {
+        const struct wb_type *type = field->type;
+        const char *brackets = type->kind == WB_ARRAY ? "[]" : "";
+        snprintf(path, sizeof(path), "%s%s%s%s", before, *before && *field->name ? "." : "", field->name, brackets);
+        while (type->kind == WB_ARRAY) type = type->to;
+        if (type->kind == WB_VALUE) look_at_field(remarker, field, path);
+        else if (type->kind == WB_RECORD && !*brackets) look_at_fields(remarker, type->record, path);
+    }
+    record->visiting = false;
+}
+
+/* ---- types ---- */
+
+bool
+wb_could_be_protected_p(const struct wb_data_type *type)
+{
+    if (!type->known || type->protected_p || type->declares) return false;
+    return !type->marks || (type->marks_seen && !type->tables);
+}
+
+bool
+wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding)
+{
+    bool of_type = finding->data_type == type || (finding->record && wb_owned_p(finding->record, type));
+
+    return of_type && finding->sure != WB_HARMLESS;
+}
+
+static size_t
+lacking(const struct wb_data_type *type, const struct wb_findings *findings)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < findings->count; i++) count += wb_lacking_p(type, findings->all[i]);
+    return count;
+}
+
+static void
+look_at_type(struct remarker *remarker, const struct wb_findings *findings)
+{
+    const struct wb_data_type *type = remarker->data_type;
+    size_t count = lacking(type, findings);
+
+    if (!wb_could_be_protected_p(type)) return;
+    if (!type->marks) add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: it marks nothing", type->name);
+    else if (count == 0) {
+        add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: each store that is seen has its barrier", type->name);
+    }
+    else {
+        add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count,
+            count == 1 ? "" : "s");
+    }
+}
+
+const struct wb_remark *
+wb_remark(struct wb_program *program, const struct wb_findings *findings)
+{
+    struct wb_remark *first = NULL;
+    struct remarker remarker = {.program = program, .end = &first};
+
+    for (const struct wb_data_type *type = program->data_types; type; type = type->next) {
+        remarker.data_type = type;
+        if (!type->known) continue;
+        for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {
+            if (owner->whole) look_at_fields(&remarker, owner->record, "");
+        }
+        look_at_type(&remarker, findings);
+    }
+    return first;
+}
+
+size_t
+wb_remark_errors(const struct wb_remark *remarks)
+{
+    size_t count = 0;
+
+    for (; remarks; remarks = remarks->next) count += wb_rules[remarks->rule].error;
+    return count;
+}

@@ -1,0 +1,514 @@
+/* stores.c - stores of VALUEs into the data of objects, and their barriers.
+ *
+ * A store waits for its barrier until something may start a GC. Then it is told, or, when the object came as a parameter from
+ * functions that we see, left to them: the object may be new there, or the "struct" a variable.
+ *
+ * Stores into memory that is no object's data yet wait for an object: a new one needs no barrier, one that was there does.
+ */
+#include "barriers/flow/flow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "barriers/flow/facts.h"
+#include "barriers/flow/stored.h"
+
+/* ---- whose data an address is in ---- */
+
+/* NULL: not seen. What an object's data points to is held to be the object's, too. */
+static struct wb_symbol *
+parent_of(const struct wb_state *state, struct wb_symbol *address)
+{
+    struct wb_symbol *base = wb_base(address), *object = wb_wrapped_in(state, base);
+
+    if (object) return object;
+    if (base->kind == WB_S_DATA) return base->of;
+    return base->kind == WB_S_LOAD ? parent_of(state, base->of) : NULL;
+}
+
+/* Of several, one whose objects need barriers. */
+static const struct wb_data_type *
+owner_of(const struct wb_record *record)
+{
+    const struct wb_data_type *found = NULL;
+
+    for (const struct wb_owner *owner = record->owners; owner; owner = owner->next) {
+        if (!found || owner->data_type->protected_p) found = owner->data_type;
+    }
+    return found;
+}
+
+/* NULL: it is no data that we know. */
+static const struct wb_data_type *
+data_type_of(const struct wb_state *state, struct wb_symbol *address)
+{
+    struct wb_symbol *base = wb_base(address), *object = wb_wrapped_in(state, base);
+    const struct wb_field *field = wb_first_field(address), *holder;
+
+    if (base->data_type) return base->data_type;
+    if (object && object->data_type) return object->data_type;
+    if (field && field->record->owners) return owner_of(field->record);
+    holder = base->kind == WB_S_LOAD ? wb_field_of(base->of) : NULL;
+    return holder ? holder->marked_behind : NULL;
+}
+
+static bool
+on_stack_p(const struct wb_symbol *base)
+{
+    return base->kind == WB_S_LOCAL || base->kind == WB_S_GLOBAL || base->kind == WB_S_CONSTANT;
+}
+
+/* Memory that is nobody's data yet. */
+static bool
+loose_p(const struct wb_state *state, const struct wb_store *store)
+{
+    struct wb_symbol *base = wb_base(store->address);
+
+    return base->kind == WB_S_MEMORY && !wb_wrapped_in(state, base);
+}
+
+/* ---- telling ---- */
+
+/* The variable that has it; NULL: none. */
+static const char *
+variable_name(const struct wb_state *state, const struct wb_symbol *parent)
+{
+    for (const struct wb_binding *binding = state->bindings; binding; binding = binding->next) {
+        if (binding->value == parent && binding->address->kind == WB_S_LOCAL) {
+            return ((const struct wb_variable *)binding->address->what)->name;
+        }
+    }
+    return NULL;
+}
+
+/* The same in the function that stores. */
+static const char *
+own_name(const struct wb_state *state, const struct wb_store *store)
+{
+    const struct wb_symbol *parent = parent_of(state, store->address);
+
+    return parent && wb_base(store->address)->kind != WB_S_MEMORY ? variable_name(state, parent) : NULL;
+}
+
+static const char *
+parent_name(struct wb_frame *frame, const struct wb_state *state, const struct wb_symbol *parent)
+{
+    const char *name = parent ? variable_name(state, parent) : NULL;
+    char path[256];
+
+    if (name || !parent) return name;
+    if (parent->kind != WB_S_LOAD || !wb_field_of(parent->of)) return NULL;
+    wb_path_text(parent->of, path, sizeof(path));
+    return wb_name(frame->flow->program, path);
+}
+
+/* What of a field's name is behind that of what it is in. */
+static const char *
+rest_of(const char *field, const struct wb_symbol *copied)
+{
+    char path[256];
+
+    wb_path_text(copied, path, sizeof(path));
+    return strncmp(field, path, strlen(path)) ? "" : field + strlen(path);
+}
+
+/* Where in the object's data it is: what is behind a pointer is not in it. */
+static void
+find_field(struct wb_finding *finding, struct wb_symbol *address)
+{
+    const struct wb_field *first = wb_first_field(address);
+
+    finding->offset = -1;
+    if (!first) return;
+    finding->record = first->record;
+    if (wb_whole_p(first->record, finding->data_type) && !wb_extent(address, &finding->offset, &finding->size)) {
+        finding->offset = -1;
+    }
+}
+
+/* Of a store whose function has no name for the object. */
+static const struct wb_way *
+way_of(struct wb_frame *frame, const struct wb_store *store)
+{
+    struct wb_way *way = WB_NEW(frame->flow->arena, struct wb_way);
+
+    *way = (struct wb_way){.object = store->object, .field = store->field};
+    if (store->call) way->place = store->call->place;
+    return way;
+}
+
+static void
+tell(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, enum wb_sure sure,
+     const char *why)
+{
+    const struct wb_data_type *data_type = data_type_of(state, store->address);
+    struct wb_symbol *parent = parent_of(state, store->address);
+    struct wb_finding finding;
+    char path[256];
+
+    if (!frame->flow->telling || !data_type) return;
+    if (sure != WB_HARMLESS && wb_unmarked_p(data_type, store->address)) {
+        sure = WB_HARMLESS;
+        why = data_type->marks ? "the mark function does not mark it" : "the type has no mark function";
+    }
+    wb_path_text(store->address, path, sizeof(path));
+    finding = (struct wb_finding){
+        .place = store->place, .sure = sure, .function = store->function, .data_type = data_type,
+        .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent), .why = why,
+    };
+    finding.object = store->function == frame->function ? own_name(state, store) : store->known_as;
+    if (!finding.object) finding.ways = way_of(frame, store);
+    if (store->copied) finding.rest = rest_of(finding.field, store->copied);
+    find_field(&finding, store->address);
+    wb_found(&frame->flow->findings, &finding);
+}
+
+static const char *
+text(struct wb_frame *frame, const char *format, const char *name)
+{
+    char whole[300];
+
+    snprintf(whole, sizeof(whole), format, name);
+    return wb_name(frame->flow->program, whole);
+}
+
+static const char *
+why_missing(struct wb_frame *frame, const struct wb_store *store)
+{
+    const char *start = store->hidden ? "its address is given to a function that may store there, and " : "";
+    char format[200];
+
+    snprintf(format, sizeof(format), "%snone comes before %s", start,
+             store->why ? "%s(), which may start a GC" : "%s() ends");
+    return text(frame, format, store->why ? store->why : store->function->name);
+}
+
+/* It had no barrier in time. */
+static void
+miss(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store)
+{
+    struct wb_symbol *parent = parent_of(state, store->address);
+    bool certain = parent && wb_base(store->address)->kind != WB_S_LOAD && !store->hidden;
+
+    tell(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY, why_missing(frame, store));
+}
+
+/* Leaves it to the function's callers. By which call it is reached here is nothing to them. */
+static void
+leave_to_callers(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, bool settled, const char *why)
+{
+    const struct wb_stores *stores = frame->summary->stores;
+    struct wb_store *left;
+
+    if (stores && stores->length >= WB_SUMMARY_MOST) {
+        frame->flow->findings.left_out = true;
+        return;
+    }
+    left = WB_NEW(frame->flow->arena, struct wb_store);
+    *left = *store;
+    left->settled = settled;
+    left->why = why;
+    if (store->function == frame->function) left->known_as = own_name(state, store);
+    left->call = NULL;
+    left->object = left->field = NULL;
+    wb_add_store(frame->flow->arena, &frame->summary->stores, left);
+}
+
+/* Too late for a barrier. */
+static void
+settle(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, const char *why)
+{
+    struct wb_store told = *store;
+
+    if (!store->settled) told.why = why;
+    if (store->excuse) tell(frame, state, store, WB_HARMLESS, store->excuse);
+    else if (!frame->escapes && wb_of_parameter_p(store->address, frame->function)) {
+        leave_to_callers(frame, state, store, true, told.why);
+    }
+    else miss(frame, state, &told);
+}
+
+/* ---- stores ---- */
+
+static void
+note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_function *function,
+           const struct wb_place *place)
+{
+    struct wb_finding field = {.data_type = data_type_of(state, address), .offset = -1};
+
+    if (!frame->flow->telling || on_stack_p(wb_base(address))) return;
+    if (field.data_type) find_field(&field, address);
+    wb_add_stored(frame->flow->arena, (struct wb_function *)function, &(struct wb_stored){
+        .place = *place, .data_type = field.data_type, .record = field.record, .offset = field.offset, .size = field.size,
+    });
+}
+
+void
+wb_note_written(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_node *node)
+{
+    note_place(frame, state, address, frame->function, &node->place);
+}
+
+/* Why that store needs no barrier, though it has none; NULL: it needs one. */
+static const char *
+harmless(const struct wb_state *state, const struct wb_store *store)
+{
+    struct wb_symbol *parent = parent_of(state, store->address), *value = store->value;
+
+    if (parent && wb_fresh_p(state, parent) && (store->early || !store->settled)) {
+        return "the object is new: nothing has started a GC since it was made";
+    }
+    if (parent && wb_unprotected_p(state, parent)) return "the object is not protected any more";
+    if (value == parent) return "the object refers to itself";
+    if (value->kind != WB_S_LOAD) return NULL;
+    if (wb_base(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
+    if (parent && parent_of(state, value->of) == parent) return "the object holds the value already";
+    return NULL;
+}
+
+/* Whether a store there may be into an object's data, as far as is known here. */
+static bool
+concerns_p(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store)
+{
+    if (on_stack_p(wb_base(store->address))) return false;
+    if (loose_p(state, store) || data_type_of(state, store->address)) return true;
+    return !frame->escapes && wb_of_parameter_p(store->address, frame->function);
+}
+
+static void
+enter(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
+{
+    if (frame->exempt) wb_note_updated(store->address);
+    else note_place(frame, state, store->address, store->function, &store->place);
+    if (frame->exempt || !concerns_p(frame, state, store)) return;
+    if (!store->excuse && !loose_p(state, store)) store->excuse = harmless(state, store);
+    if (store->settled) settle(frame, state, store, store->why);
+    else wb_add_store(frame->flow->arena, &state->stores, store);
+}
+
+static void
+store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, struct wb_symbol *value,
+            const struct wb_node *node, bool hidden)
+{
+    struct wb_store *store;
+
+    wb_note_stored(address, value);
+    if (value->kind == WB_S_CONSTANT) return;
+    store = WB_NEW(frame->flow->arena, struct wb_store);
+    *store = (struct wb_store){
+        .address = address, .value = value, .function = frame->function, .place = node->place,
+        .early = !state->collected, .copied = frame->flow->copying, .hidden = hidden,
+    };
+    enter(frame, state, store);
+}
+
+void
+wb_store_hidden(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_node *node)
+{
+    store_value(frame, state, address, wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, address, 0), node, true);
+}
+
+static struct wb_symbol *
+element(struct wb_frame *frame, struct wb_symbol *of)
+{
+    return wb_symbol(&frame->flow->symbols, WB_S_INDEX, NULL, of, -1);
+}
+
+/* A struct is copied VALUE by VALUE. */
+static void
+copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, struct wb_record *record,
+            struct wb_symbol *from, const struct wb_node *node)
+{
+    if (record->visiting) return;
+    record->visiting = true;
+    for (const struct wb_field *field = record->fields; field; field = field->next) {
+        struct wb_symbol *part = from;
+        if (field->type->kind != WB_VALUE && field->type->kind != WB_RECORD && field->type->kind != WB_ARRAY) continue;
+        part = wb_field_address(frame, from, field);
+        if (field->type->kind == WB_VALUE) part = wb_load(frame, state, part);
+        wb_store(frame, state, wb_field_address(frame, address, field), field->type, part, node);
+    }
+    record->visiting = false;
+}
+
+/* A struct or an array. */
+static void
+copy(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_type *type,
+     struct wb_symbol *from, const struct wb_node *node)
+{
+    struct wb_symbol *outer = frame->flow->copying, *value;
+
+    if (!outer) frame->flow->copying = address;
+    if (type->kind == WB_RECORD) copy_record(frame, state, address, type->record, from, node);
+    else {
+        value = element(frame, from);
+        if (type->to->kind == WB_VALUE) value = wb_load(frame, state, value);
+        wb_store(frame, state, element(frame, address), type->to, value, node);
+    }
+    frame->flow->copying = outer;
+}
+
+void
+wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_type *type,
+         struct wb_symbol *from, const struct wb_node *node)
+{
+    enum wb_type_kind kind = type ? type->kind : WB_OTHER;
+
+    if (kind == WB_VALUE) store_value(frame, state, address, from, node, false);
+    else if (kind == WB_ARRAY || kind == WB_RECORD) copy(frame, state, address, type, from, node);
+}
+
+/* What object and field are called where the call is; a field has a name as long as no GC can have been. */
+static void
+name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_store *store)
+{
+    struct wb_symbol *parent = parent_of(state, store->address), *base = wb_base(store->address);
+    const char *data;
+    char path[256], whole[600];
+
+    if (!frame->flow->telling || !parent) return;
+    store->object = variable_name(state, parent);
+    data = variable_name(state, base);
+    if (store->settled || base->kind != WB_S_DATA || !data) return;
+    wb_path_text(store->address, path, sizeof(path));
+    if (!*path || strpbrk(path, "[-")) return;
+    snprintf(whole, sizeof(whole), "%s->%s", data, path);
+    store->field = wb_name(frame->flow->program, whole);
+}
+
+void
+wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store)
+{
+    struct wb_store *again;
+
+    if (store->value->kind == WB_S_CONSTANT) return;
+    again = WB_NEW(frame->flow->arena, struct wb_store);
+    *again = *store;
+    name_for_call(frame, state, again);
+    enter(frame, state, again);
+    if (!store->settled) again->early = !state->collected;
+    else again->early = store->early && !state->collected;
+}
+
+/* ---- data that is put in the place of other data ---- */
+
+/* What was stored into that memory while it was nobody's. */
+static void
+enter_loose(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory)
+{
+    const struct wb_stores *stores = state->stores;
+
+    state->stores = NULL;
+    for (; stores; stores = stores->next) {
+        if (wb_base(stores->store->address) == memory) wb_store_again(frame, state, stores->store);
+        else wb_add_store(frame->flow->arena, &state->stores, stores->store);
+    }
+}
+
+void
+wb_swap(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *data,
+        const struct wb_type *type, const struct wb_node *node)
+{
+    struct wb_symbol *address = wb_symbol(&frame->flow->symbols, WB_S_DATA, NULL, object, 0);
+    struct wb_record *record = wb_pointed(type);
+
+    if (data == wb_data_of(frame, state, object)) return; /* its own, made larger */
+    wb_bind(frame->flow->arena, state, address, data);
+    if (data->kind == WB_S_CONSTANT) return;
+    wb_add_wrapped(frame->flow->arena, state, object, data);
+    if (data->kind == WB_S_MEMORY) enter_loose(frame, state, data);
+    else if (record && !wb_fresh_p(state, object)) {
+        struct wb_type whole = {.kind = WB_RECORD, .record = record};
+        wb_store(frame, state, data, &whole, wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, data, 0), node);
+    }
+}
+
+/* ---- barriers ---- */
+
+static bool
+answers_p(const struct wb_state *state, const struct wb_store *store, const struct wb_symbol *object,
+          const struct wb_symbol *value)
+{
+    const struct wb_symbol *parent = parent_of(state, store->address);
+
+    if (parent && parent != object) return false;
+    return !value || value == store->value || (value->kind == WB_S_LOAD && value->of == store->address);
+}
+
+/* value NULL: any. */
+static void
+answer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *value)
+{
+    const struct wb_stores *stores = state->stores;
+
+    state->stores = NULL;
+    for (; stores; stores = stores->next) {
+        if (loose_p(state, stores->store) || !answers_p(state, stores->store, object, value)) {
+            wb_add_store(frame->flow->arena, &state->stores, stores->store);
+        }
+    }
+}
+
+void
+wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *value)
+{
+    struct wb_objects *barred = WB_NEW(frame->flow->arena, struct wb_objects);
+
+    *barred = (struct wb_objects){.object = object, .data = value, .next = frame->barred};
+    frame->barred = barred;
+    answer(frame, state, object, value);
+    if (!state->collected && wb_of_parameter_p(object, frame->function)) {
+        struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
+        *barrier = (struct wb_objects){.object = object, .data = value, .next = frame->summary->barriers};
+        frame->summary->barriers = barrier;
+    }
+}
+
+void
+wb_without(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
+{
+    answer(frame, state, object, NULL);
+}
+
+void
+wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
+{
+    answer(frame, state, object, NULL);
+    wb_add_unprotected(frame->flow->arena, state, object);
+}
+
+static void
+look_for_limit(struct wb_frame *frame, const struct wb_stores *stores)
+{
+    if (stores && stores->length >= WB_STORES_MOST) frame->flow->findings.left_out = true;
+}
+
+void
+wb_collect(struct wb_frame *frame, struct wb_state *state, const char *why)
+{
+    const struct wb_stores *stores = state->stores;
+
+    if (state->dead) return;
+    look_for_limit(frame, stores);
+    state->stores = NULL;
+    for (; stores; stores = stores->next) {
+        if (loose_p(state, stores->store)) wb_add_store(frame->flow->arena, &state->stores, stores->store);
+        else settle(frame, state, stores->store, why);
+    }
+    state->fresh = NULL;
+    state->collected = true;
+    frame->summary->collects = true;
+}
+
+void
+wb_end(struct wb_frame *frame, struct wb_state *state)
+{
+    look_for_limit(frame, state->stores);
+    for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
+        const struct wb_store *store = stores->store;
+        if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) || loose_p(state, store))) {
+            leave_to_callers(frame, state, store, store->settled, store->why);
+        }
+        else if (!loose_p(state, store)) settle(frame, state, store, NULL);
+    }
+}

@@ -1,0 +1,113 @@
+/* read_literals.c - structs that are written as a whole: "(struct S){.a = x}". */
+#include "barriers/read/reader.h"
+
+#include <stdlib.h>
+
+static struct wb_node *
+member_of(struct wb_reader *reader, struct wb_node *of, struct wb_field *field)
+{
+    struct wb_node *node = wb_new_node(reader, WB_MEMBER), *copy = wb_new_node(reader, of->kind);
+
+    *copy = *of; /* nodes are in one list only */
+    copy->next = NULL;
+    node->child = copy;
+    node->field = field;
+    node->type = field->type;
+    return node;
+}
+
+static void
+add_assignment(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, struct wb_node *what)
+{
+    struct wb_node *node = wb_new_node(reader, WB_ASSIGN);
+
+    node->type = to->type;
+    node->child = to;
+    to->next = what;
+    **end = node;
+    *end = &node->next;
+}
+
+/* All VALUEs in it are 0, as what a list does not name is. */
+static void
+add_zeros(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to)
+{
+    struct wb_record *record = to->type->record;
+
+    if (record->visiting) return;
+    record->visiting = true;
+    for (struct wb_field *field = record->fields; field; field = field->next) {
+        struct wb_node *member = member_of(reader, to, field);
+        if (field->type->kind == WB_RECORD) add_zeros(reader, end, member);
+        else if (field->type->kind == WB_VALUE) add_assignment(reader, end, member, wb_new_node(reader, WB_NUMBER));
+    }
+    record->visiting = false;
+}
+
+/* ".a.b = x": what is before x in a field of the record; the others are names of fields. */
+static struct wb_node *
+designated(struct wb_reader *reader, struct wb_node *to, const struct wb_cursors *parts)
+{
+    for (size_t i = 0; i + 1 < parts->count; i++) {
+        CXCursor field = clang_getCursorReferenced(parts->items[i]);
+        if (clang_getCursorKind(field) == CXCursor_FieldDecl) to = member_of(reader, to, wb_read_field(reader, field));
+    }
+    return to;
+}
+
+static void add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list);
+
+static void
+add_element(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor value)
+{
+    bool list = clang_getCursorKind(value) == CXCursor_InitListExpr;
+
+    if (list && to->type->kind == WB_RECORD) add_list(reader, end, to, value);
+    else add_assignment(reader, end, to, wb_read_code(reader, value));
+}
+
+/* Of a struct, an assignment for each element; the first ones of those without a name are the first fields. */
+static void
+add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list)
+{
+    struct wb_field *next = to->type->record->fields;
+    struct wb_cursors elements = {0}, parts = {0};
+
+    wb_children(list, &elements);
+    for (size_t i = 0; i < elements.count; i++) {
+        struct wb_node *element = NULL;
+        CXCursor value = elements.items[i];
+        wb_children(value, &parts);
+        if (parts.count > 1 && clang_getCursorKind(parts.items[0]) == CXCursor_MemberRef) {
+            element = designated(reader, to, &parts);
+            value = parts.items[parts.count - 1];
+        }
+        else if (next) element = member_of(reader, to, next);
+        if (element && element->kind == WB_MEMBER) add_element(reader, end, element, value);
+        if (element && element->kind == WB_MEMBER) next = element->field->next;
+    }
+    free(elements.items);
+    free(parts.items);
+}
+
+/* "(struct S){.a = x}" is a variable that has no name, after assignments to its fields. */
+struct wb_node *
+wb_read_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
+{
+    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), *variable = wb_new_node(reader, WB_VARIABLE), **end = &node->child;
+    struct wb_type *type = wb_read_type(reader, clang_getCursorType(cursor));
+    CXCursor list = children->count ? children->items[children->count - 1] : cursor;
+
+    if (type->kind != WB_RECORD || clang_getCursorKind(list) != CXCursor_InitListExpr) {
+        return wb_node_with(reader, WB_ANY, children);
+    }
+    variable->type = type;
+    variable->variable = WB_NEW(&reader->program->arena, struct wb_variable);
+    variable->variable->name = wb_name(reader->program, "");
+    variable->variable->type = type;
+    add_zeros(reader, &end, variable);
+    add_list(reader, &end, variable, list);
+    *end = variable;
+    node->type = type;
+    return node;
+}

@@ -1,0 +1,186 @@
+/* makefile.c - see makefile.h. */
+#include "barriers/read/makefile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MOST  ((size_t)4 << 20)  /* bytes */
+#define VALUE_MOST ((size_t)1 << 17)  /* bytes of an expanded value: what is longer is cut */
+#define DEPTH_MOST 20                 /* of variables in variables */
+#define STEPS_MOST 10000              /* variables in a value, with those in them */
+
+struct wb_setting {
+    const char        *name, *value;
+    struct wb_setting *next;
+};
+
+/* ---- reading ---- */
+
+static const char *
+find(const struct wb_makefile *makefile, const char *name, size_t length)
+{
+    const struct wb_setting *setting = makefile->settings;
+
+    while (setting && (strncmp(setting->name, name, length) || setting->name[length])) setting = setting->next;
+    return setting ? setting->value : "";
+}
+
+static void
+set(struct wb_makefile *makefile, const char *name, size_t length, const char *value, bool adds)
+{
+    struct wb_setting *setting = WB_NEW(makefile->arena, struct wb_setting);
+    const char *before = adds ? find(makefile, name, length) : "";
+    size_t size = strlen(before) + strlen(value) + 2;
+    char *whole = wb_arena_take(makefile->arena, size);
+
+    snprintf(whole, size, "%s%s%s", before, *before ? " " : "", value);
+    setting->name = wb_arena_text(makefile->arena, name, length);
+    setting->value = whole;
+    setting->next = makefile->settings;
+    makefile->settings = setting;
+}
+
+/* "NAME = value", and with := ?= +=. Anything else is a rule, or what we have no use for. */
+static void
+read_line(struct wb_makefile *makefile, char *line)
+{
+    size_t length = 0, operator;
+    char *value;
+
+    while (isalnum((unsigned char)line[length]) || (line[length] && strchr("_.-", line[length]))) length++;
+    operator = length + strspn(line + length, " \t");
+    if (length == 0 || !line[operator]) return;
+    value = line + operator + (strchr(":?+", line[operator]) != NULL);
+    if (*value != '=') return;
+    value += 1 + strspn(value + 1, " \t");
+    set(makefile, line, length, value, line[operator] == '+');
+}
+
+/* Lines that end with a backslash are one with the next one. */
+static void
+read_lines(struct wb_makefile *makefile, char *text)
+{
+    while (*text) {
+        char *end = text + strcspn(text, "\n");
+        while (*end && end > text && end[-1] == '\\') {
+            end[-1] = *end = ' ';
+            end += strcspn(end, "\n");
+        }
+        if (*end) *end++ = '\0';
+        read_line(makefile, text);
+        text = end;
+    }
+}
+
+int
+wb_makefile_read(struct wb_makefile *makefile, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = malloc(FILE_MOST + 1);
+    size_t size;
+    int error = 0;
+
+    if (!text) wb_out_of_memory();
+    if (file) {
+        size = fread(text, 1, FILE_MOST, file);
+        text[size] = '\0';
+        if (ferror(file)) error = errno;
+        else if (size == FILE_MOST) error = EFBIG;
+        else read_lines(makefile, text);
+        fclose(file);
+    }
+    else error = errno;
+    free(text);
+    return error;
+}
+
+/* ---- values ---- */
+
+struct text {
+    char    *bytes;
+    size_t   length;
+    unsigned steps;
+};
+
+static void expand(const struct wb_makefile *makefile, const char *value, struct text *into, unsigned depth);
+
+/* The variable, or function, behind "$"; returns what is behind it. */
+static const char *
+expand_one(const struct wb_makefile *makefile, const char *at, struct text *into, unsigned depth)
+{
+    char close = *at == '(' ? ')' : '}';
+    const char *end;
+    size_t length;
+
+    if (*at != '(' && *at != '{') return *at ? at + 1 : at;
+    end = strchr(at, close);
+    if (!end) return at + strlen(at);
+    length = strcspn(++at, ":)} ");
+    if (at[length] != ' ') expand(makefile, find(makefile, at, length), into, depth + 1);
+    return end + 1;
+}
+
+static void
+expand(const struct wb_makefile *makefile, const char *value, struct text *into, unsigned depth)
+{
+    if (depth > DEPTH_MOST || into->steps++ > STEPS_MOST) return;
+    while (*value && into->length < VALUE_MOST) {
+        if (value[0] == '$' && value[1] != '$') value = expand_one(makefile, value + 1, into, depth);
+        else {
+            into->bytes[into->length++] = *value;
+            value += value[0] == '$' ? 2 : 1;
+        }
+    }
+}
+
+const char *
+wb_makefile_value(const struct wb_makefile *makefile, const char *name)
+{
+    struct text text = {.bytes = malloc(VALUE_MOST)};
+    const char *value;
+
+    if (!text.bytes) wb_out_of_memory();
+    expand(makefile, find(makefile, name, strlen(name)), &text, 0);
+    value = wb_arena_text(makefile->arena, text.bytes, text.length);
+    free(text.bytes);
+    return value;
+}
+
+/* ---- words ---- */
+
+/* The word that begins there, without its quotes, to *into, which is moved behind it; returns where the next one begins. */
+static const char *
+take_word(const char *at, char **into)
+{
+    char quote = 0, *word = *into;
+
+    for (; *at && (quote || !isspace((unsigned char)*at)); at++) {
+        if (*at == quote) quote = 0;
+        else if (!quote && (*at == '\'' || *at == '"')) quote = *at;
+        else {
+            if (*at == '\\' && quote != '\'' && at[1]) at++;
+            *word++ = *at;
+        }
+    }
+    *word = '\0';
+    *into = word + 1;
+    return at + strspn(at, " \t\r\n");
+}
+
+const char **
+wb_words(struct wb_arena *arena, const char *text)
+{
+    const char **words = wb_arena_take(arena, (strlen(text) / 2 + 2) * sizeof(*words));
+    char *into = wb_arena_take(arena, strlen(text) + 1);
+    size_t count = 0;
+
+    text += strspn(text, " \t\r\n");
+    while (*text) {
+        words[count++] = into;
+        text = take_word(text, &into);
+    }
+    return words;
+}

@@ -1,0 +1,268 @@
+/* read_types.c - types and declarations.
+ *
+ * VALUE is a typedef of an integer. So a type is looked at through its typedefs one by one, and is a VALUE when one of them
+ * has that name.
+ */
+#include "barriers/read/reader.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+wb_named_p(CXCursor cursor, const char *name)
+{
+    CXString spelling = clang_getCursorSpelling(cursor);
+    bool same = !strcmp(clang_getCString(spelling), name);
+
+    clang_disposeString(spelling);
+    return same;
+}
+
+static void
+read_field_type(struct wb_reader *reader, CXCursor declaration, struct wb_field *field)
+{
+    CXType type = clang_getCursorType(declaration);
+    long long bits = clang_Cursor_getOffsetOfField(declaration);
+
+    field->type = wb_read_type(reader, type);
+    field->offset = bits < 0 ? -1 : bits / CHAR_BIT;
+    field->size = clang_Type_getSizeOf(type);
+}
+
+static enum CXVisitorResult
+add_field_i(CXCursor cursor, CXClientData data)
+{
+    void **arguments = data;
+    struct wb_reader *reader = arguments[0];
+    struct wb_field ***end = arguments[1];
+    struct wb_field *field = WB_NEW(&reader->program->arena, struct wb_field);
+
+    field->name = wb_spelling(reader, cursor);
+    field->record = arguments[2];
+    read_field_type(reader, cursor, field);
+    **end = field;
+    *end = &field->next;
+    return CXVisit_Continue;
+}
+
+static struct wb_record *
+read_record(struct wb_reader *reader, CXType type)
+{
+    CXCursor declaration = clang_getTypeDeclaration(type);
+    CXString spelling = clang_getTypeSpelling(type);
+    struct wb_record *record = wb_record_of(reader->program, wb_key(reader, declaration), clang_getCString(spelling));
+
+    clang_disposeString(spelling);
+    if (!record->complete && clang_Type_getSizeOf(type) >= 0) {
+        struct wb_field **end = &record->fields;
+        void *arguments[] = {reader, &end, record};
+        record->size = clang_Type_getSizeOf(type);
+        record->complete = true; /* before its fields, which may point to it */
+        clang_Type_visitFields(type, add_field_i, arguments);
+    }
+    return record;
+}
+
+/* Whether one of the type's typedefs is named VALUE. */
+static bool
+value_p(CXType type)
+{
+    for (;;) {
+        CXCursor declaration;
+        if (type.kind == CXType_Elaborated) type = clang_Type_getNamedType(type);
+        if (type.kind != CXType_Typedef) return false;
+        declaration = clang_getTypeDeclaration(type);
+        if (wb_named_p(declaration, "VALUE")) return true;
+        type = clang_getTypedefDeclUnderlyingType(declaration);
+    }
+}
+
+/* One typedef less: what is behind a pointer or in an array may be a VALUE, which the canonical type has lost. */
+static CXType
+without_typedefs(CXType type)
+{
+    for (;;) {
+        if (type.kind == CXType_Elaborated) type = clang_Type_getNamedType(type);
+        else if (type.kind == CXType_Typedef) type = clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(type));
+        else return type;
+    }
+}
+
+static struct wb_type *
+new_type(struct wb_reader *reader, CXType type, enum wb_type_kind kind)
+{
+    struct wb_type *made = WB_NEW(&reader->program->arena, struct wb_type);
+
+    made->kind = kind;
+    made->constant = clang_isConstQualifiedType(type);
+    return made;
+}
+
+/* A pointer to numbers or characters, or to a function: VALUEs are not found through it. */
+static bool
+plain_p(CXType pointee, const struct wb_type *read)
+{
+    return read->kind == WB_OTHER && clang_getCanonicalType(pointee).kind != CXType_Void;
+}
+
+struct wb_type *
+wb_read_type(struct wb_reader *reader, CXType type)
+{
+    static struct wb_type other = {.kind = WB_OTHER};
+    struct wb_type *made;
+
+    if (value_p(type)) return new_type(reader, type, WB_VALUE);
+    type = without_typedefs(type);
+    if (type.kind == CXType_Unexposed) type = clang_getCanonicalType(type); /* typeof, attributes, templates */
+    switch (type.kind) {
+      case CXType_Pointer:
+      case CXType_LValueReference:
+        made = new_type(reader, type, WB_POINTER);
+        made->to = wb_read_type(reader, clang_getPointeeType(type));
+        return plain_p(clang_getPointeeType(type), made->to) ? &other : made;
+      case CXType_ConstantArray:
+      case CXType_IncompleteArray:
+      case CXType_VariableArray:
+        made = new_type(reader, type, WB_ARRAY);
+        made->to = wb_read_type(reader, clang_getArrayElementType(type));
+        return made;
+      case CXType_Record:
+        made = new_type(reader, type, WB_RECORD);
+        made->record = read_record(reader, type);
+        return made;
+      default:
+        return &other;
+    }
+}
+
+struct wb_field *
+wb_read_field(struct wb_reader *reader, CXCursor declaration)
+{
+    CXCursor parent = clang_getCursorSemanticParent(declaration);
+    struct wb_record *record = read_record(reader, clang_getCursorType(parent));
+    const char *name = wb_spelling(reader, declaration);
+    struct wb_field *field = record->fields;
+
+    while (field && field->name != name) field = field->next;
+    if (!field) { /* of a template, say */
+        field = WB_NEW(&reader->program->arena, struct wb_field);
+        field->name = name;
+        field->record = record;
+        read_field_type(reader, declaration, field);
+        field->next = record->fields;
+        record->fields = field;
+    }
+    return field;
+}
+
+/* ---- variables and functions ---- */
+
+static struct wb_local *
+local_at(const struct wb_locals *locals, const void *declaration)
+{
+    size_t at = rb_heapprof_index_hash((uintptr_t)declaration) & (locals->capacity - 1);
+
+    while (locals->all[at].declaration && locals->all[at].declaration != declaration) {
+        at = (at + 1) & (locals->capacity - 1);
+    }
+    return &locals->all[at];
+}
+
+static void
+grow_locals(struct wb_reader *reader)
+{
+    struct wb_locals old = reader->locals;
+    struct wb_locals *locals = &reader->locals;
+
+    locals->capacity = old.capacity ? old.capacity * 2 : 256;
+    locals->all = wb_arena_take(&reader->program->arena, locals->capacity * sizeof(*locals->all));
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.all[i].declaration) *local_at(locals, old.all[i].declaration) = old.all[i];
+    }
+}
+
+static struct wb_variable *
+read_local(struct wb_reader *reader, CXCursor declaration)
+{
+    struct wb_local *local;
+
+    if (reader->locals.count * 2 >= reader->locals.capacity) grow_locals(reader);
+    local = local_at(&reader->locals, declaration.data[0]);
+    if (!local->declaration) {
+        local->declaration = declaration.data[0];
+        local->variable = WB_NEW(&reader->program->arena, struct wb_variable);
+        local->variable->name = wb_spelling(reader, declaration);
+        local->variable->type = wb_read_type(reader, clang_getCursorType(declaration));
+        reader->locals.count++;
+    }
+    return local->variable;
+}
+
+/* Whether it is on the stack: neither static nor outside functions. */
+static bool
+automatic_p(CXCursor declaration)
+{
+    enum CXCursorKind parent;
+
+    if (clang_getCursorKind(declaration) == CXCursor_ParmDecl) return true;
+    parent = clang_getCursorKind(clang_getCursorSemanticParent(declaration));
+    if (parent == CXCursor_TranslationUnit || parent == CXCursor_Namespace || parent == CXCursor_LinkageSpec ||
+        parent == CXCursor_ClassDecl || parent == CXCursor_StructDecl) return false;
+    return clang_Cursor_getStorageClass(declaration) != CX_SC_Static &&
+           clang_Cursor_getStorageClass(declaration) != CX_SC_Extern;
+}
+
+struct wb_variable *
+wb_read_variable(struct wb_reader *reader, CXCursor declaration)
+{
+    struct wb_variable *variable;
+
+    declaration = clang_getCanonicalCursor(declaration);
+    if (automatic_p(declaration)) return read_local(reader, declaration);
+    variable = wb_global_of(reader->program, wb_key(reader, declaration), wb_spelling(reader, declaration));
+    if (!variable->type) variable->type = wb_read_type(reader, clang_getCursorType(declaration));
+    if (!variable->data_type && variable->type->kind == WB_RECORD &&
+        strstr(variable->type->record->name, "rb_data_type_")) wb_data_type_of(reader->program, variable);
+    return variable;
+}
+
+static bool
+never_returns_p(CXCursor declaration)
+{
+    CXString spelling = clang_getTypeSpelling(clang_getCursorType(declaration));
+    bool never = strstr(clang_getCString(spelling), "noreturn") != NULL;
+
+    clang_disposeString(spelling);
+    return never;
+}
+
+static uint64_t
+only_read(CXCursor declaration)
+{
+    CXType type = clang_getCursorType(declaration);
+    int count = clang_getNumArgTypes(type);
+    uint64_t bits = 0;
+
+    for (int i = 0; i < count && i < 64; i++) {
+        CXType pointee = clang_getPointeeType(clang_getCanonicalType(clang_getArgType(type, (unsigned)i)));
+        if (clang_isConstQualifiedType(pointee)) bits |= (uint64_t)1 << i;
+    }
+    return bits;
+}
+
+struct wb_function *
+wb_read_function(struct wb_reader *reader, CXCursor declaration)
+{
+    struct wb_function *function = wb_function_of(reader->program, wb_key(reader, declaration),
+                                                  wb_spelling(reader, declaration));
+
+    if (!function->result) {
+        function->result = wb_read_type(reader, clang_getCursorResultType(declaration));
+        function->of_ruby = wb_of_ruby_p(reader, declaration);
+        function->foreign = function->of_ruby || clang_Location_isInSystemHeader(clang_getCursorLocation(declaration));
+        function->never_returns = never_returns_p(declaration);
+        function->only_read = only_read(declaration);
+    }
+    return function;
+}

@@ -1,0 +1,132 @@
+/* report.c - findings as a compiler would write them. */
+#include "barriers/report/report.h"
+
+#include <string.h>
+
+#include "report/text.h"
+
+const char *
+wb_severity(const struct wb_finding *finding)
+{
+    if (!wb_missing_p(finding)) return "note";
+    return finding->sure == WB_CERTAIN ? "error" : "warning";
+}
+
+bool
+wb_missing_p(const struct wb_finding *finding)
+{
+    return finding->data_type->protected_p && finding->sure != WB_HARMLESS && !finding->accepted;
+}
+
+const char *
+wb_shown_path(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    if (!path) return "?";
+    return !strncmp(path, directory, length) && path[length] == '/' ? path + length + 1 : path;
+}
+
+/* Whether both are said in one line: the fields of a struct that is copied. */
+static bool
+together_p(const struct wb_finding *one, const struct wb_finding *other)
+{
+    return one->place.file == other->place.file && one->place.line == other->place.line &&
+           one->place.column == other->place.column && one->why == other->why && one->sure == other->sure &&
+           one->data_type == other->data_type && one->accepted == other->accepted;
+}
+
+static void
+write_fields(FILE *out, struct wb_finding *const *findings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *between = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        fprintf(out, "%s'%s'", between, *findings[i]->field ? findings[i]->field : "*");
+    }
+}
+
+void
+wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count)
+{
+    const struct wb_finding *first = findings[0];
+
+    fprintf(out, "no write barrier %sfor ", first->sure == WB_HARMLESS ? "needed " : "");
+    write_fields(out, findings, count);
+    if (first->parent) fprintf(out, " of '%s'", first->parent);
+    fprintf(out, " (%s%s): %s", first->data_type->name,
+            first->data_type->protected_p ? "" : ", which is not WB_PROTECTED", first->why);
+    if (!first->parent && first->sure == WB_LIKELY) fputs("; which object it is stored into is not seen", out);
+    if (first->accepted) fprintf(out, " (accepted: %s)", first->accepted);
+}
+
+static void
+write_line(FILE *out, struct wb_finding *const *findings, size_t count, const char *directory)
+{
+    const struct wb_place *place = &findings[0]->place;
+
+    fprintf(out, "%s:%u:%u: %s: ", wb_shown_path(place->file, directory), place->line, place->column,
+            wb_severity(findings[0]));
+    wb_write_message(out, findings, count);
+    putc('\n', out);
+    if (place->macro) {
+        fprintf(out, "%s:%u: note: in the macro %s, defined here\n", wb_shown_path(place->macro_file, directory),
+                place->macro_line, place->macro);
+    }
+}
+
+size_t
+wb_said_together(const struct wb_findings *findings, size_t first)
+{
+    size_t next = first + 1;
+
+    while (next < findings->count && together_p(findings->all[first], findings->all[next])) next++;
+    return next;
+}
+
+void
+wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const char *directory)
+{
+    size_t next;
+
+    for (size_t i = 0; i < findings->count; i = next) {
+        next = wb_said_together(findings, i);
+        if (all || wb_missing_p(findings->all[i])) write_line(out, findings->all + i, next - i, directory);
+    }
+}
+
+void
+wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const char *directory)
+{
+    for (; remarks; remarks = remarks->next) {
+        const struct wb_rule_text *rule = &wb_rules[remarks->rule];
+        const struct wb_place *place = &remarks->data_type->place;
+        if (!all && !rule->error) continue;
+        fprintf(out, "%s:%u:%u: %s: %s\n", wb_shown_path(place->file, directory), place->line, place->column,
+                rule->error ? "error" : "note", remarks->text);
+    }
+}
+
+static const char *
+plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+void
+wb_report_summary(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings)
+{
+    size_t types = 0, protected_types = 0, missing = 0, accepted = 0;
+
+    for (const struct wb_data_type *each = program->data_types; each; each = each->next) {
+        types += each->known;
+        protected_types += each->protected_p;
+    }
+    for (size_t i = 0; i < findings->count; i++) {
+        missing += wb_missing_p(findings->all[i]);
+        accepted += findings->all[i]->accepted != NULL;
+    }
+    report_print(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing, plural(missing));
+    if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
+    fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types, plural(types),
+            protected_types == 1 ? "is" : "are", findings->left_out ? "; more than can be told is left out" : "");
+}

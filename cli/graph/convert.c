@@ -1,0 +1,161 @@
+/* graph_convert.c - heapprof graph convert: a dump in a format of others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/graph/graph.h"
+#include "graph/export.h"
+#include "graph/identity.h"
+
+enum {TO = CLI_GRAPH_JSON};
+
+static const struct format {
+    const char *name;
+    graph_export_i *export; /* NULL: pprof's, which is a profile */
+    bool ids;                        /* it has them */
+} formats[] = {
+    {"heapsnapshot", graph_heapsnapshot, true}, {"heaptimeline", graph_heaptimeline, true},
+    {"jsonl", graph_jsonl, false}, {"dot", graph_dot, false}, {"pprof", NULL, false},
+};
+
+/* A dump whose objects have ids. */
+struct numbered {
+    struct cli_graph graph;
+    struct graph_ids ids;
+};
+
+static const struct format *
+format_of(const struct cli *cli)
+{
+    const struct format *format = formats;
+
+    while (strcmp(cli->values[TO], format->name)) format++; /* it is one of them, as the option says */
+    return format;
+}
+
+static int
+convert(const struct cli *cli, struct numbered *numbered, const struct graph_moment *moments)
+{
+    struct cli_graph *graph = &numbered->graph;
+    struct graph_source source = {&graph->graph, &graph->dominators, &graph->dominator_tree, numbered->ids.ids,
+                                           moments, cli->operand_count};
+    const struct format *format = format_of(cli);
+    struct heapprof_model *model;
+    int status;
+
+    if (format->export) return format->export(stdout, &source) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    model = graph_model(&source);
+    status = model ? cli_save(cli, model, NULL) : cli_wrong(cli, "no memory");
+    rb_heapprof_model_free(model);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* Numbers the dump's objects as those before it did; ends with the status of what was told. */
+static int
+number(const struct cli *cli, struct numbered *now, const struct numbered *before)
+{
+    const char *why = before ? graph_inexact(&before->graph.graph, &now->graph.graph) : NULL;
+
+    if (why) return cli_wrong(cli, "objects of these dumps cannot be told from one another: %s", why);
+    graph_sort_moves(&now->graph.graph);
+    if (graph_ids_make(&now->ids, &now->graph.graph, before ? &before->graph.graph : NULL,
+                                   before ? &before->ids : NULL)) return CLI_DONE;
+    return cli_wrong(cli, "no memory");
+}
+
+static void
+free_numbered(struct numbered *numbered)
+{
+    if (numbered->ids.space) graph_ids_free(&numbered->ids);
+    cli_graph_free(&numbered->graph);
+}
+
+static struct graph_moment
+moment_of(const struct numbered *numbered)
+{
+    const char *time = graph_fact(&numbered->graph.graph.names, "time"); /* nanoseconds */
+
+    return (struct graph_moment){time ? strtoull(time, NULL, 10) : 0, numbered->ids.next};
+}
+
+/* All dumps one after the other, in two places by turns. */
+static int
+read_all(const struct cli *cli, struct numbered dumps[2], struct graph_moment *moments)
+{
+    int status = CLI_DONE;
+
+    for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++) {
+        struct numbered *now = &dumps[i % 2];
+        if (i > 1) free_numbered(now);
+        *now = (struct numbered){0};
+        status = cli_graph_load(cli, cli->operands[i], &now->graph);
+        if (status == CLI_DONE) status = number(cli, now, i > 0 ? &dumps[(i - 1) % 2] : NULL);
+        if (status == CLI_DONE) moments[i] = moment_of(now);
+    }
+    return status;
+}
+
+static int
+read_and_convert(const struct cli *cli, struct graph_moment *moments)
+{
+    const char *path = cli->operands[cli->operand_count - 1];
+    struct numbered dumps[2] = {0}, *last = &dumps[(cli->operand_count - 1) % 2];
+    int status = read_all(cli, dumps, moments);
+
+    if (status == CLI_DONE) status = cli_graph_find(cli, path, &last->graph, CLI_GRAPH_DOMINATOR_TREE);
+    if (status == CLI_DONE) {
+        cli_graph_warn(cli, path, &last->graph);
+        status = convert(cli, last, moments);
+    }
+    free_numbered(&dumps[0]);
+    free_numbered(&dumps[1]);
+    return status;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct graph_moment *moments;
+    int status;
+
+    if (!cli->values[TO]) return cli_usage(cli, "--to is missing");
+    if (cli->operand_count > 1 && !format_of(cli)->ids) {
+        return cli_usage(cli, "--to=%s has no ids: one dump is enough", cli->values[TO]);
+    }
+    moments = calloc(cli->operand_count, sizeof(*moments));
+    status = moments ? read_and_convert(cli, moments) : cli_wrong(cli, "no memory");
+    free(moments);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--to", 't', "FORMAT", "pprof heapsnapshot heaptimeline jsonl dot", "Which format"},
+    CLI_GRAPH_MEMORY_OPTION,
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph convert app.graph --to heapsnapshot > app.heapsnapshot", "for the Memory panel of Chromium's DevTools, and memlab"},
+    {"heapprof graph convert 1.graph 2.graph --to heapsnapshot > 2.heapsnapshot", "the second, with ids that the first one alone gets, too"},
+    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline > app.heaptimeline", "the third, on DevTools' timeline: what had come by each"},
+    {"heapprof graph convert app.graph --to pprof > kept.pb.gz", "a profile of who keeps what: heapprof view kept.pb.gz"},
+    {"heapprof graph convert app.graph --to dot | dot -Tsvg > app.svg", "a picture of the dominator tree, by graphviz"},
+    {0}
+};
+
+const struct cli_command cli_graph_convert_command = {
+    .name = "graph convert", .arguments = "[EARLIER...] FILE --to=FORMAT",
+    .summary = "Write a dump in another format",
+    .description =
+        "Writes what is alive to stdout in a format of others: heapsnapshot (of V8), heaptimeline (the same, with allocation\n"
+        "stacks, and when objects came), jsonl (the lines of ObjectSpace.dump_all), dot (what the tree command shows, for\n"
+        "graphviz), pprof (the tree as call stacks: a frame's sum is what it retains).\n\n"
+        "Viewers that compare heapsnapshots know an object by its id. Name the dumps that came before, the first one first:\n"
+        "then an object has the same id in the files made of 1, of 1 2 and of 1 2 3. A heaptimeline has a bar for each of\n"
+        "these dumps, as large as what is new in it and still alive in the last. Its allocation stacks are those of objects\n"
+        "that a running profile has sampled (RUBY_HEAPPROF).",
+    .readers =
+        "it goes to stdout. A file that a shell makes of that (>) has the mode of the shell's umask.",
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
+};

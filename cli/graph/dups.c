@@ -1,0 +1,151 @@
+/* graph_dups.c - heapprof graph dups: the same content many times. */
+#include <inttypes.h>
+
+#include "cli/graph/graph.h"
+#include "graph/duplicates.h"
+#include "report/text.h"
+
+enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
+
+#define TEXT_COLUMNS 40
+
+static uint64_t
+all_wasted(const struct graph_duplicates *duplicates)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < duplicates->count; i++) bytes += graph_wasted(&duplicates->all[i]);
+    return bytes;
+}
+
+static bool
+put_row(const struct graph_names *names, const struct graph_duplicate *duplicate)
+{
+    char amount[REPORT_AMOUNT_MAX];
+    struct cli_text text;
+
+    cli_graph_put_bytes((double)graph_wasted(duplicate));
+    report_amount(amount, duplicate->objects, "count");
+    printf("  %12s  ", amount);
+    cli_graph_put_bytes((double)duplicate->bytes);
+    printf("  %#"PRIx64"  ", duplicate->example);
+    report_put(stdout, graph_string(names, names->classes[duplicate->class_number].name), 0, false);
+    if (duplicate->text) {
+        fputs("  ", stdout);
+        report_put(stdout, graph_string(names, duplicate->text), TEXT_COLUMNS, false);
+    }
+    if (duplicate->stack) {
+        if (!cli_text_begin(&text)) return false;
+        cli_graph_put_site(text.out, names, duplicate->stack);
+        fputs("  allocated at ", stdout);
+        cli_text_show(&text, 0, false);
+    }
+    putchar('\n');
+    return true;
+}
+
+static bool
+put_text(const struct graph_duplicates *duplicates, uint32_t limit)
+{
+    char objects[REPORT_AMOUNT_MAX], bytes[REPORT_AMOUNT_MAX];
+
+    report_amount(objects, (double)(duplicates->objects - duplicates->count), "count");
+    report_amount(bytes, (double)all_wasted(duplicates), "bytes");
+    printf("%s objects hold what another one holds, too: %s\n\n", objects, bytes);
+    printf("%10s  %12s  %10s  %-14s  class\n", "wasted", "objects", "bytes each", "one of them");
+    for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
+        if (!put_row(&duplicates->names, &duplicates->all[i])) return false;
+    }
+    return true;
+}
+
+static void
+json_row(struct report_json *json, const struct graph_names *names,
+         const struct graph_duplicate *duplicate)
+{
+    char address[24];
+
+    snprintf(address, sizeof(address), "%#"PRIx64, duplicate->example);
+    report_json_line(json);
+    report_json_begin(json, '{');
+    report_json_member_text(json, "class", graph_string(names,
+                            names->classes[duplicate->class_number].name));
+    report_json_member_unsigned(json, "objects", duplicate->objects);
+    report_json_member_unsigned(json, "bytes", duplicate->bytes);
+    report_json_member_unsigned(json, "wasted", graph_wasted(duplicate));
+    report_json_member_text(json, "example", address);
+    if (duplicate->text) {
+        report_json_member_text(json, "value", graph_string(names, duplicate->text));
+    }
+    report_json_end(json, '}');
+}
+
+static void
+put_json(const struct graph_duplicates *duplicates, uint32_t limit)
+{
+    struct report_json json = {.out = stdout};
+
+    report_json_begin(&json, '{');
+    report_json_member_unsigned(&json, "objects", duplicates->objects - duplicates->count);
+    report_json_member_unsigned(&json, "wasted", all_wasted(duplicates));
+    report_json_member_begin(&json, "groups", '[');
+    for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
+        json_row(&json, &duplicates->names, &duplicates->all[i]);
+    }
+    report_json_end(&json, ']');
+    report_json_end(&json, '}');
+    putchar('\n');
+}
+
+static int
+show(const struct cli *cli, struct graph_duplicates *duplicates, long rows)
+{
+    uint32_t limit = rows && (unsigned long)rows < duplicates->count ? (uint32_t)rows : duplicates->count;
+    bool room = true;
+
+    graph_duplicates_sort(duplicates);
+    if (cli->values[CLI_GRAPH_JSON]) put_json(duplicates, limit);
+    else room = put_text(duplicates, limit);
+    return room ? cli_finish(cli) : cli_wrong(cli, "no memory");
+}
+
+static int
+run(struct cli *cli)
+{
+    struct graph_duplicates duplicates;
+    char error[HEAPPROF_DUMP_ERROR_MAX];
+    struct cli_input input;
+    size_t limit_bytes;
+    bool complete, read;
+    long rows;
+    int status = CLI_WRONG;
+
+    if (!cli_number(cli, COUNT, 0, 20, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
+    if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
+    read = graph_duplicates_read(&duplicates, cli_more, &input, limit_bytes, &complete, error);
+    cli_close(&input);
+    if (!read || !complete) cli_wrong(cli, "%s: %s", input.name, error);
+    if (read) status = show(cli, &duplicates, rows);
+    graph_duplicates_free(&duplicates);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    CLI_GRAPH_OPTIONS,
+    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph dups app.graph", "which strings are there many times, and what that wastes"},
+    {0}
+};
+
+const struct cli_command cli_graph_dups_command = {
+    .name = "graph dups", .arguments = "FILE [-n N]",
+    .summary = "Objects of a dump that hold the same",
+    .description =
+        "Groups objects of one class and size that hold the same, as strings of equal bytes. A dump tells them by a hash whose\n"
+        "key stays in the process, so it need not have values. What is garbage counts, too.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

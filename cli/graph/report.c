@@ -1,0 +1,166 @@
+/* graph_report.c - heapprof graph report: what is worth looking at, in words, on one screen. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/graph/graph.h"
+#include "report/text.h"
+
+#define CLASSES_MOST 8
+
+struct page {
+    const struct cli_graph *graph;
+    struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
+    size_t suspect_count;
+    struct graph_groups classes;
+};
+
+/* ---- the page ---- */
+
+/* " (2026-11-22 22:10:03 +0000, pid 42, app.rb, ruby 3.4.5)" */
+static void
+put_process(const struct graph *graph)
+{
+    static const char *const facts[] = {"pid", "program", "ruby"};
+    char time[CLI_GRAPH_TIME_MAX];
+    const char *between = " (";
+
+    cli_graph_time(time, graph);
+    if (time[0]) {
+        printf(" (%s", time);
+        between = ", ";
+    }
+    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+        const char *fact = graph_fact(&graph->names, facts[i]);
+        if (!fact) continue;
+        printf("%s%s", between, i == 0 ? "pid " : "");
+        report_put(stdout, fact, 60, false);
+        between = ", ";
+    }
+    puts(between[0] == ',' ? ")" : "");
+}
+
+static void
+put_head(const struct cli *cli, const struct cli_graph *graph)
+{
+    const struct graph *it = &graph->graph;
+
+    report_put(stdout, cli_name(cli->operands[0]), 0, false);
+    fputs(": ", stdout);
+    cli_graph_put_amount(stdout, graph->dominators.reached, "count");
+    fputs(" objects alive, ", stdout);
+    cli_graph_put_amount(stdout, (double)graph->dominators.retained[0], "bytes");
+    put_process(it);
+    if (it->bytes == graph->dominators.retained[0]) return;
+    fputs("besides ", stdout);
+    cli_graph_put_amount(stdout, (double)(it->bytes - graph->dominators.retained[0]), "bytes");
+    fputs(" in ", stdout);
+    cli_graph_put_amount(stdout, it->count - graph->dominators.reached, "count");
+    puts(" objects that nothing leads to: the garbage collector will free them");
+}
+
+static bool
+put_suspects(const struct page *page)
+{
+    puts(page->suspect_count ? "\nSuspects" : "\nNothing keeps more than 5% by itself.");
+    for (size_t i = 0; i < page->suspect_count; i++) {
+        struct cli_text text;
+        if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, page->graph, &page->suspects[i])) return false;
+        printf("%zu. ", i + 1);
+        cli_text_show(&text, 0, false);
+        putchar('\n');
+    }
+    return true;
+}
+
+static void
+put_classes(const struct page *page)
+{
+    const struct cli_graph *graph = page->graph;
+    double whole = (double)graph->dominators.retained[0];
+
+    puts("\nLargest classes");
+    cli_graph_put_head();
+    for (uint32_t i = 0; i < page->classes.count && i < CLASSES_MOST; i++) {
+        const struct graph_group *group = &page->classes.all[i];
+        cli_graph_put_group(group, whole);
+        report_put(stdout, graph_string(&graph->graph.names, graph->graph.names.classes[group->key].name),
+                   cli_width() > 70 ? cli_width() - 58 : 0, false);
+        putchar('\n');
+    }
+}
+
+static bool
+put_json(const struct page *page)
+{
+    struct report_json json = {.out = stdout};
+
+    report_json_begin(&json, '{');
+    report_json_member_unsigned(&json, "objects", page->graph->dominators.reached);
+    report_json_member_unsigned(&json, "bytes", page->graph->dominators.retained[0]);
+    report_json_member_begin(&json, "suspects", '[');
+    for (size_t i = 0; i < page->suspect_count; i++) {
+        if (!cli_graph_json_suspect(&json, page->graph, &page->suspects[i])) return false;
+    }
+    report_json_end(&json, ']');
+    report_json_end(&json, '}');
+    putchar('\n');
+    return true;
+}
+
+static bool
+show(const struct cli *cli, struct cli_graph *graph)
+{
+    struct page page = {.graph = graph};
+    bool room;
+
+    cli_doing("looking for suspects");
+    page.suspect_count = cli_graph_suspects(page.suspects, graph);
+    cli_doing(NULL);
+    if (page.suspect_count == SIZE_MAX) return false;
+    if (cli->values[CLI_GRAPH_JSON]) return put_json(&page);
+    cli_doing("adding up classes");
+    room = graph_groups_make(&page.classes, &graph->graph, &graph->dominators, GRAPH_BY_CLASS);
+    cli_doing(NULL);
+    if (room) {
+        graph_groups_sort(&page.classes, false);
+        put_head(cli, graph);
+        room = put_suspects(&page);
+        put_classes(&page);
+    }
+    graph_groups_free(&page.classes);
+    return room;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct cli_graph graph;
+    int status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST);
+
+    if (status == CLI_DONE) {
+        cli_graph_warn(cli, cli->operands[0], &graph);
+        status = show(cli, &graph) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    }
+    cli_graph_free(&graph);
+    return status;
+}
+
+static const struct cli_option options[] = {CLI_GRAPH_OPTIONS, {0}};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph report app.graph", "what keeps most, where it hangs, where it was allocated"},
+    {0}
+};
+
+const struct cli_command cli_graph_report_command = {
+    .name = "graph report", .arguments = "FILE [--json]",
+    .summary = "Who keeps most of a dump's memory, in words",
+    .description =
+        "Names what keeps the 20th part or more of what is alive: the object, or the objects of one class beside each\n"
+        "other, without which so much were free. Of each it says what it is gathered in, the shortest way from a root that\n"
+        "keeps it alive, and where it was allocated, if the profiler was on.\n"
+        "\n"
+        "Classes, threads and code keep what they keep by their nature: what hangs on them is named instead.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

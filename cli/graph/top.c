@@ -1,0 +1,154 @@
+/* graph_top.c - heapprof graph top: what there is most of. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/graph/graph.h"
+
+enum {GROUP = CLI_GRAPH_OWN_OPTIONS, RETAINED, COUNT};
+
+static const char *const ages[] = {"no GC survived", "1 GC survived", "2 GCs survived", "old (3 GCs or more)"};
+
+static enum graph_grouping
+grouping(const struct cli *cli)
+{
+    const char *group = cli->values[GROUP] ? cli->values[GROUP] : "class";
+
+    if (!strcmp(group, "stack")) return GRAPH_BY_STACK;
+    if (!strcmp(group, "file")) return GRAPH_BY_FILE;
+    return strcmp(group, "age") ? GRAPH_BY_CLASS : GRAPH_BY_AGE;
+}
+
+static void
+put_name(FILE *out, const struct graph *graph, enum graph_grouping by, uint32_t key)
+{
+    const struct graph_names *names = &graph->names;
+
+    if (by == GRAPH_BY_CLASS) fputs(graph_string(names, names->classes[key].name), out);
+    else if (by == GRAPH_BY_AGE) fputs(ages[key], out);
+    else if (key == 0) fputs("(not sampled)", out);
+    else if (by == GRAPH_BY_FILE) fputs(graph_string(names, key), out);
+    else {
+        uint32_t site = graph_site(names, key);
+        cli_graph_put_frame(out, names, key);
+        if (site != key) fputs(" called at ", out);
+        if (site != key) cli_graph_put_frame(out, names, site);
+    }
+}
+
+struct rows {
+    const struct cli_graph *graph;
+    const struct graph_groups *groups;
+    enum graph_grouping by;
+    uint32_t limit;
+};
+
+static bool
+put_text(const struct rows *rows)
+{
+    double whole = (double)rows->graph->dominators.retained[0];
+
+    cli_graph_put_head();
+    for (uint32_t i = 0; i < rows->limit; i++) {
+        const struct graph_group *group = &rows->groups->all[i];
+        struct cli_text text;
+        if (!cli_text_begin(&text)) return false;
+        cli_graph_put_group(group, whole);
+        put_name(text.out, &rows->graph->graph, rows->by, group->key);
+        cli_text_show(&text, cli_width() > 70 ? cli_width() - 58 : 0, false);
+        putchar('\n');
+    }
+    if (rows->limit < rows->groups->count) printf("... and %"PRIu32" more\n", rows->groups->count - rows->limit);
+    return true;
+}
+
+static bool
+put_json(const struct rows *rows)
+{
+    struct report_json json = {.out = stdout};
+
+    report_json_begin(&json, '[');
+    for (uint32_t i = 0; i < rows->limit; i++) {
+        const struct graph_group *group = &rows->groups->all[i];
+        struct cli_text text;
+        if (!cli_text_begin(&text)) return false;
+        report_json_line(&json);
+        report_json_begin(&json, '{');
+        report_json_key(&json, "name");
+        put_name(text.out, &rows->graph->graph, rows->by, group->key);
+        cli_text_json(&text, &json);
+        report_json_member_number(&json, "bytes", group->bytes);
+        report_json_member_number(&json, "retained", group->retained);
+        report_json_member_number(&json, "objects", group->objects);
+        if (rows->by == GRAPH_BY_STACK) {
+            report_json_key(&json, "stack");
+            cli_graph_json_stack(&json, &rows->graph->graph, group->key);
+        }
+        report_json_end(&json, '}');
+    }
+    report_json_end(&json, ']');
+    putchar('\n');
+    return true;
+}
+
+static bool
+show(const struct cli *cli, struct cli_graph *graph, long limit)
+{
+    struct graph_groups groups;
+    struct rows rows = {.graph = graph, .groups = &groups, .by = grouping(cli)};
+    bool room;
+
+    cli_doing("adding up groups");
+    room = graph_groups_make(&groups, &graph->graph, &graph->dominators, rows.by);
+    cli_doing(NULL);
+    if (room) {
+        graph_groups_sort(&groups, cli->values[RETAINED]);
+        rows.limit = limit && (unsigned long)limit < groups.count ? (uint32_t)limit : groups.count;
+        room = (cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(&rows);
+    }
+    graph_groups_free(&groups);
+    return room;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct cli_graph graph;
+    long limit;
+    int status;
+
+    if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
+    status = cli_graph_read(cli, cli->operands[0], &graph, 0);
+    if (status == CLI_DONE) {
+        cli_graph_warn(cli, cli->operands[0], &graph);
+        status = show(cli, &graph, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    }
+    cli_graph_free(&graph);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    CLI_GRAPH_OPTIONS,
+    {"--group", 'g', "GROUP", "class stack file age", "What a row is of (default: class)"},
+    {"--retained", 0, NULL, NULL, "Order by what is retained"},
+    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph top app.graph", "which classes the objects that are alive are of"},
+    {"heapprof graph top app.graph --retained", "which classes keep most, with what only they lead to"},
+    {"heapprof graph top app.graph --group stack", "where they were allocated, if the profiler was on"},
+    {0}
+};
+
+const struct cli_command cli_graph_top_command = {
+    .name = "graph top", .arguments = "FILE [--group=GROUP] [--retained] [-n N]",
+    .summary = "What a dump has most of: by class, allocation stack, file, age",
+    .description =
+        "Adds up the objects that roots lead to. bytes are their own, in the slot and outside. retained is what were free\n"
+        "without them: also what only they lead to. Of two objects of a row of which one keeps the other, the other\n"
+        "counts once. The retained of different rows overlap.\n"
+        "\n"
+        "By stack and file, an object counts as what the sample stands for: the numbers are estimates.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

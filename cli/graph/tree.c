@@ -1,0 +1,181 @@
+/* graph_tree.c - heapprof graph tree: the dominator tree, merged. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* qsort_r */
+#endif
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/graph/graph.h"
+#include "graph/patterns.h"
+#include "report/text.h"
+
+enum {DEPTH = CLI_GRAPH_OWN_OPTIONS, LEAST};
+
+/* The tree of patterns from above, with what each retains. */
+struct nodes {
+    const struct cli_graph *graph;
+    const struct graph_patterns *patterns;
+    uint64_t *retained;          /* by pattern; of a list its first node's */
+    uint32_t *children;          /* of all patterns, by parent, the largest first */
+    uint32_t *first;             /* as in the graph */
+    struct report_json json;
+    uint64_t least;              /* bytes; what retains less is not shown */
+    long     depth;
+    bool     as_json;
+};
+
+static int
+larger_first(const void *a, const void *b, void *data)
+{
+    const struct nodes *nodes = data;
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    uint64_t bytes = nodes->retained[one], others = nodes->retained[other];
+
+    return bytes != others ? (bytes < others) - (bytes > others) : (one > other) - (one < other);
+}
+
+static bool
+make(struct nodes *nodes)
+{
+    const struct graph_pattern *all = nodes->patterns->all;
+    uint32_t count = nodes->patterns->count, *first;
+
+    nodes->retained = calloc(count, sizeof(*nodes->retained));
+    nodes->children = calloc(count, sizeof(*nodes->children));
+    nodes->first = first = calloc((size_t)count + 2, sizeof(*nodes->first));
+    if (!nodes->retained || !nodes->children || !first) return false;
+    graph_patterns_retained(nodes->patterns, nodes->retained);
+    for (uint32_t i = 1; i < count; i++) first[all[i].parent + 2]++;
+    for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
+    for (uint32_t i = 1; i < count; i++) nodes->children[first[all[i].parent + 1]++] = i;
+    for (uint32_t i = 0; i < count; i++) {
+        qsort_r(nodes->children + first[i], first[i + 1] - first[i], sizeof(*nodes->children), larger_first, nodes);
+    }
+    return true;
+}
+
+static bool
+put_text(struct nodes *nodes, uint32_t number, long depth)
+{
+    const struct graph_pattern *pattern = &nodes->patterns->all[number];
+    char amount[REPORT_AMOUNT_MAX];
+    struct cli_text text;
+
+    if (!cli_text_begin(&text)) return false;
+    graph_put_step(text.out, &nodes->graph->graph, pattern);
+    cli_graph_put_bytes((double)nodes->retained[number]);
+    cli_graph_put_share((double)nodes->retained[number], (double)nodes->retained[0]);
+    report_amount(amount, (double)pattern->objects, "count");
+    printf("  %12s  %*s", amount, (int)(2 * depth), "");
+    cli_text_show(&text, 0, false);
+    putchar('\n');
+    return true;
+}
+
+static bool
+begin_json(struct nodes *nodes, uint32_t number)
+{
+    const struct graph_pattern *pattern = &nodes->patterns->all[number];
+    struct cli_text text;
+
+    if (!cli_text_begin(&text)) return false;
+    report_json_line(&nodes->json);
+    report_json_begin(&nodes->json, '{');
+    graph_put_step(text.out, &nodes->graph->graph, pattern);
+    report_json_key(&nodes->json, "name");
+    cli_text_json(&text, &nodes->json);
+    report_json_member_unsigned(&nodes->json, "objects", pattern->objects);
+    report_json_member_unsigned(&nodes->json, "bytes", pattern->bytes);
+    report_json_member_unsigned(&nodes->json, "retained", nodes->retained[number]);
+    report_json_member_begin(&nodes->json, "children", '[');
+    return true;
+}
+
+/* Those below a pattern. Calls itself no deeper than --depth. */
+static bool
+put_children(struct nodes *nodes, uint32_t number, long depth)
+{
+    bool room = true;
+
+    for (uint32_t i = nodes->first[number]; room && depth < nodes->depth && i < nodes->first[number + 1]; i++) {
+        uint32_t child = nodes->children[i];
+        if (nodes->retained[child] < nodes->least) break;
+        room = nodes->as_json ? begin_json(nodes, child) : put_text(nodes, child, depth);
+        room = room && put_children(nodes, child, depth + 1);
+        if (!nodes->as_json) continue;
+        report_json_end(&nodes->json, ']');
+        report_json_end(&nodes->json, '}');
+    }
+    return room;
+}
+
+static bool
+show(struct nodes *nodes, long least)
+{
+    bool room = make(nodes);
+
+    if (room) {
+        nodes->least = nodes->retained[0] / 100 * (uint64_t)least;
+        if (nodes->as_json) report_json_begin(&nodes->json, '[');
+        else printf("%10s  %6s  %12s  way\n", "retained", "share", "objects");
+        room = put_children(nodes, 0, 0);
+        if (nodes->as_json) {
+            report_json_end(&nodes->json, ']');
+            putchar('\n');
+        }
+    }
+    free(nodes->retained);
+    free(nodes->children);
+    free(nodes->first);
+    return room;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct cli_graph graph;
+    struct graph_patterns patterns;
+    struct nodes nodes = {.graph = &graph, .patterns = &patterns, .json = {.out = stdout},
+                          .as_json = cli->values[CLI_GRAPH_JSON]};
+    long least;
+    int status;
+
+    if (!cli_number(cli, DEPTH, 1, 16, &nodes.depth) || !cli_number(cli, LEAST, 0, 1, &least)) return CLI_USAGE;
+    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: 1000 is the most", cli->values[DEPTH]);
+    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE);
+    if (status == CLI_DONE) {
+        bool room;
+        cli_doing("merging ways");
+        room = graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree);
+        cli_doing(NULL);
+        cli_graph_warn(cli, cli->operands[0], &graph);
+        room = room && show(&nodes, least);
+        graph_patterns_free(&patterns);
+        status = room ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    }
+    cli_graph_free(&graph);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    CLI_GRAPH_OPTIONS,
+    {"--depth", 'd', "N", NULL, "How many levels (default: 16)"},
+    {"--least", 'l', "PERCENT", NULL, "Leave out what retains less of all that is alive (default: 1)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph tree app.graph", "what keeps what, from the roots down"},
+    {"heapprof graph tree app.graph --least=10", "only what keeps a tenth or more"},
+    {0}
+};
+
+const struct cli_command cli_graph_tree_command = {
+    .name = "graph tree", .arguments = "FILE [--depth=N] [--least=PERCENT]",
+    .summary = "What keeps what: the dominators of a dump, from the roots down",
+    .description =
+        "Each line is a label and a class, and stands below what keeps it alive: without the line above, it were free.\n"
+        "(several ways) is what is referred to from different places, of which none alone keeps it. Objects of one class\n"
+        "that the same label leads to are one line; indices and keys make no difference, and a list is one line.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

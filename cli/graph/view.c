@@ -1,0 +1,66 @@
+/* graph_view.c - heapprof graph view: a dump as a page for a browser. */
+#include "graph/page.h"
+#include "cli/html.h"
+
+#define OBJECTS_MOST 10000
+
+enum {OUTPUT = 1, MEMORY, COUNT, OPEN};
+
+static bool
+put(FILE *out, void *data)
+{
+    bool room;
+
+    cli_doing("making the page");
+    room = cli_graph_page_write(out, data);
+    cli_doing(NULL);
+    return room;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct cli_graph graph;
+    struct cli_graph_page page = {.graph = &graph, .name = cli_html_name(cli->operands[0])};
+    long count;
+    int status;
+
+    if (!cli_html_there(cli)) return CLI_WRONG;
+    if (!cli_number(cli, COUNT, 1, 500, &count)) return CLI_USAGE;
+    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: %d is the most", cli->values[COUNT], OBJECTS_MOST);
+    page.objects_most = (uint32_t)count;
+    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE);
+    if (status == CLI_DONE) {
+        cli_graph_warn(cli, cli->operands[0], &graph);
+        status = cli_html_show(cli, put, &page, cli->values[OUTPUT], cli->values[OPEN]);
+    }
+    cli_graph_free(&graph);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    CLI_HTML_OUTPUT_OPTION,
+    CLI_GRAPH_MEMORY_OPTION,
+    {"--count", 'n', "N", NULL, "How many of the largest objects have their references in it, and first ones of as many ways (default: 500)"},
+    CLI_HTML_OPEN_OPTION,
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof graph view app.graph", "who keeps what, in the browser"},
+    {"heapprof graph view app.graph -o app.html", "to be given on"},
+    {0}
+};
+
+const struct cli_command cli_graph_view_command = {
+    .name = "graph view", .arguments = "FILE [-o OUT.html] [-n N]",
+    .summary = "A page with suspects, the dominator tree, classes and objects",
+    .description =
+        "Writes one HTML page that needs no network, and prints its name. In it: what may be a leak, in words; the tree of\n"
+        "`heapprof graph tree` as a picture, a flame graph or a treemap, with search and zoom; what each class has and retains; and of each of the\n"
+        "objects that retain most what keeps it, what it refers to and is referred to by, what it keeps, and where it was\n"
+        "allocated. It says what it leaves out.",
+    .readers =
+        "the owner of the page alone (mode 0600). It names classes, methods and files.",
+    .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
+};

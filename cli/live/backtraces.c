@@ -1,0 +1,176 @@
+/* backtraces.c - looks once, and writes what was seen. */
+#include "cli/live/backtraces.h"
+
+#include <inttypes.h>
+
+#include "report/text.h"
+
+#define NAMES_BYTES_MOST ((size_t)1 << 30)
+
+/* ---- as text: what MRI prints of a backtrace, below a line for the thread ---- */
+
+static const char *
+get(const struct attach_looks *looks, uint32_t string, size_t *length)
+{
+    return attach_names_text(looks->names, string, length);
+}
+
+static void
+put_frame(FILE *out, const struct attach_looks *looks, const struct attach_look_frame *frame)
+{
+    const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
+
+    fputs("    ", out);
+    if (function->path) {
+        report_put(out, get(looks, function->path, NULL), 0, false);
+        if (frame->line) fprintf(out, ":%"PRIu32, frame->line);
+        fputs(":in ", out);
+    }
+    putc('\'', out);
+    report_put(out, get(looks, function->name, NULL), 0, false);
+    fputs("'\n", out);
+}
+
+static void
+put_name(FILE *out, struct attach_looks *looks, uint64_t string)
+{
+    struct attach_text text;
+
+    attach_look_name(looks, string, &text);
+    if (!text.length) return;
+    text.bytes[text.length < sizeof(text.bytes) ? text.length : sizeof(text.bytes) - 1] = 0;
+    fputs(" \"", out);
+    report_put(out, text.bytes, 0, false);
+    putc('"', out);
+}
+
+static void
+put_stack(FILE *out, struct attach_looks *looks, size_t number, bool ractors)
+{
+    const struct attach_look_stack *stack = &looks->stacks[number];
+
+    bool fiber = stack->thread.state == ATTACH_THREAD_FIBER;
+
+    fprintf(out, fiber ? "Fiber %zu of thread" : "Thread %zu", fiber ? number + 1 - looks->threads.count : number + 1);
+    put_name(out, looks, stack->thread.name);
+    fprintf(out, ": %s", attach_thread_state_name(stack->thread.state));
+    if (stack->collecting) fprintf(out, ", garbage collection");
+    if (stack->thread.tid) fprintf(out, ", native thread %d", stack->thread.tid);
+    if (ractors) {
+        fprintf(out, ", Ractor %"PRIu64, stack->thread.ractor);
+        put_name(out, looks, stack->thread.ractor_name);
+    }
+    fputs(stack->failed ? ", its stack cannot be read\n" : "\n", out);
+    for (size_t i = 0; i < stack->count; i++) put_frame(out, looks, &looks->frames[stack->first + i]);
+}
+
+static bool
+several_ractors_p(const struct attach_looks *looks)
+{
+    for (size_t i = 1; i < looks->stack_count; i++) {
+        if (looks->stacks[i].thread.ractor_at != looks->stacks[0].thread.ractor_at) return true;
+    }
+    return false;
+}
+
+static void
+put_all(FILE *out, struct attach_looks *looks)
+{
+    bool ractors = several_ractors_p(looks);
+
+    report_print(out, "%s\n", looks->target->name);
+    for (size_t i = 0; i < looks->stack_count; i++) put_stack(out, looks, i, ractors);
+}
+
+/* ---- as JSON ---- */
+
+static void
+json_interned(struct report_json *json, const struct attach_looks *looks, const char *key, uint32_t string)
+{
+    size_t length;
+    const char *text = get(looks, string, &length);
+
+    report_json_member_string(json, key, text, length);
+}
+
+static void
+json_name(struct report_json *json, struct attach_looks *looks, const char *key, uint64_t string)
+{
+    struct attach_text text;
+
+    report_json_key(json, key);
+    attach_look_name(looks, string, &text);
+    if (text.length) report_json_string(json, text.bytes, text.length);
+    else report_json_null(json);
+}
+
+static void
+json_frame(struct report_json *json, const struct attach_looks *looks, const struct attach_look_frame *frame)
+{
+    const struct heapprof_function *function = attach_names_get(looks->names, frame->function);
+
+    report_json_begin(json, '{');
+    json_interned(json, looks, "label", function->name);
+    json_interned(json, looks, "path", function->path);
+    report_json_key(json, "line");
+    if (frame->line) report_json_unsigned(json, frame->line);
+    else report_json_null(json);
+    report_json_end(json, '}');
+}
+
+static void
+json_stack(struct report_json *json, struct attach_looks *looks, const struct attach_look_stack *stack)
+{
+    report_json_begin(json, '{');
+    json_name(json, looks, "name", stack->thread.name);
+    report_json_member_text(json, "state", attach_thread_state_name(stack->thread.state));
+    report_json_member_bool(json, "garbage_collection", stack->collecting);
+    report_json_member_integer(json, "native_id", stack->thread.tid);
+    report_json_member_unsigned(json, "ractor", stack->thread.ractor);
+    json_name(json, looks, "ractor_name", stack->thread.ractor_name);
+    report_json_member_bool(json, "torn", stack->torn);
+    report_json_member_bool(json, "failed", stack->failed);
+    report_json_member_begin(json, "frames", '[');
+    for (size_t i = 0; i < stack->count; i++) json_frame(json, looks, &looks->frames[stack->first + i]);
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+}
+
+static void
+json_all(struct report_json *json, struct attach_looks *looks)
+{
+    report_json_begin(json, '{');
+    report_json_member_integer(json, "pid", looks->target->pid);
+    report_json_member_begin(json, "threads", '[');
+    for (size_t i = 0; i < looks->stack_count; i++) {
+        report_json_line(json);
+        json_stack(json, looks, &looks->stacks[i]);
+    }
+    report_json_end(json, ']');
+    report_json_end(json, '}');
+}
+
+/* ---- either ---- */
+
+bool
+cli_backtraces(struct attach_target *target, enum attach_look_mode mode, bool fibers, FILE *out,
+               struct report_json *json, char error[ATTACH_TARGET_ERROR_MAX])
+{
+    struct heapprof_mem mem;
+    struct attach_names names;
+    bool looked = false;
+
+    rb_heapprof_mem_init(&mem, NAMES_BYTES_MOST);
+    attach_names_init(&names, &mem);
+    struct attach_looks *looks = attach_look_open(target, &names, mode, error);
+    if (looks) {
+        looks->with_fibers = fibers;
+        looked = attach_look(looks);
+        attach_target_say(target, error, "it ended meanwhile");
+    }
+    if (looked && json) json_all(json, looks);
+    else if (looked) put_all(out, looks);
+    attach_look_close(looks);
+    attach_names_free(&names);
+    return looked;
+}

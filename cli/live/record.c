@@ -1,0 +1,416 @@
+/* record.c - heapprof record: where a running Ruby spends its time, seen from outside. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "attach/origin.h"
+#include "attach/processes.h"
+#include "attach/record.h"
+#include "attach/rights.h"
+#include "base/version.h"
+#include "cli/live/attach.h"
+#include "cli/child.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "report/export.h"
+
+enum {RATE = 1, DURATION, MODE, STOP, THREADS, IDLE, GC, CHILDREN, NO_LINES, FORMAT, OUT};
+
+enum { COMMENTS_MOST = 17, RATE_MOST = 100000 };
+
+/* How often processes are looked for: while one is looked at, while one starts, and while none does either. */
+enum { REFRESH_NS = 200000000, START_REFRESH_NS = 5000000, WAIT_REFRESH_NS = 50000000 };
+
+#define SECOND_NS INT64_C(1000000000)
+
+struct session {
+    struct cli *cli;
+    struct attach_record record;
+    struct attach_processes processes;
+    struct cli_child *child;                /* NULL: no command was given */
+    int64_t  period_ns, began_ns, end_ns;   /* end: 0 for none */
+    int64_t  wall_began_ns;
+    int64_t  refresh_ns;                    /* when processes are looked for next */
+    uint64_t asked, taken, late;
+    bool     memory;                        /* there was not enough */
+    char     origin[ATTACH_ORIGIN_TEXT_MAX]; /* of the first process, when it was first seen; "": not yet */
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void
+interrupt(int signal)
+{
+    interrupted = signal;
+}
+
+/* ---- looking ---- */
+
+static void
+look_at_all(struct session *session)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < session->processes.count; i++) {
+        struct attach_process *process = &session->processes.all[i];
+        if (!process->looks) continue;
+        if (!session->origin[0]) attach_origin_text(process->target, session->origin);
+        if (!attach_processes_look(&session->processes, process)) all = false;
+        else if (!attach_record_add(&session->record, process->looks, 1)) session->memory = true;
+    }
+    session->taken += all;
+}
+
+static bool
+any_open_p(const struct session *session)
+{
+    for (size_t i = 0; i < session->processes.count; i++) {
+        if (session->processes.all[i].looks) return true;
+    }
+    return false;
+}
+
+/* Opens processes that have come; false: there is none any more, and none may come. A command may become a Ruby as
+ * long as it runs. */
+static bool
+refresh(struct session *session, int64_t now)
+{
+    if (now < session->refresh_ns) return true;
+    size_t left = attach_processes_refresh(&session->processes);
+    session->refresh_ns = now + (any_open_p(session) ? REFRESH_NS :
+                                 session->processes.starting ? START_REFRESH_NS : WAIT_REFRESH_NS);
+    return left > 0 || session->child;
+}
+
+static void
+sleep_until(int64_t ns)
+{
+    struct timespec until = {ns / SECOND_NS, ns % SECOND_NS};
+
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL); /* a signal ends it */
+}
+
+/* At each tick a look; ticks that have passed while the one before took place are late, and left out. */
+static void
+record(struct session *session)
+{
+    int64_t next = session->began_ns;
+
+    while (!interrupted && !session->memory && !(session->child && cli_child_poll(session->child))) {
+        int64_t now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+        if (session->end_ns && now >= session->end_ns) break;
+        if (!refresh(session, now)) break;
+        if (any_open_p(session)) {
+            session->asked++;
+            look_at_all(session);
+        }
+        next += session->period_ns;
+        now = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+        if (next < now) {
+            uint64_t missed = (uint64_t)((now - next) / session->period_ns + 1);
+            session->asked += any_open_p(session) ? missed : 0;
+            session->late += any_open_p(session) ? missed : 0;
+            next += (int64_t)missed * session->period_ns;
+        }
+        sleep_until(next);
+    }
+}
+
+/* ---- the result ---- */
+
+static const char *
+put_time(char *text, size_t size, double seconds)
+{
+    snprintf(text, size, "%.1f s", seconds);
+    return text;
+}
+
+static void
+say_counts(const struct session *session, int64_t duration_ns)
+{
+    struct attach_look_counts counts = attach_processes_counts(&session->processes);
+    char time[32];
+
+    fprintf(stderr, "heapprof record: %"PRIu64" looks in %s: asked %"PRIu64", taken %"PRIu64", late %"PRIu64"; "
+            "%"PRIu64" stacks, %"PRIu64" torn, %"PRIu64" failed\n", session->taken,
+            put_time(time, sizeof(time), (double)duration_ns / (double)SECOND_NS), session->asked, session->taken,
+            session->late, counts.stacks, counts.torn, counts.failed);
+    if (counts.not_stopped) {
+        fprintf(stderr, "heapprof record: %"PRIu64" times a thread could not be stopped, and was read as it ran\n",
+                counts.not_stopped);
+    }
+    if (session->memory) fprintf(stderr, "heapprof record: ended early, for want of memory\n");
+}
+
+static struct heapprof_model *
+model_of(struct session *session, int64_t duration_ns)
+{
+    struct attach_look_counts counts = attach_processes_counts(&session->processes);
+    char asked[200], stacks[200];
+    const char *comments[COMMENTS_MOST + 1] = {HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION, asked, stacks};
+    size_t count = 3;
+
+    snprintf(asked, sizeof(asked), "looks: asked %"PRIu64", taken %"PRIu64", late %"PRIu64, session->asked,
+             session->taken, session->late);
+    snprintf(stacks, sizeof(stacks), "stacks: read %"PRIu64", torn %"PRIu64", failed %"PRIu64, counts.stacks,
+             counts.torn, counts.failed);
+    for (char *line = strtok(session->origin, "\n"); line && count < COMMENTS_MOST; line = strtok(NULL, "\n")) {
+        comments[count++] = line;
+    }
+    return attach_record_model(&session->record, comments, session->wall_began_ns, duration_ns);
+}
+
+static const struct {
+    const char *name;
+    report_export_i *export; /* NULL: as a profile */
+} formats[] = {
+    {"pprof", NULL},
+    {"collapsed", report_export_collapsed},
+    {"speedscope", report_export_speedscope},
+    {"chart", report_export_speedscope},
+};
+
+static report_export_i *
+find_export(const char *name)
+{
+    size_t format = 0;
+
+    while (name && strcmp(formats[format].name, name)) format++; /* parse.c has looked */
+    return formats[format].export;
+}
+
+/* Where it is written; a profile is not for a terminal, and has a name of its own. */
+static const char *
+output_of(const struct session *session, char *name, size_t size)
+{
+    const char *out = session->cli->values[OUT];
+
+    if (out || find_export(session->cli->values[FORMAT])) return out;
+    snprintf(name, size, "heapprof-%d-time.pb.gz", (int)session->processes.all[0].pid);
+    return name;
+}
+
+static int
+save(struct session *session, const struct heapprof_model *model)
+{
+    struct cli *cli = session->cli;
+    report_export_i *export = find_export(cli->values[FORMAT]);
+    char name[64];
+    const char *out = output_of(session, name, sizeof(name));
+    int status = export ? cli_export(cli, export, model, out) : cli_save(cli, model, out);
+
+    if (status == CLI_DONE && out && strcmp(out, "-")) fprintf(stderr, "heapprof record: wrote %s\n", out);
+    return status;
+}
+
+/* False: it was told that nothing can be written there. */
+static bool
+writable(const struct cli *cli)
+{
+    const char *out = cli->values[OUT];
+    int error = out && strcmp(out, "-") ? rb_heapprof_file_check(out) : 0;
+
+    if (error) cli_wrong(cli, "%s: %s", out, strerror(error));
+    return !error;
+}
+
+static int
+finish(struct session *session)
+{
+    int64_t duration_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC) - session->began_ns;
+    struct heapprof_model *model = model_of(session, duration_ns);
+    int status = model ? save(session, model) : cli_wrong(session->cli, "no memory");
+
+    rb_heapprof_model_free(model);
+    say_counts(session, duration_ns);
+    return status;
+}
+
+/* Why nothing was seen; NULL: something was. */
+static const char *
+why_not(const struct session *session)
+{
+    if (session->processes.was_open) return NULL;
+    const char *error = session->processes.count ? session->processes.all[0].error : "";
+    return *error ? error : "it ended before it was looked at";
+}
+
+/* ---- the command ---- */
+
+/* In nanoseconds; 0 without one. False: usage was told. */
+static bool
+read_duration(const struct cli *cli, int64_t *ns)
+{
+    const char *text = cli->values[DURATION];
+    char *end;
+
+    if (!text) return true;
+    double seconds = strtod(text, &end);
+    if (*end || end == text || !(seconds > 0 && seconds <= 1e8)) {
+        cli_usage(cli, "--duration=%s: seconds, more than 0", text);
+        return false;
+    }
+    *ns = (int64_t)(seconds * 1e9);
+    return true;
+}
+
+static bool
+read_rate(const struct cli *cli, int64_t *period_ns)
+{
+    long rate;
+
+    if (!cli_number(cli, RATE, 1, 99, &rate)) return false;
+    *period_ns = SECOND_NS / (rate < RATE_MOST ? rate : RATE_MOST);
+    if (rate > RATE_MOST) cli_usage(cli, "--rate=%ld: at most %d", rate, RATE_MOST);
+    return rate <= RATE_MOST;
+}
+
+static enum attach_record_mode
+read_mode(const char *mode)
+{
+    if (!mode || !strcmp(mode, "wall")) return ATTACH_RECORD_WALL;
+    return strcmp(mode, "cpu") ? ATTACH_RECORD_GVL : ATTACH_RECORD_CPU;
+}
+
+static bool
+read_options(struct session *session, struct attach_record_options *options)
+{
+    struct cli *cli = session->cli;
+    const char *format = cli->values[FORMAT] ? cli->values[FORMAT] : "pprof";
+    bool labels = !strcmp(format, "pprof"), chart = !strcmp(format, "chart");
+
+    if (!read_rate(cli, &session->period_ns) || !read_duration(cli, &session->end_ns)) return false;
+    *options = (struct attach_record_options){
+        .mode = read_mode(cli->values[MODE]), .threads = cli->values[THREADS] && labels,
+        .thread_frames = cli->values[THREADS] && !labels && !chart, .idle = cli->values[IDLE],
+        .collections = cli->values[GC], .no_lines = cli->values[NO_LINES],
+        .in_order = chart,
+        .period_ns = (uint64_t)session->period_ns,
+    };
+    return true;
+}
+
+static void
+begin(struct session *session)
+{
+    struct sigaction action = {.sa_handler = interrupt};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    session->began_ns = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
+    session->wall_began_ns = rb_heapprof_clock_ns(CLOCK_REALTIME);
+    if (session->end_ns) session->end_ns += session->began_ns;
+}
+
+static int
+record_and_save(struct session *session)
+{
+    begin(session);
+    record(session);
+    const char *why = why_not(session);
+    return why ? cli_wrong(session->cli, "%s", why) : finish(session);
+}
+
+/* A number is a process, anything else a command. */
+static bool
+pid_p(const char *text)
+{
+    return text[strspn(text, "-0123456789")] == 0;
+}
+
+static bool
+add_pids(struct session *session)
+{
+    for (size_t i = 0; i < session->cli->operand_count; i++) {
+        struct attach_target *target = cli_attach_open(session->cli, session->cli->operands[i], CLI_ATTACH_PROCESS);
+        if (!target) return false;
+        pid_t pid = target->pid;
+        attach_target_close(target);
+        if (!attach_processes_add(&session->processes, pid)) return false;
+    }
+    return true;
+}
+
+static int
+record_pids(struct session *session)
+{
+    if (!add_pids(session)) return CLI_WRONG;
+    if (!session->end_ns) session->end_ns = 10 * SECOND_NS;
+    return record_and_save(session);
+}
+
+/* The command's status is ours, unless what was seen could not be written. */
+static int
+record_command(struct session *session)
+{
+    struct cli_child child;
+    int error = cli_child_start(&child, session->cli->operands, NULL);
+
+    if (error) return cli_child_not_run(session->cli, &child, error);
+    session->child = &child;
+    attach_rights_drop(false);
+    attach_processes_add(&session->processes, child.pid);
+    int status = record_and_save(session);
+    cli_child_wait(&child);
+    return status == CLI_DONE ? cli_child_end_like(&child) : status;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct session session = {.cli = cli};
+    struct attach_record_options options;
+    int status;
+
+    if (!read_options(&session, &options)) return CLI_USAGE;
+    if (!writable(cli)) return CLI_WRONG;
+    attach_record_init(&session.record, &options);
+    attach_processes_init(&session.processes, &session.record.names, cli_attach_mode(cli->values[STOP]),
+                               cli->values[CHILDREN]);
+    session.processes.with_cpu = options.mode == ATTACH_RECORD_CPU;
+    status = pid_p(cli->operands[0]) ? record_pids(&session) : record_command(&session);
+    attach_processes_free(&session.processes);
+    attach_record_free(&session.record);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--rate", 'r', "N", NULL, "Looks a second (99)"},
+    {"--duration", 'd', "SECONDS", NULL, "For how long (10; of a command: until it ends)"},
+    {"--mode", 'm', "MODE", "wall cpu gvl", "What time counts: all that is not idle, a processor's, with the GVL"},
+    {"--stop", 's', "WHOM", "auto always never", "Whom to stop for the moment of reading"},
+    {"--threads", 't', NULL, NULL, "Keep threads apart"},
+    {"--idle", 0, NULL, NULL, "Count threads that wait for time, for others or for the network, too"},
+    {"--gc", 0, NULL, NULL, "Show garbage collection as a function"},
+    {"--children", 'c', NULL, NULL, "Record child processes, too"},
+    {"--no-lines", 0, NULL, NULL, "Tell functions apart, but not their lines"},
+    {"--format", 'f', "FORMAT", "pprof collapsed speedscope chart", "What to write; a chart is one over time"},
+    {"--output", 'o', "FILE", "FILE", "Where to write it (heapprof-PID-time.pb.gz; other formats: stdout)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof record 4242", "ten seconds of that process, a hundred times a second"},
+    {"heapprof record --mode cpu --threads -o time.pb.gz -- bundle exec rake import", "a command until it ends"},
+    {"heapprof record 4242 --format chart -o chart.json && npx speedscope chart.json", "what came after what"},
+    {0}
+};
+
+const struct cli_command cli_record_command = {
+    .name = "record", .arguments = "[options] PID... | -- COMMAND...",
+    .summary = "Record where a running Ruby spends its time",
+    .description =
+        "Looks at a process, or at a command from its start, many times a second, and writes how often each stack was\n"
+        "seen. See `heapprof stacks --help` for what it needs, and whom it stops.\n"
+        "\n"
+        "It ends after --duration, at ^C, or when the process ends, and writes what it has. The last line on stderr\n"
+        "says how many looks were asked for, taken, and late; and of how many stacks a part was torn or all failed.",
+    .readers =
+        "the owner of the file alone (mode 0600). It names the methods, files and threads that were seen.\n"
+        "With another format and no --output it goes to stdout.",
+    .options = options, .examples = examples, .least = 1, .most = 100000, .run = run,
+};

@@ -1,0 +1,252 @@
+/* snapshot.c - heapprof snapshot: the heap profile of a running process, read from outside. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/heap.h"
+#include "attach/origin.h"
+#include "cli/live/attach.h"
+#include "os/file.h"
+#include "pprof/gzip.h"
+#include "profiler/out.h"
+#include "profiler/pprof.h"
+#include "profiler/series.h"
+#include "report/text.h"
+
+enum {OUT = 1, EVERY, KEEP, DIFF, STOP, CORE};
+
+#define SECONDS_MOST 604800
+
+struct session {
+    struct cli *cli;
+    struct attach_target *target;
+    struct attach_vm *vm;
+    struct attach_stop *stop;   /* NULL: nobody is to be stopped */
+    struct heapprof_series series;
+    char     program[64];
+    char     last[PATH_MAX]; /* the file that was written last */
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void
+interrupt(int signal)
+{
+    interrupted = signal;
+}
+
+/* ---- one file ---- */
+
+static char *
+encode(struct attach_vm *vm, const struct heapprof_snapshot *snapshot, size_t *size)
+{
+    char build[ATTACH_HEAP_BUILD_MAX];
+    size_t plain_size;
+
+    attach_heap_build(vm, build);
+    char *plain = rb_heapprof_pprof_encode(snapshot, "ruby", build, &plain_size);
+    char *packed = plain ? rb_heapprof_gzip(plain, plain_size, size) : NULL;
+
+    free(plain);
+    return packed;
+}
+
+static int
+write_file(struct session *session, const struct heapprof_snapshot *snapshot)
+{
+    struct cli *cli = session->cli;
+    size_t size;
+    char *bytes = encode(session->vm, snapshot, &size);
+    int error;
+
+    if (!bytes) return cli_wrong(cli, "no memory");
+    if (!rb_heapprof_series_next(&session->series, session->program, session->last, sizeof(session->last))) {
+        free(bytes);
+        return cli_wrong(cli, "%s: the name is too long", cli->values[OUT]);
+    }
+    error = rb_heapprof_file_write_whole(session->last, bytes, size, true);
+    free(bytes);
+    if (error) return cli_wrong(cli, "%s: %s", session->last, strerror(error));
+    rb_heapprof_series_written(&session->series, session->last);
+    return CLI_DONE;
+}
+
+static void
+say(const struct session *session, const struct heapprof_snapshot *snapshot, const struct attach_heap_counts *counts)
+{
+    report_print(stderr, "heapprof snapshot: wrote %s: %"PRIu64" samples alive", session->last, snapshot->facts.live_samples);
+    if (counts->stops) fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
+    fputc('\n', stderr);
+}
+
+static int
+take(struct session *session)
+{
+    char error[ATTACH_TARGET_ERROR_MAX];
+    struct attach_heap_counts counts = {0};
+    struct heapprof_snapshot *snapshot = attach_heap_read(session->vm, session->stop, &counts, error);
+
+    if (!snapshot) return cli_wrong(session->cli, "%s", error);
+    attach_origin_of_target(session->target, snapshot);
+    int status = write_file(session, snapshot);
+    if (status == CLI_DONE) say(session, snapshot, &counts);
+    rb_heapprof_snapshot_free(snapshot);
+    return status;
+}
+
+/* ---- several ---- */
+
+static void
+sleep_for(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&time, NULL); /* a signal ends it */
+}
+
+/* Until it is interrupted, or the process ends, which is no fault then. */
+static int
+take_every(struct session *session, double seconds)
+{
+    struct sigaction action = {.sa_handler = interrupt};
+    int status = take(session);
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    while (status == CLI_DONE && !interrupted) {
+        sleep_for(seconds);
+        if (interrupted || attach_target_state(session->target) != ATTACH_TARGET_SAME) break;
+        status = take(session);
+    }
+    return status;
+}
+
+/* What grew since OLD, as heapprof diff shows it. */
+static int
+show_difference(struct session *session)
+{
+    char *operands[] = {(char *)session->cli->values[DIFF], session->last};
+    struct cli diff = {.command = cli_find("diff"), .operands = operands, .operand_count = 2};
+
+    return diff.command->run(&diff);
+}
+
+/* ---- the command ---- */
+
+/* The template with the process's number in place of %p, which would be ours. */
+static bool
+name_files(struct session *session, bool numbered, long keep)
+{
+    const char *given = session->cli->values[OUT];
+    const char *from = given ? given : numbered ? "heapprof-%p-%n.pb.gz" : "heapprof-%p.pb.gz";
+    char out[HEAPPROF_OUT_MAX], directory[PATH_MAX];
+    size_t length = 0;
+
+    for (; *from && length < sizeof(out) - 16; from++) {
+        if (from[0] == '%' && from[1] == 'p') {
+            length += (size_t)snprintf(out + length, sizeof(out) - length, "%d", (int)session->target->pid);
+            from++;
+        }
+        else out[length++] = *from;
+    }
+    out[length] = 0;
+    if (*from || !rb_heapprof_out_template_p(out, length)) return false;
+    if (!getcwd(directory, sizeof(directory))) strcpy(directory, "/");
+    rb_heapprof_series_init(&session->series, out, directory, numbered, (unsigned)keep);
+    attach_origin_program(session->target, session->program, sizeof(session->program));
+    return true;
+}
+
+static int
+take_all(struct session *session)
+{
+    struct cli *cli = session->cli;
+    const char *every = cli->values[EVERY];
+    char *end = NULL;
+    double seconds = every ? strtod(every, &end) : 0;
+    long keep;
+
+    if (every && (*end || !(seconds >= 0.01 && seconds <= SECONDS_MOST))) {
+        return cli_usage(cli, "--every=%s: seconds, from 0.01 to %d", every, SECONDS_MOST);
+    }
+    if (!cli_number(cli, KEEP, 0, 10, &keep)) return CLI_USAGE;
+    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: %%p %%e %%t %%n %%%%", cli->values[OUT]);
+    int status = every ? take_every(session, seconds) : take(session);
+    if (status == CLI_DONE && cli->values[DIFF]) status = show_difference(session);
+    rb_heapprof_series_free(&session->series);
+    return status;
+}
+
+static int
+attach(struct session *session)
+{
+    struct cli *cli = session->cli;
+    char error[ATTACH_TARGET_ERROR_MAX];
+    const char *whom = cli->values[STOP];
+
+    session->vm = attach_vm_open(session->target, error);
+    if (!session->vm) return cli_wrong(cli, "%s", error);
+    if (session->target->runs && !(whom && !strcmp(whom, "never"))) {
+        session->stop = attach_stop_new(session->target->pid);
+    }
+    int status = take_all(session);
+    attach_stop_free(session->stop);
+    attach_vm_close(session->vm);
+    return status;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct session session = {.cli = cli};
+    const char *core = cli->values[CORE];
+
+    if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "expected a PID, or --core");
+    session.target = cli_attach_open(cli, core ? core : cli->operands[0],
+                                     core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
+    if (!session.target) return CLI_WRONG;
+    int status = attach(&session);
+    attach_target_close(session.target);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--output", 'o', "FILE", "FILE", "Where to write it; %p is the PID, %n counts (heapprof-%p.pb.gz)"},
+    {"--every", 'e', "SECONDS", NULL, "One after the other, until ^C or the process ends"},
+    {"--keep", 'k', "N", NULL, "So many of these: the first, and more of the newer ones; 1: the newest, 0: all (10)"},
+    {"--diff", 'd', "OLD", "FILE", "Show what grew since that profile"},
+    {"--stop", 's', "WHOM", "auto never", "auto: if it changes all the time, stop it for milliseconds"},
+    {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof snapshot 4242", "the heap of that process, now"},
+    {"heapprof snapshot 4242 -o new.pb.gz --diff old.pb.gz", "and what grew since"},
+    {"heapprof snapshot 4242 --every 60 --keep 10", "one a minute; ten are kept, the first among them"},
+    {"heapprof snapshot --core core.4242", "what a process held that is no more"},
+    {0}
+};
+
+const struct cli_command cli_snapshot_command = {
+    .name = "snapshot", .arguments = "[options] PID",
+    .summary = "Take the heap profile of a running process",
+    .description =
+        "Reads the heap profile of a process that runs under RUBY_HEAPPROF, from outside and without its cooperation: it may\n"
+        "be idle, in a loop, or in C code that never comes back. With RUBY_HEAPPROF=1,out= it writes no file of its own.\n"
+        "\n"
+        "The file is what ObjectSpace::HeapProfile.snapshot has at that moment: no garbage collection is started, who\n"
+        "holds malloc'ed memory is not looked for, and RSS is not explained.\n"
+        "\n"
+        "It has to be of the same build as this program. See `heapprof stacks --help` for the rights it needs.",
+    .readers =
+        "the owner of the file alone (mode 0600), which is who runs heapprof, not the process's user.\n"
+        "It names methods, classes, files and the command line, and has no contents of objects.",
+    .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
+};

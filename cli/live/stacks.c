@@ -1,0 +1,84 @@
+/* stacks.c - heapprof stacks: what all threads of a running Ruby, or of one in a core, are doing. */
+#include "cli/cli.h"
+
+#include "cli/live/attach.h"
+#include "cli/live/backtraces.h"
+
+enum {CORE = 1, STOP, FIBERS, JSON};
+
+/* ---- the command ---- */
+
+static int
+show_target(struct cli *cli, const char *name, enum cli_attach_to to, struct report_json *json)
+{
+    struct attach_target *target = cli_attach_open(cli, name, to);
+    if (!target) return CLI_WRONG;
+
+    char error[ATTACH_TARGET_ERROR_MAX];
+    bool shown = cli_backtraces(target, cli_attach_mode(cli->values[STOP]), cli->values[FIBERS], stdout, json, error);
+    attach_target_close(target);
+    return shown ? CLI_DONE : cli_wrong(cli, "%s", error);
+}
+
+static int
+show_targets(struct cli *cli, struct report_json *json)
+{
+    int status = cli->values[CORE] ? show_target(cli, cli->values[CORE], CLI_ATTACH_CORE, json) : CLI_DONE;
+
+    for (size_t i = 0; i < cli->operand_count; i++) {
+        if (!json && (i > 0 || cli->values[CORE])) putchar('\n');
+        int one = show_target(cli, cli->operands[i], CLI_ATTACH_PROCESS, json);
+        if (one != CLI_DONE) status = one;
+    }
+    return status;
+}
+
+static int
+run(struct cli *cli)
+{
+    struct report_json json = {.out = stdout};
+    int status;
+
+    if (!cli->values[CORE] && cli->operand_count == 0) return cli_usage(cli, "a PID is missing");
+    if (!cli->values[JSON]) {
+        status = show_targets(cli, NULL);
+    }
+    else {
+        report_json_begin(&json, '[');
+        status = show_targets(cli, &json);
+        report_json_end(&json, ']');
+        putchar('\n');
+    }
+    int finished = cli_finish(cli);
+    return status != CLI_DONE ? status : finished;
+}
+
+static const struct cli_option options[] = {
+    {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
+    {"--stop", 's', "WHOM", "auto always never", "Whom to stop for the moment of reading"},
+    {"--fibers", 'f', NULL, NULL, "Show fibers that do not run, too: all of the heap is read"},
+    {"--json", 0, NULL, NULL, "Print JSON"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof stacks 4242", "what each thread of that process is doing, now"},
+    {"heapprof stacks $(pgrep -f puma)", "of all of puma's processes"},
+    {"heapprof stacks --core core.4242", "what each was doing when the process ended"},
+    {0}
+};
+
+const struct cli_command cli_stacks_command = {
+    .name = "stacks", .arguments = "[options] PID...",
+    .summary = "Show what a running Ruby is doing",
+    .description =
+        "Prints the backtraces of all threads of all Ractors of a process, without its cooperation. It has to run this\n"
+        "ruby, which says where its structures are; neither its files nor debug symbols are needed.\n"
+        "\n"
+        "--stop=auto stops a thread that runs for some microseconds, and no other: so no backtrace is a mixture of two\n"
+        "moments. always stops all of them, so all backtraces are of one moment. never stops none: of a backtrace\n"
+        "that changes while it is read the outer part is shown, below (torn).\n"
+        "\n"
+        "It needs the rights of a debugger: the same user where the system allows that, or root.",
+    .options = options, .examples = examples, .least = 0, .most = 1000, .run = run,
+};

@@ -1,0 +1,307 @@
+/* memcheck.c - heapprof memcheck: what a command's extensions have lost of malloc's memory.
+ *
+ *     RUBY_HEAPPROF=...,memcheck=1,out=DIRECTORY/%p-%t.pb.gz command      each Ruby process writes a file at its end
+ *     memcheck/: process, judge, text or JSON                             of all the files there are then
+ *
+ * memcheck_run.c reads them. With Valgrind (valgrind.h) the command runs under it, and its files are joined with these.
+ *
+ * The directory is temporary. Processes that the command leaves behind become our children, and are waited for a while.
+ * One that goes on, as a server does, is told of; it finds the directory gone, and says so.
+ */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* asprintf */
+#endif
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/child.h"
+#include "cli/memcheck/run.h"
+#include "memcheck/report.h"
+#include "os/file.h"
+
+enum {ENGINE = 1, CORE, UNDEFINED, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
+
+#define FOUND 42         /* exit status when there are leaks */
+#define STATUS_MOST 255
+#define GRACE_SECONDS 10 /* between SIGTERM and SIGKILL; and for processes that the command leaves behind */
+#define LOOK_NS 10000000 /* so often it is seen whether these have ended */
+
+/* ---- the command ---- */
+
+/* As large as it may be, for what is not touched costs nothing; and few objects are sampled. */
+#define SETTINGS "memory=4g,interval=1g"
+
+/* What RUBY_HEAPPROF is to be, in a block from malloc: of a key given twice the last counts. */
+static char *
+settings(const char *directory)
+{
+    const char *before = getenv("RUBY_HEAPPROF");
+    char *text;
+
+    if (!before || !strcmp(before, "0")) before = "";
+    if (!strncmp(before, "1", 1) && (!before[1] || before[1] == ',')) before += before[1] ? 2 : 1;
+    if (asprintf(&text, SETTINGS"%s%s,memcheck=1,out=%s/%%p-%%t.pb.gz", *before ? "," : "", before, directory) < 0) return NULL;
+    return text;
+}
+
+/* Without a comma, which would end the setting, or a '%', which means something in a name. */
+static bool
+make_directory(struct cli_memcheck_run *run)
+{
+    const char *parent = getenv("TMPDIR");
+
+    if (!parent || parent[0] != '/' || strpbrk(parent, ",%")) parent = "/tmp";
+    if (strlen(parent) < sizeof(run->directory) - 64) {
+        snprintf(run->directory, sizeof(run->directory), "%s/heapprof-memcheck-XXXXXX", parent);
+        if (mkdtemp(run->directory)) return true;
+    }
+    cli_wrong(run->cli, "%s: cannot make a directory there: %s", parent, strerror(errno));
+    return false;
+}
+
+static void
+wait_for(struct cli_memcheck_run *run, struct cli_child *child)
+{
+    if (run->timeout == 0) {
+        cli_child_wait(child);
+        return;
+    }
+    if (cli_child_wait_for(child, run->timeout)) return;
+    cli_wrong(run->cli, "%s: ended after %ld seconds", run->cli->operands[0], run->timeout);
+    run->wrong = true;
+    kill(child->pid, SIGTERM);
+    if (cli_child_wait_for(child, GRACE_SECONDS)) return;
+    kill(child->pid, SIGKILL);
+    cli_child_wait(child);
+}
+
+static void
+wait_for_orphans(struct cli_memcheck_run *run)
+{
+    const struct timespec wait = {0, LOOK_NS};
+    long looks = GRACE_SECONDS * (1000000000L / LOOK_NS);
+    pid_t ended;
+
+    while ((ended = waitpid(-1, NULL, WNOHANG)) > 0 || (ended == 0 && looks-- > 0)) {
+        if (ended == 0) nanosleep(&wait, NULL);
+    }
+    if (ended < 0) return;
+    cli_wrong(run->cli, "%s has left processes behind that still run: they are not in the report", run->cli->operands[0]);
+    run->wrong = true;
+}
+
+/* ---- the report ---- */
+
+static memcheck_report *
+report_asked_for(const struct cli *cli)
+{
+    if (cli->values[SARIF]) return memcheck_sarif;
+    if (cli->values[JUNIT]) return memcheck_junit;
+    return cli->values[JSON] ? memcheck_json : memcheck_text;
+}
+
+/* To stderr, for stdout is the command's. */
+static bool
+report(struct cli_memcheck_run *run)
+{
+    const char *path = run->cli->values[OUT];
+    bool file = path && strcmp(path, "-");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = file ? open_memstream(&text, &size) : path ? stdout : stderr;
+    bool written = out && report_asked_for(run->cli)(out, &run->question, run->processes, run->count);
+
+    written = out && fflush(out) == 0 && !ferror(out) && written;
+    if (file && out) written = fclose(out) == 0 && written;
+    if (file && written) {
+        errno = rb_heapprof_file_write_whole(path, text, size, true);
+        written = errno == 0;
+    }
+    if (!written) cli_wrong(run->cli, "%s: %s", path ? path : "stderr", strerror(errno));
+    free(text);
+    return written;
+}
+
+static size_t
+leaks_and_errors(const struct cli_memcheck_run *run)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < run->count; i++) {
+        struct memcheck_tally tally = memcheck_tally_of(&run->question, &run->processes[i]);
+        count += tally.leaks + tally.errors;
+    }
+    return count;
+}
+
+/* ---- the whole ---- */
+
+/* Who misspells a name is not to believe that nothing is lost. */
+static void
+tell_unloaded(struct cli_memcheck_run *run)
+{
+    const char *only = run->question.only;
+
+    if (!only || run->count == 0) return;
+    for (size_t i = 0; i < run->count; i++) {
+        if (memcheck_loaded_p(&run->processes[i], only)) return;
+    }
+    cli_wrong(run->cli, "--only=%s: no process has loaded a library of that name", only);
+    run->wrong = true;
+}
+
+static int
+status_of(struct cli_memcheck_run *run, const struct cli_child *child)
+{
+    int status;
+
+    if (!report(run)) run->wrong = true;
+    if (run->exitcode > 0 && leaks_and_errors(run) > 0) return (int)run->exitcode;
+    status = cli_child_end_like(child);
+    return status == CLI_DONE && run->wrong ? CLI_WRONG : status;
+}
+
+static int
+run_command(struct cli_memcheck_run *run, char **command)
+{
+    char *heapprof = settings(run->directory);
+    struct cli_child child;
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    int error = heapprof ? cli_child_start(&child, command, heapprof) : ENOMEM;
+
+    free(heapprof);
+    if (error) {
+        rmdir(run->directory);
+        return cli_child_not_run(run->cli, &child, error);
+    }
+    wait_for(run, &child);
+    wait_for_orphans(run);
+    cli_child_restore(&child);
+    cli_memcheck_collect(run);
+    tell_unloaded(run);
+    return status_of(run, &child);
+}
+
+/* Without YJIT, whose code Valgrind would translate again and again. */
+static int
+run_under_valgrind(struct cli_memcheck_run *run)
+{
+    char **command = cli_valgrind_command(run->cli, run->directory, run->question.most, run->cli->values[UNDEFINED] != NULL);
+    int status = CLI_WRONG;
+
+    unsetenv("RUBY_YJIT_ENABLE");
+    if (command) status = run_command(run, command);
+    else rmdir(run->directory);
+    cli_valgrind_command_free(command);
+    return status;
+}
+
+static enum memcheck_kind
+most_of(const char *name)
+{
+    if (name && !strcmp(name, "possible")) return MEMCHECK_POSSIBLE;
+    return name && !strcmp(name, "all") ? MEMCHECK_REACHABLE : MEMCHECK_DEFINITE;
+}
+
+static bool
+read_suppressions(struct cli_memcheck_run *run)
+{
+    const char *path = run->cli->values[SUPPRESSIONS];
+    char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX];
+
+    if (!path) return true;
+    run->question.suppressions = &run->suppressions;
+    if (memcheck_suppressions_read(&run->suppressions, path, cli_ruby_version, error)) return true;
+    cli_wrong(run->cli, "%s: %s", path, error);
+    return false;
+}
+
+static int
+memcheck(struct cli *cli)
+{
+    struct cli_memcheck_run run = {
+        .cli = cli,
+        .question = {.core = cli->values[CORE] != NULL, .only = cli->values[ONLY], .most = most_of(cli->values[SHOW]),
+                     .valgrind = cli->values[ENGINE] && !strcmp(cli->values[ENGINE], "valgrind"),
+                     .generate = cli->values[GENERATE] != NULL},
+    };
+    int status = CLI_WRONG;
+
+    if (!cli_number(cli, EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
+    if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[EXITCODE], STATUS_MOST);
+    if (cli->values[UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined: with --engine=valgrind alone");
+    if (read_suppressions(&run) && make_directory(&run)) {
+        status = run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
+    }
+    cli_memcheck_run_free(&run);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {"--engine", 0, "ENGINE", "vm valgrind", "Who finds out: Ruby's process by itself, or Valgrind, which sees errors, too, and is slow"},
+    {"--core", 0, NULL, NULL, "Show what is Ruby's own, too"},
+    {"--undefined", 0, NULL, NULL, "With Valgrind: also uses of undefined values, and where these come from"},
+    {"--only", 0, "NAME", NULL, "Show what that library asked for alone, as nokogiri or nokogiri.so"},
+    {"--show", 0, "KINDS", "definite possible all",
+     "Also what is possibly lost; or all, what is indirectly lost and still reachable, too (default: definite)"},
+    {"--suppressions", 's', "FILE", "FILE",
+     "Leaks that are known and not shown: lines LIBRARY FUNCTION [FRAME], of patterns as for files; # begins a comment"},
+    {"--gen-suppressions", 0, NULL, NULL, "With each leak the line that would suppress it"},
+    {"--exitcode", 0, "N", NULL, "Exit status when there are leaks or errors; 0: the command's own (default: 42)"},
+    {"--timeout", 0, "SECONDS", NULL, "End the command after so long: by SIGTERM, and 10 seconds later by SIGKILL"},
+    {"--json", 0, NULL, NULL, "The report as JSON"},
+    {"--junit", 0, NULL, NULL, "The report as JUnit's XML: a test case for each process"},
+    {"--sarif", 0, NULL, NULL, "The report as SARIF 2.1.0, for code scanning: a result for each leak"},
+    {"--out", 'o', "FILE", "FILE", "Write the report there; -: to stdout (default: to stderr)"},
+    {0}
+};
+
+static const struct cli_example examples[] = {
+    {"heapprof memcheck ruby -Ilib test/test_parser.rb", "which memory the extensions lose, and which Ruby line asked for it"},
+    {"heapprof memcheck --only=nokogiri -- bundle exec rake test", "of one extension, in all processes of the tests"},
+    {"heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program"},
+    {"heapprof memcheck --engine=valgrind -- ruby test.rb", "also invalid reads and writes, and what is freed twice or by the wrong function"},
+    {"heapprof memcheck --core -- ruby test.rb", "also what Ruby itself loses"},
+    {0}
+};
+
+const struct cli_command cli_memcheck_command = {
+    .name = "memcheck", .arguments = "[options] [--] COMMAND...",
+    .summary = "Find memory that C extensions lose, with the Ruby line that asked for it",
+    .description =
+        "Runs the command with every block of malloc known. At the end of each Ruby process, when Ruby has freed all that is its own,\n"
+        "what is left is searched for, conservatively: in registers, stacks, the variables of libraries and threads, and in the\n"
+        "blocks themselves. What nothing leads to is definitely lost; what only lost blocks lead to is indirectly lost; what only\n"
+        "pointers into its middle lead to is possibly lost; the rest is still reachable. These are the words of Valgrind's memcheck.\n"
+        "\n"
+        "The report says of each leak which Ruby code ran, which C function asked, of which library, and how much. What Ruby\n"
+        "asked for on behalf of an extension is the extension's. What is Ruby's own is not shown without --core.\n"
+        "\n"
+        "With --engine=valgrind the command runs under Valgrind, which takes many times as long. Then it is Valgrind that says what is lost,\n"
+        "and each record has the stack of C functions, too, with the methods these are. It also finds invalid reads and writes, uses\n"
+        "after free, blocks that are freed twice or by a function they are not for, and, with --undefined, uses of undefined values; with\n"
+        "the Ruby code that ran.\n"
+        "\n"
+        "Of a directory of suppressions those files are read that are for this ruby: ruby.supp, ruby-3.4.supp, NAME_ruby-3.4.supp and\n"
+        "the like. The report counts what each line keeps out.\n"
+        "\n"
+        "The exit status, or the signal it ends by, is the command's own, but for 42 when there are leaks or errors. It is 1 when the\n"
+        "command's own is 0 and the report is not whole: no process wrote one, or loaded the library that --only names, or had more\n"
+        "blocks than memory to know them, or the command ran out of time. A command that cannot be run is 127 (not found) or 126.\n"
+        "\n"
+        "Processes that end by exit!, exec or a signal that Ruby does not handle have no report, nor have those that outlive the\n"
+        "command. What finalizers ask for is not known. Only what the command runs can be found.",
+    .readers =
+        "with --out the owner of the file alone (mode 0600). What the processes leave meanwhile is in a directory of\n"
+        "their own below TMPDIR, which is that owner's, too (mode 0700), and is removed.",
+    .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .run = memcheck,
+};

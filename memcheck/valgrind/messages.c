@@ -1,0 +1,119 @@
+/* valgrind_messages.c - what the process itself says in Valgrind's XML (vm/memcheck/valgrind.c has the format):
+ *
+ *     heapprof stack      the Ruby stack at the errors before it, of the same thread, of which none has been said
+ *     heapprof methods    which C functions are methods
+ *
+ * What else a program says to Valgrind is passed over, and so is a line that has not three fields.
+ */
+#ifdef HEAPPROF_EXPAT
+#include "memcheck/valgrind/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ERRORS_BACK 64 /* so many before a message are looked at */
+
+enum { FIELDS = 3 };
+
+struct line {
+    const char *fields[FIELDS];
+    size_t lengths[FIELDS];
+};
+
+/* Takes a line off the text; false: there is no more that is whole. */
+static bool
+next_line(const char **text, struct line *line)
+{
+    const char *end = strchr(*text, '\n'), *field = *text;
+
+    if (!end) return false;
+    for (int i = 0; i < FIELDS; i++) {
+        const char *stop = i + 1 < FIELDS ? memchr(field, '\t', (size_t)(end - field)) : end;
+        if (!stop) return false;
+        line->fields[i] = field;
+        line->lengths[i] = (size_t)(stop - field);
+        field = stop + 1;
+    }
+    *text = end + 1;
+    return true;
+}
+
+static uint32_t
+keep(struct memcheck_reader *reader, const struct line *line, int field)
+{
+    return memcheck_reader_keep(reader, line->fields[field], line->lengths[field]);
+}
+
+/* ---- stacks ---- */
+
+/* Of the errors that wait for a stack of this thread the next one before that place, 0: there is none; the place behind it. */
+static uint32_t
+waiting_before(const struct memcheck_reader *reader, uint32_t place)
+{
+    const struct memcheck_valgrind *valgrind = reader->valgrind;
+    uint32_t last = valgrind->error_count > ERRORS_BACK ? valgrind->error_count - ERRORS_BACK : 0;
+
+    for (; place > last; place--) {
+        const struct memcheck_error *error = &valgrind->errors[place - 1];
+        bool same = error->document == reader->document && error->thread == reader->thread;
+        if (same && !error->looked && memcheck_error_p(error->kind)) return place;
+    }
+    return 0;
+}
+
+static void
+read_frames(struct memcheck_reader *reader, const char *text)
+{
+    struct memcheck_valgrind *valgrind = reader->valgrind;
+    struct line line;
+
+    while (next_line(&text, &line)) {
+        if (!MEMCHECK_READER_ROOM(reader, valgrind->ruby_frames, valgrind->ruby_frame_capacity, valgrind->ruby_frame_count)) return;
+        valgrind->ruby_frames[valgrind->ruby_frame_count++] = (struct memcheck_ruby_frame){
+            .name = keep(reader, &line, 0), .line = (uint32_t)strtoul(line.fields[1], NULL, 10), .file = keep(reader, &line, 2),
+        };
+    }
+}
+
+static void
+take_stack(struct memcheck_reader *reader, const char *text)
+{
+    struct memcheck_valgrind *valgrind = reader->valgrind;
+    uint32_t first = valgrind->ruby_frame_count, place = waiting_before(reader, valgrind->error_count);
+
+    if (!place) return;
+    read_frames(reader, text);
+    for (; place; place = waiting_before(reader, place)) {
+        struct memcheck_error *error = &valgrind->errors[place - 1];
+        error->first_ruby_frame = first;
+        error->ruby_frame_count = valgrind->ruby_frame_count - first;
+        error->looked = true;
+    }
+}
+
+/* ---- methods ---- */
+
+static void
+take_methods(struct memcheck_reader *reader, const char *text)
+{
+    struct memcheck_valgrind *valgrind = reader->valgrind;
+    struct line line;
+
+    while (next_line(&text, &line)) {
+        if (!MEMCHECK_READER_ROOM(reader, valgrind->methods, valgrind->method_capacity, valgrind->method_count)) return;
+        valgrind->methods[valgrind->method_count++] =
+            (struct memcheck_method){keep(reader, &line, 0), keep(reader, &line, 1), keep(reader, &line, 2)};
+    }
+}
+
+void
+memcheck_reader_take_message(struct memcheck_reader *reader)
+{
+    static const char stack[] = "heapprof stack\n", methods[] = "heapprof methods\n";
+
+    if (reader->document == MEMCHECK_NO_DOCUMENT) return;
+    if (strncmp(reader->text, stack, strlen(stack)) == 0) take_stack(reader, reader->text + strlen(stack));
+    else if (strncmp(reader->text, methods, strlen(methods)) == 0) take_methods(reader, reader->text + strlen(methods));
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* valgrind.c - who an error is by.
+ *
+ * It is the innermost function of an extension, or of a library that is neither Ruby nor the C library, for what Ruby does is
+ * done for who called it; but behind the interpreter nobody is looked for: Ruby code ran in between. Nor is it behind the
+ * collector or the profiler for an error, for these read stacks and freed objects as they find them. The stacks are asked in their
+ * order, so an error in Ruby with a block that an extension has freed is that extension's.
+ *
+ * The Ruby stack of an error is that of a C method, which said it when it called another or returned. What the interpreter ran into
+ * by itself, or what runs in no method, was said too late, by whoever came next: it has none.
+ */
+#include "memcheck/valgrind/valgrind.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUDGET_BYTES ((size_t)512 << 20)
+#define METHODS_BYTES 1024 /* what does not fit in is left out */
+
+void
+memcheck_valgrind_init(struct memcheck_valgrind *valgrind)
+{
+    *valgrind = (struct memcheck_valgrind){0};
+    rb_heapprof_mem_init(&valgrind->mem, BUDGET_BYTES);
+    rb_heapprof_strings_init(&valgrind->strings, &valgrind->mem);
+}
+
+void
+memcheck_valgrind_free(struct memcheck_valgrind *valgrind)
+{
+    rb_heapprof_strings_free(&valgrind->strings);
+    HEAPPROF_MEM_RELEASE(&valgrind->mem, valgrind->frames, valgrind->frame_capacity);
+    HEAPPROF_MEM_RELEASE(&valgrind->mem, valgrind->stacks, valgrind->stack_capacity);
+    HEAPPROF_MEM_RELEASE(&valgrind->mem, valgrind->errors, valgrind->error_capacity);
+    HEAPPROF_MEM_RELEASE(&valgrind->mem, valgrind->documents, valgrind->document_capacity);
+    HEAPPROF_MEM_RELEASE(&valgrind->mem, valgrind->ruby_frames, valgrind->ruby_frame_capacity);
+    HEAPPROF_MEM_RELEASE(&valgrind->mem, valgrind->methods, valgrind->method_capacity);
+    *valgrind = (struct memcheck_valgrind){0};
+}
+
+/* ---- whose a frame is ---- */
+
+static bool
+matches_p(const char *const patterns[], const char *name)
+{
+    for (; *patterns; patterns++) {
+        if (fnmatch(*patterns, name, 0) == 0) return true;
+    }
+    return false;
+}
+
+/* Valgrind's, and those that call malloc for others. */
+static bool
+wrapper_p(const char *library)
+{
+    static const char *const wrappers[] = {
+        "vgpreload_*", "libc.so*", "libc-[0-9]*", "ld-*", "libstdc++.so*", "libc++*.so*", "libgcc_s.so*", "libpthread*", "libm.so*",
+        "libdl.so*", NULL
+    };
+    return matches_p(wrappers, library);
+}
+
+static bool
+interpreter_p(const char *function)
+{
+    static const char *const loops[] = {"vm_exec*", "rb_vm_exec*", "vm_call_cfunc*", "vm_sendish", "rb_ec_exec_node", NULL};
+    return matches_p(loops, function);
+}
+
+/* Reads what it finds. */
+static bool
+reader_p(const char *function)
+{
+    static const char *const readers[] = {"gc_*", "rb_gc*", "rb_heapprof_*", NULL};
+    return matches_p(readers, function);
+}
+
+static enum memcheck_role
+role_of(const char *function, const char *library, const char *core)
+{
+    if (!library[0] || wrapper_p(library) || strncmp(function, "rb_heapprof_all_", 16) == 0) return MEMCHECK_WRAPPER;
+    if (strcmp(library, core) != 0) return MEMCHECK_OF_EXTENSION;
+    return interpreter_p(function) ? MEMCHECK_INTERPRETER : MEMCHECK_OF_CORE;
+}
+
+/* ---- who an error is by ---- */
+
+static void
+attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error, const struct memcheck_c_stack *stack)
+{
+    for (uint32_t i = 0; i < stack->frame_count && error->core; i++) {
+        const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
+        const char *function = memcheck_valgrind_string(valgrind, frame->function);
+        if (frame->role == MEMCHECK_INTERPRETER) return;
+        if (frame->role == MEMCHECK_OF_CORE && memcheck_error_p(error->kind) && reader_p(function)) return;
+        if (frame->role != MEMCHECK_OF_EXTENSION) continue;
+        error->function = frame->function;
+        error->library = frame->library;
+        error->core = false;
+    }
+}
+
+/* Where it happened; NULL: that is not told. */
+static const struct memcheck_c_stack *
+place_of(const struct memcheck_valgrind *valgrind, const struct memcheck_error *error)
+{
+    return error->stack_count ? &valgrind->stacks[error->first_stack] : NULL;
+}
+
+/* The innermost function but for wrappers. */
+static void
+attribute_to_core(struct memcheck_valgrind *valgrind, struct memcheck_error *error)
+{
+    const struct memcheck_c_stack *stack = place_of(valgrind, error);
+
+    for (uint32_t i = 0; stack && i < stack->frame_count; i++) {
+        const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
+        if (frame->role == MEMCHECK_WRAPPER) continue;
+        error->function = frame->function;
+        error->library = frame->library;
+        return;
+    }
+}
+
+/* ---- the Ruby stack ---- */
+
+/* Whether a C method ran, and what it called: no instruction of Ruby code in between. */
+static bool
+in_method_p(const struct memcheck_valgrind *valgrind, const struct memcheck_error *error)
+{
+    static const char *const calls[] = {"vm_call_cfunc*", "vm_call0_cfunc*", NULL};
+    const struct memcheck_c_stack *stack = place_of(valgrind, error);
+
+    for (uint32_t i = 0; stack && i < stack->frame_count; i++) {
+        const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
+        const char *function = memcheck_valgrind_string(valgrind, frame->function);
+        if (frame->role != MEMCHECK_INTERPRETER && frame->role != MEMCHECK_OF_CORE) continue;
+        if (matches_p(calls, function)) return true;
+        if (frame->role == MEMCHECK_INTERPRETER) return false;
+    }
+    return false;
+}
+
+/* ---- which methods a function is ---- */
+
+static int
+compare_methods(const void *left, const void *right)
+{
+    const struct memcheck_method *a = left, *b = right;
+
+    if (a->library != b->library) return a->library < b->library ? -1 : 1;
+    if (a->function != b->function) return a->function < b->function ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* The first of that function; the end: there is none. */
+static uint32_t
+first_method(const struct memcheck_valgrind *valgrind, const struct memcheck_c_frame *frame)
+{
+    const struct memcheck_method key = {.library = frame->library, .function = frame->function};
+    uint32_t low = 0, high = valgrind->method_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (compare_methods(&valgrind->methods[middle], &key) < 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Each process says the same, and each class that includes a module. */
+static uint32_t
+methods_of(struct memcheck_valgrind *valgrind, const struct memcheck_c_frame *frame)
+{
+    char text[METHODS_BYTES];
+    size_t length = 0;
+    uint32_t last = 0;
+
+    for (uint32_t i = first_method(valgrind, frame); i < valgrind->method_count; i++) {
+        const struct memcheck_method *method = &valgrind->methods[i];
+        if (method->library != frame->library || method->function != frame->function) break;
+        if (method->name == last) continue;
+        last = method->name;
+        const char *name = memcheck_valgrind_string(valgrind, method->name);
+        int added = snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "", name);
+        if ((size_t)added >= sizeof(text) - length) break;
+        length += (size_t)added;
+    }
+    uint32_t methods = rb_heapprof_strings_intern(&valgrind->strings, text, length);
+    return methods == UINT32_MAX ? 0 : methods;
+}
+
+static void
+find_methods(struct memcheck_valgrind *valgrind)
+{
+    if (valgrind->method_count == 0) return;
+    qsort(valgrind->methods, valgrind->method_count, sizeof(*valgrind->methods), compare_methods);
+    for (uint32_t i = 0; i < valgrind->frame_count; i++) {
+        struct memcheck_c_frame *frame = &valgrind->frames[i];
+        if (frame->role == MEMCHECK_OF_EXTENSION) frame->methods = methods_of(valgrind, frame);
+    }
+}
+
+/* ---- all of it ---- */
+
+void
+memcheck_valgrind_attribute(struct memcheck_valgrind *valgrind, const char *core)
+{
+    for (uint32_t i = 0; i < valgrind->frame_count; i++) {
+        struct memcheck_c_frame *frame = &valgrind->frames[i];
+        frame->role = role_of(memcheck_valgrind_string(valgrind, frame->function),
+                              memcheck_valgrind_string(valgrind, frame->library), core);
+    }
+    find_methods(valgrind);
+    for (uint32_t i = 0; i < valgrind->error_count; i++) {
+        struct memcheck_error *error = &valgrind->errors[i];
+        uint32_t asked = error->kind == MEMCHECK_UNDEFINED && error->stack_count > 1 ? 1 : error->stack_count;
+        error->core = true;
+        for (uint32_t s = 0; s < asked; s++) {
+            attribute_stack(valgrind, error, &valgrind->stacks[error->first_stack + s]);
+        }
+        if (error->core) attribute_to_core(valgrind, error);
+        if (!in_method_p(valgrind, error)) error->ruby_frame_count = 0;
+    }
+}

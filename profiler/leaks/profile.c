@@ -1,0 +1,296 @@
+/* leak_profile.c - what memcheck found, in pprof's format.
+ *
+ *     blocks by place --add up--> totals by site and fate --> samples
+ *                     --mark----> nodes of stacks that these name --> functions, locations
+ *
+ * A node is a function and a location of its own: there are few, and readers add up by name.
+ *
+ * Knows no state but its arguments.
+ */
+#include "profiler/leaks/profile.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "pprof/writer.h"
+#include "profiler/leaks/totals.h"
+
+#define MAPPING 1
+
+/* The string table begins with these, in this order; fates in that of theirs. */
+#define TEXTS(T) \
+    T(EMPTY, "") T(DEFINITE, "definite") T(INDIRECT, "indirect") T(POSSIBLE, "possible") T(REACHABLE, "reachable") \
+    T(BLOCKS, "blocks") T(SPACE, "space") T(INDIRECT_BLOCKS, "indirect_blocks") T(INDIRECT_SPACE, "indirect_space") \
+    T(COUNT, "count") T(BYTES, "bytes") T(CLASS, "class") T(CALLER, "caller") T(LEAK, "leak") T(OF, "of") \
+    T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
+    T(ADDRESS, "address")
+
+enum text {
+#define TEXT_NAME(name, text) TEXT_##name,
+    TEXTS(TEXT_NAME)
+    TEXT_END
+};
+
+#define TEXT_ITSELF(name, text) text,
+static const char *const texts[] = {TEXTS(TEXT_ITSELF)};
+
+static const enum text types[HEAPPROF_LEAK_VALUES][2] = {
+    {TEXT_BLOCKS, TEXT_COUNT}, {TEXT_SPACE, TEXT_BYTES},
+    {TEXT_INDIRECT_BLOCKS, TEXT_COUNT}, {TEXT_INDIRECT_SPACE, TEXT_BYTES},
+};
+
+struct encoder {
+    const struct heapprof_leak_profile *profile;
+    struct heapprof_writer *writer;
+    struct heapprof_leak_totals *totals; /* by site */
+    bool *named;                    /* by node: a sample has it */
+    uint32_t *string_ids;           /* by the tables' string; 0: not written yet */
+    uint32_t *class_ids;            /* by the string of a library: "[library]", as string_ids */
+};
+
+static uint32_t
+text_id(struct encoder *encoder, const char *text)
+{
+    return rb_heapprof_writer_string(encoder->writer, text, strlen(text));
+}
+
+static uint32_t
+string_id(struct encoder *encoder, uint32_t string)
+{
+    uint32_t *id = &encoder->string_ids[string];
+    size_t length;
+
+    if (string == 0) return TEXT_EMPTY;
+    if (*id == 0) {
+        const char *text = rb_heapprof_strings_get(&encoder->profile->tables->strings, string, &length);
+        *id = rb_heapprof_writer_string(encoder->writer, text, length);
+    }
+    return *id;
+}
+
+/* ---- what samples name ---- */
+
+static uint32_t
+stack_of(const struct encoder *encoder, uint32_t site)
+{
+    return site ? rb_heapprof_sites_get(&encoder->profile->tables->sites, site)->stack : 0;
+}
+
+static void
+name_nodes(struct encoder *encoder)
+{
+    const struct heapprof_lost *lost = encoder->profile->lost;
+    const struct heapprof_stacks *stacks = &encoder->profile->tables->stacks;
+
+    for (size_t i = 0; i < lost->block_count; i++) {
+        uint32_t node = stack_of(encoder, lost->blocks[i].site);
+        for (; node && !encoder->named[node]; node = rb_heapprof_stacks_node(stacks, node)->parent) {
+            encoder->named[node] = true;
+        }
+    }
+}
+
+static uint32_t
+path_of(const struct heapprof_tables *tables, uint32_t node)
+{
+    uint32_t function = node ? rb_heapprof_stacks_node(&tables->stacks, node)->function : 0;
+    return function ? rb_heapprof_functions_get(&tables->functions, function)->path : 0;
+}
+
+/* What was allocated outside of all Ruby code has a frame of its own. */
+static uint32_t
+no_frame(const struct encoder *encoder)
+{
+    return encoder->profile->tables->stacks.numbers.end + 1;
+}
+
+static void
+write_functions(struct encoder *encoder)
+{
+    const struct heapprof_tables *tables = encoder->profile->tables;
+    struct heapprof_writer *writer = encoder->writer;
+
+    for (uint32_t node = 1; node < tables->stacks.numbers.end; node++) {
+        if (!encoder->named[node]) continue;
+        const struct heapprof_stack_node *one = rb_heapprof_stacks_node(&tables->stacks, node);
+        const struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, one->function);
+        uint32_t name = string_id(encoder, function->name);
+        uint32_t path = string_id(encoder, path_of(tables, rb_heapprof_leak_placed(tables, node)));
+        rb_heapprof_writer_function(writer, node, name, path, function->first_line);
+    }
+    rb_heapprof_writer_function(writer, no_frame(encoder), TEXT_NO_FRAME, TEXT_EMPTY, 0);
+}
+
+static void
+write_locations(struct encoder *encoder)
+{
+    const struct heapprof_tables *tables = encoder->profile->tables;
+
+    for (uint32_t node = 1; node < tables->stacks.numbers.end; node++) {
+        if (!encoder->named[node]) continue;
+        uint32_t caller = rb_heapprof_leak_placed(tables, node);
+        uint32_t line = caller ? rb_heapprof_stacks_node(&tables->stacks, caller)->line : 0;
+        rb_heapprof_writer_location(encoder->writer, node, MAPPING, node, line);
+    }
+    rb_heapprof_writer_location(encoder->writer, no_frame(encoder), MAPPING, no_frame(encoder), 0);
+}
+
+/* ---- samples ---- */
+
+static void
+write_stack(struct encoder *encoder, uint32_t node)
+{
+    if (node == 0) rb_heapprof_writer_sample_location(encoder->writer, no_frame(encoder));
+    for (; node; node = rb_heapprof_stacks_node(&encoder->profile->tables->stacks, node)->parent) {
+        rb_heapprof_writer_sample_location(encoder->writer, node);
+    }
+}
+
+static uint32_t
+class_id(struct encoder *encoder, uint32_t library)
+{
+    char class[300]; /* a file's name has at most 255 bytes */
+
+    if (library == 0) return TEXT_UNKNOWN;
+    if (encoder->class_ids[library] == 0) {
+        snprintf(class, sizeof(class), "[%s]", rb_heapprof_strings_get(&encoder->profile->tables->strings, library, NULL));
+        encoder->class_ids[library] = text_id(encoder, class);
+    }
+    return encoder->class_ids[library];
+}
+
+static void
+write_labels(struct encoder *encoder, uint32_t site, enum heapprof_fate fate)
+{
+    const struct heapprof_tables *tables = encoder->profile->tables;
+    const struct heapprof_identity *caller = rb_heapprof_leak_caller(tables, site);
+    bool core = rb_heapprof_leak_core_p(tables, caller, encoder->profile->core);
+    struct heapprof_writer *writer = encoder->writer;
+
+    rb_heapprof_writer_label(writer, TEXT_CLASS, class_id(encoder, caller ? caller->library : 0));
+    if (caller) rb_heapprof_writer_label(writer, TEXT_CALLER, string_id(encoder, caller->name));
+    rb_heapprof_writer_label(writer, TEXT_LEAK, TEXT_DEFINITE + (fate - HEAPPROF_LOST));
+    rb_heapprof_writer_label(writer, TEXT_OF, core ? TEXT_CORE : TEXT_EXTENSION);
+}
+
+/* Left open, for labels. */
+static void
+write_sample(struct encoder *encoder, uint32_t site, enum heapprof_fate fate, const struct heapprof_leak_total *total)
+{
+    rb_heapprof_writer_begin_sample(encoder->writer);
+    write_stack(encoder, stack_of(encoder, site));
+    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) rb_heapprof_writer_sample_value(encoder->writer, total->values[v]);
+    write_labels(encoder, site, fate);
+}
+
+static void
+write_blocks(struct encoder *encoder)
+{
+    const struct heapprof_lost *lost = encoder->profile->lost;
+
+    for (size_t i = 0; i < lost->block_count; i++) {
+        const struct heapprof_lost_block *block = &lost->blocks[i];
+        const struct heapprof_leak_total total = {{1, (int64_t)block->bytes}};
+        write_sample(encoder, block->site, block->fate, &total);
+        rb_heapprof_writer_number_label(encoder->writer, TEXT_ADDRESS, (int64_t)block->address, TEXT_EMPTY);
+        rb_heapprof_writer_end_sample(encoder->writer);
+    }
+}
+
+static void
+write_samples(struct encoder *encoder)
+{
+    uint32_t end = encoder->profile->tables->sites.numbers.end;
+
+    for (uint32_t site = 0; site < end || site == 0; site++) {
+        for (int fate = HEAPPROF_LOST; fate < HEAPPROF_FATES; fate++) {
+            const struct heapprof_leak_total *total = &encoder->totals[site].of[fate];
+            if (total->values[HEAPPROF_LEAK_BLOCKS] == 0) continue;
+            write_sample(encoder, site, fate, total);
+            rb_heapprof_writer_end_sample(encoder->writer);
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+__attribute__((format(printf, 2, 3))) static void
+comment(struct encoder *encoder, const char *format, ...)
+{
+    char text[128];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    rb_heapprof_writer_comment(encoder->writer, text_id(encoder, text));
+}
+
+static void
+write_comments(struct encoder *encoder)
+{
+    const struct heapprof_leak_profile *profile = encoder->profile;
+    const char *line, *end = "";
+
+    comment(encoder, HEAPPROF_COMMENT_VERSION HEAPPROF_VERSION);
+    comment(encoder, HEAPPROF_COMMENT_BUILD "%s", profile->build);
+    comment(encoder, "memcheck: %s", profile->decided ? "decided" : "not decided");
+    comment(encoder, "malloc interval: %" PRIu64 " bytes", profile->interval_bytes);
+    comment(encoder, "dropped samples: %" PRIu64, profile->dropped);
+    comment(encoder, "blocks left: %zu", profile->lost->block_count);
+    rb_heapprof_writer_comment(encoder->writer, text_id(encoder, profile->libraries));
+    if (profile->origin == 0) return;
+    line = rb_heapprof_strings_get(&profile->tables->strings, profile->origin, NULL);
+    for (; *line; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        rb_heapprof_writer_comment(encoder->writer,
+                                   rb_heapprof_writer_string(encoder->writer, line, (size_t)(end - line)));
+    }
+}
+
+static char *
+encode(struct encoder *encoder, size_t *size)
+{
+    const struct heapprof_leak_profile *profile = encoder->profile;
+    struct heapprof_writer *writer = encoder->writer;
+
+    if (profile->decided) name_nodes(encoder);
+    for (int i = TEXT_EMPTY + 1; i < TEXT_END; i++) text_id(encoder, texts[i]);
+    for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) rb_heapprof_writer_sample_type(writer, types[v][0], types[v][1]);
+    rb_heapprof_writer_default_sample_type(writer, TEXT_SPACE);
+    rb_heapprof_writer_time(writer, profile->time_ns, profile->time_ns - profile->start_ns);
+    rb_heapprof_writer_mapping(writer, MAPPING, text_id(encoder, profile->core), 0);
+    write_functions(encoder);
+    write_locations(encoder);
+    if (profile->decided && profile->each_block) write_blocks(encoder);
+    else if (profile->decided) write_samples(encoder);
+    write_comments(encoder);
+    return rb_heapprof_writer_close(writer, size);
+}
+
+char *
+rb_heapprof_leak_profile_encode(const struct heapprof_leak_profile *profile, size_t *size)
+{
+    const struct heapprof_tables *tables = profile->tables;
+    size_t strings = (size_t)tables->strings.numbers.end + 1;
+    struct encoder encoder = {.profile = profile};
+    char *bytes = NULL;
+
+    encoder.totals = rb_heapprof_leak_totals(tables, profile->lost);
+    encoder.named = calloc((size_t)tables->stacks.numbers.end + 1, sizeof(*encoder.named));
+    encoder.string_ids = calloc(strings, sizeof(*encoder.string_ids));
+    encoder.class_ids = calloc(strings, sizeof(*encoder.class_ids));
+    if (encoder.totals && encoder.named && encoder.string_ids && encoder.class_ids &&
+        (encoder.writer = rb_heapprof_writer_open()) != NULL) {
+        bytes = encode(&encoder, size);
+    }
+    free(encoder.totals);
+    free(encoder.named);
+    free(encoder.string_ids);
+    free(encoder.class_ids);
+    return bytes;
+}

@@ -1,0 +1,26 @@
+#ifndef HEAPPROF_LEAK_PROFILE_H
+#define HEAPPROF_LEAK_PROFILE_H
+/* The blocks that are left at the very end of a process, as a pprof Profile message: a sample for each stack, C function
+ * and fate, or for each block. memcheck/README.md says what is in it. */
+#include "profiler/leaks/lost.h"
+#include "profiler/tables.h"
+
+struct heapprof_leak_profile {
+    const struct heapprof_tables *tables;
+    const struct heapprof_lost *lost;      /* settled */
+    const char *build;                     /* the ruby, as ruby -v */
+    const char *core;                      /* the file that MRI's own functions are in */
+    uint32_t    origin;                    /* string: which process, in lines "key: value"; 0: not known */
+    const char *libraries;                 /* names of the files that are loaded, each ended by a '/' */
+    uint64_t    dropped;                   /* blocks that nothing is known of */
+    uint64_t    interval_bytes;            /* 1: every block is known */
+    int64_t     start_ns, time_ns;         /* wall clock */
+    bool        decided;                   /* what settle returned */
+    bool        each_block;                /* a sample for each block, with its address */
+};
+
+/* The encoded message in a block from malloc, its length in *size; NULL when there is no memory. The tables stay as they
+ * are meanwhile. */
+char *rb_heapprof_leak_profile_encode(const struct heapprof_leak_profile *profile, size_t *size);
+
+#endif
