@@ -99,7 +99,7 @@ class Memory {
     }
 
     static bool ListThreads(attach_target *) { return true; }
-    static attach_target_state State(attach_target *) { return ATTACH_TARGET_SAME; }
+    static enum attach_target_state State(attach_target *) { return ATTACH_TARGET_SAME; }
     static void Close(attach_target *) {}
 
     static constexpr attach_target_kind kKind = {ReadAll, Refresh, ListThreads, State, Close};
