@@ -1,5 +1,5 @@
 /* graph_view.c - heapprof graph view: a dump as a page for a browser. */
-#include "graph/page.h"
+#include "cli/graph/page.h"
 #include "cli/html.h"
 
 #define OBJECTS_MOST 10000

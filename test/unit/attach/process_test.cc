@@ -272,7 +272,7 @@ TEST_F(Process, OneThatIsEndingIsNotTakenForOneThatCalledExec)
         Child child(Stay);
         Open(child.pid());
         kill(child.pid(), SIGKILL);
-        attach_target_state state;
+        enum attach_target_state state;
         while ((state = attach_target_state(target_)) == ATTACH_TARGET_SAME) {}
         ASSERT_EQ(ATTACH_TARGET_ENDED, state);
     }

@@ -83,7 +83,7 @@ public:
     LoadedGraph(const LoadedGraph &) = delete;
     LoadedGraph &operator=(const LoadedGraph &) = delete;
 
-    graph graph;
+    struct graph graph;
     bool loaded;
     std::string error;
 

@@ -23,7 +23,7 @@ using graph_file::Object;
 // A loaded graph with all that is made of it.
 struct Made {
     LoadedGraph loaded;
-    graph *graph = &loaded.graph;
+    struct graph *graph = &loaded.graph;
     graph_dominators dominators;
     graph_tree shortest, dominator_tree;
 

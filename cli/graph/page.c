@@ -3,7 +3,7 @@
  * The page is bounded, whatever the dump: so many classes, patterns, objects and references of each, and no text is longer than
  * a NAME or a WAY. Of all else it says how much it is.
  */
-#include "graph/page.h"
+#include "cli/graph/page.h"
 
 #include <stdlib.h>
 
