@@ -5,7 +5,7 @@
  */
 #include "pprof/ids.h"
 
-#include <time.h>
+#include "base/secret.h"
 
 static uint64_t
 hash(const struct heapprof_ids *ids, uint64_t id)
@@ -34,10 +34,7 @@ add_kept(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t id, uint32
 static bool
 keep(struct heapprof_ids *ids, struct heapprof_mem *mem)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ids->secret = rb_heapprof_index_hash((uint64_t)now.tv_nsec ^ (uintptr_t)&now);
+    ids->secret = rb_heapprof_secret();
     for (uint32_t place = 0; place < ids->count; place++) {
         if (!add_kept(ids, mem, (uint64_t)place + 1, place)) return false;
     }

@@ -1,8 +1,9 @@
 /* tuples.c - tuples end to end, and an index from their content to their number. */
 #include "report/tuples.h"
 
+#include "base/secret.h"
+
 #include <string.h>
-#include <time.h>
 
 static uint64_t
 hash(const struct report_tuples *tuples, const uint32_t *tuple)
@@ -23,11 +24,7 @@ hash_of(const void *owner, uint32_t number)
 void
 report_tuples_init(struct report_tuples *tuples, struct heapprof_mem *mem, uint32_t width)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    *tuples = (struct report_tuples){.mem = mem, .width = width};
-    tuples->secret = rb_heapprof_index_hash((uint64_t)now.tv_nsec ^ (uintptr_t)&now);
+    *tuples = (struct report_tuples){.mem = mem, .width = width, .secret = rb_heapprof_secret()};
 }
 
 void
