@@ -13,9 +13,9 @@
  *
  * Only what all machines with 64 bits have in common is used of a note: no registers. */
 #ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* pread */
+# define _GNU_SOURCE
 #endif
-#include "target.h"
+#include "attach/target.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -25,6 +25,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/read_at.h"
 
 #define NOTES_MOST (UINT32_C(1) << 20)
 #define NOTE_SEGMENTS_MOST 16
@@ -66,18 +68,8 @@ struct core {
 static bool
 read_file(const struct core *core, uint64_t offset, void *to, size_t bytes)
 {
-    char *next = to;
-
     if (offset > core->file_bytes || bytes > core->file_bytes - offset) return false;
-    while (bytes > 0) {
-        ssize_t got = pread(core->fd, next, bytes, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        next += got;
-        offset += (uint64_t)got;
-        bytes -= (size_t)got;
-    }
-    return true;
+    return rb_heapprof_read_at(core->fd, offset, to, bytes);
 }
 
 /* The last segment that begins at the address or before it; NULL: none. */

@@ -11,17 +11,15 @@
  *       as a whole, and on demand.
  *
  * Takes no lock and calls no allocator. */
-#ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* pread */
-#endif
-#include "elf_symbols.h"
+#include "os/elf_symbols.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <link.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "os/read_at.h"
 
 #define BUFFER_BYTES 65536
 #define MAX_SEGMENTS 128 /* 13 are usual */
@@ -66,18 +64,7 @@ within_p(const struct heapprof_elf *elf, uint64_t offset, uint64_t bytes)
 static bool
 read_at(const struct heapprof_elf *elf, uint64_t offset, void *to, size_t bytes)
 {
-    char *next = to;
-
-    if (!within_p(elf, offset, bytes)) return false;
-    while (bytes > 0) {
-        ssize_t got = pread(elf->fd, next, bytes, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        next += got;
-        offset += (uint64_t)got;
-        bytes -= (size_t)got;
-    }
-    return true;
+    return within_p(elf, offset, bytes) && rb_heapprof_read_at(elf->fd, offset, to, bytes);
 }
 
 /* Calls function with each of count entries of a table, until it returns false. False: the file does
