@@ -171,6 +171,12 @@ rb_heapprof_writer_string(struct heapprof_writer *writer, const char *text, size
     return writer->strings_written++;
 }
 
+void
+rb_heapprof_writer_texts(struct heapprof_writer *writer, const char *const *texts, uint32_t end)
+{
+    for (uint32_t i = 1; i < end; i++) rb_heapprof_writer_string(writer, texts[i], strlen(texts[i]));
+}
+
 static void
 set_value_type(struct heapprof_writer *writer, upb_Message *value_type, uint32_t type, uint32_t unit)
 {

@@ -24,6 +24,17 @@ struct heapprof_writer *rb_heapprof_writer_open(void);
  * (base/utf8.h). */
 uint32_t rb_heapprof_writer_string(struct heapprof_writer *writer, const char *text, size_t length);
 
+/* A profile's own words, written first, so that the number of each is a constant: a list
+ * TEXTS(T) of T(NAME, "text") makes the enum and the array, and TEXT_EMPTY, "" comes first.
+ *
+ *     enum text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
+ *     static const char *const texts[] = { TEXTS(HEAPPROF_TEXT) };
+ *     rb_heapprof_writer_texts(writer, texts, TEXT_END);
+ */
+#define HEAPPROF_TEXT_NUMBER(name, text) TEXT_##name,
+#define HEAPPROF_TEXT(name, text) text,
+void rb_heapprof_writer_texts(struct heapprof_writer *writer, const char *const *texts, uint32_t end);
+
 /* The meaning of the samples' values, in their order, and which one a reader shows at first. */
 void rb_heapprof_writer_sample_type(struct heapprof_writer *writer, uint32_t type, uint32_t unit);
 void rb_heapprof_writer_default_sample_type(struct heapprof_writer *writer, uint32_t type);

@@ -38,14 +38,8 @@
     T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") \
     T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") T(VM, "[VM]")
 
-enum text {
-#define TEXT_NAME(name, text) TEXT_##name,
-    TEXTS(TEXT_NAME)
-    TEXT_END
-};
-
-#define TEXT_ITSELF(name, text) text,
-static const char *const texts[] = {TEXTS(TEXT_ITSELF)};
+enum text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
+static const char *const texts[] = { TEXTS(HEAPPROF_TEXT) };
 
 /* The sample types, in the order of the samples' values. */
 static const enum text sample_types[HEAPPROF_PPROF_VALUES][2] = {
@@ -317,7 +311,7 @@ encode(struct encoder *encoder, const char *binary, const char *build_id, size_t
 {
     struct heapprof_writer *writer = encoder->writer;
 
-    for (int i = TEXT_EMPTY + 1; i < TEXT_END; i++) write_text(writer, texts[i]);
+    rb_heapprof_writer_texts(writer, texts, TEXT_END);
     write_sample_types(writer, encoder->by);
     write_period(writer, &encoder->snapshot->facts);
     write_mapping(writer, binary, build_id);

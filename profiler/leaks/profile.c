@@ -29,14 +29,8 @@
     T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
     T(ADDRESS, "address")
 
-enum text {
-#define TEXT_NAME(name, text) TEXT_##name,
-    TEXTS(TEXT_NAME)
-    TEXT_END
-};
-
-#define TEXT_ITSELF(name, text) text,
-static const char *const texts[] = {TEXTS(TEXT_ITSELF)};
+enum text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
+static const char *const texts[] = { TEXTS(HEAPPROF_TEXT) };
 
 static const enum text types[HEAPPROF_LEAK_VALUES][2] = {
     {TEXT_BLOCKS, TEXT_COUNT}, {TEXT_SPACE, TEXT_BYTES},
@@ -259,7 +253,7 @@ encode(struct encoder *encoder, size_t *size)
     struct heapprof_writer *writer = encoder->writer;
 
     if (profile->decided) name_nodes(encoder);
-    for (int i = TEXT_EMPTY + 1; i < TEXT_END; i++) text_id(encoder, texts[i]);
+    rb_heapprof_writer_texts(encoder->writer, texts, TEXT_END);
     for (int v = 0; v < HEAPPROF_LEAK_VALUES; v++) rb_heapprof_writer_sample_type(writer, types[v][0], types[v][1]);
     rb_heapprof_writer_default_sample_type(writer, TEXT_SPACE);
     rb_heapprof_writer_time(writer, profile->time_ns, profile->time_ns - profile->start_ns);
