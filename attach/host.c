@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/vm.h"
+#include "base/array.h"
 
 enum { PROCESSES_MOST = 65536 };
 
@@ -95,13 +96,7 @@ find(struct attach_host *host, pid_t pid)
         if (host->all[i].pid == pid) return &host->all[i];
     }
     if (host->count == PROCESSES_MOST) return NULL;
-    if (host->count == host->capacity) {
-        size_t capacity = host->capacity ? host->capacity * 2 : 64;
-        struct attach_host_process *all = realloc(host->all, capacity * sizeof(*all));
-        if (!all) return NULL;
-        host->all = all;
-        host->capacity = capacity;
-    }
+    if (!HEAPPROF_ARRAY_GROW(host->all, host->capacity, host->count + 1)) return NULL;
     host->all[host->count] = (struct attach_host_process){.pid = pid};
     return &host->all[host->count++];
 }

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "attach/status.h"
+#include "base/array.h"
 
 #define ROWS_MOST ((size_t)1 << 20)
 #define NAME_MAX_BYTES 48 /* 32 digits, a colon, 4 digits */
@@ -57,15 +58,9 @@ struct rows {
 static struct row *
 add_row(struct rows *rows)
 {
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? rows->capacity * 2 : 256;
-        struct row *all = capacity <= ROWS_MOST ? realloc(rows->all, capacity * sizeof(*all)) : NULL;
-        if (!all) {
-            rows->memory = true;
-            return NULL;
-        }
-        rows->all = all;
-        rows->capacity = capacity;
+    if (rows->count == ROWS_MOST || !HEAPPROF_ARRAY_GROW(rows->all, rows->capacity, rows->count + 1)) {
+        rows->memory = true;
+        return NULL;
     }
     rows->all[rows->count] = (struct row){0};
     return &rows->all[rows->count++];

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
+
 enum { TRIES = 50, PROCESSES_MOST = 4096 };
 
 void
@@ -47,13 +49,7 @@ attach_processes_free(struct attach_processes *processes)
 bool
 attach_processes_add(struct attach_processes *processes, pid_t pid)
 {
-    if (processes->count == processes->capacity) {
-        size_t capacity = processes->capacity ? processes->capacity * 2 : 8;
-        struct attach_process *all = realloc(processes->all, capacity * sizeof(*all));
-        if (!all) return false;
-        processes->all = all;
-        processes->capacity = capacity;
-    }
+    if (!HEAPPROF_ARRAY_GROW(processes->all, processes->capacity, processes->count + 1)) return false;
     processes->all[processes->count++] = (struct attach_process){.pid = pid};
     return true;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "pprof/reader.h"
@@ -172,13 +173,8 @@ keep(void *data, const void *bytes, size_t size)
 {
     struct output *output = data;
 
-    if (size > output->capacity - output->size) {
-        size_t capacity = (output->capacity + size) * 2;
-        char *larger = realloc(output->bytes, capacity);
-        if (!larger) return false;
-        output->bytes = larger;
-        output->capacity = capacity;
-    }
+    if (size > SIZE_MAX - output->size ||
+        !HEAPPROF_ARRAY_GROW(output->bytes, output->capacity, output->size + size)) return false;
     memcpy(output->bytes + output->size, bytes, size);
     output->size += size;
     return true;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/version.h"
 #include "report/estimate.h"
 #include "report/json.h"
@@ -47,13 +48,7 @@ add_rung(struct facts *facts, const struct heapprof_samples *samples, int64_t by
     if (location[0].first_line == location[1].first_line) return true;
     function = model->lines[location->first_line].function;
     if (function == HEAPPROF_NO_PLACE) return true;
-    if (facts->rung_count == facts->rung_capacity) {
-        size_t capacity = facts->rung_capacity ? facts->rung_capacity * 2 : 16;
-        struct rung *rungs = realloc(facts->rungs, capacity * sizeof(*rungs));
-        if (!rungs) return false;
-        facts->rungs = rungs;
-        facts->rung_capacity = capacity;
-    }
+    if (!HEAPPROF_ARRAY_GROW(facts->rungs, facts->rung_capacity, facts->rung_count + 1)) return false;
     facts->rungs[facts->rung_count++] = (struct rung){model->functions[function].name, bytes};
     return true;
 }

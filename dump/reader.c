@@ -19,6 +19,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/array.h"
+
 #define PACKED_MOST (HEAPPROF_DUMP_BLOCK_MOST + (64 << 10)) /* what zlib may add to what it cannot pack */
 #define ADDRESS_MOST (UINT64_C(1) << 60)   /* divided by 8 */
 #define BYTES_MOST (UINT64_C(1) << 48)     /* of an object */
@@ -255,21 +257,6 @@ read_stack(struct reader *reader)
            TELL(reader, stack, reader->stack_count, &stack);
 }
 
-/* Room for one element more than count. */
-static bool
-make_room(struct reader *reader, void **array, size_t *capacity, size_t count, size_t element_bytes)
-{
-    size_t larger = *capacity ? *capacity * 2 : 64;
-    void *moved;
-
-    if (count < *capacity) return true;
-    moved = realloc(*array, larger * element_bytes);
-    if (!moved) return no_memory(reader);
-    *array = moved;
-    *capacity = larger;
-    return true;
-}
-
 static bool
 read_layout_labels(struct reader *reader, struct layout *layout)
 {
@@ -279,9 +266,7 @@ read_layout_labels(struct reader *reader, struct layout *layout)
     layout->first_label = (uint32_t)reader->label_count;
     layout->label_count = (uint32_t)count;
     for (; count > 0 && !reader->in.failed && !reader->ended; count--) {
-        void *labels = reader->labels;
-        if (!make_room(reader, &labels, &reader->label_capacity, reader->label_count, sizeof(*reader->labels))) return false;
-        reader->labels = labels;
+        if (!HEAPPROF_ARRAY_GROW(reader->labels, reader->label_capacity, reader->label_count + 1)) return no_memory(reader);
         uint32_t label = read_label(reader);
         reader->labels[reader->label_count++] = (struct heapprof_dump_layout_label){label, read_string(reader)};
     }
@@ -293,10 +278,8 @@ read_layout(struct reader *reader)
 {
     struct heapprof_dump_layout layout = {0};
     struct layout *own;
-    void *layouts = reader->layouts;
 
-    if (!make_room(reader, &layouts, &reader->layout_capacity, reader->layout_count, sizeof(*reader->layouts))) return false;
-    reader->layouts = layouts;
+    if (!HEAPPROF_ARRAY_GROW(reader->layouts, reader->layout_capacity, reader->layout_count + 1)) return no_memory(reader);
     own = &reader->layouts[reader->layout_count];
     layout.type = read_string(reader);
     layout.class_address = read_address(reader);

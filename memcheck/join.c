@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "memcheck/valgrind/error_block.h"
 
 struct join {
@@ -35,15 +36,9 @@ struct join {
 static struct memcheck_record *
 add(struct join *join, const struct memcheck_error *error)
 {
-    if (join->count == join->capacity) {
-        size_t capacity = join->capacity ? 2 * join->capacity : 64;
-        struct memcheck_record *records = realloc(join->records, capacity * sizeof(*records));
-        if (!records) {
-            join->room = false;
-            return NULL;
-        }
-        join->records = records;
-        join->capacity = capacity;
+    if (!HEAPPROF_ARRAY_GROW(join->records, join->capacity, join->count + 1)) {
+        join->room = false;
+        return NULL;
     }
     struct memcheck_record *record = &join->records[join->count++];
     *record = (struct memcheck_record){.kind = error->kind, .error = error, .times = error->times, .core = error->core};

@@ -8,24 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
+
 #define LINE_MOST 4096
 #define LINES_MOST 100000
 #define SPACES " \t\r\n"
 
 /* ---- reading ---- */
-
-static bool
-room(struct memcheck_suppressions *suppressions)
-{
-    size_t capacity = suppressions->capacity ? 2 * suppressions->capacity : 16;
-    if (suppressions->count < suppressions->capacity) return true;
-
-    struct memcheck_suppression *all = realloc(suppressions->all, capacity * sizeof(*all));
-    if (!all) return false;
-    suppressions->all = all;
-    suppressions->capacity = capacity;
-    return true;
-}
 
 /* Takes a line of the last file, which it changes. NULL, or what is wrong with it. */
 static const char *
@@ -38,7 +27,7 @@ add_line(struct memcheck_suppressions *suppressions, char *line, unsigned number
     for (int i = 0; i < 3; i++) words[i] = strtok_r(i ? NULL : line, SPACES, &rest);
     if (!words[0]) return NULL;
     if (!words[1] || strtok_r(NULL, SPACES, &rest)) return "expected LIBRARY FUNCTION [FRAME]";
-    if (!room(suppressions)) return "no memory";
+    if (!HEAPPROF_ARRAY_GROW(suppressions->all, suppressions->capacity, suppressions->count + 1)) return "no memory";
     one.library = strdup(words[0]);
     one.function = strdup(words[1]);
     one.frame = words[2] ? strdup(words[2]) : NULL;

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/array.h"
+
 #define PACKED_BYTES 65536
 #define WINDOW_BYTES 262144
 #define WINDOW_BITS_GZIP (15 + 16)
@@ -145,23 +147,15 @@ unpack_some(struct heapprof_source *source, unsigned char *out, size_t room)
 static bool
 make_room(struct heapprof_source *source)
 {
-    unsigned char *window;
-    size_t capacity = source->capacity * 2;
-
     if (source->begin > 0) {
         memmove(source->window, source->window + source->begin, source->end - source->begin);
         source->end -= source->begin;
         source->begin = 0;
     }
     if (source->end < source->capacity) return true;
-    window = realloc(source->window, capacity);
-    if (!window) {
-        fail(source, "no memory", NULL);
-        return false;
-    }
-    source->window = window;
-    source->capacity = capacity;
-    return true;
+    if (HEAPPROF_ARRAY_GROW(source->window, source->capacity, source->capacity + 1)) return true;
+    fail(source, "no memory", NULL);
+    return false;
 }
 
 size_t

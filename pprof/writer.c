@@ -15,8 +15,9 @@
  * The only file that sees upb: it is linked with it into one object whose other symbols are local
  * (scripts/plain.mk).
  */
-#include "writer.h"
+#include "pprof/writer.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "pprof/messages.h"
 
@@ -115,16 +116,8 @@ begin_part(struct heapprof_writer *writer)
 static bool
 reserve_bytes(struct heapprof_writer *writer, size_t more)
 {
-    size_t capacity = writer->capacity ? writer->capacity : 4096;
-
-    while (capacity - writer->size < more) capacity *= 2;
-    if (capacity == writer->capacity) return true;
-
-    char *bytes = realloc(writer->bytes, capacity);
-    if (!bytes) return false;
-    writer->bytes = bytes;
-    writer->capacity = capacity;
-    return true;
+    return more < SIZE_MAX - writer->size && /* one more: an empty message has a block, too */
+           HEAPPROF_ARRAY_GROW(writer->bytes, writer->capacity, writer->size + more + 1);
 }
 
 static void

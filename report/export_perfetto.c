@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "pprof/wire.h"
 #include "report/stack.h"
@@ -63,15 +64,10 @@ static unsigned char *
 room(struct exporting *exporting, struct message *message, size_t size)
 {
     if (exporting->failed) return NULL;
-    if (message->capacity - message->size < size) {
-        size_t capacity = message->capacity * 2 + size;
-        unsigned char *bytes = realloc(message->bytes, capacity);
-        if (!bytes) {
-            exporting->failed = true;
-            return NULL;
-        }
-        message->bytes = bytes;
-        message->capacity = capacity;
+    if (size > SIZE_MAX - message->size ||
+        !HEAPPROF_ARRAY_GROW(message->bytes, message->capacity, message->size + size)) {
+        exporting->failed = true;
+        return NULL;
     }
     return message->bytes + message->size;
 }

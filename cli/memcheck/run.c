@@ -14,20 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 /* Room for one more process; NULL: there is no memory. */
 static struct memcheck_process *
 next_process(struct cli_memcheck_run *run)
 {
-    if (run->count == run->capacity) {
-        size_t capacity = run->capacity ? 2 * run->capacity : 16;
-        struct memcheck_process *processes = realloc(run->processes, capacity * sizeof(*processes));
-        if (!processes) {
-            cli_wrong(run->cli, "no memory");
-            run->wrong = true;
-            return NULL;
-        }
-        run->processes = processes;
-        run->capacity = capacity;
+    if (!HEAPPROF_ARRAY_GROW(run->processes, run->capacity, run->count + 1)) {
+        cli_wrong(run->cli, "no memory");
+        run->wrong = true;
+        return NULL;
     }
     return memset(&run->processes[run->count], 0, sizeof(*run->processes));
 }

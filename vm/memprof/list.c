@@ -1,6 +1,7 @@
 /* list.c - objects that Ruby may not see, kept alive and where they are while they are in a list. */
 #include "ruby/ruby.h"
 #include "vm/memprof/list.h"
+#include "base/array.h"
 
 static void
 list_mark(void *data)
@@ -38,13 +39,9 @@ rb_heapprof_list_new(struct heapprof_list **list)
 void
 rb_heapprof_list_push(struct heapprof_list *list, VALUE object)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 1024;
-        VALUE *objects = realloc(list->objects, capacity * sizeof(VALUE));
-        list->refused |= !objects;
-        if (!objects) return;
-        list->objects = objects;
-        list->capacity = capacity;
+    if (!HEAPPROF_ARRAY_GROW(list->objects, list->capacity, list->count + 1)) {
+        list->refused = true;
+        return;
     }
     list->objects[list->count++] = object;
 }
