@@ -41,7 +41,7 @@ void rb_heapprof_caller_names_find(void);
 void rb_heapprof_globals_mark(void (*begin_i)(ID id, void *data), void *data);
 
 /* Bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's own.
- * (vm/run/rss.c) */
-size_t rb_heapprof_rss_fiber(VALUE object);
+ * (vm/names/fiber.c) */
+size_t rb_heapprof_fiber_resident_bytes(VALUE object);
 
 #endif

@@ -18,18 +18,21 @@
 #include "vm/boot.h"
 #include "ruby/heapprof.h"
 #include "vm/api/api.h"
+#include "vm/api/wbcheck_api.h"
 #include "os/file.h"
 #include "vm/run/flush.h"
 #include "vm/graph/graph.h"
 #include "vm/graph/graph_signal.h"
+#include "vm/graph/graph_write.h"
 #include "vm/thread/own_thread.h"
 #include "base/check.h"
-#include "base/utf8.h"
 #include "vm/run/periodic.h"
 #include "gc/book/state.h"
 #include "eval_intern.h"
 #include "internal/vm.h"
 #include "vm/memcheck/memcheck.h"
+#include "vm/run/environment.h"
+#include "vm/thread/say.h"
 #include "profiler/options.h"
 #include "vm/run/run.h"
 #include "vm/memcheck/valgrind.h"
@@ -46,34 +49,8 @@ static struct {
     bool no_program;            /* the command line was all there was */
     struct heapprof_options options;
     struct heapprof_series series; /* its files */
-    char directory[PATH_MAX];   /* where the program began, for it may chdir; "": not known */
     char leaks[PATH_MAX];       /* with memcheck, from at_exit on: the file to write at the end; "": none */
 } boot;
-
-/* In one line. stderr may be a file, too, and at its limit; or a terminal, and names are what the program makes them. */
-void
-rb_heapprof_boot_complain(const char *what, const char *detail)
-{
-    char line[PATH_MAX + 512], plain[HEAPPROF_UTF8_MAX(sizeof(line))];
-
-    snprintf(line, sizeof(line), "ruby: heap profiler: %s: %s", what, detail);
-    size_t length = rb_heapprof_utf8_plain(plain, line, strlen(line), false);
-    plain[length++] = '\n';
-    rb_heapprof_file_write(STDERR_FILENO, plain, length);
-}
-
-/* A program that runs with rights its caller lacks (setuid, setgid, file capabilities) writes no
- * file on request of its caller. */
-const char *
-rb_heapprof_boot_setting(const char *name)
-{
-    if (getuid() != geteuid() || getgid() != getegid()) return NULL;
-#ifdef __linux__
-    return secure_getenv(name);
-#else
-    return getenv(name);
-#endif
-}
 
 static void
 complain_unprofiled(const char *reason)
@@ -81,23 +58,7 @@ complain_unprofiled(const char *reason)
     char line[PATH_MAX + 512];
 
     snprintf(line, sizeof(line), "%s (running unprofiled)", reason);
-    rb_heapprof_boot_complain("RUBY_HEAPPROF", line);
-}
-
-/* What strerror would not tell. */
-static const char *
-explain(int error)
-{
-    switch (error) {
-      case ENXIO:
-        return "nobody reads this pipe";
-      case ELOOP:
-        return "too many links, or a link in a directory that others may write to";
-      case ENOTSUP:
-        return "no regular file, which every= and signal= need";
-      default:
-        return strerror(error);
-    }
+    rb_heapprof_say("RUBY_HEAPPROF", line);
 }
 
 /* ---- whether the file can be written, before hours have passed ---- */
@@ -106,7 +67,7 @@ static bool
 directory_known_p(void)
 {
     if (boot.options.out[0] == '/') return true;
-    if (boot.directory[0] == '/') return true;
+    if (rb_heapprof_environment_directory()[0] == '/') return true;
     complain_unprofiled("the working directory is gone, and out= is relative to it");
     return false;
 }
@@ -126,7 +87,7 @@ tell_signal_in_use(void)
 
     snprintf(line, sizeof(line), "a library handles SIG%s, so no profile is written while the program runs",
              rb_heapprof_signal_name((int)boot.options.signal));
-    rb_heapprof_boot_complain("RUBY_HEAPPROF", line);
+    rb_heapprof_say("RUBY_HEAPPROF", line);
 }
 
 static bool
@@ -140,7 +101,7 @@ writable_p(void)
         rb_heapprof_file_check(path) : ENAMETOOLONG;
     if (error == 0) return true;
     if (error == ENAMETOOLONG) snprintf(path, sizeof(path), "%.60s...", boot.options.out);
-    snprintf(reason, sizeof(reason), "cannot write %s: %s", path, explain(error));
+    snprintf(reason, sizeof(reason), "cannot write %s: %s", path, rb_heapprof_flush_explain(error));
     complain_unprofiled(reason);
     return false;
 }
@@ -150,7 +111,7 @@ begin(void)
 {
     bool periodic = rb_heapprof_options_periodic_p(&boot.options);
 
-    rb_heapprof_series_init(&boot.series, boot.options.out, boot.directory, periodic, boot.options.keep);
+    rb_heapprof_series_init(&boot.series, boot.options.out, rb_heapprof_environment_directory(), periodic, boot.options.keep);
     if (!boot.options.out[0] && periodic) {
         complain_unprofiled("out= has no file name, which every and signal need");
         return;
@@ -158,7 +119,7 @@ begin(void)
     if (boot.options.out[0] && (!directory_known_p() || !writable_p())) return;
     boot.asked = rb_heapprof_start_with(&boot.options);
     if (boot.asked && boot.options.memcheck) {
-        rb_free_at_exit = true;
+        rb_heapprof_memcheck_begin();
         rb_heapprof_valgrind_start();
     }
     if (!rb_heapprof_periodic_start(&boot.options, &boot.series, NULL)) tell_signal_in_use();
@@ -169,7 +130,7 @@ begin_as_asked(void)
 {
     char message[512];
 
-    switch (rb_heapprof_options_parse(rb_heapprof_boot_setting("RUBY_HEAPPROF"), &boot.options, message, sizeof(message))) {
+    switch (rb_heapprof_options_parse(rb_heapprof_environment_setting("RUBY_HEAPPROF"), &boot.options, message, sizeof(message))) {
       case HEAPPROF_OPTIONS_OFF:
         return;
       case HEAPPROF_OPTIONS_BAD:
@@ -196,17 +157,12 @@ begin_as_asked(void)
 void
 Init_heapprof(void)
 {
-    if (!getcwd(boot.directory, sizeof(boot.directory))) boot.directory[0] = '\0';
+    rb_heapprof_environment_begin();
     rb_heapprof_define_class();
+    rb_heapprof_wbcheck_define();
     rb_heapprof_wbcheck_boot();
     begin_as_asked();
-    rb_heapprof_graph_signal_start(rb_heapprof_boot_setting("RUBY_HEAPGRAPH"), boot.directory);
-}
-
-const char *
-rb_heapprof_boot_directory(void)
-{
-    return boot.directory;
+    rb_heapprof_graph_signal_start(rb_heapprof_environment_setting("RUBY_HEAPGRAPH"), rb_heapprof_environment_directory());
 }
 
 void
@@ -263,13 +219,6 @@ write_file(void *data)
     final->error = rb_heapprof_flush_write(final->path, final->bytes, final->size, true);
 }
 
-const char *
-rb_heapprof_boot_program(void)
-{
-    VALUE program = GET_VM()->progname;
-    return RB_TYPE_P(program, T_STRING) ? RSTRING_PTR(program) : "ruby";
-}
-
 /* A profile that lacks samples, or is coarser than was asked for, is still written; who reads it
  * should know before. (Those for which there was no room to wait for the VM lock are few, and in the
  * comments.) */
@@ -281,7 +230,7 @@ tell_dropped(const struct rb_heapprof_stat *stat)
     snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
              "), or sample less by a larger interval= (now %" PRIu64 ")",
              rb_heapprof.dropped, stat->total_samples, stat->memory_budget, stat->interval_bytes);
-    rb_heapprof_boot_complain("samples were dropped for want of memory", line);
+    rb_heapprof_say("samples were dropped for want of memory", line);
 }
 
 static void
@@ -292,7 +241,7 @@ tell_doubled(const struct rb_heapprof_stat *stat)
     snprintf(line, sizeof(line), "%" PRIu64 " times, and is %" PRIu64 " now, as if from the start; a larger "
              "memory= (now %" PRIu64 ") keeps it finer",
              stat->doublings, stat->interval_bytes, stat->memory_budget);
-    rb_heapprof_boot_complain("the interval was doubled for want of memory", line);
+    rb_heapprof_say("the interval was doubled for want of memory", line);
 }
 
 static void
@@ -306,32 +255,11 @@ tell_memory(void)
     else tell_doubled(&stat);
 }
 
-void
-rb_heapprof_boot_complain_unwritten(const char *path, int error)
-{
-    char line[PATH_MAX + 256];
-
-    if (error == ENAMETOOLONG && !*path) snprintf(line, sizeof(line), "the name that out= makes is too long");
-    else if (!*path) snprintf(line, sizeof(line), "%s", explain(error));
-    else snprintf(line, sizeof(line), "cannot write %s: %s", path, explain(error));
-    rb_heapprof_boot_complain("the profile was not written", line);
-}
-
-void
-rb_heapprof_boot_tell_distinct(struct heapprof_series *series, const char *path)
-{
-    char line[PATH_MAX + 128];
-
-    if (!rb_heapprof_series_tell_distinct(series)) return;
-    snprintf(line, sizeof(line), "this child of a fork writes %s instead", path);
-    rb_heapprof_boot_complain("out= has no %p", line);
-}
-
 static bool
 name_file(char *path, size_t size)
 {
-    if (rb_heapprof_series_next(&boot.series, rb_heapprof_boot_program(), path, size)) return true;
-    rb_heapprof_boot_complain("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
+    if (rb_heapprof_series_next(&boot.series, rb_heapprof_environment_program(), path, size)) return true;
+    rb_heapprof_say("the profile was not written", "the name in RUBY_HEAPPROF's out= is too long");
     return false;
 }
 
@@ -345,10 +273,10 @@ write_profile(const rb_heapprof_snapshot_t *snapshot)
     final.bytes = rb_heapprof_flush_encode(snapshot, &final.size);
     if (final.bytes) completed_p(write_file, &final);
     if (final.error) {
-        rb_heapprof_boot_complain_unwritten(final.path, final.error);
+        rb_heapprof_flush_say_unwritten(final.path, final.error);
         return;
     }
-    rb_heapprof_boot_tell_distinct(&boot.series, final.path);
+    rb_heapprof_flush_say_distinct(&boot.series, final.path);
     rb_heapprof_series_written(&boot.series, final.path);
     tell_memory();
 }
@@ -357,12 +285,6 @@ void
 rb_heapprof_boot_after_fork(void)
 {
     rb_heapprof_series_fork(&boot.series);
-}
-
-bool
-rb_heapprof_boot_memcheck_p(void)
-{
-    return boot.asked && boot.options.memcheck && rb_heapprof_running_p() && rb_heapprof.options.memcheck;
 }
 
 /* The rest comes when the VM is gone. */
@@ -381,7 +303,7 @@ rb_heapprof_at_end(void)
 {
     if (!boot.leaks[0]) return;
     int error = rb_heapprof_memcheck_write(boot.leaks, (uintptr_t)__builtin_frame_address(0));
-    if (error) rb_heapprof_boot_complain_unwritten(boot.leaks, error);
+    if (error) rb_heapprof_flush_say_unwritten(boot.leaks, error);
     rb_heapprof_series_free(&boot.series);
 }
 
@@ -398,7 +320,7 @@ rb_heapprof_at_exit(void)
         rb_heapprof_snapshot_t *snapshot = NULL;
         if (!completed_p(take_snapshot, &snapshot)) snapshot = rb_heapprof_snapshot(with_what());
         if (snapshot) write_profile(snapshot);
-        else if (rb_heapprof_running_p()) rb_heapprof_boot_complain("the profile was not written", "out of memory");
+        else if (rb_heapprof_running_p()) rb_heapprof_say("the profile was not written", "out of memory");
         rb_heapprof_snapshot_free(snapshot);
     }
     rb_heapprof_stop();

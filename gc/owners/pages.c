@@ -54,7 +54,7 @@ add_object_i(VALUE object, size_t slot_bytes, void *data)
         pages->code.method_tables += outside_bytes(object);
         break;
       case T_DATA:
-        pages->fiber_stacks += rb_heapprof_rss_fiber(object);
+        pages->fiber_stacks += rb_heapprof_fiber_resident_bytes(object);
         break;
       default:
         break;

@@ -19,6 +19,8 @@
 #include "vm/memcheck/native_leaks.h"
 #include "vm/api/report.h"
 #include "vm/run/run.h"
+#include "vm/run/take.h"
+#include "vm/thread/others.h"
 #include "vm/api/sample.h"
 #include "vm/memcheck/valgrind.h"
 #include "profiler/difference.h"
@@ -316,8 +318,10 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
                         (RTEST(rss) ? RB_HEAPPROF_RSS : 0) |
                         (RTEST(native_leaks) ? RB_HEAPPROF_NATIVE_LEAKS : 0);
     static const struct heapprof_others others = { .between = rb_thread_schedule, .beside = beside };
-    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_beside(with, &others);
+    int jump;
+    rb_heapprof_snapshot_t *snapshot = rb_heapprof_snapshot_beside(with, &others, &jump);
 
+    if (jump) rb_jump_tag(jump);
     if (!snapshot) {
         if (rb_heapprof_running_p()) rb_memerror();
         raise_not_running();
@@ -332,7 +336,14 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
 static VALUE
 heapprof_native_leaks_start(rb_execution_context_t *ec, VALUE self)
 {
-    return rb_heapprof_valgrind_p() ? Qnil : RBOOL(rb_heapprof_native_leaks_start());
+    bool started;
+
+    if (rb_heapprof_valgrind_p()) return Qnil;
+    const char *refusal = rb_heapprof_gc_malloc_all_refusal();
+    if (refusal) rb_raise(rb_eNotImpError, "native leaks cannot be told: malloc: :all %s", refusal);
+    refusal = rb_heapprof_native_leaks_start(&started);
+    if (refusal) rb_raise(rb_eRuntimeError, "%s", refusal);
+    return RBOOL(started);
 }
 
 /* Where the caller's stack is in use to; behind that there may be words of what it calls, and has called. */
@@ -346,7 +357,14 @@ static VALUE
 heapprof_native_leaks_fork(rb_execution_context_t *ec, VALUE self, VALUE fd, VALUE frame, VALUE since)
 {
     uintptr_t before = (uintptr_t)NUM2ULL(frame), here = (uintptr_t)__builtin_frame_address(0);
-    return PIDT2NUM(rb_heapprof_native_leaks_fork(NUM2INT(fd), here > before ? here : before, NUM2SIZET(since)));
+    int descriptor = NUM2INT(fd);
+    size_t since_gc = NUM2SIZET(since);
+    const char *refusal = rb_heapprof_native_leaks_refusal();
+
+    if (refusal) rb_raise(rb_eRuntimeError, "%s", refusal);
+    rb_pid_t pid = rb_heapprof_native_leaks_fork(descriptor, here > before ? here : before, since_gc);
+    if (pid < 0) rb_sys_fail("fork(2)");
+    return PIDT2NUM(pid);
 }
 
 /* ---- each ---- */

@@ -11,6 +11,8 @@
 #include "profiler/out.h"
 #include "vm/run/rss.h"
 #include "vm/run/run.h"
+#include "vm/run/take.h"
+#include "vm_core.h"
 #include "vm_sync.h"
 #include <errno.h>
 #include <limits.h>

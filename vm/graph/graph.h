@@ -39,34 +39,4 @@ int rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *pa
 /* How long the program will wait for its copy, by how much memory it has. */
 int64_t rb_heapprof_graph_expected_pause_ns(void);
 
-/* Writes it to nowhere, in place: builds with HEAPPROF_CHECK hold each object's references against what is marked. */
-void rb_heapprof_graph_check(void);
-
-/* ---- between graph.c and graph_child.c ---- */
-
-/* What the two processes tell each other. */
-struct heapprof_graph_shared {
-    int64_t  pause_ns;           /* by the parent; 0: not known yet */
-    uint64_t bytes;              /* by the child, */
-    int      error;              /* as what follows */
-    bool     written;            /* all but the file's name: what is left takes no time of the program's */
-    bool     done;               /* the file is there, or has been removed */
-};
-
-/* NULL: there is no memory. */
-struct heapprof_graph_shared *rb_heapprof_graph_share(void);
-void rb_heapprof_graph_unshare(struct heapprof_graph_shared *shared);
-
-/* A copy of this thread alone, that writes; -1: there can be none. All ractors are stopped. */
-pid_t rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared);
-
-/* Until the child has ended. 0, or errno. Gives up the GVL, and may raise; then shared is given back. */
-int rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child);
-
-/* Of the child, what it shares with nobody: what either of the two has written since, and its own tables; 0: not known. */
-uint64_t rb_heapprof_graph_copied_bytes(void);
-
-/* All of the file. 0, or errno. In a child, with what it shares. */
-int rb_heapprof_graph_write(struct heapprof_graph_dump *dump, const struct heapprof_graph_shared *shared);
-
 #endif

@@ -7,7 +7,8 @@
 #include "ruby/ruby.h"
 #include "ruby/thread.h"
 #include "vm/graph/child.h"
-#include "vm/graph/graph.h"
+#include "vm/graph/graph_child.h"
+#include "vm/graph/graph_write.h"
 #include "gc/graph/graph.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -94,30 +95,9 @@ rb_heapprof_graph_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_
     return child;
 }
 
-/* In /proc/self/smaps_rollup, "Private_Dirty:     123 kB". */
-static uint64_t
-kb_of(const char *text, const char *key)
-{
-    const char *found = strstr(text, key);
-
-    return found ? strtoull(found + strlen(key), NULL, 10) : 0;
-}
-
-uint64_t
-rb_heapprof_graph_copied_bytes(void)
-{
-    char text[4096];
-    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-    if (fd >= 0) close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return (kb_of(text, "Private_Clean:") + kb_of(text, "Private_Dirty:")) * 1024;
-}
-
 /* ---- the parent ---- */
 
-struct waiting {
+struct heapprof_graph_waiting {
     struct heapprof_graph_shared *shared;
     pid_t child;
     bool  ended;
@@ -126,7 +106,7 @@ struct waiting {
 static void *
 wait_without_gvl(void *data)
 {
-    struct waiting *waiting = data;
+    struct heapprof_graph_waiting *waiting = data;
     int status;
 
     waiting->ended = waitpid(waiting->child, &status, __WALL) == waiting->child || errno == ECHILD;
@@ -136,7 +116,7 @@ wait_without_gvl(void *data)
 static VALUE
 wait_serving_interrupts(VALUE data)
 {
-    struct waiting *waiting = (struct waiting *)data;
+    struct heapprof_graph_waiting *waiting = (struct heapprof_graph_waiting *)data;
 
     while (!waiting->ended) {
         rb_nogvl(wait_without_gvl, waiting, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
@@ -149,7 +129,7 @@ wait_serving_interrupts(VALUE data)
 static VALUE
 end_waiting(VALUE data)
 {
-    struct waiting *waiting = (struct waiting *)data;
+    struct heapprof_graph_waiting *waiting = (struct heapprof_graph_waiting *)data;
 
     if (waiting->ended) return Qnil;
     kill(waiting->child, SIGKILL);
@@ -160,7 +140,7 @@ end_waiting(VALUE data)
 
 /* An interrupt that waits is for later; then others wait, too. */
 static void
-wait_for_end(struct waiting *waiting)
+wait_for_end(struct heapprof_graph_waiting *waiting)
 {
     while (!waiting->ended) {
         rb_thread_call_without_gvl2(wait_without_gvl, waiting, NULL, NULL);
@@ -171,7 +151,7 @@ wait_for_end(struct waiting *waiting)
 int
 rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, pid_t child)
 {
-    struct waiting waiting = {.shared = shared, .child = child};
+    struct heapprof_graph_waiting waiting = {.shared = shared, .child = child};
 
     if (dump->uninterrupted) wait_for_end(&waiting);
     else rb_ensure(wait_serving_interrupts, (VALUE)&waiting, end_waiting, (VALUE)&waiting);

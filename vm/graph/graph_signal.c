@@ -6,9 +6,12 @@
  */
 #include "ruby/ruby.h"
 #include "base/settings.h"
-#include "vm/boot.h"
+#include "vm/thread/say.h"
+#include "vm/run/environment.h"
 #include "vm/graph/graph.h"
 #include "vm/graph/graph_signal.h"
+#include "vm/graph/graph_child.h"
+#include "vm/graph/graph_write.h"
 #include "os/bell.h"
 #include "os/signals.h"
 #include "vm/thread/own_thread.h"
@@ -81,7 +84,7 @@ complain_setting(const struct heapprof_setting *setting, const char *accepted)
     char line[256];
 
     rb_heapprof_setting_complain(line, sizeof(line), setting, "expected ", accepted);
-    rb_heapprof_boot_complain("RUBY_HEAPGRAPH", line);
+    rb_heapprof_say("RUBY_HEAPGRAPH", line);
     return false;
 }
 
@@ -114,14 +117,14 @@ answer(bool begun, const char *format, ...)
     va_end(arguments);
     asked->begun = begun;
     __atomic_fetch_add(&asked->answers, 1, __ATOMIC_RELEASE);
-    if (!begun) rb_heapprof_boot_complain("RUBY_HEAPGRAPH", asked->answer);
+    if (!begun) rb_heapprof_say("RUBY_HEAPGRAPH", asked->answer);
 }
 
 static bool
 name_file(char *path, size_t size)
 {
     const struct heapprof_out_values values = {
-        .pid = getpid(), .program = rb_heapprof_boot_program(), .time = time(NULL), .number = ++config.number,
+        .pid = getpid(), .program = rb_heapprof_environment_program(), .time = time(NULL), .number = ++config.number,
     };
     char name[PATH_MAX];
 
@@ -236,7 +239,7 @@ begin(void)
 
     if (!rb_heapprof_own_thread_possible_p() ||
         rb_heapprof_own_thread_take_signal(HEAPPROF_DUTY_GRAPH, rb_heapprof_graph_asked.signal) != 0) {
-        rb_heapprof_boot_complain("RUBY_HEAPGRAPH", "the signal is somebody else's");
+        rb_heapprof_say("RUBY_HEAPGRAPH", "the signal is somebody else's");
         return false;
     }
     rb_heapprof_graph_prepare();

@@ -12,6 +12,7 @@
  * Behind prepare nobody but write uses the tables, frees apart, which take the blocks' lock.
  */
 #include "ruby/ruby.h"
+#include "vm/names/symbol_names.h"
 #include "vm/run/flush.h"
 #include "vm/memcheck/memcheck.h"
 #include "vm/names/caller_names.h"
@@ -25,6 +26,7 @@
 #include "profiler/leaks/profile.h"
 #include "vm/run/run.h"
 #include "vm/memcheck/valgrind.h"
+#include "internal/vm.h"
 #include "vm_core.h"
 #include "vm_sync.h"
 #include <errno.h>
@@ -150,4 +152,21 @@ rb_heapprof_memcheck_write(const char *path, uintptr_t stack)
     rb_heapprof_valgrind_find_lost();
     rb_heapprof_gc_end_own_work(own_work);
     return error;
+}
+
+/* ---- a run to the end ---- */
+
+static bool to_the_end; /* RUBY_HEAPPROF has begun a run with memcheck=1; written once, at boot */
+
+void
+rb_heapprof_memcheck_begin(void)
+{
+    to_the_end = true;
+    rb_free_at_exit = true;
+}
+
+bool
+rb_heapprof_memcheck_to_end_p(void)
+{
+    return to_the_end && rb_heapprof_on && rb_heapprof.options.memcheck;
 }

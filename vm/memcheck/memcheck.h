@@ -2,7 +2,7 @@
 #define HEAPPROF_VM_MEMCHECK_H
 #include "vm/memcheck/leak_search.h"
 #include "profiler/options.h"
-#include "vm/names/symbols.h"
+#include "vm/names/symbol_names.h"
 
 /* What memcheck needs of the other settings: each block of everybody's is known. */
 void rb_heapprof_memcheck_settings(struct heapprof_options *options);
@@ -21,5 +21,11 @@ const char *rb_heapprof_memcheck_core(struct heapprof_symbol_name *name);
 /* Looks for the blocks that are left, and writes them to path. 0, or errno. When the VM is gone, and the program's own
  * part of the stack begins at that address. */
 int rb_heapprof_memcheck_write(const char *path, uintptr_t stack);
+
+/* Called by boot when RUBY_HEAPPROF has begun a run with memcheck=1. MRI will free all its memory at exit. */
+void rb_heapprof_memcheck_begin(void);
+
+/* Whether the current run is that one, which goes on to the end of the process. */
+bool rb_heapprof_memcheck_to_end_p(void);
 
 #endif

@@ -16,8 +16,8 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "ruby/vm.h"
+#include "vm/names/symbol_names.h"
 #include "vm/memcheck/native_leaks.h"
-#include "vm/boot.h"
 #include "vm/names/caller_names.h"
 #include "vm/graph/child.h"
 #include "gc/book/state.h"
@@ -49,28 +49,27 @@
 
 rb_pid_t rb_fork_ruby(int *status); /* process.c: what Process.fork does */
 
-static void
-refuse_ractors(void)
+static const char *
+ractors_refusal(void)
 {
-    if (GET_VM()->ractor.cnt > 1) rb_raise(rb_eRuntimeError, "native leaks cannot be told while there are other Ractors");
+    return GET_VM()->ractor.cnt > 1 ? "native leaks cannot be told while there are other Ractors" : NULL;
 }
 
-bool
-rb_heapprof_native_leaks_start(void)
+const char *
+rb_heapprof_native_leaks_start(bool *started)
 {
-    const char *refusal = rb_heapprof_gc_malloc_all_refusal();
+    const char *refusal = ractors_refusal();
     struct heapprof_options options;
 
-    if (refusal) rb_raise(rb_eNotImpError, "native leaks cannot be told: malloc: :all %s", refusal);
-    refuse_ractors();
-    if (rb_heapprof_boot_memcheck_p()) return false;
+    *started = false;
+    if (refusal || rb_heapprof_memcheck_to_end_p()) return refusal;
     rb_heapprof_options_default(&options);
     rb_heapprof_memcheck_settings(&options);
     options.memcheck = true;
     options.interval_bytes = INTERVAL_BYTES;
     options.memory_bytes = MEMORY_BYTES;
-    if (!rb_heapprof_start_with(&options)) rb_raise(rb_eRuntimeError, "the heap profiler is running already");
-    return true;
+    *started = rb_heapprof_start_with(&options);
+    return *started ? NULL : "the heap profiler is running already";
 }
 
 /* ---- the child ---- */
@@ -196,19 +195,24 @@ copy_stacks(uintptr_t innermost)
     RB_VM_LOCK_LEAVE();
 }
 
+const char *
+rb_heapprof_native_leaks_refusal(void)
+{
+    if (!rb_heapprof_running_p() || !rb_heapprof.options.memcheck) {
+        return "native leaks cannot be told: the heap profiler was stopped in the block";
+    }
+    return ractors_refusal();
+}
+
 rb_pid_t
 rb_heapprof_native_leaks_fork(int fd, uintptr_t innermost, size_t since_gc)
 {
-    if (!rb_heapprof_running_p() || !rb_heapprof.options.memcheck) {
-        rb_raise(rb_eRuntimeError, "native leaks cannot be told: the heap profiler was stopped in the block");
-    }
-    refuse_ractors();
     copy_stacks(innermost);
     child.since_gc = (uint32_t)since_gc;
     rb_pid_t pid = rb_fork_ruby(NULL);
     if (pid == 0) be_child(fd);
     int error = errno;
     rb_heapprof_held_free(&child.held);
-    if (pid < 0) rb_syserr_fail(error, "fork(2)");
+    errno = error;
     return pid;
 }

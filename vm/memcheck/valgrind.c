@@ -16,6 +16,7 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
+#include "vm/names/symbol_names.h"
 #include "vm/memcheck/valgrind.h"
 
 #ifdef HAVE_VALGRIND_MEMCHECK_H
@@ -35,7 +36,7 @@
 # define MESSAGE_BYTES 4000   /* the reader keeps 4096 of a text */
 # define MESSAGES_MOST 10000  /* of a process; what goes wrong in a loop has its stack long before */
 
-struct message {
+struct valgrind_line {
     size_t length;
     char   text[MESSAGE_BYTES + 1];
 };
@@ -47,7 +48,7 @@ rb_heapprof_valgrind_p(void)
 }
 
 static void
-message_begin(struct message *message, const char *what)
+message_begin(struct valgrind_line *message, const char *what)
 {
     message->length = (size_t)snprintf(message->text, sizeof(message->text), "heapprof %s\n", what);
 }
@@ -63,7 +64,7 @@ clean(char *text)
 
 /* False: there is no room for it. */
 static bool
-message_add(struct message *message, const char *first, const char *second, const char *third)
+message_add(struct valgrind_line *message, const char *first, const char *second, const char *third)
 {
     size_t room = sizeof(message->text) - message->length, begin = message->length;
     const char *fields[] = {first, second, third};
@@ -80,7 +81,7 @@ message_add(struct message *message, const char *first, const char *second, cons
 }
 
 static void
-message_send(const struct message *message)
+message_send(const struct valgrind_line *message)
 {
     VALGRIND_PRINTF("%s", message->text);
 }
@@ -110,7 +111,7 @@ place_of(uint32_t node)
 }
 
 static bool
-add_frame(struct message *message, const char *name, uint32_t node)
+add_frame(struct valgrind_line *message, const char *name, uint32_t node)
 {
     const struct heapprof_stack_node *place = place_of(node);
     char line[24];
@@ -121,7 +122,7 @@ add_frame(struct message *message, const char *name, uint32_t node)
 }
 
 static void
-add_stack(struct message *message, uint32_t node)
+add_stack(struct valgrind_line *message, uint32_t node)
 {
     const struct heapprof_tables *tables = &rb_heapprof.tables;
 
@@ -148,7 +149,7 @@ send_stack(const rb_trace_arg_t *arg)
 {
     const rb_execution_context_t *ec = arg->ec;
     char name[HEAPPROF_NAME_BYTES + 1];
-    struct message message;
+    struct valgrind_line message;
 
     message_begin(&message, "stack");
     RB_VM_LOCK_ENTER();
@@ -237,7 +238,7 @@ compare(const void *left, const void *right)
 
 /* Those of that function; a module's are in each class that includes it, too, by the same owner. */
 static void
-add_methods(struct message *message, const struct methods *methods, uintptr_t function, const struct heapprof_symbol_name *symbol)
+add_methods(struct valgrind_line *message, const struct methods *methods, uintptr_t function, const struct heapprof_symbol_name *symbol)
 {
     char name[HEAPPROF_NAME_BYTES + 1];
     size_t low = 0, high = methods->count;
@@ -261,7 +262,7 @@ send_methods(const struct methods *methods)
 {
     struct heapprof_symbols symbols;
     struct heapprof_symbol_name symbol;
-    struct message message;
+    struct valgrind_line message;
 
     rb_heapprof_symbols_init(&symbols);
     for (size_t i = 0; i < methods->count; i++) {

@@ -14,7 +14,10 @@
 #include "vm/memprof/calls.h"
 #include "vm/memprof/list.h"
 #include "vm/memprof/made.h"
-#include "vm/run/run.h"
+#include "vm/memprof/json.h"
+#include "vm/memprof/reflection_class.h"
+#include "vm/memprof/reflection_code.h"
+#include "vm/run/take.h"
 #include "gc/book/state.h"
 #include "profiler/snapshot.h"
 #include "internal.h"
@@ -27,57 +30,6 @@
 #include "ruby/ractor.h"
 #include "vm_sync.h"
 #include <ctype.h>
-
-/* ---- JSON ---- */
-
-void
-rb_heapprof_reflection_set(VALUE hash, const char *key, VALUE value)
-{
-    rb_hash_aset(hash, rb_interned_str_cstr(key), value);
-}
-
-/* Of a copy: a buffer that C code goes on writing to must not learn what it consists of. */
-static VALUE
-text(VALUE string)
-{
-    rb_encoding *encoding = rb_enc_get(string);
-    VALUE copy = rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), encoding);
-    RB_GC_GUARD(string);
-
-    switch (rb_enc_str_coderange(copy)) {
-      case ENC_CODERANGE_7BIT: return rb_enc_associate(copy, rb_utf8_encoding());
-      case ENC_CODERANGE_VALID: return encoding == rb_utf8_encoding() ? copy : rb_str_dump(copy);
-      default: return rb_str_dump(copy);
-    }
-}
-
-void
-rb_heapprof_reflection_set_text(VALUE hash, const char *key, VALUE string)
-{
-    if (!NIL_P(string)) rb_heapprof_reflection_set(hash, key, text(string));
-}
-
-VALUE
-rb_heapprof_reflection_name(ID id)
-{
-    VALUE name = id ? rb_id2str(id) : 0;
-    return name ? text(name) : Qnil;
-}
-
-/* Its name may have any byte, which rb_sprintf does not take. */
-static VALUE
-symbol_reference(VALUE symbol)
-{
-    return rb_str_append(rb_utf8_str_new_cstr(":"), text(rb_sym2str(symbol)));
-}
-
-VALUE
-rb_heapprof_reflection_reference(VALUE value)
-{
-    if (UNDEF_P(value)) return Qnil;
-    if (RB_SYMBOL_P(value)) return symbol_reference(value);
-    return SPECIAL_CONST_P(value) ? value : rb_sprintf("0x%"PRIxVALUE, value);
-}
 
 /* ---- what is to be said of every object ---- */
 
@@ -156,7 +108,7 @@ static void
 set_hidden_data(VALUE hash, VALUE object)
 {
     switch (RB_BUILTIN_TYPE(object)) {
-      case T_STRING: rb_heapprof_reflection_set(hash, "data", text(object)); break;
+      case T_STRING: rb_heapprof_reflection_set(hash, "data", rb_heapprof_reflection_text(object)); break;
       case T_ARRAY:  rb_heapprof_reflection_set(hash, "data", references(object)); break;
       case T_HASH:   rb_heapprof_reflection_set(hash, "data", pairs(object)); break;
       default: break;
@@ -298,7 +250,7 @@ reference(VALUE self, VALUE value)
 static VALUE
 text_of(VALUE self, VALUE string)
 {
-    return text(rb_str_to_str(string));
+    return rb_heapprof_reflection_text(rb_str_to_str(string));
 }
 
 static const rb_thread_t *

@@ -2,7 +2,8 @@
  * ones, none of which is loaded or warned of; its methods; what comes behind it in the order of method lookup.
  */
 #include "ruby/ruby.h"
-#include "vm/memprof/reflection.h"
+#include "vm/memprof/reflection_class.h"
+#include "vm/memprof/json.h"
 #include "constant.h"
 #include "id_table.h"
 #include "internal.h"

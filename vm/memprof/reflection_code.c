@@ -7,7 +7,8 @@
  */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
-#include "vm/memprof/reflection.h"
+#include "vm/memprof/reflection_code.h"
+#include "vm/memprof/json.h"
 #include "internal.h"
 #include "internal/imemo.h"
 #include "iseq.h"

@@ -1,5 +1,6 @@
 /* c_globals.c - names of C variables that are roots, from the symbol tables of the files that they are in. */
 #include "ruby/ruby.h"
+#include "vm/names/symbol_names.h"
 #include "vm/names/c_globals.h"
 #include "vm_core.h"
 #include <stdio.h>

@@ -12,6 +12,7 @@
  * Under the VM lock, but for finding wrappers. No Ruby allocation, no raise, no GC.
  */
 #include "ruby/ruby.h"
+#include "vm/names/symbol_names.h"
 #include "vm/names/caller_names.h"
 #include "gc/book/state.h"
 #include "internal.h"

@@ -176,7 +176,7 @@ notes_good_p(const rb_execution_context_t *ec)
 
 /* The frames that are to be entered, which lie one behind the other in memory: so a walk goes outwards to find where
  * they end, comes back inwards, and needs no room, however deep the stack. */
-struct walk {
+struct frame_walk {
     const rb_control_frame_t *innermost;
     const rb_control_frame_t *outermost; /* void where there is none */
     size_t   count;                      /* of those that count */
@@ -184,11 +184,11 @@ struct walk {
 };
 
 /* The innermost frames, up to the first that bears a note or to so many as are wanted. */
-static struct walk
+static struct frame_walk
 go_outwards(const rb_execution_context_t *ec, bool noted, size_t most)
 {
     const rb_control_frame_t *end = dummy_frame(ec);
-    struct walk walk = {.innermost = ec->cfp};
+    struct frame_walk walk = {.innermost = ec->cfp};
     uint32_t note = 0;
     bool skip = false;
 
@@ -286,7 +286,7 @@ enter(uint32_t caller, const rb_control_frame_t *cfp)
 
 /* The stack of the walk's frames, from that of their callers; each is to bear a note. */
 static uint32_t
-come_inwards(const struct walk *walk, uint32_t stack, bool noted)
+come_inwards(const struct frame_walk *walk, uint32_t stack, bool noted)
 {
     const rb_control_frame_t *cfp = walk->outermost;
 
@@ -351,7 +351,7 @@ cut_stack(uint32_t whole, uint32_t depth)
 static uint32_t
 capture_cut(const rb_execution_context_t *ec, uint32_t depth)
 {
-    struct walk walk = go_outwards(ec, false, depth);
+    struct frame_walk walk = go_outwards(ec, false, depth);
     uint32_t stack = truncated_stack();
     return stack == HEAPPROF_NO_STACK ? stack : come_inwards(&walk, stack, false);
 }
@@ -375,7 +375,7 @@ static void
 check_capture(const rb_execution_context_t *ec, uint32_t stack)
 {
     uint32_t depth = rb_heapprof.options.depth, whole = 0;
-    struct walk walk = go_outwards(ec, false, SIZE_MAX);
+    struct frame_walk walk = go_outwards(ec, false, SIZE_MAX);
     const rb_control_frame_t *cfp = walk.outermost;
     if (walk.count > CHECKED_FRAMES) return;
 
@@ -394,7 +394,7 @@ check_capture(const rb_execution_context_t *ec, uint32_t stack)
 
 /* Each of the walk's frames bears a note then. */
 static uint32_t
-capture_whole(const rb_execution_context_t *ec, const struct walk *walk, bool noted)
+capture_whole(const rb_execution_context_t *ec, const struct frame_walk *walk, bool noted)
 {
     uint32_t stack = come_inwards(walk, walk->callers, true);
     if (stack != HEAPPROF_NO_STACK && !noted) write_note(dummy_frame(ec), edition_now());
@@ -406,7 +406,7 @@ capture(const rb_execution_context_t *ec, uint32_t depth)
 {
     uint32_t most = most_frames();
     bool noted = notes_good_p(ec);
-    struct walk walk = go_outwards(ec, noted, (size_t)most + 1);
+    struct frame_walk walk = go_outwards(ec, noted, (size_t)most + 1);
     size_t frames = depth_of(walk.callers) + walk.count;
 
     if (depth > most) depth = most;

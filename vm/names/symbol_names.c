@@ -4,7 +4,7 @@
  * linker has, becomes the title when the program sets one.
  */
 #include "ruby/internal/config.h"
-#include "vm/names/symbols.h"
+#include "vm/names/symbol_names.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -60,7 +60,7 @@ rb_heapprof_symbols_name(const struct heapprof_symbols *symbols, size_t i, struc
 }
 
 /* The object of an address. */
-struct asked {
+struct symbol_asked {
     uintptr_t address;
     size_t visited;
     struct heapprof_symbol_name *name;
@@ -69,7 +69,7 @@ struct asked {
 static int
 ask_i(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct asked *asked = data;
+    struct symbol_asked *asked = data;
     bool program = asked->visited++ == 0;
 
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -86,7 +86,7 @@ ask_i(struct dl_phdr_info *info, size_t size, void *data)
 void
 rb_heapprof_symbols_name_from_memory(uintptr_t address, struct heapprof_symbol_name *name)
 {
-    struct asked asked = { .address = address - 1, .name = name };
+    struct symbol_asked asked = { .address = address - 1, .name = name };
     Dl_info info;
 
     name->library[0] = '\0';

@@ -237,7 +237,7 @@ close_file(struct heapprof_symbols *symbols, struct heapprof_elf *elf, int fd)
  * of a file have none there. */
 enum { UNIT_BYTES = 4096, UNITS = 4096, WORD_BITS = 64 };
 
-struct reading {
+struct symbol_reading {
     struct heapprof_symbols *symbols;
     struct heapprof_elf *elf;
     size_t library;
@@ -246,7 +246,7 @@ struct reading {
 };
 
 static void
-mark_units(struct reading *reading)
+mark_units(struct symbol_reading *reading)
 {
     const struct heapprof_symbols *symbols = reading->symbols;
 
@@ -259,7 +259,7 @@ mark_units(struct reading *reading)
 
 /* A file may say that a function has any size. */
 static bool
-maybe_called_p(const struct reading *reading, uintptr_t begin, size_t bytes)
+maybe_called_p(const struct symbol_reading *reading, uintptr_t begin, size_t bytes)
 {
     uintptr_t unit = begin / UNIT_BYTES;
 
@@ -274,7 +274,7 @@ maybe_called_p(const struct reading *reading, uintptr_t begin, size_t bytes)
 static bool
 name_i(const struct heapprof_elf_function *function, void *data)
 {
-    const struct reading *reading = data;
+    const struct symbol_reading *reading = data;
     struct heapprof_symbols *symbols = reading->symbols;
     uintptr_t begin = reading->base + function->start;
     size_t name = 0;
@@ -297,7 +297,7 @@ static void
 name_from_file(struct heapprof_symbols *symbols, size_t library)
 {
     struct heapprof_elf elf;
-    struct reading reading = {
+    struct symbol_reading reading = {
         .symbols = symbols, .elf = &elf, .library = library, .base = symbols->libraries[library].base
     };
     int fd = symbols->libraries[library].path ? open_file(symbols, &symbols->libraries[library], &elf) : -1;
@@ -334,7 +334,7 @@ rb_heapprof_symbols_ask_exports(struct heapprof_symbols *symbols)
 
 /* ---- all functions ---- */
 
-struct each {
+struct symbol_each {
     struct heapprof_elf *elf;
     uintptr_t base;
     void (*function)(const char *name, uintptr_t start, size_t size, void *data);
@@ -344,7 +344,7 @@ struct each {
 static bool
 each_i(const struct heapprof_elf_function *function, void *data)
 {
-    const struct each *each = data;
+    const struct symbol_each *each = data;
     const char *name = rb_heapprof_elf_loaded_name(each->elf, function->name);
 
     each->function(name, each->base + function->start, function->size_bytes, each->data);
@@ -352,7 +352,7 @@ each_i(const struct heapprof_elf_function *function, void *data)
 }
 
 static void
-each_of(struct heapprof_symbols *symbols, const struct heapprof_library *library, struct each *each)
+each_of(struct heapprof_symbols *symbols, const struct heapprof_library *library, struct symbol_each *each)
 {
     struct heapprof_elf elf;
     int fd = open_file(symbols, library, &elf);
@@ -369,7 +369,7 @@ rb_heapprof_symbols_each(uintptr_t address,
                          void (*function)(const char *name, uintptr_t start, size_t size, void *data),
                          void *data)
 {
-    struct each each = { .function = function, .data = data };
+    struct symbol_each each = { .function = function, .data = data };
     struct heapprof_symbols symbols;
 
     rb_heapprof_symbols_init(&symbols);

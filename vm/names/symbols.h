@@ -37,9 +37,6 @@ struct heapprof_symbols {
     size_t accounted_bytes;                     /* of mem, in rb_heapprof_symbols_bytes */
 };
 
-/* Finds out what the program's file is called. Before all else here, once or again. */
-void rb_heapprof_symbols_start(void);
-
 /* None; allocates nothing. And gives back what there is. */
 void rb_heapprof_symbols_init(struct heapprof_symbols *symbols);
 void rb_heapprof_symbols_free(struct heapprof_symbols *symbols);
@@ -57,20 +54,6 @@ void rb_heapprof_symbols_ask_exports(struct heapprof_symbols *symbols);
 
 /* The i-th address, in an order that search changes. */
 uintptr_t rb_heapprof_symbols_address(const struct heapprof_symbols *symbols, size_t i);
-
-/* What a C function and the file that it is in are called; "" for what is not known. */
-struct heapprof_symbol_name {
-    const char *function;
-    char  library[256];
-};
-
-/* Of it; good until symbols change. */
-void rb_heapprof_symbols_name(const struct heapprof_symbols *symbols, size_t i,
-                              struct heapprof_symbol_name *name);
-
-/* The same for one return address, from memory alone: functions that their library does not export
- * have no name there. Good for as long as the library is loaded. Takes the dynamic linker's lock. */
-void rb_heapprof_symbols_name_from_memory(uintptr_t address, struct heapprof_symbol_name *name);
 
 /* Calls function with each function of the file that the address is in: its name, where it starts and its
  * size. As search. */

@@ -23,6 +23,7 @@
 #include "vm/names/generation.h"
 #include "vm/graph/graph.h"
 #include "vm/graph/graph_signal.h"
+#include "vm/graph/graph_write.h"
 
 extern struct heapprof_descriptor ruby_vm_descriptor_iseq;
 extern struct heapprof_descriptor ruby_vm_descriptor_symbol;

@@ -15,7 +15,10 @@
 #include "os/file.h"
 #include "pprof/gzip.h"
 #include "profiler/pprof.h"
+#include "profiler/series.h"
+#include "vm/thread/say.h"
 #include <errno.h>
+#include <limits.h>
 
 const char *const rb_heapprof_description = ruby_description;
 
@@ -111,4 +114,43 @@ rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit
 
     rb_ensure(write_serving_interrupts, (VALUE)&writing, end_writing, (VALUE)&writing);
     return writing.error;
+}
+
+/* ---- what is said of a file ---- */
+
+/* What strerror would not tell. */
+const char *
+rb_heapprof_flush_explain(int error)
+{
+    switch (error) {
+      case ENXIO:
+        return "nobody reads this pipe";
+      case ELOOP:
+        return "too many links, or a link in a directory that others may write to";
+      case ENOTSUP:
+        return "no regular file, which every= and signal= need";
+      default:
+        return strerror(error);
+    }
+}
+
+void
+rb_heapprof_flush_say_unwritten(const char *path, int error)
+{
+    char line[PATH_MAX + 256];
+
+    if (error == ENAMETOOLONG && !*path) snprintf(line, sizeof(line), "the name that out= makes is too long");
+    else if (!*path) snprintf(line, sizeof(line), "%s", rb_heapprof_flush_explain(error));
+    else snprintf(line, sizeof(line), "cannot write %s: %s", path, rb_heapprof_flush_explain(error));
+    rb_heapprof_say("the profile was not written", line);
+}
+
+void
+rb_heapprof_flush_say_distinct(struct heapprof_series *series, const char *path)
+{
+    char line[PATH_MAX + 128];
+
+    if (!rb_heapprof_series_tell_distinct(series)) return;
+    snprintf(line, sizeof(line), "this child of a fork writes %s instead", path);
+    rb_heapprof_say("out= has no %p", line);
 }

@@ -5,7 +5,7 @@
  * code. Lines end each value, so a value has none.
  */
 #include "ruby/ruby.h"
-#include "vm/boot.h"
+#include "vm/run/environment.h"
 #include "vm/run/origin.h"
 #include "ractor_core.h"
 #include "vm_core.h"
@@ -15,13 +15,13 @@
 #define VALUE_MAX_BYTES 1000
 #define LINES 7
 
-struct text {
+struct origin_text {
     char bytes[LINES * (VALUE_MAX_BYTES + 32)];
     size_t length;
 };
 
 static void
-add(struct text *text, const char *key, const char *value, size_t length)
+add(struct origin_text *text, const char *key, const char *value, size_t length)
 {
     if (length == 0) return;
     if (length > VALUE_MAX_BYTES) length = VALUE_MAX_BYTES;
@@ -34,7 +34,7 @@ add(struct text *text, const char *key, const char *value, size_t length)
 }
 
 static void
-add_number(struct text *text, const char *key, long number)
+add_number(struct origin_text *text, const char *key, long number)
 {
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%ld", number);
@@ -43,15 +43,15 @@ add_number(struct text *text, const char *key, long number)
 }
 
 static void
-add_string(struct text *text, const char *key, VALUE string)
+add_string(struct origin_text *text, const char *key, VALUE string)
 {
     if (RB_TYPE_P(string, T_STRING)) add(text, key, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
 }
 
 static void
-add_system(struct text *text)
+add_system(struct origin_text *text)
 {
-    const char *directory = rb_heapprof_boot_directory();
+    const char *directory = rb_heapprof_environment_directory();
     char host[256];
 
     if (gethostname(host, sizeof(host)) == 0) add(text, "host", host, strnlen(host, sizeof(host)));
@@ -60,7 +60,7 @@ add_system(struct text *text)
 
 /* Of this ractor. */
 static void
-add_threads(struct text *text)
+add_threads(struct origin_text *text)
 {
     char names[VALUE_MAX_BYTES + 1];
     size_t used = 0;
@@ -80,7 +80,7 @@ add_threads(struct text *text)
 uint32_t
 rb_heapprof_origin_intern(struct heapprof_strings *strings)
 {
-    struct text text = { .length = 0 };
+    struct origin_text text = { .length = 0 };
 
     add_number(&text, "pid", (long)getpid());
     add_number(&text, "parent", (long)getppid());

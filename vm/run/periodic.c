@@ -10,12 +10,14 @@
 #include "ruby/heapprof.h"
 #include "ruby/thread.h"
 #include "vm/run/periodic.h"
-#include "vm/boot.h"
+#include "vm/thread/say.h"
+#include "vm/run/environment.h"
 #include "vm/run/flush.h"
 #include "os/bell.h"
 #include "os/file.h"
 #include "vm/thread/own_thread.h"
 #include "vm/run/run.h"
+#include "vm/run/take.h"
 #include "vm_core.h"
 #include <errno.h>
 #include <pthread.h>
@@ -44,7 +46,7 @@ static struct heapprof_series own_series;
 /* ---- our thread: a snapshot ---- */
 
 /* A snapshot to be taken, and where it is to go. */
-struct file {
+struct periodic_file {
     uint64_t run;
     unsigned int with;
     struct heapprof_series *series;
@@ -55,10 +57,11 @@ struct file {
 static void
 take(const struct heapprof_others *others, void *data)
 {
-    struct file *file = data;
+    struct periodic_file *file = data;
+    int jump; /* between does not, of this thread */
 
-    file->snapshot = rb_heapprof_snapshot_beside(file->with, others);
-    const char *name = rb_heapprof_boot_program();
+    file->snapshot = rb_heapprof_snapshot_beside(file->with, others, &jump);
+    const char *name = rb_heapprof_environment_program();
     const char *slash = strrchr(name, '/');
     snprintf(file->program, sizeof(file->program), "%s", slash ? slash + 1 : name);
 }
@@ -81,12 +84,12 @@ write_regular(const char *path, const char *bytes, size_t size)
 static void
 tell_failed(const char *path, int error)
 {
-    if (error && !periodic.failed) rb_heapprof_boot_complain_unwritten(path, error);
+    if (error && !periodic.failed) rb_heapprof_flush_say_unwritten(path, error);
     periodic.failed = error != 0;
 }
 
 static void
-write_file(struct file *file)
+write_file(struct periodic_file *file)
 {
     char path[PATH_MAX];
     size_t size;
@@ -100,7 +103,7 @@ write_file(struct file *file)
     if (!error) error = write_regular(path, bytes, size);
     free(bytes);
     if (!error) {
-        rb_heapprof_boot_tell_distinct(file->series, path);
+        rb_heapprof_flush_say_distinct(file->series, path);
         rb_heapprof_series_written(file->series, path);
     }
     tell_failed(path, error);
@@ -108,17 +111,17 @@ write_file(struct file *file)
 
 /* False: nothing is to be written any more. */
 static bool
-begin_file(struct file *file)
+begin_file(struct periodic_file *file)
 {
     pthread_mutex_lock(&periodic.lock);
-    *file = (struct file){ .run = periodic.run, .with = periodic.with, .series = periodic.series };
+    *file = (struct periodic_file){ .run = periodic.run, .with = periodic.with, .series = periodic.series };
     pthread_mutex_unlock(&periodic.lock);
     return file->series != NULL;
 }
 
 /* Whether it is of a run that goes on: then it is to be written, even if that stops now. */
 static bool
-wanted_still_p(const struct file *file)
+wanted_still_p(const struct periodic_file *file)
 {
     pthread_mutex_lock(&periodic.lock);
     bool wanted = file->run == periodic.run && file->snapshot;
@@ -129,7 +132,7 @@ wanted_still_p(const struct file *file)
 static void
 take_and_write(void)
 {
-    struct file file;
+    struct periodic_file file;
 
     if (!begin_file(&file)) return;
     rb_heapprof_own_thread_borrow(take, &file);
@@ -156,7 +159,7 @@ tell_lost_signal(uint32_t signal)
 
     snprintf(line, sizeof(line), "the program traps SIG%s by now, and it writes no profile any more",
              rb_heapprof_signal_name((int)signal));
-    rb_heapprof_boot_complain("signal", line);
+    rb_heapprof_say("signal", line);
 }
 
 static bool
@@ -236,7 +239,7 @@ rb_heapprof_periodic_place(const struct heapprof_options *options, char *directo
     if (!rb_heapprof_options_periodic_p(options)) return 0;
     if (options->out[0] != '/' && !getcwd(directory, size)) return errno;
     rb_heapprof_series_init(&series, options->out, directory, true, options->keep);
-    if (!rb_heapprof_series_first(&series, rb_heapprof_boot_program(), path, sizeof(path))) return ENAMETOOLONG;
+    if (!rb_heapprof_series_first(&series, rb_heapprof_environment_program(), path, sizeof(path))) return ENAMETOOLONG;
     return rb_heapprof_file_check(path);
 }
 
@@ -265,6 +268,13 @@ rb_heapprof_periodic_stop(void)
     periodic.signal = 0;
     pthread_mutex_unlock(&periodic.lock);
     rb_heapprof_own_thread_stop(HEAPPROF_DUTY_PROFILE);
+}
+
+void
+rb_heapprof_stop(void)
+{
+    rb_heapprof_periodic_stop();
+    rb_heapprof_run_stop();
 }
 
 /* The lock, and what it protects, may be as the parent's thread held it. */

@@ -10,6 +10,7 @@
 #include "ruby/heapprof.h"
 #include "ruby/thread.h"
 #include "vm/run/rss.h"
+#include "vm/names/fiber.h"
 #include "vm/names/symbols.h"
 #include "gc/book/state.h"
 #include "os/allocator.h"
@@ -17,56 +18,17 @@
 #include "os/smaps.h"
 #include "internal/cont.h"
 #include "ractor_core.h"
-#include "vm/run/run.h"
+#include "vm/thread/others.h"
 #include "vm_core.h"
 #include "vm_sync.h"
 #include <link.h>
 
 /* ---- stacks ---- */
 
-struct range {
-    uintptr_t begin, end; /* addresses */
-};
-
-static size_t
-vm_stack_bytes(const rb_execution_context_t *ec)
-{
-    return ec->vm_stack_size * sizeof(VALUE);
-}
-
-/* The whole of it: it grows downwards from stack_start. */
-static struct range
-machine_stack(const rb_execution_context_t *ec)
-{
-    uintptr_t end = (uintptr_t)ec->machine.stack_start;
-    return (struct range){end - ec->machine.stack_maxsize, end};
-}
-
 static bool
-within_p(struct range range, uintptr_t address)
+within_p(struct heapprof_range range, uintptr_t address)
 {
     return range.begin <= address && address < range.end;
-}
-
-static size_t
-resident(struct range range)
-{
-    return rb_heapprof_resident_bytes(range.begin, range.end - range.begin);
-}
-
-/* Its VM stack lies at the top of the same piece of the pool. */
-size_t
-rb_heapprof_rss_fiber(VALUE object)
-{
-    if (!RTEST(rb_obj_is_fiber(object)) || !RTYPEDDATA_GET_DATA(object)) return 0;
-
-    struct rb_fiber_struct *fiber = RTYPEDDATA_GET_DATA(object);
-    const rb_execution_context_t *ec = rb_fiberptr_get_ec(fiber);
-    if (!ec->vm_stack || !ec->machine.stack_start) return 0; /* ended, or not resumed yet */
-    if (ec->thread_ptr->root_fiber == fiber) return 0;
-
-    return resident(machine_stack(ec)) +
-           rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, vm_stack_bytes(ec));
 }
 
 /* Is its VM stack a block of the allocator? The threads that a ractor shares have theirs beside
@@ -79,18 +41,18 @@ block_stack_p(const rb_thread_t *th, const rb_execution_context_t *ec)
 
 /* A thread's own stacks, whichever fiber it is in. */
 static void
-add_thread(struct heapprof_measured *measured, struct range main_stack, const rb_thread_t *th)
+add_thread(struct heapprof_measured *measured, struct heapprof_range main_stack, const rb_thread_t *th)
 {
     struct rb_fiber_struct *root = th->root_fiber ? th->root_fiber : th->ec->fiber_ptr;
     const rb_execution_context_t *ec = rb_fiberptr_get_ec(root);
-    struct range machine = machine_stack(ec);
+    struct heapprof_range machine = rb_heapprof_fiber_machine_stack(ec);
     if (!ec->vm_stack || !machine.end) return;
 
-    if (!within_p(main_stack, machine.end - 1)) measured->stacks += resident(machine);
-    size_t bytes = rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, vm_stack_bytes(ec));
+    if (!within_p(main_stack, machine.end - 1)) measured->stacks += rb_heapprof_resident_bytes(machine.begin, machine.end - machine.begin);
+    size_t bytes = rb_heapprof_resident_bytes((uintptr_t)ec->vm_stack, rb_heapprof_fiber_vm_stack_bytes(ec));
     if (block_stack_p(th, ec)) {
         measured->block_stacks += bytes;
-        measured->code.vm_stacks += vm_stack_bytes(ec);
+        measured->code.vm_stacks += rb_heapprof_fiber_vm_stack_bytes(ec);
     }
     else {
         measured->stacks += bytes;
@@ -98,7 +60,7 @@ add_thread(struct heapprof_measured *measured, struct range main_stack, const rb
 }
 
 static void
-add_threads(struct heapprof_measured *measured, struct range main_stack)
+add_threads(struct heapprof_measured *measured, struct heapprof_range main_stack)
 {
     rb_ractor_t *ractor;
     rb_thread_t *th;
@@ -195,7 +157,7 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     measured->page_descriptors = pages->descriptors;
     measured->code = pages->code;
     measured->stacks = pages->fiber_stacks;
-    add_threads(measured, (struct range){measured->mappings.main_stack_begin,
+    add_threads(measured, (struct heapprof_range){measured->mappings.main_stack_begin,
                                          measured->mappings.main_stack_end});
     measured->other_blocks = other_blocks(measured);
     if (rb_heapprof_on) measured->profiler = rb_heapprof_resident_mem_bytes(&rb_heapprof.mem);
@@ -227,7 +189,7 @@ rb_heapprof_rss_code(void)
 
     while (rb_heapprof_gc_pages_slice(&pages)) continue;
     struct heapprof_measured measured = {.code = pages.code};
-    add_threads(&measured, (struct range){0});
+    add_threads(&measured, (struct heapprof_range){0});
     return measured.code;
 }
 

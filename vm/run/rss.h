@@ -1,6 +1,5 @@
 #ifndef HEAPPROF_VM_RSS_H
 #define HEAPPROF_VM_RSS_H
-#include "gc/interpreter.h" /* fibers, which the collector's side asks for */
 #include "profiler/ladder.h"
 
 struct heapprof_others;
@@ -12,7 +11,7 @@ struct rb_heapprof_rss;
 bool rb_heapprof_rss_slice(struct heapprof_pages *pages);
 
 /* Adds to the snapshot just taken rows for all else that is in memory; when there is no memory for that,
- * frees it and makes it NULL. Takes the VM lock, not for long; and lets others run before (run.h; NULL: it does not). */
+ * frees it and makes it NULL. Takes the VM lock, not for long; and lets others run before (others.h; NULL: it does not). */
 void rb_heapprof_rss_add(struct heapprof_snapshot **snapshot, const struct heapprof_pages *pages,
                          const struct heapprof_others *others);
 

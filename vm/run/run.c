@@ -14,7 +14,6 @@
 #include "os/allocator.h"
 #include "os/clock.h"
 #include "os/interpose.h"
-#include "vm/run/periodic.h"
 #include "vm/run/rss.h"
 #include "vm_sync.h"
 #include <sys/random.h>
@@ -114,9 +113,8 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
 }
 
 void
-rb_heapprof_stop(void)
+rb_heapprof_run_stop(void)
 {
-    rb_heapprof_periodic_stop();
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     if (rb_heapprof_on) {

@@ -12,9 +12,9 @@
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
 #include "ruby/thread.h"
-#include "vm/run/run.h"
+#include "vm/run/take.h"
+#include "vm/thread/others.h"
 #include "gc/book/state.h"
-#include "vm/boot.h"
 #include "vm/names/caller_names.h"
 #include "internal/gc.h"
 #include "vm/names/names.h"
@@ -135,7 +135,7 @@ copy_slice(int64_t waited_ns)
 /* ---- names of callers ---- */
 
 /* A search for them, which other threads may run beside. */
-struct naming {
+struct take_naming {
     struct heapprof_symbols symbols;
     bool done;
 };
@@ -143,7 +143,7 @@ struct naming {
 static void *
 read_files(void *data)
 {
-    struct naming *naming = data;
+    struct take_naming *naming = data;
     bool before = rb_heapprof_gc_begin_own_work(); /* it may ask for memory */
 
     rb_heapprof_symbols_read_files(&naming->symbols);
@@ -153,7 +153,7 @@ read_files(void *data)
 }
 
 static void
-search_names(struct naming *naming, const struct heapprof_others *others)
+search_names(struct take_naming *naming, const struct heapprof_others *others)
 {
     bool before = rb_heapprof_gc_begin_own_work();
 
@@ -170,18 +170,19 @@ search_names(struct naming *naming, const struct heapprof_others *others)
 /* Who looks leaked is known of what nobody is known to hold. */
 #define WITH_OWNERS (RB_HEAPPROF_OWNERS | RB_HEAPPROF_NATIVE_LEAKS)
 
-struct taking {
+struct take_snapshot {
     unsigned int with;
     const struct heapprof_others *others; /* NULL: they do not run */
     struct heapprof_walk walk;   /* for owners */
-    struct naming naming;
+    struct take_naming naming;
     int searches;                /* for names that may still be made */
     int64_t waited_ns;           /* for others, before the next slice */
     struct heapprof_copies *copies;
     struct heapprof_snapshot *snapshot;
+    int *jump;                   /* what between has jumped to; 0: it has not */
 };
 
-enum taken {
+enum take_state {
     TAKEN_ALL,      /* it is off, there is no memory, or all is copied */
     TAKEN_SLICE,    /* there is more to copy */
     TAKEN_UNNAMED,  /* there are callers to be named first */
@@ -189,8 +190,8 @@ enum taken {
 };
 
 /* Under the VM lock. */
-static enum taken
-begin_named(struct taking *taking)
+static enum take_state
+begin_named(struct take_snapshot *taking)
 {
     bool native_leaks = taking->with & RB_HEAPPROF_NATIVE_LEAKS;
     bool owners = taking->with & WITH_OWNERS;
@@ -210,10 +211,10 @@ begin_named(struct taking *taking)
 }
 
 /* Somebody else may have copied the rest of this one, and begun another. */
-static enum taken
-take_slice(struct taking *taking)
+static enum take_state
+take_slice(struct take_snapshot *taking)
 {
-    enum taken taken = TAKEN_ALL;
+    enum take_state taken = TAKEN_ALL;
 
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
@@ -229,44 +230,43 @@ take_slice(struct taking *taking)
 }
 
 static void
-give_up(struct taking *taking)
+give_up(struct take_snapshot *taking)
 {
     rb_heapprof_symbols_free(&taking->naming.symbols);
     rb_heapprof_snapshot_free(taking->snapshot);
+    taking->snapshot = NULL;
     if (!taking->copies) return;
     RB_VM_LOCK_ENTER();
     if (rb_heapprof.copies == taking->copies) rb_heapprof.copies = NULL;
     rb_heapprof_copies_free(taking->copies);
     RB_VM_LOCK_LEAVE();
+    taking->copies = NULL;
 }
 
 static VALUE
 call_between(VALUE taking)
 {
-    ((struct taking *)taking)->others->between();
+    ((struct take_snapshot *)taking)->others->between();
     return Qnil;
 }
 
-/* It may jump out. */
-static void
-let_others_run(struct taking *taking)
+/* Returns false if that has jumped out: then the snapshot is given up. */
+static bool
+let_others_run(struct take_snapshot *taking)
 {
-    int state = 0;
-
-    if (!taking->others) return;
+    if (!taking->others) return true;
     int64_t begun_ns = rb_heapprof_bell_now();
-    rb_protect(call_between, (VALUE)taking, &state);
+    rb_protect(call_between, (VALUE)taking, taking->jump);
     taking->waited_ns = rb_heapprof_bell_now() - begun_ns;
-    if (state == 0) return;
-    give_up(taking);
-    rb_jump_tag(state);
+    if (*taking->jump) give_up(taking);
+    return *taking->jump == 0;
 }
 
 /* ---- owners ---- */
 
 /* The next slice of the walk; false after the last. */
 static bool
-walk_slice(struct taking *taking)
+walk_slice(struct take_snapshot *taking)
 {
     bool more = false;
 
@@ -282,11 +282,11 @@ walk_slice(struct taking *taking)
 
 /* While names are searched new callers may be seen; other threads of this ractor add to those the first
  * time alone. */
-static void
-copy_in_slices(struct taking *taking)
+static bool
+copy_in_slices(struct take_snapshot *taking)
 {
     enum { searches = 3 };
-    enum taken taken;
+    enum take_state taken;
 
     for (taking->searches = searches; (taken = take_slice(taking)) != TAKEN_ALL; ) {
         switch (taken) {
@@ -298,15 +298,16 @@ copy_in_slices(struct taking *taking)
             walk_slice(taking);
             /* fall through */
           default:
-            let_others_run(taking);
+            if (!let_others_run(taking)) return false;
         }
     }
+    return true;
 }
 
 static void *
 add_up(void *data)
 {
-    struct taking *taking = data;
+    struct take_snapshot *taking = data;
     bool before = rb_heapprof_gc_begin_own_work();
 
     taking->snapshot = rb_heapprof_copies_add_up(taking->copies);
@@ -316,21 +317,22 @@ add_up(void *data)
 }
 
 static void
-add_rss(struct taking *taking)
+add_rss(struct take_snapshot *taking)
 {
     struct heapprof_pages pages = {0};
 
     while (rb_heapprof_rss_slice(&pages)) {
-        let_others_run(taking);
+        if (!let_others_run(taking)) return;
         pages.waited_ns = taking->waited_ns;
     }
     rb_heapprof_rss_add(&taking->snapshot, &pages, taking->others);
 }
 
 static void
-add_rest(struct taking *taking)
+add_rest(struct take_snapshot *taking)
 {
     if (taking->with & RB_HEAPPROF_RSS) add_rss(taking);
+    if (!taking->snapshot) return;
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     rb_heapprof_origin_note(taking->snapshot);
@@ -338,14 +340,17 @@ add_rest(struct taking *taking)
 }
 
 rb_heapprof_snapshot_t *
-rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others)
+rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others, int *jump)
 {
-    struct taking taking = { .with = with, .others = others };
+    struct take_snapshot taking = { .with = with, .others = others, .jump = jump };
 
+    *jump = 0;
     if (with & RB_HEAPPROF_GC && rb_heapprof_on) rb_gc_start();
     rb_heapprof_symbols_init(&taking.naming.symbols);
-    while (with & WITH_OWNERS && walk_slice(&taking)) let_others_run(&taking);
-    copy_in_slices(&taking);
+    while (with & WITH_OWNERS && walk_slice(&taking)) {
+        if (!let_others_run(&taking)) return NULL;
+    }
+    if (!copy_in_slices(&taking)) return NULL;
     rb_heapprof_symbols_free(&taking.naming.symbols);
     if (taking.copies && others) others->beside(add_up, &taking);
     if (taking.copies) add_up(&taking);
@@ -356,7 +361,9 @@ rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *oth
 rb_heapprof_snapshot_t *
 rb_heapprof_snapshot(unsigned int with)
 {
-    return rb_heapprof_snapshot_beside(with, NULL);
+    int jump;
+
+    return rb_heapprof_snapshot_beside(with, NULL, &jump);
 }
 
 /* 0: not sampled. What is not in the table may be pending. */

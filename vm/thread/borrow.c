@@ -30,7 +30,7 @@
 #include "ractor_core.h"
 #include "vm_core.h"
 #include "internal/thread.h"
-#include "vm/run/run.h"
+#include "vm/thread/others.h"
 #include "vm_sync.h"
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 
 struct heapprof_others;
 
-/* Work that needs the GVL, of a native thread that is none of Ruby's. The others (run.h) are Ruby threads; between and
+/* Work that needs the GVL, of a native thread that is none of Ruby's. The others (others.h) are Ruby threads; between and
  * beside return with the GVL, and never jump. beside leaves nothing undone. */
 typedef void rb_heapprof_borrowing_work(const struct heapprof_others *others, void *data);
 

@@ -13,7 +13,7 @@
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
 #include "vm/thread/own_thread.h"
-#include "vm/boot.h"
+#include "vm/thread/say.h"
 #include "gc/book/state.h"
 #include "os/bell.h"
 #include "vm_core.h"
@@ -165,7 +165,7 @@ begin_thread(void)
     int error = create_thread();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     own.thread = error == 0;
-    if (error) rb_heapprof_boot_complain("nothing is written while the program runs", strerror(error));
+    if (error) rb_heapprof_say("nothing is written while the program runs", strerror(error));
 }
 
 /* ---- begin, end, fork ---- */

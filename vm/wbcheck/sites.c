@@ -1,8 +1,8 @@
 /* wbcheck_sites.c - what is said at the end by where in C barriers are called: RUBY_WBCHECK=sites, told. */
 #include "ruby/ruby.h"
-#include "vm/wbcheck/wbcheck.h"
+#include "vm/wbcheck/sites.h"
 #include "gc/wbcheck/wbcheck.h"
-#include "vm/names/symbols.h"
+#include "vm/names/symbol_names.h"
 #include <inttypes.h>
 
 /* What is to be said, and by whom. */

@@ -2,7 +2,7 @@
  *
  * It may be said inside a GC: nothing here makes a Ruby object, or asks an allocator. */
 #include "ruby/ruby.h"
-#include "vm/wbcheck/wbcheck.h"
+#include "vm/wbcheck/text.h"
 #include "gc/book/state.h"
 #include "gc/wbcheck/wbcheck.h"
 #include "internal/class.h"

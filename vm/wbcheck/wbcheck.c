@@ -10,15 +10,18 @@
  * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter of the time allows. A
  * call's receiver is compared each time the call returns: then the function's own name is known.
  *
- * What is said (wbcheck_text.c) is written where it is found, inside a GC perhaps: nothing here makes a Ruby object until
- * GC.wbcheck returns. */
+ * What is said (text.c) is written where it is found, inside a GC perhaps: nothing here makes a Ruby
+ * object. (GC.wbcheck itself is in vm/api/wbcheck_api.c.) */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
 #include "vm/wbcheck/wbcheck.h"
+#include "vm/wbcheck/sites.h"
+#include "vm/wbcheck/text.h"
 #include "base/mem.h"
 #include "base/settings.h"
 #include "base/utf8.h"
-#include "vm/boot.h"
+#include "vm/thread/say.h"
+#include "vm/run/environment.h"
 #include "gc/wbcheck/wbcheck.h"
 #include "internal/gc.h"
 #include "os/clock.h"
@@ -31,21 +34,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NAME_BYTES 256
-#define STACK_BYTES 2048 /* its innermost lines */
-#define ALLOCATED_BYTES 512
 #define CHECKS_SHARE 4    /* one part of so many of the time goes into checks between GCs */
 
-/* A place where barriers are missed. */
-struct place {
-    char     what[3 * NAME_BYTES]; /* JSON::State+0x10 -> String, in JSON::State#configure */
-    char     stack[STACK_BYTES];   /* lines, where it was first found */
-    char     parent[ALLOCATED_BYTES], child[ALLOCATED_BYTES]; /* lines, where these were allocated; "": not known */
-    uint64_t count;
-    uint64_t before;               /* what count was as GC.wbcheck began */
-};
-
-STATIC_ASSERT(place_is_no_wider_than_a_page, sizeof(struct place) <= 4096); /* base/mem.h */
+STATIC_ASSERT(place_is_no_wider_than_a_page, sizeof(struct heapprof_wbcheck_place) <= 4096); /* base/mem.h */
 
 static struct {
     bool on, aborts, prints;
@@ -54,7 +45,7 @@ static struct {
     bool in_block;                 /* of GC.wbcheck */
     char out[PATH_MAX];            /* "": stderr */
     struct heapprof_mem mem;
-    struct place *places;
+    struct heapprof_wbcheck_place *places;
     size_t   capacity, count;
     uint64_t missed;               /* at all of them */
     const rb_trace_arg_t *call;    /* a C function that has returned, NULL: everything is compared */
@@ -63,14 +54,14 @@ static struct {
 
 /* ---- places ---- */
 
-static struct place *
+static struct heapprof_wbcheck_place *
 place_of(const char *what, const struct heapprof_missed *missed)
 {
     for (size_t i = 0; i < check.count; i++) {
         if (strcmp(check.places[i].what, what) == 0) return &check.places[i];
     }
     if (!HEAPPROF_MEM_GROW(&check.mem, check.places, check.capacity, check.count + 1)) return NULL;
-    struct place *place = &check.places[check.count++];
+    struct heapprof_wbcheck_place *place = &check.places[check.count++];
 
     snprintf(place->what, sizeof(place->what), "%s", what);
     rb_heapprof_wbcheck_stack(place->stack, sizeof(place->stack));
@@ -97,7 +88,7 @@ print(const char *text)
 }
 
 static void
-print_place(const struct place *place)
+print_place(const struct heapprof_wbcheck_place *place)
 {
     static char plain[HEAPPROF_UTF8_MAX(sizeof(*place) + 128) + 1]; /* under the VM's lock */
     char text[sizeof(*place) + 128];
@@ -115,7 +106,7 @@ missed_i(const struct heapprof_missed *missed)
 
     rb_heapprof_wbcheck_what(missed, check.call, what, sizeof(what));
     check.missed++;
-    struct place *place = place_of(what, missed);
+    struct heapprof_wbcheck_place *place = place_of(what, missed);
     if (!place || place->count++ > 0 || !check.prints) return;
     print_place(place);
     if (check.aborts) abort();
@@ -202,89 +193,43 @@ stop(void)
     check.on = false;
 }
 
-/* ---- GC.wbcheck ---- */
+/* ---- a block of GC.wbcheck ---- */
 
-static VALUE
-frames_of(const char *line)
+const char *
+rb_heapprof_wbcheck_begin_block(void)
 {
-    VALUE frames = rb_ary_new();
-    const char *end;
+    const char *refused = NULL;
 
-    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        line += strspn(line, " ");
-        rb_ary_push(frames, rb_utf8_str_new(line, end - line));
-    }
-    return frames;
+    if (rb_multi_ractor_p()) refused = "a second Ractor has begun";
+    else if (!check.on) refused = start();
+    if (refused) return refused;
+    check_all();
+    for (size_t i = 0; i < check.count; i++) check.places[i].before = check.places[i].count;
+    check.in_block = true;
+    return NULL;
 }
 
-static VALUE
-place_hash(const struct place *place)
+bool
+rb_heapprof_wbcheck_in_block_p(void)
 {
-    VALUE hash = rb_hash_new();
-
-    rb_hash_aset(hash, ID2SYM(rb_intern("missed")), rb_utf8_str_new_cstr(place->what));
-    rb_hash_aset(hash, ID2SYM(rb_intern("count")), ULL2NUM(place->count - place->before));
-    rb_hash_aset(hash, ID2SYM(rb_intern("backtrace")), frames_of(place->stack));
-    if (*place->parent) rb_hash_aset(hash, ID2SYM(rb_intern("parent_allocated")), frames_of(place->parent));
-    if (*place->child) rb_hash_aset(hash, ID2SYM(rb_intern("child_allocated")), frames_of(place->child));
-    return hash;
+    return check.in_block;
 }
 
-/* Others may be found meanwhile, when RUBY_WBCHECK is set. */
-static VALUE
-places_of_block(void)
-{
-    VALUE places = rb_ary_new();
-
-    for (size_t i = 0; i < check.count; i++) {
-        if (check.places[i].count > check.places[i].before) rb_ary_push(places, place_hash(&check.places[i]));
-    }
-    return places;
-}
-
-static VALUE
-end_block(VALUE unused)
+bool
+rb_heapprof_wbcheck_end_block(void)
 {
     check_all();
     if (!check.prints) stop();
     check.in_block = false;
-    if (rb_multi_ractor_p()) rb_warn("GC.wbcheck: a second Ractor has begun: most of what was stored since is not checked");
-    return Qnil;
+    return !rb_multi_ractor_p();
 }
 
-/*
- *  call-seq:
- *    GC.wbcheck { ... } -> array
- *
- *  Runs the block and compares meanwhile, again and again, what objects refer to with what write barriers have told the
- *  collector. Returns a Hash for each place at which a barrier was missed: +missed+, which says the parent, where in it the
- *  reference stands, the child and, if it is known, the C function; +count+; and +backtrace+, of where it was first found. If the
- *  heap profiler runs, too, and has sampled them: +parent_allocated+ and +child_allocated+, the innermost frames of where
- *  these were allocated.
- *
- *  A missed barrier lets the collector free an object that is in use. It is a fault of the C function that stores the
- *  reference: RB_OBJ_WRITE, or RB_OBJ_WRITTEN behind the store, mends it.
- *
- *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
- *
- *  A block within a block is a RuntimeError, as is a machine that cannot do it, and a process that has had a second Ractor. When
- *  one begins in the block, a warning says that most of what is stored from then on is not checked. Under RUBY_WBCHECK the
- *  places are printed, too.
- */
-static VALUE
-gc_wbcheck(VALUE self)
+bool
+rb_heapprof_wbcheck_copy_place(size_t number, struct heapprof_wbcheck_place *place)
 {
-    if (check.in_block) rb_raise(rb_eRuntimeError, "a block of GC.wbcheck is running already");
-    rb_need_block();
-    const char *refused = NULL;
-    if (rb_multi_ractor_p()) refused = "a second Ractor has begun";
-    else if (!check.on) refused = start();
-    if (refused) rb_raise(rb_eRuntimeError, "write barriers cannot be checked: %s", refused);
-    check_all();
-    for (size_t i = 0; i < check.count; i++) check.places[i].before = check.places[i].count;
-    check.in_block = true;
-    rb_ensure(rb_yield, Qundef, end_block, Qnil);
-    return places_of_block();
+    if (number >= check.count) return false;
+    *place = check.places[number];
+    return true;
 }
 
 /* ---- RUBY_WBCHECK ---- */
@@ -334,7 +279,7 @@ read_settings(const char *text)
         const char *wrong = read_setting(&setting);
         if (!wrong) continue;
         rb_heapprof_setting_complain(line, sizeof(line), &setting, wrong, " (running unchecked)");
-        rb_heapprof_boot_complain("RUBY_WBCHECK", line);
+        rb_heapprof_say("RUBY_WBCHECK", line);
         return false;
     }
     return true;
@@ -343,16 +288,15 @@ read_settings(const char *text)
 void
 rb_heapprof_wbcheck_boot(void)
 {
-    const char *value = rb_heapprof_boot_setting("RUBY_WBCHECK");
+    const char *value = rb_heapprof_environment_setting("RUBY_WBCHECK");
 
-    rb_define_singleton_method(rb_mGC, "wbcheck", gc_wbcheck, 0);
     if (!value || !*value || strcmp(value, "0") == 0) return;
     if (!read_settings(value)) return;
     if (check.sites) rb_heapprof_gc_wbcheck_keep_sites(true);
     if (check.told) rb_heapprof_gc_wbcheck_keep_told();
     const char *refused = start();
     check.prints = !refused;
-    if (refused) rb_heapprof_boot_complain("RUBY_WBCHECK", refused);
+    if (refused) rb_heapprof_say("RUBY_WBCHECK", refused);
 }
 
 void

@@ -1,33 +1,40 @@
 #ifndef HEAPPROF_VM_WBCHECK_H
 #define HEAPPROF_VM_WBCHECK_H
-#include "ruby/debug.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-struct heapprof_missed;
-
-/* GC.wbcheck is there; and if RUBY_WBCHECK says so, barriers are checked from here on. */
+/* Reads RUBY_WBCHECK. If it says so, barriers are checked from here on. */
 void rb_heapprof_wbcheck_boot(void);
 
-/* A last check; and if RUBY_WBCHECK has found anything, the sum, one line. */
+/* Checks a last time. If RUBY_WBCHECK has found anything, prints the sum, one line. */
 void rb_heapprof_wbcheck_at_exit(void);
 
-/* ---- among the files of this name ---- */
+/* ---- for GC.wbcheck ---- */
 
-/* "JSON::State (JSON::State+0x10) -> String, in JSON::State#configure". call: of C, that has just returned; NULL: not known. May be in
- * a GC, as the next. */
-void rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_arg_t *call, char *text, size_t size);
+#define HEAPPROF_WBCHECK_WHAT_BYTES 768
+#define HEAPPROF_WBCHECK_STACK_BYTES 2048
+#define HEAPPROF_WBCHECK_ALLOCATED_BYTES 512
 
-/* The Ruby stack that there is, as lines of a backtrace: the innermost that there is room for. */
-void rb_heapprof_wbcheck_stack(char *text, size_t size);
+/* A place where barriers are missed. */
+struct heapprof_wbcheck_place {
+    char     what[HEAPPROF_WBCHECK_WHAT_BYTES];   /* JSON::State+0x10 -> String, in JSON::State#configure */
+    char     stack[HEAPPROF_WBCHECK_STACK_BYTES]; /* the innermost lines, as it was first found */
+    char     parent[HEAPPROF_WBCHECK_ALLOCATED_BYTES]; /* lines: where the parent was allocated; "": not known */
+    char     child[HEAPPROF_WBCHECK_ALLOCATED_BYTES];  /* the same of the child */
+    uint64_t count;
+    uint64_t before;  /* count when the block began */
+};
 
-/* Where an object was allocated, in the same way, its innermost frames; "": the profiler is off, or has not sampled it. */
-void rb_heapprof_wbcheck_allocated(VALUE object, char *text, size_t size);
+/* Begins a block. Returns why barriers cannot be checked, or NULL. Not within another block. */
+const char *rb_heapprof_wbcheck_begin_block(void);
+bool rb_heapprof_wbcheck_in_block_p(void);
 
-typedef void rb_heapprof_wbcheck_print(const char *line);
+/* Ends it. Returns false if a second Ractor has begun: most of what it stored is not checked. */
+bool rb_heapprof_wbcheck_end_block(void);
 
-/* Prints what is known of places where barriers are called: which have told of references in time, if that is kept; and those
- * that never were of use, if sites. */
-void rb_heapprof_wbcheck_say_sites(rb_heapprof_wbcheck_print *print, bool sites);
+/* Copies the place of that number. Returns false if there are not so many. New places may be found
+ * between two calls. */
+bool rb_heapprof_wbcheck_copy_place(size_t number, struct heapprof_wbcheck_place *place);
 
 #endif

@@ -1,0 +1,90 @@
+/* wbcheck_api.c - GC.wbcheck: the missed write barriers of a block, as an array. */
+#include "ruby/ruby.h"
+#include "vm/api/wbcheck_api.h"
+#include "vm/wbcheck/wbcheck.h"
+#include "internal/gc.h"
+#include <string.h>
+
+static VALUE
+frames_of(const char *line)
+{
+    VALUE frames = rb_ary_new();
+    const char *end;
+
+    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        line += strspn(line, " ");
+        rb_ary_push(frames, rb_utf8_str_new(line, end - line));
+    }
+    return frames;
+}
+
+static VALUE
+place_hash(const struct heapprof_wbcheck_place *place)
+{
+    VALUE hash = rb_hash_new();
+
+    rb_hash_aset(hash, ID2SYM(rb_intern("missed")), rb_utf8_str_new_cstr(place->what));
+    rb_hash_aset(hash, ID2SYM(rb_intern("count")), ULL2NUM(place->count - place->before));
+    rb_hash_aset(hash, ID2SYM(rb_intern("backtrace")), frames_of(place->stack));
+    if (*place->parent) rb_hash_aset(hash, ID2SYM(rb_intern("parent_allocated")), frames_of(place->parent));
+    if (*place->child) rb_hash_aset(hash, ID2SYM(rb_intern("child_allocated")), frames_of(place->child));
+    return hash;
+}
+
+/* Under RUBY_WBCHECK more places may be found while this makes objects. */
+static VALUE
+places_of_block(void)
+{
+    VALUE places = rb_ary_new();
+    struct heapprof_wbcheck_place place;
+
+    for (size_t i = 0; rb_heapprof_wbcheck_copy_place(i, &place); i++) {
+        if (place.count > place.before) rb_ary_push(places, place_hash(&place));
+    }
+    return places;
+}
+
+static VALUE
+end_block(VALUE unused)
+{
+    if (!rb_heapprof_wbcheck_end_block()) {
+        rb_warn("GC.wbcheck: a second Ractor has begun: most of what was stored since is not checked");
+    }
+    return Qnil;
+}
+
+/*
+ *  call-seq:
+ *    GC.wbcheck { ... } -> array
+ *
+ *  Runs the block and compares meanwhile, again and again, what objects refer to with what write barriers have told the
+ *  collector. Returns a Hash for each place at which a barrier was missed: +missed+, which says the parent, where in it the
+ *  reference stands, the child and, if it is known, the C function; +count+; and +backtrace+, of where it was first found. If the
+ *  heap profiler runs, too, and has sampled them: +parent_allocated+ and +child_allocated+, the innermost frames of where
+ *  these were allocated.
+ *
+ *  A missed barrier lets the collector free an object that is in use. It is a fault of the C function that stores the
+ *  reference: RB_OBJ_WRITE, or RB_OBJ_WRITTEN behind the store, mends it.
+ *
+ *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
+ *
+ *  A block within a block is a RuntimeError, as is a machine that cannot do it, and a process that has had a second Ractor. When
+ *  one begins in the block, a warning says that most of what is stored from then on is not checked. Under RUBY_WBCHECK the
+ *  places are printed, too.
+ */
+static VALUE
+gc_wbcheck(VALUE self)
+{
+    if (rb_heapprof_wbcheck_in_block_p()) rb_raise(rb_eRuntimeError, "a block of GC.wbcheck is running already");
+    rb_need_block();
+    const char *refused = rb_heapprof_wbcheck_begin_block();
+    if (refused) rb_raise(rb_eRuntimeError, "write barriers cannot be checked: %s", refused);
+    rb_ensure(rb_yield, Qundef, end_block, Qnil);
+    return places_of_block();
+}
+
+void
+rb_heapprof_wbcheck_define(void)
+{
+    rb_define_singleton_method(rb_mGC, "wbcheck", gc_wbcheck, 0);
+}
