@@ -8,7 +8,6 @@
 #include "ruby/io.h"
 #include "ruby/thread.h"
 #include "vm/api/api.h"
-#include "vm/boot.h"
 #include "vm/run/flush.h"
 #include "vm/api/graph_api.h"
 #include "vm/run/periodic.h"

@@ -33,7 +33,7 @@ rb_heapprof_sample_define(VALUE profile_class)
 }
 
 /* Strings and frames already made, by their numbers in the snapshot. */
-struct reading {
+struct sample_reading {
     const struct heapprof_snapshot *snapshot;
     VALUE strings;
     VALUE frames;
@@ -50,7 +50,7 @@ make_string(const char *bytes, size_t length)
 }
 
 static VALUE
-string_at(const struct reading *reading, uint32_t number)
+string_at(const struct sample_reading *reading, uint32_t number)
 {
     VALUE string = rb_ary_entry(reading->strings, number);
 
@@ -64,7 +64,7 @@ string_at(const struct reading *reading, uint32_t number)
 }
 
 static VALUE
-frame_at(const struct reading *reading, uint32_t node, const struct heapprof_frame *raw)
+frame_at(const struct sample_reading *reading, uint32_t node, const struct heapprof_frame *raw)
 {
     VALUE frame = rb_ary_entry(reading->frames, node);
 
@@ -79,7 +79,7 @@ frame_at(const struct reading *reading, uint32_t node, const struct heapprof_fra
 }
 
 static VALUE
-frames_of(const struct reading *reading, uint32_t stack)
+frames_of(const struct sample_reading *reading, uint32_t stack)
 {
     size_t count = rb_heapprof_snapshot_frames(reading->snapshot, stack, NULL, 0);
     VALUE holder, frames = rb_ary_new_capa((long)count);
@@ -113,7 +113,7 @@ kind_of(const struct heapprof_row *row)
 }
 
 static VALUE
-sample_of(const struct reading *reading, const struct heapprof_row *row)
+sample_of(const struct sample_reading *reading, const struct heapprof_row *row)
 {
     VALUE values[] = {
         string_at(reading, rb_heapprof_row_class(row)),
@@ -137,7 +137,7 @@ sample_of(const struct reading *reading, const struct heapprof_row *row)
 void
 rb_heapprof_sample_each(const struct heapprof_snapshot *snapshot)
 {
-    struct reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
+    struct sample_reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
 
     for (size_t i = 0; i < snapshot->row_count; i++) {
         rb_yield(sample_of(&reading, &snapshot->rows[i]));
@@ -149,7 +149,7 @@ rb_heapprof_sample_each(const struct heapprof_snapshot *snapshot)
 VALUE
 rb_heapprof_sample_frames(const struct heapprof_snapshot *snapshot, uint32_t stack)
 {
-    struct reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
+    struct sample_reading reading = { snapshot, rb_ary_new(), rb_ary_new() };
     VALUE frames = frames_of(&reading, stack);
 
     RB_GC_GUARD(reading.strings);
