@@ -71,7 +71,7 @@ static const char *const imemo_types[16] = {
 };
 enum { NODE = 27 };
 
-/* type_identity in gc/book/track.c: types stand under numbers no object can have as its address. */
+/* type_identity in gc/objects/label.c: types stand under numbers no object can have as its address. */
 static bool
 label_by_type(struct attach_vm *vm, uint64_t flags, const char *detail, struct attach_pending_sample *sample)
 {
@@ -90,7 +90,7 @@ label_by_type(struct attach_vm *vm, uint64_t flags, const char *detail, struct a
     return true;
 }
 
-/* rb_heapprof_class_of in gc/book/track.c. */
+/* label_of in gc/objects/label.c. */
 static bool
 label(struct attach_vm *vm, struct attach_pending_sample *sample)
 {

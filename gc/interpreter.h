@@ -16,15 +16,13 @@ uint32_t rb_heapprof_frames_capture(const rb_execution_context_t *ec);
 /* Forgets what is known of addresses of code: a GC has marked, and moves and frees. (vm/names/frames.c) */
 void rb_heapprof_frames_forget_code(void);
 
-/* Forgets the numbers of all stacks, and code, too: numbers without a hold are to be void. (vm/names/frames.c) */
-void rb_heapprof_frames_forget(void);
-
 /* The class an object is labelled with: its own, or the first ancestor of that which is
  * neither a singleton nor an included module. 0 for an object hidden from Ruby. (vm/names/names.c) */
 VALUE rb_heapprof_real_class(VALUE object);
 
-/* The identity of a class, named. 0 when memory is refused. (vm/names/names.c) */
-uint32_t rb_heapprof_class_identity(VALUE klass);
+/* The identity of that class, named. Returns false if the object has no such class. *id is 0 when memory is
+ * refused. (vm/names/names.c) */
+bool rb_heapprof_class_label(VALUE object, uint32_t *id);
 
 /* What a class, a method, or code is called, as in a profile; its length. Code is that of a method of owner, or of none
  * (0). Nothing is remembered. (vm/names/names.c) */

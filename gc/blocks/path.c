@@ -10,8 +10,6 @@
  */
 enum { OWN_FRAMES = 7 }; /* from take_addresses to what a gate calls: asking_by_unwinding and block_site among them */
 
-#include "gc/blocks/steps.c"
-
 /* Which does not see as far out as steps do, and may find MRI alone. */
 HEAPPROF_COLD static uintptr_t
 asking_by_unwinding(void)

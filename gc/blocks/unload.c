@@ -8,7 +8,11 @@
  *
  * No Ruby allocation, no raise, no GC; in the sweep, too, for free functions of objects unload libraries.
  */
-#include <dlfcn.h>
+#include "gc/interpreter.h"
+#include "os/interpose.h"
+
+#if HEAPPROF_CAN_INTERPOSE
+# include <dlfcn.h>
 
 /* The VM lock, for the thread that has the GVL; false: it is not to be had. */
 HEAPPROF_COLD static bool
@@ -58,3 +62,5 @@ after_unloading(void)
     rb_heapprof_gc_end_own_work(own_work);
     rb_gc_vm_unlock_no_barrier(lev);
 }
+
+#endif

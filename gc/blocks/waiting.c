@@ -11,16 +11,6 @@
  * There is room for so many pieces, made by whoever settles; with none left a sample is dropped.
  * All under the blocks' lock. No memory is asked for but by settle, which has the VM lock.
  */
-enum { WAITING_MOST = 256, WAITING_MOST_OF_MEMCHECK = 32768 };
-
-struct heapprof_waiting {
-    uint32_t  piece;
-    uintptr_t caller;
-};
-
-static struct heapprof_waiting waiting[WAITING_MOST_OF_MEMCHECK];
-static size_t waiting_count;
-
 /* With memcheck each request is a sample, and a library may make many in one go. */
 HEAPPROF_COLD static uint32_t
 waiting_most(void)
@@ -84,12 +74,6 @@ settle_waiting(void)
     for (size_t i = 0; i < waiting_count; i++) settle_one(&waiting[i]);
     waiting_count = 0;
     rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, waiting_most());
-}
-
-HEAPPROF_COLD size_t
-rb_heapprof_gc_waiting_blocks(void)
-{
-    return waiting_count;
 }
 
 /* The profiler is off: nothing new waits. */

@@ -49,8 +49,12 @@ extern struct heapprof rb_heapprof;
 /* Is the profiler on? Changes with all ractors stopped. */
 extern bool rb_heapprof_on;
 
-/* The same, or the next dump of the object graph is to tell what was there at the last one (graph_baseline.c). */
+/* The same, or the next dump of the object graph is to tell what was there at the last one (gc/graph/baseline.c). */
 extern bool rb_heapprof_clears;
+
+/* Goes up whenever numbers of the tables that nobody holds become void: whoever keeps such numbers compares. Outside of the
+ * above, for an edition is never used again. Under the VM lock. */
+extern uint64_t rb_heapprof_numbers_edition;
 
 /* For who reads the tables from another process: whether they changed meanwhile. Outside of the above, which a start
  * writes anew. A word is odd while something changes (gc/book/sequence.c). */

@@ -12,8 +12,6 @@
  * start a GC.
  */
 #include "gc/book/track.h"
-#include "internal/imemo.h"
-#include "gc/interpreter.h"
 
 HEAPPROF_COLD static struct heapprof_page *
 page_of(VALUE object)
@@ -82,48 +80,6 @@ rb_heapprof_gc_identify(VALUE object)
     id = rb_heapprof_identities_add(identities, &page_of(object)->identities, object);
     if (id) RB_FL_SET_RAW(object, HEAPPROF_FLAG);
     return id;
-}
-
-/* ---- what an object is labelled with ---- */
-
-/* Types stand in the identities under numbers no object can have as its address. */
-HEAPPROF_COLD static uint32_t
-type_identity(VALUE object, const char *detail)
-{
-    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
-    uintptr_t key = 1 + RB_BUILTIN_TYPE(object);
-    if (RB_BUILTIN_TYPE(object) == T_IMEMO) key |= (uintptr_t)(imemo_type(object) + 1) << 8;
-
-    uint32_t id = rb_heapprof_identities_find(identities, key);
-    if (id) return id;
-
-    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
-    if (id == 0) return 0;
-    rb_heapprof.went_deep = true;
-
-    char name[64];
-    const char *format = detail ? "%s(%s)" : "%s";
-    const char *type = RB_TYPE_P(object, T_DATA) ? "T_DATA" : obj_type_name(object);
-    size_t length = (size_t)snprintf(name, sizeof(name), format, type, detail);
-    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
-    rb_heapprof_identities_change(identities, id)->name = text;
-    return id;
-}
-
-HEAPPROF_COLD static uint32_t
-rb_heapprof_class_of(VALUE object)
-{
-    switch (RB_BUILTIN_TYPE(object)) {
-      case T_IMEMO:
-        return type_identity(object, rb_imemo_name(imemo_type(object)));
-      case T_ICLASS:
-      case T_NODE:
-        return type_identity(object, NULL);
-      default:
-        break;
-    }
-    VALUE klass = rb_heapprof_real_class(object);
-    return klass ? rb_heapprof_class_identity(klass) : type_identity(object, "hidden");
 }
 
 /* ---- stop ---- */

@@ -79,7 +79,7 @@ graph_forget_baseline(void)
     rb_heapprof_index_release(&graph_baseline.move_index, &graph_baseline.mem);
     graph_baseline.armed = false;
     graph_baseline.move_count = 0;
-    rb_heapprof_clears = rb_heapprof_on;
+    want_clears(&clears_wanted.baseline, false);
 }
 
 HEAPPROF_COLD bool
@@ -93,7 +93,8 @@ rb_heapprof_gc_graph_begin_baseline(void)
     graph_baseline.gc_count = objspace->profile.count;
     graph_baseline.compact_count = objspace->profile.compact_count;
     graph_baseline.pid = getpid();
-    graph_baseline.armed = rb_heapprof_clears = true;
+    graph_baseline.armed = true;
+    want_clears(&clears_wanted.baseline, true);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* graph_check.c - for checking builds: that what is written of an object is what MRI marks. Included by graph.c.
+/* graph_check.c - for checking builds: that what is written of an object is what MRI marks. Compiled inside gc.c.
  *
  * Of types that marking functions are asked for this holds by itself (I2 of graph.c); the others are read here. Not in the child
  * of a fork: marking a class frees what is void.
@@ -6,6 +6,7 @@
  * A process does it at its end, of all objects. Nobody may be there who sees that it aborts: so with RUBY_HEAPGRAPH_CHECK=FILE
  * it adds to the file a line of what it has checked, or of what is wrong (test/upstream/checked.rb).
  */
+#include "gc/graph/form.h"
 #include "os/file.h"
 #include <fcntl.h>
 #include <stdlib.h>

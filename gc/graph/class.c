@@ -1,7 +1,10 @@
-/* graph_class.c - what classes and modules refer to. Included by graph.c.
+/* graph_class.c - what classes and modules refer to. Compiled inside gc.c.
  *
  * Read as rb_gc_mark_children marks it, but for call caches that are void: marking would free them.
  */
+#include "gc/graph/form.h"
+#include "id_table.h"
+#include "variable.h"
 
 static enum rb_id_table_iterator_result
 graph_method_i(ID id, VALUE method, void *data)

@@ -1,8 +1,10 @@
-/* graph_code.c - names of what code, blocks, environments, threads and fibers refer to. Included by graph.c.
+/* graph_code.c - names of what code, blocks, environments, threads and fibers refer to. Compiled inside gc.c.
  *
  *     frame     self, code, block, and its environment: locals by name, then method or scope, and the outer one's
  *     thread    its frames, each "x in Object#make at app.rb:12"; what else is on its stacks is STACK
  */
+#include "gc/graph/form.h"
+#include "iseq.h"
 #include "internal/cont.h"
 
 /* ---- environments ---- */

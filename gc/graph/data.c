@@ -1,4 +1,5 @@
-/* graph_data.c - what the VM's own objects and those of extensions refer to. Included by graph.c. */
+/* graph_data.c - what the VM's own objects and those of extensions refer to. Compiled inside gc.c. */
+#include "gc/graph/form.h"
 
 /* Whatever the system's are. */
 #define GRAPH_PAGE_BYTES 4096

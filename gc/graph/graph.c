@@ -14,47 +14,9 @@
  * Marking functions may write to what they go through: they free call caches of classes, which is why classes are
  * read here, and forget those of code.
  */
-#include "gc/graph/graph.h"
-#include "gc/interpreter.h"
-#include "gc/book/mri.h"
+#include "gc/graph/form.h"
 #include "gc/book/state.h"
-#include "gc/book/track.h"
 #include "gc/book/walk.h"
-#include "id_table.h"
-#include "iseq.h"
-#include "shape.h"
-#include "variable.h"
-
-/* An object that is being written. */
-struct graph_object {
-    VALUE object;
-    const struct graph_form *form;
-    uintptr_t detail;          /* of its layout */
-    const VALUE *fixed;        /* references of the layout's labels */
-    size_t fixed_count;
-    const VALUE *tail;
-    size_t tail_count;         /* of values, also where they are pairs */
-    VALUE held[8];             /* for fixed, where the object has them in no array */
-};
-
-/* What objects of one layout have in common. */
-struct graph_form {
-    enum heapprof_dump_tail tail;
-    const char *fields[8];     /* of the VM's own structures; or else */
-    void (*label)(struct heapprof_graph *graph, const struct graph_object *o);
-};
-
-#include "gc/graph/values.c"
-#include "gc/graph/layout.c"
-#include "gc/graph/types.c"
-#include "gc/graph/guard.c"
-#include "gc/graph/marked.c"
-#include "gc/graph/class.c"
-#include "gc/graph/code.c"
-#include "gc/graph/weak.c"
-#include "gc/graph/data.c"
-#include "gc/graph/roots.c"
-#include "gc/graph/check.c"
 
 /* ---- what else is said of an object ---- */
 
@@ -141,7 +103,7 @@ graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struc
     if (RB_TYPE_P(object, T_STRING)) {
         graph_string(graph, object, record);
     }
-    else if ((record->text = graph_text(graph, object)) != 0) {
+    else if ((record->text = graph_object_text(graph, object)) != 0) {
         record->bits |= HEAPPROF_DUMP_TEXT;
     }
     if (rb_heapprof_on) graph_sample(graph, record);

@@ -1,17 +1,16 @@
-/* graph_guard.c - calls of functions of extensions, in the child of a fork. Included by graph.c.
+/* graph_guard.c - calls of functions of extensions, in the child of a fork. Compiled inside gc.c.
  *
  * A function that marks an extension's object, or says how large it is, may wait for a lock that another thread had when
  * the process was copied, or read memory that is not in the copy. So a signal ends the call: of memory at once, of the clock
  * when it finds the same call twice. What the function has written is the child's alone. Its type is not asked again.
  */
+#include "gc/graph/form.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/time.h>
 
 #define GRAPH_SKIPPED_MOST 64
 #define GRAPH_TICK_SECONDS 2
-
-static void graph_forget_marked(struct heapprof_graph *graph);
 
 static struct {
     sigjmp_buf back;

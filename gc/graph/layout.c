@@ -1,9 +1,12 @@
-/* graph_layout.c - what objects have in common: type, class, and the names of their references. Included by
- * graph.c.
+/* graph_layout.c - what objects have in common: type, class, and the names of their references. Compiled inside
+ * gc.c.
  *
  * An Object's ivars are those of its shape, a Struct's members those of its class, an extension's references are at the
  * offsets that its type declares: each is a layout, whose labels are looked up once.
  */
+#include "gc/graph/form.h"
+#include "gc/interpreter.h"
+#include "shape.h"
 
 /* ---- labels ---- */
 

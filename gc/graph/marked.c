@@ -1,10 +1,11 @@
-/* graph_marked.c - what marking functions say that an object refers to, and the names of it. Included by graph.c.
+/* graph_marked.c - what marking functions say that an object refers to, and the names of it. Compiled inside gc.c.
  *
  *     edges    what we know: (value, name)         marked   what is marked
  *     0x7f..10 "self"                               0x7f..10
  *     0x7f..80 "code"                               0x7f..c8
  *          ->  0x7f..10 "self",  0x7f..c8 without a name
  */
+#include "gc/graph/form.h"
 
 static uint64_t
 graph_marked_hash_i(const void *owner, uint32_t number)
@@ -47,13 +48,6 @@ graph_marked_i(VALUE value, void *graph)
     graph_guard.calling = 0; /* in here nothing may be left half done */
     graph_add_marked(graph, value);
     graph_guard.calling = calling;
-}
-
-static void
-graph_forget_marked(struct heapprof_graph *graph)
-{
-    graph->marked_count = 0;
-    rb_heapprof_index_clear(&graph->marked_index, &graph->mem, 0);
 }
 
 /* Whether an edge that has a name is one. */

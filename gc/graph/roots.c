@@ -1,8 +1,11 @@
-/* graph_roots.c - where marking begins. Included by graph.c.
+/* graph_roots.c - where marking begins. Compiled inside gc.c.
  *
  * As with objects (graph_marked.c), marking tells what there is, by category, and what we know of the VM gives it names. What
  * the collector marks by itself is in no category of rb_objspace_reachable_objects_from_root, and added here.
  */
+#include "gc/graph/form.h"
+#include "gc/interpreter.h"
+#include "gc/book/mri.h"
 
 /* ---- names ---- */
 

@@ -1,5 +1,7 @@
-/* graph_types.c - what objects of simple types refer to, read from their fields as rb_gc_mark_children does. Included by
- * graph.c. */
+/* graph_types.c - what objects of simple types refer to, read from their fields as rb_gc_mark_children does. Compiled inside
+ * gc.c. */
+#include "gc/graph/form.h"
+#include "shape.h"
 
 /* ---- references with labels of their own ---- */
 

@@ -1,9 +1,19 @@
-/* graph_values.c - values, names and texts as the file has them. Included by graph.c. */
+/* graph_values.c - values, names and texts as the file has them. Compiled inside gc.c. */
+#include "gc/graph/form.h"
+#include "gc/interpreter.h"
+#include "gc/book/state.h"
 
 static void
 graph_failed(struct heapprof_graph *graph)
 {
     if (graph->writer.error == 0) graph->writer.error = ENOMEM;
+}
+
+static void
+graph_forget_marked(struct heapprof_graph *graph)
+{
+    graph->marked_count = 0;
+    rb_heapprof_index_clear(&graph->marked_index, &graph->mem, 0);
 }
 
 /* ---- strings of the file ---- */
@@ -155,7 +165,7 @@ graph_imemo_text(VALUE object, char text[HEAPPROF_NAME_BYTES])
 
 /* A string of the file; 0: there is nothing to call it by. */
 static uint32_t
-graph_text(struct heapprof_graph *graph, VALUE object)
+graph_object_text(struct heapprof_graph *graph, VALUE object)
 {
     char text[HEAPPROF_NAME_BYTES];
     size_t length = 0;

@@ -1,9 +1,10 @@
 /* graph_weak.c - references that keep nothing alive: those of ObjectSpace::WeakMap and WeakKeyMap, and so of each WeakRef, which
- * is a key of one. Included by graph.c.
+ * is a key of one. Compiled inside gc.c.
  *
  * Marking functions are asked in vain: rb_gc_mark_weak does nothing but in a GC. So the tables are read here. Not seen are an
  * extension's own weak references, and the class of a call cache, which may be dead and its slot be used again.
  */
+#include "gc/graph/form.h"
 #include "gc/book/mri.h"
 
 static struct {

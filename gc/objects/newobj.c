@@ -28,6 +28,7 @@
 #include "gc/book/state.h"
 #include "gc/interpreter.h"
 #include "base/check.h"
+#include "gc/book/room.h"
 #include "gc/book/track.h"
 
 STATIC_ASSERT(heapprof_heaps, HEAPPROF_HEAPS == HEAP_COUNT);
@@ -40,7 +41,7 @@ struct known_site {
     uint32_t stack;
     uint32_t class_id;
     uint32_t site;
-    uint64_t age;  /* void unless it is that of known_sites */
+    uint64_t age;  /* void unless it is known_sites_age() */
 };
 
 static struct {
@@ -55,16 +56,14 @@ forget_known_sites(void)
     known_sites.age++;
 }
 
-/* Numbers of the tables are given to others: what is known by them is void. */
-HEAPPROF_COLD static void
-forget_numbers(void)
+/* With the edition of the numbers in it: both only grow, so their sum is never the same again. */
+HEAPPROF_PART static uint64_t
+known_sites_age(void)
 {
-    rb_heapprof.went_deep = true;
-    rb_heapprof_frames_forget();
-    forget_known_sites();
+    return known_sites.age + rb_heapprof_numbers_edition;
 }
 
-/* Others go by something else than the class that is written in them. */
+/* Internal objects and classes are labelled by type, not by their class pointer. */
 HEAPPROF_PART static bool
 by_class_p(VALUE object)
 {
@@ -75,11 +74,12 @@ by_class_p(VALUE object)
 HEAPPROF_COLD static uint32_t
 find_object_site(uint32_t stack, VALUE object, struct known_site *known, bool by_class)
 {
-    uint32_t class_id = rb_heapprof_class_of(object);
+    bool of_class;
+    uint32_t class_id = label_of(object, &of_class);
     if (class_id == 0) return 0;
     uint32_t site = rb_heapprof_sites_intern(&rb_heapprof.tables.sites, stack, class_id);
-    if (site && by_class && rb_heapprof_real_class(object)) {
-        *known = (struct known_site){ RBASIC_CLASS(object), stack, class_id, site, known_sites.age };
+    if (site && by_class && of_class) {
+        *known = (struct known_site){ RBASIC_CLASS(object), stack, class_id, site, known_sites_age() };
     }
     return site;
 }
@@ -94,7 +94,7 @@ site_of(uint32_t stack, VALUE object)
     struct known_site *known = &known_sites.all[((klass >> 4) + stack * 7) & (numberof(known_sites.all) - 1)];
     bool by_class = by_class_p(object);
 
-    if (by_class && known->klass == klass && known->stack == stack && known->age == known_sites.age &&
+    if (by_class && known->klass == klass && known->stack == stack && known->age == known_sites_age() &&
         known->site < sites->numbers.end) {
         const struct heapprof_site *site = rb_heapprof_sites_get(sites, known->site);
         if (site->used && site->stack == stack && site->class_id == known->class_id) return known->site;
@@ -414,20 +414,6 @@ note_major(const rb_objspace_t *objspace)
     refine();
 }
 
-HEAPPROF_COLD static void
-rb_heapprof_clear(struct ractor_newobj_cache *cache)
-{
-    graph_caches_cleared();
-    if (!rb_heapprof_on) return;
-    begin_change();
-    note_major(rb_gc_get_objspace());
-    pending_resolve(&cache->heapprof.pending);
-    end_change();
-    ractor_disarm(cache);
-    rb_heapprof_frames_forget_code();
-    forget_known_sites();
-}
-
 /* ---- for run.c: of each ractor ---- */
 
 HEAPPROF_COLD static void
@@ -470,4 +456,19 @@ HEAPPROF_COLD static void
 cache_resolve_i(void *cache, void *unused)
 {
     pending_resolve(&((rb_ractor_newobj_cache_t *)cache)->heapprof.pending);
+}
+
+HEAPPROF_COLD uint32_t
+rb_heapprof_gc_stack_of(VALUE object)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+    uint32_t entry = rb_heapprof_on ? rb_heapprof_address_table_find(&tables->live.addresses, object) : 0;
+    struct stack_search search = { .object = object };
+
+    if (entry) {
+        uint32_t site = rb_heapprof_live_table_sample(&tables->live, entry)->site;
+        return rb_heapprof_sites_get(&tables->sites, site)->stack;
+    }
+    if (rb_heapprof_on) rb_gc_ractor_newobj_cache_foreach(cache_stack_i, &search);
+    return search.stack;
 }

@@ -8,117 +8,11 @@
 #include "gc/book/mri.h"
 #include "shape.h"
 
-#define VM_TABLES(T) \
-    T(INTERNED_STRINGS, "interned strings") T(SYMBOLS, "symbols") T(GENERIC_IVARS, "generic ivars") \
-    T(FINALIZERS, "finalizers") T(OBJECT_IDS, "object ids") T(METHODS, "method caches") \
-    T(CALLS, "call infos") T(CONSTANT_CACHES, "constant caches") T(FEATURES, "loaded features") \
-    T(SHAPES, "shapes") T(HEAP_PAGES, "heap pages") T(GC, "garbage collector") \
-    T(STATIC_DATA, "static data")
-
-#define VM_TABLE_KEY 0x8000
-#define LIBRARY_KEY 0x9000 /* and from there on, one each */
-#define LIBRARY_KEYS 0x6000
-
-enum {
-    VM_TABLE_BEFORE = VM_TABLE_KEY - 1,
-#define VM_TABLE_KEY_OF(table, name) VM_##table,
-    VM_TABLES(VM_TABLE_KEY_OF)
-#undef VM_TABLE_KEY_OF
-};
-
-static const char *const vm_table_names[] = {
-#define VM_TABLE_NAME(table, name) "[VM] " name,
-    VM_TABLES(VM_TABLE_NAME)
-#undef VM_TABLE_NAME
-};
-
-/* The identity under a key that no object has; 0 when memory is refused. */
-HEAPPROF_COLD static uint32_t
-named_identity(uintptr_t key, const char *name)
-{
-    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
-    uint32_t id = rb_heapprof_identities_find(identities, key);
-    if (id) return id;
-
-    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
-    if (id == 0) return 0;
-    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, strlen(name));
-    rb_heapprof_identities_change(identities, id)->name = text;
-    return id;
-}
-
-/* The library whose key was asked for last. */
-static char library_name[64];
-
-HEAPPROF_COLD static bool
-library_named_p(uint32_t id, const char *name)
-{
-    const struct heapprof_identities *identities = &rb_heapprof.tables.identities;
-    size_t length;
-    const char *other = rb_heapprof_strings_get(&rb_heapprof.tables.strings, identities->all[id].name, &length);
-
-    return length == strlen(name) && memcmp(other, name, length) == 0;
-}
-
-/* Found by its name: libraries come and go. */
-HEAPPROF_COLD static uintptr_t
-key_of_library(const char *name)
-{
-    uint64_t hash = 0;
-    uintptr_t key;
-    uint32_t id;
-
-    for (const char *c = name; *c; c++) hash = rb_heapprof_index_hash(hash + (unsigned char)*c);
-    do {
-        key = LIBRARY_KEY + hash++ % LIBRARY_KEYS;
-        id = rb_heapprof_identities_find(&rb_heapprof.tables.identities, key);
-    } while (id && !library_named_p(id, name));
-    snprintf(library_name, sizeof(library_name), "%s", name);
-    return key;
-}
-
-/* A search (reach.c) may come back to an object that has died meanwhile. */
-HEAPPROF_COLD static bool
-alive_p(VALUE object)
-{
-    rb_objspace_t *objspace = rb_gc_get_objspace();
-    bool alive = false;
-
-    if (!heap_page_for_ptr(objspace, object) || rb_gc_impl_garbage_object_p(objspace, object)) return false;
-    asan_unpoisoning_object(object) {
-        enum ruby_value_type type = RB_BUILTIN_TYPE(object);
-        alive = type != T_NONE && type != T_ZOMBIE && type != T_MOVED;
-    }
-    return alive;
-}
-
-HEAPPROF_COLD static uint32_t
-identity_of_holder(uintptr_t holder)
-{
-    if (rb_heapprof_object_key_p(holder)) return alive_p(holder) ? rb_heapprof_class_of(holder) : 0;
-    if (holder >= LIBRARY_KEY) return named_identity(holder, library_name);
-    return named_identity(holder, vm_table_names[holder - VM_TABLE_KEY]);
-}
-
-HEAPPROF_COLD static struct heapprof_owner
-owner_now(uintptr_t holder)
-{
-    const rb_objspace_t *objspace = rb_gc_get_objspace();
-
-    begin_change();
-    uint32_t class_id = identity_of_holder(holder);
-    end_change();
-    return (struct heapprof_owner){
-        .object = holder, .class_id = class_id,
-        .seen = rb_heapprof_owner_seen((uint32_t)objspace->profile.count, rb_heapprof_gc_moves()),
-    };
-}
-
 HEAPPROF_COLD static void
 own_vm_table(uintptr_t key, const st_table *table)
 {
     if (!table) return;
-    own(key, table);
+    own_block(key, table);
     own_table(key, table);
 }
 
@@ -158,12 +52,12 @@ own_collector(const rb_objspace_t *objspace)
     own_vm_table(VM_FINALIZERS, finalizer_table);
     own_vm_table(VM_OBJECT_IDS, objspace->id_to_obj_tbl);
     own_vm_table(VM_OBJECT_IDS, objspace->obj_to_id_tbl);
-    own(VM_GC, objspace);
-    own(VM_GC, objspace->weak_references);
+    own_block(VM_GC, objspace);
+    own_block(VM_GC, objspace->weak_references);
     for (const stack_chunk_t *chunk = objspace->mark_stack.chunk; chunk; chunk = chunk->next) {
-        own(VM_GC, chunk);
+        own_block(VM_GC, chunk);
     }
-    own(VM_HEAP_PAGES, objspace->heap_pages.sorted);
+    own_block(VM_HEAP_PAGES, objspace->heap_pages.sorted);
 }
 
 HEAPPROF_COLD static void

@@ -56,7 +56,7 @@ note(VALUE parent, VALUE child, uint32_t site, bool early)
 
 /* In the place of rb_gc_writebarrier and rb_gc_writebarrier_remember, which each do no more than the last line. */
 HEAPPROF_COLD static void
-written(VALUE parent, VALUE child)
+wb_written(VALUE parent, VALUE child)
 {
     uintptr_t address = (uintptr_t)__builtin_return_address(0);
     unsigned int level = rb_gc_vm_lock_no_barrier();
@@ -70,7 +70,7 @@ written(VALUE parent, VALUE child)
 }
 
 HEAPPROF_COLD static void
-remembered(VALUE object)
+wb_remembered(VALUE object)
 {
     unsigned int level = rb_gc_vm_lock_no_barrier();
     if (wb.missed_i) note(object, 0, 0, false);
@@ -371,10 +371,10 @@ rb_heapprof_gc_wbcheck_start(heapprof_missed_i *missed_i)
     wb.noted = &wb.pairs[0];
     wb.noted_before = &wb.pairs[1];
 
-    const char *refused = rb_heapprof_redirect(&wb.written, (heapprof_code *)rb_gc_writebarrier, (heapprof_code *)written);
+    const char *refused = rb_heapprof_redirect(&wb.written, (heapprof_code *)rb_gc_writebarrier, (heapprof_code *)wb_written);
     if (!refused) {
         refused = rb_heapprof_redirect(&wb.remembered, (heapprof_code *)rb_gc_writebarrier_remember,
-                                       (heapprof_code *)remembered);
+                                       (heapprof_code *)wb_remembered);
     }
     if (refused) {
         rb_heapprof_redirect_undo(&wb.written);

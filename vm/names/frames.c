@@ -16,7 +16,7 @@
  * along; a continuation brings back frames with the notes they had, and with them the same callers.
  *
  *   I1  the notes on a stack are stack numbers of the edition that its outermost frame, which is
- *       a dummy, bears: who makes numbers void (rb_heapprof_frames_forget) makes a new edition. A stack
+ *       a dummy, bears: who makes numbers void begins a new edition (rb_heapprof_numbers_edition). A stack
  *       of another edition is walked whole, and all its notes are written anew or taken away.
  *   I2  a note is that of the frame's callers as they would be counted if it were the innermost.
  *   I3  an edition is never used again: at the last, UINT32_MAX, there are no notes any more.
@@ -65,6 +65,7 @@ struct known_cut {
 static struct {
     uint32_t *path;          /* of a stack that is cut, innermost first */
     size_t   path_capacity;
+    uint64_t numbers;        /* the edition of numbers that all of this is of */
     uint32_t edition;        /* of notes */
     uint64_t age;            /* of known */
     struct known_frame known[KNOWN_FRAMES];
@@ -418,11 +419,21 @@ capture(const rb_execution_context_t *ec, uint32_t depth)
     return stack == HEAPPROF_NO_STACK ? capture_cut(ec, depth) : stack;
 }
 
+/* Numbers of stacks without a hold are void: notes, and what is known of addresses of code, are of them. */
+static void
+forget_numbers(void)
+{
+    walks.numbers = rb_heapprof_numbers_edition;
+    if (walks.edition != UINT32_MAX) walks.edition++;
+    walks.age++;
+}
+
 uint32_t
 rb_heapprof_frames_capture(const rb_execution_context_t *ec)
 {
     if (!ec || !ec->cfp || !ec->vm_stack) return 0;
 
+    if (walks.numbers != rb_heapprof_numbers_edition) forget_numbers();
     uint32_t stack = capture(ec, rb_heapprof.options.depth);
     if (HEAPPROF_CHECK) check_capture(ec, stack);
     return stack;
@@ -435,18 +446,11 @@ rb_heapprof_frames_forget_code(void)
 }
 
 void
-rb_heapprof_frames_forget(void)
-{
-    if (walks.edition != UINT32_MAX) walks.edition++;
-    walks.age++;
-}
-
-void
 rb_heapprof_frames_free(void)
 {
     struct heapprof_mem *mem = &rb_heapprof.mem;
 
-    rb_heapprof_frames_forget();
+    forget_numbers();
     memset(walks.known, 0, sizeof(walks.known)); /* what memcheck finds there would pass for somebody's pointers */
     HEAPPROF_MEM_RELEASE(mem, walks.path, walks.path_capacity);
 }

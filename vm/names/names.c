@@ -206,17 +206,18 @@ unnamed_p(uint32_t id)
     return rb_heapprof.tables.identities.all[id].name == HEAPPROF_UNNAMED;
 }
 
-/* Without a name only where no room for it can be had. Making room may take the identity, too. */
-uint32_t
-rb_heapprof_class_identity(VALUE klass)
+/* An identity has no name only where no room for it can be had. Making room may take the identity, too. */
+bool
+rb_heapprof_class_label(VALUE object, uint32_t *id)
 {
-    uint32_t id;
+    VALUE klass = rb_heapprof_real_class(object);
+    if (!klass) return false;
 
     do {
-        id = rb_heapprof_gc_identify(klass);
-        if (id && unnamed_p(id)) identity_name(id, klass);
-    } while (id && unnamed_p(id) && rb_heapprof_gc_make_room());
-    return id;
+        *id = rb_heapprof_gc_identify(klass);
+        if (*id && unnamed_p(*id)) identity_name(*id, klass);
+    } while (*id && unnamed_p(*id) && rb_heapprof_gc_make_room());
+    return true;
 }
 
 /* ---- functions ---- */

@@ -82,7 +82,7 @@ walk_i(void *start, void *end, size_t stride, void *walk)
 
 /* ---- for Ruby ---- */
 
-/* What the living are counted by. The name as in the profile (gc/book/track.c), written down at once:
+/* What the living are counted by. The name as in the profile (gc/objects/label.c), written down at once:
  * a GC that is under way may yet free a class. */
 struct group {
     size_t site;

@@ -1,0 +1,55 @@
+/* trylock.c - the VM lock for whoever asks the C library for memory, who may be anywhere. Compiled inside gc.c.
+ */
+#include "os/interpose.h"
+
+#if HEAPPROF_CAN_INTERPOSE
+# include <sched.h>
+
+/* The thread that runs by its scheduler's account: one that is only on its way to the GVL, or just
+ * gave it up, is not (ruby_thread_has_gvl_p takes those for owners). */
+HEAPPROF_COLD static bool
+has_gvl_p(const rb_execution_context_t *ec)
+{
+    const rb_thread_t *thread = rb_ec_thread_ptr(ec);
+    return thread && thread->ractor && thread->ractor->threads.sched.running == thread;
+}
+
+/* With room for what a sample needs. */
+HEAPPROF_COLD static bool
+on_machine_stack_p(const rb_execution_context_t *ec)
+{
+    enum { room = 16 * 1024 };
+    uintptr_t used = (uintptr_t)ec->machine.stack_start - (uintptr_t)__builtin_frame_address(0);
+    size_t size = ec->machine.stack_maxsize;
+    return size > room && used < size - room;
+}
+
+HEAPPROF_COLD static bool
+may_sample_all_p(void)
+{
+    const rb_execution_context_t *ec = rb_current_execution_context(false);
+    return ec && ruby_native_thread_p() && has_gvl_p(ec) && on_machine_stack_p(ec);
+}
+
+/* Unless another ractor has it for long, who may want the lock of a library that we are in. It is
+ * held for a few microseconds as a rule: to take all those samples without their stacks would be a
+ * pity. A barrier is not joined (malloc.c). */
+HEAPPROF_COLD static bool
+try_vm_lock(unsigned int *lev)
+{
+    enum { most = 1000 };
+    rb_vm_t *vm = GET_VM();
+
+    /* With one ractor, which has the GVL, no_barrier takes no lock. */
+    if (rb_multi_ractor_p() && !rb_vm_locked_p()) {
+        for (int tries = 0; rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0; tries++) {
+            if (tries == most) return false;
+            sched_yield();
+        }
+        vm->ractor.sync.lock_owner = GET_RACTOR();
+    }
+    *lev = rb_gc_vm_lock_no_barrier();
+    return true;
+}
+
+#endif

@@ -1,0 +1,297 @@
+/* room.c - room in the tables when the budget is used up, and the interval that follows how many samples live.
+ * Compiled inside gc.c.
+ *
+ * A sample calls all of it, under the VM lock; refine is called inside a GC, with all ractors stopped.
+ */
+#include "gc/book/room.h"
+#include "gc/book/track.h"
+
+/* Numbers of the tables are given to others: what is known by them is void. */
+HEAPPROF_COLD static void
+forget_numbers(void)
+{
+    rb_heapprof.went_deep = true;
+    rb_heapprof_numbers_edition++;
+}
+
+/* ---- what is dead ---- */
+
+/* What is dead gives up sites: some, for which others stand then; or, where the system has no memory, all of
+ * them. Returns how many. */
+HEAPPROF_COLD static uint32_t
+fold_dead(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    return rb_heapprof.mem.over_budget ? rb_heapprof_thin_dead(tables, &rb_heapprof.sampler)
+                                       : rb_heapprof_sites_fold(&tables->sites);
+}
+
+/* Takes away stacks and names that nothing needs any more. Whether they are enough for the time that takes. For one
+ * sample they are so once at most: what a walk enters before it is refused goes with them, each time. */
+HEAPPROF_COLD static bool
+trim(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    bool again = rb_heapprof.trimmed_at_sample == rb_heapprof.total_samples;
+
+    rb_heapprof.rooms++;
+    rb_heapprof.trimmed_at_sample = rb_heapprof.total_samples;
+    forget_numbers();
+    rb_heapprof_gc_lock_blocks();
+    uint32_t entries = rb_heapprof_tables_trim_entries(tables);
+    uint32_t trimmed = rb_heapprof_tables_trim(tables, &letting_go);
+    rb_heapprof_gc_unlock_blocks();
+    return !again && trimmed > entries / 16;
+}
+
+/* What is dead. Where the system has no memory, at most once a GC. One site alone is no room for who asks again: it may be
+ * that which he made before he was refused something else. */
+HEAPPROF_COLD static bool
+give_up_dead(void)
+{
+    const rb_objspace_t *objspace = rb_gc_get_objspace();
+    uint64_t now = objspace->profile.count + 1;
+
+    if (!rb_heapprof.mem.over_budget) {
+        if (rb_heapprof.folded_at_gc == now) return false;
+        rb_heapprof.folded_at_gc = now;
+    }
+    rb_heapprof_gc_copy_rest();
+    bool again = rb_heapprof.trimmed_at_sample == rb_heapprof.total_samples;
+    bool folded = fold_dead() > (again ? 1 : 0);
+    return trim() || folded;
+}
+
+/* With the blocks' lock. Gaps that others have drawn at the old intervals end as they are, with
+ * samples that know them. */
+HEAPPROF_COLD static void
+set_intervals(uint64_t interval_bytes, uint64_t malloc_interval_bytes)
+{
+    struct heapprof_options *options = &rb_heapprof.options;
+
+    options->interval_bytes = interval_bytes;
+    options->malloc_interval_bytes = malloc_interval_bytes;
+    rb_heapprof.sampler.interval_bytes = interval_bytes;
+    rb_heapprof.malloc_sampler.interval_bytes = rb_heapprof_options_malloc_interval(options);
+    rb_heapprof.epoch++;
+    rb_heapprof_gc_redraw_blocks();
+}
+
+HEAPPROF_COLD static void
+double_intervals(unsigned int times)
+{
+    const struct heapprof_options *options = &rb_heapprof.options;
+
+    set_intervals(options->interval_bytes << times,
+                  options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL
+                      ? HEAPPROF_AS_INTERVAL : options->malloc_interval_bytes << times);
+}
+
+HEAPPROF_COLD static struct heapprof_thinning
+thinning_now(void)
+{
+    return (struct heapprof_thinning){
+        .interval_bytes = rb_heapprof.options.interval_bytes,
+        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+        .sampler = &rb_heapprof.sampler,
+        .page_head = samples_of_page,
+        .forget = forget_sample,
+    };
+}
+
+/* Objects are on the move: those left behind may not be touched, for their pages may be locked. The
+ * mode outlasts that, until all is swept, and the flag is up before, while objects are marked. */
+HEAPPROF_COLD static bool
+moving_p(const rb_objspace_t *objspace)
+{
+    return gc_mode(objspace) == gc_mode_compacting && objspace->flags.during_compacting;
+}
+
+/* With the blocks' lock. How often it has doubled the intervals, for steps to come: 0, it could not. */
+HEAPPROF_COLD static unsigned int
+begin_thinning(unsigned int full)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+    struct heapprof_thinning thinning = thinning_now();
+    unsigned int doublings = rb_heapprof_thinning_doublings(tables, &thinning, full);
+
+    if (doublings == 0) return 0;
+    double_intervals(doublings);
+    rb_heapprof.thinning = thinning_now();
+    rb_heapprof_thinning_begin(&rb_heapprof.thinning, tables);
+    return doublings;
+}
+
+/* With the blocks' lock. */
+HEAPPROF_COLD static void
+thin_step(unsigned int of, uint32_t count)
+{
+    if (rb_heapprof_thinning_step(&rb_heapprof.tables, &rb_heapprof.thinning, of, count)) rb_heapprof.rooms++;
+}
+
+/* With the blocks' lock: where stacks have no room, which all samples hold. */
+HEAPPROF_COLD static void
+thin_all(void)
+{
+    struct heapprof_tables *tables = &rb_heapprof.tables;
+
+    rb_heapprof_gc_copy_rest();
+    forget_numbers();
+    rb_heapprof_thin(tables, &rb_heapprof.thinning);
+    rb_heapprof.rooms++;
+    rb_heapprof_tables_trim(tables, &letting_go);
+}
+
+enum { OF_SAMPLES = HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS };
+
+/* Whether there is room now, or less in use than there was: where what steps have left is not enough, intervals double. */
+HEAPPROF_COLD static bool
+thin(unsigned int full)
+{
+    enum { for_room = 256 };
+    unsigned int of = full & OF_SAMPLES ? full & OF_SAMPLES : OF_SAMPLES;
+
+    rb_heapprof_gc_lock_blocks();
+    bool left = rb_heapprof_thinning_left_p(&rb_heapprof.thinning, of);
+    if (!left) {
+        unsigned int doublings = begin_thinning(full);
+        rb_heapprof.doublings += doublings;
+        left = doublings > 0;
+    }
+    if (left && full & OF_SAMPLES) thin_step(of, for_room);
+    else if (left) thin_all();
+    rb_heapprof_gc_unlock_blocks();
+    return left;
+}
+
+/* Each sample takes what is under way a little further: so it comes to its end while far less than what it leaves is
+ * sampled anew. */
+HEAPPROF_COLD static void
+thin_a_little(void)
+{
+    enum { a_little = 32 };
+
+    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return;
+    rb_heapprof_gc_lock_blocks();
+    thin_step(OF_SAMPLES, a_little);
+    rb_heapprof_gc_unlock_blocks();
+}
+
+/* Whether the live samples have so much of the budget that others may want it: packed they give some
+ * back. */
+HEAPPROF_COLD static bool
+hoarding_p(void)
+{
+    size_t bytes = rb_heapprof.tables.live.samples_capacity *
+                   (sizeof(struct heapprof_sample) + sizeof(struct heapprof_address_entry));
+    return bytes > rb_heapprof.mem.budget_bytes / 4;
+}
+
+HEAPPROF_COLD static unsigned int
+full_tables(void)
+{
+    rb_heapprof_gc_lock_blocks();
+    unsigned int full = rb_heapprof_tables_full(&rb_heapprof.tables);
+    rb_heapprof_gc_unlock_blocks();
+    return full;
+}
+
+/* What blocks that are no more have left, others may want. Pieces that wait are known by their numbers (waiting.c), and a
+ * thinning that goes in steps is at one. */
+HEAPPROF_COLD static bool
+give_back(void)
+{
+    struct heapprof_blocks *blocks = &rb_heapprof.tables.blocks;
+    size_t used_bytes = rb_heapprof.mem.used_bytes;
+
+    rb_heapprof_gc_copy_rest();
+    rb_heapprof_gc_lock_blocks();
+    if (rb_heapprof_gc_waiting_blocks() == 0 &&
+        !rb_heapprof_thinning_left_p(&rb_heapprof.thinning, HEAPPROF_FULL_BLOCKS)) {
+        rb_heapprof_blocks_pack(blocks);
+        rb_heapprof.rooms++;
+    }
+    rb_heapprof_gc_unlock_blocks();
+    return rb_heapprof.mem.used_bytes < used_bytes;
+}
+
+HEAPPROF_COLD bool
+rb_heapprof_gc_make_room(void)
+{
+    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
+    unsigned int full = full_tables();
+    if (!(full & OF_SAMPLES) && give_up_dead()) return true;
+    if (!rb_heapprof.mem.over_budget) return false;
+    if (!(full & OF_SAMPLES) && give_back()) return true;
+    if (!full && !hoarding_p()) return false;
+    return thin(full);
+}
+
+/* ---- dead code ---- */
+
+/* So much code has died that what it has left is made one. Not while a snapshot is copied: it would have to copy the rest
+ * in one piece first, and dead code can wait. Nor in a GC, which it would make longer. */
+HEAPPROF_COLD static void
+merge_dead_code(void)
+{
+    rb_objspace_t *objspace = rb_gc_get_objspace();
+
+    if (during_gc || rb_heapprof.reading || rb_heapprof.copies) return;
+    forget_numbers();
+    rb_heapprof.rooms++;
+    rb_heapprof_gc_lock_blocks();
+    rb_heapprof_dead_code_merge(&rb_heapprof.tables);
+    rb_heapprof_gc_unlock_blocks();
+}
+
+HEAPPROF_COLD void
+rb_heapprof_gc_merge_dead_code(void)
+{
+    if (!rb_heapprof_dead_code_due_p(&rb_heapprof.tables)) return;
+    begin_change();
+    merge_dead_code();
+    end_change();
+}
+
+/* ---- the automatic interval ---- */
+
+static uint64_t
+live_samples(void)
+{
+    const struct heapprof_tables *tables = &rb_heapprof.tables;
+    return (uint64_t)tables->live.addresses.numbers.count + tables->blocks.live_count;
+}
+
+HEAPPROF_COLD static void
+coarsen(void)
+{
+    if (live_samples() <= 2 * HEAPPROF_AUTO_SAMPLES) return;
+    if (rb_heapprof_thinning_left_p(&rb_heapprof.thinning, OF_SAMPLES)) return;
+    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return;
+    rb_heapprof_gc_lock_blocks();
+    begin_thinning(0);
+    rb_heapprof_gc_unlock_blocks();
+}
+
+HEAPPROF_COLD static void
+follow_samples(void)
+{
+    if (rb_heapprof.auto_interval) coarsen();
+    if (rb_heapprof_thinning_left_p(&rb_heapprof.thinning, OF_SAMPLES)) thin_a_little();
+    if (rb_heapprof_dead_code_due_p(&rb_heapprof.tables)) merge_dead_code();
+}
+
+/* Half of the intervals; what there is keeps its weight. */
+HEAPPROF_COLD static void
+refine(void)
+{
+    struct heapprof_options *options = &rb_heapprof.options;
+
+    if (!rb_heapprof.auto_interval || live_samples() >= HEAPPROF_AUTO_SAMPLES / 2 ||
+        options->interval_bytes <= HEAPPROF_AUTO_LEAST_BYTES) return;
+    rb_heapprof_gc_lock_blocks();
+    set_intervals(options->interval_bytes / 2,
+                  options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL
+                      ? HEAPPROF_AS_INTERVAL : (options->malloc_interval_bytes + 1) / 2);
+    rb_heapprof_gc_unlock_blocks();
+}

@@ -1,0 +1,65 @@
+/* state.c - the profiler's one state, and what the collector says of now: how many GCs, how many moves. Compiled
+ * inside gc.c, before the other files.
+ */
+#include "gc/book/state.h"
+
+struct heapprof rb_heapprof;
+bool rb_heapprof_on;
+bool rb_heapprof_clears;
+uint64_t rb_heapprof_numbers_edition;
+uint8_t rb_heapprof_block_filter[HEAPPROF_BLOCK_FILTER_SIZE];
+
+/* Why the collector is to tell that it clears the caches of ractors (gc/events.c). */
+static struct {
+    bool sampling; /* a run is on */
+    bool baseline; /* the next dump is to tell what was there at the last one */
+} clears_wanted;
+
+/* why: one of clears_wanted. All ractors are stopped. */
+HEAPPROF_COLD static void
+want_clears(bool *why, bool wanted)
+{
+    *why = wanted;
+    rb_heapprof_clears = clears_wanted.sampling || clears_wanted.baseline;
+}
+
+/* ---- the snapshot under way ---- */
+
+HEAPPROF_COLD void
+rb_heapprof_gc_copy_rest(void)
+{
+    while (rb_heapprof.copies && rb_heapprof_copies_step(rb_heapprof.copies, false)) continue;
+    rb_heapprof.copies = NULL;
+}
+
+/* ---- blocks that wait for their site (gc/blocks/waiting.c) ---- */
+
+enum { WAITING_MOST = 256, WAITING_MOST_OF_MEMCHECK = 32768 };
+
+struct heapprof_waiting {
+    uint32_t  piece;
+    uintptr_t caller;
+};
+
+static struct heapprof_waiting waiting[WAITING_MOST_OF_MEMCHECK];
+static size_t waiting_count;
+
+HEAPPROF_COLD size_t
+rb_heapprof_gc_waiting_blocks(void)
+{
+    return waiting_count;
+}
+
+/* ---- the collector's counts ---- */
+
+HEAPPROF_COLD uint32_t
+rb_heapprof_gc_moves(void)
+{
+    return (uint32_t)((rb_objspace_t *)rb_gc_get_objspace())->profile.compact_count;
+}
+
+HEAPPROF_COLD static size_t
+gc_count_now(void)
+{
+    return ((rb_objspace_t *)rb_gc_get_objspace())->profile.count;
+}

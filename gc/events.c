@@ -1,0 +1,17 @@
+/* events.c - the event of the collector that several rooms want: free lists go back to their pages. Compiled inside gc.c.
+ */
+#include "gc/interpreter.h"
+
+HEAPPROF_COLD static void
+rb_heapprof_clear(struct ractor_newobj_cache *cache)
+{
+    graph_caches_cleared();
+    if (!rb_heapprof_on) return;
+    begin_change();
+    note_major(rb_gc_get_objspace());
+    pending_resolve(&cache->heapprof.pending);
+    end_change();
+    ractor_disarm(cache);
+    rb_heapprof_frames_forget_code();
+    forget_known_sites();
+}

@@ -1,0 +1,50 @@
+/* label.c - what an object is labelled with: its class, or the type of an object that has none. Compiled inside gc.c.
+ */
+#include "gc/interpreter.h"
+#include "gc/book/track.h"
+#include "internal/imemo.h"
+
+/* Types stand in the identities under numbers no object can have as its address. */
+HEAPPROF_COLD static uint32_t
+type_identity(VALUE object, const char *detail)
+{
+    struct heapprof_identities *identities = &rb_heapprof.tables.identities;
+    uintptr_t key = 1 + RB_BUILTIN_TYPE(object);
+    if (RB_BUILTIN_TYPE(object) == T_IMEMO) key |= (uintptr_t)(imemo_type(object) + 1) << 8;
+
+    uint32_t id = rb_heapprof_identities_find(identities, key);
+    if (id) return id;
+
+    id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
+    if (id == 0) return 0;
+    rb_heapprof.went_deep = true;
+
+    char name[64];
+    const char *format = detail ? "%s(%s)" : "%s";
+    const char *type = RB_TYPE_P(object, T_DATA) ? "T_DATA" : obj_type_name(object);
+    size_t length = (size_t)snprintf(name, sizeof(name), format, type, detail);
+    uint32_t text = rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name, length);
+    rb_heapprof_identities_change(identities, id)->name = text;
+    return id;
+}
+
+/* The identity of what objects of this kind are labelled with: the class, or for objects without one their internal
+ * type. 0 when memory is refused. *of_class: whether it is that of the class, and so of all objects of that class. */
+HEAPPROF_COLD static uint32_t
+label_of(VALUE object, bool *of_class)
+{
+    *of_class = false;
+    switch (RB_BUILTIN_TYPE(object)) {
+      case T_IMEMO:
+        return type_identity(object, rb_imemo_name(imemo_type(object)));
+      case T_ICLASS:
+      case T_NODE:
+        return type_identity(object, NULL);
+      default:
+        break;
+    }
+    uint32_t id;
+
+    *of_class = rb_heapprof_class_label(object, &id);
+    return *of_class ? id : type_identity(object, "hidden");
+}
