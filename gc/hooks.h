@@ -140,7 +140,8 @@ rb_heapprof_gate_move(VALUE from, VALUE to)
 
 /* ---- the allocator: countdown.c, malloc.c, reported.c ---- */
 
-/* To the next sample. Written by its thread; by others left alone, to call the thread (countdown.c). */
+/* To the next sample. Written by its thread; by others left alone, to call the thread
+ * (countdown.c). */
 struct heapprof_countdown {
     int64_t  left;           /* bytes; below 0: it is here, or somebody has called */
     uint64_t interval_bytes; /* that it was drawn at; 0: no sample is at its end */

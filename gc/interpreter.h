@@ -1,44 +1,48 @@
 #ifndef HEAPPROF_GC_INTERPRETER_H
 #define HEAPPROF_GC_INTERPRETER_H
-/* interpreter.h - what this folder asks of the interpreter's side. vm/ implements it (the file is
- * named at each function); nothing else of vm/ is called from here.
+/* interpreter.h - what gc/ asks of the interpreter's side: the only door from the collector to
+ * names. vm/ implements it, and the file is named at each function. Nothing else of vm/ is called
+ * from gc/.
  *
  * All of it may be called inside an allocation and inside a GC: under the VM lock, or with all
- * ractors stopped. None of it makes a Ruby object, raises, or starts a GC; memory comes from
+ * ractors stopped. None of it makes a Ruby object, raises, or starts a GC. Memory comes from
  * base/mem.c.
  */
 #include "vm_core.h"
 
-/* The call stack of the running thread or fiber as a stack number, not held;
- * HEAPPROF_NO_STACK when memory is refused. 0 where there is no frame yet. (vm/names/frames.c) */
+/* The call stack of the running thread or fiber, as a stack number that is not held. Returns
+ * HEAPPROF_NO_STACK when memory is refused, and 0 if there is no frame yet. (vm/names/frames.c) */
 uint32_t rb_heapprof_frames_capture(const rb_execution_context_t *ec);
 
-/* Forgets what is known of addresses of code: a GC has marked, and moves and frees. (vm/names/frames.c) */
+/* Forgets what is known of addresses of code: a GC has marked, and will move and free code.
+ * (vm/names/frames.c) */
 void rb_heapprof_frames_forget_code(void);
 
-/* The class an object is labelled with: its own, or the first ancestor of that which is
- * neither a singleton nor an included module. 0 for an object hidden from Ruby. (vm/names/names.c) */
+/* The class that an object is labelled with: its own, or the first ancestor of that which is
+ * neither a singleton nor an included module. 0 for an object hidden from Ruby.
+ * (vm/names/names.c) */
 VALUE rb_heapprof_real_class(VALUE object);
 
-/* The identity of that class, named. Returns false if the object has no such class. *id is 0 when memory is
- * refused. (vm/names/names.c) */
+/* The identity of that class, named. Returns false if the object has no such class. *id is 0 when
+ * memory is refused. (vm/names/names.c) */
 bool rb_heapprof_class_label(VALUE object, uint32_t *id);
 
-/* What a class, a method, or code is called, as in a profile; its length. Code is that of a method of owner, or of none
- * (0). Nothing is remembered. (vm/names/names.c) */
+/* Writes what a class, a method, or code is called, as in a profile, and returns its length. Code
+ * belongs to a method of owner, or to no method (0). Nothing is remembered. (vm/names/names.c) */
 #define HEAPPROF_NAME_BYTES 1024
 
 size_t rb_heapprof_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_method_text(const rb_method_entry_t *method, char text[HEAPPROF_NAME_BYTES]);
 size_t rb_heapprof_code_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPPROF_NAME_BYTES]);
 
-/* Names the callers of the allocator that have no name yet, from the files that they are in. (vm/names/caller_names.c) */
+/* Names the callers of the allocator that have no name yet, from the files that they are in.
+ * (vm/names/caller_names.c) */
 void rb_heapprof_caller_names_find(void);
 
-/* Marks what each global variable leads to; begin_i is told of each before. (vm/globals.h) */
+/* Marks what each global variable leads to. Calls begin_i before each. (vm/globals.h) */
 void rb_heapprof_globals_mark(void (*begin_i)(ID id, void *data), void *data);
 
-/* Bytes in memory of the stacks of a fiber, 0 for other objects and for a thread's own.
+/* The bytes in memory of the stacks of a fiber. 0 for other objects and for a thread's own fiber.
  * (vm/names/fiber.c) */
 size_t rb_heapprof_fiber_resident_bytes(VALUE object);
 

@@ -1,25 +1,28 @@
-/* countdown.c - which request of a thread is a sample; and the blocks' lock. Compiled inside gc.c.
+/* countdown.c - which request of a thread is a sample; and the blocks' lock. Compiled inside
+ * gc.c.
  *
- * Each native thread counts down the bytes it asks for to the next point of a Poisson
- * process of its own (independent streams of one rate add up to one stream):
+ * Each thread has a taxi meter that runs backwards. Each request takes its bytes off, and the
+ * one that brings the meter below zero is the sample. The meter is set to the next point of a
+ * Poisson process of the thread's own; independent streams of one rate add up to one stream:
  *
  *     left -= bytes          below 0: the point was among them, and this is a sample
  *
  * Off, left is ENDLESS at most, so the same subtraction and the same test serve off and on. All
- * threads that have ever asked are in a list, so that start can call them to draw new gaps.
+ * threads that have ever asked are in a list, so that a start can call them to draw new gaps.
  *
- * The countdown is its owner's: nobody else subtracts, and no subtraction is atomic. Another
- * thread that wants gaps drawn anew writes CALLED over it, so that the owner comes here with its
- * next request, draws, and looks at that request by the new gap. The write may be lost, to a
- * subtraction that had read before. Then the owner goes on with what it had:
+ * Only the owner subtracts from its countdown, and no subtraction is atomic. Another thread
+ * that wants a new gap writes CALLED over it. Then the owner comes here with its next request,
+ * draws a gap, and judges that request by the new gap. The write may be lost to a subtraction
+ * that had read before. Then the owner goes on with what it had:
  *
- *     a gap       its sample has the weight of the interval it was drawn at, which the owner
- *                 keeps; that a gap outlasts a change says nothing of where its point is
- *     ENDLESS     at its end there is no sample, but a gap is drawn if one is wanted: of a
- *                 thread that missed the start, so many bytes at most go unseen
+ *     a gap       its sample has the weight of the interval that the gap was drawn at, which the
+ *                 owner keeps; that a gap outlasts a change says nothing of where its point is
+ *     ENDLESS     at its end there is no sample, but a gap is drawn if one is wanted: a thread
+ *                 that missed the start has ENDLESS bytes unseen at most
  *
- * Gaps have no memory, so they may be drawn anew whenever that does not depend on where the point
- * was: by a call, after a sample, at the end of ENDLESS; never at a gap's own end without a sample.
+ * Gaps have no memory. So they may be drawn anew whenever that does not depend on where the
+ * point was: at a call, after a sample, at the end of ENDLESS. At a gap's own end there is
+ * always a sample.
  *
  * What a thread asks for on the profiler's own behalf is no sample (own work).
  */
@@ -27,16 +30,16 @@
 #include <pthread.h>
 
 static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct heapprof_thread *threads; /* under blocks_lock, with what all have left */
+static struct heapprof_thread *threads; /* under blocks_lock, as is setting their countdowns */
 
-#define ENDLESS (INT64_C(1) << 26) /* bytes after which a thread comes by, whatever is wanted */
-#define CALLED (INT64_MIN / 2)     /* to come by now; no request is as large */
+#define ENDLESS (INT64_C(1) << 26) /* bytes after which a thread comes here in any case */
+#define CALLED (INT64_MIN / 2)     /* the owner is to come here; no request is as large */
 
 /* ---- the lock ---- */
 
-/* A thread may want it while it has it: other handlers of a fork may do anything, on both of its
- * sides, where the kernel's number of the thread, which a recursive mutex knows its owner by, is
- * another. */
+/* A thread may ask for the lock while it has it: other handlers of a fork may do anything, in
+ * the parent and in the child. A recursive mutex would not do. It knows its owner by the
+ * kernel's number of the thread, which is another in the child. */
 HEAPPROF_COLD static void
 lock_blocks(void)
 {
@@ -60,7 +63,7 @@ HEAPPROF_COLD void rb_heapprof_gc_unlock_blocks(void) { unlock_blocks(); }
 
 static pthread_key_t thread_end;
 
-/* With the lock, of the thread that runs. */
+/* Under the lock. The countdown is one of the running thread. */
 HEAPPROF_COLD static void
 draw_countdown(struct heapprof_countdown *countdown, bool wanted)
 {
@@ -88,7 +91,7 @@ thread_leave(void *data)
     if (thread->next) thread->next->previous_next = thread->previous_next;
     unlock_blocks();
     thread->previous_next = NULL;
-    thread->own.left = thread->all.left = INT64_MAX; /* what it asks for last must not bring it back */
+    thread->own.left = thread->all.left = INT64_MAX; /* its last requests must not bring it back */
 }
 
 HEAPPROF_COLD static void
@@ -103,7 +106,7 @@ threads_enter(struct heapprof_thread *thread)
 HEAPPROF_COLD static void before_fork(void) { lock_blocks(); }
 HEAPPROF_COLD static void after_fork(void) { unlock_blocks(); }
 
-/* The others are not there any more. */
+/* The child has no other threads. */
 HEAPPROF_COLD static void
 after_fork_child(void)
 {
@@ -121,7 +124,7 @@ prepare_threads(void)
     pthread_atfork(before_fork, after_fork, after_fork_child);
 }
 
-/* This thread asks for the first time. */
+/* Called when this thread asks for the first time. */
 HEAPPROF_COLD static void
 thread_join(struct heapprof_thread *thread)
 {
@@ -161,8 +164,8 @@ thread_redraw(struct heapprof_thread *thread)
     unlock_blocks();
 }
 
-/* One of its countdowns has run out with a request of that many bytes: is this a sample? Otherwise
- * it has been drawn anew. */
+/* The countdown of this thread has run out with a request of that many bytes. Returns true if the
+ * request is a sample. Otherwise the countdown has been drawn anew. */
 HEAPPROF_COLD static bool
 block_due_p(struct heapprof_thread *thread, struct heapprof_countdown *countdown, size_t size_bytes)
 {

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_GC_MRI_H
 #define HEAPPROF_GC_MRI_H
-/* mri.h - what we use of MRI that no header of MRI declares: the checklist for the next base.
- * Where each is defined in 3.4.5, and what to look at when it has changed there.
+/* mri.h - what we use of MRI that no header of MRI declares: the checklist for the next version.
+ * Each says where it is defined in 3.4.5.
  */
 #include "ruby/st.h"
 #include "symbol.h"
@@ -12,8 +12,8 @@ extern rb_symbols_t ruby_global_symbols;
 /* variable.c: instance variables of objects that have no room for them. */
 st_table *rb_generic_ivtbl_get(void);
 
-/* weakmap.c: struct weakmap and struct weakkeymap. Keys of the first one's table, and values, are addresses of VALUEs; of the
- * second one's only keys are. */
+/* weakmap.c: struct weakmap and struct weakkeymap. In the table of the first, keys and values are
+ * addresses of VALUEs. In the table of the second, only keys are. */
 struct mri_weak_map {
     st_table *table;
 };

@@ -1,12 +1,18 @@
-/* room.c - room in the tables when the budget is used up, and the interval that follows how many samples live.
- * Compiled inside gc.c.
+/* room.c - room in the tables when the budget is used up, and the interval that follows how
+ * many samples live. A full library makes room in this order: what nobody borrows any more
+ * goes, shelves are pushed together, and at last every other book goes. Compiled inside gc.c.
  *
- * A sample calls all of it, under the VM lock; refine is called inside a GC, with all ractors stopped.
+ *     give_up_dead    what only old totals need: sites, stacks, names        any refusal
+ *     give_back       packs the tables of blocks                             the budget is used up
+ *     thin            doubles the intervals, and drops half of the samples   the budget is used up
+ *
+ * A sample calls this, under the VM lock. A GC calls refine, with all ractors stopped, and may
+ * call rb_heapprof_gc_make_room when it resolves a pending sample.
  */
 #include "gc/book/room.h"
 #include "gc/book/track.h"
 
-/* Numbers of the tables are given to others: what is known by them is void. */
+/* Numbers of the tables will be given anew: who keeps some is told by the edition. */
 HEAPPROF_COLD static void
 forget_numbers(void)
 {
@@ -16,8 +22,9 @@ forget_numbers(void)
 
 /* ---- what is dead ---- */
 
-/* What is dead gives up sites: some, for which others stand then; or, where the system has no memory, all of
- * them. Returns how many. */
+/* Sites without live samples go. If the budget is used up, some of them go, and others stand
+ * for what they had allocated. Where the system has no memory, all of them are folded. Returns
+ * how many went. */
 HEAPPROF_COLD static uint32_t
 fold_dead(void)
 {
@@ -26,8 +33,8 @@ fold_dead(void)
                                        : rb_heapprof_sites_fold(&tables->sites);
 }
 
-/* Takes away stacks and names that nothing needs any more. Whether they are enough for the time that takes. For one
- * sample they are so once at most: what a walk enters before it is refused goes with them, each time. */
+/* Trims unused stacks and names. Returns true if more than 1/16 was freed. For one sample it
+ * returns true once at most, because a retry frees only what the failed walk had just added. */
 HEAPPROF_COLD static bool
 trim(void)
 {
@@ -44,8 +51,9 @@ trim(void)
     return !again && trimmed > entries / 16;
 }
 
-/* What is dead. Where the system has no memory, at most once a GC. One site alone is no room for who asks again: it may be
- * that which he made before he was refused something else. */
+/* Frees what only dead samples need. Where the system has no memory, it does so at most once a
+ * GC. On a retry, one freed site does not count: it may be the caller's own from the failed
+ * attempt. */
 HEAPPROF_COLD static bool
 give_up_dead(void)
 {
@@ -62,8 +70,8 @@ give_up_dead(void)
     return trim() || folded;
 }
 
-/* With the blocks' lock. Gaps that others have drawn at the old intervals end as they are, with
- * samples that know them. */
+/* Under the blocks' lock. Gaps that other threads have drawn at the old intervals end as they
+ * are: their samples know the interval. */
 HEAPPROF_COLD static void
 set_intervals(uint64_t interval_bytes, uint64_t malloc_interval_bytes)
 {
@@ -99,15 +107,17 @@ thinning_now(void)
     };
 }
 
-/* Objects are on the move: those left behind may not be touched, for their pages may be locked. The
- * mode outlasts that, until all is swept, and the flag is up before, while objects are marked. */
+/* True while objects are on the move. Slots that they have left may not be touched, for their
+ * pages may be locked. Both conditions are needed: the mode stays until all is swept, and the
+ * flag is up while objects are still marked. */
 HEAPPROF_COLD static bool
 moving_p(const rb_objspace_t *objspace)
 {
     return gc_mode(objspace) == gc_mode_compacting && objspace->flags.during_compacting;
 }
 
-/* With the blocks' lock. How often it has doubled the intervals, for steps to come: 0, it could not. */
+/* Under the blocks' lock. Doubles the intervals, and leaves the thinning to steps. Returns how
+ * often it has doubled them, 0 if it could not. */
 HEAPPROF_COLD static unsigned int
 begin_thinning(unsigned int full)
 {
@@ -122,14 +132,15 @@ begin_thinning(unsigned int full)
     return doublings;
 }
 
-/* With the blocks' lock. */
+/* Under the blocks' lock. */
 HEAPPROF_COLD static void
 thin_step(unsigned int of, uint32_t count)
 {
     if (rb_heapprof_thinning_step(&rb_heapprof.tables, &rb_heapprof.thinning, of, count)) rb_heapprof.rooms++;
 }
 
-/* With the blocks' lock: where stacks have no room, which all samples hold. */
+/* Under the blocks' lock. Where stacks have no room all samples are thinned, for all of them
+ * hold stacks. */
 HEAPPROF_COLD static void
 thin_all(void)
 {
@@ -144,7 +155,8 @@ thin_all(void)
 
 enum { OF_SAMPLES = HEAPPROF_FULL_OBJECTS | HEAPPROF_FULL_BLOCKS };
 
-/* Whether there is room now, or less in use than there was: where what steps have left is not enough, intervals double. */
+/* Thins some samples. Intervals double when steps have nothing left to thin. Returns true if
+ * there is room now, or less in use than there was. */
 HEAPPROF_COLD static bool
 thin(unsigned int full)
 {
@@ -164,8 +176,8 @@ thin(unsigned int full)
     return left;
 }
 
-/* Each sample takes what is under way a little further: so it comes to its end while far less than what it leaves is
- * sampled anew. */
+/* Each sample takes the thinning under way a little further. So it comes to its end while new
+ * samples are far fewer than those that it leaves. */
 HEAPPROF_COLD static void
 thin_a_little(void)
 {
@@ -177,8 +189,7 @@ thin_a_little(void)
     rb_heapprof_gc_unlock_blocks();
 }
 
-/* Whether the live samples have so much of the budget that others may want it: packed they give some
- * back. */
+/* True if live samples use over a quarter of the budget. Packing would return some. */
 HEAPPROF_COLD static bool
 hoarding_p(void)
 {
@@ -196,8 +207,9 @@ full_tables(void)
     return full;
 }
 
-/* What blocks that are no more have left, others may want. Pieces that wait are known by their numbers (waiting.c), and a
- * thinning that goes in steps is at one. */
+/* Packs the tables of blocks: freed blocks leave holes. Not while pieces wait, which are known
+ * by their numbers (gc/blocks/waiting.c), nor in the midst of a thinning, which keeps its place
+ * by a number. */
 HEAPPROF_COLD static bool
 give_back(void)
 {
@@ -229,8 +241,8 @@ rb_heapprof_gc_make_room(void)
 
 /* ---- dead code ---- */
 
-/* So much code has died that what it has left is made one. Not while a snapshot is copied: it would have to copy the rest
- * in one piece first, and dead code can wait. Nor in a GC, which it would make longer. */
+/* Merges what dead code has left. Not while a snapshot is copied: that would have to copy the
+ * rest in one piece first, and dead code can wait. Nor in a GC, which would take longer. */
 HEAPPROF_COLD static void
 merge_dead_code(void)
 {
@@ -281,7 +293,7 @@ follow_samples(void)
     if (rb_heapprof_dead_code_due_p(&rb_heapprof.tables)) merge_dead_code();
 }
 
-/* Half of the intervals; what there is keeps its weight. */
+/* Halves the intervals. Samples that there are keep their weight. */
 HEAPPROF_COLD static void
 refine(void)
 {

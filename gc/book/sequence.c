@@ -1,16 +1,20 @@
-/* sequence.c - two numbers by which a reader in another process knows whether the tables changed while it read
- * them (state.h). Compiled inside gc.c.
+/* sequence.c - two numbers that tell a reader in another process whether the tables changed
+ * while it read them (state.h). They work like a sign at a door: odd means that somebody is
+ * moving the furniture. Compiled inside gc.c.
  *
  *     begin   word odd ─ fence ─ changes ─ word even, with all of them before it     end
  *     reader  word even ─ copy ─ the same word again: the copy is of one moment
  *
- *   I1  tables change between begin and end alone, under the VM lock or with all ractors stopped. Sections may lie
- *       within each other: compaction's handler of SIGSEGV moves objects in the midst of one (move.c).
- *   I2  blocks and reports change while the blocks' lock is held, and their word is odd as long.
- *   I3  nothing leaves a section but by its end: no raise, no jump.
+ *   I1  tables change only between begin and end, under the VM lock or with all ractors
+ *       stopped. Sections may lie within each other: the SIGSEGV handler of compaction moves
+ *       objects in the midst of one (gc/objects/move.c).
+ *   I2  blocks and reports change only under the blocks' lock, and their word is odd while it
+ *       is held.
+ *   I3  a section is left only by its end: no raise, no jump.
  *
- * A debug build sees to I1 and I2: what the tables were at an end they are at the next begin. It adds them up each time
- * in a short run, and later so seldom that this takes a constant time a section.
+ * A debug build checks I1 and I2: at each begin the tables are what they were at the last end.
+ * In a short run it adds them up each time. Later it does so more and more seldom, so that this
+ * takes a constant time a section.
  */
 #include "gc/book/state.h"
 #include "base/check.h"
@@ -18,7 +22,7 @@
 
 struct heapprof_sequence rb_heapprof_sequence;
 
-/* What tables were when their word became even. */
+/* The checksum of the tables when their word became even. */
 struct heapprof_seen {
     uint64_t (*checksum)(const struct heapprof_tables *tables);
     uint64_t sum;
@@ -49,7 +53,7 @@ check_unchanged(struct heapprof_seen *seen)
     seen->known = false;
 }
 
-/* To odd. Who sees any of the changes sees this. */
+/* Makes the word odd. A reader that sees any of the changes sees this. */
 HEAPPROF_PART static void
 open_word(uint64_t *word, struct heapprof_seen *seen)
 {
@@ -58,7 +62,7 @@ open_word(uint64_t *word, struct heapprof_seen *seen)
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-/* To even. Who sees this sees all of them. */
+/* Makes the word even. A reader that sees this sees all of the changes. */
 HEAPPROF_PART static void
 close_word(uint64_t *word, struct heapprof_seen *seen)
 {
@@ -81,11 +85,11 @@ end_change(void)
 HEAPPROF_COLD void rb_heapprof_gc_begin_change(void) { begin_change(); }
 HEAPPROF_COLD void rb_heapprof_gc_end_change(void) { end_change(); }
 
-/* With the blocks' lock, which was free. */
+/* Under the blocks' lock, when it was free before. */
 HEAPPROF_COLD static void begin_blocks(void) { open_word(&rb_heapprof_sequence.blocks, &blocks_seen); }
 HEAPPROF_COLD static void end_blocks(void) { close_word(&rb_heapprof_sequence.blocks, &blocks_seen); }
 
-/* In a forked child, where whoever was in the midst of something is not. */
+/* In the child of a fork. A thread that was in the midst of a section is not there. */
 HEAPPROF_COLD static void
 settle_sequence(void)
 {

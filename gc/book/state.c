@@ -1,5 +1,5 @@
-/* state.c - the profiler's one state, and what the collector says of now: how many GCs, how many moves. Compiled
- * inside gc.c, before the other files.
+/* state.c - the profiler's one state, and what the collector says of now: how many GCs, how
+ * many moves. Compiled inside gc.c, before the other files.
  */
 #include "gc/book/state.h"
 

@@ -1,15 +1,16 @@
-/* track.c - the objects the profiler knows: flag bit, page chains, identities.
- * Compiled inside gc.c.
+/* track.c - the objects that the profiler knows: flag bit, page chains, identities. Each page
+ * of the heap has a list of its known guests. Compiled inside gc.c.
  *
  *     object --flag--> address table entry <--chain-- struct heap_page
  *
- * I1  an object has HEAPPROF_FLAG if its address is in the live table or among the identities;
- *     and only then, but for a race of forget_sample among Ractors.   I2  an object's entry is in the chain of the page it is on.
- * Nothing here keeps an object alive: no root, no mark. The sweep of a page asks that
- * page's chains (free.c), compaction rekeys (move.c).
+ *   I1  an object has HEAPPROF_FLAG exactly if its address is in the live table or among the
+ *       identities. There is one exception: a race of forget_sample among Ractors.
+ *   I2  an object's entry is in the chain of the page that the object is on.
  *
- * What allocates raw memory says so; nothing allocates Ruby objects, raises, or may
- * start a GC.
+ * Nothing here keeps an object alive: there is no root and no mark. The sweep of a page asks
+ * that page's chains (gc/objects/free.c). Compaction rekeys the entries (gc/objects/move.c).
+ *
+ * Nothing here allocates Ruby objects, raises, or may start a GC.
  */
 #include "gc/book/track.h"
 
@@ -29,35 +30,36 @@ track_sample(VALUE object, const struct heapprof_sample *sample)
     return true;
 }
 
-/* For thinning: the chain of a sample's page; and a sample is none any more. Another ractor may be
- * writing other flags of the object, and not atomically: then the bit may come back, and stands for
- * nothing. */
+/* A callback for thinning: the head of the chain of a sample's page. */
 HEAPPROF_COLD static uint32_t *
 samples_of_page(uintptr_t object)
 {
     return &page_of((VALUE)object)->samples;
 }
 
+/* Another ractor may be writing other flags of the object, and not atomically. Then the bit may
+ * come back, and stands for nothing. */
 HEAPPROF_COLD static void
 clear_flag(uintptr_t object)
 {
     __atomic_fetch_and(&RBASIC((VALUE)object)->flags, ~(VALUE)HEAPPROF_FLAG, __ATOMIC_RELAXED);
 }
 
+/* A callback for thinning: the object is a sample no more. */
 HEAPPROF_COLD static void
 forget_sample(uintptr_t object)
 {
     if (!rb_heapprof_identities_find(&rb_heapprof.tables.identities, object)) clear_flag(object);
 }
 
-/* The chain that the address of an identity is on. Keys that are no objects are on no page. */
+/* The head of the chain that an identity is on. Keys that are not objects are on no page. */
 HEAPPROF_COLD static uint32_t *
 identities_of_page(uintptr_t key)
 {
     return rb_heapprof_object_key_p(key) ? &page_of((VALUE)key)->identities : &rb_heapprof.tables.identities.elsewhere;
 }
 
-/* As forget_sample, for identities that nobody needs. */
+/* The same as forget_sample, for identities that nobody needs. */
 HEAPPROF_COLD static void
 forget_identity(uintptr_t key)
 {
@@ -108,13 +110,13 @@ rb_heapprof_gc_gone_p(uintptr_t address, void *unused)
     return rb_gc_impl_garbage_object_p(rb_gc_get_objspace(), (VALUE)address);
 }
 
-/* A GC that sweeps now has ended its marking before; what a later one finds dead was alive. */
+/* A GC that was sweeping had ended its marking. Objects that a later GC finds dead were alive. */
 static struct {
     bool     sweeping;
     uint64_t gc_count;
 } gone_as_of;
 
-/* Its flag does not say any more that it has not been swept. */
+/* The page whose samples die. Its flag does not say any more that it is not swept. */
 static const struct heap_page *page_being_swept;
 
 HEAPPROF_COLD void

@@ -1,21 +1,22 @@
-/* walk.c - the one way over the heap. Compiled inside gc.c.
+/* walk.c - the one way over the heap: a reader with a bookmark. Compiled inside gc.c.
  *
  *     page 0   | slot | slot | ... | slot |      pages by address, empty ones too
- *     page 1   | slot |  --  | ... | slot |      slots that are used; not what is dead and only
- *     ...                                        has not been swept yet
+ *     page 1   | slot |  --  | ... | slot |      slots that are used, without those that are dead
+ *     ...                                        and not swept yet
  *
- * A long walk goes in slices, between which the program runs: objects are born and die, pages come and go.
- * So it does not count pages, but goes on behind the address of the last one:
+ * A long walk goes in slices, between which the program runs: objects are born and die, pages
+ * come and go. So it does not count pages. Its bookmark is the address of the last one:
  *
  *     | slice: pages up to 0x7f..a0000 |  GC  | slice: from the first page behind that on |
  *
- *   I1  a slice is of whole pages: nothing runs between two objects of one.
- *   I2  an object that is there from the beginning of a walk to its end, and does not move, is seen once.
+ *   I1  a slice is of whole pages: nothing runs between two objects of a page.
+ *   I2  an object that is there from the beginning of a walk to its end, and does not move, is
+ *       seen once.
  */
 #include "gc/book/walk.h"
 #include "os/clock.h"
 
-/* And a step, which takes less than a tenth of a millisecond. */
+/* The least and the most of a slice. A step, less than 0.1 ms, may come on top. */
 #define SLICE_NS 400000
 #define SLICE_MOST_NS 4000000
 
