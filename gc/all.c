@@ -1,5 +1,6 @@
-/* all.c - the files of this folder in the order they are compiled in, inside gc.c, after the
- * collector (0002-track.patch). A new file is named here and nowhere else. */
+/* all.c - every file of gc/, in the order in which they are compiled inside gc.c, after the
+ * collector (0002-track.patch). A file uses only files above it. No other file includes one of
+ * these. */
 #include "gc/book/state.c"
 #include "gc/book/sequence.c"
 #include "gc/book/track.c"

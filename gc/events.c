@@ -1,4 +1,9 @@
-/* events.c - the event of the collector that several rooms want: free lists go back to their pages. Compiled inside gc.c.
+/* events.c - the one event of the collector that several rooms want: marking has ended, and
+ * free lists go back to their pages. It hands the news round. Compiled inside gc.c.
+ *
+ *     graph/      which slots were not marked (baseline.c)
+ *     objects/    pending samples are resolved; free lists are joined
+ *     vm/names/   code will move and die
  */
 #include "gc/interpreter.h"
 

@@ -1,9 +1,9 @@
 #ifndef HEAPPROF_GC_HOOKS_H
 #define HEAPPROF_GC_HOOKS_H
-/* hooks.h - everything the profiler costs when it is off, and when it is on but
- * the object at hand is not sampled. The collector includes it before its own
- * structs. The patches embed heapprof_ractor and heapprof_page in these, and call
- * the gates. README.md has the map of events.
+/* hooks.h - the price list: everything that the profiler costs when it is off, and when it is on
+ * but the object at hand is not sampled. The collector includes it before its own structs. The
+ * patches embed heapprof_ractor and heapprof_page in these, and call the gates. README.md has the
+ * map of events.
  *
  *   gate                   runs once per                    off      not sampled
  *   rb_heapprof_gate_page  page taken by a ractor           1 test   + count down slots
@@ -34,21 +34,21 @@ struct heap_page;
 struct ractor_newobj_cache;
 struct rb_objspace;
 
-/* On an object: it is in the live table, or its identity is known (an iseq or a
- * class that names come from), or both. */
+/* The flag bit of an object that is known. It is in the live table, or it has an identity (an
+ * iseq or a class that names come from), or both. */
 #define HEAPPROF_FLAG RUBY_FL_UNUSED6
 
 #define HEAPPROF_HEAPS 5
 
-/* One slot size of one ractor: the end of the free list that was cut off so that
- * the list runs dry just before the slot to sample. */
+/* The free list of one slot size of one ractor. Its end was cut off, so that the list runs dry just
+ * before the slot to sample. */
 struct heapprof_cut {
-    struct free_slot *rest; /* its first slot is the next sample; NULL: not due on this page */
+    struct free_slot *rest; /* its first slot is the next sample; NULL: none is due on this page */
     size_t rest_slots;      /* length of rest */
-    uint64_t skip_slots;    /* rest is NULL: slots to pass after this page until the next sample */
+    uint64_t skip_slots;    /* if rest is NULL: slots after this page until the next sample */
 };
 
-/* A sample whose object was not initialised yet when it was taken. */
+/* A sample whose object has neither class nor flags yet. */
 struct heapprof_pending {
     VALUE    object;     /* 0: none */
     uint32_t stack;      /* held */
@@ -62,7 +62,7 @@ struct heapprof_ractor {
     struct heapprof_cut cuts[HEAPPROF_HEAPS];
     struct heapprof_pending pending;
     uint64_t interval_bytes; /* that its gaps were drawn at */
-    uint64_t epoch;      /* gaps were drawn for this epoch of the profiler; others are stale */
+    uint64_t epoch;      /* of the profiler when they were drawn; they are stale in another */
 };
 
 /* Part of struct heap_page: heads of this page's chains (base/address_table.h). */
@@ -74,19 +74,19 @@ struct heapprof_page {
 extern bool rb_heapprof_on; /* state.h */
 extern bool rb_heapprof_clears; /* state.h */
 
-/* On every function of this folder that is compiled inside gc.c. It keeps their code away from the
- * collector's, and out of gcc's account of how much gc.c may grow by inlining: otherwise
- * that runs out elsewhere, and the sweep or the allocation path get another shape. */
+/* Stands before every function of gc/. It keeps their code away from the collector's, and out
+ * of gcc's account of how much gc.c may grow by inlining. Otherwise that runs out elsewhere,
+ * and the sweep or the allocation path get another shape. */
 #define HEAPPROF_COLD __attribute__((__cold__, __noinline__))
 
-/* On those that one function calls, and that are part of it. */
+/* Stands before a function that has one caller and is a part of it. */
 #define HEAPPROF_PART __attribute__((__cold__))
 
 HEAPPROF_COLD static VALUE
 rb_heapprof_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor, size_t heap_idx);
 
-/* The free list ran dry: where a sample is due it did so on purpose, and this is the
- * object. Qfalse: no sample is due, or incremental marking wants a step first. */
+/* The free list ran dry. If a sample is due, it did so on purpose, and this returns the object.
+ * Returns Qfalse if no sample is due, or if incremental marking wants a step first. */
 static inline VALUE
 rb_heapprof_gate_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ractor,
                         size_t heap_idx)
@@ -100,7 +100,7 @@ rb_heapprof_gate_newobj(struct rb_objspace *objspace, struct heapprof_ractor *ra
 HEAPPROF_COLD static void
 rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots);
 
-/* The cache has just taken over a page's free list of that many slots. */
+/* The cache has just taken a page's free list of that many slots. */
 static inline void
 rb_heapprof_gate_page(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots)
 {
@@ -110,8 +110,8 @@ rb_heapprof_gate_page(struct ractor_newobj_cache *cache, size_t heap_idx, size_t
 HEAPPROF_COLD static void
 rb_heapprof_clear(struct ractor_newobj_cache *cache);
 
-/* The cache's free lists are about to go back to their pages: before each sweep,
- * when marking has ended, and when the ractor ends. */
+/* The cache's free lists are about to go back to their pages: when marking has ended, before
+ * the sweep, and when the ractor ends. */
 static inline void
 rb_heapprof_gate_clear(struct ractor_newobj_cache *cache)
 {
@@ -121,7 +121,7 @@ rb_heapprof_gate_clear(struct ractor_newobj_cache *cache)
 HEAPPROF_COLD static void
 rb_heapprof_sweep(struct heap_page *page);
 
-/* The page is about to be swept: its mark bits tell who is dead. */
+/* The page is about to be swept. Its mark bits tell which objects are dead. */
 static inline void
 rb_heapprof_gate_sweep(struct heap_page *page, const struct heapprof_page *known)
 {
@@ -138,32 +138,32 @@ rb_heapprof_gate_move(VALUE from, VALUE to)
     if (RB_FL_ANY_RAW(from, HEAPPROF_FLAG)) rb_heapprof_move(from, to);
 }
 
-/* ---- the allocator: countdown.c, malloc.c, reported.c ---- */
+/* ---- the allocator: book/countdown.c, blocks/ ---- */
 
-/* To the next sample. Written by its thread; by others left alone, to call the thread
- * (countdown.c). */
+/* The way to the next sample. Only its thread subtracts. Another thread writes `left` to call it
+ * (book/countdown.c). */
 struct heapprof_countdown {
-    int64_t  left;           /* bytes; below 0: it is here, or somebody has called */
+    int64_t  left;           /* bytes; below 0: the sample is here, or a thread has called */
     uint64_t interval_bytes; /* that it was drawn at; 0: no sample is at its end */
 };
 
-/* Where the growth of a block that is being reallocated would stand. */
+/* The site of a growth, found before the block is reallocated. */
 struct heapprof_prepared {
-    uint32_t site;           /* 0: nowhere */
-    uint64_t epoch;          /* of the profiler; and how often room has been made: the site may be void since */
-    uint64_t rooms;
+    uint32_t site;           /* 0: none */
+    uint64_t epoch;          /* of the profiler then; the site is void in another */
+    uint64_t rooms;          /* how often room had been made then; the site is void after more */
 };
 
-/* A native thread's place in the byte stream. Zero, as it begins, means that it has not asked
- * for any memory yet. */
+/* A native thread's place in the byte stream. It begins as zero: the thread has not asked for
+ * any memory yet. */
 struct heapprof_thread {
-    struct heapprof_countdown own;          /* of what is asked of MRI's allocator */
-    struct heapprof_countdown all;          /* of what malloc_all.c counts */
+    struct heapprof_countdown own;          /* of bytes asked of MRI's allocator */
+    struct heapprof_countdown all;          /* of bytes that malloc_all.c counts */
     struct heapprof_prepared prepared;
-    uint32_t locks;                         /* how often it has the blocks' lock */
-    bool own_work;                          /* what is asked for now is the profiler's */
-    bool own_report;                        /* so is the memory that is reported next */
-    bool own_object;                        /* so is the object that is allocated next */
+    uint32_t locks;                         /* how many times it has the blocks' lock */
+    bool own_work;                          /* its requests are the profiler's own */
+    bool own_report;                        /* the memory it reports next is the profiler's own */
+    bool own_object;                        /* the object it allocates next is the profiler's own */
     struct heapprof_thread *next;
     struct heapprof_thread **previous_next; /* NULL: not in the list */
 };
@@ -200,7 +200,7 @@ rb_heapprof_gate_free(void *mem)
 HEAPPROF_COLD static void
 rb_heapprof_prepare(void);
 
-/* More than what a block grows by that is to have new_bytes: allocators round up. */
+/* More than a block grows by when it gets new_bytes: allocators round up. */
 static inline int64_t
 rb_heapprof_growth_most(size_t old_bytes, size_t new_bytes)
 {
@@ -210,7 +210,7 @@ rb_heapprof_growth_most(size_t old_bytes, size_t new_bytes)
 HEAPPROF_COLD static uint32_t
 rb_heapprof_lift(void *mem);
 
-/* mem is about to be reallocated; what this returns goes to gate_realloced. */
+/* mem is about to be reallocated. The caller gives the result to gate_realloced. */
 static inline uint32_t
 rb_heapprof_gate_realloc(void *mem, size_t old_bytes, size_t new_bytes)
 {
@@ -223,7 +223,7 @@ rb_heapprof_gate_realloc(void *mem, size_t old_bytes, size_t new_bytes)
 HEAPPROF_COLD static void
 rb_heapprof_put(uint32_t lifted, void *mem);
 
-/* It has become mem, or stays where it was when that is NULL. */
+/* The block is at mem, or stays where it was if mem is NULL. */
 static inline void
 rb_heapprof_gate_realloced(uint32_t lifted, void *was, void *mem)
 {
@@ -253,7 +253,7 @@ rb_heapprof_report(size_t size_bytes);
 HEAPPROF_COLD static void
 rb_heapprof_give_back(size_t size_bytes);
 
-/* An extension reports that it has memory, or gives it back: profiler/reported.h. */
+/* An extension reports memory that it has or gives back (profiler/reported.h). */
 static inline void
 rb_heapprof_gate_adjust(ptrdiff_t diff)
 {
@@ -271,7 +271,7 @@ rb_heapprof_gate_adjust(ptrdiff_t diff)
 static void
 rb_heapprof_verify(struct rb_objspace *objspace);
 
-/* A GC has ended. Only debug builds look: HEAPPROF_CHECK is a constant. */
+/* Sweeping has ended. Only debug builds look: HEAPPROF_CHECK is a constant. */
 #ifndef HEAPPROF_CHECK
 # define HEAPPROF_CHECK 0
 #endif

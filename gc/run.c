@@ -1,4 +1,5 @@
-/* run.c - start, stop and redraw, of objects and blocks alike. Compiled inside gc.c.
+/* run.c - start, stop and redraw, for objects and blocks alike: the main switch. Compiled
+ * inside gc.c.
  *
  * All ractors are stopped, which vm/run/run.c sees to.
  */

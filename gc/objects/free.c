@@ -1,18 +1,18 @@
-/* free.c - the death of what the profiler knows. Compiled inside gc.c.
+/* free.c - the death of what the profiler knows. A page is asked once for its dead, just before
+ * it is swept; nobody asks at each grave. Compiled inside gc.c.
  *
- * Asked once per page, before it is swept, instead of once per freed object: whatever
- * on the page's chains lacks its mark bit is about to be freed, or to become a zombie
- * (a sample dies with its object, not with the object's finalizer). So the sweep of an
- * object costs nothing, and that of a page without samples one test.
+ * Each object on the page's chains that has no mark bit is about to be freed, or to become a
+ * zombie (a sample dies with its object, not with the object's finalizer). So the sweep of an
+ * object costs nothing, and the sweep of a page without samples costs one test.
  *
- * A chain of a few is walked. Where more is known, what is alive must not cost anything, or each minor
- * GC would take time in proportion to all live samples: the slots without a mark bit are asked for their
- * flag instead, which the sweep is about to read anyway.
+ * A chain of a few entries is walked. On a page with more, live samples must not cost anything,
+ * or each minor GC would take time in proportion to all live samples. So the slots without a
+ * mark bit are asked for their flag instead, which the sweep is about to read anyway.
  *
  *     mark bits   1 1 1 0 1 1 1 1 | 1 1 1 1 1 1 1 1 | ...      a word at a time
  *                       ^ flag?     nothing to do
  *
- * In GC: removes table entries only; no memory is asked for or given back.
+ * In GC. Only removes entries of tables: no memory is asked for or given back.
  */
 #include "gc/book/track.h"
 
@@ -39,7 +39,7 @@ identity_dies(struct heap_page *page, uint32_t entry)
     rb_heapprof_identities_died(&rb_heapprof.tables.identities, &page->heapprof.identities, entry);
 }
 
-/* False: the chain has more than a few, and the rest was not looked at. */
+/* Returns false if the chain has more than a few entries. Then the rest was not looked at. */
 HEAPPROF_COLD static bool
 sweep_chain(struct heap_page *page, const struct heapprof_address_table *table, uint32_t head,
             void (*dies)(struct heap_page *page, uint32_t entry))
@@ -66,7 +66,7 @@ object_dies(struct heap_page *page, VALUE object)
     if (identity) identity_dies(page, identity);
 }
 
-/* Of the places that a word of mark bits stands for, from the first on, the slots without one. */
+/* Looks at the slots whose bit is in unmarked. The first bit stands for place. */
 HEAPPROF_COLD static void
 sweep_unmarked(struct heap_page *page, VALUE place, bits_t unmarked)
 {
@@ -78,7 +78,7 @@ sweep_unmarked(struct heap_page *page, VALUE place, bits_t unmarked)
     }
 }
 
-/* A slot has the bit of its first BASE_SLOT_SIZE bytes, and begins at a multiple of its size in these. */
+/* A slot has the bit of its first BASE_SLOT_SIZE bytes. It begins at a multiple of its size. */
 HEAPPROF_COLD static void
 sweep_slots(struct heap_page *page)
 {

@@ -1,10 +1,16 @@
-/* label.c - what an object is labelled with: its class, or the type of an object that has none. Compiled inside gc.c.
+/* label.c - the name tag of an object: its class, or its type if it has no class. Compiled
+ * inside gc.c.
+ *
+ *     an object            Foo                    its class; singleton classes do not count
+ *     an imemo, a node     T_IMEMO(iseq) ...      its type
+ *     hidden from Ruby     T_ARRAY(hidden) ...    its type
  */
 #include "gc/interpreter.h"
 #include "gc/book/track.h"
 #include "internal/imemo.h"
 
-/* Types stand in the identities under numbers no object can have as its address. */
+/* The identity of the type of the object. Types have small numbers as keys, which are no
+ * addresses. */
 HEAPPROF_COLD static uint32_t
 type_identity(VALUE object, const char *detail)
 {
@@ -28,8 +34,8 @@ type_identity(VALUE object, const char *detail)
     return id;
 }
 
-/* The identity of what objects of this kind are labelled with: the class, or for objects without one their internal
- * type. 0 when memory is refused. *of_class: whether it is that of the class, and so of all objects of that class. */
+/* The identity of the label of this object. Returns 0 when memory is refused. *of_class:
+ * whether it is the class's, so that all objects with this class pointer have it. */
 HEAPPROF_COLD static uint32_t
 label_of(VALUE object, bool *of_class)
 {

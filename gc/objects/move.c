@@ -1,7 +1,9 @@
-/* move.c - compaction: what the profiler knows about an object follows it to its new
- * slot. Compiled inside gc.c. The flag bit is copied with the object.
+/* move.c - compaction: what the profiler knows about an object follows it to its new slot, as
+ * mail follows a change of address. Compiled inside gc.c. The flag bit is copied with the
+ * object.
  *
- * In GC, or in the read barrier's signal handler: rekeys in place, asks for no memory.
+ * In GC, or in the signal handler of the read barrier. Changes keys in place; asks for no
+ * memory.
  */
 #include "gc/book/track.h"
 

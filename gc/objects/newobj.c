@@ -1,29 +1,33 @@
-/* newobj.c - takes a sample where the byte stream says so. Compiled inside gc.c.
+/* newobj.c - takes a sample of an object. A gate in the queue of free slots is closed just
+ * before the slot to sample, so that nobody has to count the slots before it. Compiled inside
+ * gc.c.
  *
- * When a ractor takes over a page's free list, the list is cut just before the slot
- * in which the next sample falls:
+ * When a ractor takes a page's free list, the list is cut before the slot in which the next
+ * sample falls:
  *
- *     freelist -> o -> o -> o -> NULL      skip_slots slots nobody has to look at
+ *     freelist -> o -> o -> o -> NULL      skip_slots slots that nobody has to look at
  *     rest     -> X -> o -> o -> o -> NULL X is the sample
  *
- * The allocation path then finds the list empty exactly there, misses as it does at
- * the end of a page, and comes here. After X the rest is cut again, or becomes the
- * list when the next sample lies beyond it. At each GC both lists go back to their
- * page and the gaps are drawn anew (they are memoryless, and whether a GC comes does
- * not depend on where a sample would have been).
+ * The allocation path finds the list empty there. It misses, as it does at the end of a page,
+ * and comes here. After X the rest is cut again, or becomes the list if the next sample lies
+ * beyond it. At each GC both lists go back to their page and the gaps are drawn anew. Gaps have
+ * no memory, and whether a GC comes does not depend on where a sample would have been: so this
+ * is no bias.
  *
- * At the miss the object has neither class nor flags: the caller writes them next. So
- * the sample waits in the ractor as pending and is resolved by the ractor's next sample,
- * or when marking has ended, whichever comes first; only the sweep after that could
- * free its object.
+ * At the miss the object has neither class nor flags: the caller writes them next. So the
+ * sample waits in the ractor as pending. It is resolved by the ractor's next sample, or when
+ * marking has ended, whichever comes first. Only the sweep after that could free its object.
  *
- * When the interval changes under it, in want of memory, a ractor goes on with the gaps it has until
- * it takes a page or a sample, and weighs that by the interval they were drawn at.
+ * The interval may change because memory is refused. The ractor goes on with the gaps it has
+ * until it takes a page or a sample. That sample has the weight of the interval that its gap
+ * was drawn at.
  *
- * I1  rest != NULL only while the profiler is on.   I2  rest lies on using_page.
- * I3  at most one pending sample a ractor; its stack is held.
- * In GC and in the miss: no xmalloc, no Ruby allocation, no raise, nothing that may
- * start a GC. Under the VM lock, or with all ractors stopped.
+ *   I1  rest != NULL only while the profiler is on.
+ *   I2  rest lies on using_page.
+ *   I3  a ractor has one pending sample at most, whose stack is held.
+ *
+ * No xmalloc, no Ruby allocation, no raise, nothing that may start a GC. Under the VM lock, or
+ * with all ractors stopped.
  */
 #include "gc/book/state.h"
 #include "gc/interpreter.h"
@@ -35,7 +39,7 @@ STATIC_ASSERT(heapprof_heaps, HEAPPROF_HEAPS == HEAP_COUNT);
 
 /* ---- known sites ---- */
 
-/* A stack's site of a class, by the address in the object. */
+/* The site of a stack and a class, by the class pointer in the object. */
 struct known_site {
     VALUE    klass;
     uint32_t stack;
@@ -49,21 +53,23 @@ static struct {
     uint64_t age;
 } known_sites;
 
-/* Another class may stand at an address, or a class have another identity. */
+/* After a GC another class may be at an address, or a class may have another identity. */
 HEAPPROF_COLD static void
 forget_known_sites(void)
 {
     known_sites.age++;
 }
 
-/* With the edition of the numbers in it: both only grow, so their sum is never the same again. */
+/* The edition of numbers is part of the age. Both only grow, so their sum is never the same
+ * again. */
 HEAPPROF_PART static uint64_t
 known_sites_age(void)
 {
     return known_sites.age + rb_heapprof_numbers_edition;
 }
 
-/* Internal objects and classes are labelled by type, not by their class pointer. */
+/* Returns false for internal objects and for classes: their label does not follow from their class
+ * pointer. */
 HEAPPROF_PART static bool
 by_class_p(VALUE object)
 {
@@ -84,8 +90,8 @@ find_object_site(uint32_t stack, VALUE object, struct known_site *known, bool by
     return site;
 }
 
-/* 0 when memory is refused. What is known is held against the table: a site may have been
- * given to others meanwhile. */
+/* Returns 0 when memory is refused. Checks the cached site against the table: its number may
+ * have been reused. */
 HEAPPROF_PART static uint32_t
 site_of(uint32_t stack, VALUE object)
 {
@@ -145,7 +151,7 @@ pending_resolve(struct heapprof_pending *pending)
 {
     if (!pending->object) return;
 
-    /* No flags: the allocation was given up after the slot had been taken. */
+    /* T_NONE: the allocation was given up after the slot had been taken. */
     if (RB_BUILTIN_TYPE(pending->object) == T_NONE || !pending_entered_p(pending)) {
         pending_drop(pending);
         return;
@@ -212,7 +218,7 @@ list_length(struct free_slot *slot)
     return length;
 }
 
-/* Cuts the free list, of that many slots, before the slot that cut->skip_slots leads to. */
+/* Cuts the free list, which has that many slots, before the slot that cut->skip_slots leads to. */
 HEAPPROF_PART static void
 list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
 {
@@ -230,14 +236,14 @@ list_cut(struct heapprof_cut *cut, struct free_slot **list, size_t slots)
     else {
         struct free_slot *last = *list;
         for (uint64_t i = 1; i < cut->skip_slots && last; i++) last = slot_next(last);
-        /* In a forked child a page may count slots that another ractor's cache took along. */
+        /* In a child of fork a page may count slots that another ractor's cache had. */
         if (!last || (cut->rest = slot_next(last)) == NULL) return;
         slot_set_next(last, NULL);
     }
     cut->rest_slots = slots - cut->skip_slots;
 }
 
-/* Draws the gaps of all heaps and cuts what free lists the ractor holds. */
+/* Draws the gaps of all heaps and cuts the free lists that the ractor holds. */
 HEAPPROF_COLD static void
 ractor_arm(rb_ractor_newobj_cache_t *cache)
 {
@@ -252,7 +258,7 @@ ractor_arm(rb_ractor_newobj_cache_t *cache)
     }
 }
 
-/* Joins what was cut off to its free list again. */
+/* Joins to each free list what was cut off. */
 HEAPPROF_COLD static void
 ractor_disarm(rb_ractor_newobj_cache_t *cache)
 {
@@ -287,7 +293,7 @@ rb_heapprof_cut(struct ractor_newobj_cache *cache, size_t heap_idx, size_t slots
     list_cut(cut, &cache->heap_caches[heap_idx].freelist, slots);
 }
 
-/* Takes the due slot and readies what follows it for the next sample. */
+/* Takes the due slot, and prepares the slots behind it for the next sample. */
 HEAPPROF_PART static VALUE
 take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
 {
@@ -307,7 +313,7 @@ take_due(rb_ractor_newobj_cache_t *cache, size_t heap_idx)
     return (VALUE)slot;
 }
 
-/* Incremental marking lets a ractor allocate so many slots between two of its steps. */
+/* Incremental marking wants a step after so many slots of a ractor. */
 HEAPPROF_PART static bool
 step_wanted_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache)
 {
@@ -324,14 +330,15 @@ due_p(rb_objspace_t *objspace, const rb_ractor_newobj_cache_t *cache, size_t hea
 
 /* ---- what a sample leaves behind ---- */
 
-/* A sample goes deeper than an allocation, and leaves its object's address in words of the stack
- * that a GC's frames may lie over without writing them, and mark: sampled objects would live
- * longer than others. A sample of what is known uses half a KB of stack, one that finds a name 2.4.
- * Four times the former is cleared: what others left there lives on otherwise (test_move.rb sees it). */
+/* A sample goes deeper into the stack than an allocation, and leaves its object's address
+ * there. The frames of a GC may lie over these words without writing them, and mark the object:
+ * sampled objects would live longer than the rest. A sample uses half a KB of stack, and 2.4 KB
+ * if it finds a name. So 2 KB are cleared, or 4: words that other calls left there are cleared,
+ * too (test_move.rb would see them). */
 HEAPPROF_COLD static void
 clear_dead_stack(bool deep)
 {
-    static void *(*const volatile fill)(void *, int, size_t) = memset; /* which gcc would leave out */
+    static void *(*const volatile fill)(void *, int, size_t) = memset; /* gcc would leave a plain memset out */
     char room[4096];
 
     if (deep) fill(room, 0, sizeof(room));
@@ -354,7 +361,7 @@ rb_heapprof_gc_own_object(bool next)
     heapprof_thread.own_object = next;
 }
 
-/* *deep: it has used much of the stack. */
+/* *deep: whether it has used much of the stack. */
 HEAPPROF_COLD static VALUE
 sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx, bool *deep)
 {
@@ -365,10 +372,10 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock();
 
-    /* Asked with the lock: waiting for it may have let a GC in, which took the list back, or
-     * a stop, which joined it again. */
+    /* Ask under the lock. While this thread waited for it, a GC may have taken the list back,
+     * or a stop may have joined it. */
     if (due_p(objspace, cache, heap_idx)) {
-        uint64_t interval_bytes = ractor->interval_bytes; /* that its gap was drawn at */
+        uint64_t interval_bytes = ractor->interval_bytes; /* at which its gap was drawn */
         object = take_due(cache, heap_idx);
         rb_asan_unpoison_object(object, true);
         if (!take_own_object() && !heapprof_thread.own_work) {
@@ -390,7 +397,7 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
     return object;
 }
 
-/* Has a small frame of its own: what lies below it is cleared. */
+/* Has a small frame of its own, so that all that lies below it is cleared. */
 HEAPPROF_COLD static VALUE
 rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t heap_idx)
 {
@@ -402,7 +409,7 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
 
 /* ---- at each GC ---- */
 
-/* Once each ractor, and when one ends between two GCs. */
+/* Called for each ractor at each GC, and when a ractor ends between two GCs. */
 HEAPPROF_COLD static void
 note_major(const rb_objspace_t *objspace)
 {
@@ -414,7 +421,7 @@ note_major(const rb_objspace_t *objspace)
     refine();
 }
 
-/* ---- for run.c: of each ractor ---- */
+/* ---- for run.c: each ractor ---- */
 
 HEAPPROF_COLD static void
 cache_start_i(void *cache, void *unused)
@@ -437,7 +444,7 @@ cache_stop_i(void *cache, void *unused)
     ractor_cache->heapprof.pending.object = 0;
 }
 
-/* Of a pending sample. */
+/* Looks for the object among the pending samples. */
 struct stack_search {
     VALUE    object;
     uint32_t stack;

@@ -1,7 +1,8 @@
-/* stack.c - what a sample needs of the stacks: the call stack, and room on the machine stack to walk
- * it. Compiled inside gc.c.
+/* stack.c - what a sample needs of the stacks: the call stack as a number, and room on the
+ * machine stack to walk it. Compiled inside gc.c.
  *
- * Under the VM lock, but for the questions about room. No xmalloc, no Ruby allocation, no raise.
+ * Under the VM lock, except for the questions about room. No xmalloc, no Ruby allocation, no
+ * raise.
  */
 #include "gc/book/state.h"
 #include "gc/interpreter.h"
@@ -21,7 +22,8 @@ capture_stack(void)
 
 /* ---- room on the machine stack ---- */
 
-/* On an alternate stack: there MRI makes the SystemStackError when this one has run out. */
+/* True on an alternate signal stack. There MRI makes the SystemStackError when the machine
+ * stack has run out. */
 HEAPPROF_COLD static bool
 on_signal_stack_p(void)
 {
@@ -33,7 +35,7 @@ on_signal_stack_p(void)
 #endif
 }
 
-/* Main threads have more than MRI counts on, so this is no more than a reason to look. */
+/* A main thread has more stack than MRI assumes, so this is only a reason to look. */
 HEAPPROF_COLD static bool
 stack_low_p(const rb_execution_context_t *ec)
 {
@@ -42,10 +44,11 @@ stack_low_p(const rb_execution_context_t *ec)
     return used + plenty > ec->machine.stack_maxsize;
 }
 
-/* When the machine stack runs out, a SIGSEGV's handler jumps out to a SystemStackError
- * (check_stack_overflow in signal.c). With the lock held that would hang, and leave a table half
- * changed. So what a sample needs (4 KB at most) is touched before; page by page, for the guard
- * may be one page; and in a frame with a frame pointer, by which the handler knows an overflow. */
+/* When the machine stack runs out, the handler of SIGSEGV jumps out to a SystemStackError
+ * (check_stack_overflow in signal.c). With the lock held that would hang, and leave a table
+ * half changed. So the stack that a sample needs (4 KB at most) is touched before. It is
+ * touched page by page, because the guard may be one page, and in a frame with a frame pointer,
+ * by which the handler knows an overflow. */
 HEAPPROF_COLD static void
 probe_stack(void)
 {

@@ -1,6 +1,6 @@
-/* verify.c - the debug build's check after each GC: flag bits and tables agree, and every table is
- * whole. No thread frees a block meanwhile. Does nothing unless HEAPPROF_CHECK. Compiled inside
- * gc.c. */
+/* verify.c - the debug build's audit after each GC: flag bits and tables agree, and every table
+ * is whole. While the tables of blocks are checked their lock is held. Does nothing unless
+ * HEAPPROF_CHECK. Compiled inside gc.c. */
 #include "gc/book/track.h"
 #include "gc/book/walk.h"
 
