@@ -1,4 +1,5 @@
-/* caller.c - the C function that asked the allocator, by the return addresses around us. Compiled inside gc.c.
+/* caller.c - the trail of return addresses around us, and the C function on it that asked the
+ * allocator. Compiled inside gc.c.
  */
 #include "gc/book/state.h"
 #ifdef HAVE_BACKTRACE
@@ -16,7 +17,7 @@ struct addresses {
     size_t    count;
 };
 
-/* With memcheck whoever asked by way of MRI is looked for, who is further out. */
+/* With memcheck the function that asked by way of MRI is looked for, and it is further out. */
 HEAPPROF_COLD static struct addresses
 take_addresses(void)
 {
@@ -29,18 +30,18 @@ take_addresses(void)
     return addresses;
 }
 
-/* The first backtrace of a process loads the unwinder, and asks the C library for memory. */
+/* The first backtrace of a process loads the unwinder and asks the C library for memory. */
 HEAPPROF_COLD void
 rb_heapprof_gc_load_unwinder(void)
 {
     take_addresses();
 }
 
-/* Who asks. own: so many of the functions on the way are ours, from take_addresses to what a gate
- * calls; none of them is ever inlined. */
+/* The caller of the allocator. own: how many of the innermost functions are the profiler's, from
+ * take_addresses to the function that a gate calls. None of them is ever inlined. */
 HEAPPROF_COLD static uintptr_t
 find_caller(const struct addresses *addresses, size_t own)
 {
-    if (heapprof_thread.own_work) own++; /* what stands for the C library's function */
+    if (heapprof_thread.own_work) own++; /* the function that stands for the C library's */
     return rb_heapprof_callers_find(&rb_heapprof.tables.callers, addresses->all, addresses->count, own);
 }

@@ -1,17 +1,18 @@
-/* growth.c - samples of blocks that grow. Compiled inside gc.c.
+/* growth.c - samples of blocks that grow: look before you leap. Compiled inside gc.c.
  *
- * Behind realloc the caller still has the address of its old block, which is gone. That may be the
- * very table that a name is looked up in. And an exception there would lose the new block. So
- * whatever reads the VM, or may run out of stack, is done before, when the growth may be a sample:
+ * Behind realloc the caller still has the address of its old block, which is gone. That block
+ * may be the very table in which a name is looked up. And an exception there would lose the new
+ * block. So everything that reads the VM, or may run out of stack, is done before realloc, if
+ * the growth may be a sample:
  *
  *     gate_realloc   left < most that it grows by: stack, caller, site, room for a piece
  *     realloc        may collect, and so have the site given up: then it is void
  *     gate_resized   left < 0: a piece at that site; without one, it waits for none
  *
- * A site that nothing has been entered at is in no profile.
+ * A site at which nothing is entered is in no profile.
  *
- * With malloc=all a growth is sampled behind realloc all the same (malloc_all.c): among Ractors,
- * where a sample there may not wait for the VM lock, two locks instead of one cost so many samples
+ * With malloc=all a growth is sampled behind realloc all the same (malloc_all.c). Among Ractors
+ * a sample there may not wait for the VM lock. Two locks instead of one cost so many samples
  * their stacks that test/accuracy showed a bias.
  */
 
@@ -63,7 +64,7 @@ rb_heapprof_prepare(void)
     rb_gc_vm_unlock_no_barrier(lev);
 }
 
-/* Under the VM lock. False: it has to wait. */
+/* Under the VM lock. Returns false if the sample has to wait. */
 HEAPPROF_COLD static bool
 sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_t begin,
               size_t size_bytes)
@@ -77,7 +78,7 @@ sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_
     return true;
 }
 
-/* Not even its caller is looked for: that takes more of the stack than there may be. */
+/* Its caller is not looked for: that takes more of the stack than there may be. */
 HEAPPROF_COLD static void
 growth_waits(uintptr_t address, size_t begin, size_t size_bytes)
 {

@@ -1,29 +1,31 @@
-/* malloc.c - samples what is asked of the allocator, by its own bytes. Compiled inside gc.c.
+/* malloc.c - samples what is asked of MRI's allocator: a meter runs backwards with each byte,
+ * and the request that brings it below zero pays. Compiled inside gc.c.
  *
- * countdown.c says which request is a sample. A sample is a piece of its block (profiler/blocks.h),
- * at the stack and the C function that asked for it:
+ * countdown.c says which request is a sample. A sample is a piece of its block
+ * (profiler/blocks.h), at the stack and the C function that asked for it:
  *
  *     malloc n      left -= n             below 0: the block is a sample
  *     realloc       left -= growth        below 0: the growth is one
  *     free, realloc filter[address]       0: surely not known
  *
  * A block may be freed anywhere: in a sweep, by a thread without the GVL, by a ractor while
- * another changes the tables. So blocks have a lock of their own, the innermost of all:
+ * another ractor changes the tables. So blocks have a lock of their own, the innermost of all:
  *
  *     sample, snapshot    VM lock, then the blocks' lock       all tables
  *     free, realloc       the blocks' lock alone               blocks (no memory asked for)
  *
- * and what a freed block's pieces leave to do with sites waits for the next who has the VM lock.
+ * What the pieces of a freed block leave to do with sites waits for the next thread that has
+ * the VM lock.
  *
- * The sample takes the VM lock without joining the barrier of a ractor that wants to collect. For a
- * block that has been reallocated is not in its object yet, and a ractor that marks the object would
- * read the old one. MRI collects in malloc, but never behind realloc.
+ * A sample takes the VM lock without joining the barrier of a ractor that wants to collect. For
+ * a block that was just reallocated is not in its object yet, and a ractor that marks the
+ * object would read the old block. MRI collects in malloc, but never behind realloc.
  *
- * What the collector asks for itself, during a GC, stands at no stack. Nor does what is asked for
- * without the GVL; it waits to be entered (waiting.c).
+ * Requests of the collector during a GC have no stack. Nor do requests without the GVL, which
+ * wait to be entered (waiting.c).
  *
- * With malloc=all the same bytes, and others, come by malloc_all.c; then left is ENDLESS here and
- * nothing is lifted here, lest anything be counted twice.
+ * With malloc=all the same bytes, and more, come by malloc_all.c. Then `left` is ENDLESS here
+ * and nothing is lifted here, so that nothing counts twice.
  */
 #include "gc/book/state.h"
 #include "gc/interpreter.h"
@@ -31,7 +33,6 @@
 
 /* ---- the sample ---- */
 
-/* What has waited for the VM lock. */
 HEAPPROF_COLD void
 rb_heapprof_gc_settle_blocks(void)
 {
@@ -69,7 +70,7 @@ may_sample_p(void)
     return ruby_native_thread_p() && ruby_thread_has_gvl_p();
 }
 
-/* Is it the profiler that reports? */
+/* True if the profiler itself reports this memory. */
 HEAPPROF_COLD static bool
 own_report_p(uintptr_t address)
 {

@@ -1,26 +1,28 @@
-/* malloc_all.c - samples whatever asks the C library for memory (malloc=all). Compiled inside gc.c.
+/* malloc_all.c - samples all that the C library is asked for (malloc=all): a doorkeeper in
+ * front of malloc. Compiled inside gc.c.
  *
- * os/interpose.c has the callers of malloc call rb_heapprof_all_malloc instead, which calls what malloc was
- * and counts down:
+ * os/interpose.c makes the callers of malloc call rb_heapprof_all_malloc instead. That calls
+ * the real malloc, and counts down:
  *
  *     extension, library --slot--> rb_heapprof_all_malloc --> malloc of libc, jemalloc, tcmalloc ...
  *                                      \-- left -= malloc_usable_size, below 0: a sample
  *
- * Sizes are what the allocator gave, not what was asked for: then the growth of a block is the
+ * Sizes are what the allocator gave, not what was asked for. So the growth of a block is the
  * same whoever measures it, and pieces of a block neither overlap nor leave holes. MRI's own
- * calls come by here as well; malloc.c's gates are idle meanwhile.
+ * calls come here as well, and the gates of malloc.c are idle meanwhile.
  *
- * Whoever calls malloc may be anywhere: in a thread that Ruby has never seen, on a stack of its
- * own, in a GC, with some library's lock held that the collector may want to free an object.
+ * A caller of malloc may be anywhere: in a thread that Ruby has never seen, on a stack of its
+ * own, in a GC, or with a library's lock that the collector may want to free an object.
  *
- *   I1  no stack is walked unless the thread has the GVL, and is on the machine stack that Ruby gave
- *       it.
- *   I2  nothing here waits for long: who does not get the VM lock soon has the sample wait
- *       (waiting.c).
- *   I3  what the profiler asks for meanwhile is no sample (own_work), so it never comes here twice.
+ *   I1  a stack is walked only if the thread has the GVL and is on the machine stack that Ruby
+ *       gave it.
+ *   I2  nothing here waits for long: without the VM lock soon, the sample waits (waiting.c,
+ *       trylock.c).
+ *   I3  what the profiler itself asks for meanwhile is no sample (own_work), so it never comes
+ *       here twice.
  *
- * No xmalloc, no Ruby allocation, no raise, no GC; errno stays. No event of the collector's, so no
- * patch of its own.
+ * No xmalloc, no Ruby allocation, no raise, no GC; errno stays. This is no event of the
+ * collector, so it has no patch.
  */
 #include "os/interpose.h"
 
@@ -29,7 +31,8 @@
 
 /* ---- the sample ---- */
 
-/* strdup, fopen, C++'s new: whoever calls them, not they, wants the memory. */
+/* Enters new libraries as wrappers: the caller of strdup, fopen or C++'s new is who wants the
+ * memory. */
 HEAPPROF_COLD static void
 enter_libraries(void)
 {
@@ -97,7 +100,8 @@ usable_size(void *mem)
     return REAL(USABLE_SIZE, size_t, void *)(mem);
 }
 
-/* What was not asked for, and nobody writes, may hold old pointers: with memcheck these would lead to blocks. */
+/* Bytes beyond what was asked for are never written and may hold old pointers. With memcheck
+ * these would lead to blocks. */
 HEAPPROF_COLD static void
 clear_rest(void *mem, size_t asked, size_t bytes)
 {

@@ -1,16 +1,17 @@
-/* path.c - who asked the allocator, and with memcheck on whose behalf. Compiled inside gc.c.
+/* path.c - who asked the allocator, and with memcheck on whose behalf: the clerk at the
+ * counter, and the customer behind the clerk. Compiled inside gc.c.
  *
  *     gate -> rb_gc_impl_malloc -> ruby_xmalloc -> str_enc_new -> rb_str_new -> lib_work -> vm_exec_core
- *             wrappers (profiler/callers.h)        the caller                   behalf      Ruby code: nobody is looked for behind it
+ *             wrappers (profiler/callers.h)        the caller                   behalf      Ruby code: stop
  *
- * Each frame on the way is a step (steps.c). Where one is not known, the sample is unwound; and where no wrapper is known, the first
- * addresses are ours by their number.
+ * Each frame on the way is a step (steps.c). If a step is not known, the sample is unwound. If
+ * no wrapper is known, the profiler's own frames are told by their number.
  *
- * Under the VM lock. Builds with HEAPPROF_CHECK unwind each sample, too, and compare.
+ * Under the VM lock. Builds with HEAPPROF_CHECK also unwind each sample, and compare.
  */
-enum { OWN_FRAMES = 7 }; /* from take_addresses to what a gate calls: asking_by_unwinding and block_site among them */
+enum { OWN_FRAMES = 7 }; /* from take_addresses to what a gate calls, both included */
 
-/* Which does not see as far out as steps do, and may find MRI alone. */
+/* Unwinding does not see as far out as steps do, and may find nothing but MRI. */
 HEAPPROF_COLD static uintptr_t
 asking_by_unwinding(void)
 {
@@ -26,8 +27,9 @@ asking_by_unwinding(void)
 }
 
 #if HEAPPROF_STEPS
-/* Of a function of MRI's: who has called MRI, without Ruby code in between. caller, if nobody has; 0: not known. On the stack that
- * Ruby gave the thread, as malloc=all sees to, which memcheck goes with. */
+/* The walk is at a function of MRI. Returns the function that called MRI, without Ruby code in
+ * between. Returns that of MRI if there is none, and 0 if it is not known. The thread runs on
+ * the stack that Ruby gave it: memcheck goes with malloc=all, which checks that. */
 HEAPPROF_COLD static uintptr_t
 asking_on_behalf(struct walk_outwards *walk)
 {
@@ -43,7 +45,7 @@ asking_on_behalf(struct walk_outwards *walk)
     return caller;
 }
 
-/* 0: not known. */
+/* Returns 0 if it is not known. */
 HEAPPROF_COLD static uintptr_t
 asking_by_steps(const uintptr_t *frame)
 {
@@ -61,7 +63,7 @@ asking_by_steps(const uintptr_t *frame)
 HEAPPROF_COLD static uintptr_t asking_by_steps(const uintptr_t *frame) { return 0; }
 #endif
 
-/* frame: of the function that a gate called. */
+/* frame: the frame of the function that a gate called. */
 HEAPPROF_COLD static uintptr_t
 asking_caller(const uintptr_t *frame)
 {

@@ -1,4 +1,11 @@
-/* piece.c - one sample of a block as a piece of it (profiler/blocks.h): its site, its weight, its entry. Compiled inside gc.c.
+/* piece.c - a sample of a block is a piece of it (profiler/blocks.h), as a receipt is for one
+ * purchase: this file writes the receipt. Compiled inside gc.c.
+ *
+ *     stack, caller --> site          block_site
+ *     gap           --> weight        make_piece
+ *     both          --> the block     add_piece, under the blocks' lock
+ *
+ * Under the VM lock, except make_piece and add_piece.
  */
 #include "gc/book/state.h"
 
@@ -16,7 +23,7 @@ identity_of_caller(uintptr_t caller)
     return id;
 }
 
-/* A GC, which may begin anywhere, says nothing of whoever is running. */
+/* No stack during a GC: it may begin anywhere, and says nothing of the code that runs. */
 HEAPPROF_COLD static uint32_t
 asking_stack(void)
 {
@@ -24,7 +31,7 @@ asking_stack(void)
     return during_gc ? 0 : capture_stack();
 }
 
-/* frame: of the function that a gate called. */
+/* Returns 0 when memory is refused. frame: the frame of the function that a gate called. */
 HEAPPROF_COLD static uint32_t
 block_site(const uintptr_t *frame)
 {
@@ -36,7 +43,7 @@ block_site(const uintptr_t *frame)
     return rb_heapprof_sites_intern(&tables->sites, stack, caller | HEAPPROF_SITE_OF_BLOCKS);
 }
 
-/* That the gap of the sample at hand was drawn at. */
+/* The interval that this thread's gap was drawn at. */
 HEAPPROF_COLD static uint64_t
 gap_interval_bytes(void)
 {
@@ -44,14 +51,14 @@ gap_interval_bytes(void)
     return rb_heapprof.options.malloc_all ? thread->all.interval_bytes : thread->own.interval_bytes;
 }
 
-/* Still, after waiting for a lock. */
+/* Re-checked after taking a lock. */
 HEAPPROF_COLD static bool
 sampling_blocks_p(void)
 {
     return rb_heapprof_on && gap_interval_bytes() > 0;
 }
 
-/* As asked for now. */
+/* A piece with the weight of the current gap's interval. */
 HEAPPROF_COLD static struct heapprof_piece
 make_piece(size_t begin, size_t size_bytes, uint32_t site)
 {
@@ -64,7 +71,7 @@ make_piece(size_t begin, size_t size_bytes, uint32_t site)
     };
 }
 
-/* With the lock. What is only reported goes to the end of its size's block. */
+/* Under the blocks' lock. Reported memory goes to the end of the block of its size. */
 HEAPPROF_COLD static bool
 add_piece(uintptr_t address, struct heapprof_piece *piece)
 {

@@ -1,12 +1,13 @@
-/* reported.c - memory that MRI is only told of (rb_gc_adjust_memory_usage): counted by its size, and
- * sampled as what the allocator gives (malloc.c). Compiled inside gc.c.
+/* reported.c - memory that MRI is only told of (rb_gc_adjust_memory_usage): an account without
+ * an address. Reports are counted by size, and sampled like what the allocator gives
+ * (malloc.c). Compiled inside gc.c.
  *
- * profiler/reported.h says what is given back, and when a sample goes with it.
+ * profiler/reported.h says when a sample goes with what is given back.
  */
 #include "gc/book/state.h"
 #include "ruby/atomic.h"
 
-/* The report at hand alone: the collection that it may start has others. */
+/* Holds for this report only: a GC that the report starts has reports of its own. */
 HEAPPROF_COLD static bool
 take_own_report(void)
 {
@@ -20,10 +21,10 @@ rb_heapprof_gc_report_own(ssize_t diff_bytes)
 {
     heapprof_thread.own_report = true;
     rb_gc_adjust_memory_usage(diff_bytes);
-    heapprof_thread.own_report = false; /* nobody has asked when the profiler is off */
+    heapprof_thread.own_report = false; /* it is still set if the profiler is off */
 }
 
-/* With malloc=all it is seen where it is asked for. */
+/* Not with malloc=all, which sees that memory where it is asked for. */
 HEAPPROF_COLD static bool
 reports_wanted_p(void)
 {
@@ -31,7 +32,7 @@ reports_wanted_p(void)
            rb_heapprof.malloc_sampler.interval_bytes > 0;
 }
 
-/* Makes room to count one more. A table may grow under the VM lock only. */
+/* Makes room to count one more report. The table may only grow under the VM lock. */
 HEAPPROF_COLD static void
 reserve_report(size_t size_bytes)
 {
@@ -49,7 +50,7 @@ reserve_report(size_t size_bytes)
     rb_gc_vm_unlock_no_barrier(lev);
 }
 
-/* What cannot be counted is no sample either: nobody could say when it is given back. */
+/* A report that cannot be counted is no sample either: nobody could say when it is given back. */
 HEAPPROF_COLD static void
 enter_report(struct heapprof_tables *tables, size_t size_bytes)
 {
@@ -61,8 +62,8 @@ enter_report(struct heapprof_tables *tables, size_t size_bytes)
     RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
 }
 
-/* A report is sampled first, if it is, and counted then: what another thread gives back in
- * between is not this one. */
+/* A report is first sampled, if at all, and counted after that. So what another thread gives
+ * back in between is not this report. */
 HEAPPROF_COLD static void
 rb_heapprof_report(size_t size_bytes)
 {

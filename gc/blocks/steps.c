@@ -1,27 +1,34 @@
-/* steps.c - from the frame of a function to that of its caller, by return addresses. Compiled inside gc.c.
+/* steps.c - from the frame of a function to that of its caller, by return addresses. A map with
+ * the length of each step is drawn once; then one walks without looking down. Compiled inside
+ * gc.c.
  *
- * The unwinder takes some 2,000 instructions a frame. But what it finds of a return address is the same each time: how far
- * the end of the frame is, from the stack pointer or from rbp (os/frame_step.h). So each return address is looked for
- * in the unwind tables once:
+ * The unwinder takes some 2,000 instructions a frame. But what it finds for a return address is
+ * the same each time: how far the end of the frame is, from the stack pointer or from rbp
+ * (os/frame_step.h). So each return address is looked up in the unwind tables once:
  *
  *     frame of what the gate called:  [rbp, return address] ... [return address] ... [return address]
  *     place                                 1                    7                    12
  *     returns to                            rb_gc_impl_malloc    ruby_xmalloc         str_enc_new: the caller
  *     steps                                 6                    5
  *
- * What is known lies in sets of a cache line each; the last to come has the place of the one before it.
+ * Known steps are kept in sets of a cache line each. The newest comes first, and the oldest
+ * drops out.
  *
- *   I1  a step is of an address in code that is loaded: what is unloaded takes all that is known with it (unload.c). Without
- *       malloc=all, which sees that, steps are asked for in MRI alone.
- *   I2  whose a function is, is by the wrappers of this run: another run, or a new one among them, begins anew.
+ *   I1  a known step belongs to an address in loaded code: when a library is unloaded, all that
+ *       is known is forgotten (unload.c). Without malloc=all nobody sees that, and steps are
+ *       used in MRI alone.
+ *   I2  whose a function is depends on the wrappers of this run. A new run, or a new wrapper,
+ *       begins anew.
  *
- * Elsewhere than on x86-64 under Linux return addresses lie elsewhere, and no step is known. Under the VM lock.
+ * On systems other than x86-64 under Linux no step is known, for return addresses lie
+ * elsewhere. Under the VM lock.
  */
 #include "os/frame_step.h"
 
-static rb_atomic_t steps_age; /* goes up when what is known is void */
+static rb_atomic_t steps_age; /* goes up when known steps become void */
 
-/* By anybody: another library may come to lie where one was, or a function turn out to be a wrapper. */
+/* Any thread may call this. Another library may take the place of one, or a function may turn
+ * out to be a wrapper. */
 HEAPPROF_COLD static void
 forget_steps(void)
 {
@@ -41,11 +48,11 @@ enum { KNOWN_SETS = 2048, KNOWN_OF_SET = 4 }; /* the first a power of two */
 
 static struct {
     struct known_step all[KNOWN_SETS][KNOWN_OF_SET]; /* by the hash of the word */
-    uint64_t epoch;                                  /* of the profiler: another run may have other wrappers */
+    uint64_t epoch;                                  /* of the profiler; void in another */
     rb_atomic_t age;                                 /* void unless it is steps_age */
 } steps;
 
-/* As libgcc has it: the record of a function in .eh_frame. */
+/* libgcc's struct of that name, and its search for the record of a function in .eh_frame. */
 struct dwarf_eh_bases {
     void *text, *data, *function;
 };
@@ -69,7 +76,7 @@ whose_is(uintptr_t word)
     return rb_heapprof_callers_core_p(callers, word) ? CORES : OTHERS;
 }
 
-/* Code that nobody has described is where the unwinder ends, too. */
+/* Code that has no record is the last step. The unwinder ends there, too. */
 HEAPPROF_COLD static struct heapprof_frame_step
 find_step(uintptr_t word)
 {
@@ -103,7 +110,7 @@ step_of(uintptr_t word)
 
 struct walk_outwards {
     struct heapprof_c_frame frame;
-    uintptr_t limit;        /* no frame ends further out */
+    uintptr_t limit;        /* of the stack: no frame ends further out */
     const struct known_step *at;
 };
 
@@ -118,7 +125,7 @@ walk_begin(struct walk_outwards *walk, const uintptr_t *frame)
     walk->at = step_of(frame[1]);
 }
 
-/* False: there is no caller, or it is not known. */
+/* Moves to the caller. Returns false if there is no caller, or if it is not known. */
 HEAPPROF_COLD static bool
 walk_on(struct walk_outwards *walk)
 {

@@ -1,12 +1,16 @@
-/* trylock.c - the VM lock for whoever asks the C library for memory, who may be anywhere. Compiled inside gc.c.
+/* trylock.c - the VM lock for a caller of the C library, who may be anywhere: knock, but do not
+ * wait at the door for long. Compiled inside gc.c.
+ *
+ * The caller may be a thread that Ruby has never seen, on a stack of its own, or have the lock
+ * of a library that the collector may want to free an object.
  */
 #include "os/interpose.h"
 
 #if HEAPPROF_CAN_INTERPOSE
 # include <sched.h>
 
-/* The thread that runs by its scheduler's account: one that is only on its way to the GVL, or just
- * gave it up, is not (ruby_thread_has_gvl_p takes those for owners). */
+/* True if the scheduler says that this thread runs. A thread that is on its way to the GVL, or
+ * just gave it up, does not: ruby_thread_has_gvl_p takes those for owners. */
 HEAPPROF_COLD static bool
 has_gvl_p(const rb_execution_context_t *ec)
 {
@@ -14,7 +18,7 @@ has_gvl_p(const rb_execution_context_t *ec)
     return thread && thread->ractor && thread->ractor->threads.sched.running == thread;
 }
 
-/* With room for what a sample needs. */
+/* True if this is the stack that Ruby gave the thread, with room for what a sample needs. */
 HEAPPROF_COLD static bool
 on_machine_stack_p(const rb_execution_context_t *ec)
 {
@@ -31,16 +35,16 @@ may_sample_all_p(void)
     return ec && ruby_native_thread_p() && has_gvl_p(ec) && on_machine_stack_p(ec);
 }
 
-/* Unless another ractor has it for long, who may want the lock of a library that we are in. It is
- * held for a few microseconds as a rule: to take all those samples without their stacks would be a
- * pity. A barrier is not joined (malloc.c). */
+/* Takes the VM lock, unless another ractor has it for long: that one may wait for the lock of a
+ * library that we are in. As a rule the VM lock is held for a few microseconds, so trying for a
+ * while saves the stacks of those samples. A barrier is not joined (malloc.c). */
 HEAPPROF_COLD static bool
 try_vm_lock(unsigned int *lev)
 {
     enum { most = 1000 };
     rb_vm_t *vm = GET_VM();
 
-    /* With one ractor, which has the GVL, no_barrier takes no lock. */
+    /* With one ractor, which has the GVL, rb_gc_vm_lock_no_barrier takes no lock. */
     if (rb_multi_ractor_p() && !rb_vm_locked_p()) {
         for (int tries = 0; rb_native_mutex_trylock(&vm->ractor.sync.lock) != 0; tries++) {
             if (tries == most) return false;

@@ -1,12 +1,14 @@
-/* unload.c - a library that the program unloads: who asked for memory there is named before, and forgotten by address after, for
- * another library may take its place. Compiled inside gc.c.
+/* unload.c - a library is unloaded: its callers get their names before it leaves, and lose
+ * their addresses after, for another library may move in there. Compiled inside gc.c.
  *
  *     dlclose --> rb_heapprof_all_dlclose (malloc_all.c) --> before_unloading --> dlclose --> after_unloading
  *
- * Names are read from files, which is slow, and done once a library. Whoever unloads without the GVL, or while the profiler
- * is at work, has its callers named when there is a snapshot, as far as they are still known then.
+ * Names are read from files, which is slow, and done once a library. If a thread unloads
+ * without the GVL, or while the profiler is at work, callers are named at the next snapshot, as
+ * far as that still knows them.
  *
- * No Ruby allocation, no raise, no GC; in the sweep, too, for free functions of objects unload libraries.
+ * No Ruby allocation, no raise, no GC. May be called in the sweep, for free functions of
+ * objects unload libraries.
  */
 #include "gc/interpreter.h"
 #include "os/interpose.h"
@@ -14,7 +16,7 @@
 #if HEAPPROF_CAN_INTERPOSE
 # include <dlfcn.h>
 
-/* The VM lock, for the thread that has the GVL; false: it is not to be had. */
+/* Takes the VM lock for the thread that has the GVL. Returns false if it cannot. */
 HEAPPROF_COLD static bool
 begin_unloading(unsigned int *lev)
 {
@@ -36,7 +38,7 @@ before_unloading(void)
     rb_gc_vm_unlock_no_barrier(lev);
 }
 
-/* Keeps its number and name, for what has been asked for. */
+/* The identity keeps its number and name, which samples of its blocks have. */
 HEAPPROF_COLD static void
 forget_caller(uint32_t entry)
 {

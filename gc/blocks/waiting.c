@@ -1,24 +1,27 @@
-/* waiting.c - samples of blocks that could not be entered at once. Compiled inside gc.c.
+/* waiting.c - samples of blocks that cannot be entered at once sit in a waiting room. Compiled
+ * inside gc.c.
  *
- * A thread that asks for memory without the GVL, or may not wait for the VM lock, can neither walk
- * a stack nor change the tables of sites. So its sample waits: the piece is in its block, where free
- * and realloc find it, under a site that is none, and who called is kept here. Whoever has the VM
- * lock next settles it, at no stack: C code that runs without the GVL has none that is Ruby's.
+ * A thread that asks for memory without the GVL, or may not wait for the VM lock, can neither
+ * walk a stack nor change the tables of sites. So its sample waits. The piece is entered with
+ * the placeholder site HEAPPROF_SITE_WAITING, where free and realloc find it, and its caller is
+ * stored (book/state.c). The next thread that has the VM lock settles it, without a stack: C
+ * code without the GVL has no Ruby stack.
  *
  *     waiting  [piece 7, caller]   pieces  7: site WAITING        --settle-->  7: site 12
  *                                          9: site WAITING, retired            9: free
  *
- * There is room for so many pieces, made by whoever settles; with none left a sample is dropped.
- * All under the blocks' lock. No memory is asked for but by settle, which has the VM lock.
+ * A settle also reserves room for pieces to come. If no room is left, a sample is dropped. All
+ * is under the blocks' lock. Only settle asks for memory: it has the VM lock, too.
  */
-/* With memcheck each request is a sample, and a library may make many in one go. */
+/* With memcheck each request is a sample, and a library may make many at once. */
 HEAPPROF_COLD static uint32_t
 waiting_most(void)
 {
     return rb_heapprof.options.memcheck ? WAITING_MOST_OF_MEMCHECK : WAITING_MOST;
 }
 
-/* Enters a sample to be settled later; false: there is no room. With the lock. */
+/* Enters a sample to be settled later. Returns false if there is no room. Under the blocks'
+ * lock. */
 HEAPPROF_COLD static bool
 wait_for_site(uintptr_t address, size_t begin, size_t size_bytes, uintptr_t caller)
 {
@@ -37,7 +40,7 @@ sample_without_stack(void *mem, size_t begin, size_t size_bytes)
 {
     struct addresses addresses = take_addresses();
 
-    lock_blocks(); /* for without it there may be a stop, and nobody to ask who passes */
+    lock_blocks(); /* without it a stop might come in between, and free the callers */
     if (sampling_blocks_p()) {
         uintptr_t caller = find_caller(&addresses, 3);
         if (!wait_for_site((uintptr_t)mem, begin, size_bytes, caller)) {
@@ -61,7 +64,7 @@ settle_one(const struct heapprof_waiting *one)
     struct heapprof_piece *piece = &tables->blocks.pieces[one->piece];
     rb_heapprof.total_samples++;
     if (site == 0) {
-        rb_heapprof.dropped++; /* the piece stays as it is, and counts for nothing */
+        rb_heapprof.dropped++; /* the piece stays waiting, and never counts */
         return;
     }
     piece->site = site;
@@ -76,7 +79,7 @@ settle_waiting(void)
     rb_heapprof_blocks_reserve(&rb_heapprof.tables.blocks, waiting_most());
 }
 
-/* The profiler is off: nothing new waits. */
+/* The profiler is off, so no new sample comes to wait. */
 HEAPPROF_COLD void
 rb_heapprof_gc_forget_waiting(void)
 {
