@@ -1,5 +1,9 @@
-/* finalizers.c - which objects have finalizers, for who dumps the heap (vm/memprof/reflection.c), or frees all of it (vm/memcheck/native_leaks.c). Compiled inside gc.c.
- * MRI tells nobody: the table is the collector's own. What is dead and not swept yet is passed over.
+/* finalizers.c - which objects have left a last will. The dump of the heap asks
+ * (vm/memprof/reflection.c), and so does a child that frees all of it
+ * (vm/memcheck/native_leaks.c). Compiled inside gc.c.
+ *
+ * The table is the collector's own: MRI shows it to nobody. Dead objects that are not swept are
+ * passed over.
  */
 
 struct finalizer_visit {

@@ -1,9 +1,10 @@
-/* foreign.c - objects that extensions define, as memory: where a search for C pointers may begin (vm/memcheck/held.c). Compiled inside gc.c. */
+/* foreign.c - objects of extensions as memory, and fibers: where a search for C pointers may begin
+ * (vm/memcheck/held.c). Compiled inside gc.c. */
 
 struct foreign_visit {
     void (*function)(uintptr_t begin, uintptr_t end, void *data);
     void *data;
-    struct reach_range vm;         /* the library that we are in */
+    struct reach_range vm;         /* the library that has the VM */
 };
 
 HEAPPROF_COLD static int
@@ -16,7 +17,7 @@ find_vm_i(struct dl_phdr_info *info, size_t size, void *vm)
     return 1;
 }
 
-/* The struct within the slot, or the pointer to it there. */
+/* Shows the struct within the slot, or the pointer to it there. */
 HEAPPROF_COLD static void
 visit_foreign_i(VALUE object, size_t slot_bytes, void *data)
 {

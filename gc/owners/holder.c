@@ -1,10 +1,11 @@
-/* holder.c - who may hold a block, and under what name: an object, a table of the VM's, a library. Compiled inside gc.c.
+/* holder.c - who may hold a block, and under what name: an object, a table of the VM, a
+ * library. Compiled inside gc.c.
  *
  *     an object        its address         the class it is labelled with
  *     a table          VM_TABLE_KEY + n    "[VM] interned strings"
- *     a library        LIBRARY_KEY + n     its name
+ *     a library        LIBRARY_KEY + n     "[C] libfoo.so"
  *
- * No object and no type has such a number as its key in the identities.
+ * No object and no type has such a number as its key among the identities.
  */
 #include "gc/book/state.h"
 #include "gc/book/track.h"
@@ -17,7 +18,7 @@
     T(STATIC_DATA, "static data")
 
 #define VM_TABLE_KEY 0x8000
-#define LIBRARY_KEY 0x9000 /* and from there on, one each */
+#define LIBRARY_KEY 0x9000 /* one for each library, from there on */
 #define LIBRARY_KEYS 0x6000
 
 enum {
@@ -33,7 +34,7 @@ static const char *const vm_table_names[] = {
 #undef VM_TABLE_NAME
 };
 
-/* The identity under a key that no object has; 0 when memory is refused. */
+/* The identity under a key that no object has. Returns 0 when memory is refused. */
 HEAPPROF_COLD static uint32_t
 named_identity(uintptr_t key, const char *name)
 {
@@ -48,7 +49,7 @@ named_identity(uintptr_t key, const char *name)
     return id;
 }
 
-/* The library whose key was asked for last. */
+/* The name of the library whose key was asked for last. */
 static char library_name[64];
 
 HEAPPROF_COLD static bool
@@ -61,7 +62,7 @@ library_named_p(uint32_t id, const char *name)
     return length == strlen(name) && memcmp(other, name, length) == 0;
 }
 
-/* Found by its name: libraries come and go. */
+/* The key follows from the name: libraries come and go, and so do their addresses. */
 HEAPPROF_COLD static uintptr_t
 key_of_library(const char *name)
 {
@@ -78,7 +79,7 @@ key_of_library(const char *name)
     return key;
 }
 
-/* A search (reach.c) may come back to an object that has died meanwhile. */
+/* A search (reach.c) may come back to an object that has died since. */
 HEAPPROF_COLD static bool
 alive_p(VALUE object)
 {

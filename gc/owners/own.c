@@ -1,13 +1,18 @@
-/* own.c - the blocks that one object holds, each told whose it is. Compiled inside gc.c.
+/* own.c - the blocks that one object holds: each guest of the cloakroom claims coats. Compiled
+ * inside gc.c.
  *
- * Only types whose blocks can be read without calling anything are asked. What one object has borrowed from another, as substrings do, is
- * the other's.
+ *     String  ptr ---------> 0x7f..10   known: its owner is the String
+ *     Hash    bins, entries  0x7f..80   not known, as one byte of the filter tells
+ *
+ * Only types whose blocks can be read without calling anything are asked. A block that one
+ * object borrows from another, as substrings do, belongs to the other.
  */
 #include "gc/book/state.h"
 #include "iseq.h"
 #include "variable.h"
 
-/* The holder is an object, or a table of the VM's by its key (vm_tables.c). */
+/* Enters the holder as the owner of a block, if the block is known. The holder is an object, or
+ * the key of a table of the VM (holder.c). */
 HEAPPROF_COLD static void
 own_block(uintptr_t holder, const void *block)
 {
@@ -27,8 +32,8 @@ own_table(uintptr_t holder, const st_table *table)
     own_block(holder, table->entries);
 }
 
-/* What an id table looks like only id_table.c knows; but one of its words points to the items, and
- * the smallest block has three words. */
+/* Only id_table.c knows what an id table looks like. But one of its words points to the items,
+ * and the smallest block has three words. */
 HEAPPROF_COLD static void
 own_id_table(uintptr_t holder, const struct rb_id_table *table)
 {
@@ -92,7 +97,7 @@ own_id_table_of(VALUE object, struct rb_id_table *table, rb_id_table_foreach_val
     if (table) rb_id_table_foreach_values(table, value_i, (void *)object);
 }
 
-/* Instance variables of a class, which are outside. */
+/* Instance variables of a class, which lie outside of its slot. */
 HEAPPROF_COLD static void
 own_class_ivars(VALUE object)
 {
@@ -102,7 +107,8 @@ own_class_ivars(VALUE object)
     }
 }
 
-/* A class that is included has constants, variables and maybe methods of a module, whose they are. */
+/* An included class has the constants, the variables and maybe the methods of a module: the
+ * module owns them. */
 HEAPPROF_COLD static void
 own_class(VALUE object)
 {
@@ -165,7 +171,7 @@ own_imemo(VALUE object)
     }
 }
 
-/* Those of an object that is neither a class nor has room for any. */
+/* Instance variables of an object that is neither a class nor has room for them. */
 HEAPPROF_COLD static void
 own_generic_ivars(VALUE object)
 {
@@ -178,7 +184,8 @@ own_generic_ivars(VALUE object)
     own_table(object, ivars->as.complex.table);
 }
 
-/* A slot that an object has left, or whose finalizer is all that is left of it, leads nowhere. */
+/* A slot that an object has left (T_MOVED) leads nowhere, nor does one that only waits for its
+ * finalizer (T_ZOMBIE). */
 HEAPPROF_COLD static void
 own_blocks_of_i(VALUE object, size_t slot_bytes, void *unused)
 {

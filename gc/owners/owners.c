@@ -1,17 +1,29 @@
-/* owners.c - which objects hold the known blocks of the allocator. Compiled inside gc.c.
+/* owners.c - the walk that finds who holds the known blocks of the allocator: the host of the
+ * cloakroom asks each guest. Compiled inside gc.c.
  *
- * A block does not know its object. So the heap is walked (walk.h), and every object that has
- * blocks of its own is asked for their addresses; most are not known, which one byte of the filter
- * tells:
+ * A block does not know its object. So the heap is walked (book/walk.h), and every object that
+ * has blocks of its own is asked for their addresses (own.c), and so are the VM's own tables
+ * (vm_tables.c). Then blocks may be left. For a snapshot that asks for suspicions, these are
+ * looked for behind the structs of extensions' objects and in the variables of libraries
+ * (reach.c).
  *
- *     String  ptr ---------> 0x7f..10   known: its owner is the String
- *     Hash    bins, entries  0x7f..80   not known
+ * A walk is one pass over the heap or several. There is one pass at a time: a walk that begins
+ * during a pass of another helps with that, and wants the next.
  *
- * Only types whose blocks can be read without calling anything are asked, and the VM's own tables
- * (vm_tables.c), which no object holds. Then blocks may be left that nobody has been found to hold. For
- * a snapshot that asks for suspicions these are looked for behind the structs of extensions' objects and
- * the variables of libraries (reach.c). What one object has borrowed from another, as substrings do, is
- * the other's.
+ *     a step of each stage:  OBJECTS    the blocks of the objects on a page
+ *                            FOREIGN    what the structs of extensions' objects on a page lead to
+ *                            LIBRARIES  what a part of the data of a library leads to
+ *                            OWN        what the VM's own objects on a page lead to
+ *                            VM_DATA    what a part of the VM's own data leads to
+ *                            LAST
+ *
+ * GCs may come in between, and need no pass to be thrown away. A block dies with its owner, and
+ * an object that holds a block from the beginning of a pass to its end is found (book/walk.c,
+ * I2). Missed are blocks that were born or have changed hands behind the place where the walk
+ * was, and objects that a compaction has moved there. So after a GC one more pass adds what it
+ * finds, and after compactions up to MOVED_AGAIN more. Each may overwrite what the one before
+ * has found. If objects have been moved since an owner was seen, or have died, only the owner's
+ * class is used, not its address (profiler/blocks.h).
  */
 #include "gc/book/state.h"
 #include "gc/book/track.h"
@@ -28,41 +40,24 @@ forget_owners(void)
     unlock_blocks();
 }
 
-/* A walk is one pass over the heap or several. One pass at a time: who comes while one is under way helps with
- * that, and wants the next.
- *
- *     a step each:  OBJECTS    the blocks of the objects on a page
- *                   FOREIGN    what structs of extensions' objects on a page lead to
- *                   LIBRARIES  what a part of the data of a library leads to
- *                   OWN        what the VM's own objects on a page lead to
- *                   VM_DATA    what a part of the VM's own data leads to
- *                   LAST
- *
- * GCs may come in between, and need no pass to be thrown away: a block dies with its owner, and whoever holds a
- * block from the beginning of a pass to its end is found (walk.c, I2). What that leaves is blocks that were born,
- * or have changed hands, behind the place where the walk was; and objects that a compaction has moved there. So
- * after a GC one more pass adds what it finds, after compactions up to MOVED_AGAIN; each may overwrite what the
- * one before has found. When objects have been moved, or died, since an owner was seen, its address is not
- * used (profiler/blocks.h), only its class.
- */
 enum stage { NO_STAGE, OBJECTS, FOREIGN, LIBRARIES, OWN, VM_DATA, LAST };
 
 enum { MOVED_AGAIN = 2 };
 
 static struct {
-    uint64_t   number;     /* of the one under way, or of the last */
-    enum stage stage;      /* NO_STAGE: none is under way */
+    uint64_t   number;     /* of the pass under way, or of the last */
+    enum stage stage;      /* NO_STAGE: no pass is under way */
     uintptr_t  page;       /* pages up to this address are done in this stage */
-    size_t     library;    /* the next, */
-    size_t     part;       /* and of its data */
-    size_t     gc_count;   /* when it began */
-    uint32_t   moves;
-    bool       moved;      /* objects have been, in the last one that has come to its end */
-    bool       reached;    /* the next is to search, too */
+    size_t     library;    /* the next one */
+    size_t     part;       /* the next part of its data */
+    size_t     gc_count;   /* when the pass began */
+    uint32_t   moves;      /* when the pass began */
+    bool       moved;      /* objects were moved during the last pass that came to its end */
+    bool       reached;    /* the next pass is to search, too */
 } pass;
 
-/* Whether there are blocks that somebody might hold. Memory that is only reported is held by no
- * pointer. */
+/* True if there are blocks without an owner that something might hold. No pointer leads to
+ * memory that is only reported. */
 HEAPPROF_COLD static bool
 ownerless_p(void)
 {
@@ -105,7 +100,7 @@ step_library(void)
     return true;
 }
 
-/* False: the stage has come to its end. */
+/* Returns false if the stage has come to its end. */
 HEAPPROF_COLD static bool
 step_on(void)
 {
@@ -127,7 +122,7 @@ next_stage(void)
     return pass.stage + 1;
 }
 
-/* False: that was the last. */
+/* Returns false if that was the last step. */
 HEAPPROF_COLD static bool
 find_step_i(void *unused)
 {
@@ -162,7 +157,7 @@ end_pass(void)
     reach_end();
 }
 
-/* The pass that has come to its end was the walk's. Whether it wants another. */
+/* A pass of this walk has come to its end. Returns true if the walk wants another. */
 HEAPPROF_COLD static bool
 want_another(struct heapprof_walk *walk, bool reached)
 {

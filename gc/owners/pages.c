@@ -1,13 +1,13 @@
-/* pages.c - what heap pages consist of, and what code their objects stand for. Compiled inside
- * gc.c.
+/* pages.c - what heap pages consist of, and what code their objects stand for: the floor plan
+ * of a page. Compiled inside gc.c.
  *
  *     64 KiB   | header | padding | slot | slot | ... | slot | padding |
  *                                   used, or free
  *
- * A page may lie partly in swap, and then its free slots are believed to be what is not in memory,
- * for nobody reads them. Empty pages that are kept for later are free slots as a whole.
+ * A page may lie partly in swap. Then its free slots are taken to be what is not in memory, for
+ * nobody reads them. Empty pages that are kept for later count as free slots.
  *
- * At a snapshot: no Ruby allocation, no GC. All ractors are stopped.
+ * For a snapshot: no Ruby allocation, no GC. All ractors are stopped.
  */
 #include "gc/book/state.h"
 #include "gc/interpreter.h"
@@ -17,14 +17,14 @@
 #include "os/resident.h"
 #include "vm_core.h"
 
-/* What an object has outside its slot. */
+/* The bytes that an object has outside its slot. */
 HEAPPROF_COLD static size_t
 outside_bytes(VALUE object)
 {
     return rb_obj_memsize_of(object) - rb_gc_obj_slot_size(object);
 }
 
-/* Symbols by name and by number, and the strings that are the same wherever they are written. */
+/* Tables of symbols by name and by number, and of interned strings. */
 HEAPPROF_COLD static uint64_t
 symbol_bytes(void)
 {
@@ -61,7 +61,7 @@ add_object_i(VALUE object, size_t slot_bytes, void *data)
     }
 }
 
-/* Takes from *bytes what can be taken of *absent. */
+/* Takes *absent off *bytes, as far as it goes; *absent keeps the rest. */
 HEAPPROF_COLD static void
 leave_out(size_t *bytes, size_t *absent)
 {

@@ -1,31 +1,36 @@
-/* reach.c - what objects' structs and libraries' data lead to. Included by owners.c.
+/* reach.c - what the structs of objects and the data of libraries lead to: the search in the
+ * guests' bags. Compiled inside gc.c.
  *
- * What an extension's struct looks like only the extension knows. So each aligned word of it that
- * may be the address of a block is taken for one, and that is read in turn:
+ * Only the extension knows what its struct looks like. So each aligned word of it that may be
+ * the address of a block is taken for one, and that block is read in turn:
  *
- *     T_DATA --> struct --> another --> 0x7f..10   known, and nobody's: the T_DATA's
+ *     T_DATA --> struct --> another --> 0x7f..10   known, without an owner: now the T_DATA's
  *                  ^ not sampled: read all the same
  *
- * The same goes for the data of libraries. A block that several lead to belongs to the first of them:
- * objects of extensions, libraries, then what the VM has itself, whose stacks are full of old words.
+ * The same goes for the data of libraries. If several lead to a block, it belongs to the first
+ * of them: objects of extensions come first, then libraries, then the VM's own data, whose
+ * stacks are full of old words.
  *
- * The search may be wrong in two ways. A word that only looks like an address makes a block somebody's
- * that is nobody's. A block that is held by its middle, by a thread's stack or by thread-local data
- * alone is not found.
+ * The search may be wrong in two ways. A word that only looks like an address gives an owner to
+ * a block that has none. A block that is held only by its middle, by a thread's stack or by
+ * thread-local data is not found.
  *
- * How long is a block? As long as it is known to be; or as glibc's header before it says, if the header
- * of the next agrees; but no further than to the next known block, or to a page that is not the
- * allocator's. With another allocator only known blocks are read, and the beginnings of objects' structs.
+ * How long is a block? As long as it is known to be. Or as glibc's header before it says, if
+ * the header of the next block agrees. In no case does it go beyond the next known block, or
+ * onto a page that is not the allocator's. With another allocator only known blocks are read,
+ * and the beginnings of objects' structs.
  *
- *   I1  nothing is read directly: a word may be no address, and a thread without the GVL may give
- *       memory back at any moment (os/peek.h).
- *   I2  each address is read once. When there is no memory to remember more, or too much to read,
- *       the search is cut short, and nobody is suspect.
- *   I3  tables of ours are not read, also not behind what only looks like a long block: they have the
- *       address of every block. Nor are pages of the heap, where objects are that nobody may hold.
- *   I4  no more is read than READ_BYTES. What only looks like a block may seem to be hundreds of
- *       megabytes long, and lie over others: without a limit all of the heap is read for each. What nobody
- *       has written to is not read: MRI reserves 400 MB for its shapes alone, and uses a few.
+ *   I1  nothing is read directly: a word may be no address, and a thread without the GVL may
+ *       give memory back at any moment (os/peek.h).
+ *   I2  each address is read once. If there is no memory to remember more, or too much to read,
+ *       the search is cut short, and nothing is suspect.
+ *   I3  the profiler's tables are not read, not even behind what only looks like a long block:
+ *       they have the address of every block. Nor are pages of the heap: nothing may hold the
+ *       objects there.
+ *   I4  at most READ_BYTES are read. What only looks like a block may seem to be hundreds of
+ *       megabytes long, and lie over other blocks: without a limit all of the heap is read for
+ *       each. Memory that was never written to is not read: MRI reserves 400 MB for its shapes
+ *       alone, and uses a few.
  */
 #include "os/chunk.h"
 #include "os/peek.h"
@@ -34,17 +39,17 @@
 
 #define REACH_MEMORY_BYTES ((size_t)64 << 20)
 #define READ_BYTES ((size_t)256 << 20)
-#define WINDOW_BYTES ((size_t)16 << 10) /* as much as a step reads */
+#define WINDOW_BYTES ((size_t)16 << 10) /* what a step reads at most */
 #define FIRST_BYTES ((size_t)512)
-#define STRETCH_BYTES ((size_t)2 << 20) /* of which it is asked at once what has been written to, */
-#define STRETCH_COST_BYTES (STRETCH_BYTES / PAGE_BYTES * sizeof(uint64_t)) /* and what that reads */
-#define PAGE_BYTES 4096 /* the least that a page of the system has */
-#define ROOT_BYTES 256 /* of a struct whose size nobody tells */
+#define STRETCH_BYTES ((size_t)2 << 20) /* one question to the system: which pages were written to? */
+#define STRETCH_COST_BYTES (STRETCH_BYTES / PAGE_BYTES * sizeof(uint64_t)) /* what that question reads */
+#define PAGE_BYTES 4096 /* no page of a system is smaller */
+#define ROOT_BYTES 256 /* the size of a struct if nothing tells it */
 #define BLOCK_ALIGNMENT (2 * sizeof(uintptr_t)) /* glibc's */
 
 struct reached {
     uintptr_t address;
-    uintptr_t holder;              /* for whom it is read: an object, or a key (vm_tables.c) */
+    uintptr_t holder;              /* for whom it is read: an object, or a key (holder.c) */
     bool      root;                /* an object's struct */
 };
 
@@ -57,25 +62,25 @@ struct reach {
     struct heapprof_index index;   /* address -> number */
     struct reached *all;           /* by number; [0] unused */
     size_t     all_capacity;
-    uint32_t   end;                /* numbers below this have been given */
-    uint32_t   next;               /* the first that has not been read */
-    size_t     bytes;              /* of that one, how long it is */
-    size_t     offset;             /* and how far it has been read; 0: its length is not known */
-    uintptr_t  touched_end;        /* up to where somebody has written to it, as far as that is known */
-    uintptr_t  holder;             /* of what is found now */
-    struct reach_range *libraries; /* by address, so many; none overlaps another */
+    uint32_t   end;                /* numbers below this are given */
+    uint32_t   next;               /* the first that is not read to its end */
+    size_t     bytes;              /* the length of `next` */
+    size_t     offset;             /* how far `next` is read; 0: its length is not known yet */
+    uintptr_t  touched_end;        /* memory of `next` up to here was written to, as far as known */
+    uintptr_t  holder;             /* who holds what is found at the moment */
+    struct reach_range *libraries; /* by address; none overlaps another */
     size_t     libraries_capacity;
     size_t     library_count;
-    struct reach_range vm;         /* where the VM's own is, */
-    size_t     vm_library;         /* and its number of the VM's own, by the loader's order */
+    struct reach_range vm;         /* the library that has the VM */
+    size_t     vm_library;         /* its number, in the loader's order */
     uintptr_t *window;             /* a copy of memory */
     size_t     window_capacity;    /* words */
     uintptr_t  window_begin;
     size_t     window_bytes;
-    size_t     left_bytes;         /* so many may still be read */
-    int        fd;                 /* to read memory through; -1: none is open */
-    int        pages_fd;           /* the same of what has been written to */
-    bool       wanted;             /* a suspicion has been asked for: nothing else needs the search */
+    size_t     left_bytes;         /* how much may still be read */
+    int        fd;                 /* to read memory through; -1: not open */
+    int        pages_fd;           /* to ask which pages were written to; -1: not open */
+    bool       wanted;             /* the snapshot asks for suspicions: only they need the search */
     bool       cut_short;
 };
 
@@ -104,7 +109,7 @@ word_at(uintptr_t address, uintptr_t *word, void *unused)
 
 /* ---- libraries ---- */
 
-/* From the first to the last address that the loader has mapped for it. */
+/* The range from the first to the last address that the loader has mapped for a library. */
 HEAPPROF_COLD static struct reach_range
 range_of_library(const struct dl_phdr_info *info)
 {
@@ -142,7 +147,7 @@ note_library_i(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-/* Code and data of a library: no block is there. */
+/* True for code and data of a library, where no block can be. */
 HEAPPROF_COLD static bool
 in_library_p(uintptr_t address)
 {
@@ -173,7 +178,7 @@ in_table_of_p(const struct heapprof_mem *mem, uintptr_t address)
     return false;
 }
 
-/* How many of the bytes from begin on are before the first page that is no block's. */
+/* How many of the bytes from begin on lie before the first page that cannot be a block's. */
 HEAPPROF_COLD static size_t
 bytes_before_other_pages(uintptr_t begin, size_t bytes)
 {
@@ -202,8 +207,8 @@ block_bytes(uintptr_t block, bool root)
     return bytes == 0 && root ? ROOT_BYTES : bytes;
 }
 
-/* How much of what is said to be the block's, from begin on, may be: another known block begins where
- * it ends. A header may be left of what was one block here once, and is many now. */
+/* How many of the bytes from begin on may be the block's: it ends where another known block
+ * begins. A stale header may say more, if one large block was here once and many are now. */
 HEAPPROF_COLD static size_t
 bytes_before_another(uintptr_t block, uintptr_t begin, size_t bytes)
 {
@@ -219,7 +224,7 @@ bytes_before_another(uintptr_t block, uintptr_t begin, size_t bytes)
     return offset < bytes ? offset : bytes;
 }
 
-/* Makes a known block the holder's, if it is nobody's yet. False: it is somebody else's. */
+/* Gives a known block to the holder, if it has no owner yet. Returns false if another owns it. */
 HEAPPROF_COLD static bool
 take_block(uintptr_t address)
 {
@@ -273,7 +278,7 @@ reach_word(uintptr_t word, bool root)
     reach_add(word, root);
 }
 
-/* How many of the bytes from begin on the window has. */
+/* How many of the bytes from begin on are in the window. */
 HEAPPROF_COLD static size_t
 in_window(uintptr_t begin, size_t bytes)
 {
@@ -282,7 +287,7 @@ in_window(uintptr_t begin, size_t bytes)
     return bytes < left ? bytes : left;
 }
 
-/* Whether so many bytes may still be read. */
+/* Takes the bytes off what may be read. Returns false if they are too many. */
 HEAPPROF_COLD static bool
 spend(size_t bytes)
 {
@@ -291,7 +296,8 @@ spend(size_t bytes)
     return !reach.cut_short;
 }
 
-/* Those of the window from begin on, at most bytes of them; returns how many there were. */
+/* Follows the words of the window from begin on, for that many bytes at most. Returns the
+ * number of bytes. */
 HEAPPROF_COLD static size_t
 reach_words(uintptr_t begin, size_t bytes)
 {
@@ -307,7 +313,7 @@ reach_words(uintptr_t begin, size_t bytes)
 
 /* ---- the search ---- */
 
-/* Looks at the beginning of a block, and how long it is. */
+/* Looks at the beginning of a block, and finds how long it is. */
 HEAPPROF_COLD static void
 look_first(uintptr_t block, bool root)
 {
@@ -317,7 +323,8 @@ look_first(uintptr_t block, bool root)
     reach.touched_end = 0;
 }
 
-/* Moves on to what somebody has written to; false: nobody has in this stretch, or the block ends there. */
+/* Moves on to memory that was written to. Returns false if this stretch has none, or if the
+ * block ends. */
 HEAPPROF_COLD static bool
 skip_untouched(uintptr_t block)
 {
@@ -331,7 +338,8 @@ skip_untouched(uintptr_t block)
     return touched;
 }
 
-/* Looks at the next of it; false: here is nothing to be seen. */
+/* Looks at the next window of the block. Returns false if there is nothing to see in this
+ * stretch. */
 HEAPPROF_COLD static bool
 look_on(uintptr_t block)
 {
@@ -343,7 +351,7 @@ look_on(uintptr_t block)
     return true;
 }
 
-/* Follows the words of the block in the window; false: it ends before there is another. */
+/* Follows the words of the block in the window. Returns false if it ends before the next word. */
 HEAPPROF_COLD static bool
 reach_window(uintptr_t block)
 {
@@ -361,7 +369,7 @@ reach_unread_p(void)
     return reach.next < reach.end && !reach.cut_short;
 }
 
-/* Reads some of the next block. */
+/* Reads a part of the next block. */
 HEAPPROF_COLD static void
 reach_step(void)
 {

@@ -1,5 +1,5 @@
-/* reach_roots.c - where the search of reach.c begins: the structs of objects, the data of libraries.
- * Included by owners.c, which walks both.
+/* reach_roots.c - where the search of reach.c begins: the structs of objects, and the data of
+ * libraries. owners.c walks both. Compiled inside gc.c.
  */
 
 HEAPPROF_COLD static bool
@@ -9,7 +9,7 @@ data_of_vm_p(VALUE object)
     return reach.vm.begin <= type && type < reach.vm.end;
 }
 
-/* A struct within the slot, or the pointer to one there. */
+/* Follows the struct within the slot, or the pointer to it there. */
 HEAPPROF_COLD static void
 reach_data(VALUE object, size_t slot_bytes)
 {
@@ -25,7 +25,7 @@ reach_data(VALUE object, size_t slot_bytes)
     }
 }
 
-/* An object of an extension's. */
+/* An object of an extension. */
 HEAPPROF_COLD static void
 reach_foreign_i(VALUE object, size_t slot_bytes, void *unused)
 {
@@ -34,8 +34,8 @@ reach_foreign_i(VALUE object, size_t slot_bytes, void *unused)
     reach_data(object, slot_bytes);
 }
 
-/* Of its struct most is a table that only some have filled: words of what was there before. So only
- * what its pointers lead to. */
+/* Most of its struct is a table that only some regexps fill. The rest have old words there. So
+ * only its pointers are followed. */
 HEAPPROF_COLD static void
 reach_regexp(const struct re_pattern_buffer *regexp)
 {
@@ -49,7 +49,7 @@ reach_regexp(const struct re_pattern_buffer *regexp)
     reach_word((uintptr_t)regexp->name_table, true);
 }
 
-/* One of the VM's. */
+/* An object of the VM. */
 HEAPPROF_COLD static void
 reach_own_i(VALUE object, size_t slot_bytes, void *unused)
 {
@@ -64,7 +64,7 @@ reach_own_i(VALUE object, size_t slot_bytes, void *unused)
 
 /* The data of one library. */
 struct library {
-    size_t number; /* which is wanted, by the loader's order */
+    size_t number; /* of the library that is wanted, in the loader's order */
     char   name[64];
     size_t segment_count;
     struct { uintptr_t begin; size_t bytes; } segments[4];
@@ -89,7 +89,7 @@ library_i(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* Reads one window of the data of a library; false: there are not so many. */
+/* Reads one window of the data of a library. Returns false if it has fewer. */
 HEAPPROF_COLD static bool
 reach_library(size_t number, size_t part)
 {

@@ -1,7 +1,7 @@
-/* vm_tables.c - the VM's own tables, as owners of known blocks. Included by owners.c.
+/* vm_tables.c - the blocks of the VM's own tables, which no object holds: the house's own
+ * coats. Compiled inside gc.c.
  *
- * No object holds them; so each has a name, and stands in the identities under a number that
- * neither an object nor a type has as its key.
+ * Each table has a name instead of a class (holder.c).
  *
  *     frozen_strings  st_table --> bins, entries      all three "[VM] interned strings"
  */
@@ -34,7 +34,7 @@ own_caches(const rb_vm_t *vm)
     if (vm->constant_cache) rb_id_table_foreach_values(vm->constant_cache, own_constant_caches_i, NULL);
 }
 
-/* The edges of a shape with one child are that child, with a mark in its lowest bit. */
+/* If a shape has one child, `edges` is that child, with a mark in its lowest bit. */
 HEAPPROF_COLD static void
 own_shapes(void)
 {
