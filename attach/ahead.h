@@ -1,48 +1,67 @@
 #ifndef ATTACH_AHEAD_H
 #define ATTACH_AHEAD_H
-/* Who looks at a target many times a second reads mostly what it read the last time: a list whose nodes are where they were. Each
- * range costs a system call, as it says where the next one is. So what was read is noted, and read all in one call at the next look:
+/* The shopping list of the last look: everything on it is fetched in one system call at the next look.
  *
- *     attach_ahead_begin ---> reads: served, and noted ---> _pause ... _go_on ---> reads ---> _pause
+ * A reader that looks at a target many times a second reads mostly what it read the last time: a list whose nodes are
+ * where they were. Each range would cost a system call of its own, because each range says where the next one is. So
+ * the ranges of a look are noted, and the next look begins with one call for all of them:
  *
- * What is served is of the moment of _begin, so nothing that is read twice to see whether it has changed may be read so. What
- * was not foreseen is read as ever. */
+ *     begin ---> reads: served from the copy, and noted ---> pause ... resume ---> reads ---> pause
+ *
+ * The copy is of the moment of begin. So a range that is read twice, to see whether it has changed, must be read in a
+ * pause. A range that was not on the list is read from the target as usual. */
 #include "base/mem.h"
 #include <stdint.h>
 
-struct attach_range;
-struct attach_target;
+/* Where to read, and where to put it. */
+struct attach_range {
+    uint64_t address;
+    void    *to;
+    size_t   bytes;
+};
+
+/* Fills all of the ranges. Returns false if one of them cannot be read. */
+typedef bool attach_ahead_read_i(void *data, const struct attach_range *ranges, size_t count);
 
 struct attach_ahead_read {
     uint64_t address;
-    size_t   bytes, at;         /* at: in copy */
+    size_t   bytes;
+    size_t   at;                /* in copy */
 };
 
 struct attach_ahead_list {
     struct attach_ahead_read *reads;
-    size_t   capacity, count, bytes;
+    size_t   capacity, count;
+    size_t   bytes;             /* sum of the reads' */
 };
 
 struct attach_ahead {
-    bool     on;
-    struct attach_ahead_list before, now; /* of the last look, and of this one */
-    unsigned char *copy;        /* of what before says */
-    size_t   copy_capacity, next; /* next: the read that is likely to come */
+    attach_ahead_read_i *read;  /* called with data */
+    void    *data;
+    struct heapprof_mem *mem;
+    bool     on;                /* reads are served and noted */
+    struct attach_ahead_list before; /* the ranges of the last look, which copy holds */
+    struct attach_ahead_list now;    /* the ranges of this look */
+    unsigned char *copy;
+    size_t   copy_capacity;
+    size_t   next;              /* index in before: the read that is likely to come next */
 };
 
-/* Reads what was noted since it was called the last time. Nothing of a target that does not run. */
-void attach_ahead_begin(struct attach_target *target);
-void attach_ahead_pause(struct attach_target *target);
-void attach_ahead_go_on(struct attach_target *target);
+/* All else in *ahead is zero. data and mem have to outlive it. */
+void attach_ahead_init(struct attach_ahead *ahead, attach_ahead_read_i *read, void *data, struct heapprof_mem *mem);
+void attach_ahead_free(struct attach_ahead *ahead);
 
-void attach_ahead_free(struct attach_ahead *ahead, struct heapprof_mem *mem);
+/* Begins a look: reads what has been noted since the last begin. */
+void attach_ahead_begin(struct attach_ahead *ahead);
 
-/* ---- for target.c ---- */
+/* From pause to resume reads are neither served nor noted. */
+void attach_ahead_pause(struct attach_ahead *ahead);
+void attach_ahead_resume(struct attach_ahead *ahead);
 
-/* Whether all of them were foreseen: then they are filled. */
+/* Fills the ranges from the copy. Returns false, with any of them filled, if one is not in it or in a pause. */
 bool attach_ahead_take(struct attach_ahead *ahead, const struct attach_range *ranges, size_t count);
 
-/* They have been read. */
-void attach_ahead_note(struct attach_ahead *ahead, struct heapprof_mem *mem, const struct attach_range *ranges, size_t count);
+/* Puts ranges that have been read on the list for the next look. Does nothing in a pause. */
+void attach_ahead_note(struct attach_ahead *ahead, const struct attach_range *ranges, size_t count);
 
 #endif

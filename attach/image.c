@@ -11,7 +11,7 @@
  *   I1  a number of the target's is bounded before it is used as a count; an address may be anything, also
  *       a sum that has wrapped around, for reading at one does no harm.
  *   I2  all work is bounded: mappings, program headers, entries of PT_DYNAMIC, symbols of a chain, bytes searched. */
-#include "image.h"
+#include "attach/image.h"
 #include "base/descriptor.h"
 
 #include <elf.h>

@@ -5,7 +5,7 @@
  *       bytes and is aligned; bits are within 8 bytes.
  *   I3  each global was in readable memory when the descriptor was read.
  *   I4  parts and entries are bounded; a part that was read is not read again, so that none can lead to itself. */
-#include "layout.h"
+#include "attach/layout.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -204,9 +204,9 @@ static const struct attach_memo_entry *
 find_remembered(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
     if (stack->thread.state == ATTACH_THREAD_RUNNING) return NULL;
-    attach_ahead_go_on(looks->target);
+    attach_target_ahead_resume(looks->target);
     const struct attach_memo_entry *entry = attach_memos_find(&looks->memos, looks->stack_count, stack->thread.ec);
-    attach_ahead_pause(looks->target);
+    attach_target_ahead_pause(looks->target);
     return entry;
 }
 
@@ -275,11 +275,11 @@ read_next(struct attach_looks *looks, const struct attach_thread *thread, bool s
 static bool
 begin(struct attach_looks *looks)
 {
-    attach_ahead_begin(looks->target);
+    attach_target_ahead_begin(looks->target);
     attach_memos_begin(&looks->memos, attach_codes_refresh(&looks->codes));
     looks->collecting = collecting_p(looks);
     bool read = attach_threads_read(&looks->threads, looks->vm, &looks->mem);
-    attach_ahead_pause(looks->target);
+    attach_target_ahead_pause(looks->target);
     return read;
 }
 

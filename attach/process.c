@@ -17,9 +17,9 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* process_vm_readv, O_PATH */
 #endif
-#include "target.h"
-#include "rights.h"
-#include "status.h"
+#include "attach/target.h"
+#include "attach/rights.h"
+#include "attach/status.h"
 
 #include <dirent.h>
 #include <errno.h>

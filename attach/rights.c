@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif
-#include "rights.h"
+#include "attach/rights.h"
 
 #include <linux/capability.h>
 #include <stdio.h>

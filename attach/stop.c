@@ -27,8 +27,8 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* __WNOTHREAD */
 #endif
-#include "stop.h"
-#include "status.h"
+#include "attach/stop.h"
+#include "attach/status.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  *   I1  mappings are in order of their addresses, start < end, and none overlaps.
  *   I2  no range that is given to a kind wraps around.
  *   I3  all memory is of one account with a budget, however many mappings or threads a target claims. */
-#include "target.h"
+#include "attach/target.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +27,13 @@ attach_target_say(const struct attach_target *target, char *error, const char *f
 
 /* ---- lists ---- */
 
+static bool
+read_by_kind(void *data, const struct attach_range *ranges, size_t count)
+{
+    struct attach_target *target = data;
+    return target->kind->read(target, ranges, count);
+}
+
 struct attach_target *
 attach_target_new(const struct attach_target_kind *kind, void *data)
 {
@@ -37,6 +44,7 @@ attach_target_new(const struct attach_target_kind *kind, void *data)
     target->data = data;
     target->end_fd = -1;
     rb_heapprof_mem_init(&target->mem, BUDGET_BYTES);
+    attach_ahead_init(&target->ahead, read_by_kind, target, &target->mem);
     return target;
 }
 
@@ -48,7 +56,7 @@ attach_target_close(struct attach_target *target)
     HEAPPROF_MEM_RELEASE(&target->mem, target->mappings, target->mapping_capacity);
     HEAPPROF_MEM_RELEASE(&target->mem, target->threads, target->thread_capacity);
     HEAPPROF_MEM_RELEASE(&target->mem, target->text, target->text_capacity);
-    attach_ahead_free(&target->ahead, &target->mem);
+    attach_ahead_free(&target->ahead);
     free(target);
 }
 
@@ -184,10 +192,27 @@ attach_target_read_all(struct attach_target *target, const struct attach_range *
     for (size_t i = 0; i < count; i++) {
         if (ranges[i].bytes > UINT64_MAX - ranges[i].address) return false; /* I2 */
     }
-    bool foreseen = target->ahead.on && attach_ahead_take(&target->ahead, ranges, count);
-    bool read = foreseen || target->kind->read(target, ranges, count);
-    if (read && target->ahead.on) attach_ahead_note(&target->ahead, &target->mem, ranges, count);
-    return read;
+    if (!attach_ahead_take(&target->ahead, ranges, count) && !target->kind->read(target, ranges, count)) return false;
+    attach_ahead_note(&target->ahead, ranges, count);
+    return true;
+}
+
+void
+attach_target_ahead_begin(struct attach_target *target)
+{
+    if (target->runs) attach_ahead_begin(&target->ahead);
+}
+
+void
+attach_target_ahead_pause(struct attach_target *target)
+{
+    attach_ahead_pause(&target->ahead);
+}
+
+void
+attach_target_ahead_resume(struct attach_target *target)
+{
+    if (target->runs) attach_ahead_resume(&target->ahead);
 }
 
 bool

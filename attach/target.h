@@ -20,13 +20,6 @@
 #define ATTACH_TARGET_MAPPINGS_MOST 262144
 #define ATTACH_TARGET_THREADS_MOST  65536
 
-/* Where to read, and where to put it. */
-struct attach_range {
-    uint64_t address;
-    void    *to;
-    size_t   bytes;
-};
-
 struct attach_mapping {
     uint64_t start, end;
     uint64_t offset;                        /* in its file */
@@ -107,6 +100,12 @@ size_t attach_target_read_some(struct attach_target *target, uint64_t address, v
 /* A string of at most size - 1 bytes; more is cut. False: none of it can be read, or it does not end where memory
  * does. text has a NUL at its end either way. */
 bool attach_target_read_string(struct attach_target *target, uint64_t address, char *text, size_t size);
+
+/* Begins a look, at whose beginning the reads of the last look are made in one call (attach/ahead.h). Between pause
+ * and resume all is read from the target itself; and always, if it does not run. */
+void attach_target_ahead_begin(struct attach_target *target);
+void attach_target_ahead_pause(struct attach_target *target);
+void attach_target_ahead_resume(struct attach_target *target);
 
 /* ---- what there is ---- */
 

@@ -144,7 +144,7 @@ attach_threads_read(struct attach_threads *threads, struct attach_vm *vm, struct
         threads->cut = false;
         if (!read_all(threads, vm, mem)) return false;
         if (!threads->cut) break;
-        attach_ahead_pause(vm->target); /* what was foreseen is of the first try's time */
+        attach_target_ahead_pause(vm->target); /* what was foreseen is of the first try's time */
     }
     return true;
 }

@@ -1,4 +1,4 @@
-// attach_ahead_test.cc - reads of the last look are made in one go, and say what is there now.
+// ahead_test.cc - reads of the last look are made in one go, and say what is there now.
 
 #include "test/unit/attach/memory.h"
 #include <gtest/gtest.h>
@@ -27,29 +27,29 @@ class Ahead : public ::testing::Test {
     void
     Look(const std::vector<size_t> &places)
     {
-        attach_ahead_begin(memory_.target());
+        attach_target_ahead_begin(memory_.target());
         for (size_t at : places) Read(at);
-        attach_ahead_pause(memory_.target());
+        attach_target_ahead_pause(memory_.target());
     }
 };
 
 TEST_F(Ahead, WhatWasReadTheLastTimeIsOfTheMomentOfTheBeginning) {
     Look({1, 2, 3});
     Change(2, 'b');
-    attach_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target());
     uint64_t reads = memory_.reads;
     Change(3, 'c');
     EXPECT_EQ('a', Read(1));
     EXPECT_EQ('b', Read(2));
     EXPECT_EQ('a', Read(3));
     EXPECT_EQ(reads, memory_.reads);
-    attach_ahead_pause(memory_.target());
+    attach_target_ahead_pause(memory_.target());
     EXPECT_EQ('c', Read(3));
 }
 
 TEST_F(Ahead, WhatWasNotForeseenIsReadAndForeseenTheNextTime) {
     Look({1, 2, 3});
-    attach_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target());
     uint64_t reads = memory_.reads;
     Read(1);
     Read(7);
@@ -61,25 +61,25 @@ TEST_F(Ahead, WhatWasNotForeseenIsReadAndForeseenTheNextTime) {
 
 TEST_F(Ahead, ARangeOfAnotherLengthIsAnotherOne) {
     Look({1});
-    attach_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target());
     Change(1, 'b');
     EXPECT_EQ('b', Read(1, 2));
 }
 
 TEST_F(Ahead, NothingIsServedInAPauseAndAllThatGoesOnIs) {
     Look({1, 2});
-    attach_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target());
     Change(2, 'b');
-    attach_ahead_pause(memory_.target());
+    attach_target_ahead_pause(memory_.target());
     EXPECT_EQ('b', Read(2));
-    attach_ahead_go_on(memory_.target());
+    attach_target_ahead_resume(memory_.target());
     EXPECT_EQ('a', Read(2));
 }
 
 TEST_F(Ahead, WhatIsGoneMakesAllOfItVoid) {
     Look({1, 60000});
     memory_.pieces[kAt].bytes.resize(100);
-    attach_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target());
     Change(1, 'b');
     EXPECT_EQ('b', Read(1));
     char to;
@@ -91,18 +91,18 @@ TEST_F(Ahead, ItHasBounds) {
     for (size_t i = 0; i < 5000; i++) places.push_back(i);
     Look(places);
     EXPECT_EQ(1024u, memory_.target()->ahead.now.count);
-    attach_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target());
     for (int i = 0; i < 40; i++) Read(0, 65536);
     EXPECT_LE(memory_.target()->ahead.now.bytes, 1u << 20);
-    attach_ahead_begin(memory_.target());
+    attach_target_ahead_begin(memory_.target());
     EXPECT_EQ('a', Read(0, 65536));
 }
 
 TEST_F(Ahead, ACoreIsReadAsEver) {
     memory_.runs = false;
     Look({1});
-    attach_ahead_begin(memory_.target());
-    attach_ahead_go_on(memory_.target());
+    attach_target_ahead_begin(memory_.target());
+    attach_target_ahead_resume(memory_.target());
     Change(1, 'b');
     EXPECT_EQ('b', Read(1));
 }
