@@ -289,6 +289,14 @@ attach_layout_free(struct attach_layout *layout)
 
 /* ---- by name ---- */
 
+/* False, and error says so. */
+static bool
+fail_name(const struct attach_layout *layout, const char *name, const char *what, char error[ATTACH_TARGET_ERROR_MAX])
+{
+    snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: its descriptor cannot be used: %s %s", layout->name, name, what);
+    return false;
+}
+
 bool
 attach_layout_type(const struct attach_layout *layout, const char *name, uint32_t *bytes)
 {
@@ -340,6 +348,24 @@ bool
 attach_layout_contract(const struct attach_layout *layout, const char *name, int64_t *number)
 {
     return number_of(layout, HEAPPROF_DESCRIPTOR_CONTRACT, name, number);
+}
+
+bool
+attach_layout_names(const struct attach_layout *layout, const char *prefix, const char *except,
+                    const char **names, size_t count, char error[ATTACH_TARGET_ERROR_MAX])
+{
+    for (size_t i = 0; i < count; i++) names[i] = NULL;
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct heapprof_descriptor_entry *entry = &layout->entries[i];
+        uint64_t number = (uint64_t)entry->as.number;
+        if (entry->kind != HEAPPROF_DESCRIPTOR_CONSTANT || strncmp(entry->name, prefix, strlen(prefix)) != 0) continue;
+        if (except && strcmp(entry->name, except) == 0) continue;
+        const char *wrong = number >= count ? "has a number that is too large" :
+                            names[number] ? "has the number of another name" : NULL;
+        if (wrong) return fail_name(layout, entry->name, wrong, error);
+        names[number] = entry->name;
+    }
+    return true;
 }
 
 /* ---- many at once ---- */
@@ -397,9 +423,7 @@ attach_layout_fill(const struct attach_layout *layout, const struct attach_want 
         const char *wrong = NULL;
         if (!fill_one(layout, &wants[i], (char *)to + wants[i].at, &wrong)) wrong = "is not in it";
         if (!wrong) continue;
-        snprintf(error, ATTACH_TARGET_ERROR_MAX, "%s: its descriptor cannot be used: %s %s", layout->name,
-                 wants[i].name, wrong);
-        return false;
+        return fail_name(layout, wants[i].name, wrong, error);
     }
     return true;
 }

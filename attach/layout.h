@@ -50,6 +50,12 @@ bool attach_layout_global(const struct attach_layout *layout, const char *name, 
 bool attach_layout_constant(const struct attach_layout *layout, const char *name, int64_t *value);
 bool attach_layout_contract(const struct attach_layout *layout, const char *name, int64_t *number);
 
+/* The names of an enumeration, by number: sets names[n] for each constant n whose name begins with prefix, except the
+ * one called except (NULL allowed), and NULL where there is none. The texts are the layout's. Returns false if a number is
+ * not below count, or two names have the same; then error says which. */
+bool attach_layout_names(const struct attach_layout *layout, const char *prefix, const char *except,
+                         const char **names, size_t count, char error[ATTACH_TARGET_ERROR_MAX]);
+
 /* ---- many at once ---- */
 
 enum attach_want_kind {

@@ -12,19 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/objects.h"
 #include "attach/threads.h"
 
 enum { WAITING_MOST = 65536 };
 
 /* One of a Ractor. */
 struct attach_pending_sample {
-    uint64_t key;               /* of what it is labelled with; 0: the object was never made */
     uint64_t object;
     uint32_t stack, birth_gc;
     uint64_t size_bytes;
     float    weight;
-    struct attach_text name;  /* of the class, or type */
+    struct attach_label label;
 };
 
 struct attach_waiting_sample {
@@ -54,57 +52,8 @@ attach_settle_fill(struct attach_settling *settling, const struct attach_layout 
         WANT(NUMBER, caller, "heapprof_waiting.caller"),
     };
 #undef WANT
-    return attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), &settling->places, error);
-}
-
-/* ---- what an object is labelled with ---- */
-
-/* By number, as ruby/internal/value_type.h and internal/imemo.h of this version have them. */
-static const char *const types[32] = {
-    "T_NONE", "T_OBJECT", "T_CLASS", "T_MODULE", "T_FLOAT", "T_STRING", "T_REGEXP", "T_ARRAY", "T_HASH", "T_STRUCT",
-    "T_BIGNUM", "T_FILE", "T_DATA", "T_MATCH", "T_COMPLEX", "T_RATIONAL", NULL, "T_NIL", "T_TRUE", "T_FALSE", "T_SYMBOL",
-    "T_FIXNUM", "T_UNDEF", NULL, NULL, NULL, "T_IMEMO", "T_NODE", "T_ICLASS", "T_ZOMBIE", "T_MOVED", NULL,
-};
-static const char *const imemo_types[16] = {
-    "env", "cref", "svar", "throw_data", "ifunc", "memo", "ment", "iseq", "tmpbuf", "ast", "parser_strterm", "callinfo",
-    "callcache", "constcache", NULL, NULL,
-};
-enum { NODE = 27 };
-
-/* type_identity in gc/objects/label.c: types stand under numbers no object can have as its address. */
-static bool
-label_by_type(struct attach_vm *vm, uint64_t flags, const char *detail, struct attach_pending_sample *sample)
-{
-    uint64_t type = attach_object_type(vm, flags), kind = flags >> vm->imemo_shift & vm->imemo_mask;
-    bool imemo = type == vm->t_imemo;
-
-    if (type >= 32 || !types[type]) return false;
-    if (imemo) detail = kind < 16 ? imemo_types[kind] : NULL;
-    if (imemo && !detail) return false;
-    sample->key = 1 + type + (imemo ? (kind + 1) << 8 : 0);
-    attach_text_add_cstr(&sample->name, types[type]);
-    if (!detail) return true;
-    attach_text_add_cstr(&sample->name, "(");
-    attach_text_add_cstr(&sample->name, detail);
-    attach_text_add_cstr(&sample->name, ")");
-    return true;
-}
-
-/* label_of in gc/objects/label.c. */
-static bool
-label(struct attach_vm *vm, struct attach_pending_sample *sample)
-{
-    uint64_t object = sample->object, flags, klass, real;
-
-    if (!attach_object_flags(vm, &object, &flags)) return false;
-    uint64_t type = attach_object_type(vm, flags);
-    if (type == 0) return true; /* given up after the slot had been taken */
-    if (type == vm->t_imemo || type == vm->t_iclass || type == NODE) return label_by_type(vm, flags, NULL, sample);
-    if (!attach_vm_get(vm, object, &vm->basic_class, &klass) ||
-        !attach_object_real_class(vm, klass, &real)) return false;
-    if (!real) return label_by_type(vm, flags, "hidden", sample);
-    sample->key = real;
-    return attach_object_add_class(vm, real, &sample->name);
+    return attach_layout_fill(layout, wants, sizeof(wants) / sizeof(*wants), &settling->places, error) &&
+           attach_labels_fill(&settling->labels, layout, error);
 }
 
 /* ---- looking ---- */
@@ -136,7 +85,7 @@ look_at_ractor(uint64_t ractor, void *data)
     sample.birth_gc = (uint32_t)attach_field_get(&places->birth_gc, copy);
     sample.size_bytes = attach_field_get(&places->size_bytes, copy);
     memcpy(&sample.weight, copy + places->weight.offset, sizeof(sample.weight));
-    if (!label(looking->vm, &sample)) return true;
+    if (!attach_labels_find(&settling->labels, looking->vm, sample.object, &sample.label)) return true;
     if (!HEAPPROF_MEM_GROW(looking->mem, settling->pending, settling->pending_capacity, settling->pending_count + 1)) {
         return false;
     }
@@ -256,7 +205,7 @@ find_identities(struct entering *entering)
     const struct heapprof_address_table *addresses = &identities->addresses;
     struct search *search = &entering->identities;
 
-    for (size_t i = 0; i < settling->pending_count; i++) search->all[search->count++].key = settling->pending[i].key;
+    for (size_t i = 0; i < settling->pending_count; i++) search->all[search->count++].key = settling->pending[i].label.key;
     for (size_t i = 0; i < settling->waiting_count; i++) search->all[search->count++].key = settling->waiting[i].key;
     put_in_order(search);
     for (uint32_t entry = 1; entry < addresses->numbers.end; entry++) {
@@ -317,8 +266,8 @@ find_sites(struct entering *entering)
 
     for (size_t i = 0; i < settling->pending_count; i++) {
         const struct attach_pending_sample *sample = &settling->pending[i];
-        uint32_t id = sample->key ? identify(entering, sample->key, &sample->name) : 0;
-        if (sample->key && !id) return false;
+        uint32_t id = sample->label.key ? identify(entering, sample->label.key, &sample->label.name) : 0;
+        if (sample->label.key && !id) return false;
         search->all[search->count++].key = site_key(sample->stack, id);
     }
     for (size_t i = 0; i < settling->waiting_count; i++) {
@@ -386,12 +335,12 @@ enter_pending(struct entering *entering, const struct attach_pending_sample *pen
 {
     struct heapprof_tables *tables = entering->tables;
 
-    if (!pending->key) {
+    if (!pending->label.key) {
         entering->facts->dropped++;
         return NULL;
     }
     if (!pending_good_p(tables, pending)) return bad_samples;
-    uint32_t site = enter_site(entering, pending->stack, identify(entering, pending->key, &pending->name));
+    uint32_t site = enter_site(entering, pending->stack, identify(entering, pending->label.key, &pending->label.name));
     struct heapprof_sample sample = {
         .site = site, .birth_gc = pending->birth_gc, .weight = pending->weight,
         .birth_bytes = (uint16_t)pending->size_bytes, .slot_bytes = (uint16_t)pending->size_bytes,

@@ -9,7 +9,7 @@
  *
  * look reads it, between the same two looks at the sequence words as the tables; enter follows numbers of the
  * copies, which have been checked by then. */
-#include "attach/names.h"
+#include "attach/labels.h"
 #include "attach/vm.h"
 #include "profiler/snapshot.h"
 #include "profiler/tables.h"
@@ -25,6 +25,7 @@ struct attach_waiting_sample;
 
 struct attach_settling {
     struct attach_settle_places places;
+    struct attach_labels labels;
     struct attach_pending_sample *pending; /* in the order of their Ractors */
     size_t pending_capacity, pending_count;
     struct attach_waiting_sample *waiting;

@@ -4,6 +4,9 @@
  *     an object            Foo                    its class; singleton classes do not count
  *     an imemo, a node     T_IMEMO(iseq) ...      its type
  *     hidden from Ruby     T_ARRAY(hidden) ...    its type
+ *
+ * A reader outside the process follows the same rule, by the contract "labels" (doc/descriptor.md).
+ * When the rule changes, the number of the contract does.
  */
 #include "gc/interpreter.h"
 #include "gc/book/track.h"

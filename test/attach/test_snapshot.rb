@@ -228,10 +228,14 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
     assert_equal_profiles(WORK, settings: "interval=256")
   end
 
-  # Of a class, of its metaclass, of a class that has no name, of what is hidden from Ruby, of no class at all.
+  # Labels are found by the same rule outside as inside (the contract "labels"): of each type that can be made, of a class, of
+  # its metaclass, of a class that has no name, of what is hidden from Ruby, and of no class at all.
   def test_equal_whatever_is_pending
     ["Last.new", "Class.new", "Class.new.new", "def self.m = 0", "-> { }", "/a\#{$$}/", "$kept.hash; {}", "o = Object.new; def o.a = 0",
-     "Module.new", "Last.include(Module.new)", "Last.instance_method(:to_s)", "lambda(&:last)", "1.0e-200 / 3", "binding"].each do |last|
+     "Module.new", "Last.include(Module.new)", "Last.instance_method(:to_s)", "lambda(&:last)", "1.0e-200 / 3", "binding",
+     "2**70", "Complex(1, 2)", "Rational(1, 3)", "'abc'.match(/b/)", "'x\#{$$}'.to_sym", "Struct.new(:a).new(1)", "IO.pipe",
+     "catch(:a) { throw :a }", "Class.new { prepend Module.new }", "eval('1')", "[3, 1].each_slice(1).to_a", "Object.new.singleton_class",
+     "[1, 2].sum { |i| i }; ObjectSpace.each_object(Class).first", "Ractor.current"].each do |last|
       assert_equal_profiles("class Last; end\n#{WORK}", settings: "interval=1", last:)
     end
   end

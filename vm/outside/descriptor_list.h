@@ -127,6 +127,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONTRACT("line-table", 1) \
     DESCRIBE_CONTRACT("symbols", 1) \
     DESCRIBE_CONTRACT("heapprof", 1) \
+    DESCRIBE_CONTRACT("labels", 1) \
     DESCRIBE_PART("iseq.c", ruby_vm_descriptor_iseq) \
     DESCRIBE_PART("symbol.c", ruby_vm_descriptor_symbol) \
     DESCRIBE_PART("cont.c", ruby_vm_descriptor_cont) \
@@ -372,7 +373,7 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(PATHOBJ_PATH) \
     DESCRIBE_CONSTANT(PATHOBJ_REALPATH)
 
-/* Objects that names are in. */
+/* Objects that names are in. All of MRI's T_* and imemo_* are here: a reader names types by them (contract "labels"). */
 #define HEAPPROF_DESCRIPTOR_OBJECTS \
     DESCRIBE_TYPE(RBasic) \
     DESCRIBE_FIELD(RBasic, UNSIGNED, flags) \
@@ -381,14 +382,29 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(T_OBJECT) \
     DESCRIBE_CONSTANT(T_CLASS) \
     DESCRIBE_CONSTANT(T_MODULE) \
-    DESCRIBE_CONSTANT(T_ICLASS) \
+    DESCRIBE_CONSTANT(T_FLOAT) \
     DESCRIBE_CONSTANT(T_STRING) \
+    DESCRIBE_CONSTANT(T_REGEXP) \
     DESCRIBE_CONSTANT(T_ARRAY) \
-    DESCRIBE_CONSTANT(T_SYMBOL) \
+    DESCRIBE_CONSTANT(T_HASH) \
+    DESCRIBE_CONSTANT(T_STRUCT) \
+    DESCRIBE_CONSTANT(T_BIGNUM) \
+    DESCRIBE_CONSTANT(T_FILE) \
     DESCRIBE_CONSTANT(T_DATA) \
+    DESCRIBE_CONSTANT(T_MATCH) \
+    DESCRIBE_CONSTANT(T_COMPLEX) \
+    DESCRIBE_CONSTANT(T_RATIONAL) \
+    DESCRIBE_CONSTANT(T_NIL) \
+    DESCRIBE_CONSTANT(T_TRUE) \
+    DESCRIBE_CONSTANT(T_FALSE) \
+    DESCRIBE_CONSTANT(T_SYMBOL) \
+    DESCRIBE_CONSTANT(T_FIXNUM) \
+    DESCRIBE_CONSTANT(T_UNDEF) \
     DESCRIBE_CONSTANT(T_IMEMO) \
-    DESCRIBE_CONSTANT(T_MOVED) \
+    DESCRIBE_CONSTANT(T_NODE) \
+    DESCRIBE_CONSTANT(T_ICLASS) \
     DESCRIBE_CONSTANT(T_ZOMBIE) \
+    DESCRIBE_CONSTANT(T_MOVED) \
     DESCRIBE_CONSTANT(T_MASK) \
     DESCRIBE_CONSTANT(FL_USHIFT) \
     DESCRIBE_CONSTANT(FL_SINGLETON) \
@@ -400,9 +416,17 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_CONSTANT(imemo_env) \
     DESCRIBE_CONSTANT(imemo_cref) \
     DESCRIBE_CONSTANT(imemo_svar) \
+    DESCRIBE_CONSTANT(imemo_throw_data) \
     DESCRIBE_CONSTANT(imemo_ifunc) \
+    DESCRIBE_CONSTANT(imemo_memo) \
     DESCRIBE_CONSTANT(imemo_ment) \
     DESCRIBE_CONSTANT(imemo_iseq) \
+    DESCRIBE_CONSTANT(imemo_tmpbuf) \
+    DESCRIBE_CONSTANT(imemo_ast) \
+    DESCRIBE_CONSTANT(imemo_parser_strterm) \
+    DESCRIBE_CONSTANT(imemo_callinfo) \
+    DESCRIBE_CONSTANT(imemo_callcache) \
+    DESCRIBE_CONSTANT(imemo_constcache) \
     DESCRIBE_TYPE(RString) \
     DESCRIBE_FIELD(RString, SIGNED, len) \
     DESCRIBE_FIELD(RString, POINTER, as.heap.ptr) \

@@ -174,6 +174,34 @@ TEST_F(Layout, ReadsGlobals)
     EXPECT_EQ(UINT64_C(0x0101010101010101), value);
 }
 
+TEST_F(Layout, NamesAnEnumerationByNumber)
+{
+    auto constant = [](Descriptor *d, const char *name, int64_t number) {
+        d->Add(name, HEAPPROF_DESCRIPTOR_CONSTANT, HEAPPROF_DESCRIPTOR_NONE, 0, number);
+    };
+    Descriptor descriptor = Usual();
+    constant(&descriptor, "T_NONE", 0);
+    constant(&descriptor, "T_TWO", 2);
+    constant(&descriptor, "T_MASK", 2);
+    constant(&descriptor, "TWO", 1);
+    descriptor.Type("T_TYPE", 8);
+    const char *names[3];
+    ASSERT_TRUE(Read(descriptor)) << error_;
+    ASSERT_TRUE(attach_layout_names(layout_, "T_", "T_MASK", names, 3, error_)) << error_;
+    EXPECT_STREQ("T_NONE", names[0]);
+    EXPECT_EQ(nullptr, names[1]);
+    EXPECT_STREQ("T_TWO", names[2]);
+    EXPECT_FALSE(attach_layout_names(layout_, "T_", nullptr, names, 3, error_));
+    EXPECT_EQ(kUnusable + "T_TWO has the number of another name", error_);
+    for (int64_t number : {INT64_C(3), INT64_C(-1), INT64_MIN, INT64_MAX}) {
+        Descriptor wrong = descriptor;
+        constant(&wrong, "T_X", number);
+        ASSERT_TRUE(Read(wrong)) << error_;
+        EXPECT_FALSE(attach_layout_names(layout_, "T_", "T_MASK", names, 3, error_));
+        EXPECT_EQ(kUnusable + "T_X has a number that is too large", error_);
+    }
+}
+
 // ---- many at once ----
 
 struct Places {
