@@ -1,4 +1,4 @@
-// attach_heap_check_test.cc - tables of somebody else's: what passes the check can be added up, whatever is in it.
+// heap_check_test.cc - tables of somebody else's: what passes the check can be added up, whatever is in it.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// attach_image_test.cc - descriptors found in real programs, however they were linked, in cores of them, and in
+// image_test.cc - descriptors found in real programs, however they were linked, in cores of them, and in
 // memory that was made up.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// attach_layout_test.cc - descriptors that are right, those that are wrong in one thing, and what is looked up in them.
+// layout_test.cc - descriptors that are right, those that are wrong in one thing, and what is looked up in them.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// attach_memory.h - a target that is made up: memory by its addresses; and descriptors to put there.
+// memory.h - a target that is made up: memory by its addresses; and descriptors to put there.
 
 #ifndef HEAPPROF_ATTACH_MEMORY_H
 #define HEAPPROF_ATTACH_MEMORY_H

@@ -1,4 +1,4 @@
-// attach_pages_test.cc - reads through pages that are kept say what the target has, and ask it once for each page.
+// pages_test.cc - reads through pages that are kept say what the target has, and ask it once for each page.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// attach_peer_test.cc - who is at the other end of a connection, as the kernel says it. The other end is a child that does
+// peer_test.cc - who is at the other end of a connection, as the kernel says it. The other end is a child that does
 // nothing but hold it; as other users, and through a server, in test/attach/test_serve.rb.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// attach_process_test.cc - real processes, read from outside: what is there, what is not, and what became of them.
+// process_test.cc - real processes, read from outside: what is there, what is not, and what became of them.
 
 #include <gtest/gtest.h>
 

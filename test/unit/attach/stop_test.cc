@@ -1,4 +1,4 @@
-// attach_stop_test.cc - threads that spin, sleep, are born, are stopped already, die, or call exec, stopped and let go.
+// stop_test.cc - threads that spin, sleep, are born, are stopped already, die, or call exec, stopped and let go.
 
 #include <gtest/gtest.h>
 

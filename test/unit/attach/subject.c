@@ -1,4 +1,4 @@
-/* attach_subject.c - a program that says where its structures are, as ruby does: what test/unit/attach_*_test.cc
+/* subject.c - a program that says where its structures are, as ruby does: what test/unit/attach_*_test.cc
  * read. Compiled by them in many ways, as a program or (SUBJECT_PART=1, =2) as the two halves of one with a library.
  *
  * Says "ready" and what its thing's address is, then does as it is told, a letter a command, until its stdin ends. */

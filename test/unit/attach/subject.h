@@ -1,4 +1,4 @@
-// attach_subject.h - compiles attach_subject.c, and runs it as a child that does as it is told.
+// subject.h - compiles subject.c, and runs it as a child that does as it is told.
 
 #ifndef HEAPPROF_ATTACH_SUBJECT_H
 #define HEAPPROF_ATTACH_SUBJECT_H
@@ -44,7 +44,7 @@ class Scratch {
     Compile(const std::string &name, const std::string &flags = "")
     {
         std::string file = __FILE__, unit = file.substr(0, file.rfind('/'));
-        std::string command = "cc -w -pthread -iquote " + unit + "/../.. " + unit + "/attach_subject.c -o '" + *this / name + "'";
+        std::string command = "cc -w -pthread -iquote " + unit + "/../.. " + unit + "/subject.c -o '" + *this / name + "'";
         EXPECT_TRUE(Run(command + " " + flags)) << flags;
         return *this / name;
     }

@@ -1,4 +1,4 @@
-// attach_threads_test.cc - the lists of Ractors and threads, while their nodes come and go.
+// threads_test.cc - the lists of Ractors and threads, while their nodes come and go.
 
 #include "test/unit/attach/memory.h"
 #include <gtest/gtest.h>
