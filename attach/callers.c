@@ -1,10 +1,10 @@
-/* callers.c - from return addresses to C functions, as vm/names/symbols.c does it inside.
+/* callers.c - turns return addresses into C functions, as vm/names/symbols.c does inside.
  *
  *     address --mappings--> file, where it begins in memory --/proc/PID/root--> the file, if it is of the same build
  *                                                                                 \--> functions
  *
- * A file that was replaced, deleted or stripped names nothing: then the library alone is known. It is opened so
- * that nothing waits, and read with the bounds that os/elf_symbols.c has for any file.
+ * A file that was replaced, deleted or stripped names no function: then only the library is known. Opening the file
+ * never waits, and os/elf_symbols.c has the bounds for reading any file.
  */
 #include "attach/callers.h"
 

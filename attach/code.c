@@ -1,7 +1,7 @@
-/* code.c - names and lines of code, read once.
+/* code.c - names and lines of code, each read once.
  *
- *  I1  known and methods are true of the target's code at that generation, which changes when it frees or
- *      moves an iseq or a method entry. Addresses may mean something else after that.
+ *  I1  known and methods hold for one generation of the target's code. The generation changes when the target frees or
+ *      moves an iseq or a method entry: after that an address may belong to something else.
  */
 #include "attach/code.h"
 

@@ -5,13 +5,13 @@
  *                                           \--> NT_PRPSINFO: the pid
  *                                            \-> NT_FILE: which file a mapping was of
  *
- * Anybody may have written it, and be writing to it.
+ * Anybody may have written the file, and may be writing to it.
  *
- *   I1  it is read, not mapped: what is shorter than it was is an error of pread, and no signal.
- *   I2  every number is bounded before it is used: segments, notes, the table of files.
- *   I3  what is cut short is read as far as it goes.
+ *   I1  The file is read, not mapped: if it becomes shorter, pread fails, and no signal comes.
+ *   I2  Every number is bounded before it is used: segments, notes, the table of files.
+ *   I3  A file that is cut short is read as far as it goes.
  *
- * Only what all machines with 64 bits have in common is used of a note: no registers. */
+ * Of a note only the part is used that all machines with 64 bits have in common. So registers are not read. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif

@@ -1,4 +1,4 @@
-/* fibers.c - goes through the heap for objects whose data is a fiber. */
+/* fibers.c - searches the heap for objects whose data is a fiber. */
 #include "attach/fibers.h"
 
 enum { FIBERS_MAX = 100000, PAGES_MAX = 1 << 24, PAGE_BYTES_MAX = 1 << 20 };

@@ -1,8 +1,8 @@
 /* heap.c - copies the profiler's tables out of another process.
  *
  * Reading takes milliseconds, and the process goes on. It counts changes of its tables in two words, which are odd while
- * something changes (gc/book/sequence.c): what was read between two looks at equal, even words is of one moment. At the
- * default interval that is so at the first try, as a rule. Where it is not, all threads are stopped.
+ * something changes (gc/book/sequence.c). Tables that were read between two looks at equal, even words are of one
+ * moment. At the default interval the first try succeeds, as a rule. After TRIES failures all threads are stopped.
  */
 #include "attach/heap.h"
 

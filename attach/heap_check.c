@@ -1,4 +1,4 @@
-/* heap_check.c - copied tables, looked through once. */
+/* heap_check.c - checks copied tables, in one pass. */
 #include "attach/heap_check.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
 #ifndef ATTACH_HEAP_CHECK_H
 #define ATTACH_HEAP_CHECK_H
-/* Whether tables that were copied from another process can be added up. Inside, their owner keeps them right; these are
- * somebody else's, and whoever adds up follows numbers without looking. */
+/* The border control for tables that were copied from another process. The code that adds tables up follows their
+ * numbers without checks, for inside a process the profiler keeps them right. Tables from outside may hold anything. */
 #include "profiler/tables.h"
 
-/* Every number leads to an entry that is there, every text into the text, every stack outwards to its end. NULL: it
- * is so; otherwise a few words that say what is not. */
+/* Returns NULL if every number leads to an existing entry, every text lies within the texts, and every stack leads
+ * outwards to its end. Otherwise returns a few words that say what is wrong. */
 const char *attach_heap_check(const struct heapprof_tables *tables);
 
 #endif

@@ -1,5 +1,5 @@
-/* host.c - goes through /proc. Whether a process is a Ruby that can be read its memory says, so each is
- * asked at each listing: it may have become one by exec, or begun to be profiled. */
+/* host.c - goes through /proc. Only the memory of a process tells whether it is a Ruby. So every listing reads every
+ * process: it may have become a Ruby by exec, or have begun to be profiled. */
 #include "attach/host.h"
 
 #include <ctype.h>

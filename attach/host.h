@@ -6,12 +6,12 @@
 struct attach_host_process {
     pid_t    pid;
     uint64_t start;           /* clock ticks since boot: with the pid, which process it is */
-    bool     ruby;            /* one that can be read */
-    bool     profiled;        /* its heap, when it was looked at */
+    bool     ruby;            /* a Ruby that can be read */
+    bool     profiled;        /* its heap was profiled when it was last looked at */
     bool     seen;            /* in the last listing */
     char     name[64];        /* what the kernel calls it */
     char     title[256];      /* its command line, or what it calls itself */
-    char     container[72];   /* id of its container; "": none */
+    char     container[72];   /* id of its container; "": it is in none */
 };
 
 struct attach_host {
@@ -19,7 +19,7 @@ struct attach_host {
     size_t count, capacity;
 };
 
-/* Lists them anew. False: no memory, or there is no /proc. */
+/* Lists the processes anew. Returns false without memory, or if there is no /proc. */
 bool attach_host_list(struct attach_host *host);
 void attach_host_free(struct attach_host *host);
 

@@ -3,14 +3,14 @@
  *     mapping that begins with an ELF header
  *        --> program headers --> PT_DYNAMIC --> DT_GNU_HASH or DT_HASH --> DT_SYMTAB, DT_STRTAB --> symbol
  *
- * An executable that is linked statically has no such table, and a core file has but its first page. So
- * where that finds nothing, the writable data of the ELF objects is searched for the magic; and where that
- * finds nothing either, the writable mappings of files, or of a core all. A part (layout.h) has the same
- * magic: it is told from a descriptor by being named in one.
+ * An executable that is linked statically has no such table, and a core file has only its first page. If this search
+ * finds nothing, the writable data of the ELF objects is searched for the magic. If that finds nothing either, the
+ * writable mappings of files are searched; of a core, all mappings. A part (layout.h) has the same magic. But a
+ * descriptor names its parts, and so the two are told apart.
  *
- *   I1  a number of the target's is bounded before it is used as a count; an address may be anything, also
- *       a sum that has wrapped around, for reading at one does no harm.
- *   I2  all work is bounded: mappings, program headers, entries of PT_DYNAMIC, symbols of a chain, bytes searched. */
+ *   I1  A number of the target is bounded before it is used as a count. An address may be anything, even a sum that
+ *       has wrapped around: reading there does no harm.
+ *   I2  All work is bounded: mappings, program headers, entries of PT_DYNAMIC, symbols of a chain, bytes searched. */
 #include "attach/image.h"
 #include "base/descriptor.h"
 

@@ -1,10 +1,10 @@
 /* layout.c - a descriptor, checked and in the order of its names.
  *
- *   I1  entries are in the order of kind and name, and none is there twice.
- *   I2  each field is inside its type, which has ATTACH_LAYOUT_TYPE_MOST bytes at most; a number has 1, 2, 4 or 8
- *       bytes and is aligned; bits are within 8 bytes.
- *   I3  each global was in readable memory when the descriptor was read.
- *   I4  parts and entries are bounded; a part that was read is not read again, so that none can lead to itself. */
+ *   I1  Entries are in the order of kind and name, and each is there once.
+ *   I2  Each field is inside its type, which has at most ATTACH_LAYOUT_TYPE_MOST bytes. A number has 1, 2, 4 or 8
+ *       bytes and is aligned. Bits are within 8 bytes.
+ *   I3  Each global was in readable memory when the descriptor was read.
+ *   I4  Parts and entries are bounded. A part that was read is not read again, so no part can lead to itself. */
 #include "attach/layout.h"
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct attach_layout {
     char     name[sizeof(((struct attach_target *)0)->name)];
 };
 
-/* What reading needs: where from, and where to say what is wrong. */
+/* What reading needs: a source, a result, and a place for the error. */
 struct reading {
     struct attach_layout *layout;
     struct attach_target *target;
@@ -159,7 +159,7 @@ fail(const struct reading *reading, const char *what)
     return false;
 }
 
-/* The name is somebody else's, and to be checked before. */
+/* The target has written the name, so it is checked first. */
 static bool
 fail_entry(const struct reading *reading, const struct heapprof_descriptor_entry *entry, const char *what)
 {

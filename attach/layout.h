@@ -1,7 +1,7 @@
 #ifndef ATTACH_LAYOUT_H
 #define ATTACH_LAYOUT_H
-/* What a target's descriptor (base/descriptor.h) says, read once and checked, so that who uses it needs
- * no further check: a field is inside its type, and a type has at most ATTACH_LAYOUT_TYPE_MOST bytes.
+/* What a target's descriptor (base/descriptor.h) says, read once and checked. Its users need no
+ * further check: a field is inside its type, and a type has at most ATTACH_LAYOUT_TYPE_MOST bytes.
  *
  *     static const struct attach_want wants[] = {
  *         ATTACH_WANT_TYPE(struct vm_places, thread, "rb_thread_t"),
@@ -24,9 +24,9 @@
 struct attach_layout;
 
 struct attach_field {
-    uint32_t offset;      /* in bytes; of BITS in bits */
-    uint32_t size;        /* the same */
-    uint32_t type_size;   /* bytes that a copy of what it is a field of has */
+    uint32_t offset;      /* in bytes; in bits if the form is BITS */
+    uint32_t size;        /* in the same unit */
+    uint32_t type_size;   /* bytes of a copy of the structure that has the field */
     uint32_t form;        /* enum heapprof_descriptor_form */
 };
 
@@ -36,13 +36,13 @@ struct attach_global {
     uint32_t form;
 };
 
-/* Reads the descriptor at that address, and its parts. NULL: error says what is wrong with it. It is a copy,
- * which outlives the target. */
+/* Reads the descriptor at that address, and its parts. Returns NULL if something is wrong with it; error says what. The
+ * result is a copy, which outlives the target. */
 struct attach_layout *attach_layout_read(struct attach_target *target, uint64_t descriptor,
                                                 char error[ATTACH_TARGET_ERROR_MAX]);
 void attach_layout_free(struct attach_layout *layout); /* NULL is allowed */
 
-/* ---- by name; false: the target says nothing of it ---- */
+/* ---- by name; each returns false if the descriptor has no such entry ---- */
 
 bool attach_layout_type(const struct attach_layout *layout, const char *name, uint32_t *bytes);
 bool attach_layout_field(const struct attach_layout *layout, const char *name, struct attach_field *field);
@@ -60,11 +60,11 @@ bool attach_layout_names(const struct attach_layout *layout, const char *prefix,
 
 enum attach_want_kind {
     ATTACH_WANTED_TYPE,     /* uint32_t: bytes */
-    ATTACH_WANTED_NUMBER,   /* struct attach_field that is no BYTES: for attach_field_get */
-    ATTACH_WANTED_BYTES,    /* struct attach_field that is BYTES, of least bytes or more */
-    ATTACH_WANTED_GLOBAL,   /* struct attach_global, of least bytes or more */
+    ATTACH_WANTED_NUMBER,   /* struct attach_field of any form except BYTES: for attach_field_get */
+    ATTACH_WANTED_BYTES,    /* struct attach_field of the form BYTES, with at least so many bytes */
+    ATTACH_WANTED_GLOBAL,   /* struct attach_global, with at least so many bytes */
     ATTACH_WANTED_CONSTANT, /* int64_t */
-    ATTACH_WANTED_CONTRACT  /* int64_t, which must be least: the one number that is known */
+    ATTACH_WANTED_CONTRACT  /* int64_t, which must equal least: the one number that the reader knows */
 };
 
 struct attach_want {
@@ -81,14 +81,15 @@ struct attach_want {
 #define ATTACH_WANT_CONSTANT(type, member, name)        {(name), ATTACH_WANTED_CONSTANT, 0, offsetof(type, member)}
 #define ATTACH_WANT_CONTRACT(type, member, name, known) {(name), ATTACH_WANTED_CONTRACT, (known), offsetof(type, member)}
 
-/* Fills a structure in by a table of names. False: error names the first that is missing or of another form. */
+/* Fills a structure in by a table of names. Returns false if an entry is missing or of another form; error names the
+ * first one. */
 bool attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants, size_t count,
                              void *to, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* ---- values ---- */
 
-/* The number that is in a copy of the structure, of field->type_size bytes or more. SIGNED: with its sign, to be
- * taken as int64_t. BYTES: 0; they begin at copy + field->offset. */
+/* The number in a copy of the structure, which has at least field->type_size bytes. If the form is SIGNED, the caller
+ * casts it to int64_t. If the form is BYTES, it is 0: the bytes begin at copy + field->offset. */
 static inline uint64_t
 attach_field_get(const struct attach_field *field, const void *copy)
 {
@@ -107,11 +108,11 @@ attach_field_get(const struct attach_field *field, const void *copy)
     return value & ((UINT64_C(1) << size) - 1);
 }
 
-/* The number itself out of the target, where a structure is at that address. */
+/* Reads the number from the structure at that address of the target. Returns false if it is BYTES or cannot be read. */
 bool attach_field_read(struct attach_target *target, const struct attach_field *field, uint64_t address,
                             uint64_t *value);
 
-/* The number that a global has now. False: it is BYTES, or cannot be read. */
+/* Reads the present number of a global. Returns false if it is BYTES or cannot be read. */
 bool attach_global_read(struct attach_target *target, const struct attach_global *global, uint64_t *value);
 
 #endif

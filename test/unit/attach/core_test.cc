@@ -1,5 +1,5 @@
 // core_test.cc - core files made by hand: whole, cut short, and wrong in one thing. Real ones are read in
-// attach_image_test.cc.
+// image_test.cc.
 
 #include <gtest/gtest.h>
 

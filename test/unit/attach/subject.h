@@ -44,7 +44,7 @@ class Scratch {
     Compile(const std::string &name, const std::string &flags = "")
     {
         std::string file = __FILE__, unit = file.substr(0, file.rfind('/'));
-        std::string command = "cc -w -pthread -iquote " + unit + "/../.. " + unit + "/subject.c -o '" + *this / name + "'";
+        std::string command = "cc -w -pthread -iquote " + unit + "/../../.. " + unit + "/subject.c -o '" + *this / name + "'";
         EXPECT_TRUE(Run(command + " " + flags)) << flags;
         return *this / name;
     }
