@@ -16,13 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "barriers/report/accept.h"
-#include "barriers/flow/analyse.h"
 #include "barriers/confirm/confirm.h"
+#include "barriers/confirm/seen.h"
+#include "barriers/fix/fix.h"
+#include "barriers/flow/analyse.h"
+#include "barriers/options.h"
 #include "barriers/read/extconf.h"
 #include "barriers/read/extension.h"
-#include "barriers/fix/fix.h"
-#include "barriers/options.h"
+#include "barriers/report/accept.h"
 #include "barriers/report/report.h"
 #include "report/sarif.h"
 #include "report/text.h"

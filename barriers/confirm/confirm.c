@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "barriers/confirm/refute.h"
 #include "barriers/flow/field_at.h"
 #include "barriers/flow/reach.h"
-#include "barriers/confirm/refute.h"
 #include "barriers/report/report.h"
 #include "report/text.h"
 
@@ -74,14 +74,6 @@ wb_join(struct wb_program *program, struct wb_findings *findings, struct wb_all_
         name_field(program, seen);
     }
     wb_refute(program, findings, all);
-}
-
-const char *
-wb_verdict(const struct wb_finding *finding)
-{
-    if (!finding->data_type->protected_p) return NULL;
-    if (finding->seen) return "confirmed";
-    return finding->refuted ? "refuted" : "not reached";
 }
 
 /* ---- the table ---- */

@@ -3,13 +3,11 @@
 /* What the source lacks, and what the collector missed, side by side. */
 #include <stdio.h>
 
+#include "barriers/confirm/seen.h"
 #include "barriers/flow/findings.h"
 
 /* Looks for each place that was seen which findings fit it, and notes that at both. */
 void wb_join(struct wb_program *program, struct wb_findings *findings, struct wb_all_seen *all);
-
-/* "confirmed", "refuted", "not reached"; NULL: the collector cannot see it, for the type is not WB_PROTECTED. */
-const char *wb_verdict(const struct wb_finding *finding);
 
 /* A row for each finding: columns with tabs between. all: also what is not missing, and was not seen. */
 void wb_write_rows(FILE *out, const struct wb_findings *findings, bool all, const char *directory);

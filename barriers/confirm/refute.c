@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "barriers/flow/reach.h"
-#include "barriers/report/report.h"
 #include "barriers/flow/stored.h"
+#include "barriers/report/report.h"
 
 static bool
 at_field_p(const struct wb_finding *finding, const char *type, long offset)

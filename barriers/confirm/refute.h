@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_BARRIERS_REFUTE_H
 #define HEAPPROF_BARRIERS_REFUTE_H
 /* Which stores that look wrong in the source had their barrier each time. */
+#include "barriers/confirm/seen.h"
 #include "barriers/flow/findings.h"
 
 /* Notes at each finding which barriers have told of its field, and whether that refutes it. */

@@ -14,9 +14,9 @@
 
 #include "barriers/fix/edits.h"
 #include "barriers/fix/protect.h"
+#include "barriers/fix/statement.h"
 #include "barriers/flow/remarks.h"
 #include "barriers/report/report.h"
-#include "barriers/fix/statement.h"
 #include "report/text.h"
 
 /* The stores of one place. */

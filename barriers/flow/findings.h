@@ -2,7 +2,9 @@
 #define HEAPPROF_BARRIERS_FINDINGS_H
 /* What is told: each place once, in the order of files and lines. */
 #include "barriers/program.h"
-#include "barriers/confirm/seen.h"
+
+struct wb_seen;
+struct wb_told;
 
 /* How sure it is that the store needs a barrier, from least to most. */
 enum wb_sure {

@@ -5,8 +5,6 @@
  */
 #include "barriers/flow/flow.h"
 
-#include <string.h>
-
 #define LOOPS_TWICE 3 /* deeper ones are gone through once: twice each would be too often */
 
 static struct wb_symbol *
@@ -21,51 +19,7 @@ constant(struct wb_frame *frame)
     return symbol(frame, WB_S_CONSTANT, NULL, NULL, 0);
 }
 
-/* ---- memory ---- */
-
-void
-wb_learn(struct wb_frame *frame, const struct wb_symbol *value, const struct wb_type *type)
-{
-    struct wb_record *record = wb_pointed(type);
-
-    if (record && value->data_type && value->kind != WB_S_FRESH) wb_own(frame->flow->program, record, value->data_type, true);
-}
-
-struct wb_symbol *
-wb_data_of(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object)
-{
-    struct wb_symbol *data = symbol(frame, WB_S_DATA, NULL, object, 0), *bound = wb_bound(state, data);
-
-    if (!data->data_type) data->data_type = object->data_type;
-    return bound ? bound : data;
-}
-
-struct wb_symbol *
-wb_field_address(struct wb_frame *frame, struct wb_symbol *of, const struct wb_field *field)
-{
-    if (of->data_type && of->kind != WB_S_FRESH) wb_own(frame->flow->program, field->record, of->data_type, true);
-    return symbol(frame, WB_S_FIELD, field, of, 0);
-}
-
-/* The field in which an object of typed data, or of plain data, has its pointer. */
-static bool
-data_pointer_p(const struct wb_symbol *address)
-{
-    const struct wb_field *field = address->kind == WB_S_FIELD ? address->what : NULL;
-
-    return field && !strcmp(field->name, "data") &&
-           (strstr(field->record->name, "RTypedData") || strstr(field->record->name, "RData"));
-}
-
-struct wb_symbol *
-wb_load(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address)
-{
-    struct wb_symbol *bound = wb_bound(state, address);
-
-    if (bound) return bound;
-    if (data_pointer_p(address)) return wb_data_of(frame, state, address->of);
-    return symbol(frame, WB_S_LOAD, NULL, address, 0);
-}
+/* ---- addresses ---- */
 
 static struct wb_symbol *
 address_of_variable(struct wb_frame *frame, const struct wb_variable *variable)
@@ -169,7 +123,7 @@ assign(struct wb_frame *frame, struct wb_state *state, const struct wb_node *nod
     if (!what) return symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
     value = wb_value(frame, state, what);
     at = address(frame, state, to);
-    if (data_pointer_p(at)) wb_swap(frame, state, at->of, value, type_of(what), node);
+    if (wb_data_pointer_p(at)) wb_swap(frame, state, at->of, value, type_of(what), node);
     else assign_to(frame, state, at, type_of(to), value, node);
     return value;
 }

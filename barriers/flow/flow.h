@@ -11,7 +11,7 @@
  * it is done twice: first to learn which structs are whose data and what mark functions mark, then to tell.
  */
 #include "barriers/flow/findings.h"
-#include "barriers/flow/known.h"
+#include "barriers/known.h"
 #include "barriers/flow/state.h"
 
 /* What a function does, in symbols of its own parameters. */
@@ -67,12 +67,24 @@ void wb_follow_marks(struct wb_flow *flow, struct wb_data_type *data_type);
 /* The function is left here: it returns, or a call in it never does. */
 void wb_leave(struct wb_frame *frame, struct wb_state *state);
 
+/* Runs a statement or an expression; returns its value. */
 struct wb_symbol *wb_value(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node);
+
+/* ---- memory.c ---- */
+
+/* What is at an address. */
 struct wb_symbol *wb_load(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address);
+
+/* The data of an object. */
 struct wb_symbol *wb_data_of(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object);
+
+/* The address of a field of a struct. */
 struct wb_symbol *wb_field_address(struct wb_frame *frame, struct wb_symbol *of, const struct wb_field *field);
 
-/* That value points to a struct of that type. */
+/* True if the address is that of the field in which an object has the pointer to its data. */
+bool wb_data_pointer_p(const struct wb_symbol *address);
+
+/* Learns that the value points to a struct of that type. */
 void wb_learn(struct wb_frame *frame, const struct wb_symbol *value, const struct wb_type *type);
 
 /* ---- calls.c ---- */

@@ -15,40 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "barriers/flow/known.h"
-
-struct wb_node *
-wb_new_node(struct wb_reader *reader, enum wb_node_kind kind)
-{
-    struct wb_node *node = WB_NEW(&reader->program->arena, struct wb_node);
-
-    node->kind = kind;
-    return node;
-}
+#include "barriers/known.h"
 
 /* ---- children ---- */
-
-static enum CXChildVisitResult
-add_child_i(CXCursor cursor, CXCursor parent, CXClientData data)
-{
-    struct wb_cursors *children = data;
-
-    (void)parent;
-    if (children->count == children->capacity) {
-        children->capacity = children->capacity * 2 + 4;
-        children->items = realloc(children->items, children->capacity * sizeof(CXCursor));
-        if (!children->items) wb_out_of_memory();
-    }
-    children->items[children->count++] = cursor;
-    return CXChildVisit_Continue;
-}
-
-void
-wb_children(CXCursor cursor, struct wb_cursors *children)
-{
-    children->count = 0;
-    clang_visitChildren(cursor, add_child_i, children);
-}
 
 /* Not the name of a type, a member, a label, nor an attribute. */
 static bool
@@ -360,7 +329,7 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     else if (children->count > 0) node->child = wb_read_code(reader, children->items[0]);
     else node->child = wb_new_node(reader, WB_ANY);
     first = node->child;
-    for (int i = 0; i < count; i++) add_child_i(clang_Cursor_getArgument(cursor, (unsigned)i), cursor, &arguments);
+    for (int i = 0; i < count; i++) wb_add_cursor(&arguments, clang_Cursor_getArgument(cursor, (unsigned)i));
     read_children(reader, node, &arguments, 0);
     read_methods(reader, first ? first->next : node->child, &arguments);
     if (node->function) read_callbacks(node->function, node->child);

@@ -1,7 +1,14 @@
 #ifndef HEAPPROF_BARRIERS_READER_H
 #define HEAPPROF_BARRIERS_READER_H
-/* What the files share that read clang's tree: source.c (files), read_types.c, read_data_type.c, read_body.c (code) and
- * read_literals.c. Nobody else includes this, so that nobody else sees libclang. */
+/* What the files of this folder share that walk clang's tree. No other file includes this header, so no other file sees
+ * libclang.
+ *
+ *     source.c ---> types.c, data_type.c, body.c <---> literals.c     each reads one kind of thing
+ *                                 |
+ *                                 v
+ *                           tree.c, place.c                           helpers that recurse into nothing
+ *
+ * body.c and literals.c call each other: a struct literal contains expressions, and an expression may be a struct literal. */
 #include <clang-c/Index.h>
 
 #include "barriers/program.h"
@@ -47,37 +54,54 @@ struct wb_cursors {
     size_t    capacity, count;
 };
 
-/* What is right below a cursor, in order. */
-void wb_children(CXCursor cursor, struct wb_cursors *children);
+/* ---- tree.c ---- */
 
-/* One name for the thing in all files: see program.h. */
-const char *wb_key(struct wb_reader *reader, CXCursor cursor);
+/* The name of what the cursor stands for. */
 const char *wb_spelling(struct wb_reader *reader, CXCursor cursor);
-struct wb_place wb_place_of(struct wb_reader *reader, CXCursor cursor);
-
-/* Where its text ends: behind the last character. */
-struct wb_place wb_place_behind(struct wb_reader *reader, CXCursor cursor);
-
 bool wb_named_p(CXCursor cursor, const char *name);
 
-/* Whether it stands in one of Ruby's headers. */
+/* The direct children of a cursor, in order, in place of what the list had. */
+void wb_children(CXCursor cursor, struct wb_cursors *children);
+void wb_add_cursor(struct wb_cursors *cursors, CXCursor cursor);
+
+struct wb_node *wb_new_node(struct wb_reader *reader, enum wb_node_kind kind);
+
+/* ---- place.c ---- */
+
+/* The key of a thing, which is the same in all files of the extension: see program.h. */
+const char *wb_key(struct wb_reader *reader, CXCursor cursor);
+
+/* True if the location is in the file that is read, and not in a header that it includes. */
+bool wb_in_file_p(struct wb_reader *reader, CXSourceLocation location);
+
+/* Remembers that the file uses a macro at the cursor. The caller passes uses in the order of lines and columns. */
+void wb_add_use(struct wb_reader *reader, CXCursor cursor);
+
+/* Where the text of a cursor begins. */
+struct wb_place wb_place_of(struct wb_reader *reader, CXCursor cursor);
+
+/* Where it ends: behind its last character. */
+struct wb_place wb_place_behind(struct wb_reader *reader, CXCursor cursor);
+
+/* For clang_getInclusions, with the reader as data: notes the directories of Ruby's headers. */
+void wb_find_ruby_i(CXFile file, CXSourceLocation *stack, unsigned stack_size, CXClientData data);
+
+/* True if the cursor stands in one of Ruby's headers. */
 bool wb_of_ruby_p(struct wb_reader *reader, CXCursor cursor);
 
-/* ---- read_types.c ---- */
+/* ---- types.c ---- */
 
 struct wb_type *wb_read_type(struct wb_reader *reader, CXType type);
 struct wb_variable *wb_read_variable(struct wb_reader *reader, CXCursor declaration);
 struct wb_field *wb_read_field(struct wb_reader *reader, CXCursor declaration);
 struct wb_function *wb_read_function(struct wb_reader *reader, CXCursor declaration);
 
-/* ---- read_data_type.c ---- */
+/* ---- data_type.c ---- */
 
 /* What its initialiser says, if the variable is an rb_data_type_t and has one. */
 void wb_read_data_type(struct wb_reader *reader, CXCursor declaration);
 
-/* ---- read_body.c ---- */
-
-struct wb_node *wb_new_node(struct wb_reader *reader, enum wb_node_kind kind);
+/* ---- body.c ---- */
 
 /* With those as its children. */
 struct wb_node *wb_node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_cursors *children);
@@ -91,7 +115,7 @@ void wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_funct
 /* An initialiser outside functions: for the functions whose addresses are in it. */
 void wb_read_initialiser(struct wb_reader *reader, CXCursor expression);
 
-/* ---- read_literals.c ---- */
+/* ---- literals.c ---- */
 
 /* A compound literal; children: its own. */
 struct wb_node *wb_read_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children);

@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool
-wb_named_p(CXCursor cursor, const char *name)
-{
-    CXString spelling = clang_getCursorSpelling(cursor);
-    bool same = !strcmp(clang_getCString(spelling), name);
-
-    clang_disposeString(spelling);
-    return same;
-}
-
 static void
 read_field_type(struct wb_reader *reader, CXCursor declaration, struct wb_field *field)
 {

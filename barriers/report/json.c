@@ -1,7 +1,6 @@
 /* report_json.c - findings for programs: as JSON of our own, and as SARIF (OASIS, 2.1.0). */
 #include <stdlib.h>
 
-#include "barriers/confirm/confirm.h"
 #include "barriers/report/report.h"
 #include "report/json.h"
 #include "report/sarif.h"

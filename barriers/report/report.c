@@ -19,6 +19,14 @@ wb_missing_p(const struct wb_finding *finding)
 }
 
 const char *
+wb_verdict(const struct wb_finding *finding)
+{
+    if (!finding->data_type->protected_p) return NULL;
+    if (finding->seen) return "confirmed";
+    return finding->refuted ? "refuted" : "not reached";
+}
+
+const char *
 wb_shown_path(const char *path, const char *directory)
 {
     size_t length = strlen(directory);

@@ -3,6 +3,7 @@
 /* What was found, for people and programs. */
 #include <stdio.h>
 
+#include "barriers/confirm/seen.h"
 #include "barriers/flow/findings.h"
 #include "barriers/flow/remarks.h"
 
@@ -20,6 +21,10 @@ const char *wb_shown_path(const char *path, const char *directory);
 
 /* Whether it is a missing barrier: of a type that needs them, not harmless, and not accepted. */
 bool wb_missing_p(const struct wb_finding *finding);
+
+/* What the collector said of a finding: "confirmed", "refuted" or "not reached". Returns NULL if the type is not
+ * WB_PROTECTED: then the collector cannot see its stores. */
+const char *wb_verdict(const struct wb_finding *finding);
 
 /* As compilers write it, a line a place: "FILE:LINE:COLUMN: error: ...". all: also what is not missing. Files below that
  * directory are shown from there. */

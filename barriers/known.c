@@ -4,7 +4,7 @@
  * are held to start none: the object is not used any more then. A library's function starts none, but if it is given a
  * function to call.
  */
-#include "barriers/flow/known.h"
+#include "barriers/known.h"
 
 #include <string.h>
 

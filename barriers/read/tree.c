@@ -1,0 +1,64 @@
+/* tree.c - small helpers for every file that reads clang's tree: names, children, new nodes. */
+#include "barriers/read/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- clang's tree ---- */
+
+const char *
+wb_spelling(struct wb_reader *reader, CXCursor cursor)
+{
+    CXString spelling = clang_getCursorSpelling(cursor);
+    const char *name = wb_name(reader->program, clang_getCString(spelling));
+
+    clang_disposeString(spelling);
+    return name;
+}
+
+bool
+wb_named_p(CXCursor cursor, const char *name)
+{
+    CXString spelling = clang_getCursorSpelling(cursor);
+    bool same = !strcmp(clang_getCString(spelling), name);
+
+    clang_disposeString(spelling);
+    return same;
+}
+
+void
+wb_add_cursor(struct wb_cursors *cursors, CXCursor cursor)
+{
+    if (cursors->count == cursors->capacity) {
+        cursors->capacity = cursors->capacity * 2 + 4;
+        cursors->items = realloc(cursors->items, cursors->capacity * sizeof(CXCursor));
+        if (!cursors->items) wb_out_of_memory();
+    }
+    cursors->items[cursors->count++] = cursor;
+}
+
+static enum CXChildVisitResult
+add_child_i(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    (void)parent;
+    wb_add_cursor(data, cursor);
+    return CXChildVisit_Continue;
+}
+
+void
+wb_children(CXCursor cursor, struct wb_cursors *children)
+{
+    children->count = 0;
+    clang_visitChildren(cursor, add_child_i, children);
+}
+
+/* ---- our tree ---- */
+
+struct wb_node *
+wb_new_node(struct wb_reader *reader, enum wb_node_kind kind)
+{
+    struct wb_node *node = WB_NEW(&reader->program->arena, struct wb_node);
+
+    node->kind = kind;
+    return node;
+}
