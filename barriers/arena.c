@@ -17,7 +17,7 @@ wb_out_of_memory(void)
 }
 
 void *
-wb_share(size_t bytes)
+wb_shared_memory(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

@@ -18,7 +18,7 @@ const char *wb_arena_text(struct wb_arena *arena, const char *text, size_t lengt
 void wb_out_of_memory(void) __attribute__((noreturn));
 
 /* Zeroed memory that children of fork share, to the end of the process. */
-void *wb_share(size_t bytes);
+void *wb_shared_memory(size_t bytes);
 
 #define WB_NEW(arena, type) ((type *)wb_arena_take((arena), sizeof(type)))
 

@@ -5,13 +5,13 @@
 
 enum wb_effect {
     WB_NOTHING,      /* stores no VALUE that we hold, and gives nothing of interest */
-    WB_CHECKED,      /* (object, type): the object's data */
+    WB_CHECKED_DATA,      /* (object, type): the object's data */
     WB_DATA_OF,      /* (object): its data */
     WB_WRAP,         /* (class, data, type): a new object with that data */
     WB_ALLOCATE,     /* (class, size, type): a new object with zeroed data */
     WB_MAKE,         /* (class, type, data *, size): a new object, whose data is written there */
     WB_MEMORY,       /* new memory */
-    WB_RESIZE,       /* (memory, ...): what it was, somewhere else */
+    WB_REALLOCATE,       /* (memory, ...): what it was, somewhere else */
     WB_COPY,         /* (to, from, ...) */
     WB_WRITE,        /* (object, slot, value): a store with its barrier */
     WB_WRITTEN,      /* (object, old, value): the barrier of a store that was */
@@ -20,8 +20,8 @@ enum wb_effect {
     WB_MARK,         /* (value): called by a mark function */
     WB_MARK_MOVABLE, /* (value): the same, and the value may move */
     WB_MARK_ARRAY,   /* (start, end) */
-    WB_SAME,         /* (value, ...): that value */
-    WB_IMMEDIATE     /* a VALUE that is no object */
+    WB_RETURN_FIRST,         /* (value, ...): that value */
+    WB_RETURN_IMMEDIATE     /* a VALUE that is no object */
 };
 
 struct wb_known {

@@ -81,8 +81,9 @@ read_all(struct wb_program *program, const struct wb_extension *extension, struc
 }
 
 static void
-report(const struct settings *settings, const struct wb_extension *extension, struct wb_program *program,
-       const struct wb_findings *findings, const struct wb_remark *remarks, bool whole, FILE *out)
+write_report(const struct settings *settings, const struct wb_extension *extension,
+             struct wb_program *program, const struct wb_findings *findings,
+             const struct wb_remark *remarks, bool whole, FILE *out)
 {
     bool all = settings->values[ALL] != NULL;
 
@@ -100,7 +101,8 @@ report(const struct settings *settings, const struct wb_extension *extension, st
 }
 
 static int
-look_at(const struct settings *settings, const struct wb_extension *extension, struct shared *shared, FILE *out)
+check_extension(const struct settings *settings, const struct wb_extension *extension,
+                struct shared *shared, FILE *out)
 {
     struct wb_program program;
     struct wb_findings findings;
@@ -110,20 +112,20 @@ look_at(const struct settings *settings, const struct wb_extension *extension, s
     wb_program_init(&program);
     if (!read_all(&program, extension, shared)) status = WB_TROUBLE;
     wb_analyse(&program, &findings);
-    wb_accept(&program, &findings, &settings->acceptance);
-    if (settings->seen) wb_join(&program, &findings, settings->seen);
-    remarks = wb_remark(&program, &findings);
-    report(settings, extension, &program, &findings, remarks, status == WB_CLEAN && !findings.left_out, out);
+    wb_apply_acceptance(&program, &findings, &settings->acceptance);
+    if (settings->seen) wb_match_seen(&program, &findings, settings->seen);
+    remarks = wb_make_remarks(&program, &findings);
+    write_report(settings, extension, &program, &findings, remarks, status == WB_CLEAN && !findings.truncated, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
         if (wb_missing_p(findings.all[i])) status = WB_MISSING;
     }
-    if (status == WB_CLEAN && wb_remark_errors(remarks) > 0) status = WB_MISSING;
+    if (status == WB_CLEAN && wb_count_remark_errors(remarks) > 0) status = WB_MISSING;
     return fflush(out) == 0 ? status : WB_TROUBLE;
 }
 
 static void
-limit(int resource, rlim_t most)
+set_limit(int resource, rlim_t most)
 {
     struct rlimit rlimit;
 
@@ -172,16 +174,16 @@ copy_out(FILE *from, FILE *to, bool comma)
 
 /* Its output to out, its end as of wait; false: it was told why not. */
 static bool
-run_child(const struct settings *settings, const struct wb_extension *extension, struct shared *shared, FILE *out,
-          int *ended)
+run_child(const struct settings *settings, const struct wb_extension *extension,
+          struct shared *shared, FILE *out, int *ended)
 {
     pid_t child = fork();
 
     if (child == 0) {
-        limit(RLIMIT_CPU, SECONDS_MOST);
-        limit(RLIMIT_AS, MEMORY_MOST);
-        limit(RLIMIT_CORE, 0);
-        _exit(look_at(settings, extension, shared, out));
+        set_limit(RLIMIT_CPU, SECONDS_MOST);
+        set_limit(RLIMIT_AS, MEMORY_MOST);
+        set_limit(RLIMIT_CORE, 0);
+        _exit(check_extension(settings, extension, shared, out));
     }
     if (child < 0) {
         report_print(stderr, "heapprof barriers: %s: %s\n", extension->name, strerror(errno));
@@ -193,7 +195,7 @@ run_child(const struct settings *settings, const struct wb_extension *extension,
 
 /* Leaves the file out that was being read; false: it was no file. */
 static bool
-leave_out(struct wb_extension *extension, const char *file)
+skip_file(struct wb_extension *extension, const char *file)
 {
     for (size_t i = 0; i < extension->count; i++) {
         if (strcmp(extension->commands[i].path, file)) continue;
@@ -207,14 +209,15 @@ leave_out(struct wb_extension *extension, const char *file)
 
 /* What a crash is about is left out, so that the rest is judged. */
 static int
-look_at_in_child(const struct settings *settings, struct wb_extension *extension, struct shared *shared, FILE *out)
+check_in_child(const struct settings *settings, struct wb_extension *extension,
+               struct shared *shared, FILE *out)
 {
     int ended, status = WB_TROUBLE;
     bool crashed = false;
 
     while (run_child(settings, extension, shared, out, &ended)) {
         status = status_of(ended, shared);
-        if (!WIFSIGNALED(ended) || !leave_out(extension, shared->file)) break;
+        if (!WIFSIGNALED(ended) || !skip_file(extension, shared->file)) break;
         crashed = true;
     }
     return crashed ? WB_TROUBLE : status;
@@ -260,7 +263,8 @@ temporary_file(void)
 
 /* Each extension's output goes behind that of the others: to stdout, or to the rows of a table. */
 static int
-look_at_each(const struct settings *settings, struct wb_extension *extensions, struct shared *shared, FILE *rows)
+check_each(const struct settings *settings, struct wb_extension *extensions, struct shared *shared,
+           FILE *rows)
 {
     bool programs = settings->values[JSON] || settings->values[SARIF], first = true;
     int status = WB_CLEAN;
@@ -270,7 +274,7 @@ look_at_each(const struct settings *settings, struct wb_extension *extensions, s
         FILE *out = temporary_file();
         int one;
         if (!out) return WB_TROUBLE;
-        one = look_at_in_child(settings, each, shared, out);
+        one = check_in_child(settings, each, shared, out);
         if (one > status) status = one;
         if (!programs && !settings->seen && !(settings->values[FIX] && !isatty(1))) copy_text(out);
         else copy_out(out, settings->seen && !programs ? rows : stdout, programs && !first);
@@ -292,13 +296,13 @@ unexplained_p(const struct wb_all_seen *seen)
 }
 
 static int
-look_at_all(struct settings *settings, struct wb_extension *extensions, struct shared *shared)
+check_all(struct settings *settings, struct wb_extension *extensions, struct shared *shared)
 {
     FILE *rows = temporary_file();
     int status;
 
     if (!rows) return WB_TROUBLE;
-    status = look_at_each(settings, extensions, shared, rows);
+    status = check_each(settings, extensions, shared, rows);
     fclose(rows);
     return status == WB_CLEAN && unexplained_p(settings->seen) ? WB_MISSING : status;
 }
@@ -384,7 +388,7 @@ main(int argc, char **argv)
 {
     struct settings settings = {.here = "."};
     struct wb_search search;
-    struct shared *shared = wb_share(sizeof(*shared));
+    struct shared *shared = wb_shared_memory(sizeof(*shared));
     int status = WB_CLEAN, looked;
     bool trouble = false;
 
@@ -399,10 +403,10 @@ main(int argc, char **argv)
     search.problem_i = problem_i;
     search.data = &trouble;
     if (!find_extensions(&search, &settings) || trouble) status = WB_TROUBLE;
-    if (settings.command && !(settings.seen = wb_see(settings.command))) status = WB_TROUBLE;
-    looked = look_at_all(&settings, search.extensions, shared);
+    if (settings.command && !(settings.seen = wb_run_and_read(settings.command))) status = WB_TROUBLE;
+    looked = check_all(&settings, search.extensions, shared);
     if (looked > status) status = looked;
-    wb_acceptance_tell_unused(&settings.acceptance);
+    wb_acceptance_report_unused(&settings.acceptance);
     wb_extconf_clean();
     return fflush(stdout) == 0 ? status : WB_TROUBLE;
 }

@@ -118,7 +118,8 @@ owner_of(const struct wb_record *record, const struct wb_data_type *data_type)
 }
 
 void
-wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type, bool whole)
+wb_add_owner(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type,
+             bool whole)
 {
     struct wb_owner *owner = owner_of(record, data_type);
 

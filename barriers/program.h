@@ -196,7 +196,7 @@ struct wb_variable *wb_global_of(struct wb_program *program, const char *key, co
 struct wb_data_type *wb_data_type_of(struct wb_program *program, struct wb_variable *variable);
 
 /* The record is, or is in, the data of objects of that type; whole: it is. */
-void wb_own(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type, bool whole);
+void wb_add_owner(struct wb_program *program, struct wb_record *record, struct wb_data_type *data_type, bool whole);
 bool wb_owned_p(const struct wb_record *record, const struct wb_data_type *data_type);
 bool wb_whole_p(const struct wb_record *record, const struct wb_data_type *data_type);
 

@@ -35,7 +35,7 @@ fits_p(const struct wb_finding *finding, const struct wb_seen *seen, unsigned se
 
 /* Of those that need a barrier, or of the others; how many. search 0: of any function. */
 static unsigned
-join_some(struct wb_findings *findings, struct wb_seen *seen, unsigned search, bool missing)
+match_findings(struct wb_findings *findings, struct wb_seen *seen, unsigned search, bool missing)
 {
     unsigned fits = 0;
 
@@ -65,12 +65,12 @@ name_field(const struct wb_program *program, struct wb_seen *seen)
 }
 
 void
-wb_join(struct wb_program *program, struct wb_findings *findings, struct wb_all_seen *all)
+wb_match_seen(struct wb_program *program, struct wb_findings *findings, struct wb_all_seen *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         struct wb_seen *seen = &all->items[i];
         unsigned search = wb_reach_from_method(program, seen->method);
-        if (join_some(findings, seen, search, true) || join_some(findings, seen, search, false)) seen->explained = true;
+        if (match_findings(findings, seen, search, true) || match_findings(findings, seen, search, false)) seen->explained = true;
         name_field(program, seen);
     }
     wb_refute(program, findings, all);
@@ -123,7 +123,7 @@ wb_write_rows_seen(FILE *out, const struct wb_all_seen *all)
 
 /* Where the columns of a row begin; ends each. */
 static void
-split(char *row, const char *columns[COLUMNS])
+split_row(char *row, const char *columns[COLUMNS])
 {
     row[strcspn(row, "\n")] = '\0';
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -135,7 +135,7 @@ split(char *row, const char *columns[COLUMNS])
 }
 
 static void
-print(FILE *out, const char *const columns[COLUMNS], const size_t widths[COLUMNS])
+print_row(FILE *out, const char *const columns[COLUMNS], const size_t widths[COLUMNS])
 {
     for (size_t i = 0; i + 1 < COLUMNS; i++) report_print(out, "%-*s  ", (int)widths[i], columns[i]);
     report_print(out, "%s\n", columns[COLUMNS - 1]);
@@ -152,15 +152,15 @@ wb_write_table(FILE *out, FILE *rows)
 
     for (size_t i = 0; i < COLUMNS; i++) widths[i] = strlen(names[i]);
     for (rewind(rows); getline(&row, &capacity, rows) > 0; any = true) {
-        split(row, columns);
+        split_row(row, columns);
         for (size_t i = 0; i < COLUMNS; i++) {
             if (strlen(columns[i]) > widths[i]) widths[i] = strlen(columns[i]);
         }
     }
-    if (any) print(out, names, widths);
+    if (any) print_row(out, names, widths);
     for (rewind(rows); any && getline(&row, &capacity, rows) > 0; ) {
-        split(row, columns);
-        print(out, columns, widths);
+        split_row(row, columns);
+        print_row(out, columns, widths);
     }
     free(row);
 }

@@ -7,7 +7,8 @@
 #include "barriers/flow/findings.h"
 
 /* Looks for each place that was seen which findings fit it, and notes that at both. */
-void wb_join(struct wb_program *program, struct wb_findings *findings, struct wb_all_seen *all);
+void wb_match_seen(struct wb_program *program, struct wb_findings *findings,
+                   struct wb_all_seen *all);
 
 /* A row for each finding: columns with tabs between. all: also what is not missing, and was not seen. */
 void wb_write_rows(FILE *out, const struct wb_findings *findings, bool all, const char *directory);

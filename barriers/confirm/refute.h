@@ -5,6 +5,7 @@
 #include "barriers/flow/findings.h"
 
 /* Notes at each finding which barriers have told of its field, and whether that refutes it. */
-void wb_refute(struct wb_program *program, struct wb_findings *findings, const struct wb_all_seen *all);
+void wb_refute(struct wb_program *program, struct wb_findings *findings,
+               const struct wb_all_seen *all);
 
 #endif

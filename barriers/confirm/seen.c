@@ -32,7 +32,7 @@
 /* ---- lines ---- */
 
 static void
-copy(char *to, const char *from, size_t length)
+copy_text(char *to, const char *from, size_t length)
 {
     memcpy(to, from, length);
     to[length] = '\0';
@@ -47,7 +47,7 @@ parse_field(char *type, const char *text, const char *end)
     for (const char *at = text; at < end; at++) {
         if (!strncmp(at, "+0x", strlen("+0x"))) plus = at;
     }
-    copy(type, text, (size_t)((plus ? plus : end) - text));
+    copy_text(type, text, (size_t)((plus ? plus : end) - text));
     return plus ? strtol(plus + 1, NULL, 16) : -1;
 }
 
@@ -69,17 +69,17 @@ parse_method(struct wb_seen *seen, const char *text)
 
     while (at > 0 && !strchr("#.", text[at - 1])) at--;
     if (at == end) at = 0;
-    copy(seen->method, text + at, end - at);
+    copy_text(seen->method, text + at, end - at);
 }
 
 static void
-parse(struct wb_seen *seen, const char *text)
+parse_missed(struct wb_seen *seen, const char *text)
 {
     char *early, *in = NULL;
     const char *arrow = strstr(text, " -> ");
 
     memset(seen, 0, sizeof(*seen));
-    copy(seen->text, text, strlen(text));
+    copy_text(seen->text, text, strlen(text));
     if (arrow) parse_parent(seen, text, arrow);
     else seen->offset = -1;
     early = strstr(seen->text, EARLY);
@@ -91,15 +91,15 @@ parse(struct wb_seen *seen, const char *text)
 
 /* Two processes may miss the same one. */
 static void
-add(struct wb_all_seen *all, const char *text)
+add_seen(struct wb_all_seen *all, const char *text)
 {
     struct wb_seen *seen = &all->items[all->count];
 
     if (all->count == WB_SEEN_MOST) {
-        all->left_out = true;
+        all->truncated = true;
         return;
     }
-    parse(seen, text);
+    parse_missed(seen, text);
     for (size_t i = 0; i < all->count; i++) {
         if (!strcmp(all->items[i].text, seen->text)) return;
     }
@@ -122,7 +122,7 @@ parse_told(struct wb_told *told, const char *text)
     end = name + strcspn(name, ".(");
     if (*end == '\0' || end - name >= WB_TOLD_TEXT || in - type >= WB_TOLD_TEXT) return false;
     told->offset = parse_field(told->type, type, in);
-    copy(told->function, name, (size_t)(end - name));
+    copy_text(told->function, name, (size_t)(end - name));
     return true;
 }
 
@@ -145,7 +145,7 @@ add_told(struct wb_all_seen *all, const char *text)
 static void
 read_line(struct wb_all_seen *all, const char *line)
 {
-    if (!strncmp(line, START, strlen(START))) add(all, line + strlen(START));
+    if (!strncmp(line, START, strlen(START))) add_seen(all, line + strlen(START));
     if (!strncmp(line, TOLD, strlen(TOLD))) add_told(all, line + strlen(TOLD));
 }
 
@@ -167,7 +167,7 @@ read_lines(struct wb_all_seen *all, FILE *file)
 /* ---- the command ---- */
 
 static void
-run(char **command, const char *path)
+exec_command(char **command, const char *path)
 {
     char setting[64];
 
@@ -186,7 +186,7 @@ run_and_wait(char **command, const char *path)
 
     fflush(NULL);
     child = fork();
-    if (child == 0) run(command, path);
+    if (child == 0) exec_command(command, path);
     if (child < 0) {
         report_print(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
         return false;
@@ -212,15 +212,15 @@ read_file(const char *path, const char *command)
                 "heapprof came with\n", command);
         return NULL;
     }
-    all = wb_share(sizeof(*all));
+    all = wb_shared_memory(sizeof(*all));
     read_lines(all, file);
     fclose(file);
-    if (all->left_out) fprintf(stderr, "heapprof barriers: more than %d places were seen: the rest is left out\n", WB_SEEN_MOST);
+    if (all->truncated) fprintf(stderr, "heapprof barriers: more than %d places were seen: the rest is left out\n", WB_SEEN_MOST);
     return all;
 }
 
 struct wb_all_seen *
-wb_see(char **command)
+wb_run_and_read(char **command)
 {
     char directory[] = "/tmp/heapprof-barriers-XXXXXX", path[sizeof(directory) + sizeof("/seen")];
     struct wb_all_seen *all = NULL;

@@ -31,13 +31,13 @@ struct wb_told {
 /* Memory that this process shares with those it makes. */
 struct wb_all_seen {
     size_t         count, told_count;
-    bool           left_out;
+    bool           truncated;
     struct wb_seen items[WB_SEEN_MOST];
     struct wb_told told[WB_TOLD_MOST];
 };
 
 /* Runs the command, its stdout as our stderr, and reads what was missed. NULL: it was told why not. What the command's end
  * was is told, if it was no good one, and what was seen until then is read. */
-struct wb_all_seen *wb_see(char **command);
+struct wb_all_seen *wb_run_and_read(char **command);
 
 #endif

@@ -34,22 +34,23 @@ write_new(FILE *out, const char *text)
 }
 
 static unsigned
-before(const struct wb_edit *edit)
+context_start(const struct wb_edit *edit)
 {
     return edit->first > CONTEXT ? edit->first - CONTEXT : 1;
 }
 
 static unsigned
-behind(const struct wb_text *text, const struct wb_edit *edit)
+context_end(const struct wb_text *text, const struct wb_edit *edit)
 {
     return edit->last + CONTEXT < text->count ? edit->last + CONTEXT : (unsigned)text->count;
 }
 
 /* shift: how many lines there are more than there were, so far; returns it for what follows. */
 static int
-write_hunk(FILE *out, const struct wb_text *text, const struct wb_edit *edits, size_t count, int shift)
+write_hunk(FILE *out, const struct wb_text *text, const struct wb_edit *edits, size_t count,
+           int shift)
 {
-    unsigned line = before(&edits[0]), end = behind(text, &edits[count - 1]);
+    unsigned line = context_start(&edits[0]), end = context_end(text, &edits[count - 1]);
     int added = 0;
 
     for (size_t i = 0; i < count; i++) added += (int)lines_in(edits[i].text) - (int)(edits[i].last + 1 - edits[i].first);
@@ -64,14 +65,15 @@ write_hunk(FILE *out, const struct wb_text *text, const struct wb_edit *edits, s
 }
 
 void
-wb_write_diff(FILE *out, const char *name, const struct wb_text *text, const struct wb_edit *edits, size_t count)
+wb_write_diff(FILE *out, const char *name, const struct wb_text *text, const struct wb_edit *edits,
+              size_t count)
 {
     size_t next;
     int shift = 0;
 
     fprintf(out, "--- a/%s\n+++ b/%s\n", name, name);
     for (size_t i = 0; i < count; i = next) {
-        for (next = i + 1; next < count && before(&edits[next]) <= behind(text, &edits[next - 1]) + 1; ) next++;
+        for (next = i + 1; next < count && context_start(&edits[next]) <= context_end(text, &edits[next - 1]) + 1; ) next++;
         shift = write_hunk(out, text, edits + i, next - i, shift);
     }
 }

@@ -12,6 +12,7 @@ struct wb_edit {
 };
 
 /* edits: in the order of their lines, and none in another one. name: what the file is called in the diff. */
-void wb_write_diff(FILE *out, const char *name, const struct wb_text *text, const struct wb_edit *edits, size_t count);
+void wb_write_diff(FILE *out, const char *name, const struct wb_text *text,
+                   const struct wb_edit *edits, size_t count);
 
 #endif

@@ -11,7 +11,8 @@ struct wb_edits {
 };
 
 /* NULL, or why it cannot be. What is planned already is planned once. */
-const char *wb_edits_add(struct wb_edits *edits, const struct wb_text *text, const struct wb_edit *edit);
+const char *wb_edits_add(struct wb_edits *edits, const struct wb_text *text,
+                         const struct wb_edit *edit);
 
 /* Only that many of the first are left: those behind are not to be. */
 void wb_edits_keep(struct wb_edits *edits, size_t count);

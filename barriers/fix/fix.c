@@ -55,7 +55,7 @@ field_text(const struct wb_statement *statement, const char *rest, char *text, s
 
 /* NULL, or why it is left to people. */
 static const char *
-look(struct wb_arena *arena, struct wb_text **texts, struct group *group)
+read_group(struct wb_arena *arena, struct wb_text **texts, struct group *group)
 {
     const struct wb_finding *first = group->findings[0];
 
@@ -75,7 +75,8 @@ indent(const char *line)
 
 /* A barrier for each field, each between those texts. */
 static const char *
-write_barriers(FILE *out, const struct group *group, const char *before, int length, const char *behind)
+write_barriers(FILE *out, const struct group *group, const char *before, int length,
+               const char *behind)
 {
     char field[600];
 
@@ -146,10 +147,10 @@ edit_of(struct wb_arena *arena, const struct group *group, struct wb_edit *edit)
 
 /* NULL, or why it is left to people. */
 static const char *
-mend_here(struct fixer *fixer, struct group *group)
+fix_here(struct fixer *fixer, struct group *group)
 {
     struct wb_edit edit;
-    const char *wrong = look(&fixer->program->arena, &fixer->texts, group);
+    const char *wrong = read_group(&fixer->program->arena, &fixer->texts, group);
 
     if (!wrong) wrong = edit_of(&fixer->program->arena, group, &edit);
     return wrong ? wrong : wb_edits_add(&fixer->edits, group->text, &edit);
@@ -158,7 +159,8 @@ mend_here(struct fixer *fixer, struct group *group)
 /* ---- where the object has its name ---- */
 
 static const char *
-insert(struct fixer *fixer, const struct wb_text *text, unsigned line, const char *before, const char *code)
+insert_line(struct fixer *fixer, const struct wb_text *text, unsigned line, const char *before,
+            const char *code)
 {
     char whole[1000];
 
@@ -168,7 +170,7 @@ insert(struct fixer *fixer, const struct wb_text *text, unsigned line, const cha
 
 /* A barrier behind the call, or before it the end of all barriers. */
 static const char *
-mend_call(struct fixer *fixer, const struct wb_way *way, const struct wb_function *stores)
+fix_call(struct fixer *fixer, const struct wb_call_site *way, const struct wb_function *stores)
 {
     struct wb_arena *arena = &fixer->program->arena;
     const struct wb_text *text;
@@ -180,23 +182,23 @@ mend_call(struct fixer *fixer, const struct wb_way *way, const struct wb_functio
     text = wb_text_of(arena, &fixer->texts, way->place.file);
     if (way->field && wb_statement_is_call(arena, text, way->place.line, way->place.column, &statement)) {
         snprintf(code, sizeof(code), "RB_OBJ_WRITTEN(%s, Qundef, %s);", way->object, way->field);
-        return insert(fixer, text, statement.last + 1, statement.before, code);
+        return insert_line(fixer, text, statement.last + 1, statement.before, code);
     }
     if (fixer->protecting) return "a GC may start before a function that does not know the object ends";
     if (!wb_line_begins_p(arena, text, way->place.line, way->place.column)) return "the call by which it is reached begins no line";
     snprintf(code, sizeof(code), "RB_OBJ_WB_UNPROTECT(%s); /* %s() stores there */", way->object, stores->name);
-    return insert(fixer, text, way->place.line, wb_line(text, way->place.line), code);
+    return insert_line(fixer, text, way->place.line, wb_line(text, way->place.line), code);
 }
 
 static const char *
-mend_calls(struct fixer *fixer, const struct group *group)
+fix_calls(struct fixer *fixer, const struct group *group)
 {
     const char *wrong = NULL;
 
     for (size_t i = 0; i < group->count && !wrong; i++) {
         const struct wb_finding *finding = group->findings[i];
-        for (const struct wb_way *way = finding->ways; way && !wrong; way = way->next) {
-            wrong = mend_call(fixer, way, finding->function);
+        for (const struct wb_call_site *way = finding->call_sites; way && !wrong; way = way->next) {
+            wrong = fix_call(fixer, way, finding->function);
         }
     }
     return wrong;
@@ -206,10 +208,10 @@ mend_calls(struct fixer *fixer, const struct group *group)
 
 /* NULL, or why it is left to people: nothing is changed then. */
 static const char *
-mend(struct fixer *fixer, struct group *group)
+fix_group(struct fixer *fixer, struct group *group)
 {
     size_t planned = fixer->edits.count;
-    const char *wrong = group->findings[0]->object ? mend_here(fixer, group) : mend_calls(fixer, group);
+    const char *wrong = group->findings[0]->object ? fix_here(fixer, group) : fix_calls(fixer, group);
 
     if (wrong) wb_edits_keep(&fixer->edits, planned);
     return wrong;
@@ -224,8 +226,8 @@ wanted_p(const struct wb_finding *finding, const struct wb_data_type *type)
 
 /* Calls back for each place that is left to people. */
 static void
-mend_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type,
-         void (*left_i)(void *data, const struct wb_finding *finding, const char *why), void *data)
+fix_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type,
+        void (*left_i)(void *data, const struct wb_finding *finding, const char *why), void *data)
 {
     struct wb_arena *arena = &fixer->program->arena;
     struct wb_finding **wanted = wb_arena_take(arena, (findings->count + 1) * sizeof(*wanted));
@@ -239,22 +241,23 @@ mend_all(struct fixer *fixer, const struct wb_findings *findings, const struct w
         const char *wrong;
         for (next = i + 1; next < count && same_place_p(&wanted[i]->place, &wanted[next]->place); ) next++;
         group.count = next - i;
-        wrong = mend(fixer, &group);
+        wrong = fix_group(fixer, &group);
         if (wrong) left_i(data, wanted[i], wrong);
     }
 }
 
 static void
-tell(const struct fixer *fixer, const struct wb_place *place, const char *what, const char *why)
+report_place(const struct fixer *fixer, const struct wb_place *place, const char *what,
+             const char *why)
 {
     report_print(stderr, "heapprof barriers: %s:%u: %s: %s\n", wb_shown_path(place->file, fixer->edits.directory), place->line, what,
             why);
 }
 
 static void
-tell_left_i(void *data, const struct wb_finding *finding, const char *why)
+report_left_i(void *data, const struct wb_finding *finding, const char *why)
 {
-    tell(data, &finding->place, "to be mended by hand", why);
+    report_place(data, &finding->place, "to be mended by hand", why);
 }
 
 /* ---- types ---- */
@@ -290,7 +293,8 @@ add_flag(struct fixer *fixer, const struct wb_data_type *type)
 
 /* With all its stores, or not at all. */
 static void
-protect(struct fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type)
+protect_type(struct fixer *fixer, const struct wb_findings *findings,
+             const struct wb_data_type *type)
 {
     size_t planned = fixer->edits.count;
     struct left left = {0};
@@ -298,23 +302,24 @@ protect(struct fixer *fixer, const struct wb_findings *findings, const struct wb
     char what[300];
 
     fixer->protecting = true;
-    mend_all(fixer, findings, type, note_left_i, &left);
+    fix_all(fixer, findings, type, note_left_i, &left);
     wrong = left.finding ? left.why : add_flag(fixer, type);
     fixer->protecting = false;
     if (!wrong) return;
     wb_edits_keep(&fixer->edits, planned);
     snprintf(what, sizeof(what), "'%s' is not made WB_PROTECTED", type->name);
-    tell(fixer, left.finding ? &left.finding->place : &type->place, what, wrong);
+    report_place(fixer, left.finding ? &left.finding->place : &type->place, what, wrong);
 }
 
 void
-wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings, const char *directory, bool types)
+wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings,
+       const char *directory, bool types)
 {
     struct fixer fixer = {.program = program, .edits = {.arena = &program->arena, .directory = directory}};
 
-    mend_all(&fixer, findings, NULL, tell_left_i, &fixer);
+    fix_all(&fixer, findings, NULL, report_left_i, &fixer);
     for (const struct wb_data_type *type = types ? program->data_types : NULL; type; type = type->next) {
-        if (wb_could_be_protected_p(type)) protect(&fixer, findings, type);
+        if (wb_could_be_protected_p(type)) protect_type(&fixer, findings, type);
     }
     wb_edits_write(out, &fixer.edits);
 }

@@ -16,6 +16,7 @@
 
 /* A unified diff of all files. What is left to do by hand is told, with the reason. types: those that could be WB_PROTECTED
  * are made that, too, each with all its stores. */
-void wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings, const char *directory, bool types);
+void wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings,
+            const char *directory, bool types);
 
 #endif

@@ -38,7 +38,8 @@ word_p(char character)
 
 /* Behind the flags that it has; in the place of 0. */
 static const char *
-add_to_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text, struct wb_edit *edit)
+add_to_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text,
+             struct wb_edit *edit)
 {
     const char *line = wb_line(text, type->flags_end.line);
     size_t at = type->flags_end.column - 1;
@@ -78,7 +79,8 @@ add_line(struct wb_arena *arena, const struct wb_text *text, unsigned brace, str
 }
 
 static const char *
-add_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text, struct wb_edit *edit)
+add_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text,
+          struct wb_edit *edit)
 {
     const char *line = wb_line(text, type->end.line), *suffix = strrchr(text->path, '.');
     size_t at = type->end.column - 2, length;
@@ -92,7 +94,8 @@ add_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct 
 }
 
 const char *
-wb_protect(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text, struct wb_edit *edit)
+wb_protect(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text,
+           struct wb_edit *edit)
 {
     if (type->place.macro) return "it is in a macro";
     if (type->end.file != type->place.file) return no_place;

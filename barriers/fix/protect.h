@@ -10,7 +10,7 @@
 #include "barriers/program.h"
 
 /* text: of the file that has the type's initialiser. NULL, or why it is left to people. */
-const char *wb_protect(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text,
-                       struct wb_edit *edit);
+const char *wb_protect(struct wb_arena *arena, const struct wb_data_type *type,
+                       const struct wb_text *text, struct wb_edit *edit);
 
 #endif

@@ -10,7 +10,7 @@
 #define LINES_MOST 50
 
 static const char *
-part(struct wb_arena *arena, const char *start, const char *end)
+trimmed(struct wb_arena *arena, const char *start, const char *end)
 {
     while (start < end && isspace((unsigned char)*start)) start++;
     while (end > start && isspace((unsigned char)end[-1])) end--;
@@ -19,7 +19,7 @@ part(struct wb_arena *arena, const char *start, const char *end)
 
 /* Behind a string, a character or a comment that begins there; what begins none stays. */
 static const char *
-skip(const char *at)
+skip_token(const char *at)
 {
     const char *end;
     char quote = *at;
@@ -38,12 +38,12 @@ skip(const char *at)
 
 /* The first one of those characters outside parentheses; NULL: there is none before a bracket is closed. */
 static const char *
-find(const char *at, const char *wanted)
+find_character(const char *at, const char *wanted)
 {
     int depth = 0;
 
     while (*at) {
-        const char *next = skip(at);
+        const char *next = skip_token(at);
         if (next != at) {
             at = next;
             continue;
@@ -60,7 +60,7 @@ find(const char *at, const char *wanted)
 static const char *
 find_assignment(const char *at)
 {
-    while ((at = find(at, "=")) != NULL) {
+    while ((at = find_character(at, "=")) != NULL) {
         if (at[1] == '=') at += 2;
         else return at;
     }
@@ -92,16 +92,16 @@ code_of(struct wb_arena *arena, const char *line)
 {
     const char *end = line, *next;
 
-    for (; *end && strncmp(end, "//", 2); end = next == end ? end + 1 : next) next = skip(end);
-    line = part(arena, line, end);
+    for (; *end && strncmp(end, "//", 2); end = next == end ? end + 1 : next) next = skip_token(end);
+    line = trimmed(arena, line, end);
     return *line == '#' ? "" : line;
 }
 
 /* The line of code before it; "" where nothing is before it. */
 static const char *
-before(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
+code_before(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
 {
-    const char *code = part(arena, wb_line(text, line), wb_line(text, line) + column - 1);
+    const char *code = trimmed(arena, wb_line(text, line), wb_line(text, line) + column - 1);
 
     while (!*code && --line > 0) code = code_of(arena, wb_line(text, line));
     return code;
@@ -125,17 +125,17 @@ read_parts(struct wb_arena *arena, struct wb_statement *statement)
 
     if (assignment) {
         if (assignment == whole || strchr("+-*/%&|^<>!", assignment[-1])) return "it is no plain assignment";
-        if (find(whole, ",")) return "it is more than an assignment";
+        if (find_character(whole, ",")) return "it is more than an assignment";
         if (find_assignment(assignment + 1)) return "it assigns more than once";
-        statement->to = part(arena, whole, assignment);
-        statement->value = part(arena, assignment + 1, end);
+        statement->to = trimmed(arena, whole, assignment);
+        statement->value = trimmed(arena, assignment + 1, end);
         return NULL;
     }
     open = strchr(whole, '(');
-    comma = open ? find(open + 1, ",") : NULL;
+    comma = open ? find_character(open + 1, ",") : NULL;
     for (size_t i = 0; comma && i < sizeof(copies) / sizeof(copies[0]); i++) {
-        if (strcmp(part(arena, whole, open), copies[i])) continue;
-        statement->to = part(arena, open + 1, comma);
+        if (strcmp(trimmed(arena, whole, open), copies[i])) continue;
+        statement->to = trimmed(arena, open + 1, comma);
         return NULL;
     }
     return "it is neither an assignment nor a copy";
@@ -150,29 +150,30 @@ among_others_p(const char *code)
 
 /* All but its parts. */
 static const char *
-read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column, struct wb_statement *statement)
+read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
+           struct wb_statement *statement)
 {
     const char *start, *end, *newline, *code;
 
     *statement = (struct wb_statement){.first = line, .last = line};
     if (!wb_line(text, line) || column == 0 || column > strlen(wb_line(text, line))) return "its text is not there";
     start = text_from(arena, text, line, column);
-    end = find(start, ";");
+    end = find_character(start, ";");
     if (!end) return "it is no statement of its own";
     for (const char *at = start; at < end; at++) statement->last += *at == '\n';
     newline = strchr(end, '\n');
     statement->before = wb_arena_text(arena, wb_line(text, line), column - 1);
-    statement->whole = part(arena, start, end);
+    statement->whole = trimmed(arena, start, end);
     statement->behind = wb_arena_text(arena, end + 1, (size_t)(newline - end - 1));
-    code = before(arena, text, line, column);
+    code = code_before(arena, text, line, column);
     if (!begins_p(code)) return "it is no statement of its own";
     statement->alone = among_others_p(code);
     return NULL;
 }
 
 const char *
-wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
-                  struct wb_statement *statement)
+wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned line,
+                  unsigned column, struct wb_statement *statement)
 {
     const char *wrong = read_whole(arena, text, line, column, statement);
 
@@ -180,14 +181,14 @@ wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned l
 }
 
 bool
-wb_statement_is_call(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
-                     struct wb_statement *statement)
+wb_statement_is_call(struct wb_arena *arena, const struct wb_text *text, unsigned line,
+                     unsigned column, struct wb_statement *statement)
 {
     const char *open, *close;
 
     if (read_whole(arena, text, line, column, statement) || !statement->alone) return false;
     open = strchr(statement->whole, '(');
-    close = open ? find(open + 1, ")") : NULL;
+    close = open ? find_character(open + 1, ")") : NULL;
     return close && !close[1] && !strpbrk(statement->behind, ";}");
 }
 
@@ -201,5 +202,5 @@ wb_line_begins_p(struct wb_arena *arena, const struct wb_text *text, unsigned li
     for (size_t i = indent; i + 1 < column; i++) {
         if (strchr("(){};,:?&|\"'/", start[i])) return false;
     }
-    return strncmp(start + indent, "else", strlen("else")) && among_others_p(before(arena, text, line, (unsigned)indent + 1));
+    return strncmp(start + indent, "else", strlen("else")) && among_others_p(code_before(arena, text, line, (unsigned)indent + 1));
 }

@@ -14,15 +14,16 @@ struct wb_statement {
 };
 
 /* The one that begins there, an assignment or a copy. NULL, or why it is not understood. */
-const char *wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
-                              struct wb_statement *statement);
+const char *wb_statement_read(struct wb_arena *arena, const struct wb_text *text, unsigned line,
+                              unsigned column, struct wb_statement *statement);
 
 /* The same of a call that is all of a statement among others, the last one in its line. False: it is none. */
-bool wb_statement_is_call(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
-                          struct wb_statement *statement);
+bool wb_statement_is_call(struct wb_arena *arena, const struct wb_text *text, unsigned line,
+                          unsigned column, struct wb_statement *statement);
 
 /* Whether another statement may be put before that line, to run before what stands in that column: a call whose value is
  * perhaps assigned or returned. */
-bool wb_line_begins_p(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column);
+bool wb_line_begins_p(struct wb_arena *arena, const struct wb_text *text, unsigned line,
+                      unsigned column);
 
 #endif

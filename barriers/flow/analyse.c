@@ -19,12 +19,12 @@ forget_summaries(struct wb_program *program)
 
 /* Callers first ask for those they call. */
 static void
-go_through(struct wb_flow *flow)
+visit_all(struct wb_flow *flow)
 {
     forget_summaries(flow->program);
-    for (struct wb_data_type *each = flow->program->data_types; each; each = each->next) wb_follow_marks(flow, each);
+    for (struct wb_data_type *each = flow->program->data_types; each; each = each->next) wb_visit_gc_functions(flow, each);
     for (struct wb_function *function = flow->program->functions; function; function = function->next) {
-        if (function->ours) wb_summarise(flow, function);
+        if (function->ours) wb_summary_of(flow, function);
     }
 }
 
@@ -38,10 +38,10 @@ wb_analyse(struct wb_program *program, struct wb_findings *findings)
     flow.symbols.arena = flow.findings.arena = flow.arena;
     do {
         learnt = program->owner_count;
-        go_through(&flow);
+        visit_all(&flow);
     } while (program->owner_count > learnt && ++round < ROUNDS_MOST);
-    flow.telling = true;
-    go_through(&flow);
+    flow.reporting = true;
+    visit_all(&flow);
     wb_sort_findings(&flow.findings);
     *findings = flow.findings;
 }

@@ -18,7 +18,7 @@ struct call {
 };
 
 static struct wb_symbol *
-made_here(const struct call *call, enum wb_symbol_kind kind)
+conjured(const struct call *call, enum wb_symbol_kind kind)
 {
     return wb_symbol(&call->frame->flow->symbols, kind, call->node, NULL, 0);
 }
@@ -26,7 +26,7 @@ made_here(const struct call *call, enum wb_symbol_kind kind)
 static struct wb_symbol *
 argument(const struct call *call, unsigned number)
 {
-    return number < call->count ? call->arguments[number] : made_here(call, WB_S_UNKNOWN);
+    return number < call->count ? call->arguments[number] : conjured(call, WB_S_UNKNOWN);
 }
 
 static const struct wb_node *
@@ -47,7 +47,7 @@ data_type_argument(const struct call *call, unsigned number)
 /* ---- objects and their data ---- */
 
 static struct wb_symbol *
-checked(const struct call *call)
+visit_checked_data(const struct call *call)
 {
     struct wb_symbol *data = wb_data_of(call->frame, call->state, argument(call, 0));
     struct wb_data_type *data_type = data_type_argument(call, 1);
@@ -61,38 +61,38 @@ static struct wb_symbol *
 new_object(const struct call *call, struct wb_data_type *data_type, struct wb_symbol *data)
 {
     struct wb_flow *flow = call->frame->flow;
-    struct wb_symbol *object = made_here(call, WB_S_FRESH);
+    struct wb_symbol *object = conjured(call, WB_S_FRESH);
 
     object->data_type = data_type;
     wb_add_fresh(flow->arena, call->state, object);
     if (data && data->kind != WB_S_CONSTANT) {
         if (data->kind != WB_S_PARAMETER && !data->data_type) data->data_type = data_type;
-        wb_swap(call->frame, call->state, object, data, NULL, call->node);
+        wb_replace_data(call->frame, call->state, object, data, NULL, call->node);
     }
     else wb_symbol(&flow->symbols, WB_S_DATA, NULL, object, 0)->data_type = data_type;
     return object;
 }
 
 static struct wb_symbol *
-wrapped(const struct call *call)
+visit_wrap(const struct call *call)
 {
     struct wb_data_type *data_type = data_type_argument(call, 2);
     const struct wb_node *data = argument_node(call, 1);
 
     if (data_type && data && data->type && wb_pointed(data->type)) {
-        wb_own(call->frame->flow->program, wb_pointed(data->type), data_type, true);
+        wb_add_owner(call->frame->flow->program, wb_pointed(data->type), data_type, true);
     }
     return new_object(call, data_type, argument(call, 1));
 }
 
 static struct wb_symbol *
-made(const struct call *call)
+visit_make(const struct call *call)
 {
     struct wb_symbol *object = new_object(call, data_type_argument(call, 1), NULL);
     struct wb_symbol *data = wb_data_of(call->frame, call->state, object);
 
     if (argument_node(call, 2) && argument_node(call, 2)->child) {
-        wb_learn(call->frame, data, argument_node(call, 2)->child->type);
+        wb_learn_owner(call->frame, data, argument_node(call, 2)->child->type);
     }
     wb_bind(call->frame->flow->arena, call->state, argument(call, 2), data);
     return object;
@@ -100,7 +100,7 @@ made(const struct call *call)
 
 /* memcpy and the like: as many things of the pointer's type as there are. */
 static struct wb_symbol *
-copied(const struct call *call)
+visit_copy(const struct call *call)
 {
     const struct wb_node *to = argument_node(call, 0);
     const struct wb_type *type = to && to->type ? to->type->to : NULL;
@@ -114,13 +114,13 @@ copied(const struct call *call)
 }
 
 static void
-wrote(const struct call *call)
+visit_write(const struct call *call)
 {
     struct wb_symbol *address = argument(call, 1);
-    bool followed = wb_base(address)->kind == WB_S_LOCAL || wb_of_parameter_p(address, call->frame->function);
+    bool followed = wb_base_of(address)->kind == WB_S_LOCAL || wb_of_parameter_p(address, call->frame->function);
 
     wb_note_stored(address, argument(call, 2));
-    wb_note_written(call->frame, call->state, address, call->node);
+    wb_note_barriered_store(call->frame, call->state, address, call->node);
     if (followed) wb_bind(call->frame->flow->arena, call->state, address, argument(call, 2));
     wb_barrier(call->frame, call->state, argument(call, 0), argument(call, 2));
 }
@@ -136,46 +136,46 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
 
 /* Any one of an array. */
 static struct wb_symbol *
-element_of(const struct call *call, struct wb_symbol *array)
+any_element(const struct call *call, struct wb_symbol *array)
 {
     return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
 }
 
 /* An array's start is marked as its first element is. */
 static void
-mark_array(const struct call *call)
+visit_mark_array(const struct call *call)
 {
-    add_mark(call->frame, wb_load(call->frame, call->state, element_of(call, argument(call, 0))), false);
+    add_mark(call->frame, wb_load(call->frame, call->state, any_element(call, argument(call, 0))), false);
     call->frame->summary->gives = true;
 }
 
 static struct wb_symbol *
-known_effect(const struct call *call, const struct wb_known *known)
+apply_known(const struct call *call, const struct wb_known *known)
 {
     struct wb_frame *frame = call->frame;
 
-    if (known->collects) wb_collect(frame, call->state, call->node->function->name);
+    if (known->collects) wb_gc_point(frame, call->state, call->node->function->name);
     switch (known->effect) {
-      case WB_CHECKED: return checked(call);
+      case WB_CHECKED_DATA: return visit_checked_data(call);
       case WB_DATA_OF: return wb_data_of(frame, call->state, argument(call, 0));
-      case WB_WRAP: return wrapped(call);
+      case WB_WRAP: return visit_wrap(call);
       case WB_ALLOCATE: return new_object(call, data_type_argument(call, 2), NULL);
-      case WB_MAKE: return made(call);
-      case WB_MEMORY: return made_here(call, WB_S_MEMORY);
-      case WB_COPY: return copied(call);
-      case WB_RESIZE:
-      case WB_SAME: return argument(call, 0);
-      case WB_WRITE: wrote(call); break;
+      case WB_MAKE: return visit_make(call);
+      case WB_MEMORY: return conjured(call, WB_S_MEMORY);
+      case WB_COPY: return visit_copy(call);
+      case WB_REALLOCATE:
+      case WB_RETURN_FIRST: return argument(call, 0);
+      case WB_WRITE: visit_write(call); break;
       case WB_WRITTEN: wb_barrier(frame, call->state, argument(call, 0), argument(call, 2)); break;
       case WB_REMEMBER: wb_barrier(frame, call->state, argument(call, 0), argument(call, 1)); break;
       case WB_UNPROTECT: wb_unprotect(frame, call->state, argument(call, 0)); break;
       case WB_MARK: add_mark(frame, argument(call, 0), false); break;
       case WB_MARK_MOVABLE: add_mark(frame, argument(call, 0), true); break;
-      case WB_MARK_ARRAY: mark_array(call); break;
-      case WB_IMMEDIATE: return wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL, 0);
+      case WB_MARK_ARRAY: visit_mark_array(call); break;
+      case WB_RETURN_IMMEDIATE: return wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL, 0);
       case WB_NOTHING: break;
     }
-    return made_here(call, WB_S_UNKNOWN);
+    return conjured(call, WB_S_UNKNOWN);
 }
 
 /* ---- functions of ours, by their summaries ---- */
@@ -234,8 +234,8 @@ apply_stores(const struct call *call, const struct wb_summary *summary)
         store.address = translate(call, store.address);
         store.value = translate(call, store.value);
         store.call = call->back ? call->back : call->node;
-        if (call->back) store.settled = true, store.early = false;
-        wb_store_again(call->frame, call->state, &store);
+        if (call->back) store.late = true, store.early = false;
+        wb_replay_store(call->frame, call->state, &store);
     }
 }
 
@@ -245,7 +245,7 @@ bind_stored(const struct call *call, const struct wb_summary *summary)
 {
     for (const struct wb_stores *each = summary->stores; each; each = each->next) {
         struct wb_symbol *address = translate(call, each->store->address), *value = translate(call, each->store->value);
-        bool holds = wb_base(address)->kind == WB_S_LOCAL && value->kind != WB_S_CONSTANT;
+        bool holds = wb_base_of(address)->kind == WB_S_LOCAL && value->kind != WB_S_CONSTANT;
         if (holds) wb_bind(call->frame->flow->arena, call->state, address, value);
     }
 }
@@ -261,7 +261,7 @@ apply_writes(const struct call *call, const struct wb_summary *summary)
 
 /* In this order: barriers for what the caller stored, the called function's stores while new objects are still new, its GC. */
 static struct wb_symbol *
-apply(const struct call *call, const struct wb_summary *summary)
+apply_summary(const struct call *call, const struct wb_summary *summary)
 {
     struct wb_frame *frame = call->frame;
     struct wb_symbol *result;
@@ -276,7 +276,7 @@ apply(const struct call *call, const struct wb_summary *summary)
     if (summary->collects) {
         struct wb_state before = *call->state;
         struct call early = *call;
-        wb_collect(frame, call->state, call->node->function->name);
+        wb_gc_point(frame, call->state, call->node->function->name);
         early.state = &before;
         before.stores = NULL;
         apply_stores(&early, summary);
@@ -287,7 +287,7 @@ apply(const struct call *call, const struct wb_summary *summary)
     else apply_stores(call, summary);
     bind_stored(call, summary);
     apply_writes(call, summary);
-    result = summary->result ? translate(call, summary->result) : made_here(call, WB_S_UNKNOWN);
+    result = summary->result ? translate(call, summary->result) : conjured(call, WB_S_UNKNOWN);
     if (summary->fresh) wb_add_fresh(frame->flow->arena, call->state, result);
     return result;
 }
@@ -314,29 +314,29 @@ static bool
 may_store_p(const struct wb_function *function, unsigned parameter, const struct wb_symbol *address)
 {
     if (!function) return true;
-    return !only_read_p(function, parameter) && !(wb_makes_string_p(function) && wb_only_strings_p(address));
+    return !only_read_p(function, parameter) && !(wb_converts_to_string_p(function) && wb_only_strings_p(address));
 }
 
 /* Each VALUE at that address may be another one behind the call. */
 static void
-store_hidden(const struct call *call, struct wb_symbol *address, const struct wb_type *type)
+invalidate_memory(const struct call *call, struct wb_symbol *address, const struct wb_type *type)
 {
     struct wb_record *record = type->record;
 
     if (type->constant) return;
-    if (type->kind == WB_VALUE) wb_store_hidden(call->frame, call->state, address, call->node);
-    if (type->kind == WB_ARRAY) store_hidden(call, element_of(call, address), type->to);
+    if (type->kind == WB_VALUE) wb_store_escaped(call->frame, call->state, address, call->node);
+    if (type->kind == WB_ARRAY) invalidate_memory(call, any_element(call, address), type->to);
     if (type->kind != WB_RECORD || record->visiting) return;
     record->visiting = true;
     for (const struct wb_field *field = record->fields; field; field = field->next) {
-        store_hidden(call, wb_field_address(call->frame, address, field), field->type);
+        invalidate_memory(call, wb_field_address(call->frame, address, field), field->type);
     }
     record->visiting = false;
 }
 
 /* What a function does that we know nothing of to what it is given. */
 static void
-give_away(const struct call *call, bool outs)
+invalidate_arguments(const struct call *call, bool outs)
 {
     for (unsigned i = 0; i < call->count; i++) {
         struct wb_symbol *given = call->arguments[i];
@@ -345,7 +345,7 @@ give_away(const struct call *call, bool outs)
             wb_bind(call->frame->flow->arena, call->state, given,
                     wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, call->node, given, 0));
         }
-        else if (outs && type && may_store_p(call->node->function, i, given)) store_hidden(call, given, type);
+        else if (outs && type && may_store_p(call->node->function, i, given)) invalidate_memory(call, given, type);
     }
 }
 
@@ -360,7 +360,7 @@ given_function_p(const struct call *call)
 
 /* One of the extension that nobody has read may store there. */
 static void
-note_given_data(const struct wb_node *node)
+note_escaped_type(const struct wb_node *node)
 {
     const struct wb_record *record = node->type ? wb_pointed(node->type) : NULL;
 
@@ -369,26 +369,26 @@ note_given_data(const struct wb_node *node)
 
 /* Such a function may mark what it is given, and what is in it. */
 static void
-note_given(const struct call *call)
+note_escaped(const struct call *call)
 {
     const struct wb_function *function = call->node->function;
     bool unread = function && !function->body && !function->foreign;
 
     for (unsigned i = 0; i < call->count; i++) {
-        struct wb_symbol *base = wb_base(call->arguments[i]);
+        struct wb_symbol *base = wb_base_of(call->arguments[i]);
         bool value = call->nodes[i]->type && call->nodes[i]->type->kind == WB_VALUE && base->kind == WB_S_LOAD;
         if (base->kind != WB_S_CONSTANT && !value) call->frame->summary->gives = true;
-        if (unread) note_given_data(call->nodes[i]);
+        if (unread) note_escaped_type(call->nodes[i]);
     }
 }
 
 /* Of a function that is given to the called one, and called by that: its stores, with a GC before and behind each call. */
 static void
-call_back(const struct call *call, const struct wb_callback *callback)
+apply_callback(const struct call *call, const struct wb_callback *callback)
 {
     const struct wb_node *given = call->nodes[callback->function];
     struct wb_function *function = given->function;
-    const struct wb_summary *summary = wb_summarise(call->frame->flow, function);
+    const struct wb_summary *summary = wb_summary_of(call->frame->flow, function);
     struct call inner = {.frame = call->frame, .state = call->state, .node = given, .back = call->node};
 
     if (!summary || callback->data >= call->count) return;
@@ -402,27 +402,27 @@ call_back(const struct call *call, const struct wb_callback *callback)
 }
 
 static void
-call_back_all(const struct call *call)
+apply_callbacks(const struct call *call)
 {
     for (unsigned i = 0; i < call->count; i++) {
         const struct wb_callback *callback = NULL;
         if (call->nodes[i]->kind == WB_FUNCTION) callback = wb_callback_of(call->node->function, i);
-        if (callback) call_back(call, callback);
+        if (callback) apply_callback(call, callback);
     }
 }
 
 static struct wb_symbol *
-unknown_effect(const struct call *call)
+apply_unknown(const struct call *call)
 {
     struct wb_function *function = call->node->function;
     bool recursive = function && function->body;
     bool collects = !function || recursive || wb_known_of(function)->collects || given_function_p(call);
 
-    note_given(call);
-    if (collects) wb_collect(call->frame, call->state, function ? function->name : "a call of a function pointer");
-    if (function) call_back_all(call);
-    give_away(call, true);
-    return made_here(call, WB_S_UNKNOWN);
+    note_escaped(call);
+    if (collects) wb_gc_point(call->frame, call->state, function ? function->name : "a call of a function pointer");
+    if (function) apply_callbacks(call);
+    invalidate_arguments(call, true);
+    return conjured(call, WB_S_UNKNOWN);
 }
 
 static void
@@ -436,33 +436,33 @@ evaluate_arguments(struct call *call, const struct wb_node *first)
     call->nodes = wb_arena_take(arena, count * sizeof(*call->nodes));
     for (const struct wb_node *node = first; node; node = node->next) {
         call->nodes[call->count] = wb_without_casts(node);
-        call->arguments[call->count++] = wb_value(call->frame, call->state, node);
+        call->arguments[call->count++] = wb_visit(call->frame, call->state, node);
     }
 }
 
 struct wb_symbol *
-wb_call(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct call call = {.frame = frame, .state = state, .node = node};
     struct wb_function *function = node->function;
     struct wb_summary *summary;
     struct wb_symbol *result;
 
-    if (!function && node->child) wb_value(frame, state, node->child);
+    if (!function && node->child) wb_visit(frame, state, node->child);
     evaluate_arguments(&call, function || !node->child ? node->child : node->child->next);
     if (function && function->never_returns) {
-        wb_leave(frame, state);
-        return made_here(&call, WB_S_UNKNOWN);
+        wb_sink(frame, state);
+        return conjured(&call, WB_S_UNKNOWN);
     }
     if (function && wb_known_p(function)) {
-        result = known_effect(&call, wb_known_of(function));
+        result = apply_known(&call, wb_known_of(function));
         if (wb_known_of(function)->effect == WB_NOTHING) {
-            give_away(&call, false);
-            note_given(&call);
+            invalidate_arguments(&call, false);
+            note_escaped(&call);
         }
     }
-    else if (function && (summary = wb_summarise(frame->flow, function))) result = apply(&call, summary);
-    else result = unknown_effect(&call);
-    if (function && result->kind == WB_S_UNKNOWN && wb_gives_string_p(function)) result->string = true;
+    else if (function && (summary = wb_summary_of(frame->flow, function))) result = apply_summary(&call, summary);
+    else result = apply_unknown(&call);
+    if (function && result->kind == WB_S_UNKNOWN && wb_returns_string_p(function)) result->string = true;
     return result;
 }

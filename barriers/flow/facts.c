@@ -54,7 +54,7 @@ named_p(const struct wb_function *function, const char *const *names, size_t cou
 }
 
 bool
-wb_gives_string_p(const struct wb_function *function)
+wb_returns_string_p(const struct wb_function *function)
 {
     static const char *const names[] = {
         "rb_enc_sprintf", "rb_enc_str_new", "rb_enc_str_new_cstr", "rb_external_str_new", "rb_external_str_new_cstr", "rb_fstring",
@@ -67,7 +67,7 @@ wb_gives_string_p(const struct wb_function *function)
 }
 
 bool
-wb_makes_string_p(const struct wb_function *function)
+wb_converts_to_string_p(const struct wb_function *function)
 {
     static const char *const names[] = {"rb_string_value", "rb_string_value_cstr", "rb_string_value_ptr"};
 

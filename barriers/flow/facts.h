@@ -16,7 +16,7 @@ void wb_note_updated(const struct wb_symbol *address);
 bool wb_only_strings_p(const struct wb_symbol *address);
 
 /* Whether a function returns a String; stores one where it finds none, as StringValue does. */
-bool wb_gives_string_p(const struct wb_function *function);
-bool wb_makes_string_p(const struct wb_function *function);
+bool wb_returns_string_p(const struct wb_function *function);
+bool wb_converts_to_string_p(const struct wb_function *function);
 
 #endif

@@ -12,10 +12,11 @@ struct search {
     size_t size, length;
 };
 
-static void look_in(struct search *search, const struct wb_record *record, int64_t offset, const char *before, int depth);
+static void search_record(struct search *search, const struct wb_record *record, int64_t offset,
+                          const char *before, int depth);
 
 static void
-found(struct search *search, const char *path)
+add_path(struct search *search, const char *path)
 {
     int added = snprintf(search->text + search->length, search->size - search->length, "%s%s", search->length ? " or " : "", path);
 
@@ -25,7 +26,8 @@ found(struct search *search, const char *path)
 
 /* offset: from the thing's start. */
 static void
-look_at(struct search *search, const struct wb_type *type, int64_t offset, const char *path, int depth)
+search_type(struct search *search, const struct wb_type *type, int64_t offset, const char *path,
+            int depth)
 {
     const struct wb_type *element = type;
     char whole[PATH_BYTES + sizeof("[-9223372036854775808]")];
@@ -36,12 +38,13 @@ look_at(struct search *search, const struct wb_type *type, int64_t offset, const
     if (bytes <= 0 || (element->kind != WB_VALUE && element->kind != WB_RECORD)) return;
     if (type == element) snprintf(whole, sizeof(whole), "%s", path);
     else snprintf(whole, sizeof(whole), "%s[%lld]", path, (long long)(offset / bytes));
-    if (element->kind == WB_RECORD) look_in(search, element->record, offset % bytes, whole, depth + 1);
-    else if (offset % bytes == 0) found(search, whole);
+    if (element->kind == WB_RECORD) search_record(search, element->record, offset % bytes, whole, depth + 1);
+    else if (offset % bytes == 0) add_path(search, whole);
 }
 
 static void
-look_in(struct search *search, const struct wb_record *record, int64_t offset, const char *before, int depth)
+search_record(struct search *search, const struct wb_record *record, int64_t offset,
+              const char *before, int depth)
 {
     char path[PATH_BYTES];
 
@@ -49,7 +52,7 @@ look_in(struct search *search, const struct wb_record *record, int64_t offset, c
     for (const struct wb_field *field = record->fields; field; field = field->next) {
         if (field->offset < 0 || offset < field->offset || offset >= field->offset + field->size) continue;
         snprintf(path, sizeof(path), "%s%s%s", before, *before && *field->name ? "." : "", field->name);
-        look_at(search, field->type, offset - field->offset, path, depth);
+        search_type(search, field->type, offset - field->offset, path, depth);
     }
 }
 
@@ -73,7 +76,7 @@ wb_field_at(const struct wb_data_type *type, int64_t offset, char *text, size_t 
 
     *text = '\0';
     for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {
-        if (owner->whole && !member_p(type, owner->record)) look_in(&search, owner->record, offset, "", 0);
+        if (owner->whole && !member_p(type, owner->record)) search_record(&search, owner->record, offset, "", 0);
     }
     return search.length > 0;
 }

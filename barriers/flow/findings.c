@@ -15,7 +15,7 @@ order_of(const struct wb_finding *one, const struct wb_finding *other)
 }
 
 static bool
-same_way_p(const struct wb_way *one, const struct wb_way *other)
+same_call_site_p(const struct wb_call_site *one, const struct wb_call_site *other)
 {
     return one->place.file == other->place.file && one->place.line == other->place.line &&
            one->place.column == other->place.column && one->object == other->object && one->field == other->field;
@@ -23,47 +23,48 @@ same_way_p(const struct wb_way *one, const struct wb_way *other)
 
 /* Those of one more finding of the same store are added. */
 static void
-add_ways(struct wb_findings *findings, struct wb_finding *finding, const struct wb_way *ways)
+add_call_sites(struct wb_findings *findings, struct wb_finding *finding,
+               const struct wb_call_site *call_sites)
 {
-    for (; ways; ways = ways->next) {
-        const struct wb_way *same = finding->ways;
-        struct wb_way *way;
-        while (same && !same_way_p(same, ways)) same = same->next;
+    for (; call_sites; call_sites = call_sites->next) {
+        const struct wb_call_site *same = finding->call_sites;
+        struct wb_call_site *way;
+        while (same && !same_call_site_p(same, call_sites)) same = same->next;
         if (same) continue;
-        way = WB_NEW(findings->arena, struct wb_way);
-        *way = *ways;
-        way->next = finding->ways;
-        finding->ways = way;
+        way = WB_NEW(findings->arena, struct wb_call_site);
+        *way = *call_sites;
+        way->next = finding->call_sites;
+        finding->call_sites = way;
     }
 }
 
 /* Of two of the same store the surer one; where neither is harmless, with the ways of both. */
 static struct wb_finding *
-surer(struct wb_findings *findings, struct wb_finding *was, const struct wb_finding *other)
+merge_findings(struct wb_findings *findings, struct wb_finding *was, const struct wb_finding *other)
 {
     struct wb_finding *finding = was;
 
-    if (other->sure > was->sure) {
+    if (other->certainty > was->certainty) {
         finding = WB_NEW(findings->arena, struct wb_finding);
         *finding = *other;
     }
-    if (was->sure == WB_HARMLESS || other->sure == WB_HARMLESS) return finding;
-    add_ways(findings, finding, finding == was ? other->ways : was->ways);
+    if (was->certainty == WB_HARMLESS || other->certainty == WB_HARMLESS) return finding;
+    add_call_sites(findings, finding, finding == was ? other->call_sites : was->call_sites);
     return finding;
 }
 
 void
-wb_found(struct wb_findings *findings, const struct wb_finding *finding)
+wb_add_finding(struct wb_findings *findings, const struct wb_finding *finding)
 {
     struct wb_finding *copy;
 
     for (size_t i = 0; i < findings->count; i++) {
         if (order_of(findings->all[i], finding) != 0) continue;
-        findings->all[i] = surer(findings, findings->all[i], finding);
+        findings->all[i] = merge_findings(findings, findings->all[i], finding);
         return;
     }
     if (findings->count == WB_FINDINGS_MOST) {
-        findings->left_out = true;
+        findings->truncated = true;
         return;
     }
     if (findings->count == findings->capacity) {

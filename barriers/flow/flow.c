@@ -5,10 +5,11 @@
  */
 #include "barriers/flow/flow.h"
 
-#define LOOPS_TWICE 3 /* deeper ones are gone through once: twice each would be too often */
+#define LOOPS_VISITED_TWICE 3 /* deeper ones are gone through once: twice each would be too often */
 
 static struct wb_symbol *
-symbol(struct wb_frame *frame, enum wb_symbol_kind kind, const void *what, struct wb_symbol *of, int64_t number)
+symbol(struct wb_frame *frame, enum wb_symbol_kind kind, const void *what, struct wb_symbol *of,
+       int64_t number)
 {
     return wb_symbol(&frame->flow->symbols, kind, what, of, number);
 }
@@ -32,44 +33,44 @@ static struct wb_symbol *
 element_address(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     const struct wb_node *index = node->child->next;
-    struct wb_symbol *of = wb_value(frame, state, node->child);
+    struct wb_symbol *of = wb_visit(frame, state, node->child);
 
     if (!index) return of;
-    wb_value(frame, state, index);
+    wb_visit(frame, state, index);
     if (index->kind == WB_NUMBER) return symbol(frame, WB_S_INDEX, NULL, of, index->number);
     return symbol(frame, WB_S_INDEX, index->kind == WB_VARIABLE ? index->variable : (const void *)index, of, -1);
 }
 
 static struct wb_symbol *
-address(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_symbol *of;
 
     switch (node->kind) {
       case WB_VARIABLE: return address_of_variable(frame, node->variable);
-      case WB_POINTEE: return wb_value(frame, state, node->child);
+      case WB_POINTEE: return wb_visit(frame, state, node->child);
       case WB_ELEMENT: return element_address(frame, state, node);
       case WB_MEMBER:
-        of = node->arrow ? wb_value(frame, state, node->child) : address(frame, state, node->child);
+        of = node->arrow ? wb_visit(frame, state, node->child) : address_of(frame, state, node->child);
         return wb_field_address(frame, of, node->field);
       case WB_ASSIGN:
-        wb_value(frame, state, node);
-        return address(frame, state, node->child);
+        wb_visit(frame, state, node);
+        return address_of(frame, state, node->child);
       case WB_CAST:
       case WB_ANY:
-        if (node->child && !node->child->next) return address(frame, state, node->child);
+        if (node->child && !node->child->next) return address_of(frame, state, node->child);
         /* fall through */
       default:
-        wb_value(frame, state, node);
+        wb_visit(frame, state, node);
         return symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
     }
 }
 
 /* An array is its address. A struct is, too: who copies it looks at what is there. */
 static struct wb_symbol *
-stored(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_lvalue(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct wb_symbol *at = address(frame, state, node);
+    struct wb_symbol *at = address_of(frame, state, node);
 
     if (node->type && (node->type->kind == WB_ARRAY || node->type->kind == WB_RECORD)) return at;
     return wb_load(frame, state, at);
@@ -77,7 +78,8 @@ stored(struct wb_frame *frame, struct wb_state *state, const struct wb_node *nod
 
 /* What may be the one or the other, at a place. */
 static struct wb_symbol *
-either(struct wb_frame *frame, const void *place, const struct wb_symbol *one, struct wb_symbol *two)
+join_values(struct wb_frame *frame, const void *place, const struct wb_symbol *one,
+            struct wb_symbol *two)
 {
     struct wb_symbol *value;
 
@@ -94,15 +96,15 @@ static bool
 followed_p(const struct wb_frame *frame, struct wb_symbol *at, const struct wb_type *type)
 {
     if (type && type->kind != WB_POINTER && type->kind != WB_VALUE) return false;
-    if (wb_base(at)->kind == WB_S_LOCAL) return true;
+    if (wb_base_of(at)->kind == WB_S_LOCAL) return true;
     return type && type->kind == WB_POINTER && wb_of_parameter_p(at, frame->function);
 }
 
 static void
-assign_to(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *at, const struct wb_type *type,
-          struct wb_symbol *value, const struct wb_node *node)
+assign_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *at,
+             const struct wb_type *type, struct wb_symbol *value, const struct wb_node *node)
 {
-    wb_learn(frame, value, type);
+    wb_learn_owner(frame, value, type);
     if (followed_p(frame, at, type)) wb_bind(frame->flow->arena, state, at, value);
     wb_store(frame, state, at, type, value, node);
 }
@@ -115,52 +117,52 @@ type_of(const struct wb_node *node)
 }
 
 static struct wb_symbol *
-assign(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_assignment(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     const struct wb_node *to = node->child, *what = to->next;
     struct wb_symbol *value, *at;
 
     if (!what) return symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
-    value = wb_value(frame, state, what);
-    at = address(frame, state, to);
-    if (wb_data_pointer_p(at)) wb_swap(frame, state, at->of, value, type_of(what), node);
-    else assign_to(frame, state, at, type_of(to), value, node);
+    value = wb_visit(frame, state, what);
+    at = address_of(frame, state, to);
+    if (wb_data_pointer_p(at)) wb_replace_data(frame, state, at->of, value, type_of(what), node);
+    else assign_value(frame, state, at, type_of(to), value, node);
     return value;
 }
 
 static void
-declare(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_declaration(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     const struct wb_variable *variable = node->variable;
 
     if (!node->child) return;
-    assign_to(frame, state, address_of_variable(frame, variable), variable->type,
-              wb_value(frame, state, node->child), node);
+    assign_value(frame, state, address_of_variable(frame, variable), variable->type,
+                 wb_visit(frame, state, node->child), node);
 }
 
 /* ---- statements ---- */
 
 static struct wb_symbol *
-sequence(struct wb_frame *frame, struct wb_state *state, const struct wb_node *first)
+visit_sequence(struct wb_frame *frame, struct wb_state *state, const struct wb_node *first)
 {
     struct wb_symbol *last = NULL;
 
-    for (const struct wb_node *node = first; node; node = node->next) last = wb_value(frame, state, node);
+    for (const struct wb_node *node = first; node; node = node->next) last = wb_visit(frame, state, node);
     return last;
 }
 
 /* The one VALUE that a condition is about: "self", "RTEST(self)", "self != Qnil"; NULL: there are several, or none. */
 static struct wb_symbol *
-tested(struct wb_frame *frame, struct wb_state *state, const struct wb_node *condition)
+tested_object(struct wb_frame *frame, struct wb_state *state, const struct wb_node *condition)
 {
     struct wb_symbol *found = NULL;
 
     if (condition->kind == WB_VARIABLE || condition->kind == WB_MEMBER) {
-        return condition->type && condition->type->kind == WB_VALUE ? wb_value(frame, state, condition) : NULL;
+        return condition->type && condition->type->kind == WB_VALUE ? wb_visit(frame, state, condition) : NULL;
     }
     if (condition->kind != WB_ANY && condition->kind != WB_CAST && condition->kind != WB_CALL) return NULL;
     for (const struct wb_node *child = condition->child; child; child = child->next) {
-        struct wb_symbol *one = child->kind == WB_NUMBER ? NULL : tested(frame, state, child);
+        struct wb_symbol *one = child->kind == WB_NUMBER ? NULL : tested_object(frame, state, child);
         if (found && one) return NULL;
         if (one) found = one;
     }
@@ -170,98 +172,99 @@ tested(struct wb_frame *frame, struct wb_state *state, const struct wb_node *con
 /* Code that asks for an object before it gives it a barrier, and does not where there is none: then what was stored on the other
  * way is in no object. barred: the barriers of the one way, from the last one to that before it. */
 static void
-without_object(struct wb_frame *frame, struct wb_state *other, struct wb_symbol *object, const struct wb_objects *barred,
-               const struct wb_objects *before)
+assume_null_elsewhere(struct wb_frame *frame, struct wb_state *other, struct wb_symbol *object,
+                      const struct wb_objects *barriers_seen, const struct wb_objects *before)
 {
-    while (barred != before && barred->object != object) barred = barred->next;
-    if (barred != before && !other->dead) wb_without(frame, other, object);
+    while (barriers_seen != before && barriers_seen->object != object) barriers_seen = barriers_seen->next;
+    if (barriers_seen != before && !other->dead) wb_assume_null(frame, other, object);
 }
 
 static struct wb_symbol *
-branch(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_if(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     const struct wb_node *then, *otherwise;
     struct wb_state other;
-    const struct wb_objects *before = frame->barred, *between;
+    const struct wb_objects *before = frame->barriers_seen, *between;
     struct wb_symbol *one, *two, *object;
 
-    if (!node->child || !node->child->next) return sequence(frame, state, node->child);
-    wb_value(frame, state, node->child);
-    object = tested(frame, state, node->child);
+    if (!node->child || !node->child->next) return visit_sequence(frame, state, node->child);
+    wb_visit(frame, state, node->child);
+    object = tested_object(frame, state, node->child);
     then = node->child->next;
     otherwise = then->next;
     other = *state;
-    one = wb_value(frame, state, then);
-    between = frame->barred;
-    two = otherwise ? wb_value(frame, &other, otherwise) : NULL;
+    one = wb_visit(frame, state, then);
+    between = frame->barriers_seen;
+    two = otherwise ? wb_visit(frame, &other, otherwise) : NULL;
     if (object) {
-        without_object(frame, &other, object, between, before);
-        without_object(frame, state, object, frame->barred, between);
+        assume_null_elsewhere(frame, &other, object, between, before);
+        assume_null_elsewhere(frame, state, object, frame->barriers_seen, between);
     }
     if (other.dead || !two || two->kind == WB_S_CONSTANT) two = one;
     if (state->dead || one->kind == WB_S_CONSTANT) one = two;
-    wb_meet(&frame->flow->symbols, state, &other);
-    return either(frame, node, one, two);
+    wb_join_states(&frame->flow->symbols, state, &other);
+    return join_values(frame, node, one, two);
 }
 
 /* Goes through the body with places to leave it for; both meet behind what asked for it. */
 static void
-loop_once(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node, struct wb_state *left)
+visit_loop_body(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node,
+                struct wb_state *left)
 {
     struct wb_state *break_to = frame->break_to, *continue_to = frame->continue_to;
     struct wb_state next = {.dead = true};
 
     frame->break_to = left;
     frame->continue_to = &next;
-    sequence(frame, state, node->child);
+    visit_sequence(frame, state, node->child);
     frame->break_to = break_to;
     frame->continue_to = continue_to;
-    wb_meet(&frame->flow->symbols, state, &next);
+    wb_join_states(&frame->flow->symbols, state, &next);
 }
 
 static void
-loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_state before = *state, left = {.dead = true};
 
     frame->loops++;
-    loop_once(frame, state, node, &left);
-    if (frame->loops <= LOOPS_TWICE && !state->dead) loop_once(frame, state, node, &left);
+    visit_loop_body(frame, state, node, &left);
+    if (frame->loops <= LOOPS_VISITED_TWICE && !state->dead) visit_loop_body(frame, state, node, &left);
     frame->loops--;
-    wb_meet(&frame->flow->symbols, state, &left);
+    wb_join_states(&frame->flow->symbols, state, &left);
     if (state->dead) *state = before;
 }
 
 static void
-choose(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_switch(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_state *break_to = frame->break_to, *switch_from = frame->switch_from;
     struct wb_state from, left = {.dead = true};
 
     if (!node->child) return;
-    wb_value(frame, state, node->child);
+    wb_visit(frame, state, node->child);
     from = *state;
     state->dead = true;
     frame->break_to = &left;
     frame->switch_from = &from;
-    sequence(frame, state, node->child->next);
+    visit_sequence(frame, state, node->child->next);
     frame->break_to = break_to;
     frame->switch_from = switch_from;
-    wb_meet(&frame->flow->symbols, state, &left);
-    wb_meet(&frame->flow->symbols, state, &from); /* no case */
+    wb_join_states(&frame->flow->symbols, state, &left);
+    wb_join_states(&frame->flow->symbols, state, &from); /* no case */
 }
 
 static void
-go(struct wb_frame *frame, struct wb_state *state, struct wb_state *where)
+jump(struct wb_frame *frame, struct wb_state *state, struct wb_state *where)
 {
-    wb_meet(&frame->flow->symbols, where, state);
+    wb_join_states(&frame->flow->symbols, where, state);
     state->dead = true;
 }
 
 void
-wb_leave(struct wb_frame *frame, struct wb_state *state)
+wb_sink(struct wb_frame *frame, struct wb_state *state)
 {
-    go(frame, state, &frame->end);
+    jump(frame, state, &frame->end);
 }
 
 static struct wb_label *
@@ -279,110 +282,110 @@ label_named(struct wb_frame *frame, const char *name)
 }
 
 static void
-arrive(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_label(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_label *label = label_named(frame, node->name);
 
     label->passed = true;
-    wb_meet(&frame->flow->symbols, state, &label->state);
-    sequence(frame, state, node->child);
+    wb_join_states(&frame->flow->symbols, state, &label->state);
+    visit_sequence(frame, state, node->child);
 }
 
 /* Back to where we were: as if the function ended. */
 static void
-go_to_label(struct wb_frame *frame, struct wb_state *state, const char *name)
+visit_goto(struct wb_frame *frame, struct wb_state *state, const char *name)
 {
     struct wb_label *label = label_named(frame, name);
 
-    go(frame, state, label->passed ? &frame->end : &label->state);
+    jump(frame, state, label->passed ? &frame->end : &label->state);
 }
 
 static void
-go_back(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_return(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_summary *summary = frame->summary;
-    struct wb_symbol *result = node->child ? wb_value(frame, state, node->child) : NULL;
+    struct wb_symbol *result = node->child ? wb_visit(frame, state, node->child) : NULL;
 
     if (state->dead) return;
     if (result && result->kind != WB_S_CONSTANT) {
-        wb_learn(frame, result, frame->function->result);
+        wb_learn_owner(frame, result, frame->function->result);
         if (!summary->result) {
             summary->result = result;
             summary->fresh = wb_fresh_p(state, result);
         }
         else if (summary->result != result) {
-            summary->result = either(frame, frame->function, summary->result, result);
+            summary->result = join_values(frame, frame->function, summary->result, result);
             summary->fresh = false;
         }
         else summary->fresh &= wb_fresh_p(state, result);
     }
-    wb_leave(frame, state);
+    wb_sink(frame, state);
 }
 
 /* ---- all of them ---- */
 
 static struct wb_symbol *
-cast(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_cast(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct wb_symbol *value = wb_value(frame, state, node->child);
+    struct wb_symbol *value = wb_visit(frame, state, node->child);
 
-    wb_learn(frame, value, node->type);
+    wb_learn_owner(frame, value, node->type);
     return value;
 }
 
 /* Of constants a constant, of anything else something. */
 static struct wb_symbol *
-any(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_other(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     bool constants = node->child != NULL;
 
-    if (node->child && !node->child->next) return wb_value(frame, state, node->child);
+    if (node->child && !node->child->next) return wb_visit(frame, state, node->child);
     for (const struct wb_node *child = node->child; child; child = child->next) {
-        if (wb_value(frame, state, child)->kind != WB_S_CONSTANT) constants = false;
+        if (wb_visit(frame, state, child)->kind != WB_S_CONSTANT) constants = false;
     }
     return constants ? constant(frame) : symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
 }
 
 static void
-statement(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+visit_statement(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     switch (node->kind) {
-      case WB_LOOP: loop(frame, state, node); break;
-      case WB_SWITCH: choose(frame, state, node); break;
-      case WB_LABEL: arrive(frame, state, node); break;
-      case WB_GOTO: go_to_label(frame, state, node->name); break;
-      case WB_BREAK: go(frame, state, frame->break_to ? frame->break_to : &frame->end); break;
-      case WB_CONTINUE: go(frame, state, frame->continue_to ? frame->continue_to : &frame->end); break;
-      case WB_RETURN: go_back(frame, state, node); break;
-      case WB_DECLARE: declare(frame, state, node); break;
+      case WB_LOOP: visit_loop(frame, state, node); break;
+      case WB_SWITCH: visit_switch(frame, state, node); break;
+      case WB_LABEL: visit_label(frame, state, node); break;
+      case WB_GOTO: visit_goto(frame, state, node->name); break;
+      case WB_BREAK: jump(frame, state, frame->break_to ? frame->break_to : &frame->end); break;
+      case WB_CONTINUE: jump(frame, state, frame->continue_to ? frame->continue_to : &frame->end); break;
+      case WB_RETURN: visit_return(frame, state, node); break;
+      case WB_DECLARE: visit_declaration(frame, state, node); break;
       case WB_CASE:
-        if (frame->switch_from) wb_meet(&frame->flow->symbols, state, frame->switch_from);
-        sequence(frame, state, node->child);
+        if (frame->switch_from) wb_join_states(&frame->flow->symbols, state, frame->switch_from);
+        visit_sequence(frame, state, node->child);
         break;
       default: break;
     }
 }
 
 struct wb_symbol *
-wb_value(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
+wb_visit(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_symbol *value = NULL;
 
     switch (node->kind) {
-      case WB_SEQUENCE: value = sequence(frame, state, node->child); break;
-      case WB_IF: value = branch(frame, state, node); break;
-      case WB_ASSIGN: return assign(frame, state, node);
-      case WB_CALL: return wb_call(frame, state, node);
+      case WB_SEQUENCE: value = visit_sequence(frame, state, node->child); break;
+      case WB_IF: value = visit_if(frame, state, node); break;
+      case WB_ASSIGN: return visit_assignment(frame, state, node);
+      case WB_CALL: return wb_visit_call(frame, state, node);
       case WB_VARIABLE:
       case WB_MEMBER:
       case WB_POINTEE:
-      case WB_ELEMENT: return stored(frame, state, node);
-      case WB_ADDRESS: return address(frame, state, node->child);
-      case WB_CAST: return cast(frame, state, node);
+      case WB_ELEMENT: return visit_lvalue(frame, state, node);
+      case WB_ADDRESS: return address_of(frame, state, node->child);
+      case WB_CAST: return visit_cast(frame, state, node);
       case WB_NUMBER: return constant(frame);
-      case WB_ANY: return any(frame, state, node);
+      case WB_ANY: return visit_other(frame, state, node);
       case WB_FUNCTION: break;
-      default: statement(frame, state, node); break;
+      default: visit_statement(frame, state, node); break;
     }
     return value ? value : symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
 }

@@ -32,7 +32,7 @@ struct wb_flow {
     struct wb_arena    *arena;
     struct wb_symbols   symbols;
     struct wb_findings  findings;
-    bool                telling;  /* the second time */
+    bool                reporting;  /* the second time */
     unsigned            depth;    /* of functions that wait for those they call */
     struct wb_symbol   *copying;  /* address of what a struct or an array is copied to */
 };
@@ -52,75 +52,84 @@ struct wb_frame {
     struct wb_state     end;          /* where it returns */
     struct wb_state    *break_to, *continue_to, *switch_from;
     struct wb_label    *labels;
-    const struct wb_objects *barred;  /* objects that had a barrier so far */
+    const struct wb_objects *barriers_seen;  /* objects that had a barrier so far */
     unsigned            loops;        /* around us */
     bool                exempt;       /* it runs in a GC: stores need no barrier */
     bool                escapes;      /* it is called from where we do not see */
 };
 
 /* The function's summary; NULL: it has no body, or is being worked out. */
-struct wb_summary *wb_summarise(struct wb_flow *flow, struct wb_function *function);
+struct wb_summary *wb_summary_of(struct wb_flow *flow, struct wb_function *function);
 
 /* Goes through a data type's mark and compact functions, with the data of an object of it. */
-void wb_follow_marks(struct wb_flow *flow, struct wb_data_type *data_type);
+void wb_visit_gc_functions(struct wb_flow *flow, struct wb_data_type *data_type);
 
 /* The function is left here: it returns, or a call in it never does. */
-void wb_leave(struct wb_frame *frame, struct wb_state *state);
+void wb_sink(struct wb_frame *frame, struct wb_state *state);
 
 /* Runs a statement or an expression; returns its value. */
-struct wb_symbol *wb_value(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node);
+struct wb_symbol *wb_visit(struct wb_frame *frame, struct wb_state *state,
+                           const struct wb_node *node);
 
 /* ---- memory.c ---- */
 
 /* What is at an address. */
-struct wb_symbol *wb_load(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address);
+struct wb_symbol *wb_load(struct wb_frame *frame, const struct wb_state *state,
+                          struct wb_symbol *address);
 
 /* The data of an object. */
-struct wb_symbol *wb_data_of(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object);
+struct wb_symbol *wb_data_of(struct wb_frame *frame, const struct wb_state *state,
+                             struct wb_symbol *object);
 
 /* The address of a field of a struct. */
-struct wb_symbol *wb_field_address(struct wb_frame *frame, struct wb_symbol *of, const struct wb_field *field);
+struct wb_symbol *wb_field_address(struct wb_frame *frame, struct wb_symbol *of,
+                                   const struct wb_field *field);
 
 /* True if the address is that of the field in which an object has the pointer to its data. */
 bool wb_data_pointer_p(const struct wb_symbol *address);
 
 /* Learns that the value points to a struct of that type. */
-void wb_learn(struct wb_frame *frame, const struct wb_symbol *value, const struct wb_type *type);
+void wb_learn_owner(struct wb_frame *frame, const struct wb_symbol *value,
+                    const struct wb_type *type);
 
 /* ---- calls.c ---- */
 
-struct wb_symbol *wb_call(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node);
+struct wb_symbol *wb_visit_call(struct wb_frame *frame, struct wb_state *state,
+                                const struct wb_node *node);
 
 /* ---- stores.c ---- */
 
 /* A thing of that type is stored at an address; from: where it was copied from, or the VALUE itself. */
-void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_type *type,
-              struct wb_symbol *from, const struct wb_node *node);
+void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+              const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node);
 
 /* The same of one VALUE whose address was given away. */
-void wb_store_hidden(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
-                     const struct wb_node *node);
+void wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+                      const struct wb_node *node);
 
 /* A VALUE is stored at that address, together with its barrier. */
-void wb_note_written(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_node *node);
+void wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
+                             struct wb_symbol *address, const struct wb_node *node);
 
 /* A store of a function that was called. */
-void wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);
+void wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);
 
 /* The object's data is memory of another kind from here on. */
-void wb_swap(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *data,
-             const struct wb_type *type, const struct wb_node *node);
+void wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                     struct wb_symbol *data, const struct wb_type *type,
+                     const struct wb_node *node);
 
 /* That value was told to the GC as one of the object's. */
-void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *value);
+void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                struct wb_symbol *value);
 /* There is no such object on this way. */
-void wb_without(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
+void wb_assume_null(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
 void wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
 
 /* A GC may start here: by the function of that name. */
-void wb_collect(struct wb_frame *frame, struct wb_state *state, const char *why);
+void wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why);
 
 /* The function ends in that state. */
-void wb_end(struct wb_frame *frame, struct wb_state *state);
+void wb_end_function(struct wb_frame *frame, struct wb_state *state);
 
 #endif

@@ -48,7 +48,7 @@ runs_in_gc_p(const struct wb_flow *flow, const struct wb_function *function)
 
 /* data: what the first parameter is; NULL: any. */
 static struct wb_summary *
-follow(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
+visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
 {
     struct wb_summary *summary = WB_NEW(flow->arena, struct wb_summary);
     struct wb_frame frame = {.flow = flow, .function = function, .summary = summary, .end = {.dead = true}};
@@ -62,12 +62,12 @@ follow(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *dat
     bind_parameters(&frame, &state);
     if (data && function->parameter_count > 0) {
         struct wb_variable *first = function->parameters[0];
-        wb_learn(&frame, data, first->type);
+        wb_learn_owner(&frame, data, first->type);
         wb_bind(flow->arena, &state, parameter_address(&frame, first), data);
     }
-    wb_value(&frame, &state, function->body);
-    if (!state.dead) wb_leave(&frame, &state);
-    wb_end(&frame, &frame.end);
+    wb_visit(&frame, &state, function->body);
+    if (!state.dead) wb_sink(&frame, &state);
+    wb_end_function(&frame, &frame.end);
     keep_writes(&frame);
     summary->busy = false;
     flow->depth--;
@@ -75,11 +75,11 @@ follow(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *dat
 }
 
 struct wb_summary *
-wb_summarise(struct wb_flow *flow, struct wb_function *function)
+wb_summary_of(struct wb_flow *flow, struct wb_function *function)
 {
     if (!function->body) return NULL;
     if (function->summary) return function->summary->busy ? NULL : function->summary;
-    if (flow->depth < CALLS_MOST) return follow(flow, function, NULL);
+    if (flow->depth < CALLS_MOST) return visit_function(flow, function, NULL);
     function->addressed++; /* what it stores is told of it itself: this caller does not see it */
     return NULL;
 }
@@ -93,7 +93,8 @@ of_values_p(const struct wb_type *type)
 
 /* A value that is loaded from a field, or through a pointer in one. False: it is from elsewhere. */
 static bool
-note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable, struct wb_data_type *data_type)
+note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
+          struct wb_data_type *data_type)
 {
     struct wb_field *field, *behind;
     struct wb_symbol *base;
@@ -104,9 +105,9 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable, str
         field->marked = data_type;
         *(movable ? &field->movable : &field->pinned) = true;
         if (!of_values_p(field->type)) data_type->tables = true;
-        wb_own(flow->program, field->record, data_type, false);
+        wb_add_owner(flow->program, field->record, data_type, false);
     }
-    base = wb_base(value->of);
+    base = wb_base_of(value->of);
     behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) : NULL;
     if (behind) behind->marked_behind = data_type;
     return field != NULL;
@@ -114,28 +115,29 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable, str
 
 /* What a function of that type does to the data of an object of it. */
 static struct wb_summary *
-follow_data(struct wb_flow *flow, struct wb_function *function, struct wb_data_type *data_type)
+visit_gc_function(struct wb_flow *flow, struct wb_function *function,
+                  struct wb_data_type *data_type)
 {
     struct wb_symbol *object = wb_symbol(&flow->symbols, WB_S_UNKNOWN, data_type, NULL, 0);
     struct wb_symbol *data = wb_symbol(&flow->symbols, WB_S_DATA, NULL, object, 0);
     struct wb_summary *summary;
 
     data->data_type = data_type;
-    summary = follow(flow, function, data);
+    summary = visit_function(flow, function, data);
     function->summary = NULL;
     return summary;
 }
 
 void
-wb_follow_marks(struct wb_flow *flow, struct wb_data_type *data_type)
+wb_visit_gc_functions(struct wb_flow *flow, struct wb_data_type *data_type)
 {
     struct wb_summary *summary;
 
     if (data_type->compact && data_type->compact->body) {
-        data_type->updates_seen = !follow_data(flow, data_type->compact, data_type)->gives;
+        data_type->updates_seen = !visit_gc_function(flow, data_type->compact, data_type)->gives;
     }
     if (!data_type->mark || !data_type->mark->body) return;
-    summary = follow_data(flow, data_type->mark, data_type);
+    summary = visit_gc_function(flow, data_type->mark, data_type);
     data_type->marks_seen = !summary->gives;
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
         if (!note_mark(flow, each->object, each->movable, data_type)) data_type->marks_seen = false;

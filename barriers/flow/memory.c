@@ -4,11 +4,11 @@
 #include <string.h>
 
 void
-wb_learn(struct wb_frame *frame, const struct wb_symbol *value, const struct wb_type *type)
+wb_learn_owner(struct wb_frame *frame, const struct wb_symbol *value, const struct wb_type *type)
 {
     struct wb_record *record = wb_pointed(type);
 
-    if (record && value->data_type && value->kind != WB_S_FRESH) wb_own(frame->flow->program, record, value->data_type, true);
+    if (record && value->data_type && value->kind != WB_S_FRESH) wb_add_owner(frame->flow->program, record, value->data_type, true);
 }
 
 struct wb_symbol *
@@ -23,7 +23,7 @@ wb_data_of(struct wb_frame *frame, const struct wb_state *state, struct wb_symbo
 struct wb_symbol *
 wb_field_address(struct wb_frame *frame, struct wb_symbol *of, const struct wb_field *field)
 {
-    if (of->data_type && of->kind != WB_S_FRESH) wb_own(frame->flow->program, field->record, of->data_type, true);
+    if (of->data_type && of->kind != WB_S_FRESH) wb_add_owner(frame->flow->program, field->record, of->data_type, true);
     return wb_symbol(&frame->flow->symbols, WB_S_FIELD, field, of, 0);
 }
 

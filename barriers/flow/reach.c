@@ -9,7 +9,7 @@ struct waiting {
 };
 
 static void
-visit(struct wb_program *program, struct waiting **waiting, struct wb_function *function)
+mark_reached(struct wb_program *program, struct waiting **waiting, struct wb_function *function)
 {
     struct waiting *first;
 
@@ -21,24 +21,24 @@ visit(struct wb_program *program, struct waiting **waiting, struct wb_function *
 }
 
 static void
-visit_all_in(struct wb_program *program, struct waiting **waiting, const struct wb_node *first)
+mark_reached_from(struct wb_program *program, struct waiting **waiting, const struct wb_node *first)
 {
     for (const struct wb_node *node = first; node; node = node->next) {
         bool names = node->kind == WB_FUNCTION || node->kind == WB_CALL;
-        if (names && node->function) visit(program, waiting, node->function);
-        visit_all_in(program, waiting, node->child);
+        if (names && node->function) mark_reached(program, waiting, node->function);
+        mark_reached_from(program, waiting, node->child);
     }
 }
 
 static unsigned
-visit_waiting(struct wb_program *program, struct waiting *waiting)
+mark_waiting(struct wb_program *program, struct waiting *waiting)
 {
     bool any = waiting != NULL;
 
     while (waiting) {
         const struct wb_function *function = waiting->function;
         waiting = waiting->next;
-        visit_all_in(program, &waiting, function->body);
+        mark_reached_from(program, &waiting, function->body);
     }
     return any ? program->searches : 0;
 }
@@ -50,9 +50,9 @@ wb_reach_from_method(struct wb_program *program, const char *name)
 
     program->searches++;
     for (const struct wb_method *method = program->methods; method; method = method->next) {
-        if (!strcmp(method->name, name)) visit(program, &waiting, method->function);
+        if (!strcmp(method->name, name)) mark_reached(program, &waiting, method->function);
     }
-    return visit_waiting(program, waiting);
+    return mark_waiting(program, waiting);
 }
 
 unsigned
@@ -62,7 +62,7 @@ wb_reach_from_function(struct wb_program *program, const char *name)
 
     program->searches++;
     for (struct wb_function *function = program->functions; function; function = function->next) {
-        if (function->body && !strcmp(function->name, name)) visit(program, &waiting, function);
+        if (function->body && !strcmp(function->name, name)) mark_reached(program, &waiting, function);
     }
-    return visit_waiting(program, waiting);
+    return mark_waiting(program, waiting);
 }

@@ -22,7 +22,7 @@ struct remarker {
 };
 
 static void __attribute__((format(printf, 4, 5)))
-add(struct remarker *remarker, enum wb_rule rule, const char *field, const char *format, ...)
+add_remark(struct remarker *remarker, enum wb_rule rule, const char *field, const char *format, ...)
 {
     struct wb_remark *remark = WB_NEW(&remarker->program->arena, struct wb_remark);
     char text[600];
@@ -40,28 +40,28 @@ add(struct remarker *remarker, enum wb_rule rule, const char *field, const char 
 /* ---- fields ---- */
 
 static void
-look_at_field(struct remarker *remarker, const struct wb_field *field, const char *path)
+check_field(struct remarker *remarker, const struct wb_field *field, const char *path)
 {
     const struct wb_data_type *type = remarker->data_type;
     const char *name = wb_name(remarker->program, path);
     bool marks_seen = !type->marks || type->marks_seen;
 
     if (field->movable && !field->pinned && field->marked == type && !type->compacts) {
-        add(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact function that updates it",
-            name, type->name);
+        add_remark(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact function that updates it",
+                   name, type->name);
     }
     else if (field->movable && !field->pinned && field->marked == type && type->updates_seen && !field->updated) {
-        add(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name, type->name,
-            type->compact->name);
+        add_remark(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name, type->name,
+                   type->compact->name);
     }
     if (field->holds && !field->marked && marks_seen) {
-        add(remarker, WB_UNMARKED, name, "'%s' (%s) is stored, and %s%s", name, type->name,
-            type->mark ? type->mark->name : "there is no mark function", type->mark ? "() does not mark it" : "");
+        add_remark(remarker, WB_UNMARKED, name, "'%s' (%s) is stored, and %s%s", name, type->name,
+                   type->mark ? type->mark->name : "there is no mark function", type->mark ? "() does not mark it" : "");
     }
 }
 
 static void
-look_at_fields(struct remarker *remarker, struct wb_record *record, const char *before)
+check_fields(struct remarker *remarker, struct wb_record *record, const char *before)
 {
     char path[300];
 
@@ -72,8 +72,8 @@ look_at_fields(struct remarker *remarker, struct wb_record *record, const char *
         const char *brackets = type->kind == WB_ARRAY ? "[]" : "";
         snprintf(path, sizeof(path), "%s%s%s%s", before, *before && *field->name ? "." : "", field->name, brackets);
         while (type->kind == WB_ARRAY) type = type->to;
-        if (type->kind == WB_VALUE) look_at_field(remarker, field, path);
-        else if (type->kind == WB_RECORD && !*brackets) look_at_fields(remarker, type->record, path);
+        if (type->kind == WB_VALUE) check_field(remarker, field, path);
+        else if (type->kind == WB_RECORD && !*brackets) check_fields(remarker, type->record, path);
     }
     record->visiting = false;
 }
@@ -92,11 +92,11 @@ wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding)
 {
     bool of_type = finding->data_type == type || (finding->record && wb_owned_p(finding->record, type));
 
-    return of_type && finding->sure != WB_HARMLESS;
+    return of_type && finding->certainty != WB_HARMLESS;
 }
 
 static size_t
-lacking(const struct wb_data_type *type, const struct wb_findings *findings)
+count_lacking(const struct wb_data_type *type, const struct wb_findings *findings)
 {
     size_t count = 0;
 
@@ -105,24 +105,24 @@ lacking(const struct wb_data_type *type, const struct wb_findings *findings)
 }
 
 static void
-look_at_type(struct remarker *remarker, const struct wb_findings *findings)
+check_type(struct remarker *remarker, const struct wb_findings *findings)
 {
     const struct wb_data_type *type = remarker->data_type;
-    size_t count = lacking(type, findings);
+    size_t count = count_lacking(type, findings);
 
     if (!wb_could_be_protected_p(type)) return;
-    if (!type->marks) add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: it marks nothing", type->name);
+    if (!type->marks) add_remark(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: it marks nothing", type->name);
     else if (count == 0) {
-        add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: each store that is seen has its barrier", type->name);
+        add_remark(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: each store that is seen has its barrier", type->name);
     }
     else {
-        add(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count,
-            count == 1 ? "" : "s");
+        add_remark(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count,
+                   count == 1 ? "" : "s");
     }
 }
 
 const struct wb_remark *
-wb_remark(struct wb_program *program, const struct wb_findings *findings)
+wb_make_remarks(struct wb_program *program, const struct wb_findings *findings)
 {
     struct wb_remark *first = NULL;
     struct remarker remarker = {.program = program, .end = &first};
@@ -131,15 +131,15 @@ wb_remark(struct wb_program *program, const struct wb_findings *findings)
         remarker.data_type = type;
         if (!type->known) continue;
         for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {
-            if (owner->whole) look_at_fields(&remarker, owner->record, "");
+            if (owner->whole) check_fields(&remarker, owner->record, "");
         }
-        look_at_type(&remarker, findings);
+        check_type(&remarker, findings);
     }
     return first;
 }
 
 size_t
-wb_remark_errors(const struct wb_remark *remarks)
+wb_count_remark_errors(const struct wb_remark *remarks)
 {
     size_t count = 0;
 

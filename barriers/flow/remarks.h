@@ -33,9 +33,10 @@ bool wb_could_be_protected_p(const struct wb_data_type *type);
 bool wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding);
 
 /* In the order of types; findings: of the same program. */
-const struct wb_remark *wb_remark(struct wb_program *program, const struct wb_findings *findings);
+const struct wb_remark *wb_make_remarks(struct wb_program *program,
+                                        const struct wb_findings *findings);
 
 /* How many of them are errors. */
-size_t wb_remark_errors(const struct wb_remark *remarks);
+size_t wb_count_remark_errors(const struct wb_remark *remarks);
 
 #endif

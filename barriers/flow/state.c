@@ -11,7 +11,8 @@ wb_bound(const struct wb_state *state, const struct wb_symbol *address)
 }
 
 void
-wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *address, struct wb_symbol *value)
+wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *address,
+        struct wb_symbol *value)
 {
     struct wb_binding *binding;
 
@@ -22,7 +23,8 @@ wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *addres
 }
 
 static void
-add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_symbol *object, struct wb_symbol *data)
+add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_symbol *object,
+           struct wb_symbol *data)
 {
     struct wb_objects *added = WB_NEW(arena, struct wb_objects);
 
@@ -71,7 +73,8 @@ wb_wrapped_in(const struct wb_state *state, const struct wb_symbol *data)
 }
 
 void
-wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *data)
+wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
+               struct wb_symbol *data)
 {
     if (wb_wrapped_in(state, data) != object) add_object(arena, &state->wrapped, object, data);
 }
@@ -81,9 +84,9 @@ static bool
 same_store_p(const struct wb_store *one, const struct wb_store *other)
 {
     bool same_value = one->value == other->value ||
-                      (one->settled && one->value->kind == WB_S_UNKNOWN && other->value->kind == WB_S_UNKNOWN);
+                      (one->late && one->value->kind == WB_S_UNKNOWN && other->value->kind == WB_S_UNKNOWN);
 
-    return one->address == other->address && same_value && one->settled == other->settled && one->call == other->call &&
+    return one->address == other->address && same_value && one->late == other->late && one->call == other->call &&
            one->place.line == other->place.line && one->place.column == other->place.column &&
            one->place.file == other->place.file;
 }
@@ -127,7 +130,8 @@ common_stores(const struct wb_stores *one, const struct wb_stores *other)
 
 /* What may be either. NULL and nil are no object, so that only the other one matters. */
 static struct wb_symbol *
-either(struct wb_symbols *symbols, struct wb_symbol *address, struct wb_symbol *one, struct wb_symbol *other)
+join_values(struct wb_symbols *symbols, struct wb_symbol *address, struct wb_symbol *one,
+            struct wb_symbol *other)
 {
     if (!one || one->kind == WB_S_CONSTANT) return other ? other : one;
     if (!other || other->kind == WB_S_CONSTANT || one == other) return one;
@@ -135,7 +139,7 @@ either(struct wb_symbols *symbols, struct wb_symbol *address, struct wb_symbol *
 }
 
 static void
-meet_bindings(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state *other)
+join_bindings(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state *other)
 {
     const struct wb_binding *common = common_bindings(into->bindings, other->bindings);
     const struct wb_state before = *into;
@@ -144,7 +148,7 @@ meet_bindings(struct wb_symbols *symbols, struct wb_state *into, const struct wb
         const struct wb_binding *binding = side ? other->bindings : before.bindings;
         for (; binding != common; binding = binding->next) {
             struct wb_symbol *address = binding->address;
-            struct wb_symbol *value = either(symbols, address, wb_bound(&before, address), wb_bound(other, address));
+            struct wb_symbol *value = join_values(symbols, address, wb_bound(&before, address), wb_bound(other, address));
             wb_bind(symbols->arena, into, address, value);
         }
     }
@@ -152,7 +156,8 @@ meet_bindings(struct wb_symbols *symbols, struct wb_state *into, const struct wb
 
 /* Those of both. */
 static void
-meet_objects(struct wb_arena *arena, const struct wb_objects **into, const struct wb_objects *other)
+intersect_objects(struct wb_arena *arena, const struct wb_objects **into,
+                  const struct wb_objects *other)
 {
     const struct wb_objects *objects = *into;
 
@@ -164,7 +169,7 @@ meet_objects(struct wb_arena *arena, const struct wb_objects **into, const struc
 }
 
 void
-wb_meet(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state *other)
+wb_join_states(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state *other)
 {
     const struct wb_stores *common;
 
@@ -174,9 +179,9 @@ wb_meet(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state
         return;
     }
     common = common_stores(into->stores, other->stores);
-    meet_bindings(symbols, into, other);
-    meet_objects(symbols->arena, &into->fresh, other->fresh);
-    meet_objects(symbols->arena, &into->unprotected, other->unprotected);
+    join_bindings(symbols, into, other);
+    intersect_objects(symbols->arena, &into->fresh, other->fresh);
+    intersect_objects(symbols->arena, &into->unprotected, other->unprotected);
     for (const struct wb_stores *each = other->stores; each != common; each = each->next) {
         wb_add_store(symbols->arena, &into->stores, each->store);
     }

@@ -18,7 +18,7 @@ struct wb_store {
     const struct wb_function *function;
     struct wb_place           place;
     bool                      early;   /* since the function's start no GC can have been */
-    bool                      settled; /* too late for a barrier */
+    bool                      late; /* too late for a barrier */
     bool                      hidden;  /* by a call that was given the address */
     const char               *known_as; /* whose data it is, in the function that stores; NULL: it has no name there, or is not left yet */
     const struct wb_node     *call;    /* in the function at hand, by which it is reached; NULL: it is that function's own */
@@ -56,7 +56,8 @@ struct wb_state {
 
 /* The value at an address; NULL: none was stored here. */
 struct wb_symbol *wb_bound(const struct wb_state *state, const struct wb_symbol *address);
-void wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *address, struct wb_symbol *value);
+void wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *address,
+             struct wb_symbol *value);
 
 bool wb_fresh_p(const struct wb_state *state, const struct wb_symbol *object);
 void wb_add_fresh(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object);
@@ -67,11 +68,14 @@ void wb_add_unprotected(struct wb_arena *arena, struct wb_state *state, struct w
 
 /* Whose data that memory became; NULL: nobody's. */
 struct wb_symbol *wb_wrapped_in(const struct wb_state *state, const struct wb_symbol *data);
-void wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *data);
+void wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *object,
+                    struct wb_symbol *data);
 
-void wb_add_store(struct wb_arena *arena, const struct wb_stores **stores, const struct wb_store *store);
+void wb_add_store(struct wb_arena *arena, const struct wb_stores **stores,
+                  const struct wb_store *store);
 
 /* Two ways meet: into is then what holds on both of them, and what happened on any. */
-void wb_meet(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state *other);
+void wb_join_states(struct wb_symbols *symbols, struct wb_state *into,
+                    const struct wb_state *other);
 
 #endif

@@ -17,7 +17,8 @@ struct wb_stored {
 #define WB_STORED_MOST 1000
 
 /* Adds one to those of the function, each once. */
-void wb_add_stored(struct wb_arena *arena, struct wb_function *function, const struct wb_stored *stored);
+void wb_add_stored(struct wb_arena *arena, struct wb_function *function,
+                   const struct wb_stored *stored);
 
 /* Whether the function may store what the finding's store does, elsewhere than there. */
 bool wb_stores_besides_p(const struct wb_function *function, const struct wb_finding *finding);

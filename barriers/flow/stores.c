@@ -19,7 +19,7 @@
 static struct wb_symbol *
 parent_of(const struct wb_state *state, struct wb_symbol *address)
 {
-    struct wb_symbol *base = wb_base(address), *object = wb_wrapped_in(state, base);
+    struct wb_symbol *base = wb_base_of(address), *object = wb_wrapped_in(state, base);
 
     if (object) return object;
     if (base->kind == WB_S_DATA) return base->of;
@@ -42,7 +42,7 @@ owner_of(const struct wb_record *record)
 static const struct wb_data_type *
 data_type_of(const struct wb_state *state, struct wb_symbol *address)
 {
-    struct wb_symbol *base = wb_base(address), *object = wb_wrapped_in(state, base);
+    struct wb_symbol *base = wb_base_of(address), *object = wb_wrapped_in(state, base);
     const struct wb_field *field = wb_first_field(address), *holder;
 
     if (base->data_type) return base->data_type;
@@ -60,9 +60,9 @@ on_stack_p(const struct wb_symbol *base)
 
 /* Memory that is nobody's data yet. */
 static bool
-loose_p(const struct wb_state *state, const struct wb_store *store)
+ownerless_p(const struct wb_state *state, const struct wb_store *store)
 {
-    struct wb_symbol *base = wb_base(store->address);
+    struct wb_symbol *base = wb_base_of(store->address);
 
     return base->kind == WB_S_MEMORY && !wb_wrapped_in(state, base);
 }
@@ -87,7 +87,7 @@ own_name(const struct wb_state *state, const struct wb_store *store)
 {
     const struct wb_symbol *parent = parent_of(state, store->address);
 
-    return parent && wb_base(store->address)->kind != WB_S_MEMORY ? variable_name(state, parent) : NULL;
+    return parent && wb_base_of(store->address)->kind != WB_S_MEMORY ? variable_name(state, parent) : NULL;
 }
 
 static const char *
@@ -121,50 +121,50 @@ find_field(struct wb_finding *finding, struct wb_symbol *address)
     finding->offset = -1;
     if (!first) return;
     finding->record = first->record;
-    if (wb_whole_p(first->record, finding->data_type) && !wb_extent(address, &finding->offset, &finding->size)) {
+    if (wb_whole_p(first->record, finding->data_type) && !wb_byte_range(address, &finding->offset, &finding->size)) {
         finding->offset = -1;
     }
 }
 
 /* Of a store whose function has no name for the object. */
-static const struct wb_way *
-way_of(struct wb_frame *frame, const struct wb_store *store)
+static const struct wb_call_site *
+call_site_of(struct wb_frame *frame, const struct wb_store *store)
 {
-    struct wb_way *way = WB_NEW(frame->flow->arena, struct wb_way);
+    struct wb_call_site *way = WB_NEW(frame->flow->arena, struct wb_call_site);
 
-    *way = (struct wb_way){.object = store->object, .field = store->field};
+    *way = (struct wb_call_site){.object = store->object, .field = store->field};
     if (store->call) way->place = store->call->place;
     return way;
 }
 
 static void
-tell(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, enum wb_sure sure,
-     const char *why)
+report_finding(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
+               enum wb_certainty certainty, const char *why)
 {
     const struct wb_data_type *data_type = data_type_of(state, store->address);
     struct wb_symbol *parent = parent_of(state, store->address);
     struct wb_finding finding;
     char path[256];
 
-    if (!frame->flow->telling || !data_type) return;
-    if (sure != WB_HARMLESS && wb_unmarked_p(data_type, store->address)) {
-        sure = WB_HARMLESS;
+    if (!frame->flow->reporting || !data_type) return;
+    if (certainty != WB_HARMLESS && wb_unmarked_p(data_type, store->address)) {
+        certainty = WB_HARMLESS;
         why = data_type->marks ? "the mark function does not mark it" : "the type has no mark function";
     }
     wb_path_text(store->address, path, sizeof(path));
     finding = (struct wb_finding){
-        .place = store->place, .sure = sure, .function = store->function, .data_type = data_type,
+        .place = store->place, .certainty = certainty, .function = store->function, .data_type = data_type,
         .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent), .why = why,
     };
     finding.object = store->function == frame->function ? own_name(state, store) : store->known_as;
-    if (!finding.object) finding.ways = way_of(frame, store);
+    if (!finding.object) finding.call_sites = call_site_of(frame, store);
     if (store->copied) finding.rest = rest_of(finding.field, store->copied);
     find_field(&finding, store->address);
-    wb_found(&frame->flow->findings, &finding);
+    wb_add_finding(&frame->flow->findings, &finding);
 }
 
 static const char *
-text(struct wb_frame *frame, const char *format, const char *name)
+format_name(struct wb_frame *frame, const char *format, const char *name)
 {
     char whole[300];
 
@@ -180,33 +180,34 @@ why_missing(struct wb_frame *frame, const struct wb_store *store)
 
     snprintf(format, sizeof(format), "%snone comes before %s", start,
              store->why ? "%s(), which may start a GC" : "%s() ends");
-    return text(frame, format, store->why ? store->why : store->function->name);
+    return format_name(frame, format, store->why ? store->why : store->function->name);
 }
 
 /* It had no barrier in time. */
 static void
-miss(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store)
+report_missing(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store)
 {
     struct wb_symbol *parent = parent_of(state, store->address);
-    bool certain = parent && wb_base(store->address)->kind != WB_S_LOAD && !store->hidden;
+    bool certain = parent && wb_base_of(store->address)->kind != WB_S_LOAD && !store->hidden;
 
-    tell(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY, why_missing(frame, store));
+    report_finding(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY, why_missing(frame, store));
 }
 
 /* Leaves it to the function's callers. By which call it is reached here is nothing to them. */
 static void
-leave_to_callers(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, bool settled, const char *why)
+defer_to_callers(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
+                 bool late, const char *why)
 {
     const struct wb_stores *stores = frame->summary->stores;
     struct wb_store *left;
 
     if (stores && stores->length >= WB_SUMMARY_MOST) {
-        frame->flow->findings.left_out = true;
+        frame->flow->findings.truncated = true;
         return;
     }
     left = WB_NEW(frame->flow->arena, struct wb_store);
     *left = *store;
-    left->settled = settled;
+    left->late = late;
     left->why = why;
     if (store->function == frame->function) left->known_as = own_name(state, store);
     left->call = NULL;
@@ -216,27 +217,28 @@ leave_to_callers(struct wb_frame *frame, const struct wb_state *state, const str
 
 /* Too late for a barrier. */
 static void
-settle(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store, const char *why)
+resolve_store(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
+              const char *why)
 {
     struct wb_store told = *store;
 
-    if (!store->settled) told.why = why;
-    if (store->excuse) tell(frame, state, store, WB_HARMLESS, store->excuse);
+    if (!store->late) told.why = why;
+    if (store->excuse) report_finding(frame, state, store, WB_HARMLESS, store->excuse);
     else if (!frame->escapes && wb_of_parameter_p(store->address, frame->function)) {
-        leave_to_callers(frame, state, store, true, told.why);
+        defer_to_callers(frame, state, store, true, told.why);
     }
-    else miss(frame, state, &told);
+    else report_missing(frame, state, &told);
 }
 
 /* ---- stores ---- */
 
 static void
-note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_function *function,
-           const struct wb_place *place)
+note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address,
+           const struct wb_function *function, const struct wb_place *place)
 {
     struct wb_finding field = {.data_type = data_type_of(state, address), .offset = -1};
 
-    if (!frame->flow->telling || on_stack_p(wb_base(address))) return;
+    if (!frame->flow->reporting || on_stack_p(wb_base_of(address))) return;
     if (field.data_type) find_field(&field, address);
     wb_add_stored(frame->flow->arena, (struct wb_function *)function, &(struct wb_stored){
         .place = *place, .data_type = field.data_type, .record = field.record, .offset = field.offset, .size = field.size,
@@ -244,51 +246,53 @@ note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbo
 }
 
 void
-wb_note_written(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address, const struct wb_node *node)
+wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
+                        struct wb_symbol *address, const struct wb_node *node)
 {
     note_place(frame, state, address, frame->function, &node->place);
 }
 
 /* Why that store needs no barrier, though it has none; NULL: it needs one. */
 static const char *
-harmless(const struct wb_state *state, const struct wb_store *store)
+why_harmless(const struct wb_state *state, const struct wb_store *store)
 {
     struct wb_symbol *parent = parent_of(state, store->address), *value = store->value;
 
-    if (parent && wb_fresh_p(state, parent) && (store->early || !store->settled)) {
+    if (parent && wb_fresh_p(state, parent) && (store->early || !store->late)) {
         return "the object is new: nothing has started a GC since it was made";
     }
     if (parent && wb_unprotected_p(state, parent)) return "the object is not protected any more";
     if (value == parent) return "the object refers to itself";
     if (value->kind != WB_S_LOAD) return NULL;
-    if (wb_base(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
+    if (wb_base_of(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
     if (parent && parent_of(state, value->of) == parent) return "the object holds the value already";
     return NULL;
 }
 
 /* Whether a store there may be into an object's data, as far as is known here. */
 static bool
-concerns_p(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store)
+may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
+                   const struct wb_store *store)
 {
-    if (on_stack_p(wb_base(store->address))) return false;
-    if (loose_p(state, store) || data_type_of(state, store->address)) return true;
+    if (on_stack_p(wb_base_of(store->address))) return false;
+    if (ownerless_p(state, store) || data_type_of(state, store->address)) return true;
     return !frame->escapes && wb_of_parameter_p(store->address, frame->function);
 }
 
 static void
-enter(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
+enter_store(struct wb_frame *frame, struct wb_state *state, struct wb_store *store)
 {
     if (frame->exempt) wb_note_updated(store->address);
     else note_place(frame, state, store->address, store->function, &store->place);
-    if (frame->exempt || !concerns_p(frame, state, store)) return;
-    if (!store->excuse && !loose_p(state, store)) store->excuse = harmless(state, store);
-    if (store->settled) settle(frame, state, store, store->why);
+    if (frame->exempt || !may_need_barrier_p(frame, state, store)) return;
+    if (!store->excuse && !ownerless_p(state, store)) store->excuse = why_harmless(state, store);
+    if (store->late) resolve_store(frame, state, store, store->why);
     else wb_add_store(frame->flow->arena, &state->stores, store);
 }
 
 static void
-store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, struct wb_symbol *value,
-            const struct wb_node *node, bool hidden)
+store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+            struct wb_symbol *value, const struct wb_node *node, bool hidden)
 {
     struct wb_store *store;
 
@@ -299,25 +303,26 @@ store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
         .address = address, .value = value, .function = frame->function, .place = node->place,
         .early = !state->collected, .copied = frame->flow->copying, .hidden = hidden,
     };
-    enter(frame, state, store);
+    enter_store(frame, state, store);
 }
 
 void
-wb_store_hidden(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_node *node)
+wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+                 const struct wb_node *node)
 {
     store_value(frame, state, address, wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, address, 0), node, true);
 }
 
 static struct wb_symbol *
-element(struct wb_frame *frame, struct wb_symbol *of)
+any_element(struct wb_frame *frame, struct wb_symbol *of)
 {
     return wb_symbol(&frame->flow->symbols, WB_S_INDEX, NULL, of, -1);
 }
 
 /* A struct is copied VALUE by VALUE. */
 static void
-copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, struct wb_record *record,
-            struct wb_symbol *from, const struct wb_node *node)
+copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+            struct wb_record *record, struct wb_symbol *from, const struct wb_node *node)
 {
     if (record->visiting) return;
     record->visiting = true;
@@ -333,43 +338,43 @@ copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
 
 /* A struct or an array. */
 static void
-copy(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_type *type,
-     struct wb_symbol *from, const struct wb_node *node)
+copy_aggregate(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+               const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node)
 {
     struct wb_symbol *outer = frame->flow->copying, *value;
 
     if (!outer) frame->flow->copying = address;
     if (type->kind == WB_RECORD) copy_record(frame, state, address, type->record, from, node);
     else {
-        value = element(frame, from);
+        value = any_element(frame, from);
         if (type->to->kind == WB_VALUE) value = wb_load(frame, state, value);
-        wb_store(frame, state, element(frame, address), type->to, value, node);
+        wb_store(frame, state, any_element(frame, address), type->to, value, node);
     }
     frame->flow->copying = outer;
 }
 
 void
-wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address, const struct wb_type *type,
-         struct wb_symbol *from, const struct wb_node *node)
+wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
+         const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node)
 {
     enum wb_type_kind kind = type ? type->kind : WB_OTHER;
 
     if (kind == WB_VALUE) store_value(frame, state, address, from, node, false);
-    else if (kind == WB_ARRAY || kind == WB_RECORD) copy(frame, state, address, type, from, node);
+    else if (kind == WB_ARRAY || kind == WB_RECORD) copy_aggregate(frame, state, address, type, from, node);
 }
 
 /* What object and field are called where the call is; a field has a name as long as no GC can have been. */
 static void
 name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_store *store)
 {
-    struct wb_symbol *parent = parent_of(state, store->address), *base = wb_base(store->address);
+    struct wb_symbol *parent = parent_of(state, store->address), *base = wb_base_of(store->address);
     const char *data;
     char path[256], whole[600];
 
-    if (!frame->flow->telling || !parent) return;
+    if (!frame->flow->reporting || !parent) return;
     store->object = variable_name(state, parent);
     data = variable_name(state, base);
-    if (store->settled || base->kind != WB_S_DATA || !data) return;
+    if (store->late || base->kind != WB_S_DATA || !data) return;
     wb_path_text(store->address, path, sizeof(path));
     if (!*path || strpbrk(path, "[-")) return;
     snprintf(whole, sizeof(whole), "%s->%s", data, path);
@@ -377,7 +382,7 @@ name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_st
 }
 
 void
-wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store)
+wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store)
 {
     struct wb_store *again;
 
@@ -385,8 +390,8 @@ wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_s
     again = WB_NEW(frame->flow->arena, struct wb_store);
     *again = *store;
     name_for_call(frame, state, again);
-    enter(frame, state, again);
-    if (!store->settled) again->early = !state->collected;
+    enter_store(frame, state, again);
+    if (!store->late) again->early = !state->collected;
     else again->early = store->early && !state->collected;
 }
 
@@ -394,20 +399,20 @@ wb_store_again(struct wb_frame *frame, struct wb_state *state, const struct wb_s
 
 /* What was stored into that memory while it was nobody's. */
 static void
-enter_loose(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory)
+adopt_stores(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory)
 {
     const struct wb_stores *stores = state->stores;
 
     state->stores = NULL;
     for (; stores; stores = stores->next) {
-        if (wb_base(stores->store->address) == memory) wb_store_again(frame, state, stores->store);
+        if (wb_base_of(stores->store->address) == memory) wb_replay_store(frame, state, stores->store);
         else wb_add_store(frame->flow->arena, &state->stores, stores->store);
     }
 }
 
 void
-wb_swap(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *data,
-        const struct wb_type *type, const struct wb_node *node)
+wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                struct wb_symbol *data, const struct wb_type *type, const struct wb_node *node)
 {
     struct wb_symbol *address = wb_symbol(&frame->flow->symbols, WB_S_DATA, NULL, object, 0);
     struct wb_record *record = wb_pointed(type);
@@ -416,7 +421,7 @@ wb_swap(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object
     wb_bind(frame->flow->arena, state, address, data);
     if (data->kind == WB_S_CONSTANT) return;
     wb_add_wrapped(frame->flow->arena, state, object, data);
-    if (data->kind == WB_S_MEMORY) enter_loose(frame, state, data);
+    if (data->kind == WB_S_MEMORY) adopt_stores(frame, state, data);
     else if (record && !wb_fresh_p(state, object)) {
         struct wb_type whole = {.kind = WB_RECORD, .record = record};
         wb_store(frame, state, data, &whole, wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, data, 0), node);
@@ -426,8 +431,8 @@ wb_swap(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object
 /* ---- barriers ---- */
 
 static bool
-answers_p(const struct wb_state *state, const struct wb_store *store, const struct wb_symbol *object,
-          const struct wb_symbol *value)
+answers_p(const struct wb_state *state, const struct wb_store *store,
+          const struct wb_symbol *object, const struct wb_symbol *value)
 {
     const struct wb_symbol *parent = parent_of(state, store->address);
 
@@ -437,26 +442,28 @@ answers_p(const struct wb_state *state, const struct wb_store *store, const stru
 
 /* value NULL: any. */
 static void
-answer(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *value)
+remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+                struct wb_symbol *value)
 {
     const struct wb_stores *stores = state->stores;
 
     state->stores = NULL;
     for (; stores; stores = stores->next) {
-        if (loose_p(state, stores->store) || !answers_p(state, stores->store, object, value)) {
+        if (ownerless_p(state, stores->store) || !answers_p(state, stores->store, object, value)) {
             wb_add_store(frame->flow->arena, &state->stores, stores->store);
         }
     }
 }
 
 void
-wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object, struct wb_symbol *value)
+wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
+           struct wb_symbol *value)
 {
-    struct wb_objects *barred = WB_NEW(frame->flow->arena, struct wb_objects);
+    struct wb_objects *barriers_seen = WB_NEW(frame->flow->arena, struct wb_objects);
 
-    *barred = (struct wb_objects){.object = object, .data = value, .next = frame->barred};
-    frame->barred = barred;
-    answer(frame, state, object, value);
+    *barriers_seen = (struct wb_objects){.object = object, .data = value, .next = frame->barriers_seen};
+    frame->barriers_seen = barriers_seen;
+    remove_answered(frame, state, object, value);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
         *barrier = (struct wb_objects){.object = object, .data = value, .next = frame->summary->barriers};
@@ -465,35 +472,35 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
 }
 
 void
-wb_without(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
+wb_assume_null(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
 {
-    answer(frame, state, object, NULL);
+    remove_answered(frame, state, object, NULL);
 }
 
 void
 wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object)
 {
-    answer(frame, state, object, NULL);
+    remove_answered(frame, state, object, NULL);
     wb_add_unprotected(frame->flow->arena, state, object);
 }
 
 static void
-look_for_limit(struct wb_frame *frame, const struct wb_stores *stores)
+note_limit(struct wb_frame *frame, const struct wb_stores *stores)
 {
-    if (stores && stores->length >= WB_STORES_MOST) frame->flow->findings.left_out = true;
+    if (stores && stores->length >= WB_STORES_MOST) frame->flow->findings.truncated = true;
 }
 
 void
-wb_collect(struct wb_frame *frame, struct wb_state *state, const char *why)
+wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why)
 {
     const struct wb_stores *stores = state->stores;
 
     if (state->dead) return;
-    look_for_limit(frame, stores);
+    note_limit(frame, stores);
     state->stores = NULL;
     for (; stores; stores = stores->next) {
-        if (loose_p(state, stores->store)) wb_add_store(frame->flow->arena, &state->stores, stores->store);
-        else settle(frame, state, stores->store, why);
+        if (ownerless_p(state, stores->store)) wb_add_store(frame->flow->arena, &state->stores, stores->store);
+        else resolve_store(frame, state, stores->store, why);
     }
     state->fresh = NULL;
     state->collected = true;
@@ -501,14 +508,14 @@ wb_collect(struct wb_frame *frame, struct wb_state *state, const char *why)
 }
 
 void
-wb_end(struct wb_frame *frame, struct wb_state *state)
+wb_end_function(struct wb_frame *frame, struct wb_state *state)
 {
-    look_for_limit(frame, state->stores);
+    note_limit(frame, state->stores);
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
-        if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) || loose_p(state, store))) {
-            leave_to_callers(frame, state, store, store->settled, store->why);
+        if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) || ownerless_p(state, store))) {
+            defer_to_callers(frame, state, store, store->late, store->why);
         }
-        else if (!loose_p(state, store)) settle(frame, state, store, NULL);
+        else if (!ownerless_p(state, store)) resolve_store(frame, state, store, NULL);
     }
 }

@@ -34,8 +34,8 @@ grow(struct wb_symbols *symbols)
 }
 
 struct wb_symbol *
-wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what, struct wb_symbol *of,
-          int64_t number)
+wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what,
+          struct wb_symbol *of, int64_t number)
 {
     struct wb_symbol **place, *symbol;
 
@@ -63,7 +63,7 @@ inside_p(const struct wb_symbol *address)
 }
 
 struct wb_symbol *
-wb_base(struct wb_symbol *address)
+wb_base_of(struct wb_symbol *address)
 {
     while (inside_p(address)) address = address->of;
     return address;
@@ -88,7 +88,7 @@ wb_first_field(const struct wb_symbol *address)
 }
 
 bool
-wb_extent(const struct wb_symbol *address, int64_t *offset, int64_t *size)
+wb_byte_range(const struct wb_symbol *address, int64_t *offset, int64_t *size)
 {
     bool anywhere = address->kind != WB_S_FIELD; /* in the next field out */
 

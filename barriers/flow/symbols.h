@@ -43,7 +43,7 @@ struct wb_symbol *wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind
                             struct wb_symbol *of, int64_t number);
 
 /* Where an address is in: what is below fields and elements. */
-struct wb_symbol *wb_base(struct wb_symbol *address);
+struct wb_symbol *wb_base_of(struct wb_symbol *address);
 
 /* The field whose address, or element's address, it is; NULL: of none. */
 const struct wb_field *wb_field_of(const struct wb_symbol *address);
@@ -55,7 +55,7 @@ const struct wb_field *wb_first_field(const struct wb_symbol *address);
 bool wb_of_parameter_p(const struct wb_symbol *symbol, const struct wb_function *function);
 
 /* Which bytes an address may be of, from where its base points: an element is anywhere in its array. False: not known. */
-bool wb_extent(const struct wb_symbol *address, int64_t *offset, int64_t *size);
+bool wb_byte_range(const struct wb_symbol *address, int64_t *offset, int64_t *size);
 
 /* "c.nth", "wrap[]", "head->next": how an address is reached from where all begins. */
 void wb_path_text(const struct wb_symbol *address, char *text, size_t size);

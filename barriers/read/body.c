@@ -42,7 +42,8 @@ code_children(CXCursor cursor, struct wb_cursors *children)
 
 /* Reads children from that one on, behind what the node has already. */
 static void
-read_children(struct wb_reader *reader, struct wb_node *node, const struct wb_cursors *children, size_t from)
+read_children(struct wb_reader *reader, struct wb_node *node, const struct wb_cursors *children,
+              size_t from)
 {
     struct wb_node **end = &node->child;
 
@@ -67,7 +68,7 @@ wb_node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_c
 
 /* A function of a header, as those that Ruby's macros call, is read when it is called. */
 static void
-want_body(struct wb_reader *reader, CXCursor declaration, struct wb_function *function)
+request_body(struct wb_reader *reader, CXCursor declaration, struct wb_function *function)
 {
     CXCursor definition = clang_getCursorDefinition(declaration);
 
@@ -95,7 +96,7 @@ read_reference(struct wb_reader *reader, CXCursor cursor)
         node = wb_new_node(reader, WB_FUNCTION);
         node->function = wb_read_function(reader, referenced);
         node->function->addressed++;
-        want_body(reader, referenced, node->function);
+        request_body(reader, referenced, node->function);
     }
     else if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl) {
         node = wb_new_node(reader, WB_VARIABLE);
@@ -290,7 +291,8 @@ read_method(struct wb_reader *reader, const struct wb_node *function, CXCursor n
 }
 
 static void
-read_methods(struct wb_reader *reader, const struct wb_node *arguments, const struct wb_cursors *cursors)
+read_methods(struct wb_reader *reader, const struct wb_node *arguments,
+             const struct wb_cursors *cursors)
 {
     size_t at = 0;
 
@@ -324,7 +326,7 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     if (function_p(clang_getCursorKind(called))) {
         node->function = wb_read_function(reader, called);
         node->function->called = true;
-        want_body(reader, called, node->function);
+        request_body(reader, called, node->function);
     }
     else if (children->count > 0) node->child = wb_read_code(reader, children->items[0]);
     else node->child = wb_new_node(reader, WB_ANY);
@@ -380,7 +382,8 @@ read_if(struct wb_reader *reader, struct wb_cursors *children)
 }
 
 static struct wb_node *
-read_named(struct wb_reader *reader, enum wb_node_kind kind, CXCursor cursor, const struct wb_cursors *children)
+read_named(struct wb_reader *reader, enum wb_node_kind kind, CXCursor cursor,
+           const struct wb_cursors *children)
 {
     struct wb_node *node = wb_node_with(reader, kind, children);
 

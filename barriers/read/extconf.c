@@ -30,7 +30,7 @@ new_directory(struct wb_arena *arena)
 }
 
 static void
-run(const char *directory, const char *script)
+exec_extconf(const char *directory, const char *script)
 {
     const char *ruby = getenv("RUBY");
 
@@ -52,7 +52,7 @@ wb_extconf_run(struct wb_arena *arena, const char *directory)
     if (!made) return NULL;
     snprintf(path, size, "%s/extconf.rb", directory);
     child = fork();
-    if (child == 0) run(made, path);
+    if (child == 0) exec_extconf(made, path);
     if (child < 0) return NULL;
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
     snprintf(path, size, "%s/Makefile", made);

@@ -28,7 +28,7 @@ wb_search_init(struct wb_search *search)
 }
 
 static void
-tell(struct wb_search *search, const char *path, const char *what)
+report_problem(struct wb_search *search, const char *path, const char *what)
 {
     size_t size = strlen(path) + strlen(what) + 3;
     char *line = wb_arena_take(&search->arena, size);
@@ -38,7 +38,7 @@ tell(struct wb_search *search, const char *path, const char *what)
 }
 
 static const char *
-join(struct wb_search *search, const char *directory, const char *name)
+join_path(struct wb_search *search, const char *directory, const char *name)
 {
     size_t size = strlen(directory) + strlen(name) + 2;
     char *path = wb_arena_take(&search->arena, size);
@@ -107,7 +107,7 @@ wb_search_flags(struct wb_search *search, const char *text)
         const char *path = *words + (joined ? 2 : 0);
         struct stat status;
         if (!current || *path == '/' || stat(path, &status)) continue;
-        path = join(search, current, path);
+        path = join_path(search, current, path);
         *words = joined ? joined_flag(search, path) : path;
     }
 }
@@ -146,8 +146,8 @@ source_p(const char *path)
 }
 
 static void
-add_command(struct wb_search *search, struct wb_extension *extension, const char *path, const char *directory,
-            const char **words)
+add_command(struct wb_search *search, struct wb_extension *extension, const char *path,
+            const char *directory, const char **words)
 {
     struct wb_command *command;
 
@@ -205,19 +205,20 @@ makefile_flags(struct wb_search *search, const struct wb_makefile *makefile, con
 static const char *
 find_source(struct wb_search *search, const char *directory, const char *vpath, const char *name)
 {
-    const char *found = real_path(search, join(search, directory, name));
+    const char *found = real_path(search, join_path(search, directory, name));
 
     while (!found && *vpath) {
         size_t length = strcspn(vpath, ":");
         const char *part = wb_arena_text(&search->arena, vpath, length);
-        found = real_path(search, join(search, join(search, directory, part), name));
+        found = real_path(search, join_path(search, join_path(search, directory, part), name));
         vpath += length + (vpath[length] == ':');
     }
     return found;
 }
 
 static bool
-add_makefile(struct wb_search *search, const struct wb_makefile *makefile, const char *directory, const char *name)
+add_makefile(struct wb_search *search, const struct wb_makefile *makefile, const char *directory,
+             const char *name)
 {
     struct wb_extension *extension = new_extension(search, name);
     const char *vpath = wb_makefile_value(makefile, "VPATH");
@@ -225,7 +226,7 @@ add_makefile(struct wb_search *search, const struct wb_makefile *makefile, const
 
     for (; *sources; sources++) {
         const char *path = find_source(search, directory, vpath, *sources);
-        if (!path) tell(search, *sources, "it is among the Makefile's SRCS, and not there");
+        if (!path) report_problem(search, *sources, "it is among the Makefile's SRCS, and not there");
         else if (source_p(path)) add_command(search, extension, path, directory, makefile_flags(search, makefile, path));
     }
     return add_extension(search, extension);
@@ -234,13 +235,14 @@ add_makefile(struct wb_search *search, const struct wb_makefile *makefile, const
 /* ---- compile_commands.json ---- */
 
 static void
-add_compile_command(struct wb_search *search, struct wb_extension *extension, CXCompileCommand command)
+add_compile_command(struct wb_search *search, struct wb_extension *extension,
+                    CXCompileCommand command)
 {
     unsigned count = clang_CompileCommand_getNumArgs(command);
     const char **words = wb_arena_take(&search->arena, ((size_t)count + 1) * sizeof(*words));
     CXString file = clang_CompileCommand_getFilename(command), in = clang_CompileCommand_getDirectory(command);
     const char *directory = real_path(search, clang_getCString(in));
-    const char *path = directory ? real_path(search, join(search, directory, clang_getCString(file))) : NULL;
+    const char *path = directory ? real_path(search, join_path(search, directory, clang_getCString(file))) : NULL;
 
     for (unsigned i = 0; i < count; i++) {
         CXString argument = clang_CompileCommand_getArg(command, i);
@@ -248,7 +250,7 @@ add_compile_command(struct wb_search *search, struct wb_extension *extension, CX
         words[i] = wb_arena_text(&search->arena, text, strlen(text));
         clang_disposeString(argument);
     }
-    if (!path) tell(search, clang_getCString(file), "it is in compile_commands.json, and not there");
+    if (!path) report_problem(search, clang_getCString(file), "it is in compile_commands.json, and not there");
     else if (source_p(path)) add_command(search, extension, path, directory, words);
     clang_disposeString(file);
     clang_disposeString(in);
@@ -263,7 +265,7 @@ add_database(struct wb_search *search, const char *directory, const char *name)
     CXCompileCommands commands;
 
     if (error != CXCompilationDatabase_NoError) {
-        tell(search, name, "its compile_commands.json cannot be read");
+        report_problem(search, name, "its compile_commands.json cannot be read");
         return false;
     }
     commands = clang_CompilationDatabase_getAllCompileCommands(database);
@@ -278,11 +280,11 @@ add_database(struct wb_search *search, const char *directory, const char *name)
 /* ---- directories ---- */
 
 static bool
-there_p(struct wb_search *search, const char *directory, const char *name)
+file_exists_p(struct wb_search *search, const char *directory, const char *name)
 {
     struct stat status;
 
-    return stat(join(search, directory, name), &status) == 0 && S_ISREG(status.st_mode);
+    return stat(join_path(search, directory, name), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 /* The extension that is made in that directory itself. */
@@ -293,28 +295,29 @@ search_here(struct wb_search *search, const char *directory, const char *name)
     const char *made;
     bool found;
 
-    if (there_p(search, directory, "Makefile")) {
-        int error = wb_makefile_read(&makefile, join(search, directory, "Makefile"));
-        if (error) tell(search, join(search, name, "Makefile"), strerror(error));
+    if (file_exists_p(search, directory, "Makefile")) {
+        int error = wb_makefile_read(&makefile, join_path(search, directory, "Makefile"));
+        if (error) report_problem(search, join_path(search, name, "Makefile"), strerror(error));
         else if (mkmf_p(&makefile)) return add_makefile(search, &makefile, directory, name);
     }
-    if (there_p(search, directory, "compile_commands.json")) return add_database(search, directory, name);
-    if (!there_p(search, directory, "extconf.rb")) return false;
+    if (file_exists_p(search, directory, "compile_commands.json")) return add_database(search, directory, name);
+    if (!file_exists_p(search, directory, "extconf.rb")) return false;
     if (!search->extconf) {
-        tell(search, name, "it has an extconf.rb and no Makefile: build it, or give --extconf to have it run");
+        report_problem(search, name, "it has an extconf.rb and no Makefile: build it, or give --extconf to have it run");
         return false;
     }
     made = wb_extconf_run(&search->arena, directory);
     if (!made) {
-        tell(search, name, "its extconf.rb made no Makefile");
+        report_problem(search, name, "its extconf.rb made no Makefile");
         return false;
     }
-    found = wb_makefile_read(&makefile, join(search, made, "Makefile")) == 0 && mkmf_p(&makefile) &&
+    found = wb_makefile_read(&makefile, join_path(search, made, "Makefile")) == 0 && mkmf_p(&makefile) &&
             add_makefile(search, &makefile, made, name);
     return found;
 }
 
-static bool search_tree(struct wb_search *search, const char *directory, const char *name, unsigned depth);
+static bool search_tree(struct wb_search *search, const char *directory, const char *name,
+                        unsigned depth);
 
 /* In the order of names, so that two runs say the same. */
 static bool
@@ -327,8 +330,8 @@ search_below(struct wb_search *search, const char *directory, const char *name, 
     for (int i = 0; i < count; i++) {
         const char *entry = entries[i]->d_name;
         struct stat status;
-        if (entry[0] != '.' && lstat(join(search, directory, entry), &status) == 0 && S_ISDIR(status.st_mode)) {
-            found |= search_tree(search, join(search, directory, entry), join(search, name, entry), depth + 1);
+        if (entry[0] != '.' && lstat(join_path(search, directory, entry), &status) == 0 && S_ISDIR(status.st_mode)) {
+            found |= search_tree(search, join_path(search, directory, entry), join_path(search, name, entry), depth + 1);
         }
         free(entries[i]);
     }
@@ -350,11 +353,11 @@ wb_search_directory(struct wb_search *search, const char *path)
     const char *directory = real_path(search, path);
 
     if (!directory) {
-        tell(search, path, strerror(errno));
+        report_problem(search, path, strerror(errno));
         return false;
     }
     if (search_tree(search, directory, path, 0)) return true;
-    tell(search, path, "there is no extension in it with a Makefile of mkmf's or a compile_commands.json");
+    report_problem(search, path, "there is no extension in it with a Makefile of mkmf's or a compile_commands.json");
     return false;
 }
 
@@ -376,12 +379,12 @@ wb_search_files(struct wb_search *search, char **paths, size_t count)
         struct wb_makefile makefile = {.arena = &search->arena};
         const char *path = real_path(search, paths[i]), *directory;
         if (!path) {
-            tell(search, paths[i], strerror(errno));
+            report_problem(search, paths[i], strerror(errno));
             all = false;
             continue;
         }
         directory = directory_of(search, path);
-        if (wb_makefile_read(&makefile, join(search, directory, "Makefile"))) makefile.settings = NULL;
+        if (wb_makefile_read(&makefile, join_path(search, directory, "Makefile"))) makefile.settings = NULL;
         add_command(search, extension, path, directory, makefile_flags(search, &makefile, path));
     }
     return add_extension(search, extension) && all;

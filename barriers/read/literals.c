@@ -17,7 +17,8 @@ member_of(struct wb_reader *reader, struct wb_node *of, struct wb_field *field)
 }
 
 static void
-add_assignment(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, struct wb_node *what)
+add_assignment(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to,
+               struct wb_node *what)
 {
     struct wb_node *node = wb_new_node(reader, WB_ASSIGN);
 
@@ -55,7 +56,8 @@ designated(struct wb_reader *reader, struct wb_node *to, const struct wb_cursors
     return to;
 }
 
-static void add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list);
+static void add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to,
+                     CXCursor list);
 
 static void
 add_element(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor value)

@@ -20,7 +20,7 @@ struct wb_setting {
 /* ---- reading ---- */
 
 static const char *
-find(const struct wb_makefile *makefile, const char *name, size_t length)
+find_value(const struct wb_makefile *makefile, const char *name, size_t length)
 {
     const struct wb_setting *setting = makefile->settings;
 
@@ -29,10 +29,11 @@ find(const struct wb_makefile *makefile, const char *name, size_t length)
 }
 
 static void
-set(struct wb_makefile *makefile, const char *name, size_t length, const char *value, bool adds)
+set_value(struct wb_makefile *makefile, const char *name, size_t length, const char *value,
+          bool adds)
 {
     struct wb_setting *setting = WB_NEW(makefile->arena, struct wb_setting);
-    const char *before = adds ? find(makefile, name, length) : "";
+    const char *before = adds ? find_value(makefile, name, length) : "";
     size_t size = strlen(before) + strlen(value) + 2;
     char *whole = wb_arena_take(makefile->arena, size);
 
@@ -56,7 +57,7 @@ read_line(struct wb_makefile *makefile, char *line)
     value = line + operator + (strchr(":?+", line[operator]) != NULL);
     if (*value != '=') return;
     value += 1 + strspn(value + 1, " \t");
-    set(makefile, line, length, value, line[operator] == '+');
+    set_value(makefile, line, length, value, line[operator] == '+');
 }
 
 /* Lines that end with a backslash are one with the next one. */
@@ -105,7 +106,8 @@ struct text {
     unsigned steps;
 };
 
-static void expand(const struct wb_makefile *makefile, const char *value, struct text *into, unsigned depth);
+static void expand(const struct wb_makefile *makefile, const char *value, struct text *into,
+                   unsigned depth);
 
 /* The variable, or function, behind "$"; returns what is behind it. */
 static const char *
@@ -119,7 +121,7 @@ expand_one(const struct wb_makefile *makefile, const char *at, struct text *into
     end = strchr(at, close);
     if (!end) return at + strlen(at);
     length = strcspn(++at, ":)} ");
-    if (at[length] != ' ') expand(makefile, find(makefile, at, length), into, depth + 1);
+    if (at[length] != ' ') expand(makefile, find_value(makefile, at, length), into, depth + 1);
     return end + 1;
 }
 
@@ -143,7 +145,7 @@ wb_makefile_value(const struct wb_makefile *makefile, const char *name)
     const char *value;
 
     if (!text.bytes) wb_out_of_memory();
-    expand(makefile, find(makefile, name, strlen(name)), &text, 0);
+    expand(makefile, find_value(makefile, name, strlen(name)), &text, 0);
     value = wb_arena_text(makefile->arena, text.bytes, text.length);
     free(text.bytes);
     return value;

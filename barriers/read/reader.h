@@ -104,7 +104,8 @@ void wb_read_data_type(struct wb_reader *reader, CXCursor declaration);
 /* ---- body.c ---- */
 
 /* With those as its children. */
-struct wb_node *wb_node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_cursors *children);
+struct wb_node *wb_node_with(struct wb_reader *reader, enum wb_node_kind kind,
+                             const struct wb_cursors *children);
 
 /* A statement or an expression. */
 struct wb_node *wb_read_code(struct wb_reader *reader, CXCursor cursor);
@@ -118,6 +119,7 @@ void wb_read_initialiser(struct wb_reader *reader, CXCursor expression);
 /* ---- literals.c ---- */
 
 /* A compound literal; children: its own. */
-struct wb_node *wb_read_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children);
+struct wb_node *wb_read_literal(struct wb_reader *reader, CXCursor cursor,
+                                const struct wb_cursors *children);
 
 #endif

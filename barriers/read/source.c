@@ -67,7 +67,7 @@ read_declaration_i(CXCursor cursor, CXCursor parent, CXClientData data)
 
 /* Reading a body may ask for more of them. */
 static void
-read_wanted(struct wb_reader *reader)
+read_pending(struct wb_reader *reader)
 {
     while (reader->pending_count > 0) {
         struct wb_pending pending = reader->pending[--reader->pending_count];
@@ -78,7 +78,7 @@ read_wanted(struct wb_reader *reader)
 /* ---- diagnostics ---- */
 
 static void
-tell_problems(CXTranslationUnit unit, wb_problem_i *problem_i, void *data)
+report_problems(CXTranslationUnit unit, wb_problem_i *problem_i, void *data)
 {
     unsigned count = clang_getNumDiagnostics(unit), told = 0;
 
@@ -126,18 +126,19 @@ read_unit(struct wb_reader *reader)
     reader->file = clang_getFile(reader->unit, reader->path);
     clang_getInclusions(reader->unit, wb_find_ruby_i, reader);
     clang_visitChildren(clang_getTranslationUnitCursor(reader->unit), read_declaration_i, reader);
-    read_wanted(reader);
+    read_pending(reader);
 }
 
 bool
-wb_source_read(struct wb_program *program, const struct wb_command *command, wb_problem_i *problem_i, void *data)
+wb_source_read(struct wb_program *program, const struct wb_command *command,
+               wb_problem_i *problem_i, void *data)
 {
     struct wb_reader reader = {.program = program, .path = command->path};
     CXIndex index = clang_createIndex(0, 0);
     enum CXErrorCode error = parse(index, command, &reader.unit);
 
     if (error == CXError_Success) {
-        tell_problems(reader.unit, problem_i, data);
+        report_problems(reader.unit, problem_i, data);
         read_unit(&reader);
         if (reader.too_deep) problem_i(data, "code is nested too deeply, and the inner part of it is left out");
         clang_disposeTranslationUnit(reader.unit);

@@ -16,6 +16,7 @@ typedef void wb_problem_i(void *data, const char *problem);
 
 /* Adds what is in that file to the program. False: nothing could be read of it. Each problem is told, also of a file that
  * was read but for some of its lines. */
-bool wb_source_read(struct wb_program *program, const struct wb_command *command, wb_problem_i *problem_i, void *data);
+bool wb_source_read(struct wb_program *program, const struct wb_command *command,
+                    wb_problem_i *problem_i, void *data);
 
 #endif

@@ -44,7 +44,7 @@ wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, con
         report_print(stderr, "heapprof barriers: --accept: %s cannot be read\n", file);
         return false;
     }
-    acceptance->lines = wb_share(WB_ACCEPTED_MOST * sizeof(*acceptance->lines));
+    acceptance->lines = wb_shared_memory(WB_ACCEPTED_MOST * sizeof(*acceptance->lines));
     for (size_t i = 0; i < text->count; i++) {
         struct wb_accepted *accepted = &acceptance->lines[acceptance->count];
         char *line = (char *)text->lines[i] + strspn(text->lines[i], " \t");
@@ -96,7 +96,7 @@ accept_by_lines(struct wb_findings *findings, const struct wb_acceptance *accept
 }
 
 void
-wb_acceptance_tell_unused(const struct wb_acceptance *acceptance)
+wb_acceptance_report_unused(const struct wb_acceptance *acceptance)
 {
     for (size_t i = 0; i < acceptance->count; i++) {
         if (acceptance->lines[i].used) continue;
@@ -186,7 +186,8 @@ accept_by_comments(struct wb_program *program, struct wb_findings *findings)
 }
 
 void
-wb_accept(struct wb_program *program, struct wb_findings *findings, const struct wb_acceptance *acceptance)
+wb_apply_acceptance(struct wb_program *program, struct wb_findings *findings,
+                    const struct wb_acceptance *acceptance)
 {
     accept_by_comments(program, findings);
     accept_by_lines(findings, acceptance);

@@ -28,9 +28,10 @@ struct wb_acceptance {
 bool wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, const char *file);
 
 /* Notes at findings that they are accepted, by a comment or a line. Comments that accept nothing, or say no reason, are told. */
-void wb_accept(struct wb_program *program, struct wb_findings *findings, const struct wb_acceptance *acceptance);
+void wb_apply_acceptance(struct wb_program *program, struct wb_findings *findings,
+                         const struct wb_acceptance *acceptance);
 
 /* Tells the lines that accept nothing. */
-void wb_acceptance_tell_unused(const struct wb_acceptance *acceptance);
+void wb_acceptance_report_unused(const struct wb_acceptance *acceptance);
 
 #endif

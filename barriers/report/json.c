@@ -84,8 +84,9 @@ write_remark(struct report_json *json, const struct wb_remark *remark)
 }
 
 void
-wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings,
-               const struct wb_remark *remarks, const struct wb_all_seen *seen)
+wb_report_json(FILE *out, const char *name, const struct wb_program *program,
+               const struct wb_findings *findings, const struct wb_remark *remarks,
+               const struct wb_all_seen *seen)
 {
     struct report_json json = {.out = out};
 
@@ -110,7 +111,7 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program, co
         write_remark(&json, remarks);
     }
     report_json_end(&json, ']');
-    report_json_member_bool(&json, "left_out", findings->left_out);
+    report_json_member_bool(&json, "left_out", findings->truncated);
     report_json_end(&json, '}');
 }
 
@@ -139,7 +140,8 @@ wb_report_json_seen(FILE *out, const struct wb_all_seen *seen)
 #define MISSED  "missed-write-barrier"
 
 static void
-write_location(struct report_json *json, const char *path, unsigned line, unsigned column, const char *message)
+write_location(struct report_json *json, const char *path, unsigned line, unsigned column,
+               const char *message)
 {
     report_sarif_location(json, &(struct report_sarif_place){.file = path, .line = line, .column = column, .message = message});
 }
@@ -156,8 +158,8 @@ write_verdicts(struct report_json *json, struct wb_finding *const *findings, siz
 }
 
 static void
-write_result(struct report_json *json, struct wb_finding *const *findings, size_t count, const char *directory,
-             bool seen)
+write_result(struct report_json *json, struct wb_finding *const *findings, size_t count,
+             const char *directory, bool seen)
 {
     const struct wb_place *place = &findings[0]->place;
     char *message = NULL;
@@ -209,8 +211,8 @@ write_tool(struct report_json *json)
 }
 
 void
-wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks, bool all, const char *directory,
-                const struct wb_all_seen *seen)
+wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks,
+                bool all, const char *directory, const struct wb_all_seen *seen)
 {
     struct report_json json = {.out = out};
     size_t next;
@@ -220,7 +222,7 @@ wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_r
     report_json_member_begin(&json, "results", '[');
     for (size_t i = 0; i < findings->count; i = next) {
         const struct wb_finding *first = findings->all[i];
-        next = wb_said_together(findings, i);
+        next = wb_group_end(findings, i);
         if (!all && !first->seen && !first->accepted && !wb_missing_p(first)) continue;
         write_result(&json, findings->all + i, next - i, directory, seen != NULL);
     }

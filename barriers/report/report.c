@@ -9,13 +9,13 @@ const char *
 wb_severity(const struct wb_finding *finding)
 {
     if (!wb_missing_p(finding)) return "note";
-    return finding->sure == WB_CERTAIN ? "error" : "warning";
+    return finding->certainty == WB_CERTAIN ? "error" : "warning";
 }
 
 bool
 wb_missing_p(const struct wb_finding *finding)
 {
-    return finding->data_type->protected_p && finding->sure != WB_HARMLESS && !finding->accepted;
+    return finding->data_type->protected_p && finding->certainty != WB_HARMLESS && !finding->accepted;
 }
 
 const char *
@@ -40,7 +40,7 @@ static bool
 together_p(const struct wb_finding *one, const struct wb_finding *other)
 {
     return one->place.file == other->place.file && one->place.line == other->place.line &&
-           one->place.column == other->place.column && one->why == other->why && one->sure == other->sure &&
+           one->place.column == other->place.column && one->why == other->why && one->certainty == other->certainty &&
            one->data_type == other->data_type && one->accepted == other->accepted;
 }
 
@@ -58,12 +58,12 @@ wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count)
 {
     const struct wb_finding *first = findings[0];
 
-    fprintf(out, "no write barrier %sfor ", first->sure == WB_HARMLESS ? "needed " : "");
+    fprintf(out, "no write barrier %sfor ", first->certainty == WB_HARMLESS ? "needed " : "");
     write_fields(out, findings, count);
     if (first->parent) fprintf(out, " of '%s'", first->parent);
     fprintf(out, " (%s%s): %s", first->data_type->name,
             first->data_type->protected_p ? "" : ", which is not WB_PROTECTED", first->why);
-    if (!first->parent && first->sure == WB_LIKELY) fputs("; which object it is stored into is not seen", out);
+    if (!first->parent && first->certainty == WB_LIKELY) fputs("; which object it is stored into is not seen", out);
     if (first->accepted) fprintf(out, " (accepted: %s)", first->accepted);
 }
 
@@ -83,7 +83,7 @@ write_line(FILE *out, struct wb_finding *const *findings, size_t count, const ch
 }
 
 size_t
-wb_said_together(const struct wb_findings *findings, size_t first)
+wb_group_end(const struct wb_findings *findings, size_t first)
 {
     size_t next = first + 1;
 
@@ -97,7 +97,7 @@ wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const ch
     size_t next;
 
     for (size_t i = 0; i < findings->count; i = next) {
-        next = wb_said_together(findings, i);
+        next = wb_group_end(findings, i);
         if (all || wb_missing_p(findings->all[i])) write_line(out, findings->all + i, next - i, directory);
     }
 }
@@ -121,7 +121,8 @@ plural(size_t count)
 }
 
 void
-wb_report_summary(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings)
+wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
+                  const struct wb_findings *findings)
 {
     size_t types = 0, protected_types = 0, missing = 0, accepted = 0;
 
@@ -136,5 +137,5 @@ wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
     report_print(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing, plural(missing));
     if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
     fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types, plural(types),
-            protected_types == 1 ? "is" : "are", findings->left_out ? "; more than can be told is left out" : "");
+            protected_types == 1 ? "is" : "are", findings->truncated ? "; more than can be told is left out" : "");
 }

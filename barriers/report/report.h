@@ -8,7 +8,7 @@
 #include "barriers/flow/remarks.h"
 
 /* The findings from first on that are said together: the fields of a struct that is copied; returns where the next one is. */
-size_t wb_said_together(const struct wb_findings *findings, size_t first);
+size_t wb_group_end(const struct wb_findings *findings, size_t first);
 
 /* "error", "warning", "note": how sure it is, in a compiler's words. */
 const char *wb_severity(const struct wb_finding *finding);
@@ -34,15 +34,16 @@ void wb_report_text(FILE *out, const struct wb_findings *findings, bool all, con
 void wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const char *directory);
 
 /* An object with all findings, also harmless ones; types with them. seen: the collector was asked, NULL: it was not. */
-void wb_report_json(FILE *out, const char *name, const struct wb_program *program, const struct wb_findings *findings,
-                    const struct wb_remark *remarks, const struct wb_all_seen *seen);
+void wb_report_json(FILE *out, const char *name, const struct wb_program *program,
+                    const struct wb_findings *findings, const struct wb_remark *remarks,
+                    const struct wb_all_seen *seen);
 
 /* What only the collector saw, as members of the object around all extensions. */
 void wb_report_json_seen(FILE *out, const struct wb_all_seen *seen);
 
 /* A run of SARIF 2.1.0, for editors and CI. */
-void wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks, bool all,
-                     const char *directory, const struct wb_all_seen *seen);
+void wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks,
+                     bool all, const char *directory, const struct wb_all_seen *seen);
 
 /* The same of what only the collector saw: its places are not known. */
 void wb_report_sarif_seen(FILE *out, const struct wb_all_seen *seen);
