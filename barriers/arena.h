@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_BARRIERS_ARENA_H
 #define HEAPPROF_BARRIERS_ARENA_H
-/* Small things that live as long as the program does: what is read of the sources, and what is worked out of it. Nothing
- * is given back. Memory that the system refuses ends the program with a line. */
+/* Memory for small things that live as long as the program: what was read of the sources, and what
+ * follows from it. Nothing is freed. If the system refuses memory, the program ends with a line. */
 #include <stddef.h>
 
 struct wb_arena {
@@ -9,7 +9,7 @@ struct wb_arena {
     size_t left;   /* bytes behind next */
 };
 
-/* Zeroed memory for a thing of that size, aligned for any. */
+/* Zeroed memory of that size, aligned for any type. */
 void *wb_arena_take(struct wb_arena *arena, size_t size);
 
 /* A copy of a text, with a final NUL. */
@@ -17,7 +17,7 @@ const char *wb_arena_text(struct wb_arena *arena, const char *text, size_t lengt
 
 void wb_out_of_memory(void) __attribute__((noreturn));
 
-/* Zeroed memory that children of fork share, to the end of the process. */
+/* Zeroed memory that this process shares with its forked children, until the process ends. */
 void *wb_shared_memory(size_t bytes);
 
 #define WB_NEW(arena, type) ((type *)wb_arena_take((arena), sizeof(type)))

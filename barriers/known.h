@@ -1,27 +1,28 @@
 #ifndef HEAPPROF_BARRIERS_KNOWN_H
 #define HEAPPROF_BARRIERS_KNOWN_H
-/* What functions do whose bodies we do not read, as far as it matters. */
+/* What is known of functions whose bodies are not read: those of Ruby and of C. */
 #include "barriers/program.h"
 
+/* What a call does. The arguments are named in brackets. */
 enum wb_effect {
-    WB_NOTHING,      /* stores no VALUE that we hold, and gives nothing of interest */
-    WB_CHECKED_DATA,      /* (object, type): the object's data */
-    WB_DATA_OF,      /* (object): its data */
-    WB_WRAP,         /* (class, data, type): a new object with that data */
-    WB_ALLOCATE,     /* (class, size, type): a new object with zeroed data */
-    WB_MAKE,         /* (class, type, data *, size): a new object, whose data is written there */
-    WB_MEMORY,       /* new memory */
-    WB_REALLOCATE,       /* (memory, ...): what it was, somewhere else */
-    WB_COPY,         /* (to, from, ...) */
-    WB_WRITE,        /* (object, slot, value): a store with its barrier */
-    WB_WRITTEN,      /* (object, old, value): the barrier of a store that was */
-    WB_REMEMBER,     /* (object, value): the same */
-    WB_UNPROTECT,    /* (object): needs no barriers from here on */
-    WB_MARK,         /* (value): called by a mark function */
-    WB_MARK_MOVABLE, /* (value): the same, and the value may move */
-    WB_MARK_ARRAY,   /* (start, end) */
-    WB_RETURN_FIRST,         /* (value, ...): that value */
-    WB_RETURN_IMMEDIATE     /* a VALUE that is no object */
+    WB_NOTHING,          /* stores no VALUE of the extension, and returns nothing of interest */
+    WB_CHECKED_DATA,     /* (object, type): returns the object's data */
+    WB_DATA_OF,          /* (object): returns its data */
+    WB_WRAP,             /* (class, data, type): returns a new object with that data */
+    WB_ALLOCATE,         /* (class, size, type): returns a new object with zeroed data */
+    WB_MAKE,             /* (class, type, data *, size): returns a new object; writes its data there */
+    WB_MEMORY,           /* returns new memory */
+    WB_REALLOCATE,       /* (memory, ...): returns the same memory at another address */
+    WB_COPY,             /* (to, from, ...) */
+    WB_WRITE,            /* (object, slot, value): stores, with a barrier */
+    WB_WRITTEN,          /* (object, old, value): the barrier of an earlier store */
+    WB_REMEMBER,         /* (object, value): the same */
+    WB_UNPROTECT,        /* (object): the object needs no barriers from here on */
+    WB_MARK,             /* (value): marks and pins it */
+    WB_MARK_MOVABLE,     /* (value): marks it; the value may move */
+    WB_MARK_ARRAY,       /* (start, end) */
+    WB_RETURN_FIRST,     /* (value, ...): returns that value */
+    WB_RETURN_IMMEDIATE  /* returns a VALUE that is no object */
 };
 
 struct wb_known {
@@ -30,20 +31,23 @@ struct wb_known {
     bool           collects;  /* it may start a GC */
 };
 
-/* A function of Ruby's that calls one it is given, before it returns, with something else that it is given. */
+/* A function of Ruby's that calls a function it is given before it returns, and passes data on to
+ * it. */
 struct wb_callback {
     const char *name;
-    unsigned    function, data;  /* which of its arguments they are */
-    unsigned    parameter;       /* which parameter of that function gets data */
+    unsigned    function, data;  /* numbers of these two arguments */
+    unsigned    parameter;       /* which parameter of the given function gets the data */
 };
 
-/* NULL: it calls none that is given there; or keeps it, who knows. */
+/* The row for that argument of a function. Returns NULL if the function does not call what it is
+ * given there, or may keep it for later. */
 const struct wb_callback *wb_callback_of(const struct wb_function *function, unsigned argument);
 
-/* What is known of a function, by its name; of one of Ruby's that is in no table: that it may do anything. */
+/* What is known of a function by its name. A function of Ruby's that no table names may do
+ * anything. */
 const struct wb_known *wb_known_of(struct wb_function *function);
 
-/* Whether it is in a table, so that its body, if there is one, does not matter. */
+/* True if a table names the function. Then its body does not matter. */
 bool wb_known_p(struct wb_function *function);
 
 #endif

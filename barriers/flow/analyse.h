@@ -1,9 +1,9 @@
 #ifndef HEAPPROF_BARRIERS_ANALYSE_H
 #define HEAPPROF_BARRIERS_ANALYSE_H
-/* From what was read of an extension to what is told of it. */
+/* From an extension that was read to the findings. */
 #include "barriers/flow/findings.h"
 
-/* Stores into the data of objects of WB_PROTECTED types that have no barrier, by file and line. */
+/* Finds stores into the data of objects that have no barrier. The findings are ordered by file and line. */
 void wb_analyse(struct wb_program *program, struct wb_findings *findings);
 
 #endif

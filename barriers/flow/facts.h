@@ -1,22 +1,26 @@
 #ifndef HEAPPROF_BARRIERS_FACTS_H
 #define HEAPPROF_BARRIERS_FACTS_H
-/* What is known of a field wherever it is used: whether it is marked, and whether it ever holds anything but a String. */
+/* Facts about a field that hold in the whole program: whether a mark function marks it, and whether it
+ * only ever holds Strings. */
 #include "barriers/flow/symbols.h"
 
-/* Whether nothing marks what is stored there: then the GC does not follow the reference, and it needs no barrier. */
+/* True if no mark function marks the field. Then the GC does not follow the reference, so a store there
+ * needs no barrier. */
 bool wb_unmarked_p(const struct wb_data_type *data_type, const struct wb_symbol *address);
 
-/* That value is stored there. */
+/* Notes that the value is stored at the address. */
 void wb_note_stored(const struct wb_symbol *address, const struct wb_symbol *value);
 
-/* Something is stored there by a function that runs in a GC: by dcompact. */
+/* Notes that a function that runs in a GC (dcompact) stores at the address. */
 void wb_note_updated(const struct wb_symbol *address);
 
-/* Whether all that was stored there is Strings, and nil. */
+/* True if only Strings and nil were stored there. */
 bool wb_only_strings_p(const struct wb_symbol *address);
 
-/* Whether a function returns a String; stores one where it finds none, as StringValue does. */
+/* True if the function returns a String. */
 bool wb_returns_string_p(const struct wb_function *function);
+
+/* True if the function replaces a value that is no String by one, as StringValue does. */
 bool wb_converts_to_string_p(const struct wb_function *function);
 
 #endif

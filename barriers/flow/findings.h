@@ -1,22 +1,22 @@
 #ifndef HEAPPROF_BARRIERS_FINDINGS_H
 #define HEAPPROF_BARRIERS_FINDINGS_H
-/* What is told: each place once, in the order of files and lines. */
+/* Findings: stores without a barrier, each place once, ordered by file and line. */
 #include "barriers/program.h"
 
 struct wb_seen;
 struct wb_told;
 
-/* How sure it is that the store needs a barrier, from least to most. */
+/* How certain it is that the store needs a barrier, from least to most. */
 enum wb_certainty {
-    WB_HARMLESS,   /* it needs none as long as the code around it stays as it is: the object is new, the value a root */
-    WB_LIKELY,     /* which object it is stored into is not seen */
+    WB_HARMLESS,   /* it needs none as long as the code around it stays: the object is new, or the value a root */
+    WB_LIKELY,     /* it is not known into which object it stores */
     WB_CERTAIN
 };
 
-/* How a function that knows the object comes to a store of one that does not: by a call. */
+/* A call by which a function that has a name for the object reaches a store in one that has none. */
 struct wb_call_site {
-    const char          *object;          /* its name there; NULL: it has none */
-    const char          *field;           /* "p->first": what is stored to, if no GC can be between that and the call's end */
+    const char          *object;          /* the object's name at the call; NULL if it has none */
+    const char          *field;           /* what is stored to, as "p->first"; NULL if a GC may start before the call returns */
     struct wb_place      place;           /* of the call */
     const struct wb_call_site *next;
 };
@@ -26,34 +26,34 @@ struct wb_finding {
     enum wb_certainty               certainty;
     const struct wb_function  *function;
     const struct wb_data_type *data_type;
-    const struct wb_record    *record;    /* the struct that the field's name begins in; NULL: none is known */
+    const struct wb_record    *record;    /* the struct in which the field's name begins; NULL if not known */
     const char                *field;     /* "c.nth" */
-    const char                *parent;    /* the variable that has the object; NULL: not seen */
-    const char                *object;    /* the same, if it is a variable of the function that stores */
-    const struct wb_call_site       *call_sites;      /* if object is NULL: all that are seen */
-    const char                *rest;      /* of the field's name, in what is copied, if that is more than this VALUE: ".nth" */
+    const char                *parent;    /* the variable that holds the object; NULL if not known */
+    const char                *object;    /* the same, if it belongs to the function that stores */
+    const struct wb_call_site       *call_sites;      /* if object is NULL: the known calls that lead here */
+    const char                *rest;      /* of a copied struct: the end of the field's name, as ".nth" */
     const char                *why;
-    const char                *accepted;  /* the reason why it is held to be none; NULL: nobody said so */
-    bool                       in_source; /* by a comment */
-    int64_t                    offset, size; /* of the field in the object's data, bytes; offset negative: not known */
-    const struct wb_seen      *seen;      /* what the collector saw of it; NULL: nothing */
-    unsigned                   fits;      /* so many findings fit what it saw */
-    const struct wb_told      *told;      /* a barrier that told of references there; NULL: none is known */
-    uint64_t                   told_count; /* of how many, together with others of its kind */
-    bool                       refuted;   /* those are of barriers of this store alone, and none was missed there */
+    const char                *accepted;  /* the reason for which somebody accepted it; NULL if nobody did */
+    bool                       in_source; /* it was accepted by a comment */
+    int64_t                    offset, size; /* of the field in the data, bytes; offset is negative if not known */
+    const struct wb_seen      *seen;      /* what the collector missed here; NULL if nothing */
+    unsigned                   fits;      /* number of findings that fit what the collector missed */
+    const struct wb_told      *told;      /* a barrier that the collector saw for this field; NULL if none */
+    uint64_t                   told_count; /* references for which it and its like were called */
+    bool                       refuted;   /* those barriers belong to this store alone, and none was missed in the field */
 };
 
 struct wb_findings {
     struct wb_arena          *arena;
     struct wb_finding       **all;
     size_t                    count, capacity;
-    bool                      truncated;  /* there is more than can be told */
+    bool                      truncated;  /* there were more findings than WB_FINDINGS_MOST, or a limit of the analysis was hit */
 };
 
-/* More are not told. */
+/* The limit for one extension. */
 #define WB_FINDINGS_MOST 10000
 
-/* Adds it, or raises how sure one of the same place and field is. */
+/* Adds a finding. If there is one for the same place and field, keeps the more certain one. */
 void wb_add_finding(struct wb_findings *findings, const struct wb_finding *finding);
 
 void wb_sort_findings(struct wb_findings *findings);

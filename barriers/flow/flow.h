@@ -1,14 +1,19 @@
 #ifndef HEAPPROF_BARRIERS_FLOW_H
 #define HEAPPROF_BARRIERS_FLOW_H
-/* The code of functions gone through in the order in which it runs, with symbols for values.
+/* An interpreter that runs each function once without values: it puts symbols in their place.
  *
- *     flow.c       statements and expressions
- *     functions.c  a whole function, and its summary
- *     calls.c      what a call does: of a known function, of one of ours (by its summary), of any other
- *     stores.c     stores that need a barrier, barriers, and what comes too early between them
+ *     flow.c       statements and expressions  <---+
+ *         |                                        |  these three recurse, as the code does: a function
+ *     calls.c      what a call does                |  contains calls, and a call leads to a function
+ *         |                                        |
+ *     functions.c  a whole function: its summary --+
  *
- * Each function is gone through once; what it does to its arguments is its summary, which is applied where it is called. All of
- * it is done twice: first to learn which structs are whose data and what mark functions mark, then to tell.
+ *     stores.c     stores that need a barrier, barriers, and the GC that may start between them
+ *     memory.c     what is at an address
+ *
+ * The summary of a function says what it does to its arguments. It is applied at each call. All functions
+ * are visited several times: first to learn which structs are data of which types, and what mark functions
+ * mark; then once to report.
  */
 #include "barriers/flow/findings.h"
 #include "barriers/known.h"
@@ -16,15 +21,15 @@
 
 /* What a function does, in symbols of its own parameters. */
 struct wb_summary {
-    bool                     busy;      /* being worked out */
+    bool                     busy;      /* being computed: a recursive call finds it so */
     bool                     collects;  /* a GC may start in it */
     bool                     fresh;     /* its result is an object that no GC has seen */
-    struct wb_symbol        *result;    /* NULL: none, or not known */
-    const struct wb_stores  *stores;    /* into what its parameters lead to, without a barrier when it ends */
-    const struct wb_objects *barriers;  /* object, value; before anything that may start a GC */
+    struct wb_symbol        *result;    /* NULL if there is none, or it is not known */
+    const struct wb_stores  *stores;    /* into memory that its parameters lead to, with no barrier when it returns */
+    const struct wb_objects *barriers;  /* object and value; called before a GC may start */
     const struct wb_objects *marks;     /* values */
-    bool                     gives;     /* what its parameters lead to is given to functions that are not seen */
-    const struct wb_binding *writes;    /* of pointers, to what its parameters point to */
+    bool                     gives;     /* it passes what its parameters lead to on to functions that are not read */
+    const struct wb_binding *writes;    /* pointers that it stores where its parameters point to */
 };
 
 struct wb_flow {
@@ -32,39 +37,39 @@ struct wb_flow {
     struct wb_arena    *arena;
     struct wb_symbols   symbols;
     struct wb_findings  findings;
-    bool                reporting;  /* the second time */
-    unsigned            depth;    /* of functions that wait for those they call */
-    struct wb_symbol   *copying;  /* address of what a struct or an array is copied to */
+    bool                reporting;  /* the last time */
+    unsigned            depth;    /* of calls: functions that wait for the summary of another one */
+    struct wb_symbol   *copying;  /* where a struct or an array is copied to; NULL if none is */
 };
 
 struct wb_label {
     const char      *name;
-    struct wb_state  state;   /* of those who go there */
-    bool             passed;  /* it is behind us */
+    struct wb_state  state;   /* the join of the states at each goto */
+    bool             passed;  /* the label was visited */
     struct wb_label *next;
 };
 
-/* The function that is gone through. */
+/* A function that is being visited. */
 struct wb_frame {
     struct wb_flow     *flow;
     struct wb_function *function;
     struct wb_summary  *summary;
-    struct wb_state     end;          /* where it returns */
+    struct wb_state     end;          /* the join of the states in which it returns */
     struct wb_state    *break_to, *continue_to, *switch_from;
     struct wb_label    *labels;
-    const struct wb_objects *barriers_seen;  /* objects that had a barrier so far */
-    unsigned            loops;        /* around us */
-    bool                exempt;       /* it runs in a GC: stores need no barrier */
-    bool                escapes;      /* it is called from where we do not see */
+    const struct wb_objects *barriers_seen;  /* objects that had a barrier so far, the latest first */
+    unsigned            loops;        /* around the node that is visited */
+    bool                exempt;       /* it runs in a GC: its stores need no barrier */
+    bool                escapes;      /* it may be called from code that is not read */
 };
 
-/* The function's summary; NULL: it has no body, or is being worked out. */
+/* The summary of a function. Returns NULL if it has no body, or is being computed. */
 struct wb_summary *wb_summary_of(struct wb_flow *flow, struct wb_function *function);
 
-/* Goes through a data type's mark and compact functions, with the data of an object of it. */
+/* Visits the mark and compact functions of a data type, with the data of an object of that type. */
 void wb_visit_gc_functions(struct wb_flow *flow, struct wb_data_type *data_type);
 
-/* The function is left here: it returns, or a call in it never does. */
+/* Ends this path: the function returns here, or calls a function that never returns. */
 void wb_sink(struct wb_frame *frame, struct wb_state *state);
 
 /* Runs a statement or an expression; returns its value. */
@@ -99,37 +104,41 @@ struct wb_symbol *wb_visit_call(struct wb_frame *frame, struct wb_state *state,
 
 /* ---- stores.c ---- */
 
-/* A thing of that type is stored at an address; from: where it was copied from, or the VALUE itself. */
+/* A thing of that type is stored at an address. from: the VALUE itself, or the address of the struct or
+ * array that is copied. */
 void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
               const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node);
 
-/* The same of one VALUE whose address was given away. */
+/* A VALUE may be stored at an address that was passed to a function which is not read. */
 void wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
                       const struct wb_node *node);
 
-/* A VALUE is stored at that address, together with its barrier. */
+/* A VALUE is stored at that address by a function that also calls the barrier. */
 void wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
                              struct wb_symbol *address, const struct wb_node *node);
 
-/* A store of a function that was called. */
+/* A store of a called function, in symbols of the caller. */
 void wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store);
 
-/* The object's data is memory of another kind from here on. */
+/* From here on the object's data is that memory. */
 void wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                      struct wb_symbol *data, const struct wb_type *type,
                      const struct wb_node *node);
 
-/* That value was told to the GC as one of the object's. */
+/* A barrier for that object and value. value NULL: any. */
 void wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value);
-/* There is no such object on this way. */
+
+/* On this path the object is nil or NULL, so no store is into it. */
 void wb_assume_null(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
+
+/* From here on the object needs no barriers. */
 void wb_unprotect(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object);
 
-/* A GC may start here: by the function of that name. */
+/* A GC may start here. why: the name of the function that may start it. */
 void wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why);
 
-/* The function ends in that state. */
+/* The function ends. state: the join of all states in which it returns. */
 void wb_end_function(struct wb_frame *frame, struct wb_state *state);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_BARRIERS_SYMBOLS_H
 #define HEAPPROF_BARRIERS_SYMBOLS_H
-/* What a value or an address is, as far as it can be said without running the code. Two things that are the same have the
- * same symbol, so that they are compared by pointer.
+/* A symbol says where a value or an address comes from. It is what is known of it without running the
+ * code. Equal things have the same symbol, so symbols are compared by pointer.
  *
  *     struct S *p = rb_check_typeddata(self, &T);
  *     p->list[2]          LOAD(INDEX(FIELD(DATA(PARAMETER self), list), 2))
@@ -9,28 +9,28 @@
 #include "barriers/program.h"
 
 enum wb_symbol_kind {
-    WB_S_UNKNOWN,    /* what a node gives, or a variable without a value has */
-    WB_S_CONSTANT,   /* no object: a number, nil, NULL */
-    WB_S_PARAMETER,  /* number: the how maniest of the function */
+    WB_S_UNKNOWN,    /* the result of a node that is not understood, or an unset variable */
+    WB_S_CONSTANT,   /* no object: a number, nil or NULL */
+    WB_S_PARAMETER,  /* of a function; number counts from 0 */
     WB_S_FRESH,      /* an object that was made at a node */
-    WB_S_MEMORY,     /* memory that was made there */
-    WB_S_DATA,       /* the data of object of */
+    WB_S_MEMORY,     /* memory that was allocated at a node */
+    WB_S_DATA,       /* the data of an object; of: the object */
     WB_S_LOCAL,      /* address of a variable of a function */
-    WB_S_GLOBAL,     /* address of another variable */
-    WB_S_FIELD,      /* address of a field; of: the struct's */
-    WB_S_INDEX,      /* address of an element; of: the array's */
-    WB_S_LOAD        /* what is at address of */
+    WB_S_GLOBAL,     /* address of a global or static variable */
+    WB_S_FIELD,      /* address of a field; of: address of the struct */
+    WB_S_INDEX,      /* address of an element; of: address of the array */
+    WB_S_LOAD        /* the contents of an address; of: the address */
 };
 
 struct wb_symbol {
     enum wb_symbol_kind  kind;
-    unsigned             depth;      /* of symbols in it */
+    unsigned             depth;      /* of nested symbols */
     const void          *what;       /* the node, function, variable, field it is about */
     struct wb_symbol    *of;
     int64_t              number;
-    struct wb_data_type *data_type;  /* of data: the object's type; NULL: not known */
+    struct wb_data_type *data_type;  /* for WB_S_DATA: the type of the object; NULL if not known */
     bool                 string;     /* it is a String */
-    struct wb_symbol    *chain;      /* the next one with that hash */
+    struct wb_symbol    *chain;      /* the next one in the bucket */
 };
 
 struct wb_symbols {
@@ -39,25 +39,27 @@ struct wb_symbols {
     size_t             capacity, count;  /* capacity: a power of two */
 };
 
+/* The one symbol with these members. */
 struct wb_symbol *wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what,
                             struct wb_symbol *of, int64_t number);
 
-/* Where an address is in: what is below fields and elements. */
+/* The address that fields and elements are counted from: of a variable, of memory, of data. */
 struct wb_symbol *wb_base_of(struct wb_symbol *address);
 
-/* The field whose address, or element's address, it is; NULL: of none. */
+/* The innermost field: the address is its address, or of an element in it. Returns NULL if it has none. */
 const struct wb_field *wb_field_of(const struct wb_symbol *address);
 
-/* The field right above the base; NULL: none is. */
+/* The outermost field, next to the base. Returns NULL if it has none. */
 const struct wb_field *wb_first_field(const struct wb_symbol *address);
 
-/* Whether a function's parameter is what it begins with. */
+/* True if the symbol is reached from a parameter of the function. */
 bool wb_of_parameter_p(const struct wb_symbol *symbol, const struct wb_function *function);
 
-/* Which bytes an address may be of, from where its base points: an element is anywhere in its array. False: not known. */
+/* The bytes that an address may stand for, counted from its base. An element may be anywhere in its
+ * array. Returns false if they are not known. */
 bool wb_byte_range(const struct wb_symbol *address, int64_t *offset, int64_t *size);
 
-/* "c.nth", "wrap[]", "head->next": how an address is reached from where all begins. */
+/* Writes how an address is reached from its start, as in C: "c.nth", "wrap[]", "head->next". */
 void wb_path_text(const struct wb_symbol *address, char *text, size_t size);
 
 #endif

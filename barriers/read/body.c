@@ -521,9 +521,3 @@ wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *
     }
     free(children.items);
 }
-
-void
-wb_read_initialiser(struct wb_reader *reader, CXCursor expression)
-{
-    wb_read_code(reader, expression);
-}

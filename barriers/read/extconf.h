@@ -1,13 +1,14 @@
 #ifndef HEAPPROF_BARRIERS_EXTCONF_H
 #define HEAPPROF_BARRIERS_EXTCONF_H
-/* Runs the extconf.rb of a directory: code of whoever wrote it. Only for who asks for that. */
+/* Runs the extconf.rb of a directory, which is code of the extension's author. So it runs only if the
+ * user asks for it: --extconf. */
 #include "barriers/arena.h"
 
-/* Runs it in a directory of its own by $RUBY, or "ruby"; returns that directory, with the Makefile in it, which
- * wb_extconf_clean removes. NULL: there is no Makefile. What it prints goes to stderr. */
+/* Runs extconf.rb in a new temporary directory, by $RUBY or "ruby". Returns that directory, which then
+ * contains a Makefile, or NULL if no Makefile was made. What the script prints goes to stderr. */
 const char *wb_extconf_run(struct wb_arena *arena, const char *directory);
 
-/* Removes the directories of all runs. */
+/* Removes the temporary directories of all runs. */
 void wb_extconf_clean(void);
 
 #endif

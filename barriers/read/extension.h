@@ -1,38 +1,38 @@
 #ifndef HEAPPROF_BARRIERS_EXTENSION_H
 #define HEAPPROF_BARRIERS_EXTENSION_H
-/* Which files are an extension's, and how they are compiled.
+/* Which files belong to an extension, and by which flags each is compiled.
  *
- *     a directory   each extension in it: where there is a Makefile of mkmf's, or a compile_commands.json
- *     files         one extension; compiled as the Makefile beside them says, if there is one
+ *     a directory   each extension in it: where mkmf has made a Makefile, or there is a compile_commands.json
+ *     files         one extension; the flags are those of the Makefile beside them, if there is one
  */
 #include "barriers/read/source.h"
 
 struct wb_extension {
-    const char          *name;       /* its directory */
-    struct wb_command   *commands;   /* one a file */
+    const char          *name;       /* the directory, as the user gave it */
+    struct wb_command   *commands;   /* one for each file */
     size_t               count, capacity;
     struct wb_extension *next;
 };
 
 struct wb_search {
     struct wb_arena      arena;
-    const char         **flags;      /* behind those of each file, up to NULL */
-    bool                 extconf;    /* an extconf.rb without a Makefile is run */
+    const char         **flags;      /* they follow the flags of each file; ends with NULL */
+    bool                 extconf;    /* run an extconf.rb that has no Makefile */
     wb_problem_i        *problem_i;
     void                *data;
     struct wb_extension *extensions, **end;
-    size_t               left;       /* directories that may still be looked into */
+    size_t               left;       /* directories that may still be searched */
 };
 
 void wb_search_init(struct wb_search *search);
 
-/* Flags for all files; relative paths in them are of the current directory. */
+/* Sets flags for all files. Relative paths in them begin at the current directory. */
 void wb_search_flags(struct wb_search *search, const char *text);
 
-/* Adds the extensions in a directory. False: there is none; it was told why. */
+/* Adds the extensions in a directory. Returns false if there is none; problem_i got the reason. */
 bool wb_search_directory(struct wb_search *search, const char *path);
 
-/* Adds an extension of those files. False: it was told what is wrong. */
+/* Adds one extension of those files. Returns false if something is wrong; problem_i got the reason. */
 bool wb_search_files(struct wb_search *search, char **paths, size_t count);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "barriers/program.h"
 
-/* Variables of one file, by the address of clang's declaration. */
+/* Variables of one file, found by the address of clang's declaration. */
 struct wb_locals {
     struct wb_local {
         const void         *declaration;
@@ -26,29 +26,29 @@ struct wb_reader {
     struct wb_program *program;
     CXTranslationUnit  unit;
     const char        *path;        /* of the file that is read */
-    CXFile             file;        /* that file */
-    char              *ruby[2];     /* directories of Ruby's headers, with the final slash; NULL: none was seen */
+    CXFile             file;        /* the same file, for libclang */
+    char              *ruby[2];     /* directories of Ruby's headers, with the final slash; NULL until seen */
     struct wb_locals   locals;
-    struct wb_pending {             /* functions of headers whose bodies are wanted */
+    struct wb_pending {             /* functions of headers whose bodies are still to be read */
         CXCursor            definition;
         struct wb_function *function;
     } *pending;
     size_t   pending_capacity, pending_count;
-    struct wb_use {                 /* of a macro, in the file itself */
+    struct wb_use {                 /* a use of a macro, in the file itself */
         unsigned    line, column;
         const char *macro;
-        const char *file;           /* where the macro is defined; NULL: nowhere, as __LINE__ is */
-        unsigned    defined;        /* on that line */
-    } *uses;                        /* in the order of lines and columns */
+        const char *file;           /* where the macro is defined; NULL for __LINE__ and its like */
+        unsigned    defined;        /* the line of that */
+    } *uses;                        /* ordered by line and column */
     size_t   use_capacity, use_count;
-    unsigned depth;                 /* of the tree, where we are */
-    bool     too_deep;              /* something was left out */
+    unsigned depth;                 /* of the tree, at the node that is read */
+    bool     too_deep;              /* deeper code was left out */
 };
 
-/* Deeper than this no tree is followed: nobody writes that. */
+/* The reader follows a tree no deeper than this. Nobody writes such code by hand. */
 #define WB_DEPTH_MOST 2000
 
-/* A few cursors; free items afterwards. */
+/* A list of cursors. The user frees items. */
 struct wb_cursors {
     CXCursor *items;
     size_t    capacity, count;
@@ -98,27 +98,24 @@ struct wb_function *wb_read_function(struct wb_reader *reader, CXCursor declarat
 
 /* ---- data_type.c ---- */
 
-/* What its initialiser says, if the variable is an rb_data_type_t and has one. */
+/* Reads the initialiser of a variable, if it has one and the variable is an rb_data_type_t. */
 void wb_read_data_type(struct wb_reader *reader, CXCursor declaration);
 
 /* ---- body.c ---- */
 
-/* With those as its children. */
+/* A new node whose children are read from those cursors. */
 struct wb_node *wb_node_with(struct wb_reader *reader, enum wb_node_kind kind,
                              const struct wb_cursors *children);
 
-/* A statement or an expression. */
+/* Reads a statement or an expression. */
 struct wb_node *wb_read_code(struct wb_reader *reader, CXCursor cursor);
 
-/* The code of a definition. */
+/* Reads the code of a function from its definition. */
 void wb_read_body(struct wb_reader *reader, CXCursor definition, struct wb_function *function);
-
-/* An initialiser outside functions: for the functions whose addresses are in it. */
-void wb_read_initialiser(struct wb_reader *reader, CXCursor expression);
 
 /* ---- literals.c ---- */
 
-/* A compound literal; children: its own. */
+/* Reads a compound literal. children: those of the cursor. */
 struct wb_node *wb_read_literal(struct wb_reader *reader, CXCursor cursor,
                                 const struct wb_cursors *children);
 

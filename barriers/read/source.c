@@ -28,7 +28,8 @@ read_variable(struct wb_reader *reader, CXCursor cursor)
 
     if (clang_Cursor_isNull(value)) return;
     wb_read_data_type(reader, cursor);
-    if (!wb_read_variable(reader, cursor)->data_type) wb_read_initialiser(reader, value);
+    /* Another initialiser is read for the functions whose addresses it takes. The node itself has no use. */
+    if (!wb_read_variable(reader, cursor)->data_type) wb_read_code(reader, value);
 }
 
 static enum CXChildVisitResult
