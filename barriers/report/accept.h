@@ -1,11 +1,12 @@
 #ifndef HEAPPROF_BARRIERS_ACCEPT_H
 #define HEAPPROF_BARRIERS_ACCEPT_H
-/* Findings that somebody has looked at, and found to be none:
+/* Findings that somebody has looked at and accepts, because the store needs no barrier:
  *
- *     p->owner = owner;  // heapprof: no barrier: it is never marked       at the store, or in a line of its own above it
- *     src/list.c:list_add:head the list is in a constant                  a line of a file: PATH:FUNCTION:FIELD REASON
+ *     p->owner = owner;  // heapprof: no barrier: it is never marked    a comment at the store or above it
+ *     src/list.c:list_add:head the list is in a constant                a line of the file of --accept
  *
- * In such a file a path is held against the end of the source's; "*" is any function, or any field; "#" begins a comment.
+ * Such a line is PATH:FUNCTION:FIELD REASON. PATH is compared with the end of the source's path. "*" stands
+ * for any function or field. "#" begins a comment.
  */
 #include "barriers/flow/findings.h"
 
@@ -14,24 +15,26 @@
 struct wb_accepted {
     const char *path, *function, *field, *reason;
     unsigned    line;
-    bool        used;    /* it accepts something */
+    bool        used;    /* it accepts a finding */
 };
 
-/* Lines of a file; the memory of those that are used is shared with the processes that this one makes. */
+/* The lines of such a file. They lie in memory that this process shares with its children,
+ * which set used. */
 struct wb_acceptance {
     const char         *file;
     size_t              count;
     struct wb_accepted *lines;
 };
 
-/* Reads such a file. False: it was told what is wrong. */
+/* Reads such a file. Returns false if something is wrong with it; a line said what. */
 bool wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, const char *file);
 
-/* Notes at findings that they are accepted, by a comment or a line. Comments that accept nothing, or say no reason, are told. */
+/* Marks findings as accepted, by comments and lines. Warns of comments that accept nothing or
+ * have no reason. */
 void wb_apply_acceptance(struct wb_program *program, struct wb_findings *findings,
                          const struct wb_acceptance *acceptance);
 
-/* Tells the lines that accept nothing. */
+/* Warns of lines that accept nothing. */
 void wb_acceptance_report_unused(const struct wb_acceptance *acceptance);
 
 #endif

@@ -1,54 +1,57 @@
 #ifndef HEAPPROF_BARRIERS_REPORT_H
 #define HEAPPROF_BARRIERS_REPORT_H
-/* What was found, for people and programs. */
+/* The findings, for people and for programs. */
 #include <stdio.h>
 
 #include "barriers/confirm/seen.h"
 #include "barriers/flow/findings.h"
 #include "barriers/flow/remarks.h"
 
-/* The findings from first on that are said together: the fields of a struct that is copied; returns where the next one is. */
+/* Findings that one message names together: the fields of a struct that is copied. Returns the
+ * index behind the group that begins at first. */
 size_t wb_group_end(const struct wb_findings *findings, size_t first);
 
-/* "error", "warning", "note": how sure it is, in a compiler's words. */
+/* The severity of a finding in a compiler's words: "error", "warning" or "note". */
 const char *wb_severity(const struct wb_finding *finding);
 
-/* What is said of findings that are said together, without a newline. */
+/* Writes the message for a group of findings, without a newline. */
 void wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count);
 
-/* A file as it is shown from a directory: those below it from there. */
+/* A path as it is shown: relative if the file is below the directory. */
 const char *wb_shown_path(const char *path, const char *directory);
 
-/* Whether it is a missing barrier: of a type that needs them, not harmless, and not accepted. */
+/* True if the finding is a missing barrier: the type needs barriers, and the store is neither
+ * harmless nor accepted. */
 bool wb_missing_p(const struct wb_finding *finding);
 
 /* What the collector said of a finding: "confirmed", "refuted" or "not reached". Returns NULL if the type is not
  * WB_PROTECTED: then the collector cannot see its stores. */
 const char *wb_verdict(const struct wb_finding *finding);
 
-/* As compilers write it, a line a place: "FILE:LINE:COLUMN: error: ...". all: also what is not missing. Files below that
- * directory are shown from there. */
+/* Writes a line for each place, as compilers do: "FILE:LINE:COLUMN: error: ...". all: also
+ * findings that are not missing barriers. Files below the directory are shown relative to it. */
 void wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const char *directory);
 
-/* The same of what is told of types; all: also what may be right as it is. */
+/* The same for remarks about types. all: also remarks that are no errors. */
 void wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const char *directory);
 
-/* An object with all findings, also harmless ones; types with them. seen: the collector was asked, NULL: it was not. */
+/* Writes an object: the types, and all findings with the harmless ones. seen: what the
+ * collector saw, or NULL if it was not asked. */
 void wb_report_json(FILE *out, const char *name, const struct wb_program *program,
                     const struct wb_findings *findings, const struct wb_remark *remarks,
                     const struct wb_all_seen *seen);
 
-/* What only the collector saw, as members of the object around all extensions. */
+/* Writes what only the collector missed, as members of the object around all extensions. */
 void wb_report_json_seen(FILE *out, const struct wb_all_seen *seen);
 
-/* A run of SARIF 2.1.0, for editors and CI. */
+/* Writes a run of SARIF 2.1.0, for editors and CI. */
 void wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks,
                      bool all, const char *directory, const struct wb_all_seen *seen);
 
-/* The same of what only the collector saw: its places are not known. */
+/* The same for what only the collector missed. The places of these results are not known. */
 void wb_report_sarif_seen(FILE *out, const struct wb_all_seen *seen);
 
-/* A line that says how much was looked at, and found. */
+/* Writes the summary line of an extension. */
 void wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
                        const struct wb_findings *findings);
 
