@@ -1,4 +1,4 @@
-/* arena.c - memory in blocks, handed out from front to back. */
+/* arena.c - blocks of memory, handed out from front to back. */
 #include "barriers/arena.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* known.c - the functions of Ruby and of C that matter here.
+/* known.c - the functions of Ruby and C that matter here, in one table.
  *
- * A function of Ruby's that is not named here may start a GC: most do. Those that only raise when an argument is wrong
- * are held to start none: the object is not used any more then. A library's function starts none, but if it is given a
- * function to call.
+ * A function of Ruby's that is not in the table may start a GC, as most do. A function that only raises, for a
+ * wrong argument, is taken to start none: the object is not used after that. A library's function starts none,
+ * unless it is given a function to call.
  */
 #include "barriers/known.h"
 
@@ -11,7 +11,6 @@
 static const struct wb_known others = {"", WB_NOTHING, false};
 static const struct wb_known of_ruby = {"", WB_NOTHING, true};
 
-/* By name. */
 static const struct wb_known table[] = {
     {"RARRAY_LEN", WB_NOTHING, false},
     {"RB_CHR2FIX", WB_RETURN_IMMEDIATE, false},
@@ -153,7 +152,8 @@ wb_callback_of(const struct wb_function *function, unsigned argument)
     return NULL;
 }
 
-/* The names of Ruby's functions begin so. Those of an extension whose bodies are read are not looked for here. */
+/* The names of Ruby's functions begin like this. A function of the extension with such a name
+ * has a body, and is not looked up here. */
 static bool
 named_as_rubys_p(const char *name)
 {
@@ -165,7 +165,8 @@ named_as_rubys_p(const char *name)
     return false;
 }
 
-/* What the compiler has built in is declared where it is used first, which may be a header of Ruby's. */
+/* A function that is built into the compiler is declared at its first use, which may be in a
+ * header of Ruby's. */
 static bool
 rubys_p(const struct wb_function *function)
 {

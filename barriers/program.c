@@ -1,4 +1,4 @@
-/* program.c - names, and the things that are found by them. */
+/* program.c - a table from names and keys to the things they stand for. */
 #include "barriers/program.h"
 
 #include <string.h>

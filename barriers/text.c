@@ -1,11 +1,11 @@
-/* text.c - see text.h. */
+/* text.c - reads a whole file, and cuts it into lines. */
 #include "barriers/text.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* The file's bytes and a NUL; NULL as of wb_text_read. */
+/* The bytes of a file, and a NUL. Returns NULL as wb_text_read does. */
 static char *
 read_bytes(struct wb_arena *arena, FILE *file, size_t *size)
 {

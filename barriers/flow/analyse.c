@@ -1,13 +1,13 @@
-/* analyse.c - all functions, twice: first whose data a struct is has to be learnt.
+/* analyse.c - visits all functions, first to learn, then to report.
  *
- * A function may store into a struct that only another one, perhaps of another file, takes out of an object. So all of them are
- * gone through until nothing more is learnt, and then once more to tell.
+ * A function may store into a struct that only another function, perhaps in another file, takes out of an
+ * object. So all functions are visited until a round learns no more owners, and then once more to report.
  */
 #include "barriers/flow/analyse.h"
 
 #include "barriers/flow/flow.h"
 
-#define ROUNDS_MOST 4 /* each learns what is one call further away; more were never needed */
+#define ROUNDS_MOST 4 /* each round learns what is one call further away; no extension needed more */
 
 static void
 forget_summaries(struct wb_program *program)
@@ -17,7 +17,7 @@ forget_summaries(struct wb_program *program)
     }
 }
 
-/* Callers first ask for those they call. */
+/* A caller asks for the summaries of the functions that it calls, so the order does not matter. */
 static void
 visit_all(struct wb_flow *flow)
 {

@@ -1,20 +1,27 @@
-/* calls.c - what a call does to values, and whether it may start a GC. */
+/* calls.c - what a call does to values, and whether it may start a GC.
+ *
+ *     a function that known.c names     its effect, from the table
+ *     a function of the extension       its summary
+ *     any other                         it may start a GC, store at each address that it is given, and call
+ *                                       each function that it is given
+ *
+ * A value that is known only by the call that returned it is a conjured one.
+ */
 #include "barriers/flow/flow.h"
 
 #include <string.h>
 
 #include "barriers/flow/facts.h"
 
-/* A call that is looked at. */
+/* A call that is visited. */
 struct call {
     struct wb_frame       *frame;
     struct wb_state       *state;
     const struct wb_node  *node;
     struct wb_symbol     **arguments;
-    const struct wb_node **nodes;      /* of the arguments, without casts */
+    const struct wb_node **nodes;      /* nodes of the arguments, without casts */
     unsigned               count;
-    const struct wb_node  *back;       /* the call of a function of Ruby's that it was given to, and that calls it: once, often,
-                                        * perhaps never; NULL: it is called itself */
+    const struct wb_node  *back;       /* the call of Ruby's function that calls this callback, never, once or often; NULL for a plain call */
 };
 
 static struct wb_symbol *
@@ -35,7 +42,7 @@ argument_node(const struct call *call, unsigned number)
     return number < call->count ? call->nodes[number] : NULL;
 }
 
-/* The type that a parameter "const rb_data_type_t *" is; NULL: it is not seen. */
+/* The rb_data_type_t that an argument points to. Returns NULL if it is not known. */
 static struct wb_data_type *
 data_type_argument(const struct call *call, unsigned number)
 {
@@ -56,7 +63,7 @@ visit_checked_data(const struct call *call)
     return data;
 }
 
-/* A new object of that type, which has that data; NULL: memory of its own. */
+/* A new object of that type. data: NULL for memory of its own. */
 static struct wb_symbol *
 new_object(const struct call *call, struct wb_data_type *data_type, struct wb_symbol *data)
 {
@@ -98,7 +105,7 @@ visit_make(const struct call *call)
     return object;
 }
 
-/* memcpy and the like: as many things of the pointer's type as there are. */
+/* memcpy and the like copy things of the type that the first argument points to. */
 static struct wb_symbol *
 visit_copy(const struct call *call)
 {
@@ -134,14 +141,14 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
     frame->summary->marks = mark;
 }
 
-/* Any one of an array. */
+/* An element of the array; it is not known which one. */
 static struct wb_symbol *
 any_element(const struct call *call, struct wb_symbol *array)
 {
     return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
 }
 
-/* An array's start is marked as its first element is. */
+/* All elements are marked; the analysis marks one of them, and does not know the number. */
 static void
 visit_mark_array(const struct call *call)
 {
@@ -199,7 +206,7 @@ translate_outer(const struct call *call, struct wb_symbol *symbol, struct wb_sym
     }
 }
 
-/* A symbol of the called function, as the caller has it. */
+/* A symbol of the called function, in symbols of the caller. */
 static struct wb_symbol *
 translate(const struct call *call, struct wb_symbol *symbol)
 {
@@ -239,7 +246,7 @@ apply_stores(const struct call *call, const struct wb_summary *summary)
     }
 }
 
-/* What was stored into variables of the caller's is what they hold from here on. */
+/* A store into a variable of the caller binds its new value. */
 static void
 bind_stored(const struct call *call, const struct wb_summary *summary)
 {
@@ -259,7 +266,8 @@ apply_writes(const struct call *call, const struct wb_summary *summary)
     }
 }
 
-/* In this order: barriers for what the caller stored, the called function's stores while new objects are still new, its GC. */
+/* The order matters. First the barriers, for what the caller stored before. Then the stores of
+ * the called function, while new objects are still fresh. Its GC comes last. */
 static struct wb_symbol *
 apply_summary(const struct call *call, const struct wb_summary *summary)
 {
@@ -294,7 +302,8 @@ apply_summary(const struct call *call, const struct wb_summary *summary)
 
 /* ---- all others ---- */
 
-/* What an argument is the address of: of a variable, a field, an array. NULL: of nothing that we see. */
+/* The type of the thing whose address is passed: a variable, a field or an array. Returns NULL
+ * if the argument is no such address. */
 static const struct wb_type *
 addressed_type(const struct wb_node *node)
 {
@@ -309,7 +318,7 @@ only_read_p(const struct wb_function *function, unsigned parameter)
     return function && parameter < 64 && function->only_read >> parameter & 1;
 }
 
-/* Whether a function may store something at an address that it is given. */
+/* True if the function may store at the address that it gets. */
 static bool
 may_store_p(const struct wb_function *function, unsigned parameter, const struct wb_symbol *address)
 {
@@ -317,7 +326,7 @@ may_store_p(const struct wb_function *function, unsigned parameter, const struct
     return !only_read_p(function, parameter) && !(wb_converts_to_string_p(function) && wb_only_strings_p(address));
 }
 
-/* Each VALUE at that address may be another one behind the call. */
+/* After the call each VALUE at the address may be another one. */
 static void
 invalidate_memory(const struct call *call, struct wb_symbol *address, const struct wb_type *type)
 {
@@ -334,7 +343,8 @@ invalidate_memory(const struct call *call, struct wb_symbol *address, const stru
     record->visiting = false;
 }
 
-/* What a function does that we know nothing of to what it is given. */
+/* A function that is not read may change the variables whose addresses it gets, and, with
+ * outs, everything else. */
 static void
 invalidate_arguments(const struct call *call, bool outs)
 {
@@ -358,7 +368,7 @@ given_function_p(const struct call *call)
     return false;
 }
 
-/* One of the extension that nobody has read may store there. */
+/* A function of the extension that is not read may store into the data that it gets. */
 static void
 note_escaped_type(const struct wb_node *node)
 {
@@ -367,7 +377,7 @@ note_escaped_type(const struct wb_node *node)
     for (const struct wb_owner *owner = record ? record->owners : NULL; owner; owner = owner->next) owner->data_type->given = true;
 }
 
-/* Such a function may mark what it is given, and what is in it. */
+/* A function that is not read may mark what it gets, and what that leads to. */
 static void
 note_escaped(const struct call *call)
 {
@@ -382,7 +392,8 @@ note_escaped(const struct call *call)
     }
 }
 
-/* Of a function that is given to the called one, and called by that: its stores, with a GC before and behind each call. */
+/* Applies the stores of a callback. A GC may start before and after each of its calls, so they
+ * come too late for any barrier behind it. */
 static void
 apply_callback(const struct call *call, const struct wb_callback *callback)
 {

@@ -15,7 +15,7 @@ wb_unmarked_p(const struct wb_data_type *data_type, const struct wb_symbol *addr
 
 /* ---- Strings ---- */
 
-/* A copy of what another object has in that field says nothing new. */
+/* A value that is copied from the same field of another object says nothing new. */
 void
 wb_note_stored(const struct wb_symbol *address, const struct wb_symbol *value)
 {

@@ -24,7 +24,7 @@ add_path(struct search *search, const char *path)
     else search->text[search->length] = '\0';
 }
 
-/* offset: from the thing's start. */
+/* offset: from the start of the thing. */
 static void
 search_type(struct search *search, const struct wb_type *type, int64_t offset, const char *path,
             int depth)
@@ -56,7 +56,8 @@ search_record(struct search *search, const struct wb_record *record, int64_t off
     }
 }
 
-/* The data is taken for a union of several, and for each of them alone: whether that one is in another one. */
+/* True if the record is a member of another record that is the data. Code may use the data as
+ * a union, and as each of its members. */
 static bool
 member_p(const struct wb_data_type *type, const struct wb_record *record)
 {

@@ -21,7 +21,7 @@ same_call_site_p(const struct wb_call_site *one, const struct wb_call_site *othe
            one->place.column == other->place.column && one->object == other->object && one->field == other->field;
 }
 
-/* Those of one more finding of the same store are added. */
+/* Adds the call sites of another finding for the same store. */
 static void
 add_call_sites(struct wb_findings *findings, struct wb_finding *finding,
                const struct wb_call_site *call_sites)
@@ -38,7 +38,8 @@ add_call_sites(struct wb_findings *findings, struct wb_finding *finding,
     }
 }
 
-/* Of two of the same store the surer one; where neither is harmless, with the ways of both. */
+/* Of two findings for the same store keeps the more certain one. If neither is harmless, it
+ * gets the call sites of both. */
 static struct wb_finding *
 merge_findings(struct wb_findings *findings, struct wb_finding *was, const struct wb_finding *other)
 {

@@ -1,11 +1,11 @@
-/* flow.c - statements and expressions, in the order in which they run.
+/* flow.c - visits statements and expressions in the order in which they run.
  *
- * Both ways of a branch are gone through, and meet behind it. A loop's body is gone through twice, so that what its end leaves
- * reaches its start; it is held to run at least once.
+ * Both ways of a branch are visited, and their states are joined behind it. A loop's body is visited twice, so
+ * that the state at its end reaches its start. A loop is taken to run at least once.
  */
 #include "barriers/flow/flow.h"
 
-#define LOOPS_VISITED_TWICE 3 /* deeper ones are gone through once: twice each would be too often */
+#define LOOPS_VISITED_TWICE 3 /* of nested loops; deeper ones are visited once, for the visits double with each level */
 
 static struct wb_symbol *
 symbol(struct wb_frame *frame, enum wb_symbol_kind kind, const void *what, struct wb_symbol *of,
@@ -28,7 +28,8 @@ address_of_variable(struct wb_frame *frame, const struct wb_variable *variable)
     return symbol(frame, variable->global ? WB_S_GLOBAL : WB_S_LOCAL, variable, NULL, 0);
 }
 
-/* Elements of a constant number, and of one variable, are told apart from others. */
+/* An index that is a constant or a variable makes an element of its own. Any other index makes
+ * an element for its node. */
 static struct wb_symbol *
 element_address(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
@@ -66,7 +67,8 @@ address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     }
 }
 
-/* An array is its address. A struct is, too: who copies it looks at what is there. */
+/* The value of an array is its address. The value of a struct is, too: a copy looks at what is
+ * there. */
 static struct wb_symbol *
 visit_lvalue(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
@@ -76,7 +78,7 @@ visit_lvalue(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
     return wb_load(frame, state, at);
 }
 
-/* What may be the one or the other, at a place. */
+/* A value that may be either of two, at a place. */
 static struct wb_symbol *
 join_values(struct wb_frame *frame, const void *place, const struct wb_symbol *one,
             struct wb_symbol *two)
@@ -91,7 +93,8 @@ join_values(struct wb_frame *frame, const void *place, const struct wb_symbol *o
 
 /* ---- assignments ---- */
 
-/* Variables are followed, and pointers that a function returns through its parameters. */
+/* True if the analysis keeps what is stored at the address: a variable, or a pointer that the
+ * function returns through a parameter. */
 static bool
 followed_p(const struct wb_frame *frame, struct wb_symbol *at, const struct wb_type *type)
 {
@@ -151,7 +154,8 @@ visit_sequence(struct wb_frame *frame, struct wb_state *state, const struct wb_n
     return last;
 }
 
-/* The one VALUE that a condition is about: "self", "RTEST(self)", "self != Qnil"; NULL: there are several, or none. */
+/* The one VALUE that a condition tests: "self", "RTEST(self)", "self != Qnil". Returns NULL if
+ * there are several, or none. */
 static struct wb_symbol *
 tested_object(struct wb_frame *frame, struct wb_state *state, const struct wb_node *condition)
 {
@@ -169,8 +173,9 @@ tested_object(struct wb_frame *frame, struct wb_state *state, const struct wb_no
     return found;
 }
 
-/* Code that asks for an object before it gives it a barrier, and does not where there is none: then what was stored on the other
- * way is in no object. barred: the barriers of the one way, from the last one to that before it. */
+/* In `if (object) barrier(object)` the object is nil or NULL on the other branch, so the
+ * stores there are into no object. barriers_seen: the barriers of this branch, from the last
+ * one down to before. */
 static void
 assume_null_elsewhere(struct wb_frame *frame, struct wb_state *other, struct wb_symbol *object,
                       const struct wb_objects *barriers_seen, const struct wb_objects *before)
@@ -206,7 +211,8 @@ visit_if(struct wb_frame *frame, struct wb_state *state, const struct wb_node *n
     return join_values(frame, node, one, two);
 }
 
-/* Goes through the body with places to leave it for; both meet behind what asked for it. */
+/* Visits the body once. States of `continue` are joined behind the body, those of `break` in
+ * left. */
 static void
 visit_loop_body(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node,
                 struct wb_state *left)
@@ -251,7 +257,7 @@ visit_switch(struct wb_frame *frame, struct wb_state *state, const struct wb_nod
     frame->break_to = break_to;
     frame->switch_from = switch_from;
     wb_join_states(&frame->flow->symbols, state, &left);
-    wb_join_states(&frame->flow->symbols, state, &from); /* no case */
+    wb_join_states(&frame->flow->symbols, state, &from); /* if no case fits */
 }
 
 static void
@@ -291,7 +297,7 @@ visit_label(struct wb_frame *frame, struct wb_state *state, const struct wb_node
     visit_sequence(frame, state, node->child);
 }
 
-/* Back to where we were: as if the function ended. */
+/* A jump backwards ends the path like a return. A jump forwards joins the label's state. */
 static void
 visit_goto(struct wb_frame *frame, struct wb_state *state, const char *name)
 {
@@ -333,7 +339,7 @@ visit_cast(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
     return value;
 }
 
-/* Of constants a constant, of anything else something. */
+/* An operator on constants gives a constant, on anything else an unknown value. */
 static struct wb_symbol *
 visit_other(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {

@@ -1,7 +1,8 @@
-/* functions.c - a whole function: from its parameters to its summary; and those of data types, with the data of an object. */
+/* functions.c - visits a whole function and makes its summary; visits mark and compact
+ * functions with the data of an object. */
 #include "barriers/flow/flow.h"
 
-#define CALLS_MOST 200 /* deep: what is called further down may do anything, until it is looked at itself */
+#define CALLS_MOST 200 /* deep; a function below that is taken to do anything, and is visited by itself later */
 
 static struct wb_symbol *
 parameter_address(struct wb_frame *frame, const struct wb_variable *parameter)
@@ -20,7 +21,7 @@ bind_parameters(struct wb_frame *frame, struct wb_state *state)
     }
 }
 
-/* What it wrote to where its parameters point. */
+/* Keeps what the function stored where its parameters point. */
 static void
 keep_writes(struct wb_frame *frame)
 {
@@ -46,7 +47,7 @@ runs_in_gc_p(const struct wb_flow *flow, const struct wb_function *function)
     return false;
 }
 
-/* data: what the first parameter is; NULL: any. */
+/* data: the value of the first parameter, or NULL if it is not known. */
 static struct wb_summary *
 visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
 {
@@ -80,7 +81,7 @@ wb_summary_of(struct wb_flow *flow, struct wb_function *function)
     if (!function->body) return NULL;
     if (function->summary) return function->summary->busy ? NULL : function->summary;
     if (flow->depth < CALLS_MOST) return visit_function(flow, function, NULL);
-    function->addressed++; /* what it stores is told of it itself: this caller does not see it */
+    function->addressed++; /* this caller does not see its stores, so they are reported for the function itself */
     return NULL;
 }
 
@@ -91,7 +92,8 @@ of_values_p(const struct wb_type *type)
     return type->kind == WB_VALUE;
 }
 
-/* A value that is loaded from a field, or through a pointer in one. False: it is from elsewhere. */
+/* Notes the field that a marked value was loaded from, or the field behind whose pointer it
+ * lies. Returns false if the value has another origin. */
 static bool
 note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
           struct wb_data_type *data_type)
@@ -113,7 +115,7 @@ note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
     return field != NULL;
 }
 
-/* What a function of that type does to the data of an object of it. */
+/* Visits a function of the type with the data of an object of it. */
 static struct wb_summary *
 visit_gc_function(struct wb_flow *flow, struct wb_function *function,
                   struct wb_data_type *data_type)

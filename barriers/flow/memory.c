@@ -1,4 +1,5 @@
-/* memory.c - what addresses hold: the data of objects, fields, and what was stored there. */
+/* memory.c - what is at an address: the data of an object, a field, a value that was stored
+ * there. */
 #include "barriers/flow/flow.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
-/* remarks.c - see remarks.h.
+/* remarks.c - looks at the fields of structs that are a type's data as a whole, and of structs within them.
  *
- * Fields are looked at of structs that are a type's data as a whole, and of those within them. What is behind a pointer, in
- * arrays of structs and in tables is not. A mark or compact function that gives the data to functions that are not seen is
- * held to do all.
+ * It does not look behind pointers, into arrays of structs, or into tables. A mark or compact function that
+ * passes the data on to functions that are not read is taken to do everything.
  */
 #include "barriers/flow/remarks.h"
 

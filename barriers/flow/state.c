@@ -1,4 +1,4 @@
-/* state.c - lists that only grow at the front, and how two of them meet. */
+/* state.c - the lists of a state, and how two states are joined. */
 #include "barriers/flow/state.h"
 
 struct wb_symbol *
@@ -79,7 +79,8 @@ wb_add_wrapped(struct wb_arena *arena, struct wb_state *state, struct wb_symbol 
     if (wb_wrapped_in(state, data) != object) add_object(arena, &state->wrapped, object, data);
 }
 
-/* Which of two values of unknown origin it is matters to a barrier alone, for which a settled store is too late. */
+/* If a store is late, two unknown values make no difference: only a barrier would care which
+ * one it is. */
 static bool
 same_store_p(const struct wb_store *one, const struct wb_store *other)
 {
@@ -91,7 +92,6 @@ same_store_p(const struct wb_store *one, const struct wb_store *other)
            one->place.file == other->place.file;
 }
 
-/* The same store, seen again as in a loop, is one. */
 void
 wb_add_store(struct wb_arena *arena, const struct wb_stores **stores, const struct wb_store *store)
 {
@@ -106,7 +106,7 @@ wb_add_store(struct wb_arena *arena, const struct wb_stores **stores, const stru
     *stores = added;
 }
 
-/* ---- two ways meet ---- */
+/* ---- joining two paths ---- */
 
 static const struct wb_binding *
 common_bindings(const struct wb_binding *one, const struct wb_binding *other)
@@ -128,7 +128,8 @@ common_stores(const struct wb_stores *one, const struct wb_stores *other)
     return one;
 }
 
-/* What may be either. NULL and nil are no object, so that only the other one matters. */
+/* A value that may be either of two. NULL and nil are no objects, so only the other value
+ * matters. */
 static struct wb_symbol *
 join_values(struct wb_symbols *symbols, struct wb_symbol *address, struct wb_symbol *one,
             struct wb_symbol *other)
@@ -154,7 +155,7 @@ join_bindings(struct wb_symbols *symbols, struct wb_state *into, const struct wb
     }
 }
 
-/* Those of both. */
+/* Keeps the objects that are in both lists. */
 static void
 intersect_objects(struct wb_arena *arena, const struct wb_objects **into,
                   const struct wb_objects *other)

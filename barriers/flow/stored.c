@@ -31,7 +31,7 @@ wb_add_stored(struct wb_arena *arena, struct wb_function *function, const struct
     function->stored = added;
 }
 
-/* Of the same type, or of one that has the same struct. */
+/* True if the store is into the same type, or into one that shares the struct. */
 static bool
 same_type_p(const struct wb_stored *stored, const struct wb_data_type *data_type)
 {

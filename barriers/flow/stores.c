@@ -1,9 +1,14 @@
 /* stores.c - stores of VALUEs into the data of objects, and their barriers.
  *
- * A store waits for its barrier until something may start a GC. Then it is told, or, when the object came as a parameter from
- * functions that we see, left to them: the object may be new there, or the "struct" a variable.
+ *     store --> waits --barrier--> done
+ *                 |
+ *                 +--a GC may start, or the function ends--> reported, or left to the callers
  *
- * Stores into memory that is no object's data yet wait for an object: a new one needs no barrier, one that was there does.
+ * A store is left to the callers if the object came as a parameter and all callers are read. In a caller the
+ * object may be fresh, or the "struct" may be a variable.
+ *
+ * A store into memory that no object owns yet waits for an owner. A new object needs no barrier then; an
+ * object that existed before does.
  */
 #include "barriers/flow/flow.h"
 
@@ -13,9 +18,10 @@
 #include "barriers/flow/facts.h"
 #include "barriers/flow/stored.h"
 
-/* ---- whose data an address is in ---- */
+/* ---- which object owns an address ---- */
 
-/* NULL: not seen. What an object's data points to is held to be the object's, too. */
+/* The object that owns the address. Memory that an object's data points to is taken to belong
+ * to the object. Returns NULL if the object is not known. */
 static struct wb_symbol *
 parent_of(const struct wb_state *state, struct wb_symbol *address)
 {
@@ -26,7 +32,7 @@ parent_of(const struct wb_state *state, struct wb_symbol *address)
     return base->kind == WB_S_LOAD ? parent_of(state, base->of) : NULL;
 }
 
-/* Of several, one whose objects need barriers. */
+/* If the record belongs to several types, prefers one whose objects need barriers. */
 static const struct wb_data_type *
 owner_of(const struct wb_record *record)
 {
@@ -38,7 +44,8 @@ owner_of(const struct wb_record *record)
     return found;
 }
 
-/* NULL: it is no data that we know. */
+/* The type of the object that owns the address. Returns NULL if the address is in no data that
+ * is known. */
 static const struct wb_data_type *
 data_type_of(const struct wb_state *state, struct wb_symbol *address)
 {
@@ -58,7 +65,7 @@ on_stack_p(const struct wb_symbol *base)
     return base->kind == WB_S_LOCAL || base->kind == WB_S_GLOBAL || base->kind == WB_S_CONSTANT;
 }
 
-/* Memory that is nobody's data yet. */
+/* True if no object owns the memory yet. */
 static bool
 ownerless_p(const struct wb_state *state, const struct wb_store *store)
 {
@@ -67,9 +74,9 @@ ownerless_p(const struct wb_state *state, const struct wb_store *store)
     return base->kind == WB_S_MEMORY && !wb_wrapped_in(state, base);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-/* The variable that has it; NULL: none. */
+/* The variable that holds the object. Returns NULL if there is none. */
 static const char *
 variable_name(const struct wb_state *state, const struct wb_symbol *parent)
 {
@@ -81,7 +88,7 @@ variable_name(const struct wb_state *state, const struct wb_symbol *parent)
     return NULL;
 }
 
-/* The same in the function that stores. */
+/* The same, for the function that stores. */
 static const char *
 own_name(const struct wb_state *state, const struct wb_store *store)
 {
@@ -102,7 +109,7 @@ parent_name(struct wb_frame *frame, const struct wb_state *state, const struct w
     return wb_name(frame->flow->program, path);
 }
 
-/* What of a field's name is behind that of what it is in. */
+/* The end of a field's name, behind the name of what is copied. */
 static const char *
 rest_of(const char *field, const struct wb_symbol *copied)
 {
@@ -112,7 +119,7 @@ rest_of(const char *field, const struct wb_symbol *copied)
     return strncmp(field, path, strlen(path)) ? "" : field + strlen(path);
 }
 
-/* Where in the object's data it is: what is behind a pointer is not in it. */
+/* Sets record, offset and size of the field. Memory behind a pointer has no offset in the data. */
 static void
 find_field(struct wb_finding *finding, struct wb_symbol *address)
 {
@@ -126,7 +133,7 @@ find_field(struct wb_finding *finding, struct wb_symbol *address)
     }
 }
 
-/* Of a store whose function has no name for the object. */
+/* For a store in a function that has no name for the object. */
 static const struct wb_call_site *
 call_site_of(struct wb_frame *frame, const struct wb_store *store)
 {
@@ -183,7 +190,7 @@ why_missing(struct wb_frame *frame, const struct wb_store *store)
     return format_name(frame, format, store->why ? store->why : store->function->name);
 }
 
-/* It had no barrier in time. */
+/* Reports a store that had no barrier in time. */
 static void
 report_missing(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store)
 {
@@ -193,7 +200,8 @@ report_missing(struct wb_frame *frame, const struct wb_state *state, const struc
     report_finding(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY, why_missing(frame, store));
 }
 
-/* Leaves it to the function's callers. By which call it is reached here is nothing to them. */
+/* Leaves a store to the callers of the function. They need not know by which call it is
+ * reached here. */
 static void
 defer_to_callers(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
                  bool late, const char *why)
@@ -215,7 +223,7 @@ defer_to_callers(struct wb_frame *frame, const struct wb_state *state, const str
     wb_add_store(frame->flow->arena, &frame->summary->stores, left);
 }
 
-/* Too late for a barrier. */
+/* A barrier would come too late: reports the store, or leaves it to the callers. */
 static void
 resolve_store(struct wb_frame *frame, const struct wb_state *state, const struct wb_store *store,
               const char *why)
@@ -252,7 +260,7 @@ wb_note_barriered_store(struct wb_frame *frame, const struct wb_state *state,
     note_place(frame, state, address, frame->function, &node->place);
 }
 
-/* Why that store needs no barrier, though it has none; NULL: it needs one. */
+/* The reason why a store without a barrier needs none. Returns NULL if it needs one. */
 static const char *
 why_harmless(const struct wb_state *state, const struct wb_store *store)
 {
@@ -269,7 +277,7 @@ why_harmless(const struct wb_state *state, const struct wb_store *store)
     return NULL;
 }
 
-/* Whether a store there may be into an object's data, as far as is known here. */
+/* True if the store may be into the data of an object, as far as this function knows. */
 static bool
 may_need_barrier_p(struct wb_frame *frame, const struct wb_state *state,
                    const struct wb_store *store)
@@ -319,7 +327,7 @@ any_element(struct wb_frame *frame, struct wb_symbol *of)
     return wb_symbol(&frame->flow->symbols, WB_S_INDEX, NULL, of, -1);
 }
 
-/* A struct is copied VALUE by VALUE. */
+/* Copies a struct as its VALUEs. */
 static void
 copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
             struct wb_record *record, struct wb_symbol *from, const struct wb_node *node)
@@ -336,7 +344,6 @@ copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
     record->visiting = false;
 }
 
-/* A struct or an array. */
 static void
 copy_aggregate(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
                const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node)
@@ -363,7 +370,8 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
     else if (kind == WB_ARRAY || kind == WB_RECORD) copy_aggregate(frame, state, address, type, from, node);
 }
 
-/* What object and field are called where the call is; a field has a name as long as no GC can have been. */
+/* Names object and field as the caller of a function has them. The field has a name only while
+ * no GC can have started. */
 static void
 name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_store *store)
 {
@@ -395,9 +403,9 @@ wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_
     else again->early = store->early && !state->collected;
 }
 
-/* ---- data that is put in the place of other data ---- */
+/* ---- data that replaces other data ---- */
 
-/* What was stored into that memory while it was nobody's. */
+/* Stores into memory that no object owned are the object's from here on. */
 static void
 adopt_stores(struct wb_frame *frame, struct wb_state *state, const struct wb_symbol *memory)
 {
@@ -417,7 +425,7 @@ wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
     struct wb_symbol *address = wb_symbol(&frame->flow->symbols, WB_S_DATA, NULL, object, 0);
     struct wb_record *record = wb_pointed(type);
 
-    if (data == wb_data_of(frame, state, object)) return; /* its own, made larger */
+    if (data == wb_data_of(frame, state, object)) return; /* the same memory, perhaps reallocated */
     wb_bind(frame->flow->arena, state, address, data);
     if (data->kind == WB_S_CONSTANT) return;
     wb_add_wrapped(frame->flow->arena, state, object, data);
@@ -440,7 +448,7 @@ answers_p(const struct wb_state *state, const struct wb_store *store,
     return !value || value == store->value || (value->kind == WB_S_LOAD && value->of == store->address);
 }
 
-/* value NULL: any. */
+/* Drops the stores that a barrier answers. value NULL: any value. */
 static void
 remove_answered(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *object,
                 struct wb_symbol *value)

@@ -1,10 +1,10 @@
-/* symbols.c - each symbol once. */
+/* symbols.c - a hash table in which each symbol exists once. */
 #include "barriers/flow/symbols.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define DEPTH_MOST 40 /* deeper ones, as of what a loop follows, are not told apart */
+#define DEPTH_MOST 40 /* of nested symbols; a loop over a list makes deeper ones, which become unknown */
 
 static uint64_t
 hash_of(enum wb_symbol_kind kind, const void *what, const struct wb_symbol *of, int64_t number)
@@ -90,7 +90,7 @@ wb_first_field(const struct wb_symbol *address)
 bool
 wb_byte_range(const struct wb_symbol *address, int64_t *offset, int64_t *size)
 {
-    bool anywhere = address->kind != WB_S_FIELD; /* in the next field out */
+    bool anywhere = address->kind != WB_S_FIELD; /* in the next field outwards */
 
     *offset = 0;
     *size = address->kind == WB_S_FIELD ? ((const struct wb_field *)address->what)->size : -1;
