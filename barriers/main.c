@@ -1,8 +1,9 @@
-/* main.c - heapprof-barriers: `heapprof barriers` hands over to it.
+/* main.c - heapprof-barriers, to which `heapprof barriers` hands over.
  *
- *     this process --fork--> one for each extension: reads its files by libclang, writes what it found to a file
+ *     this process --fork--> one child for each extension: reads its files by libclang, writes its findings
+ *                            to a temporary file, which this process copies to stdout
  *
- * So an extension on which the compiler's library crashes, or which takes too much memory or time, costs a line.
+ * So an extension costs no more than a line if libclang crashes on it, or if it takes too much memory or time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -36,23 +37,23 @@ enum setting {
     OPTIONS
 };
 
-#define SECONDS_MOST 300              /* of the processor, for an extension */
+#define SECONDS_MOST 300              /* of processor time, for an extension */
 #define MEMORY_MOST  ((rlim_t)8 << 30)
 
 struct settings {
-    const char *values[OPTIONS];      /* "" of one without a value; NULL: not given */
-    char        directory[PATH_MAX];  /* where we were started: libclang changes it */
+    const char *values[OPTIONS];      /* "" for an option without a value; NULL if it was not given */
+    char        directory[PATH_MAX];  /* where the program was started; libclang changes the directory */
     char      **operands;
     size_t      operand_count;
-    char        here[2];              /* ".", for who names no operand */
-    char      **command;              /* that shows what is missed; NULL: none */
+    char        here[2];              /* ".", if there is no operand */
+    char      **command;              /* the command of --confirm; NULL if there is none */
     struct wb_acceptance acceptance;
-    struct wb_all_seen *seen;         /* what it was; NULL: nobody looked */
+    struct wb_all_seen *seen;         /* what the collector saw; NULL without --confirm */
 };
 
-/* What the process of an extension shares with us. */
+/* Memory that the child shares with this process. */
 struct shared {
-    char file[4096];                  /* that it is reading */
+    char file[4096];                  /* the file that the child is reading */
 };
 
 static void
@@ -145,7 +146,8 @@ status_of(int ended, const struct shared *shared)
     return WB_TROUBLE;
 }
 
-/* Names and lines of the source, as text to look at; it is nobody's patch. */
+/* Writes the child's output for people, with control characters made harmless. A diff for
+ * `patch` is copied as it is. */
 static void
 copy_text(FILE *from)
 {
@@ -157,7 +159,7 @@ copy_text(FILE *from)
     free(line);
 }
 
-/* What an extension's process has written; behind what others have with a comma between, where that is wanted. */
+/* Copies the child's output, after a comma if others came before it in the same document. */
 static void
 copy_out(FILE *from, FILE *to, bool comma)
 {
@@ -172,7 +174,8 @@ copy_out(FILE *from, FILE *to, bool comma)
     }
 }
 
-/* Its output to out, its end as of wait; false: it was told why not. */
+/* Runs a child that writes to out. ended: as for waitpid. Returns false if there is no child;
+ * a line said why. */
 static bool
 run_child(const struct settings *settings, const struct wb_extension *extension,
           struct shared *shared, FILE *out, int *ended)
@@ -193,7 +196,7 @@ run_child(const struct settings *settings, const struct wb_extension *extension,
     return true;
 }
 
-/* Leaves the file out that was being read; false: it was no file. */
+/* Removes the file that crashed libclang. Returns false if none of the files did. */
 static bool
 skip_file(struct wb_extension *extension, const char *file)
 {
@@ -207,7 +210,7 @@ skip_file(struct wb_extension *extension, const char *file)
     return false;
 }
 
-/* What a crash is about is left out, so that the rest is judged. */
+/* Runs the child again without a file that crashes libclang, so that the rest is judged. */
 static int
 check_in_child(const struct settings *settings, struct wb_extension *extension,
                struct shared *shared, FILE *out)
@@ -223,7 +226,7 @@ check_in_child(const struct settings *settings, struct wb_extension *extension,
     return crashed ? WB_TROUBLE : status;
 }
 
-/* Around what is said of each extension. */
+/* The start of a document around all extensions. */
 static const char *
 opening(const struct settings *settings)
 {
@@ -232,7 +235,7 @@ opening(const struct settings *settings)
     return REPORT_SARIF_BEGIN;
 }
 
-/* A run of SARIF for what only the collector saw has a comma before it, if there are others. */
+/* A comma goes before the SARIF run of what only the collector missed, if there are other runs. */
 static void
 close_document(const struct settings *settings, FILE *rows, bool first)
 {
@@ -261,7 +264,7 @@ temporary_file(void)
     return file;
 }
 
-/* Each extension's output goes behind that of the others: to stdout, or to the rows of a table. */
+/* Appends the output of each extension: to stdout, or to the rows of the table. */
 static int
 check_each(const struct settings *settings, struct wb_extension *extensions, struct shared *shared,
            FILE *rows)
@@ -285,7 +288,7 @@ check_each(const struct settings *settings, struct wb_extension *extensions, str
     return status;
 }
 
-/* What was seen alone is missing, too. */
+/* A barrier that only the collector missed is missing, too. */
 static bool
 unexplained_p(const struct wb_all_seen *seen)
 {
@@ -319,7 +322,8 @@ static const struct option long_options[] = {
     {0}
 };
 
-/* What stands behind "--" is the command; without anything before it the current directory is looked at. */
+/* The words behind "--" are the command. If no word stands before it, the current directory is
+ * searched. */
 static bool
 split_command(struct settings *settings)
 {
@@ -363,7 +367,7 @@ parse(struct settings *settings, int argc, char **argv)
     return settings->operand_count > 0;
 }
 
-/* Directories are extensions of their own, all files together one. */
+/* Each directory is searched for extensions. All files together are one extension. */
 static bool
 find_extensions(struct wb_search *search, const struct settings *settings)
 {

@@ -1,4 +1,5 @@
-/* facts.c - see facts.h. */
+/* facts.c - decides whether a field is marked, and whether it only holds Strings, from what
+ * was noted of its stores. */
 #include "barriers/flow/facts.h"
 
 #include <string.h>

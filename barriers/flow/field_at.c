@@ -1,4 +1,4 @@
-/* field_at.c - see field_at.h. */
+/* field_at.c - finds the field at an offset, through structs in structs and arrays. */
 #include "barriers/flow/field_at.h"
 
 #include <stdio.h>

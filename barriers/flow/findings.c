@@ -1,4 +1,4 @@
-/* findings.c - see findings.h. */
+/* findings.c - keeps one finding for each place and field, and orders them. */
 #include "barriers/flow/findings.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* reach.c - see reach.h. */
+/* reach.c - a search through calls and function addresses; a function that was reached has the
+ * number of the search. */
 #include "barriers/flow/reach.h"
 
 #include <string.h>

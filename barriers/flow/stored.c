@@ -1,4 +1,4 @@
-/* stored.c - see stored.h. */
+/* stored.c - a list of places for each function. */
 #include "barriers/flow/stored.h"
 
 static bool

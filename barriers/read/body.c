@@ -1,12 +1,12 @@
-/* read_body.c - the code of functions, from clang's tree to ours.
+/* body.c - reads the code of functions: from clang's tree to ours.
  *
- * Ours has what the flow of VALUEs needs: who is assigned to, what is called, what is a constant, where branches and loops
- * are. All else is WB_ANY with its children. Parentheses and implicit conversions are left out.
+ * Our tree has what the flow of VALUEs needs: assignments, calls, constants, branches and loops. Any other node
+ * is WB_ANY with its children. Parentheses and implicit conversions are left out.
  *
- * libclang tells no operator of a binary or unary expression (before LLVM 17). But they are known by their operands:
+ * Before LLVM 17 libclang does not tell the operator of an expression. But the operands show it:
  *
- *     a = b   the left operand is an lvalue; of any other operator in C it stands in a conversion to what the lvalue holds,
- *             which libclang shows as an unexposed expression
+ *     a = b   the left operand is an lvalue. With any other operator of C it would stand in a conversion to its
+ *             value, which libclang shows as an unexposed expression.
  *     *p      its type is what the operand's type points to
  *     &x      the operand's type is what its type points to
  */
@@ -19,7 +19,7 @@
 
 /* ---- children ---- */
 
-/* Not the name of a type, a member, a label, nor an attribute. */
+/* True for code: not for the name of a type, a member or a label, and not for an attribute. */
 static bool
 code_p(CXCursor cursor)
 {
@@ -40,7 +40,7 @@ code_children(CXCursor cursor, struct wb_cursors *children)
     children->count = kept;
 }
 
-/* Reads children from that one on, behind what the node has already. */
+/* Reads the children from index from on, and appends them to those of the node. */
 static void
 read_children(struct wb_reader *reader, struct wb_node *node, const struct wb_cursors *children,
               size_t from)
@@ -51,7 +51,7 @@ read_children(struct wb_reader *reader, struct wb_node *node, const struct wb_cu
     for (size_t i = from; i < children->count; i++) {
         struct wb_node *child = wb_read_code(reader, children->items[i]);
         *end = child;
-        while (*end) end = &(*end)->next; /* a declaration may be several */
+        while (*end) end = &(*end)->next; /* a declaration may be several nodes */
     }
 }
 
@@ -66,7 +66,7 @@ wb_node_with(struct wb_reader *reader, enum wb_node_kind kind, const struct wb_c
 
 /* ---- names ---- */
 
-/* A function of a header, as those that Ruby's macros call, is read when it is called. */
+/* A function of a header, such as one behind a macro of Ruby's, is read when it is called. */
 static void
 request_body(struct wb_reader *reader, CXCursor declaration, struct wb_function *function)
 {
@@ -231,7 +231,8 @@ read_cast(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     return node;
 }
 
-/* A name in parentheses, as Ruby's headers write it to go around a macro, is not told of the call itself. */
+/* Ruby's headers write a function's name in parentheses to avoid a macro of that name.
+ * libclang does not resolve such a call, so the name is taken out of the parentheses. */
 static CXCursor
 called_by(CXCursor cursor, const struct wb_cursors *children)
 {
@@ -240,7 +241,7 @@ called_by(CXCursor cursor, const struct wb_cursors *children)
 
     if (function_p(clang_getCursorKind(called)) || children->count == 0) return called;
     named = without_parentheses(children->items[0]);
-    if (clang_getCursorKind(named) == CXCursor_UnexposedExpr) { /* the conversion to a pointer */
+    if (clang_getCursorKind(named) == CXCursor_UnexposedExpr) { /* the conversion to a function pointer */
         code_children(named, &inner);
         if (inner.count == 1) named = without_parentheses(inner.items[0]);
     }
@@ -248,7 +249,7 @@ called_by(CXCursor cursor, const struct wb_cursors *children)
     return clang_getCursorReferenced(named);
 }
 
-/* Through parentheses and conversions. */
+/* The expression below parentheses and conversions. */
 static CXCursor
 innermost(CXCursor cursor)
 {
@@ -265,7 +266,8 @@ innermost(CXCursor cursor)
     return cursor;
 }
 
-/* libclang evaluates a literal below a conversion, and not one that is bare. A method's name has no escapes. */
+/* libclang evaluates a literal below a conversion, but not a bare one. The name of a method
+ * has no escapes. */
 static const char *
 without_quotes(struct wb_reader *reader, const char *literal)
 {
@@ -275,7 +277,8 @@ without_quotes(struct wb_reader *reader, const char *literal)
     return wb_name(reader->program, wb_arena_text(&reader->program->arena, literal + 1, length - 2));
 }
 
-/* A function that is given to another one beside a name, as to rb_define_method: what Ruby calls it. */
+/* A function that is passed behind a name, as to rb_define_method, is a Ruby method of that
+ * name. */
 static void
 read_method(struct wb_reader *reader, const struct wb_node *function, CXCursor name)
 {
@@ -302,7 +305,8 @@ read_methods(struct wb_reader *reader, const struct wb_node *arguments,
     }
 }
 
-/* A function that is given to one that calls it is called from where we see, as far as it matters. */
+/* A callback is called at once by the function that it is passed to. So its caller counts as
+ * code that is read. */
 static void
 read_callbacks(const struct wb_function *called, const struct wb_node *argument)
 {
@@ -314,7 +318,8 @@ read_callbacks(const struct wb_function *called, const struct wb_node *argument)
     }
 }
 
-/* What is called stands first among the children, but for operators of C++, whose arguments are asked for. */
+/* The first child is what is called, except for operators of C++. So the arguments come from
+ * libclang's list. */
 static struct wb_node *
 read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
@@ -361,7 +366,7 @@ read_declaration(struct wb_reader *reader, CXCursor cursor)
     return node;
 }
 
-/* A condition of C++ may declare variables: they come first, in a sequence. */
+/* A condition of C++ may declare variables. They come before the if, in a sequence around both. */
 static struct wb_node *
 read_if(struct wb_reader *reader, struct wb_cursors *children)
 {
@@ -412,7 +417,7 @@ read_return(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *
     return node;
 }
 
-/* Of a declaration without code, as of a type: NULL. */
+/* Returns NULL for a declaration without code, such as a type. */
 static struct wb_node *
 read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children)
 {
@@ -423,7 +428,7 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
       case CXCursor_DeclRefExpr: return read_reference(reader, cursor);
       case CXCursor_MemberRefExpr: return read_member(reader, cursor);
       case CXCursor_GotoStmt: return read_goto(reader, cursor);
-      case CXCursor_UnaryExpr: /* sizeof: nothing is evaluated */
+      case CXCursor_UnaryExpr: /* sizeof evaluates nothing */
       case CXCursor_SizeOfPackExpr:
       case CXCursor_StringLiteral:
       case CXCursor_CharacterLiteral:
@@ -465,7 +470,7 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
         node = wb_node_with(reader, WB_ELEMENT, children);
         node->type = wb_read_type(reader, clang_getCursorType(cursor));
         return node;
-      case CXCursor_UnexposedExpr: /* of three: __builtin_choose_expr, by which Ruby's INT2FIX is made */
+      case CXCursor_UnexposedExpr: /* with three children: __builtin_choose_expr, behind Ruby's INT2FIX */
         if (children->count == 3) return wb_node_with(reader, WB_IF, children);
         /* fall through */
       default:

@@ -1,9 +1,10 @@
-/* read_data_type.c - the initialisers of rb_data_type_t: with the names of its members, and without. */
+/* data_type.c - reads initialisers of rb_data_type_t, with names of members and without. */
 #include "barriers/read/reader.h"
 
 #include <stdlib.h>
 
-/* Its members in order, function's own among them, as an initialiser without names has them. */
+/* The members in the order of an initialiser without names. Those of `function` stand among
+ * them. */
 enum member {NAME, MARK, FREE, SIZE, COMPACT, RESERVED, PARENT, DATA, FLAGS, MEMBERS};
 static const char *const member_names[MEMBERS] = {
     "wrap_struct_name", "dmark", "dfree", "dsize", "dcompact", "reserved", "parent", "data", "flags",
@@ -12,7 +13,7 @@ static const char *const member_names[MEMBERS] = {
 struct initialiser {
     struct wb_reader    *reader;
     struct wb_data_type *data_type;
-    enum member          at;         /* what comes next */
+    enum member          at;         /* the next member */
 };
 
 static enum member
@@ -24,7 +25,7 @@ member_named(CXCursor reference, enum member otherwise)
     return wb_named_p(reference, "function") ? MARK : otherwise;
 }
 
-/* The first function named in an expression, through casts; null: none. */
+/* Finds the first function that an expression names, through casts. */
 static enum CXChildVisitResult
 find_function_i(CXCursor cursor, CXCursor parent, CXClientData data)
 {
@@ -59,7 +60,7 @@ find_name_i(CXCursor cursor, CXCursor parent, CXClientData data)
     return CXChildVisit_Break;
 }
 
-/* Whether there is any name in an expression: NULL, in all its forms, has none. */
+/* True if the expression names anything. NULL, however it is written, names nothing. */
 static bool
 names_something_p(CXCursor expression)
 {
@@ -97,7 +98,7 @@ number_in(CXCursor expression)
     return number;
 }
 
-/* Bits of rb_data_type_t#flags; their values are part of the ABI of extensions. */
+/* Bits of rb_data_type_t#flags. Their values are part of the ABI of extensions. */
 #define FLAG_WB_PROTECTED (1u << 5)
 #define FLAG_DECL_MARKING (1u << 14)
 
@@ -133,7 +134,7 @@ set_member(struct initialiser *initialiser, CXCursor value)
 
 static enum CXChildVisitResult read_member_i(CXCursor cursor, CXCursor parent, CXClientData data);
 
-/* What a designator's value is: ".function.dmark = x" has two names before it. */
+/* The value behind designators. ".function.dmark = x" has two names before it. */
 static enum CXChildVisitResult
 read_designated_i(CXCursor cursor, CXCursor parent, CXClientData data)
 {
@@ -171,7 +172,7 @@ read_member_i(CXCursor cursor, CXCursor parent, CXClientData data)
         clang_visitChildren(cursor, read_designated_i, data);
         return CXChildVisit_Continue;
     }
-    if (clang_getCursorKind(cursor) == CXCursor_InitListExpr) { /* function, or what is reserved in it */
+    if (clang_getCursorKind(cursor) == CXCursor_InitListExpr) { /* the braces of `function`, or of `reserved` */
         bool function = initialiser->at == MARK;
         if (function) clang_visitChildren(cursor, read_member_i, data);
         initialiser->at = function ? PARENT : initialiser->at + 1;

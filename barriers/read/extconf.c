@@ -1,4 +1,5 @@
-/* extconf.c - see extconf.h. */
+/* extconf.c - runs extconf.rb in a temporary directory, so that nothing is written beside the
+ * source. */
 #define _GNU_SOURCE /* nftw */
 #include "barriers/read/extconf.h"
 
@@ -14,7 +15,7 @@
 
 #include "report/text.h"
 
-/* The directories that were made: below one, which is made first. */
+/* All temporary directories lie in this one, which is made first. */
 static char root[] = "/tmp/heapprof-barriers-XXXXXX";
 static unsigned runs;
 

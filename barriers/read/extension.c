@@ -1,6 +1,6 @@
-/* extension.c - see extension.h.
+/* extension.c - finds the files of an extension and the flags that each is compiled by.
  *
- * Of a compiler's flags only those are kept that say what the code means: the others are of another compiler, perhaps.
+ * It keeps only flags that change the meaning of the code. The rest may be of another compiler.
  */
 #include "barriers/read/extension.h"
 
@@ -48,7 +48,8 @@ join_path(struct wb_search *search, const char *directory, const char *name)
     return path;
 }
 
-/* The same file by an absolute path without links; NULL: it is not there, with errno. */
+/* The absolute path of a file, without links. Returns NULL, with errno, if the file is not
+ * there. */
 static const char *
 real_path(struct wb_search *search, const char *path)
 {
@@ -61,7 +62,7 @@ real_path(struct wb_search *search, const char *path)
 
 static const char *const with_value[] = {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-include", NULL};
 
-/* How many words the flag at words is that matters here; 0: it does not. */
+/* The number of words of a flag, if it is one to keep. Returns 0 otherwise. */
 static unsigned
 flag_words(const char *const *words)
 {
@@ -94,7 +95,8 @@ joined_flag(struct wb_search *search, const char *path)
     return flag;
 }
 
-/* "-I DIR" of the command line is of our directory: those of a Makefile are of the Makefile's. */
+/* In "-I DIR" of the command line DIR begins at the current directory, not at that of a
+ * Makefile. */
 void
 wb_search_flags(struct wb_search *search, const char *text)
 {
@@ -132,7 +134,7 @@ new_extension(struct wb_search *search, const char *name)
     return extension;
 }
 
-/* Files that are compiled: not what the Makefile has besides, as assembler. */
+/* True for C and C++. A Makefile may have other sources, such as assembler. */
 static bool
 source_p(const char *path)
 {
@@ -201,7 +203,7 @@ makefile_flags(struct wb_search *search, const struct wb_makefile *makefile, con
     return wb_words(&search->arena, strcat(all, language));
 }
 
-/* Where make finds a source: in the directory, or one of VPATH's. */
+/* Finds a source as make does: in the directory, or in one of VPATH. */
 static const char *
 find_source(struct wb_search *search, const char *directory, const char *vpath, const char *name)
 {
@@ -287,7 +289,7 @@ file_exists_p(struct wb_search *search, const char *directory, const char *name)
     return stat(join_path(search, directory, name), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* The extension that is made in that directory itself. */
+/* Adds the extension that is built in this very directory, if there is one. */
 static bool
 search_here(struct wb_search *search, const char *directory, const char *name)
 {
@@ -319,7 +321,7 @@ search_here(struct wb_search *search, const char *directory, const char *name)
 static bool search_tree(struct wb_search *search, const char *directory, const char *name,
                         unsigned depth);
 
-/* In the order of names, so that two runs say the same. */
+/* Searches the directories below in the order of their names, so that two runs print the same. */
 static bool
 search_below(struct wb_search *search, const char *directory, const char *name, unsigned depth)
 {

@@ -1,4 +1,5 @@
-/* read_literals.c - structs that are written as a whole: "(struct S){.a = x}". */
+/* literals.c - reads struct literals, "(struct S){.a = x}", as assignments to a nameless
+ * variable. */
 #include "barriers/read/reader.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@ member_of(struct wb_reader *reader, struct wb_node *of, struct wb_field *field)
 {
     struct wb_node *node = wb_new_node(reader, WB_MEMBER), *copy = wb_new_node(reader, of->kind);
 
-    *copy = *of; /* nodes are in one list only */
+    *copy = *of; /* a node can be in one list only */
     copy->next = NULL;
     node->child = copy;
     node->field = field;
@@ -29,7 +30,7 @@ add_assignment(struct wb_reader *reader, struct wb_node ***end, struct wb_node *
     *end = &node->next;
 }
 
-/* All VALUEs in it are 0, as what a list does not name is. */
+/* A literal sets what its list does not name to 0. So all VALUEs in it are set to 0 first. */
 static void
 add_zeros(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to)
 {
@@ -45,7 +46,7 @@ add_zeros(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to)
     record->visiting = false;
 }
 
-/* ".a.b = x": what is before x in a field of the record; the others are names of fields. */
+/* The left side of ".a.b = x". All parts but the last are names of fields. */
 static struct wb_node *
 designated(struct wb_reader *reader, struct wb_node *to, const struct wb_cursors *parts)
 {
@@ -68,7 +69,7 @@ add_element(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to,
     else add_assignment(reader, end, to, wb_read_code(reader, value));
 }
 
-/* Of a struct, an assignment for each element; the first ones of those without a name are the first fields. */
+/* An assignment for each element. Elements without a name are the fields in order. */
 static void
 add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CXCursor list)
 {
@@ -92,7 +93,7 @@ add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CX
     free(parts.items);
 }
 
-/* "(struct S){.a = x}" is a variable that has no name, after assignments to its fields. */
+/* The value is the nameless variable, after the assignments to its fields. */
 struct wb_node *
 wb_read_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {

@@ -1,4 +1,5 @@
-/* makefile.c - see makefile.h. */
+/* makefile.c - reads assignments of a Makefile, and expands variables. It knows no rules and
+ * runs nothing. */
 #include "barriers/read/makefile.h"
 
 #include <ctype.h>
@@ -8,9 +9,9 @@
 #include <string.h>
 
 #define FILE_MOST  ((size_t)4 << 20)  /* bytes */
-#define VALUE_MOST ((size_t)1 << 17)  /* bytes of an expanded value: what is longer is cut */
-#define DEPTH_MOST 20                 /* of variables in variables */
-#define STEPS_MOST 10000              /* variables in a value, with those in them */
+#define VALUE_MOST ((size_t)1 << 17)  /* bytes of an expanded value; the rest is cut off */
+#define DEPTH_MOST 20                 /* of nested variables */
+#define STEPS_MOST 10000              /* variables expanded for one value */
 
 struct wb_setting {
     const char        *name, *value;
@@ -44,7 +45,7 @@ set_value(struct wb_makefile *makefile, const char *name, size_t length, const c
     makefile->settings = setting;
 }
 
-/* "NAME = value", and with := ?= +=. Anything else is a rule, or what we have no use for. */
+/* Reads "NAME = value", also with := ?= +=. Any other line is a rule, or of no use here. */
 static void
 read_line(struct wb_makefile *makefile, char *line)
 {
@@ -60,7 +61,7 @@ read_line(struct wb_makefile *makefile, char *line)
     set_value(makefile, line, length, value, line[operator] == '+');
 }
 
-/* Lines that end with a backslash are one with the next one. */
+/* A line that ends with a backslash continues on the next one. */
 static void
 read_lines(struct wb_makefile *makefile, char *text)
 {
@@ -109,7 +110,7 @@ struct text {
 static void expand(const struct wb_makefile *makefile, const char *value, struct text *into,
                    unsigned depth);
 
-/* The variable, or function, behind "$"; returns what is behind it. */
+/* Expands the variable or function behind "$". Returns the text behind it. */
 static const char *
 expand_one(const struct wb_makefile *makefile, const char *at, struct text *into, unsigned depth)
 {
@@ -153,7 +154,8 @@ wb_makefile_value(const struct wb_makefile *makefile, const char *name)
 
 /* ---- words ---- */
 
-/* The word that begins there, without its quotes, to *into, which is moved behind it; returns where the next one begins. */
+/* Copies a word without its quotes to *into, and moves *into behind it. Returns where the next
+ * word begins. */
 static const char *
 take_word(const char *at, char **into)
 {

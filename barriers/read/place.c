@@ -1,11 +1,12 @@
-/* place.c - where a thing stands: in which file, on which line, by which macro; and its key, which is one in all files. */
+/* place.c - where a thing stands (file, line, macro), and its key, which is the same in all
+ * files. */
 #include "barriers/read/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The file's absolute path, to be freed; NULL: none. */
+/* The absolute path of a file, which the caller frees. Returns NULL if it is not known. */
 static char *
 path_of(CXFile file)
 {
@@ -17,7 +18,6 @@ path_of(CXFile file)
     return path;
 }
 
-/* Whether it is in the file itself, perhaps by a macro, and not in what that includes. */
 bool
 wb_in_file_p(struct wb_reader *reader, CXSourceLocation location)
 {
@@ -27,7 +27,8 @@ wb_in_file_p(struct wb_reader *reader, CXSourceLocation location)
     return file && clang_File_isEqual(file, reader->file);
 }
 
-/* A static thing's USR names its file without the directory: two extensions may both have a parser.c. */
+/* The USR of a static thing names its file without the directory. Two extensions may both have
+ * a parser.c. */
 const char *
 wb_key(struct wb_reader *reader, CXCursor cursor)
 {
@@ -57,8 +58,9 @@ compare_uses(const void *one, const void *other)
     return order ? order : (a->column > b->column) - (a->column < b->column);
 }
 
-/* Keeps where the file itself uses a macro: libclang does not say of a place in which macro it is. They come in order, and of
- * those within another one the outermost first. */
+/* libclang does not say in which macro a place is. So the uses of macros in the file are kept.
+ * They come in order, and an outer one comes before those within it: of several at one place
+ * the outermost is kept. */
 void
 wb_add_use(struct wb_reader *reader, CXCursor cursor)
 {
@@ -80,7 +82,7 @@ wb_add_use(struct wb_reader *reader, CXCursor cursor)
     free(path);
 }
 
-/* A thing that begins in the text of a macro is held to begin where the macro is used. */
+/* A thing that begins in the text of a macro is taken to begin where the macro is used. */
 static void
 place_in_macro(struct wb_reader *reader, CXSourceLocation location, struct wb_place *place)
 {
@@ -135,7 +137,7 @@ wb_place_behind(struct wb_reader *reader, CXCursor cursor)
 
 /* ---- Ruby's headers ---- */
 
-/* Keeps the directory that Ruby's headers are in: where ruby/ruby.h is, and ruby/config.h. */
+/* These two headers show where Ruby's headers are. */
 void
 wb_find_ruby_i(CXFile file, CXSourceLocation *stack, unsigned stack_size, CXClientData data)
 {

@@ -1,7 +1,7 @@
-/* source.c - one file, from libclang to our program.
+/* source.c - reads one file through libclang.
  *
- * The extension's own functions are read all; of those in headers of others only what is called, as the inline functions that
- * Ruby's macros stand for.
+ * It reads all functions of the extension. Of functions in other headers it reads only those that are called,
+ * such as the inline functions behind Ruby's macros.
  */
 #include "barriers/read/source.h"
 
@@ -11,7 +11,7 @@
 
 #include "barriers/read/reader.h"
 
-#define PROBLEMS_MOST 5 /* of a file */
+#define PROBLEMS_MOST 5 /* that are reported of a file */
 
 /* ---- what a file declares ---- */
 
@@ -49,7 +49,7 @@ read_declaration_i(CXCursor cursor, CXCursor parent, CXClientData data)
             wb_read_body(reader, cursor, function);
         }
         return CXChildVisit_Continue;
-      case CXCursor_MacroExpansion: /* all of them come before what else is in the file */
+      case CXCursor_MacroExpansion: /* libclang shows all of these before the code */
         if (wb_in_file_p(reader, clang_getCursorLocation(cursor))) wb_add_use(reader, cursor);
         return CXChildVisit_Continue;
       case CXCursor_VarDecl:
@@ -66,7 +66,7 @@ read_declaration_i(CXCursor cursor, CXCursor parent, CXClientData data)
     }
 }
 
-/* Reading a body may ask for more of them. */
+/* Reading a body may add more functions to the list. */
 static void
 read_pending(struct wb_reader *reader)
 {

@@ -1,4 +1,4 @@
-/* tree.c - small helpers for every file that reads clang's tree: names, children, new nodes. */
+/* tree.c - helpers for clang's tree and for ours. They recurse into nothing. */
 #include "barriers/read/reader.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* read_types.c - types and declarations.
+/* types.c - types and declarations.
  *
- * VALUE is a typedef of an integer. So a type is looked at through its typedefs one by one, and is a VALUE when one of them
- * has that name.
+ * VALUE is a typedef of an integer. So the reader follows the typedefs of a type one by one. It is a VALUE if
+ * one of them has that name.
  */
 #include "barriers/read/reader.h"
 
@@ -54,7 +54,7 @@ read_record(struct wb_reader *reader, CXType type)
     return record;
 }
 
-/* Whether one of the type's typedefs is named VALUE. */
+/* True if one of the type's typedefs is named VALUE. */
 static bool
 value_p(CXType type)
 {
@@ -68,7 +68,8 @@ value_p(CXType type)
     }
 }
 
-/* One typedef less: what is behind a pointer or in an array may be a VALUE, which the canonical type has lost. */
+/* The type below its typedefs. The canonical type would have lost a VALUE behind a pointer or
+ * in an array. */
 static CXType
 without_typedefs(CXType type)
 {
@@ -89,7 +90,7 @@ new_type(struct wb_reader *reader, CXType type, enum wb_type_kind kind)
     return made;
 }
 
-/* A pointer to numbers or characters, or to a function: VALUEs are not found through it. */
+/* True for a pointer to numbers, characters or a function. No VALUE is found through it. */
 static bool
 plain_p(CXType pointee, const struct wb_type *read)
 {
@@ -135,7 +136,7 @@ wb_read_field(struct wb_reader *reader, CXCursor declaration)
     struct wb_field *field = record->fields;
 
     while (field && field->name != name) field = field->next;
-    if (!field) { /* of a template, say */
+    if (!field) { /* for example of a template */
         field = WB_NEW(&reader->program->arena, struct wb_field);
         field->name = name;
         field->record = record;
@@ -189,7 +190,7 @@ read_local(struct wb_reader *reader, CXCursor declaration)
     return local->variable;
 }
 
-/* Whether it is on the stack: neither static nor outside functions. */
+/* True for a variable on the stack: neither static nor outside functions. */
 static bool
 automatic_p(CXCursor declaration)
 {
