@@ -1,13 +1,13 @@
-/* confirm.c - see confirm.h.
+/* confirm.c - matches findings with what the collector missed, and writes the table of --confirm.
  *
- * The collector tells type, field and method of what it missed. A finding fits it if it is
+ * The collector reports type, field and method of what it missed. A finding fits if it is
  *
- *     of that type        rb_data_type_t#wrap_struct_name, which both know
- *     at that field       by its offset in the data; what is behind a pointer is at none of the data's own
- *     in that method      in a function that the method's function calls, or gives to another one; of a method that these
- *                         sources do not define, or when none is known, in any
+ *     of that type        by rb_data_type_t#wrap_struct_name, which both know
+ *     at that field       by its offset in the data; memory behind a pointer has no offset
+ *     in that method      in a function that the method's function calls or passes on. If these sources do not
+ *                         define the method, or it is not known, any function fits.
  *
- * Which of the findings that fit it was, the collector cannot tell. What it did not miss is in refute.c.
+ * If several findings fit, the collector cannot tell which one it was. refute.c looks at what was not missed.
  */
 #include "barriers/confirm/confirm.h"
 
@@ -20,7 +20,7 @@
 #include "barriers/report/report.h"
 #include "report/text.h"
 
-/* ---- the join ---- */
+/* ---- matching ---- */
 
 static bool
 fits_p(const struct wb_finding *finding, const struct wb_seen *seen, unsigned search)
@@ -33,7 +33,8 @@ fits_p(const struct wb_finding *finding, const struct wb_seen *seen, unsigned se
     return finding->offset <= seen->offset && seen->offset < finding->offset + finding->size;
 }
 
-/* Of those that need a barrier, or of the others; how many. search 0: of any function. */
+/* Matches either the missing barriers or the other findings. Returns how many fit. search 0:
+ * any function fits. */
 static unsigned
 match_findings(struct wb_findings *findings, struct wb_seen *seen, unsigned search, bool missing)
 {
@@ -53,7 +54,7 @@ match_findings(struct wb_findings *findings, struct wb_seen *seen, unsigned sear
     return fits;
 }
 
-/* What the source calls the field that it was. */
+/* Sets the name of the field from the source. */
 static void
 name_field(const struct wb_program *program, struct wb_seen *seen)
 {
@@ -121,7 +122,7 @@ wb_write_rows_seen(FILE *out, const struct wb_all_seen *all)
     }
 }
 
-/* Where the columns of a row begin; ends each. */
+/* Cuts a row into columns. */
 static void
 split_row(char *row, const char *columns[COLUMNS])
 {

@@ -1,13 +1,14 @@
-/* refute.c - see refute.h.
+/* refute.c - decides which findings had their barrier each time the store ran.
  *
- * The collector tells of which references barriers have told in time: type, field, and the function that called the barrier. It
- * sees no stores. So that a barrier is that of a finding's store,
+ * The collector reports which references it was told of in time: type, field, and the function that called the
+ * barrier. It does not see stores. A barrier belongs to the store of a finding if
  *
- *     its function is the one that stores, or one that calls that: then and only then the barrier may be the store's
- *     no other place in what that function calls stores to that field: else the reference may be of there
- *     all of it is seen: the type's data is given to no function of the extension that these sources do not have
+ *     - it was called by the function that stores, or by one that reaches that function;
+ *     - no other place that can be reached from there stores to the field. Otherwise the reference may come
+ *       from that place;
+ *     - all code is known: the type's data is passed to no function of the extension that is not read.
  *
- * And the finding is refuted if there was such a one, and no reference at all was missed in that field.
+ * A finding is refuted if there was such a barrier, and no reference was missed in the field.
  */
 #include "barriers/confirm/refute.h"
 
@@ -35,8 +36,8 @@ missed_p(const struct wb_finding *finding, const struct wb_all_seen *all)
     return false;
 }
 
-/* Whether a reference in the finding's field, of which a barrier in the function that was searched from has told, is of the
- * finding's store. */
+/* True if a reference in the finding's field comes from the finding's store. search: reached
+ * the functions below the one that called the barrier. */
 static bool
 of_this_store_p(const struct wb_program *program, const struct wb_finding *finding, unsigned search)
 {
@@ -47,7 +48,7 @@ of_this_store_p(const struct wb_program *program, const struct wb_finding *findi
     return true;
 }
 
-/* Of its own barriers alone, once there are any. */
+/* Once a barrier is known to belong to the finding, only such barriers count. */
 static void
 note_told(struct wb_finding *finding, const struct wb_told *told, bool own)
 {

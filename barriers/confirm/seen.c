@@ -1,12 +1,12 @@
-/* seen.c - see seen.h.
+/* seen.c - runs the command of --confirm, and reads what RUBY_WBCHECK wrote.
  *
- * Each process of the command writes a paragraph for each place, behind those of others, to one file in a directory of ours:
+ * Each process of the command appends to one file, in a temporary directory. For each place where a barrier was
+ * missed it writes a paragraph, of which only the first line is read:
  *
  *     ruby: write barrier missed: Date (Date+0x8) -> Integer, in Date#initialize_copy
  *         copy.rb:4:in 'Array#each'
  *
- * of which the first line is looked at. And at its end a line for each function of C whose barriers have told of references in
- * time, by type and field:
+ * At its end it writes a line for each C function whose barriers told of references in time, by type and field:
  *
  *     ruby: write barrier told: 12 of Date+0x8, in d_simple_new_internal() of date_core.so
  *
@@ -38,7 +38,8 @@ copy_text(char *to, const char *from, size_t length)
     to[length] = '\0';
 }
 
-/* "Date+0x8": the type's name, which is copied, and the offset, which is returned; negative: there is none. */
+/* Reads "Date+0x8". Copies the name of the type, and returns the offset, which is negative if
+ * there is none. */
 static long
 parse_field(char *type, const char *text, const char *end)
 {
@@ -51,7 +52,7 @@ parse_field(char *type, const char *text, const char *end)
     return plus ? strtol(plus + 1, NULL, 16) : -1;
 }
 
-/* "Date (Date+0x8)". What is no typed data has no parentheses. */
+/* Reads "Date (Date+0x8)". Only typed data has the part in parentheses. */
 static void
 parse_parent(struct wb_seen *seen, const char *text, const char *end)
 {
@@ -61,7 +62,8 @@ parse_parent(struct wb_seen *seen, const char *text, const char *end)
     if (open && open < end && end[-1] == ')') seen->offset = parse_field(seen->type, open + strlen(" ("), end - 1);
 }
 
-/* "JSON::State#configure": the name behind the last "#" or "." that has one. */
+/* Reads "JSON::State#configure": the name behind the last "#" or "." that is followed by
+ * something. */
 static void
 parse_method(struct wb_seen *seen, const char *text)
 {
@@ -89,7 +91,7 @@ parse_missed(struct wb_seen *seen, const char *text)
     if (in) parse_method(seen, in + strlen(IN));
 }
 
-/* Two processes may miss the same one. */
+/* Several processes may miss the same barrier. */
 static void
 add_seen(struct wb_all_seen *all, const char *text)
 {
@@ -106,7 +108,8 @@ add_seen(struct wb_all_seen *all, const char *text)
     all->count++;
 }
 
-/* "12 of Date+0x8, in d_simple_new_internal() of date_core.so". False: it is none of RUBY_WBCHECK's. */
+/* Reads "12 of Date+0x8, in d_simple_new_internal() of date_core.so". Returns false if the
+ * line has another form. */
 static bool
 parse_told(struct wb_told *told, const char *text)
 {
@@ -126,7 +129,7 @@ parse_told(struct wb_told *told, const char *text)
     return true;
 }
 
-/* Several processes, and several calls in one function, tell of the same field. */
+/* Several processes may report the same field, and so may several calls in one function. */
 static void
 add_told(struct wb_all_seen *all, const char *text)
 {
@@ -177,7 +180,7 @@ exec_command(char **command, const char *path)
     _exit(127);
 }
 
-/* False: it was told that the command did not run. */
+/* Returns false if the command did not run; a line said why. */
 static bool
 run_and_wait(char **command, const char *path)
 {

@@ -1,7 +1,7 @@
-/* diff.c - see diff.h.
+/* diff.c - writes a unified diff.
  *
- * A hunk has three lines that stay as they are before its first edit and behind its last; edits that are closer to each other than
- * that are in one.
+ * A hunk begins three lines before its first edit, and ends three lines behind its last one. Edits whose lines
+ * of context touch share a hunk.
  */
 #include "barriers/fix/diff.h"
 
@@ -45,7 +45,7 @@ context_end(const struct wb_text *text, const struct wb_edit *edit)
     return edit->last + CONTEXT < text->count ? edit->last + CONTEXT : (unsigned)text->count;
 }
 
-/* shift: how many lines there are more than there were, so far; returns it for what follows. */
+/* shift: the lines that earlier hunks have added. Returns it for the next hunk. */
 static int
 write_hunk(FILE *out, const struct wb_text *text, const struct wb_edit *edits, size_t count,
            int shift)

@@ -1,4 +1,4 @@
-/* edits.c - see edits.h. */
+/* edits.c - keeps edits apart: two that change the same line cannot both be made. */
 #include "barriers/fix/edits.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 struct wb_planned {
     const struct wb_text *text;
     struct wb_edit        edit;
-    size_t                number;  /* it came so early */
+    size_t                number;  /* in the order in which edits were added */
 };
 
 static bool
@@ -18,7 +18,7 @@ insertion_p(const struct wb_edit *edit)
     return edit->last < edit->first;
 }
 
-/* Whether both have a line, or one stands within the other. */
+/* True if both change a line, or one inserts within the other. */
 static bool
 overlap_p(const struct wb_edit *one, const struct wb_edit *other)
 {
@@ -62,7 +62,7 @@ wb_edits_keep(struct wb_edits *edits, size_t count)
     edits->count = count;
 }
 
-/* What is put before a line comes before what replaces it. */
+/* An insertion before a line precedes an edit that replaces the line. */
 static int
 compare(const void *one, const void *other)
 {

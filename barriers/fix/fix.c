@@ -1,11 +1,12 @@
-/* fix.c - see fix.h.
+/* fix.c - decides how each store gets its barrier.
  *
- * The compiler tells place, object and field; the text of what is assigned to is taken from the file.
+ *     the function has a name for the object     a barrier at the store
+ *     a caller has one, no GC in between         a barrier behind the call
+ *     a caller has one, a GC may start           RB_OBJ_WB_UNPROTECT before the call
+ *     none of these                              left to people, with the reason
  *
- * Where the object has no name in the function that stores, each call is mended by which functions come there that have one: by a
- * barrier behind it, if no GC can have been in between, and else by giving up the object's protection before it. A store is left
- * to people where such a call is not seen or has no name either, where the text is a macro's, and where what was copied has no
- * name.
+ * The compiler tells place, object and field. The text of the left side comes from the file. A store is also left
+ * to people if its text is a macro's, or if what was copied has no name.
  */
 #include "barriers/fix/fix.h"
 
@@ -19,7 +20,7 @@
 #include "barriers/report/report.h"
 #include "report/text.h"
 
-/* The stores of one place. */
+/* The findings for one place. */
 struct group {
     struct wb_finding  *const *findings;
     size_t                     count;
@@ -29,9 +30,9 @@ struct group {
 
 struct fixer {
     struct wb_program *program;
-    struct wb_text    *texts;   /* that were read */
+    struct wb_text    *texts;   /* files that were read */
     struct wb_edits    edits;
-    bool               protecting;  /* a type becomes WB_PROTECTED: no object of it gives that up again */
+    bool               protecting;  /* a type becomes WB_PROTECTED, so no object of it may give that up */
 };
 
 static bool
@@ -42,7 +43,7 @@ same_place_p(const struct wb_place *one, const struct wb_place *other)
 
 /* ---- one place ---- */
 
-/* A field of what is copied, as C writes it; false: it has no name there. */
+/* Writes a field of what is copied, as C does. Returns false if it has no name there. */
 static bool
 field_text(const struct wb_statement *statement, const char *rest, char *text, size_t size)
 {
@@ -53,7 +54,7 @@ field_text(const struct wb_statement *statement, const char *rest, char *text, s
     return *name && !strpbrk(name, "[-") && !strpbrk(text, " ()*&");
 }
 
-/* NULL, or why it is left to people. */
+/* Returns NULL, or why the store is left to people. */
 static const char *
 read_group(struct wb_arena *arena, struct wb_text **texts, struct group *group)
 {
@@ -66,14 +67,14 @@ read_group(struct wb_arena *arena, struct wb_text **texts, struct group *group)
     return wb_statement_read(arena, group->text, first->place.line, first->place.column, &group->statement);
 }
 
-/* Spaces and tabs that a line begins with. */
+/* The number of blanks at the start of a line. */
 static int
 indent(const char *line)
 {
     return (int)strspn(line, " \t");
 }
 
-/* A barrier for each field, each between those texts. */
+/* Writes a barrier for each field, between those texts. */
 static const char *
 write_barriers(FILE *out, const struct group *group, const char *before, int length,
                const char *behind)
@@ -88,7 +89,7 @@ write_barriers(FILE *out, const struct group *group, const char *before, int len
     return NULL;
 }
 
-/* Where it is all of an if's: the two in braces. */
+/* If the copy is the only statement of an if, it gets braces. */
 static const char *
 write_in_braces(FILE *out, const struct group *group)
 {
@@ -101,7 +102,7 @@ write_in_braces(FILE *out, const struct group *group)
     return wrong;
 }
 
-/* Whether the store stays as it is, and lines behind it are all. */
+/* True if the edit only adds lines behind the store. */
 static bool
 adds_p(const struct group *group)
 {
@@ -145,7 +146,7 @@ edit_of(struct wb_arena *arena, const struct group *group, struct wb_edit *edit)
     return wrong;
 }
 
-/* NULL, or why it is left to people. */
+/* Returns NULL, or why the store is left to people. */
 static const char *
 fix_here(struct fixer *fixer, struct group *group)
 {
@@ -168,7 +169,7 @@ insert_line(struct fixer *fixer, const struct wb_text *text, unsigned line, cons
     return wb_edits_add(&fixer->edits, text, &(struct wb_edit){line, line - 1, wb_name(fixer->program, whole)});
 }
 
-/* A barrier behind the call, or before it the end of all barriers. */
+/* Adds a barrier behind the call, or gives up the object's protection before it. */
 static const char *
 fix_call(struct fixer *fixer, const struct wb_call_site *way, const struct wb_function *stores)
 {
@@ -206,7 +207,7 @@ fix_calls(struct fixer *fixer, const struct group *group)
 
 /* ---- all ---- */
 
-/* NULL, or why it is left to people: nothing is changed then. */
+/* Returns NULL, or why the stores are left to people. Then nothing is changed. */
 static const char *
 fix_group(struct fixer *fixer, struct group *group)
 {
@@ -217,14 +218,15 @@ fix_group(struct fixer *fixer, struct group *group)
     return wrong;
 }
 
-/* Whether it is to be mended for that type to become WB_PROTECTED; type NULL: for those that are. */
+/* True if the finding has to be fixed: for the type to become WB_PROTECTED, or, if type is
+ * NULL, because its type is. */
 static bool
 wanted_p(const struct wb_finding *finding, const struct wb_data_type *type)
 {
     return type ? wb_lacking_p(type, finding) : wb_missing_p(finding);
 }
 
-/* Calls back for each place that is left to people. */
+/* Fixes all such findings. Calls left_i for each place that is left to people. */
 static void
 fix_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type,
         void (*left_i)(void *data, const struct wb_finding *finding, const char *why), void *data)
@@ -263,7 +265,7 @@ report_left_i(void *data, const struct wb_finding *finding, const char *why)
 /* ---- types ---- */
 
 struct left {
-    const struct wb_finding *finding;  /* the first one that is left to people; NULL: none is */
+    const struct wb_finding *finding;  /* the first finding that is left to people; NULL if none is */
     const char              *why;
 };
 
@@ -275,7 +277,7 @@ note_left_i(void *data, const struct wb_finding *finding, const char *why)
     if (!left->finding) *left = (struct left){finding, why};
 }
 
-/* NULL, or why not: of the type alone. */
+/* Adds the flag to the type. Returns NULL, or why it cannot. */
 static const char *
 add_flag(struct fixer *fixer, const struct wb_data_type *type)
 {
@@ -291,7 +293,7 @@ add_flag(struct fixer *fixer, const struct wb_data_type *type)
     return wrong ? wrong : wb_edits_add(&fixer->edits, text, &edit);
 }
 
-/* With all its stores, or not at all. */
+/* Makes the type WB_PROTECTED together with all its stores, or not at all. */
 static void
 protect_type(struct fixer *fixer, const struct wb_findings *findings,
              const struct wb_data_type *type)

@@ -1,4 +1,5 @@
-/* protect.c - see protect.h. */
+/* protect.c - finds where the flag goes in an initialiser: behind other flags, in the place of
+ * 0, or as a new member. */
 #include "barriers/fix/protect.h"
 
 #include <ctype.h>
@@ -36,7 +37,7 @@ word_p(char character)
     return isalnum((unsigned char)character) || character == '_';
 }
 
-/* Behind the flags that it has; in the place of 0. */
+/* Adds the flag behind the others, or in the place of 0. */
 static const char *
 add_to_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text,
              struct wb_edit *edit)
@@ -61,7 +62,7 @@ without_blanks(const char *line, size_t length)
     return length;
 }
 
-/* As the last line of an initialiser whose brace stands in a line of its own. */
+/* Adds a line at the end of an initialiser whose brace stands on a line of its own. */
 static const char *
 add_line(struct wb_arena *arena, const struct wb_text *text, unsigned brace, struct wb_edit *edit)
 {

@@ -1,6 +1,6 @@
-/* statement.c - see statement.h.
+/* statement.c - finds the end and the parts of a store in the text.
  *
- * The compiler has said where a store begins. Its end is looked for in the text: the ";" outside parentheses, strings and comments.
+ * The compiler has said where the store begins. It ends at the next ";" outside parentheses, strings and comments.
  */
 #include "barriers/fix/statement.h"
 
@@ -17,7 +17,7 @@ trimmed(struct wb_arena *arena, const char *start, const char *end)
     return wb_arena_text(arena, start, (size_t)(end - start));
 }
 
-/* Behind a string, a character or a comment that begins there; what begins none stays. */
+/* Skips a string, a character or a comment. Returns at itself if none begins there. */
 static const char *
 skip_token(const char *at)
 {
@@ -36,7 +36,8 @@ skip_token(const char *at)
     return *at ? at + 1 : at;
 }
 
-/* The first one of those characters outside parentheses; NULL: there is none before a bracket is closed. */
+/* The first of the wanted characters outside parentheses. Returns NULL if a bracket is closed
+ * before it. */
 static const char *
 find_character(const char *at, const char *wanted)
 {
@@ -56,7 +57,7 @@ find_character(const char *at, const char *wanted)
     return NULL;
 }
 
-/* "=" that assigns. */
+/* The first "=" that assigns. */
 static const char *
 find_assignment(const char *at)
 {
@@ -67,7 +68,7 @@ find_assignment(const char *at)
     return NULL;
 }
 
-/* The text from there on, some lines of it. */
+/* The text from a place on, a limited number of lines. */
 static const char *
 text_from(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
 {
@@ -86,7 +87,7 @@ text_from(struct wb_arena *arena, const struct wb_text *text, unsigned line, uns
     return whole;
 }
 
-/* A line without the comment at its end; one for the preprocessor is nothing. */
+/* A line without the comment at its end. A line for the preprocessor counts as empty. */
 static const char *
 code_of(struct wb_arena *arena, const char *line)
 {
@@ -97,7 +98,7 @@ code_of(struct wb_arena *arena, const char *line)
     return *line == '#' ? "" : line;
 }
 
-/* The line of code before it; "" where nothing is before it. */
+/* The code before a place. Returns "" if there is none. */
 static const char *
 code_before(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
 {
@@ -107,7 +108,7 @@ code_before(struct wb_arena *arena, const struct wb_text *text, unsigned line, u
     return code;
 }
 
-/* Whether a statement begins behind that code. */
+/* True if a statement begins behind that code. */
 static bool
 begins_p(const char *code)
 {
@@ -141,14 +142,15 @@ read_parts(struct wb_arena *arena, struct wb_statement *statement)
     return "it is neither an assignment nor a copy";
 }
 
-/* Where a statement may stand before that code's one, and it is not all of an if's. */
+/* True if another statement may stand between that code and the statement behind it: it is in
+ * a block. */
 static bool
 among_others_p(const char *code)
 {
     return *code && strchr(";{}", code[strlen(code) - 1]);
 }
 
-/* All but its parts. */
+/* Reads all but the two sides. */
 static const char *
 read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
            struct wb_statement *statement)

@@ -1,4 +1,5 @@
-/* accept.c - see accept.h. */
+/* accept.c - matches accepted stores with findings, by comments in the source and by lines of
+ * a file. */
 #include "barriers/report/accept.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 /* ---- files ---- */
 
-/* "PATH:FUNCTION:FIELD REASON"; the text is cut up. */
+/* Reads "PATH:FUNCTION:FIELD REASON", and cuts the line into its parts. */
 static bool
 parse_line(struct wb_accepted *accepted, char *line)
 {
@@ -63,7 +64,7 @@ wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, con
     return true;
 }
 
-/* Whether the path ends so, from the name of a directory or file on. */
+/* True if the path ends with those directories and that file. */
 static bool
 ends_p(const char *path, const char *end)
 {
@@ -106,7 +107,7 @@ wb_acceptance_report_unused(const struct wb_acceptance *acceptance)
 
 /* ---- comments ---- */
 
-/* Where the mark is in a comment of that line; NULL: it is not. */
+/* The mark in a comment on that line. Returns NULL if there is none. */
 static const char *
 mark_in(const char *line)
 {
@@ -116,7 +117,7 @@ mark_in(const char *line)
     return before && before > line && before[-1] == '/' ? mark : NULL;
 }
 
-/* Whether the line has a comment only, which is of the next one then. */
+/* True if the line has only a comment. Then the comment is about the next line. */
 static bool
 alone_p(const char *line)
 {
@@ -124,7 +125,7 @@ alone_p(const char *line)
     return line[0] == '/' && (line[1] == '*' || line[1] == '/');
 }
 
-/* What stands behind the mark up to the comment's end; NULL: nothing. */
+/* The text behind the mark, up to the end of the comment. Returns NULL if there is none. */
 static const char *
 reason_of(struct wb_program *program, const char *mark)
 {
@@ -165,7 +166,7 @@ accept_by_comments_of(struct wb_program *program, struct wb_findings *findings, 
     }
 }
 
-/* Of all files that have a function of the extension. */
+/* Reads the comments of all files with a function of the extension. */
 static void
 accept_by_comments(struct wb_program *program, struct wb_findings *findings)
 {

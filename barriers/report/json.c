@@ -1,4 +1,4 @@
-/* report_json.c - findings for programs: as JSON of our own, and as SARIF (OASIS, 2.1.0). */
+/* json.c - findings for programs: as JSON of our own, and as SARIF 2.1.0 (OASIS). */
 #include <stdlib.h>
 
 #include "barriers/report/report.h"
@@ -135,7 +135,7 @@ wb_report_json_seen(FILE *out, const struct wb_all_seen *seen)
 
 /* ---- SARIF ---- */
 
-/* Rules by their ids. */
+/* Ids of rules. */
 #define MISSING "missing-write-barrier"
 #define MISSED  "missed-write-barrier"
 
@@ -146,7 +146,7 @@ write_location(struct report_json *json, const char *path, unsigned line, unsign
     report_sarif_location(json, &(struct report_sarif_place){.file = path, .line = line, .column = column, .message = message});
 }
 
-/* By field: SARIF has a place for what a tool has to say besides. */
+/* Verdicts by field. SARIF has `properties` for what a tool has to say besides. */
 static void
 write_verdicts(struct report_json *json, struct wb_finding *const *findings, size_t count)
 {

@@ -1,4 +1,5 @@
-/* report.c - findings as a compiler would write them. */
+/* report.c - what a finding means (severity, verdict), and findings as lines that a compiler
+ * would write. */
 #include "barriers/report/report.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ wb_shown_path(const char *path, const char *directory)
     return !strncmp(path, directory, length) && path[length] == '/' ? path + length + 1 : path;
 }
 
-/* Whether both are said in one line: the fields of a struct that is copied. */
+/* True if one message can name both: fields of a struct that is copied. */
 static bool
 together_p(const struct wb_finding *one, const struct wb_finding *other)
 {
