@@ -89,7 +89,7 @@ write_report(const struct settings *settings, const struct wb_extension *extensi
     bool all = settings->values[ALL] != NULL;
 
     if (settings->values[FIX] && all && !whole) {
-        report_print(stderr, "heapprof barriers: %s: no type is made WB_PROTECTED: not all of its code is known\n", extension->name);
+        report_print(stderr, "heapprof barriers: %s: no type is made WB_PROTECTED: some of its code could not be read\n", extension->name);
     }
     if (settings->values[FIX]) wb_fix(out, program, findings, settings->directory, all && whole);
     else if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, remarks, settings->seen);
@@ -359,7 +359,7 @@ parse(struct settings *settings, int argc, char **argv)
     settings->operands = argv + optind;
     settings->operand_count = (size_t)(argc - optind);
     if (settings->values[FIX] && (settings->values[JSON] || settings->values[SARIF] || settings->values[CONFIRM])) {
-        fprintf(stderr, "heapprof barriers: --fix goes with none of --json, --sarif and --confirm (%s)\n", usage);
+        fprintf(stderr, "heapprof barriers: --fix cannot be combined with --json, --sarif or --confirm (%s)\n", usage);
         return false;
     }
     if (settings->values[CONFIRM] && !split_command(settings)) return false;

@@ -1,4 +1,4 @@
-/* barriers.c - heapprof barriers: hands over to heapprof-barriers, so that nobody else needs libclang. */
+/* barriers.c - heapprof barriers: hands over to the program heapprof-barriers, so that heapprof needs no libclang. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
     {0}
 };
 
-/* The program beside our own, to path. False: ours is not known. */
+/* Writes the path of the program beside this one. Returns false if the path of this one is not known. */
 static bool
 beside_us(char *path, size_t size)
 {
@@ -40,7 +40,7 @@ beside_us(char *path, size_t size)
     return true;
 }
 
-/* Our command line for it, in blocks that are never freed; NULL: no memory. */
+/* The command line for that program, in memory that is never freed. Returns NULL if there is no memory. */
 static char **
 command_line(const struct cli *cli, char *program)
 {
@@ -81,28 +81,29 @@ run(struct cli *cli)
 }
 
 static const struct cli_example examples[] = {
-    {"heapprof barriers ext/date", "an extension that has been built: the flags are of its Makefile"},
-    {"heapprof barriers --confirm ext/date -- ruby -Ilib test.rb", "the same, and what the collector missed while that ran"},
-    {"heapprof barriers --fix ext/date | patch -p1", "the barriers that are missing are added"},
-    {"heapprof barriers --extconf .", "a gem that has not: its extconf.rb is run, in a directory of its own"},
+    {"heapprof barriers ext/date", "an extension that was built: its Makefile has the flags"},
+    {"heapprof barriers --confirm ext/date -- ruby -Ilib test.rb", "the same, and what the collector missed while the command ran"},
+    {"heapprof barriers --fix ext/date | patch -p1", "add the missing barriers"},
+    {"heapprof barriers --extconf .", "a gem that was not built: run its extconf.rb in a temporary directory"},
     {0}
 };
 
 const struct cli_command cli_barriers_command = {
     .name = "barriers", .arguments = "[options] DIR... | FILE... [-- COMMAND]",
     .summary = "Find stores into an extension's objects that have no write barrier",
-    .description = "Reads the C and C++ sources of extensions by the compiler's own library, libclang. An object of a type of typed "
-        "data that is RUBY_TYPED_WB_PROTECTED is not looked at by a minor GC once it is old. So a reference that is stored into its "
-        "data has to be told to the GC, by RB_OBJ_WRITE or RB_OBJ_WRITTEN; else what it refers to is freed while it is in use.\n\n"
-        "A line a store, as a compiler writes it: `error` when the object is seen into which it is stored, `warning` when it "
-        "is not. A directory is searched for extensions: where there is a Makefile of mkmf's or a compile_commands.json. "
-        "Nothing of them is run. Files are taken as one extension.\n\n"
-        "With --confirm the command behind \"--\" is run first, under RUBY_WBCHECK. Then a table says of each store: `confirmed` when "
-        "the collector missed a barrier at that field of that type in a method that leads there; `refuted` when it saw new references "
-        "there, each of which a barrier of that store had told of in time; else `not reached`: the command has not come there, or it may "
-        "have been another store. `only seen` is what the collector missed and no store explains. The "
-        "command has to run the ruby that heapprof came with; what it prints goes to stderr. Without DIR or FILE the current "
-        "directory is looked at.\n\n"
-        "Exit status: 0 when nothing is missing, 1 when something is, 2 when something could not be read.",
+    .description = "Reads the C and C++ sources of extensions by the compiler's own library, libclang. A minor GC does not look at "
+        "an old object whose type of typed data is RUBY_TYPED_WB_PROTECTED. So the extension has to tell the GC of each reference "
+        "that it stores into the data of such an object, by RB_OBJ_WRITE or RB_OBJ_WRITTEN. Otherwise the GC frees what the "
+        "reference points to while it is in use.\n\n"
+        "Prints a line for each store without a barrier, as a compiler does: `error` if the object that it is stored into is known, "
+        "`warning` if not. In a directory it looks for extensions, which have a Makefile of mkmf's or a compile_commands.json. It "
+        "runs nothing of them. All files together are one extension.\n\n"
+        "With --confirm it first runs the command behind \"--\" under RUBY_WBCHECK. Then it prints a table with a verdict for each "
+        "store. `confirmed`: the collector missed a barrier at that field of that type, in a method that leads to the store. "
+        "`refuted`: the collector saw new references in the field, and each time a barrier of that store came in time. "
+        "`not reached`: anything else; the command did not run the store, or the reference may come from another store. "
+        "`only seen`: the collector missed a barrier, and no store explains it. The command has to run the ruby that heapprof came "
+        "with. Its output goes to stderr. Without DIR or FILE the current directory is searched.\n\n"
+        "Exit status: 0 if no barrier is missing, 1 if one is, 2 if something could not be read.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
 };

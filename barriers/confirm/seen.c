@@ -211,7 +211,7 @@ read_file(const char *path, const char *command)
     FILE *file = fopen(path, "r");
 
     if (!file) {
-        report_print(stderr, "heapprof barriers: %s: no process of it looked at RUBY_WBCHECK: it has to run the ruby that "
+        report_print(stderr, "heapprof barriers: %s: none of its processes read RUBY_WBCHECK: it has to run the ruby that "
                 "heapprof came with\n", command);
         return NULL;
     }

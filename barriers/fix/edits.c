@@ -42,7 +42,7 @@ wb_edits_add(struct wb_edits *edits, const struct wb_text *text, const struct wb
         const struct wb_planned *planned = &edits->all[i];
         if (planned->text != text) continue;
         if (insertion_p(edit) && same_p(&planned->edit, edit)) return NULL;
-        if (overlap_p(&planned->edit, edit)) return "its line is changed already";
+        if (overlap_p(&planned->edit, edit)) return "another fix changes the same line";
     }
     if (edits->count == edits->capacity) {
         struct wb_planned *larger;

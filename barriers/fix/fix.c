@@ -83,7 +83,7 @@ write_barriers(FILE *out, const struct group *group, const char *before, int len
 
     for (size_t i = 0; i < group->count; i++) {
         const struct wb_finding *finding = group->findings[i];
-        if (!field_text(&group->statement, finding->rest, field, sizeof(field))) return "what is copied has no name there";
+        if (!field_text(&group->statement, finding->rest, field, sizeof(field))) return "the copied field has no name there";
         fprintf(out, "%.*sRB_OBJ_WRITTEN(%s, Qundef, %s);%s", length, before, finding->object, field, behind);
     }
     return NULL;
@@ -117,7 +117,7 @@ write_edit(FILE *out, const struct group *group)
 
     if (adds_p(group)) return write_barriers(out, group, statement->before, indent(statement->before), "\n");
     if (first->rest) return write_in_braces(out, group);
-    if (!statement->value) return "it is no assignment";
+    if (!statement->value) return "it is not an assignment";
     if (*statement->to == '*') {
         fprintf(out, "%sRB_OBJ_WRITE(%s, %s, %s);%s\n", statement->before, first->object, statement->to + 1, statement->value,
                 statement->behind);
@@ -178,15 +178,15 @@ fix_call(struct fixer *fixer, const struct wb_call_site *way, const struct wb_fu
     struct wb_statement statement;
     char code[900];
 
-    if (!way->object || !way->place.file) return "the object has no name there";
+    if (!way->object || !way->place.file) return "the function has no name for the object";
     if (way->place.macro) return "it is reached by a call in a macro";
     text = wb_text_of(arena, &fixer->texts, way->place.file);
     if (way->field && wb_statement_is_call(arena, text, way->place.line, way->place.column, &statement)) {
         snprintf(code, sizeof(code), "RB_OBJ_WRITTEN(%s, Qundef, %s);", way->object, way->field);
         return insert_line(fixer, text, statement.last + 1, statement.before, code);
     }
-    if (fixer->protecting) return "a GC may start before a function that does not know the object ends";
-    if (!wb_line_begins_p(arena, text, way->place.line, way->place.column)) return "the call by which it is reached begins no line";
+    if (fixer->protecting) return "a GC may start in a function that has no name for the object";
+    if (!wb_line_begins_p(arena, text, way->place.line, way->place.column)) return "the call that leads to it does not begin a line";
     snprintf(code, sizeof(code), "RB_OBJ_WB_UNPROTECT(%s); /* %s() stores there */", way->object, stores->name);
     return insert_line(fixer, text, way->place.line, wb_line(text, way->place.line), code);
 }
@@ -259,7 +259,7 @@ report_place(const struct fixer *fixer, const struct wb_place *place, const char
 static void
 report_left_i(void *data, const struct wb_finding *finding, const char *why)
 {
-    report_place(data, &finding->place, "to be mended by hand", why);
+    report_place(data, &finding->place, "fix this by hand", why);
 }
 
 /* ---- types ---- */
@@ -285,8 +285,8 @@ add_flag(struct fixer *fixer, const struct wb_data_type *type)
     struct wb_edit edit;
     const char *wrong;
 
-    if (type->derived) return "it has a parent, whose functions store for it, too";
-    if (type->given) return "its data is given to a function that is not in these sources";
+    if (type->derived) return "its parent type's functions store into it, too";
+    if (type->given) return "its data is passed to a function that is not in these sources";
     if (!type->place.file) return "its file is not known";
     text = wb_text_of(&fixer->program->arena, &fixer->texts, type->place.file);
     wrong = wb_protect(&fixer->program->arena, type, text, &edit);

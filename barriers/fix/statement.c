@@ -125,7 +125,7 @@ read_parts(struct wb_arena *arena, struct wb_statement *statement)
     const char *whole = statement->whole, *end = whole + strlen(whole), *assignment = find_assignment(whole), *open, *comma;
 
     if (assignment) {
-        if (assignment == whole || strchr("+-*/%&|^<>!", assignment[-1])) return "it is no plain assignment";
+        if (assignment == whole || strchr("+-*/%&|^<>!", assignment[-1])) return "it is not a plain assignment";
         if (find_character(whole, ",")) return "it is more than an assignment";
         if (find_assignment(assignment + 1)) return "it assigns more than once";
         statement->to = trimmed(arena, whole, assignment);
@@ -158,17 +158,17 @@ read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, un
     const char *start, *end, *newline, *code;
 
     *statement = (struct wb_statement){.first = line, .last = line};
-    if (!wb_line(text, line) || column == 0 || column > strlen(wb_line(text, line))) return "its text is not there";
+    if (!wb_line(text, line) || column == 0 || column > strlen(wb_line(text, line))) return "its text was not found in the file";
     start = text_from(arena, text, line, column);
     end = find_character(start, ";");
-    if (!end) return "it is no statement of its own";
+    if (!end) return "it is not a statement of its own";
     for (const char *at = start; at < end; at++) statement->last += *at == '\n';
     newline = strchr(end, '\n');
     statement->before = wb_arena_text(arena, wb_line(text, line), column - 1);
     statement->whole = trimmed(arena, start, end);
     statement->behind = wb_arena_text(arena, end + 1, (size_t)(newline - end - 1));
     code = code_before(arena, text, line, column);
-    if (!begins_p(code)) return "it is no statement of its own";
+    if (!begins_p(code)) return "it is not a statement of its own";
     statement->alone = among_others_p(code);
     return NULL;
 }

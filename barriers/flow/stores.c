@@ -182,7 +182,7 @@ format_name(struct wb_frame *frame, const char *format, const char *name)
 static const char *
 why_missing(struct wb_frame *frame, const struct wb_store *store)
 {
-    const char *start = store->hidden ? "its address is given to a function that may store there, and " : "";
+    const char *start = store->hidden ? "its address is passed to a function that may store there, and " : "";
     char format[200];
 
     snprintf(format, sizeof(format), "%snone comes before %s", start,
@@ -267,7 +267,7 @@ why_harmless(const struct wb_state *state, const struct wb_store *store)
     struct wb_symbol *parent = parent_of(state, store->address), *value = store->value;
 
     if (parent && wb_fresh_p(state, parent) && (store->early || !store->late)) {
-        return "the object is new: nothing has started a GC since it was made";
+        return "the object is new: no GC can have started since it was made";
     }
     if (parent && wb_unprotected_p(state, parent)) return "the object is not protected any more";
     if (value == parent) return "the object refers to itself";

@@ -228,7 +228,7 @@ add_makefile(struct wb_search *search, const struct wb_makefile *makefile, const
 
     for (; *sources; sources++) {
         const char *path = find_source(search, directory, vpath, *sources);
-        if (!path) report_problem(search, *sources, "it is among the Makefile's SRCS, and not there");
+        if (!path) report_problem(search, *sources, "the Makefile lists it in SRCS, but there is no such file");
         else if (source_p(path)) add_command(search, extension, path, directory, makefile_flags(search, makefile, path));
     }
     return add_extension(search, extension);
@@ -252,7 +252,7 @@ add_compile_command(struct wb_search *search, struct wb_extension *extension,
         words[i] = wb_arena_text(&search->arena, text, strlen(text));
         clang_disposeString(argument);
     }
-    if (!path) report_problem(search, clang_getCString(file), "it is in compile_commands.json, and not there");
+    if (!path) report_problem(search, clang_getCString(file), "compile_commands.json lists it, but there is no such file");
     else if (source_p(path)) add_command(search, extension, path, directory, words);
     clang_disposeString(file);
     clang_disposeString(in);
@@ -305,7 +305,7 @@ search_here(struct wb_search *search, const char *directory, const char *name)
     if (file_exists_p(search, directory, "compile_commands.json")) return add_database(search, directory, name);
     if (!file_exists_p(search, directory, "extconf.rb")) return false;
     if (!search->extconf) {
-        report_problem(search, name, "it has an extconf.rb and no Makefile: build it, or give --extconf to have it run");
+        report_problem(search, name, "it has an extconf.rb but no Makefile: build it, or run again with --extconf");
         return false;
     }
     made = wb_extconf_run(&search->arena, directory);
@@ -359,7 +359,7 @@ wb_search_directory(struct wb_search *search, const char *path)
         return false;
     }
     if (search_tree(search, directory, path, 0)) return true;
-    report_problem(search, path, "there is no extension in it with a Makefile of mkmf's or a compile_commands.json");
+    report_problem(search, path, "no extension found: there is no Makefile of mkmf's in it, and no compile_commands.json");
     return false;
 }
 

@@ -141,7 +141,7 @@ wb_source_read(struct wb_program *program, const struct wb_command *command,
     if (error == CXError_Success) {
         report_problems(reader.unit, problem_i, data);
         read_unit(&reader);
-        if (reader.too_deep) problem_i(data, "code is nested too deeply, and the inner part of it is left out");
+        if (reader.too_deep) problem_i(data, "code is nested too deeply; its inner part is left out");
         clang_disposeTranslationUnit(reader.unit);
     }
     else problem_i(data, why_unread(error));

@@ -160,7 +160,7 @@ accept_by_comments_of(struct wb_program *program, struct wb_findings *findings, 
         const char *mark = mark_in(wb_line(text, line)), *reason, *wrong = "it accepts nothing";
         if (!mark) continue;
         reason = reason_of(program, mark);
-        if (!reason) wrong = "it says no reason";
+        if (!reason) wrong = "it gives no reason";
         else if (accept_by_comment(findings, file, line + alone_p(wb_line(text, line)), reason)) continue;
         report_print(stderr, "heapprof barriers: %s:%u: warning: \"" MARK "\": %s\n", file, line, wrong);
     }

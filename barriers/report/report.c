@@ -64,7 +64,7 @@ wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count)
     if (first->parent) fprintf(out, " of '%s'", first->parent);
     fprintf(out, " (%s%s): %s", first->data_type->name,
             first->data_type->protected_p ? "" : ", which is not WB_PROTECTED", first->why);
-    if (!first->parent && first->certainty == WB_LIKELY) fputs("; which object it is stored into is not seen", out);
+    if (!first->parent && first->certainty == WB_LIKELY) fputs("; the object that it is stored into is not known", out);
     if (first->accepted) fprintf(out, " (accepted: %s)", first->accepted);
 }
 
@@ -138,5 +138,5 @@ wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
     report_print(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing, plural(missing));
     if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
     fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types, plural(types),
-            protected_types == 1 ? "is" : "are", findings->truncated ? "; more than can be told is left out" : "");
+            protected_types == 1 ? "is" : "are", findings->truncated ? "; there was more than the limits allow, and the rest is left out" : "");
 }

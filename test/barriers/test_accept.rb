@@ -66,7 +66,7 @@ class TestBarriersAccept < Test::Unit::TestCase
   def test_a_comment_that_accepts_nothing_is_told
     result = look(source(first: "/* heapprof: no barrier: */") + "/* heapprof: no barrier: of nothing */\nint x;\n")
     assert_equal(LINES, result.told.map(&:line))
-    assert_match(/it\.c:7: warning: "heapprof: no barrier:": it says no reason$/, result.err)
+    assert_match(/it\.c:7: warning: "heapprof: no barrier:": it gives no reason$/, result.err)
     assert_match(/it\.c:19: warning: "heapprof: no barrier:": it accepts nothing$/, result.err)
     text = look(source + %(const char *x = "heapprof: no barrier: in a string";\n))
     assert_equal(1, text.err.lines.size)

@@ -31,13 +31,13 @@ class TestBarriersFix < Test::Unit::TestCase
   # And what is left to people, with the reason.
   BY_HAND = {
     "pair->first = pair->second = value;" => "it assigns more than once",
-    "f(0, 0), pair->first = value;" => "it is no statement of its own",
-    "f(pair->first = value, 0);" => "it is no statement of its own",
+    "f(0, 0), pair->first = value;" => "it is not a statement of its own",
+    "f(pair->first = value, 0);" => "it is not a statement of its own",
     "pair->first = value, pair->number = 1;" => "it is more than an assignment",
     "STORE(pair, value);" => "it is in a macro",
     "take(&pair->first);" => "it is neither an assignment nor a copy",
-    "other->label = value;" => "the object has no name there",
-    "*pair = *get_pair(value);" => "what is copied has no name there",
+    "other->label = value;" => "the function has no name for the object",
+    "*pair = *get_pair(value);" => "the copied field has no name there",
   }.freeze
 
   FIXES.each_with_index do |(before, after), i|
@@ -49,7 +49,7 @@ class TestBarriersFix < Test::Unit::TestCase
       in_source(source(before)) do |path|
         result = fix(path)
         assert_empty(result.out, before)
-        assert_match(/^heapprof barriers: it\.c:\d+: to be mended by hand: #{why}$/, result.err)
+        assert_match(/^heapprof barriers: it\.c:\d+: fix this by hand: #{why}$/, result.err)
         assert_equal(1, result.status)
       end
     end
@@ -87,7 +87,7 @@ class TestBarriersFix < Test::Unit::TestCase
       in_source(source(before, function)) do |path|
         result = fix(path)
         assert_empty(result.out, before)
-        assert_match(/: to be mended by hand: the call by which it is reached begins no line$/, result.err)
+        assert_match(/: fix this by hand: the call that leads to it does not begin a line$/, result.err)
       end
     end
   end
@@ -113,10 +113,10 @@ class TestBarriersFix < Test::Unit::TestCase
   # Beside a type that could be: code with which it is not, and why.
   TYPES_BY_HAND = {
     [TYPE, "take(&it->value);"] => "it is neither an assignment nor a copy",
-    [TYPE, "give(it);"] => "its data is given to a function that is not in these sources",
-    [TYPE, "fill(it, value);"] => "a GC may start before a function that does not know the object ends",
+    [TYPE, "give(it);"] => "its data is passed to a function that is not in these sources",
+    [TYPE, "fill(it, value);"] => "a GC may start in a function that has no name for the object",
     [TYPE, "it->value = value, it->number = 1;"] => "it is more than an assignment",
-    ['static const rb_data_type_t type = {"it", {mark, free}, &parent_type, 0, RUBY_TYPED_FREE_IMMEDIATELY};', ""] => "it has a parent, whose functions store for it, too",
+    ['static const rb_data_type_t type = {"it", {mark, free}, &parent_type, 0, RUBY_TYPED_FREE_IMMEDIATELY};', ""] => "its parent type's functions store into it, too",
     ["#define TYPE static const rb_data_type_t type = {\"it\", {mark, free}, 0, 0, 0}\nTYPE;", ""] => "it is in a macro",
     ['static const rb_data_type_t type = {"it", {mark, free}, 0, 0, sizeof(int) ? 0 : 1};', ""] => "its initialiser is written in a way that is not understood",
   }.freeze
@@ -148,7 +148,7 @@ class TestBarriersFix < Test::Unit::TestCase
     in_source(type(TYPE, "it->value = value;") + "int broken = ;\n") do |path|
       result = fix(path, "--all")
       assert_equal(["", 2], [result.out, result.status])
-      assert_match(/it\.c: no type is made WB_PROTECTED: not all of its code is known$/, result.err)
+      assert_match(/it\.c: no type is made WB_PROTECTED: some of its code could not be read$/, result.err)
     end
   end
 
@@ -174,7 +174,7 @@ class TestBarriersFix < Test::Unit::TestCase
     in_source(source("pair->first = value;")) do |path|
       result = barriers("--fix", "--flags=#{HEADERS}", path)
       assert_empty(result.out)
-      assert_match(/to be mended by hand: its file is not below the current directory$/, result.err)
+      assert_match(/fix this by hand: its file is not below the current directory$/, result.err)
     end
   end
 
