@@ -53,9 +53,9 @@ struct reader {
     uint32_t        string_count, stack_count, layout_count;
     struct layout  *layouts;
     size_t          layout_capacity;
-    struct heapprof_dump_layout_label *labels;
+    struct heapprof_dump_read_label *labels;
     size_t          label_count, label_capacity;
-    struct heapprof_dump_object object; /* the last one: MORE goes on with it */
+    struct heapprof_dump_read_object object; /* the last one: MORE goes on with it */
     uint64_t        next_index;   /* of its tail */
 };
 
@@ -163,7 +163,7 @@ read_text(struct cursor *in)
 
 /* A number no larger than most, or WRONG. */
 static uint32_t
-read_least(struct reader *reader, uint64_t most, const char *what)
+read_bounded(struct reader *reader, uint64_t most, const char *what)
 {
     uint64_t number = read_number(&reader->in);
 
@@ -175,13 +175,13 @@ read_least(struct reader *reader, uint64_t most, const char *what)
 static uint32_t
 read_string(struct reader *reader)
 {
-    return read_least(reader, reader->string_count, "string");
+    return read_bounded(reader, reader->string_count, "string");
 }
 
 static uint32_t
 read_label(struct reader *reader)
 {
-    return read_least(reader, HEAPPROF_DUMP_LABELS - 1, "label");
+    return read_bounded(reader, HEAPPROF_DUMP_LABELS - 1, "label");
 }
 
 /* Times 8, what it means. */
@@ -204,7 +204,7 @@ whole_p(struct reader *reader, const char *what)
 }
 
 static bool
-next_number(struct reader *reader, uint32_t *count, const char *what)
+count_one(struct reader *reader, uint32_t *count, const char *what)
 {
     if (*count == NUMBER_MOST) return WRONG(reader, "too many %s", what);
     ++*count;
@@ -238,7 +238,7 @@ read_string_record(struct reader *reader)
 {
     struct heapprof_dump_text text = read_text(&reader->in);
 
-    return whole_p(reader, "a text") && next_number(reader, &reader->string_count, "strings") &&
+    return whole_p(reader, "a text") && count_one(reader, &reader->string_count, "strings") &&
            TELL(reader, string, reader->string_count, text);
 }
 
@@ -248,12 +248,12 @@ read_stack(struct reader *reader)
     struct heapprof_dump_stack stack;
     uint64_t line;
 
-    stack.caller = read_least(reader, reader->stack_count, "stack");
+    stack.caller = read_bounded(reader, reader->stack_count, "stack");
     stack.method = read_string(reader);
     stack.file = read_string(reader);
     line = read_number(&reader->in);
     stack.line = line < UINT32_MAX ? (uint32_t)line : UINT32_MAX;
-    return whole_p(reader, "a stack") && next_number(reader, &reader->stack_count, "stacks") &&
+    return whole_p(reader, "a stack") && count_one(reader, &reader->stack_count, "stacks") &&
            TELL(reader, stack, reader->stack_count, &stack);
 }
 
@@ -268,7 +268,7 @@ read_layout_labels(struct reader *reader, struct layout *layout)
     for (; count > 0 && !reader->in.failed && !reader->ended; count--) {
         if (!HEAPPROF_ARRAY_GROW(reader->labels, reader->label_capacity, reader->label_count + 1)) return no_memory(reader);
         uint32_t label = read_label(reader);
-        reader->labels[reader->label_count++] = (struct heapprof_dump_layout_label){label, read_string(reader)};
+        reader->labels[reader->label_count++] = (struct heapprof_dump_read_label){label, read_string(reader)};
     }
     return true;
 }
@@ -276,7 +276,7 @@ read_layout_labels(struct reader *reader, struct layout *layout)
 static bool
 read_layout(struct reader *reader)
 {
-    struct heapprof_dump_layout layout = {0};
+    struct heapprof_dump_read_layout layout = {0};
     struct layout *own;
 
     if (!HEAPPROF_ARRAY_GROW(reader->layouts, reader->layout_capacity, reader->layout_count + 1)) return no_memory(reader);
@@ -284,12 +284,12 @@ read_layout(struct reader *reader)
     layout.type = read_string(reader);
     layout.class_address = read_address(reader);
     layout.class_name = read_string(reader);
-    layout.bits = own->bits = (uint8_t)read_least(reader, HEAPPROF_DUMP_OTHERS, "a layout's bit");
-    layout.tail = own->tail = (uint8_t)read_least(reader, HEAPPROF_DUMP_PAIRED, "tail");
+    layout.bits = own->bits = (uint8_t)read_bounded(reader, HEAPPROF_DUMP_OTHERS, "a layout's bit");
+    layout.tail = own->tail = (uint8_t)read_bounded(reader, HEAPPROF_DUMP_PAIRED, "tail");
     if (!read_layout_labels(reader, own) || !whole_p(reader, "a layout")) return false;
     layout.label_count = own->label_count;
     layout.labels = layout.label_count ? &reader->labels[own->first_label] : NULL;
-    return next_number(reader, &reader->layout_count, "layouts") &&
+    return count_one(reader, &reader->layout_count, "layouts") &&
            TELL(reader, layout, reader->layout_count - 1, &layout);
 }
 
@@ -361,7 +361,7 @@ read_labelled(struct reader *reader, const struct layout *layout)
     struct heapprof_dump_reference reference = {0};
 
     for (uint32_t i = 0; i < layout->label_count; i++) {
-        const struct heapprof_dump_layout_label *label = &reader->labels[layout->first_label + i];
+        const struct heapprof_dump_read_label *label = &reader->labels[layout->first_label + i];
         reference.label = label->label;
         reference.name = label->name;
         if (!read_reference(reader, &reference)) return false;
@@ -410,9 +410,9 @@ read_others(struct reader *reader)
 }
 
 static bool
-read_references(struct reader *reader, const struct layout *layout, bool going_on)
+read_references(struct reader *reader, const struct layout *layout, bool continues)
 {
-    if (!going_on && !read_labelled(reader, layout)) return false;
+    if (!continues && !read_labelled(reader, layout)) return false;
     if (layout->tail == HEAPPROF_DUMP_INDEXED && !read_elements(reader, read_number(&reader->in))) return false;
     if (layout->tail == HEAPPROF_DUMP_PAIRED && !read_pairs(reader, read_number(&reader->in))) return false;
     return !(layout->bits & HEAPPROF_DUMP_OTHERS) || read_others(reader);
@@ -428,7 +428,7 @@ read_bytes(struct reader *reader)
 }
 
 static void
-read_fields(struct reader *reader, struct heapprof_dump_object *object)
+read_fields(struct reader *reader, struct heapprof_dump_read_object *object)
 {
     object->external = object->bits & HEAPPROF_DUMP_EXTERNAL ? read_bytes(reader) : 0;
     object->length = object->bits & HEAPPROF_DUMP_LENGTH ? read_bytes(reader) : 0;
@@ -436,7 +436,7 @@ read_fields(struct reader *reader, struct heapprof_dump_object *object)
     object->stack = 0;
     object->weight = 0;
     if (object->bits & HEAPPROF_DUMP_SAMPLED) {
-        object->stack = read_least(reader, reader->stack_count, "stack");
+        object->stack = read_bounded(reader, reader->stack_count, "stack");
         object->weight = read_number(&reader->in);
     }
     object->hash = object->bits & HEAPPROF_DUMP_HASHED ? read_hash(&reader->in) : 0;
@@ -444,9 +444,9 @@ read_fields(struct reader *reader, struct heapprof_dump_object *object)
 
 /* Goes on with the object before; its layout has to be the same, and its slot. */
 static bool
-read_more(struct reader *reader, uint64_t address, uint32_t layout)
+continue_object(struct reader *reader, uint64_t address, uint32_t layout)
 {
-    const struct heapprof_dump_object *object = &reader->object;
+    const struct heapprof_dump_read_object *object = &reader->object;
 
     if (address != object->address || layout != object->layout) {
         return WRONG(reader, "what goes on at %#"PRIx64" has not begun", address);
@@ -460,9 +460,9 @@ static uint64_t
 read_object(struct reader *reader, uint64_t page, uint32_t slot_bytes, uint64_t next, bool first)
 {
     uint64_t passed = read_number(&reader->in), slot = next + passed;
-    uint32_t layout = read_least(reader, reader->layout_count ? reader->layout_count - 1 : 0, "layout");
+    uint32_t layout = read_bounded(reader, reader->layout_count ? reader->layout_count - 1 : 0, "layout");
     uint64_t bits = read_number(&reader->in);
-    struct heapprof_dump_object *object = &reader->object;
+    struct heapprof_dump_read_object *object = &reader->object;
 
     if (bits & HEAPPROF_DUMP_MORE && !first) slot--;
     if (!whole_p(reader, "an object")) return SLOTS_MOST;
@@ -471,7 +471,7 @@ read_object(struct reader *reader, uint64_t page, uint32_t slot_bytes, uint64_t 
         return SLOTS_MOST;
     }
     if (bits & HEAPPROF_DUMP_MORE) {
-        return read_more(reader, page + slot * slot_bytes, layout) ? slot : SLOTS_MOST;
+        return continue_object(reader, page + slot * slot_bytes, layout) ? slot : SLOTS_MOST;
     }
     object->address = page + slot * slot_bytes;
     object->page = page;

@@ -27,17 +27,17 @@ struct heapprof_dump_stack {
     uint32_t line;
 };
 
-struct heapprof_dump_layout_label {
+struct heapprof_dump_read_label {
     uint32_t label;               /* enum heapprof_dump_label */
     uint32_t name;                /* string */
 };
 
-struct heapprof_dump_layout {
+struct heapprof_dump_read_layout {
     uint64_t class_address;       /* 0: none */
     uint32_t type, class_name;    /* strings */
     uint8_t  bits, tail;
     uint32_t label_count;
-    const struct heapprof_dump_layout_label *labels;
+    const struct heapprof_dump_read_label *labels;
 };
 
 struct heapprof_dump_root {
@@ -46,7 +46,7 @@ struct heapprof_dump_root {
     uint64_t address;
 };
 
-struct heapprof_dump_object {
+struct heapprof_dump_read_object {
     uint64_t address;
     uint64_t page;                /* address of the page's first slot */
     uint32_t slot_bytes;
@@ -82,10 +82,10 @@ struct heapprof_dump_visitor {
     bool (*fact)(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_dump_text value);
     bool (*string)(void *data, uint32_t number, struct heapprof_dump_text text);
     bool (*stack)(void *data, uint32_t number, const struct heapprof_dump_stack *stack);
-    bool (*layout)(void *data, uint32_t number, const struct heapprof_dump_layout *layout);
+    bool (*layout)(void *data, uint32_t number, const struct heapprof_dump_read_layout *layout);
     bool (*root)(void *data, const struct heapprof_dump_root *root);
     bool (*page)(void *data, uint64_t address, uint32_t slot_bytes, uint64_t count);
-    bool (*object)(void *data, const struct heapprof_dump_object *object);
+    bool (*object)(void *data, const struct heapprof_dump_read_object *object);
     bool (*reference)(void *data, const struct heapprof_dump_reference *reference);
     bool (*move)(void *data, uint64_t from, uint64_t to);
 };

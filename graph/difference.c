@@ -129,7 +129,7 @@ add_dumps(struct graph_difference *difference, const struct graph_dump *dumps)
 
 bool
 graph_difference_make(struct graph_difference *difference,
-                                  const struct graph_dump *dumps, size_t count)
+                      const struct graph_dump *dumps, size_t count)
 {
     *difference = (struct graph_difference){.dump_count = count, .count = 1, .inexact = why_inexact(dumps, count)};
     rb_heapprof_mem_init(&difference->mem, SIZE_MAX);

@@ -36,7 +36,7 @@ struct graph_difference {
 
 /* The dumps' patterns are made. False: no memory. Free it either way. */
 bool graph_difference_make(struct graph_difference *difference,
-                                       const struct graph_dump *dumps, size_t count);
+                           const struct graph_dump *dumps, size_t count);
 void graph_difference_free(struct graph_difference *difference);
 
 /* Whether there are more objects of it now than at first, and of none that keeps it: it is where growth begins. */

@@ -299,7 +299,7 @@ graph_dominators_free(struct graph_dominators *dominators)
 
 bool
 graph_dominated_make(struct graph_dominated *dominated, struct graph *graph,
-                           const struct graph_dominators *dominators)
+                     const struct graph_dominators *dominators)
 {
     uint32_t *first;
     size_t count = (size_t)graph->count + 1;

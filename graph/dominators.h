@@ -27,7 +27,7 @@ struct graph_dominated {
 };
 
 bool graph_dominated_make(struct graph_dominated *dominated, struct graph *graph,
-                                const struct graph_dominators *dominators);
+                          const struct graph_dominators *dominators);
 void graph_dominated_free(struct graph_dominated *dominated);
 
 #endif

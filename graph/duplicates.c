@@ -33,7 +33,7 @@ find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t byte
         if (found->hash == content && found->bytes == bytes && found->class_number == class_number) return found;
     }
     if (!GRAPH_SPACE_GROW(&duplicates->space, duplicates->all, duplicates->capacity,
-                             (size_t)duplicates->count + 1) ||
+                          (size_t)duplicates->count + 1) ||
         !rb_heapprof_index_reserve(&duplicates->index, &duplicates->index_mem, duplicates->count,
                                    hash_duplicate, duplicates)) return NULL;
     found = &duplicates->all[duplicates->count++];
@@ -43,7 +43,7 @@ find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t byte
 }
 
 static bool
-on_object(void *data, const struct heapprof_dump_object *object)
+on_object(void *data, const struct heapprof_dump_read_object *object)
 {
     struct graph_duplicates *duplicates = data;
     struct graph_duplicate *duplicate;
@@ -61,8 +61,8 @@ on_object(void *data, const struct heapprof_dump_object *object)
 
 bool
 graph_duplicates_read(struct graph_duplicates *duplicates, heapprof_dump_more_i *more,
-                                  void *data,
-                                  size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX])
+                      void *data,
+                      size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX])
 {
     struct heapprof_dump_visitor visitor = {
         .data = duplicates, .string = graph_names_on_string, .stack = graph_names_on_stack,

@@ -26,8 +26,8 @@ struct graph_duplicates {
 
 /* As graph_load. */
 bool graph_duplicates_read(struct graph_duplicates *duplicates,
-                                       heapprof_dump_more_i *more, void *data,
-                                       size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX]);
+                           heapprof_dump_more_i *more, void *data,
+                           size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX]);
 void graph_duplicates_free(struct graph_duplicates *duplicates);
 
 /* What were free if each were there once. */

@@ -81,7 +81,7 @@ put_object(FILE *out, const struct graph *graph, uint32_t object)
     put_type(&json, type);
     if (class_object) put_address(&json, "class", graph_address(graph, class_object));
     if (text) report_json_member_text(&json, strcmp(type, "T_STRING") ? "name" : "value",
-                       graph_string(&graph->names, text));
+                                      graph_string(&graph->names, text));
     put_references(&json, graph, object);
     put_stack(&json, graph, object);
     report_json_member_unsigned(&json, "memsize", graph->sizes[object]);

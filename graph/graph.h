@@ -112,7 +112,7 @@ struct graph {
 /* Reads a dump into graph, which is to be freed either way; arrays of more than limit_bytes go to a file. error: why it
  * failed, or, if graph->complete is false, why it is incomplete. */
 bool graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
-                            char error[HEAPPROF_DUMP_ERROR_MAX]);
+                char error[HEAPPROF_DUMP_ERROR_MAX]);
 void graph_free(struct graph *graph);
 
 /* How many references an object has, without that to its class. */

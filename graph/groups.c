@@ -109,7 +109,7 @@ descend(struct descent *descent)
 
 bool
 graph_groups_make(struct graph_groups *groups, struct graph *graph,
-                              const struct graph_dominators *dominators, enum graph_grouping by)
+                  const struct graph_dominators *dominators, enum graph_grouping by)
 {
     struct descent descent = {.groups = groups, .graph = graph, .dominators = dominators, .by = by};
     bool room;

@@ -28,7 +28,7 @@ struct graph_groups {
 
 /* Of all objects that roots reach. False: no memory. Free them either way, before the graph. */
 bool graph_groups_make(struct graph_groups *groups, struct graph *graph,
-                                   const struct graph_dominators *dominators, enum graph_grouping by);
+                       const struct graph_dominators *dominators, enum graph_grouping by);
 void graph_groups_free(struct graph_groups *groups);
 
 /* Largest first; after that, of means nothing any more. */

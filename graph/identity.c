@@ -53,7 +53,7 @@ graph_before(const struct graph *earlier, const struct graph *later, uint32_t ob
 
 bool
 graph_ids_make(struct graph_ids *ids, struct graph *graph,
-                           const struct graph *earlier, const struct graph_ids *earlier_ids)
+               const struct graph *earlier, const struct graph_ids *earlier_ids)
 {
     *ids = (struct graph_ids){.space = &graph->space, .next = earlier_ids ? earlier_ids->next : 1};
     if (!GRAPH_SPACE_GROW(ids->space, ids->ids, ids->ids_capacity, (size_t)graph->count + 1)) return false;

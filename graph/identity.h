@@ -12,7 +12,7 @@ void graph_sort_moves(struct graph *later);
 
 /* The object of the dump before that this one was; 0: it was not there. */
 uint32_t graph_before(const struct graph *earlier, const struct graph *later,
-                                  uint32_t object);
+                      uint32_t object);
 
 /* A number for each object of a dump, the same in all dumps that follow one another; no other object ever has it. */
 struct graph_ids {
@@ -24,7 +24,7 @@ struct graph_ids {
 
 /* earlier, earlier_ids: of the dump before; NULL: it is the first. Free them either way, before the graph. False: no memory. */
 bool graph_ids_make(struct graph_ids *ids, struct graph *graph,
-                                const struct graph *earlier, const struct graph_ids *earlier_ids);
+                    const struct graph *earlier, const struct graph_ids *earlier_ids);
 void graph_ids_free(struct graph_ids *ids);
 
 #endif

@@ -60,7 +60,7 @@ graph_chosen_add(struct graph_chosen *chosen, uint32_t object)
 
 bool
 graph_chosen_make(struct graph_chosen *chosen, struct graph *graph,
-                              const struct graph_dominators *dominators, uint32_t most)
+                  const struct graph_dominators *dominators, uint32_t most)
 {
     if (most > graph->count) most = graph->count + 1;
     *chosen = (struct graph_chosen){.space = &graph->space};
@@ -96,7 +96,7 @@ refer(struct graph_chosen *chosen, uint32_t from, uint32_t to, uint32_t label)
 
 bool
 graph_chosen_find_referrers(struct graph_chosen *chosen, const struct graph *graph,
-                                        uint32_t most)
+                            uint32_t most)
 {
     chosen->most = most;
     if (!GROW(chosen, referrers, (size_t)chosen->count * most + 1) ||

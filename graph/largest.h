@@ -29,7 +29,7 @@ struct graph_chosen {
 
 /* The most objects that retain most. Free them either way, before the graph. False: no memory. */
 bool graph_chosen_make(struct graph_chosen *chosen, struct graph *graph,
-                                   const struct graph_dominators *dominators, uint32_t most);
+                       const struct graph_dominators *dominators, uint32_t most);
 void graph_chosen_free(struct graph_chosen *chosen);
 
 /* Another one, unless it is there. */
@@ -37,6 +37,6 @@ bool graph_chosen_add(struct graph_chosen *chosen, uint32_t object);
 
 /* Finds the referrers of each, roots first; of an object's class it is one, too. To be called once, last. */
 bool graph_chosen_find_referrers(struct graph_chosen *chosen, const struct graph *graph,
-                                             uint32_t most);
+                                 uint32_t most);
 
 #endif

@@ -45,7 +45,7 @@ on_stack(void *data, uint32_t number, const struct heapprof_dump_stack *stack)
 }
 
 static bool
-on_layout(void *data, uint32_t number, const struct heapprof_dump_layout *layout)
+on_layout(void *data, uint32_t number, const struct heapprof_dump_read_layout *layout)
 {
     struct load *load = data;
 
@@ -85,7 +85,7 @@ add_text(struct graph *graph, uint32_t string)
 }
 
 static bool
-add_sample(struct graph *graph, const struct heapprof_dump_object *object)
+add_sample(struct graph *graph, const struct heapprof_dump_read_object *object)
 {
     if (!GROW(graph, samples, graph->sample_count + 1)) return false;
     graph->samples[graph->sample_count++] =
@@ -104,7 +104,7 @@ reserve_object(struct graph *graph)
 }
 
 static bool
-on_object(void *data, const struct heapprof_dump_object *object)
+on_object(void *data, const struct heapprof_dump_read_object *object)
 {
     struct load *load = data;
     struct graph *graph = load->graph;
@@ -227,7 +227,7 @@ finish(struct load *load)
 
 bool
 graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
-                       char error[HEAPPROF_DUMP_ERROR_MAX])
+           char error[HEAPPROF_DUMP_ERROR_MAX])
 {
     struct load load = {.graph = graph};
     struct heapprof_dump_visitor visitor = {

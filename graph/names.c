@@ -43,13 +43,13 @@ keep(struct graph_names *names, struct heapprof_dump_text text)
 
 bool
 graph_names_fact(struct graph_names *names, bool footer, struct heapprof_dump_text key,
-                             struct heapprof_dump_text value)
+                 struct heapprof_dump_text value)
 {
     size_t key_at = keep(names, key), value_at = keep(names, value);
 
     if (key_at == SIZE_MAX || value_at == SIZE_MAX) return false;
     if (!GRAPH_SPACE_GROW(names->space, names->facts, names->fact_capacity,
-                             (size_t)names->fact_count + 1)) return false;
+                          (size_t)names->fact_count + 1)) return false;
     names->facts[names->fact_count++] = (struct graph_fact){key_at, value_at, footer};
     return true;
 }
@@ -70,7 +70,7 @@ graph_names_string(struct graph_names *names, struct heapprof_dump_text text)
 
     if (at == SIZE_MAX) return false;
     if (!GRAPH_SPACE_GROW(names->space, names->strings, names->string_capacity,
-                             (size_t)names->string_count + 1)) return false;
+                          (size_t)names->string_count + 1)) return false;
     names->strings[names->string_count++] = at;
     return true;
 }
@@ -79,7 +79,7 @@ bool
 graph_names_stack(struct graph_names *names, const struct heapprof_dump_stack *stack)
 {
     if (!GRAPH_SPACE_GROW(names->space, names->stacks, names->stack_capacity,
-                             (size_t)names->stack_count + 1)) return false;
+                          (size_t)names->stack_count + 1)) return false;
     names->stacks[names->stack_count++] = *stack;
     return true;
 }
@@ -123,7 +123,7 @@ class_of(struct graph_names *names, uint32_t name)
 }
 
 bool
-graph_names_layout(struct graph_names *names, const struct heapprof_dump_layout *layout)
+graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_layout *layout)
 {
     uint32_t class_number = class_of(names, layout->class_name ? layout->class_name : layout->type);
     const char *type = graph_string(names, layout->type);
@@ -131,7 +131,7 @@ graph_names_layout(struct graph_names *names, const struct heapprof_dump_layout 
 
     if (class_number == UINT32_MAX) return false;
     if (!GRAPH_SPACE_GROW(names->space, names->layouts, names->layout_capacity,
-                             (size_t)names->layout_count + 1)) return false;
+                          (size_t)names->layout_count + 1)) return false;
     names->layouts[names->layout_count++] =
         (struct graph_layout){layout->class_address, class_number, layout->type, module};
     return true;
@@ -154,7 +154,7 @@ graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_st
 }
 
 bool
-graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_layout *layout)
+graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_read_layout *layout)
 {
     (void)number;
     return graph_names_layout(names, layout);

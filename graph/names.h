@@ -51,15 +51,15 @@ void graph_names_free(struct graph_names *names);
 
 /* What a visitor of the reader calls. */
 bool graph_names_fact(struct graph_names *names, bool footer, struct heapprof_dump_text key,
-                                  struct heapprof_dump_text value);
+                      struct heapprof_dump_text value);
 bool graph_names_string(struct graph_names *names, struct heapprof_dump_text text);
 bool graph_names_stack(struct graph_names *names, const struct heapprof_dump_stack *stack);
-bool graph_names_layout(struct graph_names *names, const struct heapprof_dump_layout *layout);
+bool graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_layout *layout);
 
 /* The functions themselves, of a visitor whose data begins with the names. */
 bool graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text);
 bool graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_stack *stack);
-bool graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_layout *layout);
+bool graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_read_layout *layout);
 
 /* The text of a string, ended by NUL, good until the next one is added. */
 static inline const char *

@@ -86,12 +86,12 @@ on_page(void *data, uint64_t address, uint32_t slot_bytes, uint64_t count)
 }
 
 static bool
-on_object(void *data, const struct heapprof_dump_object *object)
+on_object(void *data, const struct heapprof_dump_read_object *object)
 {
     struct graph_pages *pages = data;
 
     if (!GRAPH_SPACE_GROW(&pages->space, pages->classes, pages->class_capacity,
-                             (size_t)pages->object_count + 1)) return false;
+                          (size_t)pages->object_count + 1)) return false;
     pages->classes[pages->object_count++] = pages->names.layouts[object->layout].class_number;
     return true;
 }
@@ -121,7 +121,7 @@ finish(struct graph_pages *pages)
 
 bool
 graph_pages_read(struct graph_pages *pages, heapprof_dump_more_i *more, void *data,
-                             size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX])
+                 size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX])
 {
     struct heapprof_dump_visitor visitor = {
         .data = pages, .fact = on_fact, .string = graph_names_on_string,

@@ -41,7 +41,7 @@ struct graph_pages {
 
 /* As graph_load; then pins are sorted, those on most pages first. */
 bool graph_pages_read(struct graph_pages *pages, heapprof_dump_more_i *more, void *data,
-                                  size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX]);
+                      size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX]);
 void graph_pages_free(struct graph_pages *pages);
 
 #endif

@@ -51,13 +51,13 @@ class_of(const struct graph *graph, uint32_t object)
 
 bool
 graph_patterns_make(struct graph_patterns *patterns, struct graph *graph,
-                                const struct graph_tree *tree)
+                    const struct graph_tree *tree)
 {
     *patterns = (struct graph_patterns){.space = &graph->space, .count = 1};
     rb_heapprof_mem_init(&patterns->index_mem, SIZE_MAX);
     if (!GRAPH_SPACE_GROW(patterns->space, patterns->all, patterns->all_capacity, 1) ||
         !GRAPH_SPACE_GROW(patterns->space, patterns->of, patterns->of_capacity,
-                             (size_t)graph->count + 1)) return false;
+                          (size_t)graph->count + 1)) return false;
     for (uint32_t at = 0; at < tree->count; at++) {
         uint32_t object = tree->order[at], parent = patterns->of[tree->from[object]];
         uint32_t label = graph_merged_label(tree->labels[object]);
@@ -80,7 +80,7 @@ graph_patterns_free(struct graph_patterns *patterns)
 
 void
 graph_put_pattern(FILE *out, const struct graph *graph,
-                              const struct graph_pattern *pattern)
+                  const struct graph_pattern *pattern)
 {
     bool named = graph_module_name(graph, pattern->example) != 0;
 

@@ -28,16 +28,16 @@ struct graph_patterns {
 
 /* False: no memory. Free them either way, before the graph. */
 bool graph_patterns_make(struct graph_patterns *patterns, struct graph *graph,
-                                     const struct graph_tree *tree);
+                         const struct graph_tree *tree);
 void graph_patterns_free(struct graph_patterns *patterns);
 
 /* What its objects are: the class's name; of a class or module its own. */
 void graph_put_pattern(FILE *out, const struct graph *graph,
-                                   const struct graph_pattern *pattern);
+                       const struct graph_pattern *pattern);
 
 /* How it is reached, and what its objects are: "constant CACHE: Hash". */
 void graph_put_step(FILE *out, const struct graph *graph,
-                                const struct graph_pattern *pattern);
+                    const struct graph_pattern *pattern);
 
 /* The bytes that each pattern retains: its own and those of all below. retained has an element for each, zero. */
 void graph_patterns_retained(const struct graph_patterns *patterns, uint64_t *retained);

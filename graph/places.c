@@ -61,7 +61,7 @@ add_chunk(struct graph_places *places, uint64_t address)
 {
     if (places->chunk_count == CHUNKS_MOST ||
         !GRAPH_SPACE_GROW(places->space, places->chunks, places->chunk_capacity,
-                             (size_t)places->chunk_count + 1) ||
+                          (size_t)places->chunk_count + 1) ||
         !rb_heapprof_index_reserve(&places->index, &places->index_mem, places->chunk_count, hash_chunk, places)) {
         return UINT32_MAX;
     }
@@ -101,7 +101,7 @@ graph_places_add(struct graph_places *places, uint32_t place)
 
     if (!chunk->first) {
         if (!GRAPH_SPACE_GROW(places->space, places->bitmaps, places->bitmap_capacity,
-                                 (size_t)places->bitmap_count + 1)) {
+                              (size_t)places->bitmap_count + 1)) {
             return GRAPH_PLACE_NO_MEMORY;
         }
         chunk->bits = places->bitmap_count++;

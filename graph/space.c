@@ -99,7 +99,7 @@ grow_in_file(struct graph_space *space, void **block, size_t *capacity, size_t c
 
 bool
 graph_space_grow(struct graph_space *space, void **block, size_t *capacity, size_t count,
-                       size_t element_bytes)
+                 size_t element_bytes)
 {
     void *old;
 

@@ -230,7 +230,7 @@ find(struct search *search)
 
 size_t
 graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
-                           const struct graph_dominators *dominators, uint64_t least_bytes)
+               const struct graph_dominators *dominators, uint64_t least_bytes)
 {
     struct search search = {.graph = graph, .space = &graph->space, .dominators = dominators, .suspects = suspects,
                             .most = most, .least_bytes = least_bytes};

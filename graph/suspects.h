@@ -20,6 +20,6 @@ struct graph_suspect {
 
 /* The largest, which retain least_bytes or more each; at most most. Returns how many, or SIZE_MAX: no memory. */
 size_t graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
-                                  const struct graph_dominators *dominators, uint64_t least_bytes);
+                      const struct graph_dominators *dominators, uint64_t least_bytes);
 
 #endif

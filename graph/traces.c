@@ -74,7 +74,7 @@ count_objects(struct graph_traces *traces, const struct graph *graph,
 
 bool
 graph_traces_make(struct graph_traces *traces, struct graph *graph,
-                              const struct graph_dominators *dominators)
+                  const struct graph_dominators *dominators)
 {
     size_t count = (size_t)graph->names.stack_count + 1;
 
@@ -110,7 +110,7 @@ graph_trace(const struct graph *graph, uint32_t object)
 
 void
 graph_traces_put_functions(FILE *out, const struct graph_traces *traces,
-                                       const struct graph *graph, uint32_t first_string, uint32_t root)
+                           const struct graph *graph, uint32_t first_string, uint32_t root)
 {
     fprintf(out, "0,%"PRIu32",%"PRIu32",0,0,0", root, first_string);
     for (uint32_t function = 1; function < traces->function_count; function++) {

@@ -21,7 +21,7 @@ struct graph_traces {
 
 /* False: no memory. Free it either way, before the graph. */
 bool graph_traces_make(struct graph_traces *traces, struct graph *graph,
-                                   const struct graph_dominators *dominators);
+                       const struct graph_dominators *dominators);
 void graph_traces_free(struct graph_traces *traces);
 
 /* The id of an object's node; 0: its stack is not known. */
@@ -29,8 +29,8 @@ uint32_t graph_trace(const struct graph *graph, uint32_t object);
 
 /* What stands in the brackets of the two lists. Numbers of strings in the file: the dump's and first_string; that of the root. */
 void graph_traces_put_functions(FILE *out, const struct graph_traces *traces,
-                                            const struct graph *graph, uint32_t first_string, uint32_t root);
+                                const struct graph *graph, uint32_t first_string, uint32_t root);
 void graph_traces_put_tree(FILE *out, const struct graph_traces *traces,
-                                       const struct graph *graph);
+                           const struct graph *graph);
 
 #endif

@@ -135,7 +135,7 @@ put_in_order(struct graph_tree *tree, const struct graph_dominated *dominated)
 
 bool
 graph_dominator_tree(struct graph_tree *tree, struct graph *graph,
-                                 const struct graph_dominators *dominators)
+                     const struct graph_dominators *dominators)
 {
     struct graph_dominated dominated;
     bool room;

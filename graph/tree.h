@@ -20,11 +20,11 @@ struct graph_tree {
  * byte for each object, not 0 where no way may lead; NULL: it may lead everywhere.
  * False: no memory. Free a tree either way, before the graph. */
 bool graph_shortest(struct graph_tree *tree, struct graph *graph,
-                                const uint8_t *closed);
+                    const uint8_t *closed);
 
 /* The dominator tree. */
 bool graph_dominator_tree(struct graph_tree *tree, struct graph *graph,
-                                      const struct graph_dominators *dominators);
+                          const struct graph_dominators *dominators);
 
 void graph_tree_free(struct graph_tree *tree);
 

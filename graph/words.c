@@ -161,7 +161,7 @@ put_step(FILE *out, const struct graph *graph, const struct graph_tree *tree,
 
 bool
 graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree *tree,
-                          uint32_t object, bool merged)
+              uint32_t object, bool merged)
 {
     struct way way;
     const char *name = NULL;
@@ -207,7 +207,7 @@ start_label(const struct way *way, const struct graph_tree *tree)
 
 bool
 graph_put_start(FILE *out, const struct graph *graph, const struct graph_tree *tree,
-                            uint32_t object)
+                uint32_t object)
 {
     struct way way;
     const char *name = NULL;

@@ -18,11 +18,11 @@ void graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool 
 /* The way to an object: "constant Cart::CACHE -> @items -> [7]". It begins at the last class or module with a name,
  * if there is one: how that is reached, everybody knows. False: no memory. */
 bool graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree *tree,
-                               uint32_t object, bool merged);
+                   uint32_t object, bool merged);
 
 /* What people would call the beginning of that way: "Cart::CACHE", "$cart", "local log". */
 bool graph_put_start(FILE *out, const struct graph *graph,
-                                 const struct graph_tree *tree,
-                                 uint32_t object);
+                     const struct graph_tree *tree,
+                     uint32_t object);
 
 #endif

@@ -60,7 +60,7 @@ number(const struct cli *cli, struct numbered *now, const struct numbered *befor
     if (why) return cli_wrong(cli, "objects of these dumps cannot be told from one another: %s", why);
     graph_sort_moves(&now->graph.graph);
     if (graph_ids_make(&now->ids, &now->graph.graph, before ? &before->graph.graph : NULL,
-                                   before ? &before->ids : NULL)) return CLI_DONE;
+                       before ? &before->ids : NULL)) return CLI_DONE;
     return cli_wrong(cli, "no memory");
 }
 

@@ -69,7 +69,7 @@ json_row(struct report_json *json, const struct graph_names *names,
     report_json_line(json);
     report_json_begin(json, '{');
     report_json_member_text(json, "class", graph_string(names,
-                            names->classes[duplicate->class_number].name));
+                                                        names->classes[duplicate->class_number].name));
     report_json_member_unsigned(json, "objects", duplicate->objects);
     report_json_member_unsigned(json, "bytes", duplicate->bytes);
     report_json_member_unsigned(json, "wasted", graph_wasted(duplicate));

@@ -90,7 +90,7 @@ put_classes(struct writer *writer)
 {
     struct graph_groups groups;
     bool room = graph_groups_make(&groups, &writer->graph->graph, &writer->graph->dominators,
-                                              GRAPH_BY_CLASS);
+                                  GRAPH_BY_CLASS);
 
     if (room) graph_groups_sort(&groups, true);
     report_json_member_begin(&writer->json, "classes", '[');
@@ -385,7 +385,7 @@ choose(struct writer *writer)
     struct graph_chosen *chosen = &writer->chosen;
 
     if (!graph_chosen_make(chosen, graph, &writer->graph->dominators,
-                                       writer->page->objects_most)) return false;
+                           writer->page->objects_most)) return false;
     for (size_t i = 0; i < writer->suspect_count; i++) {
         if (!graph_chosen_add(chosen, writer->suspects[i].object) ||
             !graph_chosen_add(chosen, writer->suspects[i].gathered)) return false;

@@ -153,7 +153,7 @@ put_label(FILE *out, const struct view *view, const struct heapprof_dump_referen
 }
 
 static bool
-on_object(void *data, const struct heapprof_dump_object *object)
+on_object(void *data, const struct heapprof_dump_read_object *object)
 {
     struct view *view = data;
 

@@ -8,7 +8,7 @@ size_t
 cli_graph_suspects(struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST], struct cli_graph *graph)
 {
     return graph_suspects(suspects, CLI_GRAPH_SUSPECTS_MOST, &graph->graph, &graph->dominators,
-                                      graph->dominators.retained[0] / LEAST_SHARE + 1);
+                          graph->dominators.retained[0] / LEAST_SHARE + 1);
 }
 
 static void

@@ -224,7 +224,7 @@ TEST(DumpReader, AVisitorMayStopItAndAReadThatFailsIsSaid)
     graph_told::Input input = {&bytes, 0, SIZE_MAX};
     heapprof_dump_visitor visitor = {};
 
-    visitor.object = [](void *, const heapprof_dump_object *) { return false; };
+    visitor.object = [](void *, const heapprof_dump_read_object *) { return false; };
     EXPECT_EQ(HEAPPROF_DUMP_STOPPED, rb_heapprof_dump_read(graph_told::Input::More, &input, &visitor, error));
     EXPECT_STREQ("no memory", error);
     auto fail = [](void *, void *, size_t) { errno = EIO; return static_cast<ptrdiff_t>(-1); };

@@ -81,7 +81,7 @@ Visitor(Told *told)
     visitor.stack = [](void *data, uint32_t number, const heapprof_dump_stack *stack) {
         return static_cast<Told *>(data)->Add("stack %u on %u: %u %u:%u", number, stack->caller, stack->method, stack->file, stack->line);
     };
-    visitor.layout = [](void *data, uint32_t number, const heapprof_dump_layout *layout) {
+    visitor.layout = [](void *data, uint32_t number, const heapprof_dump_read_layout *layout) {
         std::string labels;
         for (uint32_t i = 0; i < layout->label_count; i++) {
             labels += " " + std::to_string(layout->labels[i].label) + ":" + std::to_string(layout->labels[i].name);
@@ -95,7 +95,7 @@ Visitor(Told *told)
     visitor.page = [](void *data, uint64_t address, uint32_t slot_bytes, uint64_t count) {
         return static_cast<Told *>(data)->Add("page %#" PRIx64 " %u %" PRIu64, address, slot_bytes, count);
     };
-    visitor.object = [](void *data, const heapprof_dump_object *object) {
+    visitor.object = [](void *data, const heapprof_dump_read_object *object) {
         return static_cast<Told *>(data)->Add("object %#" PRIx64 " layout %u bits %#x external %" PRIu64 " length %" PRIu64
                                               " text %u stack %u weight %" PRIu64 " hash %" PRIx64,
                                               object->address, object->layout, object->bits, object->external, object->length,
