@@ -69,7 +69,7 @@ StringOf(const graph &graph, const std::string &text)
 TEST(Load, HasObjectsInOrderWithTheirReferencesAndLabels)
 {
     LoadedGraph loaded(Shop());
-    const graph &graph = loaded.graph;
+    const struct graph &graph = loaded.graph;
     using References_t = std::vector<std::pair<uint32_t, uint32_t>>;
 
     ASSERT_TRUE(loaded.loaded) << loaded.error;
@@ -86,7 +86,7 @@ TEST(Load, HasObjectsInOrderWithTheirReferencesAndLabels)
 TEST(Load, HasWhatIsSaidOfAnObject)
 {
     LoadedGraph loaded(Shop());
-    const graph &graph = loaded.graph;
+    const struct graph &graph = loaded.graph;
 
     EXPECT_EQ(1u, graph_class(&graph, 2));
     EXPECT_EQ(0u, graph_class(&graph, 3));
