@@ -1,13 +1,14 @@
 #ifndef GRAPH_EXPORT_H
 #define GRAPH_EXPORT_H
-/* A graph in formats of others: what roots lead to. Each writes to a stream, whose errors stay in it (ferror), and
- * returns whether there was memory. */
+/* Writes a graph in the formats of other programs. Only objects that roots reach are written.
+ * Each function writes to a stream and returns false if there is no memory; an output error
+ * stays in the stream (ferror). */
 #include <stdio.h>
 
 #include "graph/tree.h"
 #include "pprof/model.h"
 
-/* When a dump was made, and the first id that no object had by then (identity.h). */
+/* When a dump was made, and the first id that no object had at that time (identity.h). */
 struct graph_moment {
     uint64_t time_ns;
     uint64_t next_id;
@@ -17,27 +18,34 @@ struct graph_source {
     struct graph *graph;
     const struct graph_dominators *dominators;
     const struct graph_tree *dominator_tree;
-    const uint64_t *ids;         /* by object (identity.h); only heapsnapshot and heaptimeline have them */
-    const struct graph_moment *moments; /* of the dumps before this one, and of this one; only heaptimeline has them */
+    const uint64_t *ids;         /* by object (identity.h); only for heapsnapshot and
+                                    heaptimeline */
+    const struct graph_moment *moments; /* of the earlier dumps and of this one; only for
+                                           heaptimeline */
     size_t    moment_count;
 };
 
 typedef bool graph_export_i(FILE *out, const struct graph_source *source);
 
-/* What Chromium's DevTools, memlab and others of V8 read. Has a root that is no object; self sizes add up to ours. */
+/* The format of V8, which Chromium's DevTools and memlab read. It has a root node that is not
+ * an object. The self sizes add up to our total. */
 graph_export_i graph_heapsnapshot;
 
-/* The same with allocation stacks, and which objects had come by each of the moments. */
+/* The same with allocation stacks, and with the objects that existed at each moment. */
 graph_export_i graph_heaptimeline;
 
-/* A line an object, as ObjectSpace.dump_all writes it: for sheap, heapy and others. */
+/* One line for each object, as ObjectSpace.dump_all writes it; for sheap, heapy and similar
+ * programs. */
 graph_export_i graph_jsonl;
 
-/* The dominator tree, merged, for graphviz: what retains the hundredth part of all, or more. */
+/* The merged dominator tree for graphviz. Leaves out patterns that retain less than 1 % of all
+ * bytes. */
 graph_export_i graph_dot;
 
-/* A profile whose stacks are the dominator tree, merged: "Hash via @items" is called by what keeps it. A frame's own value
- * is what such objects are, its sum what they retain. NULL: no memory. To be freed by rb_heapprof_model_free. */
+/* A profile whose call stacks are the merged dominator tree: a frame "Hash via @items" is
+ * called by the frame of what keeps it. The value of a frame is the bytes of its objects; the
+ * sum is what they retain. Returns NULL if there is no memory. The caller frees it with
+ * rb_heapprof_model_free. */
 struct heapprof_model *graph_model(const struct graph_source *source);
 
 #endif

@@ -1,25 +1,29 @@
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
-/* The objects of a dump and their references, in memory.
+/* The objects of a dump and their references, in memory: a book with numbered pages, in which
+ * each page lists the numbers of the pages it refers to.
  *
  *     number     0        1          2              count
- *                root     object     object   ...   object       in the order of the file: page by page
+ *                root     object     object   ...   object       in the order of the file: heap page by heap page
  *     first      |        |          |
  *     targets    .        2 7 7      5 ...                       references of object 1: targets[first[1] .. first[2])
  *
- * Number 0 is the root of all roots; what it refers to is in roots. That an object refers to its class is not among the
- * references: the layout has it (graph_class). References to what is no object, and weak ones, are left out.
- * References that lead to nothing in the file are counted and left out. */
+ * Number 0 stands for all roots; its references are in roots. The reference from an object to
+ * its class is not in targets: the layout has it (graph_class). Weak references, and references
+ * to values that are not objects, are left out. References to an address that has no object in
+ * the file are counted and left out. */
 #include "graph/names.h"
 #include "graph/places.h"
 
-/* Labels of a reference, in 32 bits: kind, and what there is to say. */
+/* The label of a reference in 32 bits: its kind, and a detail of that kind. */
 enum {
-    GRAPH_VALUE_OF_SYMBOL = HEAPPROF_DUMP_LABELS, /* a Hash's value: the key's string */
-    GRAPH_VALUE_OF_INTEGER                        /* the same: the key */
+    GRAPH_VALUE_OF_SYMBOL = HEAPPROF_DUMP_LABELS, /* the value of a Hash; detail: the string of
+                                                     its Symbol key */
+    GRAPH_VALUE_OF_INTEGER                        /* the value of a Hash; detail: its Integer key */
 };
 #define GRAPH_DETAIL_BITS 27
-#define GRAPH_DETAIL_MOST ((UINT32_C(1) << GRAPH_DETAIL_BITS) - 1) /* this or more */
+#define GRAPH_DETAIL_MOST ((UINT32_C(1) << GRAPH_DETAIL_BITS) - 1) /* stands for this value and
+                                                                      all larger ones */
 
 static inline uint32_t
 graph_label(uint32_t kind, uint64_t detail)
@@ -34,14 +38,15 @@ graph_label_kind(uint32_t label)
     return label >> GRAPH_DETAIL_BITS;
 }
 
-/* A string, an index, or the number of a pair. */
+/* The detail of a label: a string, an index, or the number of a pair. */
 static inline uint32_t
 graph_label_detail(uint32_t label)
 {
     return label & GRAPH_DETAIL_MOST;
 }
 
-/* What is left of a label when indices, keys and values are all one. */
+/* The label without what differs from element to element: all indices are one label, and so are
+ * all keys and all values. */
 static inline uint32_t
 graph_merged_label(uint32_t label)
 {
@@ -60,19 +65,21 @@ struct graph_root {
     uint32_t target;             /* object */
 };
 
-/* The label that it has as the reference from number 0. */
+/* The label of this root as a reference from number 0. */
 static inline uint32_t
 graph_root_label(const struct graph_root *root)
 {
     return graph_label(root->label, root->name ? root->name : root->category);
 }
 
-/* A text of an object: a class's, method's or symbol's name, or what it holds. Ordered by object. */
+/* The text of an object: the name of a class, method or symbol, or the object's content.
+ * Ordered by object. */
 struct graph_text {
     uint32_t object, string;
 };
 
-/* An allocation stack, and how many objects this one stands for, times 1000. Ordered by object. */
+/* The allocation stack of a sampled object, and how many objects the sample stands for, times
+ * 1000. Ordered by object. */
 struct graph_sample {
     uint32_t object, stack;
     uint64_t weight;
@@ -87,12 +94,12 @@ struct graph {
     struct graph_names names;
     struct graph_places places;
     uint32_t  count;
-    uint32_t *object_places;     /* these four by object */
+    uint32_t *object_places;     /* these four are indexed by object */
     uint32_t *layouts;
-    uint64_t *sizes;             /* bytes of the slot and outside */
+    uint64_t *sizes;             /* bytes in the slot and outside it */
     uint16_t *bits;              /* enum heapprof_dump_object_bit */
-    uint32_t *first;             /* count + 2 */
-    uint32_t *targets, *labels;  /* by reference */
+    uint32_t *first;             /* count + 2 elements */
+    uint32_t *targets, *labels;  /* indexed by reference */
     struct graph_root *roots;
     uint32_t  root_count;
     struct graph_text *texts;
@@ -102,34 +109,36 @@ struct graph {
     struct graph_move *moves;
     uint32_t  move_count;
     uint64_t  bytes;             /* of all objects */
-    uint64_t  missing, weak;     /* references that are left out */
-    uint32_t *layout_classes;    /* object that is the class of a layout's objects; 0: none */
+    uint64_t  missing, weak;     /* references that were left out */
+    uint32_t *layout_classes;    /* the class of a layout's objects, as an object; 0 if it is not
+                                    in the dump */
     bool      complete;
     size_t object_places_capacity, layouts_capacity, sizes_capacity, bits_capacity, first_capacity, targets_capacity,
            labels_capacity, roots_capacity, texts_capacity, samples_capacity, moves_capacity, layout_classes_capacity;
 };
 
-/* Reads a dump into graph, which is to be freed either way; arrays of more than limit_bytes go to a file. error: why it
- * failed, or, if graph->complete is false, why it is incomplete. */
+/* Reads a dump into graph. The caller frees graph either way. Arrays beyond limit_bytes go to a
+ * file. error says why loading failed; or, if graph->complete is false, why the dump is
+ * incomplete. */
 bool graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
                 char error[HEAPPROF_DUMP_ERROR_MAX]);
 void graph_free(struct graph *graph);
 
-/* How many references an object has, without that to its class. */
+/* How many references an object has, not counting the one to its class. */
 static inline uint32_t
 graph_degree(const struct graph *graph, uint32_t object)
 {
     return graph->first[object + 1] - graph->first[object];
 }
 
-/* The object that is its class; 0: it has none, or that is not in the dump. */
+/* The class of an object, as an object; 0 if it has none or if the class is not in the dump. */
 static inline uint32_t
 graph_class(const struct graph *graph, uint32_t object)
 {
     return graph->layout_classes[graph->layouts[object]];
 }
 
-/* What people call its class, among names.classes. */
+/* The class of an object as people name it, an index in names.classes. */
 static inline uint32_t
 graph_class_number(const struct graph *graph, uint32_t object)
 {
@@ -142,17 +151,19 @@ graph_address(const struct graph *graph, uint32_t object)
     return graph_places_address(&graph->places, graph->object_places[object]);
 }
 
-/* MRI's name for what it is: "T_STRING". */
+/* MRI's name of the object's type, such as "T_STRING". */
 const char *graph_type(const struct graph *graph, uint32_t object);
 
-/* String of a class's or module's name; 0: it is none, or has none that is a constant's. */
+/* The string with the name of a class or module. 0 if the object is neither, or if its name is
+ * not that of a constant. */
 uint32_t graph_module_name(const struct graph *graph, uint32_t object);
 
-/* String of its text, 0: none; the sample of it, NULL: it is none. */
+/* The string of the object's text, 0 if it has none; the object's sample, NULL if it was not
+ * sampled. */
 uint32_t graph_text(const struct graph *graph, uint32_t object);
 const struct graph_sample *graph_sample(const struct graph *graph, uint32_t object);
 
-/* The object at that address; 0: none. */
+/* The object at that address; 0 if there is none. */
 uint32_t graph_find(const struct graph *graph, uint64_t address);
 
 #endif

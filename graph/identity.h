@@ -1,28 +1,31 @@
 #ifndef GRAPH_IDENTITY_H
 #define GRAPH_IDENTITY_H
-/* Which object of a dump is which of the dump before: SURVIVOR says that it was there, MOVES where, if not at the same
- * address. Nothing at that address: it is new, in a slot that was free. */
+/* Follows objects from one dump to the next, as one follows people through two photos of a
+ * crowd. The bit SURVIVOR says that an object was in the dump before. MOVES says at which
+ * address, if it was another one. An object without the bit is new. */
 #include "graph/graph.h"
 
-/* Why objects of two dumps cannot be told from one another; NULL: they can. */
+/* Says why the objects of two dumps cannot be told apart; returns NULL if they can. */
 const char *graph_inexact(const struct graph *earlier, const struct graph *later);
 
-/* To be called for the later one before the functions below. */
+/* The caller calls this for the later dump before it calls graph_before or graph_ids_make. */
 void graph_sort_moves(struct graph *later);
 
-/* The object of the dump before that this one was; 0: it was not there. */
+/* The same object in the earlier dump; 0 if it did not exist then. */
 uint32_t graph_before(const struct graph *earlier, const struct graph *later,
                       uint32_t object);
 
-/* A number for each object of a dump, the same in all dumps that follow one another; no other object ever has it. */
+/* A number for each object of a dump. The same object has the same number in each later dump,
+ * and no other object ever gets it. */
 struct graph_ids {
     struct graph_space *space;
-    uint64_t *ids;               /* by object; from 1 on */
-    uint64_t  next;              /* which nobody has */
+    uint64_t *ids;               /* by object; the first is 1 */
+    uint64_t  next;              /* the next free number */
     size_t    ids_capacity;
 };
 
-/* earlier, earlier_ids: of the dump before; NULL: it is the first. Free them either way, before the graph. False: no memory. */
+/* earlier and earlier_ids belong to the dump before; both are NULL for the first dump. Returns
+ * false if there is no memory. The caller frees the ids either way, before the graph. */
 bool graph_ids_make(struct graph_ids *ids, struct graph *graph,
                     const struct graph *earlier, const struct graph_ids *earlier_ids);
 void graph_ids_free(struct graph_ids *ids);

@@ -1,18 +1,20 @@
 #ifndef GRAPH_NAMES_H
 #define GRAPH_NAMES_H
-/* What is said once in a dump and used by many objects: strings, stacks, layouts, classes, facts. */
+/* The tables that objects share, each entry once in a dump: strings, stacks, layouts, classes,
+ * facts. */
 #include "base/index.h"
 #include "dump/reader.h"
 #include "graph/space.h"
 
 struct graph_layout {
     uint64_t class_address;
-    uint32_t class_number;       /* in classes */
+    uint32_t class_number;       /* index in classes */
     uint32_t type;               /* string */
-    bool     module;             /* its objects are classes or modules */
+    bool     module;             /* true if its objects are classes or modules */
 };
 
-/* What people call a class: objects of one class name, or, without a class, of one type. */
+/* A class as people name it: all objects with one class name; or, without a class, all objects
+ * of one type. */
 struct graph_class {
     uint32_t name;               /* string */
 };
@@ -24,11 +26,11 @@ struct graph_fact {
 
 struct graph_names {
     struct graph_space *space;
-    char     *text;              /* strings and facts, each with a NUL behind it */
+    char     *text;              /* strings and facts, each ended by NUL */
     size_t    text_capacity, text_bytes;
-    size_t   *strings;           /* by number: where in text; [0] is "" */
+    size_t   *strings;           /* by number: offset in text; [0] is "" */
     size_t    string_capacity;
-    uint32_t  string_count;      /* with 0 */
+    uint32_t  string_count;      /* counts [0], too */
     struct heapprof_dump_stack *stacks; /* by number; [0] unused */
     size_t    stack_capacity;
     uint32_t  stack_count;
@@ -45,33 +47,34 @@ struct graph_names {
     uint32_t  fact_count;
 };
 
-/* False: no memory. Free it either way. */
+/* Returns false if there is no memory. The caller frees names either way. */
 bool graph_names_init(struct graph_names *names, struct graph_space *space);
 void graph_names_free(struct graph_names *names);
 
-/* What a visitor of the reader calls. */
+/* The functions that a visitor of the reader calls. Each returns false if there is no memory. */
 bool graph_names_fact(struct graph_names *names, bool footer, struct heapprof_dump_text key,
                       struct heapprof_dump_text value);
 bool graph_names_string(struct graph_names *names, struct heapprof_dump_text text);
 bool graph_names_stack(struct graph_names *names, const struct heapprof_dump_stack *stack);
 bool graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_layout *layout);
 
-/* The functions themselves, of a visitor whose data begins with the names. */
+/* The same as functions of a visitor, for a visitor whose data begins with a graph_names. */
 bool graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text);
 bool graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_stack *stack);
 bool graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_read_layout *layout);
 
-/* The text of a string, ended by NUL, good until the next one is added. */
+/* The text of a string, ended by NUL. The pointer is valid until the next string is added. */
 static inline const char *
 graph_string(const struct graph_names *names, uint32_t number)
 {
     return number < names->string_count ? names->text + names->strings[number] : "";
 }
 
-/* The innermost frame of a stack that has a file, for methods in C have none; the stack itself, if no one has. */
+/* The innermost frame of a stack that has a file (methods written in C have none). If no frame
+ * has one, the stack itself. */
 uint32_t graph_site(const struct graph_names *names, uint32_t stack);
 
-/* The last value that the dump has for a fact; NULL: it has none. */
+/* The last value that the dump has for this key; NULL if it has none. */
 const char *graph_fact(const struct graph_names *names, const char *key);
 
 #endif

@@ -1,23 +1,23 @@
 #ifndef GRAPH_PLACES_H
 #define GRAPH_PLACES_H
-/* Where objects are: from an address to an object's number and back. places.c has the picture.
+/* Translates between addresses and object numbers. places.c has the picture.
  *
- * An address is known by its place, 32 bits, from the moment it is named on, also before it is known whether there
- * is an object. */
+ * A place is an address in 32 bits. An address gets its place when the file first names it,
+ * even if its object comes later or never. */
 #include "base/index.h"
 #include "graph/space.h"
 
 #define GRAPH_NO_PLACE_AT UINT32_MAX
 
 struct graph_chunk {
-    uint64_t address;            /* divided by the chunk's size */
-    uint32_t first;              /* number of its first object; 0: it has none */
-    uint32_t bits;               /* in bitmaps, if it has one */
+    uint64_t address;            /* address divided by the size of a chunk */
+    uint32_t first;              /* number of its first object; 0 if it has none */
+    uint32_t bits;               /* index in bitmaps, if it has objects */
 };
 
 struct graph_bitmap {
-    uint64_t words[128];         /* a bit for 8 bytes: an object begins there */
-    uint16_t before[128];        /* objects before each word's; after finish */
+    uint64_t words[128];         /* one bit for 8 bytes: set where an object begins */
+    uint16_t before[128];        /* objects in the words before; valid after finish */
 };
 
 struct graph_places {
@@ -32,26 +32,27 @@ struct graph_places {
     struct heapprof_mem index_mem;
     uint32_t count;              /* of objects */
     uint32_t last;               /* place of the last object added */
-    uint32_t recent;             /* chunk that was asked for last */
+    uint32_t recent;             /* the chunk looked up last */
 };
 
 void graph_places_init(struct graph_places *places, struct graph_space *space);
 void graph_places_free(struct graph_places *places);
 
-/* The place of that address, which need be no object's; GRAPH_NO_PLACE_AT: no memory, or objects in more than
- * 32 GB of addresses. */
+/* The place of an address. The address need not be that of an object. Returns GRAPH_NO_PLACE_AT
+ * if there is no memory, or if addresses span more than 32 GB of chunks. */
 uint32_t graph_places_at(struct graph_places *places, uint64_t address);
 
 enum graph_places_added {GRAPH_PLACED, GRAPH_PLACE_NO_MEMORY, GRAPH_PLACE_TWICE};
 
-/* There is an object at that place. Its number is one more than that of the last one. Those of one chunk come one
- * after the other, by address. */
+/* Says that an object begins at this place. Its number is one more than that of the object
+ * before. The objects of one chunk must come one after the other, in the order of their
+ * addresses. */
 enum graph_places_added graph_places_add(struct graph_places *places, uint32_t place);
 
-/* No more objects are added. */
+/* The caller adds no more objects after this. */
 void graph_places_finish(struct graph_places *places);
 
-/* After finish: the object's number, 0: there is none; by place, and by address. */
+/* Only after finish: the number of the object at a place, or at an address; 0 if there is none. */
 uint32_t graph_places_object(const struct graph_places *places, uint32_t place);
 uint32_t graph_places_find(const struct graph_places *places, uint64_t address);
 

@@ -1,7 +1,7 @@
 #ifndef GRAPH_WORDS_H
 #define GRAPH_WORDS_H
-/* Objects, labels and ways as people read them. Names stand as the file has them: whoever shows them to a terminal
- * escapes them. */
+/* Objects, labels and paths in words for people. Names are written as the file has them; a
+ * caller that shows them on a terminal escapes them. */
 #include <stdio.h>
 
 #include "graph/tree.h"
@@ -9,18 +9,21 @@
 /* "Hash", "class Cart", "T_IMEMO(iseq) Cart#load". */
 void graph_put_object(FILE *out, const struct graph *graph, uint32_t object);
 
-/* The class's name, or without one the type: "Hash", "T_IMEMO(iseq)". */
+/* The name of the class; without a class, the type: "Hash", "T_IMEMO(iseq)". */
 const char *graph_class_name(const struct graph *graph, uint32_t object);
 
-/* "@items", "[7]", "[:name]", "global $cart". merged: without what only one of many has, "[]". */
+/* "@items", "[7]", "[:name]", "global $cart". If merged, without the part that differs from
+ * element to element: "[]". */
 void graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merged);
 
-/* The way to an object: "constant Cart::CACHE -> @items -> [7]". It begins at the last class or module with a name,
- * if there is one: how that is reached, everybody knows. False: no memory. */
+/* The path to an object: "constant Cart::CACHE -> @items -> [7]". It begins at the last named
+ * class or module on the path, because how a class is reached is no news. Returns false if
+ * there is no memory. */
 bool graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree *tree,
                    uint32_t object, bool merged);
 
-/* What people would call the beginning of that way: "Cart::CACHE", "$cart", "local log". */
+/* What people would call the beginning of that path: "Cart::CACHE", "$cart", "local log".
+ * Returns false if there is no memory. */
 bool graph_put_start(FILE *out, const struct graph *graph,
                      const struct graph_tree *tree,
                      uint32_t object);
