@@ -1,14 +1,15 @@
-/* reader.c - blocks, one after the other; of each its records.
+/* reader.c - reads block by block, and the records of each block.
  *
  *     more() --> head, packed --CRC, inflate--> block --records--> the visitor
  *
- * Two kinds of faults. A block that is cut or has another CRC than its head says is the end of the file: whoever
- * wrote it, or carried it, did not finish. A record that says what cannot be is an error of the writer, or
- * somebody's intent, and nothing of such a file is to be trusted.
+ * There are two kinds of faults. If a block is cut, or its CRC is wrong, the file ends there:
+ * the writer or a transfer did not finish. If a record is impossible, the writer has an error
+ * or somebody forged the file, and nothing in it is trusted.
  *
- * A cursor that runs out of bytes stays at its end, gives zeros and says so later: so a record is read without a
- * question after each number. Loops over a count that the file gives end when the cursor has failed.
- */
+ * A cursor that runs out of bytes stays at its end, returns zeros and sets failed. So a record
+ * is read without a check after each number, and failed is checked once at its end. A loop over
+ * a count from the file ends when the cursor has failed. */
+#include "base/array.h"
 #include "dump/reader.h"
 
 #include <errno.h>
@@ -19,14 +20,13 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/array.h"
-
-#define PACKED_MOST (HEAPPROF_DUMP_BLOCK_MOST + (64 << 10)) /* what zlib may add to what it cannot pack */
-#define ADDRESS_MOST (UINT64_C(1) << 60)   /* divided by 8 */
-#define BYTES_MOST (UINT64_C(1) << 48)     /* of an object */
+#define PACKED_MOST (HEAPPROF_DUMP_BLOCK_MOST + (64 << 10)) /* zlib may enlarge what it cannot
+                                                               compress */
+#define ADDRESS_MOST (UINT64_C(1) << 60)   /* after division by 8 */
+#define BYTES_MOST (UINT64_C(1) << 48)     /* the largest object */
 #define SLOT_BYTES_MOST (1 << 16)
-#define SLOTS_MOST (1 << 20)               /* of a page */
-#define NUMBER_MOST (UINT32_MAX - 1)       /* of strings, stacks and layouts */
+#define SLOTS_MOST (1 << 20)               /* slots of a page */
+#define NUMBER_MOST (UINT32_MAX - 1)       /* how many strings, stacks or layouts */
 #define KNOWN_BITS ((HEAPPROF_DUMP_MORE << 1) - 1)
 
 struct cursor {
@@ -35,7 +35,7 @@ struct cursor {
 };
 
 struct layout {
-    uint32_t first_label, label_count; /* in labels */
+    uint32_t first_label, label_count; /* indices in labels */
     uint8_t  bits, tail;
 };
 
@@ -45,23 +45,23 @@ struct reader {
     const struct heapprof_dump_visitor *visitor;
     char           *error;
     enum heapprof_dump_result result;
-    bool            ended;        /* result is known */
+    bool            ended;        /* true once result is known */
     unsigned char  *packed, *unpacked;
-    uint64_t        position;     /* in the file */
-    uint64_t        block_at;     /* where the present block begins */
+    uint64_t        position;     /* bytes of the file read so far */
+    uint64_t        block_at;     /* where the present block begins in the file */
     struct cursor   in;
     uint32_t        string_count, stack_count, layout_count;
     struct layout  *layouts;
     size_t          layout_capacity;
     struct heapprof_dump_read_label *labels;
     size_t          label_count, label_capacity;
-    struct heapprof_dump_read_object object; /* the last one: MORE goes on with it */
-    uint64_t        next_index;   /* of its tail */
+    struct heapprof_dump_read_object object; /* the last object; a record with MORE continues it */
+    uint64_t        next_index;   /* index of the next element or pair of its tail */
 };
 
 /* ---- the end ---- */
 
-/* The first reason counts. False, for callers to return. */
+/* Ends the reading; only the first reason counts. Returns false, which callers return. */
 static bool __attribute__((format(printf, 3, 4)))
 end_as(struct reader *reader, enum heapprof_dump_result result, const char *format, ...)
 {
@@ -161,7 +161,7 @@ read_text(struct cursor *in)
 
 /* ---- numbers of what is defined before ---- */
 
-/* A number no larger than most, or WRONG. */
+/* Reads a number. The file is WRONG if it is larger than most. */
 static uint32_t
 read_bounded(struct reader *reader, uint64_t most, const char *what)
 {
@@ -184,7 +184,7 @@ read_label(struct reader *reader)
     return read_bounded(reader, HEAPPROF_DUMP_LABELS - 1, "label");
 }
 
-/* Times 8, what it means. */
+/* The file has addresses divided by 8. */
 static uint64_t
 read_address(struct reader *reader)
 {
@@ -195,7 +195,7 @@ read_address(struct reader *reader)
     return 0;
 }
 
-/* Whether the record is right; its error is told. */
+/* True if the record is correct. If the cursor has failed, sets the error. */
 static bool
 whole_p(struct reader *reader, const char *what)
 {
@@ -442,7 +442,7 @@ read_fields(struct reader *reader, struct heapprof_dump_read_object *object)
     object->hash = object->bits & HEAPPROF_DUMP_HASHED ? read_hash(&reader->in) : 0;
 }
 
-/* Goes on with the object before; its layout has to be the same, and its slot. */
+/* Reads a record with MORE: it must have the layout and the slot of the object before. */
 static bool
 continue_object(struct reader *reader, uint64_t address, uint32_t layout)
 {
@@ -455,7 +455,8 @@ continue_object(struct reader *reader, uint64_t address, uint32_t layout)
     return whole_p(reader, "an object");
 }
 
-/* next: the slot behind the object before. Returns this one's, SLOTS_MOST: it is wrong. */
+/* next is the slot after the object before. Returns the slot of this object, or SLOTS_MOST if
+ * the record is wrong. */
 static uint64_t
 read_object(struct reader *reader, uint64_t page, uint32_t slot_bytes, uint64_t next, bool first)
 {
@@ -514,7 +515,7 @@ static read_record_i *const records[HEAPPROF_DUMP_BLOCK_KINDS] = {
     [HEAPPROF_DUMP_OBJECTS] = read_page, [HEAPPROF_DUMP_MOVES] = read_move, [HEAPPROF_DUMP_FOOTER] = read_footer,
 };
 
-/* How many of size bytes came; fewer: the file has ended. */
+/* Returns how many of size bytes were read; fewer if the file has ended. */
 static size_t
 take(struct reader *reader, unsigned char *buffer, size_t size)
 {
@@ -561,7 +562,7 @@ incomplete(struct reader *reader, const char *why)
     return end_as(reader, HEAPPROF_DUMP_INCOMPLETE, "is incomplete: the block at byte %"PRIu64" %s", reader->block_at, why);
 }
 
-/* The head of the next block, and its packed bytes. */
+/* Reads the head of the next block, and its packed bytes. */
 static bool
 take_block(struct reader *reader, struct head *head)
 {

@@ -1,11 +1,12 @@
 #ifndef HEAPPROF_DUMP_READER_H
 #define HEAPPROF_DUMP_READER_H
-/* Reads the file of an object graph (doc/graph-format.md) in one pass and tells of each thing in it, in the
- * order of the file.
+/* Reads the file of an object graph (doc/graph-format.md) in one pass, like reading a book
+ * aloud: the reader calls the visitor for each thing, in the order of the file.
  *
- * The file may be anybody's. Memory is bounded whatever it says: two blocks, and the layouts, of which there may
- * be HEAPPROF_DUMP_LABELS_MOST labels. Every number is checked before anybody is told: strings, stacks and layouts
- * are defined, addresses and sizes possible. Only what a reference leads to may be missing. */
+ * The file may come from anybody. Whatever it contains, memory is bounded: two blocks, and the
+ * layouts with at most HEAPPROF_DUMP_LABELS_MOST labels together. The reader checks every
+ * number before it calls the visitor: strings, stacks and layouts are defined; addresses and
+ * sizes are possible. Only the object that a reference leads to may be missing. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,14 +16,14 @@
 #define HEAPPROF_DUMP_ERROR_MAX 200
 #define HEAPPROF_DUMP_LABELS_MOST (1 << 24)
 
-/* Not ended by NUL. Good during the call. */
+/* Text that is not ended by NUL. Valid during the call only. */
 struct heapprof_dump_text {
     const char *bytes;
     size_t      length;
 };
 
 struct heapprof_dump_stack {
-    uint32_t caller;              /* stack; 0: none */
+    uint32_t caller;              /* a stack; 0 if it has no caller */
     uint32_t method, file;        /* strings */
     uint32_t line;
 };
@@ -33,7 +34,7 @@ struct heapprof_dump_read_label {
 };
 
 struct heapprof_dump_read_layout {
-    uint64_t class_address;       /* 0: none */
+    uint64_t class_address;       /* 0 if there is no class */
     uint32_t type, class_name;    /* strings */
     uint8_t  bits, tail;
     uint32_t label_count;
@@ -48,35 +49,36 @@ struct heapprof_dump_root {
 
 struct heapprof_dump_read_object {
     uint64_t address;
-    uint64_t page;                /* address of the page's first slot */
+    uint64_t page;                /* address of the first slot of its page */
     uint32_t slot_bytes;
     uint32_t layout;
     uint32_t bits;
-    uint64_t external;            /* the fields whose bits are not set are 0 */
+    uint64_t external;            /* this field and those below are 0 if their bit is not set */
     uint64_t length;
     uint32_t text;
     uint32_t stack;
-    uint64_t weight;              /* times 1000 */
+    uint64_t weight;              /* how many objects the sample stands for, times 1000 */
     uint64_t hash;
 };
 
-/* An object by its address, or something else. */
+/* A value: an object by its address, or another value. */
 struct heapprof_dump_value {
     bool     object;
-    uint8_t  immediate;           /* enum heapprof_dump_immediate, of no object */
+    uint8_t  immediate;           /* enum heapprof_dump_immediate, unless it is an object */
     uint64_t bits;                /* address, number, string ... */
 };
 
 struct heapprof_dump_reference {
     uint32_t label;
-    uint32_t name;                /* string; 0 of elements, keys and values */
+    uint32_t name;                /* string; 0 for elements, keys and values */
     uint64_t index;               /* of the element or the pair */
     struct heapprof_dump_value to;
-    struct heapprof_dump_value key; /* of a VALUE */
+    struct heapprof_dump_value key; /* the key, if the label is VALUE */
 };
 
-/* What is told. A function that is NULL is not called; one that returns false stops the reader. References are
- * those of the object before them. page's count is what follows in this record. */
+/* The functions that the reader calls. It skips a function that is NULL, and stops if one
+ * returns false. A reference belongs to the object before it. The count of a page is the number
+ * of objects in this record. */
 struct heapprof_dump_visitor {
     void *data;
     bool (*fact)(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_dump_text value);
@@ -92,15 +94,16 @@ struct heapprof_dump_visitor {
 
 enum heapprof_dump_result {
     HEAPPROF_DUMP_COMPLETE,
-    HEAPPROF_DUMP_INCOMPLETE,     /* its end is missing or damaged; what was told is right */
-    HEAPPROF_DUMP_WRONG,          /* it is no such file, or says what cannot be */
-    HEAPPROF_DUMP_STOPPED         /* by a function of the visitor, or there is no memory */
+    HEAPPROF_DUMP_INCOMPLETE,     /* the end is missing or damaged; everything before is correct */
+    HEAPPROF_DUMP_WRONG,          /* it is not such a file, or its content is impossible */
+    HEAPPROF_DUMP_STOPPED         /* a function of the visitor stopped it, or there is no memory */
 };
 
-/* Up to size bytes more into buffer; returns how many, 0 at the end, -1 with errno set. */
+/* Reads up to size further bytes into buffer. Returns how many, 0 at the end, or -1 with errno
+ * set. */
 typedef ptrdiff_t heapprof_dump_more_i(void *data, void *buffer, size_t size);
 
-/* error: in one line why it is not COMPLETE. */
+/* Reads a whole file. Unless the result is COMPLETE, error says why, in one line. */
 enum heapprof_dump_result rb_heapprof_dump_read(heapprof_dump_more_i *more, void *more_data,
                                                 const struct heapprof_dump_visitor *visitor,
                                                 char error[HEAPPROF_DUMP_ERROR_MAX]);

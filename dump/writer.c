@@ -1,20 +1,22 @@
-/* writer.c - the file of an object graph, a block at a time.
+/* writer.c - writes the file of an object graph, block by block. Records wait in a few baskets,
+ * one for each kind; a full basket is compressed and written.
  *
  *     strings   ->  STRINGS  --.
  *     stacks    ->  STACKS   --+--> compressed, to write_i
  *     layouts   ->  LAYOUTS  --|
- *     others    ->  one of the other kinds at a time
+ *     the rest  ->  one of the other kinds at a time
  *        ^
- *     objects of one page: how many they are stands before them, and is known when they are all there
+ *     objects of one page: their count stands before them and is known at the end of the page
  *
- *   I1  a block is written after the blocks that hold what it refers to: flush writes those first.
- *   I2  no record is longer than RECORD_MOST, and a block is written before it could be longer than
- *       HEAPPROF_DUMP_BLOCK_MOST.
- *   I3  error is the first failure; from then on nothing is written.
+ * I1  A block is written after the blocks that it refers to: flush writes those first.
  *
- * Only short texts are looked for among those that have been: long ones are hardly ever the same, and would have
- * to be kept.
- */
+ * I2  No record is longer than RECORD_MOST. A block is written before it could be longer than
+ * HEAPPROF_DUMP_BLOCK_MOST.
+ *
+ * I3  error is the first failure. After it nothing is written.
+ *
+ * Only short texts are stored once. Long texts are rarely equal, and the writer would have to
+ * keep them. */
 #include "dump/writer.h"
 
 #include <errno.h>
@@ -24,11 +26,11 @@
 #include "base/check.h"
 #include "base/utf8.h"
 
-#define BLOCK_BYTES (1 << 20)  /* a block that is as long is written */
+#define BLOCK_BYTES (1 << 20)  /* a block of this size is written */
 #define RECORD_MOST (HEAPPROF_DUMP_BLOCK_MOST - BLOCK_BYTES)
 #define KEPT_TEXT 256
-#define NUMBER_BYTES 10        /* the longest LEB128 */
-#define ARENA_BYTES (512 << 10) /* deflate asks for 268 KB at these settings */
+#define NUMBER_BYTES 10        /* of the longest LEB128 */
+#define ARENA_BYTES (512 << 10) /* deflate needs 268 KB with these settings */
 #define ZLIB_LEVEL 1
 
 /* ---- bytes ---- */
@@ -39,7 +41,7 @@ fail(struct heapprof_dump_writer *writer, int error)
     if (writer->error == 0) writer->error = error;
 }
 
-/* Room for so many more. */
+/* Makes room for count more bytes. */
 static bool
 reserve(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, size_t count)
 {
@@ -80,7 +82,7 @@ put_little(char *to, uint64_t number, int bytes)
 
 /* ---- blocks ---- */
 
-/* zlib asks for its memory at deflateInit, gives it back at deflateEnd, and nothing in between. */
+/* zlib allocates at deflateInit, frees at deflateEnd, and does neither in between. */
 static voidpf
 zlib_alloc(voidpf opaque, uInt items, uInt size)
 {
@@ -109,7 +111,7 @@ start_zlib(struct heapprof_dump_writer *writer)
     if (!writer->zlib_ready) fail(writer, ENOMEM);
 }
 
-/* The block in packed; false: it has become no shorter. */
+/* Compresses the block into packed. Returns false if it did not become shorter. */
 static bool
 pack(struct heapprof_dump_writer *writer, const struct heapprof_dump_bytes *block)
 {
@@ -157,7 +159,7 @@ write_block(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind)
     block->used = 0;
 }
 
-/* That block, and before it what it may refer to. */
+/* Writes the block of that kind, after the blocks it may refer to. */
 static void
 flush(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind)
 {
@@ -170,14 +172,14 @@ flush(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind)
     write_block(writer, kind);
 }
 
-/* Behind each record. */
+/* Called after each record. */
 static void
 end_record(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind)
 {
     if (writer->blocks[kind].used >= BLOCK_BYTES) flush(writer, kind);
 }
 
-/* Records of that kind follow, of those that no others refer to. */
+/* Begins records of a kind that no other refers to. Returns its block. */
 static struct heapprof_dump_bytes *
 records(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind)
 {
@@ -186,10 +188,11 @@ records(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind)
     return &writer->blocks[kind];
 }
 
-/* ---- what others refer to ---- */
+/* ---- strings, stacks, layouts ---- */
 
-/* A text as long as the format has them, without half of a character. Bytes that are shown as escapes
- * make it longer. */
+/* Returns the length of a text after cutting: at most HEAPPROF_DUMP_TEXT_MOST, and never half a
+ * character. The text may be longer than what the caller gave, because escapes replace invalid
+ * bytes. */
 static size_t
 cut(const char *text, size_t length)
 {

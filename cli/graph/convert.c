@@ -1,4 +1,4 @@
-/* graph_convert.c - heapprof graph convert: a dump in a format of others. */
+/* convert.c - heapprof graph convert: a dump in a format of others. */
 #include <stdlib.h>
 #include <string.h>
 

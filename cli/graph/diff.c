@@ -1,4 +1,4 @@
-/* graph_diff.c - heapprof graph diff: of what there is more from dump to dump. */
+/* diff.c - heapprof graph diff: of what there is more from dump to dump. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif

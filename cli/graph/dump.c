@@ -1,4 +1,4 @@
-/* graph_dump.c - heapprof graph dump: asks a running process for a dump of its object graph. */
+/* dump.c - heapprof graph dump: asks a running process for a dump of its object graph. */
 #include "cli/cli.h"
 
 #include <inttypes.h>

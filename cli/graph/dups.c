@@ -1,4 +1,4 @@
-/* graph_dups.c - heapprof graph dups: the same content many times. */
+/* dups.c - heapprof graph dups: the same content many times. */
 #include <inttypes.h>
 
 #include "cli/graph/graph.h"

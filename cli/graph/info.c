@@ -1,4 +1,4 @@
-/* graph_info.c - heapprof graph info: what a dump says about itself. */
+/* info.c - heapprof graph info: what a dump says about itself. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* graph_page.c - the page's data: suspects, classes, the merged dominator tree, and the objects that retain most.
+/* page.c - the page's data: suspects, classes, the merged dominator tree, and the objects that retain most.
  *
  * The page is bounded, whatever the dump: so many classes, patterns, objects and references of each, and no text is longer than
  * a NAME or a WAY. Of all else it says how much it is.

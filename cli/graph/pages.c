@@ -1,4 +1,4 @@
-/* graph_pages.c - heapprof graph pages: how full heap pages are, and who keeps nearly empty ones. */
+/* pages.c - heapprof graph pages: how full heap pages are, and who keeps nearly empty ones. */
 #include <inttypes.h>
 
 #include "cli/graph/graph.h"

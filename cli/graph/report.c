@@ -1,4 +1,4 @@
-/* graph_report.c - heapprof graph report: what is worth looking at, in words, on one screen. */
+/* report.c - heapprof graph report: what is worth looking at, in words, on one screen. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* graph_show.c - heapprof graph show: one object, with all it refers to and all that refer to it.
+/* show.c - heapprof graph show: one object, with all it refers to and all that refer to it.
  *
  * What is no object, and what is weak, is not in the graph: it is read from the file a second time.
  */

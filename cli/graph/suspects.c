@@ -1,4 +1,4 @@
-/* graph_suspects.c - what may be a leak, in words: what `report` and `view` say of it. */
+/* suspects.c - what may be a leak, in words: what `report` and `view` say of it. */
 #include "cli/graph/graph.h"
 #include "report/text.h"
 

@@ -1,4 +1,4 @@
-/* graph_top.c - heapprof graph top: what there is most of. */
+/* top.c - heapprof graph top: what there is most of. */
 #include <inttypes.h>
 #include <string.h>
 

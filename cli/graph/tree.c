@@ -1,4 +1,4 @@
-/* graph_tree.c - heapprof graph tree: the dominator tree, merged. */
+/* tree.c - heapprof graph tree: the dominator tree, merged. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif

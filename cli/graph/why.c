@@ -1,4 +1,4 @@
-/* graph_why.c - heapprof graph why: what keeps an object, or the objects of a class, alive.
+/* why.c - heapprof graph why: what keeps an object, or the objects of a class, alive.
  *
  * Of an object: the shortest way, then the shortest one that has nothing in common with it but what all ways lead
  * through, and so on. Of a class: the shortest way of each object, merged.
