@@ -1,4 +1,5 @@
-/* difference.c - the patterns of several dumps as one tree, by names. */
+/* difference.c - lays the patterns of several dumps over each other like transparent sheets:
+ * patterns with the same names become one change, with a count for each dump. */
 #include "graph/difference.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ hash_change(const void *owner, uint32_t number)
     return hash_of(difference->all[number].parent, difference->all[number].name);
 }
 
-/* Its number; 0: no memory. */
+/* Returns the number of the change; 0 if there is no memory. */
 static uint32_t
 find_or_add(struct graph_difference *difference, uint32_t parent, uint32_t name)
 {
@@ -40,7 +41,8 @@ find_or_add(struct graph_difference *difference, uint32_t parent, uint32_t name)
     return difference->count++;
 }
 
-/* "@items: Hash", without what differs from dump to dump; UINT32_MAX: no memory. */
+/* The name of a pattern, "@items: Hash", without what differs from dump to dump. Returns
+ * UINT32_MAX if there is no memory. */
 static uint32_t
 name_of(struct graph_difference *difference, const struct graph *graph,
         const struct graph_pattern *pattern)
@@ -59,7 +61,7 @@ name_of(struct graph_difference *difference, const struct graph *graph,
     return name;
 }
 
-/* Adds a dump's patterns; numbers: of each pattern the change. */
+/* Adds the patterns of a dump. numbers receives the change of each pattern. */
 static bool
 add_patterns(struct graph_difference *difference, const struct graph_dump *dump,
              size_t place, uint32_t *numbers)
@@ -111,7 +113,7 @@ why_inexact(const struct graph_dump *dumps, size_t count)
     return why;
 }
 
-/* ---- all of it ---- */
+/* ---- the difference ---- */
 
 static bool
 add_dumps(struct graph_difference *difference, const struct graph_dump *dumps)

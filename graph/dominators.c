@@ -1,17 +1,23 @@
-/* dominators.c - SemiNCA (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems", 2005, 2.3).
+/* dominators.c - finds the dominators by the algorithm SemiNCA (Georgiadis, "Linear-Time
+ * Algorithms for Dominators and Related Problems", 2005, section 2.3).
  *
- *   1. number what the roots reach, depth first; remember from where (parent) and who refers to whom (referrers)
- *   2. from the last number to the first, the semidominator: the least number from which a way leads there over
- *      larger numbers only; the forest of what has been done is searched with path compression
- *   3. from the first to the last, the dominator: the nearest ancestor that is not behind the semidominator
+ * 1. Number the objects that roots reach, depth first. Remember for each its parent in this
+ * search, and its referrers.
  *
- * Nothing recurses, because a list is as deep as it is long. All arrays are by number, which is nearly the order in
- * which they are asked.
+ * 2. From the last number to the first, find the semidominator: the least number from which a
+ * path leads to the object over larger numbers only. The numbers done so far form a forest,
+ * which is searched with path compression.
  *
- * Two shortcuts, both exact. What a root refers to has the root as its dominator: other references to it change
- * nothing and are not followed, which leaves out nearly all references to classes. And an object that refers
- * to nothing, and to which one reference leads, has its referrer as its dominator: it gets no number.
- */
+ * 3. From the first number to the last, find the dominator: the nearest ancestor whose number
+ * is not larger than that of the semidominator.
+ *
+ * Nothing recurses, because a linked list can be as deep as it is long. All arrays are indexed
+ * by number, which is nearly the order of access.
+ *
+ * Two shortcuts are exact. The dominator of an object that a root refers to is the root: other
+ * references to it change nothing and are not followed. These include nearly all references to
+ * classes. And an object without references, to which exactly one reference leads, has its
+ * referrer as its dominator: it gets no number. */
 #include "graph/dominators.h"
 
 #include <stdlib.h>
@@ -20,26 +26,28 @@
 #define UNNUMBERED UINT32_MAX
 
 struct frame {
-    uint32_t object, next;       /* its next reference; behind the last one the class */
+    uint32_t object, next;       /* its next reference; after the last one its class */
 };
 
 struct search {
     struct graph *graph;
     struct graph_dominators *result;
     struct graph_space *space;
-    uint8_t  *referred;          /* by object: 0, 1, 2: more than once, or by a root */
-    uint32_t *classes;           /* by layout: as layout_classes, without those that a root refers to */
-    uint32_t *numbers;           /* by object */
-    uint32_t *objects;           /* these by number */
+    uint8_t  *referred;          /* by object: 0, 1, 2 for more than once, or BY_ROOT */
+    uint32_t *classes;           /* by layout: like layout_classes, without classes that a root
+                                    refers to */
+    uint32_t *numbers;           /* by object: its number */
+    uint32_t *objects;           /* this one and those below by number */
     uint32_t *parents;
     uint32_t *referrers_first;
-    uint32_t *referrers;         /* numbers */
-    uint32_t *semi, *best;       /* semidominator; the number of least semidominator on the compressed way up */
-    uint32_t *ancestors;         /* parents, which compression shortens */
-    struct frame *frames;        /* the way down to where the search is */
+    uint32_t *referrers;         /* of each number the numbers that refer to it */
+    uint32_t *semi, *best;       /* semidominator; the number with the least semidominator on the
+                                    compressed path up */
+    uint32_t *ancestors;         /* starts as parents; compression shortens it */
+    struct frame *frames;        /* the path down to the present object */
     size_t    depth;
-    uint32_t *way;               /* that is being compressed */
-    uint32_t  count;             /* of numbers */
+    uint32_t *way;               /* the path that is being compressed */
+    uint32_t  count;             /* how many numbers */
     size_t referred_capacity, classes_capacity, numbers_capacity, objects_capacity, parents_capacity,
            referrers_first_capacity, referrers_capacity, semi_capacity, best_capacity, ancestors_capacity,
            frames_capacity, way_capacity;
@@ -88,7 +96,7 @@ leaf_p(const struct search *search, uint32_t object)
 
 /* ---- 1: numbers ---- */
 
-/* Numbers the object that parent refers to, and goes on with it next. */
+/* Gives the next number to an object that `parent` refers to, and continues the search there. */
 static bool
 enter(struct search *search, uint32_t object, uint32_t parent)
 {
@@ -111,7 +119,7 @@ fold(struct search *search, uint32_t leaf, uint32_t into)
     search->result->reached++;
 }
 
-/* The next object that the frame's one refers to; UNNUMBERED: no more. */
+/* Returns the next object that the frame's object refers to; UNNUMBERED if there are no more. */
 static inline uint32_t
 next_target(const struct search *search, struct frame *frame)
 {
@@ -120,10 +128,11 @@ next_target(const struct search *search, struct frame *frame)
     if (frame->object == 0) return frame->next < graph->root_count ? graph->roots[frame->next++].target : UNNUMBERED;
     if (frame->next < graph->first[frame->object + 1]) return graph->targets[frame->next++];
     if (frame->next++ > graph->first[frame->object + 1]) return UNNUMBERED;
-    return search->classes[graph->layouts[frame->object]]; /* 0, the root, is none: it has been numbered */
+    return search->classes[graph->layouts[frame->object]]; /* 0 stands for the root, which is
+                                                              numbered already */
 }
 
-/* Follows one reference more. False: no memory. */
+/* Follows one reference. Returns false if there is no memory. */
 static inline bool
 follow(struct search *search)
 {
@@ -167,7 +176,8 @@ add_referrer(struct search *search, uint32_t from, uint32_t to)
     }
 }
 
-/* referrers_first[n] moves to the end of n's while they are put in, which is where n + 1's begin. */
+/* While referrers are filled in, referrers_first[n] moves to the end of those of n, which is
+ * where those of n + 1 begin. At the end it is moved back. */
 static bool
 collect_referrers(struct search *search)
 {
@@ -191,8 +201,8 @@ collect_referrers(struct search *search)
 
 /* ---- 2: semidominators ---- */
 
-/* The number of least semidominator on the way up from number, as far as that is in the forest: of linked and more.
- * UNNUMBERED: no memory. */
+/* Returns the number with the least semidominator on the path up from number, as far as the
+ * path is in the forest (numbers from `linked` on). Returns UNNUMBERED if there is no memory. */
 static inline uint32_t
 evaluate(struct search *search, uint32_t number, uint32_t linked)
 {

@@ -1,4 +1,4 @@
-/* duplicates.c - an entry for each hash, class and size. */
+/* duplicates.c - one entry for each combination of hash, class and size. */
 #include "graph/duplicates.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ hash_duplicate(const void *owner, uint32_t number)
     return hash_of(duplicate->hash, duplicate->bytes, duplicate->class_number);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct graph_duplicate *
 find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t bytes, uint32_t class_number)
 {

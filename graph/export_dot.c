@@ -1,4 +1,5 @@
-/* export_dot.c - a box for each pattern of the dominator tree that retains enough, an arrow from what keeps it. */
+/* export_dot.c - draws a box for each pattern of the dominator tree that retains enough, and an
+ * arrow to it from the pattern that keeps it alive. */
 #include "graph/export.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 
 #define LEAST_SHARE 100 /* the hundredth part */
 
-/* Quoted, in one line. */
+/* Writes the text in quotes, in one line. */
 static void
 put_quoted(FILE *out, const char *text, size_t length)
 {

@@ -1,13 +1,13 @@
-/* export_heapsnapshot.c - the format of V8's heap snapshots, and of its allocation timelines.
+/* export_heapsnapshot.c - writes V8's heap snapshots and its allocation timelines.
  *
  *     nodes    7 numbers each: type, name, id, size, edges, trace, 0    node 0 is the root
  *     edges    3 numbers each, in the order of the nodes: type, name or index, 7 * node
  *     samples  2 numbers each: microseconds, the last id that was given by then
  *     strings  those of this file, then all of the dump
  *
- * Traces (traces.h) and samples are a timeline's; DevTools takes a file for one by its name's end.
- * Nodes are the objects that roots lead to, in their order. How many nodes and edges there are stands at the beginning.
- */
+ * Only a timeline has traces (traces.h) and samples; DevTools recognizes it by the end of the
+ * file name. Nodes are the objects that roots lead to, in their order. The numbers of nodes and
+ * edges stand at the beginning of the file. */
 #include "graph/export.h"
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static const char meta[] =
     "\"sample_fields\":[\"timestamp_us\",\"last_assigned_id\"],"
     "\"location_fields\":[\"object_index\",\"script_id\",\"line\",\"column\"]}";
 
-/* Strings of this file, by these numbers. */
+/* Strings that this file adds, with their numbers. */
 static const char *const own_strings[] = {"", "(roots)", "class", "(key)", "(value)", "(unnamed)"};
 enum {EMPTY, ROOTS, CLASS, KEY, VALUE, UNNAMED, OWN_STRINGS};
 
@@ -59,7 +59,7 @@ reached_p(const struct snapshot *snapshot, uint32_t object)
     return snapshot->dominators->dominators[object] != GRAPH_UNREACHED;
 }
 
-/* Whether a root refers to it. */
+/* True if a root refers to it. */
 static bool
 root_p(const struct snapshot *snapshot, uint32_t object)
 {
@@ -106,7 +106,7 @@ type_of(const struct graph *graph, uint32_t object)
     return OBJECT;
 }
 
-/* Its content or name, or the name of its class. */
+/* The object's content or name; otherwise the name of its class. */
 static uint32_t
 name_of(const struct graph *graph, uint32_t object)
 {
@@ -115,7 +115,8 @@ name_of(const struct graph *graph, uint32_t object)
     return OWN_STRINGS + (text ? text : graph->names.classes[graph_class_number(graph, object)].name);
 }
 
-/* Odd: others are not of the program for DevTools. 1 is the root's. */
+/* An id is odd, because DevTools does not count even ones as the program's. 1 belongs to the
+ * root. */
 static uint64_t
 node_id(uint64_t id)
 {
@@ -215,7 +216,7 @@ put_traces(const struct snapshot *snapshot)
     if (snapshot->traces) graph_traces_put_tree(snapshot->out, snapshot->traces, snapshot->graph);
 }
 
-/* From the first dump on. */
+/* The times count from the first dump. */
 static void
 put_samples(const struct snapshot *snapshot)
 {
@@ -229,9 +230,9 @@ put_samples(const struct snapshot *snapshot)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the file ---- */
 
-/* At most STRING_MOST bytes, without part of a character. */
+/* Writes at most STRING_MOST bytes, and no part of a character. */
 static size_t
 length_of(const char *text)
 {

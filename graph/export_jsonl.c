@@ -1,7 +1,8 @@
-/* export_jsonl.c - the lines of ObjectSpace.dump_all: the roots by category, then an object a line.
+/* export_jsonl.c - writes the lines of ObjectSpace.dump_all: first the roots by category, then
+ * one line for each object.
  *
- * Its readers look for patterns in a line: so there is a space behind a comma, and a category is of lower case and _.
- */
+ * Its readers search lines for fixed patterns. So there is a space after each comma, and a
+ * category has only lower case letters and _. */
 #include "graph/export.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ put_address(struct report_json *json, const char *key, uint64_t address)
     report_json_text(json, text);
 }
 
-/* T_DATA(mutex) is DATA there, with the struct mutex. */
+/* T_DATA(mutex) becomes DATA, with the struct mutex. */
 static void
 put_type(struct report_json *json, const char *type)
 {
@@ -115,7 +116,7 @@ put_category(struct report_json *json, const char *category)
     report_json_member_string(json, "root", name, length);
 }
 
-/* The roots of the category of the first; returns how many these are. */
+/* Writes the roots that have the category of the first one. Returns how many these are. */
 static uint32_t
 put_roots(FILE *out, const struct graph *graph, const struct graph_root *roots, uint32_t most)
 {

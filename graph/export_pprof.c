@@ -1,7 +1,7 @@
-/* export_pprof.c - the dominator tree as call stacks.
+/* export_pprof.c - writes the dominator tree as call stacks.
  *
- * A pattern is a function, a location and, if it has objects, a sample: all have its number as their id.
- */
+ * A pattern becomes a function, a location and, if it has objects, a sample. The number of the
+ * pattern is the id of all three. */
 #include "graph/export.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ add_type(struct making *making, const char *name, const char *unit)
     return true;
 }
 
-/* "Hash via @items". */
+/* The name of a pattern's function: "Hash via @items". */
 static uint32_t
 add_name(struct making *making, const struct graph_pattern *pattern)
 {

@@ -1,9 +1,9 @@
-/* groups.c - each object counts in its group; and what it retains, when the way down to it leads through no other
- * object of the group.
+/* groups.c - counts each object in its group. What an object retains is added to its group only
+ * if no object of the same group is above it in the dominator tree.
  *
- * The way down is that of the dominator tree, child by child. first[object] is where its next child stands: the
- * children of one object are one behind the other, so the first of somebody else ends them.
- */
+ * The objects are visited by walking down the dominator tree, child by child. first[object] is
+ * the position of the object's next child. The children of one object stand side by side, so
+ * they end at the first child of another object. */
 #include "graph/groups.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ keys_of(const struct graph *graph, enum graph_grouping by)
     }
 }
 
-/* How many objects that one stands for. */
+/* How many objects this one stands for. */
 static double
 weight_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
 {

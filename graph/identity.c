@@ -1,4 +1,5 @@
-/* identity.c - by what the dumps say of themselves: of which process, which in their order, and which objects were there. */
+/* identity.c - uses what the dumps say about themselves: their process, their order, and which
+ * objects were in the dump before. */
 #include "graph/identity.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* largest.c - the largest of many, without sorting them all; and one pass over all references for what refers to these. */
+/* largest.c - finds the largest of many without sorting them all, and finds their referrers in
+ * one pass over all references. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif
@@ -27,7 +28,8 @@ graph_largest_sort(uint32_t *numbers, uint32_t count, const uint64_t *values)
     if (count) qsort_r(numbers, count, sizeof(*numbers), larger_first, (void *)values);
 }
 
-/* Whenever twice as many as are wanted have come together, the smaller half goes, and what is no larger does not come. */
+/* When the array holds twice as many numbers as wanted, the smaller half is dropped. From then
+ * on, a value that is not larger than the dropped ones is skipped. */
 uint32_t
 graph_largest_find(uint32_t *numbers, uint32_t most, const uint64_t *values, uint32_t count)
 {

@@ -1,9 +1,9 @@
-/* load.c - a graph from what the reader tells.
+/* load.c - builds a graph from what the reader of a dump says.
  *
- * Objects come in the order of their numbers, each followed by its references: so first, targets and labels are
- * written from the front to the back. A target is a place at first, for its object may come later. When all are there,
- * places become numbers, and the references close up over those that lead nowhere.
- */
+ * Objects come in the order of their numbers, each followed by its references. So first,
+ * targets and labels are written from front to back. A target is at first a place, because its
+ * object may come later in the file. After the last object, places become numbers, and
+ * references to nothing are squeezed out. */
 #include "graph/graph.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 struct load {
     struct graph *graph;
     uint32_t reference_count;
-    const char *wrong;           /* why it cannot go on; NULL: no memory */
+    const char *wrong;           /* why loading cannot continue; NULL means no memory */
 };
 
 #define GROW(graph, array, count) \
@@ -93,7 +93,7 @@ add_sample(struct graph *graph, const struct heapprof_dump_read_object *object)
     return true;
 }
 
-/* Room for one object more, and for the element behind the last one that first has. */
+/* Makes room for one more object, and for the extra element at the end of first. */
 static bool
 reserve_object(struct graph *graph)
 {
@@ -166,7 +166,7 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
     return true;
 }
 
-/* ---- when all are there ---- */
+/* ---- after the last object ---- */
 
 static void
 number_references(struct load *load)
@@ -282,7 +282,8 @@ graph_type(const struct graph *graph, uint32_t object)
     return graph_string(&graph->names, graph->names.layouts[graph->layouts[object]].type);
 }
 
-/* Among elements that begin with their object, ordered by it, the one of that object; NULL: there is none. */
+/* Finds the element of an object. Elements begin with their object and are ordered by it.
+ * Returns NULL if there is none. */
 static const void *
 element_of(const void *elements, uint32_t count, size_t element_bytes, uint32_t object)
 {

@@ -1,4 +1,4 @@
-/* names.c - the tables of a dump, as they come. */
+/* names.c - fills the tables of a dump in the order of the file. */
 #include "graph/names.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ graph_names_free(struct graph_names *names)
     rb_heapprof_index_release(&names->class_index, &names->index_mem);
 }
 
-/* Where the text is from then on; SIZE_MAX: no memory. */
+/* Copies a text. Returns its offset; SIZE_MAX if there is no memory. */
 static size_t
 keep(struct graph_names *names, struct heapprof_dump_text text)
 {
@@ -103,7 +103,7 @@ hash_class(const void *owner, uint32_t number)
     return rb_heapprof_index_hash(names->classes[number - 1].name);
 }
 
-/* The number of the class of that name; UINT32_MAX: no memory. */
+/* Returns the number of the class of that name; UINT32_MAX if there is no memory. */
 static uint32_t
 class_of(struct graph_names *names, uint32_t name)
 {
@@ -137,7 +137,7 @@ graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_la
     return true;
 }
 
-/* ---- of a visitor ---- */
+/* ---- functions of a visitor ---- */
 
 bool
 graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text)

@@ -1,4 +1,5 @@
-/* pages.c - what is on a page is counted when the next one begins: a page may be in several records. */
+/* pages.c - counts a page when the next page begins, because one page may be spread over
+ * several records. */
 #include "graph/pages.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 /* ---- a page that has been read ---- */
 
-/* NULL: there are too many sizes. */
+/* Returns NULL if there are too many slot sizes. */
 static struct graph_pool *
 pool_of(struct graph_pages *pages, uint32_t slot_bytes)
 {

@@ -1,4 +1,5 @@
-/* patterns.c - in the order of the tree, so that where an object comes from has its pattern before. */
+/* patterns.c - makes the patterns in the order of the tree: the object before on the path
+ * always has its pattern already. */
 #include "graph/patterns.h"
 
 #include "graph/words.h"
@@ -18,7 +19,7 @@ hash_pattern(const void *owner, uint32_t number)
     return hash_of(pattern->parent, pattern->label, pattern->class_number);
 }
 
-/* Its number; 0: no memory. */
+/* Returns the number of the pattern; 0 if there is no memory. */
 static uint32_t
 find_or_add(struct graph_patterns *patterns, uint32_t parent, uint32_t label, uint32_t class_number,
             uint32_t example)

@@ -1,14 +1,14 @@
-/* places.c - chunks of 64 KB, which is a heap page of MRI, each with a bit for every 8 bytes.
+/* places.c - cuts addresses into chunks of 64 KB, which is one heap page of MRI, with one bit
+ * for every 8 bytes: a street map where a house number is found by counting houses.
  *
  *     place   | chunk: 19 bits | 8 bytes of it: 13 bits |
  *                  |                     |
- *              first object    +    ones before it in the bitmap    =    number
+ *              first object    +    objects before it in the bitmap    =    number
  *
- * So an object costs 2 % of its slot, whatever the addresses, and a reference 4 bytes, before and after its object is
- * known. 19 bits of chunks are 32 GB of heap pages.
+ * So an object costs 2 % of its slot whatever its address is. A reference costs 4 bytes before
+ * and after its object is known. 19 bits of chunks are 32 GB of heap pages.
  *
- *   I1  the objects of a chunk are numbered by address, without a gap, from chunk.first on.
- */
+ * I1  The objects of a chunk are numbered by address, without a gap, from chunk.first on. */
 #include "graph/places.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ hash_chunk(const void *owner, uint32_t number)
     return rb_heapprof_index_hash(places->chunks[number - 1].address);
 }
 
-/* The chunk of that address; UINT32_MAX: none. */
+/* Returns the chunk of an address; UINT32_MAX if there is none. */
 static uint32_t
 find_chunk(const struct graph_places *places, uint64_t address)
 {

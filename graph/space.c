@@ -1,10 +1,10 @@
-/* space.c - base/mem, and when its budget is at an end, parts of a file.
+/* space.c - takes memory from base/mem; when its budget is used up, takes parts of a file.
  *
  *     file  | part of a | hole | part of b | part of a, grown |
  *
- * A block in the file grows by a new part at the file's end; the old one becomes a hole. Parts grow by half at
- * least, so holes cost no more than that, and only addresses in the file. Once in the file, a block stays there.
- */
+ * An array in the file grows into a new part at the end of the file, and its old part becomes a
+ * hole. A part grows by half or more, so all holes together are at most that large. A hole
+ * costs only addresses in the file. An array that is in the file stays there. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_TMPFILE, MADV_REMOVE */
 #endif
@@ -51,7 +51,8 @@ open_file(struct graph_space *space)
     return space->file >= 0;
 }
 
-/* A new part of the file, zeros; NULL: the disk is full, or there is no file. */
+/* Returns a new part of the file, filled with zeros; NULL if the disk is full or there is no
+ * file. */
 static void *
 map_part(struct graph_space *space, size_t bytes)
 {

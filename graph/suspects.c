@@ -1,9 +1,10 @@
-/* suspects.c - down the dominator tree from the roots, through what only holds a program together.
+/* suspects.c - searches the dominator tree downwards from the roots, through objects that only
+ * hold a program together.
  *
- * A class, a thread or a piece of code keeps what it keeps by its nature: the search goes on below it. The first other
- * object that keeps much is a suspect. Below it the one child that keeps nearly all of that is followed, until there is
- * none, or one of the same class: that is the first node of a list.
- */
+ * A class, a thread or a piece of code keeps much alive by its nature: the search continues
+ * below it. The first other object that keeps much is a suspect. Below the suspect, the search
+ * follows the one child that keeps nearly all of it. It ends if there is no such child, or if
+ * the child is of the same class: that is the first node of a list. */
 #include "graph/suspects.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ struct search {
 #define GROW(search, array, count) \
     GRAPH_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
 
-/* Whether what it keeps is no sign of anything. */
+/* True if keeping much is normal for such an object. */
 static bool
 structure_p(const struct graph *graph, uint32_t object)
 {
@@ -61,7 +62,7 @@ more_retained(const void *a, const void *b)
     return (one->example > other->example) - (one->example < other->example);
 }
 
-/* Into sums, the largest first. */
+/* Adds the children of an object up by class, into sums, largest first. */
 static bool
 add_children(struct search *search, uint32_t object)
 {
@@ -88,7 +89,7 @@ add_children(struct search *search, uint32_t object)
 
 /* ---- one suspect ---- */
 
-/* Of children the one that retains most; 0: there is none. */
+/* Returns the child that retains most; 0 if there is none. */
 static uint32_t
 largest_child(const struct search *search, uint32_t object)
 {
@@ -128,7 +129,8 @@ stack_of(const struct search *search, uint32_t object)
     return sample ? sample->stack : 0;
 }
 
-/* From gathered to its end: how long it is, and the stack of the first one that has any. */
+/* Walks the list from gathered to its end: finds its length, and the stack of the first node
+ * that has one. */
 static void
 follow_list(const struct search *search, struct graph_suspect *suspect)
 {
@@ -141,7 +143,8 @@ follow_list(const struct search *search, struct graph_suspect *suspect)
     }
 }
 
-/* Of the first of gathered's children that has one, and is of part's class if any such has. */
+/* Finds the stack of the first of gathered's children that has one; a child of part's class
+ * comes before any other. */
 static uint32_t
 stack_of_children(const struct search *search, uint32_t object, uint32_t part)
 {
@@ -176,9 +179,9 @@ describe(struct search *search, struct graph_suspect *suspect)
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- the suspects ---- */
 
-/* Among the largest, in their order. */
+/* Inserts a suspect among the largest, in order. */
 static void
 add_suspect(struct search *search, uint32_t object, uint32_t count, uint64_t retained)
 {

@@ -1,4 +1,4 @@
-/* traces.c - allocation stacks as V8's heap snapshots have them. */
+/* traces.c - writes allocation stacks as V8's heap snapshots have them. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif
@@ -12,7 +12,8 @@
 
 /* ---- functions ---- */
 
-/* Compared by what they say: frames are functions of theirs where one of these differs. */
+/* Compares frames by name, file and line: frames that agree in all three are one function of
+ * V8. */
 static int
 compare_frames(const struct heapprof_dump_stack *one, const struct heapprof_dump_stack *other)
 {
@@ -29,7 +30,7 @@ by_frame_i(const void *a, const void *b, void *stacks)
     return compare_frames(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
 }
 
-/* firsts is all stacks, in the order of their frames, and then one of each. */
+/* firsts is at first all stacks, ordered by their frames; then one stack of each frame. */
 static void
 number_functions(struct graph_traces *traces, const struct graph_names *names)
 {
@@ -48,7 +49,8 @@ number_functions(struct graph_traces *traces, const struct graph_names *names)
 
 /* ---- the tree ---- */
 
-/* From the last on: so the first one of a caller is the lowest. */
+/* Goes from the last stack to the first, so that the first callee of a caller has the lowest
+ * number. */
 static void
 link_calls(struct graph_traces *traces, const struct graph_names *names)
 {

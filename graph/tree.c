@@ -1,7 +1,8 @@
-/* tree.c - breadth first over the references, or over the dominators' children.
+/* tree.c - searches breadth first over the references, or over the children in the dominator
+ * tree.
  *
- * order is the queue of the search: what has been reached, and is looked at in its turn.
- */
+ * order is the queue of the search: objects that were reached, each to be looked at in its
+ * turn. */
 #include "graph/tree.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ graph_tree_free(struct graph_tree *tree)
 
 #define RANKS 3
 
-/* 0: people have named it. */
+/* 0 is for a root that people have named. */
 static int
 rank_of(const struct graph_root *root)
 {
@@ -83,7 +84,8 @@ graph_shortest(struct graph_tree *tree, struct graph *graph, const uint8_t *clos
 
 /* ---- from dominator to dominator ---- */
 
-/* A reference of that label leads from an object, or a root, to another. */
+/* Notes that a reference with this label leads from an object, or from a root, to another
+ * object. */
 static void
 label(struct graph_tree *tree, uint32_t from, uint32_t to, uint32_t of_reference)
 {
@@ -119,7 +121,7 @@ label_references(struct graph_tree *tree, const struct graph *graph)
     }
 }
 
-/* dominated's children, each behind its dominator. */
+/* Puts the children in order, each after its dominator. */
 static void
 put_in_order(struct graph_tree *tree, const struct graph_dominated *dominated)
 {

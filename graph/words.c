@@ -1,4 +1,4 @@
-/* words.c - names of what is in a graph. */
+/* words.c - the names of objects, labels and paths. */
 #include "graph/words.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ graph_class_name(const struct graph *graph, uint32_t object)
     return string(graph, names->classes[graph_class_number(graph, object)].name);
 }
 
-/* Whether it is a class or module that has a name; which is put. */
+/* If the object is a named class or module, writes its name and returns true. */
 static bool
 named_class_p(const struct graph *graph, uint32_t object, const char **name)
 {
@@ -107,7 +107,8 @@ find_way(struct way *way, const struct graph_tree *tree, uint32_t object)
     return true;
 }
 
-/* The place of the last object that a named class refers to as its own, and the class's name; 0: none. */
+/* Returns the index of the last object on the path that a named class holds directly, and the
+ * name of that class; 0 if there is none. */
 static size_t
 find_start(const struct way *way, const struct graph *graph, const struct graph_tree *tree,
            const char **name)
@@ -121,7 +122,7 @@ find_start(const struct way *way, const struct graph *graph, const struct graph_
     return 0;
 }
 
-/* The step to the first object that is told of. */
+/* Writes the step to the first object that is shown. */
 static void
 put_first(FILE *out, const struct graph *graph, uint32_t label, const char *class_name, bool merged)
 {
@@ -133,7 +134,7 @@ put_first(FILE *out, const struct graph *graph, uint32_t label, const char *clas
     else fprintf(out, "constant %s::%s", class_name, own);
 }
 
-/* How many steps from there on are like that one. */
+/* How many steps from this one on are like it. */
 static size_t
 repeats(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at)
 {
@@ -180,7 +181,7 @@ graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree *tre
     return true;
 }
 
-/* Whether people have given that name. */
+/* True if people have given that name. */
 static bool
 named_p(uint32_t label)
 {
@@ -193,7 +194,8 @@ named_p(uint32_t label)
     }
 }
 
-/* Without a class it begins at the root; if that has no name, at the last step that has one. */
+/* Without a class, the path begins at the root; if the root has no name, at the last step that
+ * has one. */
 static uint32_t
 start_label(const struct way *way, const struct graph_tree *tree)
 {
