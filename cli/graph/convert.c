@@ -1,4 +1,4 @@
-/* convert.c - heapprof graph convert: a dump in a format of others. */
+/* convert.c - `heapprof graph convert`: writes a dump in the format of another program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const struct format {
     {"jsonl", graph_jsonl, false}, {"dot", graph_dot, false}, {"pprof", NULL, false},
 };
 
-/* A dump whose objects have ids. */
+/* A dump, and the ids of its objects. */
 struct numbered {
     struct cli_graph graph;
     struct graph_ids ids;
@@ -51,7 +51,8 @@ convert(const struct cli *cli, struct numbered *numbered, const struct graph_mom
 
 /* ---- reading ---- */
 
-/* Numbers the dump's objects as those before it did; ends with the status of what was told. */
+/* Gives each object of the dump its id, the same as in the dumps before. Returns a status; an
+ * error has been printed. */
 static int
 number(const struct cli *cli, struct numbered *now, const struct numbered *before)
 {
@@ -79,7 +80,7 @@ moment_of(const struct numbered *numbered)
     return (struct graph_moment){time ? strtoull(time, NULL, 10) : 0, numbered->ids.next};
 }
 
-/* All dumps one after the other, in two places by turns. */
+/* Reads all dumps one after the other. Only the present one and the one before are in memory. */
 static int
 read_all(const struct cli *cli, struct numbered dumps[2], struct graph_moment *moments)
 {

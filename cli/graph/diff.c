@@ -1,4 +1,4 @@
-/* diff.c - heapprof graph diff: of what there is more from dump to dump. */
+/* diff.c - `heapprof graph diff`: shows what has grown from dump to dump. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif
@@ -31,7 +31,7 @@ grown_bytes(const struct graph_difference *difference, uint32_t change)
     return (int64_t)(it->retained[difference->dump_count - 1] - it->retained[0]);
 }
 
-/* Of three dumps first what has come and stayed. */
+/* With three dumps, objects that came and stayed are first. */
 static int
 larger_first(const void *a, const void *b, void *data)
 {
@@ -173,7 +173,7 @@ put_json(const struct rows *rows)
 
 /* ---- the command ---- */
 
-/* Reads a dump; of the last one the shortest ways, too. A status. */
+/* Reads a dump, and finds the shortest paths in the last one. Returns a status. */
 static int
 read_dump(struct rows *rows, const char *path)
 {

@@ -1,4 +1,4 @@
-/* dump.c - heapprof graph dump: asks a running process for a dump of its object graph. */
+/* dump.c - `heapprof graph dump`: asks a running process for a dump of its object graph. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -16,7 +16,8 @@ enum {TIMEOUT = 1, CORE};
 #define LOOK_EVERY_MS 5
 #define LOOK_FOR_COPY_NS INT64_C(250000000)
 
-/* Until the file is there, or will not be. Only for the process to begin it does not wait longer than that. */
+/* Waits until the file is complete or has failed. The timeout covers only the time until the
+ * process begins. */
 static void
 follow(struct attach_graph_request *request, int64_t begin_ns)
 {

@@ -1,4 +1,4 @@
-/* dups.c - heapprof graph dups: the same content many times. */
+/* dups.c - `heapprof graph dups`: lists content that exists many times. */
 #include <inttypes.h>
 
 #include "cli/graph/graph.h"

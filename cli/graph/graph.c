@@ -1,4 +1,4 @@
-/* graph.c - what the commands of `heapprof graph` have in common. */
+/* graph.c - what the commands of `heapprof graph` share. */
 #include "cli/graph/graph.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* info.c - heapprof graph info: what a dump says about itself. */
+/* info.c - `heapprof graph info`: shows what a dump says about itself. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct figure {
 
 #define FIGURES 9
 
-/* What has been read, for the dump's own facts say what has been written. */
+/* Counts what was read; the dump's own numbers say what was written. */
 static void
 count(const struct cli_graph *graph, struct figure figures[FIGURES])
 {

@@ -1,8 +1,8 @@
-/* page.c - the page's data: suspects, classes, the merged dominator tree, and the objects that retain most.
+/* page.c - the data of the page of `heapprof graph view`: suspects, classes, the merged
+ * dominator tree, and the objects that retain most.
  *
- * The page is bounded, whatever the dump: so many classes, patterns, objects and references of each, and no text is longer than
- * a NAME or a WAY. Of all else it says how much it is.
- */
+ * The size of the page is bounded for any dump: there are limits for classes, patterns, objects
+ * and references of each, and for each text (NAME, WAY). The page says how much was left out. */
 #include "cli/graph/page.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct writer {
     struct graph_dominated dominated;
 };
 
-/* ---- the whole ---- */
+/* ---- facts, suspects, classes ---- */
 
 static void
 put_head(struct writer *writer)
@@ -112,8 +112,8 @@ lower_first(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The patterns that retain most, the largest first. A parent retains what its child does or more, and has the lower number:
- * it is among them, too. */
+/* Chooses the patterns that retain most, largest first. A parent retains at least as much as
+ * its child and has a lower number, so it is chosen, too. */
 static bool
 make_tree(struct tree *tree, struct cli_graph *graph)
 {
@@ -130,7 +130,7 @@ make_tree(struct tree *tree, struct cli_graph *graph)
     return true;
 }
 
-/* Each behind its parent. */
+/* Puts the chosen patterns in order, each after its parent. */
 static void
 order_tree(struct tree *tree)
 {
@@ -147,7 +147,7 @@ free_tree(struct tree *tree)
     free(tree->places);
 }
 
-/* What a pattern has in one column. */
+/* The value of a pattern in one column. */
 typedef int64_t column_i(const struct writer *writer, const struct graph_pattern *pattern);
 
 static int64_t
@@ -176,7 +176,7 @@ retained_of(const struct writer *writer, const struct graph_pattern *pattern)
     return (int64_t)writer->tree.retained[pattern - writer->tree.patterns.all];
 }
 
-/* Of its first object the place among the objects of the page; -1: it is not there. */
+/* The index of its first object among the objects of the page; -1 if that is not on the page. */
 static int64_t
 example_of(const struct writer *writer, const struct graph_pattern *pattern)
 {
@@ -233,7 +233,7 @@ put_tree(struct writer *writer)
 
 /* ---- objects ---- */
 
-/* A reference from or to an object; 0: from a root. */
+/* Writes a reference from or to an object; 0 is a root. */
 static bool
 put_reference(struct writer *writer, uint32_t object, uint32_t label)
 {
@@ -284,7 +284,7 @@ put_references_from(struct writer *writer, uint32_t place)
     return room;
 }
 
-/* What it dominates, the largest first. */
+/* Writes the objects that it dominates, largest first. */
 static bool
 put_kept(struct writer *writer, uint32_t object)
 {
@@ -304,7 +304,7 @@ put_kept(struct writer *writer, uint32_t object)
     return room;
 }
 
-/* What it is, and how it is reached. */
+/* Writes what the object is, and the path to it. */
 static bool
 put_object_head(struct writer *writer, uint32_t object)
 {
@@ -328,7 +328,7 @@ put_object_head(struct writer *writer, uint32_t object)
     return room;
 }
 
-/* Its dominator, unless that is the root. */
+/* Writes its dominator, unless that is the root. */
 static bool
 put_keeper(struct writer *writer, uint32_t object)
 {
@@ -360,9 +360,10 @@ put_objects(struct writer *writer)
     return room;
 }
 
-/* ---- all of it ---- */
+/* ---- the page ---- */
 
-/* The first object of each of the largest patterns, as many as there are objects. The tree is not yet in order. */
+/* Adds the first object of each of the largest patterns, up to objects_most. The tree is not in
+ * order yet. */
 static bool
 choose_examples(struct writer *writer)
 {
@@ -376,8 +377,8 @@ choose_examples(struct writer *writer)
     return true;
 }
 
-/* The objects that the page has: those that retain most, those that suspects are about, and those to look at when one
- * follows the tree. */
+/* Chooses the objects of the page: those that retain most, those of the suspects, and the first
+ * objects of patterns, which a reader meets in the tree. */
 static bool
 choose(struct writer *writer)
 {

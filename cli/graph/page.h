@@ -1,17 +1,18 @@
 #ifndef HEAPPROF_CLI_GRAPH_PAGE_H
 #define HEAPPROF_CLI_GRAPH_PAGE_H
-/* A dump as the page of `heapprof graph view` takes it: JSON that may stand in HTML, as page/README.md says. */
+/* A dump in the form that the page of `heapprof graph view` reads: JSON that may stand in HTML.
+ * cli/page/README.md describes it. */
 #include "cli/graph/graph.h"
 #include "graph/largest.h"
 
 struct cli_graph_page {
     struct cli_graph *graph;     /* with both trees */
-    const char *name;            /* of the file */
-    uint32_t objects_most;       /* 1 or more: how many that retain most have their references in it, and how many that are
-                                    the first of their pattern */
+    const char *name;            /* name of the file */
+    uint32_t objects_most;       /* 1 or more: how many of the largest objects, and how many
+                                    first objects of patterns, get their references on the page */
 };
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 bool cli_graph_page_write(FILE *out, const struct cli_graph_page *page);
 
 #endif

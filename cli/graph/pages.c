@@ -1,4 +1,5 @@
-/* pages.c - heapprof graph pages: how full heap pages are, and who keeps nearly empty ones. */
+/* pages.c - `heapprof graph pages`: shows how full heap pages are, and what keeps nearly empty
+ * ones. */
 #include <inttypes.h>
 
 #include "cli/graph/graph.h"

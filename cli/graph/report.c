@@ -1,4 +1,4 @@
-/* report.c - heapprof graph report: what is worth looking at, in words, on one screen. */
+/* report.c - `heapprof graph report`: the most important facts in words, on one screen. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

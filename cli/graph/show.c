@@ -1,7 +1,8 @@
-/* show.c - heapprof graph show: one object, with all it refers to and all that refer to it.
+/* show.c - `heapprof graph show`: shows one object, its references, and the objects that refer
+ * to it.
  *
- * What is no object, and what is weak, is not in the graph: it is read from the file a second time.
- */
+ * References to values that are not objects, and weak references, are not in the graph: this
+ * command reads them from the file in a second pass. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -90,7 +91,7 @@ put_other_object(struct view *view, uint32_t object)
     if (!cli_graph_put_object(&view->graph->graph, object, 0)) view->failed = true;
 }
 
-/* The beginning of a reference; the text of its label is ended. */
+/* Writes the beginning of a reference, and ends the text of its label. */
 static void
 begin_reference(struct view *view, struct cli_text *label)
 {
@@ -115,7 +116,7 @@ end_reference(struct view *view)
     else putchar('\n');
 }
 
-/* ---- to others, as the file has them ---- */
+/* ---- references of the object, from the file ---- */
 
 static void
 put_immediate(FILE *out, const struct view *view, const struct heapprof_dump_value *value)
@@ -185,7 +186,7 @@ put_to(struct view *view, const struct heapprof_dump_reference *reference)
     end_reference(view);
 }
 
-/* A key that is no object stands with its value. */
+/* Writes a key that is not an object together with its value. */
 static bool
 nothing_p(const struct heapprof_dump_reference *reference)
 {
@@ -220,7 +221,7 @@ put_references_to(struct view *view)
     return cli_wrong(view->cli, "%s: %s", view->cli->operands[0], error);
 }
 
-/* ---- from others ---- */
+/* ---- references to the object ---- */
 
 static void
 put_from(struct view *view, uint32_t from, uint32_t label)

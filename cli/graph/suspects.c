@@ -1,8 +1,8 @@
-/* suspects.c - what may be a leak, in words: what `report` and `view` say of it. */
+/* suspects.c - describes what may be a leak, for `graph report` and `graph view`. */
 #include "cli/graph/graph.h"
 #include "report/text.h"
 
-#define LEAST_SHARE 20  /* a suspect keeps the 20th part of what is alive, or more */
+#define LEAST_SHARE 20  /* a suspect keeps at least this fraction of what is alive: 1/20 */
 
 size_t
 cli_graph_suspects(struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST], struct cli_graph *graph)

@@ -1,4 +1,4 @@
-/* top.c - heapprof graph top: what there is most of. */
+/* top.c - `heapprof graph top`: adds objects up and shows the largest groups. */
 #include <inttypes.h>
 #include <string.h>
 

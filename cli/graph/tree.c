@@ -1,4 +1,4 @@
-/* tree.c - heapprof graph tree: the dominator tree, merged. */
+/* tree.c - `heapprof graph tree`: shows the merged dominator tree. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif
@@ -11,7 +11,7 @@
 
 enum {DEPTH = CLI_GRAPH_OWN_OPTIONS, LEAST};
 
-/* The tree of patterns from above, with what each retains. */
+/* The tree of patterns from the top down, with the bytes that each retains. */
 struct nodes {
     const struct cli_graph *graph;
     const struct graph_patterns *patterns;
@@ -91,7 +91,7 @@ begin_json(struct nodes *nodes, uint32_t number)
     return true;
 }
 
-/* Those below a pattern. Calls itself no deeper than --depth. */
+/* Writes the patterns below a pattern. Recurses no deeper than --depth. */
 static bool
 put_children(struct nodes *nodes, uint32_t number, long depth)
 {

@@ -1,4 +1,4 @@
-/* view.c - heapprof graph view: a dump as a page for a browser. */
+/* view.c - `heapprof graph view`: writes a dump as a page for a browser. */
 #include "cli/graph/page.h"
 #include "cli/html.h"
 

@@ -1,8 +1,8 @@
-/* why.c - heapprof graph why: what keeps an object, or the objects of a class, alive.
+/* why.c - `heapprof graph why`: shows what keeps an object, or the objects of a class, alive.
  *
- * Of an object: the shortest way, then the shortest one that has nothing in common with it but what all ways lead
- * through, and so on. Of a class: the shortest way of each object, merged.
- */
+ * For an object: the shortest path; then the shortest path that shares no object with the first
+ * except those on every path; and so on. For a class: the shortest path to each of its objects,
+ * merged. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,8 @@ put_step(const struct graph *graph, const struct cli_graph *all,
     putchar('\n');
 }
 
-/* From the root to the object: a stack, for the tree leads upwards. */
+/* Collects the objects from the root to the object. The tree leads upwards, so they are put on
+ * a stack first. */
 static bool
 put_steps(const struct question *question, const struct graph_tree *tree, uint32_t object)
 {
@@ -85,7 +86,8 @@ put_way(struct question *question, const struct graph_tree *tree, uint32_t objec
     return put_steps(question, tree, object);
 }
 
-/* The objects between the root and that one are closed, unless every way leads through them. Whether there were any. */
+/* Closes the objects between the root and this one, except those on every path. Returns true if
+ * there were any. */
 static bool
 close_way(uint8_t *closed, const struct graph_tree *tree, const uint8_t *always, uint32_t object)
 {
@@ -164,7 +166,7 @@ more_objects(const void *a, const void *b)
     return (one->pattern > other->pattern) - (one->pattern < other->pattern);
 }
 
-/* A row for each pattern that objects of the class are of. */
+/* Makes a row for each pattern with objects of the class. */
 static size_t
 gather(struct row *rows, const struct cli_graph *graph, const struct graph_patterns *patterns,
        const char *class_name)
