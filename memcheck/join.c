@@ -1,16 +1,16 @@
-/* join.c - by address.
+/* join.c - joins the errors of Valgrind with the Ruby stacks of the process, by address.
  *
  *     error (a loss record) --number--> blocks --address--> Ruby stacks
  *
- * A loss record is what has the same C stack. It becomes a record for each Ruby stack of its blocks. Where its blocks are not
- * all in the list, or nothing is known of them, it is one without a Ruby stack. Records that differ by what is behind the
- * interpreter alone become one.
+ * A loss record is all lost blocks with one C stack. It becomes one record for each Ruby stack
+ * of its blocks. If some of its blocks are missing in the list, or nothing is known about them,
+ * it becomes one record without a Ruby stack. Records that differ only behind the interpreter
+ * are merged.
  *
- *     error about a block --what Valgrind says of the address--> the block --address--> the Ruby stack that asked for it
+ *     error about a block --Valgrind's words about the address--> the block --address--> the Ruby stack that allocated it
  *
- * That is known of blocks that are there at the end; by then another block may have the address, so its size and the C function have to
- * be the same, too.
- */
+ * The last step is possible for blocks that exist at the end. By then another block may have
+ * the address, so its size and its C function must be equal, too. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif
@@ -26,7 +26,7 @@ struct join {
     struct memcheck_process *process;
     const struct memcheck_valgrind *valgrind;
     const struct memcheck_block_list *list;
-    struct memcheck_record *records;       /* the new ones */
+    struct memcheck_record *records;       /* the new records */
     size_t count, capacity;
     bool   room;
 };
@@ -47,7 +47,7 @@ add(struct join *join, const struct memcheck_error *error)
     return record;
 }
 
-/* As the error itself says it. */
+/* A record with only what the error itself says. */
 static void
 add_whole(struct join *join, const struct memcheck_error *error)
 {
@@ -59,7 +59,7 @@ add_whole(struct join *join, const struct memcheck_error *error)
     record->bytes = error->bytes > error->indirect_bytes ? error->bytes - error->indirect_bytes : 0;
 }
 
-/* ---- what is known of a block ---- */
+/* ---- the records of blocks ---- */
 
 static int
 compare_addresses(const void *left, const void *right)
@@ -77,7 +77,7 @@ known(const struct memcheck_process *process, uint64_t address)
     return bsearch(&key, process->records, process->record_count, sizeof(key), compare_addresses);
 }
 
-/* ---- which records are one ---- */
+/* ---- merging equal records ---- */
 
 static int
 compare_ruby(const struct memcheck_process *process, const struct memcheck_ruby_stack *a, const struct memcheck_ruby_stack *b)
@@ -91,7 +91,7 @@ compare_ruby(const struct memcheck_process *process, const struct memcheck_ruby_
     return memcmp(all + a->first, all + b->first, a->count * sizeof(*all));
 }
 
-/* How many frames it has up to the interpreter. */
+/* How many frames the stack has before the interpreter. */
 static uint32_t
 frame_count(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *stack)
 {
@@ -123,7 +123,7 @@ compare_c(const struct memcheck_valgrind *valgrind, const struct memcheck_error 
     return order;
 }
 
-/* What is of the same kind and has the same stacks is equal; what Valgrind says of an error, too. */
+/* Records are equal if kind, stacks and, for an error, Valgrind's words are equal. */
 static int
 compare_all(const void *left, const void *right, void *data)
 {
@@ -145,7 +145,7 @@ add_amounts(struct memcheck_record *to, const struct memcheck_record *from)
     to->indirect_blocks += from->indirect_blocks;
     to->indirect_bytes += from->indirect_bytes;
     to->times += from->times;
-    if (from->error < to->error) to->error = from->error; /* the first one */
+    if (from->error < to->error) to->error = from->error; /* the earlier error */
 }
 
 static void
@@ -165,7 +165,7 @@ merge_equals(struct memcheck_process *process)
 
 /* ---- a loss record ---- */
 
-/* The list has all of its blocks. */
+/* The caller knows that the list has all blocks of the loss record. */
 static bool
 listed_p(const struct memcheck_block_list *list, const struct memcheck_error *error)
 {
@@ -205,7 +205,7 @@ same_text_p(const struct memcheck_valgrind *valgrind, uint32_t string, const cha
     return own_length == length && memcmp(own, text, length) == 0;
 }
 
-/* Whether the function that asked for the block is in that stack. */
+/* True if the function that allocated the block is in that stack. */
 static bool
 asked_there_p(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *stack, const struct memcheck_record *its)
 {
@@ -230,7 +230,7 @@ find_asked(const struct join *join, struct memcheck_record *record)
     }
 }
 
-/* The Ruby stack of an error is known from Valgrind. */
+/* For an error, Valgrind's messages give the Ruby stack. */
 static void
 add_error(struct join *join, const struct memcheck_error *error)
 {
@@ -261,7 +261,8 @@ add_loss(struct join *join, const struct memcheck_error *error)
     size_t count = 0;
     const struct memcheck_block *blocks = memcheck_block_list_get(join->list, error->number, &count);
 
-    size_t most = join->list->count + join->valgrind->error_count; /* a file of anybody's may name the same blocks often */
+    size_t most = join->list->count + join->valgrind->error_count; /* a forged file may name one
+                                                                      block many times */
     if (!listed_p(join->list, error) || join->count > most) {
         add_whole(join, error);
         return;

@@ -1,4 +1,4 @@
-/* json.c - the report for programs; README.md has its keys. */
+/* json.c - the report for programs. doc/design/memcheck.md lists its keys. */
 #include "memcheck/report.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* judge.c - shown or not. What was not asked for, and what is MRI's own, is a reason for not; a record has one reason. */
+/* judge.c - decides whether a record is shown. The reasons against it are tested in a fixed
+ * order; a record has one reason. */
 #include "memcheck/judge.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS] = {
 
 const char *const memcheck_verdict_keys[MEMCHECK_VERDICTS] = {"", "core", "others", "kind", "suppressed"};
 
-/* Whether the library has that name, with or without what comes behind its first dot. */
+/* True if the library has that name, with or without what follows its first dot. */
 static bool
 named_p(const char *library, size_t library_length, const char *name)
 {

@@ -1,48 +1,50 @@
 #ifndef HEAPPROF_MEMCHECK_JUDGE_H
 #define HEAPPROF_MEMCHECK_JUDGE_H
-/* Which records are shown, and why others are not: each is counted as one or the other. */
+/* Decides which records are shown. Each record that is not shown is counted with one reason. */
 #include "memcheck/suppressions.h"
 
 struct memcheck_question {
-    bool        core;   /* also what is MRI's own */
-    const char *only;   /* of that library alone, "nokogiri" or "nokogiri.so"; NULL: of all */
-    enum memcheck_kind most; /* kinds up to that; indirect ones only with reachable ones */
-    const struct memcheck_suppressions *suppressions; /* NULL: none */
-    bool        valgrind; /* the engine */
-    bool        generate; /* with each record the line that would suppress it; in the text */
+    bool        core;   /* also show records of MRI itself */
+    const char *only;   /* show only this library, "nokogiri" or "nokogiri.so"; NULL for all */
+    enum memcheck_kind most; /* show kinds up to this one; indirect ones only together with
+                                reachable ones */
+    const struct memcheck_suppressions *suppressions; /* NULL if there are none */
+    bool        valgrind; /* the engine is Valgrind */
+    bool        generate; /* in the text: print with each record the line that would suppress it */
 };
 
 enum memcheck_verdict {
     MEMCHECK_SHOWN,
-    MEMCHECK_CORE,      /* it is MRI's own */
-    MEMCHECK_OTHERS,    /* it is not of the library that was asked for */
-    MEMCHECK_KIND,      /* it is of a kind that was not asked for */
-    MEMCHECK_SUPPRESSED, /* a file of the user's says so */
+    MEMCHECK_CORE,      /* it belongs to MRI itself */
+    MEMCHECK_OTHERS,    /* it belongs to another library than the user asked for */
+    MEMCHECK_KIND,      /* its kind was not asked for */
+    MEMCHECK_SUPPRESSED, /* a suppression of the user matches it */
     MEMCHECK_VERDICTS
 };
 
-/* Why, for people, and for programs; of SHOWN "". */
+/* The reasons for people, and the keys for programs; "" for SHOWN. */
 extern const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS], *const memcheck_verdict_keys[MEMCHECK_VERDICTS];
 
 enum memcheck_verdict memcheck_judge(const struct memcheck_question *question, const struct memcheck_process *process,
                                      const struct memcheck_record *record);
 
-/* Whether a process has loaded a library of that name, at its end or to lose something; with or without what comes behind its
- * first dot. True where it is not known. */
+/* True if the process had loaded a library of that name, either at its end or at the time of a
+ * leak. Compares the name with and without what follows its first dot. Returns true if it is
+ * not known. */
 bool memcheck_loaded_p(const struct memcheck_process *process, const char *name);
 
-/* Of a process: how many records have each verdict, and how many of those that are shown are leaks and errors. */
+/* Counts for one process: records by verdict, and the leaks and errors among the shown ones. */
 struct memcheck_tally {
     size_t counts[MEMCHECK_VERDICTS];
-    size_t leaks;                       /* definite ones */
-    size_t errors;                      /* what Valgrind alone sees */
-    uint64_t lost_blocks, lost_bytes;   /* of these, with what they alone lead to */
+    size_t leaks;                       /* definite leaks */
+    size_t errors;                      /* errors, which only Valgrind sees */
+    uint64_t lost_blocks, lost_bytes;   /* of the leaks, including blocks that only they lead to */
 };
 
 struct memcheck_tally memcheck_tally_of(const struct memcheck_question *question, const struct memcheck_process *process);
 
-/* Of each suppression, by its place, how many of the process's records it keeps out of the report; in a block from malloc. NULL:
- * there are no suppressions, or there is no memory. */
+/* Returns an array from malloc: for each suppression, how many records of the process it hides.
+ * Returns NULL if there are no suppressions or no memory. */
 size_t *memcheck_suppressed_counts(const struct memcheck_question *question, const struct memcheck_process *process);
 
 #endif

@@ -1,5 +1,6 @@
-/* junit.c - the report in JUnit's XML, as CI servers read it: a test case for each process, which fails when it has a leak or an error, or when
- * what it has lost is not known. The failure's text is the report for people. */
+/* junit.c - the report as JUnit's XML, which CI servers read. Each process is a test case. It
+ * fails if the process has a leak or an error, or if its losses are not known. The text of the
+ * failure is the report for people. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* open_memstream */
 #endif
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Of UTF-8 without control characters but newlines, which memcheck_text writes. */
+/* The text is UTF-8 without control characters except newlines, as memcheck_text writes it. */
 static void
 put_escaped(FILE *out, const char *text)
 {

@@ -1,10 +1,10 @@
 #ifndef HEAPPROF_MEMCHECK_KINDS_H
 #define HEAPPROF_MEMCHECK_KINDS_H
-/* What a record says of memory. */
+/* The kinds of records: what has happened to the memory. */
 #include <stdbool.h>
 
-/* From the worst to the best. Those before DEFINITE are errors, which Valgrind alone sees; the others are Valgrind's words
- * for what is left. */
+/* From the worst to the least serious. Kinds before DEFINITE are errors, which only Valgrind
+ * sees. The rest are Valgrind's words for blocks that are left at the end. */
 enum memcheck_kind {
     MEMCHECK_USE_AFTER_FREE, MEMCHECK_INVALID_WRITE, MEMCHECK_INVALID_READ, MEMCHECK_DOUBLE_FREE, MEMCHECK_INVALID_FREE,
     MEMCHECK_MISMATCHED_FREE, MEMCHECK_FATAL_SIGNAL, MEMCHECK_UNDEFINED, MEMCHECK_OTHER_ERROR,

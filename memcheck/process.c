@@ -1,4 +1,5 @@
-/* process.c - from a file that anybody may have written to records. */
+/* process.c - reads the records of a process from its file. The file may come from anybody, so
+ * nothing in it is trusted. */
 #include "memcheck/process.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ const char *const memcheck_kind_titles[MEMCHECK_KINDS] = {
     "undefined value", "error", "definitely lost", "indirectly lost", "possibly lost", "still reachable"
 };
 
-/* The types of values, as the file has to have them first. */
+/* The types of values that a file must have first, in this order. */
 static const char *const types[] = {"blocks", "space", "indirect_blocks", "indirect_space"};
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
@@ -43,7 +44,7 @@ comment(const struct heapprof_model *model, const char *start, const char *other
 
 /* ---- a sample ---- */
 
-/* The label's text; "": there is none. */
+/* The text of a label; "" if there is none. */
 static const char *
 label(const struct heapprof_samples *samples, const char *key)
 {
@@ -71,7 +72,7 @@ kind_of(const char *name)
     return (enum memcheck_kind)kind;
 }
 
-/* class: "[library]"; caller: "function (library)". */
+/* The label class has "[library]", the label caller "function (library)". */
 static void
 set_caller(struct memcheck_record *record, const char *class, const char *caller)
 {
@@ -88,7 +89,7 @@ set_caller(struct memcheck_record *record, const char *class, const char *caller
     if (record->library_length > 0 && length > behind) record->function_length = length - behind;
 }
 
-/* Of a file that is none of ours it may be anything. */
+/* In a foreign file the value may be anything. */
 static int64_t
 amount(int64_t value)
 {
@@ -111,7 +112,7 @@ add_record(struct memcheck_process *process, const struct heapprof_samples *samp
     set_caller(record, label(samples, "class"), label(samples, "caller"));
 }
 
-/* ---- all of them ---- */
+/* ---- the samples ---- */
 
 static int
 compare(const void *left, const void *right)
@@ -190,7 +191,7 @@ memcheck_process_free(struct memcheck_process *process)
     *process = (struct memcheck_process){0};
 }
 
-/* Of an error, as the process told Valgrind. */
+/* For an error: the frames that the process told Valgrind. */
 static struct memcheck_frame
 told_frame(const struct memcheck_valgrind *valgrind, const struct memcheck_ruby_frame *frame)
 {
@@ -199,7 +200,7 @@ told_frame(const struct memcheck_valgrind *valgrind, const struct memcheck_ruby_
     };
 }
 
-/* As the process's file has it: a place in locations. */
+/* Otherwise: an index in locations. */
 static struct memcheck_frame
 located_frame(const struct memcheck_process *process, uint32_t at)
 {

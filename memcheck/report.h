@@ -1,6 +1,8 @@
 #ifndef HEAPPROF_MEMCHECK_REPORT_H
 #define HEAPPROF_MEMCHECK_REPORT_H
-/* What was found, for people, for programs, for CI servers, and for code scanning. Errors stay in the stream (ferror). False: no memory. */
+/* Writes what was found: as text for people, as JSON for programs, as JUnit's XML for CI
+ * servers, as SARIF for code scanning. An output error stays in the stream (ferror). Each
+ * function returns false if there is no memory. */
 #include <stdio.h>
 
 #include "memcheck/judge.h"
@@ -10,16 +12,17 @@ typedef bool memcheck_report(FILE *out, const struct memcheck_question *question
 
 memcheck_report memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif;
 
-/* A record's kind and amount, the separator, and who asked: "definitely lost: 9 bytes in 1 block", "f (a.so)". Of an error what Valgrind
- * says, and who did it: "use after free: Invalid read of size 4, 3 times", "f (a.so)". */
+/* Writes the kind and amount of a record, the separator, and who allocated: "definitely lost: 9
+ * bytes in 1 block", "f (a.so)". For an error: what Valgrind says, and who did it: "use after
+ * free: Invalid read of size 4, 3 times", "f (a.so)". */
 void memcheck_headline_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record,
                            const char *separator);
 
-/* A member "not_shown": how many records are not, by why. */
+/* Writes a member "not_shown": how many records are not shown, by reason. */
 struct report_json;
 void memcheck_not_shown_put(struct report_json *json, const struct memcheck_tally *tally);
 
-/* Why it is not known what the process has lost: "not decided: ...". */
+/* Says why the losses of the process are not known: "not decided: ...". */
 const char *memcheck_undecided(const struct memcheck_process *process);
 
 #endif

@@ -1,6 +1,6 @@
-/* sarif.c - the report in SARIF 2.1.0, as code scanning reads it: a result for each record that is shown, at the innermost Ruby line
- * that is in a file, and for each that is suppressed; an invocation for each process, which has not succeeded when what it has lost is not
- * known. */
+/* sarif.c - the report as SARIF 2.1.0, which code scanning reads. Each record that is shown is
+ * a result, at its innermost Ruby line that is in a file; each suppressed record is a result,
+ * too. Each process is an invocation; it has not succeeded if its losses are not known. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* open_memstream */
 #endif
@@ -20,7 +20,7 @@ level_of(enum memcheck_kind kind)
 
 /* ---- where ---- */
 
-/* Not "-e", "(eval at ...)" or "<internal:...>". */
+/* True for a real file: not "-e", "(eval at ...)" or "<internal:...>". */
 static bool
 in_file_p(const struct memcheck_frame *frame)
 {
@@ -34,7 +34,7 @@ put_location(struct report_json *json, const struct memcheck_frame *frame)
     report_sarif_location(json, &place);
 }
 
-/* The innermost line that is in a file: of Ruby code, else of an extension's C. */
+/* The innermost line that is in a file: of Ruby code; else of an extension's C code. */
 static struct memcheck_frame
 place_of(const struct memcheck_process *process, const struct memcheck_record *record)
 {
@@ -83,7 +83,7 @@ put_c_stack(struct report_json *json, const struct memcheck_process *process, co
     report_json_end(json, '}');
 }
 
-/* title: NULL for none. */
+/* title is NULL if the stack has none. */
 static void
 put_ruby_stack(struct report_json *json, const struct memcheck_process *process, const struct memcheck_ruby_stack *stack,
                const char *title)
@@ -96,7 +96,7 @@ put_ruby_stack(struct report_json *json, const struct memcheck_process *process,
     report_json_end(json, '}');
 }
 
-/* Of Ruby, unless none is known of an error; then Valgrind's. */
+/* Writes the Ruby stack; for an error without one, Valgrind's stacks. */
 static void
 put_stacks(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
 {

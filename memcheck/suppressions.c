@@ -1,4 +1,4 @@
-/* suppressions.c - files of patterns, and whether a record is meant by one. */
+/* suppressions.c - reads files of patterns, and matches records against them. */
 #include "memcheck/suppressions.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 /* ---- reading ---- */
 
-/* Takes a line of the last file, which it changes. NULL, or what is wrong with it. */
+/* Adds a line of the last file; changes the line. Returns NULL, or what is wrong with it. */
 static const char *
 add_line(struct memcheck_suppressions *suppressions, char *line, unsigned number)
 {
@@ -155,9 +155,9 @@ memcheck_suppressions_free(struct memcheck_suppressions *suppressions)
     *suppressions = (struct memcheck_suppressions){0};
 }
 
-/* ---- asking ---- */
+/* ---- matching ---- */
 
-/* A part of a text; what does not fit in is none that anybody names. */
+/* A part of a text. Nobody names a part that does not fit. */
 static bool
 matches_p(const char *pattern, const char *text, size_t length)
 {
@@ -194,7 +194,7 @@ memcheck_suppression_of(const struct memcheck_suppressions *suppressions, const 
 
 /* ---- writing ---- */
 
-/* As a pattern that means it, and is one word; "" is written as "*". */
+/* Writes the name as a pattern of one word that matches it; "" as "*". */
 static void
 put_pattern(FILE *out, const char *text, size_t length)
 {

@@ -1,23 +1,24 @@
 #ifndef HEAPPROF_MEMCHECK_SUPPRESSIONS_H
 #define HEAPPROF_MEMCHECK_SUPPRESSIONS_H
-/* Leaks that are known and not to be told again, by a file of lines
+/* Known leaks that are not reported again. A file has lines
  *
  *     LIBRARY FUNCTION [FRAME]    # why
  *
- * patterns as a shell has them for files (*, ?, [...], a backslash before what is meant as it is): the library and the C function
- * that asked, and the name of any frame of the Ruby stack. A space or a # in a name is written
- * as ?.
+ * which are patterns like a shell's for files: *, ?, [...], and a backslash before a character
+ * that stands for itself. They match the library, the C function that allocated, and the name
+ * of any frame of the Ruby stack. A space or # in a name is written as ?.
  *
- * Or by a directory of such files, of which those are read that are for this version of ruby:
+ * The user may also name a directory. Then the files for this version of Ruby are read:
  *
- *     ruby.supp  ruby-3.supp  ruby-3.4.supp  ruby-3.4.5.supp     and the same behind a name and _, as parser_ruby-3.4.supp */
+ *     ruby.supp  ruby-3.supp  ruby-3.4.supp  ruby-3.4.5.supp     the same after a name and _, as parser_ruby-3.4.supp
+ */
 #include <stdio.h>
 
 #include "memcheck/process.h"
 
 struct memcheck_suppression {
-    char *library, *function, *frame; /* frame NULL: any stack */
-    const char *file;                 /* where it stands, without directories */
+    char *library, *function, *frame; /* frame is NULL for any stack */
+    const char *file;                 /* file that contains it, without directories */
     unsigned line;
 };
 
@@ -30,17 +31,17 @@ struct memcheck_suppressions {
 
 #define MEMCHECK_SUPPRESSIONS_ERROR_MAX 384
 
-/* Reads the file, or those of the directory that are for that version, as "3.4.5". False: error says in a line why. Free it either
- * way. */
+/* Reads a file; or, from a directory, the files for this version, such as "3.4.5". Returns
+ * false with a one-line error. The caller frees suppressions either way. */
 bool memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path, const char *version,
                                 char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX]);
 void memcheck_suppressions_free(struct memcheck_suppressions *suppressions);
 
-/* The first that means the record; NULL: none does. */
+/* The first suppression that matches the record; NULL if none does. */
 const struct memcheck_suppression *memcheck_suppression_of(const struct memcheck_suppressions *suppressions,
                                                            const struct memcheck_process *process, const struct memcheck_record *record);
 
-/* Writes the line that suppresses that record. */
+/* Writes the line that would suppress the record. */
 void memcheck_suppression_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record);
 
 #endif

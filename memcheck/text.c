@@ -1,4 +1,5 @@
-/* text.c - the report for people: of each process what it has lost, and how much else there is that is not shown. */
+/* text.c - the report for people: what each process has lost, and how many records are not
+ * shown. */
 #include "memcheck/report.h"
 
 #include <inttypes.h>
@@ -37,7 +38,7 @@ put_frames(FILE *out, const struct memcheck_process *process, const struct memch
     if (stack->count > FRAMES_MOST) fprintf(out, "        ... %" PRIu32 " more\n", stack->count - FRAMES_MOST);
 }
 
-/* Names are as long as anybody made them. */
+/* Names may have any length. */
 static void
 put_part(FILE *out, const char *text, size_t length)
 {
@@ -105,7 +106,7 @@ put_c_frame(FILE *out, const struct memcheck_process *process, uint32_t number)
     putc('\n', out);
 }
 
-/* From who asked to who was called by Ruby code. */
+/* Writes the C frames from the function that allocated to the one that Ruby code called. */
 static void
 put_c_stack(FILE *out, const struct memcheck_process *process, const struct memcheck_c_stack *stack)
 {

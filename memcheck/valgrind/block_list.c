@@ -1,4 +1,4 @@
-/* block_list.c - reads the log line by line. Of a line that is longer than Valgrind's the rest is left out. */
+/* block_list.c - reads the log line by line. Lines longer than Valgrind's are cut. */
 #include "memcheck/valgrind/block_list.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #define BUDGET_BYTES ((size_t)256 << 20)
 #define LINE_MOST 1024
 
-/* Behind "==PID=="; NULL: it has none. */
+/* The text after "==PID=="; NULL if the line has none. */
 static const char *
 content(const char *line)
 {
@@ -16,7 +16,7 @@ content(const char *line)
     return end ? end + strlen("== ") : NULL;
 }
 
-/* "1,234 of 5,678"; 0: it is no such text. */
+/* Reads "1,234 of 5,678"; returns 0 for other text. */
 static uint32_t
 read_number(const char **text)
 {
@@ -42,7 +42,7 @@ read_header(struct memcheck_block_list *list, const char *text, uint32_t *number
     list->of = read_number(&record);
 }
 
-/* "0x207229F0[112]" */
+/* Reads "0x207229F0[112]". */
 static bool
 read_block(const char *text, struct memcheck_block *block)
 {

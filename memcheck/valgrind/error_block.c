@@ -1,4 +1,4 @@
-/* error_block.c - from Valgrind's words to an address. */
+/* error_block.c - finds an address in Valgrind's words. */
 #include "memcheck/valgrind/error_block.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ skip_text(const char **text, const char *expected)
     return true;
 }
 
-/* With commas at the thousands. */
+/* The number may have commas at the thousands. */
 static bool
 skip_number(const char **text, int64_t *number)
 {

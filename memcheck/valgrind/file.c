@@ -1,15 +1,16 @@
-/* valgrind_file.c - a file of Valgrind's XML, by expat.
+/* file.c - reads a file of Valgrind's XML with expat. Such a file is a stack of letters, and
+ * some letters are interrupted by others.
  *
- *     file = documents, or parts of them, one behind the other
+ *     file = documents, or parts of them, one after the other
  *
- *     <?xml version="1.0"?>       a process begins: this one, or a child of it without a file of its own
+ *     <?xml version="1.0"?>       a process begins: this one, or a child without a file of its own
  *     <valgrindoutput>
- *     ...                         valgrind_xml.c
- *     </valgrindoutput>           the process has ended, and what follows is its parent's
+ *     ...                         xml.c
+ *     </valgrindoutput>           the process has ended; what follows belongs to its parent
  *
- * Each part is given to a parser of its own, which is told what the rest of a document lacks: its beginning. So a file may
- * end anywhere between two errors; a process that is killed or execs leaves it so.
- */
+ * Each part gets a parser of its own. A part that continues a document has no beginning, so the
+ * parser is given one. A file may end anywhere between two errors: a process that is killed or
+ * calls exec leaves it so. */
 #include "memcheck/valgrind/valgrind.h"
 
 #ifndef HEAPPROF_EXPAT
@@ -38,7 +39,7 @@ memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file, memcheck_
 
 #include "base/utf8.h"
 
-#define LINE_MOST 4096 /* of a longer one the parser gets parts */
+#define LINE_MOST 4096 /* the parser gets a longer line in parts */
 
 const char *
 memcheck_valgrind_refusal(void)
@@ -64,7 +65,7 @@ give(struct memcheck_reader *reader, const char *text, size_t length)
     if (!reader->wrong) reader->wrong = XML_ErrorString(XML_GetErrorCode(reader->parser));
 }
 
-/* What no XML may have, as a command's arguments do, is made harmless. */
+/* Replaces bytes that XML forbids; the arguments of a command may have some. */
 static void
 give_line(struct memcheck_reader *reader, char *line, size_t length)
 {
@@ -76,14 +77,14 @@ give_line(struct memcheck_reader *reader, char *line, size_t length)
     give(reader, clean, rb_heapprof_utf8_copy(clean, line, length));
 }
 
-/* The parser is where an element is not whole. */
+/* True if the parser is inside an element. */
 static bool
 in_the_middle_p(const struct memcheck_reader *reader)
 {
     return reader->depth >= 2;
 }
 
-/* A line, or a part of a long one. */
+/* Gives the parser a line, or a part of a long one. */
 static void
 take(struct memcheck_reader *reader, char *line, size_t length, bool at_start)
 {

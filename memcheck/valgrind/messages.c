@@ -1,17 +1,17 @@
-/* valgrind_messages.c - what the process itself says in Valgrind's XML (vm/memcheck/valgrind.c has the format):
+/* messages.c - reads what the process itself says in Valgrind's XML (vm/memcheck/valgrind.c has
+ * the format):
  *
- *     heapprof stack      the Ruby stack at the errors before it, of the same thread, of which none has been said
- *     heapprof methods    which C functions are methods
+ *     heapprof stack      the Ruby stack of the errors before it in the same thread that have none yet
+ *     heapprof methods    which C functions are Ruby methods
  *
- * What else a program says to Valgrind is passed over, and so is a line that has not three fields.
- */
+ * Other messages of a program are skipped, and so are lines that do not have three fields. */
 #ifdef HEAPPROF_EXPAT
 #include "memcheck/valgrind/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ERRORS_BACK 64 /* so many before a message are looked at */
+#define ERRORS_BACK 64 /* how many errors before a message are looked at */
 
 enum { FIELDS = 3 };
 
@@ -20,7 +20,7 @@ struct line {
     size_t lengths[FIELDS];
 };
 
-/* Takes a line off the text; false: there is no more that is whole. */
+/* Takes a line from the text. Returns false if no complete line is left. */
 static bool
 next_line(const char **text, struct line *line)
 {
@@ -46,7 +46,8 @@ keep(struct memcheck_reader *reader, const struct line *line, int field)
 
 /* ---- stacks ---- */
 
-/* Of the errors that wait for a stack of this thread the next one before that place, 0: there is none; the place behind it. */
+/* Returns the place after the nearest error at or before `place` that waits for a Ruby stack of
+ * this thread; 0 if there is none. */
 static uint32_t
 waiting_before(const struct memcheck_reader *reader, uint32_t place)
 {

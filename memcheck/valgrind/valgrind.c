@@ -1,13 +1,14 @@
-/* valgrind.c - who an error is by.
+/* valgrind.c - finds who caused an error.
  *
- * It is the innermost function of an extension, or of a library that is neither Ruby nor the C library, for what Ruby does is
- * done for who called it; but behind the interpreter nobody is looked for: Ruby code ran in between. Nor is it behind the
- * collector or the profiler for an error, for these read stacks and freed objects as they find them. The stacks are asked in their
- * order, so an error in Ruby with a block that an extension has freed is that extension's.
+ * It is the innermost function of an extension, or of a library that is neither Ruby nor the C
+ * library, because Ruby works for its caller. The search stops at the interpreter: behind it
+ * other code ran. For an error, it also stops at the collector and the profiler, which read
+ * stacks and freed objects as they find them. The stacks of an error are searched in their
+ * order. So an error in Ruby with a block that an extension has freed belongs to the extension.
  *
- * The Ruby stack of an error is that of a C method, which said it when it called another or returned. What the interpreter ran into
- * by itself, or what runs in no method, was said too late, by whoever came next: it has none.
- */
+ * The Ruby stack of an error is that of a C method, which reports it when it calls another
+ * method or returns. If the interpreter itself, or code outside of any method, caused the
+ * error, the report came too late and from another method: such an error has no Ruby stack. */
 #include "memcheck/valgrind/valgrind.h"
 
 #include <fnmatch.h>
@@ -15,7 +16,7 @@
 #include <string.h>
 
 #define BUDGET_BYTES ((size_t)512 << 20)
-#define METHODS_BYTES 1024 /* what does not fit in is left out */
+#define METHODS_BYTES 1024 /* longer text is cut */
 
 void
 memcheck_valgrind_init(struct memcheck_valgrind *valgrind)
@@ -38,7 +39,7 @@ memcheck_valgrind_free(struct memcheck_valgrind *valgrind)
     *valgrind = (struct memcheck_valgrind){0};
 }
 
-/* ---- whose a frame is ---- */
+/* ---- the role of a frame ---- */
 
 static bool
 matches_p(const char *const patterns[], const char *name)
@@ -49,7 +50,7 @@ matches_p(const char *const patterns[], const char *name)
     return false;
 }
 
-/* Valgrind's, and those that call malloc for others. */
+/* Functions of Valgrind, and functions that allocate for their caller. */
 static bool
 wrapper_p(const char *library)
 {
@@ -67,7 +68,7 @@ interpreter_p(const char *function)
     return matches_p(loops, function);
 }
 
-/* Reads what it finds. */
+/* Functions that read memory as they find it. */
 static bool
 reader_p(const char *function)
 {
@@ -83,7 +84,7 @@ role_of(const char *function, const char *library, const char *core)
     return interpreter_p(function) ? MEMCHECK_INTERPRETER : MEMCHECK_OF_CORE;
 }
 
-/* ---- who an error is by ---- */
+/* ---- who caused an error ---- */
 
 static void
 attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error, const struct memcheck_c_stack *stack)
@@ -100,14 +101,14 @@ attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error
     }
 }
 
-/* Where it happened; NULL: that is not told. */
+/* The place of the error; NULL if Valgrind does not say. */
 static const struct memcheck_c_stack *
 place_of(const struct memcheck_valgrind *valgrind, const struct memcheck_error *error)
 {
     return error->stack_count ? &valgrind->stacks[error->first_stack] : NULL;
 }
 
-/* The innermost function but for wrappers. */
+/* The innermost function that is not a wrapper. */
 static void
 attribute_to_core(struct memcheck_valgrind *valgrind, struct memcheck_error *error)
 {
@@ -124,7 +125,7 @@ attribute_to_core(struct memcheck_valgrind *valgrind, struct memcheck_error *err
 
 /* ---- the Ruby stack ---- */
 
-/* Whether a C method ran, and what it called: no instruction of Ruby code in between. */
+/* True if a C method and its callees ran, without an instruction of Ruby code in between. */
 static bool
 in_method_p(const struct memcheck_valgrind *valgrind, const struct memcheck_error *error)
 {
@@ -153,7 +154,7 @@ compare_methods(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* The first of that function; the end: there is none. */
+/* The first method of that function; the end of the array if there is none. */
 static uint32_t
 first_method(const struct memcheck_valgrind *valgrind, const struct memcheck_c_frame *frame)
 {
@@ -168,7 +169,7 @@ first_method(const struct memcheck_valgrind *valgrind, const struct memcheck_c_f
     return low;
 }
 
-/* Each process says the same, and each class that includes a module. */
+/* Each process repeats the list, and so does each class that includes a module. */
 static uint32_t
 methods_of(struct memcheck_valgrind *valgrind, const struct memcheck_c_frame *frame)
 {
@@ -201,7 +202,7 @@ find_methods(struct memcheck_valgrind *valgrind)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the attribution ---- */
 
 void
 memcheck_valgrind_attribute(struct memcheck_valgrind *valgrind, const char *core)

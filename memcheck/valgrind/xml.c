@@ -1,14 +1,13 @@
-/* valgrind_xml.c - the elements of Valgrind's XML (its protocol 4 and later).
+/* xml.c - handles the elements of Valgrind's XML (its protocol 4 and later).
  *
  *     <valgrindoutput>
- *       <pid/> <args/>            whose it is
- *       <error> ... </error>      is kept when it is whole
- *       <clientmsg/>              what the process says, as of the errors before (valgrind_messages.c)
+ *       <pid/> <args/>            the process
+ *       <error> ... </error>      kept when it is complete
+ *       <clientmsg/>              a message of the process, about the errors before (messages.c)
  *     </valgrindoutput>
  *
- * Of a text MEMCHECK_TEXT_MOST bytes are kept. Elements nest as deep as Valgrind's do, and there are no document types, so no
- * entities. What is kept is bounded by the table's budget.
- */
+ * MEMCHECK_TEXT_MOST bytes of a text are kept. Elements nest only as deep as Valgrind's do.
+ * There are no document types, and so no entities. The budget of the table bounds the memory. */
 #ifdef HEAPPROF_EXPAT
 #include "memcheck/valgrind/reader.h"
 
@@ -17,7 +16,7 @@
 
 #define ERRORS_MOST 65536
 
-/* The elements that are looked at. */
+/* The elements that are read. */
 #define ELEMENTS(E) \
     E(valgrindoutput) E(pid) E(args) E(argv) E(exe) E(arg) E(status) E(state) E(error) E(unique) E(kind) E(what) E(xwhat) \
     E(text) E(leakedbytes) E(leakedblocks) E(auxwhat) E(xauxwhat) E(stack) E(frame) E(obj) E(fn) E(dir) E(file) E(line) E(pair) \
@@ -70,9 +69,9 @@ keep_text(struct memcheck_reader *reader)
 
 /* ---- numbers ---- */
 
-static const int64_t most = INT64_MAX / 4; /* so sums of some do not overflow */
+static const int64_t most = INT64_MAX / 4; /* so that a sum of a few does not overflow */
 
-/* A number with Valgrind's commas: "7,282"; *end: behind it. */
+/* A number with Valgrind's commas: "7,282". *end is set after it. */
 static int64_t
 number_at(const char *text, const char **end)
 {
@@ -92,7 +91,8 @@ number(const struct memcheck_reader *reader)
     return number_at(reader->text, &end);
 }
 
-/* "336 (112 direct, 224 indirect) bytes in 1 blocks are definitely lost in loss record 32 of 49" */
+/* Reads "336 (112 direct, 224 indirect) bytes in 1 blocks are definitely lost in loss record 32
+ * of 49". */
 static void
 read_loss(struct memcheck_error *error, const char *text)
 {
@@ -176,7 +176,7 @@ begin_frame(struct memcheck_reader *reader)
     valgrind->stacks[valgrind->stack_count - 1].frame_count++;
 }
 
-/* The frame that is being read; NULL: none is. */
+/* The frame that is being read; NULL if there is none. */
 static struct memcheck_c_frame *
 frame(const struct memcheck_reader *reader)
 {
@@ -206,7 +206,7 @@ end_dir(struct memcheck_reader *reader)
     memcpy(reader->dir, reader->text, reader->text_length + 1);
 }
 
-/* With its directory, which comes before it. */
+/* The file with its directory, which comes before it. */
 static void
 end_file(struct memcheck_reader *reader)
 {
@@ -226,7 +226,7 @@ end_line(struct memcheck_reader *reader)
 
 static const struct {
     const char *name;
-    enum memcheck_kind kind, freed;  /* freed: what it is of a block that has been freed */
+    enum memcheck_kind kind, freed;  /* freed: the kind if the block has been freed */
 } kinds[] = {
     {"InvalidRead", MEMCHECK_INVALID_READ, MEMCHECK_USE_AFTER_FREE},
     {"InvalidWrite", MEMCHECK_INVALID_WRITE, MEMCHECK_USE_AFTER_FREE},
@@ -261,7 +261,8 @@ keep_error(struct memcheck_reader *reader, enum memcheck_kind kind)
     valgrind->errors[valgrind->error_count++] = reader->error;
 }
 
-/* What is lost at the very end has been told before; or nobody asked, and Ruby has not freed what is its own. */
+/* Skips leaks of the very end: either they were reported before; or nobody asked for a search,
+ * and Ruby has not freed its own memory. */
 static void
 end_error(struct memcheck_reader *reader)
 {
@@ -299,7 +300,7 @@ end_what(struct memcheck_reader *reader)
     reader->error.what = keep_text(reader);
 }
 
-/* "0x4c2 is 0 bytes inside a block of size 100 free'd" */
+/* Reads "0x4c2 is 0 bytes inside a block of size 100 free'd". */
 static void
 end_auxwhat(struct memcheck_reader *reader)
 {
@@ -351,7 +352,7 @@ end_count(struct memcheck_reader *reader)
     reader->pair_count = number(reader);
 }
 
-/* How often an error came, at the end of the document. */
+/* How often an error came; stands at the end of the document. */
 static void
 end_pair(struct memcheck_reader *reader)
 {
@@ -386,7 +387,7 @@ element_of(const char *name)
     return element < ELEMENTS_END ? (enum element)element : OTHER;
 }
 
-/* Of an error's parts only those in an error are looked at. */
+/* The parts of an error are read only inside an error. */
 static bool
 in_error_p(const struct memcheck_reader *reader)
 {
