@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_MEMCHECK_PROCESS_H
 #define HEAPPROF_MEMCHECK_PROCESS_H
 /* What one process has left behind at its end. The process's file has a record for each Ruby
- * stack, C function and kind (README.md); under Valgrind the records come from join.h. */
+ * stack, C function and kind (doc/design/memcheck.md); under Valgrind the records come from join.h. */
 #include "memcheck/valgrind/valgrind.h"
 #include "pprof/model.h"
 

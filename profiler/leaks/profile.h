@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_LEAK_PROFILE_H
 #define HEAPPROF_LEAK_PROFILE_H
 /* The blocks that are left at the very end of a process, as a pprof Profile message: a sample for each stack, C function
- * and fate, or for each block. memcheck/README.md says what is in it. */
+ * and fate, or for each block. doc/design/memcheck.md says what is in it. */
 #include "profiler/leaks/lost.h"
 #include "profiler/tables.h"
 
