@@ -152,9 +152,9 @@ put_record(FILE *out, const struct memcheck_process *process, const struct memch
 const char *
 memcheck_undecided(const struct memcheck_process *process)
 {
-    if (!process->valgrind) return "not decided: there were too many blocks to know each; give more by RUBY_HEAPPROF=memory=";
-    if (!process->model) return "not decided: it is no ruby with the heap profiler, or ended by exit!, exec or a signal";
-    return "not decided: Valgrind was not asked: this ruby was built without its headers (Debian package valgrind)";
+    if (!process->valgrind) return "not decided: too many blocks to record each; give more memory by RUBY_HEAPPROF=memory=";
+    if (!process->model) return "not decided: this is no ruby with the heap profiler, or it ended by exit!, exec or a signal";
+    return "not decided: no search by Valgrind: this ruby was built without its headers (Debian package valgrind)";
 }
 
 static void

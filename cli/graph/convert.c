@@ -58,7 +58,7 @@ number(const struct cli *cli, struct numbered *now, const struct numbered *befor
 {
     const char *why = before ? graph_inexact(&before->graph.graph, &now->graph.graph) : NULL;
 
-    if (why) return cli_wrong(cli, "objects of these dumps cannot be told from one another: %s", why);
+    if (why) return cli_wrong(cli, "objects cannot be matched between these dumps: %s", why);
     graph_sort_moves(&now->graph.graph);
     if (graph_ids_make(&now->ids, &now->graph.graph, before ? &before->graph.graph : NULL,
                        before ? &before->ids : NULL)) return CLI_DONE;
@@ -122,7 +122,7 @@ run(struct cli *cli)
 
     if (!cli->values[TO]) return cli_usage(cli, "--to is missing");
     if (cli->operand_count > 1 && !format_of(cli)->ids) {
-        return cli_usage(cli, "--to=%s has no ids: one dump is enough", cli->values[TO]);
+        return cli_usage(cli, "--to=%s has no ids: name one dump only", cli->values[TO]);
     }
     moments = calloc(cli->operand_count, sizeof(*moments));
     status = moments ? read_and_convert(cli, moments) : cli_wrong(cli, "no memory");
@@ -137,10 +137,10 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph convert app.graph --to heapsnapshot > app.heapsnapshot", "for the Memory panel of Chromium's DevTools, and memlab"},
-    {"heapprof graph convert 1.graph 2.graph --to heapsnapshot > 2.heapsnapshot", "the second, with ids that the first one alone gets, too"},
-    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline > app.heaptimeline", "the third, on DevTools' timeline: what had come by each"},
-    {"heapprof graph convert app.graph --to pprof > kept.pb.gz", "a profile of who keeps what: heapprof view kept.pb.gz"},
+    {"heapprof graph convert app.graph --to heapsnapshot > app.heapsnapshot", "for the Memory panel of Chromium's DevTools, and for memlab"},
+    {"heapprof graph convert 1.graph 2.graph --to heapsnapshot > 2.heapsnapshot", "the second dump; ids are the same as in a file made of the first"},
+    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline > app.heaptimeline", "the third dump, on DevTools' timeline: what was new in each"},
+    {"heapprof graph convert app.graph --to pprof > kept.pb.gz", "a profile of what keeps what alive: heapprof view kept.pb.gz"},
     {"heapprof graph convert app.graph --to dot | dot -Tsvg > app.svg", "a picture of the dominator tree, by graphviz"},
     {0}
 };
@@ -149,14 +149,20 @@ const struct cli_command cli_graph_convert_command = {
     .name = "graph convert", .arguments = "[EARLIER...] FILE --to=FORMAT",
     .summary = "Write a dump in another format",
     .description =
-        "Writes what is alive to stdout in a format of others: heapsnapshot (of V8), heaptimeline (the same, with allocation\n"
-        "stacks, and when objects came), jsonl (the lines of ObjectSpace.dump_all), dot (what the tree command shows, for\n"
-        "graphviz), pprof (the tree as call stacks: a frame's sum is what it retains).\n\n"
-        "Viewers that compare heapsnapshots know an object by its id. Name the dumps that came before, the first one first:\n"
-        "then an object has the same id in the files made of 1, of 1 2 and of 1 2 3. A heaptimeline has a bar for each of\n"
-        "these dumps, as large as what is new in it and still alive in the last. Its allocation stacks are those of objects\n"
-        "that a running profile has sampled (RUBY_HEAPPROF).",
+        "Writes the live objects to stdout in the format of another program: heapsnapshot\n"
+        "(of V8), heaptimeline (the same, with allocation stacks, and with the time at\n"
+        "which objects came), jsonl (the lines of ObjectSpace.dump_all), dot (what the tree\n"
+        "command shows, for graphviz), pprof (the tree as call stacks: the sum of a frame\n"
+        "is what it retains).\n"
+        "\n"
+        "Viewers that compare heapsnapshots know an object by its id. Name the earlier\n"
+        "dumps, too, oldest first: then an object has the same id in the files made of 1,\n"
+        "of 1 2 and of 1 2 3. A heaptimeline has a bar for each of these dumps. Its height\n"
+        "is the size of what was new in that dump and is still alive in the last. Its\n"
+        "allocation stacks are those of objects that a running profile has sampled\n"
+        "(RUBY_HEAPPROF).",
     .readers =
-        "it goes to stdout. A file that a shell makes of that (>) has the mode of the shell's umask.",
+        "the file goes to stdout. If a shell makes a file of it (>), the shell's umask\n"
+        "decides.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .run = run,
 };

@@ -104,13 +104,13 @@ put_text(const struct rows *rows)
 {
     size_t limit = rows->limit && (size_t)rows->limit < rows->change_count ? (size_t)rows->limit : rows->change_count;
 
-    printf("all that is alive: ");
+    printf("all live objects: ");
     for (size_t i = 0; i < rows->count; i++) {
         char amount[REPORT_AMOUNT_MAX];
         report_amount(amount, (double)rows->graphs[i].dominators.retained[0], "bytes");
         printf("%s%s", i ? " -> " : "", amount);
     }
-    if (rows->difference.inexact) printf("\nobjects cannot be told from one another: %s", rows->difference.inexact);
+    if (rows->difference.inexact) printf("\nobjects cannot be matched between these dumps: %s", rows->difference.inexact);
     printf("\n\n%10s", "growth");
     for (size_t i = 0; i < rows->count; i++) printf("%10s%zu", "objects ", i + 1);
     if (!rows->difference.inexact) printf("%11s%s", "new", rows->count > 2 ? "       kept" : "");
@@ -186,7 +186,7 @@ read_dump(struct rows *rows, const char *path)
     if (status != CLI_DONE) return status;
     cli_graph_warn(rows->cli, path, graph);
     rows->dumps[place].graph = &graph->graph;
-    cli_doing("merging ways");
+    cli_doing("merging paths");
     room = graph_patterns_make(&rows->dumps[place].patterns, &graph->graph, &graph->dominator_tree);
     cli_doing(NULL);
     return room ? CLI_DONE : cli_wrong(rows->cli, "no memory");
@@ -229,21 +229,25 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph diff 1.graph 2.graph", "of what there is more, and what keeps it"},
-    {"heapprof graph diff 1.graph 2.graph 3.graph", "what came after the first dump, and is still there in the third: a leak"},
+    {"heapprof graph diff 1.graph 2.graph", "what has grown, and what keeps it alive"},
+    {"heapprof graph diff 1.graph 2.graph 3.graph", "what came after the first dump and is still there in the third: a leak"},
     {0}
 };
 
 const struct cli_command cli_graph_diff_command = {
     .name = "graph diff", .arguments = "OLD NEW [NEWER] [-n N]",
-    .summary = "Of what there is more from dump to dump, and what keeps it",
+    .summary = "What has grown from dump to dump, and what keeps it alive",
     .description =
-        "Compares what roots lead to. A row is of the objects of one class in one place of the dominator tree, of which\n"
-        "there are more in the last dump than in the first; what they keep is counted with them. growth is of the\n"
-        "bytes they retain, new the objects that the dump before has not, and of three dumps kept those that the second has and\n"
-        "the first has not: the garbage collector had its chance.\n"
+        "Compares the live objects of two or three dumps. A row is for the objects of one\n"
+        "class at one place in the dominator tree, if the last dump has more of them than\n"
+        "the first. What they keep alive is counted with them.\n"
         "\n"
-        "Dumps of one process that follow one another know which object is which, also when an address was used again. After a\n"
-        "compaction between them, and of other dumps, only numbers are compared.",
+        "growth is in bytes that they retain. new counts the objects that the dump before\n"
+        "does not have. With three dumps, kept counts the objects that the second dump has\n"
+        "and the first does not: the garbage collector had its chance to free them.\n"
+        "\n"
+        "If dumps of one process follow one another, objects can be matched, even if an\n"
+        "address was used again. After a compaction between them, and for other dumps, only\n"
+        "numbers are compared.",
     .options = options, .examples = examples, .least = 2, .most = 3, .run = run,
 };

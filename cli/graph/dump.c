@@ -53,15 +53,15 @@ say(struct cli *cli, const struct attach_graph_request *request)
         return cli_wrong(cli, "%s: cannot write %s: %s", process, request->answer,
                          strerror(request->error_number));
       case ATTACH_GRAPH_LOST:
-        return cli_wrong(cli, "%s: its copy was ended before %s was written", process, request->answer);
+        return cli_wrong(cli, "%s: its copy ended before %s was written", process, request->answer);
       case ATTACH_GRAPH_ENDED:
         return cli_wrong(cli, "%s: it has ended%s%s", process, *request->answer ? "; a copy of it may still write " : "",
                          request->answer);
       case ATTACH_GRAPH_ASKED:
         if (attach_graph_request_stopped_p(request)) {
-            return cli_wrong(cli, "%s: is stopped; it will write the file when it goes on", process);
+            return cli_wrong(cli, "%s: is stopped; it will write the file when it continues", process);
         }
-        return cli_wrong(cli, "%s: does not answer: it traps SIG%s itself, or is in C code that does not come back; it will"
+        return cli_wrong(cli, "%s: does not answer: it handles SIG%s itself, or is busy in C code; it will"
                          " write the file when it can", process, signal);
       default:
         return CLI_WRONG;
@@ -89,8 +89,8 @@ run(struct cli *cli)
     long seconds;
 
     if (cli->values[CORE]) {
-        return cli_wrong(cli, "%s: what objects refer to only their own functions know, which run in a process alone; of a core there"
-                         " are `heapprof snapshot --core` and `heapprof stacks --core`", cli_name(cli->values[CORE]));
+        return cli_wrong(cli, "%s: a core has no object graph: only functions of the running process know what objects"
+                         " refer to. Use `heapprof snapshot --core` or `heapprof stacks --core`", cli_name(cli->values[CORE]));
     }
     if (cli->operand_count == 0) return cli_usage(cli, "a PID is missing");
     if (!cli_number(cli, TIMEOUT, 1, 30, &seconds)) return CLI_USAGE;
@@ -102,14 +102,14 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--timeout", 't', "SECONDS", NULL, "How long the process may take until it begins (default: 30)"},
-    {"--core", 'c', "FILE", "FILE", "A core has none to give: says what there is instead"},
+    {"--timeout", 't', "SECONDS", NULL, "How long to wait until the process begins (default: 30)"},
+    {"--core", 'c', "FILE", "FILE", "A core has no dump to give: says which commands read it"},
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph dump 4242", "prints the name of the file when it is there"},
-    {"heapprof graph report $(heapprof graph dump 4242)", "what keeps most of its objects alive"},
+    {"heapprof graph dump 4242", "prints the name of the file when it is complete"},
+    {"heapprof graph report $(heapprof graph dump 4242)", "what keeps most of its memory alive"},
     {0}
 };
 
@@ -117,13 +117,14 @@ const struct cli_command cli_graph_dump_command = {
     .name = "graph dump", .arguments = "[options] PID",
     .summary = "Ask a running process for a dump of its objects",
     .description =
-        "For a process that was started with RUBY_HEAPGRAPH=signal=URG,out=FILE or another signal. Sends it that signal and waits\n"
-        "until a copy of it has written the file, whose name is printed. The process goes on meanwhile; how long it had to wait\n"
-        "for its copy is said on stderr.\n"
+        "The process must have been started with RUBY_HEAPGRAPH=signal=URG,out=FILE or with\n"
+        "another signal. This command sends the signal, waits until a copy of the process\n"
+        "has written the file, and prints its name. Meanwhile the process continues. How\n"
+        "long it had to wait for its copy is printed to stderr.\n"
         "\n"
-        "The file is where that process puts it, in its own file system, and has no value of the program. See `heapprof stacks\n"
-        "--help` for the rights that are needed.",
+        "The process chooses the place of the file, in its own file system. The file has no\n"
+        "values of the program. `heapprof stacks --help` lists the rights that are needed.",
     .readers =
-        "the owner of the file alone (mode 0600), which is the process's user.",
+        "the owner of the file alone (mode 0600), who is the user of the process.",
     .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
 };

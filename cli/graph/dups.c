@@ -51,7 +51,7 @@ put_text(const struct graph_duplicates *duplicates, uint32_t limit)
 
     report_amount(objects, (double)(duplicates->objects - duplicates->count), "count");
     report_amount(bytes, (double)all_wasted(duplicates), "bytes");
-    printf("%s objects hold what another one holds, too: %s\n\n", objects, bytes);
+    printf("%s objects repeat the content of another one: %s\n\n", objects, bytes);
     printf("%10s  %12s  %10s  %-14s  class\n", "wasted", "objects", "bytes each", "one of them");
     for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
         if (!put_row(&duplicates->names, &duplicates->all[i])) return false;
@@ -137,15 +137,16 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph dups app.graph", "which strings are there many times, and what that wastes"},
+    {"heapprof graph dups app.graph", "which strings exist many times, and how much memory that wastes"},
     {0}
 };
 
 const struct cli_command cli_graph_dups_command = {
     .name = "graph dups", .arguments = "FILE [-n N]",
-    .summary = "Objects of a dump that hold the same",
+    .summary = "Objects of a dump with the same content",
     .description =
-        "Groups objects of one class and size that hold the same, as strings of equal bytes. A dump tells them by a hash whose\n"
-        "key stays in the process, so it need not have values. What is garbage counts, too.",
+        "Groups objects of one class and size that have the same content, such as strings\n"
+        "of equal bytes. A dump has a hash of the content, and the key of the hash stays in\n"
+        "the process, so the dump needs no values. Garbage counts, too.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

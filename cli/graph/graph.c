@@ -31,7 +31,7 @@ cli_graph_limit(const struct cli *cli, size_t *bytes)
         *bytes = (size_t)number << shift;
         return true;
     }
-    cli_usage(cli, "--memory=%s: a size is wanted, as 512M or 4G", text);
+    cli_usage(cli, "--memory=%s: give a size, such as 512M or 4G", text);
     return false;
 }
 
@@ -43,7 +43,7 @@ find_trees(struct cli_graph *graph, int trees)
     cli_doing("finding dominators");
     room = graph_dominators_find(&graph->dominators, &graph->graph);
     if (room && (trees & CLI_GRAPH_SHORTEST)) {
-        cli_doing("finding the shortest ways");
+        cli_doing("finding the shortest paths");
         room = graph_shortest(&graph->shortest, &graph->graph, NULL);
     }
     if (room && (trees & CLI_GRAPH_DOMINATOR_TREE)) {

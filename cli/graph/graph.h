@@ -12,7 +12,8 @@
  * has another option first. */
 #define CLI_GRAPH_OPTIONS {"--json", 0, NULL, NULL, "The same as JSON"}, CLI_GRAPH_MEMORY_OPTION
 #define CLI_GRAPH_MEMORY_OPTION \
-    {"--memory", 0, "SIZE", NULL, "Most memory for the graph, as 512M or 4G; what is more goes to a file (default: no limit)"}
+    {"--memory", 0, "SIZE", NULL, \
+     "Most memory for the graph, such as 512M or 4G; the rest goes to a file (default: no limit)"}
 
 enum {CLI_GRAPH_JSON = 1, CLI_GRAPH_MEMORY, CLI_GRAPH_OWN_OPTIONS};
 

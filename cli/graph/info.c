@@ -56,7 +56,7 @@ put_text(const struct cli *cli, const struct cli_graph *graph, const struct figu
         report_amount(amount, (double)figures[i].number, figures[i].bytes ? "bytes" : "count");
         printf("%-28s%s\n", figures[i].name, amount);
     }
-    if (!says_version_p(names)) printf("%-28s%s\n", "heapprof", "a version before 1.0.0: the file does not say which");
+    if (!says_version_p(names)) printf("%-28s%s\n", "heapprof", "a version before 1.0.0, which the file does not name");
     cli_graph_time(time, &graph->graph);
     if (time[0]) printf("%-28s%s\n", "taken", time);
     for (uint32_t i = 0; i < names->fact_count; i++) {
@@ -107,7 +107,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {CLI_GRAPH_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
-    {"heapprof graph info app.graph", "which process it is of, and how much is in it"},
+    {"heapprof graph info app.graph", "which process it is from, and how much is in it"},
     {0}
 };
 
@@ -115,9 +115,11 @@ const struct cli_command cli_graph_info_command = {
     .name = "graph info", .arguments = "FILE [--json]",
     .summary = "What a dump of objects says about itself",
     .description =
-        "Shows what a dump, written by ObjectSpace::HeapGraph.dump, is of, and how much is in it. reached_objects and\n"
-        "reached_bytes are what is alive: roots lead there. The rest the garbage collector has not freed yet.\n"
+        "Shows which process a dump is from, and how much is in it.\n"
+        "ObjectSpace::HeapGraph.dump writes such files. reached_objects and reached_bytes\n"
+        "are what is alive: roots lead to it. The garbage collector has not freed the rest\n"
+        "yet.\n"
         "\n"
-        "What is below taken stands so in the dump.",
+        "The lines from taken on are those that the dump itself contains.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

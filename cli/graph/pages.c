@@ -33,13 +33,13 @@ put_pool(const struct graph_pool *pool)
 static void
 put_text(const struct graph_pages *pages, uint32_t limit)
 {
-    printf("%6s  %8s  %12s  %6s  %10s  pages of which so many tenths are used\n", "slot", "pages", "objects",
+    printf("%6s  %8s  %12s  %6s  %10s  pages by tenths in use: up to 1, 2 ... 10\n", "slot", "pages", "objects",
            "used", "free");
     printf("%6s  %8s  %12s  %6s  %10s ", "", "", "", "", "");
     for (int i = 1; i <= GRAPH_FILLINGS; i++) printf(" %6d", i);
     putchar('\n');
     for (uint32_t i = 0; i < pages->pool_count; i++) put_pool(&pages->pools[i]);
-    printf("\n%"PRIu32" pages are used to a tenth or less; on them are\n%8s  %12s  class\n",
+    printf("\n%"PRIu32" pages have at most one tenth in use; on them are\n%8s  %12s  class\n",
            pages->sparse_pages, "pages", "objects");
     for (uint32_t i = 0; i < limit; i++) {
         char amount[REPORT_AMOUNT_MAX];
@@ -119,17 +119,18 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph pages app.graph", "whether the heap is fragmented, and by what"},
+    {"heapprof graph pages app.graph", "is the heap fragmented, and by which objects?"},
     {0}
 };
 
 const struct cli_command cli_graph_pages_command = {
     .name = "graph pages", .arguments = "FILE [-n N]",
-    .summary = "How full the heap pages of a dump are, and who keeps nearly empty ones",
+    .summary = "How full the heap pages of a dump are, and what keeps nearly empty ones",
     .description =
-        "Ruby gives a heap page back to the system when no object is on it. Shows by size of slot how many pages there are, how\n"
-        "much of them is used and how many pages are used to one tenth, two tenths and so on; then the classes of the objects on\n"
-        "pages that are used to a tenth or less. Objects that nothing leads to count, too: dump with gc: true to leave\n"
-        "them out.",
+        "Ruby returns a heap page to the system when no object is left on it. For each slot\n"
+        "size this shows the number of pages, how much of them is in use, and how many\n"
+        "pages have one tenth, two tenths and so on in use. Then come the classes of the\n"
+        "objects on pages that have at most one tenth in use. Garbage counts, too: dump\n"
+        "with gc: true to leave it out.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

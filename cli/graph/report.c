@@ -149,18 +149,20 @@ run(struct cli *cli)
 static const struct cli_option options[] = {CLI_GRAPH_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
-    {"heapprof graph report app.graph", "what keeps most, where it hangs, where it was allocated"},
+    {"heapprof graph report app.graph", "what keeps most memory, what keeps that alive, where it was allocated"},
     {0}
 };
 
 const struct cli_command cli_graph_report_command = {
     .name = "graph report", .arguments = "FILE [--json]",
-    .summary = "Who keeps most of a dump's memory, in words",
+    .summary = "What keeps most of a dump's memory, in words",
     .description =
-        "Names what keeps the 20th part or more of what is alive: the object, or the objects of one class beside each\n"
-        "other, without which so much were free. Of each it says what it is gathered in, the shortest way from a root that\n"
-        "keeps it alive, and where it was allocated, if the profiler was on.\n"
+        "Names each suspect: an object, or objects of one class side by side, without which\n"
+        "at least 5% of the live memory would be free. For each it says in which object the\n"
+        "memory is gathered, the shortest path from a root that keeps it alive, and where\n"
+        "it was allocated, if the profiler was on.\n"
         "\n"
-        "Classes, threads and code keep what they keep by their nature: what hangs on them is named instead.",
+        "Classes, threads and code are never suspects, because they keep much by their\n"
+        "nature. Objects that they refer to are named instead.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

@@ -325,7 +325,7 @@ run(struct cli *cli)
     int status;
 
     if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
-    if (!strcmp(cli->operands[0], "-")) return cli_usage(cli, "the file is read twice: stdin cannot be");
+    if (!strcmp(cli->operands[0], "-")) return cli_usage(cli, "this command reads the file twice: give the name of a file, not -");
     view.limit = limit ? (uint64_t)limit : UINT64_MAX;
     status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST);
     if (status == CLI_DONE) {
@@ -354,8 +354,9 @@ const struct cli_command cli_graph_show_command = {
     .name = "graph show", .arguments = "FILE ADDRESS [-n N]",
     .summary = "One object of a dump: what it refers to, what refers to it",
     .description =
-        "Shows an object by its address: what it is, its bytes and what it retains, the shortest way to it, where it was\n"
-        "allocated, and its references with their labels. Numbers, true, nil and symbols stand with their label; so do\n"
-        "weak references, which keep nothing alive.",
+        "Shows the object at an address: what it is, its bytes, what it retains, the\n"
+        "shortest path to it, where it was allocated, and its references with their labels.\n"
+        "Numbers, true, nil and symbols are shown with their label. So are weak references,\n"
+        "which keep nothing alive.",
     .options = options, .examples = examples, .least = 2, .most = 2, .run = run,
 };

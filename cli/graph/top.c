@@ -128,15 +128,15 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_OPTIONS,
-    {"--group", 'g', "GROUP", "class stack file age", "What a row is of (default: class)"},
-    {"--retained", 0, NULL, NULL, "Order by what is retained"},
+    {"--group", 'g', "GROUP", "class stack file age", "What a row stands for (default: class)"},
+    {"--retained", 0, NULL, NULL, "Order by retained bytes"},
     {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph top app.graph", "which classes the objects that are alive are of"},
-    {"heapprof graph top app.graph --retained", "which classes keep most, with what only they lead to"},
+    {"heapprof graph top app.graph", "the classes of the live objects"},
+    {"heapprof graph top app.graph --retained", "which classes keep most alive, with all that only they lead to"},
     {"heapprof graph top app.graph --group stack", "where they were allocated, if the profiler was on"},
     {0}
 };
@@ -145,10 +145,12 @@ const struct cli_command cli_graph_top_command = {
     .name = "graph top", .arguments = "FILE [--group=GROUP] [--retained] [-n N]",
     .summary = "What a dump has most of: by class, allocation stack, file, age",
     .description =
-        "Adds up the objects that roots lead to. bytes are their own, in the slot and outside. retained is what were free\n"
-        "without them: also what only they lead to. Of two objects of a row of which one keeps the other, the other\n"
-        "counts once. The retained of different rows overlap.\n"
+        "Adds up the live objects. bytes are their own, in the slot and outside it.\n"
+        "retained is what would be free without them: also all objects that only they lead\n"
+        "to. If one object of a row keeps another one of the same row alive, the other\n"
+        "counts once. The retained bytes of different rows overlap.\n"
         "\n"
-        "By stack and file, an object counts as what the sample stands for: the numbers are estimates.",
+        "By stack and file, a sampled object counts as the objects it stands for: the\n"
+        "numbers are estimates.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

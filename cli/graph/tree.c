@@ -141,11 +141,11 @@ run(struct cli *cli)
     int status;
 
     if (!cli_number(cli, DEPTH, 1, 16, &nodes.depth) || !cli_number(cli, LEAST, 0, 1, &least)) return CLI_USAGE;
-    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: 1000 is the most", cli->values[DEPTH]);
+    if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: at most 1000", cli->values[DEPTH]);
     status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE);
     if (status == CLI_DONE) {
         bool room;
-        cli_doing("merging ways");
+        cli_doing("merging paths");
         room = graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree);
         cli_doing(NULL);
         cli_graph_warn(cli, cli->operands[0], &graph);
@@ -160,7 +160,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     CLI_GRAPH_OPTIONS,
     {"--depth", 'd', "N", NULL, "How many levels (default: 16)"},
-    {"--least", 'l', "PERCENT", NULL, "Leave out what retains less of all that is alive (default: 1)"},
+    {"--least", 'l', "PERCENT", NULL, "Leave out what retains less than this part of the live memory (default: 1)"},
     {0}
 };
 
@@ -174,8 +174,10 @@ const struct cli_command cli_graph_tree_command = {
     .name = "graph tree", .arguments = "FILE [--depth=N] [--least=PERCENT]",
     .summary = "What keeps what: the dominators of a dump, from the roots down",
     .description =
-        "Each line is a label and a class, and stands below what keeps it alive: without the line above, it were free.\n"
-        "(several ways) is what is referred to from different places, of which none alone keeps it. Objects of one class\n"
-        "that the same label leads to are one line; indices and keys make no difference, and a list is one line.",
+        "Each line has a label and a class. The line above keeps it alive: without that, it\n"
+        "would be free. (several ways) means that it is referred to from different places,\n"
+        "and none of them alone keeps it alive. Objects of one class that the same label\n"
+        "leads to are one line. Indices and keys make no difference, and a list is one\n"
+        "line.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

@@ -41,14 +41,16 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     CLI_HTML_OUTPUT_OPTION,
     CLI_GRAPH_MEMORY_OPTION,
-    {"--count", 'n', "N", NULL, "How many of the largest objects have their references in it, and first ones of as many ways (default: 500)"},
+    {"--count", 'n', "N", NULL, 
+     "How many of the largest objects, and how many first objects of paths, are in it with their "
+     "references (default: 500)"},
     CLI_HTML_OPEN_OPTION,
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph view app.graph", "who keeps what, in the browser"},
-    {"heapprof graph view app.graph -o app.html", "to be given on"},
+    {"heapprof graph view app.graph", "what keeps what alive, in the browser"},
+    {"heapprof graph view app.graph -o app.html", "as a file to pass on"},
     {0}
 };
 
@@ -56,10 +58,12 @@ const struct cli_command cli_graph_view_command = {
     .name = "graph view", .arguments = "FILE [-o OUT.html] [-n N]",
     .summary = "A page with suspects, the dominator tree, classes and objects",
     .description =
-        "Writes one HTML page that needs no network, and prints its name. In it: what may be a leak, in words; the tree of\n"
-        "`heapprof graph tree` as a picture, a flame graph or a treemap, with search and zoom; what each class has and retains; and of each of the\n"
-        "objects that retain most what keeps it, what it refers to and is referred to by, what it keeps, and where it was\n"
-        "allocated. It says what it leaves out.",
+        "Writes one HTML page that needs no network, and prints its name. The page has:\n"
+        "what may be a leak, in words; the tree of `heapprof graph tree` as a picture (a\n"
+        "flame graph or a treemap) with search and zoom; what each class has and retains;\n"
+        "and for each of the objects that retain most: what keeps it alive, its references\n"
+        "in both directions, what it keeps alive, and where it was allocated. The page says\n"
+        "what it leaves out.",
     .readers =
         "the owner of the page alone (mode 0600). It names classes, methods and files.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,

@@ -290,12 +290,12 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     CLI_GRAPH_OPTIONS,
-    {"--count", 'n', "N", NULL, "How many ways of a class; 0: all (default: 10)"},
+    {"--count", 'n', "N", NULL, "How many paths for a class; 0: all (default: 10)"},
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph why app.graph Order", "by which ways the Orders are alive, and how many by each"},
+    {"heapprof graph why app.graph Order", "which paths keep the Orders alive, and how many each"},
     {"heapprof graph why app.graph 0x7f3a5c0210a8", "which references lead from a root to this object"},
     {0}
 };
@@ -304,11 +304,12 @@ const struct cli_command cli_graph_why_command = {
     .name = "graph why", .arguments = "FILE ADDRESS|CLASS [-n N]",
     .summary = "What keeps an object, or the objects of a class, alive",
     .description =
-        "Of a class: the shortest way from a root to each of its objects. Those that differ only in indices and keys are one\n"
-        "row; a list is one step.\n"
+        "For a class: the shortest path from a root to each of its objects. Paths that\n"
+        "differ only in indices and keys are one row; a list is one step.\n"
         "\n"
-        "Of an object, by its address: the shortest way from a root, reference by reference, with what each object on it\n"
-        "keeps; then up to four more that share nothing with it but what all ways lead through. To free the object, each\n"
-        "of them has to be cut.",
+        "For the object at an address: the shortest path from a root, reference by\n"
+        "reference, with what each object on it keeps alive. Then up to four more paths\n"
+        "that share nothing with it except what is on every path. To free the object, each\n"
+        "of them must be cut.",
     .options = options, .examples = examples, .least = 2, .most = 2, .run = run,
 };

@@ -144,7 +144,7 @@ leaks_and_errors(const struct cli_memcheck_run *run)
 
 /* ---- the whole ---- */
 
-/* Who misspells a name is not to believe that nothing is lost. */
+/* A user who misspells a name must not believe that nothing is lost. */
 static void
 tell_unloaded(struct cli_memcheck_run *run)
 {
@@ -238,7 +238,7 @@ memcheck(struct cli *cli)
 
     if (!cli_number(cli, EXITCODE, 0, FOUND, &run.exitcode) || !cli_number(cli, TIMEOUT, 1, 0, &run.timeout)) return CLI_USAGE;
     if (run.exitcode > STATUS_MOST) return cli_usage(cli, "--exitcode=%s: at most %d", cli->values[EXITCODE], STATUS_MOST);
-    if (cli->values[UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined: with --engine=valgrind alone");
+    if (cli->values[UNDEFINED] && !run.question.valgrind) return cli_usage(cli, "--undefined: only with --engine=valgrind");
     if (read_suppressions(&run) && make_directory(&run)) {
         status = run.question.valgrind ? run_under_valgrind(&run) : run_command(&run, cli->operands);
     }
@@ -247,61 +247,74 @@ memcheck(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--engine", 0, "ENGINE", "vm valgrind", "Who finds out: Ruby's process by itself, or Valgrind, which sees errors, too, and is slow"},
-    {"--core", 0, NULL, NULL, "Show what is Ruby's own, too"},
-    {"--undefined", 0, NULL, NULL, "With Valgrind: also uses of undefined values, and where these come from"},
-    {"--only", 0, "NAME", NULL, "Show what that library asked for alone, as nokogiri or nokogiri.so"},
+    {"--engine", 0, "ENGINE", "vm valgrind", 
+     "What finds leaks: the Ruby process itself, or Valgrind, which is slow and also finds errors"},
+    {"--core", 0, NULL, NULL, "Also show leaks of Ruby itself"},
+    {"--undefined", 0, NULL, NULL, "With Valgrind: also uses of undefined values, and their origin"},
+    {"--only", 0, "NAME", NULL, "Show only leaks of this library, such as nokogiri or nokogiri.so"},
     {"--show", 0, "KINDS", "definite possible all",
-     "Also what is possibly lost; or all, what is indirectly lost and still reachable, too (default: definite)"},
+     "possible: also possibly lost blocks; all: also indirectly lost and still reachable ones "
+     "(default: definite)"},
     {"--suppressions", 's', "FILE", "FILE",
-     "Leaks that are known and not shown: lines LIBRARY FUNCTION [FRAME], of patterns as for files; # begins a comment"},
-    {"--gen-suppressions", 0, NULL, NULL, "With each leak the line that would suppress it"},
-    {"--exitcode", 0, "N", NULL, "Exit status when there are leaks or errors; 0: the command's own (default: 42)"},
-    {"--timeout", 0, "SECONDS", NULL, "End the command after so long: by SIGTERM, and 10 seconds later by SIGKILL"},
+     "Known leaks that are not shown: lines LIBRARY FUNCTION [FRAME], patterns like a shell's for "
+     "files; # begins a comment"},
+    {"--gen-suppressions", 0, NULL, NULL, "Print with each leak the line that would suppress it"},
+    {"--exitcode", 0, "N", NULL, "Exit status if there are leaks or errors; 0: that of the command (default: 42)"},
+    {"--timeout", 0, "SECONDS", NULL, "End the command after this time: by SIGTERM, and 10 seconds later by SIGKILL"},
     {"--json", 0, NULL, NULL, "The report as JSON"},
     {"--junit", 0, NULL, NULL, "The report as JUnit's XML: a test case for each process"},
     {"--sarif", 0, NULL, NULL, "The report as SARIF 2.1.0, for code scanning: a result for each leak"},
-    {"--out", 'o', "FILE", "FILE", "Write the report there; -: to stdout (default: to stderr)"},
+    {"--out", 'o', "FILE", "FILE", "Write the report to this file; -: to stdout (default: to stderr)"},
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof memcheck ruby -Ilib test/test_parser.rb", "which memory the extensions lose, and which Ruby line asked for it"},
-    {"heapprof memcheck --only=nokogiri -- bundle exec rake test", "of one extension, in all processes of the tests"},
+    {"heapprof memcheck ruby -Ilib test/test_parser.rb", "which memory extensions lose, and which Ruby line allocated it"},
+    {"heapprof memcheck --only=nokogiri -- bundle exec rake test", "leaks of one extension, in all processes of the tests"},
     {"heapprof memcheck --json -o leaks.json -- bundle exec rspec", "for a program"},
-    {"heapprof memcheck --engine=valgrind -- ruby test.rb", "also invalid reads and writes, and what is freed twice or by the wrong function"},
-    {"heapprof memcheck --core -- ruby test.rb", "also what Ruby itself loses"},
+    {"heapprof memcheck --engine=valgrind -- ruby test.rb", "also invalid reads and writes, and blocks freed twice or by the wrong function"},
+    {"heapprof memcheck --core -- ruby test.rb", "also leaks of Ruby itself"},
     {0}
 };
 
 const struct cli_command cli_memcheck_command = {
     .name = "memcheck", .arguments = "[options] [--] COMMAND...",
-    .summary = "Find memory that C extensions lose, with the Ruby line that asked for it",
+    .summary = "Find memory that C extensions lose, with the Ruby line that allocated it",
     .description =
-        "Runs the command with every block of malloc known. At the end of each Ruby process, when Ruby has freed all that is its own,\n"
-        "what is left is searched for, conservatively: in registers, stacks, the variables of libraries and threads, and in the\n"
-        "blocks themselves. What nothing leads to is definitely lost; what only lost blocks lead to is indirectly lost; what only\n"
-        "pointers into its middle lead to is possibly lost; the rest is still reachable. These are the words of Valgrind's memcheck.\n"
+        "Runs the command while every block of malloc is recorded. At the end of each Ruby\n"
+        "process, Ruby frees all of its own memory. Then the process searches for pointers\n"
+        "to the blocks that are left, conservatively: in registers, stacks, the variables\n"
+        "of libraries and threads, and in the blocks themselves. A block without a pointer\n"
+        "to it is definitely lost. A block that only lost blocks point to is indirectly\n"
+        "lost. A block with pointers only into its middle is possibly lost. The rest is\n"
+        "still reachable. These are the words of Valgrind's memcheck.\n"
         "\n"
-        "The report says of each leak which Ruby code ran, which C function asked, of which library, and how much. What Ruby\n"
-        "asked for on behalf of an extension is the extension's. What is Ruby's own is not shown without --core.\n"
+        "For each leak the report says which Ruby code ran, which C function of which\n"
+        "library allocated, and how much. What Ruby allocates on behalf of an extension\n"
+        "belongs to the extension. Leaks of Ruby itself are shown only with --core.\n"
         "\n"
-        "With --engine=valgrind the command runs under Valgrind, which takes many times as long. Then it is Valgrind that says what is lost,\n"
-        "and each record has the stack of C functions, too, with the methods these are. It also finds invalid reads and writes, uses\n"
-        "after free, blocks that are freed twice or by a function they are not for, and, with --undefined, uses of undefined values; with\n"
-        "the Ruby code that ran.\n"
+        "With --engine=valgrind the command runs under Valgrind, which takes many times as\n"
+        "long. Then Valgrind decides what is lost. Each record also has the stack of C\n"
+        "functions, with the methods they are. Valgrind also finds invalid reads and\n"
+        "writes, uses after free, blocks that are freed twice or by the wrong function,\n"
+        "and, with --undefined, uses of undefined values; each with the Ruby code that ran.\n"
         "\n"
-        "Of a directory of suppressions those files are read that are for this ruby: ruby.supp, ruby-3.4.supp, NAME_ruby-3.4.supp and\n"
-        "the like. The report counts what each line keeps out.\n"
+        "If --suppressions names a directory, the files in it for this ruby are read:\n"
+        "ruby.supp, ruby-3.4.supp, NAME_ruby-3.4.supp and so on. The report counts what\n"
+        "each line suppresses.\n"
         "\n"
-        "The exit status, or the signal it ends by, is the command's own, but for 42 when there are leaks or errors. It is 1 when the\n"
-        "command's own is 0 and the report is not whole: no process wrote one, or loaded the library that --only names, or had more\n"
-        "blocks than memory to know them, or the command ran out of time. A command that cannot be run is 127 (not found) or 126.\n"
+        "The exit status, or the signal it ends by, is that of the command, except 42 if\n"
+        "there are leaks or errors. It is 1 if the command succeeds and the report is\n"
+        "incomplete: no process wrote one, or none loaded the library of --only, or there\n"
+        "were more blocks than memory to record them, or the command ran out of time. If\n"
+        "the command cannot be run, it is 127 (not found) or 126.\n"
         "\n"
-        "Processes that end by exit!, exec or a signal that Ruby does not handle have no report, nor have those that outlive the\n"
-        "command. What finalizers ask for is not known. Only what the command runs can be found.",
+        "A process that ends by exit!, exec or a signal that Ruby does not handle has no\n"
+        "report. Neither has a process that outlives the command. Memory that finalizers\n"
+        "allocate is not known. Only leaks in code that the command runs can be found.",
     .readers =
-        "with --out the owner of the file alone (mode 0600). What the processes leave meanwhile is in a directory of\n"
-        "their own below TMPDIR, which is that owner's, too (mode 0700), and is removed.",
+        "with --out the owner of the file alone (mode 0600). Until then, the files of the\n"
+        "processes are in a directory of their own below TMPDIR. It belongs to the same\n"
+        "owner (mode 0700) and is removed.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .run = memcheck,
 };

@@ -67,7 +67,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
   def test_a_program_that_takes_the_signal_itself_does_not_answer
     in_directory do |directory|
       idle(directory, script: "trap(:URG) { }; #{IDLE}") do |pid,|
-        assert_refused 1, /process #{pid}: does not answer: it traps SIGURG itself, or/, "graph", "dump", pid, "--timeout=1"
+        assert_refused 1, /process #{pid}: does not answer: it handles SIGURG itself, or/, "graph", "dump", pid, "--timeout=1"
       end
     end
   end
@@ -99,7 +99,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
         Process.kill(:KILL, copy_of(pid))
         ran = asking.value
         assert_equal [1, ""], [ran.status, ran.out]
-        assert_equal "heapprof graph dump: process #{pid}: its copy was ended before #{directory}/#{pid}-1.rbgraph was written\n", ran.err
+        assert_equal "heapprof graph dump: process #{pid}: its copy ended before #{directory}/#{pid}-1.rbgraph was written\n", ran.err
       end
     end
   end
@@ -125,7 +125,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
     in_directory do |directory|
       idle(directory) do |pid,|
         Process.kill(:STOP, pid)
-        assert_refused 1, /process #{pid}: is stopped; it will write the file when it goes on$/, "graph", "dump", pid, "--timeout=1"
+        assert_refused 1, /process #{pid}: is stopped; it will write the file when it continues$/, "graph", "dump", pid, "--timeout=1"
         Process.kill(:CONT, pid)
         sleep 0.01 until File.exist?("#{directory}/#{pid}-1.rbgraph")
       end
@@ -133,7 +133,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
   end
 
   def test_bad_input_is_one_line
-    assert_refused 1, /: core[.]1: what objects refer to only their own functions know.*`heapprof snapshot --core`/, "graph", "dump", "--core", "core.1"
+    assert_refused 1, /: core[.]1: a core has no object graph.*`heapprof snapshot --core`/, "graph", "dump", "--core", "core.1"
     assert_refused 2, /usage: heapprof graph dump/, "graph", "dump"
     assert_refused 2, /--timeout/, "graph", "dump", Process.pid, "--timeout=x"
     assert_refused 1, /x: is no process number$/, "graph", "dump", "x"

@@ -275,7 +275,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
                    [two["growth"].map { |row| row.values_at("class", "way", "objects", "new") }, two["inexact"], two["bytes"]]
       three = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph", "--json").json["growth"]
       assert_equal [[[3, 6, 7], [4], [2]]], three.map { |row| row.values_at("objects", "new", "kept") }
-      assert_match(/^all that is alive: 340 B -> 640 B -> 740 B\n\n +growth .* +new +kept .*\n +400 B +3 +6 +7 +4 +2  Order  global \$orders -> \[\]\n\z/,
+      assert_match(/^all live objects: 340 B -> 640 B -> 740 B\n\n +growth .* +new +kept .*\n +400 B +3 +6 +7 +4 +2  Order  global \$orders -> \[\]\n\z/,
                    heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph").out)
     end
   end
@@ -297,9 +297,9 @@ class TestHeapprofGraph < Test::Unit::TestCase
       assert_equal two.values_at(0, 2, 5), three.values_at(0, 3, 6)
       assert_equal [[one[0]], two.values_at(0, 2, 5)], [one & three, two & three]
       assert_equal 1, %w[1 2 3].map { |last| ids("Hash", *("1"..last).map { |dump| "#{dump}.graph" }) }.uniq.size
-      assert_refused 1, /cannot be told from one another: the dumps do not follow one another/,
+      assert_refused 1, /cannot be matched between these dumps: the dumps do not follow one another/,
                      "graph", "convert", "1.graph", "3.graph", "--to=heapsnapshot"
-      assert_refused 2, /--to=dot has no ids: one dump is enough/, "graph", "convert", "1.graph", "2.graph", "--to=dot"
+      assert_refused 2, /--to=dot has no ids: name one dump only/, "graph", "convert", "1.graph", "2.graph", "--to=dot"
     end
   end
 
@@ -384,7 +384,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       { %w[1.graph 2.graph] => "they are not of one process", %w[1.graph 3.graph] => "the dumps do not follow one another" }.each do |files, why|
         json = heapprof!("graph", "diff", *files, "--json").json
         assert_equal [why, nil], [json["inexact"], json["growth"][0]["new"]]
-        assert_include heapprof!("graph", "diff", *files).out, "objects cannot be told from one another: #{why}\n"
+        assert_include heapprof!("graph", "diff", *files).out, "objects cannot be matched between these dumps: #{why}\n"
       end
       assert_equal [], heapprof!("graph", "diff", "2.graph", "1.graph", "--json").json["growth"]
     end
@@ -404,7 +404,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       assert_equal [5, 700, [["String", 5, 100, 400, "same"], ["String", 2, 300, 300, nil]]],
                    [json["objects"], json["wasted"], json["groups"].map { |group| group.values_at("class", "objects", "bytes", "wasted", "value") }]
       text = heapprof!("graph", "dups", FILE, "-n1").out
-      assert_match(/\A5 objects hold what another one holds, too: 700 B\n\n.*\n +400 B +5 +100 B  0x7f0000010000  String  same  allocated at .srv.a.rb:1 main\n\z/, text)
+      assert_match(/\A5 objects repeat the content of another one: 700 B\n\n.*\n +400 B +5 +100 B  0x7f0000010000  String  same  allocated at .srv.a.rb:1 main\n\z/, text)
     end
   end
 
@@ -419,7 +419,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       json = heapprof!("graph", "pages", FILE, "--json").json
       assert_equal [{ "slot_bytes" => 40, "pages" => 3, "objects" => 1803, "slots" => 3 * 1638, "tenths" => [1, 1, 0, 0, 0, 0, 0, 0, 0, 1] }], json["pools"]
       assert_equal [1, [["Order", 1, 2], ["Cart", 1, 1]]], [json["sparse_pages"], json["on_sparse_pages"].map { |row| row.values_at("class", "pages", "objects") }]
-      assert_match(/^ +40 +3 +1,803 +36.7% .*\n\n1 pages are used to a tenth or less; on them are\n.*\n +1 +2  Order\n +1 +1  Cart\n\z/, heapprof!("graph", "pages", FILE).out)
+      assert_match(/^ +40 +3 +1,803 +36.7% .*\n\n1 pages have at most one tenth in use; on them are\n.*\n +1 +2  Order\n +1 +1  Cart\n\z/, heapprof!("graph", "pages", FILE).out)
     end
   end
 
@@ -449,7 +449,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       %w[report top tree].each do |command|
         assert_equal heapprof!("graph", command, FILE).out, heapprof!("graph", command, FILE, "--memory=64K").out
       end
-      assert_refused 2, /a size is wanted/, "graph", "top", FILE, "--memory=lots"
+      assert_refused 2, /give a size/, "graph", "top", FILE, "--memory=lots"
     end
   end
 

@@ -525,7 +525,7 @@ TEST_F(Join, WithoutAListNothingIsDecided)
     ReadProcess({});
     Run(Error("InvalidWrite", "Invalid write of size 1", Frame("f", "a.so", 5) + kRun), "");
     EXPECT_FALSE(process_.decided);
-    EXPECT_EQ(0u, Report(memcheck_text).find("app.rb (7): not decided: Valgrind was not asked"));
+    EXPECT_EQ(0u, Report(memcheck_text).find("app.rb (7): not decided: no search by Valgrind"));
     EXPECT_NE(std::string::npos, Report(memcheck_sarif).find("invalid write: Invalid write of size 1, by f (a.so)"));
     EXPECT_NE(std::string::npos, Report(memcheck_sarif).find("{\"uri\":\"file:///src/a.c\"},\"region\":{\"startLine\":5}"));
     EXPECT_NE(std::string::npos, Report(memcheck_junit).find("failures=\"1\""));
