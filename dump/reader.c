@@ -319,16 +319,16 @@ static bool
 check_immediate(struct reader *reader, const struct heapprof_dump_value *value)
 {
     switch (value->immediate) {
-    case HEAPPROF_DUMP_SPECIAL:
+      case HEAPPROF_DUMP_SPECIAL:
         return value->bits <= 4 || WRONG(reader, "%"PRIu64" is no special value", value->bits);
-    case HEAPPROF_DUMP_INTEGER:
+      case HEAPPROF_DUMP_INTEGER:
         return true;
-    case HEAPPROF_DUMP_SYMBOL:
-    case HEAPPROF_DUMP_FLOAT:
+      case HEAPPROF_DUMP_SYMBOL:
+      case HEAPPROF_DUMP_FLOAT:
         return value->bits <= reader->string_count || WRONG(reader, "string %"PRIu64" is not defined", value->bits);
-    case HEAPPROF_DUMP_HIDDEN:
+      case HEAPPROF_DUMP_HIDDEN:
         return value->bits <= 2 || WRONG(reader, "%"PRIu64" is no hidden value", value->bits);
-    default:
+      default:
         return WRONG(reader, "%u is no kind of reference", value->immediate);
     }
 }

@@ -162,23 +162,23 @@ put_reference(struct snapshot *snapshot, uint32_t label, uint32_t to)
     uint32_t detail = graph_label_detail(label);
 
     switch (graph_label_kind(label)) {
-    case HEAPPROF_DUMP_INDEX:
-    case GRAPH_VALUE_OF_INTEGER:
+      case HEAPPROF_DUMP_INDEX:
+      case GRAPH_VALUE_OF_INTEGER:
         put_edge(snapshot, ELEMENT, detail, to);
         break;
-    case HEAPPROF_DUMP_KEY:
+      case HEAPPROF_DUMP_KEY:
         put_edge(snapshot, INTERNAL, KEY, to);
         break;
-    case HEAPPROF_DUMP_VALUE:
+      case HEAPPROF_DUMP_VALUE:
         put_edge(snapshot, INTERNAL, VALUE, to);
         break;
-    case HEAPPROF_DUMP_LOCAL:
+      case HEAPPROF_DUMP_LOCAL:
         put_edge(snapshot, CONTEXT, OWN_STRINGS + detail, to);
         break;
-    case HEAPPROF_DUMP_UNLABELLED: case HEAPPROF_DUMP_STACK: case HEAPPROF_DUMP_FIELD: case HEAPPROF_DUMP_OFFSET:
+      case HEAPPROF_DUMP_UNLABELLED: case HEAPPROF_DUMP_STACK: case HEAPPROF_DUMP_FIELD: case HEAPPROF_DUMP_OFFSET:
         put_edge(snapshot, INTERNAL, detail ? OWN_STRINGS + detail : UNNAMED, to);
         break;
-    default:
+      default:
         put_edge(snapshot, PROPERTY, OWN_STRINGS + detail, to);
     }
 }

@@ -53,9 +53,9 @@ graph_merged_label(uint32_t label)
     uint32_t kind = graph_label_kind(label);
 
     switch (kind) {
-    case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case GRAPH_VALUE_OF_INTEGER:
+      case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case GRAPH_VALUE_OF_INTEGER:
         return graph_label(kind, 0);
-    default:
+      default:
         return label;
     }
 }

@@ -19,9 +19,9 @@ key_of(const struct graph *graph, uint32_t object, enum graph_grouping by)
     const struct graph_sample *sample;
 
     switch (by) {
-    case GRAPH_BY_CLASS: return graph_class_number(graph, object);
-    case GRAPH_BY_AGE: return graph->bits[object] & HEAPPROF_DUMP_AGE;
-    default: sample = graph_sample(graph, object);
+      case GRAPH_BY_CLASS: return graph_class_number(graph, object);
+      case GRAPH_BY_AGE: return graph->bits[object] & HEAPPROF_DUMP_AGE;
+      default: sample = graph_sample(graph, object);
     }
     if (!sample) return 0;
     return by == GRAPH_BY_STACK ? sample->stack : graph->names.stacks[graph_site(&graph->names, sample->stack)].file;
@@ -31,10 +31,10 @@ static uint32_t
 keys_of(const struct graph *graph, enum graph_grouping by)
 {
     switch (by) {
-    case GRAPH_BY_CLASS: return graph->names.class_count;
-    case GRAPH_BY_STACK: return graph->names.stack_count;
-    case GRAPH_BY_FILE: return graph->names.string_count;
-    default: return HEAPPROF_DUMP_AGE + 1;
+      case GRAPH_BY_CLASS: return graph->names.class_count;
+      case GRAPH_BY_STACK: return graph->names.stack_count;
+      case GRAPH_BY_FILE: return graph->names.string_count;
+      default: return HEAPPROF_DUMP_AGE + 1;
     }
 }
 

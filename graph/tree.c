@@ -38,10 +38,10 @@ static int
 rank_of(const struct graph_root *root)
 {
     switch (root->label) {
-    case HEAPPROF_DUMP_ROOT: return 1;
-    case HEAPPROF_DUMP_STACK:
-    case HEAPPROF_DUMP_UNLABELLED: return 2;
-    default: return 0;
+      case HEAPPROF_DUMP_ROOT: return 1;
+      case HEAPPROF_DUMP_STACK:
+      case HEAPPROF_DUMP_UNLABELLED: return 2;
+      default: return 0;
     }
 }
 

@@ -55,36 +55,36 @@ graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merge
     uint32_t detail = graph_label_detail(label);
 
     switch (graph_label_kind(label)) {
-    case HEAPPROF_DUMP_UNLABELLED:
+      case HEAPPROF_DUMP_UNLABELLED:
         fputs("(unnamed)", out);
         return;
-    case HEAPPROF_DUMP_CLASS:
+      case HEAPPROF_DUMP_CLASS:
         fputs("its class", out);
         return;
-    case GRAPH_INDIRECT:
+      case GRAPH_INDIRECT:
         fputs("(several ways)", out);
         if (detail) fprintf(out, " constant %s", string(graph, detail));
         return;
-    case HEAPPROF_DUMP_INDEX:
-    case GRAPH_VALUE_OF_INTEGER:
+      case HEAPPROF_DUMP_INDEX:
+      case GRAPH_VALUE_OF_INTEGER:
         if (merged) fputs("[]", out);
         else fprintf(out, "[%"PRIu32"]", detail);
         return;
-    case GRAPH_VALUE_OF_SYMBOL:
+      case GRAPH_VALUE_OF_SYMBOL:
         fprintf(out, "[:%s]", string(graph, detail));
         return;
-    case HEAPPROF_DUMP_KEY:
+      case HEAPPROF_DUMP_KEY:
         fputs("(key)", out);
         return;
-    case HEAPPROF_DUMP_VALUE:
+      case HEAPPROF_DUMP_VALUE:
         fputs("(value)", out);
         return;
-    case HEAPPROF_DUMP_MEMBER: fputc('.', out); break;
-    case HEAPPROF_DUMP_CONSTANT: fputs("constant ", out); break;
-    case HEAPPROF_DUMP_LOCAL: fputs("local ", out); break;
-    case HEAPPROF_DUMP_GLOBAL: fputs("global ", out); break;
-    case HEAPPROF_DUMP_C_GLOBAL: fputs("C global ", out); break;
-    default: break;
+      case HEAPPROF_DUMP_MEMBER: fputc('.', out); break;
+      case HEAPPROF_DUMP_CONSTANT: fputs("constant ", out); break;
+      case HEAPPROF_DUMP_LOCAL: fputs("local ", out); break;
+      case HEAPPROF_DUMP_GLOBAL: fputs("global ", out); break;
+      case HEAPPROF_DUMP_C_GLOBAL: fputs("C global ", out); break;
+      default: break;
     }
     fputs(string(graph, detail), out);
 }
@@ -115,7 +115,7 @@ find_start(const struct way *way, const struct graph *graph, const struct graph_
 {
     for (size_t at = way->count; at-- > 1;) {
         switch (graph_label_kind(tree->labels[way->objects[at]])) {
-        case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_IVAR:
+          case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_IVAR:
             if (named_class_p(graph, way->objects[at - 1], name)) return at;
         }
     }
@@ -186,10 +186,10 @@ static bool
 named_p(uint32_t label)
 {
     switch (graph_label_kind(label)) {
-    case HEAPPROF_DUMP_IVAR: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_MEMBER: case HEAPPROF_DUMP_LOCAL:
-    case HEAPPROF_DUMP_GLOBAL:
+      case HEAPPROF_DUMP_IVAR: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_MEMBER: case HEAPPROF_DUMP_LOCAL:
+      case HEAPPROF_DUMP_GLOBAL:
         return true;
-    default:
+      default:
         return false;
     }
 }

@@ -126,11 +126,11 @@ put_immediate(FILE *out, const struct view *view, const struct heapprof_dump_val
     uint64_t bits = value->bits;
 
     switch (value->immediate) {
-    case HEAPPROF_DUMP_SPECIAL: fputs(bits < 4 ? specials[bits] : "(nothing)", out); break;
-    case HEAPPROF_DUMP_INTEGER: fprintf(out, "%"PRId64, (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1)); break;
-    case HEAPPROF_DUMP_SYMBOL: fprintf(out, ":%s", string(view, bits)); break;
-    case HEAPPROF_DUMP_FLOAT: fputs(string(view, bits), out); break;
-    default: fputs(hidden[bits], out); break;
+      case HEAPPROF_DUMP_SPECIAL: fputs(bits < 4 ? specials[bits] : "(nothing)", out); break;
+      case HEAPPROF_DUMP_INTEGER: fprintf(out, "%"PRId64, (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1)); break;
+      case HEAPPROF_DUMP_SYMBOL: fprintf(out, ":%s", string(view, bits)); break;
+      case HEAPPROF_DUMP_FLOAT: fputs(string(view, bits), out); break;
+      default: fputs(hidden[bits], out); break;
     }
 }
 

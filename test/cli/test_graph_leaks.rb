@@ -157,7 +157,7 @@ class TestHeapprofGraphLeaks < Test::Unit::TestCase
       assert_equal ["constant PASSING -> []", [0, 100, 200], [200], [0]], rows["Passing"]
       assert_nil rows["Steady"]
       text = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph").out
-      assert_match(/^ +[\d.]+ kB +1,000 +2,000 +3,000 +1,000 +1,000  Leaked  constant LEAK -> \[\]$/, text)
+      assert_match(/^ +[\d.]+ kB +1,000 +2,000 +3,000 +1,000 +1,000  Leaked  constant LEAK -> \[\](; allocated at .*)?$/, text)
     end
   end
 end
