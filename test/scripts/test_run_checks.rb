@@ -95,6 +95,29 @@ class TestScriptsRunChecks < Test::Unit::TestCase
     end
   end
 
+  def test_without_a_check_those_of_the_table_run
+    with_repository do |repository|
+      repository.write("test/checks.table", "good | check full | 1 | it | all\nbroken | full | 1 | it | all\n")
+      out, err, ok = repository.run("run-checks", "check", env: PLAIN_MAKE)
+      assert ok, err
+      assert_match(/^check: 1 passed, 0 failed$/, out)
+      assert_equal({ "good" => 1 }, runs(repository, "good"))
+    end
+  end
+
+  def test_status_says_where_each_check_has_passed_and_whether_that_is_here
+    with_repository do |repository|
+      check(repository, "good")
+      before = status(repository)
+      repository.write("gc/first.c", "edited")
+      after = status(repository)
+      assert_match(/^good +\h{7,} +yes +0:0\d +1$/, before)
+      assert_match(/^broken +not passed here$/, before)
+      assert_match(/^good +\h{7,} +no +0:0\d +1$/, after)
+      assert_equal({ "good" => 1 }, runs(repository, "good"))
+    end
+  end
+
   def test_make_that_only_tells_runs_nothing
     with_repository do |repository|
       out, = check(repository, "good", env: { "MAKEFLAGS" => "n" })
@@ -148,11 +171,14 @@ class TestScriptsRunChecks < Test::Unit::TestCase
   end
 
   # The make that runs these tests has options of its own.
+  PLAIN_MAKE = { "MAKEFLAGS" => nil, "MFLAGS" => nil, "MAKELEVEL" => nil }.freeze
+
   def check(repository, *arguments, env: {})
     resume = arguments.delete("--resume")
-    repository.run("run-checks", *resume, "toy", *arguments,
-                   env: { "MAKEFLAGS" => nil, "MFLAGS" => nil, "MAKELEVEL" => nil }.merge(env))
+    repository.run("run-checks", *resume, "toy", *arguments, env: PLAIN_MAKE.merge(env))
   end
+
+  def status(repository) = repository.run("run-checks", "--status", "toy", "good", "broken", env: PLAIN_MAKE).first
 
   def runs(repository, *checks)
     checks.to_h { |name| [name, repository.read("build/#{name}.ran").lines.size] }
