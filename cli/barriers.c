@@ -1,4 +1,5 @@
 /* barriers.c - heapprof barriers: hands over to the program heapprof-barriers, so that heapprof needs no libclang. */
+#include "cli/child.h"
 #include "cli/cli.h"
 
 #include <errno.h>

@@ -18,6 +18,8 @@
 #define NOT_FOUND 127 /* as a shell has it */
 #define NOT_RUN 126
 
+void (*cli_sigpipe)(int);
+
 static void
 become(char **command, const struct cli_child *child, const char *heapprof, int report)
 {

@@ -21,6 +21,9 @@ struct cli_child {
     bool     ended;
 };
 
+/* What SIGPIPE did when heapprof started, which ignores it. A command gets it back. */
+extern void (*cli_sigpipe)(int);
+
 /* Starts it; with RUBY_HEAPPROF set to heapprof, unless that is NULL. 0, or errno of what kept it from running. */
 int cli_child_start(struct cli_child *child, char **command, const char *heapprof);
 

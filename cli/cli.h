@@ -55,22 +55,20 @@ struct cli {
     size_t      before_dashes;            /* how many of them stand before "--" */
 };
 
-/* The commands there are, up to NULL; and one of them by its name, NULL: there is none. */
-extern const struct cli_command *const cli_commands[];
+/* All commands, in the order of help; ends with NULL. main sets it. */
+extern const struct cli_command *const *cli_commands;
+
+/* The command of that name; NULL if there is none. */
 const struct cli_command *cli_find(const char *name);
 
-/* The one whose name these words begin with, and how many of them it is. */
+/* The command whose name these words begin with; *used: how many of the words are its name. NULL if there is none. */
 const struct cli_command *cli_find_words(char *const *words, size_t count, size_t *used);
 
-/* A family has names of two words, "graph top". Writes the second words of those that begin with that one, each behind
- * a space. Returns how many. */
+/* A family has names of two words, as "graph top". Writes the second word of each command whose first is that word, after a
+ * space. Returns how many there are. */
 size_t cli_family(FILE *out, const char *word);
-extern const struct cli_command cli_help_command;
 
-/* What SIGPIPE did when we started; it is ignored since. */
-extern void (*cli_sigpipe)(int);
-
-/* Of the ruby that it comes with, as "3.4.5". */
+/* The version of the ruby that heapprof comes with, as "3.4.5". */
 extern const char cli_ruby_version[];
 
 /* Options that every command has. */

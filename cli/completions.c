@@ -123,7 +123,7 @@ put_bash_command(FILE *out, const struct cli_command *command)
     fputs("        *) [[ $current != -* ]] || words='", out);
     EACH_OPTION(command, option) fprintf(out, " %s", option->name);
     fputs("' ;;\n        esac", out);
-    if (command == &cli_help_command) {
+    if (!strcmp(command->name, "help")) {
         fputs("\n        [[ $current == -* || $words ]] || words='", out);
         put_first_words(out);
         fputs("' files=", out);
@@ -205,7 +205,7 @@ cli_completion_zsh(FILE *out)
         fprintf(out, "        (\"%s\") _arguments -S", (*command)->name);
         EACH_OPTION(*command, option) put_zsh_option(out, option);
         fprintf(out, " \\\n            '%s' ;;\n",
-                (*command)->passes_rest ? "*::command:_normal" : *command == &cli_help_command
+                (*command)->passes_rest ? "*::command:_normal" : !strcmp((*command)->name, "help")
                 ? "1:command:(${commands%%:*})" : "*:file:_files");
     }
     fputs("    esac\n}\n_heapprof \"$@\"\n", out);

@@ -6,67 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/child.h"
 #include "cli/commands.h"
 #include "report/text.h"
-
-#define TEXT(macro) TEXT_OF(macro)
-#define TEXT_OF(text) #text
 
 #define DECLARE(name) extern const struct cli_command cli_##name##_command;
 CLI_COMMANDS(DECLARE)
 
 #define ADDRESS(name) &cli_##name##_command,
-const struct cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) NULL};
-
-void (*cli_sigpipe)(int);
-
-const char cli_ruby_version[] = TEXT(HEAPPROF_RUBY_VERSION);
-
-/* Whether the name is these words; how many it has. */
-static size_t
-words_of(const char *name, char *const *words, size_t count)
-{
-    size_t length, used = 0;
-
-    for (; *name; name += length + (name[length] == ' ')) {
-        length = strcspn(name, " ");
-        if (used == count || strlen(words[used]) != length || strncmp(words[used], name, length)) return 0;
-        used++;
-    }
-    return used;
-}
-
-const struct cli_command *
-cli_find(const char *name)
-{
-    for (const struct cli_command *const *command = cli_commands; *command; command++) {
-        if (!strcmp((*command)->name, name)) return *command;
-    }
-    return NULL;
-}
-
-const struct cli_command *
-cli_find_words(char *const *words, size_t count, size_t *used)
-{
-    for (const struct cli_command *const *command = cli_commands; *command; command++) {
-        *used = words_of((*command)->name, words, count);
-        if (*used) return *command;
-    }
-    return NULL;
-}
-
-size_t
-cli_family(FILE *out, const char *word)
-{
-    size_t length = strlen(word), count = 0;
-
-    for (const struct cli_command *const *each = cli_commands; *each; each++) {
-        if (strncmp((*each)->name, word, length) || (*each)->name[length] != ' ') continue;
-        fputs((*each)->name + length, out);
-        count++;
-    }
-    return count;
-}
+static const struct cli_command *const commands[] = {CLI_COMMANDS(ADDRESS) NULL};
 
 /* Says which commands there are. */
 static int
@@ -109,6 +57,7 @@ main(int argc, char **argv)
     const struct cli_command *command;
     size_t words;
 
+    cli_commands = commands;
     cli_sigpipe = signal(SIGPIPE, SIG_IGN); /* a pager that is left early is no error: cli_finish looks */
     setlocale(LC_CTYPE, "");
     if (argc < 2) {

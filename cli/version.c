@@ -4,6 +4,11 @@
 #include "base/version.h"
 #include "cli/cli.h"
 
+#define TEXT(macro) TEXT_OF(macro)
+#define TEXT_OF(text) #text
+
+const char cli_ruby_version[] = TEXT(HEAPPROF_RUBY_VERSION);
+
 static int
 run(struct cli *cli)
 {

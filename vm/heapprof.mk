@@ -80,7 +80,7 @@ CLI_PAGE = $(HEAPPROF_PAGE)
 CLI_BIN = $(DESTDIR)$(bindir)
 CLI_SHARE = $(DESTDIR)$(datadir)
 include $(HEAPPROF)/scripts/program.mk
-$(PLAIN_OBJ)/cli/main.o: PLAIN_CC += -DHEAPPROF_RUBY_VERSION=$(RUBY_PROGRAM_VERSION)
+$(PLAIN_OBJ)/cli/version.o: PLAIN_CC += -DHEAPPROF_RUBY_VERSION=$(RUBY_PROGRAM_VERSION)
 
 main: $(CLI_PROGRAM)
 post-install-local:: install-program
