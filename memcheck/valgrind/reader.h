@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_MEMCHECK_VALGRIND_READER_H
 #define HEAPPROF_MEMCHECK_VALGRIND_READER_H
-/* Shared by three files only: file.c, which reads lines; xml.c, which handles elements; and
- * messages.c, which reads what the process itself says. */
+/* Shared by four files only: file.c, which reads lines; xml.c, which handles elements; messages.c,
+ * which reads what the process itself says; and reader.c, which keeps texts for them. */
 #include <expat.h>
 
 #include "memcheck/valgrind/valgrind.h"
@@ -34,6 +34,9 @@ void memcheck_reader_listen(struct memcheck_reader *reader);
 
 /* Begins a document; parent is the document around it. */
 void memcheck_reader_begin_document(struct memcheck_reader *reader, uint32_t parent);
+
+/* Ends the reading; wrong says why. The first call counts. */
+void memcheck_reader_stop(struct memcheck_reader *reader, const char *wrong);
 
 /* Keeps a text. Returns its string in the table; 0 if there is no memory, which also stops the
  * parser. */

@@ -35,32 +35,6 @@ static const char *const names[ELEMENTS_END] = {
     ELEMENTS(ELEMENT_NAME)
 };
 
-/* ---- keeping ---- */
-
-static void
-stop(struct memcheck_reader *reader, const char *wrong)
-{
-    if (reader->wrong) return;
-    reader->wrong = wrong;
-    XML_StopParser(reader->parser, XML_FALSE);
-}
-
-void
-memcheck_reader_stop_without_memory(struct memcheck_reader *reader)
-{
-    stop(reader, "there is more than memory is given to");
-}
-
-uint32_t
-memcheck_reader_keep(struct memcheck_reader *reader, const char *text, size_t length)
-{
-    uint32_t string = rb_heapprof_strings_intern(&reader->valgrind->strings, text, length);
-
-    if (string != UINT32_MAX) return string;
-    memcheck_reader_stop_without_memory(reader);
-    return 0;
-}
-
 static uint32_t
 keep_text(struct memcheck_reader *reader)
 {
@@ -256,7 +230,7 @@ keep_error(struct memcheck_reader *reader, enum memcheck_kind kind)
 
     reader->error.kind = kind;
     reader->error.document = reader->document;
-    if (valgrind->error_count == ERRORS_MOST) stop(reader, "there are more than 65536 errors");
+    if (valgrind->error_count == ERRORS_MOST) memcheck_reader_stop(reader, "there are more than 65536 errors");
     if (!MEMCHECK_READER_ROOM(reader, valgrind->errors, valgrind->error_capacity, valgrind->error_count)) return;
     valgrind->errors[valgrind->error_count++] = reader->error;
 }
@@ -407,7 +381,7 @@ start_i(void *data, const XML_Char *name, const XML_Char **attributes)
 
     (void)attributes;
     if (reader->depth == MEMCHECK_DEPTH_MOST) {
-        stop(reader, "elements are nested deeper than Valgrind's");
+        memcheck_reader_stop(reader, "elements are nested deeper than Valgrind's");
         return;
     }
     enum element element = element_of(name);
@@ -451,7 +425,7 @@ static void XMLCALL
 doctype_i(void *data, const XML_Char *name, const XML_Char *system, const XML_Char *public, int subset)
 {
     (void)name, (void)system, (void)public, (void)subset;
-    stop(data, "it has a document type, which Valgrind's has not");
+    memcheck_reader_stop(data, "it has a document type, which Valgrind's has not");
 }
 
 void
