@@ -1,5 +1,5 @@
-/* globals.h - global variables by name, at the end of variable.c, where what they are is private. gc/interpreter.h declares
- * it. */
+/* globals.h - global variables by name. A patch includes it at the end of MRI's variable.c,
+ * because the table of globals is private there. gc/interpreter.h declares the function. */
 
 struct heapprof_globals {
     void (*begin_i)(ID id, void *data);

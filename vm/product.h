@@ -1,5 +1,5 @@
-/* product.h - what `ruby -v` and RUBY_DESCRIPTION have behind MRI's own words, in MRI's manner of saying what is in it
- * (+YJIT, +PRISM). Profiles and graph dumps name their build by the same text. */
+/* product.h - the words that `ruby -v` and RUBY_DESCRIPTION have behind MRI's own, in MRI's
+ * manner (+YJIT, +PRISM). Profiles and graph dumps name their build by the same text. */
 #ifndef HEAPPROF_PRODUCT_H
 #define HEAPPROF_PRODUCT_H
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# test_walk.rb - the stack may be walked at any allocation (vm/README.md): lib/walk_fixture.rb makes
+# test_walk.rb - the stack may be walked at any allocation (doc/design/stacks.md): lib/walk_fixture.rb makes
 # frames, code and environments in every way, with each object and each malloc a sample. And what a walk
 # takes from the notes of frames is what is there: lib/notes_fixture.rb asks MRI at each step.
 

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_VM_API_H
 #define HEAPPROF_VM_API_H
 
-/* Defines ObjectSpace::HeapProfile, its Sample and Frame; heapprof.rb has the methods. */
+/* Defines ObjectSpace::HeapProfile, its Sample and its Frame. heapprof.rb has the methods. */
 void rb_heapprof_define_class(void);
 
 #endif

@@ -3,22 +3,22 @@
 #include "report/answer.h"
 #include "profiler/snapshot.h"
 
-/* What is asked of a snapshot, and the answer. */
+/* A question about a snapshot, and the answer. */
 struct heapprof_report {
     const struct heapprof_snapshot *snapshot;
-    const struct heapprof_snapshot *earlier; /* what has grown since; NULL: what is largest */
+    const struct heapprof_snapshot *earlier; /* with it the table shows growth; NULL: it shows what is largest */
     const char *by;
-    struct heapprof_ask ask; /* of a table; by comes from above */
+    struct heapprof_ask ask; /* for a table; its `by` is ignored */
     char  *text;             /* from malloc; NULL: error says why */
     size_t size;
-    char   error[HEAPPROF_ANSWER_ERROR_MAX]; /* "": no memory */
+    char   error[HEAPPROF_ANSWER_ERROR_MAX]; /* "": there was no memory */
     bool   done;
 };
 
 /* The table, as heapprof top and heapprof diff show it. Needs no GVL. */
 void *rb_heapprof_report_table(void *report);
 
-/* The stacks as lines, of that value. Needs no GVL. */
+/* The stacks as lines, with the values of `by`. Needs no GVL. */
 void *rb_heapprof_report_collapsed(void *report);
 
 #endif

@@ -2,10 +2,11 @@
 #define HEAPPROF_VM_SAMPLE_H
 #include "profiler/snapshot.h"
 
-/* Defines Sample and Frame, below ObjectSpace::HeapProfile. */
+/* Defines HeapProfile::Sample and HeapProfile::Frame. */
 void rb_heapprof_sample_define(VALUE profile_class);
 
-/* Yields a Sample for each row. The caller keeps the snapshot; may raise, as the block may. */
+/* Yields a Sample for each row. The caller keeps the snapshot alive. Raises NoMemoryError, and
+ * what the block raises. */
 void rb_heapprof_sample_each(const struct heapprof_snapshot *snapshot);
 
 /* The stack as an Array of Frames, innermost first. */

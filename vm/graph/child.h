@@ -1,6 +1,8 @@
 #ifndef HEAPPROF_VM_CHILD_H
 #define HEAPPROF_VM_CHILD_H
-/* In a child of ours that is a copy of the program: the signals that end a program end it, too; all else is not for it. */
+
+/* Called in a child that is a copy of the program. HUP, INT, QUIT and TERM end it; it ignores all
+ * other signals. */
 void rb_heapprof_child_take_no_signals(void);
 
 #endif

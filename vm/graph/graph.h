@@ -3,40 +3,41 @@
 #include <stdint.h>
 #include "os/file.h"
 
-/* What is asked for, and what came of it. */
+/* A dump: what the caller asks for, and what came of it. */
 struct heapprof_graph_dump {
-    struct heapprof_file *file;  /* that is open, and that its caller ends; NULL: to fd */
-    int      fd;
-    size_t   values_bytes;       /* of what a String holds; 0: values are hidden; SIZE_MAX: all of it */
-    bool     gc;                 /* a full GC has come before */
-    bool     baseline;           /* it can be told which objects were there at the dump before */
-    bool     fork;               /* by a child, where the system lets us have one */
-    bool     uninterrupted;      /* nothing is raised while it is waited for */
-    bool     detached;           /* which is not waited for: child and shared are the caller's then */
+    struct heapprof_file *file;  /* open; the caller ends it. NULL: fd is written to */
+    int      fd;                 /* used if file is NULL */
+    size_t   values_bytes;       /* of each String's content; 0: hidden; SIZE_MAX: all */
+    bool     gc;                 /* the caller has run a full GC */
+    bool     baseline;           /* set here: objects of the previous dump can be told */
+    bool     fork;               /* a child writes it, if the system allows one */
+    bool     uninterrupted;      /* waiting for the child raises nothing */
+    bool     detached;           /* the child is not waited for; the caller gets child and shared */
 
     const struct heapprof_symbols *c_globals; /* NULL: not known */
     pid_t    pid, parent;
-    uint64_t set, number;        /* of all dumps of this process; which of these it is */
+    uint64_t set, number;        /* set: the same for all dumps of this process; number: 1, 2, ... */
     const char *mode;
     int64_t  begun_ns;
-    int64_t  expected_ns;        /* of the pause, by a child */
+    int64_t  expected_ns;        /* how long a clone will pause the program */
     uint64_t bytes;              /* of the file */
-    int64_t  pause_ns;           /* the program has waited */
-    pid_t    child;              /* 0: it has been waited for, or there was none */
+    int64_t  pause_ns;           /* how long the program was stopped */
+    pid_t    child;              /* 0: it has ended, or there was none */
     struct heapprof_graph_shared *shared;
 };
 
-/* Before a dump, while objects can be made: from now on each compaction is followed. With the GVL. */
+/* Follows each compaction from here on. To be called before a dump, while objects can be made.
+ * Needs the GVL. */
 void rb_heapprof_graph_prepare(void);
 
-/* Writes the graph of all objects. 0, or errno. With fork other threads run meanwhile, and what interrupts this one may raise,
- * after the child has been ended. */
+/* Writes the graph of all objects. Returns 0, or errno. With `fork` other threads run meanwhile.
+ * An interrupt may raise then, unless `uninterrupted`; the child has been ended before. */
 int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
 
-/* Both, to a path, which is begun and ended here; opening it may wait, with the GVL. */
+/* Does both of these, to the file at path. Opening it may wait, with the GVL held. */
 int rb_heapprof_graph_dump_file(struct heapprof_graph_dump *dump, const char *path);
 
-/* How long the program will wait for its copy, by how much memory it has. */
+/* How long a clone will pause the program, estimated by its resident memory. */
 int64_t rb_heapprof_graph_expected_pause_ns(void);
 
 #endif

@@ -3,20 +3,22 @@
 #include <limits.h>
 #include <stdint.h>
 
-/* For `heapprof graph dump`, which reads it from outside (the descriptor has it): which signal asks for a dump, and what
- * came of it when one was asked for last. answers grows when all the rest is there. */
+/* Which signal asks for a dump, and what came of the last one. `heapprof graph dump` reads it
+ * from outside, by the descriptor. answers is written last: when it grows, the other fields are
+ * complete. */
 struct heapprof_graph_asked {
     uint32_t signal;             /* 0: none */
-    uint32_t answers;
-    uint32_t begun;              /* 1: a child writes the file that answer names; 0: answer says why not */
-    uint32_t child;              /* as this process numbers it; it has written, or has ended, when the next one is begun */
-    struct heapprof_graph_shared *shared; /* with it */
+    uint32_t answers;            /* counts the requests that were answered */
+    uint32_t begun;              /* 1: a child writes the file that `answer` names; 0: `answer` says why not */
+    uint32_t child;              /* its pid in this process; it has ended before the next one begins */
+    struct heapprof_graph_shared *shared; /* with the child */
     char     answer[PATH_MAX + 128];
 };
 extern struct heapprof_graph_asked rb_heapprof_graph_asked;
 
-/* Reads RUBY_HEAPGRAPH (NULL: unset); a signal that it names has the object graph dumped. Names of files are relative to
- * directory, which stays. Once, at boot. */
+/* Reads RUBY_HEAPGRAPH, whose text is `settings` (NULL: unset). The signal that it names makes
+ * the process dump its object graph. Names of files are relative to `directory`, which has to
+ * stay. Called once, at boot. */
 void rb_heapprof_graph_signal_start(const char *settings, const char *directory);
 
 #endif

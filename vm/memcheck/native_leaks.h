@@ -11,8 +11,8 @@ const char *rb_heapprof_native_leaks_start(bool *started);
 const char *rb_heapprof_native_leaks_refusal(void);
 
 /* Forks a child that finds the blocks that extensions have lost, among those that they asked for
- * since the GC with that number. The child writes them to the descriptor (profiler/leaks/list.h) and
- * ends. innermost is an address on the caller's stack; what lies further in is ignored.
+ * since the GC with that number. The child writes them to the descriptor (profiler/leaks/list.h)
+ * and ends. innermost is an address on the caller's stack; what lies further in is ignored.
  * Returns the child's pid, or -1 with errno. */
 rb_pid_t rb_heapprof_native_leaks_fork(int fd, uintptr_t innermost, size_t since_gc);
 

@@ -3,11 +3,13 @@
 #include "ruby/ruby.h"
 #include "vm/names/symbols.h"
 
-/* What the C variables are called that are registered as roots (rb_gc_register_address). To be freed by
- * rb_heapprof_symbols_free. Reads files and takes the dynamic linker's lock: with the GVL, before the VM lock is taken. */
+/* Finds the names of the C variables that are registered as roots (rb_gc_register_address). Reads
+ * files and takes the dynamic linker's lock: to be called with the GVL, before the VM lock is
+ * taken. rb_heapprof_symbols_free frees what it finds. */
 void rb_heapprof_c_globals_find(struct heapprof_symbols *symbols);
 
-/* "cache in foo.so"; NULL: not known. Good until the next question. symbols: the above. */
+/* The name of one of them: "cache in foo.so". Returns NULL if it is not known. Valid until the
+ * next call. symbols is what rb_heapprof_c_globals_find has filled. */
 const char *rb_heapprof_c_globals_name(const void *symbols, const VALUE *address);
 
 #endif

@@ -4,17 +4,21 @@
 #include "profiler/callers.h"
 #include "vm/names/symbols.h"
 
-/* Adds to found the functions that ask the allocator for somebody else. Reads files: before the VM lock
- * is taken. And enters them, when the tables are new. */
+/* Adds to `found` the functions that call the allocator on behalf of their own callers, as strdup
+ * does. Reads files: to be called before the VM lock is taken. */
 void rb_heapprof_caller_names_find_wrappers(struct heapprof_callers *found);
+
+/* Enters them into the tables of a new run. Under the VM lock. */
 void rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found);
 
-/* Adds the callers of the allocator that have no name yet; false when there are none, or memory is
- * refused. A search for their names needs no lock; afterwards they are entered. */
+/* Adds the callers of the allocator that have no name yet. Returns false if there are none, or
+ * memory is refused. Under the VM lock. The search for their names needs no lock. */
 bool rb_heapprof_caller_names_collect(struct heapprof_symbols *unnamed);
+
+/* Enters the names that the search has found. Under the VM lock. */
 void rb_heapprof_caller_names_enter(const struct heapprof_symbols *named);
 
-/* Names from memory alone what callers are still without a name. Before a snapshot. */
+/* Names the callers that still have no name, from memory alone. Called before a snapshot. */
 void rb_heapprof_caller_names_refresh(void);
 
 #endif

@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_VM_FRAMES_H
 #define HEAPPROF_VM_FRAMES_H
-#include "gc/interpreter.h" /* the walk itself, which the collector's side asks for */
+#include "gc/interpreter.h" /* declares the walk itself, which gc/ calls */
 
-/* Gives back the buffers of the walk. */
+/* Frees the buffers of the walk. */
 void rb_heapprof_frames_free(void);
 
 #endif

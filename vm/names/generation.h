@@ -1,14 +1,15 @@
 #ifndef HEAPPROF_VM_GENERATION_H
 #define HEAPPROF_VM_GENERATION_H
-/* What a reader outside knows by the address of an iseq or a method entry, names above all, stays right as long as
- * this number is what it was before it read, and nothing is compacted: afterwards another may be at that
- * address. A count of GCs would not do, for sweeping is lazy (doc/descriptor.md). */
 #include <stdint.h>
 
+/* Grows when code or a method is freed. A reader outside knows names by the address of an iseq or a
+ * method entry. They stay right as long as this number is the same, and nothing is compacted: after
+ * that another object may be at the address. A count of GCs would not do, because sweeping is lazy
+ * (doc/descriptor.md). */
 extern uint64_t ruby_vm_code_generation;
 
-/* Code or a method is about to be freed. In GC: under the VM lock, or all ractors stopped. Who sees anything that
- * is written afterwards sees this. */
+/* Called when code or a method is about to be freed, inside a GC: under the VM lock, or with all
+ * ractors stopped. A reader that sees anything written afterwards sees the new number. */
 static inline void
 ruby_vm_code_changes(void)
 {

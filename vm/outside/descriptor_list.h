@@ -107,8 +107,8 @@ typedef struct vm_svar vm_svar;
         { __VA_ARGS__ } \
     };
 
-/* A part leads back to the whole: who scans for the magic may find it first. And so the linker takes the
- * whole out of libruby-static.a, though no code asks for it. */
+/* A part leads back to the whole: who scans for the magic may find it first. And so the linker
+ * takes the whole out of libruby-static.a, though no code asks for it. */
 #define HEAPPROF_DESCRIPTOR_DEFINE_PART(name, ...) \
     extern struct heapprof_descriptor ruby_vm_descriptor; \
     HEAPPROF_DESCRIPTOR_DEFINE(ruby_vm_descriptor_##name, \
@@ -520,8 +520,8 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(rb_mutex_t, POINTER, fiber) \
     DESCRIBE_FIELD(rb_mutex_t, POINTER, next_mutex)
 
-/* The profiler's state. The tables are as their headers say, so the sizes of their types tell whether a reader was
- * built of the same. */
+/* The profiler's state. The tables are as their headers say, so the sizes of their types tell
+ * whether a reader was built of the same. */
 #define HEAPPROF_DESCRIPTOR_PROFILER \
     DESCRIBE_GLOBAL(rb_heapprof, BYTES) \
     DESCRIBE_GLOBAL(rb_heapprof_on, UNSIGNED) \

@@ -2,16 +2,17 @@
 #define HEAPPROF_VM_FLUSH_H
 #include "profiler/snapshot.h"
 
-/* The snapshot as gzip'd pprof in a block from malloc, its length in *size; NULL when
- * out of memory. Needs no GVL. */
+/* Returns the snapshot as pprof, packed by gzip, in a block from malloc; its length is in *size.
+ * Returns NULL if there is no memory. Needs no GVL. */
 char *rb_heapprof_flush_encode(const struct heapprof_snapshot *snapshot, size_t *size);
 
-/* The same, looked at by that sample type first. */
+/* The same, with `by` as the sample type that readers show first. */
 char *rb_heapprof_flush_encode_by(const struct heapprof_snapshot *snapshot, const char *by, size_t *size);
 
-/* Writes a whole file (file.h) and frees bytes, which are from malloc. 0, or errno with nothing
- * left behind. Serves interrupts, so it may raise; then, too. The GVL is given up meanwhile. At exit
- * it is held for a regular file; and a pipe that nobody reads is ENXIO, where it is waited for else. */
+/* Writes a whole file (os/file.h). Returns 0, or errno; then no file is left behind. Frees bytes,
+ * which are from malloc, in each case. Serves interrupts, so it may raise; then no file is left
+ * either. Gives up the GVL meanwhile. At exit it keeps the GVL for a regular file, and a pipe
+ * without a reader is ENXIO; at other times it waits for a reader. */
 int rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit);
 
 struct heapprof_series;
@@ -25,8 +26,8 @@ void rb_heapprof_flush_say_unwritten(const char *path, int error);
 /* Says, once in a child of fork, that its files have other names than the template says. */
 void rb_heapprof_flush_say_distinct(struct heapprof_series *series, const char *path);
 
-/* What profiles have for the build of their mapping, ruby_description; and for who reads from outside, which cannot be
- * told how long that array is. */
+/* ruby_description, which profiles have as the build of their mapping. A reader outside needs
+ * this pointer, because the descriptor does not have the length of that array. */
 extern const char *const rb_heapprof_description;
 
 #endif

@@ -7,18 +7,22 @@ struct heapprof_pages;
 struct heapprof_snapshot;
 struct rb_heapprof_rss;
 
-/* Looks at heap pages for the length of a slice, beginning with {0}; false after the last. Takes the VM lock. */
+/* Measures heap pages for the length of a slice. *pages is {0} before the first one. Returns
+ * false after the last one. Takes the VM lock. */
 bool rb_heapprof_rss_slice(struct heapprof_pages *pages);
 
-/* Adds to the snapshot just taken rows for all else that is in memory; when there is no memory for that,
- * frees it and makes it NULL. Takes the VM lock, not for long; and lets others run before (others.h; NULL: it does not). */
+/* Adds rows to a new snapshot for everything else that is in memory. If there is no memory for
+ * them, frees the snapshot and sets it to NULL. Takes the VM lock for a short time; before that
+ * it lets other threads run, unless `others` is NULL. */
 void rb_heapprof_rss_add(struct heapprof_snapshot **snapshot, const struct heapprof_pages *pages,
                          const struct heapprof_others *others);
 
-/* Measures all values but size, in slices between which only other ractors run. Takes the VM lock. */
+/* Measures all values except `size`. Takes the VM lock, in slices; only other ractors run between
+ * them. */
 void rb_heapprof_rss_measure(struct rb_heapprof_rss *rss);
 
-/* What there is of code now. Under the VM lock, all ractors stopped; walks the heap. */
+/* How much memory code takes at present. Walks the heap, under the VM lock with all ractors
+ * stopped. */
 struct heapprof_code rb_heapprof_rss_code(void);
 
 #endif

@@ -3,13 +3,14 @@
 #include "ruby/ruby.h"
 #include "profiler/options.h"
 
-/* rb_heapprof_start for settings already known to be good. False: it is running. */
+/* rb_heapprof_start for options that are known to be valid. Returns false if the profiler runs
+ * already. */
 bool rb_heapprof_start_with(const struct heapprof_options *options);
 
 /* Ends the run, if there is one. rb_heapprof_stop also ends its periodic files. */
 void rb_heapprof_run_stop(void);
 
-/* Gives the samplers this seed, and the intervals of rb_heapprof.options. */
+/* Gives the samplers this seed, and the intervals of the current run's options. */
 void rb_heapprof_seed(uint64_t seed);
 
 /* A seed from the system; never fails. */

@@ -6,8 +6,9 @@ struct heapprof_others;
 struct heapprof_snapshot;
 
 /* Takes a snapshot, as rb_heapprof_snapshot does, and lets other threads run meanwhile, unless
- * `others` is NULL. Returns NULL if the profiler is off, memory is short, or an interrupt jumped out
- * of others->between; then *jump is the tag that the caller has to jump to (rb_jump_tag), else 0. */
+ * `others` is NULL. Returns NULL if the profiler is off, memory is short, or an interrupt jumped
+ * out of others->between; then *jump is the tag that the caller has to jump to (rb_jump_tag),
+ * else 0. */
 struct heapprof_snapshot *rb_heapprof_snapshot_beside(unsigned int with, const struct heapprof_others *others,
                                                       int *jump);
 

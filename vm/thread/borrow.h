@@ -4,20 +4,21 @@
 
 struct heapprof_others;
 
-/* Work that needs the GVL, of a native thread that is none of Ruby's. The others (others.h) are Ruby threads; between and
- * beside return with the GVL, and never jump. beside leaves nothing undone. */
+/* Work under the GVL that a native thread does which Ruby does not know. `others` are Ruby
+ * threads. Its between and beside return with the GVL, and never jump. Its beside always does the
+ * work. */
 typedef void rb_heapprof_borrowing_work(const struct heapprof_others *others, void *data);
 
-/* Before the first use; and in the child of a fork, where nobody lends or borrows. */
+/* Called before the first use, and in the child of a fork, where no loan goes on. */
 void rb_heapprof_borrow_init(void);
 
-/* Does the work with the GVL, as soon as that is to be had. ask has a Ruby thread of the main ractor call lend
- * soon; it is called again and again until one has. The work runs no Ruby code, makes no objects and raises
- * nothing. To be called by one thread alone. */
+/* Does the work with the GVL, as soon as the GVL can be had. `ask` makes a Ruby thread of the
+ * main ractor call rb_heapprof_lend soon; it is called again and again until one has. The work
+ * runs no Ruby code, makes no objects and raises nothing. Only one thread may call this. */
 void rb_heapprof_borrow(rb_heapprof_borrowing_work *work, void *data, void (*ask)(void));
 
-/* By a Ruby thread of the main ractor, where it may be interrupted: lends the GVL for a slice of the work, if that
- * is wanted, and returns with it. */
+/* Called by a Ruby thread of the main ractor, where it may be interrupted. If the GVL is wanted,
+ * lends it for a slice of the work. Returns with the GVL. */
 void rb_heapprof_lend(void);
 
 #endif

@@ -4,38 +4,43 @@
 #include <stdint.h>
 #include "vm/thread/borrow.h"
 
-/* What the thread is there for; each may have a signal. */
+/* The duties of the background thread. Each may have a signal. */
 enum heapprof_duty_name { HEAPPROF_DUTY_PROFILE, HEAPPROF_DUTY_GRAPH, HEAPPROF_DUTIES };
 
-/* Both are called by the thread. */
+/* The thread calls both functions. */
 struct heapprof_duty {
-    /* Whether there is something to do now; if not, *until_ns (of rb_heapprof_bell_now) is when to ask again, or sooner. */
+    /* Whether there is work at present. If not, lowers *until_ns (of rb_heapprof_bell_now) to
+     * when it is to be asked again at the latest. */
     bool (*wanted_p)(int64_t *until_ns);
     void (*work)(void);
 };
 
-/* False: there can be none, as all postponed jobs of MRI are taken. Needs the GVL, as all that follows but borrow. */
+/* All functions except borrow need the GVL. */
+
+/* Returns false if there can be no such thread, because all postponed jobs of MRI are taken. */
 bool rb_heapprof_own_thread_possible_p(void);
 
-/* From now on it has that duty; the first one makes the thread. What is given stays. */
+/* Gives the thread that duty. The first duty makes the thread. *duty has to stay. */
 void rb_heapprof_own_thread_begin(enum heapprof_duty_name name, const struct heapprof_duty *duty);
 
-/* It has that duty no more; what is under way is finished. */
+/* Takes the duty away. Work that has begun is finished. */
 void rb_heapprof_own_thread_stop(enum heapprof_duty_name name);
 
-/* That signal asks for it: rb_heapprof_bell_signalled_p(name). 0, or errno; EBUSY: it is somebody else's. */
+/* Has the signal ask for the duty (rb_heapprof_bell_signalled_p). Returns 0, or errno; EBUSY if
+ * the signal has a handler of the program or a library. */
 int rb_heapprof_own_thread_take_signal(enum heapprof_duty_name name, uint32_t number);
 
-/* Waits until no work is under way, and lends the GVL for it. */
+/* Waits until the thread does no work. Lends it the GVL meanwhile. */
 void rb_heapprof_own_thread_wait(void);
 
-/* The same before the process ends: no work is begun after it. */
+/* The same, before the process ends. No work begins after it. */
 void rb_heapprof_own_thread_end(void);
 
-/* In the child of a fork, where the thread is not: if it has a duty there is another as soon as a job runs. */
+/* Called in the child of a fork, which does not have the thread. If the thread has a duty, the
+ * next postponed job makes a new one. */
 void rb_heapprof_own_thread_after_fork(void);
 
-/* By the thread: rb_heapprof_borrow, of who will lend. */
+/* Called by the thread: does the work under the GVL (rb_heapprof_borrow). */
 void rb_heapprof_own_thread_borrow(rb_heapprof_borrowing_work *work, void *data);
 
 #endif
