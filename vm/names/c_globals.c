@@ -1,4 +1,4 @@
-/* c_globals.c - names of C variables that are roots, from the symbol tables of the files that they are in. */
+/* c_globals.c - the names of C variables that are roots, from the symbol tables of their files. */
 #include "ruby/ruby.h"
 #include "vm/names/symbol_names.h"
 #include "vm/names/c_globals.h"

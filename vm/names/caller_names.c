@@ -1,15 +1,16 @@
-/* caller_names.c - what the C functions are called that ask the allocator, and which of them ask for
- * somebody else.
+/* caller_names.c - the names of the C functions that call the allocator, and which of these
+ * functions call it on behalf of their own callers.
  *
- * A caller is a return address until somebody has time to look for its name: the files of libraries
- * are read for it, which nobody does inside the allocator or under the VM lock.
+ * A caller is only a return address until there is time to find its name. That means reading the
+ * files of libraries, which must not happen inside the allocator or under the VM lock.
  *
  *     unnamed callers --collect--> symbols --search, without a lock--> names --enter--> identities
  *
- * What a search was not made for, or has left, is named from memory right before a snapshot.
- * Wrappers are found by what their names begin with, once a run, before it starts.
+ * Callers that a search has missed are named from memory, right before a snapshot. Wrappers
+ * (functions that allocate for their callers) are recognised by the begin of their names, once a
+ * run, before it starts.
  *
- * Under the VM lock, but for finding wrappers. No Ruby allocation, no raise, no GC.
+ * Runs under the VM lock, except for finding wrappers. No Ruby allocation, no raise, no GC.
  */
 #include "ruby/ruby.h"
 #include "vm/names/symbol_names.h"
@@ -30,7 +31,7 @@ wrapper_p(const char *function)
 
     if (!function[0] || !function[1] || !function[2]) return false;
     for (size_t i = 0; i < numberof(beginnings); i++) {
-        if (function[3] != beginnings[i][3]) continue; /* most of ruby's begin with rb_ */
+        if (function[3] != beginnings[i][3]) continue; /* most functions of ruby begin with rb_ */
         if (strncmp(function, beginnings[i], strlen(beginnings[i])) == 0) return true;
     }
     return false;
@@ -84,8 +85,8 @@ rb_heapprof_caller_names_add_wrappers(const struct heapprof_callers *found)
 
 /* ---- callers ---- */
 
-/* Calls function with the key of each caller that has no name, until it returns false. How many
- * there were. */
+/* Calls `function` with the key of each caller that has no name, until it returns false. Returns
+ * how many there were. */
 static size_t
 each_unnamed_caller(bool (*function)(uintptr_t key, void *data), void *data)
 {
@@ -124,7 +125,7 @@ or_unknown(const char *name)
     return name[0] ? name : "?";
 }
 
-/* "function (library)". Unless it has a name, or has been forgotten, meanwhile. */
+/* Names it "function (library)", unless it has got a name, or has been forgotten, meanwhile. */
 static void
 name_caller(uintptr_t key, const struct heapprof_symbol_name *name)
 {

@@ -1,7 +1,7 @@
 /* fiber.c - the stacks of a fiber, as memory.
  *
- * A fiber has one piece of MRI's pool of stacks: its machine stack grows down from the end of that piece
- * to its begin, and its VM stack lies at the top of it.
+ * A fiber has one piece of MRI's pool of stacks: its machine stack grows down from the end of
+ * that piece to its begin, and its VM stack lies at the top of it.
  */
 #include "ruby/ruby.h"
 #include "vm/names/fiber.h"

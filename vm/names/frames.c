@@ -1,36 +1,39 @@
 /* frames.c - from control frames to a stack number.
  *
- * The frames of a Ruby backtrace, outermost first, each a function and a line. While a frame is
- * there, whatever called it waits: the frames outside of it have the same code, the same line, the
- * same method, until it is gone. So a frame that has been walked bears a note, the stack of its
- * callers, and the next walk goes outwards no further than to the first that has one:
+ * A stack is the frames of a Ruby backtrace, outermost first, each a function and a line. A
+ * walker who climbs the same stairs again and again leaves a mark on each step, and the next
+ * climb ends at the first mark. Our marks are notes. As long as a frame is there, its callers
+ * wait: they keep their code, their line and their method. So each walked frame bears a note, the
+ * stack number of its callers, and the next walk goes outwards to the first note:
  *
  *     control frames   cfp ->  Foo.new | make | block in run | run | <main> | (dummy)
  *     notes                    -       | -    | 2            | 1   | 0      | edition 7
  *                              <--- walked ---------------->
  *
- * The note is in the upper half of the word of flags in the frame's environment, which MRI writes whole
- * when it pushes a frame and of which it looks at single flags afterwards; so a new frame
- * has none, and nobody has to be told when a frame goes, a fiber ends, a thread's stack is freed:
- * notes go with what they are written on. An environment that moves to the heap takes the note
- * along; a continuation brings back frames with the notes they had, and with them the same callers.
+ * The note is in the upper half of the flags word of the frame's environment. MRI writes that
+ * word whole when it pushes a frame, so a new frame has no note. Later MRI looks at single flags
+ * only. Notes end with the memory that they are written on, so nothing has to be done when a
+ * frame goes, a fiber ends or a thread's stack is freed. An environment that moves to the heap
+ * takes its note along. A continuation brings back frames with their notes, above the same
+ * callers. doc/design/stacks.md has the reasons.
  *
  *   I1  the notes on a stack are stack numbers of the edition that its outermost frame, which is
- *       a dummy, bears: who makes numbers void begins a new edition (rb_heapprof_numbers_edition). A stack
- *       of another edition is walked whole, and all its notes are written anew or taken away.
- *   I2  a note is that of the frame's callers as they would be counted if it were the innermost.
- *   I3  an edition is never used again: at the last, UINT32_MAX, there are no notes any more.
+ *       a dummy, bears: who makes numbers void begins a new edition (rb_heapprof_numbers_edition). A
+ *       stack of another edition is walked whole, and all its notes are written anew or taken
+ *       away.
+ *   I2  a note counts the callers as if the frame were the innermost.
+ *   I3  an edition is never used again. In the last one, UINT32_MAX, no notes are written.
  *
- * Frames without a note are looked up by address (known): the same call from the same place, again
- * and again, is the common case. A GC moves and frees what these addresses are of, so it makes us forget
- * them (rb_heapprof_frames_forget_code); notes have no address in them.
+ * Frames without a note are looked up by address (known), because the same call from the same
+ * place is the common case. A GC moves and frees code, so it has these addresses forgotten
+ * (rb_heapprof_frames_forget_code). Notes contain no address.
  *
- * A stack with more frames than options.depth has its number, too, and a second one of its innermost
- * frames below [truncated]: that is what is sampled. One that would take more than an eighth of the budget has the second
- * alone, and bears no notes.
+ * A stack with more frames than options.depth has two numbers: its own, and that of its innermost
+ * frames below [truncated]. The second is sampled. A stack that would take more than an eighth of
+ * the budget has only the second, and bears no notes.
  *
- * Which frames count, and that a rescue or ensure frame stands for the method's own,
- * follows rb_ec_partial_backtrace_object in vm_backtrace.c.
+ * Which frames count follows rb_ec_partial_backtrace_object in vm_backtrace.c. So does the rule
+ * that a rescue or ensure frame stands for its method's own frame.
  *
  * Under the VM lock. No Ruby allocation, no raise, no GC.
  */
@@ -45,17 +48,17 @@
 
 enum { KNOWN_FRAMES = 1024, KNOWN_CUTS = 256 }; /* powers of two */
 
-/* A frame and its caller's stack, and what stack that makes. */
+/* A frame on top of its caller's stack, and the stack that this makes. */
 struct known_frame {
     const rb_iseq_t *iseq;  /* NULL: a C method */
     const VALUE *pc;
     const rb_callable_method_entry_t *method;
     uint32_t caller;
-    uint32_t stack;         /* 0: nothing is known here */
+    uint32_t stack;         /* 0: the entry is empty */
     uint64_t age;           /* void unless it is walks.age */
 };
 
-/* What stands for a stack that is too deep. */
+/* The cut stack that stands for one that is too deep. */
 struct known_cut {
     uint32_t whole;
     uint32_t edition;       /* void unless it is walks.edition */
@@ -72,9 +75,10 @@ static struct {
     struct known_cut   cuts[KNOWN_CUTS];
 } walks;
 
-/* Whether there is code: a frame that only names a file being read or loaded has no pc, nor has a
- * block written in C. README.md, "The walk may come at any allocation", says why nothing else is
- * half made; one whose code has no body is passed over all the same, rather than read. */
+/* Whether a frame has code. A frame that only names a file being read or loaded has no pc; nor
+ * has a block written in C. doc/design/stacks.md, "The walk may come at any allocation", says why
+ * no other frame is half made. A frame whose code has no body is passed over all the same, not
+ * read. */
 static bool
 runs_p(const rb_control_frame_t *cfp)
 {
@@ -88,9 +92,10 @@ stands_for_outer_p(const rb_iseq_t *iseq)
     return type == ISEQ_TYPE_RESCUE || type == ISEQ_TYPE_ENSURE;
 }
 
-/* The environment that ep is of now. While a block's environments move to the heap the outermost has
- * moved and the next still points to its old place, where the new one stands instead of the flags;
- * and YJIT, told of that, may ask for memory (vm_make_env_each). */
+/* The present place of the environment at ep. While a block's environments move to the heap, the
+ * outermost has moved and the next one still points to its old place. The new environment stands
+ * there instead of the flags. YJIT is told of each move, and may ask for memory in it
+ * (vm_make_env_each). */
 static const VALUE *
 moved(const VALUE *ep)
 {
@@ -98,7 +103,7 @@ moved(const VALUE *ep)
     return FIXNUM_P(flags) ? ep : ((const rb_env_t *)flags)->ep;
 }
 
-/* Of what stands in an environment: a method, a cref, or a svar with one of them. */
+/* The method of an environment's entry, which is a method, a cref, or a svar with one of them. */
 static const rb_callable_method_entry_t *
 method_in(VALUE object)
 {
@@ -106,8 +111,8 @@ method_in(VALUE object)
     return imemo_type_p(object, imemo_ment) ? (const rb_callable_method_entry_t *)object : NULL;
 }
 
-/* As rb_vm_frame_method_entry finds it, which may not be asked in the midst of such a move. None
- * where the environments end without a method's: then they are not whole. */
+/* The method of a frame, found as rb_vm_frame_method_entry does, which may not be called during
+ * such a move. NULL if the environments end without a method's: then they are not complete. */
 static const rb_callable_method_entry_t *
 method_of(const rb_control_frame_t *cfp)
 {
@@ -148,7 +153,7 @@ static uint32_t note_of(const rb_control_frame_t *cfp) { return 0; }
 static void write_note(const rb_control_frame_t *cfp, uint32_t note) { }
 #endif
 
-/* Stack numbers as notes: 0, the empty stack, is the outermost frame's. */
+/* A note is a stack number. 0, the empty stack, is the note of the outermost frame. */
 static uint32_t note_of_stack(uint32_t stack) { return stack + 1; }
 static uint32_t stack_of_note(uint32_t note) { return note - 1; }
 
@@ -158,8 +163,8 @@ dummy_frame(const rb_execution_context_t *ec)
     return RUBY_VM_NEXT_CONTROL_FRAME(RUBY_VM_END_CONTROL_FRAME(ec));
 }
 
-/* RJIT's compiler runs as Ruby above the frame it compiles for, and writes that frame's pc (branch_stub_hit
- * in compiler.rb): under it a caller's line may change. Nobody else does that. */
+/* RJIT's compiler runs as Ruby above the frame that it compiles for, and writes that frame's pc
+ * (branch_stub_hit in compiler.rb). So a caller's line may change. No other code does that. */
 static uint32_t
 edition_now(void)
 {
@@ -175,16 +180,16 @@ notes_good_p(const rb_execution_context_t *ec)
 
 /* ---- the walk ---- */
 
-/* The frames that are to be entered, which lie one behind the other in memory: so a walk goes outwards to find where
- * they end, comes back inwards, and needs no room, however deep the stack. */
+/* The frames to be entered. They lie one behind the other in memory. So a walk goes outwards to
+ * find their end, comes back inwards, and needs no room, however deep the stack is. */
 struct frame_walk {
     const rb_control_frame_t *innermost;
-    const rb_control_frame_t *outermost; /* void where there is none */
-    size_t   count;                      /* of those that count */
-    uint32_t callers;                    /* the stack of what is outside of them */
+    const rb_control_frame_t *outermost; /* void if there is no frame */
+    size_t   count;                      /* of the frames that count */
+    uint32_t callers;                    /* the stack of the frames outside of them */
 };
 
-/* The innermost frames, up to the first that bears a note or to so many as are wanted. */
+/* Walks outwards to the first frame with a note, or to the wanted number of frames. */
 static struct frame_walk
 go_outwards(const rb_execution_context_t *ec, bool noted, size_t most)
 {
@@ -211,7 +216,7 @@ go_outwards(const rb_execution_context_t *ec, bool noted, size_t most)
     return walk;
 }
 
-/* Whether the next frame inwards that runs code stands for it. */
+/* Whether the next frame inwards that runs code stands for this one. */
 static bool
 stood_for_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
 {
@@ -228,8 +233,9 @@ counts_p(const rb_control_frame_t *cfp, const rb_control_frame_t *innermost)
     return !cfp->iseq || (runs_p(cfp) && !stood_for_p(cfp, innermost));
 }
 
-/* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet: then
- * that is of another iseq, and the line unknown. eval may begin at a line below 0: unknown, too. */
+/* RJIT's compiler runs as Ruby above a frame whose code has not written its pc yet. Then the pc
+ * is of another iseq, and the line is unknown (0). It is unknown, too, if eval begins at a line
+ * below 0. */
 static uint32_t
 line_of(const struct known_frame *frame)
 {
@@ -269,7 +275,7 @@ same_p(const struct known_frame *a, const struct known_frame *b)
            a->method == b->method;
 }
 
-/* The stack that has one frame more than its caller's; HEAPPROF_NO_STACK when memory is refused. */
+/* The stack of one frame more than its caller's. HEAPPROF_NO_STACK if memory is refused. */
 static uint32_t
 enter(uint32_t caller, const rb_control_frame_t *cfp)
 {
@@ -285,7 +291,7 @@ enter(uint32_t caller, const rb_control_frame_t *cfp)
     return frame.stack;
 }
 
-/* The stack of the walk's frames, from that of their callers; each is to bear a note. */
+/* The stack of the walk's frames, on top of their callers'. Each frame gets a note later. */
 static uint32_t
 come_inwards(const struct frame_walk *walk, uint32_t stack, bool noted)
 {
@@ -348,7 +354,8 @@ cut_stack(uint32_t whole, uint32_t depth)
     return known->stack;
 }
 
-/* The same where there is no memory for the whole, or it may not have so much. */
+/* The cut stack, if there is no memory for the whole one, or the whole one is too large for the
+ * budget. */
 static uint32_t
 capture_cut(const rb_execution_context_t *ec, uint32_t depth)
 {
@@ -357,8 +364,8 @@ capture_cut(const rb_execution_context_t *ec, uint32_t depth)
     return stack == HEAPPROF_NO_STACK ? stack : come_inwards(&walk, stack, false);
 }
 
-/* How many frames may be entered of a stack: those that an eighth of the budget has room for. So what there is
- * can always make room for one more. */
+/* How many frames of a stack may be entered: as many as fit in an eighth of the budget. So the
+ * rest of the tables can always make room for one more stack. */
 static uint32_t
 most_frames(void)
 {
@@ -369,9 +376,9 @@ most_frames(void)
 
 /* ---- debug ---- */
 
-enum { CHECKED_FRAMES = 4000 }; /* deep recursion would cost the square of its frames */
+enum { CHECKED_FRAMES = 4000 }; /* more would cost the square of a deep recursion */
 
-/* What notes and known frames spare us comes to the same. */
+/* Checks that a whole walk, without notes and known frames, has the same result. */
 static void
 check_capture(const rb_execution_context_t *ec, uint32_t stack)
 {
@@ -393,7 +400,7 @@ check_capture(const rb_execution_context_t *ec, uint32_t stack)
 
 /* ---- all of it ---- */
 
-/* Each of the walk's frames bears a note then. */
+/* Gives each of the walk's frames a note. */
 static uint32_t
 capture_whole(const rb_execution_context_t *ec, const struct frame_walk *walk, bool noted)
 {
@@ -451,6 +458,6 @@ rb_heapprof_frames_free(void)
     struct heapprof_mem *mem = &rb_heapprof.mem;
 
     forget_numbers();
-    memset(walks.known, 0, sizeof(walks.known)); /* what memcheck finds there would pass for somebody's pointers */
+    memset(walks.known, 0, sizeof(walks.known)); /* or memcheck would take these addresses for pointers of the program */
     HEAPPROF_MEM_RELEASE(mem, walks.path, walks.path_capacity);
 }

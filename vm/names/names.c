@@ -1,18 +1,18 @@
-/* names.c - what functions and classes are called, found without making an object.
+/* names.c - the names of functions and classes, found without making an object.
  *
  * Names are those of MRI 3.4's backtraces (`Foo::Bar#baz`, `Foo.bar`, `block in Foo#bar`,
- * `<class:Foo>`); the rules are rb_gen_method_name's and calculate_iseq_label's in
- * vm_backtrace.c, which return Strings and so cannot be called here. All inputs are
- * already there: iseqs and classes carry their names as Strings, read in place.
+ * `<class:Foo>`). The rules are those of rb_gen_method_name and calculate_iseq_label in
+ * vm_backtrace.c, which return Strings and so cannot be called here. Iseqs and classes have their
+ * names as Strings already, which are read in place.
  *
- * A name is found when a function or class is first seen, and kept as bytes: later the
- * code may be dead. Only what was named after a class without a permanent name is
- * provisional, and asked again before each snapshot for as long as it lives.
+ * A name is found when a function or class is first seen. It is kept as bytes, because the code
+ * may be dead later. A name that contains a class without a permanent name is provisional. It is
+ * asked again before each snapshot, as long as the class lives.
  *
- * Methods written in Ruby inside MRI itself (`<internal:array>`) are shown as the C methods
- * they stand in for, with path and line of their caller: no tool can open the others.
+ * Methods that MRI itself has in Ruby (`<internal:array>`) are shown as the C methods that they
+ * replace, with path and line of their caller, because no tool can open `<internal:array>`.
  *
- * Under the VM lock, in the miss or in GC. No Ruby allocation, no raise, no GC.
+ * Runs under the VM lock, in an allocation or in a GC. No Ruby allocation, no raise, no GC.
  */
 #include "ruby/ruby.h"
 #include "vm/names/names.h"
@@ -25,7 +25,7 @@
 #include "iseq.h"
 #include "method.h"
 
-/* A name being put together; what does not fit is left out. */
+/* A name while it is put together. The part that does not fit is left out. */
 struct name {
     size_t length;
     bool   provisional;
@@ -55,7 +55,7 @@ name_add_str(struct name *name, VALUE string)
     name_add(name, RSTRING_PTR(string), RSTRING_LEN(string));
 }
 
-/* "Foo#" or "Foo." where the owner has a name that lasts. */
+/* Adds "Foo#" or "Foo." if the owner has a permanent name. */
 static void
 name_add_owner(struct name *name, VALUE owner)
 {
@@ -77,7 +77,7 @@ name_add_owner(struct name *name, VALUE owner)
     name_add_cstr(name, separator);
 }
 
-/* The iseq whose label a block, rescue or eval iseq is named after; adds the prefix. */
+/* The iseq whose label names a block, rescue or eval iseq. Adds the prefix ("block in "). */
 static const rb_iseq_t *
 name_add_blocks(struct name *name, const rb_iseq_t *iseq)
 {
@@ -145,8 +145,8 @@ name_intern(const struct name *name)
 
 /* ---- classes ---- */
 
-/* 0 when there is none, or when a class on the way is so new that it has no superclass
- * yet (rb_class_boot sets Qundef first). */
+/* Returns 0 if there is no such class, or if a class on the way is so new that it has no
+ * superclass yet (rb_class_boot sets Qundef first). */
 static VALUE
 real_class(VALUE klass)
 {
@@ -156,7 +156,7 @@ real_class(VALUE klass)
     return SPECIAL_CONST_P(klass) ? 0 : klass;
 }
 
-/* Names the class if it has one; anonymous classes go by their first named ancestor. */
+/* Adds the name of the class. An anonymous class has the name of its first named ancestor. */
 static void
 name_add_class(struct name *name, VALUE klass)
 {
@@ -239,7 +239,7 @@ iseq_path(const rb_iseq_t *iseq)
                                       RSTRING_PTR(path), RSTRING_LEN(path));
 }
 
-/* Its name, as of now; *provisional when a class in it has none yet. */
+/* The present name of a function. *provisional: a class in it has no name yet. */
 static uint32_t
 function_name(const rb_iseq_t *iseq, VALUE owner, ID id, bool *provisional)
 {
@@ -297,7 +297,7 @@ rb_heapprof_function_truncated(void)
 
 /* ---- provisional names ---- */
 
-/* The live object of each identity; 0 where it is dead. */
+/* The live object of each identity, or 0 if it is dead. */
 static VALUE *
 objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
 {
@@ -309,7 +309,8 @@ objects_by_identity(struct heapprof_mem *mem, size_t *capacity)
     for (uint32_t entry = 1; entry < table->numbers.end; entry++) {
         uintptr_t address = rb_heapprof_address_table_address(table, entry);
         if (!rb_heapprof_object_key_p(address)) continue;
-        /* Dead though not yet swept: what it refers to may be swept and used again. */
+        /* Dead, but not swept: the objects that it refers to may be swept, and their slots in use
+         * again. */
         if (rb_heapprof_gc_gone_p(address, NULL)) continue;
         objects[identities->ids[entry]] = address;
     }

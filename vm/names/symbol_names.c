@@ -1,7 +1,7 @@
-/* symbol_names.c - what a C function and the file that it is in are called.
+/* symbol_names.c - how a C function and its file are called.
  *
- * The program itself goes by its file's name as the kernel knows it. Its argv[0], which the dynamic
- * linker has, becomes the title when the program sets one.
+ * The program itself has the name of its file, as the kernel knows it. Its argv[0], which the
+ * dynamic linker has, becomes the title when the program sets one.
  */
 #include "ruby/internal/config.h"
 #include "vm/names/symbol_names.h"
@@ -59,7 +59,7 @@ rb_heapprof_symbols_name(const struct heapprof_symbols *symbols, size_t i, struc
     snprintf(name->library, sizeof(name->library), "%s", file);
 }
 
-/* The object of an address. */
+/* Finds the loaded object of an address. */
 struct symbol_asked {
     uintptr_t address;
     size_t visited;

@@ -1,17 +1,18 @@
 /* symbols.c - from return addresses to the names of C functions.
  *
- * The dynamic linker knows which loaded object lies where, and which functions it exports. Static
- * functions are in the object's file alone (os/elf_symbols.h), if that has not been stripped:
+ * The dynamic linker knows where each object is loaded, and which functions it exports. Static
+ * functions are only in the object's file (os/elf_symbols.h), if that has not been stripped:
  *
  *     addresses --dl_iterate_phdr--> object: base, path, build-id
  *                                       \--> file --build-id is the same--> functions
  *                                       \--> else what dladdr says
  *
- *   I1  nothing is remembered from one search to the next: an object may be unloaded, and another
- *       loaded in its place, and files are replaced.
+ *   I1  nothing is remembered from one search to the next: objects are unloaded, others are
+ *       loaded in their place, and files are replaced.
  *   I2  a file is believed only if it is of the build that is loaded.
- *   I3  the dynamic linker's lock is held while it is asked, never while a file is read; dladdr, which
- *       takes another of its locks, is not called while it tells. Both with the GVL (symbols.h).
+ *   I3  the dynamic linker's lock is held while it is asked, never while a file is read. dladdr
+ *       takes another of its locks, so it is not called inside dl_iterate_phdr. Both need the GVL
+ *       (symbols.h).
  */
 #include "ruby/internal/config.h"
 #include "vm/names/symbols.h"
@@ -44,7 +45,7 @@ account(struct heapprof_symbols *symbols)
     symbols->accounted_bytes = bytes;
 }
 
-/* Where it is; 0 when memory is refused, or it is "". */
+/* The offset of the text. 0 if memory is refused, or the text is "". */
 static size_t
 keep_text(struct heapprof_symbols *symbols, const char *text)
 {
@@ -95,7 +96,8 @@ rb_heapprof_symbols_address(const struct heapprof_symbols *symbols, size_t i)
     return symbols->all[i].address;
 }
 
-/* The call may be the function's last instruction. */
+/* The address of the call. The call may be the function's last instruction, so the return address
+ * may be in another. */
 static uintptr_t
 call_of(const struct heapprof_symbol *symbol)
 {
@@ -109,7 +111,7 @@ compare_symbols(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* The first symbol with its call at begin or behind. */
+/* The first symbol whose call is at `begin` or behind it. */
 static size_t
 first_from(const struct heapprof_symbols *symbols, uintptr_t begin)
 {
@@ -123,7 +125,8 @@ first_from(const struct heapprof_symbols *symbols, uintptr_t begin)
     return low;
 }
 
-/* The symbol i, if its call is among so many bytes; first_from has begun with begin. */
+/* The symbol i, or NULL if its call is not among the `size` bytes at `begin`. first_from has
+ * begun with `begin`. */
 static struct heapprof_symbol *
 symbol_within(const struct heapprof_symbols *symbols, size_t i, uintptr_t begin, size_t bytes)
 {
@@ -157,7 +160,7 @@ identify(struct heapprof_elf_identity *identity, const struct dl_phdr_info *info
     }
 }
 
-/* The object as one of the libraries; HEAPPROF_NO_LIBRARY when memory is refused. */
+/* Enters the object as a library. HEAPPROF_NO_LIBRARY if memory is refused. */
 static size_t
 add_library(struct heapprof_symbols *symbols, const struct dl_phdr_info *info, bool program)
 {
@@ -176,7 +179,7 @@ add_library(struct heapprof_symbols *symbols, const struct dl_phdr_info *info, b
     return at;
 }
 
-/* The program comes first. */
+/* dl_iterate_phdr begins with the program. */
 static int
 find_i(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -208,7 +211,8 @@ rb_heapprof_symbols_locate(struct heapprof_symbols *symbols)
 
 /* ---- what the files tell ---- */
 
-/* A file of the library's build, to be closed; or -1. A pipe may have taken its place, which would wait. */
+/* Opens the library's file if it is of the loaded build; else returns -1. O_NONBLOCK: a pipe may
+ * have taken its place, and opening that would wait. */
 static int
 open_file(struct heapprof_symbols *symbols, const struct heapprof_library *library, struct heapprof_elf *elf)
 {
@@ -233,8 +237,8 @@ close_file(struct heapprof_symbols *symbols, struct heapprof_elf *elf, int fd)
     close(fd);
 }
 
-/* Where calls are: a bit for each UNIT_BYTES of addresses, of which so many fall on one bit. Most functions
- * of a file have none there. */
+/* A filter of where calls are: a bit for each UNIT_BYTES of addresses; several such units share a
+ * bit. Most functions of a file have no bit set. */
 enum { UNIT_BYTES = 4096, UNITS = 4096, WORD_BITS = 64 };
 
 struct symbol_reading {
@@ -257,7 +261,7 @@ mark_units(struct symbol_reading *reading)
     }
 }
 
-/* A file may say that a function has any size. */
+/* A damaged file may claim any size. */
 static bool
 maybe_called_p(const struct symbol_reading *reading, uintptr_t begin, size_t bytes)
 {
@@ -270,7 +274,7 @@ maybe_called_p(const struct symbol_reading *reading, uintptr_t begin, size_t byt
     return false;
 }
 
-/* Of functions that overlap the first has it. */
+/* If functions overlap, the first one has the address. */
 static bool
 name_i(const struct heapprof_elf_function *function, void *data)
 {

@@ -3,9 +3,9 @@
  *     snapshot  ->  encode (pprof)  ->  gzip  ->  write .heapprof-XXXXXXXX  ->  rename
  *     GVL, VM lock  |-------------------- no GVL needed --------------------|
  *
- * A reader of PATH sees the file before or the file after, never half of one; when
- * anything fails, the temporary file is removed and PATH is as it was (os/file.c). A write may
- * wait (a pipe without a reader, a file system that is away), so it can be interrupted.
+ * A reader of PATH sees the old file or the new one, never half of one. If a step fails, the
+ * temporary file is removed and PATH is as it was (os/file.c). A write may wait (a pipe without a
+ * reader, a file system that is away), so it can be interrupted.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -54,7 +54,7 @@ rb_heapprof_snapshot_write(const rb_heapprof_snapshot_t *snapshot, const char *p
     return error ? -1 : (int64_t)size;
 }
 
-/* A write on its way, by a thread that may be interrupted. */
+/* A write in progress, by a thread that may be interrupted. */
 struct writing {
     struct heapprof_file file;
     const char *path;
@@ -85,7 +85,7 @@ write_serving_interrupts(VALUE data)
 
     bool holds_gvl = writing->at_exit && rb_heapprof_file_regular_p(&writing->file);
     for (;;) {
-        writing->error = EINTR; /* as it stays when an interrupt raises, or is waiting already */
+        writing->error = EINTR; /* stays so if an interrupt raises, or already waits */
         if (holds_gvl) step(writing);
         else rb_nogvl(step, writing, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
         if (writing->error != EINTR) return Qnil;
@@ -93,7 +93,8 @@ write_serving_interrupts(VALUE data)
     }
 }
 
-/* A program may write again when it has closed something, but at exit there is no later. */
+/* If no descriptor is free, a program may close one and try again; at exit it cannot, so a child
+ * writes. */
 static VALUE
 end_writing(VALUE data)
 {
@@ -118,7 +119,6 @@ rb_heapprof_flush_write(const char *path, char *bytes, size_t size, bool at_exit
 
 /* ---- what is said of a file ---- */
 
-/* What strerror would not tell. */
 const char *
 rb_heapprof_flush_explain(int error)
 {

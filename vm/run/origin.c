@@ -1,8 +1,9 @@
 /* origin.c - which process a profile is of, in lines "key: value".
  *
- * Title is what the program calls itself ($0), and program what it was started as; a server that names its
- * workers has them in the title. Directory is where the program began, by which a reader tells the application's own
- * code. Lines end each value, so a value has none.
+ * program is the name that the process was started with; title is what it calls itself ($0). A
+ * server that names its workers does so in the title. directory is where the program began; by it
+ * a reader recognises the application's own code. A line ends a value, so line ends in values are
+ * replaced.
  */
 #include "ruby/ruby.h"
 #include "vm/run/environment.h"
@@ -58,7 +59,7 @@ add_system(struct origin_text *text)
     add(text, "directory", directory, strlen(directory));
 }
 
-/* Of this ractor. */
+/* The names of this ractor's threads. */
 static void
 add_threads(struct origin_text *text)
 {

@@ -1,10 +1,11 @@
-/* periodic.c - files while the program runs: every so often, and when a signal asks for one.
+/* periodic.c - files while the program runs: at regular times, and when a signal asks for one.
  *
  *     our thread   sleeps ─ due, or signalled ─ snapshot, slice by slice ─ add up ─ encode ─ write ─ sleeps
  *     (own_thread.c)                            with the GVL borrowed      without the GVL
  *
- *   I1  what is in periodic changes under the lock; nothing takes long, or waits, while it is held.
- *   I2  while our thread works (rb_heapprof_own_thread_wait), the series is its own.
+ *   I1  `periodic` changes only under its lock, which is held for short times and never while
+ *       waiting.
+ *   I2  while our thread works (rb_heapprof_own_thread_wait), only it uses the series.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -26,26 +27,27 @@
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS (1000 * MS_NS)
 
-/* How often it is looked whether the program has trapped the signal: at first, and at most. */
+/* The time between two looks at whether the program has trapped the signal: at first, and at
+ * most. */
 #define WATCH_NS SECOND_NS
 #define WATCH_MOST_NS (60 * SECOND_NS)
 
 static struct {
     pthread_mutex_t lock;
-    uint64_t run;                      /* counts starts and stops: what was begun before is nobody's */
+    uint64_t run;                      /* counts starts and stops; a snapshot of an earlier run is dropped */
     struct heapprof_series *series;    /* NULL: off */
     uint64_t every_ms;
     int64_t due_ns, watch_ns, watch_for_ns;
-    uint32_t signal;                   /* 0: none, or the program has it */
-    unsigned int with;                 /* of rb_heapprof_snapshot */
-    bool failed;                       /* the last file could not be written, and that was said */
+    uint32_t signal;                   /* 0: no signal, or the program has trapped it */
+    unsigned int with;                 /* flags of rb_heapprof_snapshot */
+    bool failed;                       /* the last file could not be written; the user knows */
 } periodic = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct heapprof_series own_series;
 
 /* ---- our thread: a snapshot ---- */
 
-/* A snapshot to be taken, and where it is to go. */
+/* A snapshot, and where it is to be written. */
 struct periodic_file {
     uint64_t run;
     unsigned int with;
@@ -58,7 +60,7 @@ static void
 take(const struct heapprof_others *others, void *data)
 {
     struct periodic_file *file = data;
-    int jump; /* between does not, of this thread */
+    int jump; /* between never jumps in this thread */
 
     file->snapshot = rb_heapprof_snapshot_beside(file->with, others, &jump);
     const char *name = rb_heapprof_environment_program();
@@ -68,7 +70,7 @@ take(const struct heapprof_others *others, void *data)
 
 /* ---- our thread: the file ---- */
 
-/* Only a regular file: a pipe whose reader is away would hold up the end of the process. */
+/* Refuses a pipe: if its reader is away, it would hold up the end of the process. */
 static int
 write_regular(const char *path, const char *bytes, size_t size)
 {
@@ -109,7 +111,7 @@ write_file(struct periodic_file *file)
     tell_failed(path, error);
 }
 
-/* False: nothing is to be written any more. */
+/* Returns false if there is nothing to write any more. */
 static bool
 begin_file(struct periodic_file *file)
 {
@@ -119,7 +121,8 @@ begin_file(struct periodic_file *file)
     return file->series != NULL;
 }
 
-/* Whether it is of a run that goes on: then it is to be written, even if that stops now. */
+/* Whether the snapshot is of the current run. Then it is written, even if the run stops
+ * meanwhile. */
 static bool
 wanted_still_p(const struct periodic_file *file)
 {
@@ -142,7 +145,8 @@ take_and_write(void)
 
 /* ---- our thread: when ---- */
 
-/* Under the lock. Says once that the program traps the signal itself: it is the program's, then. */
+/* Under the lock. True if the program has trapped the signal itself. Then the signal belongs to
+ * the program. */
 static bool
 lost_signal_p(int64_t now)
 {
@@ -277,7 +281,7 @@ rb_heapprof_stop(void)
     rb_heapprof_run_stop();
 }
 
-/* The lock, and what it protects, may be as the parent's thread held it. */
+/* The parent's thread may have held the lock at the fork. */
 void
 rb_heapprof_periodic_after_fork(void)
 {

@@ -1,10 +1,10 @@
-/* rss.c - what the resident memory of the process consists of (profiler/ladder.h): measures, for
- * profiler/ to add up.
+/* rss.c - measures what the resident memory of the process consists of. profiler/ladder.h adds it
+ * up.
  *
  *     heap pages, in slices ─ smaps ─ malloc ─ threads' stacks ─ our own tables ─ libraries' zeroed data
  *
- * Nothing here asks the allocator for memory or makes a Ruby object; what other threads do between two slices,
- * or without the GVL, is all that the numbers may disagree about.
+ * Nothing here asks the allocator for memory or makes a Ruby object. The numbers can disagree
+ * only by what other threads do between two slices, or without the GVL.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -31,15 +31,15 @@ within_p(struct heapprof_range range, uintptr_t address)
     return range.begin <= address && address < range.end;
 }
 
-/* Is its VM stack a block of the allocator? The threads that a ractor shares have theirs beside
- * their machine stacks. */
+/* Whether the VM stack is a block of the allocator. Threads of shared native threads (M:N) have
+ * it beside their machine stacks instead. */
 static bool
 block_stack_p(const rb_thread_t *th, const rb_execution_context_t *ec)
 {
     return !th->sched.context_stack || th->sched.context_stack == (void *)ec->vm_stack;
 }
 
-/* A thread's own stacks, whichever fiber it is in. */
+/* Adds a thread's own stacks, whichever fiber it runs. */
 static void
 add_thread(struct heapprof_measured *measured, struct heapprof_range main_stack, const rb_thread_t *th)
 {
@@ -74,7 +74,7 @@ add_threads(struct heapprof_measured *measured, struct heapprof_range main_stack
 
 /* ---- libraries ---- */
 
-/* Data that begins as zeros and is longer than its file: anonymous memory after the file's. */
+/* Zeroed data of a library: anonymous memory behind the pages of its file. */
 static int
 add_bss_i(struct dl_phdr_info *library, size_t size, void *data)
 {
@@ -100,7 +100,7 @@ smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* What was there before the start and is there still, and what xmalloc was not asked for. */
+/* Blocks from before the start that are still there, and blocks that did not come from xmalloc. */
 static uint64_t
 other_blocks(const struct heapprof_measured *measured)
 {
@@ -112,7 +112,7 @@ other_blocks(const struct heapprof_measured *measured)
            measured->page_descriptors;
 }
 
-/* What is in use by the samples' account. */
+/* Bytes in use, as the samples estimate them. */
 static uint64_t
 sampled_blocks(void)
 {
@@ -137,7 +137,8 @@ read_outside(void *data)
     return NULL;
 }
 
-/* The kernel looks at each page of the process for it, the allocator at each of its free blocks. */
+/* Slow: the kernel looks at each page of the process, and the allocator at each of its free
+ * blocks. */
 static bool
 read_process(struct heapprof_measured *measured, const struct heapprof_others *others)
 {
@@ -166,7 +167,7 @@ measure(struct heapprof_measured *measured, const struct heapprof_snapshot *snap
     dl_iterate_phdr(add_bss_i, measured);
 }
 
-/* False, with nothing measured, when the kernel does not tell. */
+/* Returns false, with nothing measured, if the kernel does not give the numbers. */
 static bool
 build(struct heapprof_ladder *ladder, const struct heapprof_snapshot *snapshot,
       const struct heapprof_pages *pages, const struct heapprof_others *others)

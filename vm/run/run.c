@@ -2,8 +2,8 @@
  *
  *     off --start--> on --set_interval--> on --stop--> off
  *
- * Changes of state happen with all ractors stopped, under the VM lock. No function here makes a
- * Ruby object or runs Ruby code. What takes time, or reads files, is done before the lock.
+ * State changes with all ractors stopped, under the VM lock. No function here makes a Ruby object
+ * or runs Ruby code. Work that takes time, or reads files, is done before the lock is taken.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -97,7 +97,7 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
     set = rb_heapprof_on;
     if (set) {
         rb_heapprof_gc_begin_change();
-        rb_heapprof_gc_lock_blocks(); /* threads without the GVL draw gaps, too */
+        rb_heapprof_gc_lock_blocks(); /* threads without the GVL draw gaps between samples, too */
         rb_heapprof.auto_interval = interval_bytes == HEAPPROF_AUTO_INTERVAL;
         if (rb_heapprof.auto_interval) interval_bytes = rb_heapprof.options.interval_bytes;
         rb_heapprof.options.interval_bytes = interval_bytes;

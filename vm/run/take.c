@@ -1,13 +1,15 @@
-/* take.c - takes a snapshot: what stands around the copying and adding up of profiler/copies.c.
+/* take.c - takes a snapshot: a photograph of a street in strips, while the street goes on.
  *
  *     full GC     if asked for; finalizers run
- *     owners      a walk over the heap in slices, other threads in between
+ *     owners      a walk over the heap in slices, other threads run in between
  *     names       callers of the allocator are named, without the VM lock
- *     copying     in slices under the VM lock, all ractors stopped; the snapshot is as of the first
+ *     copying     in slices under the VM lock, all ractors stopped; shows the moment of the first slice
  *     adding up   without the VM lock
  *
- * One snapshot is copied at a time: who comes with another copies the rest of that one first.
- * Only the full GC, and what runs between two slices, is Ruby code; nothing here makes a Ruby object.
+ * profiler/copies.c copies and adds up; here is what stands around it. One snapshot is copied at
+ * a time: a thread that comes with another one first copies the rest of the current one. The full
+ * GC, and what runs between two slices, may run Ruby code. Nothing here makes a Ruby object or
+ * raises. doc/design/snapshot.md has the whole way.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -52,12 +54,12 @@ facts_now(void)
 static void lock_blocks(void *unused) { rb_heapprof_gc_lock_blocks(); }
 static void unlock_blocks(void *unused) { rb_heapprof_gc_unlock_blocks(); }
 
-/* Holds the blocks, when none of them waits for its site: what waits is in no snapshot, and may not get a
- * site while this one is copied. */
+/* Locks the blocks at a moment at which none of them waits for its site. A waiting block is in no
+ * snapshot, and must not get a site while this one is copied. */
 static void
 hold_settled_blocks(void)
 {
-    enum { tries = 10 }; /* other threads may be quicker */
+    enum { tries = 10 }; /* other threads may add blocks that wait in the meantime */
 
     for (int i = 0; i < tries; i++) {
         rb_heapprof_gc_resolve_all();
@@ -70,7 +72,7 @@ hold_settled_blocks(void)
     rb_heapprof_gc_settle_blocks();
 }
 
-/* NULL when there is no memory. */
+/* Returns NULL if there is no memory. */
 static struct heapprof_copies *
 begin_copies(bool owners, bool native_leaks)
 {
@@ -84,7 +86,7 @@ begin_copies(bool owners, bool native_leaks)
     hold_settled_blocks();
     struct heapprof_facts facts = facts_now();
     facts.owners = owners;
-    if (!native_leaks || !rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* nobody is suspect */
+    if (!native_leaks || !rb_heapprof_gc_owners_complete_p()) facts.old_gc = 0; /* no sample is a suspect */
     rb_heapprof_gc_note_gone();
     struct heapprof_copies *copies = rb_heapprof_copies_begin(&rb_heapprof.tables, &facts, &asks);
     if (copies) rb_heapprof_copies_follow(copies, &rb_heapprof.tables);
@@ -105,8 +107,9 @@ copy_step_without_memsize_i(void *copies)
     return rb_heapprof_copies_step(copies, false);
 }
 
-/* A memsize function may do anything that C can do, but not with our tables: what it allocates is
- * no sample; and no GC may run while it is asked, in which what is in the tables dies. */
+/* A memsize function may do anything that C can do, but must not change our tables. So what it
+ * allocates is not sampled, and no GC may run meanwhile, because objects of the tables would die
+ * in it. */
 static bool
 ask_and_copy_slice(struct heapprof_copies *copies, int64_t waited_ns)
 {
@@ -134,7 +137,7 @@ copy_slice(int64_t waited_ns)
 
 /* ---- names of callers ---- */
 
-/* A search for them, which other threads may run beside. */
+/* A search for names. Other threads may run meanwhile. */
 struct take_naming {
     struct heapprof_symbols symbols;
     bool done;
@@ -167,26 +170,26 @@ search_names(struct take_naming *naming, const struct heapprof_others *others)
 
 /* ---- the snapshot ---- */
 
-/* Who looks leaked is known of what nobody is known to hold. */
+/* A sample looks leaked if it has no known owner, so leaks need owners. */
 #define WITH_OWNERS (RB_HEAPPROF_OWNERS | RB_HEAPPROF_NATIVE_LEAKS)
 
 struct take_snapshot {
     unsigned int with;
-    const struct heapprof_others *others; /* NULL: they do not run */
-    struct heapprof_walk walk;   /* for owners */
+    const struct heapprof_others *others; /* NULL: other threads do not run */
+    struct heapprof_walk walk;   /* the search for owners */
     struct take_naming naming;
-    int searches;                /* for names that may still be made */
-    int64_t waited_ns;           /* for others, before the next slice */
+    int searches;                /* for names: how many more are allowed */
+    int64_t waited_ns;           /* what other threads have taken since the last slice */
     struct heapprof_copies *copies;
     struct heapprof_snapshot *snapshot;
-    int *jump;                   /* what between has jumped to; 0: it has not */
+    int *jump;                   /* the tag that others->between has jumped to, or 0 */
 };
 
 enum take_state {
-    TAKEN_ALL,      /* it is off, there is no memory, or all is copied */
+    TAKEN_ALL,      /* the profiler is off, there is no memory, or all is copied */
     TAKEN_SLICE,    /* there is more to copy */
-    TAKEN_UNNAMED,  /* there are callers to be named first */
-    TAKEN_UNOWNED   /* somebody has begun another walk */
+    TAKEN_UNNAMED,  /* callers have to be named first */
+    TAKEN_UNOWNED   /* another thread has begun another walk */
 };
 
 /* Under the VM lock. */
@@ -210,7 +213,7 @@ begin_named(struct take_snapshot *taking)
     return taking->copies ? TAKEN_SLICE : TAKEN_ALL;
 }
 
-/* Somebody else may have copied the rest of this one, and begun another. */
+/* Another thread may have copied the rest of this snapshot, and begun its own. */
 static enum take_state
 take_slice(struct take_snapshot *taking)
 {
@@ -250,7 +253,7 @@ call_between(VALUE taking)
     return Qnil;
 }
 
-/* Returns false if that has jumped out: then the snapshot is given up. */
+/* Returns false if others->between has jumped out. Then the snapshot is given up. */
 static bool
 let_others_run(struct take_snapshot *taking)
 {
@@ -264,7 +267,7 @@ let_others_run(struct take_snapshot *taking)
 
 /* ---- owners ---- */
 
-/* The next slice of the walk; false after the last. */
+/* The next slice of the walk. Returns false after the last one. */
 static bool
 walk_slice(struct take_snapshot *taking)
 {
@@ -280,8 +283,8 @@ walk_slice(struct take_snapshot *taking)
 
 /* ---- the whole ---- */
 
-/* While names are searched new callers may be seen; other threads of this ractor add to those the first
- * time alone. */
+/* New callers may come while names are searched. Other threads of this ractor run during the
+ * first search only, so that the searches end. Returns false if the snapshot is given up. */
 static bool
 copy_in_slices(struct take_snapshot *taking)
 {
@@ -366,7 +369,7 @@ rb_heapprof_snapshot(unsigned int with)
     return rb_heapprof_snapshot_beside(with, NULL, &jump);
 }
 
-/* 0: not sampled. What is not in the table may be pending. */
+/* The entry of a sampled object, or 0. An object that is not in the table may be pending. */
 static uint32_t
 live_entry(VALUE object)
 {

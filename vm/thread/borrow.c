@@ -1,29 +1,32 @@
-/* borrow.c - the GVL for a thread that is none of Ruby's, slice by slice.
+/* borrow.c - a thread that Ruby does not know borrows the GVL, as one borrows a pen: for one
+ * line, then it goes back.
  *
- * It is had in one of two ways:
+ * The GVL comes in one of two ways:
  *
- *   nobody runs   Each Ruby thread gives up the GVL by setting its scheduler's running to NULL, and wants it
- *                 again by taking the scheduler's lock first. While running is NULL and we hold that lock, nobody
- *                 runs, and nobody begins to: that is the GVL. No thread is woken, and none notices.
- *   one runs      It lends its own: at its next look at interrupts it waits, with the GVL, for the end of a slice.
+ *   no Ruby thread runs   A Ruby thread gives up the GVL by setting its scheduler's `running` to NULL. To get it back it
+ *                         first takes the scheduler's lock. While `running` is NULL and we hold that lock, no thread
+ *                         runs, and none can begin: we have the GVL. No thread is woken, and none notices.
+ *   one runs              It lends its own. At its next look at interrupts it waits, with the GVL, for the end of a slice.
  *
  *     ours          ──wanted──▶ slice ▶ between ──wanted──▶ slice ▶
  *     a Ruby thread  ...  lend ( waits )   ...        lend ( waits )  ...
  *
- * Waking a sleeping thread, as a signal does, would do for the first. But MRI tells the program of that now and
- * then: sysread fails with EINTR, and who knows what an extension makes of it. With several Ractors, whose
- * barriers count threads that run, one has to lend; ask sees to it.
+ * Waking a sleeping thread, as a signal does, would be enough for the first case. But the program
+ * may notice: sysread fails with EINTR, and an extension may do anything. With several Ractors a
+ * thread has to lend in each case, because barriers count running threads; `ask` sees to that.
  *
- *   I1  what the work asks MRI for is asked by a thread and an execution context of our own, which are in no
- *       list. They have a machine stack and no frames, so a GC that is ended here marks that stack, and all
- *       threads as those that wait. Whoever lends has saved its stack's end.
- *   I2  that context always has an interrupt: what would give up the GVL by rb_nogvl, which fails then, is done
- *       with it. beside gives it up.
- *   I3  what asks for a postponed job meanwhile asks our context, which never looks: the main thread's is asked
- *       instead.
+ *   I1  the work runs on a thread structure and an execution context of our own, which are in no
+ *       list of MRI. They have a machine stack and no frames. A GC that is finished in a slice
+ *       marks that stack, and all Ruby threads as waiting ones. The lender has saved the end of
+ *       its stack.
+ *   I2  our context always has an interrupt pending. So rb_nogvl fails in it, and what would give
+ *       up the GVL keeps it. Only `beside` gives it up.
+ *   I3  a postponed job that is asked for in a slice goes to our context, which never looks. It
+ *       is passed on to the main thread.
  *   I4  no object is held from one slice to the next.
- *   I5  a slice has the VM's lock, so with several Ractors no barrier is begun in it but its own. MRI saves the
- *       stack of who joins a barrier as that of the thread that runs, and that is the lender: so the lender joins.
+ *   I5  a slice holds the VM lock, so no other ractor begins a barrier in it. MRI saves the stack
+ *       of a thread that joins a barrier as that of the running thread, which is the lender; so
+ *       the lender has to join, not we.
  */
 #include "ruby/ruby.h"
 #include "vm/thread/borrow.h"
@@ -37,18 +40,18 @@
 #include <time.h>
 
 #define MS_NS 1000000L
-#define BETWEEN_NS (MS_NS / 20)      /* who waits for the scheduler's lock gets it */
-#define PATIENCE_NS (20 * MS_NS)     /* how long a thread that runs may take to lend, before both ways are tried again */
+#define BETWEEN_NS (MS_NS / 20)      /* a thread that waits for the scheduler's lock gets it */
+#define PATIENCE_NS (20 * MS_NS)     /* how long a running thread may take to lend before both ways are tried again */
 #define PATIENCE_MOST_NS (500 * MS_NS)
-#define STACK_BYTES (256 * 1024)     /* of our machine stack, that MRI may count on */
+#define STACK_BYTES (256 * 1024)     /* of our machine stack, as MRI is told */
 
 enum loan { UNWANTED, WANTED, LENT };
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t changed;   /* loan, by the monotonic clock */
+    pthread_cond_t changed;   /* of loan; waits by the monotonic clock */
     enum loan loan;
-    bool idle;                /* nobody runs, and the scheduler's lock is ours */
+    bool idle;                /* no Ruby thread runs, and we hold the scheduler's lock */
     void (*ask)(void);
     rb_thread_t thread;
     rb_execution_context_t ec;
@@ -168,7 +171,7 @@ return_loan(void)
     pthread_mutex_unlock(&borrow.lock);
 }
 
-/* Without a context it is not us who are asked for what is asked of the thread that runs. */
+/* Without a context of ours, MRI does not take us for the running thread. */
 static void
 leave_vm(void)
 {
@@ -176,7 +179,7 @@ leave_vm(void)
     rb_current_ec_set(NULL);
 }
 
-/* False: a barrier waits for the lender. */
+/* Returns false if a barrier waits for the lender. */
 static bool
 enter_vm(void)
 {

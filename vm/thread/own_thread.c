@@ -1,14 +1,16 @@
-/* own_thread.c - a native thread of ours, which Ruby knows nothing of, for what is due or asked for by a signal.
+/* own_thread.c - a background thread, invisible to Ruby, for work that is due at a time or asked
+ * for by a signal.
  *
- *     our thread   sleeps ─ a duty is wanted ─ its work, with the GVL borrowed where it needs it ─ sleeps
+ *     our thread   sleeps ─ a duty is wanted ─ does it, with the GVL borrowed where needed ─ sleeps
  *
- * If a Ruby thread runs it is asked to lend the GVL (borrow.c) by a postponed job, which does that at its next look at
- * interrupts. With several Ractors the main thread is woken for it as by a signal.
+ * If a Ruby thread runs, a postponed job asks it to lend the GVL (borrow.c) at its next look at
+ * interrupts. With several Ractors the main thread is woken for that, as by a signal.
  *
- *   I1  what the thread does runs no Ruby code: no GC is begun, no interrupts are served, no objects made.
- *   I2  what changes here while the thread is there changes under the lock, which nobody has for long.
- *   I3  there is one such thread in a process, from its first duty to its end. A child of fork has
- *       none, and its first job makes one.
+ *   I1  the thread runs no Ruby code. It begins no GC, serves no interrupts and makes no objects.
+ *   I2  while the thread exists, `own` changes only under its lock, which is held for short
+ *       times.
+ *   I3  a process has one such thread, from the first duty to the end of the process. The child
+ *       of a fork does not have it; its first postponed job makes a new one.
  */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
@@ -30,18 +32,19 @@
 
 static struct {
     pthread_mutex_t lock;
-    pid_t pid;                         /* whose all this is; 0: never begun */
-    bool thread;                       /* there is one */
-    bool busy;                         /* it works */
-    bool ended;                        /* it is to begin nothing more */
-    const struct heapprof_duty *duties[HEAPPROF_DUTIES]; /* NULL: not begun */
+    pid_t pid;                         /* the process that this belongs to; 0: never begun */
+    bool thread;                       /* the thread exists */
+    bool busy;                         /* it does a duty */
+    bool ended;                        /* it is to begin no more work */
+    const struct heapprof_duty *duties[HEAPPROF_DUTIES]; /* NULL: it does not have the duty */
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- a Ruby thread ---- */
 
 static void begin_thread(void);
 
-/* In a child that C code has forked behind MRI's back there is nobody to lend to, whatever the parent wanted. */
+/* In a child that C code has forked without MRI there is no thread to lend to, whatever the
+ * parent wanted. */
 static void
 job(void *unused)
 {
@@ -64,7 +67,8 @@ rb_heapprof_own_thread_possible_p(void)
 
 /* ---- our thread ---- */
 
-/* MRI sets the interrupt for whoever ran last, who may be asleep; with one ractor nobody has to be woken then. */
+/* MRI sets the interrupt of the thread that ran last, which may be asleep. With one ractor that
+ * is enough: if no thread runs, the GVL is free. */
 static void
 ask_to_lend(void)
 {
@@ -91,7 +95,7 @@ duty_of(int name)
     return duty;
 }
 
-/* False: the process ends. */
+/* Returns false if the process ends. */
 static bool
 begin_work(void)
 {
@@ -109,7 +113,7 @@ end_work(void)
     pthread_mutex_unlock(&own.lock);
 }
 
-/* Whether there was something to do; otherwise there will be none before that moment. */
+/* Returns whether there was work. If not, there is none before *until_ns. */
 static bool
 serve_once(int64_t *until_ns)
 {
@@ -154,7 +158,7 @@ create_thread(void)
     return error;
 }
 
-/* No signal is for it. */
+/* The thread gets no signals. */
 static void
 begin_thread(void)
 {
@@ -203,7 +207,7 @@ rb_heapprof_own_thread_stop(enum heapprof_duty_name name)
     rb_heapprof_bell_ring();
 }
 
-/* For these MRI has handlers of its own from its start. */
+/* Signals for which MRI installs handlers at its start. */
 static bool
 ruby_handles_p(uint32_t number)
 {
@@ -227,8 +231,8 @@ busy_p(void)
     return busy;
 }
 
-/* The GVL is kept but for what our thread needs: without it other Ruby threads would see the main thread
- * asleep at exit. */
+/* Gives the GVL only to our thread. Without the GVL held, other Ruby threads would see the main
+ * thread asleep at exit. */
 void
 rb_heapprof_own_thread_wait(void)
 {
@@ -250,8 +254,8 @@ rb_heapprof_own_thread_end(void)
     rb_heapprof_own_thread_wait();
 }
 
-/* The lock, and what it protects, may be as the parent's thread held it; what that had taken is lost. A thread is
- * made by the next job: MRI's own state is the parent's yet. */
+/* The parent's thread may have held the lock at the fork; its snapshot is lost. The next
+ * postponed job makes the new thread, because MRI's own state is still the parent's here. */
 void
 rb_heapprof_own_thread_after_fork(void)
 {
