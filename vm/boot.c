@@ -1,5 +1,5 @@
-/* boot.c - RUBY_HEAPPROF: from the environment to a running profiler, and at the end of
- * the process to a file.
+/* boot.c - the first and the last word: from RUBY_HEAPPROF to a running profiler, and at the end
+ * of the process to a file.
  *
  *     Init_heapprof         core classes are there, no Ruby code has run
  *     prelude, -r, script   sampled
@@ -8,11 +8,12 @@
  *     finalizers            not sampled
  *     rb_heapprof_at_end    with memcheck=1 the file is written here, and not before (memcheck.c)
  *
- * An exception that nobody rescued, exit, and a signal whose default Ruby turns into an
- * exception (SIGINT, SIGTERM, SIGHUP, ...) all come through here; exit!, exec, SIGKILL and a
- * crash do not. What has no program to run (-v, -c, an unknown option) leaves no file.
+ * All of these ends come through here: an exception that no code rescues, exit, and a signal that
+ * Ruby turns into an exception by default (SIGINT, SIGTERM, SIGHUP, ...). exit!, exec, SIGKILL
+ * and a crash do not. A command line without a program to run (-v, -c, an unknown option) leaves
+ * no file.
  *
- * Whatever goes wrong is one line on stderr; the program and its exit status never know.
+ * A failure is one line on stderr. It changes neither the program nor its exit status.
  */
 #include "ruby/ruby.h"
 #include "vm/boot.h"
@@ -43,13 +44,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What the environment asked for; written once at boot. */
+/* What the environment has asked for. Written once, at boot. */
 static struct {
     bool asked;
-    bool no_program;            /* the command line was all there was */
+    bool no_program;            /* the command line named no program to run */
     struct heapprof_options options;
-    struct heapprof_series series; /* its files */
-    char leaks[PATH_MAX];       /* with memcheck, from at_exit on: the file to write at the end; "": none */
+    struct heapprof_series series; /* names the files */
+    char leaks[PATH_MAX];       /* with memcheck, from at_exit on: the file to write at the end; "": no file */
 } boot;
 
 static void
@@ -72,7 +73,8 @@ directory_known_p(void)
     return false;
 }
 
-/* %e in a directory is not known yet. */
+/* Whether the name is known at boot. %e, the program's name, is not; that matters if a directory
+ * contains it. */
 static bool
 checkable_p(const char *out)
 {
@@ -173,7 +175,8 @@ rb_heapprof_no_program(void)
 
 /* ---- at exit ---- */
 
-/* Calls function, which may raise: finalizers run, and interrupts are served. False: it did. */
+/* Calls `function`. Returns false if it raised, for finalizers run in it, and interrupts are
+ * served. */
 static bool
 completed_p(void (*function)(void *), void *data)
 {
@@ -188,7 +191,7 @@ completed_p(void (*function)(void *), void *data)
     return state == TAG_NONE;
 }
 
-/* All that runs no Ruby code. */
+/* What a snapshot has that runs no Ruby code. */
 static unsigned int
 with_what(void)
 {
@@ -202,7 +205,7 @@ take_snapshot(void *snapshot)
     *(rb_heapprof_snapshot_t **)snapshot = rb_heapprof_snapshot(with_what() | gc);
 }
 
-/* A profile on its way to its file. */
+/* The last profile, while it is written. */
 struct final {
     char   path[PATH_MAX];
     char  *bytes;
@@ -210,18 +213,18 @@ struct final {
     int    error;
 };
 
-/* Other threads still run, and would see the main thread asleep if it gave up the GVL here. */
+/* Keeps the GVL: other threads still run, and would see the main thread asleep. */
 static void
 write_file(void *data)
 {
     struct final *final = data;
-    final->error = EINTR; /* as it stays when the process is to end at once */
+    final->error = EINTR; /* stays so if the process has to end at once */
     final->error = rb_heapprof_flush_write(final->path, final->bytes, final->size, true);
 }
 
-/* A profile that lacks samples, or is coarser than was asked for, is still written; who reads it
- * should know before. (Those for which there was no room to wait for the VM lock are few, and in the
- * comments.) */
+/* A profile that lacks samples, or is coarser than was asked for, is written all the same. The
+ * user should know before reading it. (Samples are lost, too, if there is no room for them to
+ * wait for the VM lock. These are few, and the profile's comments tell of them.) */
 static void
 tell_dropped(const struct rb_heapprof_stat *stat)
 {
@@ -287,7 +290,7 @@ rb_heapprof_boot_after_fork(void)
     rb_heapprof_series_fork(&boot.series);
 }
 
-/* The rest comes when the VM is gone. */
+/* The rest is done in rb_heapprof_at_end, when the VM is gone. */
 static bool
 prepare_memcheck(void)
 {

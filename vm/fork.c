@@ -1,6 +1,6 @@
-/* fork.c - the child of a fork: it keeps the live samples, which are as alive here, and
- * goes on by random numbers of its own, or parent and child would sample alike; and it writes files of its
- * own. */
+/* fork.c - the child of a fork. It keeps the live samples, which are alive there, too. It draws
+ * new random numbers, or parent and child would sample the same. It writes files of its own.
+ */
 #include "ruby/ruby.h"
 #include "vm/fork.h"
 #include "vm/boot.h"
@@ -17,7 +17,7 @@ rb_heapprof_after_fork(rb_pid_t pid)
     rb_heapprof_periodic_after_fork();
     rb_heapprof_own_thread_after_fork();
     if (!rb_heapprof_on) return;
-    rb_heapprof_gc_copy_rest(); /* for who took the snapshot may be a thread that is not here */
+    rb_heapprof_gc_copy_rest(); /* the thread that takes the snapshot may not exist here */
 
     const struct heapprof_options *options = &rb_heapprof.options;
     uint64_t seed = options->seeded ? options->seed ^ (uint64_t)getpid() << 32

@@ -1,4 +1,4 @@
-/* child.c - what all children of ours begin with (graph_child.c, native_leaks.c). */
+/* child.c - how each child of ours begins (graph_child.c, native_leaks.c). */
 #include "ruby/ruby.h"
 #include "vm/graph/child.h"
 #include <signal.h>

@@ -1,9 +1,12 @@
-/* graph.c - the graph of all objects, as a file: what is said of the process, and who writes it.
+/* graph.c - the dump of all objects: the process is cloned, and the clone writes while the
+ * program goes on.
  *
  *     stop all ractors --> clone --> go on, and wait for the child       graph_child.c
- *                            '-----> write, _exit
+ *                            '-----> write, _exit                        graph_write.c
  *
- * Where the system has no room for a child it is written in place, and the program waits for all of it. */
+ * If the system has no room for a child, the dump is written in place, and the program waits for
+ * all of it.
+ */
 #include "ruby/ruby.h"
 #include "vm/graph/graph.h"
 #include "vm/graph/graph_child.h"
@@ -19,8 +22,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* That the program waits for its copy, for each KB that it has in memory in pages of 4 KB: in a virtual machine; outside of one
- * it is a third of that. */
+/* How long the program waits for a clone, for each KB that it has in memory in pages of 4 KB.
+ * Measured in a virtual machine; outside of one it is a third of that. */
 #define PAUSE_NS_OF_KB 50
 
 /* ---- the whole ---- */
@@ -38,7 +41,7 @@ rb_heapprof_graph_expected_pause_ns(void)
     return (int64_t)resident * sysconf(_SC_PAGESIZE) / 1024 * PAUSE_NS_OF_KB;
 }
 
-/* Told apart from those of all other processes. */
+/* The number of this process's set of dumps. It differs from those of all other processes. */
 static uint64_t
 set_number(void)
 {
@@ -61,7 +64,8 @@ note_process(struct heapprof_graph_dump *dump)
     dump->number = ++dumps;
 }
 
-/* While all ractors are stopped. The child's number; 0: it is written here, with this error. */
+/* Called while all ractors are stopped. Returns the child's pid, or 0 if it was written here;
+ * then *error is set. */
 static pid_t
 write_or_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, int *error)
 {
@@ -74,7 +78,7 @@ write_or_clone(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *s
     return 0;
 }
 
-/* Its pause is from the moment it is asked for: other ractors are waited for, too. */
+/* The pause begins when the barrier is asked for: it includes waiting for other ractors. */
 static pid_t
 write_stopped(struct heapprof_graph_dump *dump, struct heapprof_graph_shared *shared, int *error)
 {
@@ -103,7 +107,7 @@ follow_moves_i(void *unused)
     rb_heapprof_gc_graph_follow_moves();
 }
 
-/* Its references are updated, as those of all objects. */
+/* A compaction updates the references of all objects, so it calls this one, too. */
 static const rb_data_type_t follower_type = {"heap_graph/follower", {NULL, NULL, NULL, follow_moves_i}, 0, 0, 0};
 
 void

@@ -1,8 +1,9 @@
 /* graph_child.c - the child that writes the graph of all objects, while the program goes on.
  *
- * It is a copy of one thread. What other threads were about stays as it was: so it takes no lock that one of them may
- * have, malloc's above all, and runs no handler of fork (jemalloc's, tcmalloc's, a program's). It ends without a signal
- * for the parent, which neither wait nor SIGCHLD tells of it.
+ * It is a copy of one thread, in a house where everyone else has frozen. A lock that another
+ * thread held is held for ever. So the child takes no such lock, above all not malloc's, and runs
+ * no handler of fork (jemalloc's, tcmalloc's, a program's). When it ends the parent gets no
+ * signal: neither wait nor SIGCHLD tells of it.
  */
 #include "ruby/ruby.h"
 #include "ruby/thread.h"
@@ -38,7 +39,8 @@ rb_heapprof_graph_unshare(struct heapprof_graph_shared *shared)
 
 /* ---- the child ---- */
 
-/* Whoever waits for one of the program's descriptors to be closed is not to wait for this process. */
+/* Another process may wait until the program closes a descriptor. It must not have to wait for
+ * this child, too. */
 static void
 close_others(int one, int another)
 {
@@ -50,14 +52,15 @@ close_others(int one, int another)
     syscall(SYS_close_range, high + 1, ~0U, 0);
 }
 
-/* Before the program, if the system has too little memory; behind all others that want the processor. */
+/* If the system runs out of memory, the child is ended before the program. It gets the processor
+ * last. */
 static void
 stand_back(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
     if (fd >= 0) {
-        if (write(fd, "1000", 4) < 0) errno = 0; /* it is as likely to be ended as the program */
+        if (write(fd, "1000", 4) < 0) errno = 0; /* then it is as likely to be ended as the program */
         close(fd);
     }
     setpriority(PRIO_PROCESS, 0, 19);
@@ -125,7 +128,7 @@ wait_serving_interrupts(VALUE data)
     return Qnil;
 }
 
-/* Of an interrupt that raises. */
+/* Ends the child if an interrupt raises. */
 static VALUE
 end_waiting(VALUE data)
 {
@@ -138,7 +141,8 @@ end_waiting(VALUE data)
     return Qnil;
 }
 
-/* An interrupt that waits is for later; then others wait, too. */
+/* A pending interrupt is served later. While one is pending the GVL cannot be given up, so other
+ * threads wait, too. */
 static void
 wait_for_end(struct heapprof_graph_waiting *waiting)
 {
@@ -156,7 +160,7 @@ rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_s
     if (dump->uninterrupted) wait_for_end(&waiting);
     else rb_ensure(wait_serving_interrupts, (VALUE)&waiting, end_waiting, (VALUE)&waiting);
     dump->bytes = shared->bytes;
-    if (!shared->done) return ECHILD; /* it was ended before its time */
-    if (shared->error == 0 && dump->file) dump->file->temporary[0] = '\0'; /* which has its name now */
+    if (!shared->done) return ECHILD; /* the child was killed */
+    if (shared->error == 0 && dump->file) dump->file->temporary[0] = '\0'; /* it has its final name */
     return shared->error;
 }

@@ -1,8 +1,10 @@
-/* graph_signal.c - the object graph of a program that is asked by a signal: RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph
+/* graph_signal.c - a signal asks for the object graph:
+ * RUBY_HEAPGRAPH=signal=USR1,out=heap-%p-%n.rbgraph
  *
  *     signal --> our thread (own_thread.c), with the GVL borrowed --> clone --> go on at once
  *
- * Nobody waits for the child. It is asked after when the next one is to begin: one at a time.
+ * No thread waits for the child. When the next dump is asked for, the child of the last one is
+ * looked at: only one dump is written at a time.
  */
 #include "ruby/ruby.h"
 #include "base/settings.h"
@@ -35,9 +37,9 @@ static struct {
     double   max_pause_seconds;       /* 0: any */
     char     out[PATH_MAX];
     const char *directory;
-    unsigned number;                  /* of the files */
-    pid_t    pid;                     /* whose child it is */
-    uint32_t leaving[LEAVING];        /* children before it that have written and not ended yet; 0: none */
+    unsigned number;                  /* of the last file */
+    pid_t    pid;                     /* the process whose child it is */
+    uint32_t leaving[LEAVING];        /* earlier children that have written, but not ended; 0: free */
 } config;
 
 /* ---- settings ---- */
@@ -63,7 +65,7 @@ read_out(struct heapprof_span value)
     return NULL;
 }
 
-/* NULL: it is good. Otherwise what is accepted. */
+/* Returns NULL if the setting is valid, else what is accepted. */
 static const char *
 read_setting(const struct heapprof_setting *setting)
 {
@@ -105,7 +107,8 @@ read_settings(const char *settings)
 
 PRINTF_ARGS(static void answer(bool begun, const char *format, ...), 2, 3);
 
-/* The file's path, if a child writes it now; otherwise why not, which is said on stderr, too. */
+/* Publishes the answer: the file's path if a child writes it, else why not. That is printed to
+ * stderr, too. */
 static void
 answer(bool begun, const char *format, ...)
 {
@@ -133,7 +136,8 @@ name_file(char *path, size_t size)
     return (size_t)snprintf(path, size, "%s%s%s", directory, *directory ? "/" : "", name) < size;
 }
 
-/* Whether it is there no more; a process that has been forked since has no such child. */
+/* Whether the child has ended. True in a process that was forked since, which does not have that
+ * child. */
 static bool
 gone_p(uint32_t child)
 {
@@ -142,7 +146,7 @@ gone_p(uint32_t child)
     return !child || config.pid != getpid() || waitpid((pid_t)child, &status, __WALL | WNOHANG) != 0;
 }
 
-/* A place for one more that leaves; NULL: all are taken. */
+/* A free place for a leaving child, or NULL. */
 static uint32_t *
 place_of_leaving(void)
 {
@@ -156,8 +160,8 @@ place_of_leaving(void)
     return place;
 }
 
-/* Whether the one before has no more to do than to give its file the name and to go. On a busy machine some may be about to go
- * while the next are asked for. */
+/* Whether the last child has only to name its file and to end. On a busy machine several may be
+ * ending while the next are asked for. */
 static bool
 ended_p(void)
 {
@@ -185,7 +189,7 @@ short_enough_p(void)
     return false;
 }
 
-/* The child has descriptors of its own, and gives the file its name. */
+/* Closes the parent's descriptors. The child has its own, and names the file. */
 static int
 dump_to(const char *path)
 {
@@ -231,7 +235,7 @@ work(void)
     rb_heapprof_own_thread_borrow(dump, NULL);
 }
 
-/* Whether there can be any. */
+/* Whether dumps by a signal are possible. */
 static bool
 begin(void)
 {

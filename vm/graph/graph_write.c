@@ -1,9 +1,11 @@
-/* graph_write.c - the graph of all objects as a file: a header about the process, the records, a footer.
+/* graph_write.c - the graph of all objects as a file: a header about the process, the records, a
+ * footer.
  *
  *     pid, host, time, mode ...  |  the records of gc/graph  |  how long it took
  *     write_process              |                           |  write_footer
  *
- * Runs in a child that is a copy of one thread, or in place. Takes no lock that another thread may hold.
+ * Runs in a child that is a copy of one thread, or in place. Takes no lock that another thread
+ * may hold.
  */
 #include "ruby/ruby.h"
 #include "vm/graph/graph_write.h"
@@ -22,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Most of the tables of a dump: names, layouts, what refers to most. */
+/* The most memory for the tables of a dump: names, layouts, objects with many references. */
 #define MEMORY_BYTES ((size_t)1 << 30)
 
 /* ---- where it goes ---- */
@@ -38,7 +40,7 @@ write_file(struct heapprof_file *file, const char *bytes, size_t size)
     return error;
 }
 
-/* Ruby's pipes do not wait by themselves. */
+/* Ruby's pipes are non-blocking. */
 static int
 wait_writable(int fd)
 {
@@ -127,7 +129,7 @@ write_process(struct heapprof_dump_writer *writer, const struct heapprof_graph_d
 
 /* ---- what it took ---- */
 
-/* The parent tells how long it has waited as soon as it runs; a child that is faster waits for it. */
+/* The parent sets how long it was stopped as soon as it runs. A faster child waits for that. */
 static int64_t
 pause_of_parent(const struct heapprof_graph_shared *shared)
 {

@@ -1,11 +1,11 @@
-/* held.c - words that lead to memory that is in use: copies of stacks, addresses of blocks.
+/* held.c - words that lead to memory in use: copies of stacks, and addresses of blocks.
  *
- * Stacks of native threads are what the system says of them (os/roots). A fiber that waits has its own: it is in use from where MRI has
- * saved the stack pointer. So is the own stack of a thread that is in a fiber; of that fiber, if the thread is another, all of the stack is
- * taken.
+ * The stacks of native threads are those that the system reports (os/roots). A waiting fiber has
+ * its own stack, in use from the stack pointer that MRI has saved. So has the own stack of a
+ * thread that runs a fiber. If another thread runs the fiber, all of the fiber's stack is taken.
  *
- * What an extension's objects lead to is searched as conservatively as all else: also by the middle of a block, and through
- * blocks that are not known.
+ * What an extension's objects lead to is searched conservatively, like the rest: also by the
+ * middle of a block, and through blocks that are not in the tables.
  */
 #include "ruby/ruby.h"
 #include "vm/memcheck/held.h"
@@ -17,7 +17,7 @@
 #include "ractor_core.h"
 #include "vm_core.h"
 
-#define SWITCH_WORDS 64 /* behind what MRI saves as a fiber's stack pointer: registers, and the frame of who switches */
+#define SWITCH_WORDS 64 /* below the stack pointer that MRI saves of a fiber: registers, and the frame of the switch */
 
 void
 rb_heapprof_held_init(struct heapprof_held *held)
@@ -46,7 +46,7 @@ struct stacks {
     int fd;
 };
 
-/* A stack may become shorter meanwhile, or its thread end. */
+/* Meanwhile a stack may become shorter, or its thread may end. */
 static void
 add_stack(const struct stacks *stacks, uintptr_t begin, uintptr_t end)
 {
@@ -84,7 +84,7 @@ add_fiber_i(void *fiber, void *stacks)
     add_stack(stacks, th->ec == ec ? begin : saved_pointer(ec), end);
 }
 
-/* Where the own stacks of threads are in use from that are in a fiber. */
+/* From where the own stacks of threads are in use that run a fiber. */
 static struct heapprof_held
 own_stacks(void)
 {

@@ -1,6 +1,6 @@
-/* leak_search.c - profiler/lost with the blocks of our tables, and the roots of os/roots.
+/* leak_search.c - profiler/leaks/lost with the blocks of our tables, and the roots of os/roots.
  *
- * What is left out is no root: our own tables, which have the address of every block.
+ * Our own tables are no root, because they contain the address of each block.
  */
 #include "ruby/ruby.h"
 #include "vm/memcheck/leak_search.h"
@@ -8,7 +8,7 @@
 #include "os/peek.h"
 #include "profiler/options.h"
 
-/* A block stands where it last grew, as realloc's caller. */
+/* The site of a block is where it last grew: the caller of realloc. */
 static void
 add_blocks(struct heapprof_lost *lost, uint32_t since_gc)
 {
@@ -60,7 +60,7 @@ rb_heapprof_leak_search_begin(struct heapprof_leak_search *search, const struct 
     int fd = rb_heapprof_peek_open();
 
     *search = (struct heapprof_leak_search){ .known = rb_heapprof_options_malloc_interval(&rb_heapprof.options) == 1 };
-    setjmp(search->registers); /* before we come across the blocks */
+    setjmp(search->registers); /* before this function loads addresses of blocks into registers */
     rb_heapprof_mem_init(&search->mem, SIZE_MAX);
     rb_heapprof_lost_init(lost, &search->mem, fd, rb_heapprof_roots_freed_key(fd));
     add_blocks(lost, since_gc);

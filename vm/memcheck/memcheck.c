@@ -1,15 +1,16 @@
-/* memcheck.c - at the very end of a process: what of malloc's blocks is left, and whether anything leads to it.
+/* memcheck.c - counts the glasses after the party: which of malloc's blocks are left when MRI has
+ * freed everything, and whether anything leads to them.
  *
  *     at_exit blocks   sampled: each block is known, with its stack
- *     prepare          off: no new blocks, but frees are followed by the filter as ever
- *     finalizers, dfree functions, ruby_vm_destruct: MRI gives back all that is its own (RUBY_FREE_AT_EXIT)
- *     write            what is left, and the search for it (leak_search.h)
+ *     prepare          off: no new blocks, but frees are followed as before
+ *     finalizers, dfree functions, ruby_vm_destruct: MRI frees all its own memory (RUBY_FREE_AT_EXIT)
+ *     write            the blocks that are left, and the search for them (leak_search.h)
  *
- * No fiber is left then, but their stacks are: MRI keeps them, with what they held when they ended.
+ * No fiber is left then. But MRI keeps their stacks, with what these held when the fibers ended.
  *
- * What finalizers, functions that free objects, and threads that are being ended allocate is not known.
+ * What finalizers, functions that free objects, and ending threads allocate is not known.
  *
- * Behind prepare nobody but write uses the tables, frees apart, which take the blocks' lock.
+ * After prepare only write uses the tables, except for frees, which take the blocks' lock.
  */
 #include "ruby/ruby.h"
 #include "vm/names/symbol_names.h"
@@ -32,13 +33,13 @@
 #include <errno.h>
 #include <link.h>
 
-/* What is known as long as the VM is there. */
+/* What can be found only while the VM exists. */
 static struct {
-    uint32_t origin;            /* string: which process it is */
-    size_t   fiber_stack_bytes; /* of each that MRI has made */
+    uint32_t origin;            /* a string: which process this is */
+    size_t   fiber_stack_bytes; /* of each fiber stack that MRI has made */
 } before;
 
-/* As fiber_pool_initialize in cont.c has it. */
+/* Computed as in fiber_pool_initialize of cont.c. */
 static size_t
 fiber_stack_bytes(void)
 {
@@ -94,7 +95,7 @@ rb_heapprof_memcheck_core(struct heapprof_symbol_name *name)
 
 #define LIBRARIES "libraries: "
 
-/* As a comment of the file. What does not fit in is left out. */
+/* A comment of the file. Names that do not fit in are left out. */
 struct libraries {
     size_t length;
     char   text[16384];

@@ -1,17 +1,22 @@
-/* native_leaks.c - HeapProfile.native_leaks: what extensions have lost while a block of Ruby ran, in a process that goes on.
+/* native_leaks.c - HeapProfile.native_leaks: what extensions have lost while a block of Ruby ran,
+ * in a process that goes on.
  *
  *     parent   start ── the block ── full GC ── stacks are copied ── fork ── stop ── reads the list
- *     child                                                           └─ what objects of extensions lead to is noted
- *                                                                        MRI frees all that is its own
+ *     child                                                           └─ notes what objects of extensions lead to
+ *                                                                        MRI frees all its own memory
  *                                                                        what is left, and the search for it
  *                                                                        the list ── _exit
  *
- * A search in the living process finds few: MRI's tables, pools and unused ends of buffers are full of old words, and MRI alone
- * knows what of its memory is in use. So it is memcheck's (memcheck.h) instead, in a child that has MRI free all of it. What that takes with it and
- * the program still has is noted before: stacks, of which a child has only one; what objects lead to whose struct is freed.
+ * A search in the living process would find few leaks. MRI's tables, pools and unused ends of
+ * buffers are full of old words, and only MRI knows which of its memory is in use. So memcheck
+ * (memcheck.h) runs in a child, in which MRI frees all of it. The child notes before what MRI
+ * takes along although the program still has it: stacks, because a child has only one, and what
+ * objects lead to whose structs are freed.
  *
- * The child runs no Ruby code, so no at_exit blocks and no finalizers; but functions that free objects. What they write or close is not the
- * program's: its descriptors lead to /dev/null there. It frees fibers, too, even the one that asked, so it goes on on a stack of its own.
+ * The child runs no Ruby code, so no at_exit blocks and no finalizers. It does run functions that
+ * free objects. They cannot write to or close what belongs to the program, because all
+ * descriptors lead to /dev/null there. The child frees fibers, even the one that asked, so it
+ * goes on on a stack of its own.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -41,7 +46,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define INTERVAL_BYTES (UINT64_C(1) << 40) /* objects are of no interest */
+#define INTERVAL_BYTES (UINT64_C(1) << 40) /* so large that no object is sampled */
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define CHILD_STACK_BYTES ((size_t)64 << 20)
 #define GUARD_BYTES ((size_t)64 << 10)
@@ -76,12 +81,12 @@ rb_heapprof_native_leaks_start(bool *started)
 
 static struct {
     int fd;                    /* where the list goes */
-    uint32_t since_gc;         /* what is older is not told */
-    char *stack;               /* its own: CHILD_STACK_BYTES */
+    uint32_t since_gc;         /* older blocks are not reported */
+    char *stack;               /* the child's own: CHILD_STACK_BYTES */
     struct heapprof_held held;
 } child;
 
-/* Also what MRI has open for itself. */
+/* This includes the descriptors that MRI has open for itself. */
 static void
 lead_descriptors_to_nowhere(void)
 {
@@ -98,7 +103,7 @@ lead_descriptors_to_nowhere(void)
     close(nowhere);
 }
 
-/* As at the end of a process, where nothing is left of Ruby. */
+/* Frees all of Ruby, as at the end of a process with RUBY_FREE_AT_EXIT. */
 static void
 free_all(void)
 {
@@ -146,7 +151,7 @@ run_child(void)
     _exit(0);
 }
 
-/* Between two guards, so that it is a mapping of its own: nothing of the program is there. */
+/* Two guards make the stack a mapping of its own, which contains nothing of the program. */
 static char *
 make_stack(void)
 {
@@ -166,7 +171,7 @@ be_child(int fd)
     const struct rlimit none = {0, 0};
 
     rb_thread_stop_timer_thread();
-    child.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* the other one is an IO's, which is freed, too */
+    child.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* `fd` belongs to an IO object, which is freed, too */
     rb_heapprof_child_take_no_signals();
     signal(SIGALRM, SIG_DFL);
     alarm(CHILD_SECONDS);

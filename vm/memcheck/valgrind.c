@@ -1,17 +1,18 @@
-/* valgrind.c - what a process under Valgrind tells it, and asks.
+/* valgrind.c - what a process under Valgrind tells Valgrind, and asks of it.
  *
  *     each call and return of a C method    more errors than before: the Ruby stack     <clientmsg> in the XML, behind them
  *     at_exit blocks have run               methods of extensions, by their C functions  the same
- *     the VM is gone                        a search for what is lost, and a list of it
+ *     the VM is gone                        a search for lost blocks, and a list of them
  *
- * An error of a C method is seen at the next call that it makes, or when it returns, so the stack is that of the method. Valgrind
- * counts for all threads together: each thread compares with what it saw last, and the reader (memcheck/valgrind/xml.c) gives a
- * stack to errors of the same thread alone. What the interpreter itself does between two calls has no stack of its own; the reader
- * knows it by its C functions.
+ * An error of a C method shows at the next call that it makes, or when it returns. So the stack
+ * is that of the method. Valgrind counts errors of all threads together: each thread compares the
+ * count with the one it saw last. The reader (memcheck/valgrind/xml.c) gives a stack only to
+ * errors of the same thread. What the interpreter itself does between two calls has no stack of
+ * its own. The reader knows it by its C functions.
  *
- * A message is a line that says what it is, and lines of fields with a tab in between:
+ * A message is a line that names its kind, and lines of fields that are separated by tabs:
  *
- *     heapprof stack        NAME LINE PATH          the innermost first; what MESSAGE_BYTES have no room for is left out
+ *     heapprof stack        NAME LINE PATH          innermost first; frames beyond MESSAGE_BYTES are left out
  *     heapprof methods      LIBRARY FUNCTION NAME
  */
 #include "ruby/ruby.h"
@@ -34,7 +35,7 @@
 # include <valgrind/memcheck.h>
 
 # define MESSAGE_BYTES 4000   /* the reader keeps 4096 of a text */
-# define MESSAGES_MOST 10000  /* of a process; what goes wrong in a loop has its stack long before */
+# define MESSAGES_MOST 10000  /* of a process; an error in a loop has its stack long before that */
 
 struct valgrind_line {
     size_t length;
@@ -53,7 +54,7 @@ message_begin(struct valgrind_line *message, const char *what)
     message->length = (size_t)snprintf(message->text, sizeof(message->text), "heapprof %s\n", what);
 }
 
-/* What would end a field is made harmless. */
+/* Replaces characters that would end a field. */
 static void
 clean(char *text)
 {
@@ -62,7 +63,7 @@ clean(char *text)
     }
 }
 
-/* False: there is no room for it. */
+/* Returns false if there is no room for it. */
 static bool
 message_add(struct valgrind_line *message, const char *first, const char *second, const char *third)
 {
@@ -88,7 +89,7 @@ message_send(const struct valgrind_line *message)
 
 /* ---- the Ruby stack at an error ---- */
 
-static __thread unsigned errors_seen; /* by this thread; Valgrind's count of all threads */
+static __thread unsigned errors_seen; /* the count, of all threads, that this thread saw last */
 static unsigned stacks_sent;
 
 static const char *
@@ -97,7 +98,7 @@ string_of(uint32_t string)
     return string ? rb_heapprof_strings_get(&rb_heapprof.tables.strings, string, NULL) : "";
 }
 
-/* A C method is where it was called. */
+/* A C method has the line of its caller. */
 static const struct heapprof_stack_node *
 place_of(uint32_t node)
 {
@@ -134,7 +135,7 @@ add_stack(struct valgrind_line *message, uint32_t node)
     }
 }
 
-/* A method that has returned is not on the stack any more, unless it was left by an exception. */
+/* A method that has returned is off the stack, unless an exception has left it. */
 static bool
 returned_p(const rb_execution_context_t *ec, const rb_trace_arg_t *arg)
 {
@@ -236,7 +237,8 @@ compare(const void *left, const void *right)
     return (a->function > b->function) - (a->function < b->function);
 }
 
-/* Those of that function; a module's are in each class that includes it, too, by the same owner. */
+/* The methods of one C function. A module's are also in each class that includes it, with the
+ * same owner. */
 static void
 add_methods(struct valgrind_line *message, const struct methods *methods, uintptr_t function, const struct heapprof_symbol_name *symbol)
 {
@@ -309,8 +311,9 @@ hide_tables(bool hide)
     }
 }
 
-/* Valgrind looks for what is lost by itself, and says which blocks these are: by their addresses they are found in our file.
- * Our tables, too, have them, so it is not to look there. Nothing may be freed between the two requests. */
+/* Valgrind searches by itself, and lists lost blocks by address; our file has the same addresses.
+ * Our tables contain them, too, so Valgrind is told not to look there. Nothing may be freed
+ * between the two requests. */
 void
 rb_heapprof_valgrind_find_lost(void)
 {

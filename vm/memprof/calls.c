@@ -1,5 +1,5 @@
-/* calls.c - os/calls.h, and getrusage, for Ruby. Calls are counted while somebody wants it: malloc=all, which fills the same
- * slots, goes before that.
+/* calls.c - os/calls.h and getrusage, for Ruby. Calls are counted while a caller wants it.
+ * malloc=all fills the same slots, and has precedence.
  */
 #include "ruby/ruby.h"
 #include "vm/memprof/calls.h"
@@ -9,7 +9,7 @@
 #include "vm_sync.h"
 #include <sys/resource.h>
 
-static unsigned int calls_wanted; /* by so many; 0: they are not counted */
+static unsigned int calls_wanted; /* how many callers want it; 0: not counted */
 
 static void
 start(void)
@@ -19,7 +19,7 @@ start(void)
     RB_VM_LOCK_LEAVE();
 }
 
-/* Whether it is possible in this process. */
+/* Whether calls can be counted in this process. */
 static VALUE
 count_calls(VALUE self)
 {
@@ -39,8 +39,8 @@ forget_calls(VALUE self)
     return Qnil;
 }
 
-/* The run, which is 0 while nothing is counted; and of each function by name: calls, nanoseconds, bytes, and those that the
- * allocator gave. */
+/* Returns the number of the run, 0 while nothing is counted; and for each function its calls,
+ * nanoseconds, bytes asked for, and bytes that the allocator gave. */
 static VALUE
 counted_calls(VALUE self)
 {
@@ -64,7 +64,8 @@ seconds(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-/* What the system says the process has used so far: seconds, bytes, and numbers of times. */
+/* What the process has used so far, as the system counts it: seconds, bytes, and numbers of
+ * events. */
 static VALUE
 resource_usage(VALUE self)
 {

@@ -1,4 +1,5 @@
-/* json.c - Ruby values as something that JSON can hold: a String of valid UTF-8, a number, an address. */
+/* json.c - Ruby values as something that JSON can hold: a String of valid UTF-8, a number, an
+ * address. */
 #include "ruby/ruby.h"
 #include "vm/memprof/json.h"
 #include "internal.h"
@@ -40,7 +41,7 @@ rb_heapprof_reflection_name(ID id)
     return name ? rb_heapprof_reflection_text(name) : Qnil;
 }
 
-/* Its name may have any byte, which rb_sprintf does not take. */
+/* A name may contain any byte; rb_sprintf does not take that. */
 static VALUE
 symbol_reference(VALUE symbol)
 {

@@ -1,4 +1,5 @@
-/* list.c - objects that Ruby may not see, kept alive and where they are while they are in a list. */
+/* list.c - a list of objects, also of those that Ruby code cannot see. It keeps them alive, and
+ * where they are. */
 #include "ruby/ruby.h"
 #include "vm/memprof/list.h"
 #include "base/array.h"

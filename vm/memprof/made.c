@@ -1,13 +1,15 @@
-/* made.c - objects as they are made: how many of each type, and when those that are alive were. ObjectSpace::HeapProfile
- * has neither, for it samples bytes, and knows ages in garbage collections; lib/heapprof/memprof asks for both.
+/* made.c - a clock on each object: how many of each type are made, and when the living ones were.
+ * The profiler has neither, because it samples bytes, and counts age in garbage collections.
+ * lib/heapprof/memprof asks for both.
  *
- * MRI calls us for each object that is made and freed, as it does for ObjectSpace.trace_object_allocations: so it costs a
- * call an object while somebody wants it, and nothing otherwise.
+ * MRI calls us for each object that is made and freed, as for
+ * ObjectSpace.trace_object_allocations. So it costs a call for each object while a caller wants
+ * it, and nothing otherwise.
  *
  *     hash(address) -> entry of base/address_table.h -> times[entry]
  *
- * MRI's events are those of one ractor, while a GC of another may free what that one made. So where there are others no
- * time is known, and what is counted was made by the main one.
+ * MRI's events are those of one ractor, while another ractor's GC may free its objects. So with
+ * several ractors no time is known, and the counts are those of the main ractor.
  *
  * In an event: no Ruby allocation, no raise, no GC.
  */
@@ -27,11 +29,11 @@ static struct {
     uint32_t all;               /* the chain of all entries */
     int64_t *times;             /* by entry, nanoseconds since the epoch */
     size_t times_capacity;
-    size_t counts[T_MASK + 1];  /* by type; since the process began */
-    bool reading;               /* what is made meanwhile is the answer, and does not count */
-    unsigned int wanted;        /* by so many; 0: events are off */
-    VALUE tracepoint;           /* 0 before somebody has wanted to know */
-    VALUE holder;               /* has entries follow their objects; 0 while nobody wants to know */
+    size_t counts[T_MASK + 1];  /* by type; all that were counted in this process */
+    bool reading;               /* objects made meanwhile are the answer, and do not count */
+    unsigned int wanted;        /* how many callers want it; 0: events are off */
+    VALUE tracepoint;           /* 0 before the first caller */
+    VALUE holder;               /* makes entries follow their objects; 0 while no caller wants it */
 } made;
 
 /* ---- when ---- */
@@ -44,7 +46,7 @@ forget_times(void)
     made.all = 0;
 }
 
-/* Without memory it is not known. */
+/* If there is no memory, the time is not known. */
 static void
 note_time(uintptr_t address)
 {
@@ -70,8 +72,8 @@ rb_heapprof_made_at(VALUE object)
     return entry && !rb_multi_ractor_p() ? made.times[entry] : 0;
 }
 
-/* After a compaction. No object has moved to where another one of the table still seems to be: what has moved leaves
- * a mark behind until all of this is done. */
+/* After a compaction. No object has moved to the old address of another one: a moved object
+ * leaves a mark there until all of this is done. */
 static void
 follow_moves(void *unused)
 {
@@ -131,7 +133,7 @@ forget_made(VALUE self)
     return Qnil;
 }
 
-/* How many objects of each type have been made while somebody wanted to know, "T_STRING" and the like. */
+/* How many objects of each type ("T_STRING", ...) have been made while a caller wanted it. */
 static VALUE
 made_counts(VALUE self)
 {

@@ -1,13 +1,15 @@
-/* reflection.c - the heap as Hashes that can be written as JSON: ObjectSpace::HeapProfile::Reflection, which
- * lib/heapprof/memprof dumps by.
+/* reflection.c - ObjectSpace::HeapProfile::Reflection: the heap as Hashes that can be written as
+ * JSON.
  *
- *     each_object ── list of all objects, Ruby sees them or not ── yield object or nil, its fields
+ *     each_object ── list of all objects, also of hidden ones ── yield object or nil, its fields
  *
- * The list is made at once, without an allocation of Ruby's. It marks all that is in it, and so pins it: what is yielded
- * later is there yet, and where it was. Objects that are made while it is gone through are in no list. What an object
- * holds is read when it is its turn: other threads run meanwhile.
+ * The list is made at once, without an allocation of Ruby's. It marks its objects, and so pins
+ * them: an object that is yielded later is still there, at its address. Objects that are made
+ * meanwhile are not in the list. The fields of an object are read at its turn, and other threads
+ * run meanwhile.
  *
- * Fields are here what Ruby cannot ask; the rest is asked by lib/heapprof/memprof/fields.rb.
+ * The fields here are those that Ruby code cannot ask. lib/heapprof/memprof/fields.rb asks the
+ * rest.
  */
 #include "ruby/ruby.h"
 #include "vm/memprof/reflection.h"
@@ -33,7 +35,7 @@
 
 /* ---- what is to be said of every object ---- */
 
-/* From where it was allocated, if it is followed. */
+/* Where the object was allocated, if it is sampled. */
 static void
 set_place(VALUE hash, VALUE object)
 {
@@ -58,7 +60,7 @@ set_time(VALUE hash, VALUE object)
     if (ns) rb_heapprof_reflection_set(hash, "time", LL2NUM(ns / 1000));
 }
 
-/* "string" of T_STRING. */
+/* "string" for T_STRING. */
 static VALUE
 type_name(VALUE object)
 {
@@ -103,7 +105,7 @@ pairs(VALUE object)
     return all;
 }
 
-/* Of an object that Ruby does not see; others are asked by their methods. */
+/* The content of an object that is hidden from Ruby. Other objects are asked by their methods. */
 static void
 set_hidden_data(VALUE hash, VALUE object)
 {
@@ -115,14 +117,14 @@ set_hidden_data(VALUE hash, VALUE object)
     }
 }
 
-/* Whose bytes or elements it has, unless they are its own. */
+/* The object whose bytes or elements this one shares. */
 static void
 set_shared(VALUE hash, bool shared, VALUE owner)
 {
     if (shared) rb_heapprof_reflection_set(hash, "shared", rb_heapprof_reflection_reference(owner));
 }
 
-/* Another ractor may be about to change what is not shareable. */
+/* Another ractor may change an object that is not shareable at any time. */
 static bool
 readable_p(VALUE object)
 {
@@ -195,7 +197,8 @@ list_page_i(void *start, void *end, size_t stride, void *list)
     return 0;
 }
 
-/* Yields each object and a Hash of its fields; nil for an object that Ruby does not see, or may not look into. */
+/* Yields each object and a Hash of its fields. Yields nil for an object that is hidden from Ruby,
+ * or not readable. */
 static VALUE
 each_object(VALUE self)
 {
@@ -221,7 +224,7 @@ finalizer_i(VALUE object, VALUE finalizers, void *list)
     rb_heapprof_list_push(list, finalizers);
 }
 
-/* Pairs of an object and its finalizers, as references. */
+/* Returns pairs of an object and its finalizers, as references. */
 static VALUE
 finalizers(VALUE self)
 {
@@ -246,7 +249,7 @@ reference(VALUE self, VALUE value)
     return rb_heapprof_reflection_reference(value);
 }
 
-/* A String that JSON can have. */
+/* A String that JSON can hold. */
 static VALUE
 text_of(VALUE self, VALUE string)
 {

@@ -1,5 +1,6 @@
-/* reflection_class.c - what a class, a module, or what stands for an included module has: its constants, also the private
- * ones, none of which is loaded or warned of; its methods; what comes behind it in the order of method lookup.
+/* reflection_class.c - the fields of a class, a module, or the object that stands for an included
+ * module: its constants, also private ones, without loading any or warning of it; its methods;
+ * and what follows it in method lookup.
  */
 #include "ruby/ruby.h"
 #include "vm/memprof/reflection_class.h"

@@ -1,7 +1,9 @@
-/* reflection_code.c - what only the VM sees of a running program: frames, environments with their local variables, code,
- * method entries, the chain of classes that constants are looked up in.
+/* reflection_code.c - what only the VM sees of a running program: frames, environments with their
+ * local variables, code, method entries, and the chain of classes in which constants are looked
+ * up.
  *
- * A frame, and an environment, which is the part of a frame that a Proc or Binding keeps, have their locals below ep:
+ * An environment is the part of a frame that a Proc or Binding keeps. Both have their locals
+ * below ep:
  *
  *     ... last argument or local | method or cref | outer environment | flags   <- ep
  */
@@ -20,14 +22,15 @@ set_reference(VALUE hash, const char *key, VALUE object)
     if (object) rb_heapprof_reflection_set(hash, key, rb_heapprof_reflection_reference(object));
 }
 
-/* If it is in the heap. VM_ENV_ESCAPED_P is for the running thread's alone, as debug builds check. */
+/* Sets the object of an environment, if it is in the heap. VM_ENV_ESCAPED_P may be asked only by
+ * the running thread, as debug builds check. */
 static void
 set_scope(VALUE hash, const char *key, const VALUE *ep)
 {
     if (VM_ENV_FLAGS(ep, VM_ENV_FLAG_ESCAPED)) set_reference(hash, key, ep[VM_ENV_DATA_INDEX_ENV]);
 }
 
-/* The named ones. */
+/* The local variables that have a name. */
 static VALUE
 variables(const rb_iseq_t *iseq, const VALUE *ep)
 {
@@ -67,7 +70,7 @@ set_node(VALUE hash, const rb_iseq_t *iseq)
     const struct rb_iseq_constant_body *body = ISEQ_BODY(iseq);
 
     rb_heapprof_reflection_set(hash, "type", rb_str_new_cstr("node"));
-    if (!body || !RB_TYPE_P(body->location.label, T_STRING)) return; /* it is being made */
+    if (!body || !RB_TYPE_P(body->location.label, T_STRING)) return; /* the code is not complete yet */
     rb_heapprof_reflection_set_text(hash, "label", rb_iseq_label(iseq));
     rb_heapprof_reflection_set_text(hash, "path", rb_iseq_path(iseq));
     rb_heapprof_reflection_set(hash, "first_line", INT2NUM(body->location.first_lineno));
@@ -119,7 +122,8 @@ rb_heapprof_reflection_proc_fields(VALUE hash, VALUE proc)
 
 /* ---- frames ---- */
 
-/* Code, or a C function: no frame of a block written in C, of a file that is being read, or the outermost. */
+/* Whether the frame runs code or a C function. A block written in C, a file that is being read,
+ * and the outermost frame do not count. */
 static bool
 counts_p(const rb_control_frame_t *cfp)
 {
@@ -127,7 +131,7 @@ counts_p(const rb_control_frame_t *cfp)
     return cfp->ep && VM_FRAME_TYPE(cfp) == VM_FRAME_MAGIC_CFUNC && rb_vm_frame_method_entry(cfp);
 }
 
-/* The next that counts, from cfp on outwards; NULL: none. */
+/* The next frame that counts, from cfp outwards, or NULL. */
 static const rb_control_frame_t *
 counting(const rb_execution_context_t *ec, const rb_control_frame_t *cfp)
 {
@@ -189,7 +193,8 @@ rb_heapprof_reflection_frames(const rb_thread_t *thread)
 
 /* ---- what a thread waits in ---- */
 
-/* The slot above a C function's environment has its last argument, or its receiver, if Ruby code has called it. */
+/* If Ruby code has called a C function, the slot beside its environment has its last argument, or
+ * its receiver. */
 static VALUE
 last_argument(const rb_control_frame_t *cfp)
 {

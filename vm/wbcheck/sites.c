@@ -1,11 +1,12 @@
-/* wbcheck_sites.c - what is said at the end by where in C barriers are called: RUBY_WBCHECK=sites, told. */
+/* sites.c - what is printed at the end about the places in C that call barriers:
+ * RUBY_WBCHECK=sites, told. */
 #include "ruby/ruby.h"
 #include "vm/wbcheck/sites.h"
 #include "gc/wbcheck/wbcheck.h"
 #include "vm/names/symbol_names.h"
 #include <inttypes.h>
 
-/* What is to be said, and by whom. */
+/* What to print, and by which function. */
 struct saying {
     rb_heapprof_wbcheck_print *print;
     const struct heapprof_barrier_site *sites;
@@ -31,8 +32,8 @@ say(const struct saying *saying, const char *what, const struct heapprof_symbol_
     saying->print(line);
 }
 
-/* Of a place where none is known to have been right: one reference may be overwritten before the object is looked at, and one
- * be too far in its struct to be found. */
+/* Prints a place at which no barrier is known to have been of use. That is no proof: a reference
+ * may be overwritten before the object is looked at, or lie too far into its struct to be found. */
 static void
 say_site(const struct saying *saying, const struct heapprof_barrier_site *site, const struct heapprof_symbol_name *name)
 {
@@ -69,7 +70,7 @@ say_of(const struct saying *saying, uintptr_t address, const struct heapprof_sym
     }
 }
 
-/* Sites are all that barriers were called from, those that have told among them. */
+/* Sites are all callers of barriers, including those that have told of a reference in time. */
 static void
 say_by_symbol(const struct saying *saying)
 {

@@ -1,6 +1,7 @@
-/* wbcheck_text.c - what is said of a write barrier that was missed: parent, child, function, and where Ruby is.
+/* text.c - what is printed of a missed write barrier: parent, child, function, and the Ruby stack.
  *
- * It may be said inside a GC: nothing here makes a Ruby object, or asks an allocator. */
+ * It may be printed inside a GC: nothing here makes a Ruby object, or calls an allocator.
+ */
 #include "ruby/ruby.h"
 #include "vm/wbcheck/text.h"
 #include "gc/book/state.h"
@@ -15,7 +16,7 @@
 #include "vm_core.h"
 
 #define NAME_BYTES 256
-#define ALLOCATED_FRAMES 3 /* of an object */
+#define ALLOCATED_FRAMES 3 /* of an object's allocation */
 
 static void
 class_text(VALUE klass, char *text, size_t size)
@@ -33,7 +34,7 @@ called_text(VALUE owner, ID id, char *text, size_t size)
     snprintf(text, size, "%.*s", (int)rb_heapprof_called_text(owner, id, name), name);
 }
 
-/* The class, or of what is hidden from Ruby the kind of object; of a class its own name, too. */
+/* The class of an object, or its type if it is hidden from Ruby. For a class, its own name, too. */
 static void
 object_text(VALUE object, char *text, size_t size)
 {
@@ -77,7 +78,7 @@ rb_heapprof_wbcheck_what(const struct heapprof_missed *missed, const rb_trace_ar
     }
 }
 
-/* A line of a backtrace; 0: the frame is none of a method's. */
+/* Writes a line of a backtrace. Returns 0 if the frame is not of a method. */
 static int
 frame_text(const rb_control_frame_t *cfp, char *text, size_t size)
 {

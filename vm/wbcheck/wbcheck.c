@@ -1,17 +1,20 @@
-/* wbcheck.c - RUBY_WBCHECK and GC.wbcheck: when barriers are checked, and what is said of one that was missed.
+/* wbcheck.c - RUBY_WBCHECK and GC.wbcheck: when write barriers are checked, and what is said of a
+ * missed one.
  *
- *     RUBY_WBCHECK=1        from start to end; each place once, when it is found, and if there was one a sum at the end
- *     RUBY_WBCHECK=abort    and aborts at the first one
- *     RUBY_WBCHECK=sites    and at the end says where in C barriers came before their store, or were for nothing
- *     RUBY_WBCHECK=told     and at the end says of which references barriers have told in time, for heapprof barriers --confirm
- *     RUBY_WBCHECK=out=FILE the same as 1, behind what is in a file already, for a command of many processes
- *     GC.wbcheck { ... }    of a block, as an array
+ *     RUBY_WBCHECK=1        from start to end; prints each place once, when it is found, and at the end a sum if there was one
+ *     RUBY_WBCHECK=abort    and aborts at the first place
+ *     RUBY_WBCHECK=sites    and prints at the end where in C barriers came before their store, or were of no use
+ *     RUBY_WBCHECK=told     and prints at the end which references barriers have told in time, for heapprof barriers --confirm
+ *     RUBY_WBCHECK=out=FILE the same as 1, appended to a file, for a command of many processes
+ *     GC.wbcheck { ... }    of a block, as an array (vm/api/wbcheck_api.c)
  *
- * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter of the time allows. A
- * call's receiver is compared each time the call returns: then the function's own name is known.
+ * All objects are compared as each GC begins, and at calls of C functions, as often as a quarter
+ * of the time allows. The receiver of a call is compared each time the call returns: then the
+ * name of the function is known.
  *
- * What is said (text.c) is written where it is found, inside a GC perhaps: nothing here makes a Ruby
- * object. (GC.wbcheck itself is in vm/api/wbcheck_api.c.) */
+ * The text (text.c) is printed where the place is found, which may be inside a GC. So nothing
+ * here makes a Ruby object.
+ */
 #include "ruby/ruby.h"
 #include "ruby/debug.h"
 #include "vm/wbcheck/wbcheck.h"
@@ -34,22 +37,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHECKS_SHARE 4    /* one part of so many of the time goes into checks between GCs */
+#define CHECKS_SHARE 4    /* checks between GCs take at most one part in 4 of the time */
 
 STATIC_ASSERT(place_is_no_wider_than_a_page, sizeof(struct heapprof_wbcheck_place) <= 4096); /* base/mem.h */
 
 static struct {
     bool on, aborts, prints;
-    bool sites, told;              /* are said at the end */
+    bool sites, told;              /* are printed at the end */
     bool said_ractors;
-    bool in_block;                 /* of GC.wbcheck */
+    bool in_block;                 /* GC.wbcheck runs one */
     char out[PATH_MAX];            /* "": stderr */
     struct heapprof_mem mem;
     struct heapprof_wbcheck_place *places;
     size_t   capacity, count;
-    uint64_t missed;               /* at all of them */
-    const rb_trace_arg_t *call;    /* a C function that has returned, NULL: everything is compared */
-    int64_t next_ns;               /* when everything is compared again, if there is no GC before */
+    uint64_t missed;               /* at all places */
+    const rb_trace_arg_t *call;    /* the C function that has just returned; NULL: all objects are compared */
+    int64_t next_ns;               /* when all objects are compared again, unless a GC comes first */
 } check;
 
 /* ---- places ---- */
@@ -70,14 +73,14 @@ place_of(const char *what, const struct heapprof_missed *missed)
     return place;
 }
 
-/* Who the file belongs to reads it; a link may lead anywhere. */
+/* Only its owner may read the file. A link is refused, because it may lead anywhere. */
 static int
 open_out(void)
 {
     return open(check.out, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* At once, so that no other process writes between its lines. */
+/* Writes all lines at once, so that no other process writes in between. */
 static void
 print(const char *text)
 {
@@ -114,7 +117,8 @@ missed_i(const struct heapprof_missed *missed)
 
 /* ---- when ---- */
 
-/* Other ractors would go on meanwhile, and of their GCs we are not told. MRI does not go back to one. */
+/* Other ractors would run during a check, and their GCs are not reported to us. MRI never goes
+ * back to one ractor. */
 static void
 say_ractors(void)
 {
@@ -164,7 +168,7 @@ call_i(VALUE unused, const rb_trace_arg_t *arg)
     RB_VM_LOCK_LEAVE();
 }
 
-/* Ours is the second form of the two that rb_add_event_hook2 takes. */
+/* Our hooks have the second of the two forms that rb_add_event_hook2 takes. */
 static void
 add_hook(void (*hook_i)(VALUE, const rb_trace_arg_t *), rb_event_flag_t events)
 {
@@ -234,7 +238,7 @@ rb_heapprof_wbcheck_copy_place(size_t number, struct heapprof_wbcheck_place *pla
 
 /* ---- RUBY_WBCHECK ---- */
 
-/* Whether it is one of the words that say what is done besides. */
+/* Reads a word without a value. Returns false if it is not one. */
 static bool
 read_word(struct heapprof_span word)
 {
@@ -251,7 +255,7 @@ read_word(struct heapprof_span word)
     return rb_heapprof_span_is_p(word, "1");
 }
 
-/* NULL, or what is wrong with it. */
+/* Returns NULL, or what is wrong with the setting. */
 static const char *
 read_setting(const struct heapprof_setting *setting)
 {
@@ -267,7 +271,7 @@ read_setting(const struct heapprof_setting *setting)
     return NULL;
 }
 
-/* False: it was complained of. */
+/* Returns false if a setting is wrong, and says so. */
 static bool
 read_settings(const char *text)
 {
