@@ -1,7 +1,8 @@
-/* api.c - ObjectSpace::HeapProfile's primitives. heapprof.rb is the documentation and
- * the methods; the work is capi.c's, and rows become objects in sample.c. Everything that
- * raises in the profiler raises here, after all arguments have been looked at and before
- * anything has changed.
+/* api.c - the primitives of ObjectSpace::HeapProfile. heapprof.rb has the methods and their
+ * documentation.
+ *
+ * run/, memcheck/ and profiler/ do the work; sample.c makes objects of rows. A primitive first
+ * checks all arguments, then changes something: what it raises leaves no half-done change.
  */
 #include "ruby/ruby.h"
 #include "ruby/heapprof.h"
@@ -39,8 +40,8 @@ static VALUE cHeapProfile;
 /* ---- the object: a snapshot ---- */
 
 struct profile {
-    struct heapprof_snapshot *snapshot; /* NULL: it is being taken, or could not be */
-    VALUE later, earlier;               /* of a difference what it is between, for its report; 0: of no difference */
+    struct heapprof_snapshot *snapshot; /* NULL: it is being taken, or taking it failed */
+    VALUE later, earlier;               /* the two profiles of a difference, for its report; else 0 */
 };
 
 static void
@@ -74,7 +75,8 @@ heapprof_free(void *data)
     free(profile);
 }
 
-/* Frozen, once it has its snapshot, which nobody changes: so ractors may share it. */
+/* Gives the profile its snapshot and freezes it. A snapshot never changes, so ractors may share
+ * it. */
 static const rb_data_type_t heapprof_type = {
     "heap_profile",
     { heapprof_mark, heapprof_free, heapprof_memsize },
@@ -107,7 +109,7 @@ static const struct profile *
 profile_of(VALUE self)
 {
     const struct profile *profile = rb_check_typeddata(self, &heapprof_type);
-    if (!profile->snapshot) rb_raise(rb_eArgError, "uninitialized heap profile"); /* its snapshot failed */
+    if (!profile->snapshot) rb_raise(rb_eArgError, "uninitialized heap profile"); /* taking its snapshot failed */
     return profile;
 }
 
@@ -133,8 +135,8 @@ rb_heapprof_define_class(void)
 
 /* ---- start, stop, snapshot ---- */
 
-/* A setting as an integer; what is too large or negative becomes a value that no range
- * contains, so that the message names the range. */
+/* A setting as an integer. A number that is too large or negative becomes one outside every
+ * range, so that the message names the range. */
 static uint64_t
 setting(VALUE value, uint64_t bad)
 {
@@ -187,7 +189,7 @@ heapprof_default(rb_execution_context_t *ec, VALUE self, VALUE key)
 
 /* ---- files while the program runs ---- */
 
-/* Milliseconds; what has no number of them is out of every range. */
+/* Seconds as milliseconds. A number that has none becomes one outside every range. */
 static uint64_t
 every_setting(VALUE seconds)
 {
@@ -300,7 +302,7 @@ heapprof_running_p(rb_execution_context_t *ec, VALUE self)
     return RBOOL(rb_heapprof_running_p());
 }
 
-/* Not when an interrupt is waiting already. */
+/* Does not run the work if an interrupt is pending. */
 static void
 beside(void *(*work)(void *data), void *data)
 {
@@ -311,7 +313,7 @@ static VALUE
 heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners, VALUE rss,
                   VALUE native_leaks)
 {
-    /* Made before the snapshot is taken, so that it is not lost if this raises. */
+    /* Made before the snapshot is taken: if this raises, no snapshot is lost. */
     VALUE profile = new_profile(cHeapProfile);
     unsigned int with = (RTEST(gc) ? RB_HEAPPROF_GC : 0) | (RTEST(owners) ? RB_HEAPPROF_OWNERS : 0) |
                         (RTEST(rss) ? RB_HEAPPROF_RSS : 0) |
@@ -331,7 +333,7 @@ heapprof_snapshot(rb_execution_context_t *ec, VALUE self, VALUE gc, VALUE owners
 
 /* ---- what extensions have lost ---- */
 
-/* nil: Valgrind judges. */
+/* nil: Valgrind finds the leaks instead. */
 static VALUE
 heapprof_native_leaks_start(rb_execution_context_t *ec, VALUE self)
 {
@@ -345,7 +347,8 @@ heapprof_native_leaks_start(rb_execution_context_t *ec, VALUE self)
     return RBOOL(started);
 }
 
-/* Where the caller's stack is in use to; behind that there may be words of what it calls, and has called. */
+/* The innermost address of the caller's stack. Further in are words of functions that it calls,
+ * or has called. */
 static VALUE
 heapprof_native_leaks_frame(rb_execution_context_t *ec, VALUE self)
 {
@@ -402,8 +405,8 @@ heapprof_allocation_stack(rb_execution_context_t *ec, VALUE self, VALUE object)
 
 /* ---- without the GVL ---- */
 
-/* With it when an interrupt is waiting; that is served later, when nothing is lost by it. *done:
- * set by the function. */
+/* Runs the function without the GVL. If an interrupt is pending, runs it with the GVL; the
+ * interrupt is served later, when nothing is lost by it. The function sets *done. */
 static void
 run_apart(void *(*function)(void *), void *data, const bool *done)
 {
@@ -477,7 +480,7 @@ heapprof_equal(rb_execution_context_t *ec, VALUE self, VALUE other)
     return RBOOL(comparison.equal);
 }
 
-/* Of what the rows add up to, which is the same of equal ones. */
+/* A hash of the sums over all rows: equal profiles have equal sums. */
 static VALUE
 heapprof_content_hash(rb_execution_context_t *ec, VALUE self)
 {
@@ -500,7 +503,7 @@ heapprof_content_hash(rb_execution_context_t *ec, VALUE self)
 
 /* ---- inspect ---- */
 
-/* As RUBY_HEAPPROF takes it: "512k". */
+/* A size as RUBY_HEAPPROF takes it: "512k". */
 static void
 size_text(char *text, size_t size, uint64_t bytes)
 {
@@ -514,7 +517,7 @@ size_text(char *text, size_t size, uint64_t bytes)
     snprintf(text, size, "%"PRIu64"%.1s", bytes, &units[unit]);
 }
 
-/* "12.3 MB in use, 1234 samples, interval 512k"; of a difference "grew by 1.2 MB, ...". */
+/* "12.3 MB in use, 1234 samples, interval 512k". For a difference: "grew by 1.2 MB, ...". */
 static VALUE
 heapprof_summary(rb_execution_context_t *ec, VALUE self)
 {
@@ -537,7 +540,7 @@ heapprof_summary(rb_execution_context_t *ec, VALUE self)
 
 /* ---- write ---- */
 
-/* A flush on its way, for the parts that run without the GVL. */
+/* A profile that is being encoded without the GVL. */
 struct flush {
     const struct heapprof_snapshot *snapshot;
     const char *by;
@@ -597,7 +600,7 @@ heapprof_encode(rb_execution_context_t *ec, VALUE self, VALUE by)
 
 /* ---- load ---- */
 
-/* name: of the file, for a message; nil: it has none. */
+/* name is the file's, for messages, or nil. */
 static VALUE
 heapprof_load(rb_execution_context_t *ec, VALUE self, VALUE io, VALUE limit, VALUE name)
 {
@@ -642,7 +645,7 @@ heapprof_stat(rb_execution_context_t *ec, VALUE self)
     return hash;
 }
 
-/* One of them; nil: there is no such key. */
+/* The number of one key; nil if there is no such key. */
 static VALUE
 heapprof_stat_of(rb_execution_context_t *ec, VALUE self, VALUE key)
 {
@@ -691,7 +694,8 @@ heapprof_rss_of(rb_execution_context_t *ec, VALUE self, VALUE key)
 #undef SET
 #undef RETURN
 
-/* The ladder of this snapshot: pairs of a name and bytes, empty if it has none. */
+/* What the resident memory consists of: pairs of a name and bytes. Empty if the snapshot was
+ * taken without rss. */
 static VALUE
 heapprof_ladder(rb_execution_context_t *ec, VALUE self)
 {
@@ -708,7 +712,7 @@ heapprof_ladder(rb_execution_context_t *ec, VALUE self)
 
 /* ---- report ---- */
 
-/* A text of report/'s, which is UTF-8. */
+/* A text of report/ as a String in UTF-8. Frees it. */
 static VALUE
 take_text(char *text, size_t size)
 {
@@ -728,7 +732,7 @@ heapprof_collapsed(rb_execution_context_t *ec, VALUE self, VALUE by)
     return take_text(report.text, report.size);
 }
 
-/* A text that the program cannot change meanwhile; nil: NULL. *holder keeps it. */
+/* A text that the program cannot change meanwhile; NULL for nil. *holder keeps it alive. */
 static const char *
 text_setting(VALUE value, VALUE *holder)
 {
@@ -747,7 +751,7 @@ count_setting(VALUE value, const char *key, long most)
     return (size_t)FIX2LONG(integer);
 }
 
-/* directories: where the application is, as report/own.h has it; nil: as the profile says. */
+/* directories: those of the application, in lines (report/own.h); nil: the one in the profile. */
 static VALUE
 heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, VALUE limit, VALUE frames,
                 VALUE directories, VALUE focus, VALUE ignore, VALUE width, VALUE colour)
@@ -777,7 +781,7 @@ heapprof_report(rb_execution_context_t *ec, VALUE self, VALUE by, VALUE group, V
     return take_text(report.text, report.size);
 }
 
-/* The columns of the terminal that io is, 0: it is none; and whether it is to have colours. */
+/* The columns of the terminal, 0 if io is not one; and whether to print colours. */
 static VALUE
 heapprof_terminal(rb_execution_context_t *ec, VALUE self, VALUE io)
 {

@@ -1,5 +1,5 @@
-/* capi.c - the C API (include/ruby/heapprof.h): structs of the caller's, and what can be read of a
- * snapshot. run.c starts and stops, take.c takes snapshots; api.c is the same for Ruby.
+/* capi.c - the C API (include/ruby/heapprof.h): structs of the caller, and reading a snapshot.
+ * run.c starts and stops, take.c takes snapshots; api.c is the same for Ruby.
  *
  * Nothing here makes a Ruby object, raises, or runs Ruby code.
  */
@@ -20,10 +20,10 @@
 
 /* ---- structs of the caller's, which another version of the header may have sized ---- */
 
-/* No struct of ours will be longer: a size above is a mistake. */
+/* No struct of ours will be longer, so a larger size is a mistake. */
 #define SIZE_LIMIT 4096
 
-/* Bytes that both know of a caller's struct; 0 when its size is none. */
+/* How many bytes of the caller's struct both sides know. 0 if its size cannot be right. */
 static size_t
 known_bytes(size_t size, size_t least, size_t ours)
 {
@@ -34,7 +34,7 @@ known_bytes(size_t size, size_t least, size_t ours)
 #define LEAST_BYTES(type, first) (offsetof(type, first) + sizeof(((type *)0)->first))
 #define KNOWN_BYTES(type, first, size) known_bytes((size), LEAST_BYTES(type, first), sizeof(type))
 
-/* Fills a caller's struct; what we do not know of it becomes 0. */
+/* Fills a caller's struct. The fields that we do not know become 0. */
 static void
 give(void *theirs, size_t size, const void *ours, size_t known)
 {
@@ -42,7 +42,7 @@ give(void *theirs, size_t size, const void *ours, size_t known)
     memset((char *)theirs + known, 0, size - known);
 }
 
-/* Whether nothing is set that we do not know. */
+/* Whether all fields that we do not know are 0. */
 static bool
 rest_is_zero_p(const void *theirs, size_t known, size_t size)
 {
@@ -84,8 +84,8 @@ rb_heapprof_config_init_sized(struct rb_heapprof_config *config, size_t size)
     if (known) give(config, size, &defaults, known);
 }
 
-/* The caller's settings, and the defaults of what its struct lacks. False: its size is none, or
- * something is set that we do not know. */
+/* The caller's settings; fields that its struct lacks have their defaults. Returns false if the
+ * size cannot be right, or a field is set that we do not know. */
 static bool
 complete_config(struct rb_heapprof_config *config, const struct rb_heapprof_config *theirs)
 {
@@ -97,7 +97,8 @@ complete_config(struct rb_heapprof_config *config, const struct rb_heapprof_conf
     return true;
 }
 
-/* False: no such signal, no template, or a name for files that nobody asked for. */
+/* Returns false if there is no such signal, the template is bad, or out is set without every_ms
+ * or signal. */
 static bool
 set_files(const struct rb_heapprof_config *config, struct heapprof_options *options)
 {
@@ -118,7 +119,7 @@ set_files(const struct rb_heapprof_config *config, struct heapprof_options *opti
     return true;
 }
 
-/* False: out of range. */
+/* Returns false if a value is out of range. */
 static bool
 options_of(const struct rb_heapprof_config *config, struct heapprof_options *options)
 {
@@ -294,7 +295,7 @@ count_dead(struct rb_heapprof_stat *stat)
     stat->nameless_sites = tables->nameless_sites;
 }
 
-/* dead: what dead code has, too. */
+/* dead: count what belongs to dead code, too. */
 static void
 count(struct rb_heapprof_stat *stat, bool dead)
 {
@@ -303,7 +304,7 @@ count(struct rb_heapprof_stat *stat, bool dead)
     RB_VM_LOCK_ENTER();
     if (rb_heapprof_on) {
         rb_heapprof_gc_lock_blocks();
-        if (!rb_heapprof.reading) rb_heapprof_gc_settle_blocks(); /* what is alive has its site */
+        if (!rb_heapprof.reading) rb_heapprof_gc_settle_blocks(); /* blocks in use get their site */
         *stat = (struct rb_heapprof_stat){
             .interval_bytes = rb_heapprof.options.interval_bytes,
             .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),

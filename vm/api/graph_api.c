@@ -1,4 +1,6 @@
-/* graph_api.c - ObjectSpace::HeapGraph's primitive: arguments, and what is raised; and what dumps need of Ruby beforehand. */
+/* graph_api.c - the primitive of ObjectSpace::HeapGraph: it checks arguments, and raises. Also
+ * finds what dumps need to know of Ruby beforehand.
+ */
 #include "ruby/ruby.h"
 #include "ruby/io.h"
 #include "ruby/thread.h"
@@ -17,7 +19,7 @@ values_setting(VALUE values)
     rb_raise(rb_eArgError, "values: %+"PRIsVALUE" is not known (expected :none, :all, or bytes of a string)", values);
 }
 
-/* To a file of its own, which is left behind by nobody. */
+/* Writes to a file. If this raises, no half-written file is left. */
 struct to_path {
     struct heapprof_graph_dump *dump;
     struct heapprof_file file;
@@ -33,14 +35,14 @@ open_without_gvl(void *data)
     return NULL;
 }
 
-/* A pipe waits for its reader. */
+/* Opening a pipe waits for its reader. */
 static VALUE
 dump_to_file(VALUE data)
 {
     struct to_path *to = (struct to_path *)data;
 
     for (;;) {
-        to->error = EINTR; /* as it stays when an interrupt raises */
+        to->error = EINTR; /* stays so if an interrupt raises */
         rb_nogvl(open_without_gvl, to, RUBY_UBF_IO, NULL, RB_NOGVL_INTR_FAIL);
         if (to->error != EINTR) break;
         rb_thread_check_ints();

@@ -1,11 +1,11 @@
-/* load.c - from an IO, or what else has read, to a snapshot.
+/* load.c - from an IO, or another object with read, to a snapshot.
  *
  *     GVL         read(65536)        read(65536)             nil
  *                    |  bytes           |                     |
  *     without    reader ... decodes ... reader ... decodes ... model -> snapshot
  *
- * The reader knows no Ruby, so nothing may jump over it: what read raises is kept, and goes on when the
- * reader has given up.
+ * The reader is plain C, so no exception may jump over it. What read raises is kept, and raised
+ * again when the reader has returned.
  */
 #include "ruby/ruby.h"
 #include "ruby/thread.h"
@@ -14,7 +14,7 @@
 #include "internal/thread.h"
 #include <errno.h>
 
-/* A piece that the reader asks for. */
+/* A piece of the file that the reader asks for. */
 struct piece {
     struct heapprof_io *io;
     void  *buffer;
@@ -83,7 +83,7 @@ load(void *data)
 void
 rb_heapprof_io_load(struct heapprof_io *io)
 {
-    /* An interrupt that is waiting already is served by the first read. */
+    /* The first read serves an interrupt that is pending already. */
     if (!rb_nogvl(load, io, NULL, NULL, RB_NOGVL_INTR_FAIL)) load(io);
 }
 

@@ -1,8 +1,9 @@
-/* report.c - from a snapshot to a text: report/ says it, of a model, as heapprof does of a file.
+/* report.c - from a snapshot to a text. report/ writes it from a model, as the program heapprof
+ * does from a file.
  *
  *     snapshot -> encode (pprof) -> read -> model -> answer
  *
- * So whatever is said of a profile in Ruby is what is said of its file. Needs no GVL.
+ * So Ruby prints the same of a profile as heapprof prints of its file. Needs no GVL.
  */
 #include "vm/api/report.h"
 #include "pprof/reader.h"
@@ -10,7 +11,7 @@
 #include "profiler/pprof.h"
 #include <stdlib.h>
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct heapprof_model *
 model_of(const struct heapprof_snapshot *snapshot)
 {
@@ -23,7 +24,8 @@ model_of(const struct heapprof_snapshot *snapshot)
     return model;
 }
 
-/* Without what other does not know: rows of the same memory would be different ones. */
+/* Drops owners and the like if `other` does not have them, or rows of the same memory would
+ * differ. */
 static struct heapprof_model *
 model_beside(const struct heapprof_snapshot *snapshot, const struct heapprof_snapshot *other)
 {

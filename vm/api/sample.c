@@ -1,12 +1,12 @@
-/* sample.c - a snapshot's rows as Ruby objects: Sample and Frame.
+/* sample.c - the rows of a snapshot as Ruby objects: Sample and Frame.
  *
- * Of each string of the snapshot there is one String, and of each node of its stacks one Frame,
- * however many rows they are in:
+ * There is one String for each string of the snapshot, and one Frame for each node of its stacks,
+ * however many rows use them:
  *
  *     row --> Sample --> frames of its stack --> Frame --> path, label
  *                        [node 9, node 4, ...]             frozen, shared
  *
- * They are made when a row is come to that has them, and are kept until the last row.
+ * They are made for the first row that needs them, and kept until the last row.
  */
 #include "ruby/ruby.h"
 #include "ruby/encoding.h"
@@ -94,7 +94,7 @@ frames_of(const struct sample_reading *reading, uint32_t stack)
     return rb_ary_freeze(frames);
 }
 
-/* What was loaded may add up to more than a machine word holds. */
+/* Values of a loaded file may add up to more than a machine word holds. */
 static VALUE
 rounded(double value)
 {

@@ -31,7 +31,7 @@ place_hash(const struct heapprof_wbcheck_place *place)
     return hash;
 }
 
-/* Under RUBY_WBCHECK more places may be found while this makes objects. */
+/* Under RUBY_WBCHECK a GC may find more places while this makes objects. */
 static VALUE
 places_of_block(void)
 {
@@ -57,20 +57,23 @@ end_block(VALUE unused)
  *  call-seq:
  *    GC.wbcheck { ... } -> array
  *
- *  Runs the block and compares meanwhile, again and again, what objects refer to with what write barriers have told the
- *  collector. Returns a Hash for each place at which a barrier was missed: +missed+, which says the parent, where in it the
- *  reference stands, the child and, if it is known, the C function; +count+; and +backtrace+, of where it was first found. If the
- *  heap profiler runs, too, and has sampled them: +parent_allocated+ and +child_allocated+, the innermost frames of where
- *  these were allocated.
+ *  Runs the block. Meanwhile it compares, again and again, the references of objects with those that write barriers have
+ *  told the collector of. Returns an Array with a Hash for each place at which a barrier was missed:
+ *
+ *  [+missed+] the parent, where in it the reference is, the child and, if it is known, the C function
+ *  [+count+] how often
+ *  [+backtrace+] where it was first found
+ *  [+parent_allocated+, +child_allocated+] the innermost frames of where these objects were allocated, if the heap profiler
+ *                                          runs and has sampled them
  *
  *  A missed barrier lets the collector free an object that is in use. It is a fault of the C function that stores the
- *  reference: RB_OBJ_WRITE, or RB_OBJ_WRITTEN behind the store, mends it.
+ *  reference. RB_OBJ_WRITE corrects it, or RB_OBJ_WRITTEN after the store.
  *
  *    GC.wbcheck { JSON::State.new.configure(indent: "  ") }.map { |place| place[:missed] }
  *
- *  A block within a block is a RuntimeError, as is a machine that cannot do it, and a process that has had a second Ractor. When
- *  one begins in the block, a warning says that most of what is stored from then on is not checked. Under RUBY_WBCHECK the
- *  places are printed, too.
+ *  Raises RuntimeError for a block within a block, on a machine that cannot do it, and in a process that has had a second
+ *  Ractor. If one begins in the block, a warning says that most references stored from then on are not checked. Under
+ *  RUBY_WBCHECK the places are printed, too.
  */
 static VALUE
 gc_wbcheck(VALUE self)

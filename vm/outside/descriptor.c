@@ -1,11 +1,11 @@
-/* descriptor.c - where things are in this ruby, for who reads its memory from outside.
+/* descriptor.c - a map of this ruby, for a reader that looks at its memory from outside.
  *
- * The object is exported data of the executable or of libruby: a reader finds it in the process by the
- * dynamic symbol table in memory, or by its magic in a core. Nothing here runs. It is not const:
- * default core files hold what is writable and little else.
+ * The map is exported data of the executable or of libruby. A reader finds it in a process by the
+ * dynamic symbol table in memory, or in a core file by its magic number. No code here runs. The
+ * map is not const, because default core files contain little except writable memory.
  *
- * What is private to a file of MRI stands in a part, an object of the same layout, which a line at the end
- * of that file makes (0011-descriptor.patch; gc.c's, too).
+ * Structures that are private to a file of MRI are described in a part: an object of the same
+ * layout, which a line at the end of that file makes (0011-descriptor.patch; gc.c's, too).
  */
 #include "ruby/ruby.h"
 #include "gc/book/mri.h"
