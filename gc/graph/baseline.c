@@ -1,17 +1,20 @@
-/* graph_baseline.c - which objects were there at the dump before. Compiled inside gc.c, before newobj.c.
+/* baseline.c - which objects were there at the dump before: a stamp for each seat that was
+ * empty once. Compiled inside gc.c.
  *
- * An address tells nothing: what stands there may have died since, and another be in its slot. But between the two deaths
- * and births lies a sweep, and before that a marking without this slot. So a dump begins a plane of bits for each heap page, and
- * whenever marking has ended, slots without a mark get theirs:
+ * An address tells nothing: its object may have died since, and another may have its slot. But
+ * between the death and the next birth lies a sweep, and before that a marking in which this
+ * slot had no mark. So a dump begins a plane of bits for each heap page. Whenever marking has
+ * ended, slots without a mark get their bit:
  *
  *     dump 1   alive   A B C .       .  free
  *     marked           1 0 1 0
  *     plane            0 1 0 1       -> in dump 2 whatever is in the slots of A and C is A and C
  *
- * A slot that was free at dump 1 may have no bit in dump 2; but then dump 1 has no object there. What compaction moves is
- * followed by graph_moves.c. In another process than the one that dumped nothing is said.
+ * A slot that was free at dump 1 may have no bit in dump 2. But then dump 1 has no object
+ * there. moves.c follows what compaction moves. All this holds only in the process that dumped.
  *
- *   I1  a plane is changed once for each GC, when its marking has ended: later, what has been born since has no mark.
+ *   I1  a plane changes once for each GC, when marking has ended: later, new objects have no
+ *       mark either.
  *   I2  a page that was freed has all bits: nothing on it was marked.
  */
 #include "gc/graph/graph.h"
@@ -23,11 +26,11 @@
 struct graph_planes {
     uintptr_t *bodies;         /* pages by address */
     size_t     bodies_capacity, count;
-    bits_t    *all;            /* GRAPH_PLANE_WORDS for each of these */
+    bits_t    *all;            /* GRAPH_PLANE_WORDS for each page */
     size_t     all_capacity;
 };
 
-/* What is in the slot `to` now was in the slot `from` at the dump (graph_moves.c). */
+/* What is in the slot `to` now was in the slot `from` at the dump (moves.c). */
 struct graph_move {
     uintptr_t from, to;
 };
@@ -36,10 +39,10 @@ static struct {
     struct heapprof_mem mem;
     bool       armed;
     struct graph_planes planes;
-    struct graph_move *moves;  /* from 1 on; those whose slot has a bit are void */
+    struct graph_move *moves;  /* from 1 on; void if the slot has a bit */
     size_t     moves_capacity, move_count;
-    struct heapprof_index move_index; /* by to */
-    size_t     gc_count;       /* of the last GC that it knows of */
+    struct heapprof_index move_index; /* by `to` */
+    size_t     gc_count;       /* the last GC that it has seen */
     size_t     compact_count;
     pid_t      pid;
 } graph_baseline;
@@ -52,7 +55,7 @@ graph_release_planes(struct graph_planes *planes)
     planes->count = 0;
 }
 
-/* Of all pages, without a bit. False: there is no memory. */
+/* Makes a plane without bits for each page. Returns false if memory is refused. */
 static bool
 graph_make_planes(struct graph_planes *planes)
 {
@@ -98,7 +101,7 @@ rb_heapprof_gc_graph_begin_baseline(void)
     return true;
 }
 
-/* A compaction has not been followed. */
+/* True if a compaction has not been followed. */
 HEAPPROF_COLD static bool
 graph_moved_p(void)
 {
@@ -107,7 +110,7 @@ graph_moved_p(void)
     return graph_baseline.compact_count != objspace->profile.compact_count;
 }
 
-/* Both are in the order of addresses. */
+/* Planes and pages are both in the order of addresses. */
 HEAPPROF_COLD static void
 graph_marking_ended(void)
 {
@@ -127,7 +130,7 @@ graph_marking_ended(void)
     }
 }
 
-/* Caches are cleared when marking has ended, and at other times. */
+/* Caches are also cleared at other times than when marking has ended. */
 HEAPPROF_COLD static void
 graph_caches_cleared(void)
 {
@@ -145,7 +148,7 @@ rb_heapprof_gc_graph_baseline_p(void)
     return graph_baseline.armed && graph_baseline.pid == getpid() && !graph_moved_p();
 }
 
-/* NULL: none, or nothing can be said. */
+/* Returns NULL if the page has no plane. */
 static bits_t *
 graph_plane(const void *body)
 {

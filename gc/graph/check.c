@@ -1,10 +1,12 @@
-/* graph_check.c - for checking builds: that what is written of an object is what MRI marks. Compiled inside gc.c.
+/* check.c - checking builds audit that what is written of an object is what MRI marks. Compiled
+ * inside gc.c.
  *
- * Of types that marking functions are asked for this holds by itself (I2 of graph.c); the others are read here. Not in the child
- * of a fork: marking a class frees what is void.
+ * For types whose marking functions are asked, this holds by itself (I2 of graph.c). The rest
+ * are checked here, except in the child of a fork: marking a class frees what is void.
  *
- * A process does it at its end, of all objects. Nobody may be there who sees that it aborts: so with RUBY_HEAPGRAPH_CHECK=FILE
- * it adds to the file a line of what it has checked, or of what is wrong (test/upstream/checked.rb).
+ * A process checks all objects at its end. Perhaps nobody sees that it aborts. So with
+ * RUBY_HEAPGRAPH_CHECK=FILE it adds a line to the file that says what it has checked, or what
+ * is wrong (test/upstream/checked.rb).
  */
 #include "gc/graph/form.h"
 #include "os/file.h"

@@ -1,6 +1,7 @@
-/* graph_class.c - what classes and modules refer to. Compiled inside gc.c.
+/* class.c - what classes and modules refer to. Compiled inside gc.c.
  *
- * Read as rb_gc_mark_children marks it, but for call caches that are void: marking would free them.
+ * They are read as rb_gc_mark_children marks them, except call caches that are void: marking
+ * would free those.
  */
 #include "gc/graph/form.h"
 #include "id_table.h"

@@ -1,7 +1,8 @@
-/* graph_code.c - names of what code, blocks, environments, threads and fibers refer to. Compiled inside gc.c.
+/* code.c - names of what code, blocks, environments, threads and fibers refer to. Compiled
+ * inside gc.c.
  *
- *     frame     self, code, block, and its environment: locals by name, then method or scope, and the outer one's
- *     thread    its frames, each "x in Object#make at app.rb:12"; what else is on its stacks is STACK
+ *     frame     self, code, block, and its environment: locals, method or scope, outer environment
+ *     thread    its frames, each "x in Object#make at app.rb:12"; all else on its stacks is STACK
  */
 #include "gc/graph/form.h"
 #include "iseq.h"
@@ -20,7 +21,7 @@ graph_local_name(struct heapprof_graph *graph, const rb_iseq_t *iseq, unsigned i
     return graph_text_of(graph, name);
 }
 
-/* values: of all the names in the table of locals. */
+/* values: one for each name in the table of locals. */
 static void
 graph_locals(struct heapprof_graph *graph, const rb_iseq_t *iseq, const VALUE *values, size_t count, const char *where)
 {
@@ -34,13 +35,13 @@ graph_environment(struct heapprof_graph *graph, const rb_env_t *environment)
 {
     const rb_iseq_t *iseq = environment->iseq;
 
-    if (!environment->ep) return; /* it is being made */
+    if (!environment->ep) return; /* the environment is being made */
     if (iseq && ISEQ_BODY(iseq)) graph_locals(graph, iseq, environment->env, environment->env_size, "");
     graph_field(graph, "code", (VALUE)iseq);
     graph_field(graph, "method or scope", environment->ep[VM_ENV_DATA_INDEX_ME_CREF]);
     graph_field(graph, "outer environment", (VALUE)rb_vm_env_prev_env(environment));
     graph_field(graph, "itself", environment->ep[VM_ENV_DATA_INDEX_ENV]);
-    VALUE block = environment->ep[VM_ENV_DATA_INDEX_SPECVAL]; /* or an address with a tag */
+    VALUE block = environment->ep[VM_ENV_DATA_INDEX_SPECVAL]; /* an object or a tagged address */
     if (!RB_SPECIAL_CONST_P(block)) graph_field(graph, "block", block);
 }
 
@@ -107,7 +108,7 @@ graph_code(struct heapprof_graph *graph, const rb_iseq_t *iseq)
 
 /* ---- threads and fibers ---- */
 
-/* 0: not known; code that was compiled may leave a pc of other code. */
+/* Returns 0 if the line is not known: compiled code may leave a pc of other code. */
 static int
 graph_line(const rb_control_frame_t *frame)
 {
@@ -115,7 +116,7 @@ graph_line(const rb_control_frame_t *frame)
     size_t position = frame->pc ? (size_t)(frame->pc - body->iseq_encoded) : SIZE_MAX;
 
     if (position > body->iseq_size) return 0;
-    return (int)rb_iseq_line_no(frame->iseq, position ? position - 1 : 0); /* the pc is already at the next instruction */
+    return (int)rb_iseq_line_no(frame->iseq, position ? position - 1 : 0); /* the pc is at the next one */
 }
 
 /* " in Object#make at app.rb:12" */
@@ -228,16 +229,17 @@ graph_ractor(struct heapprof_graph *graph, const rb_ractor_t *ractor)
     graph_field(graph, "standard error", ractor->r_stderr);
 }
 
-/* What of it has no name is on a stack. */
+/* All marked references without a name are on a stack. */
 static bool
 graph_has_stack_p(VALUE object)
 {
     return RTYPEDDATA_P(object) && (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type || rb_obj_is_fiber(object));
 }
 
-/* ---- all of them ---- */
+/* ---- by type ---- */
 
-/* Names of an object that is written in C by MRI itself; false: it is none of these. */
+/* Names what an object of MRI's own T_DATA types refers to. Returns false if it is of another
+ * type. */
 static bool
 graph_own_data(struct heapprof_graph *graph, VALUE object)
 {

@@ -1,7 +1,7 @@
-/* graph_data.c - what the VM's own objects and those of extensions refer to. Compiled inside gc.c. */
+/* data.c - what the VM's own objects and those of extensions refer to. Compiled inside gc.c. */
 #include "gc/graph/form.h"
 
-/* Whatever the system's are. */
+/* No page of a system is smaller. */
 #define GRAPH_PAGE_BYTES 4096
 
 /* ---- inside the VM ---- */
@@ -45,7 +45,7 @@ graph_method_entry(struct heapprof_graph *graph, const rb_method_entry_t *method
     }
 }
 
-/* What can be said of it by name; marking tells what of that counts. */
+/* Names what an imemo may refer to. Marking tells which of these count. */
 static void
 graph_imemo_names(struct heapprof_graph *graph, VALUE object)
 {
@@ -72,7 +72,7 @@ graph_imemo(struct heapprof_graph *graph, struct graph_object *o)
     graph_name_marked(graph);
 }
 
-/* ---- of extensions, and of classes that are written as such ---- */
+/* ---- extensions, and classes that are written like one ---- */
 
 static bool
 graph_declared_p(VALUE object)
@@ -80,7 +80,7 @@ graph_declared_p(VALUE object)
     return RTYPEDDATA_P(object) && RTYPEDDATA_TYPE(object)->flags & RUBY_TYPED_DECL_MARKING;
 }
 
-/* At the offsets that its type declares. */
+/* The references at the offsets that the type declares. */
 static void
 graph_declared_data(struct heapprof_graph *graph, struct graph_object *o)
 {
@@ -96,7 +96,8 @@ graph_declared_data(struct heapprof_graph *graph, struct graph_object *o)
     o->fixed_count = graph->value_count;
 }
 
-/* How much of its struct may be looked at: a block of malloc's, or as much as it says it has on the page where it begins. */
+/* How many bytes of the struct may be looked at. That is the block of malloc, or the size that
+ * the object says, up to the end of the page where the struct begins. */
 static size_t
 graph_struct_bytes(VALUE object, const void *data)
 {
@@ -108,7 +109,7 @@ graph_struct_bytes(VALUE object, const void *data)
     return bytes < on_page ? bytes : on_page;
 }
 
-/* Where in its struct what is marked stands is what it is called by. */
+/* Names each marked reference by its place in the struct. */
 static void
 graph_name_words(struct heapprof_graph *graph, VALUE object)
 {
@@ -131,14 +132,14 @@ graph_read_words(struct heapprof_graph *graph, VALUE object)
     graph->word_count = words;
 }
 
-/* By rb_gc_register_mark_object. */
+/* The list of objects that rb_gc_register_mark_object keeps. */
 static bool
 graph_registered_p(VALUE object)
 {
     return RTYPEDDATA_P(object) && strcmp(RTYPEDDATA_TYPE(object)->wrap_struct_name, "VM/pin_array_list") == 0;
 }
 
-/* What of it has no name so far. */
+/* Names the marked references that have no name so far. */
 static void
 graph_name_rest(struct heapprof_graph *graph, enum heapprof_dump_label kind, uint32_t name)
 {
@@ -159,7 +160,7 @@ graph_name_data(struct heapprof_graph *graph, VALUE object)
 static void
 graph_data(struct heapprof_graph *graph, struct graph_object *o)
 {
-    graph_generic_ivars(graph, o->object); /* which marking tells, too */
+    graph_generic_ivars(graph, o->object); /* marking tells of these, too */
     if (graph_declared_p(o->object)) {
         graph_declared_data(graph, o);
         return;

@@ -1,24 +1,26 @@
-/* graph.c - the graph of all objects. Compiled inside gc.c.
+/* graph.c - the graph of all objects: a census of the heap, one form for each inhabitant.
+ * Compiled inside gc.c.
  *
- *     object --> what it refers to, with labels (graph_types.c, graph_class.c, graph_data.c)
- *            --> its layout (graph_layout.c)
+ *     object --> what it refers to, with labels (types.c, class.c, data.c)
+ *            --> its layout (layout.c)
  *            --> a record (dump/writer.h)
  *
- * What MRI marks is what an object refers to; nothing more or less is written:
+ * An object refers to what MRI marks. Nothing more or less is written:
  *
- *   I1  of simple types, and of classes, the fields are read here as rb_gc_mark_children does.
- *   I2  of all others marking functions are asked, and what we know of the type only gives names: what is
- *       marked and has no name is UNLABELLED, what has a name and is not marked is left out. But for WEAK
- *       references, which are no more than told (graph_weak.c).
+ *   I1  the fields of simple types, and of classes, are read here as rb_gc_mark_children reads
+ *       them.
+ *   I2  for all other types marking functions are asked, and what is known of the type only
+ *       gives names. What is marked without a name is UNLABELLED. What has a name and is not
+ *       marked is left out. WEAK references are an exception: they are only told (weak.c).
  *
- * Marking functions may write to what they go through: they free call caches of classes, which is why classes are
- * read here, and forget those of code.
+ * Marking functions may write to what they go through. They free void call caches of classes,
+ * so classes are read here. They also forget those of code.
  */
 #include "gc/graph/form.h"
 #include "gc/book/state.h"
 #include "gc/book/walk.h"
 
-/* ---- what else is said of an object ---- */
+/* ---- facts about an object ---- */
 
 HEAPPROF_COLD static uint32_t
 graph_stack(struct heapprof_graph *graph, uint32_t stack)
@@ -111,7 +113,7 @@ graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struc
 
 /* ---- records ---- */
 
-/* What of the tail and of edges goes into this record. */
+/* Writes as much of the tail and the edges as goes into one record. */
 static void
 graph_write_rest(struct heapprof_graph *graph, const struct graph_object *o, size_t *tail, size_t *edges)
 {
@@ -151,7 +153,7 @@ graph_write(struct heapprof_graph *graph, const struct graph_object *o, struct h
     }
 }
 
-/* What it refers to. */
+/* Finds what the object refers to. */
 static void
 graph_read(struct heapprof_graph *graph, struct graph_object *o)
 {

@@ -1,8 +1,10 @@
-/* graph_guard.c - calls of functions of extensions, in the child of a fork. Compiled inside gc.c.
+/* guard.c - calls of an extension's functions in the child of a fork: a diver on a rope.
+ * Compiled inside gc.c.
  *
- * A function that marks an extension's object, or says how large it is, may wait for a lock that another thread had when
- * the process was copied, or read memory that is not in the copy. So a signal ends the call: of memory at once, of the clock
- * when it finds the same call twice. What the function has written is the child's alone. Its type is not asked again.
+ * A function that marks an extension's object, or says how large it is, may wait for a lock
+ * that another thread had when the process was copied. Or it may read memory that is not in the
+ * copy. So a signal ends the call: SIGSEGV and SIGBUS at once, the clock when it finds the same
+ * call twice. What the function has written is in the child alone. Its type is not asked again.
  */
 #include "gc/graph/form.h"
 #include <setjmp.h>
@@ -15,8 +17,8 @@
 static struct {
     sigjmp_buf back;
     volatile sig_atomic_t calling;
-    volatile unsigned long call; /* which it is */
-    volatile unsigned long seen; /* by the clock */
+    volatile unsigned long call; /* the number of the call */
+    volatile unsigned long seen; /* the number that the clock saw last */
     bool on;                     /* this is a child */
     struct { const void *type; const char *name; } skipped[GRAPH_SKIPPED_MOST];
     size_t skipped_count;
@@ -50,7 +52,8 @@ rb_heapprof_gc_graph_guard(void)
     setitimer(ITIMER_REAL, &every, NULL);
 }
 
-/* What decides which functions are called. */
+/* The type, or the mark function of an object without one: they decide which functions are
+ * called. */
 static const void *
 graph_type_of(VALUE object)
 {
@@ -66,7 +69,7 @@ graph_skipped_p(VALUE object)
     return false;
 }
 
-/* Not what the one that it was called by had found: that may be half of it. */
+/* Ends a call that failed. What it has marked is forgotten: it may be half of it. */
 HEAPPROF_COLD static void
 graph_skip(struct heapprof_graph *graph, VALUE object)
 {
@@ -83,7 +86,7 @@ graph_skip(struct heapprof_graph *graph, VALUE object)
     graph_guard.skipped_count++;
 }
 
-/* In the footer. */
+/* Writes the skipped types into the footer. */
 static void
 graph_write_skipped(struct heapprof_graph *graph)
 {
@@ -92,7 +95,7 @@ graph_write_skipped(struct heapprof_graph *graph)
     }
 }
 
-/* Whether it has come back. */
+/* Returns true if the call has come back. */
 HEAPPROF_COLD static bool
 graph_try(struct heapprof_graph *graph, VALUE object, void (*function)(struct heapprof_graph *, VALUE))
 {
@@ -106,7 +109,8 @@ graph_try(struct heapprof_graph *graph, VALUE object, void (*function)(struct he
     return !back;
 }
 
-/* Calls function, unless the type has failed before; whether it has come back. */
+/* Calls function, unless the object's type has failed before. Returns true if the call has come
+ * back. */
 static bool
 graph_call(struct heapprof_graph *graph, VALUE object, void (*function)(struct heapprof_graph *, VALUE))
 {

@@ -1,8 +1,9 @@
-/* graph_layout.c - what objects have in common: type, class, and the names of their references. Compiled inside
- * gc.c.
+/* layout.c - what objects have in common: type, class, and the names of their references. A
+ * layout is a printed form; records only fill it in. Compiled inside gc.c.
  *
- * An Object's ivars are those of its shape, a Struct's members those of its class, an extension's references are at the
- * offsets that its type declares: each is a layout, whose labels are looked up once.
+ * An Object has the ivars of its shape, a Struct has the members of its class, and an
+ * extension's object has references at the offsets that its type declares. Each of these is a
+ * layout, whose labels are looked up once.
  */
 #include "gc/graph/form.h"
 #include "gc/interpreter.h"
@@ -32,11 +33,11 @@ graph_label_ivars(struct heapprof_graph *graph, const struct graph_object *o)
     }
 }
 
-/* nil: it has none, as a class that is not finished. */
+/* Returns nil if the class has no members yet. */
 HEAPPROF_COLD static VALUE
 graph_members(VALUE klass)
 {
-    ID members = rb_intern("__members__"); /* which struct.c has made */
+    ID members = rb_intern("__members__"); /* struct.c has made this ID */
 
     for (; klass; klass = RCLASS_SUPER(klass)) {
         VALUE found = RB_TYPE_P(klass, T_CLASS) ? rb_ivar_lookup(klass, members, Qnil) : Qnil;
@@ -113,7 +114,7 @@ graph_builtin_name(enum ruby_value_type type)
 
 #define GRAPH_TYPE_BYTES 128
 
-/* With what it is inside the VM, or of an extension. */
+/* The type, together with the type inside the VM, or of an extension. */
 HEAPPROF_COLD static void
 graph_type_text(VALUE object, char text[GRAPH_TYPE_BYTES])
 {
@@ -134,7 +135,8 @@ graph_type_name(struct heapprof_graph *graph, VALUE object)
     return graph_text_of(graph, text);
 }
 
-/* What stands for a module where it is included refers to it as to a class, and is no object of it. */
+/* An iclass, which stands for an included module, refers to the module as to a class but is no
+ * instance of it. */
 HEAPPROF_COLD static uint32_t
 graph_class_name(struct heapprof_graph *graph, VALUE object, VALUE klass)
 {
@@ -201,7 +203,7 @@ graph_new_layout(struct heapprof_graph *graph, const struct graph_object *o, str
     return key->number;
 }
 
-/* Its number in the file. */
+/* The number of the layout in the file. */
 static uint32_t
 graph_layout(struct heapprof_graph *graph, const struct graph_object *o)
 {

@@ -1,6 +1,7 @@
-/* graph_marked.c - what marking functions say that an object refers to, and the names of it. Compiled inside gc.c.
+/* marked.c - what marking functions say that an object refers to, and the names of that: two
+ * lists of guests are compared. Compiled inside gc.c.
  *
- *     edges    what we know: (value, name)         marked   what is marked
+ *     edges    what is known: (value, name)        marked   what is marked
  *     0x7f..10 "self"                               0x7f..10
  *     0x7f..80 "code"                               0x7f..c8
  *          ->  0x7f..10 "self",  0x7f..c8 without a name
@@ -25,7 +26,7 @@ graph_find_marked(struct heapprof_graph *graph, VALUE value)
     return NULL;
 }
 
-/* Each once. */
+/* Adds a value once. */
 static void
 graph_add_marked(struct heapprof_graph *graph, VALUE value)
 {
@@ -39,18 +40,18 @@ graph_add_marked(struct heapprof_graph *graph, VALUE value)
     rb_heapprof_index_insert(&graph->marked_index, rb_heapprof_index_hash(value), (uint32_t)graph->marked_count);
 }
 
-/* Told by marking functions. */
+/* Is called by marking functions. */
 static void
 graph_marked_i(VALUE value, void *graph)
 {
     sig_atomic_t calling = graph_guard.calling;
 
-    graph_guard.calling = 0; /* in here nothing may be left half done */
+    graph_guard.calling = 0; /* no signal may end this in the middle */
     graph_add_marked(graph, value);
     graph_guard.calling = calling;
 }
 
-/* Whether an edge that has a name is one. */
+/* Returns true if a named edge is marked, or needs no mark. */
 static bool
 graph_take_label(struct heapprof_graph *graph, const struct heapprof_graph_edge *edge)
 {
@@ -61,7 +62,7 @@ graph_take_label(struct heapprof_graph *graph, const struct heapprof_graph_edge 
     return marked != NULL;
 }
 
-/* edges are what has names. Afterwards they are what is marked. */
+/* Before, the edges are all that has a name. Afterwards they are what is marked. */
 static void
 graph_name_marked(struct heapprof_graph *graph)
 {
@@ -76,7 +77,7 @@ graph_name_marked(struct heapprof_graph *graph)
     }
 }
 
-/* Asks what marks objects of this kind. Its class is no edge: the layout has it. */
+/* Asks the marking function of the object. Its class is not an edge: the layout has it. */
 static void
 graph_ask_marking(struct heapprof_graph *graph, VALUE object)
 {

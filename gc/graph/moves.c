@@ -1,14 +1,15 @@
-/* graph_moves.c - what compaction moves is still the same object. Compiled inside gc.c, behind graph_baseline.c.
+/* moves.c - an object that compaction moves is still the same object: mail is forwarded.
+ * Compiled inside gc.c.
  *
- * When all have moved, each slot that was left still says so, and where to (T_MOVED). What was there at the dump takes that
- * along, with the slot where it was then:
+ * When all have moved, each slot that was left still says where its object went (T_MOVED). An
+ * object that was there at the dump takes along the slot where it was at that time:
  *
  *     dump 1         A in a
  *     compaction     a -> b     bits: a 1, b 0     moves: b was a
- *     another one    b -> c     bits: b 1, c 0     moves: c was a      (b was a: void, for b has a bit)
+ *     another one    b -> c     bits: b 1, c 0     moves: c was a    (b was a: void, b has a bit)
  *     dump 2         A in c: SURVIVOR, and MOVES says a -> c
  *
- *   I1  marking has ended: slots that were free, and those of what has died, have their bits.
+ *   I1  marking has ended: slots that were free, and those of dead objects, have their bits.
  *   I2  nothing moves to a slot that was left in the same compaction, nor twice.
  */
 #include "gc/graph/graph.h"
@@ -32,7 +33,7 @@ graph_find_move(uintptr_t to)
     return NULL;
 }
 
-/* NULL: there is no memory. */
+/* Returns NULL if memory is refused. */
 static struct graph_move *
 graph_new_move(uintptr_t to)
 {
@@ -48,7 +49,7 @@ graph_new_move(uintptr_t to)
     return &graph_baseline.moves[count + 1];
 }
 
-/* Whether there was memory. */
+/* Returns false if memory is refused. */
 HEAPPROF_COLD static bool
 graph_follow(VALUE from, bits_t *plane)
 {
@@ -80,7 +81,8 @@ graph_follow_page(const struct heap_page *page)
     return followed;
 }
 
-/* Pages that are new since the dump have all bits: so has what was born there. False: there is no memory. */
+/* Pages that are new since the dump get all bits: their objects were born later. Returns false
+ * if memory is refused. */
 HEAPPROF_COLD static bool
 graph_renew_planes(void)
 {

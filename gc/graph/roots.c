@@ -1,7 +1,9 @@
-/* graph_roots.c - where marking begins. Compiled inside gc.c.
+/* roots.c - where marking begins: the hooks in the ceiling from which all else hangs. Compiled
+ * inside gc.c.
  *
- * As with objects (graph_marked.c), marking tells what there is, by category, and what we know of the VM gives it names. What
- * the collector marks by itself is in no category of rb_objspace_reachable_objects_from_root, and added here.
+ * As with objects (marked.c), marking tells the roots, by category, and what is known of the VM
+ * names them. Roots that the collector marks by itself are in no category of
+ * rb_objspace_reachable_objects_from_root, and are added here.
  */
 #include "gc/graph/form.h"
 #include "gc/interpreter.h"
@@ -131,7 +133,7 @@ graph_root_i(const char *category, VALUE value, void *data)
 {
     struct heapprof_graph *graph = data;
 
-    if (strcmp(category, "global_tbl") == 0) return; /* by name, below */
+    if (strcmp(category, "global_tbl") == 0) return; /* these come with names, below */
     if (strcmp(category, graph->category) != 0) {
         graph_end_category(graph);
         graph_begin_category(graph, category);

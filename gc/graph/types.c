@@ -1,5 +1,5 @@
-/* graph_types.c - what objects of simple types refer to, read from their fields as rb_gc_mark_children does. Compiled inside
- * gc.c. */
+/* types.c - what objects of simple types refer to, read from their fields as
+ * rb_gc_mark_children does. Compiled inside gc.c. */
 #include "gc/graph/form.h"
 #include "shape.h"
 
@@ -41,8 +41,8 @@ graph_variables(struct heapprof_graph *graph, st_table *variables)
     if (variables) st_foreach(variables, graph_variable_i, (st_data_t)graph);
 }
 
-/* By the names that the shape has for them. Behind these there may be room for more, which is marked as well: what a variable
- * that was removed has left there is kept. */
+/* Names come from the shape. Behind the named ivars there may be room for more, which is marked
+ * as well: a variable that was removed keeps its value there. */
 static void
 graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const VALUE *values, size_t room)
 {
@@ -63,7 +63,7 @@ graph_shape_variables(struct heapprof_graph *graph, shape_id_t shape_id, const V
     }
 }
 
-/* Instance variables of an object that has no room for them. */
+/* Instance variables of an object that has no room for them in its slot. */
 static void
 graph_generic_ivars(struct heapprof_graph *graph, VALUE object)
 {
@@ -89,7 +89,7 @@ static const struct graph_form graph_file = {
     .fields = {"self", "path", "tied io", "write converter", "write options", "options", "write lock", "timeout"},
 };
 
-/* The fields of a form, from held. */
+/* Sets the form, with its fields in `held`. */
 static void
 graph_fields(struct graph_object *o, const struct graph_form *form, size_t count)
 {

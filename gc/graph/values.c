@@ -1,4 +1,4 @@
-/* graph_values.c - values, names and texts as the file has them. Compiled inside gc.c. */
+/* values.c - values, names and texts as the file has them. Compiled inside gc.c. */
 #include "gc/graph/form.h"
 #include "gc/interpreter.h"
 #include "gc/book/state.h"
@@ -33,7 +33,7 @@ graph_profile_string(struct heapprof_graph *graph, uint32_t number)
     return rb_heapprof_dump_string(&graph->writer, text, length);
 }
 
-/* 0: it has no name. */
+/* Returns 0 if the ID has no name. */
 static uint32_t
 graph_id_name(struct heapprof_graph *graph, ID id)
 {
@@ -42,7 +42,8 @@ graph_id_name(struct heapprof_graph *graph, ID id)
     return name ? rb_heapprof_dump_string(&graph->writer, RSTRING_PTR(name), (size_t)RSTRING_LEN(name)) : 0;
 }
 
-/* By its name; what MRI keeps for itself has none that a program could write. */
+/* The kind follows from the name. Variables that MRI keeps for itself have names that no
+ * program can write. */
 static enum heapprof_dump_label
 graph_variable_kind(ID id)
 {
@@ -51,9 +52,9 @@ graph_variable_kind(ID id)
     return HEAPPROF_DUMP_FIELD;
 }
 
-/* ---- what is no object ---- */
+/* ---- values that are not objects ---- */
 
-/* A number that names somebody is longer. */
+/* Smaller numbers are shown even if values are hidden: they identify no person. */
 #define GRAPH_SMALL 0x8000
 
 static void
@@ -96,7 +97,7 @@ graph_put_special(struct heapprof_graph *graph, VALUE value)
     rb_heapprof_dump_immediate(&graph->writer, HEAPPROF_DUMP_SPECIAL, which);
 }
 
-/* A reference of the record that has begun. */
+/* Writes one reference of the record that has begun. */
 static void
 graph_put(struct heapprof_graph *graph, VALUE value)
 {
@@ -120,9 +121,9 @@ graph_put(struct heapprof_graph *graph, VALUE value)
     }
 }
 
-/* ---- what an object is called ---- */
+/* ---- names of objects ---- */
 
-/* Of the class that owns these methods, or the object that has this singleton class. */
+/* The name of a class, or of the object that has this singleton class. */
 static size_t
 graph_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES])
 {
@@ -157,13 +158,13 @@ graph_imemo_text(VALUE object, char text[HEAPPROF_NAME_BYTES])
     switch (imemo_type(object)) {
       case imemo_iseq: return graph_code_text((const rb_iseq_t *)object, text);
       case imemo_ment:
-        if (RB_SPECIAL_CONST_P(((const rb_method_entry_t *)object)->owner)) return 0; /* of an undefined method's cache */
+        if (RB_SPECIAL_CONST_P(((const rb_method_entry_t *)object)->owner)) return 0; /* an undefined method */
         return rb_heapprof_method_text((const rb_method_entry_t *)object, text);
       default: return 0;
     }
 }
 
-/* A string of the file; 0: there is nothing to call it by. */
+/* The name of the object as a string of the file. Returns 0 if it has none. */
 static uint32_t
 graph_object_text(struct heapprof_graph *graph, VALUE object)
 {

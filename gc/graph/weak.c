@@ -1,8 +1,9 @@
-/* graph_weak.c - references that keep nothing alive: those of ObjectSpace::WeakMap and WeakKeyMap, and so of each WeakRef, which
- * is a key of one. Compiled inside gc.c.
+/* weak.c - references that keep nothing alive: those of ObjectSpace::WeakMap and WeakKeyMap,
+ * and so of each WeakRef, which is a key of one. Compiled inside gc.c.
  *
- * Marking functions are asked in vain: rb_gc_mark_weak does nothing but in a GC. So the tables are read here. Not seen are an
- * extension's own weak references, and the class of a call cache, which may be dead and its slot be used again.
+ * Marking functions do not tell them: rb_gc_mark_weak does nothing outside of a GC. So the
+ * tables are read here. Two kinds are not seen: an extension's own weak references, and the
+ * class of a call cache, which may be dead and have its slot used again.
  */
 #include "gc/graph/form.h"
 #include "gc/book/mri.h"
@@ -18,7 +19,7 @@ rb_heapprof_gc_graph_weak_types(const rb_data_type_t *map, const rb_data_type_t 
     graph_weak.key_map = key_map;
 }
 
-/* One that has died is undefined. */
+/* A reference to a dead object is undefined. */
 static void
 graph_weak_reference(struct heapprof_graph *graph, const char *name, VALUE value)
 {

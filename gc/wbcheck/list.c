@@ -1,9 +1,10 @@
-/* wbcheck_list.c - what objects refer to, as they were gone through: by marking functions, and so without weak references.
- * Compiled inside gc.c, before wbcheck.c, which calls it under the VM lock. */
+/* list.c - what objects referred to at the last check, in the order in which the check saw
+ * them. Marking functions tell it, so weak references are not in it. Compiled inside gc.c.
+ * wbcheck.c calls it under the VM lock. */
 #include "gc/wbcheck/wbcheck.h"
 
 struct wb_parent {
-    VALUE    object;               /* 0: it has died */
+    VALUE    object;               /* 0 if it has died */
     uint32_t count;
     size_t   first;
 };
@@ -12,12 +13,12 @@ struct wb_list {
     struct heapprof_mem *mem;
     struct wb_parent *parents;     /* by address */
     size_t parents_capacity, parent_count;
-    VALUE *children;               /* of each parent by address, each once */
+    VALUE *children;               /* the children of each parent by address, each once */
     size_t children_capacity, child_count;
-    bool   refused;                /* memory for all children of the object at hand */
+    bool   refused;                /* memory was refused for the object at hand */
 };
 
-/* The i-th and what is below it become a heap: each no less than the two it stands over. */
+/* Makes a heap of the i-th value and those below it: each is no less than its two children. */
 HEAPPROF_COLD static void
 sift(VALUE *values, size_t i, size_t count)
 {
@@ -31,7 +32,7 @@ sift(VALUE *values, size_t i, size_t count)
     values[i] = value;
 }
 
-/* Heapsort: in place, whatever the order, and nothing is called that may allocate. */
+/* Heapsort works in place, takes no longer for any order, and calls nothing that may allocate. */
 HEAPPROF_COLD static void
 sort_values(VALUE *values, size_t count)
 {
@@ -65,7 +66,8 @@ child_i(VALUE child, void *data)
     if (!list->refused) list->children[list->child_count++] = child;
 }
 
-/* A GC that is about to mark has begun already, as far as those know who ask marking functions; nothing has been marked. */
+/* Asks marking functions. A GC that is about to mark counts as begun, and MRI would refuse
+ * that: so it is hidden meanwhile. Nothing is marked yet. */
 HEAPPROF_COLD static void
 each_child(VALUE object, void (*each_i)(VALUE child, void *data), void *data)
 {
@@ -77,7 +79,7 @@ each_child(VALUE object, void (*each_i)(VALUE child, void *data), void *data)
     during_gc = begun;
 }
 
-/* Puts an object behind those that are in the list; NULL when memory is refused. */
+/* Adds an object at the end of the list. Returns NULL when memory is refused. */
 HEAPPROF_COLD static struct wb_parent *
 add_parent(struct wb_list *list, VALUE object)
 {

@@ -1,15 +1,16 @@
-/* wbcheck_pairs.c - which references barriers have noted. Compiled inside gc.c, before wbcheck.c, which calls it under the VM lock.
+/* pairs.c - which references barriers have noted: the receipts. Compiled inside gc.c. wbcheck.c
+ * calls it under the VM lock.
  *
- * Without memory a pair is not kept: who adds it then judges nobody until the next check. */
+ * If memory is refused a pair is not kept. Then the caller judges nothing until the next check. */
 #include "gc/wbcheck/wbcheck.h"
 
-/* What so many objects refer to: a pair that is noted, and an object with the first of its children. */
+/* A reference that a barrier has noted. */
 struct wb_pair {
     VALUE    parent;
-    VALUE    child;                /* 0: any */
-    uint32_t site;                 /* that noted it first, and what comes of that is to be judged; 0: none */
-    bool     early;                /* the struct did not have it then */
-    bool     counted;              /* among those that are told of */
+    VALUE    child;                /* 0: any child */
+    uint32_t site;                 /* that noted it first and is to be judged; 0: none */
+    bool     early;                /* at that call the struct did not have it */
+    bool     counted;              /* it is counted in told.c */
 };
 
 struct wb_pairs {
@@ -34,7 +35,7 @@ pair_hash_i(const void *owner, uint32_t number)
     return pair_hash(pair->parent, pair->child);
 }
 
-/* 0: it is not there. */
+/* Returns 0 if the pair is not there. */
 HEAPPROF_COLD static uint32_t
 pair_number(const struct wb_pairs *pairs, VALUE parent, VALUE child)
 {
@@ -52,7 +53,7 @@ pair_p(const struct wb_pairs *pairs, VALUE parent, VALUE child)
     return pair_number(pairs, parent, child) != 0;
 }
 
-/* False: memory is refused. */
+/* Returns false if memory is refused. */
 HEAPPROF_COLD static bool
 add_pair(struct wb_pairs *pairs, struct wb_pair pair)
 {
@@ -84,7 +85,8 @@ clear_pairs(struct wb_pairs *pairs)
     rb_heapprof_index_clear(&pairs->index, pairs->mem, 0);
 }
 
-/* Once a GC has marked; false: not all of the others are kept, as memory is refused. */
+/* Is called once a GC has marked: drops pairs of dead objects. Returns false if memory is
+ * refused, so that not all of the rest are kept. */
 HEAPPROF_COLD static bool
 forget_dead_pairs(struct wb_pairs *pairs)
 {

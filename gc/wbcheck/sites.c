@@ -1,17 +1,18 @@
-/* wbcheck_sites.c - barriers that came too early, or were for nothing, by where in C they are called. Compiled inside gc.c,
- * before wbcheck.c, which calls it under the VM lock.
+/* sites.c - barriers that came too early or were for nothing, by the place in C that calls
+ * them. Compiled inside gc.c. wbcheck.c calls it under the VM lock.
  *
  *     RB_OBJ_WRITTEN(self, Qundef, v);   the struct of self does not have v yet
  *     p->field = v;                      too late, if a GC comes in between
  *
- * A barrier that is called for an object that none protects, or for a reference that the object does not have when it is looked
- * at next, was for nothing. One such call says little: the reference may have been overwritten meanwhile. */
+ * A barrier was for nothing if barriers do not protect the object, or if the object does not
+ * have the reference at the next look. One such call says little: the reference may have been
+ * overwritten since. */
 #include "gc/wbcheck/wbcheck.h"
 #include "os/peek.h"
 
 static struct {
-    bool kept;                           /* where barriers are called */
-    bool judged;                         /* and what comes of that, which takes a look at the struct each time */
+    bool kept;                           /* the places are kept */
+    bool judged;                         /* and what comes of them: each call looks at the struct */
     struct heapprof_mem mem;
     struct heapprof_index index;
     struct heapprof_barrier_site *all;   /* by number; [0] unused */
@@ -39,7 +40,7 @@ site_hash_i(const void *unused, uint32_t number)
     return rb_heapprof_index_hash(wb_sites.all[number].address);
 }
 
-/* 0: memory is refused, or they are not kept. */
+/* Returns 0 if memory is refused, or if sites are not kept. */
 HEAPPROF_COLD static uint32_t
 barrier_site_of(uintptr_t address)
 {
@@ -64,7 +65,7 @@ typed_data_p(VALUE object)
     return RB_BUILTIN_TYPE(object) == T_DATA && RTYPEDDATA_P(object);
 }
 
-/* A barrier is called: the site, if what comes of it is to be looked at. */
+/* A barrier is called. Returns its site if that is to be judged. */
 HEAPPROF_COLD static uint32_t
 site_called(uintptr_t address, VALUE parent, VALUE child, bool *early)
 {
@@ -82,7 +83,7 @@ site_called(uintptr_t address, VALUE parent, VALUE child, bool *early)
     return site;
 }
 
-/* The object is looked at next; early: as of site_called. */
+/* The object is looked at. early: what site_called said. */
 HEAPPROF_COLD static void
 site_judged(uint32_t number, VALUE parent, VALUE child, bool refers, bool early)
 {
@@ -93,7 +94,7 @@ site_judged(uint32_t number, VALUE parent, VALUE child, bool refers, bool early)
     if (refers && early && rb_heapprof_gc_wbcheck_offset(parent, child) >= 0) site->early++;
 }
 
-/* It was judged absent, and the store came after all; 0: no site. */
+/* The reference was judged absent, and the store came after all. site may be 0. */
 HEAPPROF_COLD static void
 site_was_early(uint32_t number)
 {

@@ -1,14 +1,15 @@
-/* wbcheck_told.c - new references that a barrier has told of in time: in which type's struct, where, and by which call of a
- * barrier. Compiled inside gc.c, before wbcheck.c, which calls it under the VM lock.
+/* told.c - new references that a barrier has told of in time: in the struct of which type,
+ * where, and by which call of a barrier. Compiled inside gc.c. wbcheck.c calls it under the VM
+ * lock.
  *
- * What was missed speaks for itself. This is the other side, for who asks whether a store that looks wrong in the source was
- * right each time it ran. It is kept only if it is asked for: to find the place costs reading the struct. */
+ * This is the alibi of a store that looks wrong in the source: was it right each time it ran?
+ * It is kept only on request, for to find the place takes a look at the struct. */
 #include "gc/wbcheck/wbcheck.h"
 #include <unistd.h>
 
 static struct {
     bool kept;
-    pid_t pid;                       /* whose references these are: the child of a fork begins anew */
+    pid_t pid;                       /* of this process; a child of fork begins anew */
     struct heapprof_mem mem;
     struct heapprof_index index;
     struct heapprof_told *all;       /* by number; [0] unused */
@@ -47,7 +48,7 @@ leave_told_to_parent(void)
     rb_heapprof_index_clear(&wb_told.index, &wb_told.mem, 0);
 }
 
-/* Typed data has a new reference, of which the barrier that is called there has told. */
+/* Typed data has a new reference, and the barrier that is called at that address has told of it. */
 HEAPPROF_COLD static void
 told_of(VALUE parent, VALUE child, uintptr_t address)
 {

@@ -1,22 +1,26 @@
-/* wbcheck.c - which references no barrier has told the collector of. Compiled inside gc.c.
+/* wbcheck.c - which references no barrier has told the collector of: the till is counted, and
+ * compared with the receipts. Compiled inside gc.c.
  *
  *     check k                                             check k+1
- *     parent: a b          parent.x = c  without barrier        parent: a b c     c is new, and (parent, c) was not noted
+ *     parent: a b          parent.x = c  without barrier        parent: a b c     c is new, not noted
  *                          RB_OBJ_WRITE(other, y, d)            other:  d         noted
  *
- * At each check all objects that barriers protect are gone through, page by page, and what each refers to is
- * kept. The last such list is in the same order, so the two are compared by one pass. A GC may come at any check, and
- * could have made the parent black or old: what was stored since without a barrier, it may free.
+ * Each check goes through all objects that barriers protect, page by page, and keeps what each
+ * refers to. The list of the last check is in the same order, so one pass compares the two. A
+ * GC may come at any check, and could have made the parent black or old. Then it may free what
+ * was stored since without a barrier.
  *
- *   I1  who was not there at the last check is not judged: it was young, and is marked with all it refers to.
- *   I2  between two checks no slot changes hands unseen: what a GC finds dead leaves the list and the pairs as soon as it
- *       has marked, and only then is its slot given to another.
- *   I3  what is in the list is what marking says, no more: weak references are not in it.
- *   I4  when objects have moved, when memory is refused, or when another ractor has collected, whose GCs we are not told
- *       of, the list is made anew and nobody is judged by it.
+ *   I1  an object that was not there at the last check is not judged: it was young, and is
+ *       marked with all it refers to.
+ *   I2  between two checks no slot changes hands unseen: what a GC finds dead leaves the list
+ *       and the pairs as soon as it has marked, and only after that is its slot used again.
+ *   I3  the list has what marking says, and no more: weak references are not in it.
+ *   I4  the list is made anew and nothing is judged by it in three cases: objects have moved,
+ *       memory is refused, or another ractor has collected, whose GCs are not told here.
  *
- * Calls of C functions are seen apart (call, return): they are many, so only their receiver is compared, and only if it
- * is typed data. A receiver that is not in the list yet is put into one of its own until the next check. */
+ * Calls of C functions are seen separately (call, return). They are many, so only their
+ * receiver is compared, and only if it is typed data. A receiver that is not in the list yet
+ * goes into a list of its own until the next check. */
 #include "gc/wbcheck/wbcheck.h"
 #include "gc/book/walk.h"
 #include "os/clock.h"
@@ -28,22 +32,22 @@ static struct {
     struct heapprof_redirect written, remembered;
     struct wb_list  lists[2];      /* of the last check, and room for the next one */
     struct wb_list *last, *next;
-    struct wb_list  called;        /* receivers that the last check did not see, in any order */
+    struct wb_list  called;        /* receivers that the last check did not see, unordered */
     struct heapprof_index called_index;
-    struct wb_pairs pairs[2];      /* noted since the last check, and before that */
+    struct wb_pairs pairs[2];      /* noted since the last check, and before it */
     struct wb_pairs *noted, *noted_before;
-    size_t   cursor;               /* in last: parents before it have lower addresses than what is at hand */
-    uint32_t moves;                /* objects had moved so often at the last check */
-    size_t   gc_count;             /* GCs that we have seen begin */
-    bool     marking;              /* and the last of them has not marked yet */
-    bool     incomplete;           /* memory was refused: nothing can be said at the next check */
+    size_t   cursor;               /* in the last list: parents before it have lower addresses */
+    uint32_t moves;                /* how many moves there had been at the last check */
+    size_t   gc_count;             /* GCs whose begin was seen */
+    bool     marking;              /* the last of these has not marked yet */
+    bool     incomplete;           /* memory was refused: the next check has no result */
     bool     judge;
     struct heapprof_wbcheck_stat stat;
 } wb;
 
 /* ---- what barriers say ---- */
 
-/* A second barrier that comes behind the store mends a first one that came before it. */
+/* If a first barrier came before the store, a second one behind it makes it good. */
 HEAPPROF_COLD static void
 note(VALUE parent, VALUE child, uint32_t site, bool early)
 {
@@ -54,7 +58,8 @@ note(VALUE parent, VALUE child, uint32_t site, bool early)
     else if (!add_pair(wb.noted, (struct wb_pair){ parent, child, site, early })) wb.incomplete = true;
 }
 
-/* In the place of rb_gc_writebarrier and rb_gc_writebarrier_remember, which each do no more than the last line. */
+/* These stand for rb_gc_writebarrier and rb_gc_writebarrier_remember. The originals only do the
+ * last line of each. */
 HEAPPROF_COLD static void
 wb_written(VALUE parent, VALUE child)
 {
@@ -91,7 +96,8 @@ protected_p(VALUE object)
 
 /* ---- comparing ---- */
 
-/* A node of the VM's list of objects that live for ever leads to some of these, and to the next node. */
+/* True for a node of the VM's list of objects that live for ever. It leads to some of them, and
+ * to the next node. */
 struct pinned_search {
     VALUE node, next, child;
     bool  found;
@@ -107,7 +113,8 @@ pinned_i(VALUE object, void *data)
     if (RTYPEDDATA_TYPE(object) == RTYPEDDATA_TYPE(search->node)) search->next = object;
 }
 
-/* MRI makes a hidden object visible by giving it its class without a barrier; nobody frees String. */
+/* MRI makes a hidden object visible by setting its class without a barrier. That is harmless:
+ * String never dies. */
 HEAPPROF_COLD static bool
 immortal_p(VALUE child)
 {
@@ -121,7 +128,8 @@ immortal_p(VALUE child)
     return search.found;
 }
 
-/* A barrier has told of it: once, though the functions that called this one and the next check come by, too. */
+/* A barrier has told of the reference. It counts once, though outer calls and the next check
+ * see it, too. */
 HEAPPROF_COLD static void
 count_told(VALUE parent, VALUE child)
 {
@@ -133,11 +141,11 @@ count_told(VALUE parent, VALUE child)
     told_of(parent, child, wb_sites.all[pair->site].address);
 }
 
-/* What has been said once is not said again by the functions that called this one, and not by the next check. */
+/* What is reported once is not reported again by outer calls, nor by the next check. */
 HEAPPROF_COLD static void
 judge_child(VALUE parent, VALUE child)
 {
-    if (child == parent) return; /* who is marked is marked */
+    if (child == parent) return; /* an object that is marked needs no second mark */
     if (noted_p(wb.noted, parent, child)) {
         count_told(parent, child);
         return;
@@ -149,7 +157,7 @@ judge_child(VALUE parent, VALUE child)
     if (!add_pair(wb.noted, (struct wb_pair){ parent, child })) wb.incomplete = true;
 }
 
-/* Both have their children by address. */
+/* Both lists have their children by address. */
 HEAPPROF_COLD static void
 judge_parent(const struct wb_list *was_list, const struct wb_parent *was,
              const struct wb_list *list, const struct wb_parent *parent)
@@ -163,7 +171,7 @@ judge_parent(const struct wb_list *was_list, const struct wb_parent *was,
     }
 }
 
-/* NULL: memory is refused, and nobody is judged until the next check. */
+/* Returns NULL if memory is refused. Then nothing is judged until the next check. */
 HEAPPROF_COLD static struct wb_parent *
 look_at(struct wb_list *list, VALUE object)
 {
@@ -211,7 +219,7 @@ begin_pairs(void)
     clear_pairs(before);
 }
 
-/* Whether the last list is of the objects that are there now. */
+/* True if the last list still describes the objects that are there. */
 HEAPPROF_COLD static bool
 followed_p(void)
 {
@@ -221,7 +229,7 @@ followed_p(void)
            wb.marking == is_incremental_marking(objspace);
 }
 
-/* What has come of barriers since the last check. */
+/* Judges the barriers since the last check. */
 HEAPPROF_COLD static void
 judge_sites(void)
 {
@@ -271,7 +279,7 @@ rb_heapprof_gc_wbcheck_all(void)
     follow_from_now();
 }
 
-/* It has been counted already, and may have been told to mark step by step. */
+/* The GC is counted already, and may mark step by step. */
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_begun(void)
 {
@@ -320,7 +328,7 @@ find_called(VALUE object)
     return NULL;
 }
 
-/* Its struct may have been given up. */
+/* The struct of the receiver may have been freed. */
 HEAPPROF_COLD static bool
 judged_receiver_p(VALUE self)
 {
@@ -338,7 +346,7 @@ rb_heapprof_gc_wbcheck_call(VALUE self)
     }
 }
 
-/* What it refers to now is put behind the list, compared, and taken away again. */
+/* Puts what the object refers to behind the list, compares it, and takes it away again. */
 HEAPPROF_COLD void
 rb_heapprof_gc_wbcheck_return(VALUE self)
 {
