@@ -1,4 +1,4 @@
-/* look.c - copies stacks, at a moment that is one, and names them. */
+/* look.c - copies all stacks at one moment, and names their frames. */
 #include "attach/look.h"
 
 #include <stdlib.h>
@@ -169,7 +169,7 @@ static bool
 read_unstopped(struct attach_looks *looks, struct attach_look_stack *stack)
 {
     stack->failed = !attach_walk_copy(&looks->walk, stack->thread.ec);
-    if (!stack->failed) attach_walk_settle(&looks->walk);
+    if (!stack->failed) attach_walk_cut_torn(&looks->walk);
     return name_stack(looks, stack);
 }
 

@@ -1,4 +1,4 @@
-/* memo.c - stacks that have not changed since the last look. */
+/* memo.c - keeps the stacks of waiting threads from one look to the next. */
 #include "attach/memo.h"
 
 #include <string.h>

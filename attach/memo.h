@@ -1,7 +1,7 @@
 #ifndef ATTACH_MEMO_H
 #define ATTACH_MEMO_H
-/* The stacks of threads that wait, as the last look saw them. Most are the same again: one system call tells, and they
- * have their names. */
+/* Photographs of the stacks of waiting threads, taken by the last look. Most stacks are still the same: one system call
+ * tells so, and then their frames have names already. */
 #include "attach/walk.h"
 
 /* A frame with its names. */
@@ -17,7 +17,7 @@ struct attach_memo_entry {
     size_t   first, count; /* named frames */
 };
 
-/* Of one look. */
+/* The stacks of one look. */
 struct attach_memo {
     struct attach_memo_entry *entries; /* by the number of the thread */
     size_t entry_capacity, entry_count;
@@ -38,14 +38,14 @@ struct attach_memos {
 void attach_memos_init(struct attach_memos *memos, struct attach_vm *vm, struct heapprof_mem *mem);
 void attach_memos_free(struct attach_memos *memos);
 
-/* Before a look; keep is false when code has been freed or moved since the last one. */
+/* Must be called before a look. keep is false if code has been freed or moved since the last look. */
 void attach_memos_begin(struct attach_memos *memos, bool keep);
 
-/* Whether that thread's stack is what it was: its entry, of memos->now; NULL: it is to be read. Threads are asked for in the order
- * of their numbers, each once, and then kept or passed by add. */
+/* Returns the entry of a thread's stack, in memos->now, if the stack has not changed; otherwise NULL, and the stack has to be
+ * read. Must be called for threads in the order of their numbers, once for each, before add for the same thread. */
 const struct attach_memo_entry *attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec);
 
-/* Keeps a stack that was read while the thread waited. Without memory it is not kept. */
+/* Keeps a stack that was read while its thread waited. Without memory the stack is not kept. */
 void attach_memos_add(struct attach_memos *memos, size_t number, const struct attach_walk *walk,
                            const struct attach_look_frame *frames, size_t count);
 

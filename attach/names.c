@@ -1,4 +1,4 @@
-/* names.c - functions by what they are called. */
+/* names.c - numbers functions by their names. */
 #include "attach/names.h"
 
 #include <string.h>

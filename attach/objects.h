@@ -1,38 +1,37 @@
 #ifndef ATTACH_OBJECTS_H
 #define ATTACH_OBJECTS_H
-/* Ruby objects of another process: what kind one is, and the text of strings, symbols and class
- * names. All of it is read where it lies and may be anything: each function has bounds, and says false
- * where what it finds cannot be what it should. */
+/* Ruby objects of another process: their types, and the text of strings, symbols and class names. The memory may hold
+ * anything. So each function has bounds, and returns false if what it finds cannot be such an object. */
 #include "attach/names.h"
 #include "attach/vm.h"
 
-/* The flags of the object at that address; false for what is no object: nil, numbers, 0. An object that compaction has moved is looked
- * for where it is now, and *object says that: those who refer to it are told later. */
+/* Reads the flags of the object at that address. Returns false if it has none: nil, numbers, 0. If compaction has moved
+ * the object, *object is set to the new address: the references to it may not have been updated yet. */
 bool attach_object_flags(struct attach_vm *vm, uint64_t *object, uint64_t *flags);
 
-/* T_CLASS and so on: of the flags, a vm->constant. */
+/* The type in an object's flags, to compare with vm->t_class and so on. */
 static inline uint64_t
 attach_object_type(const struct attach_vm *vm, uint64_t flags)
 {
     return flags & (uint64_t)vm->type_mask;
 }
 
-/* Appends a String's bytes, a symbol's name by its ID. */
+/* Append the bytes of a String; the name of the symbol with that ID. */
 bool attach_object_add_string(struct attach_vm *vm, uint64_t string, struct attach_text *text);
 bool attach_object_add_symbol(struct attach_vm *vm, uint64_t id, struct attach_text *text);
 
-/* Appends "Foo#" or "Foo." of a method's owner, and nothing where MRI's backtraces say nothing: of
- * classes without a permanent name. False: it is none of a class. */
+/* Appends "Foo#" or "Foo." for a method's owner. Like MRI's backtraces, appends nothing for a class without a permanent
+ * name. Returns false if owner is not a class. */
 bool attach_object_add_owner(struct attach_vm *vm, uint64_t owner, struct attach_text *text);
 
-/* Of a class the first on the way up, itself included, that is neither a singleton nor an included module. *real 0: there
- * is none. False: it cannot be read. */
+/* Finds the first class on the way from klass to its ancestors, klass included, that is neither a singleton class nor an
+ * included module. *real is 0 if there is none. Returns false if a class cannot be read. */
 bool attach_object_real_class(struct attach_vm *vm, uint64_t klass, uint64_t *real);
 
-/* Appends a class's name; of one without, "#<Class < Foo>" by the first ancestor that has one. */
+/* Appends the name of a class. A class without a name is "#<Class < Foo>", where Foo is its first ancestor with a name. */
 bool attach_object_add_class(struct attach_vm *vm, uint64_t klass, struct attach_text *text);
 
-/* The element of an Array. */
+/* Reads an element of an Array. */
 bool attach_object_element(struct attach_vm *vm, uint64_t array, uint64_t index, uint64_t *element);
 
 #endif

@@ -1,4 +1,4 @@
-/* origin.c - what the kernel says of a process. */
+/* origin.c - asks the kernel about a process. */
 #include "attach/origin.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* pages.c - reads that take whole pages.
+/* pages.c - reads whole pages, and keeps them.
  *
  *     bytes  [0] 0x7f..a000   [1] 0x7f..1000   [2] none   ...      a page stands at its number modulo how many are kept
  */

@@ -1,15 +1,15 @@
-/* peer.c - who is at the other end of a connection. The kernel says so; nothing that the other end sends does.
+/* peer.c - finds who is at the other end of a connection. Only the kernel is asked, never the other end.
  *
  *   - A Unix socket has the credentials of the process that connected it (SO_PEERCRED).
  *   - A TCP connection within this host is two sockets. The other end's row in /proc/net/tcp or tcp6 is the one whose two
- *     addresses are ours, exchanged. It has the inode of the socket. A row without an inode has no user, though the
+ *     addresses are ours, exchanged. It has the inode of the socket. A row without an inode has no user, although the
  *     kernel shows root: its process has closed it.
- *   - The processes are those that have that inode among their descriptors. Each has to be of one user, in all of its ids,
- *     and that user the socket's: a setuid program does not count as who owns its file.
- *   - A process that listens, or that has a connection of a port or path where somebody listens, answers
- *     requests of others: a proxy. A client such as curl does neither.
+ *   - The processes are those that have that inode among their descriptors. All ids of each process have to be of the
+ *     user that owns the socket. So a setuid program does not count as the owner of its file.
+ *   - A proxy answers requests of other programs: it listens, or has a connection of a port or path where some process
+ *     listens. A client such as curl does neither.
  *
- * What cannot be seen is refused. */
+ * A connection that cannot be judged is refused. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* struct ucred */
 #endif

@@ -6,14 +6,15 @@
 
 struct attach_peer {
     pid_t pid;   /* a process that has the other end */
-    uid_t uid;   /* that process's, real, effective and saved */
+    uid_t uid;   /* its real, effective and saved user */
     gid_t gid;
 };
 
-/* Whether the accepted socket is a Unix socket. */
+/* True if the accepted socket is a Unix socket. */
 bool attach_peer_unix_p(int fd);
 
-/* Returns NULL, or why the other end may not ask: it is not on this host, cannot be seen, or answers requests itself. */
+/* Finds the other end, and returns NULL. Returns the reason if the other end may not ask: it is not on this host, cannot
+ * be seen, or is a server itself. */
 const char *attach_peer_find(int fd, struct attach_peer *peer);
 
 #endif

@@ -1,18 +1,18 @@
 /* process.c - a process that runs, as a target.
  *
- * A pid may be another process a moment later. So each thing that is held open is of one process or of one
- * address space, whatever becomes of the number:
+ * A pid may belong to another process a moment later. So each open descriptor belongs to one process or to one address
+ * space, whatever becomes of the number:
  *
- *     proc    the directory /proc/PID     of the process: with ESRCH when it has ended
- *     memory  /proc/PID/mem               of the address space: reads 0 bytes when exec or the end has given it up
+ *     proc    the directory /proc/PID     of the process: ESRCH when it has ended
+ *     memory  /proc/PID/mem               of the address space: reads 0 bytes after exec or the end
  *     end_fd  a pidfd                     to wait for the end
  *
- * Only process_vm_readv takes the number. It is used for what it alone can do, read many ranges at once, and
- * what it read counts when `memory` still is there afterwards (attach_target_state).
+ * Only process_vm_readv takes the number, because only it can read many ranges at once. What it has read counts if
+ * `memory` is still there afterwards (attach_target_state).
  *
- *   I1  the target is not written to.
- *   I2  a process that shares its memory with another (between vfork and exec) is not told apart by `memory`: then
- *       its flags are asked, too.
+ *   I1  The target is not written to.
+ *   I2  Between vfork and exec a process shares its memory with its parent. `memory` cannot tell the two apart. So the
+ *       process's flags are asked, too.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* process_vm_readv, O_PATH */

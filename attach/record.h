@@ -1,6 +1,6 @@
 #ifndef ATTACH_RECORD_H
 #define ATTACH_RECORD_H
-/* Looks added up: how often each stack was seen. It becomes a profile of anybody's (pprof/model.h).
+/* Looks added up: how often each stack was seen. The result is a profile in the general model (pprof/model.h).
  *
  *     by stack    (stack, thread) -> how often             collapsed, pprof, speedscope
  *     in order    stack, stack, stack ... of each thread   a chart over time: a value type for each thread
@@ -17,33 +17,33 @@ enum attach_record_mode {
 
 struct attach_record_options {
     enum attach_record_mode mode;
-    bool     threads;     /* apart from each other, by a label */
-    bool     thread_frames; /* or by an outermost frame, where a format has no labels */
-    bool     idle;        /* idle ones, too: who sleeps or waits for something that is no processor and no lock */
+    bool     threads;     /* keep threads apart, by a label */
+    bool     thread_frames; /* or by an outermost frame, for formats without labels */
+    bool     idle;        /* count idle threads: those that sleep, or wait for anything but a processor or a lock */
     bool     collections; /* a garbage collection is a frame of its own */
-    bool     no_lines;    /* only functions */
+    bool     no_lines;    /* keep only functions */
     bool     in_order;
     uint64_t period_ns;   /* between two looks */
 };
 
 struct attach_record_entry {
-    uint32_t stack, thread; /* of stacks; of threads, 0: of any */
+    uint32_t stack, thread; /* numbers in stacks, and in threads; thread 0: any */
     uint64_t count;
 };
 
 struct attach_record_thread {
     uint64_t address;
     int      pid;
-    uint32_t label;       /* string of names: the name it was given, or its native id */
-    uint32_t last;        /* entry of its last stack, in order */
+    uint32_t label;       /* string of names: the thread's given name, or its native id */
+    uint32_t last;        /* in order: the entry of its last stack */
 };
 
 struct attach_record {
     struct attach_record_options options;
     struct heapprof_mem mem;
-    struct attach_names names;       /* for who looks */
+    struct attach_names names;       /* for the looks */
     struct heapprof_stacks stacks;
-    struct attach_record_entry *entries; /* [0] unused, as of threads */
+    struct attach_record_entry *entries; /* [0] unused, as in threads */
     size_t   entry_capacity;
     uint32_t entry_count;
     struct heapprof_index index;       /* (stack, thread) -> entry; in order: empty */
@@ -57,10 +57,11 @@ struct attach_record {
 void attach_record_init(struct attach_record *record, const struct attach_record_options *options);
 void attach_record_free(struct attach_record *record);
 
-/* Adds what a look has seen, which counts for so many periods. False: no memory; some of it may have been added. */
+/* Adds the stacks of a look, each so many periods. Returns false without memory; some of them may have been added. */
 bool attach_record_add(struct attach_record *record, struct attach_looks *looks, uint64_t periods);
 
-/* All of it as a profile, to be freed. comments are lines for it, up to NULL. NULL: no memory. */
+/* All of it as a profile, which the caller frees. comments are its lines of text; the last pointer is NULL. Returns NULL
+ * without memory. */
 struct heapprof_model *attach_record_model(struct attach_record *record, const char *const *comments,
                                                 int64_t time_ns, int64_t duration_ns);
 

@@ -1,4 +1,4 @@
-/* rename.c - names that classes and their methods have been given since, by the rules of vm/names/names.c. */
+/* rename.c - finds the names that classes and methods have got since they were seen, by the rules of vm/names/names.c. */
 #include "attach/rename.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* rights.c - who may read whom: the rules of ptrace (ptrace(2), "Ptrace access mode checking"), Yama's
- * kernel.yama.ptrace_scope, and containers, which withhold CAP_SYS_PTRACE. For ourselves the kernel applies them; for another
- * user, on whose behalf `heapprof serve` reads, we have to. */
+/* rights.c - decides which process may read which: by the rules of ptrace (ptrace(2), "Ptrace access mode
+ * checking"), by Yama's kernel.yama.ptrace_scope, and by containers, which withhold CAP_SYS_PTRACE. For us the kernel
+ * applies these rules. `heapprof serve` reads on behalf of other users: for them we have to apply the rules ourselves. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
 #ifndef ATTACH_RIGHTS_H
 #define ATTACH_RIGHTS_H
-/* What the reader may do, and what it says when it may not. */
+/* What the reader may read, and what it says if it may not. */
 #include "attach/peer.h"
 #include "attach/target.h"
 
@@ -8,19 +8,18 @@
  * or which setting of the container is missing. */
 void attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
 
-/* Whether a process of another user could read that process as we do: what the kernel would say of it (ptrace(2)), told
- * apart by what /proc shows. Root may read all that we may. False: error says why not. Sound only while the number is that
- * process's: to be asked before it is read, and once more before what was read is given away. */
+/* Returns true if the kernel would let a process of the peer's user read that process as we do (ptrace(2)), judged by what /proc
+ * shows. Root may read all that we may. If false, error says why. The answer holds only while the pid belongs to that
+ * process. So it must be asked before the process is read, and again before the result is given away. */
 bool attach_rights_of_peer(const struct attach_peer *peer, pid_t pid, char error[ATTACH_TARGET_ERROR_MAX]);
 
-/* Gives up for ever what reading does not need, in this thread and those it creates; to be called after a
- * command that is to be run has been started, for it would inherit.
+/* Gives up for ever the rights that reading does not need, in this thread and in those that it creates. If a command is to
+ * be run, it has to be started before: otherwise it would inherit the loss.
  *
- *   - no program that is executed from now on gets more rights (no_new_privs);
- *   - nobody who is not root reads our memory, which has the target's in it, and no core file of us is written
- *     (not dumpable);
- *   - of the capabilities those stay that let us read targets and write the results: CAP_SYS_PTRACE,
- *     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE; with signals also CAP_KILL. */
+ *   - A program that is executed later gets no more rights (no_new_privs).
+ *   - Only root may read our memory, which holds the target's, and no core file of us is written (not dumpable).
+ *   - The capabilities that let us read targets and write results stay: CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
+ *     CAP_DAC_OVERRIDE; with signals also CAP_KILL. */
 void attach_rights_drop(bool signals);
 
 #endif

@@ -1,7 +1,8 @@
-/* settle.c - enters what waits to be entered, by the rules of gc/objects/newobj.c and gc/blocks/waiting.c.
+/* settle.c - enters waiting samples into the copies, by the rules of gc/objects/newobj.c and gc/blocks/waiting.c.
  *
- * Numbers are handed out as they are inside, so rows come in the same order. But the tables' indexes stay empty: to
- * fill them takes longer than all the rest. What is looked for is put in order, and the table gone through once:
+ * Numbers are given out in the same order as inside, so rows come in the same order. But the tables' indexes stay empty:
+ * filling them takes longer than all the rest. Instead the keys are sorted, and the table is searched for all of them in
+ * one pass:
  *
  *     sought      key 0x7f..40 -> 7      key 0x7f..90 -> 0: the target has not seen it
  */
@@ -16,7 +17,7 @@
 
 enum { WAITING_MOST = 65536 };
 
-/* One of a Ractor. */
+/* The last sample of a Ractor. */
 struct attach_pending_sample {
     uint64_t object;
     uint32_t stack, birth_gc;
@@ -171,7 +172,7 @@ put_in_order(struct search *search)
     search->count = kept;
 }
 
-/* What is found first stands. */
+/* The first number that is found stays. */
 static void
 note(const struct search *search, uint64_t key, uint32_t number)
 {
@@ -215,7 +216,7 @@ find_identities(struct entering *entering)
     }
 }
 
-/* 0: no memory. As rb_heapprof_identities_add, but for the index. */
+/* As rb_heapprof_identities_add, without the index. Returns 0 without memory. */
 static uint32_t
 add_identity(struct heapprof_identities *identities, uint64_t key)
 {
@@ -234,7 +235,7 @@ add_identity(struct heapprof_identities *identities, uint64_t key)
     return id;
 }
 
-/* The identity of that key, named; callers stay without. 0: no memory. */
+/* The identity of that key, with that name; name is NULL for callers. Returns 0 without memory. */
 static uint32_t
 identify(struct entering *entering, uint64_t key, const struct attach_text *name)
 {
@@ -256,7 +257,7 @@ site_key(uint32_t stack, uint32_t class_id)
     return (uint64_t)stack << 32 | class_id;
 }
 
-/* Their keys are known when they have identities. False: no memory. */
+/* A site's key is known once its class or caller has an identity. Returns false without memory. */
 static bool
 find_sites(struct entering *entering)
 {
@@ -284,7 +285,8 @@ find_sites(struct entering *entering)
     return true;
 }
 
-/* 0: no memory. As rb_heapprof_sites_intern, but for the index, and holds, which nobody asks for. */
+/* As rb_heapprof_sites_intern, without the index, and without holds, which a copy does not need. Returns 0 without
+ * memory. */
 static uint32_t
 enter_site(struct entering *entering, uint32_t stack, uint32_t class_id)
 {
@@ -314,7 +316,7 @@ pending_good_p(const struct heapprof_tables *tables, const struct attach_pending
     return amounts_good_p(sample->weight, sample->size_bytes) && sample->size_bytes <= UINT16_MAX;
 }
 
-/* As rb_heapprof_live_table_add, but for the index. False: no memory. */
+/* As rb_heapprof_live_table_add, without the index. Returns false without memory. */
 static bool
 add_sample(struct heapprof_live_table *live, uint64_t object, const struct heapprof_sample *sample)
 {

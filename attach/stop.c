@@ -5,25 +5,25 @@
  *                                                \ not in time           ^
  *                                                 \-> LATE --------------/   at a later resume
  *
- * A thread that is seized cannot be let go before it has stopped. One that waits in the kernel and cannot
- * be interrupted (for a device; in vfork for the child) stops when it is done: it stays in the list as late until then.
+ * A seized thread cannot be let go before it has stopped. A thread may wait in the kernel without a way to interrupt it:
+ * for a device, or in vfork for the child. It stops when the wait is over, and stays in the list as late until then.
  *
- * What waitpid says of one that has stopped, and what detaching needs:
+ * What waitpid says about a stopped thread, and what detaching needs:
  *
  *     event  signal
  *     STOP   SIGTRAP         it was interrupted
  *     STOP   SIGSTOP, ...    its process is stopped by that signal, and the kernel keeps it so
- *     none   any             the signal was on its way: it is handed on, or it would be lost
+ *     none   any             the signal was on its way: it is passed on, or it would be lost
  *
- *   I1  a thread is in the list exactly while it is seized.
- *   I2  signals are blocked exactly while one is SEIZED or STOPPED.
+ *   I1  A thread is in the list exactly while it is seized.
+ *   I2  Signals are blocked exactly while a thread is SEIZED or STOPPED.
  *
- * exec kills all other threads and gives the one that called it the number of the process: so where a number is
- * gone, the process's is tried.
+ * exec kills all other threads, and gives the calling thread the number of the process. So if a number has gone, the
+ * process's number is tried.
  *
- * PTRACE_SEIZE waits while a thread of the target is in exec, and exec waits until the ends of all other
- * threads have been seen: those that we hold, by us. So that neither waits for ever, SIGCHLD is let through
- * during the call, and its handler sees to them; the kernel then takes the call up again. */
+ * PTRACE_SEIZE waits while a thread of the target is in exec. exec waits until the tracer of each other thread has seen
+ * its end, and for the threads that we hold that is us. To avoid this deadlock, SIGCHLD is not blocked during the
+ * call. Its handler waits for the ended threads, and the kernel restarts the call. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* __WNOTHREAD */
 #endif

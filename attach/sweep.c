@@ -2,8 +2,8 @@
  *
  *     address --its upper bits--> page --first word--> header: before_sweep, marks --a bit--> marked
  *
- * Pages are read in one go, a system call for many: threads may be stopped meanwhile. Asking whether a million objects are
- * marked takes as long as copying their samples, and is done later. */
+ * Pages are read with one system call for many, because threads may be stopped meanwhile. Asking whether a million
+ * objects are marked takes as long as copying their samples, so it is done later. */
 #include "attach/sweep.h"
 
 #include <string.h>

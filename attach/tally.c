@@ -1,4 +1,4 @@
-/* tally.c - counts functions. */
+/* tally.c - counts how often functions are seen. */
 #include "attach/tally.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* target.c - what all kinds of targets have in common: lists in order, and reads in pieces.
+/* target.c - the common part of all kinds of targets: sorted lists, and reads in pieces.
  *
- *   I1  mappings are in order of their addresses, start < end, and none overlaps.
- *   I2  no range that is given to a kind wraps around.
- *   I3  all memory is of one account with a budget, however many mappings or threads a target claims. */
+ *   I1  Mappings are in the order of their addresses, start < end, and no two overlap.
+ *   I2  A range that is given to a kind does not wrap around.
+ *   I3  One account with a budget holds all memory, however many mappings or threads a target claims. */
 #include "attach/target.h"
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define BUDGET_BYTES ((size_t)256 << 20)
-#define PAGE_BYTES 4096 /* the smallest there is: what can be read of a page can be read of all of such a part */
+#define PAGE_BYTES 4096 /* the smallest page there is: if one byte of it can be read, all can */
 #define STRING_STEP 256
 
 void
@@ -67,7 +67,7 @@ attach_target_forget_mappings(struct attach_target *target)
     target->text_bytes = 0;
 }
 
-/* Where the path is in text; 0: it is none, or there is no memory for it. Neighbours have the same path. */
+/* Where the path is in text; 0 if it is empty, or without memory. Neighbours often share a path. */
 static uint32_t
 keep_path(struct attach_target *target, const char *path)
 {
@@ -85,7 +85,7 @@ keep_path(struct attach_target *target, const char *path)
     return (uint32_t)(target->text_bytes - bytes);
 }
 
-/* I1: what does not come in order is left out. */
+/* I1: a mapping that is not in order is left out. */
 bool
 attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping, const char *path)
 {
@@ -141,7 +141,7 @@ attach_target_state(struct attach_target *target)
     return target->kind->state(target);
 }
 
-/* The first mapping that ends behind the address; mapping_count: none. */
+/* The index of the first mapping that ends behind the address; mapping_count if there is none. */
 static size_t
 find_mapping(const struct attach_target *target, uint64_t address)
 {

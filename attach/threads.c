@@ -1,9 +1,9 @@
 /* threads.c - the VM's list of Ractors, and each one's list of threads.
  *
- * Both are circular lists through nodes within their structures. They change while they are read: a node that has left
- * its list still leads on, to others that have left, and their threads are no threads any more. So each node must say
- * that the one before it is the one it was reached from. A list that does not is read anew, and cut if that does not
- * help; what is followed is bounded. */
+ * Both are circular lists through nodes within their structures. They change while they are read. A node that has left
+ * its list still leads on, to other nodes that have left, and their threads have ended. So each node must point back to
+ * the node from which it was reached. Otherwise the list is read anew, and cut off if that does not help. The number of
+ * nodes is bounded. */
 #include "attach/threads.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* vm.c - finds a VM, and fills in where its structures are. */
+/* vm.c - finds a VM, and reads where its structures are. */
 #include "attach/vm.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #ifndef ATTACH_VM_H
 #define ATTACH_VM_H
-/* A Ruby VM in another process or a core: where the structures are that lead to its stacks and names.
+/* The shopping list for a Ruby VM in another process or a core: all that leads to its stacks and names.
  *
- * Each row names a member of struct attach_vm, and what the target's descriptor calls it. A target whose
- * descriptor lacks one, or follows another contract, is refused when it is opened, and never half read. */
+ * Each row names a member of struct attach_vm, and its name in the target's descriptor. If the descriptor lacks one, or
+ * follows another contract, the target is refused when it is opened. So no target is read by half. */
 #include "attach/layout.h"
 #include "attach/target.h"
 
@@ -147,9 +147,9 @@
 struct attach_vm {
     struct attach_target *target;
     struct attach_layout *layout;
-    uint64_t at;        /* the VM, when it was last looked for; 0: there is none */
-    uint64_t objspace;  /* its collector's state; 0: there is none yet */
-    int64_t env_first;  /* the least of the indexes below */
+    uint64_t at;        /* address of the VM, when it was last looked for; 0: there was none */
+    uint64_t objspace;  /* address of its collector's state; 0: there is none yet */
+    int64_t env_first;  /* the smallest of the indexes below */
 #define MEMBER(member, ...) int64_t member;
     ATTACH_VM_CONTRACTS(MEMBER)
     ATTACH_VM_INDEXES(MEMBER)
@@ -175,30 +175,31 @@ enum {
     ATTACH_VM_ENVIRONMENT_WORDS = 3 /* from env_first on */
 };
 
-/* Reads where everything is. The target stays the caller's and has to outlive it. NULL: error says what is missing. */
+/* Reads where everything is. The caller keeps the target, which has to outlive the VM. Returns NULL on failure; error says
+ * what is missing. */
 struct attach_vm *attach_vm_open(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
 void attach_vm_close(struct attach_vm *vm); /* NULL is allowed */
 
-/* Looks where the VM is, for at; false: there is none, or none any more. */
+/* Looks where the VM is, and sets at. Returns false if there is no VM, because it has not started or has ended. */
 bool attach_vm_find(struct attach_vm *vm);
 
-/* Two numbers that stay the same as long as no code is freed or moved. False: they cannot be read. */
+/* Two numbers that stay the same as long as no code is freed or moved. The function returns false if they cannot be read. */
 struct attach_vm_generation {
     uint64_t freed, moved; /* moved is odd while it goes on */
 };
 bool attach_vm_generation(struct attach_vm *vm, struct attach_vm_generation *generation);
 
-/* The collector's state, which stays where it is once it is there; 0: there is none yet. */
+/* The address of the collector's state, which does not change once it exists; 0: there is none yet. */
 uint64_t attach_vm_objspace(struct attach_vm *vm);
 
-/* The field of the structure at that address. */
+/* Reads a field of the structure at that address. */
 static inline bool
 attach_vm_get(struct attach_vm *vm, uint64_t address, const struct attach_field *field, uint64_t *value)
 {
     return attach_field_read(vm->target, field, address, value);
 }
 
-/* A word of the target's memory. */
+/* Reads a word of the target's memory. */
 static inline bool
 attach_vm_word(struct attach_vm *vm, uint64_t address, uint64_t *word)
 {

@@ -1,4 +1,4 @@
-/* walk.c - control frames, as vm/names/frames.c reads them inside (the contract "stack 1"). */
+/* walk.c - reads control frames, as vm/names/frames.c does inside (the contract "stack 1"). */
 #include "attach/walk.h"
 
 #include <string.h>
@@ -144,7 +144,7 @@ attach_walk_same_p(struct attach_walk *walk)
 }
 
 void
-attach_walk_settle(struct attach_walk *walk)
+attach_walk_cut_torn(struct attach_walk *walk)
 {
     size_t now, same = settled(walk, &now);
 
