@@ -126,7 +126,7 @@ read_object(struct naming *naming, const struct attach_mapping *mapping, struct 
         memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_phnum == 0 || header.e_phnum > HEADERS_MAX || header.e_phentsize != sizeof(*parts) ||
         !attach_target_read(naming->target, object->first->start + header.e_phoff, parts,
-                                 header.e_phnum * sizeof(*parts))) return false;
+                            header.e_phnum * sizeof(*parts))) return false;
     for (int i = 0; i < header.e_phnum; i++) {
         if (parts[i].p_type == PT_LOAD && parts[i].p_vaddr < lowest) lowest = parts[i].p_vaddr;
     }

@@ -10,6 +10,6 @@
  * identities and their addresses have been copied, and the strings are in their index. Without memory some callers stay
  * unnamed. */
 void attach_callers_name_all(struct heapprof_tables *tables, struct attach_target *target,
-                                  struct heapprof_mem *mem);
+                             struct heapprof_mem *mem);
 
 #endif

@@ -34,7 +34,7 @@ known_hash(const void *owner, uint32_t number)
 
 void
 attach_codes_init(struct attach_codes *codes, struct attach_vm *vm, struct attach_names *names,
-                       struct heapprof_mem *mem)
+                  struct heapprof_mem *mem)
 {
     *codes = (struct attach_codes){.vm = vm, .names = names, .mem = mem};
 }

@@ -44,7 +44,7 @@ struct attach_codes {
 
 /* names and mem have to outlive it. */
 void attach_codes_init(struct attach_codes *codes, struct attach_vm *vm, struct attach_names *names,
-                            struct heapprof_mem *mem);
+                       struct heapprof_mem *mem);
 void attach_codes_free(struct attach_codes *codes);
 
 /* Must be called before frames are read. Returns false if the target may have freed or moved code since the last call:
@@ -56,7 +56,7 @@ uint64_t attach_code_method(struct attach_codes *codes, uint64_t object);
 
 /* What is known of the frame; valid until the next call. Returns NULL without memory. */
 const struct attach_code_known *attach_code_find(struct attach_codes *codes,
-                                                        const struct attach_code_key *code);
+                                                 const struct attach_code_key *code);
 
 /* Appends the present name of a method: of the iseq, or if that is 0, of the C method with that ID. owner may be 0.
  * Returns false if the name cannot be read. */

@@ -152,7 +152,7 @@ scan_heap(struct reading *reading)
 
 bool
 attach_fibers_read(struct attach_fibers *fibers, struct attach_vm *vm,
-                        const struct attach_threads *threads, struct heapprof_mem *mem)
+                   const struct attach_threads *threads, struct heapprof_mem *mem)
 {
     struct reading reading = {.fibers = fibers, .vm = vm, .threads = threads, .mem = mem};
     char error[ATTACH_TARGET_ERROR_MAX];

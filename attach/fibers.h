@@ -13,7 +13,7 @@ struct attach_fibers {
 /* Reads the list anew; threads are all threads of the VM. Returns false without memory, or if the target does not say
  * where its heap is. */
 bool attach_fibers_read(struct attach_fibers *fibers, struct attach_vm *vm,
-                             const struct attach_threads *threads, struct heapprof_mem *mem);
+                        const struct attach_threads *threads, struct heapprof_mem *mem);
 
 void attach_fibers_free(struct attach_fibers *fibers, struct heapprof_mem *mem);
 

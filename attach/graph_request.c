@@ -72,7 +72,7 @@ fill(struct attach_graph_request *request, char error[ATTACH_TARGET_ERROR_MAX])
 
 bool
 attach_graph_request_send(struct attach_graph_request *request, struct attach_vm *vm,
-                               char error[ATTACH_TARGET_ERROR_MAX])
+                          char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct attach_target *target = vm->target;
     unsigned char copy[ASKED_MOST];

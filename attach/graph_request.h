@@ -38,7 +38,7 @@ struct attach_graph_request {
 
 /* Sends the signal. Returns false if the process was started without one, or handles it no longer; error says which. */
 bool attach_graph_request_send(struct attach_graph_request *request, struct attach_vm *vm,
-                                    char error[ATTACH_TARGET_ERROR_MAX]);
+                               char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Reads the state of the request; to be called many times a second. */
 enum attach_graph_request_state attach_graph_request_look(struct attach_graph_request *request);

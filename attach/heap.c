@@ -118,7 +118,7 @@ static bool
 read_sequence(struct reading *reading)
 {
     return attach_target_read(reading->vm->target, reading->places.sequence.address, reading->sequence,
-                                   reading->places.sequence_bytes);
+                              reading->places.sequence_bytes);
 }
 
 static bool
@@ -435,7 +435,7 @@ add_up(struct reading *reading, char *error)
 
 struct heapprof_snapshot *
 attach_heap_read(struct attach_vm *vm, struct attach_stop *stop, struct attach_heap_counts *counts,
-                      char error[ATTACH_TARGET_ERROR_MAX])
+                 char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct reading *reading = calloc(1, sizeof(*reading));
     struct heapprof_snapshot *snapshot = NULL;

@@ -24,8 +24,8 @@ struct attach_heap_counts {
  * target is of another version, or if it has ended; error says which. With stop NULL no thread is stopped. Adds to
  * counts. */
 struct heapprof_snapshot *attach_heap_read(struct attach_vm *vm, struct attach_stop *stop,
-                                                struct attach_heap_counts *counts,
-                                                char error[ATTACH_TARGET_ERROR_MAX]);
+                                           struct attach_heap_counts *counts,
+                                           char error[ATTACH_TARGET_ERROR_MAX]);
 
 #define ATTACH_HEAP_BUILD_MAX 256
 

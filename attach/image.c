@@ -108,7 +108,7 @@ read_object(struct attach_target *target, uint64_t start, struct object *object)
     if (header.e_phoff > UINT32_MAX || start > UINT64_MAX - header.e_phoff) return false;
     *object = (struct object){ .start = start, .segment_count = header.e_phnum };
     if (!attach_target_read(target, start + header.e_phoff, object->segments,
-                                 object->segment_count * sizeof(*object->segments))) return false;
+                            object->segment_count * sizeof(*object->segments))) return false;
     if (!set_bias(object)) return false;
     set_range(object);
     return true;
@@ -371,7 +371,7 @@ each_object(struct search *search, void (*function)(struct search *, const struc
 
 size_t
 attach_image_find(struct attach_target *target, struct attach_image images[ATTACH_IMAGES_MOST],
-                       char error[ATTACH_TARGET_ERROR_MAX])
+                  char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct search search = {
         .target = target, .images = images, .bytes_left = SEARCHED_MOST, .steps_left = STEPS_MOST

@@ -417,7 +417,7 @@ fill_one(const struct attach_layout *layout, const struct attach_want *want, voi
 
 bool
 attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants, size_t count,
-                        void *to, char error[ATTACH_TARGET_ERROR_MAX])
+                   void *to, char error[ATTACH_TARGET_ERROR_MAX])
 {
     for (size_t i = 0; i < count; i++) {
         const char *wrong = NULL;
@@ -432,7 +432,7 @@ attach_layout_fill(const struct attach_layout *layout, const struct attach_want 
 
 bool
 attach_field_read(struct attach_target *target, const struct attach_field *field, uint64_t address,
-                       uint64_t *value)
+                  uint64_t *value)
 {
     bool bits = field->form == HEAPPROF_DESCRIPTOR_BITS;
     uint32_t first = bits ? field->offset / 8 : field->offset;

@@ -39,7 +39,7 @@ struct attach_global {
 /* Reads the descriptor at that address, and its parts. Returns NULL if something is wrong with it; error says what. The
  * result is a copy, which outlives the target. */
 struct attach_layout *attach_layout_read(struct attach_target *target, uint64_t descriptor,
-                                                char error[ATTACH_TARGET_ERROR_MAX]);
+                                         char error[ATTACH_TARGET_ERROR_MAX]);
 void attach_layout_free(struct attach_layout *layout); /* NULL is allowed */
 
 /* ---- by name; each returns false if the descriptor has no such entry ---- */
@@ -84,7 +84,7 @@ struct attach_want {
 /* Fills a structure in by a table of names. Returns false if an entry is missing or of another form; error names the
  * first one. */
 bool attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants, size_t count,
-                             void *to, char error[ATTACH_TARGET_ERROR_MAX]);
+                        void *to, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* ---- values ---- */
 
@@ -110,7 +110,7 @@ attach_field_get(const struct attach_field *field, const void *copy)
 
 /* Reads the number from the structure at that address of the target. Returns false if it is BYTES or cannot be read. */
 bool attach_field_read(struct attach_target *target, const struct attach_field *field, uint64_t address,
-                            uint64_t *value);
+                       uint64_t *value);
 
 /* Reads the present number of a global. Returns false if it is BYTES or cannot be read. */
 bool attach_global_read(struct attach_target *target, const struct attach_global *global, uint64_t *value);

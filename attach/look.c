@@ -11,7 +11,7 @@ enum { STOP_LIMIT_NS = 200 * 1000 * 1000 };
 
 struct attach_looks *
 attach_look_open(struct attach_target *target, struct attach_names *names,
-                      enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX])
+                 enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct attach_vm *vm = attach_vm_open(target, error);
     if (!vm) return NULL;

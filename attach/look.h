@@ -62,7 +62,7 @@ struct attach_looks {
 
 /* The caller keeps target and names, which have to outlive the looks. Returns NULL on failure; error says why. */
 struct attach_looks *attach_look_open(struct attach_target *target, struct attach_names *names,
-                                             enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX]);
+                                      enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Looks once. Returns false without memory, or if the target has ended or become another program. */
 bool attach_look(struct attach_looks *looks);

@@ -91,7 +91,7 @@ attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec)
 
 void
 attach_memos_add(struct attach_memos *memos, size_t number, const struct attach_walk *walk,
-                      const struct attach_look_frame *frames, size_t count)
+                 const struct attach_look_frame *frames, size_t count)
 {
     struct attach_memo_entry entry = {
         .ec = walk->ec, .place = walk->place, .bytes = walk->frame_count * memos->vm->frame_bytes, .count = count

@@ -47,6 +47,6 @@ const struct attach_memo_entry *attach_memos_find(struct attach_memos *memos, si
 
 /* Keeps a stack that was read while its thread waited. Without memory the stack is not kept. */
 void attach_memos_add(struct attach_memos *memos, size_t number, const struct attach_walk *walk,
-                           const struct attach_look_frame *frames, size_t count);
+                      const struct attach_look_frame *frames, size_t count);
 
 #endif

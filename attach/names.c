@@ -37,7 +37,7 @@ attach_names_free(struct attach_names *names)
 
 uint32_t
 attach_names_function(struct attach_names *names, const struct attach_text *name,
-                           const struct attach_text *path, uint32_t first_line, bool cfunc)
+                      const struct attach_text *path, uint32_t first_line, bool cfunc)
 {
     struct heapprof_function function = {.owner = first_line, .first_line = first_line, .cfunc = cfunc};
 

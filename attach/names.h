@@ -27,7 +27,7 @@ void attach_names_free(struct attach_names *names);
 
 /* The number of that function; 0 without memory. A C function has no file and no line of its own. */
 uint32_t attach_names_function(struct attach_names *names, const struct attach_text *name,
-                                    const struct attach_text *path, uint32_t first_line, bool cfunc);
+                               const struct attach_text *path, uint32_t first_line, bool cfunc);
 
 /* A C function as it is shown: with the file of the Ruby function that called it. 0 without memory. */
 uint32_t attach_names_called_from(struct attach_names *names, uint32_t c_function, uint32_t caller);

@@ -13,7 +13,7 @@ enum { TRIES = 50, PROCESSES_MOST = 4096 };
 
 void
 attach_processes_init(struct attach_processes *processes, struct attach_names *names,
-                           enum attach_look_mode mode, bool children)
+                      enum attach_look_mode mode, bool children)
 {
     *processes = (struct attach_processes){.names = names, .mode = mode, .children = children};
 }

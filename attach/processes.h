@@ -32,7 +32,7 @@ struct attach_processes {
 
 /* names has to outlive the processes. */
 void attach_processes_init(struct attach_processes *processes, struct attach_names *names,
-                                enum attach_look_mode mode, bool children);
+                           enum attach_look_mode mode, bool children);
 void attach_processes_free(struct attach_processes *processes);
 
 /* Adds a process, which the next refresh opens. Returns false without memory. */

@@ -366,7 +366,7 @@ make(struct making *making, const char *const *comments)
 
 struct heapprof_model *
 attach_record_model(struct attach_record *record, const char *const *comments, int64_t time_ns,
-                         int64_t duration_ns)
+                    int64_t duration_ns)
 {
     struct making making;
     char message[256];

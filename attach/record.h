@@ -63,6 +63,6 @@ bool attach_record_add(struct attach_record *record, struct attach_looks *looks,
 /* All of it as a profile, which the caller frees. comments are its lines of text; the last pointer is NULL. Returns NULL
  * without memory. */
 struct heapprof_model *attach_record_model(struct attach_record *record, const char *const *comments,
-                                                int64_t time_ns, int64_t duration_ns);
+                                           int64_t time_ns, int64_t duration_ns);
 
 #endif

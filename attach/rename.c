@@ -108,7 +108,7 @@ look_at_function(struct looking *looking, uint32_t number)
     struct attach_renamed *renamed = next_renamed(looking, true, number);
     if (!renamed) return false;
     looking->renames->count += attach_code_name(looking->vm, iseq, owner, function->origin & ~HEAPPROF_ORIGIN_C,
-                                                     &renamed->name);
+                                                &renamed->name);
     return true;
 }
 
@@ -128,7 +128,7 @@ look_at_all(struct looking *looking)
 
 bool
 attach_renames_look(struct attach_renames *renames, struct attach_vm *vm, struct heapprof_mem *mem,
-                         const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data)
+                    const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data)
 {
     struct looking looking = {renames, vm, mem, tables, 0};
 

@@ -23,7 +23,7 @@ typedef bool attach_gone_i(void *data, uint64_t address);
 /* Reads the names. A class or method that cannot be read keeps its name. Returns false without memory. The copies need not
  * have been checked. */
 bool attach_renames_look(struct attach_renames *renames, struct attach_vm *vm, struct heapprof_mem *mem,
-                              const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data);
+                         const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data);
 
 /* Enters the names into copies that have been checked, and whose strings are in their index. Returns false without
  * memory. */

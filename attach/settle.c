@@ -35,7 +35,7 @@ struct attach_waiting_sample {
 
 bool
 attach_settle_fill(struct attach_settling *settling, const struct attach_layout *layout,
-                        char error[ATTACH_TARGET_ERROR_MAX])
+                   char error[ATTACH_TARGET_ERROR_MAX])
 {
 #define WANT(kind, member, name) ATTACH_WANT_##kind(struct attach_settle_places, member, name)
     static const struct attach_want wants[] = {
@@ -107,7 +107,7 @@ look_at_waiting(struct looking *looking)
         !HEAPPROF_MEM_GROW(looking->mem, settling->waiting, settling->waiting_capacity, count + 1)) return false;
     for (uint64_t i = 0; i < count; i++) {
         if (!attach_target_read(looking->vm->target, places->waiting.address + i * places->waiting_bytes, copy,
-                                     places->waiting_bytes)) return false;
+                                places->waiting_bytes)) return false;
         uint64_t caller = attach_field_get(&places->caller, copy);
         settling->waiting[i] = (struct attach_waiting_sample){
             .piece = (uint32_t)attach_field_get(&places->piece, copy),
@@ -388,7 +388,7 @@ enter_all(struct entering *entering)
 
 const char *
 attach_settle_enter(struct attach_settling *settling, struct heapprof_tables *tables,
-                         struct heapprof_facts *facts)
+                    struct heapprof_facts *facts)
 {
     struct entering entering = {.settling = settling, .tables = tables, .facts = facts};
     size_t count = sample_count(settling);

@@ -34,7 +34,7 @@ struct attach_settling {
 
 /* Finds out where the samples and labels are. Returns false if the target does not tell; error says what is missing. */
 bool attach_settle_fill(struct attach_settling *settling, const struct attach_layout *layout,
-                             char error[ATTACH_TARGET_ERROR_MAX]);
+                        char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Reads the samples. One whose object cannot be read is left out. Returns false without memory, or if another part cannot
  * be read. */
@@ -43,7 +43,7 @@ bool attach_settle_look(struct attach_settling *settling, struct attach_vm *vm, 
 /* Enters the samples, and counts them in the facts. The copies' strings must be in their index. Returns NULL, or what is
  * wrong. */
 const char *attach_settle_enter(struct attach_settling *settling, struct heapprof_tables *tables,
-                                     struct heapprof_facts *facts);
+                                struct heapprof_facts *facts);
 
 void attach_settle_free(struct attach_settling *settling, struct heapprof_mem *mem);
 

@@ -44,7 +44,7 @@ enum attach_stopped attach_stop_thread(struct attach_stop *stop, pid_t tid, uint
  * threads that are not ending stand still. Otherwise returns the result of the first thread that does not, and no thread
  * is stopped. */
 enum attach_stopped attach_stop_all(struct attach_stop *stop, struct attach_target *target,
-                                           uint64_t limit_ns);
+                                    uint64_t limit_ns);
 
 /* Lets go of all stopped threads. Then, as before each stop, of late threads that have stopped since. */
 void attach_stop_resume(struct attach_stop *stop);

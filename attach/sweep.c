@@ -15,7 +15,7 @@ enum {
 
 bool
 attach_sweep_fill(struct attach_sweep *sweep, const struct attach_layout *layout,
-                       char error[ATTACH_TARGET_ERROR_MAX])
+                  char error[ATTACH_TARGET_ERROR_MAX])
 {
 #define WANT(kind, member, name) ATTACH_WANT_##kind(struct attach_sweep_places, member, name)
     static const struct attach_want wants[] = {
@@ -176,7 +176,7 @@ attach_sweep_begin(struct attach_sweep *sweep, struct attach_vm *vm, struct heap
 
 bool
 attach_sweep_look(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem,
-                       const struct heapprof_address_table *addresses)
+                  const struct heapprof_address_table *addresses)
 {
     uint32_t first = sweep->count;
 

@@ -35,7 +35,7 @@ struct attach_sweep {
 
 /* Finds out where the mark bits are. Returns false if the target does not tell; error says what is missing. */
 bool attach_sweep_fill(struct attach_sweep *sweep, const struct attach_layout *layout,
-                            char error[ATTACH_TARGET_ERROR_MAX]);
+                       char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* True if the sizes that were filled in are possible. */
 bool attach_sweep_good_p(const struct attach_sweep *sweep);
@@ -46,7 +46,7 @@ bool attach_sweep_begin(struct attach_sweep *sweep, struct attach_vm *vm, struct
 /* If the collector sweeps, reads the pages of these addresses. In a page that cannot be read, nothing counts as dead. Returns
  * false without memory. The table need not have been checked. */
 bool attach_sweep_look(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem,
-                            const struct heapprof_address_table *addresses);
+                       const struct heapprof_address_table *addresses);
 
 /* True if the object is dead. Its address must have been in a table that look has read. */
 bool attach_sweep_dead_p(struct attach_sweep *sweep, uint64_t address);

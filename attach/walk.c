@@ -46,7 +46,7 @@ find_place(const struct attach_vm *vm, const void *copy, struct attach_walk_plac
 
 bool
 attach_walk_read(struct attach_vm *vm, uint64_t ec, struct attach_walk_place *place,
-                      uint64_t frames, void *to, size_t bytes)
+                 uint64_t frames, void *to, size_t bytes)
 {
     unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
     const struct attach_range ranges[] = {{ec, copy, vm->ec_bytes}, {frames, to, bytes}};

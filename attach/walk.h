@@ -31,7 +31,7 @@ struct attach_walk {
 /* Reads where the stack of that execution context is. In the same system call reads bytes from the address frames, where
  * its frames were the last time; bytes may be 0. Returns false if it cannot be read, or is not a stack. */
 bool attach_walk_read(struct attach_vm *vm, uint64_t ec, struct attach_walk_place *place,
-                           uint64_t frames, void *to, size_t bytes);
+                      uint64_t frames, void *to, size_t bytes);
 
 void attach_walk_init(struct attach_walk *walk, struct attach_vm *vm, struct heapprof_mem *mem);
 void attach_walk_free(struct attach_walk *walk);
