@@ -1,8 +1,9 @@
 /* ahead.c - notes the reads of a look, and makes them in one go at the beginning of the next look.
  *
- *   I1  Reads come in about the same order in every look. So the search for a read begins behind the last one that was
- *       found, and ends after FURTHER_ON reads.
- *   I2  The copy holds all of the list, or the list is empty: if one range has gone, nothing is served in this look. */
+ *   I1  Reads come in about the same order in every look. So the search for a read begins behind
+ *       the last one that was found, and ends after FURTHER_ON reads.
+ *   I2  The copy holds all of the list, or the list is empty: if one range has gone, nothing is
+ *       served in this look. */
 #include "attach/ahead.h"
 
 #include <string.h>
@@ -29,7 +30,8 @@ attach_ahead_free(struct attach_ahead *ahead)
 
 /* ---- a look ---- */
 
-/* Fills the copy with what the list says. Returns false if one range cannot be read, or without memory. */
+/* Fills the copy with what the list says. Returns false if one range cannot be read, or without
+ * memory. */
 static bool
 read_list(struct attach_ahead *ahead)
 {

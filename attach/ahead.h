@@ -1,15 +1,17 @@
 #ifndef ATTACH_AHEAD_H
 #define ATTACH_AHEAD_H
-/* The shopping list of the last look: everything on it is fetched in one system call at the next look.
+/* The shopping list of the last look: everything on it is fetched in one system call at the next
+ * look.
  *
- * A reader that looks at a target many times a second reads mostly what it read the last time: a list whose nodes are
- * where they were. Each range would cost a system call of its own, because each range says where the next one is. So
- * the ranges of a look are noted, and the next look begins with one call for all of them:
+ * A reader that looks at a target many times a second reads mostly what it read the last time: a
+ * list whose nodes are where they were. Each range would cost a system call of its own, because
+ * each range says where the next one is. So the ranges of a look are noted, and the next look
+ * begins with one call for all of them:
  *
  *     begin ---> reads: served from the copy, and noted ---> pause ... resume ---> reads ---> pause
  *
- * The copy is of the moment of begin. So a range that is read twice, to see whether it has changed, must be read in a
- * pause. A range that was not on the list is read from the target as usual. */
+ * The copy is of the moment of begin. So a range that is read twice, to see whether it has changed,
+ * must be read in a pause. A range that was not on the list is read from the target as usual. */
 #include "base/mem.h"
 #include <stdint.h>
 
@@ -58,7 +60,8 @@ void attach_ahead_begin(struct attach_ahead *ahead);
 void attach_ahead_pause(struct attach_ahead *ahead);
 void attach_ahead_resume(struct attach_ahead *ahead);
 
-/* Fills the ranges from the copy. Returns false, with any of them filled, if one is not in it or in a pause. */
+/* Fills the ranges from the copy. Returns false, with any of them filled, if one is not in it or in
+ * a pause. */
 bool attach_ahead_take(struct attach_ahead *ahead, const struct attach_range *ranges, size_t count);
 
 /* Puts ranges that have been read on the list for the next look. Does nothing in a pause. */

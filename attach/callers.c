@@ -3,8 +3,8 @@
  *     address --mappings--> file, where it begins in memory --/proc/PID/root--> the file, if it is of the same build
  *                                                                                 \--> functions
  *
- * A file that was replaced, deleted or stripped names no function: then only the library is known. Opening the file
- * never waits, and os/elf_symbols.c has the bounds for reading any file.
+ * A file that was replaced, deleted or stripped names no function: then only the library is known.
+ * Opening the file never waits, and os/elf_symbols.c has the bounds for reading any file.
  */
 #include "attach/callers.h"
 
@@ -91,8 +91,9 @@ read_notes(struct naming *naming, struct object *object, const Elf64_Phdr *part)
     rb_heapprof_elf_identity_add_notes(&object->identity, notes, part->p_filesz, part->p_align);
 }
 
-/* What it is to be loaded as, which is what dladdr calls it inside: its file may be another name that this links to. The
- * dynamic linker has made an address of the place of the strings, as a rule. */
+/* What it is to be loaded as, which is what dladdr calls it inside: its file may be another name
+ * that this links to. The dynamic linker has made an address of the place of the strings, as a
+ * rule. */
 static void
 read_soname(struct naming *naming, struct object *object, const Elf64_Phdr *part)
 {
@@ -141,7 +142,8 @@ read_object(struct naming *naming, const struct attach_mapping *mapping, struct 
 
 /* ---- what its file says ---- */
 
-/* What the target calls that name; or else, of the program itself, the file whatever has become of its name. */
+/* What the target calls that name; or else, of the program itself, the file whatever has become of
+ * its name. */
 static int
 open_named(const struct naming *naming, const char *path)
 {

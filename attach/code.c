@@ -1,7 +1,8 @@
 /* code.c - names and lines of code, each read once.
  *
- *  I1  known and methods hold for one generation of the target's code. The generation changes when the target frees or
- *      moves an iseq or a method entry: after that an address may belong to something else.
+ *  I1  known and methods hold for one generation of the target's code. The generation changes when
+ *      the target frees or moves an iseq or a method entry: after that an address may belong to
+ *      something else.
  */
 #include "attach/code.h"
 
@@ -149,7 +150,8 @@ add_blocks(struct attach_vm *vm, uint64_t *iseq, struct body *body, struct attac
     return true;
 }
 
-/* Labels that are the same in every program are literals of C, and core files have no read-only data. */
+/* Labels that are the same in every program are literals of C, and core files have no read-only
+ * data. */
 static bool
 add_own_label(struct attach_vm *vm, const struct body *body, uint64_t kind, struct attach_text *name)
 {

@@ -1,10 +1,10 @@
 #ifndef ATTACH_CODE_H
 #define ATTACH_CODE_H
-/* What a frame runs: a function, named as MRI's backtraces name it, and a line. The answer is kept until
- * the target frees or moves code (I1 in code.c).
+/* What a frame runs: a function, named as MRI's backtraces name it, and a line. The answer is kept
+ * until the target frees or moves code (I1 in code.c).
  *
- * The rules are those of the profiler inside, vm/names/names.c: a method that MRI itself writes in Ruby
- * (<internal:array>) is shown as the C method that it stands in for. */
+ * The rules are those of the profiler inside, vm/names/names.c: a method that MRI itself writes in
+ * Ruby (<internal:array>) is shown as the C method that it stands in for. */
 #include "attach/names.h"
 #include "attach/vm.h"
 
@@ -47,8 +47,8 @@ void attach_codes_init(struct attach_codes *codes, struct attach_vm *vm, struct 
                        struct heapprof_mem *mem);
 void attach_codes_free(struct attach_codes *codes);
 
-/* Must be called before frames are read. Returns false if the target may have freed or moved code since the last call:
- * then all that was known has been forgotten. Functions keep their numbers. */
+/* Must be called before frames are read. Returns false if the target may have freed or moved code
+ * since the last call: then all that was known has been forgotten. Functions keep their numbers. */
 bool attach_codes_refresh(struct attach_codes *codes);
 
 /* The method entry that an object in an environment is or leads to; 0: it leads to none. */
@@ -58,8 +58,8 @@ uint64_t attach_code_method(struct attach_codes *codes, uint64_t object);
 const struct attach_code_known *attach_code_find(struct attach_codes *codes,
                                                  const struct attach_code_key *code);
 
-/* Appends the present name of a method: of the iseq, or if that is 0, of the C method with that ID. owner may be 0.
- * Returns false if the name cannot be read. */
+/* Appends the present name of a method: of the iseq, or if that is 0, of the C method with that ID.
+ * owner may be 0. Returns false if the name cannot be read. */
 bool attach_code_name(struct attach_vm *vm, uint64_t iseq, uint64_t owner, uint64_t id, struct attach_text *name);
 
 #endif

@@ -11,7 +11,8 @@
  *   I2  Every number is bounded before it is used: segments, notes, the table of files.
  *   I3  A file that is cut short is read as far as it goes.
  *
- * Of a note only the part is used that all machines with 64 bits have in common. So registers are not read. */
+ * Of a note only the part is used that all machines with 64 bits have in common. So registers are
+ * not read. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif
@@ -248,7 +249,8 @@ aligned(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Sizes in a note have 32 bits, so that the sums have room. Only notes of "CORE" are of the kinds above. */
+/* Sizes in a note have 32 bits, so that the sums have room. Only notes of "CORE" are of the kinds
+ * above. */
 static void
 read_notes(struct attach_target *target, uint64_t offset, uint64_t bytes, uint64_t unit, uint32_t *left)
 {
@@ -298,7 +300,8 @@ next_file(const struct core *core, uint64_t *entry, const char **name, struct fi
     return true;
 }
 
-/* Both are in the order of addresses, as the kernel and gdb write them; where they are not, a mapping has no name. */
+/* Both are in the order of addresses, as the kernel and gdb write them; where they are not, a
+ * mapping has no name. */
 static bool
 list_mappings(struct attach_target *target)
 {

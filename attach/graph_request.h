@@ -1,7 +1,8 @@
 #ifndef ATTACH_GRAPH_REQUEST_H
 #define ATTACH_GRAPH_REQUEST_H
-/* Asks a process with RUBY_HEAPGRAPH for a dump of its object graph, by a signal. Then a forked copy of the process
- * writes the file. The memory of the process tells how far the copy is (vm/graph/graph_signal.h). */
+/* Asks a process with RUBY_HEAPGRAPH for a dump of its object graph, by a signal. Then a forked
+ * copy of the process writes the file. The memory of the process tells how far the copy is
+ * (vm/graph/graph_signal.h). */
 #include "attach/vm.h"
 
 #include <limits.h>
@@ -36,7 +37,8 @@ struct attach_graph_request {
     int      error_number;
 };
 
-/* Sends the signal. Returns false if the process was started without one, or handles it no longer; error says which. */
+/* Sends the signal. Returns false if the process was started without one, or handles it no longer;
+ * error says which. */
 bool attach_graph_request_send(struct attach_graph_request *request, struct attach_vm *vm,
                                char error[ATTACH_TARGET_ERROR_MAX]);
 
@@ -46,7 +48,8 @@ enum attach_graph_request_state attach_graph_request_look(struct attach_graph_re
 /* True if a signal or a debugger has stopped the process: it answers when it goes on. */
 bool attach_graph_request_stopped_p(const struct attach_graph_request *request);
 
-/* To be called when the state is BEGUN: changes it to LOST if the copy has ended. Goes through all processes. */
+/* To be called when the state is BEGUN: changes it to LOST if the copy has ended. Goes through all
+ * processes. */
 void attach_graph_request_look_for_copy(struct attach_graph_request *request);
 
 #endif

@@ -1,8 +1,9 @@
 /* heap.c - copies the profiler's tables out of another process.
  *
- * Reading takes milliseconds, and the process goes on. It counts changes of its tables in two words, which are odd while
- * something changes (gc/book/sequence.c). Tables that were read between two looks at equal, even words are of one
- * moment. At the default interval the first try succeeds, as a rule. After TRIES failures all threads are stopped.
+ * Reading takes milliseconds, and the process goes on. It counts changes of its tables in two
+ * words, which are odd while something changes (gc/book/sequence.c). Tables that were read between
+ * two looks at equal, even words are of one moment. At the default interval the first try succeeds,
+ * as a rule. After TRIES failures all threads are stopped.
  */
 #include "attach/heap.h"
 
@@ -168,8 +169,8 @@ take_sums(struct reading *reading)
     tables->blocks.live_count = from->blocks.live_count;
 }
 
-/* Into those of the copy before, where there was one: pages that are there already take a quarter of the time, which counts
- * while threads are stopped. */
+/* Into those of the copy before, where there was one: pages that are there already take a quarter
+ * of the time, which counts while threads are stopped. */
 static bool
 take_arrays(struct reading *reading)
 {
@@ -254,7 +255,8 @@ gone_p(void *data, uint64_t address)
     return attach_sweep_dead_p(&reading->sweep, address);
 }
 
-/* Stands in the copy for the address of an object that is dead: its entry is not free, and no object has this one. */
+/* Stands in the copy for the address of an object that is dead: its entry is not free, and no
+ * object has this one. */
 #define GONE 1
 
 static bool
@@ -293,7 +295,8 @@ take_collector(struct reading *reading)
 
 enum result { WHOLE, CHANGED, FAILED };
 
-/* A copy of everything; WHOLE: of one moment. In the midst of a change there is none, but anyhow: for the room that it makes. */
+/* A copy of everything; WHOLE: of one moment. In the midst of a change there is none, but anyhow:
+ * for the room that it makes. */
 static enum result
 copy_once(struct reading *reading, bool anyhow)
 {
@@ -393,7 +396,8 @@ say_failure(struct reading *reading, enum result result, char *error)
     attach_target_say(reading->vm->target, error, "%s", why);
 }
 
-/* What the process does before it copies its tables for a snapshot. False: error says why it cannot be done. */
+/* What the process does before it copies its tables for a snapshot. False: error says why it cannot
+ * be done. */
 static bool
 settle(struct reading *reading, char *error)
 {

@@ -16,7 +16,8 @@ bool_p(const bool *value)
 
 /* ---- which numbers are free ---- */
 
-/* Numbers that are in use, those that their links lead to, and no others: so one may be handed out (numbers.c). */
+/* Numbers that are in use, those that their links lead to, and no others: so one may be handed out
+ * (numbers.c). */
 static bool
 numbers_good_p(const struct heapprof_numbers *numbers, heapprof_link_i *link_i, const void *owner)
 {

@@ -1,5 +1,5 @@
-/* host.c - goes through /proc. Only the memory of a process tells whether it is a Ruby. So every listing reads every
- * process: it may have become a Ruby by exec, or have begun to be profiled. */
+/* host.c - goes through /proc. Only the memory of a process tells whether it is a Ruby. So every
+ * listing reads every process: it may have become a Ruby by exec, or have begun to be profiled. */
 #include "attach/host.h"
 
 #include <ctype.h>
@@ -45,7 +45,8 @@ start_of(pid_t pid)
     return at && sscanf(at, " %llu", &start) == 1 ? start : 0;
 }
 
-/* The last 64 hexadecimal digits on a line of cgroup are what container runtimes name a container by. */
+/* The last 64 hexadecimal digits on a line of cgroup are what container runtimes name a container
+ * by. */
 static void
 read_container(struct attach_host_process *process)
 {

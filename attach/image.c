@@ -3,14 +3,16 @@
  *     mapping that begins with an ELF header
  *        --> program headers --> PT_DYNAMIC --> DT_GNU_HASH or DT_HASH --> DT_SYMTAB, DT_STRTAB --> symbol
  *
- * An executable that is linked statically has no such table, and a core file has only its first page. If this search
- * finds nothing, the writable data of the ELF objects is searched for the magic. If that finds nothing either, the
- * writable mappings of files are searched; of a core, all mappings. A part (layout.h) has the same magic. But a
- * descriptor names its parts, and so the two are told apart.
+ * An executable that is linked statically has no such table, and a core file has only its first
+ * page. If this search finds nothing, the writable data of the ELF objects is searched for the
+ * magic. If that finds nothing either, the writable mappings of files are searched; of a core, all
+ * mappings. A part (layout.h) has the same magic. But a descriptor names its parts, and so the two
+ * are told apart.
  *
- *   I1  A number of the target is bounded before it is used as a count. An address may be anything, even a sum that
- *       has wrapped around: reading there does no harm.
- *   I2  All work is bounded: mappings, program headers, entries of PT_DYNAMIC, symbols of a chain, bytes searched. */
+ *   I1  A number of the target is bounded before it is used as a count. An address may be anything,
+ *       even a sum that has wrapped around: reading there does no harm.
+ *   I2  All work is bounded: mappings, program headers, entries of PT_DYNAMIC, symbols of a chain,
+ *       bytes searched. */
 #include "attach/image.h"
 #include "base/descriptor.h"
 
@@ -116,8 +118,8 @@ read_object(struct attach_target *target, uint64_t start, struct object *object)
 
 /* ---- its tables ---- */
 
-/* glibc adds the bias to what is there when it loads an object, musl does not. Of an object that is not at its
- * own addresses the two cannot be confused: those of a file begin near 0. */
+/* glibc adds the bias to what is there when it loads an object, musl does not. Of an object that is
+ * not at its own addresses the two cannot be confused: those of a file begin near 0. */
 static uint64_t
 address_of(const struct object *object, uint64_t value)
 {
@@ -187,8 +189,8 @@ sysv_hash(const char *name)
     return hash;
 }
 
-/* number of buckets | first symbol | words of the filter | its shift || filter || buckets || chains; the hash that ends a
- * chain is odd. */
+/* number of buckets | first symbol | words of the filter | its shift || filter || buckets ||
+ * chains; the hash that ends a chain is odd. */
 static bool
 find_by_gnu_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
 {
@@ -279,7 +281,8 @@ search_chunk(struct search *search, uint64_t address, const char *bytes, size_t 
     }
 }
 
-/* Chunks overlap by a magic. What cannot be read is passed over by the chunk. A small one counts as a page (I2). */
+/* Chunks overlap by a magic. What cannot be read is passed over by the chunk. A small one counts as
+ * a page (I2). */
 static void
 search_range(struct search *search, uint64_t from, uint64_t to, uint64_t start)
 {

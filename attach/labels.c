@@ -19,8 +19,8 @@ attach_labels_fill(struct attach_labels *labels, const struct attach_layout *lay
            attach_layout_names(layout, IMEMO_PREFIX, NULL, labels->imemos, ATTACH_LABEL_IMEMOS, error);
 }
 
-/* Labels by type, and by detail in parentheses unless it is NULL. The keys of types are smaller than any address of an
- * object. */
+/* Labels by type, and by detail in parentheses unless it is NULL. The keys of types are smaller
+ * than any address of an object. */
 static bool
 label_by_type(const struct attach_labels *labels, struct attach_vm *vm, uint64_t flags, const char *detail,
               struct attach_label *label)

@@ -1,10 +1,11 @@
 /* layout.c - a descriptor, checked and in the order of its names.
  *
  *   I1  Entries are in the order of kind and name, and each is there once.
- *   I2  Each field is inside its type, which has at most ATTACH_LAYOUT_TYPE_MOST bytes. A number has 1, 2, 4 or 8
- *       bytes and is aligned. Bits are within 8 bytes.
+ *   I2  Each field is inside its type, which has at most ATTACH_LAYOUT_TYPE_MOST bytes. A number
+ *       has 1, 2, 4 or 8 bytes and is aligned. Bits are within 8 bytes.
  *   I3  Each global was in readable memory when the descriptor was read.
- *   I4  Parts and entries are bounded. A part that was read is not read again, so no part can lead to itself. */
+ *   I4  Parts and entries are bounded. A part that was read is not read again, so no part can lead
+ *       to itself. */
 #include "attach/layout.h"
 
 #include <stddef.h>

@@ -36,8 +36,8 @@ struct attach_global {
     uint32_t form;
 };
 
-/* Reads the descriptor at that address, and its parts. Returns NULL if something is wrong with it; error says what. The
- * result is a copy, which outlives the target. */
+/* Reads the descriptor at that address, and its parts. Returns NULL if something is wrong with it;
+ * error says what. The result is a copy, which outlives the target. */
 struct attach_layout *attach_layout_read(struct attach_target *target, uint64_t descriptor,
                                          char error[ATTACH_TARGET_ERROR_MAX]);
 void attach_layout_free(struct attach_layout *layout); /* NULL is allowed */
@@ -50,9 +50,10 @@ bool attach_layout_global(const struct attach_layout *layout, const char *name, 
 bool attach_layout_constant(const struct attach_layout *layout, const char *name, int64_t *value);
 bool attach_layout_contract(const struct attach_layout *layout, const char *name, int64_t *number);
 
-/* The names of an enumeration, by number: sets names[n] for each constant n whose name begins with prefix, except the
- * one called except (NULL allowed), and NULL where there is none. The texts are the layout's. Returns false if a number is
- * not below count, or two names have the same; then error says which. */
+/* The names of an enumeration, by number: sets names[n] for each constant n whose name begins with
+ * prefix, except the one called except (NULL allowed), and NULL where there is none. The texts are
+ * the layout's. Returns false if a number is not below count, or two names have the same; then
+ * error says which. */
 bool attach_layout_names(const struct attach_layout *layout, const char *prefix, const char *except,
                          const char **names, size_t count, char error[ATTACH_TARGET_ERROR_MAX]);
 
@@ -81,15 +82,16 @@ struct attach_want {
 #define ATTACH_WANT_CONSTANT(type, member, name)        {(name), ATTACH_WANTED_CONSTANT, 0, offsetof(type, member)}
 #define ATTACH_WANT_CONTRACT(type, member, name, known) {(name), ATTACH_WANTED_CONTRACT, (known), offsetof(type, member)}
 
-/* Fills a structure in by a table of names. Returns false if an entry is missing or of another form; error names the
- * first one. */
+/* Fills a structure in by a table of names. Returns false if an entry is missing or of another
+ * form; error names the first one. */
 bool attach_layout_fill(const struct attach_layout *layout, const struct attach_want *wants, size_t count,
                         void *to, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* ---- values ---- */
 
-/* The number in a copy of the structure, which has at least field->type_size bytes. If the form is SIGNED, the caller
- * casts it to int64_t. If the form is BYTES, it is 0: the bytes begin at copy + field->offset. */
+/* The number in a copy of the structure, which has at least field->type_size bytes. If the form is
+ * SIGNED, the caller casts it to int64_t. If the form is BYTES, it is 0: the bytes begin at copy +
+ * field->offset. */
 static inline uint64_t
 attach_field_get(const struct attach_field *field, const void *copy)
 {
@@ -108,7 +110,8 @@ attach_field_get(const struct attach_field *field, const void *copy)
     return value & ((UINT64_C(1) << size) - 1);
 }
 
-/* Reads the number from the structure at that address of the target. Returns false if it is BYTES or cannot be read. */
+/* Reads the number from the structure at that address of the target. Returns false if it is BYTES
+ * or cannot be read. */
 bool attach_field_read(struct attach_target *target, const struct attach_field *field, uint64_t address,
                        uint64_t *value);
 

@@ -1,10 +1,10 @@
 /* lines.c - the contract "line-table 1": MRI's table of lines, behind a succinct index (iseq.c).
  *
- * The table has an entry for each position where the line changes. The index tells which entry a position has: the
- * number of entries that begin at or before it, less one. The first 54 positions have that number itself, 7 bits wide,
- * 9 to a word. The rest come in blocks of 512 positions. A block has the number of entries before it; for each 64
- * positions except the first 64, the number of the block's entries before them, 9 bits wide; and a bit for each
- * position.
+ * The table has an entry for each position where the line changes. The index tells which entry a
+ * position has: the number of entries that begin at or before it, less one. The first 54 positions
+ * have that number itself, 7 bits wide, 9 to a word. The rest come in blocks of 512 positions. A
+ * block has the number of entries before it; for each 64 positions except the first 64, the number
+ * of the block's entries before them, 9 bits wide; and a bit for each position.
  */
 #include "attach/lines.h"
 

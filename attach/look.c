@@ -96,8 +96,8 @@ add_frame(struct attach_looks *looks, uint32_t function, uint32_t line)
     return true;
 }
 
-/* Adds the frames that a backtrace has: a rescue or ensure clause stands for the frame it lies directly above, and
- * what names a file being read, or is a block of C, has no code. */
+/* Adds the frames that a backtrace has: a rescue or ensure clause stands for the frame it lies
+ * directly above, and what names a file being read, or is a block of C, has no code. */
 static bool
 add_frames(struct attach_looks *looks)
 {

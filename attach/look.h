@@ -4,9 +4,10 @@
  *
  *     attach_look_open ---> attach_look ---> looks->stacks[] ---> attach_look ... ---> _close
  *
- * A stack is copied and given names. The mode says which threads are stopped for that: while a thread stands still, the
- * code that its frames run is neither freed nor moved. Names are kept, so as a rule a stop takes microseconds. Only one
- * thread of the reader may call these functions, the one that has called _open (stop.h). */
+ * A stack is copied and given names. The mode says which threads are stopped for that: while a
+ * thread stands still, the code that its frames run is neither freed nor moved. Names are kept, so
+ * as a rule a stop takes microseconds. Only one thread of the reader may call these functions, the
+ * one that has called _open (stop.h). */
 #include "attach/code.h"
 #include "attach/fibers.h"
 #include "attach/memo.h"
@@ -60,11 +61,13 @@ struct attach_looks {
     struct attach_look_counts counts;
 };
 
-/* The caller keeps target and names, which have to outlive the looks. Returns NULL on failure; error says why. */
+/* The caller keeps target and names, which have to outlive the looks. Returns NULL on failure;
+ * error says why. */
 struct attach_looks *attach_look_open(struct attach_target *target, struct attach_names *names,
                                       enum attach_look_mode mode, char error[ATTACH_TARGET_ERROR_MAX]);
 
-/* Looks once. Returns false without memory, or if the target has ended or become another program. */
+/* Looks once. Returns false without memory, or if the target has ended or become another
+ * program. */
 bool attach_look(struct attach_looks *looks);
 
 void attach_look_close(struct attach_looks *looks); /* NULL is allowed */

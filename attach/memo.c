@@ -36,7 +36,8 @@ attach_memos_begin(struct attach_memos *memos, bool keep)
     if (!keep) memos->before.entry_count = 0;
 }
 
-/* Room for an entry of that number, those before it being none, and for what it has. NULL: no memory. */
+/* Room for an entry of that number, those before it being none, and for what it has. NULL: no
+ * memory. */
 static struct attach_memo_entry *
 reserve(struct attach_memos *memos, size_t number, size_t bytes, size_t frames)
 {

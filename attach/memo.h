@@ -1,7 +1,7 @@
 #ifndef ATTACH_MEMO_H
 #define ATTACH_MEMO_H
-/* Photographs of the stacks of waiting threads, taken by the last look. Most stacks are still the same: one system call
- * tells so, and then their frames have names already. */
+/* Photographs of the stacks of waiting threads, taken by the last look. Most stacks are still the
+ * same: one system call tells so, and then their frames have names already. */
 #include "attach/walk.h"
 
 /* A frame with its names. */
@@ -38,11 +38,13 @@ struct attach_memos {
 void attach_memos_init(struct attach_memos *memos, struct attach_vm *vm, struct heapprof_mem *mem);
 void attach_memos_free(struct attach_memos *memos);
 
-/* Must be called before a look. keep is false if code has been freed or moved since the last look. */
+/* Must be called before a look. keep is false if code has been freed or moved since the last
+ * look. */
 void attach_memos_begin(struct attach_memos *memos, bool keep);
 
-/* Returns the entry of a thread's stack, in memos->now, if the stack has not changed; otherwise NULL, and the stack has to be
- * read. Must be called for threads in the order of their numbers, once for each, before add for the same thread. */
+/* Returns the entry of a thread's stack, in memos->now, if the stack has not changed; otherwise
+ * NULL, and the stack has to be read. Must be called for threads in the order of their numbers,
+ * once for each, before add for the same thread. */
 const struct attach_memo_entry *attach_memos_find(struct attach_memos *memos, size_t number, uint64_t ec);
 
 /* Keeps a stack that was read while its thread waited. Without memory the stack is not kept. */

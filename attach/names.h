@@ -1,7 +1,8 @@
 #ifndef ATTACH_NAMES_H
 #define ATTACH_NAMES_H
-/* The functions that were seen, in one process or in several. A function is identified by its name, file and first line.
- * So code that is loaded again, or by another process, is the same function. */
+/* The functions that were seen, in one process or in several. A function is identified by its name,
+ * file and first line. So code that is loaded again, or by another process, is the same
+ * function. */
 #include "base/strings.h"
 #include "profiler/functions.h"
 
@@ -25,11 +26,13 @@ struct attach_names {
 void attach_names_init(struct attach_names *names, struct heapprof_mem *mem);
 void attach_names_free(struct attach_names *names);
 
-/* The number of that function; 0 without memory. A C function has no file and no line of its own. */
+/* The number of that function; 0 without memory. A C function has no file and no line of its
+ * own. */
 uint32_t attach_names_function(struct attach_names *names, const struct attach_text *name,
                                const struct attach_text *path, uint32_t first_line, bool cfunc);
 
-/* A C function as it is shown: with the file of the Ruby function that called it. 0 without memory. */
+/* A C function as it is shown: with the file of the Ruby function that called it. 0 without
+ * memory. */
 uint32_t attach_names_called_from(struct attach_names *names, uint32_t c_function, uint32_t caller);
 
 /* A function that stands for something other than Ruby code, such as "(torn)". 0 without memory. */
@@ -41,7 +44,8 @@ attach_names_get(const struct attach_names *names, uint32_t function)
     return rb_heapprof_functions_get(&names->functions, function);
 }
 
-/* A name or path of a function, with a NUL at its end; valid until the next function is added. length may be NULL. */
+/* A name or path of a function, with a NUL at its end; valid until the next function is added.
+ * length may be NULL. */
 static inline const char *
 attach_names_text(const struct attach_names *names, uint32_t string, size_t *length)
 {

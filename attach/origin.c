@@ -29,7 +29,8 @@ add(struct text *text, const char *key, const char *value)
     text->length += (size_t)length;
 }
 
-/* What a file of /proc/PID has, at most size - 1 bytes with a NUL at their end; returns how many. */
+/* What a file of /proc/PID has, at most size - 1 bytes with a NUL at their end; returns how
+ * many. */
 static size_t
 read_proc(const struct attach_target *target, const char *name, char *bytes, size_t size)
 {

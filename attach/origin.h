@@ -1,13 +1,14 @@
 #ifndef ATTACH_ORIGIN_H
 #define ATTACH_ORIGIN_H
-/* Where a profile comes from: facts about the process, in lines "key: value", as vm/run/origin.c writes them inside. */
+/* Where a profile comes from: facts about the process, in lines "key: value", as vm/run/origin.c
+ * writes them inside. */
 #include "attach/target.h"
 #include "profiler/snapshot.h"
 
 #define ATTACH_ORIGIN_TEXT_MAX 8192
 
-/* Writes pid, parent, title, host and directory, as far as the kernel tells them, with a NUL at the end. Returns the
- * length. */
+/* Writes pid, parent, title, host and directory, as far as the kernel tells them, with a NUL at the
+ * end. Returns the length. */
 size_t attach_origin_text(const struct attach_target *target, char text[ATTACH_ORIGIN_TEXT_MAX]);
 
 /* Puts the same into a heap profile. Without memory puts nothing. */

@@ -1,8 +1,9 @@
 #ifndef ATTACH_PAGES_H
 #define ATTACH_PAGES_H
-/* A target with a cache of its pages, for many small reads near each other: without it each would be a system call. A
- * page in the cache does not change when the target's does. So a cache may be used only while the target is stopped, or
- * for one reading that is accepted or rejected as a whole. */
+/* A target with a cache of its pages, for many small reads near each other: without it each would
+ * be a system call. A page in the cache does not change when the target's does. So a cache may be
+ * used only while the target is stopped, or for one reading that is accepted or rejected as a
+ * whole. */
 #include "attach/target.h"
 
 enum {
@@ -18,8 +19,8 @@ struct attach_pages {
     unsigned char bytes[ATTACH_PAGES_KEPT][ATTACH_PAGES_BYTES];
 };
 
-/* Begins with an empty cache. Then &pages->target is the same as from, except for its reads. It is valid until from's
- * lists change. */
+/* Begins with an empty cache. Then &pages->target is the same as from, except for its reads. It is
+ * valid until from's lists change. */
 void attach_pages_begin(struct attach_pages *pages, struct attach_target *from);
 
 #endif

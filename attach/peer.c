@@ -1,13 +1,15 @@
-/* peer.c - finds who is at the other end of a connection. Only the kernel is asked, never the other end.
+/* peer.c - finds who is at the other end of a connection. Only the kernel is asked, never the other
+ * end.
  *
  *   - A Unix socket has the credentials of the process that connected it (SO_PEERCRED).
- *   - A TCP connection within this host is two sockets. The other end's row in /proc/net/tcp or tcp6 is the one whose two
- *     addresses are ours, exchanged. It has the inode of the socket. A row without an inode has no user, although the
- *     kernel shows root: its process has closed it.
- *   - The processes are those that have that inode among their descriptors. All ids of each process have to be of the
- *     user that owns the socket. So a setuid program does not count as the owner of its file.
- *   - A proxy answers requests of other programs: it listens, or has a connection of a port or path where some process
- *     listens. A client such as curl does neither.
+ *   - A TCP connection within this host is two sockets. The other end's row in /proc/net/tcp or
+ *     tcp6 is the one whose two addresses are ours, exchanged. It has the inode of the socket. A
+ *     row without an inode has no user, although the kernel shows root: its process has closed it.
+ *   - The processes are those that have that inode among their descriptors. All ids of each process
+ *     have to be of the user that owns the socket. So a setuid program does not count as the owner
+ *     of its file.
+ *   - A proxy answers requests of other programs: it listens, or has a connection of a port or path
+ *     where some process listens. A client such as curl does neither.
  *
  * A connection that cannot be judged is refused. */
 #ifndef _GNU_SOURCE
@@ -199,7 +201,8 @@ find_inode(const struct rows *rows, uint64_t inode)
 
 /* ---- addresses ---- */
 
-/* How the tables write an address. IPv4 may stand in either table, so it has two names; else the second is "". */
+/* How the tables write an address. IPv4 may stand in either table, so it has two names; else the
+ * second is "". */
 struct names {
     char all[2][NAME_MAX_BYTES];
 };

@@ -1,18 +1,18 @@
 /* process.c - a process that runs, as a target.
  *
- * A pid may belong to another process a moment later. So each open descriptor belongs to one process or to one address
- * space, whatever becomes of the number:
+ * A pid may belong to another process a moment later. So each open descriptor belongs to one
+ * process or to one address space, whatever becomes of the number:
  *
  *     proc    the directory /proc/PID     of the process: ESRCH when it has ended
  *     memory  /proc/PID/mem               of the address space: reads 0 bytes after exec or the end
  *     end_fd  a pidfd                     to wait for the end
  *
- * Only process_vm_readv takes the number, because only it can read many ranges at once. What it has read counts if
- * `memory` is still there afterwards (attach_target_state).
+ * Only process_vm_readv takes the number, because only it can read many ranges at once. What it has
+ * read counts if `memory` is still there afterwards (attach_target_state).
  *
  *   I1  The target is not written to.
- *   I2  Between vfork and exec a process shares its memory with its parent. `memory` cannot tell the two apart. So the
- *       process's flags are asked, too.
+ *   I2  Between vfork and exec a process shares its memory with its parent. `memory` cannot tell
+ *       the two apart. So the process's flags are asked, too.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* process_vm_readv, O_PATH */
@@ -51,7 +51,8 @@ struct process {
 
 /* ---- /proc ---- */
 
-/* What is in a small file of /proc/PID, with a NUL; false: the process has ended, or it may not be read (errno). */
+/* What is in a small file of /proc/PID, with a NUL; false: the process has ended, or it may not be
+ * read (errno). */
 static bool
 read_file(int proc, const char *name, char *text, size_t size)
 {
@@ -78,7 +79,8 @@ struct stat_line {
     unsigned long long start; /* when it began, in ticks since the machine did */
 };
 
-/* The name before them may have any character. False: it has ended, and its number been given back; or errno. */
+/* The name before them may have any character. False: it has ended, and its number been given back;
+ * or errno. */
 static bool
 read_stat(int proc, struct stat_line *line)
 {
@@ -145,8 +147,8 @@ read_memory(const struct process *process, const struct attach_range *range)
     return true;
 }
 
-/* What is not readable by its protection is by way of /proc/PID/mem: so are the heap pages that MRI protects while
- * it compacts. */
+/* What is not readable by its protection is by way of /proc/PID/mem: so are the heap pages that MRI
+ * protects while it compacts. */
 static bool
 read_each(const struct process *process, const struct attach_range *ranges, size_t count)
 {

@@ -1,8 +1,9 @@
 #ifndef ATTACH_PROCESSES_H
 #define ATTACH_PROCESSES_H
-/* The processes that are looked at: one or several, and their children if the caller wants them. A process may not be a
- * Ruby yet, because it is between fork and exec or its VM has not started. It is tried again for a while. It is also
- * tried again when it executes another file: a shell may become a Ruby late. */
+/* The processes that are looked at: one or several, and their children if the caller wants them. A
+ * process may not be a Ruby yet, because it is between fork and exec or its VM has not started. It
+ * is tried again for a while. It is also tried again when it executes another file: a shell may
+ * become a Ruby late. */
 #include "attach/look.h"
 
 struct attach_process {
@@ -38,8 +39,9 @@ void attach_processes_free(struct attach_processes *processes);
 /* Adds a process, which the next refresh opens. Returns false without memory. */
 bool attach_processes_add(struct attach_processes *processes, pid_t pid);
 
-/* Opens the processes that are not open yet, and finds new children. To be called several times a second. Returns how many
- * have not ended. Processes that were tried long enough and never were a Ruby do not count. */
+/* Opens the processes that are not open yet, and finds new children. To be called several times a
+ * second. Returns how many have not ended. Processes that were tried long enough and never were a
+ * Ruby do not count. */
 size_t attach_processes_refresh(struct attach_processes *processes);
 
 /* Looks at an open process. Returns false if that fails; then the process may be closed. */

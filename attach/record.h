@@ -1,6 +1,7 @@
 #ifndef ATTACH_RECORD_H
 #define ATTACH_RECORD_H
-/* Looks added up: how often each stack was seen. The result is a profile in the general model (pprof/model.h).
+/* Looks added up: how often each stack was seen. The result is a profile in the general model
+ * (pprof/model.h).
  *
  *     by stack    (stack, thread) -> how often             collapsed, pprof, speedscope
  *     in order    stack, stack, stack ... of each thread   a chart over time: a value type for each thread
@@ -57,11 +58,12 @@ struct attach_record {
 void attach_record_init(struct attach_record *record, const struct attach_record_options *options);
 void attach_record_free(struct attach_record *record);
 
-/* Adds the stacks of a look, each so many periods. Returns false without memory; some of them may have been added. */
+/* Adds the stacks of a look, each so many periods. Returns false without memory; some of them may
+ * have been added. */
 bool attach_record_add(struct attach_record *record, struct attach_looks *looks, uint64_t periods);
 
-/* All of it as a profile, which the caller frees. comments are its lines of text; the last pointer is NULL. Returns NULL
- * without memory. */
+/* All of it as a profile, which the caller frees. comments are its lines of text; the last pointer
+ * is NULL. Returns NULL without memory. */
 struct heapprof_model *attach_record_model(struct attach_record *record, const char *const *comments,
                                            int64_t time_ns, int64_t duration_ns);
 

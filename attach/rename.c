@@ -1,4 +1,5 @@
-/* rename.c - finds the names that classes and methods have got since they were seen, by the rules of vm/names/names.c. */
+/* rename.c - finds the names that classes and methods have got since they were seen, by the rules
+ * of vm/names/names.c. */
 #include "attach/rename.h"
 
 #include <string.h>
@@ -45,7 +46,8 @@ any_provisional_p(const struct heapprof_tables *tables)
     return false;
 }
 
-/* objects_by_identity in vm/names/names.c. What a dead one refers to may have been swept and used again. */
+/* objects_by_identity in vm/names/names.c. What a dead one refers to may have been swept and used
+ * again. */
 static void
 find_objects(struct looking *looking, attach_gone_i *gone_i, void *data)
 {

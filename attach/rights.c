@@ -1,6 +1,7 @@
-/* rights.c - decides which process may read which: by the rules of ptrace (ptrace(2), "Ptrace access mode
- * checking"), by Yama's kernel.yama.ptrace_scope, and by containers, which withhold CAP_SYS_PTRACE. For us the kernel
- * applies these rules. `heapprof serve` reads on behalf of other users: for them we have to apply the rules ourselves. */
+/* rights.c - decides which process may read which: by the rules of ptrace (ptrace(2), "Ptrace
+ * access mode checking"), by Yama's kernel.yama.ptrace_scope, and by containers, which withhold
+ * CAP_SYS_PTRACE. For us the kernel applies these rules. `heapprof serve` reads on behalf of other
+ * users: for them we have to apply the rules ourselves. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif
@@ -25,7 +26,8 @@ typedef struct __user_cap_data_struct capability_data;
 
 /* ---- what is missing ---- */
 
-/* The first number behind a line's name in a file of that form; or of the file, without a name. -1: not known. */
+/* The first number behind a line's name in a file of that form; or of the file, without a name. -1:
+ * not known. */
 static long
 number_in(const char *path, const char *name)
 {

@@ -1,8 +1,9 @@
-/* settle.c - enters waiting samples into the copies, by the rules of gc/objects/newobj.c and gc/blocks/waiting.c.
+/* settle.c - enters waiting samples into the copies, by the rules of gc/objects/newobj.c and
+ * gc/blocks/waiting.c.
  *
- * Numbers are given out in the same order as inside, so rows come in the same order. But the tables' indexes stay empty:
- * filling them takes longer than all the rest. Instead the keys are sorted, and the table is searched for all of them in
- * one pass:
+ * Numbers are given out in the same order as inside, so rows come in the same order. But the
+ * tables' indexes stay empty: filling them takes longer than all the rest. Instead the keys are
+ * sorted, and the table is searched for all of them in one pass:
  *
  *     sought      key 0x7f..40 -> 7      key 0x7f..90 -> 0: the target has not seen it
  */
@@ -285,8 +286,8 @@ find_sites(struct entering *entering)
     return true;
 }
 
-/* As rb_heapprof_sites_intern, without the index, and without holds, which a copy does not need. Returns 0 without
- * memory. */
+/* As rb_heapprof_sites_intern, without the index, and without holds, which a copy does not need.
+ * Returns 0 without memory. */
 static uint32_t
 enter_site(struct entering *entering, uint32_t stack, uint32_t class_id)
 {

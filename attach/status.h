@@ -6,8 +6,8 @@
 
 #define ATTACH_STATUS_MAX 4096 /* bytes of a status, with its NUL */
 
-/* Reads the status of a thread of that process. The first thread has the process's number. Returns false if there is no
- * such thread. */
+/* Reads the status of a thread of that process. The first thread has the process's number. Returns
+ * false if there is no such thread. */
 bool attach_status_read(pid_t pid, pid_t tid, char status[ATTACH_STATUS_MAX]);
 
 /* The text behind "\nNAME:" in a status. Returns NULL if there is no such line. */
@@ -16,7 +16,8 @@ const char *attach_status_line(const char *status, const char *name);
 /* "State:	T (stopped)": the letter; 0 if there is no such line. */
 char attach_status_state(const char *status);
 
-/* The last number of "NSpid:	812	14	3": the pid in the process's own namespace. Returns pid if there is no such line. */
+/* The last number of "NSpid: 812 14 3": the pid in the process's own namespace. Returns pid if
+ * there is no such line. */
 pid_t attach_status_inner(const char *status, pid_t pid);
 
 #endif

@@ -5,8 +5,9 @@
  *                                                \ not in time           ^
  *                                                 \-> LATE --------------/   at a later resume
  *
- * A seized thread cannot be let go before it has stopped. A thread may wait in the kernel without a way to interrupt it:
- * for a device, or in vfork for the child. It stops when the wait is over, and stays in the list as late until then.
+ * A seized thread cannot be let go before it has stopped. A thread may wait in the kernel without a
+ * way to interrupt it: for a device, or in vfork for the child. It stops when the wait is over, and
+ * stays in the list as late until then.
  *
  * What waitpid says about a stopped thread, and what detaching needs:
  *
@@ -18,12 +19,13 @@
  *   I1  A thread is in the list exactly while it is seized.
  *   I2  Signals are blocked exactly while a thread is SEIZED or STOPPED.
  *
- * exec kills all other threads, and gives the calling thread the number of the process. So if a number has gone, the
- * process's number is tried.
+ * exec kills all other threads, and gives the calling thread the number of the process. So if a
+ * number has gone, the process's number is tried.
  *
- * PTRACE_SEIZE waits while a thread of the target is in exec. exec waits until the tracer of each other thread has seen
- * its end, and for the threads that we hold that is us. To avoid this deadlock, SIGCHLD is not blocked during the
- * call. Its handler waits for the ended threads, and the kernel restarts the call. */
+ * PTRACE_SEIZE waits while a thread of the target is in exec. exec waits until the tracer of each
+ * other thread has seen its end, and for the threads that we hold that is us. To avoid this
+ * deadlock, SIGCHLD is not blocked during the call. Its handler waits for the ended threads, and
+ * the kernel restarts the call. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* __WNOTHREAD */
 #endif
@@ -147,7 +149,8 @@ attach_stop_tracer(const struct attach_stop *stop, pid_t tid)
     return tracer;
 }
 
-/* It may have become the process's first thread, by exec: then it is seized still, under that number. */
+/* It may have become the process's first thread, by exec: then it is seized still, under that
+ * number. */
 static void
 follow_exec(struct attach_stop *stop)
 {
@@ -157,8 +160,8 @@ follow_exec(struct attach_stop *stop)
     stop->threads[stop->count++] = (struct seized){ .tid = stop->pid, .state = LATE };
 }
 
-/* With SIGCHLD let through (see above); nothing else of ours runs meanwhile, so that its handler may do
- * what it likes. */
+/* With SIGCHLD let through (see above); nothing else of ours runs meanwhile, so that its handler
+ * may do what it likes. */
 static bool
 seize_it(struct attach_stop *stop, pid_t tid)
 {
@@ -192,7 +195,8 @@ seize(struct attach_stop *stop, pid_t tid)
     return seized || error == ESRCH ? ATTACH_STOP_GONE : why_not(stop, tid, &tracer);
 }
 
-/* As waitpid; but the end of our own child is left to whoever waits for it, and is an error here. */
+/* As waitpid; but the end of our own child is left to whoever waits for it, and is an error
+ * here. */
 static pid_t
 wait_for(const struct attach_stop *stop, pid_t tid, int *status)
 {
@@ -210,8 +214,8 @@ wait_for(const struct attach_stop *stop, pid_t tid, int *status)
     return changed;
 }
 
-/* After exec by another thread a number that we seized may be of one that we have not, but are the parent of: no
- * change of it is to be waited for. */
+/* After exec by another thread a number that we seized may be of one that we have not, but are the
+ * parent of: no change of it is to be waited for. */
 static bool
 ours_p(const struct seized *thread)
 {
@@ -236,7 +240,8 @@ look(struct attach_stop *stop, struct seized *thread, bool doubtful)
     return ATTACH_STOP_GONE;
 }
 
-/* Of one that is stopped. If it has not been (SIGKILL, exec), it is late: what becomes of it is seen later. */
+/* Of one that is stopped. If it has not been (SIGKILL, exec), it is late: what becomes of it is
+ * seen later. */
 static void
 detach(struct attach_stop *stop, struct seized *thread)
 {

@@ -1,9 +1,11 @@
 /* sweep.c - pages of the heap that are yet to be swept.
  *
- *     address --its upper bits--> page --first word--> header: before_sweep, marks --a bit--> marked
+ *     address --its upper bits--> page --first word--> header: before_sweep, marks --a bit-->
+ *     marked
  *
- * Pages are read with one system call for many, because threads may be stopped meanwhile. Asking whether a million
- * objects are marked takes as long as copying their samples, so it is done later. */
+ * Pages are read with one system call for many, because threads may be stopped meanwhile. Asking
+ * whether a million objects are marked takes as long as copying their samples, so it is done
+ * later. */
 #include "attach/sweep.h"
 
 #include <string.h>

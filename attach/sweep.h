@@ -1,7 +1,8 @@
 #ifndef ATTACH_SWEEP_H
 #define ATTACH_SWEEP_H
-/* Which objects are dead although they have not been swept: their samples are still in the tables. look reads the mark bits,
- * between two looks at the sequence words (heap.c). dead_p asks what was read, while the process runs again. */
+/* Which objects are dead although they have not been swept: their samples are still in the tables.
+ * look reads the mark bits, between two looks at the sequence words (heap.c). dead_p asks what was
+ * read, while the process runs again. */
 #include "attach/vm.h"
 #include "base/address_table.h"
 #include "base/index.h"
@@ -33,18 +34,20 @@ struct attach_sweep {
     uint64_t heap, sweeping_page;     /* of the heap that was asked for last */
 };
 
-/* Finds out where the mark bits are. Returns false if the target does not tell; error says what is missing. */
+/* Finds out where the mark bits are. Returns false if the target does not tell; error says what is
+ * missing. */
 bool attach_sweep_fill(struct attach_sweep *sweep, const struct attach_layout *layout,
                        char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* True if the sizes that were filled in are possible. */
 bool attach_sweep_good_p(const struct attach_sweep *sweep);
 
-/* Forgets the pages of the last time, and reads whether the collector sweeps. Returns false if that cannot be read. */
+/* Forgets the pages of the last time, and reads whether the collector sweeps. Returns false if that
+ * cannot be read. */
 bool attach_sweep_begin(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem);
 
-/* If the collector sweeps, reads the pages of these addresses. In a page that cannot be read, nothing counts as dead. Returns
- * false without memory. The table need not have been checked. */
+/* If the collector sweeps, reads the pages of these addresses. In a page that cannot be read,
+ * nothing counts as dead. Returns false without memory. The table need not have been checked. */
 bool attach_sweep_look(struct attach_sweep *sweep, struct attach_vm *vm, struct heapprof_mem *mem,
                        const struct heapprof_address_table *addresses);
 

@@ -1,6 +1,7 @@
 #ifndef ATTACH_TALLY_H
 #define ATTACH_TALLY_H
-/* How often each function was seen, innermost or anywhere in a stack: over all looks, and over those since a mark. */
+/* How often each function was seen, innermost or anywhere in a stack: over all looks, and over
+ * those since a mark. */
 #include "attach/look.h"
 
 struct attach_tally_function {
@@ -23,7 +24,8 @@ struct attach_tally {
 void attach_tally_init(struct attach_tally *tally, struct heapprof_mem *mem);
 void attach_tally_free(struct attach_tally *tally);
 
-/* Counts the stacks of a look; those of idle threads if idle is true. Returns false without memory. */
+/* Counts the stacks of a look; those of idle threads if idle is true. Returns false without
+ * memory. */
 bool attach_tally_add(struct attach_tally *tally, const struct attach_looks *looks, bool idle);
 
 /* Sets the mark. */

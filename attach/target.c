@@ -2,7 +2,8 @@
  *
  *   I1  Mappings are in the order of their addresses, start < end, and no two overlap.
  *   I2  A range that is given to a kind does not wrap around.
- *   I3  One account with a budget holds all memory, however many mappings or threads a target claims. */
+ *   I3  One account with a budget holds all memory, however many mappings or threads a target
+ *       claims. */
 #include "attach/target.h"
 
 #include <stdarg.h>

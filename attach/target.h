@@ -6,11 +6,12 @@
  *     attach_target_open_core --> core.c -------> struct attach_target ---> image, layout, ...
  *     a test ------------------------------------/
  *
- * The memory changes at any moment, and may be hostile: everything is checked before it is used. The target is never
- * written to, and none of its files is opened.
+ * The memory changes at any moment, and may be hostile: everything is checked before it is used.
+ * The target is never written to, and none of its files is opened.
  *
- * An error is one line without a newline, in a buffer of ATTACH_TARGET_ERROR_MAX bytes. It names the target, and says
- * what helps: "process 12: there is no such process". Only one thread at a time may use a target. */
+ * An error is one line without a newline, in a buffer of ATTACH_TARGET_ERROR_MAX bytes. It names
+ * the target, and says what helps: "process 12: there is no such process". Only one thread at a
+ * time may use a target. */
 #include "attach/ahead.h"
 #include "base/mem.h"
 
@@ -69,8 +70,8 @@ struct attach_target {
 
 /* ---- opening ---- */
 
-/* Returns NULL if there is no such process, if the pid is a thread's, if it has ended, or if it may not be read; error
- * says which. */
+/* Returns NULL if there is no such process, if the pid is a thread's, if it has ended, or if it may
+ * not be read; error says which. */
 struct attach_target *attach_target_open_pid(int64_t pid, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* Returns NULL on failure; error says why. A core that is cut short is read as far as it goes. */
@@ -79,11 +80,13 @@ struct attach_target *attach_target_open_core(const char *path, char error[ATTAC
 /* NULL is allowed. */
 void attach_target_close(struct attach_target *target);
 
-/* Tells whether the target is still the same. Must be asked after reading. If the answer is SAME, everything before was
- * read from this process and this image, whatever has become of the pid. Takes one system call. */
+/* Tells whether the target is still the same. Must be asked after reading. If the answer is SAME,
+ * everything before was read from this process and this image, whatever has become of the pid.
+ * Takes one system call. */
 enum attach_target_state attach_target_state(struct attach_target *target);
 
-/* Lists the mappings anew; after exec, those of the new image. Returns false on failure; error says why. */
+/* Lists the mappings anew; after exec, those of the new image. Returns false on failure; error says
+ * why. */
 bool attach_target_refresh(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
 
 /* ---- reading ---- */
@@ -91,33 +94,37 @@ bool attach_target_refresh(struct attach_target *target, char error[ATTACH_TARGE
 /* Reads all of the bytes. Returns false if one of them cannot be read; then to is undefined. */
 bool attach_target_read(struct attach_target *target, uint64_t address, void *to, size_t bytes);
 
-/* The same for several ranges, in their order. Up to 1024 ranges of a process take one system call. That is as near to one
- * moment as possible while the target runs, but not a promise of one moment. */
+/* The same for several ranges, in their order. Up to 1024 ranges of a process take one system call.
+ * That is as near to one moment as possible while the target runs, but not a promise of one
+ * moment. */
 bool attach_target_read_all(struct attach_target *target, const struct attach_range *ranges, size_t count);
 
 /* Reads from the beginning as many of the bytes as there are. Returns how many. */
 size_t attach_target_read_some(struct attach_target *target, uint64_t address, void *to, size_t bytes);
 
-/* Reads a string of at most size - 1 bytes; the rest is cut off. Returns false if readable memory ends before the string. In
- * any case text ends with a NUL. */
+/* Reads a string of at most size - 1 bytes; the rest is cut off. Returns false if readable memory
+ * ends before the string. In any case text ends with a NUL. */
 bool attach_target_read_string(struct attach_target *target, uint64_t address, char *text, size_t size);
 
-/* Begins a look, at whose beginning the reads of the last look are made in one call (attach/ahead.h). Between pause
- * and resume all is read from the target itself; and always, if it does not run. */
+/* Begins a look, at whose beginning the reads of the last look are made in one call
+ * (attach/ahead.h). Between pause and resume all is read from the target itself; and always, if it
+ * does not run. */
 void attach_target_ahead_begin(struct attach_target *target);
 void attach_target_ahead_pause(struct attach_target *target);
 void attach_target_ahead_resume(struct attach_target *target);
 
 /* ---- what there is ---- */
 
-/* The mapping that has this address, valid until the next refresh. Returns NULL if there is none. */
+/* The mapping that has this address, valid until the next refresh. Returns NULL if there is
+ * none. */
 const struct attach_mapping *attach_target_mapping(const struct attach_target *target, uint64_t address);
 
-/* True if all of these bytes are mapped and readable, in one mapping or in several without a gap. A variable may lie
- * across the end of the part that came from the file. */
+/* True if all of these bytes are mapped and readable, in one mapping or in several without a gap. A
+ * variable may lie across the end of the part that came from the file. */
 bool attach_target_mapped_p(const struct attach_target *target, uint64_t address, uint64_t bytes);
 
-/* The file's name as the target sees it, or what the kernel calls the mapping ("[heap]"); "": no name. */
+/* The file's name as the target sees it, or what the kernel calls the mapping ("[heap]"); "": no
+ * name. */
 const char *attach_target_path(const struct attach_target *target, const struct attach_mapping *mapping);
 
 /* Lists the native threads anew. Returns false if the target has ended. */
@@ -134,7 +141,8 @@ struct attach_target *attach_target_new(const struct attach_target_kind *kind, v
 /* Empties the list of mappings. */
 void attach_target_forget_mappings(struct attach_target *target);
 
-/* Add to the lists. Return false without memory, or if there are too many. mapping.path is set from path. */
+/* Add to the lists. Return false without memory, or if there are too many. mapping.path is set from
+ * path. */
 bool attach_target_add_mapping(struct attach_target *target, struct attach_mapping mapping, const char *path);
 bool attach_target_add_thread(struct attach_target *target, struct attach_native_thread thread);
 

@@ -1,9 +1,9 @@
 /* threads.c - the VM's list of Ractors, and each one's list of threads.
  *
- * Both are circular lists through nodes within their structures. They change while they are read. A node that has left
- * its list still leads on, to other nodes that have left, and their threads have ended. So each node must point back to
- * the node from which it was reached. Otherwise the list is read anew, and cut off if that does not help. The number of
- * nodes is bounded. */
+ * Both are circular lists through nodes within their structures. They change while they are read. A
+ * node that has left its list still leads on, to other nodes that have left, and their threads have
+ * ended. So each node must point back to the node from which it was reached. Otherwise the list is
+ * read anew, and cut off if that does not help. The number of nodes is bounded. */
 #include "attach/threads.h"
 
 #include <string.h>

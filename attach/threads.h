@@ -32,8 +32,9 @@ struct attach_threads {
 /* Reads the list anew. Returns false without memory, or if the VM cannot be read. */
 bool attach_threads_read(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem);
 
-/* Calls each_i with the address of every Ractor, in the VM's order, as long as each_i returns true. Returns false if it
- * did not, if the list cannot be read, or if the list does not come back to its head. */
+/* Calls each_i with the address of every Ractor, in the VM's order, as long as each_i returns true.
+ * Returns false if it did not, if the list cannot be read, or if the list does not come back to its
+ * head. */
 bool attach_ractors_each(struct attach_vm *vm, bool (*each_i)(uint64_t ractor, void *data), void *data);
 
 /* True if that thread has its Ractor's GVL at present. */

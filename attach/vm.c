@@ -36,7 +36,8 @@ least(int64_t one, int64_t other)
     return one < other ? one : other;
 }
 
-/* Whether the words of an environment that say what it is of stand side by side, as env_first has it. */
+/* Whether the words of an environment that say what it is of stand side by side, as env_first has
+ * it. */
 static bool
 indexes_good_p(struct attach_vm *vm)
 {

@@ -1,9 +1,11 @@
 #ifndef ATTACH_VM_H
 #define ATTACH_VM_H
-/* The shopping list for a Ruby VM in another process or a core: all that leads to its stacks and names.
+/* The shopping list for a Ruby VM in another process or a core: all that leads to its stacks and
+ * names.
  *
- * Each row names a member of struct attach_vm, and its name in the target's descriptor. If the descriptor lacks one, or
- * follows another contract, the target is refused when it is opened. So no target is read by half. */
+ * Each row names a member of struct attach_vm, and its name in the target's descriptor. If the
+ * descriptor lacks one, or follows another contract, the target is refused when it is opened. So no
+ * target is read by half. */
 #include "attach/layout.h"
 #include "attach/target.h"
 
@@ -175,21 +177,24 @@ enum {
     ATTACH_VM_ENVIRONMENT_WORDS = 3 /* from env_first on */
 };
 
-/* Reads where everything is. The caller keeps the target, which has to outlive the VM. Returns NULL on failure; error says
- * what is missing. */
+/* Reads where everything is. The caller keeps the target, which has to outlive the VM. Returns NULL
+ * on failure; error says what is missing. */
 struct attach_vm *attach_vm_open(struct attach_target *target, char error[ATTACH_TARGET_ERROR_MAX]);
 void attach_vm_close(struct attach_vm *vm); /* NULL is allowed */
 
-/* Looks where the VM is, and sets at. Returns false if there is no VM, because it has not started or has ended. */
+/* Looks where the VM is, and sets at. Returns false if there is no VM, because it has not started
+ * or has ended. */
 bool attach_vm_find(struct attach_vm *vm);
 
-/* Two numbers that stay the same as long as no code is freed or moved. The function returns false if they cannot be read. */
+/* Two numbers that stay the same as long as no code is freed or moved. The function returns false
+ * if they cannot be read. */
 struct attach_vm_generation {
     uint64_t freed, moved; /* moved is odd while it goes on */
 };
 bool attach_vm_generation(struct attach_vm *vm, struct attach_vm_generation *generation);
 
-/* The address of the collector's state, which does not change once it exists; 0: there is none yet. */
+/* The address of the collector's state, which does not change once it exists; 0: there is none
+ * yet. */
 uint64_t attach_vm_objspace(struct attach_vm *vm);
 
 /* Reads a field of the structure at that address. */

@@ -60,8 +60,8 @@ frame_at(const struct attach_walk *walk, size_t frame)
     return walk->frames + (walk->torn + frame) * walk->vm->frame_bytes;
 }
 
-/* The values below the innermost frame's sp, where most environments are. Without them those are read
- * one by one. */
+/* The values below the innermost frame's sp, where most environments are. Without them those are
+ * read one by one. */
 static void
 copy_values(struct attach_walk *walk, const struct attach_walk_place *place)
 {
@@ -93,7 +93,8 @@ attach_walk_copy(struct attach_walk *walk, uint64_t ec)
     return true;
 }
 
-/* Copies the frames into again, aligned at the outermost: how many there are of both; *now: how many there are. */
+/* Copies the frames into again, aligned at the outermost: how many there are of both; *now: how
+ * many there are. */
 static size_t
 copy_again(struct attach_walk *walk, size_t *now)
 {

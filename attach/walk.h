@@ -6,8 +6,9 @@
  *     |  values, environments |     (free)       | innermost frame |  ...  |  dummy  |
  *     '--- copied: values ----'                  '-------- copied: frames -'
  *
- * The copy is made while the thread cannot change its frames, because it waits or is stopped. Otherwise two copies are made
- * and compared (attach_walk_cut_torn). The rest is done on the copy, while the target runs again. */
+ * The copy is made while the thread cannot change its frames, because it waits or is stopped.
+ * Otherwise two copies are made and compared (attach_walk_cut_torn). The rest is done on the copy,
+ * while the target runs again. */
 #include "attach/code.h"
 
 /* Addresses. All are 0 if there is no stack: the thread has not begun, or has ended. */
@@ -28,26 +29,29 @@ struct attach_walk {
     size_t   values_bytes;
 };
 
-/* Reads where the stack of that execution context is. In the same system call reads bytes from the address frames, where
- * its frames were the last time; bytes may be 0. Returns false if it cannot be read, or is not a stack. */
+/* Reads where the stack of that execution context is. In the same system call reads bytes from the
+ * address frames, where its frames were the last time; bytes may be 0. Returns false if it cannot
+ * be read, or is not a stack. */
 bool attach_walk_read(struct attach_vm *vm, uint64_t ec, struct attach_walk_place *place,
                       uint64_t frames, void *to, size_t bytes);
 
 void attach_walk_init(struct attach_walk *walk, struct attach_vm *vm, struct heapprof_mem *mem);
 void attach_walk_free(struct attach_walk *walk);
 
-/* Copies the frames of that execution context; a thread without a stack has none. Returns false if they cannot be read,
- * or are not a stack. */
+/* Copies the frames of that execution context; a thread without a stack has none. Returns false if
+ * they cannot be read, or are not a stack. */
 bool attach_walk_copy(struct attach_walk *walk, uint64_t ec);
 
 /* Copies the frames once more. Returns true if nothing has changed. */
 bool attach_walk_same_p(struct attach_walk *walk);
 
-/* Copies the frames once more, and cuts off what has changed. If the outermost changed frame is the same call but has gone on,
- * its callees are cut off. If it is another call, it is cut off, too. The frames that stay were there both times. */
+/* Copies the frames once more, and cuts off what has changed. If the outermost changed frame is the
+ * same call but has gone on, its callees are cut off. If it is another call, it is cut off, too.
+ * The frames that stay were there both times. */
 void attach_walk_cut_torn(struct attach_walk *walk);
 
-/* The code that a frame of the copy runs; frame 0 is the innermost. The method is looked up in the frame's environments. */
+/* The code that a frame of the copy runs; frame 0 is the innermost. The method is looked up in the
+ * frame's environments. */
 struct attach_code_key attach_walk_code(struct attach_walk *walk, struct attach_codes *codes, size_t frame);
 
 #endif
