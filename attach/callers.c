@@ -51,7 +51,7 @@ compare_calls(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* False: no memory. */
+/* Returns false without memory. */
 static bool
 collect(struct naming *naming)
 {
@@ -73,7 +73,7 @@ collect(struct naming *naming)
 
 /* ---- what is loaded ---- */
 
-/* Of the mappings of a file without a gap the first, which has its headers. */
+/* The first of the mappings of a file without a gap. It has the file's headers. */
 static const struct attach_mapping *
 first_of(const struct attach_target *target, const struct attach_mapping *mapping)
 {
@@ -91,9 +91,9 @@ read_notes(struct naming *naming, struct object *object, const Elf64_Phdr *part)
     rb_heapprof_elf_identity_add_notes(&object->identity, notes, part->p_filesz, part->p_align);
 }
 
-/* What it is to be loaded as, which is what dladdr calls it inside: its file may be another name
- * that this links to. The dynamic linker has made an address of the place of the strings, as a
- * rule. */
+/* The name under which a library is loaded, and which dladdr has inside. The file may have another
+ * name, to which this one links. As a rule the dynamic linker has turned the place of the strings
+ * into an address. */
 static void
 read_soname(struct naming *naming, struct object *object, const Elf64_Phdr *part)
 {
@@ -112,7 +112,7 @@ read_soname(struct naming *naming, struct object *object, const Elf64_Phdr *part
     attach_target_read_string(naming->target, strings + name, object->soname, sizeof(object->soname));
 }
 
-/* False: it is no ELF object. */
+/* Returns false if it is not an ELF object. */
 static bool
 read_object(struct naming *naming, const struct attach_mapping *mapping, struct object *object)
 {
@@ -142,8 +142,8 @@ read_object(struct naming *naming, const struct attach_mapping *mapping, struct 
 
 /* ---- what its file says ---- */
 
-/* What the target calls that name; or else, of the program itself, the file whatever has become of
- * its name. */
+/* Opens the file that has that name for the target. If that fails for the program itself, opens
+ * /proc/PID/exe, which works even after the name has gone. */
 static int
 open_named(const struct naming *naming, const char *path)
 {
@@ -214,7 +214,7 @@ enter(struct naming *naming, const struct call *call, const char *library)
     identity->name = name;
 }
 
-/* The last part of a path, without what the kernel says of a file that is gone. */
+/* The last part of a path, without the kernel's note that the file has been deleted. */
 static void
 library_of(const char *path, char *library, size_t size)
 {
@@ -226,7 +226,7 @@ library_of(const char *path, char *library, size_t size)
     if (length > suffix && !strcmp(library + length - suffix, deleted)) library[length - suffix] = 0;
 }
 
-/* Those of the object that the first is in; returns behind them. */
+/* Names the calls in the object of the first one. Returns the index behind them. */
 static struct call *
 name_object(struct naming *naming, struct call *first)
 {

@@ -64,7 +64,7 @@ attach_codes_refresh(struct attach_codes *codes)
 
 /* ---- methods ---- */
 
-/* A svar leads to one of the others; a cref is none. */
+/* A svar leads to a method entry or a cref. A cref has no method entry. */
 static uint64_t
 read_method(struct attach_vm *vm, uint64_t object)
 {
@@ -113,7 +113,7 @@ struct body {
     unsigned char bytes[ATTACH_LAYOUT_TYPE_MOST];
 };
 
-/* *iseq: where it is now, if it has moved. */
+/* Sets *iseq to the present address, if the object has moved. */
 static bool
 read_body(struct attach_vm *vm, uint64_t *iseq, struct body *body)
 {
@@ -129,7 +129,7 @@ kind_of(const struct attach_vm *vm, const struct body *body)
     return attach_field_get(&vm->body_kind, body->bytes);
 }
 
-/* Goes on to the iseq whose label a block is named after; "block (2 levels) in ". */
+/* Appends "block (2 levels) in ", and goes on to the iseq whose label names the block. */
 static bool
 add_blocks(struct attach_vm *vm, uint64_t *iseq, struct body *body, struct attach_text *name)
 {
@@ -150,8 +150,8 @@ add_blocks(struct attach_vm *vm, uint64_t *iseq, struct body *body, struct attac
     return true;
 }
 
-/* Labels that are the same in every program are literals of C, and core files have no read-only
- * data. */
+/* Labels that are the same in every program are literals of C. Core files have no read-only data,
+ * so these labels are made here. */
 static bool
 add_own_label(struct attach_vm *vm, const struct body *body, uint64_t kind, struct attach_text *name)
 {
@@ -161,7 +161,7 @@ add_own_label(struct attach_vm *vm, const struct body *body, uint64_t kind, stru
     return true;
 }
 
-/* calculate_iseq_label in vm_backtrace.c. */
+/* As calculate_iseq_label in vm_backtrace.c. */
 static bool
 add_label(struct attach_vm *vm, uint64_t iseq, uint64_t owner, struct attach_text *name)
 {
@@ -195,7 +195,7 @@ attach_code_name(struct attach_vm *vm, uint64_t iseq, uint64_t owner, uint64_t i
     return (!owner || attach_object_add_owner(vm, owner, name)) && attach_object_add_symbol(vm, id, name);
 }
 
-/* The absolute path where there is a file, or else what the code says it is from. */
+/* The absolute path of the file. Code without a file has a name of its own, such as "(eval)". */
 static bool
 add_path(struct attach_vm *vm, const struct body *body, bool real, struct attach_text *path)
 {

@@ -41,7 +41,7 @@
 # define NATIVE_ORDER ELFDATA2MSB
 #endif
 
-/* Of a mapping, what is in the file. */
+/* The part of a mapping that is in the file. */
 struct segment {
     uint64_t start, offset, bytes;
     uint32_t flags;
@@ -73,7 +73,7 @@ read_file(const struct core *core, uint64_t offset, void *to, size_t bytes)
     return rb_heapprof_read_at(core->fd, offset, to, bytes);
 }
 
-/* The last segment that begins at the address or before it; NULL: none. */
+/* The last segment that begins at the address or before it. NULL if there is none. */
 static const struct segment *
 find_segment(const struct core *core, uint64_t address)
 {
@@ -87,7 +87,7 @@ find_segment(const struct core *core, uint64_t address)
     return low ? &core->segments[low - 1] : NULL;
 }
 
-/* A range may lie across neighbours. */
+/* A range may lie across neighbouring segments. */
 static bool
 read_range(const struct core *core, struct attach_range range)
 {
@@ -133,7 +133,7 @@ count_segments(const struct core *core, const Elf64_Ehdr *header)
     return first.sh_info;
 }
 
-/* What of it is in the file: its offset and size are checked once. */
+/* The part of a segment that is in the file. Its offset and size are checked once. */
 static bool
 add_segment(struct attach_target *target, const Elf64_Phdr *header)
 {
@@ -186,7 +186,7 @@ compare_segments(const void *a, const void *b)
     return (left->start > right->start) - (left->start < right->start);
 }
 
-/* Of two that overlap the first stays. */
+/* If two segments overlap, the first stays. */
 static void
 order_segments(struct core *core)
 {
@@ -249,8 +249,8 @@ aligned(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Sizes in a note have 32 bits, so that the sums have room. Only notes of "CORE" are of the kinds
- * above. */
+/* Sizes in a note have 32 bits, so sums of them fit into 64. The kinds above are those of notes
+ * named "CORE". */
 static void
 read_notes(struct attach_target *target, uint64_t offset, uint64_t bytes, uint64_t unit, uint32_t *left)
 {
@@ -283,7 +283,8 @@ read_all_notes(struct attach_target *target)
 
 /* ---- mappings ---- */
 
-/* NT_FILE: count, bytes of a page, the entries, and then their names, each with a NUL. */
+/* NT_FILE has the count, the bytes of a page, the entries, and then their names, each with a
+ * NUL. */
 static bool
 next_file(const struct core *core, uint64_t *entry, const char **name, struct file_entry *file)
 {
@@ -300,8 +301,8 @@ next_file(const struct core *core, uint64_t *entry, const char **name, struct fi
     return true;
 }
 
-/* Both are in the order of addresses, as the kernel and gdb write them; where they are not, a
- * mapping has no name. */
+/* Mappings and entries are in the order of addresses, as the kernel and gdb write them. If they are
+ * not, a mapping stays without a name. */
 static bool
 list_mappings(struct attach_target *target)
 {
@@ -386,7 +387,7 @@ static const struct attach_target_kind core_kind = {
     core_read, core_refresh, core_list_threads, core_state, core_close
 };
 
-/* A pipe is not waited for. */
+/* Opening a pipe must not wait. */
 static int
 open_file(const char *path, uint64_t *bytes, char *error)
 {

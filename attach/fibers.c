@@ -44,7 +44,7 @@ struct reading {
     size_t   page_capacity;
 };
 
-/* The thread that has this address; NULL: none, so what was taken for a fiber is none any more. */
+/* The thread that has this address. NULL if there is none: then the fiber has ended meanwhile. */
 static const struct attach_thread *
 find_thread(const struct reading *reading, uint64_t address)
 {
@@ -63,7 +63,7 @@ known_p(const struct attach_fibers *fibers, uint64_t ec)
     return false;
 }
 
-/* Adds the fiber at that address, if it has begun, has not ended and does not run. */
+/* Adds the fiber at that address if it has begun, has not ended, and does not run. */
 static bool
 add_fiber(struct reading *reading, uint64_t fiber)
 {
@@ -121,7 +121,7 @@ scan_page(struct reading *reading, uint64_t page)
     return true;
 }
 
-/* A thread's first fiber has an object only if somebody has asked for it. */
+/* A thread's first fiber has an object only if Ruby code has asked for it. */
 static bool
 add_root_fibers(struct reading *reading)
 {

@@ -50,7 +50,7 @@ attach_graph_request_stopped_p(const struct attach_graph_request *request)
     return state == 'T' || state == 't';
 }
 
-/* A signal that nobody handles might end it. */
+/* A signal without a handler might end the process. */
 static bool
 handled_p(pid_t pid, int signal)
 {
@@ -126,7 +126,7 @@ look_at_process(struct attach_graph_request *request)
     else if (attach_field_get(&request->answers, copy) != request->answers_before) take_answer(request, copy);
 }
 
-/* What the two processes share. */
+/* Reads what the two processes share. */
 static void
 look_at_file(struct attach_graph_request *request)
 {
@@ -151,7 +151,7 @@ attach_graph_request_look(struct attach_graph_request *request)
     return request->state;
 }
 
-/* Whether that process is the copy, and has not ended. */
+/* True if that process is the copy, and has not ended. */
 static bool
 writes_p(const struct attach_graph_request *request, pid_t pid)
 {

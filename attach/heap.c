@@ -75,7 +75,8 @@ static const struct attach_want wants[] = {
 #undef WANT_BYTES
 };
 
-/* Whether its structures are ours: what is compiled here reads them as they are. */
+/* True if the target's structures are the same as ours: the code here reads them without
+ * translation. */
 static bool
 same_version_p(const struct places *places)
 {
@@ -114,7 +115,7 @@ word_of(const struct reading *reading, const struct attach_field *field)
     return attach_field_get(field, reading->sequence);
 }
 
-/* The words; false: they cannot be read. */
+/* Reads the sequence words. Returns false if they cannot be read. */
 static bool
 read_sequence(struct reading *reading)
 {
@@ -128,7 +129,7 @@ odd_p(const struct reading *reading)
     return (word_of(reading, &reading->places.tables_word) | word_of(reading, &reading->places.blocks_word)) & 1;
 }
 
-/* What the target has at from, into an array of ours. */
+/* Copies what the target has at from into an array of ours. */
 static bool
 take_array(struct reading *reading, const void *from, void **array, size_t *capacity, size_t count, size_t bytes_each)
 {
@@ -141,7 +142,7 @@ take_array(struct reading *reading, const void *from, void **array, size_t *capa
     take_array((reading), (reading)->from.array, (void **)&(reading)->tables.array, &(reading)->tables.capacity, \
                (count), sizeof(*(reading)->tables.array))
 
-/* Of a table with numbers, which are bounded by what an array may have. */
+/* The same for a table with numbers. They are bounded by the largest array. */
 #define TAKE_NUMBERED(reading, array, numbers) \
     ((reading)->from.numbers.end <= HEAPPROF_NUMBERS_MOST && \
      take_numbers(&(reading)->tables.numbers, &(reading)->from.numbers) && \
@@ -169,8 +170,8 @@ take_sums(struct reading *reading)
     tables->blocks.live_count = from->blocks.live_count;
 }
 
-/* Into those of the copy before, where there was one: pages that are there already take a quarter
- * of the time, which counts while threads are stopped. */
+/* Copies into the arrays of the previous copy, if there is one. Pages that exist already take a
+ * quarter of the time. That counts while threads are stopped. */
 static bool
 take_arrays(struct reading *reading)
 {
@@ -221,7 +222,7 @@ number_of(const struct reading *reading, const struct attach_field *field)
     return attach_field_get(field, reading->state);
 }
 
-/* What vm/run/take.c says of a snapshot. */
+/* The facts that vm/run/take.c puts into a snapshot. */
 static void
 take_facts(struct reading *reading)
 {
@@ -255,8 +256,8 @@ gone_p(void *data, uint64_t address)
     return attach_sweep_dead_p(&reading->sweep, address);
 }
 
-/* Stands in the copy for the address of an object that is dead: its entry is not free, and no
- * object has this one. */
+/* The address of a dead object in the copy. Its entry is not free, and no live object has this
+ * address. */
 #define GONE 1
 
 static bool
@@ -278,7 +279,7 @@ note_gone(struct reading *reading)
     }
 }
 
-/* Of objects, and of classes and code, that functions are of. */
+/* For objects, and for the classes and code of functions. */
 static bool
 take_collector(struct reading *reading)
 {
@@ -295,8 +296,8 @@ take_collector(struct reading *reading)
 
 enum result { WHOLE, CHANGED, FAILED };
 
-/* A copy of everything; WHOLE: of one moment. In the midst of a change there is none, but anyhow:
- * for the room that it makes. */
+/* Copies everything. Returns WHOLE if the copy is of one moment. In the midst of a change it cannot
+ * be, but copying still makes room for the next try. */
 static enum result
 copy_once(struct reading *reading, bool anyhow)
 {
@@ -396,8 +397,8 @@ say_failure(struct reading *reading, enum result result, char *error)
     attach_target_say(reading->vm->target, error, "%s", why);
 }
 
-/* What the process does before it copies its tables for a snapshot. False: error says why it cannot
- * be done. */
+/* Does what the process does before it copies its tables for a snapshot. Returns false on failure;
+ * error says why. */
 static bool
 settle(struct reading *reading, char *error)
 {

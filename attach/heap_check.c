@@ -16,8 +16,8 @@ bool_p(const bool *value)
 
 /* ---- which numbers are free ---- */
 
-/* Numbers that are in use, those that their links lead to, and no others: so one may be handed out
- * (numbers.c). */
+/* True if each number is either in use or in the list of free ones, once. So the next free one may
+ * be given out (numbers.c). */
 static bool
 numbers_good_p(const struct heapprof_numbers *numbers, heapprof_link_i *link_i, const void *owner)
 {
@@ -112,7 +112,7 @@ function_p(const struct heapprof_tables *tables, uint32_t number)
     return number > 0 && number < tables->functions.numbers.end && tables->functions.all[number].origin != 0;
 }
 
-/* A node is one deeper than its parent, so none leads in a circle. */
+/* A node is one deeper than its parent, so there are no circles. */
 static bool
 stacks_good_p(const struct heapprof_tables *tables)
 {
@@ -215,7 +215,8 @@ pieces_good_p(const struct heapprof_tables *tables)
     return true;
 }
 
-/* Each block's list of pieces ends: all of them together have no more than there are. */
+/* The list of each block's pieces ends: all lists together have at most as many pieces as there
+ * are. */
 static bool
 blocks_good_p(const struct heapprof_tables *tables)
 {

@@ -15,7 +15,7 @@
 
 enum { PROCESSES_MOST = 65536 };
 
-/* At most size - 1 bytes of a file of a process, with a NUL behind them. */
+/* Reads at most size - 1 bytes of a file of a process, and appends a NUL. */
 static size_t
 read_file(pid_t pid, const char *name, char *text, size_t size)
 {
@@ -31,7 +31,7 @@ read_file(pid_t pid, const char *name, char *text, size_t size)
     return length;
 }
 
-/* Field 22 of stat (proc(5)). 0: the process is gone, or has no memory any more. */
+/* Field 22 of stat (proc(5)). 0 if the process has ended, or has no address space. */
 static uint64_t
 start_of(pid_t pid)
 {
@@ -45,8 +45,8 @@ start_of(pid_t pid)
     return at && sscanf(at, " %llu", &start) == 1 ? start : 0;
 }
 
-/* The last 64 hexadecimal digits on a line of cgroup are what container runtimes name a container
- * by. */
+/* Container runtimes name a container by 64 hexadecimal digits: the last ones on a line of
+ * cgroup. */
 static void
 read_container(struct attach_host_process *process)
 {

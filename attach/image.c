@@ -47,7 +47,7 @@ struct object {
     size_t     segment_count;
 };
 
-/* What PT_DYNAMIC says; 0: nothing. */
+/* What PT_DYNAMIC says; 0 if it says nothing. */
 struct tables {
     uint64_t gnu_hash, hash, symbols, names, names_bytes;
 };
@@ -70,7 +70,8 @@ native_p(const Elf64_Ehdr *header)
            header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum > 0 && header->e_phnum <= SEGMENTS_MOST;
 }
 
-/* The segment that begins the file is where the header is; so all others are known. */
+/* The segment that begins the file is where the header is. So the addresses of the rest are
+ * known. */
 static bool
 set_bias(struct object *object)
 {
@@ -118,8 +119,8 @@ read_object(struct attach_target *target, uint64_t start, struct object *object)
 
 /* ---- its tables ---- */
 
-/* glibc adds the bias to what is there when it loads an object, musl does not. Of an object that is
- * not at its own addresses the two cannot be confused: those of a file begin near 0. */
+/* When glibc loads an object, it adds the bias to these addresses; musl does not. If the object is
+ * not at its own addresses, the two cases cannot be confused: addresses in a file begin near 0. */
 static uint64_t
 address_of(const struct object *object, uint64_t value)
 {
@@ -149,7 +150,7 @@ read_tables(struct attach_target *target, const struct object *object, struct ta
     return tables->symbols && tables->names;
 }
 
-/* The symbol of that number, if it is the one: then its address. */
+/* The address of the symbol with that number, if it is the descriptor. */
 static bool
 symbol_p(struct attach_target *target, const struct object *object, const struct tables *tables, uint32_t number,
          uint64_t *address)
@@ -190,7 +191,7 @@ sysv_hash(const char *name)
 }
 
 /* number of buckets | first symbol | words of the filter | its shift || filter || buckets ||
- * chains; the hash that ends a chain is odd. */
+ * chains. The hash that ends a chain is odd. */
 static bool
 find_by_gnu_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
 {
@@ -213,7 +214,7 @@ find_by_gnu_hash(struct search *search, const struct object *object, const struc
     return false;
 }
 
-/* number of buckets | number of symbols || buckets || chains; 0 ends a chain. */
+/* number of buckets | number of symbols || buckets || chains. 0 ends a chain. */
 static bool
 find_by_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
 {
@@ -268,7 +269,7 @@ look_up(struct search *search, const struct object *object)
 
 /* ---- the search for the magic ---- */
 
-/* It is aligned as its numbers are, or more. */
+/* The descriptor is aligned at least as its numbers are. */
 static void
 search_chunk(struct search *search, uint64_t address, const char *bytes, size_t count, uint64_t start)
 {
@@ -281,8 +282,8 @@ search_chunk(struct search *search, uint64_t address, const char *bytes, size_t 
     }
 }
 
-/* Chunks overlap by a magic. What cannot be read is passed over by the chunk. A small one counts as
- * a page (I2). */
+/* Chunks overlap by the length of the magic. A chunk that cannot be read is skipped. A small chunk
+ * counts as a page (I2). */
 static void
 search_range(struct search *search, uint64_t from, uint64_t to, uint64_t start)
 {
@@ -311,7 +312,8 @@ search_object(struct search *search, const struct object *object)
     }
 }
 
-/* Of a process only what came from a file: reading elsewhere would have the kernel make pages. */
+/* In a process only mappings of files are searched: reading the rest would make the kernel create
+ * pages. */
 static void
 search_mappings(struct search *search)
 {
@@ -325,7 +327,7 @@ search_mappings(struct search *search)
     }
 }
 
-/* Takes away those that this one names as its parts. */
+/* Removes the descriptors that this one names as its parts. */
 static void
 drop_parts(struct search *search, uint64_t address)
 {

@@ -401,7 +401,7 @@ fill_contract(const struct attach_layout *layout, const struct attach_want *want
     return true;
 }
 
-/* False: it is not there. */
+/* Returns false if it is not there. */
 static bool
 fill_one(const struct attach_layout *layout, const struct attach_want *want, void *to, const char **wrong)
 {

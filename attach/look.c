@@ -51,7 +51,7 @@ attach_look_close(struct attach_looks *looks)
 
 /* ---- what a thread is doing ---- */
 
-/* As we call its native thread; 0: it has none. */
+/* The tid of its native thread in our pid namespace; 0 if it has none. */
 static pid_t
 tid_of(struct attach_looks *looks, const struct attach_thread *thread)
 {
@@ -61,7 +61,7 @@ tid_of(struct attach_looks *looks, const struct attach_thread *thread)
     return tid;
 }
 
-/* Whether the VM collects garbage: then it is a thread with the GVL that does. */
+/* True if the VM collects garbage. Then a thread with the GVL does it. */
 static bool
 collecting_p(struct attach_looks *looks)
 {
@@ -71,7 +71,7 @@ collecting_p(struct attach_looks *looks)
            collecting;
 }
 
-/* To be asked before the thread is stopped. */
+/* Must be asked before the thread is stopped. */
 static void
 tell_cpu(struct attach_looks *looks, struct attach_look_stack *stack)
 {
@@ -96,8 +96,8 @@ add_frame(struct attach_looks *looks, uint32_t function, uint32_t line)
     return true;
 }
 
-/* Adds the frames that a backtrace has: a rescue or ensure clause stands for the frame it lies
- * directly above, and what names a file being read, or is a block of C, has no code. */
+/* Adds the frames that a backtrace shows. A rescue or ensure clause stands for the frame directly
+ * below it. A frame that names a file being read, and a block of C, have no code. */
 static bool
 add_frames(struct attach_looks *looks)
 {
@@ -116,7 +116,7 @@ add_frames(struct attach_looks *looks)
     return true;
 }
 
-/* Functions of C get the file and the line of the Ruby function that called them. */
+/* A C function gets the file and the line of the Ruby function that called it. */
 static bool
 place_c_functions(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
@@ -144,7 +144,7 @@ add_torn(struct attach_looks *looks)
     return function && add_frame(looks, function, 0);
 }
 
-/* False: no memory. */
+/* Returns false without memory. */
 static bool
 name_stack(struct attach_looks *looks, struct attach_look_stack *stack)
 {
@@ -188,7 +188,7 @@ read_stopped(struct attach_looks *looks, struct attach_look_stack *stack)
     return room;
 }
 
-/* Whether it waits, and a second look at its frames shows the same. */
+/* True if the thread waits, and a second look at its frames shows the same. */
 static bool
 waits_p(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
@@ -199,7 +199,7 @@ waits_p(struct attach_looks *looks, const struct attach_look_stack *stack)
            (fiber || !attach_thread_running_p(looks->vm, &stack->thread));
 }
 
-/* Its stack, if it waits as at the last look. */
+/* The stack of a thread, if it waits as it did at the last look. */
 static const struct attach_memo_entry *
 find_remembered(struct attach_looks *looks, const struct attach_look_stack *stack)
 {
@@ -244,7 +244,7 @@ read_stack(struct attach_looks *looks, struct attach_look_stack *stack, bool sti
 
 /* ---- all of them ---- */
 
-/* Stops all threads if that is asked for; whether nothing changes. */
+/* Stops all threads if the mode says so. Returns true if nothing can change. */
 static bool
 stop_all(struct attach_looks *looks)
 {
@@ -271,7 +271,7 @@ read_next(struct attach_looks *looks, const struct attach_thread *thread, bool s
     return true;
 }
 
-/* What all stacks have in common. */
+/* Reads what all stacks have in common. */
 static bool
 begin(struct attach_looks *looks)
 {

@@ -36,8 +36,8 @@ attach_memos_begin(struct attach_memos *memos, bool keep)
     if (!keep) memos->before.entry_count = 0;
 }
 
-/* Room for an entry of that number, those before it being none, and for what it has. NULL: no
- * memory. */
+/* Makes room for the entry of that number and for its contents. Entries before it that were not set
+ * are empty. Returns NULL without memory. */
 static struct attach_memo_entry *
 reserve(struct attach_memos *memos, size_t number, size_t bytes, size_t frames)
 {
@@ -68,7 +68,7 @@ add(struct attach_memos *memos, size_t number, const struct attach_memo_entry *e
     return to;
 }
 
-/* Where the stack is, and its frames, in one go; then whether they are the same. */
+/* Reads where the stack is, together with its frames, in one system call. Then compares them. */
 static bool
 same_p(struct attach_memos *memos, const struct attach_memo_entry *entry)
 {

@@ -29,8 +29,7 @@ add(struct text *text, const char *key, const char *value)
     text->length += (size_t)length;
 }
 
-/* What a file of /proc/PID has, at most size - 1 bytes with a NUL at their end; returns how
- * many. */
+/* Reads at most size - 1 bytes of a file of /proc/PID, and appends a NUL. Returns how many. */
 static size_t
 read_proc(const struct attach_target *target, const char *name, char *bytes, size_t size)
 {
@@ -47,7 +46,7 @@ read_proc(const struct attach_target *target, const char *name, char *bytes, siz
     return length;
 }
 
-/* What a command line's arguments are separated by, spaces; a title has one argument, padded. */
+/* Puts spaces between the arguments of a command line. A title has one argument, with padding. */
 static void
 join(char *line, size_t length)
 {

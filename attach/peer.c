@@ -109,7 +109,7 @@ read_unix_line(struct rows *rows, const char *line)
     if (path && line[path] && !row->path) rows->memory = true;
 }
 
-/* False: it is not there. */
+/* Returns false if it is not there. */
 static bool
 read_table(struct rows *rows, const char *path, void read_line(struct rows *, const char *))
 {
@@ -141,7 +141,7 @@ compare_inodes(const void *a, const void *b)
     return (one->inode > other->inode) - (one->inode < other->inode);
 }
 
-/* Marks who listens, and what came in at the same path. */
+/* Marks sockets that listen, and connections that came in at the same path. */
 static void
 mark_inbound_unix(struct row *rows, size_t count)
 {
@@ -163,7 +163,7 @@ port_of(const char *name)
     return colon ? (unsigned)strtoul(colon + 1, NULL, 16) & 0xffff : 0;
 }
 
-/* Marks who listens, and what came in at the same port. */
+/* Marks sockets that listen, and connections that came in at the same port. */
 static void
 mark_inbound_tcp(struct row *rows, size_t count)
 {
@@ -174,7 +174,7 @@ mark_inbound_tcp(struct row *rows, size_t count)
     for (size_t i = 0; i < count; i++) rows[i].inbound = listens[port_of(rows[i].local)];
 }
 
-/* All sockets of this host, by inode. Returns what went wrong. */
+/* Reads all sockets of this host, by inode. Returns NULL, or what went wrong. */
 static const char *
 read_sockets(struct rows *rows)
 {
@@ -201,8 +201,8 @@ find_inode(const struct rows *rows, uint64_t inode)
 
 /* ---- addresses ---- */
 
-/* How the tables write an address. IPv4 may stand in either table, so it has two names; else the
- * second is "". */
+/* The way the tables write an address. An IPv4 address may be in either table, so it has two names.
+ * Otherwise the second name is "". */
 struct names {
     char all[2][NAME_MAX_BYTES];
 };
@@ -238,7 +238,7 @@ named_p(const struct names *names, const char *name)
 
 /* ---- processes ---- */
 
-/* The inode of a descriptor that is a socket; Returns 0 if it is no socket, or is closed. */
+/* The inode of a descriptor that is a socket. Returns 0 if it is not a socket, or is closed. */
 static uint64_t
 socket_of(DIR *directory, const char *name)
 {
@@ -272,7 +272,7 @@ holds_p(pid_t pid, uint64_t inode)
     return holds;
 }
 
-/* Whether real, effective and saved are one. */
+/* True if the real, effective and saved ids are the same. */
 static bool
 one_id_p(const char *status, const char *name, unsigned *id)
 {
@@ -282,7 +282,7 @@ one_id_p(const char *status, const char *name, unsigned *id)
     return line && sscanf(line, "%u %u %u", id, &effective, &saved) == 3 && *id == effective && *id == saved;
 }
 
-/* Returns NULL, or why the process is no client. connection: the inode of its end. */
+/* Returns NULL, or why the process is not a client. connection is the inode of its end. */
 static const char *
 judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct attach_peer *peer)
 {
@@ -308,7 +308,7 @@ judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct at
     return why;
 }
 
-/* All that have it. */
+/* Checks all processes that have the connection. */
 static const char *
 judge_holders(const struct rows *rows, uint64_t inode, struct attach_peer *peer)
 {

@@ -51,8 +51,8 @@ struct process {
 
 /* ---- /proc ---- */
 
-/* What is in a small file of /proc/PID, with a NUL; false: the process has ended, or it may not be
- * read (errno). */
+/* Reads a small file of /proc/PID, and appends a NUL. Returns false if the process has ended, or
+ * the file may not be read (errno). */
 static bool
 read_file(int proc, const char *name, char *text, size_t size)
 {
@@ -79,8 +79,8 @@ struct stat_line {
     unsigned long long start; /* when it began, in ticks since the machine did */
 };
 
-/* The name before them may have any character. False: it has ended, and its number been given back;
- * or errno. */
+/* Reads fields of stat. The name before them may have any character. Returns false if the process
+ * has ended and been waited for, or on failure (errno). */
 static bool
 read_stat(int proc, struct stat_line *line)
 {
@@ -98,14 +98,14 @@ ended_p(const struct stat_line *line)
     return line->state == 'Z' || line->state == 'X';
 }
 
-/* Errors of ours: they say nothing about the process. */
+/* Errors of the reader: they say nothing about the process. */
 static bool
 want_p(int error)
 {
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* I2. Without kcmp it is taken to share. */
+/* I2. Without kcmp the process counts as one that shares its memory. */
 static bool
 shares_memory_p(int proc, pid_t pid)
 {
@@ -147,8 +147,8 @@ read_memory(const struct process *process, const struct attach_range *range)
     return true;
 }
 
-/* What is not readable by its protection is by way of /proc/PID/mem: so are the heap pages that MRI
- * protects while it compacts. */
+/* /proc/PID/mem can read pages that are protected against reading. MRI protects heap pages while it
+ * compacts. */
 static bool
 read_each(const struct process *process, const struct attach_range *ranges, size_t count)
 {
@@ -194,7 +194,8 @@ process_read(struct attach_target *target, const struct attach_range *ranges, si
 
 /* ---- whether it is the same ---- */
 
-/* Reading at 0 fails with an error where there is a memory, and with none where it was given up. */
+/* Reading at address 0 fails with an error if there is an address space. If it was given up,
+ * reading returns 0 bytes. */
 static bool
 memory_there_p(const struct process *process)
 {
@@ -202,7 +203,7 @@ memory_there_p(const struct process *process)
     return pread(process->memory, &byte, 1, 0) != 0;
 }
 
-/* The first thread ends before the memory does where others live on. */
+/* The first thread may end before the address space: then other threads live on. */
 static enum attach_target_state
 process_state(struct attach_target *target)
 {
@@ -283,7 +284,7 @@ refuse(struct attach_target *target, char *error)
     return false;
 }
 
-/* The mappings are those of the memory when the memory was there before and after. */
+/* The mappings belong to the address space if it was there before and after reading them. */
 static bool
 process_refresh(struct attach_target *target, char *error)
 {
@@ -349,7 +350,8 @@ static const struct attach_target_kind process_kind = {
     process_read, process_refresh, process_list_threads, process_state, process_close
 };
 
-/* A thread's number leads to a directory, too, though it is in no list of /proc. -1: errno. */
+/* A thread's number leads to a directory, too, although /proc does not list it. Returns -1 on
+ * failure (errno). */
 static int
 leader_p(int proc, pid_t pid)
 {
@@ -376,7 +378,7 @@ open_directory(struct attach_target *target, char *error)
     return false;
 }
 
-/* Whether it is a process with a memory of its own. */
+/* True if it is a process with an address space of its own. */
 static bool
 process_p(struct attach_target *target, char *error)
 {

@@ -85,7 +85,7 @@ try_open(struct attach_processes *processes, struct attach_process *process)
     }
 }
 
-/* Whether it executes another file than when it was tried, or that is not to be known. */
+/* True if it executes another file than when it was tried, or if that cannot be known. */
 static bool
 file_changed_p(struct attach_process *process)
 {
@@ -109,7 +109,7 @@ try_again(struct attach_processes *processes, struct attach_process *process)
 
 /* ---- children ---- */
 
-/* The parent of a process, by its stat; 0: it has none, or is gone. */
+/* The parent of a process, by its stat. 0 if it has none, or has ended. */
 static pid_t
 parent_of(const char *pid)
 {
@@ -152,7 +152,7 @@ find_children(struct attach_processes *processes)
     closedir(directory);
 }
 
-/* Of those that have ended only those stay that were asked for. */
+/* Of the processes that have ended, only those that the caller added stay. */
 static void
 forget_children(struct attach_processes *processes)
 {
@@ -183,7 +183,7 @@ attach_processes_refresh(struct attach_processes *processes)
     return left;
 }
 
-/* After exec it is opened again. */
+/* After exec a process is opened again. */
 bool
 attach_processes_look(struct attach_processes *processes, struct attach_process *process)
 {

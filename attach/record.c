@@ -57,7 +57,7 @@ label_of(struct attach_record *record, struct attach_looks *looks, const struct 
     return rb_heapprof_strings_intern(&record->names.strings, text.bytes, text.length);
 }
 
-/* The thread's number; 0: no memory. */
+/* The thread's number; 0 without memory. */
 static uint32_t
 thread_number(struct attach_record *record, struct attach_looks *looks, const struct attach_thread *thread)
 {
@@ -129,7 +129,7 @@ stack_number(struct attach_record *record, const struct attach_looks *looks,
     return number;
 }
 
-/* The entry to count in; 0: no memory. */
+/* The entry to count in; 0 without memory. */
 static uint32_t
 entry_number(struct attach_record *record, uint32_t stack, uint32_t thread)
 {
@@ -187,7 +187,7 @@ attach_record_add(struct attach_record *record, struct attach_looks *looks, uint
 
 /* ---- as a profile ---- */
 
-/* A profile that is being made. What has a number there has been added already. */
+/* A profile that is being made. A function or stack with a number has been added already. */
 struct making {
     struct attach_record *record;
     struct heapprof_model *model;
@@ -232,7 +232,7 @@ string(struct making *making, uint32_t interned)
     return making->strings[interned];
 }
 
-/* Its id; 0: no memory. */
+/* Its id; 0 without memory. */
 static uint32_t
 function_id(struct making *making, uint32_t number)
 {

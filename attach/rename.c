@@ -24,7 +24,7 @@ struct looking {
     uint32_t tries;
 };
 
-/* Of a bool in a copy that nobody has checked. */
+/* Reads a bool in a copy that has not been checked. */
 static bool
 set_p(const bool *value)
 {
@@ -46,8 +46,8 @@ any_provisional_p(const struct heapprof_tables *tables)
     return false;
 }
 
-/* objects_by_identity in vm/names/names.c. What a dead one refers to may have been swept and used
- * again. */
+/* As objects_by_identity in vm/names/names.c. A dead object is left out: what it refers to may have
+ * been swept and used again. */
 static void
 find_objects(struct looking *looking, attach_gone_i *gone_i, void *data)
 {
@@ -70,7 +70,7 @@ object_of(const struct looking *looking, uint64_t id)
     return id < looking->tables->identities.numbers.end ? looking->renames->objects[id] : 0;
 }
 
-/* The next one, to be counted when its name has been read. NULL: no memory. */
+/* The next entry, which is counted when its name has been read. NULL without memory. */
 static struct attach_renamed *
 next_renamed(struct looking *looking, bool function, uint32_t number)
 {
@@ -97,7 +97,7 @@ look_at_class(struct looking *looking, uint32_t id)
     return true;
 }
 
-/* refresh_function in vm/names/names.c. */
+/* As refresh_function in vm/names/names.c. */
 static bool
 look_at_function(struct looking *looking, uint32_t number)
 {

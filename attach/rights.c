@@ -26,8 +26,8 @@ typedef struct __user_cap_data_struct capability_data;
 
 /* ---- what is missing ---- */
 
-/* The first number behind a line's name in a file of that form; or of the file, without a name. -1:
- * not known. */
+/* The first number behind a line's name in a file of that form. Without a name, the first number of
+ * the file. -1 if it is unknown. */
 static long
 number_in(const char *path, const char *name)
 {
@@ -92,7 +92,7 @@ attach_rights_explain(const struct attach_target *target, char error[ATTACH_TARG
 
 /* ---- for others ---- */
 
-/* Real, effective and saved are all that one. */
+/* True if the real, effective and saved ids are all that one. */
 static bool
 all_ids_p(const char *status, const char *name, unsigned id)
 {
@@ -111,7 +111,7 @@ permitted_capabilities(const char *status, unsigned long long otherwise)
     return line && sscanf(line, "%llx", &set) == 1 ? set : otherwise;
 }
 
-/* Files of a process that is not dumpable are root's. */
+/* The files of a process that is not dumpable belong to root. */
 static bool
 dumpable_p(pid_t pid, uid_t uid)
 {
@@ -157,7 +157,8 @@ attach_rights_of_peer(const struct attach_peer *peer, pid_t pid, char error[ATTA
 
 /* ---- giving up ---- */
 
-/* A capability that is not permitted cannot be kept, and none that is not kept can be had again. */
+/* A capability that is not permitted cannot be kept. A capability that is not kept cannot be had
+ * again. */
 static void
 drop_capabilities(uint32_t kept)
 {

@@ -125,7 +125,7 @@ forget(struct attach_stop *stop, struct seized *thread)
     *thread = stop->threads[--stop->count];
 }
 
-/* What /proc says of a thread that cannot be seized. */
+/* Asks /proc about a thread that cannot be seized. */
 static enum attach_stopped
 why_not(const struct attach_stop *stop, pid_t tid, pid_t *tracer)
 {
@@ -149,8 +149,8 @@ attach_stop_tracer(const struct attach_stop *stop, pid_t tid)
     return tracer;
 }
 
-/* It may have become the process's first thread, by exec: then it is seized still, under that
- * number. */
+/* By exec the thread may have become the first thread of the process. Then it is still seized,
+ * under the process's number. */
 static void
 follow_exec(struct attach_stop *stop)
 {
@@ -160,8 +160,8 @@ follow_exec(struct attach_stop *stop)
     stop->threads[stop->count++] = (struct seized){ .tid = stop->pid, .state = LATE };
 }
 
-/* With SIGCHLD let through (see above); nothing else of ours runs meanwhile, so that its handler
- * may do what it likes. */
+/* Seizes with SIGCHLD not blocked (see above). No other code of ours runs meanwhile, so the handler
+ * need not be async-signal-safe. */
 static bool
 seize_it(struct attach_stop *stop, pid_t tid)
 {
@@ -179,7 +179,7 @@ seize_it(struct attach_stop *stop, pid_t tid)
     return done;
 }
 
-/* Asks it to stop. STOPPED: it will. */
+/* Asks a thread to stop. Returns STOPPED if it will. */
 static enum attach_stopped
 seize(struct attach_stop *stop, pid_t tid)
 {
@@ -195,8 +195,7 @@ seize(struct attach_stop *stop, pid_t tid)
     return seized || error == ESRCH ? ATTACH_STOP_GONE : why_not(stop, tid, &tracer);
 }
 
-/* As waitpid; but the end of our own child is left to whoever waits for it, and is an error
- * here. */
+/* As waitpid. But the end of our own child is left for its own waitpid, and is an error here. */
 static pid_t
 wait_for(const struct attach_stop *stop, pid_t tid, int *status)
 {
@@ -214,15 +213,16 @@ wait_for(const struct attach_stop *stop, pid_t tid, int *status)
     return changed;
 }
 
-/* After exec by another thread a number that we seized may be of one that we have not, but are the
- * parent of: no change of it is to be waited for. */
+/* After exec by another thread, a number that we have seized may belong to a thread that we have
+ * not seized but are the parent of. No change of it is to be waited for. */
 static bool
 ours_p(const struct seized *thread)
 {
     return ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 || errno != ESRCH;
 }
 
-/* Whether it has stopped meanwhile. GONE: it is in the list no more. Doubtful: it takes long. */
+/* Asks whether a thread has stopped meanwhile. After GONE it is no longer in the list. doubtful: it
+ * takes long. */
 static enum attach_stopped
 look(struct attach_stop *stop, struct seized *thread, bool doubtful)
 {
@@ -240,8 +240,8 @@ look(struct attach_stop *stop, struct seized *thread, bool doubtful)
     return ATTACH_STOP_GONE;
 }
 
-/* Of one that is stopped. If it has not been (SIGKILL, exec), it is late: what becomes of it is
- * seen later. */
+/* Lets go of a stopped thread. If that fails (SIGKILL, exec), it counts as late: a later call sees
+ * what has become of it. */
 static void
 detach(struct attach_stop *stop, struct seized *thread)
 {
@@ -255,7 +255,7 @@ detach(struct attach_stop *stop, struct seized *thread)
 
 /* ---- all that are in the list ---- */
 
-/* Backwards, since what is forgotten is replaced by the last. */
+/* Goes backwards, because the last entry takes the place of a forgotten one. */
 static void
 settle_late(struct attach_stop *stop)
 {
@@ -265,7 +265,7 @@ settle_late(struct attach_stop *stop)
     }
 }
 
-/* Backwards, as above. */
+/* Goes backwards for the same reason. */
 static void
 see_ends(struct attach_stop *stop)
 {
@@ -276,7 +276,7 @@ see_ends(struct attach_stop *stop)
 
 /* ---- SIGCHLD, while threads are seized beside those that are ---- */
 
-/* Another thread of the program may get it. */
+/* Another thread of the program may get the signal. */
 static void
 on_end(int signal)
 {
@@ -293,7 +293,7 @@ on_end(int signal)
     errno = error;
 }
 
-/* What has ended before is not told again. */
+/* The end of a thread is not told twice. */
 static void
 take_signal(struct attach_stop *stop)
 {
@@ -315,7 +315,7 @@ give_signal_back(struct attach_stop *stop)
     if (stop->ended) pthread_kill(stop->tracer, SIGCHLD);
 }
 
-/* Waits for those that are SEIZED. STOPPED: none is any more. */
+/* Waits for the SEIZED threads. Returns STOPPED if all of them have stopped. */
 static enum attach_stopped
 wait_for_seized(struct attach_stop *stop, uint64_t until_ns)
 {
@@ -374,7 +374,7 @@ attach_stop_late(const struct attach_stop *stop)
 
 /* ---- stopping ---- */
 
-/* One that was late is still to stop, and need not be seized again. */
+/* A late thread will still stop, and need not be seized again. */
 static enum attach_stopped
 begin(struct attach_stop *stop, pid_t tid)
 {
@@ -402,7 +402,7 @@ attach_stop_thread(struct attach_stop *stop, pid_t tid, uint64_t limit_ns)
     return stopped;
 }
 
-/* Seizes those that are not in the list. STOPPED: sets count to how many these are. */
+/* Seizes the threads that are not in the list. If it returns STOPPED, count is their number. */
 static enum attach_stopped
 seize_new(struct attach_stop *stop, struct attach_target *target, size_t *count)
 {

@@ -59,7 +59,7 @@ page_hash(const void *owner, uint32_t number)
     return rb_heapprof_index_hash(sweep->pages[number].address);
 }
 
-/* 0: it is not there. */
+/* Returns 0 if it is not there. */
 static uint32_t
 find(struct attach_sweep *sweep, uint64_t page)
 {
@@ -79,7 +79,7 @@ page_of(const struct attach_sweep *sweep, uint64_t address)
     return address >> sweep->page_bits << sweep->page_bits;
 }
 
-/* False: no memory. */
+/* Returns false without memory. */
 static bool
 add(struct attach_sweep *sweep, struct heapprof_mem *mem, uint64_t page)
 {
@@ -111,7 +111,8 @@ add_all(struct attach_sweep *sweep, struct heapprof_mem *mem, const struct heapp
 
 /* ---- what they say ---- */
 
-/* Each for itself where they cannot be read in one go; 0 stands for what cannot be read at all. */
+/* Reads each by itself if they cannot be read at once. 0 stands for one that cannot be read at
+ * all. */
 static void
 read_all(struct attach_vm *vm, const struct attach_range *ranges, size_t count)
 {
@@ -123,7 +124,8 @@ read_all(struct attach_vm *vm, const struct attach_range *ranges, size_t count)
     }
 }
 
-/* Whether a page is the one being swept: then its flag does not say that it is to be any more. */
+/* True if the page is being swept. Then its flag is no longer set, although it has not been
+ * swept. */
 static bool
 being_swept_p(struct attach_sweep *sweep, struct attach_vm *vm, uint64_t heap, uint64_t header)
 {

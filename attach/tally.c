@@ -15,7 +15,7 @@ attach_tally_free(struct attach_tally *tally)
     HEAPPROF_MEM_RELEASE(tally->mem, tally->functions, tally->capacity);
 }
 
-/* A function that calls itself counts once. */
+/* A recursive function counts once. */
 static bool
 count(struct attach_tally *tally, uint32_t number, bool innermost)
 {

@@ -19,7 +19,7 @@ next_of(const unsigned char *node)
     return next;
 }
 
-/* Whether the node still is behind the one that led to it. In a core nothing changes. */
+/* True if the node is still behind the one that led to it. In a core nothing changes. */
 static bool
 linked_p(const struct attach_vm *vm, const unsigned char *node, uint64_t from)
 {
@@ -53,7 +53,7 @@ native_id(struct attach_vm *vm, uint64_t native)
     return native && attach_vm_get(vm, native, &vm->native_tid, &tid) ? (int)tid : 0;
 }
 
-/* What all threads of a Ractor have in common. */
+/* Reads what all threads of a Ractor have in common. */
 struct ractor {
     uint64_t address, id, name, running;
 };
@@ -73,7 +73,7 @@ read_thread(struct attach_vm *vm, const struct ractor *ractor, const unsigned ch
 
 /* ---- the lists ---- */
 
-/* From head on, which is where next leads when the list ends. False: no memory. */
+/* Reads the list from head on; the last next leads back to head. Returns false without memory. */
 static bool
 read_threads_of(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem,
                 const struct ractor *ractor, uint64_t node)
@@ -97,7 +97,8 @@ read_threads_of(struct attach_threads *threads, struct attach_vm *vm, struct hea
     return true;
 }
 
-/* The next Ractor's node in *node, 0 when the list is not whole there; false: no memory. */
+/* Sets *node to the next Ractor's node; 0 if the list is broken there. Returns false without
+ * memory. */
 static bool
 read_ractor(struct attach_threads *threads, struct attach_vm *vm, struct heapprof_mem *mem, uint64_t from, uint64_t *node)
 {

@@ -36,8 +36,7 @@ least(int64_t one, int64_t other)
     return one < other ? one : other;
 }
 
-/* Whether the words of an environment that say what it is of stand side by side, as env_first has
- * it. */
+/* True if the words that describe an environment stand side by side from env_first on. */
 static bool
 indexes_good_p(struct attach_vm *vm)
 {
@@ -50,7 +49,7 @@ indexes_good_p(struct attach_vm *vm)
     return true;
 }
 
-/* What divides or shifts elsewhere. */
+/* Checks the numbers that are used to divide or to shift. */
 static bool
 constants_good_p(const struct attach_vm *vm)
 {
@@ -58,7 +57,7 @@ constants_good_p(const struct attach_vm *vm)
            vm->symbol_scope_shift < 64 && vm->array_embed_shift < 64 && vm->imemo_shift < 64;
 }
 
-/* The VM that an image has; error says what is missing of it. */
+/* The VM of an image. On failure error says what is missing. */
 static bool
 fill(struct attach_vm *vm, const struct attach_image *image, char *error)
 {

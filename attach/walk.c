@@ -25,7 +25,7 @@ attach_walk_free(struct attach_walk *walk)
 
 /* ---- the copy ---- */
 
-/* By a copy of the execution context. */
+/* Reads the place of a stack from a copy of the execution context. */
 static bool
 find_place(const struct attach_vm *vm, const void *copy, struct attach_walk_place *place)
 {
@@ -60,8 +60,8 @@ frame_at(const struct attach_walk *walk, size_t frame)
     return walk->frames + (walk->torn + frame) * walk->vm->frame_bytes;
 }
 
-/* The values below the innermost frame's sp, where most environments are. Without them those are
- * read one by one. */
+/* Copies the values below the innermost frame's sp, where most environments are. Without this copy
+ * environments are read one by one. */
 static void
 copy_values(struct attach_walk *walk, const struct attach_walk_place *place)
 {
@@ -93,8 +93,8 @@ attach_walk_copy(struct attach_walk *walk, uint64_t ec)
     return true;
 }
 
-/* Copies the frames into again, aligned at the outermost: how many there are of both; *now: how
- * many there are. */
+/* Copies the frames into again, aligned at the outermost. Returns how many both copies have; *now
+ * is how many there are at present. */
 static size_t
 copy_again(struct attach_walk *walk, size_t *now)
 {
@@ -110,7 +110,7 @@ copy_again(struct attach_walk *walk, size_t *now)
     return attach_target_read(walk->vm->target, place.dummy - count * width, walk->again, count * width) ? count : 0;
 }
 
-/* Whether it is the same call, though it may have gone on. */
+/* True if it is the same call. It may have gone on. */
 static bool
 same_call_p(const struct attach_vm *vm, const unsigned char *one, const unsigned char *other)
 {
@@ -118,7 +118,7 @@ same_call_p(const struct attach_vm *vm, const unsigned char *one, const unsigned
            attach_field_get(&vm->frame_ep, one) == attach_field_get(&vm->frame_ep, other);
 }
 
-/* How many of the outermost frames have stayed. One that has gone on has other callees since. */
+/* The number of outermost frames that have stayed. A frame that has gone on has other callees. */
 static size_t
 settled(struct attach_walk *walk, size_t *now)
 {
@@ -155,7 +155,7 @@ attach_walk_cut_torn(struct attach_walk *walk)
 
 /* ---- what a frame runs ---- */
 
-/* Of the values, or, when it has moved to the heap, from there. */
+/* Reads an environment from the copied values, or from the heap if it has moved there. */
 static bool
 read_values(const struct attach_walk *walk, uint64_t address, void *to, size_t bytes)
 {
@@ -167,7 +167,7 @@ read_values(const struct attach_walk *walk, uint64_t address, void *to, size_t b
     return attach_target_read(walk->vm->target, address, to, bytes);
 }
 
-/* The words around ep that say what it is of. */
+/* The words around ep that describe an environment. */
 struct environment {
     uint64_t flags, method, previous;
 };
