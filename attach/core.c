@@ -343,12 +343,12 @@ core_refresh(struct attach_target *target, char *error)
 
     core->segment_count = core->note_count = core->files_bytes = 0;
     if (!read_file(core, 0, &header, sizeof(header)) || !core_p(&header)) {
-        return wrong(target, error, "it is no core file");
+        return wrong(target, error, "it is not a core file");
     }
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != NATIVE_ORDER) {
         return wrong(target, error, "it is a core file of a machine of another kind");
     }
-    if (header.e_phentsize != sizeof(Elf64_Phdr)) return wrong(target, error, "it is no core file");
+    if (header.e_phentsize != sizeof(Elf64_Phdr)) return wrong(target, error, "it is not a core file");
     if (!read_segments(target, &header, count_segments(core, &header))) {
         return wrong(target, error, "it has too many mappings");
     }

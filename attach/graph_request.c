@@ -87,12 +87,12 @@ attach_graph_request_send(struct attach_graph_request *request, struct attach_vm
     const char *name = number <= INT_MAX ? rb_heapprof_signal_name((int)number) : "";
     request->answers_before = attach_field_get(&request->answers, copy);
     if (!*name) {
-        attach_target_say(target, error, "nothing was set for dumps when it was started: RUBY_HEAPGRAPH=signal=URG");
+        attach_target_say(target, error, "no signal was set for dumps when it was started: start it with RUBY_HEAPGRAPH=signal=URG");
         return false;
     }
     request->signal_number = (int)number;
     if (!handled_p(target->pid, request->signal_number)) {
-        attach_target_say(target, error, "it takes SIG%s no more", name);
+        attach_target_say(target, error, "it no longer handles SIG%s", name);
         return false;
     }
     if (syscall(SYS_pidfd_send_signal, target->end_fd, request->signal_number, NULL, 0) == 0) return true;

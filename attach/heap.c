@@ -383,7 +383,7 @@ fill(struct reading *reading, char *error)
         attach_target_say(target, error, "it has ended");
         return false;
     }
-    if (!on) attach_target_say(target, error, "nothing is profiled there: start it with RUBY_HEAPPROF=1");
+    if (!on) attach_target_say(target, error, "its heap is not profiled: start it with RUBY_HEAPPROF=1");
     return on;
 }
 
@@ -407,7 +407,7 @@ settle(struct reading *reading, char *error)
     note_gone(reading);
     const char *wrong = attach_heap_check(tables);
     if (wrong) {
-        attach_target_say(reading->vm->target, error, "%s are not whole", wrong);
+        attach_target_say(reading->vm->target, error, "%s are damaged", wrong);
         return false;
     }
     wrong = rb_heapprof_strings_enter_all(&tables->strings)

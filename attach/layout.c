@@ -71,7 +71,7 @@ wrong_name(const char *name)
         if (name[i] == '\0') return NULL;
         if (name[i] < ' ' || name[i] > '~') break;
     }
-    return "has a name that is no text";
+    return "has a name that is not text";
 }
 
 static const char *
@@ -109,7 +109,7 @@ wrong_field(const struct attach_layout *layout, const struct heapprof_descriptor
     uint64_t offset = (uint64_t)entry->as.number;
     uint64_t unit = entry->form == HEAPPROF_DESCRIPTOR_BITS ? 8 : 1;
 
-    if (!type) return "is a field of no type";
+    if (!type) return "is a field of an unknown type";
     if (offset > type->size * unit || entry->size > type->size * unit - offset) return "is not inside its type";
     return wrong_form(entry, offset);
 }
@@ -140,7 +140,7 @@ wrong_header(const struct heapprof_descriptor *header)
 {
     if (memcmp(header->magic, HEAPPROF_DESCRIPTOR_MAGIC, sizeof(header->magic)) != 0) return "it has gone";
     if (header->format != HEAPPROF_DESCRIPTOR_FORMAT) return "it is of a format that this heapprof does not know";
-    if (header->pointer_size != 8) return "its pointers have not 64 bits";
+    if (header->pointer_size != 8) return "its pointers do not have 64 bits";
     if (header->header_size < sizeof(*header) || header->header_size > HEADER_MOST) {
         return "its header has a strange size";
     }
@@ -378,7 +378,7 @@ fill_field(const struct attach_layout *layout, const struct attach_want *want, s
     bool bytes = want->kind == ATTACH_WANTED_BYTES;
 
     if (!attach_layout_field(layout, want->name, field)) return false;
-    if ((field->form == HEAPPROF_DESCRIPTOR_BYTES) != bytes) *wrong = bytes ? "is a number" : "is no number";
+    if ((field->form == HEAPPROF_DESCRIPTOR_BYTES) != bytes) *wrong = bytes ? "is a number" : "is not a number";
     else if (field->size < want->least) *wrong = "is too small";
     return true;
 }

@@ -190,8 +190,8 @@ struct entering {
     struct search identities, sites;
 };
 
-static const char no_memory[] = "no memory", bad_samples[] = "its samples to come are not whole",
-                  bad_blocks[] = "its blocks to come are not whole";
+static const char no_memory[] = "no memory", bad_samples[] = "its waiting samples are damaged",
+                  bad_blocks[] = "its waiting blocks are damaged";
 
 static size_t
 sample_count(const struct attach_settling *settling)

@@ -218,7 +218,7 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
 
   def test_a_process_that_is_not_profiled
     beside("$ready.call; sleep") do |pid|
-      assert_refused 1, /nothing is profiled there: start it with RUBY_HEAPPROF=1/, "snapshot", pid
+      assert_refused 1, /its heap is not profiled: start it with RUBY_HEAPPROF=1/, "snapshot", pid
     end
   end
 

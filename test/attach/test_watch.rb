@@ -56,7 +56,7 @@ class TestHeapprofWatch < Test::Unit::TestCase
         type.("2")
         screen.(/sleeping.*sleeper.*Kernel#sleep/m)
         type.("3")
-        screen.(/nothing is profiled there: start it with RUBY_HEAPPROF=1/)
+        screen.(/its heap is not profiled: start it with RUBY_HEAPPROF=1/)
         type.("1s")
         screen.(/self TOTAL/)
         type.(" ")

@@ -278,14 +278,14 @@ TEST_F(Core, TablesOfFilesThatAreWrongNameNothing)
 
 TEST_F(Core, WhatIsNoCoreIsToldSo)
 {
-    EXPECT_EQ("it is no core file", Refused(""));
-    EXPECT_EQ("it is no core file", Refused("#!/bin/sh\n" + std::string(100, '#')));
+    EXPECT_EQ("it is not a core file", Refused(""));
+    EXPECT_EQ("it is not a core file", Refused("#!/bin/sh\n" + std::string(100, '#')));
     CoreImage core = Usual();
     core.header.e_type = ET_EXEC;
-    EXPECT_EQ("it is no core file", Refused(core.Bytes()));
+    EXPECT_EQ("it is not a core file", Refused(core.Bytes()));
     core = Usual();
     core.header.e_phentsize = 32;
-    EXPECT_EQ("it is no core file", Refused(core.Bytes()));
+    EXPECT_EQ("it is not a core file", Refused(core.Bytes()));
     core = Usual();
     core.header.e_ident[EI_CLASS] = ELFCLASS32;
     EXPECT_EQ("it is a core file of a machine of another kind", Refused(core.Bytes()));

@@ -244,7 +244,7 @@ TEST_F(Layout, NamesTheFirstThatIsMissingOrAnother)
     EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_TYPE(Places, thing, "other")));
     EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_CONSTANT(Places, constant, "other")));
     EXPECT_EQ(kUnusable + "other is not in it", wrong(ATTACH_WANT_CONTRACT(Places, stack, "other", 1)));
-    EXPECT_EQ(kUnusable + "thing.array is no number", wrong(ATTACH_WANT_NUMBER(Places, number, "thing.array")));
+    EXPECT_EQ(kUnusable + "thing.array is not a number", wrong(ATTACH_WANT_NUMBER(Places, number, "thing.array")));
     EXPECT_EQ(kUnusable + "thing.number is a number", wrong(ATTACH_WANT_BYTES(Places, array, "thing.number", 1)));
     EXPECT_EQ(kUnusable + "thing.array is too small", wrong(ATTACH_WANT_BYTES(Places, array, "thing.array", 9)));
     EXPECT_EQ(kUnusable + "the_thing is too small", wrong(ATTACH_WANT_GLOBAL(Places, the_thing, "the_thing", 9)));
@@ -311,7 +311,7 @@ TEST_F(Layout, WrongHeadersAreRefused)
 {
     EXPECT_EQ(kUnusable + "it has gone", Wrong([](Descriptor *d) { d->header.magic[15] = 'x'; }));
     EXPECT_EQ(kUnusable + "it is of a format that this heapprof does not know", Wrong([](Descriptor *d) { d->header.format = 2; }));
-    EXPECT_EQ(kUnusable + "its pointers have not 64 bits", Wrong([](Descriptor *d) { d->header.pointer_size = 4; }));
+    EXPECT_EQ(kUnusable + "its pointers do not have 64 bits", Wrong([](Descriptor *d) { d->header.pointer_size = 4; }));
     for (uint32_t size : {0u, 31u, 4097u, UINT32_MAX}) {
         EXPECT_EQ(kUnusable + "its header has a strange size", Wrong([&](Descriptor *d) {
             d->header.header_size = size;
@@ -340,9 +340,9 @@ TEST_F(Layout, LargerHeadersAndEntriesAreOfLaterRubies)
 TEST_F(Layout, WrongNamesAreRefused)
 {
     EXPECT_EQ(kUnusable + "an entry has no name", WrongEntry("", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
-    EXPECT_EQ(kUnusable + "an entry has a name that is no text", WrongEntry("a\nb", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
-    EXPECT_EQ(kUnusable + "an entry has a name that is no text", WrongEntry("\x9b", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
-    EXPECT_EQ(kUnusable + "an entry has a name that is no text",
+    EXPECT_EQ(kUnusable + "an entry has a name that is not text", WrongEntry("a\nb", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
+    EXPECT_EQ(kUnusable + "an entry has a name that is not text", WrongEntry("\x9b", HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
+    EXPECT_EQ(kUnusable + "an entry has a name that is not text",
               WrongEntry(std::string(48, 'x'), HEAPPROF_DESCRIPTOR_TYPE, 0, 8, 0));
     EXPECT_EQ(kUnusable + "CONSTANT is there twice", WrongEntry("CONSTANT", HEAPPROF_DESCRIPTOR_CONSTANT, 0, 0, 1));
 }
@@ -355,9 +355,9 @@ TEST_F(Layout, WrongTypesAreRefused)
 
 TEST_F(Layout, AFieldIsInsideItsType)
 {
-    EXPECT_EQ(kUnusable + "other.f is a field of no type",
+    EXPECT_EQ(kUnusable + "other.f is a field of an unknown type",
               WrongEntry("other.f", HEAPPROF_DESCRIPTOR_FIELD, HEAPPROF_DESCRIPTOR_UNSIGNED, 4, 0));
-    EXPECT_EQ(kUnusable + "f is a field of no type",
+    EXPECT_EQ(kUnusable + "f is a field of an unknown type",
               WrongEntry("f", HEAPPROF_DESCRIPTOR_FIELD, HEAPPROF_DESCRIPTOR_UNSIGNED, 4, 0));
     const std::string outside = kUnusable + "thing.f is not inside its type";
     EXPECT_EQ(outside, WrongField(HEAPPROF_DESCRIPTOR_UNSIGNED, 4, 40));
