@@ -20,22 +20,22 @@
 enum { NAME_MAX_BYTES = 256, HEADERS_MAX = 128, NOTES_MAX = 65536, DYNAMIC_MAX = 1024 };
 
 /* A return address without a name, and what was found. */
-struct call {
+struct callers_call {
     uint64_t address;    /* of the call: the instruction before */
     uint32_t identity;
     char     function[NAME_MAX_BYTES];
 };
 
-struct naming {
+struct callers_naming {
     struct heapprof_tables *tables;
     struct attach_target *target;
     struct heapprof_mem *mem;
-    struct call *calls;  /* by address */
+    struct callers_call *calls;  /* by address */
     size_t capacity, count;
 };
 
 /* An object that is loaded. */
-struct object {
+struct callers_object {
     const struct attach_mapping *first;
     uint64_t base;       /* what is added to addresses of the file */
     struct heapprof_elf_identity identity;
@@ -47,13 +47,13 @@ struct object {
 static int
 compare_calls(const void *left, const void *right)
 {
-    const struct call *a = left, *b = right;
+    const struct callers_call *a = left, *b = right;
     return (a->address > b->address) - (a->address < b->address);
 }
 
 /* Returns false without memory. */
 static bool
-collect(struct naming *naming)
+collect(struct callers_naming *naming)
 {
     const struct heapprof_identities *identities = &naming->tables->identities;
     const struct heapprof_address_table *table = &identities->addresses;
@@ -65,7 +65,7 @@ collect(struct naming *naming)
         if (!identities->all[id].used || identities->all[id].name != HEAPPROF_UNNAMED) continue;
         if (!HEAPPROF_MEM_GROW(naming->mem, naming->calls, naming->capacity, naming->count + 1)) return false;
         naming->calls[naming->count++] =
-            (struct call){.address = rb_heapprof_callers_of_key(key) - 1, .identity = id};
+            (struct callers_call){.address = rb_heapprof_callers_of_key(key) - 1, .identity = id};
     }
     if (naming->count) qsort(naming->calls, naming->count, sizeof(*naming->calls), compare_calls);
     return true;
@@ -82,7 +82,7 @@ first_of(const struct attach_target *target, const struct attach_mapping *mappin
 }
 
 static void
-read_notes(struct naming *naming, struct object *object, const Elf64_Phdr *part)
+read_notes(struct callers_naming *naming, struct callers_object *object, const Elf64_Phdr *part)
 {
     unsigned char notes[NOTES_MAX];
 
@@ -95,7 +95,7 @@ read_notes(struct naming *naming, struct object *object, const Elf64_Phdr *part)
  * name, to which this one links. As a rule the dynamic linker has turned the place of the strings
  * into an address. */
 static void
-read_soname(struct naming *naming, struct object *object, const Elf64_Phdr *part)
+read_soname(struct callers_naming *naming, struct callers_object *object, const Elf64_Phdr *part)
 {
     Elf64_Dyn entries[DYNAMIC_MAX];
     size_t count = part->p_filesz / sizeof(*entries);
@@ -114,7 +114,7 @@ read_soname(struct naming *naming, struct object *object, const Elf64_Phdr *part
 
 /* Returns false if it is not an ELF object. */
 static bool
-read_object(struct naming *naming, const struct attach_mapping *mapping, struct object *object)
+read_object(struct callers_naming *naming, const struct attach_mapping *mapping, struct callers_object *object)
 {
     Elf64_Ehdr header;
     Elf64_Phdr parts[HEADERS_MAX];
@@ -145,7 +145,7 @@ read_object(struct naming *naming, const struct attach_mapping *mapping, struct 
 /* Opens the file that has that name for the target. If that fails for the program itself, opens
  * /proc/PID/exe, which works even after the name has gone. */
 static int
-open_named(const struct naming *naming, const char *path)
+open_named(const struct callers_naming *naming, const char *path)
 {
     enum { flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
     char name[4200];
@@ -161,7 +161,7 @@ open_named(const struct naming *naming, const char *path)
 /* The file's functions, for the calls from first to end. */
 struct finding {
     struct heapprof_elf *elf;
-    struct call *first, *end;
+    struct callers_call *first, *end;
     uint64_t base;
 };
 
@@ -177,14 +177,14 @@ name_i(const struct heapprof_elf_function *function, void *data)
         if (finding->first[middle].address < begin) low = middle + 1;
         else high = middle;
     }
-    for (struct call *call = finding->first + low; call < finding->end && call->address - begin < function->size_bytes; call++) {
+    for (struct callers_call *call = finding->first + low; call < finding->end && call->address - begin < function->size_bytes; call++) {
         if (!call->function[0]) rb_heapprof_elf_name(finding->elf, function->name, call->function, sizeof(call->function));
     }
     return true;
 }
 
 static void
-read_file(struct naming *naming, const struct object *object, const char *path, struct call *first, struct call *end)
+read_file(struct callers_naming *naming, const struct callers_object *object, const char *path, struct callers_call *first, struct callers_call *end)
 {
     struct heapprof_elf elf;
     struct finding finding = {.elf = &elf, .first = first, .end = end, .base = object->base};
@@ -200,7 +200,7 @@ read_file(struct naming *naming, const struct object *object, const char *path, 
 /* ---- names ---- */
 
 static void
-enter(struct naming *naming, const struct call *call, const char *library)
+enter(struct callers_naming *naming, const struct callers_call *call, const char *library)
 {
     struct heapprof_strings *strings = &naming->tables->strings;
     struct heapprof_identity *identity = &naming->tables->identities.all[call->identity];
@@ -227,14 +227,14 @@ library_of(const char *path, char *library, size_t size)
 }
 
 /* Names the calls in the object of the first one. Returns the index behind them. */
-static struct call *
-name_object(struct naming *naming, struct call *first)
+static struct callers_call *
+name_object(struct callers_naming *naming, struct callers_call *first)
 {
-    struct call *end = first, *last = naming->calls + naming->count;
+    struct callers_call *end = first, *last = naming->calls + naming->count;
     const struct attach_mapping *mapping = attach_target_mapping(naming->target, first->address);
     const char *path = mapping ? attach_target_path(naming->target, mapping) : "";
     char library[NAME_MAX_BYTES];
-    struct object object;
+    struct callers_object object;
 
     library_of(path, library, sizeof(library));
     do end++;
@@ -243,17 +243,17 @@ name_object(struct naming *naming, struct call *first)
         if (object.soname[0]) snprintf(library, sizeof(library), "%s", object.soname);
         read_file(naming, &object, path, first, end);
     }
-    for (struct call *call = first; call < end; call++) enter(naming, call, library);
+    for (struct callers_call *call = first; call < end; call++) enter(naming, call, library);
     return end;
 }
 
 void
 attach_callers_name_all(struct heapprof_tables *tables, struct attach_target *target, struct heapprof_mem *mem)
 {
-    struct naming naming = {.tables = tables, .target = target, .mem = mem};
+    struct callers_naming naming = {.tables = tables, .target = target, .mem = mem};
 
     if (collect(&naming) && naming.count) {
-        for (struct call *call = naming.calls; call < naming.calls + naming.count; ) call = name_object(&naming, call);
+        for (struct callers_call *call = naming.calls; call < naming.calls + naming.count; ) call = name_object(&naming, call);
     }
     HEAPPROF_MEM_RELEASE(mem, naming.calls, naming.capacity);
 }

@@ -3,7 +3,7 @@
 
 enum { FIBERS_MAX = 100000, PAGES_MAX = 1 << 24, PAGE_BYTES_MAX = 1 << 20 };
 
-struct places {
+struct fibers_places {
     struct attach_field sorted, page_count, page_start, page_slots, page_slot_bytes;
     struct attach_field flags, data_type, data;
     struct attach_field ec, status, root_fiber, thread;
@@ -13,40 +13,40 @@ struct places {
 };
 
 static const struct attach_want wants[] = {
-    ATTACH_WANT_NUMBER(struct places, sorted, "rb_objspace_t.heap_pages.sorted"),
-    ATTACH_WANT_NUMBER(struct places, page_count, "rb_darray_meta_t.size"),
-    ATTACH_WANT_TYPE(struct places, array_bytes, "rb_darray_meta_t"),
-    ATTACH_WANT_NUMBER(struct places, page_start, "heap_page.start"),
-    ATTACH_WANT_NUMBER(struct places, page_slots, "heap_page.total_slots"),
-    ATTACH_WANT_NUMBER(struct places, page_slot_bytes, "heap_page.slot_size"),
-    ATTACH_WANT_NUMBER(struct places, flags, "RBasic.flags"),
-    ATTACH_WANT_NUMBER(struct places, data_type, "RTypedData.type"),
-    ATTACH_WANT_NUMBER(struct places, data, "RTypedData.data"),
-    ATTACH_WANT_TYPE(struct places, data_bytes, "RTypedData"),
-    ATTACH_WANT_BYTES(struct places, ec, "rb_fiber_t.cont.saved_ec", 1),
-    ATTACH_WANT_NUMBER(struct places, status, "rb_fiber_t.status"),
-    ATTACH_WANT_TYPE(struct places, fiber_bytes, "rb_fiber_t"),
-    ATTACH_WANT_NUMBER(struct places, root_fiber, "rb_thread_t.root_fiber"),
-    ATTACH_WANT_NUMBER(struct places, thread, "rb_execution_context_t.thread_ptr"),
-    ATTACH_WANT_GLOBAL(struct places, fiber_type, "fiber_data_type", 1),
-    ATTACH_WANT_CONSTANT(struct places, t_data, "T_DATA"),
-    ATTACH_WANT_CONSTANT(struct places, suspended, "FIBER_SUSPENDED"),
-    ATTACH_WANT_CONSTANT(struct places, resumed, "FIBER_RESUMED"),
+    ATTACH_WANT_NUMBER(struct fibers_places, sorted, "rb_objspace_t.heap_pages.sorted"),
+    ATTACH_WANT_NUMBER(struct fibers_places, page_count, "rb_darray_meta_t.size"),
+    ATTACH_WANT_TYPE(struct fibers_places, array_bytes, "rb_darray_meta_t"),
+    ATTACH_WANT_NUMBER(struct fibers_places, page_start, "heap_page.start"),
+    ATTACH_WANT_NUMBER(struct fibers_places, page_slots, "heap_page.total_slots"),
+    ATTACH_WANT_NUMBER(struct fibers_places, page_slot_bytes, "heap_page.slot_size"),
+    ATTACH_WANT_NUMBER(struct fibers_places, flags, "RBasic.flags"),
+    ATTACH_WANT_NUMBER(struct fibers_places, data_type, "RTypedData.type"),
+    ATTACH_WANT_NUMBER(struct fibers_places, data, "RTypedData.data"),
+    ATTACH_WANT_TYPE(struct fibers_places, data_bytes, "RTypedData"),
+    ATTACH_WANT_BYTES(struct fibers_places, ec, "rb_fiber_t.cont.saved_ec", 1),
+    ATTACH_WANT_NUMBER(struct fibers_places, status, "rb_fiber_t.status"),
+    ATTACH_WANT_TYPE(struct fibers_places, fiber_bytes, "rb_fiber_t"),
+    ATTACH_WANT_NUMBER(struct fibers_places, root_fiber, "rb_thread_t.root_fiber"),
+    ATTACH_WANT_NUMBER(struct fibers_places, thread, "rb_execution_context_t.thread_ptr"),
+    ATTACH_WANT_GLOBAL(struct fibers_places, fiber_type, "fiber_data_type", 1),
+    ATTACH_WANT_CONSTANT(struct fibers_places, t_data, "T_DATA"),
+    ATTACH_WANT_CONSTANT(struct fibers_places, suspended, "FIBER_SUSPENDED"),
+    ATTACH_WANT_CONSTANT(struct fibers_places, resumed, "FIBER_RESUMED"),
 };
 
-struct reading {
+struct fibers_reading {
     struct attach_fibers *fibers;
     struct attach_vm *vm;
     const struct attach_threads *threads;
     struct heapprof_mem *mem;
-    struct places places;
+    struct fibers_places places;
     unsigned char *page;
     size_t   page_capacity;
 };
 
 /* The thread that has this address. NULL if there is none: then the fiber has ended meanwhile. */
 static const struct attach_thread *
-find_thread(const struct reading *reading, uint64_t address)
+find_thread(const struct fibers_reading *reading, uint64_t address)
 {
     for (size_t i = 0; i < reading->threads->count; i++) {
         if (reading->threads->all[i].address == address) return &reading->threads->all[i];
@@ -65,10 +65,10 @@ known_p(const struct attach_fibers *fibers, uint64_t ec)
 
 /* Adds the fiber at that address if it has begun, has not ended, and does not run. */
 static bool
-add_fiber(struct reading *reading, uint64_t fiber)
+add_fiber(struct fibers_reading *reading, uint64_t fiber)
 {
     struct attach_fibers *fibers = reading->fibers;
-    const struct places *places = &reading->places;
+    const struct fibers_places *places = &reading->places;
     uint64_t status, thread_at, ec = fiber + places->ec.offset;
 
     if (!fiber || !attach_vm_get(reading->vm, fiber, &places->status, &status) ||
@@ -84,9 +84,9 @@ add_fiber(struct reading *reading, uint64_t fiber)
 }
 
 static bool
-scan_slots(struct reading *reading, size_t slots, size_t slot_bytes)
+scan_slots(struct fibers_reading *reading, size_t slots, size_t slot_bytes)
 {
-    const struct places *places = &reading->places;
+    const struct fibers_places *places = &reading->places;
 
     for (size_t i = 0; i < slots; i++) {
         const unsigned char *slot = reading->page + i * slot_bytes;
@@ -99,9 +99,9 @@ scan_slots(struct reading *reading, size_t slots, size_t slot_bytes)
 }
 
 static bool
-scan_page(struct reading *reading, uint64_t page)
+scan_page(struct fibers_reading *reading, uint64_t page)
 {
-    const struct places *places = &reading->places;
+    const struct fibers_places *places = &reading->places;
     uint64_t start, slots, slot_bytes;
 
     if (!attach_vm_get(reading->vm, page, &places->page_start, &start) ||
@@ -123,7 +123,7 @@ scan_page(struct reading *reading, uint64_t page)
 
 /* A thread's first fiber has an object only if Ruby code has asked for it. */
 static bool
-add_root_fibers(struct reading *reading)
+add_root_fibers(struct fibers_reading *reading)
 {
     for (size_t i = 0; i < reading->threads->count; i++) {
         uint64_t root;
@@ -134,7 +134,7 @@ add_root_fibers(struct reading *reading)
 }
 
 static bool
-scan_heap(struct reading *reading)
+scan_heap(struct fibers_reading *reading)
 {
     uint64_t objspace = attach_vm_objspace(reading->vm), sorted, count, page;
 
@@ -154,7 +154,7 @@ bool
 attach_fibers_read(struct attach_fibers *fibers, struct attach_vm *vm,
                    const struct attach_threads *threads, struct heapprof_mem *mem)
 {
-    struct reading reading = {.fibers = fibers, .vm = vm, .threads = threads, .mem = mem};
+    struct fibers_reading reading = {.fibers = fibers, .vm = vm, .threads = threads, .mem = mem};
     char error[ATTACH_TARGET_ERROR_MAX];
 
     fibers->count = 0;

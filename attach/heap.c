@@ -32,7 +32,7 @@ enum {
 
 /* ---- where everything is ---- */
 
-struct places {
+struct heap_places {
     struct attach_global state, on, sequence;
     struct attach_field tables, options, mem, total_samples, dropped, dropped_blocks, truncated, doublings, start_ns;
     struct attach_field tables_word, blocks_word;
@@ -43,12 +43,12 @@ struct places {
 };
 
 static const struct attach_want wants[] = {
-#define WANT(kind, member, name) ATTACH_WANT_##kind(struct places, member, name),
-#define WANT_BYTES(member, name, bytes) ATTACH_WANT_BYTES(struct places, member, name, bytes),
-    ATTACH_WANT_CONTRACT(struct places, contract, "heapprof", 1),
-    ATTACH_WANT_GLOBAL(struct places, state, "rb_heapprof", sizeof(struct heapprof_tables)),
-    ATTACH_WANT_GLOBAL(struct places, on, "rb_heapprof_on", 1),
-    ATTACH_WANT_GLOBAL(struct places, sequence, "rb_heapprof_sequence", 16),
+#define WANT(kind, member, name) ATTACH_WANT_##kind(struct heap_places, member, name),
+#define WANT_BYTES(member, name, bytes) ATTACH_WANT_BYTES(struct heap_places, member, name, bytes),
+    ATTACH_WANT_CONTRACT(struct heap_places, contract, "heapprof", 1),
+    ATTACH_WANT_GLOBAL(struct heap_places, state, "rb_heapprof", sizeof(struct heapprof_tables)),
+    ATTACH_WANT_GLOBAL(struct heap_places, on, "rb_heapprof_on", 1),
+    ATTACH_WANT_GLOBAL(struct heap_places, sequence, "rb_heapprof_sequence", 16),
     WANT(TYPE, state_bytes, "heapprof")
     WANT(TYPE, sequence_bytes, "heapprof_sequence")
     WANT_BYTES(tables, "heapprof.tables", sizeof(struct heapprof_tables))
@@ -78,7 +78,7 @@ static const struct attach_want wants[] = {
 /* True if the target's structures are the same as ours: the code here reads them without
  * translation. */
 static bool
-same_version_p(const struct places *places)
+same_version_p(const struct heap_places *places)
 {
     return places->state_bytes <= STATE_BYTES && places->sequence_bytes <= SEQUENCE_BYTES &&
            places->tables.size == sizeof(struct heapprof_tables) &&
@@ -96,9 +96,9 @@ same_version_p(const struct places *places)
 
 /* ---- the tables ---- */
 
-struct reading {
+struct heap_reading {
     struct attach_vm *vm;
-    struct places places;
+    struct heap_places places;
     struct heapprof_mem mem;    /* of the copies */
     unsigned char state[STATE_BYTES], sequence[SEQUENCE_BYTES];
     struct heapprof_tables from;   /* as it is there: its arrays are in the target */
@@ -110,28 +110,28 @@ struct reading {
 };
 
 static uint64_t
-word_of(const struct reading *reading, const struct attach_field *field)
+word_of(const struct heap_reading *reading, const struct attach_field *field)
 {
     return attach_field_get(field, reading->sequence);
 }
 
 /* Reads the sequence words. Returns false if they cannot be read. */
 static bool
-read_sequence(struct reading *reading)
+read_sequence(struct heap_reading *reading)
 {
     return attach_target_read(reading->vm->target, reading->places.sequence.address, reading->sequence,
                               reading->places.sequence_bytes);
 }
 
 static bool
-odd_p(const struct reading *reading)
+odd_p(const struct heap_reading *reading)
 {
     return (word_of(reading, &reading->places.tables_word) | word_of(reading, &reading->places.blocks_word)) & 1;
 }
 
 /* Copies what the target has at from into an array of ours. */
 static bool
-take_array(struct reading *reading, const void *from, void **array, size_t *capacity, size_t count, size_t bytes_each)
+take_array(struct heap_reading *reading, const void *from, void **array, size_t *capacity, size_t count, size_t bytes_each)
 {
     if (count <= 1) return true; /* [0] is not used */
     return rb_heapprof_mem_grow(&reading->mem, array, capacity, count, bytes_each) &&
@@ -158,7 +158,7 @@ take_numbers(struct heapprof_numbers *to, const struct heapprof_numbers *from)
 }
 
 static void
-take_sums(struct reading *reading)
+take_sums(struct heap_reading *reading)
 {
     struct heapprof_tables *tables = &reading->tables;
     const struct heapprof_tables *from = &reading->from;
@@ -173,7 +173,7 @@ take_sums(struct reading *reading)
 /* Copies into the arrays of the previous copy, if there is one. Pages that exist already take a
  * quarter of the time. That counts while threads are stopped. */
 static bool
-take_arrays(struct reading *reading)
+take_arrays(struct heap_reading *reading)
 {
     size_t objects = reading->from.live.addresses.numbers.end, blocks = reading->from.blocks.addresses.numbers.end;
 
@@ -195,7 +195,7 @@ take_arrays(struct reading *reading)
 }
 
 static void
-release(struct reading *reading)
+release(struct heap_reading *reading)
 {
     struct heapprof_tables *tables = &reading->tables;
     struct heapprof_mem *mem = &reading->mem;
@@ -217,16 +217,16 @@ release(struct reading *reading)
 }
 
 static uint64_t
-number_of(const struct reading *reading, const struct attach_field *field)
+number_of(const struct heap_reading *reading, const struct attach_field *field)
 {
     return attach_field_get(field, reading->state);
 }
 
 /* The facts that vm/run/take.c puts into a snapshot. */
 static void
-take_facts(struct reading *reading)
+take_facts(struct heap_reading *reading)
 {
-    const struct places *places = &reading->places;
+    const struct heap_places *places = &reading->places;
     struct heapprof_options options;
     struct heapprof_mem mem;
 
@@ -251,7 +251,7 @@ take_facts(struct reading *reading)
 static bool
 gone_p(void *data, uint64_t address)
 {
-    struct reading *reading = data;
+    struct heap_reading *reading = data;
 
     return attach_sweep_dead_p(&reading->sweep, address);
 }
@@ -268,7 +268,7 @@ noted_gone_p(uintptr_t address, void *unused)
 }
 
 static void
-note_gone(struct reading *reading)
+note_gone(struct heap_reading *reading)
 {
     struct heapprof_address_table *addresses = &reading->tables.live.addresses;
 
@@ -281,7 +281,7 @@ note_gone(struct reading *reading)
 
 /* For objects, and for the classes and code of functions. */
 static bool
-take_collector(struct reading *reading)
+take_collector(struct heap_reading *reading)
 {
     struct attach_vm *vm = reading->vm;
     struct attach_sweep *sweep = &reading->sweep;
@@ -299,7 +299,7 @@ enum result { WHOLE, CHANGED, FAILED };
 /* Copies everything. Returns WHOLE if the copy is of one moment. In the midst of a change it cannot
  * be, but copying still makes room for the next try. */
 static enum result
-copy_once(struct reading *reading, bool anyhow)
+copy_once(struct heap_reading *reading, bool anyhow)
 {
     struct attach_target *target = reading->vm->target;
     unsigned char before[sizeof(reading->sequence)];
@@ -332,7 +332,7 @@ pause_a_little(void)
 }
 
 static enum result
-copy_stopped(struct reading *reading, struct attach_stop *stop, struct attach_heap_counts *counts)
+copy_stopped(struct heap_reading *reading, struct attach_stop *stop, struct attach_heap_counts *counts)
 {
     enum result result = CHANGED;
 
@@ -350,7 +350,7 @@ copy_stopped(struct reading *reading, struct attach_stop *stop, struct attach_he
 }
 
 static enum result
-copy(struct reading *reading, struct attach_stop *stop, struct attach_heap_counts *counts)
+copy(struct heap_reading *reading, struct attach_stop *stop, struct attach_heap_counts *counts)
 {
     enum result result = CHANGED;
 
@@ -366,10 +366,10 @@ copy(struct reading *reading, struct attach_stop *stop, struct attach_heap_count
 /* ---- all of it ---- */
 
 static bool
-fill(struct reading *reading, char *error)
+fill(struct heap_reading *reading, char *error)
 {
     struct attach_target *target = reading->vm->target;
-    struct places *places = &reading->places;
+    struct heap_places *places = &reading->places;
     uint64_t on;
 
     if (!attach_layout_fill(reading->vm->layout, wants, sizeof(wants) / sizeof(*wants), places, error)) return false;
@@ -388,7 +388,7 @@ fill(struct reading *reading, char *error)
 }
 
 static void
-say_failure(struct reading *reading, enum result result, char *error)
+say_failure(struct heap_reading *reading, enum result result, char *error)
 {
     const char *why = result == CHANGED ? "its tables changed each time they were read"
                       : attach_target_state(reading->vm->target) == ATTACH_TARGET_SAME
@@ -400,7 +400,7 @@ say_failure(struct reading *reading, enum result result, char *error)
 /* Does what the process does before it copies its tables for a snapshot. Returns false on failure;
  * error says why. */
 static bool
-settle(struct reading *reading, char *error)
+settle(struct heap_reading *reading, char *error)
 {
     struct heapprof_tables *tables = &reading->tables;
 
@@ -425,7 +425,7 @@ settle(struct reading *reading, char *error)
 }
 
 static struct heapprof_snapshot *
-add_up(struct reading *reading, char *error)
+add_up(struct heap_reading *reading, char *error)
 {
     struct heapprof_asks asks = {.gone_p = noted_gone_p};
     struct heapprof_copies *copies;
@@ -442,7 +442,7 @@ struct heapprof_snapshot *
 attach_heap_read(struct attach_vm *vm, struct attach_stop *stop, struct attach_heap_counts *counts,
                  char error[ATTACH_TARGET_ERROR_MAX])
 {
-    struct reading *reading = calloc(1, sizeof(*reading));
+    struct heap_reading *reading = calloc(1, sizeof(*reading));
     struct heapprof_snapshot *snapshot = NULL;
 
     if (!reading) {

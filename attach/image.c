@@ -38,7 +38,7 @@
 #endif
 
 /* An ELF object in the target's memory. */
-struct object {
+struct image_object {
     uint64_t   start;               /* where its header is */
     uint64_t   bias;                /* an address is what the file says, and this */
     uint64_t   low, high;           /* addresses that it has, as its program headers say */
@@ -52,7 +52,7 @@ struct tables {
     uint64_t gnu_hash, hash, symbols, names, names_bytes;
 };
 
-struct search {
+struct image_search {
     struct attach_target *target;
     struct attach_image  *images;
     size_t   count;
@@ -73,7 +73,7 @@ native_p(const Elf64_Ehdr *header)
 /* The segment that begins the file is where the header is. So the addresses of the rest are
  * known. */
 static bool
-set_bias(struct object *object)
+set_bias(struct image_object *object)
 {
     for (size_t i = 0; i < object->segment_count; i++) {
         const Elf64_Phdr *segment = &object->segments[i];
@@ -85,7 +85,7 @@ set_bias(struct object *object)
 }
 
 static void
-set_range(struct object *object)
+set_range(struct image_object *object)
 {
     object->low = UINT64_MAX;
     object->high = 0;
@@ -103,13 +103,13 @@ set_range(struct object *object)
 }
 
 static bool
-read_object(struct attach_target *target, uint64_t start, struct object *object)
+read_object(struct attach_target *target, uint64_t start, struct image_object *object)
 {
     Elf64_Ehdr header;
 
     if (!attach_target_read(target, start, &header, sizeof(header)) || !native_p(&header)) return false;
     if (header.e_phoff > UINT32_MAX || start > UINT64_MAX - header.e_phoff) return false;
-    *object = (struct object){ .start = start, .segment_count = header.e_phnum };
+    *object = (struct image_object){ .start = start, .segment_count = header.e_phnum };
     if (!attach_target_read(target, start + header.e_phoff, object->segments,
                             object->segment_count * sizeof(*object->segments))) return false;
     if (!set_bias(object)) return false;
@@ -122,13 +122,13 @@ read_object(struct attach_target *target, uint64_t start, struct object *object)
 /* When glibc loads an object, it adds the bias to these addresses; musl does not. If the object is
  * not at its own addresses, the two cases cannot be confused: addresses in a file begin near 0. */
 static uint64_t
-address_of(const struct object *object, uint64_t value)
+address_of(const struct image_object *object, uint64_t value)
 {
     return value >= object->low && value < object->high ? value : value + object->bias;
 }
 
 static bool
-read_tables(struct attach_target *target, const struct object *object, struct tables *tables)
+read_tables(struct attach_target *target, const struct image_object *object, struct tables *tables)
 {
     Elf64_Dyn entries[DYNAMIC_MOST];
     uint64_t bytes = object->dynamic_bytes < sizeof(entries) ? object->dynamic_bytes : sizeof(entries);
@@ -152,7 +152,7 @@ read_tables(struct attach_target *target, const struct object *object, struct ta
 
 /* The address of the symbol with that number, if it is the descriptor. */
 static bool
-symbol_p(struct attach_target *target, const struct object *object, const struct tables *tables, uint32_t number,
+symbol_p(struct attach_target *target, const struct image_object *object, const struct tables *tables, uint32_t number,
          uint64_t *address)
 {
     Elf64_Sym symbol;
@@ -193,7 +193,7 @@ sysv_hash(const char *name)
 /* number of buckets | first symbol | words of the filter | its shift || filter || buckets ||
  * chains. The hash that ends a chain is odd. */
 static bool
-find_by_gnu_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
+find_by_gnu_hash(struct image_search *search, const struct image_object *object, const struct tables *tables, uint64_t *address)
 {
     struct attach_target *target = search->target;
     uint32_t header[4], number, hash = gnu_hash(SYMBOL), found;
@@ -216,7 +216,7 @@ find_by_gnu_hash(struct search *search, const struct object *object, const struc
 
 /* number of buckets | number of symbols || buckets || chains. 0 ends a chain. */
 static bool
-find_by_hash(struct search *search, const struct object *object, const struct tables *tables, uint64_t *address)
+find_by_hash(struct image_search *search, const struct image_object *object, const struct tables *tables, uint64_t *address)
 {
     struct attach_target *target = search->target;
     uint32_t header[2], number;
@@ -245,7 +245,7 @@ descriptor_p(struct attach_target *target, uint64_t address, struct heapprof_des
 }
 
 static void
-add_image(struct search *search, uint64_t descriptor, uint64_t start)
+add_image(struct image_search *search, uint64_t descriptor, uint64_t start)
 {
     if (search->count == ATTACH_IMAGES_MOST) return;
     for (size_t i = 0; i < search->count; i++) {
@@ -255,7 +255,7 @@ add_image(struct search *search, uint64_t descriptor, uint64_t start)
 }
 
 static void
-look_up(struct search *search, const struct object *object)
+look_up(struct image_search *search, const struct image_object *object)
 {
     struct tables tables;
     struct heapprof_descriptor descriptor;
@@ -271,7 +271,7 @@ look_up(struct search *search, const struct object *object)
 
 /* The descriptor is aligned at least as its numbers are. */
 static void
-search_chunk(struct search *search, uint64_t address, const char *bytes, size_t count, uint64_t start)
+search_chunk(struct image_search *search, uint64_t address, const char *bytes, size_t count, uint64_t start)
 {
     static const char magic[16] = HEAPPROF_DESCRIPTOR_MAGIC;
     struct heapprof_descriptor descriptor;
@@ -285,7 +285,7 @@ search_chunk(struct search *search, uint64_t address, const char *bytes, size_t 
 /* Chunks overlap by the length of the magic. A chunk that cannot be read is skipped. A small chunk
  * counts as a page (I2). */
 static void
-search_range(struct search *search, uint64_t from, uint64_t to, uint64_t start)
+search_range(struct image_search *search, uint64_t from, uint64_t to, uint64_t start)
 {
     char chunk[CHUNK];
     const uint64_t overlap = sizeof(((struct heapprof_descriptor *)0)->magic);
@@ -302,7 +302,7 @@ search_range(struct search *search, uint64_t from, uint64_t to, uint64_t start)
 }
 
 static void
-search_object(struct search *search, const struct object *object)
+search_object(struct image_search *search, const struct image_object *object)
 {
     for (size_t i = 0; i < object->segment_count; i++) {
         const Elf64_Phdr *segment = &object->segments[i];
@@ -315,7 +315,7 @@ search_object(struct search *search, const struct object *object)
 /* In a process only mappings of files are searched: reading the rest would make the kernel create
  * pages. */
 static void
-search_mappings(struct search *search)
+search_mappings(struct image_search *search)
 {
     const struct attach_target *target = search->target;
 
@@ -329,7 +329,7 @@ search_mappings(struct search *search)
 
 /* Removes the descriptors that this one names as its parts. */
 static void
-drop_parts(struct search *search, uint64_t address)
+drop_parts(struct image_search *search, uint64_t address)
 {
     struct heapprof_descriptor descriptor;
     struct heapprof_descriptor_entry entry;
@@ -349,7 +349,7 @@ drop_parts(struct search *search, uint64_t address)
 }
 
 static void
-drop_all_parts(struct search *search)
+drop_all_parts(struct image_search *search)
 {
     uint64_t found[ATTACH_IMAGES_MOST];
     size_t count = search->count;
@@ -361,10 +361,10 @@ drop_all_parts(struct search *search)
 /* ---- all of it ---- */
 
 static void
-each_object(struct search *search, void (*function)(struct search *, const struct object *))
+each_object(struct image_search *search, void (*function)(struct image_search *, const struct image_object *))
 {
     const struct attach_target *target = search->target;
-    struct object object;
+    struct image_object object;
 
     for (size_t i = 0, objects = 0; i < target->mapping_count && objects < OBJECTS_MOST; i++) {
         if (!target->mappings[i].readable) continue;
@@ -378,7 +378,7 @@ size_t
 attach_image_find(struct attach_target *target, struct attach_image images[ATTACH_IMAGES_MOST],
                   char error[ATTACH_TARGET_ERROR_MAX])
 {
-    struct search search = {
+    struct image_search search = {
         .target = target, .images = images, .bytes_left = SEARCHED_MOST, .steps_left = STEPS_MOST
     };
 

@@ -27,7 +27,7 @@ struct attach_layout {
 };
 
 /* What reading needs: a source, a result, and a place for the error. */
-struct reading {
+struct layout_reading {
     struct attach_layout *layout;
     struct attach_target *target;
     char *error;
@@ -124,7 +124,7 @@ wrong_global(struct attach_target *target, const struct heapprof_descriptor_entr
 }
 
 static const char *
-wrong_entry(const struct reading *reading, const struct heapprof_descriptor_entry *entry)
+wrong_entry(const struct layout_reading *reading, const struct heapprof_descriptor_entry *entry)
 {
     switch (entry->kind) {
       case HEAPPROF_DESCRIPTOR_TYPE:
@@ -154,7 +154,7 @@ wrong_header(const struct heapprof_descriptor *header)
 /* ---- reading ---- */
 
 static bool
-fail(const struct reading *reading, const char *what)
+fail(const struct layout_reading *reading, const char *what)
 {
     attach_target_say(reading->target, reading->error, "its descriptor cannot be used: %s", what);
     return false;
@@ -162,7 +162,7 @@ fail(const struct reading *reading, const char *what)
 
 /* The target has written the name, so it is checked first. */
 static bool
-fail_entry(const struct reading *reading, const struct heapprof_descriptor_entry *entry, const char *what)
+fail_entry(const struct layout_reading *reading, const struct heapprof_descriptor_entry *entry, const char *what)
 {
     const char *name = wrong_name(entry->name) ? "an entry" : entry->name;
     attach_target_say(reading->target, reading->error, "its descriptor cannot be used: %s %s", name, what);
@@ -171,7 +171,7 @@ fail_entry(const struct reading *reading, const struct heapprof_descriptor_entry
 
 /* I4 */
 static bool
-add_part(const struct reading *reading, uint64_t address)
+add_part(const struct layout_reading *reading, uint64_t address)
 {
     struct attach_layout *layout = reading->layout;
 
@@ -184,7 +184,7 @@ add_part(const struct reading *reading, uint64_t address)
 }
 
 static bool
-add_entry(const struct reading *reading, const struct heapprof_descriptor_entry *entry)
+add_entry(const struct layout_reading *reading, const struct heapprof_descriptor_entry *entry)
 {
     struct attach_layout *layout = reading->layout;
     const char *wrong = wrong_name(entry->name);
@@ -200,7 +200,7 @@ add_entry(const struct reading *reading, const struct heapprof_descriptor_entry 
 }
 
 static bool
-read_part(const struct reading *reading, uint64_t address)
+read_part(const struct layout_reading *reading, uint64_t address)
 {
     struct heapprof_descriptor header;
     struct heapprof_descriptor_entry entry;
@@ -228,7 +228,7 @@ same_p(const struct heapprof_descriptor_entry *a, const struct heapprof_descript
 
 /* I1: parts may say the same of a type. */
 static bool
-order_entries(const struct reading *reading)
+order_entries(const struct layout_reading *reading)
 {
     struct attach_layout *layout = reading->layout;
     size_t kept = 0;
@@ -247,7 +247,7 @@ order_entries(const struct reading *reading)
 }
 
 static bool
-read_all(const struct reading *reading, uint64_t descriptor)
+read_all(const struct layout_reading *reading, uint64_t descriptor)
 {
     struct attach_layout *layout = reading->layout;
 
@@ -267,7 +267,7 @@ struct attach_layout *
 attach_layout_read(struct attach_target *target, uint64_t descriptor, char error[ATTACH_TARGET_ERROR_MAX])
 {
     struct attach_layout *layout = calloc(1, sizeof(*layout));
-    struct reading reading = { layout, target, error };
+    struct layout_reading reading = { layout, target, error };
 
     if (!layout) {
         attach_target_say(target, error, "no memory");

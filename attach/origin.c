@@ -9,13 +9,13 @@
 
 enum { VALUE_MAX = 1000 };
 
-struct text {
+struct origin_text {
     char   bytes[ATTACH_ORIGIN_TEXT_MAX];
     size_t length;
 };
 
 static void
-add(struct text *text, const char *key, const char *value)
+add(struct origin_text *text, const char *key, const char *value)
 {
     char line[VALUE_MAX + 64];
     int length = snprintf(line, sizeof(line), "%s%s: %.*s", text->length ? "\n" : "", key, VALUE_MAX, value);
@@ -57,7 +57,7 @@ join(char *line, size_t length)
 }
 
 static void
-add_link(const struct attach_target *target, struct text *text, const char *key, const char *name)
+add_link(const struct attach_target *target, struct origin_text *text, const char *key, const char *name)
 {
     char path[64], to[VALUE_MAX + 1];
 
@@ -68,7 +68,7 @@ add_link(const struct attach_target *target, struct text *text, const char *key,
 }
 
 static void
-add_parent(const struct attach_target *target, struct text *text)
+add_parent(const struct attach_target *target, struct origin_text *text)
 {
     char stat[512], number[24];
     int parent;
@@ -81,7 +81,7 @@ add_parent(const struct attach_target *target, struct text *text)
 }
 
 static void
-add_all(const struct attach_target *target, struct text *text)
+add_all(const struct attach_target *target, struct origin_text *text)
 {
     char value[VALUE_MAX + 1];
 
@@ -97,7 +97,7 @@ add_all(const struct attach_target *target, struct text *text)
 size_t
 attach_origin_text(const struct attach_target *target, char text[ATTACH_ORIGIN_TEXT_MAX])
 {
-    struct text all = {.length = 0};
+    struct origin_text all = {.length = 0};
 
     add_all(target, &all);
     if (all.length == sizeof(all.bytes)) all.length--;
@@ -109,7 +109,7 @@ attach_origin_text(const struct attach_target *target, char text[ATTACH_ORIGIN_T
 void
 attach_origin_of_target(const struct attach_target *target, struct heapprof_snapshot *snapshot)
 {
-    struct text text = {.length = 0};
+    struct origin_text text = {.length = 0};
 
     add_all(target, &text);
     add(&text, "read", "from outside, as HeapProfile.snapshot has it: without a GC, owners, RSS");

@@ -40,7 +40,7 @@ enum { ESTABLISHED = 1, FIN_WAIT1 = 4, FIN_WAIT2 = 5, LISTENS = 10 };
 enum { ACCEPTS = 0x10000 }; /* flag in /proc/net/unix */
 
 /* A socket of this host. */
-struct row {
+struct peer_row {
     char     local[NAME_MAX_BYTES], remote[NAME_MAX_BYTES]; /* of TCP */
     char    *path;                                          /* of Unix; NULL: it has none */
     uint64_t inode;
@@ -49,43 +49,43 @@ struct row {
     bool     accepts, inbound;
 };
 
-struct rows {
-    struct row *all;
+struct peer_rows {
+    struct peer_row *all;
     size_t count, capacity;
     bool   memory;   /* there was not enough */
 };
 
 /* ---- the kernel's tables ---- */
 
-static struct row *
-add_row(struct rows *rows)
+static struct peer_row *
+add_row(struct peer_rows *rows)
 {
     if (rows->count == ROWS_MOST || !HEAPPROF_ARRAY_GROW(rows->all, rows->capacity, rows->count + 1)) {
         rows->memory = true;
         return NULL;
     }
-    rows->all[rows->count] = (struct row){0};
+    rows->all[rows->count] = (struct peer_row){0};
     return &rows->all[rows->count++];
 }
 
 static void
-free_rows(struct rows *rows)
+free_rows(struct peer_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) free(rows->all[i].path);
     free(rows->all);
 }
 
 static void
-read_tcp_line(struct rows *rows, const char *line)
+read_tcp_line(struct peer_rows *rows, const char *line)
 {
-    struct row row = {0};
+    struct peer_row row = {0};
     unsigned long long inode;
     unsigned uid;
 
     if (sscanf(line, " %*d: %47s %47s %x %*s %*s %*s %u %*s %llu", row.local, row.remote, &row.state, &uid, &inode) != 5) {
         return;
     }
-    struct row *added = add_row(rows);
+    struct peer_row *added = add_row(rows);
     if (!added) return;
     *added = row;
     added->uid = uid;
@@ -94,14 +94,14 @@ read_tcp_line(struct rows *rows, const char *line)
 }
 
 static void
-read_unix_line(struct rows *rows, const char *line)
+read_unix_line(struct peer_rows *rows, const char *line)
 {
     unsigned long long inode;
     unsigned flags;
     int path = 0;
 
     if (sscanf(line, "%*x: %*x %*x %x %*x %*x %llu %n", &flags, &inode, &path) != 2) return;
-    struct row *row = add_row(rows);
+    struct peer_row *row = add_row(rows);
     if (!row) return;
     row->inode = inode;
     row->accepts = flags & ACCEPTS;
@@ -111,7 +111,7 @@ read_unix_line(struct rows *rows, const char *line)
 
 /* Returns false if it is not there. */
 static bool
-read_table(struct rows *rows, const char *path, void read_line(struct rows *, const char *))
+read_table(struct peer_rows *rows, const char *path, void read_line(struct peer_rows *, const char *))
 {
     FILE *file = fopen(path, "re");
     char *line = NULL;
@@ -127,7 +127,7 @@ read_table(struct rows *rows, const char *path, void read_line(struct rows *, co
 static int
 compare_paths(const void *a, const void *b)
 {
-    const struct row *one = a, *other = b;
+    const struct peer_row *one = a, *other = b;
 
     if (!one->path || !other->path) return (one->path != NULL) - (other->path != NULL);
     return strcmp(one->path, other->path);
@@ -136,14 +136,14 @@ compare_paths(const void *a, const void *b)
 static int
 compare_inodes(const void *a, const void *b)
 {
-    const struct row *one = a, *other = b;
+    const struct peer_row *one = a, *other = b;
 
     return (one->inode > other->inode) - (one->inode < other->inode);
 }
 
 /* Marks sockets that listen, and connections that came in at the same path. */
 static void
-mark_inbound_unix(struct row *rows, size_t count)
+mark_inbound_unix(struct peer_row *rows, size_t count)
 {
     if (count) qsort(rows, count, sizeof(*rows), compare_paths);
     for (size_t i = 0, end; i < count; i = end) {
@@ -165,7 +165,7 @@ port_of(const char *name)
 
 /* Marks sockets that listen, and connections that came in at the same port. */
 static void
-mark_inbound_tcp(struct row *rows, size_t count)
+mark_inbound_tcp(struct peer_row *rows, size_t count)
 {
     static uint8_t listens[65536];
 
@@ -176,7 +176,7 @@ mark_inbound_tcp(struct row *rows, size_t count)
 
 /* Reads all sockets of this host, by inode. Returns NULL, or what went wrong. */
 static const char *
-read_sockets(struct rows *rows)
+read_sockets(struct peer_rows *rows)
 {
     size_t tcp;
 
@@ -191,10 +191,10 @@ read_sockets(struct rows *rows)
     return NULL;
 }
 
-static const struct row *
-find_inode(const struct rows *rows, uint64_t inode)
+static const struct peer_row *
+find_inode(const struct peer_rows *rows, uint64_t inode)
 {
-    struct row key = {.inode = inode};
+    struct peer_row key = {.inode = inode};
 
     return bsearch(&key, rows->all, rows->count, sizeof(key), compare_inodes);
 }
@@ -284,7 +284,7 @@ one_id_p(const char *status, const char *name, unsigned *id)
 
 /* Returns NULL, or why the process is not a client. connection is the inode of its end. */
 static const char *
-judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct attach_peer *peer)
+judge_process(const struct peer_rows *rows, pid_t pid, uint64_t connection, struct attach_peer *peer)
 {
     char status[ATTACH_STATUS_MAX];
     const char *why = NULL;
@@ -299,7 +299,7 @@ judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct at
     if (!directory) return UNSEEN;
     while (!why && (entry = readdir(directory))) {
         uint64_t inode = socket_of(directory, entry->d_name);
-        const struct row *row = inode && inode != connection ? find_inode(rows, inode) : NULL;
+        const struct peer_row *row = inode && inode != connection ? find_inode(rows, inode) : NULL;
         if (row && row->inbound) why = "the client's process answers requests itself, as a proxy does";
     }
     closedir(directory);
@@ -310,7 +310,7 @@ judge_process(const struct rows *rows, pid_t pid, uint64_t connection, struct at
 
 /* Checks all processes that have the connection. */
 static const char *
-judge_holders(const struct rows *rows, uint64_t inode, struct attach_peer *peer)
+judge_holders(const struct peer_rows *rows, uint64_t inode, struct attach_peer *peer)
 {
     DIR *directory = opendir("/proc");
     const char *why = NULL;
@@ -329,7 +329,7 @@ judge_holders(const struct rows *rows, uint64_t inode, struct attach_peer *peer)
 /* ---- both kinds ---- */
 
 static const char *
-find_by_credentials(int fd, const struct rows *rows, struct attach_peer *peer)
+find_by_credentials(int fd, const struct peer_rows *rows, struct attach_peer *peer)
 {
     struct ucred credentials;
     socklen_t size = sizeof(credentials);
@@ -341,7 +341,7 @@ find_by_credentials(int fd, const struct rows *rows, struct attach_peer *peer)
 }
 
 static const char *
-find_by_table(int fd, const struct rows *rows, struct attach_peer *peer)
+find_by_table(int fd, const struct peer_rows *rows, struct attach_peer *peer)
 {
     struct sockaddr_storage ours, theirs;
     socklen_t ours_size = sizeof(ours), theirs_size = sizeof(theirs);
@@ -352,7 +352,7 @@ find_by_table(int fd, const struct rows *rows, struct attach_peer *peer)
     names_of(&ours, &near);
     if (!names_of(&theirs, &far)) return "the client is not on this host";
     for (size_t i = 0; i < rows->count; i++) {
-        const struct row *row = &rows->all[i];
+        const struct peer_row *row = &rows->all[i];
         if (!row->state || !named_p(&far, row->local) || !named_p(&near, row->remote)) continue;
         bool open = row->state == ESTABLISHED || row->state == FIN_WAIT1 || row->state == FIN_WAIT2;
         if (!open || !row->inode) continue;
@@ -374,7 +374,7 @@ attach_peer_unix_p(int fd)
 const char *
 attach_peer_find(int fd, struct attach_peer *peer)
 {
-    struct rows rows = {0};
+    struct peer_rows rows = {0};
     const char *why = read_sockets(&rows);
 
     if (!why && attach_peer_unix_p(fd)) why = find_by_credentials(fd, &rows, peer);

@@ -188,16 +188,16 @@ attach_record_add(struct attach_record *record, struct attach_looks *looks, uint
 /* ---- as a profile ---- */
 
 /* A profile that is being made. A function or stack with a number has been added already. */
-struct making {
+struct record_making {
     struct attach_record *record;
     struct heapprof_model *model;
     uint32_t *strings, *functions, *locations; /* by string of names + 1, by function, by node of stacks; 0: not yet */
 };
 
 static bool
-begin(struct making *making, struct attach_record *record)
+begin(struct record_making *making, struct attach_record *record)
 {
-    *making = (struct making){
+    *making = (struct record_making){
         .record = record, .model = rb_heapprof_model_new(),
         .strings = calloc((size_t)record->names.strings.numbers.end + 1, sizeof(uint32_t)),
         .functions = calloc((size_t)record->names.functions.numbers.end + 1, sizeof(uint32_t)),
@@ -208,7 +208,7 @@ begin(struct making *making, struct attach_record *record)
 }
 
 static void
-end(struct making *making)
+end(struct record_making *making)
 {
     free(making->strings);
     free(making->functions);
@@ -216,13 +216,13 @@ end(struct making *making)
 }
 
 static uint32_t
-text(struct making *making, const char *bytes)
+text(struct record_making *making, const char *bytes)
 {
     return rb_heapprof_model_add_string(making->model, bytes, strlen(bytes));
 }
 
 static uint32_t
-string(struct making *making, uint32_t interned)
+string(struct record_making *making, uint32_t interned)
 {
     size_t length;
     const char *bytes = attach_names_text(&making->record->names, interned, &length);
@@ -234,7 +234,7 @@ string(struct making *making, uint32_t interned)
 
 /* Its id; 0 without memory. */
 static uint32_t
-function_id(struct making *making, uint32_t number)
+function_id(struct record_making *making, uint32_t number)
 {
     if (making->functions[number]) return making->functions[number];
 
@@ -252,7 +252,7 @@ function_id(struct making *making, uint32_t number)
 }
 
 static uint32_t
-location_id(struct making *making, uint32_t node_number)
+location_id(struct record_making *making, uint32_t node_number)
 {
     if (making->locations[node_number]) return making->locations[node_number];
 
@@ -270,7 +270,7 @@ location_id(struct making *making, uint32_t node_number)
 }
 
 static bool
-add_type(struct making *making, uint32_t name, const char *unit)
+add_type(struct record_making *making, uint32_t name, const char *unit)
 {
     uint32_t unit_string = text(making, unit);
     struct heapprof_model_type *type = rb_heapprof_model_add_type(making->model);
@@ -282,7 +282,7 @@ add_type(struct making *making, uint32_t name, const char *unit)
 }
 
 static bool
-add_types(struct making *making)
+add_types(struct record_making *making)
 {
     static const char *const modes[] = {"wall", "cpu", "gvl"};
     struct attach_record *record = making->record;
@@ -298,7 +298,7 @@ add_types(struct making *making)
 }
 
 static bool
-add_values(struct making *making, const struct attach_record_entry *entry)
+add_values(struct record_making *making, const struct attach_record_entry *entry)
 {
     struct attach_record *record = making->record;
     uint64_t time = entry->count * record->options.period_ns;
@@ -314,7 +314,7 @@ add_values(struct making *making, const struct attach_record_entry *entry)
 }
 
 static bool
-add_label(struct making *making, uint32_t key, uint32_t thread)
+add_label(struct record_making *making, uint32_t key, uint32_t thread)
 {
     const uint32_t numbers[] = {key, string(making, making->record->threads[thread].label), 0, 0};
 
@@ -325,7 +325,7 @@ add_label(struct making *making, uint32_t key, uint32_t thread)
 }
 
 static bool
-add_sample(struct making *making, const struct attach_record_entry *entry, uint32_t label)
+add_sample(struct record_making *making, const struct attach_record_entry *entry, uint32_t label)
 {
     const struct heapprof_stacks *stacks = &making->record->stacks;
     bool labelled = entry->thread && making->record->options.threads;
@@ -340,7 +340,7 @@ add_sample(struct making *making, const struct attach_record_entry *entry, uint3
 }
 
 static bool
-add_comments(struct making *making, const char *const *comments)
+add_comments(struct record_making *making, const char *const *comments)
 {
     for (; *comments; comments++) {
         uint32_t comment = text(making, *comments);
@@ -350,7 +350,7 @@ add_comments(struct making *making, const char *const *comments)
 }
 
 static bool
-make(struct making *making, const char *const *comments)
+make(struct record_making *making, const char *const *comments)
 {
     struct heapprof_model *model = making->model;
     uint32_t label = text(making, "thread");
@@ -368,7 +368,7 @@ struct heapprof_model *
 attach_record_model(struct attach_record *record, const char *const *comments, int64_t time_ns,
                     int64_t duration_ns)
 {
-    struct making making;
+    struct record_making making;
     char message[256];
     bool made = begin(&making, record) && make(&making, comments) &&
                 rb_heapprof_model_finish(making.model, message, sizeof(message));

@@ -16,7 +16,7 @@ struct attach_renamed {
     struct attach_text name;
 };
 
-struct looking {
+struct rename_looking {
     struct attach_renames *renames;
     struct attach_vm *vm;
     struct heapprof_mem *mem;
@@ -49,7 +49,7 @@ any_provisional_p(const struct heapprof_tables *tables)
 /* As objects_by_identity in vm/names/names.c. A dead object is left out: what it refers to may have
  * been swept and used again. */
 static void
-find_objects(struct looking *looking, attach_gone_i *gone_i, void *data)
+find_objects(struct rename_looking *looking, attach_gone_i *gone_i, void *data)
 {
     const struct heapprof_identities *identities = &looking->tables->identities;
     const struct heapprof_address_table *addresses = &identities->addresses;
@@ -65,14 +65,14 @@ find_objects(struct looking *looking, attach_gone_i *gone_i, void *data)
 }
 
 static uint64_t
-object_of(const struct looking *looking, uint64_t id)
+object_of(const struct rename_looking *looking, uint64_t id)
 {
     return id < looking->tables->identities.numbers.end ? looking->renames->objects[id] : 0;
 }
 
 /* The next entry, which is counted when its name has been read. NULL without memory. */
 static struct attach_renamed *
-next_renamed(struct looking *looking, bool function, uint32_t number)
+next_renamed(struct rename_looking *looking, bool function, uint32_t number)
 {
     struct attach_renames *renames = looking->renames;
 
@@ -86,7 +86,7 @@ next_renamed(struct looking *looking, bool function, uint32_t number)
 }
 
 static bool
-look_at_class(struct looking *looking, uint32_t id)
+look_at_class(struct rename_looking *looking, uint32_t id)
 {
     uint64_t klass = object_of(looking, id);
 
@@ -99,7 +99,7 @@ look_at_class(struct looking *looking, uint32_t id)
 
 /* As refresh_function in vm/names/names.c. */
 static bool
-look_at_function(struct looking *looking, uint32_t number)
+look_at_function(struct rename_looking *looking, uint32_t number)
 {
     const struct heapprof_function *function = &looking->tables->functions.all[number];
     bool c_method = function->origin & HEAPPROF_ORIGIN_C;
@@ -115,7 +115,7 @@ look_at_function(struct looking *looking, uint32_t number)
 }
 
 static bool
-look_at_all(struct looking *looking)
+look_at_all(struct rename_looking *looking)
 {
     const struct heapprof_tables *tables = looking->tables;
 
@@ -132,7 +132,7 @@ bool
 attach_renames_look(struct attach_renames *renames, struct attach_vm *vm, struct heapprof_mem *mem,
                     const struct heapprof_tables *tables, attach_gone_i *gone_i, void *data)
 {
-    struct looking looking = {renames, vm, mem, tables, 0};
+    struct rename_looking looking = {renames, vm, mem, tables, 0};
 
     renames->count = 0;
     if (!any_provisional_p(tables)) return true;

@@ -60,7 +60,7 @@ attach_settle_fill(struct attach_settling *settling, const struct attach_layout 
 
 /* ---- looking ---- */
 
-struct looking {
+struct settle_looking {
     struct attach_settling *settling;
     struct attach_vm *vm;
     struct heapprof_mem *mem;
@@ -69,7 +69,7 @@ struct looking {
 static bool
 look_at_ractor(uint64_t ractor, void *data)
 {
-    struct looking *looking = data;
+    struct settle_looking *looking = data;
     struct attach_settling *settling = looking->settling;
     const struct attach_settle_places *places = &settling->places;
     unsigned char copy[ATTACH_LAYOUT_TYPE_MOST];
@@ -96,7 +96,7 @@ look_at_ractor(uint64_t ractor, void *data)
 }
 
 static bool
-look_at_waiting(struct looking *looking)
+look_at_waiting(struct settle_looking *looking)
 {
     struct attach_settling *settling = looking->settling;
     const struct attach_settle_places *places = &settling->places;
@@ -122,7 +122,7 @@ look_at_waiting(struct looking *looking)
 bool
 attach_settle_look(struct attach_settling *settling, struct attach_vm *vm, struct heapprof_mem *mem)
 {
-    struct looking looking = {settling, vm, mem};
+    struct settle_looking looking = {settling, vm, mem};
 
     settling->pending_count = settling->waiting_count = 0;
     return attach_ractors_each(vm, look_at_ractor, &looking) && look_at_waiting(&looking);
@@ -142,7 +142,7 @@ struct sought {
     uint32_t number; /* 0: not there yet */
 };
 
-struct search {
+struct settle_search {
     struct sought *all;  /* by key, each once */
     size_t count;
 };
@@ -155,14 +155,14 @@ compare_sought(const void *left, const void *right)
 }
 
 static struct sought *
-find(const struct search *search, uint64_t key)
+find(const struct settle_search *search, uint64_t key)
 {
     struct sought sought = {.key = key};
     return bsearch(&sought, search->all, search->count, sizeof(sought), compare_sought);
 }
 
 static void
-put_in_order(struct search *search)
+put_in_order(struct settle_search *search)
 {
     size_t kept = 0;
 
@@ -175,7 +175,7 @@ put_in_order(struct search *search)
 
 /* The first number that is found stays. */
 static void
-note(const struct search *search, uint64_t key, uint32_t number)
+note(const struct settle_search *search, uint64_t key, uint32_t number)
 {
     struct sought *sought = find(search, key);
     if (sought && !sought->number) sought->number = number;
@@ -187,7 +187,7 @@ struct entering {
     const struct attach_settling *settling;
     struct heapprof_tables *tables;
     struct heapprof_facts *facts;
-    struct search identities, sites;
+    struct settle_search identities, sites;
 };
 
 static const char no_memory[] = "no memory", bad_samples[] = "its waiting samples are damaged",
@@ -205,7 +205,7 @@ find_identities(struct entering *entering)
     const struct attach_settling *settling = entering->settling;
     const struct heapprof_identities *identities = &entering->tables->identities;
     const struct heapprof_address_table *addresses = &identities->addresses;
-    struct search *search = &entering->identities;
+    struct settle_search *search = &entering->identities;
 
     for (size_t i = 0; i < settling->pending_count; i++) search->all[search->count++].key = settling->pending[i].label.key;
     for (size_t i = 0; i < settling->waiting_count; i++) search->all[search->count++].key = settling->waiting[i].key;
@@ -264,7 +264,7 @@ find_sites(struct entering *entering)
 {
     const struct attach_settling *settling = entering->settling;
     const struct heapprof_sites *sites = &entering->tables->sites;
-    struct search *search = &entering->sites;
+    struct settle_search *search = &entering->sites;
 
     for (size_t i = 0; i < settling->pending_count; i++) {
         const struct attach_pending_sample *sample = &settling->pending[i];

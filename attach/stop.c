@@ -46,11 +46,11 @@
 #define NAP_NS 50000
 #define ROUNDS_MOST 64         /* of looking for threads that are new */
 
-enum state {SEIZED, STOPPED, LATE};
+enum stop_state {SEIZED, STOPPED, LATE};
 
 struct seized {
     pid_t tid;
-    enum state state;
+    enum stop_state state;
     int   signal;              /* to be handed on */
 };
 
