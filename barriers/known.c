@@ -1,8 +1,8 @@
 /* known.c - the functions of Ruby and C that matter here, in one table.
  *
- * A function of Ruby's that is not in the table may start a GC, as most do. A function that only raises, for a
- * wrong argument, is taken to start none: the object is not used after that. A library's function starts none,
- * unless it is given a function to call.
+ * A function of Ruby's that is not in the table may start a GC, as most do. A function that
+ * only raises, for a wrong argument, is taken to start none: the object is not used after that.
+ * A library's function starts none, unless it is given a function to call.
  */
 #include "barriers/known.h"
 
@@ -147,7 +147,9 @@ const struct wb_callback *
 wb_callback_of(const struct wb_function *function, unsigned argument)
 {
     for (size_t i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++) {
-        if (callbacks[i].function == argument && !strcmp(callbacks[i].name, function->name)) return &callbacks[i];
+        if (callbacks[i].function == argument && !strcmp(callbacks[i].name, function->name)) {
+            return &callbacks[i];
+        }
     }
     return NULL;
 }

@@ -10,7 +10,8 @@ enum wb_effect {
     WB_DATA_OF,          /* (object): returns its data */
     WB_WRAP,             /* (class, data, type): returns a new object with that data */
     WB_ALLOCATE,         /* (class, size, type): returns a new object with zeroed data */
-    WB_MAKE,             /* (class, type, data *, size): returns a new object; writes its data there */
+    WB_MAKE,             /* (class, type, data *, size): returns a new object; writes its data
+                          * there */
     WB_MEMORY,           /* returns new memory */
     WB_REALLOCATE,       /* (memory, ...): returns the same memory at another address */
     WB_COPY,             /* (to, from, ...) */

@@ -1,9 +1,10 @@
 /* main.c - heapprof-barriers, to which `heapprof barriers` hands over.
  *
- *     this process --fork--> one child for each extension: reads its files by libclang, writes its findings
- *                            to a temporary file, which this process copies to stdout
+ *     this process --fork--> one child for each extension: reads its files by libclang, writes its
+ *                            findings to a temporary file, which this process copies to stdout
  *
- * So an extension costs no more than a line if libclang crashes on it, or if it takes too much memory or time.
+ * So an extension costs no more than a line if libclang crashes on it, or if it takes too much
+ * memory or time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -41,8 +42,10 @@ enum setting {
 #define MEMORY_MOST  ((rlim_t)8 << 30)
 
 struct settings {
-    const char *values[OPTIONS];      /* "" for an option without a value; NULL if it was not given */
-    char        directory[PATH_MAX];  /* where the program was started; libclang changes the directory */
+    const char *values[OPTIONS];      /* "" for an option without a value; NULL if it was not
+                                       * given */
+    char        directory[PATH_MAX];  /* where the program was started; libclang changes the
+                                       * directory */
     char      **operands;
     size_t      operand_count;
     char        here[2];              /* ".", if there is no operand */
@@ -89,11 +92,17 @@ write_report(const struct settings *settings, const struct wb_extension *extensi
     bool all = settings->values[ALL] != NULL;
 
     if (settings->values[FIX] && all && !whole) {
-        report_print(stderr, "heapprof barriers: %s: no type is made WB_PROTECTED: some of its code could not be read\n", extension->name);
+        report_print(stderr,
+                     "heapprof barriers: %s: no type is made WB_PROTECTED: some of its code could "
+                     "not be read\n", extension->name);
     }
     if (settings->values[FIX]) wb_fix(out, program, findings, settings->directory, all && whole);
-    else if (settings->values[JSON]) wb_report_json(out, extension->name, program, findings, remarks, settings->seen);
-    else if (settings->values[SARIF]) wb_report_sarif(out, findings, remarks, all, settings->directory, settings->seen);
+    else if (settings->values[JSON]) {
+        wb_report_json(out, extension->name, program, findings, remarks, settings->seen);
+    }
+    else if (settings->values[SARIF]) {
+        wb_report_sarif(out, findings, remarks, all, settings->directory, settings->seen);
+    }
     else if (settings->seen) wb_write_rows(out, findings, all, settings->directory);
     else {
         wb_report_text(out, findings, all, settings->directory);
@@ -116,7 +125,8 @@ check_extension(const struct settings *settings, const struct wb_extension *exte
     wb_apply_acceptance(&program, &findings, &settings->acceptance);
     if (settings->seen) wb_match_seen(&program, &findings, settings->seen);
     remarks = wb_make_remarks(&program, &findings);
-    write_report(settings, extension, &program, &findings, remarks, status == WB_CLEAN && !findings.truncated, out);
+    write_report(settings, extension, &program, &findings, remarks, status == WB_CLEAN &&
+                 !findings.truncated, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
     for (size_t i = 0; i < findings.count && status == WB_CLEAN; i++) {
         if (wb_missing_p(findings.all[i])) status = WB_MISSING;
@@ -142,7 +152,8 @@ status_of(int ended, const struct shared *shared)
 
     if (WIFEXITED(ended)) return WEXITSTATUS(ended);
     if (WTERMSIG(ended) == SIGXCPU) why = "it takes too long";
-    report_print(stderr, "heapprof barriers: %s: %s (%s)\n", shared->file, why, strsignal(WTERMSIG(ended)));
+    report_print(stderr, "heapprof barriers: %s: %s (%s)\n", shared->file, why,
+                 strsignal(WTERMSIG(ended)));
     return WB_TROUBLE;
 }
 
@@ -331,7 +342,8 @@ split_command(struct settings *settings)
 
     while (at < settings->operand_count && strcmp(settings->operands[at], "--")) at++;
     if (at + 1 >= settings->operand_count) {
-        fprintf(stderr, "heapprof barriers: --confirm: a command is missing behind \"--\" (%s)\n", usage);
+        fprintf(stderr, "heapprof barriers: --confirm: a command is missing behind \"--\" (%s)\n",
+                usage);
         return false;
     }
     settings->command = settings->operands + at + 1;
@@ -358,12 +370,17 @@ parse(struct settings *settings, int argc, char **argv)
     }
     settings->operands = argv + optind;
     settings->operand_count = (size_t)(argc - optind);
-    if (settings->values[FIX] && (settings->values[JSON] || settings->values[SARIF] || settings->values[CONFIRM])) {
-        fprintf(stderr, "heapprof barriers: --fix cannot be combined with --json, --sarif or --confirm (%s)\n", usage);
+    if (settings->values[FIX] && (settings->values[JSON] || settings->values[SARIF] ||
+                                  settings->values[CONFIRM])) {
+        fprintf(stderr,
+                "heapprof barriers: --fix cannot be combined with --json, --sarif or --confirm "
+                "(%s)\n", usage);
         return false;
     }
     if (settings->values[CONFIRM] && !split_command(settings)) return false;
-    if (settings->operand_count == 0) fprintf(stderr, "heapprof barriers: a directory or a file is missing (%s)\n", usage);
+    if (settings->operand_count == 0) {
+        fprintf(stderr, "heapprof barriers: a directory or a file is missing (%s)\n", usage);
+    }
     return settings->operand_count > 0;
 }
 
@@ -399,7 +416,8 @@ main(int argc, char **argv)
     if (!parse(&settings, argc, argv)) return WB_TROUBLE;
     if (!getcwd(settings.directory, sizeof(settings.directory))) settings.directory[0] = '\0';
     wb_search_init(&search);
-    if (settings.values[ACCEPT] && !wb_acceptance_read(&settings.acceptance, &search.arena, settings.values[ACCEPT])) {
+    if (settings.values[ACCEPT] &&
+        !wb_acceptance_read(&settings.acceptance, &search.arena, settings.values[ACCEPT])) {
         return WB_TROUBLE;
     }
     wb_search_flags(&search, settings.values[FLAGS] ? settings.values[FLAGS] : "");
@@ -407,7 +425,9 @@ main(int argc, char **argv)
     search.problem_i = problem_i;
     search.data = &trouble;
     if (!find_extensions(&search, &settings) || trouble) status = WB_TROUBLE;
-    if (settings.command && !(settings.seen = wb_run_and_read(settings.command))) status = WB_TROUBLE;
+    if (settings.command && !(settings.seen = wb_run_and_read(settings.command))) {
+        status = WB_TROUBLE;
+    }
     looked = check_all(&settings, search.extensions, shared);
     if (looked > status) status = looked;
     wb_acceptance_report_unused(&settings.acceptance);

@@ -28,7 +28,8 @@ entry_of(struct wb_program *program, const char *text)
     struct wb_entry *entry;
 
     if (number == UINT32_MAX ||
-        !HEAPPROF_MEM_GROW(&program->mem, program->entries, program->entry_capacity, (size_t)number + 1)) {
+        !HEAPPROF_MEM_GROW(&program->mem, program->entries, program->entry_capacity,
+                           (size_t)number + 1)) {
         wb_out_of_memory();
     }
     entry = &program->entries[number];
@@ -154,6 +155,8 @@ wb_whole_p(const struct wb_record *record, const struct wb_data_type *data_type)
 const struct wb_node *
 wb_without_casts(const struct wb_node *node)
 {
-    while ((node->kind == WB_CAST || node->kind == WB_ANY) && node->child && !node->child->next) node = node->child;
+    while ((node->kind == WB_CAST || node->kind == WB_ANY) && node->child && !node->child->next) {
+        node = node->child;
+    }
     return node;
 }

@@ -6,8 +6,8 @@
  *             --> records --> fields --> types
  *             --> data types (rb_data_type_t): flags, mark function, ...
  *
- * Equal names are one pointer. A thing that several files declare exists once. Its key is what clang
- * calls the USR; the key of a static thing also has the path of its file.
+ * Equal names are one pointer. A thing that several files declare exists once. Its key is what
+ * clang calls the USR; the key of a static thing also has the path of its file.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -133,10 +133,12 @@ struct wb_function {
     unsigned             parameter_count;
     struct wb_node      *body;       /* NULL if it is not in these sources */
     struct wb_type      *result;
-    bool                 ours;       /* written in the extension, not in a header of Ruby or of the system */
+    bool                 ours;       /* written in the extension, not in a header of Ruby or of
+                                      * the system */
     bool                 of_ruby;    /* declared by Ruby's headers */
     bool                 foreign;    /* declared by Ruby's headers or by the system's */
-    unsigned             addressed;  /* places that take its address: it may be called from code that is not read */
+    unsigned             addressed;  /* places that take its address: it may be called from code
+                                      * that is not read */
     bool                 called;     /* by code that is read */
     bool                 never_returns;
     unsigned             search;     /* number of the last search that reached it: flow/reach.h */
@@ -156,15 +158,19 @@ struct wb_data_type {
     bool                 known;      /* its initialiser was seen */
     bool                 protected_p; /* RUBY_TYPED_WB_PROTECTED */
     bool                 declares;   /* RUBY_TYPED_DECL_MARKING: dmark is a list of offsets */
-    struct wb_place      flags_end;  /* behind the flags in the initialiser; file NULL if it has none */
+    struct wb_place      flags_end;  /* behind the flags in the initialiser; file NULL if it has
+                                      * none */
     struct wb_place      end;        /* behind the initialiser's last brace */
     bool                 flagless;   /* flags are 0 */
     bool                 names;      /* the initialiser names its members */
     bool                 derived;    /* it has a parent */
-    bool                 given;      /* its data is passed to a function of the extension that is not in these sources */
+    bool                 given;      /* its data is passed to a function of the extension that is
+                                      * not in these sources */
     bool                 marks;      /* it has a dmark */
-    bool                 tables;     /* it marks values in tables and the like, whose stores are not found */
-    bool                 updates_seen; /* everything that dcompact updates is known: fields have updated */
+    bool                 tables;     /* it marks values in tables and the like, whose stores are
+                                      * not found */
+    bool                 updates_seen; /* everything that dcompact updates is known: fields have
+                                        * updated */
     bool                 marks_seen; /* everything that dmark marks is known: fields have marked */
     struct wb_function  *mark, *free, *size, *compact;
     struct wb_owner     *owned;      /* records */

@@ -12,7 +12,10 @@ read_bytes(struct wb_arena *arena, FILE *file, size_t *size)
     struct stat status;
     char *bytes;
 
-    if (fstat(fileno(file), &status) || !S_ISREG(status.st_mode) || (size_t)status.st_size > WB_TEXT_MOST) return NULL;
+    if (fstat(fileno(file), &status) || !S_ISREG(status.st_mode) ||
+        (size_t)status.st_size > WB_TEXT_MOST) {
+        return NULL;
+    }
     *size = (size_t)status.st_size;
     bytes = wb_arena_take(arena, *size + 1);
     *size = fread(bytes, 1, *size, file);

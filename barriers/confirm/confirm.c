@@ -1,13 +1,15 @@
-/* confirm.c - matches findings with what the collector missed, and writes the table of --confirm.
+/* confirm.c - matches findings with what the collector missed, and writes the table of
+ * --confirm.
  *
  * The collector reports type, field and method of what it missed. A finding fits if it is
  *
  *     of that type        by rb_data_type_t#wrap_struct_name, which both know
  *     at that field       by its offset in the data; memory behind a pointer has no offset
- *     in that method      in a function that the method's function calls or passes on. If these sources do not
- *                         define the method, or it is not known, any function fits.
+ *     in that method      in a function that the method's function calls or passes on. If these
+ *                         sources do not define the method, or it is not known, any function fits.
  *
- * If several findings fit, the collector cannot tell which one it was. refute.c looks at what was not missed.
+ * If several findings fit, the collector cannot tell which one it was. refute.c looks at what
+ * was not missed.
  */
 #include "barriers/confirm/confirm.h"
 
@@ -71,7 +73,10 @@ wb_match_seen(struct wb_program *program, struct wb_findings *findings, struct w
     for (size_t i = 0; i < all->count; i++) {
         struct wb_seen *seen = &all->items[i];
         unsigned search = wb_reach_from_method(program, seen->method);
-        if (match_findings(findings, seen, search, true) || match_findings(findings, seen, search, false)) seen->explained = true;
+        if (match_findings(findings, seen, search, true) ||
+            match_findings(findings, seen, search, false)) {
+            seen->explained = true;
+        }
         name_field(program, seen);
     }
     wb_refute(program, findings, all);
@@ -85,7 +90,8 @@ static void
 write_told(FILE *out, const struct wb_finding *finding)
 {
     if (!finding->told) return;
-    fprintf(out, "%llu %s%s told, in %s()", (unsigned long long)finding->told_count, finding->told_count == 1 ? "store" : "stores",
+    fprintf(out, "%llu %s%s told, in %s()", (unsigned long long)finding->told_count,
+            finding->told_count == 1 ? "store" : "stores",
             finding->refuted ? ", all" : "", finding->told->function);
 }
 
@@ -95,7 +101,8 @@ write_row(FILE *out, const struct wb_finding *finding, const char *directory)
     const char *verdict = wb_verdict(finding);
 
     fprintf(out, "%s\t%s\t%s:%u:%u\t%s\t%s\t", verdict ? verdict : "-", wb_severity(finding),
-            wb_shown_path(finding->place.file, directory), finding->place.line, finding->place.column,
+            wb_shown_path(finding->place.file, directory), finding->place.line,
+            finding->place.column,
             *finding->field ? finding->field : "*", finding->data_type->name);
     if (finding->seen) fputs(finding->seen->text, out);
     else write_told(out, finding);
@@ -138,14 +145,17 @@ split_row(char *row, const char *columns[COLUMNS])
 static void
 print_row(FILE *out, const char *const columns[COLUMNS], const size_t widths[COLUMNS])
 {
-    for (size_t i = 0; i + 1 < COLUMNS; i++) report_print(out, "%-*s  ", (int)widths[i], columns[i]);
+    for (size_t i = 0; i + 1 < COLUMNS; i++) {
+        report_print(out, "%-*s  ", (int)widths[i], columns[i]);
+    }
     report_print(out, "%s\n", columns[COLUMNS - 1]);
 }
 
 void
 wb_write_table(FILE *out, FILE *rows)
 {
-    static const char *const names[COLUMNS] = {"verdict", "source", "place", "field", "type", "what the collector saw"};
+    static const char *const names[COLUMNS] = {"verdict", "source", "place", "field", "type",
+                                               "what the collector saw"};
     const char *columns[COLUMNS];
     size_t widths[COLUMNS] = {0}, capacity = 0;
     char *row = NULL;

@@ -1,12 +1,14 @@
 /* refute.c - decides which findings had their barrier each time the store ran.
  *
- * The collector reports which references it was told of in time: type, field, and the function that called the
- * barrier. It does not see stores. A barrier belongs to the store of a finding if
+ * The collector reports which references it was told of in time: type, field, and the function
+ * that called the barrier. It does not see stores. A barrier belongs to the store of a finding
+ * if
  *
  *     - it was called by the function that stores, or by one that reaches that function;
- *     - no other place that can be reached from there stores to the field. Otherwise the reference may come
- *       from that place;
- *     - all code is known: the type's data is passed to no function of the extension that is not read.
+ *     - no other place that can be reached from there stores to the field. Otherwise the
+ *       reference may come from that place;
+ *     - all code is known: the type's data is passed to no function of the extension that is not
+ *       read.
  *
  * A finding is refuted if there was such a barrier, and no reference was missed in the field.
  */
@@ -41,8 +43,11 @@ missed_p(const struct wb_finding *finding, const struct wb_all_seen *all)
 static bool
 of_this_store_p(const struct wb_program *program, const struct wb_finding *finding, unsigned search)
 {
-    if (search == 0 || finding->function->search != search || finding->data_type->given) return false;
-    for (const struct wb_function *function = program->functions; function; function = function->next) {
+    if (search == 0 || finding->function->search != search || finding->data_type->given) {
+        return false;
+    }
+    for (const struct wb_function *function = program->functions; function;
+         function = function->next) {
         if (function->search == search && wb_stores_besides_p(function, finding)) return false;
     }
     return true;
@@ -70,7 +75,8 @@ wb_refute(struct wb_program *program, struct wb_findings *findings, const struct
         for (size_t j = 0; j < findings->count; j++) {
             struct wb_finding *finding = findings->all[j];
             if (!wb_missing_p(finding) || !at_field_p(finding, told->type, told->offset)) continue;
-            note_told(finding, told, of_this_store_p(program, finding, search) && !missed_p(finding, all));
+            note_told(finding, told, of_this_store_p(program, finding, search) &&
+                      !missed_p(finding, all));
         }
     }
 }

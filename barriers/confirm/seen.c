@@ -1,12 +1,13 @@
 /* seen.c - runs the command of --confirm, and reads what RUBY_WBCHECK wrote.
  *
- * Each process of the command appends to one file, in a temporary directory. For each place where a barrier was
- * missed it writes a paragraph, of which only the first line is read:
+ * Each process of the command appends to one file, in a temporary directory. For each place
+ * where a barrier was missed it writes a paragraph, of which only the first line is read:
  *
  *     ruby: write barrier missed: Date (Date+0x8) -> Integer, in Date#initialize_copy
  *         copy.rb:4:in 'Array#each'
  *
- * At its end it writes a line for each C function whose barriers told of references in time, by type and field:
+ * At its end it writes a line for each C function whose barriers told of references in time, by
+ * type and field:
  *
  *     ruby: write barrier told: 12 of Date+0x8, in d_simple_new_internal() of date_core.so
  *
@@ -59,7 +60,9 @@ parse_parent(struct wb_seen *seen, const char *text, const char *end)
     const char *open = strstr(text, " (");
 
     seen->offset = -1;
-    if (open && open < end && end[-1] == ')') seen->offset = parse_field(seen->type, open + strlen(" ("), end - 1);
+    if (open && open < end && end[-1] == ')') {
+        seen->offset = parse_field(seen->type, open + strlen(" ("), end - 1);
+    }
 }
 
 /* Reads "JSON::State#configure": the name behind the last "#" or "." that is followed by
@@ -138,7 +141,10 @@ add_told(struct wb_all_seen *all, const char *text)
     if (!parse_told(&told, text)) return;
     for (size_t i = 0; i < all->told_count; i++) {
         struct wb_told *same = &all->told[i];
-        if (same->offset != told.offset || strcmp(same->type, told.type) || strcmp(same->function, told.function)) continue;
+        if (same->offset != told.offset || strcmp(same->type, told.type) ||
+            strcmp(same->function, told.function)) {
+            continue;
+        }
         same->count += told.count;
         return;
     }
@@ -175,7 +181,9 @@ exec_command(char **command, const char *path)
     char setting[64];
 
     snprintf(setting, sizeof(setting), "told,out=%s", path);
-    if (setenv("RUBY_WBCHECK", setting, 1) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) execvp(command[0], command);
+    if (setenv("RUBY_WBCHECK", setting, 1) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
+        execvp(command[0], command);
+    }
     report_print(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));
     _exit(127);
 }
@@ -196,10 +204,12 @@ run_and_wait(char **command, const char *path)
     }
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR) continue;
     if (WIFSIGNALED(ended)) {
-        report_print(stderr, "heapprof barriers: %s: ended by a signal (%s)\n", command[0], strsignal(WTERMSIG(ended)));
+        report_print(stderr, "heapprof barriers: %s: ended by a signal (%s)\n", command[0],
+                     strsignal(WTERMSIG(ended)));
     }
     else if (WEXITSTATUS(ended)) {
-        report_print(stderr, "heapprof barriers: %s: ended with status %d\n", command[0], WEXITSTATUS(ended));
+        report_print(stderr, "heapprof barriers: %s: ended with status %d\n", command[0],
+                     WEXITSTATUS(ended));
     }
     return true;
 }
@@ -211,14 +221,19 @@ read_file(const char *path, const char *command)
     FILE *file = fopen(path, "r");
 
     if (!file) {
-        report_print(stderr, "heapprof barriers: %s: none of its processes read RUBY_WBCHECK: it has to run the ruby that "
+        report_print(stderr,
+                     "heapprof barriers: %s: none of its processes read RUBY_WBCHECK: it has to "
+                     "run the ruby that "
                 "heapprof came with\n", command);
         return NULL;
     }
     all = wb_shared_memory(sizeof(*all));
     read_lines(all, file);
     fclose(file);
-    if (all->truncated) fprintf(stderr, "heapprof barriers: more than %d places were seen: the rest is left out\n", WB_SEEN_MOST);
+    if (all->truncated) {
+        fprintf(stderr, "heapprof barriers: more than %d places were seen: the rest is left out\n",
+                WB_SEEN_MOST);
+    }
     return all;
 }
 

@@ -16,7 +16,8 @@ struct wb_seen {
     char text[WB_SEEN_TEXT];   /* "Date (Date+0x8) -> Integer, in Date#initialize_copy" */
     char type[WB_SEEN_TEXT];   /* wrap_struct_name; "" if the parent is no typed data */
     char method[WB_SEEN_TEXT]; /* "initialize_copy"; "" if not known */
-    long offset;               /* of the field in the data, bytes; negative if the field is not in the data */
+    long offset;               /* of the field in the data, bytes; negative if the field is not
+                                * in the data */
     char field[WB_SEEN_TEXT];  /* its name in the source; "" if not known */
     bool early;                /* a barrier was called, but before the store */
     bool explained;            /* a finding fits it */
@@ -24,7 +25,8 @@ struct wb_seen {
 
 struct wb_told {
     char     type[WB_TOLD_TEXT];     /* wrap_struct_name */
-    char     function[WB_TOLD_TEXT]; /* the C function that called the barrier, without suffixes of the compiler (".isra.0") */
+    char     function[WB_TOLD_TEXT]; /* the C function that called the barrier, without suffixes
+                                      * of the compiler (".isra.0") */
     long     offset;                 /* as above */
     uint64_t count;                  /* references that were new in the field */
 };

@@ -1,7 +1,7 @@
 /* diff.c - writes a unified diff.
  *
- * A hunk begins three lines before its first edit, and ends three lines behind its last one. Edits whose lines
- * of context touch share a hunk.
+ * A hunk begins three lines before its first edit, and ends three lines behind its last one.
+ * Edits whose lines of context touch share a hunk.
  */
 #include "barriers/fix/diff.h"
 
@@ -53,8 +53,11 @@ write_hunk(FILE *out, const struct wb_text *text, const struct wb_edit *edits, s
     unsigned line = context_start(&edits[0]), end = context_end(text, &edits[count - 1]);
     int added = 0;
 
-    for (size_t i = 0; i < count; i++) added += (int)lines_in(edits[i].text) - (int)(edits[i].last + 1 - edits[i].first);
-    fprintf(out, "@@ -%u,%u +%d,%d @@\n", line, end + 1 - line, (int)line + shift, (int)(end + 1 - line) + added);
+    for (size_t i = 0; i < count; i++) {
+        added += (int)lines_in(edits[i].text) - (int)(edits[i].last + 1 - edits[i].first);
+    }
+    fprintf(out, "@@ -%u,%u +%d,%d @@\n", line, end + 1 - line, (int)line + shift,
+            (int)(end + 1 - line) + added);
     for (size_t i = 0; i < count; i++) {
         while (line < edits[i].first) write_line(out, ' ', text, line++);
         while (line <= edits[i].last) write_line(out, '-', text, line++);
@@ -73,7 +76,10 @@ wb_write_diff(FILE *out, const char *name, const struct wb_text *text, const str
 
     fprintf(out, "--- a/%s\n+++ b/%s\n", name, name);
     for (size_t i = 0; i < count; i = next) {
-        for (next = i + 1; next < count && context_start(&edits[next]) <= context_end(text, &edits[next - 1]) + 1; ) next++;
+        for (next = i + 1; next < count &&
+             context_start(&edits[next]) <= context_end(text, &edits[next - 1]) + 1; ) {
+            next++;
+        }
         shift = write_hunk(out, text, edits + i, next - i, shift);
     }
 }

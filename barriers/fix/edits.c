@@ -31,13 +31,16 @@ overlap_p(const struct wb_edit *one, const struct wb_edit *other)
 static bool
 same_p(const struct wb_edit *one, const struct wb_edit *other)
 {
-    return one->first == other->first && one->last == other->last && !strcmp(one->text, other->text);
+    return one->first == other->first && one->last == other->last &&
+           !strcmp(one->text, other->text);
 }
 
 const char *
 wb_edits_add(struct wb_edits *edits, const struct wb_text *text, const struct wb_edit *edit)
 {
-    if (*wb_shown_path(text->path, edits->directory) == '/') return "its file is not below the current directory";
+    if (*wb_shown_path(text->path, edits->directory) == '/') {
+        return "its file is not below the current directory";
+    }
     for (size_t i = 0; i < edits->count; i++) {
         const struct wb_planned *planned = &edits->all[i];
         if (planned->text != text) continue;
@@ -83,7 +86,9 @@ wb_edits_write(FILE *out, struct wb_edits *edits)
     if (edits->count) qsort(edits->all, edits->count, sizeof(*edits->all), compare);
     for (size_t i = 0; i < edits->count; i = next) {
         const struct wb_text *text = edits->all[i].text;
-        for (next = i; next < edits->count && edits->all[next].text == text; next++) of_file[next - i] = edits->all[next].edit;
+        for (next = i; next < edits->count && edits->all[next].text == text; next++) {
+            of_file[next - i] = edits->all[next].edit;
+        }
         wb_write_diff(out, wb_shown_path(text->path, edits->directory), text, of_file, next - i);
     }
 }

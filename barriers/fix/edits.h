@@ -6,7 +6,8 @@
 
 struct wb_edits {
     struct wb_arena   *arena;
-    const char        *directory;  /* only files below it are changed; they are named relative to it */
+    const char        *directory;  /* only files below it are changed; they are named relative to
+                                    * it */
     struct wb_planned *all;
     size_t             count, capacity;
 };

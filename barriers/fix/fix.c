@@ -5,8 +5,8 @@
  *     a caller has one, a GC may start           RB_OBJ_WB_UNPROTECT before the call
  *     none of these                              left to people, with the reason
  *
- * The compiler tells place, object and field. The text of the left side comes from the file. A store is also left
- * to people if its text is a macro's, or if what was copied has no name.
+ * The compiler tells place, object and field. The text of the left side comes from the file. A
+ * store is also left to people if its text is a macro's, or if what was copied has no name.
  */
 #include "barriers/fix/fix.h"
 
@@ -32,7 +32,8 @@ struct fixer {
     struct wb_program *program;
     struct wb_text    *texts;   /* files that were read */
     struct wb_edits    edits;
-    bool               protecting;  /* a type becomes WB_PROTECTED, so no object of it may give that up */
+    bool               protecting;  /* a type becomes WB_PROTECTED, so no object of it may give
+                                     * that up */
 };
 
 static bool
@@ -50,7 +51,8 @@ field_text(const struct wb_statement *statement, const char *rest, char *text, s
     const char *to = statement->to, *name = *rest == '.' ? rest + 1 : rest;
     bool pointer = statement->value ? *to == '*' : *to != '&';
 
-    snprintf(text, size, "%s%s%s", *to == '*' || *to == '&' ? to + 1 : to, pointer ? "->" : ".", name);
+    snprintf(text, size, "%s%s%s", *to == '*' || *to == '&' ? to + 1 : to, pointer ? "->" : ".",
+             name);
     return *name && !strpbrk(name, "[-") && !strpbrk(text, " ()*&");
 }
 
@@ -64,7 +66,8 @@ read_group(struct wb_arena *arena, struct wb_text **texts, struct group *group)
     if (!first->place.file) return "its file is not known";
     group->text = wb_text_of(arena, texts, first->place.file);
     if (group->text->count == 0) return "its file cannot be read";
-    return wb_statement_read(arena, group->text, first->place.line, first->place.column, &group->statement);
+    return wb_statement_read(arena, group->text, first->place.line, first->place.column,
+                             &group->statement);
 }
 
 /* The number of blanks at the start of a line. */
@@ -83,8 +86,11 @@ write_barriers(FILE *out, const struct group *group, const char *before, int len
 
     for (size_t i = 0; i < group->count; i++) {
         const struct wb_finding *finding = group->findings[i];
-        if (!field_text(&group->statement, finding->rest, field, sizeof(field))) return "the copied field has no name there";
-        fprintf(out, "%.*sRB_OBJ_WRITTEN(%s, Qundef, %s);%s", length, before, finding->object, field, behind);
+        if (!field_text(&group->statement, finding->rest, field, sizeof(field))) {
+            return "the copied field has no name there";
+        }
+        fprintf(out, "%.*sRB_OBJ_WRITTEN(%s, Qundef, %s);%s", length, before, finding->object,
+                field, behind);
     }
     return NULL;
 }
@@ -106,7 +112,8 @@ write_in_braces(FILE *out, const struct group *group)
 static bool
 adds_p(const struct group *group)
 {
-    return group->findings[0]->rest && group->statement.alone && !strpbrk(group->statement.behind, ";}");
+    return group->findings[0]->rest && group->statement.alone &&
+           !strpbrk(group->statement.behind, ";}");
 }
 
 static const char *
@@ -115,15 +122,19 @@ write_edit(FILE *out, const struct group *group)
     const struct wb_finding *first = group->findings[0];
     const struct wb_statement *statement = &group->statement;
 
-    if (adds_p(group)) return write_barriers(out, group, statement->before, indent(statement->before), "\n");
+    if (adds_p(group)) {
+        return write_barriers(out, group, statement->before, indent(statement->before), "\n");
+    }
     if (first->rest) return write_in_braces(out, group);
     if (!statement->value) return "it is not an assignment";
     if (*statement->to == '*') {
-        fprintf(out, "%sRB_OBJ_WRITE(%s, %s, %s);%s\n", statement->before, first->object, statement->to + 1, statement->value,
+        fprintf(out, "%sRB_OBJ_WRITE(%s, %s, %s);%s\n", statement->before, first->object,
+                statement->to + 1, statement->value,
                 statement->behind);
     }
     else {
-        fprintf(out, "%sRB_OBJ_WRITE(%s, &%s, %s);%s\n", statement->before, first->object, statement->to, statement->value,
+        fprintf(out, "%sRB_OBJ_WRITE(%s, &%s, %s);%s\n", statement->before, first->object,
+                statement->to, statement->value,
                 statement->behind);
     }
     return NULL;
@@ -140,7 +151,8 @@ edit_of(struct wb_arena *arena, const struct group *group, struct wb_edit *edit)
     if (!stream) wb_out_of_memory();
     wrong = write_edit(stream, group);
     if (fclose(stream)) wb_out_of_memory();
-    *edit = (struct wb_edit){group->statement.first, group->statement.last, wb_arena_text(arena, text, size)};
+    *edit = (struct wb_edit){group->statement.first, group->statement.last,
+                             wb_arena_text(arena, text, size)};
     if (adds_p(group)) edit->first = edit->last + 1;
     free(text);
     return wrong;
@@ -166,7 +178,8 @@ insert_line(struct fixer *fixer, const struct wb_text *text, unsigned line, cons
     char whole[1000];
 
     snprintf(whole, sizeof(whole), "%.*s%s\n", indent(before), before, code);
-    return wb_edits_add(&fixer->edits, text, &(struct wb_edit){line, line - 1, wb_name(fixer->program, whole)});
+    return wb_edits_add(&fixer->edits, text,
+                        &(struct wb_edit){line, line - 1, wb_name(fixer->program, whole)});
 }
 
 /* Adds a barrier behind the call, or gives up the object's protection before it. */
@@ -181,13 +194,17 @@ fix_call(struct fixer *fixer, const struct wb_call_site *way, const struct wb_fu
     if (!way->object || !way->place.file) return "the function has no name for the object";
     if (way->place.macro) return "it is reached by a call in a macro";
     text = wb_text_of(arena, &fixer->texts, way->place.file);
-    if (way->field && wb_statement_is_call(arena, text, way->place.line, way->place.column, &statement)) {
+    if (way->field && wb_statement_is_call(arena, text, way->place.line, way->place.column,
+                                           &statement)) {
         snprintf(code, sizeof(code), "RB_OBJ_WRITTEN(%s, Qundef, %s);", way->object, way->field);
         return insert_line(fixer, text, statement.last + 1, statement.before, code);
     }
     if (fixer->protecting) return "a GC may start in a function that has no name for the object";
-    if (!wb_line_begins_p(arena, text, way->place.line, way->place.column)) return "the call that leads to it does not begin a line";
-    snprintf(code, sizeof(code), "RB_OBJ_WB_UNPROTECT(%s); /* %s() stores there */", way->object, stores->name);
+    if (!wb_line_begins_p(arena, text, way->place.line, way->place.column)) {
+        return "the call that leads to it does not begin a line";
+    }
+    snprintf(code, sizeof(code), "RB_OBJ_WB_UNPROTECT(%s); /* %s() stores there */", way->object,
+             stores->name);
     return insert_line(fixer, text, way->place.line, wb_line(text, way->place.line), code);
 }
 
@@ -212,7 +229,8 @@ static const char *
 fix_group(struct fixer *fixer, struct group *group)
 {
     size_t planned = fixer->edits.count;
-    const char *wrong = group->findings[0]->object ? fix_here(fixer, group) : fix_calls(fixer, group);
+    const char *wrong = group->findings[0]->object ? fix_here(fixer, group) :
+                        fix_calls(fixer, group);
 
     if (wrong) wb_edits_keep(&fixer->edits, planned);
     return wrong;
@@ -241,7 +259,10 @@ fix_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb
     for (size_t i = 0; i < count; i = next) {
         struct group group = {.findings = wanted + i};
         const char *wrong;
-        for (next = i + 1; next < count && same_place_p(&wanted[i]->place, &wanted[next]->place); ) next++;
+        for (next = i + 1; next < count && same_place_p(&wanted[i]->place, &wanted[next]->place);
+             ) {
+            next++;
+        }
         group.count = next - i;
         wrong = fix_group(fixer, &group);
         if (wrong) left_i(data, wanted[i], wrong);
@@ -252,7 +273,8 @@ static void
 report_place(const struct fixer *fixer, const struct wb_place *place, const char *what,
              const char *why)
 {
-    report_print(stderr, "heapprof barriers: %s:%u: %s: %s\n", wb_shown_path(place->file, fixer->edits.directory), place->line, what,
+    report_print(stderr, "heapprof barriers: %s:%u: %s: %s\n",
+                 wb_shown_path(place->file, fixer->edits.directory), place->line, what,
             why);
 }
 
@@ -265,7 +287,8 @@ report_left_i(void *data, const struct wb_finding *finding, const char *why)
 /* ---- types ---- */
 
 struct left {
-    const struct wb_finding *finding;  /* the first finding that is left to people; NULL if none is */
+    const struct wb_finding *finding;  /* the first finding that is left to people; NULL if none
+                                        * is */
     const char              *why;
 };
 
@@ -317,10 +340,12 @@ void
 wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings,
        const char *directory, bool types)
 {
-    struct fixer fixer = {.program = program, .edits = {.arena = &program->arena, .directory = directory}};
+    struct fixer fixer = {.program = program,
+                          .edits = {.arena = &program->arena, .directory = directory}};
 
     fix_all(&fixer, findings, NULL, report_left_i, &fixer);
-    for (const struct wb_data_type *type = types ? program->data_types : NULL; type; type = type->next) {
+    for (const struct wb_data_type *type = types ? program->data_types : NULL; type;
+         type = type->next) {
         if (wb_could_be_protected_p(type)) protect_type(&fixer, findings, type);
     }
     wb_edits_write(out, &fixer.edits);

@@ -5,12 +5,12 @@
  *     p->field = value;     RB_OBJ_WRITE(self, &p->field, value);
  *
  *     *p = *other;          *p = *other;
- *                           RB_OBJ_WRITTEN(self, Qundef, p->field);     one for each field that lacks one
+ *                           RB_OBJ_WRITTEN(self, Qundef, p->field);   for each field that lacks one
  *
- *     store(p, value);      store(p, value);                            store() has no name for the object
+ *     store(p, value);      store(p, value);                         store() has no object
  *                           RB_OBJ_WRITTEN(self, Qundef, p->field);
  *
- *     store_all(p, hash);   RB_OBJ_WB_UNPROTECT(self);                  the same, and a GC may start in it
+ *     store_all(p, hash);   RB_OBJ_WB_UNPROTECT(self);               the same; a GC may start in it
  *                           store_all(p, hash);
  */
 #include <stdio.h>

@@ -46,7 +46,8 @@ add_to_flags(struct wb_arena *arena, const struct wb_data_type *type, const stru
     size_t at = type->flags_end.column - 1;
     bool zero;
 
-    if (!line || at == 0 || at > strlen(line) || (!word_p(line[at - 1]) && line[at - 1] != ')') || memchr(line, '?', at)) {
+    if (!line || at == 0 || at > strlen(line) || (!word_p(line[at - 1]) && line[at - 1] != ')') ||
+        memchr(line, '?', at)) {
         return no_place;
     }
     zero = type->flagless && line[at - 1] == '0' && (at == 1 || !word_p(line[at - 2]));
@@ -72,11 +73,13 @@ add_line(struct wb_arena *arena, const struct wb_text *text, unsigned brace, str
 
     if (length == 0 || line[indent] == '#' || strchr("/{", line[length - 1])) return no_place;
     if (line[length - 1] == ',') {
-        *edit = (struct wb_edit){brace, brace - 1, lines(arena, "%.*s.flags = " FLAG ",\n", indent, line)};
+        *edit = (struct wb_edit){brace, brace - 1,
+                                 lines(arena, "%.*s.flags = " FLAG ",\n", indent, line)};
         return NULL;
     }
     if (strstr(line, "//")) return no_place;
-    return replace(edit, brace - 1, lines(arena, "%.*s,\n%.*s.flags = " FLAG "\n", (int)length, line, indent, line));
+    return replace(edit, brace - 1,
+                   lines(arena, "%.*s,\n%.*s.flags = " FLAG "\n", (int)length, line, indent, line));
 }
 
 static const char *
@@ -90,7 +93,8 @@ add_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct 
     if (!line || type->end.column < 2 || at >= strlen(line) || line[at] != '}') return no_place;
     length = without_blanks(line, at);
     if (length == 0) return add_line(arena, text, type->end.line, edit);
-    return replace(edit, type->end.line, lines(arena, "%.*s%s .flags = " FLAG " %s\n", (int)length, line,
+    return replace(edit, type->end.line,
+                   lines(arena, "%.*s%s .flags = " FLAG " %s\n", (int)length, line,
                                                line[length - 1] == ',' ? "" : ",", line + at));
 }
 

@@ -1,6 +1,7 @@
 /* statement.c - finds the end and the parts of a store in the text.
  *
- * The compiler has said where the store begins. It ends at the next ";" outside parentheses, strings and comments.
+ * The compiler has said where the store begins. It ends at the next ";" outside parentheses,
+ * strings and comments.
  */
 #include "barriers/fix/statement.h"
 
@@ -75,7 +76,9 @@ text_from(struct wb_arena *arena, const struct wb_text *text, unsigned line, uns
     size_t size = 1, length = 0;
     char *whole;
 
-    for (unsigned i = line; i < line + LINES_MOST && wb_line(text, i); i++) size += strlen(wb_line(text, i)) + 1;
+    for (unsigned i = line; i < line + LINES_MOST && wb_line(text, i); i++) {
+        size += strlen(wb_line(text, i)) + 1;
+    }
     whole = wb_arena_take(arena, size);
     for (unsigned i = line; i < line + LINES_MOST && wb_line(text, i); i++) {
         const char *from = wb_line(text, i) + (i == line ? column - 1 : 0);
@@ -93,7 +96,9 @@ code_of(struct wb_arena *arena, const char *line)
 {
     const char *end = line, *next;
 
-    for (; *end && strncmp(end, "//", 2); end = next == end ? end + 1 : next) next = skip_token(end);
+    for (; *end && strncmp(end, "//", 2); end = next == end ? end + 1 : next) {
+        next = skip_token(end);
+    }
     line = trimmed(arena, line, end);
     return *line == '#' ? "" : line;
 }
@@ -122,10 +127,13 @@ static const char *
 read_parts(struct wb_arena *arena, struct wb_statement *statement)
 {
     static const char *const copies[] = {"memcpy", "memmove", "MEMCPY", "MEMMOVE"};
-    const char *whole = statement->whole, *end = whole + strlen(whole), *assignment = find_assignment(whole), *open, *comma;
+    const char *whole = statement->whole, *end = whole + strlen(whole),
+        *assignment = find_assignment(whole), *open, *comma;
 
     if (assignment) {
-        if (assignment == whole || strchr("+-*/%&|^<>!", assignment[-1])) return "it is not a plain assignment";
+        if (assignment == whole || strchr("+-*/%&|^<>!", assignment[-1])) {
+            return "it is not a plain assignment";
+        }
         if (find_character(whole, ",")) return "it is more than an assignment";
         if (find_assignment(assignment + 1)) return "it assigns more than once";
         statement->to = trimmed(arena, whole, assignment);
@@ -158,7 +166,9 @@ read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, un
     const char *start, *end, *newline, *code;
 
     *statement = (struct wb_statement){.first = line, .last = line};
-    if (!wb_line(text, line) || column == 0 || column > strlen(wb_line(text, line))) return "its text was not found in the file";
+    if (!wb_line(text, line) || column == 0 || column > strlen(wb_line(text, line))) {
+        return "its text was not found in the file";
+    }
     start = text_from(arena, text, line, column);
     end = find_character(start, ";");
     if (!end) return "it is not a statement of its own";
@@ -204,5 +214,6 @@ wb_line_begins_p(struct wb_arena *arena, const struct wb_text *text, unsigned li
     for (size_t i = indent; i + 1 < column; i++) {
         if (strchr("(){};,:?&|\"'/", start[i])) return false;
     }
-    return strncmp(start + indent, "else", strlen("else")) && among_others_p(code_before(arena, text, line, (unsigned)indent + 1));
+    return strncmp(start + indent, "else", strlen("else")) &&
+           among_others_p(code_before(arena, text, line, (unsigned)indent + 1));
 }

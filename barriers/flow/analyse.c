@@ -1,13 +1,15 @@
 /* analyse.c - visits all functions, first to learn, then to report.
  *
- * A function may store into a struct that only another function, perhaps in another file, takes out of an
- * object. So all functions are visited until a round learns no more owners, and then once more to report.
+ * A function may store into a struct that only another function, perhaps in another file, takes
+ * out of an object. So all functions are visited until a round learns no more owners, and then
+ * once more to report.
  */
 #include "barriers/flow/analyse.h"
 
 #include "barriers/flow/flow.h"
 
-#define ROUNDS_MOST 4 /* each round learns what is one call further away; no extension needed more */
+/* Each round learns what is one call further away. No extension needed more. */
+#define ROUNDS_MOST 4
 
 static void
 forget_summaries(struct wb_program *program)
@@ -22,8 +24,11 @@ static void
 visit_all(struct wb_flow *flow)
 {
     forget_summaries(flow->program);
-    for (struct wb_data_type *each = flow->program->data_types; each; each = each->next) wb_visit_gc_functions(flow, each);
-    for (struct wb_function *function = flow->program->functions; function; function = function->next) {
+    for (struct wb_data_type *each = flow->program->data_types; each; each = each->next) {
+        wb_visit_gc_functions(flow, each);
+    }
+    for (struct wb_function *function = flow->program->functions; function;
+         function = function->next) {
         if (function->ours) wb_summary_of(flow, function);
     }
 }

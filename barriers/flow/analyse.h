@@ -3,7 +3,8 @@
 /* From an extension that was read to the findings. */
 #include "barriers/flow/findings.h"
 
-/* Finds stores into the data of objects that have no barrier. The findings are ordered by file and line. */
+/* Finds stores into the data of objects that have no barrier. The findings are ordered by file
+ * and line. */
 void wb_analyse(struct wb_program *program, struct wb_findings *findings);
 
 #endif

@@ -2,8 +2,8 @@
  *
  *     a function that known.c names     its effect, from the table
  *     a function of the extension       its summary
- *     any other                         it may start a GC, store at each address that it is given, and call
- *                                       each function that it is given
+ *     any other                         it may start a GC, store at each address that it is given,
+ *                                       and call each function that it is given
  *
  * A value that is known only by the call that returned it is a conjured one.
  */
@@ -21,7 +21,8 @@ struct call {
     struct wb_symbol     **arguments;
     const struct wb_node **nodes;      /* nodes of the arguments, without casts */
     unsigned               count;
-    const struct wb_node  *back;       /* the call of Ruby's function that calls this callback, never, once or often; NULL for a plain call */
+    const struct wb_node  *back;       /* the call of Ruby's function that calls this callback,
+                                        * never, once or often; NULL for a plain call */
 };
 
 static struct wb_symbol *
@@ -48,7 +49,8 @@ data_type_argument(const struct call *call, unsigned number)
 {
     const struct wb_symbol *symbol = argument(call, number);
 
-    return symbol->kind == WB_S_GLOBAL ? ((const struct wb_variable *)symbol->what)->data_type : NULL;
+    return symbol->kind == WB_S_GLOBAL ? ((const struct wb_variable *)symbol->what)->data_type :
+           NULL;
 }
 
 /* ---- objects and their data ---- */
@@ -124,7 +126,8 @@ static void
 visit_write(const struct call *call)
 {
     struct wb_symbol *address = argument(call, 1);
-    bool followed = wb_base_of(address)->kind == WB_S_LOCAL || wb_of_parameter_p(address, call->frame->function);
+    bool followed = wb_base_of(address)->kind == WB_S_LOCAL ||
+                    wb_of_parameter_p(address, call->frame->function);
 
     wb_note_stored(address, argument(call, 2));
     wb_note_barriered_store(call->frame, call->state, address, call->node);
@@ -152,7 +155,8 @@ any_element(const struct call *call, struct wb_symbol *array)
 static void
 visit_mark_array(const struct call *call)
 {
-    add_mark(call->frame, wb_load(call->frame, call->state, any_element(call, argument(call, 0))), false);
+    add_mark(call->frame, wb_load(call->frame, call->state, any_element(call, argument(call, 0))),
+             false);
     call->frame->summary->gives = true;
 }
 
@@ -179,7 +183,8 @@ apply_known(const struct call *call, const struct wb_known *known)
       case WB_MARK: add_mark(frame, argument(call, 0), false); break;
       case WB_MARK_MOVABLE: add_mark(frame, argument(call, 0), true); break;
       case WB_MARK_ARRAY: visit_mark_array(call); break;
-      case WB_RETURN_IMMEDIATE: return wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL, 0);
+      case WB_RETURN_IMMEDIATE: return wb_symbol(&frame->flow->symbols, WB_S_CONSTANT, NULL, NULL,
+                                                 0);
       case WB_NOTHING: break;
     }
     return conjured(call, WB_S_UNKNOWN);
@@ -200,7 +205,9 @@ translate_outer(const struct call *call, struct wb_symbol *symbol, struct wb_sym
       case WB_S_FIELD: return wb_field_address(call->frame, of, symbol->what);
       case WB_S_DATA:
         translated = wb_data_of(call->frame, call->state, of);
-        if (!translated->data_type && translated->kind != WB_S_CONSTANT) translated->data_type = symbol->data_type;
+        if (!translated->data_type && translated->kind != WB_S_CONSTANT) {
+            translated->data_type = symbol->data_type;
+        }
         return translated;
       default: return wb_symbol(symbols, symbol->kind, symbol->what, of, symbol->number);
     }
@@ -251,7 +258,8 @@ static void
 bind_stored(const struct call *call, const struct wb_summary *summary)
 {
     for (const struct wb_stores *each = summary->stores; each; each = each->next) {
-        struct wb_symbol *address = translate(call, each->store->address), *value = translate(call, each->store->value);
+        struct wb_symbol *address = translate(call, each->store->address),
+            *value = translate(call, each->store->value);
         bool holds = wb_base_of(address)->kind == WB_S_LOCAL && value->kind != WB_S_CONSTANT;
         if (holds) wb_bind(call->frame->flow->arena, call->state, address, value);
     }
@@ -323,7 +331,8 @@ static bool
 may_store_p(const struct wb_function *function, unsigned parameter, const struct wb_symbol *address)
 {
     if (!function) return true;
-    return !only_read_p(function, parameter) && !(wb_converts_to_string_p(function) && wb_only_strings_p(address));
+    return !only_read_p(function, parameter) &&
+           !(wb_converts_to_string_p(function) && wb_only_strings_p(address));
 }
 
 /* After the call each VALUE at the address may be another one. */
@@ -355,7 +364,9 @@ invalidate_arguments(const struct call *call, bool outs)
             wb_bind(call->frame->flow->arena, call->state, given,
                     wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, call->node, given, 0));
         }
-        else if (outs && type && may_store_p(call->node->function, i, given)) invalidate_memory(call, given, type);
+        else if (outs && type && may_store_p(call->node->function, i, given)) {
+            invalidate_memory(call, given, type);
+        }
     }
 }
 
@@ -374,7 +385,10 @@ note_escaped_type(const struct wb_node *node)
 {
     const struct wb_record *record = node->type ? wb_pointed(node->type) : NULL;
 
-    for (const struct wb_owner *owner = record ? record->owners : NULL; owner; owner = owner->next) owner->data_type->given = true;
+    for (const struct wb_owner *owner = record ? record->owners : NULL; owner;
+         owner = owner->next) {
+        owner->data_type->given = true;
+    }
 }
 
 /* A function that is not read may mark what it gets, and what that leads to. */
@@ -386,7 +400,8 @@ note_escaped(const struct call *call)
 
     for (unsigned i = 0; i < call->count; i++) {
         struct wb_symbol *base = wb_base_of(call->arguments[i]);
-        bool value = call->nodes[i]->type && call->nodes[i]->type->kind == WB_VALUE && base->kind == WB_S_LOAD;
+        bool value = call->nodes[i]->type && call->nodes[i]->type->kind == WB_VALUE &&
+                     base->kind == WB_S_LOAD;
         if (base->kind != WB_S_CONSTANT && !value) call->frame->summary->gives = true;
         if (unread) note_escaped_type(call->nodes[i]);
     }
@@ -400,14 +415,17 @@ apply_callback(const struct call *call, const struct wb_callback *callback)
     const struct wb_node *given = call->nodes[callback->function];
     struct wb_function *function = given->function;
     const struct wb_summary *summary = wb_summary_of(call->frame->flow, function);
-    struct call inner = {.frame = call->frame, .state = call->state, .node = given, .back = call->node};
+    struct call inner = {.frame = call->frame, .state = call->state, .node = given,
+                         .back = call->node};
 
     if (!summary || callback->data >= call->count) return;
     inner.count = function->parameter_count;
-    inner.arguments = wb_arena_take(call->frame->flow->arena, inner.count * sizeof(*inner.arguments));
+    inner.arguments = wb_arena_take(call->frame->flow->arena,
+                                    inner.count * sizeof(*inner.arguments));
     for (unsigned i = 0; i < inner.count; i++) {
         if (i == callback->parameter) inner.arguments[i] = call->arguments[callback->data];
-        else inner.arguments[i] = wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, given, NULL, i);
+        else inner.arguments[i] = wb_symbol(&call->frame->flow->symbols, WB_S_UNKNOWN, given, NULL,
+                                            i);
     }
     apply_stores(&inner, summary);
 }
@@ -427,10 +445,14 @@ apply_unknown(const struct call *call)
 {
     struct wb_function *function = call->node->function;
     bool recursive = function && function->body;
-    bool collects = !function || recursive || wb_known_of(function)->collects || given_function_p(call);
+    bool collects = !function || recursive || wb_known_of(function)->collects ||
+                    given_function_p(call);
 
     note_escaped(call);
-    if (collects) wb_gc_point(call->frame, call->state, function ? function->name : "a call of a function pointer");
+    if (collects) {
+        wb_gc_point(call->frame, call->state,
+                    function ? function->name : "a call of a function pointer");
+    }
     if (function) apply_callbacks(call);
     invalidate_arguments(call, true);
     return conjured(call, WB_S_UNKNOWN);
@@ -472,8 +494,12 @@ wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_no
             note_escaped(&call);
         }
     }
-    else if (function && (summary = wb_summary_of(frame->flow, function))) result = apply_summary(&call, summary);
+    else if (function && (summary = wb_summary_of(frame->flow, function))) {
+        result = apply_summary(&call, summary);
+    }
     else result = apply_unknown(&call);
-    if (function && result->kind == WB_S_UNKNOWN && wb_returns_string_p(function)) result->string = true;
+    if (function && result->kind == WB_S_UNKNOWN && wb_returns_string_p(function)) {
+        result->string = true;
+    }
     return result;
 }

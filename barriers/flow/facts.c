@@ -58,9 +58,12 @@ bool
 wb_returns_string_p(const struct wb_function *function)
 {
     static const char *const names[] = {
-        "rb_enc_sprintf", "rb_enc_str_new", "rb_enc_str_new_cstr", "rb_external_str_new", "rb_external_str_new_cstr", "rb_fstring",
-        "rb_obj_as_string", "rb_sprintf", "rb_str_buf_new", "rb_str_dup", "rb_str_dup_frozen", "rb_str_export", "rb_str_new",
-        "rb_str_new_cstr", "rb_str_new_frozen", "rb_str_new_static", "rb_str_plus", "rb_str_substr", "rb_string_value",
+        "rb_enc_sprintf", "rb_enc_str_new", "rb_enc_str_new_cstr", "rb_external_str_new",
+            "rb_external_str_new_cstr", "rb_fstring",
+        "rb_obj_as_string", "rb_sprintf", "rb_str_buf_new", "rb_str_dup", "rb_str_dup_frozen",
+        "rb_str_export", "rb_str_new",
+        "rb_str_new_cstr", "rb_str_new_frozen", "rb_str_new_static", "rb_str_plus", "rb_str_substr",
+        "rb_string_value",
         "rb_usascii_str_new", "rb_usascii_str_new_cstr", "rb_utf8_str_new", "rb_utf8_str_new_cstr",
     };
 
@@ -70,7 +73,8 @@ wb_returns_string_p(const struct wb_function *function)
 bool
 wb_converts_to_string_p(const struct wb_function *function)
 {
-    static const char *const names[] = {"rb_string_value", "rb_string_value_cstr", "rb_string_value_ptr"};
+    static const char *const names[] = {"rb_string_value", "rb_string_value_cstr",
+                                        "rb_string_value_ptr"};
 
     return named_p(function, names, sizeof(names) / sizeof(names[0]));
 }

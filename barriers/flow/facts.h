@@ -1,11 +1,11 @@
 #ifndef HEAPPROF_BARRIERS_FACTS_H
 #define HEAPPROF_BARRIERS_FACTS_H
-/* Facts about a field that hold in the whole program: whether a mark function marks it, and whether it
- * only ever holds Strings. */
+/* Facts about a field that hold in the whole program: whether a mark function marks it, and
+ * whether it only ever holds Strings. */
 #include "barriers/flow/symbols.h"
 
-/* True if no mark function marks the field. Then the GC does not follow the reference, so a store there
- * needs no barrier. */
+/* True if no mark function marks the field. Then the GC does not follow the reference, so a
+ * store there needs no barrier. */
 bool wb_unmarked_p(const struct wb_data_type *data_type, const struct wb_symbol *address);
 
 /* Notes that the value is stored at the address. */

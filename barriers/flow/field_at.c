@@ -18,7 +18,8 @@ static void search_record(struct search *search, const struct wb_record *record,
 static void
 add_path(struct search *search, const char *path)
 {
-    int added = snprintf(search->text + search->length, search->size - search->length, "%s%s", search->length ? " or " : "", path);
+    int added = snprintf(search->text + search->length, search->size - search->length, "%s%s",
+                         search->length ? " or " : "", path);
 
     if (added > 0 && (size_t)added < search->size - search->length) search->length += (size_t)added;
     else search->text[search->length] = '\0';
@@ -38,7 +39,9 @@ search_type(struct search *search, const struct wb_type *type, int64_t offset, c
     if (bytes <= 0 || (element->kind != WB_VALUE && element->kind != WB_RECORD)) return;
     if (type == element) snprintf(whole, sizeof(whole), "%s", path);
     else snprintf(whole, sizeof(whole), "%s[%lld]", path, (long long)(offset / bytes));
-    if (element->kind == WB_RECORD) search_record(search, element->record, offset % bytes, whole, depth + 1);
+    if (element->kind == WB_RECORD) {
+        search_record(search, element->record, offset % bytes, whole, depth + 1);
+    }
     else if (offset % bytes == 0) add_path(search, whole);
 }
 
@@ -50,8 +53,11 @@ search_record(struct search *search, const struct wb_record *record, int64_t off
 
     if (depth > DEPTH_MOST) return;
     for (const struct wb_field *field = record->fields; field; field = field->next) {
-        if (field->offset < 0 || offset < field->offset || offset >= field->offset + field->size) continue;
-        snprintf(path, sizeof(path), "%s%s%s", before, *before && *field->name ? "." : "", field->name);
+        if (field->offset < 0 || offset < field->offset || offset >= field->offset + field->size) {
+            continue;
+        }
+        snprintf(path, sizeof(path), "%s%s%s", before, *before && *field->name ? "." : "",
+                 field->name);
         search_type(search, field->type, offset - field->offset, path, depth);
     }
 }
@@ -77,7 +83,9 @@ wb_field_at(const struct wb_data_type *type, int64_t offset, char *text, size_t 
 
     *text = '\0';
     for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {
-        if (owner->whole && !member_p(type, owner->record)) search_record(&search, owner->record, offset, "", 0);
+        if (owner->whole && !member_p(type, owner->record)) {
+            search_record(&search, owner->record, offset, "", 0);
+        }
     }
     return search.length > 0;
 }

@@ -7,10 +7,16 @@
 static int
 order_of(const struct wb_finding *one, const struct wb_finding *other)
 {
-    int order = strcmp(one->place.file ? one->place.file : "", other->place.file ? other->place.file : "");
+    int order = strcmp(one->place.file ? one->place.file : "",
+                       other->place.file ? other->place.file : "");
 
-    if (order == 0) order = (one->place.line > other->place.line) - (one->place.line < other->place.line);
-    if (order == 0) order = (one->place.column > other->place.column) - (one->place.column < other->place.column);
+    if (order == 0) {
+        order = (one->place.line > other->place.line) - (one->place.line < other->place.line);
+    }
+    if (order == 0) {
+        order = (one->place.column > other->place.column) -
+                (one->place.column < other->place.column);
+    }
     return order ? order : strcmp(one->field, other->field);
 }
 
@@ -18,7 +24,8 @@ static bool
 same_call_site_p(const struct wb_call_site *one, const struct wb_call_site *other)
 {
     return one->place.file == other->place.file && one->place.line == other->place.line &&
-           one->place.column == other->place.column && one->object == other->object && one->field == other->field;
+           one->place.column == other->place.column && one->object == other->object &&
+           one->field == other->field;
 }
 
 /* Adds the call sites of another finding for the same store. */
@@ -81,7 +88,8 @@ wb_add_finding(struct wb_findings *findings, const struct wb_finding *finding)
 static int
 compare(const void *one, const void *other)
 {
-    return order_of(*(const struct wb_finding *const *)one, *(const struct wb_finding *const *)other);
+    return order_of(*(const struct wb_finding *const *)one,
+                    *(const struct wb_finding *const *)other);
 }
 
 void

@@ -1,11 +1,13 @@
 /* flow.c - visits statements and expressions in the order in which they run.
  *
- * Both ways of a branch are visited, and their states are joined behind it. A loop's body is visited twice, so
- * that the state at its end reaches its start. A loop is taken to run at least once.
+ * Both ways of a branch are visited, and their states are joined behind it. A loop's body is
+ * visited twice, so that the state at its end reaches its start. A loop is taken to run at
+ * least once.
  */
 #include "barriers/flow/flow.h"
 
-#define LOOPS_VISITED_TWICE 3 /* of nested loops; deeper ones are visited once, for the visits double with each level */
+/* Of nested loops. Deeper ones are visited once, for the visits double with each level. */
+#define LOOPS_VISITED_TWICE 3
 
 static struct wb_symbol *
 symbol(struct wb_frame *frame, enum wb_symbol_kind kind, const void *what, struct wb_symbol *of,
@@ -39,7 +41,8 @@ element_address(struct wb_frame *frame, struct wb_state *state, const struct wb_
     if (!index) return of;
     wb_visit(frame, state, index);
     if (index->kind == WB_NUMBER) return symbol(frame, WB_S_INDEX, NULL, of, index->number);
-    return symbol(frame, WB_S_INDEX, index->kind == WB_VARIABLE ? index->variable : (const void *)index, of, -1);
+    return symbol(frame, WB_S_INDEX,
+                  index->kind == WB_VARIABLE ? index->variable : (const void *)index, of, -1);
 }
 
 static struct wb_symbol *
@@ -52,7 +55,8 @@ address_of(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
       case WB_POINTEE: return wb_visit(frame, state, node->child);
       case WB_ELEMENT: return element_address(frame, state, node);
       case WB_MEMBER:
-        of = node->arrow ? wb_visit(frame, state, node->child) : address_of(frame, state, node->child);
+        of = node->arrow ? wb_visit(frame, state, node->child) :
+             address_of(frame, state, node->child);
         return wb_field_address(frame, of, node->field);
       case WB_ASSIGN:
         wb_visit(frame, state, node);
@@ -150,7 +154,9 @@ visit_sequence(struct wb_frame *frame, struct wb_state *state, const struct wb_n
 {
     struct wb_symbol *last = NULL;
 
-    for (const struct wb_node *node = first; node; node = node->next) last = wb_visit(frame, state, node);
+    for (const struct wb_node *node = first; node; node = node->next) {
+        last = wb_visit(frame, state, node);
+    }
     return last;
 }
 
@@ -162,11 +168,15 @@ tested_object(struct wb_frame *frame, struct wb_state *state, const struct wb_no
     struct wb_symbol *found = NULL;
 
     if (condition->kind == WB_VARIABLE || condition->kind == WB_MEMBER) {
-        return condition->type && condition->type->kind == WB_VALUE ? wb_visit(frame, state, condition) : NULL;
+        bool value = condition->type && condition->type->kind == WB_VALUE;
+        return value ? wb_visit(frame, state, condition) : NULL;
     }
-    if (condition->kind != WB_ANY && condition->kind != WB_CAST && condition->kind != WB_CALL) return NULL;
+    if (condition->kind != WB_ANY && condition->kind != WB_CAST && condition->kind != WB_CALL) {
+        return NULL;
+    }
     for (const struct wb_node *child = condition->child; child; child = child->next) {
-        struct wb_symbol *one = child->kind == WB_NUMBER ? NULL : tested_object(frame, state, child);
+        struct wb_symbol *one = child->kind == WB_NUMBER ? NULL :
+                                tested_object(frame, state, child);
         if (found && one) return NULL;
         if (one) found = one;
     }
@@ -180,7 +190,9 @@ static void
 assume_null_elsewhere(struct wb_frame *frame, struct wb_state *other, struct wb_symbol *object,
                       const struct wb_objects *barriers_seen, const struct wb_objects *before)
 {
-    while (barriers_seen != before && barriers_seen->object != object) barriers_seen = barriers_seen->next;
+    while (barriers_seen != before && barriers_seen->object != object) {
+        barriers_seen = barriers_seen->next;
+    }
     if (barriers_seen != before && !other->dead) wb_assume_null(frame, other, object);
 }
 
@@ -235,7 +247,9 @@ visit_loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node 
 
     frame->loops++;
     visit_loop_body(frame, state, node, &left);
-    if (frame->loops <= LOOPS_VISITED_TWICE && !state->dead) visit_loop_body(frame, state, node, &left);
+    if (frame->loops <= LOOPS_VISITED_TWICE && !state->dead) {
+        visit_loop_body(frame, state, node, &left);
+    }
     frame->loops--;
     wb_join_states(&frame->flow->symbols, state, &left);
     if (state->dead) *state = before;
@@ -361,7 +375,8 @@ visit_statement(struct wb_frame *frame, struct wb_state *state, const struct wb_
       case WB_LABEL: visit_label(frame, state, node); break;
       case WB_GOTO: visit_goto(frame, state, node->name); break;
       case WB_BREAK: jump(frame, state, frame->break_to ? frame->break_to : &frame->end); break;
-      case WB_CONTINUE: jump(frame, state, frame->continue_to ? frame->continue_to : &frame->end); break;
+      case WB_CONTINUE: jump(frame, state,
+                             frame->continue_to ? frame->continue_to : &frame->end); break;
       case WB_RETURN: visit_return(frame, state, node); break;
       case WB_DECLARE: visit_declaration(frame, state, node); break;
       case WB_CASE:

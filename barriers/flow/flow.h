@@ -3,17 +3,17 @@
 /* An interpreter that runs each function once without values: it puts symbols in their place.
  *
  *     flow.c       statements and expressions  <---+
- *         |                                        |  these three recurse, as the code does: a function
- *     calls.c      what a call does                |  contains calls, and a call leads to a function
- *         |                                        |
+ *         |                                        |  these three recurse, as the code does:
+ *     calls.c      what a call does                |  a function has calls, and a call leads to
+ *         |                                        |  a function
  *     functions.c  a whole function: its summary --+
  *
  *     stores.c     stores that need a barrier, barriers, and the GC that may start between them
  *     memory.c     what is at an address
  *
- * The summary of a function says what it does to its arguments. It is applied at each call. All functions
- * are visited several times: first to learn which structs are data of which types, and what mark functions
- * mark; then once to report.
+ * The summary of a function says what it does to its arguments. It is applied at each call. All
+ * functions are visited several times: first to learn which structs are data of which types,
+ * and what mark functions mark; then once to report.
  */
 #include "barriers/flow/findings.h"
 #include "barriers/known.h"
@@ -25,10 +25,12 @@ struct wb_summary {
     bool                     collects;  /* a GC may start in it */
     bool                     fresh;     /* its result is an object that no GC has seen */
     struct wb_symbol        *result;    /* NULL if there is none, or it is not known */
-    const struct wb_stores  *stores;    /* into memory that its parameters lead to, with no barrier when it returns */
+    const struct wb_stores  *stores;    /* into memory that its parameters lead to, with no
+                                         * barrier when it returns */
     const struct wb_objects *barriers;  /* object and value; called before a GC may start */
     const struct wb_objects *marks;     /* values */
-    bool                     gives;     /* it passes what its parameters lead to on to functions that are not read */
+    bool                     gives;     /* it passes what its parameters lead to on to functions
+                                         * that are not read */
     const struct wb_binding *writes;    /* pointers that it stores where its parameters point to */
 };
 
@@ -57,7 +59,8 @@ struct wb_frame {
     struct wb_state     end;          /* the join of the states in which it returns */
     struct wb_state    *break_to, *continue_to, *switch_from;
     struct wb_label    *labels;
-    const struct wb_objects *barriers_seen;  /* objects that had a barrier so far, the latest first */
+    const struct wb_objects *barriers_seen;  /* objects that had a barrier so far, the latest
+                                              * first */
     unsigned            loops;        /* around the node that is visited */
     bool                exempt;       /* it runs in a GC: its stores need no barrier */
     bool                escapes;      /* it may be called from code that is not read */
@@ -104,8 +107,8 @@ struct wb_symbol *wb_visit_call(struct wb_frame *frame, struct wb_state *state,
 
 /* ---- stores.c ---- */
 
-/* A thing of that type is stored at an address. from: the VALUE itself, or the address of the struct or
- * array that is copied. */
+/* A thing of that type is stored at an address. from: the VALUE itself, or the address of the
+ * struct or array that is copied. */
 void wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
               const struct wb_type *type, struct wb_symbol *from, const struct wb_node *node);
 

@@ -2,7 +2,8 @@
  * functions with the data of an object. */
 #include "barriers/flow/flow.h"
 
-#define CALLS_MOST 200 /* deep; a function below that is taken to do anything, and is visited by itself later */
+/* Depth of calls. A function below that is taken to do anything, and is visited by itself later. */
+#define CALLS_MOST 200
 
 static struct wb_symbol *
 parameter_address(struct wb_frame *frame, const struct wb_variable *parameter)
@@ -52,7 +53,8 @@ static struct wb_summary *
 visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
 {
     struct wb_summary *summary = WB_NEW(flow->arena, struct wb_summary);
-    struct wb_frame frame = {.flow = flow, .function = function, .summary = summary, .end = {.dead = true}};
+    struct wb_frame frame = {.flow = flow, .function = function, .summary = summary,
+                             .end = {.dead = true}};
     struct wb_state state = {0};
 
     flow->depth++;
@@ -81,7 +83,8 @@ wb_summary_of(struct wb_flow *flow, struct wb_function *function)
     if (!function->body) return NULL;
     if (function->summary) return function->summary->busy ? NULL : function->summary;
     if (flow->depth < CALLS_MOST) return visit_function(flow, function, NULL);
-    function->addressed++; /* this caller does not see its stores, so they are reported for the function itself */
+    function->addressed++; /* this caller does not see its stores, so they are reported for the
+                            * function itself */
     return NULL;
 }
 

@@ -9,13 +9,16 @@ wb_learn_owner(struct wb_frame *frame, const struct wb_symbol *value, const stru
 {
     struct wb_record *record = wb_pointed(type);
 
-    if (record && value->data_type && value->kind != WB_S_FRESH) wb_add_owner(frame->flow->program, record, value->data_type, true);
+    if (record && value->data_type && value->kind != WB_S_FRESH) {
+        wb_add_owner(frame->flow->program, record, value->data_type, true);
+    }
 }
 
 struct wb_symbol *
 wb_data_of(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *object)
 {
-    struct wb_symbol *data = wb_symbol(&frame->flow->symbols, WB_S_DATA, NULL, object, 0), *bound = wb_bound(state, data);
+    struct wb_symbol *data = wb_symbol(&frame->flow->symbols, WB_S_DATA, NULL, object, 0),
+        *bound = wb_bound(state, data);
 
     if (!data->data_type) data->data_type = object->data_type;
     return bound ? bound : data;
@@ -24,7 +27,9 @@ wb_data_of(struct wb_frame *frame, const struct wb_state *state, struct wb_symbo
 struct wb_symbol *
 wb_field_address(struct wb_frame *frame, struct wb_symbol *of, const struct wb_field *field)
 {
-    if (of->data_type && of->kind != WB_S_FRESH) wb_add_owner(frame->flow->program, field->record, of->data_type, true);
+    if (of->data_type && of->kind != WB_S_FRESH) {
+        wb_add_owner(frame->flow->program, field->record, of->data_type, true);
+    }
     return wb_symbol(&frame->flow->symbols, WB_S_FIELD, field, of, 0);
 }
 

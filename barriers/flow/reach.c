@@ -63,7 +63,9 @@ wb_reach_from_function(struct wb_program *program, const char *name)
 
     program->searches++;
     for (struct wb_function *function = program->functions; function; function = function->next) {
-        if (function->body && !strcmp(function->name, name)) mark_reached(program, &waiting, function);
+        if (function->body && !strcmp(function->name, name)) {
+            mark_reached(program, &waiting, function);
+        }
     }
     return mark_waiting(program, waiting);
 }

@@ -1,7 +1,8 @@
-/* remarks.c - looks at the fields of structs that are a type's data as a whole, and of structs within them.
+/* remarks.c - looks at the fields of structs that are a type's data as a whole, and of structs
+ * within them.
  *
- * It does not look behind pointers, into arrays of structs, or into tables. A mark or compact function that
- * passes the data on to functions that are not read is taken to do everything.
+ * It does not look behind pointers, into arrays of structs, or into tables. A mark or compact
+ * function that passes the data on to functions that are not read is taken to do everything.
  */
 #include "barriers/flow/remarks.h"
 
@@ -9,8 +10,11 @@
 #include <stdio.h>
 
 const struct wb_rule_text wb_rules[WB_RULES] = {
-    [WB_MOVED] = {"moved-reference", "A reference is marked by rb_gc_mark_movable, and not updated after a move", true},
-    [WB_UNMARKED] = {"unmarked-reference", "A reference is stored, and the mark function does not mark it", false},
+    [WB_MOVED] = {"moved-reference",
+                  "A reference is marked by rb_gc_mark_movable, and not updated after a move",
+                      true},
+    [WB_UNMARKED] = {"unmarked-reference",
+                     "A reference is stored, and the mark function does not mark it", false},
     [WB_UNPROTECTED] = {"could-be-protected", "A type is not WB_PROTECTED, and could be", false},
 };
 
@@ -46,16 +50,22 @@ check_field(struct remarker *remarker, const struct wb_field *field, const char 
     bool marks_seen = !type->marks || type->marks_seen;
 
     if (field->movable && !field->pinned && field->marked == type && !type->compacts) {
-        add_remark(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact function that updates it",
+        add_remark(remarker, WB_MOVED, name,
+                   "'%s' (%s) is marked by rb_gc_mark_movable, and there is no compact "
+                   "function that updates it",
                    name, type->name);
     }
-    else if (field->movable && !field->pinned && field->marked == type && type->updates_seen && !field->updated) {
-        add_remark(remarker, WB_MOVED, name, "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name, type->name,
+    else if (field->movable && !field->pinned && field->marked == type && type->updates_seen &&
+             !field->updated) {
+        add_remark(remarker, WB_MOVED, name,
+                   "'%s' (%s) is marked by rb_gc_mark_movable, and %s() does not update it", name,
+                       type->name,
                    type->compact->name);
     }
     if (field->holds && !field->marked && marks_seen) {
         add_remark(remarker, WB_UNMARKED, name, "'%s' (%s) is stored, and %s%s", name, type->name,
-                   type->mark ? type->mark->name : "there is no mark function", type->mark ? "() does not mark it" : "");
+                   type->mark ? type->mark->name : "there is no mark function",
+                   type->mark ? "() does not mark it" : "");
     }
 }
 
@@ -69,7 +79,8 @@ check_fields(struct remarker *remarker, struct wb_record *record, const char *be
     for (const struct wb_field *field = record->fields; field; field = field->next) {
         const struct wb_type *type = field->type;
         const char *brackets = type->kind == WB_ARRAY ? "[]" : "";
-        snprintf(path, sizeof(path), "%s%s%s%s", before, *before && *field->name ? "." : "", field->name, brackets);
+        snprintf(path, sizeof(path), "%s%s%s%s", before, *before && *field->name ? "." : "",
+                 field->name, brackets);
         while (type->kind == WB_ARRAY) type = type->to;
         if (type->kind == WB_VALUE) check_field(remarker, field, path);
         else if (type->kind == WB_RECORD && !*brackets) check_fields(remarker, type->record, path);
@@ -89,7 +100,8 @@ wb_could_be_protected_p(const struct wb_data_type *type)
 bool
 wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding)
 {
-    bool of_type = finding->data_type == type || (finding->record && wb_owned_p(finding->record, type));
+    bool of_type = finding->data_type == type ||
+                   (finding->record && wb_owned_p(finding->record, type));
 
     return of_type && finding->certainty != WB_HARMLESS;
 }
@@ -110,12 +122,18 @@ check_type(struct remarker *remarker, const struct wb_findings *findings)
     size_t count = count_lacking(type, findings);
 
     if (!wb_could_be_protected_p(type)) return;
-    if (!type->marks) add_remark(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: it marks nothing", type->name);
+    if (!type->marks) {
+        add_remark(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: it marks nothing",
+                   type->name);
+    }
     else if (count == 0) {
-        add_remark(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED: each store that is seen has its barrier", type->name);
+        add_remark(remarker, WB_UNPROTECTED, NULL,
+                   "'%s' could be WB_PROTECTED: each store that is seen has its barrier",
+                       type->name);
     }
     else {
-        add_remark(remarker, WB_UNPROTECTED, NULL, "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count,
+        add_remark(remarker, WB_UNPROTECTED, NULL,
+                   "'%s' could be WB_PROTECTED if %zu store%s had a barrier", type->name, count,
                    count == 1 ? "" : "s");
     }
 }

@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_BARRIERS_REMARKS_H
 #define HEAPPROF_BARRIERS_REMARKS_H
-/* Remarks about types: references that their functions forget, and types that could be WB_PROTECTED. */
+/* Remarks about types: references that their functions forget, and types that could be
+ * WB_PROTECTED. */
 #include "barriers/flow/findings.h"
 
 enum wb_rule {
@@ -10,8 +11,8 @@ enum wb_rule {
     WB_RULES
 };
 
-/* The name and the description of a rule, for programs. error: what it finds is certainly wrong, so it is
- * reported without --all. */
+/* The name and the description of a rule, for programs. error: what it finds is certainly
+ * wrong, so it is reported without --all. */
 struct wb_rule_text {
     const char *id, *description;
     bool        error;
@@ -26,12 +27,12 @@ struct wb_remark {
     struct wb_remark          *next;
 };
 
-/* True if the type could be WB_PROTECTED once its stores have barriers: it has no references, or all of
- * them are in fields whose stores are found. */
+/* True if the type could be WB_PROTECTED once its stores have barriers: it has no references,
+ * or all of them are in fields whose stores are found. */
 bool wb_could_be_protected_p(const struct wb_data_type *type);
 
-/* True if that store would then need a barrier: it is into the data of this type, or into a struct that
- * this type shares with others. */
+/* True if that store would then need a barrier: it is into the data of this type, or into a
+ * struct that this type shares with others. */
 bool wb_lacking_p(const struct wb_data_type *type, const struct wb_finding *finding);
 
 /* All remarks, ordered by type. findings: those of the same program. */

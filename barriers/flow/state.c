@@ -18,7 +18,9 @@ wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *addres
 
     if (wb_bound(state, address) == value) return;
     binding = WB_NEW(arena, struct wb_binding);
-    *binding = (struct wb_binding){address, value, state->bindings ? state->bindings->length + 1 : 1, state->bindings};
+    *binding = (struct wb_binding){address, value,
+                                   state->bindings ? state->bindings->length + 1 : 1,
+                                       state->bindings};
     state->bindings = binding;
 }
 
@@ -85,9 +87,11 @@ static bool
 same_store_p(const struct wb_store *one, const struct wb_store *other)
 {
     bool same_value = one->value == other->value ||
-                      (one->late && one->value->kind == WB_S_UNKNOWN && other->value->kind == WB_S_UNKNOWN);
+                      (one->late && one->value->kind == WB_S_UNKNOWN &&
+                       other->value->kind == WB_S_UNKNOWN);
 
-    return one->address == other->address && same_value && one->late == other->late && one->call == other->call &&
+    return one->address == other->address && same_value && one->late == other->late &&
+           one->call == other->call &&
            one->place.line == other->place.line && one->place.column == other->place.column &&
            one->place.file == other->place.file;
 }
@@ -149,7 +153,8 @@ join_bindings(struct wb_symbols *symbols, struct wb_state *into, const struct wb
         const struct wb_binding *binding = side ? other->bindings : before.bindings;
         for (; binding != common; binding = binding->next) {
             struct wb_symbol *address = binding->address;
-            struct wb_symbol *value = join_values(symbols, address, wb_bound(&before, address), wb_bound(other, address));
+            struct wb_symbol *value = join_values(symbols, address, wb_bound(&before, address),
+                                                  wb_bound(other, address));
             wb_bind(symbols->arena, into, address, value);
         }
     }

@@ -2,9 +2,12 @@
 #define HEAPPROF_BARRIERS_STATE_H
 /* What is known at a point of a function.
  *
- *     before the branch:   b <- a              The lists of a state only grow at the front. So a state is
- *     one way:        d <- b <- a              copied by assignment, and two states share their tails.
- *     the other way:  c <- b <- a              Where the ways join, only d and c are looked at.
+ *     before the branch:    b <- a
+ *     one path:        d <- b <- a
+ *     the other path:  c <- b <- a
+ *
+ * The lists of a state only grow at the front. So a state is copied by assignment, and two states
+ * share their tails. Where the paths join, only d and c are looked at.
  */
 #include "barriers/flow/symbols.h"
 
@@ -18,17 +21,21 @@ struct wb_binding {
 /* A store of a VALUE that has had no barrier so far. */
 struct wb_store {
     struct wb_symbol         *address, *value;
-    struct wb_symbol         *copied;  /* address of the struct or array that is copied; NULL if it is this VALUE alone */
+    struct wb_symbol         *copied;  /* address of the struct or array that is copied; NULL if
+                                        * it is this VALUE alone */
     const struct wb_function *function;
     struct wb_place           place;
     bool                      early;   /* no GC can have started since the function began */
     bool                      late; /* a barrier would come too late */
     bool                      hidden;  /* done perhaps by a call that was given the address */
-    const char               *known_as; /* the object's name in the function that stores; NULL if it has none, or
-                                         * while that function is visited */
-    const struct wb_node     *call;    /* by which the visited function reaches it; NULL if it is its own store */
-    const char               *object, *field; /* names of both in the visited function, before that call */
-    const char               *why;     /* the function that may start a GC before the barrier; NULL: this one ended before it */
+    const char               *known_as; /* the object's name in the function that stores; NULL if it
+                                         * has none, or while that function is visited */
+    const struct wb_node     *call;    /* by which the visited function reaches it; NULL if it is
+                                        * its own store */
+    const char               *object, *field; /* names of both in the visited function, before
+                                               * that call */
+    const char               *why;     /* the function that may start a GC before the barrier;
+                                        * NULL: this one ended before it */
     const char               *excuse;  /* why it needs no barrier; NULL if it needs one */
 };
 
@@ -38,15 +45,16 @@ struct wb_stores {
     const struct wb_stores *next;
 };
 
-/* Limits: stores that wait for a barrier in a state, and stores of a function for its callers. Nobody writes
- * more. The rest is dropped, and the summary line says so. */
+/* Limits: stores that wait for a barrier in a state, and stores of a function for its callers.
+ * Nobody writes more. The rest is dropped, and the summary line says so. */
 #define WB_STORES_MOST  1000
 #define WB_SUMMARY_MOST 400
 
 /* A list of objects; what data means depends on the list. */
 struct wb_objects {
     bool                     movable;       /* of marked values: not pinned */
-    struct wb_symbol        *object, *data; /* data: what it was given, or the value of a barrier; or NULL */
+    struct wb_symbol        *object, *data; /* data: what it was given, or the value of a
+                                             * barrier; or NULL */
     const struct wb_objects *next;
 };
 

@@ -10,7 +10,8 @@ same_place_p(const struct wb_place *one, const struct wb_place *other)
 static bool
 same_p(const struct wb_stored *one, const struct wb_stored *other)
 {
-    return same_place_p(&one->place, &other->place) && one->data_type == other->data_type && one->record == other->record &&
+    return same_place_p(&one->place, &other->place) && one->data_type == other->data_type &&
+           one->record == other->record &&
            one->offset == other->offset;
 }
 
@@ -44,8 +45,12 @@ wb_stores_besides_p(const struct wb_function *function, const struct wb_finding 
 {
     for (const struct wb_stored *each = function->stored; each; each = each->next) {
         bool apart = each->offset >= 0 && finding->offset >= 0 &&
-                     (each->offset >= finding->offset + finding->size || finding->offset >= each->offset + each->size);
-        if (!apart && same_type_p(each, finding->data_type) && !same_place_p(&each->place, &finding->place)) return true;
+                     (each->offset >= finding->offset + finding->size ||
+                      finding->offset >= each->offset + each->size);
+        if (!apart && same_type_p(each, finding->data_type) &&
+            !same_place_p(&each->place, &finding->place)) {
+            return true;
+        }
     }
     return false;
 }

@@ -1,14 +1,15 @@
 #ifndef HEAPPROF_BARRIERS_STORED_H
 #define HEAPPROF_BARRIERS_STORED_H
-/* Where a function stores references, with a barrier or without. By this list confirm/refute.c decides
- * whether a reference that the collector saw can come from another store. */
+/* Where a function stores references, with a barrier or without. By this list confirm/refute.c
+ * decides whether a reference that the collector saw can come from another store. */
 #include "barriers/flow/findings.h"
 
 /* A place in a function, and the field that it stores to. */
 struct wb_stored {
     struct wb_place            place;
     const struct wb_data_type *data_type;    /* NULL if it may be any */
-    const struct wb_record    *record;       /* the struct that contains the field; NULL if it may be any */
+    const struct wb_record    *record;       /* the struct that contains the field; NULL if it
+                                              * may be any */
     int64_t                    offset, size; /* as in a finding */
     const struct wb_stored    *next;
 };

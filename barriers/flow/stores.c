@@ -4,11 +4,11 @@
  *                 |
  *                 +--a GC may start, or the function ends--> reported, or left to the callers
  *
- * A store is left to the callers if the object came as a parameter and all callers are read. In a caller the
- * object may be fresh, or the "struct" may be a variable.
+ * A store is left to the callers if the object came as a parameter and all callers are read. In
+ * a caller the object may be fresh, or the "struct" may be a variable.
  *
- * A store into memory that no object owns yet waits for an owner. A new object needs no barrier then; an
- * object that existed before does.
+ * A store into memory that no object owns yet waits for an owner. A new object needs no barrier
+ * then; an object that existed before does.
  */
 #include "barriers/flow/flow.h"
 
@@ -94,7 +94,8 @@ own_name(const struct wb_state *state, const struct wb_store *store)
 {
     const struct wb_symbol *parent = parent_of(state, store->address);
 
-    return parent && wb_base_of(store->address)->kind != WB_S_MEMORY ? variable_name(state, parent) : NULL;
+    if (!parent || wb_base_of(store->address)->kind == WB_S_MEMORY) return NULL;
+    return variable_name(state, parent);
 }
 
 static const char *
@@ -128,7 +129,8 @@ find_field(struct wb_finding *finding, struct wb_symbol *address)
     finding->offset = -1;
     if (!first) return;
     finding->record = first->record;
-    if (wb_whole_p(first->record, finding->data_type) && !wb_byte_range(address, &finding->offset, &finding->size)) {
+    if (wb_whole_p(first->record, finding->data_type) &&
+        !wb_byte_range(address, &finding->offset, &finding->size)) {
         finding->offset = -1;
     }
 }
@@ -156,12 +158,15 @@ report_finding(struct wb_frame *frame, const struct wb_state *state, const struc
     if (!frame->flow->reporting || !data_type) return;
     if (certainty != WB_HARMLESS && wb_unmarked_p(data_type, store->address)) {
         certainty = WB_HARMLESS;
-        why = data_type->marks ? "the mark function does not mark it" : "the type has no mark function";
+        why = data_type->marks ? "the mark function does not mark it" :
+              "the type has no mark function";
     }
     wb_path_text(store->address, path, sizeof(path));
     finding = (struct wb_finding){
-        .place = store->place, .certainty = certainty, .function = store->function, .data_type = data_type,
-        .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent), .why = why,
+        .place = store->place, .certainty = certainty, .function = store->function,
+        .data_type = data_type,
+        .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent),
+        .why = why,
     };
     finding.object = store->function == frame->function ? own_name(state, store) : store->known_as;
     if (!finding.object) finding.call_sites = call_site_of(frame, store);
@@ -182,7 +187,8 @@ format_name(struct wb_frame *frame, const char *format, const char *name)
 static const char *
 why_missing(struct wb_frame *frame, const struct wb_store *store)
 {
-    const char *start = store->hidden ? "its address is passed to a function that may store there, and " : "";
+    const char *start = store->hidden ?
+                        "its address is passed to a function that may store there, and " : "";
     char format[200];
 
     snprintf(format, sizeof(format), "%snone comes before %s", start,
@@ -197,7 +203,8 @@ report_missing(struct wb_frame *frame, const struct wb_state *state, const struc
     struct wb_symbol *parent = parent_of(state, store->address);
     bool certain = parent && wb_base_of(store->address)->kind != WB_S_LOAD && !store->hidden;
 
-    report_finding(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY, why_missing(frame, store));
+    report_finding(frame, state, store, certain ? WB_CERTAIN : WB_LIKELY,
+                   why_missing(frame, store));
 }
 
 /* Leaves a store to the callers of the function. They need not know by which call it is
@@ -249,7 +256,8 @@ note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbo
     if (!frame->flow->reporting || on_stack_p(wb_base_of(address))) return;
     if (field.data_type) find_field(&field, address);
     wb_add_stored(frame->flow->arena, (struct wb_function *)function, &(struct wb_stored){
-        .place = *place, .data_type = field.data_type, .record = field.record, .offset = field.offset, .size = field.size,
+        .place = *place, .data_type = field.data_type, .record = field.record,
+        .offset = field.offset, .size = field.size,
     });
 }
 
@@ -273,7 +281,9 @@ why_harmless(const struct wb_state *state, const struct wb_store *store)
     if (value == parent) return "the object refers to itself";
     if (value->kind != WB_S_LOAD) return NULL;
     if (wb_base_of(value->of)->kind == WB_S_GLOBAL) return "a global variable holds the value, too";
-    if (parent && parent_of(state, value->of) == parent) return "the object holds the value already";
+    if (parent && parent_of(state, value->of) == parent) {
+        return "the object holds the value already";
+    }
     return NULL;
 }
 
@@ -318,7 +328,8 @@ void
 wb_store_escaped(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
                  const struct wb_node *node)
 {
-    store_value(frame, state, address, wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, address, 0), node, true);
+    store_value(frame, state, address,
+                wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, address, 0), node, true);
 }
 
 static struct wb_symbol *
@@ -336,7 +347,10 @@ copy_record(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *ad
     record->visiting = true;
     for (const struct wb_field *field = record->fields; field; field = field->next) {
         struct wb_symbol *part = from;
-        if (field->type->kind != WB_VALUE && field->type->kind != WB_RECORD && field->type->kind != WB_ARRAY) continue;
+        if (field->type->kind != WB_VALUE && field->type->kind != WB_RECORD &&
+            field->type->kind != WB_ARRAY) {
+            continue;
+        }
         part = wb_field_address(frame, from, field);
         if (field->type->kind == WB_VALUE) part = wb_load(frame, state, part);
         wb_store(frame, state, wb_field_address(frame, address, field), field->type, part, node);
@@ -367,7 +381,9 @@ wb_store(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *addre
     enum wb_type_kind kind = type ? type->kind : WB_OTHER;
 
     if (kind == WB_VALUE) store_value(frame, state, address, from, node, false);
-    else if (kind == WB_ARRAY || kind == WB_RECORD) copy_aggregate(frame, state, address, type, from, node);
+    else if (kind == WB_ARRAY || kind == WB_RECORD) {
+        copy_aggregate(frame, state, address, type, from, node);
+    }
 }
 
 /* Names object and field as the caller of a function has them. The field has a name only while
@@ -413,7 +429,9 @@ adopt_stores(struct wb_frame *frame, struct wb_state *state, const struct wb_sym
 
     state->stores = NULL;
     for (; stores; stores = stores->next) {
-        if (wb_base_of(stores->store->address) == memory) wb_replay_store(frame, state, stores->store);
+        if (wb_base_of(stores->store->address) == memory) {
+            wb_replay_store(frame, state, stores->store);
+        }
         else wb_add_store(frame->flow->arena, &state->stores, stores->store);
     }
 }
@@ -432,7 +450,8 @@ wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
     if (data->kind == WB_S_MEMORY) adopt_stores(frame, state, data);
     else if (record && !wb_fresh_p(state, object)) {
         struct wb_type whole = {.kind = WB_RECORD, .record = record};
-        wb_store(frame, state, data, &whole, wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, data, 0), node);
+        wb_store(frame, state, data, &whole,
+                 wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, data, 0), node);
     }
 }
 
@@ -445,7 +464,8 @@ answers_p(const struct wb_state *state, const struct wb_store *store,
     const struct wb_symbol *parent = parent_of(state, store->address);
 
     if (parent && parent != object) return false;
-    return !value || value == store->value || (value->kind == WB_S_LOAD && value->of == store->address);
+    return !value || value == store->value ||
+           (value->kind == WB_S_LOAD && value->of == store->address);
 }
 
 /* Drops the stores that a barrier answers. value NULL: any value. */
@@ -469,12 +489,14 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
 {
     struct wb_objects *barriers_seen = WB_NEW(frame->flow->arena, struct wb_objects);
 
-    *barriers_seen = (struct wb_objects){.object = object, .data = value, .next = frame->barriers_seen};
+    *barriers_seen = (struct wb_objects){.object = object, .data = value,
+                                         .next = frame->barriers_seen};
     frame->barriers_seen = barriers_seen;
     remove_answered(frame, state, object, value);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
-        *barrier = (struct wb_objects){.object = object, .data = value, .next = frame->summary->barriers};
+        *barrier = (struct wb_objects){.object = object, .data = value,
+                                       .next = frame->summary->barriers};
         frame->summary->barriers = barrier;
     }
 }
@@ -507,7 +529,9 @@ wb_gc_point(struct wb_frame *frame, struct wb_state *state, const char *why)
     note_limit(frame, stores);
     state->stores = NULL;
     for (; stores; stores = stores->next) {
-        if (ownerless_p(state, stores->store)) wb_add_store(frame->flow->arena, &state->stores, stores->store);
+        if (ownerless_p(state, stores->store)) {
+            wb_add_store(frame->flow->arena, &state->stores, stores->store);
+        }
         else resolve_store(frame, state, stores->store, why);
     }
     state->fresh = NULL;
@@ -521,7 +545,8 @@ wb_end_function(struct wb_frame *frame, struct wb_state *state)
     note_limit(frame, state->stores);
     for (const struct wb_stores *stores = state->stores; stores; stores = stores->next) {
         const struct wb_store *store = stores->store;
-        if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) || ownerless_p(state, store))) {
+        if (!frame->escapes && (wb_of_parameter_p(store->address, frame->function) ||
+                                ownerless_p(state, store))) {
             defer_to_callers(frame, state, store, store->late, store->why);
         }
         else if (!ownerless_p(state, store)) resolve_store(frame, state, store, NULL);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEPTH_MOST 40 /* of nested symbols; a loop over a list makes deeper ones, which become unknown */
+/* Of nested symbols. A loop over a list makes deeper ones, which become unknown. */
+#define DEPTH_MOST 40
 
 static uint64_t
 hash_of(enum wb_symbol_kind kind, const void *what, const struct wb_symbol *of, int64_t number)
@@ -25,7 +26,8 @@ grow(struct wb_symbols *symbols)
     for (size_t i = 0; i < old.capacity; i++) {
         struct wb_symbol *symbol = old.buckets[i], *next;
         for (; symbol; symbol = next) {
-            size_t at = hash_of(symbol->kind, symbol->what, symbol->of, symbol->number) & (symbols->capacity - 1);
+            size_t at = hash_of(symbol->kind, symbol->what, symbol->of,
+                                symbol->number) & (symbols->capacity - 1);
             next = symbol->chain;
             symbol->chain = symbols->buckets[at];
             symbols->buckets[at] = symbol;
@@ -46,11 +48,15 @@ wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what
     if (symbols->count >= symbols->capacity) grow(symbols);
     place = &symbols->buckets[hash_of(kind, what, of, number) & (symbols->capacity - 1)];
     for (symbol = *place; symbol; symbol = symbol->chain) {
-        if (symbol->kind == kind && symbol->what == what && symbol->of == of && symbol->number == number) return symbol;
+        if (symbol->kind == kind && symbol->what == what && symbol->of == of &&
+            symbol->number == number) {
+            return symbol;
+        }
     }
     symbol = WB_NEW(symbols->arena, struct wb_symbol);
     *symbol = (struct wb_symbol){
-        .kind = kind, .depth = of ? of->depth + 1 : 0, .what = what, .of = of, .number = number, .chain = *place,
+        .kind = kind, .depth = of ? of->depth + 1 : 0, .what = what, .of = of, .number = number,
+            .chain = *place,
     };
     symbols->count++;
     return *place = symbol;

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_BARRIERS_SYMBOLS_H
 #define HEAPPROF_BARRIERS_SYMBOLS_H
-/* A symbol says where a value or an address comes from. It is what is known of it without running the
- * code. Equal things have the same symbol, so symbols are compared by pointer.
+/* A symbol says where a value or an address comes from. It is what is known of it without
+ * running the code. Equal things have the same symbol, so symbols are compared by pointer.
  *
  *     struct S *p = rb_check_typeddata(self, &T);
  *     p->list[2]          LOAD(INDEX(FIELD(DATA(PARAMETER self), list), 2))
@@ -46,7 +46,8 @@ struct wb_symbol *wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind
 /* The address that fields and elements are counted from: of a variable, of memory, of data. */
 struct wb_symbol *wb_base_of(struct wb_symbol *address);
 
-/* The innermost field: the address is its address, or of an element in it. Returns NULL if it has none. */
+/* The innermost field: the address is its address, or of an element in it. Returns NULL if it
+ * has none. */
 const struct wb_field *wb_field_of(const struct wb_symbol *address);
 
 /* The outermost field, next to the base. Returns NULL if it has none. */

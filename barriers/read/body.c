@@ -1,12 +1,14 @@
 /* body.c - reads the code of functions: from clang's tree to ours.
  *
- * Our tree has what the flow of VALUEs needs: assignments, calls, constants, branches and loops. Any other node
- * is WB_ANY with its children. Parentheses and implicit conversions are left out.
+ * Our tree has what the flow of VALUEs needs: assignments, calls, constants, branches and
+ * loops. Any other node is WB_ANY with its children. Parentheses and implicit conversions are
+ * left out.
  *
- * Before LLVM 17 libclang does not tell the operator of an expression. But the operands show it:
+ * Before LLVM 17 libclang does not tell the operator of an expression. But the operands show
+ * it:
  *
- *     a = b   the left operand is an lvalue. With any other operator of C it would stand in a conversion to its
- *             value, which libclang shows as an unexposed expression.
+ *     a = b   the left operand is an lvalue. With any other operator of C it would stand in a
+ *             conversion to its value, which libclang shows as an unexposed expression.
  *     *p      its type is what the operand's type points to
  *     &x      the operand's type is what its type points to
  */
@@ -81,7 +83,8 @@ request_body(struct wb_reader *reader, CXCursor declaration, struct wb_function 
 static bool
 function_p(enum CXCursorKind kind)
 {
-    return kind == CXCursor_FunctionDecl || kind == CXCursor_CXXMethod || kind == CXCursor_Constructor ||
+    return kind == CXCursor_FunctionDecl || kind == CXCursor_CXXMethod ||
+           kind == CXCursor_Constructor ||
            kind == CXCursor_ConversionFunction || kind == CXCursor_Destructor;
 }
 
@@ -118,12 +121,16 @@ read_member(struct wb_reader *reader, CXCursor cursor)
     struct wb_cursors children = {0};
     struct wb_node *node;
 
-    if (clang_getCursorKind(referenced) != CXCursor_FieldDecl) return read_reference(reader, cursor);
+    if (clang_getCursorKind(referenced) != CXCursor_FieldDecl) {
+        return read_reference(reader, cursor);
+    }
     code_children(cursor, &children);
     node = wb_node_with(reader, WB_MEMBER, &children);
     node->field = wb_read_field(reader, referenced);
     node->type = node->field->type;
-    node->arrow = children.count == 0 || clang_getCanonicalType(clang_getCursorType(children.items[0])).kind == CXType_Pointer;
+    node->arrow = children.count == 0 ||
+                  clang_getCanonicalType(clang_getCursorType(children.items[0])).kind ==
+                  CXType_Pointer;
     if (!node->child) node->child = wb_new_node(reader, WB_ANY); /* this */
     free(children.items);
     return node;
@@ -138,7 +145,9 @@ number_of(CXCursor cursor)
     int64_t number = 0;
 
     if (!result) return 0;
-    if (clang_EvalResult_getKind(result) == CXEval_Int) number = clang_EvalResult_getAsLongLong(result);
+    if (clang_EvalResult_getKind(result) == CXEval_Int) {
+        number = clang_EvalResult_getAsLongLong(result);
+    }
     clang_EvalResult_dispose(result);
     return number;
 }
@@ -155,8 +164,14 @@ unary_kind(CXCursor cursor, CXCursor operand)
 {
     CXType result = clang_getCursorType(cursor), type = clang_getCursorType(operand);
 
-    if (same_type_p(clang_getPointeeType(clang_getCanonicalType(result)), clang_getCanonicalType(type))) return WB_ADDRESS;
-    if (same_type_p(clang_getPointeeType(clang_getCanonicalType(type)), clang_getCanonicalType(result))) return WB_POINTEE;
+    if (same_type_p(clang_getPointeeType(clang_getCanonicalType(result)),
+                    clang_getCanonicalType(type))) {
+        return WB_ADDRESS;
+    }
+    if (same_type_p(clang_getPointeeType(clang_getCanonicalType(type)),
+                    clang_getCanonicalType(result))) {
+        return WB_POINTEE;
+    }
     return WB_ANY;
 }
 
@@ -183,7 +198,8 @@ lvalue_p(CXCursor cursor)
     cursor = without_parentheses(cursor);
     switch (clang_getCursorKind(cursor)) {
       case CXCursor_DeclRefExpr:
-        lvalue = clang_getCursorKind(clang_getCursorReferenced(cursor)) != CXCursor_EnumConstantDecl;
+        lvalue = clang_getCursorKind(clang_getCursorReferenced(cursor)) !=
+                 CXCursor_EnumConstantDecl;
         break;
       case CXCursor_MemberRefExpr:
       case CXCursor_ArraySubscriptExpr:
@@ -241,7 +257,8 @@ called_by(CXCursor cursor, const struct wb_cursors *children)
 
     if (function_p(clang_getCursorKind(called)) || children->count == 0) return called;
     named = without_parentheses(children->items[0]);
-    if (clang_getCursorKind(named) == CXCursor_UnexposedExpr) { /* the conversion to a function pointer */
+    /* the conversion to a function pointer */
+    if (clang_getCursorKind(named) == CXCursor_UnexposedExpr) {
         code_children(named, &inner);
         if (inner.count == 1) named = without_parentheses(inner.items[0]);
     }
@@ -274,7 +291,8 @@ without_quotes(struct wb_reader *reader, const char *literal)
     size_t length = strlen(literal);
 
     if (length < 2 || literal[0] != '"') return literal;
-    return wb_name(reader->program, wb_arena_text(&reader->program->arena, literal + 1, length - 2));
+    return wb_name(reader->program,
+                   wb_arena_text(&reader->program->arena, literal + 1, length - 2));
 }
 
 /* A function that is passed behind a name, as to rb_define_method, is a Ruby method of that
@@ -299,9 +317,12 @@ read_methods(struct wb_reader *reader, const struct wb_node *arguments,
 {
     size_t at = 0;
 
-    for (const struct wb_node *name = arguments; name && name->next && at < cursors->count; name = name->next, at++) {
+    for (const struct wb_node *name = arguments; name && name->next && at < cursors->count;
+         name = name->next, at++) {
         const struct wb_node *function = wb_without_casts(name->next);
-        if (name->kind == WB_NUMBER && function->kind == WB_FUNCTION) read_method(reader, function, cursors->items[at]);
+        if (name->kind == WB_NUMBER && function->kind == WB_FUNCTION) {
+            read_method(reader, function, cursors->items[at]);
+        }
     }
 }
 
@@ -336,7 +357,9 @@ read_call(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *ch
     else if (children->count > 0) node->child = wb_read_code(reader, children->items[0]);
     else node->child = wb_new_node(reader, WB_ANY);
     first = node->child;
-    for (int i = 0; i < count; i++) wb_add_cursor(&arguments, clang_Cursor_getArgument(cursor, (unsigned)i));
+    for (int i = 0; i < count; i++) {
+        wb_add_cursor(&arguments, clang_Cursor_getArgument(cursor, (unsigned)i));
+    }
     read_children(reader, node, &arguments, 0);
     read_methods(reader, first ? first->next : node->child, &arguments);
     if (node->function) read_callbacks(node->function, node->child);
@@ -470,7 +493,8 @@ read_kind(struct wb_reader *reader, CXCursor cursor, struct wb_cursors *children
         node = wb_node_with(reader, WB_ELEMENT, children);
         node->type = wb_read_type(reader, clang_getCursorType(cursor));
         return node;
-      case CXCursor_UnexposedExpr: /* with three children: __builtin_choose_expr, behind Ruby's INT2FIX */
+      case CXCursor_UnexposedExpr: /* with three children: __builtin_choose_expr, behind Ruby's
+                                    * INT2FIX */
         if (children->count == 3) return wb_node_with(reader, WB_IF, children);
         /* fall through */
       default:
@@ -505,9 +529,12 @@ read_parameters(struct wb_reader *reader, CXCursor definition, struct wb_functio
 
     if (count <= 0) return;
     function->parameter_count = (unsigned)count;
-    function->parameters = wb_arena_take(&reader->program->arena, (size_t)count * sizeof(*function->parameters));
+    function->parameters = wb_arena_take(&reader->program->arena,
+                                         (size_t)count * sizeof(*function->parameters));
     for (int i = 0; i < count; i++) {
-        function->parameters[i] = wb_read_variable(reader, clang_Cursor_getArgument(definition, (unsigned)i));
+        function->parameters[i] = wb_read_variable(reader,
+                                                   clang_Cursor_getArgument(definition,
+                                                                            (unsigned)i));
     }
 }
 

@@ -7,7 +7,8 @@
  * them. */
 enum member {NAME, MARK, FREE, SIZE, COMPACT, RESERVED, PARENT, DATA, FLAGS, MEMBERS};
 static const char *const member_names[MEMBERS] = {
-    "wrap_struct_name", "dmark", "dfree", "dsize", "dcompact", "reserved", "parent", "data", "flags",
+    "wrap_struct_name", "dmark", "dfree", "dsize", "dcompact", "reserved", "parent", "data",
+        "flags",
 };
 
 struct initialiser {
@@ -93,7 +94,9 @@ number_in(CXCursor expression)
     unsigned long long number = 0;
 
     if (!result) return 0;
-    if (clang_EvalResult_getKind(result) == CXEval_Int) number = clang_EvalResult_getAsUnsigned(result);
+    if (clang_EvalResult_getKind(result) == CXEval_Int) {
+        number = clang_EvalResult_getAsUnsigned(result);
+    }
     clang_EvalResult_dispose(result);
     return number;
 }
@@ -172,7 +175,8 @@ read_member_i(CXCursor cursor, CXCursor parent, CXClientData data)
         clang_visitChildren(cursor, read_designated_i, data);
         return CXChildVisit_Continue;
     }
-    if (clang_getCursorKind(cursor) == CXCursor_InitListExpr) { /* the braces of `function`, or of `reserved` */
+    /* the braces of `function`, or of `reserved` */
+    if (clang_getCursorKind(cursor) == CXCursor_InitListExpr) {
         bool function = initialiser->at == MARK;
         if (function) clang_visitChildren(cursor, read_member_i, data);
         initialiser->at = function ? PARENT : initialiser->at + 1;

@@ -36,7 +36,9 @@ exec_extconf(const char *directory, const char *script)
     const char *ruby = getenv("RUBY");
 
     if (!ruby || !*ruby) ruby = "ruby";
-    if (chdir(directory) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) execlp(ruby, ruby, script, (char *)NULL);
+    if (chdir(directory) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
+        execlp(ruby, ruby, script, (char *)NULL);
+    }
     report_print(stderr, "heapprof barriers: %s: %s\n", ruby, strerror(errno));
     _exit(127);
 }

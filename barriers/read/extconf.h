@@ -1,11 +1,12 @@
 #ifndef HEAPPROF_BARRIERS_EXTCONF_H
 #define HEAPPROF_BARRIERS_EXTCONF_H
-/* Runs the extconf.rb of a directory, which is code of the extension's author. So it runs only if the
- * user asks for it: --extconf. */
+/* Runs the extconf.rb of a directory, which is code of the extension's author. So it runs only
+ * if the user asks for it: --extconf. */
 #include "barriers/arena.h"
 
-/* Runs extconf.rb in a new temporary directory, by $RUBY or "ruby". Returns that directory, which then
- * contains a Makefile, or NULL if no Makefile was made. What the script prints goes to stderr. */
+/* Runs extconf.rb in a new temporary directory, by $RUBY or "ruby". Returns that directory,
+ * which then contains a Makefile, or NULL if no Makefile was made. What the script prints goes
+ * to stderr. */
 const char *wb_extconf_run(struct wb_arena *arena, const char *directory);
 
 /* Removes the temporary directories of all runs. */

@@ -60,7 +60,8 @@ real_path(struct wb_search *search, const char *path)
 
 /* ---- flags ---- */
 
-static const char *const with_value[] = {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-include", NULL};
+static const char *const with_value[] = {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter",
+                                         "-include", NULL};
 
 /* The number of words of a flag, if it is one to keep. Returns 0 otherwise. */
 static unsigned
@@ -156,14 +157,17 @@ add_command(struct wb_search *search, struct wb_extension *extension, const char
     if (extension->count == extension->capacity) {
         size_t capacity = extension->capacity * 2 + 16;
         struct wb_command *larger = wb_arena_take(&search->arena, capacity * sizeof(*larger));
-        if (extension->count) memcpy(larger, extension->commands, extension->count * sizeof(*larger));
+        if (extension->count) {
+            memcpy(larger, extension->commands, extension->count * sizeof(*larger));
+        }
         extension->commands = larger;
         extension->capacity = capacity;
     }
     command = &extension->commands[extension->count++];
     *command = (struct wb_command){.path = path, .directory = directory};
     command->flags = wb_arena_take(&search->arena,
-                                   (count_words(words) + count_words(search->flags)) * sizeof(*command->flags));
+                                   (count_words(words) + count_words(search->flags)) *
+                                   sizeof(*command->flags));
     add_flags(command, words);
     add_flags(command, search->flags);
 }
@@ -190,7 +194,8 @@ makefile_flags(struct wb_search *search, const struct wb_makefile *makefile, con
 {
     static const char *const names[] = {"INCFLAGS", "CPPFLAGS", NULL};
     const char *suffix = strrchr(path, '.');
-    const char *language = wb_makefile_value(makefile, suffix && !strcmp(suffix, ".c") ? "CFLAGS" : "CXXFLAGS");
+    bool c = suffix && !strcmp(suffix, ".c");
+    const char *language = wb_makefile_value(makefile, c ? "CFLAGS" : "CXXFLAGS");
     size_t size = strlen(language) + 1;
     char *all;
 
@@ -228,8 +233,13 @@ add_makefile(struct wb_search *search, const struct wb_makefile *makefile, const
 
     for (; *sources; sources++) {
         const char *path = find_source(search, directory, vpath, *sources);
-        if (!path) report_problem(search, *sources, "the Makefile lists it in SRCS, but there is no such file");
-        else if (source_p(path)) add_command(search, extension, path, directory, makefile_flags(search, makefile, path));
+        if (!path) {
+            report_problem(search, *sources,
+                           "the Makefile lists it in SRCS, but there is no such file");
+        }
+        else if (source_p(path)) {
+            add_command(search, extension, path, directory, makefile_flags(search, makefile, path));
+        }
     }
     return add_extension(search, extension);
 }
@@ -242,17 +252,24 @@ add_compile_command(struct wb_search *search, struct wb_extension *extension,
 {
     unsigned count = clang_CompileCommand_getNumArgs(command);
     const char **words = wb_arena_take(&search->arena, ((size_t)count + 1) * sizeof(*words));
-    CXString file = clang_CompileCommand_getFilename(command), in = clang_CompileCommand_getDirectory(command);
+    CXString file = clang_CompileCommand_getFilename(command),
+        in = clang_CompileCommand_getDirectory(command);
     const char *directory = real_path(search, clang_getCString(in));
-    const char *path = directory ? real_path(search, join_path(search, directory, clang_getCString(file))) : NULL;
+    const char *path = NULL;
 
+    if (directory) {
+        path = real_path(search, join_path(search, directory, clang_getCString(file)));
+    }
     for (unsigned i = 0; i < count; i++) {
         CXString argument = clang_CompileCommand_getArg(command, i);
         const char *text = clang_getCString(argument);
         words[i] = wb_arena_text(&search->arena, text, strlen(text));
         clang_disposeString(argument);
     }
-    if (!path) report_problem(search, clang_getCString(file), "compile_commands.json lists it, but there is no such file");
+    if (!path) {
+        report_problem(search, clang_getCString(file),
+                       "compile_commands.json lists it, but there is no such file");
+    }
     else if (source_p(path)) add_command(search, extension, path, directory, words);
     clang_disposeString(file);
     clang_disposeString(in);
@@ -302,10 +319,14 @@ search_here(struct wb_search *search, const char *directory, const char *name)
         if (error) report_problem(search, join_path(search, name, "Makefile"), strerror(error));
         else if (mkmf_p(&makefile)) return add_makefile(search, &makefile, directory, name);
     }
-    if (file_exists_p(search, directory, "compile_commands.json")) return add_database(search, directory, name);
+    if (file_exists_p(search, directory, "compile_commands.json")) {
+        return add_database(search, directory, name);
+    }
     if (!file_exists_p(search, directory, "extconf.rb")) return false;
     if (!search->extconf) {
-        report_problem(search, name, "it has an extconf.rb but no Makefile: build it, or run again with --extconf");
+        report_problem(search, name,
+                       "it has an extconf.rb but no Makefile: build it, or run again with "
+                       "--extconf");
         return false;
     }
     made = wb_extconf_run(&search->arena, directory);
@@ -313,7 +334,8 @@ search_here(struct wb_search *search, const char *directory, const char *name)
         report_problem(search, name, "its extconf.rb made no Makefile");
         return false;
     }
-    found = wb_makefile_read(&makefile, join_path(search, made, "Makefile")) == 0 && mkmf_p(&makefile) &&
+    found = wb_makefile_read(&makefile, join_path(search, made, "Makefile")) == 0 &&
+            mkmf_p(&makefile) &&
             add_makefile(search, &makefile, made, name);
     return found;
 }
@@ -332,8 +354,10 @@ search_below(struct wb_search *search, const char *directory, const char *name, 
     for (int i = 0; i < count; i++) {
         const char *entry = entries[i]->d_name;
         struct stat status;
-        if (entry[0] != '.' && lstat(join_path(search, directory, entry), &status) == 0 && S_ISDIR(status.st_mode)) {
-            found |= search_tree(search, join_path(search, directory, entry), join_path(search, name, entry), depth + 1);
+        if (entry[0] != '.' && lstat(join_path(search, directory, entry), &status) == 0 &&
+            S_ISDIR(status.st_mode)) {
+            found |= search_tree(search, join_path(search, directory, entry),
+                                 join_path(search, name, entry), depth + 1);
         }
         free(entries[i]);
     }
@@ -359,7 +383,9 @@ wb_search_directory(struct wb_search *search, const char *path)
         return false;
     }
     if (search_tree(search, directory, path, 0)) return true;
-    report_problem(search, path, "no extension found: there is no Makefile of mkmf's in it, and no compile_commands.json");
+    report_problem(search, path,
+                   "no extension found: there is no Makefile of mkmf's in it, and no "
+                   "compile_commands.json");
     return false;
 }
 
@@ -368,7 +394,8 @@ wb_search_directory(struct wb_search *search, const char *path)
 static const char *
 directory_of(struct wb_search *search, const char *path)
 {
-    return wb_arena_text(&search->arena, path, (size_t)(strrchr(path, '/') - path) + (path[1] == '\0'));
+    return wb_arena_text(&search->arena, path,
+                         (size_t)(strrchr(path, '/') - path) + (path[1] == '\0'));
 }
 
 bool
@@ -386,7 +413,9 @@ wb_search_files(struct wb_search *search, char **paths, size_t count)
             continue;
         }
         directory = directory_of(search, path);
-        if (wb_makefile_read(&makefile, join_path(search, directory, "Makefile"))) makefile.settings = NULL;
+        if (wb_makefile_read(&makefile, join_path(search, directory, "Makefile"))) {
+            makefile.settings = NULL;
+        }
         add_command(search, extension, path, directory, makefile_flags(search, &makefile, path));
     }
     return add_extension(search, extension) && all;

@@ -2,7 +2,8 @@
 #define HEAPPROF_BARRIERS_EXTENSION_H
 /* Which files belong to an extension, and by which flags each is compiled.
  *
- *     a directory   each extension in it: where mkmf has made a Makefile, or there is a compile_commands.json
+ *     a directory   each extension in it: it has a Makefile that mkmf made, or a
+ *                   compile_commands.json
  *     files         one extension; the flags are those of the Makefile beside them, if there is one
  */
 #include "barriers/read/source.h"
@@ -32,7 +33,8 @@ void wb_search_flags(struct wb_search *search, const char *text);
 /* Adds the extensions in a directory. Returns false if there is none; problem_i got the reason. */
 bool wb_search_directory(struct wb_search *search, const char *path);
 
-/* Adds one extension of those files. Returns false if something is wrong; problem_i got the reason. */
+/* Adds one extension of those files. Returns false if something is wrong; problem_i got the
+ * reason. */
 bool wb_search_files(struct wb_search *search, char **paths, size_t count);
 
 #endif

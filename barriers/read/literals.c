@@ -41,7 +41,9 @@ add_zeros(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to)
     for (struct wb_field *field = record->fields; field; field = field->next) {
         struct wb_node *member = member_of(reader, to, field);
         if (field->type->kind == WB_RECORD) add_zeros(reader, end, member);
-        else if (field->type->kind == WB_VALUE) add_assignment(reader, end, member, wb_new_node(reader, WB_NUMBER));
+        else if (field->type->kind == WB_VALUE) {
+            add_assignment(reader, end, member, wb_new_node(reader, WB_NUMBER));
+        }
     }
     record->visiting = false;
 }
@@ -52,7 +54,9 @@ designated(struct wb_reader *reader, struct wb_node *to, const struct wb_cursors
 {
     for (size_t i = 0; i + 1 < parts->count; i++) {
         CXCursor field = clang_getCursorReferenced(parts->items[i]);
-        if (clang_getCursorKind(field) == CXCursor_FieldDecl) to = member_of(reader, to, wb_read_field(reader, field));
+        if (clang_getCursorKind(field) == CXCursor_FieldDecl) {
+            to = member_of(reader, to, wb_read_field(reader, field));
+        }
     }
     return to;
 }
@@ -97,7 +101,8 @@ add_list(struct wb_reader *reader, struct wb_node ***end, struct wb_node *to, CX
 struct wb_node *
 wb_read_literal(struct wb_reader *reader, CXCursor cursor, const struct wb_cursors *children)
 {
-    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE), *variable = wb_new_node(reader, WB_VARIABLE), **end = &node->child;
+    struct wb_node *node = wb_new_node(reader, WB_SEQUENCE),
+        *variable = wb_new_node(reader, WB_VARIABLE), **end = &node->child;
     struct wb_type *type = wb_read_type(reader, clang_getCursorType(cursor));
     CXCursor list = children->count ? children->items[children->count - 1] : cursor;
 

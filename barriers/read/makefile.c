@@ -25,7 +25,9 @@ find_value(const struct wb_makefile *makefile, const char *name, size_t length)
 {
     const struct wb_setting *setting = makefile->settings;
 
-    while (setting && (strncmp(setting->name, name, length) || setting->name[length])) setting = setting->next;
+    while (setting && (strncmp(setting->name, name, length) || setting->name[length])) {
+        setting = setting->next;
+    }
     return setting ? setting->value : "";
 }
 
@@ -52,7 +54,9 @@ read_line(struct wb_makefile *makefile, char *line)
     size_t length = 0, operator;
     char *value;
 
-    while (isalnum((unsigned char)line[length]) || (line[length] && strchr("_.-", line[length]))) length++;
+    while (isalnum((unsigned char)line[length]) || (line[length] && strchr("_.-", line[length]))) {
+        length++;
+    }
     operator = length + strspn(line + length, " \t");
     if (length == 0 || !line[operator]) return;
     value = line + operator + (strchr(":?+", line[operator]) != NULL);
@@ -131,7 +135,9 @@ expand(const struct wb_makefile *makefile, const char *value, struct text *into,
 {
     if (depth > DEPTH_MOST || into->steps++ > STEPS_MOST) return;
     while (*value && into->length < VALUE_MOST) {
-        if (value[0] == '$' && value[1] != '$') value = expand_one(makefile, value + 1, into, depth);
+        if (value[0] == '$' && value[1] != '$') {
+            value = expand_one(makefile, value + 1, into, depth);
+        }
         else {
             into->bytes[into->length++] = *value;
             value += value[0] == '$' ? 2 : 1;

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_BARRIERS_MAKEFILE_H
 #define HEAPPROF_BARRIERS_MAKEFILE_H
-/* The variables of a Makefile as mkmf writes it. Nothing in it is run: $(shell ...) and other functions
- * expand to nothing. */
+/* The variables of a Makefile as mkmf writes it. Nothing in it is run: $(shell ...) and other
+ * functions expand to nothing. */
 #include <stdbool.h>
 
 #include "barriers/arena.h"

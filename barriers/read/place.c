@@ -70,8 +70,11 @@ wb_add_use(struct wb_reader *reader, CXCursor cursor)
     char *path;
 
     clang_getExpansionLocation(clang_getCursorLocation(cursor), NULL, &use.line, &use.column, NULL);
-    clang_getExpansionLocation(clang_getCursorLocation(definition), &file, &use.defined, NULL, NULL);
-    if (reader->use_count > 0 && compare_uses(&reader->uses[reader->use_count - 1], &use) >= 0) return;
+    clang_getExpansionLocation(clang_getCursorLocation(definition), &file, &use.defined, NULL,
+                               NULL);
+    if (reader->use_count > 0 && compare_uses(&reader->uses[reader->use_count - 1], &use) >= 0) {
+        return;
+    }
     path = file ? path_of(file) : NULL;
     if (path && !wb_of_ruby_p(reader, definition)) {
         use.file = wb_name(reader->program, path);

@@ -1,14 +1,15 @@
 #ifndef HEAPPROF_BARRIERS_READER_H
 #define HEAPPROF_BARRIERS_READER_H
-/* What the files of this folder share that walk clang's tree. No other file includes this header, so no other file sees
- * libclang.
+/* What the files of this folder share that walk clang's tree. No other file includes this
+ * header, so no other file sees libclang.
  *
  *     source.c ---> types.c, data_type.c, body.c <---> literals.c     each reads one kind of thing
  *                                 |
  *                                 v
- *                           tree.c, place.c                           helpers that recurse into nothing
+ *                           tree.c, place.c        helpers that recurse into nothing
  *
- * body.c and literals.c call each other: a struct literal contains expressions, and an expression may be a struct literal. */
+ * body.c and literals.c call each other: a struct literal contains expressions, and an
+ * expression may be a struct literal. */
 #include <clang-c/Index.h>
 
 #include "barriers/program.h"
@@ -27,7 +28,8 @@ struct wb_reader {
     CXTranslationUnit  unit;
     const char        *path;        /* of the file that is read */
     CXFile             file;        /* the same file, for libclang */
-    char              *ruby[2];     /* directories of Ruby's headers, with the final slash; NULL until seen */
+    char              *ruby[2];     /* directories of Ruby's headers, with the final slash; NULL
+                                     * until seen */
     struct wb_locals   locals;
     struct wb_pending {             /* functions of headers whose bodies are still to be read */
         CXCursor            definition;
@@ -74,7 +76,8 @@ const char *wb_key(struct wb_reader *reader, CXCursor cursor);
 /* True if the location is in the file that is read, and not in a header that it includes. */
 bool wb_in_file_p(struct wb_reader *reader, CXSourceLocation location);
 
-/* Remembers that the file uses a macro at the cursor. The caller passes uses in the order of lines and columns. */
+/* Remembers that the file uses a macro at the cursor. The caller passes uses in the order of
+ * lines and columns. */
 void wb_add_use(struct wb_reader *reader, CXCursor cursor);
 
 /* Where the text of a cursor begins. */

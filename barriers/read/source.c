@@ -1,7 +1,7 @@
 /* source.c - reads one file through libclang.
  *
- * It reads all functions of the extension. Of functions in other headers it reads only those that are called,
- * such as the inline functions behind Ruby's macros.
+ * It reads all functions of the extension. Of functions in other headers it reads only those
+ * that are called, such as the inline functions behind Ruby's macros.
  */
 #include "barriers/read/source.h"
 
@@ -18,7 +18,8 @@
 static bool
 ours_p(struct wb_reader *reader, CXCursor cursor)
 {
-    return !clang_Location_isInSystemHeader(clang_getCursorLocation(cursor)) && !wb_of_ruby_p(reader, cursor);
+    return !clang_Location_isInSystemHeader(clang_getCursorLocation(cursor)) &&
+           !wb_of_ruby_p(reader, cursor);
 }
 
 static void
@@ -28,7 +29,8 @@ read_variable(struct wb_reader *reader, CXCursor cursor)
 
     if (clang_Cursor_isNull(value)) return;
     wb_read_data_type(reader, cursor);
-    /* Another initialiser is read for the functions whose addresses it takes. The node itself has no use. */
+    /* Another initialiser is read for the functions whose addresses it takes. The node itself has
+     * no use. */
     if (!wb_read_variable(reader, cursor)->data_type) wb_read_code(reader, value);
 }
 
@@ -114,9 +116,11 @@ parse(CXIndex index, const struct wb_command *command, CXTranslationUnit *unit)
     arguments[count++] = command->directory;
     for (unsigned i = 0; i < command->flag_count; i++) arguments[count++] = command->flags[i];
     arguments[count++] = "-w";
-    error = clang_parseTranslationUnit2FullArgv(index, command->path, arguments, (int)count, NULL, 0,
+    error = clang_parseTranslationUnit2FullArgv(index, command->path, arguments, (int)count, NULL,
+                                                0,
                                                 CXTranslationUnit_KeepGoing |
-                                                CXTranslationUnit_DetailedPreprocessingRecord, unit);
+                                                CXTranslationUnit_DetailedPreprocessingRecord,
+                                                    unit);
     free(arguments);
     return error;
 }
@@ -141,7 +145,9 @@ wb_source_read(struct wb_program *program, const struct wb_command *command,
     if (error == CXError_Success) {
         report_problems(reader.unit, problem_i, data);
         read_unit(&reader);
-        if (reader.too_deep) problem_i(data, "code is nested too deeply; its inner part is left out");
+        if (reader.too_deep) {
+            problem_i(data, "code is nested too deeply; its inner part is left out");
+        }
         clang_disposeTranslationUnit(reader.unit);
     }
     else problem_i(data, why_unread(error));

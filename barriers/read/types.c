@@ -1,7 +1,7 @@
 /* types.c - types and declarations.
  *
- * VALUE is a typedef of an integer. So the reader follows the typedefs of a type one by one. It is a VALUE if
- * one of them has that name.
+ * VALUE is a typedef of an integer. So the reader follows the typedefs of a type one by one. It
+ * is a VALUE if one of them has that name.
  */
 #include "barriers/read/reader.h"
 
@@ -41,7 +41,8 @@ read_record(struct wb_reader *reader, CXType type)
 {
     CXCursor declaration = clang_getTypeDeclaration(type);
     CXString spelling = clang_getTypeSpelling(type);
-    struct wb_record *record = wb_record_of(reader->program, wb_key(reader, declaration), clang_getCString(spelling));
+    struct wb_record *record = wb_record_of(reader->program, wb_key(reader, declaration),
+                                            clang_getCString(spelling));
 
     clang_disposeString(spelling);
     if (!record->complete && clang_Type_getSizeOf(type) >= 0) {
@@ -75,7 +76,9 @@ without_typedefs(CXType type)
 {
     for (;;) {
         if (type.kind == CXType_Elaborated) type = clang_Type_getNamedType(type);
-        else if (type.kind == CXType_Typedef) type = clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(type));
+        else if (type.kind == CXType_Typedef) {
+            type = clang_getTypedefDeclUnderlyingType(clang_getTypeDeclaration(type));
+        }
         else return type;
     }
 }
@@ -105,7 +108,8 @@ wb_read_type(struct wb_reader *reader, CXType type)
 
     if (value_p(type)) return new_type(reader, type, WB_VALUE);
     type = without_typedefs(type);
-    if (type.kind == CXType_Unexposed) type = clang_getCanonicalType(type); /* typeof, attributes, templates */
+    /* typeof, attributes, templates */
+    if (type.kind == CXType_Unexposed) type = clang_getCanonicalType(type);
     switch (type.kind) {
       case CXType_Pointer:
       case CXType_LValueReference:
@@ -198,7 +202,8 @@ automatic_p(CXCursor declaration)
 
     if (clang_getCursorKind(declaration) == CXCursor_ParmDecl) return true;
     parent = clang_getCursorKind(clang_getCursorSemanticParent(declaration));
-    if (parent == CXCursor_TranslationUnit || parent == CXCursor_Namespace || parent == CXCursor_LinkageSpec ||
+    if (parent == CXCursor_TranslationUnit || parent == CXCursor_Namespace ||
+        parent == CXCursor_LinkageSpec ||
         parent == CXCursor_ClassDecl || parent == CXCursor_StructDecl) return false;
     return clang_Cursor_getStorageClass(declaration) != CX_SC_Static &&
            clang_Cursor_getStorageClass(declaration) != CX_SC_Extern;
@@ -211,10 +216,12 @@ wb_read_variable(struct wb_reader *reader, CXCursor declaration)
 
     declaration = clang_getCanonicalCursor(declaration);
     if (automatic_p(declaration)) return read_local(reader, declaration);
-    variable = wb_global_of(reader->program, wb_key(reader, declaration), wb_spelling(reader, declaration));
+    variable = wb_global_of(reader->program, wb_key(reader, declaration),
+                            wb_spelling(reader, declaration));
     if (!variable->type) variable->type = wb_read_type(reader, clang_getCursorType(declaration));
     if (!variable->data_type && variable->type->kind == WB_RECORD &&
-        strstr(variable->type->record->name, "rb_data_type_")) wb_data_type_of(reader->program, variable);
+        strstr(variable->type->record->name, "rb_data_type_")) wb_data_type_of(reader->program,
+                                                                               variable);
     return variable;
 }
 
@@ -236,7 +243,8 @@ only_read(CXCursor declaration)
     uint64_t bits = 0;
 
     for (int i = 0; i < count && i < 64; i++) {
-        CXType pointee = clang_getPointeeType(clang_getCanonicalType(clang_getArgType(type, (unsigned)i)));
+        CXType pointee = clang_getPointeeType(clang_getCanonicalType(clang_getArgType(type,
+                (unsigned)i)));
         if (clang_isConstQualifiedType(pointee)) bits |= (uint64_t)1 << i;
     }
     return bits;
@@ -251,7 +259,8 @@ wb_read_function(struct wb_reader *reader, CXCursor declaration)
     if (!function->result) {
         function->result = wb_read_type(reader, clang_getCursorResultType(declaration));
         function->of_ruby = wb_of_ruby_p(reader, declaration);
-        function->foreign = function->of_ruby || clang_Location_isInSystemHeader(clang_getCursorLocation(declaration));
+        function->foreign = function->of_ruby ||
+                            clang_Location_isInSystemHeader(clang_getCursorLocation(declaration));
         function->never_returns = never_returns_p(declaration);
         function->only_read = only_read(declaration);
     }

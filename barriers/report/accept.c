@@ -51,12 +51,14 @@ wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, con
         char *line = (char *)text->lines[i] + strspn(text->lines[i], " \t");
         if (!*line || *line == '#') continue;
         if (acceptance->count == WB_ACCEPTED_MOST) {
-            report_print(stderr, "heapprof barriers: %s: more than %d lines\n", file, WB_ACCEPTED_MOST);
+            report_print(stderr, "heapprof barriers: %s: more than %d lines\n", file,
+                         WB_ACCEPTED_MOST);
             return false;
         }
         accepted->line = (unsigned)i + 1;
         if (!parse_line(accepted, line)) {
-            report_print(stderr, "heapprof barriers: %s:%zu: expected PATH:FUNCTION:FIELD REASON\n", file, i + 1);
+            report_print(stderr, "heapprof barriers: %s:%zu: expected PATH:FUNCTION:FIELD REASON\n",
+                         file, i + 1);
             return false;
         }
         acceptance->count++;
@@ -78,7 +80,9 @@ static bool
 accepts_p(const struct wb_accepted *accepted, const struct wb_finding *finding)
 {
     if (!finding->place.file || !ends_p(finding->place.file, accepted->path)) return false;
-    if (strcmp(accepted->function, "*") && strcmp(accepted->function, finding->function->name)) return false;
+    if (strcmp(accepted->function, "*") && strcmp(accepted->function, finding->function->name)) {
+        return false;
+    }
     return !strcmp(accepted->field, "*") || !strcmp(accepted->field, finding->field);
 }
 
@@ -101,7 +105,8 @@ wb_acceptance_report_unused(const struct wb_acceptance *acceptance)
 {
     for (size_t i = 0; i < acceptance->count; i++) {
         if (acceptance->lines[i].used) continue;
-        report_print(stderr, "heapprof barriers: %s:%u: warning: it accepts nothing\n", acceptance->file, acceptance->lines[i].line);
+        report_print(stderr, "heapprof barriers: %s:%u: warning: it accepts nothing\n",
+                     acceptance->file, acceptance->lines[i].line);
     }
 }
 
@@ -144,7 +149,9 @@ accept_by_comment(struct wb_findings *findings, const char *file, unsigned line,
 
     for (size_t i = 0; i < findings->count; i++) {
         struct wb_finding *finding = findings->all[i];
-        if (finding->place.line != line || finding->place.file != file || !wb_missing_p(finding)) continue;
+        if (finding->place.line != line || finding->place.file != file || !wb_missing_p(finding)) {
+            continue;
+        }
         finding->accepted = reason;
         used = finding->in_source = true;
     }
@@ -161,8 +168,11 @@ accept_by_comments_of(struct wb_program *program, struct wb_findings *findings, 
         if (!mark) continue;
         reason = reason_of(program, mark);
         if (!reason) wrong = "it gives no reason";
-        else if (accept_by_comment(findings, file, line + alone_p(wb_line(text, line)), reason)) continue;
-        report_print(stderr, "heapprof barriers: %s:%u: warning: \"" MARK "\": %s\n", file, line, wrong);
+        else if (accept_by_comment(findings, file, line + alone_p(wb_line(text, line)), reason)) {
+            continue;
+        }
+        report_print(stderr, "heapprof barriers: %s:%u: warning: \"" MARK "\": %s\n", file, line,
+                     wrong);
     }
 }
 
@@ -175,7 +185,8 @@ accept_by_comments(struct wb_program *program, struct wb_findings *findings)
         struct file *next;
     } *files = NULL, *file;
 
-    for (const struct wb_function *function = program->functions; function; function = function->next) {
+    for (const struct wb_function *function = program->functions; function;
+         function = function->next) {
         if (!function->ours || !function->body || !function->place.file) continue;
         for (file = files; file && file->name != function->place.file; ) file = file->next;
         if (file) continue;

@@ -2,11 +2,13 @@
 #define HEAPPROF_BARRIERS_ACCEPT_H
 /* Findings that somebody has looked at and accepts, because the store needs no barrier:
  *
- *     p->owner = owner;  // heapprof: no barrier: it is never marked    a comment at the store or above it
- *     src/list.c:list_add:head the list is in a constant                a line of the file of --accept
+ *     p->owner = owner;  // heapprof: no barrier: it is never marked   a comment at the store
+ *                                                                      or above it
+ *     src/list.c:list_add:head the list is in a constant               a line of the file of
+ *                                                                      --accept
  *
- * Such a line is PATH:FUNCTION:FIELD REASON. PATH is compared with the end of the source's path. "*" stands
- * for any function or field. "#" begins a comment.
+ * Such a line is PATH:FUNCTION:FIELD REASON. PATH is compared with the end of the source's
+ * path. "*" stands for any function or field. "#" begins a comment.
  */
 #include "barriers/flow/findings.h"
 

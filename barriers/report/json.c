@@ -143,7 +143,8 @@ static void
 write_location(struct report_json *json, const char *path, unsigned line, unsigned column,
                const char *message)
 {
-    report_sarif_location(json, &(struct report_sarif_place){.file = path, .line = line, .column = column, .message = message});
+    report_sarif_location(json, &(struct report_sarif_place){.file = path, .line = line,
+                                                             .column = column, .message = message});
 }
 
 /* Verdicts by field. SARIF has `properties` for what a tool has to say besides. */
@@ -152,7 +153,9 @@ write_verdicts(struct report_json *json, struct wb_finding *const *findings, siz
 {
     report_json_member_begin(json, "properties", '{');
     report_json_member_begin(json, "verdicts", '{');
-    for (size_t i = 0; i < count; i++) report_json_member_text(json, findings[i]->field, wb_verdict(findings[i]));
+    for (size_t i = 0; i < count; i++) {
+        report_json_member_text(json, findings[i]->field, wb_verdict(findings[i]));
+    }
     report_json_end(json, '}');
     report_json_end(json, '}');
 }
@@ -176,10 +179,13 @@ write_result(struct report_json *json, struct wb_finding *const *findings, size_
     report_json_end(json, ']');
     if (place->macro) {
         report_json_member_begin(json, "relatedLocations", '[');
-        write_location(json, wb_shown_path(place->macro_file, directory), place->macro_line, 0, "in this macro");
+        write_location(json, wb_shown_path(place->macro_file, directory), place->macro_line, 0,
+                       "in this macro");
         report_json_end(json, ']');
     }
-    if (findings[0]->accepted) report_sarif_suppression(json, findings[0]->in_source, findings[0]->accepted);
+    if (findings[0]->accepted) {
+        report_sarif_suppression(json, findings[0]->in_source, findings[0]->accepted);
+    }
     if (seen) write_verdicts(json, findings, count);
     report_json_end(json, '}');
     free(message);
@@ -190,7 +196,8 @@ write_remark_result(struct report_json *json, const struct wb_remark *remark, co
 {
     const struct wb_place *place = &remark->data_type->place;
 
-    report_sarif_begin_result(json, wb_rules[remark->rule].id, wb_rules[remark->rule].error ? "error" : "note");
+    report_sarif_begin_result(json, wb_rules[remark->rule].id,
+                              wb_rules[remark->rule].error ? "error" : "note");
     report_sarif_message(json, "message", remark->text);
     report_json_member_begin(json, "locations", '[');
     write_location(json, wb_shown_path(place->file, directory), place->line, place->column, NULL);
@@ -202,11 +209,14 @@ static void
 write_tool(struct report_json *json)
 {
     struct report_sarif_rule rules[2 + WB_RULES] = {
-        {MISSING, "A reference is stored into an object of a WB_PROTECTED type without a write barrier"},
+        {MISSING,
+         "A reference is stored into an object of a WB_PROTECTED type without a write barrier"},
         {MISSED, "The collector missed a write barrier, and no store of the source explains it"},
     };
 
-    for (int i = 0; i < WB_RULES; i++) rules[2 + i] = (struct report_sarif_rule){wb_rules[i].id, wb_rules[i].description};
+    for (int i = 0; i < WB_RULES; i++) {
+        rules[2 + i] = (struct report_sarif_rule){wb_rules[i].id, wb_rules[i].description};
+    }
     report_sarif_tool(json, "heapprof barriers", rules, 2 + WB_RULES);
 }
 

@@ -16,7 +16,8 @@ wb_severity(const struct wb_finding *finding)
 bool
 wb_missing_p(const struct wb_finding *finding)
 {
-    return finding->data_type->protected_p && finding->certainty != WB_HARMLESS && !finding->accepted;
+    return finding->data_type->protected_p && finding->certainty != WB_HARMLESS &&
+           !finding->accepted;
 }
 
 const char *
@@ -41,7 +42,8 @@ static bool
 together_p(const struct wb_finding *one, const struct wb_finding *other)
 {
     return one->place.file == other->place.file && one->place.line == other->place.line &&
-           one->place.column == other->place.column && one->why == other->why && one->certainty == other->certainty &&
+           one->place.column == other->place.column && one->why == other->why &&
+           one->certainty == other->certainty &&
            one->data_type == other->data_type && one->accepted == other->accepted;
 }
 
@@ -64,7 +66,9 @@ wb_write_message(FILE *out, struct wb_finding *const *findings, size_t count)
     if (first->parent) fprintf(out, " of '%s'", first->parent);
     fprintf(out, " (%s%s): %s", first->data_type->name,
             first->data_type->protected_p ? "" : ", which is not WB_PROTECTED", first->why);
-    if (!first->parent && first->certainty == WB_LIKELY) fputs("; the object that it is stored into is not known", out);
+    if (!first->parent && first->certainty == WB_LIKELY) {
+        fputs("; the object that it is stored into is not known", out);
+    }
     if (first->accepted) fprintf(out, " (accepted: %s)", first->accepted);
 }
 
@@ -73,12 +77,14 @@ write_line(FILE *out, struct wb_finding *const *findings, size_t count, const ch
 {
     const struct wb_place *place = &findings[0]->place;
 
-    fprintf(out, "%s:%u:%u: %s: ", wb_shown_path(place->file, directory), place->line, place->column,
+    fprintf(out, "%s:%u:%u: %s: ", wb_shown_path(place->file, directory), place->line,
+            place->column,
             wb_severity(findings[0]));
     wb_write_message(out, findings, count);
     putc('\n', out);
     if (place->macro) {
-        fprintf(out, "%s:%u: note: in the macro %s, defined here\n", wb_shown_path(place->macro_file, directory),
+        fprintf(out, "%s:%u: note: in the macro %s, defined here\n",
+                wb_shown_path(place->macro_file, directory),
                 place->macro_line, place->macro);
     }
 }
@@ -99,7 +105,9 @@ wb_report_text(FILE *out, const struct wb_findings *findings, bool all, const ch
 
     for (size_t i = 0; i < findings->count; i = next) {
         next = wb_group_end(findings, i);
-        if (all || wb_missing_p(findings->all[i])) write_line(out, findings->all + i, next - i, directory);
+        if (all || wb_missing_p(findings->all[i])) {
+            write_line(out, findings->all + i, next - i, directory);
+        }
     }
 }
 
@@ -110,7 +118,8 @@ wb_report_remarks(FILE *out, const struct wb_remark *remarks, bool all, const ch
         const struct wb_rule_text *rule = &wb_rules[remarks->rule];
         const struct wb_place *place = &remarks->data_type->place;
         if (!all && !rule->error) continue;
-        fprintf(out, "%s:%u:%u: %s: %s\n", wb_shown_path(place->file, directory), place->line, place->column,
+        fprintf(out, "%s:%u:%u: %s: %s\n", wb_shown_path(place->file, directory), place->line,
+                place->column,
                 rule->error ? "error" : "note", remarks->text);
     }
 }
@@ -135,8 +144,12 @@ wb_report_summary(FILE *out, const char *name, const struct wb_program *program,
         missing += wb_missing_p(findings->all[i]);
         accepted += findings->all[i]->accepted != NULL;
     }
-    report_print(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing, plural(missing));
+    report_print(out, "heapprof barriers: %s: %zu store%s without a write barrier", name, missing,
+                 plural(missing));
     if (accepted > 0) fprintf(out, ", and %zu accepted", accepted);
-    fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types, plural(types),
-            protected_types == 1 ? "is" : "are", findings->truncated ? "; there was more than the limits allow, and the rest is left out" : "");
+    fprintf(out, "; %zu of %zu type%s of typed data %s WB_PROTECTED%s\n", protected_types, types,
+            plural(types),
+            protected_types == 1 ? "is" : "are",
+            findings->truncated ?
+                "; there was more than the limits allow, and the rest is left out" : "");
 }

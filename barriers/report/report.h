@@ -24,8 +24,8 @@ const char *wb_shown_path(const char *path, const char *directory);
  * harmless nor accepted. */
 bool wb_missing_p(const struct wb_finding *finding);
 
-/* What the collector said of a finding: "confirmed", "refuted" or "not reached". Returns NULL if the type is not
- * WB_PROTECTED: then the collector cannot see its stores. */
+/* What the collector said of a finding: "confirmed", "refuted" or "not reached". Returns NULL
+ * if the type is not WB_PROTECTED: then the collector cannot see its stores. */
 const char *wb_verdict(const struct wb_finding *finding);
 
 /* Writes a line for each place, as compilers do: "FILE:LINE:COLUMN: error: ...". all: also

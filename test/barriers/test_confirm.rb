@@ -186,7 +186,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
 
   def test_a_command_without_this_ruby
     result = barriers("--confirm", SUBJECT, "--", "true")
-    assert_match(/^heapprof barriers: true: no process of it looked at RUBY_WBCHECK/, result.err)
+    assert_match(/^heapprof barriers: true: none of its processes read RUBY_WBCHECK/, result.err)
     assert_equal([ALL_STORES.size, 2], [result.told.sum { |each| each.fields.size }, result.status])
   end
 
