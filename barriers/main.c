@@ -116,7 +116,6 @@ check_extension(const struct settings *settings, const struct wb_extension *exte
 {
     struct wb_program program;
     struct wb_findings findings;
-    const struct wb_remark *remarks;
     int status = WB_CLEAN;
 
     wb_program_init(&program);
@@ -124,7 +123,7 @@ check_extension(const struct settings *settings, const struct wb_extension *exte
     wb_analyse(&program, &findings);
     wb_apply_acceptance(&program, &findings, &settings->acceptance);
     if (settings->seen) wb_match_seen(&program, &findings, settings->seen);
-    remarks = wb_make_remarks(&program, &findings);
+    const struct wb_remark *remarks = wb_make_remarks(&program, &findings);
     write_report(settings, extension, &program, &findings, remarks, status == WB_CLEAN &&
                  !findings.truncated, out);
     wb_report_summary(stderr, extension->name, &program, &findings);
@@ -313,10 +312,9 @@ static int
 check_all(struct settings *settings, struct wb_extension *extensions, struct shared *shared)
 {
     FILE *rows = temporary_file();
-    int status;
 
     if (!rows) return WB_TROUBLE;
-    status = check_each(settings, extensions, shared, rows);
+    int status = check_each(settings, extensions, shared, rows);
     fclose(rows);
     return status == WB_CLEAN && unexplained_p(settings->seen) ? WB_MISSING : status;
 }
@@ -407,7 +405,7 @@ find_extensions(struct wb_search *search, const struct settings *settings)
 int
 main(int argc, char **argv)
 {
-    struct settings settings = {.here = "."};
+    struct settings settings = { .here = "." };
     struct wb_search search;
     struct shared *shared = wb_shared_memory(sizeof(*shared));
     int status = WB_CLEAN, looked;

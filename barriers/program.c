@@ -25,14 +25,13 @@ entry_of(struct wb_program *program, const char *text)
 {
     size_t length = strlen(text);
     uint32_t number = rb_heapprof_strings_intern(&program->strings, text, length);
-    struct wb_entry *entry;
 
     if (number == UINT32_MAX ||
         !HEAPPROF_MEM_GROW(&program->mem, program->entries, program->entry_capacity,
                            (size_t)number + 1)) {
         wb_out_of_memory();
     }
-    entry = &program->entries[number];
+    struct wb_entry *entry = &program->entries[number];
     if (!entry->text) entry->text = wb_arena_text(&program->arena, text, length);
     return entry;
 }

@@ -10,14 +10,13 @@ static char *
 read_bytes(struct wb_arena *arena, FILE *file, size_t *size)
 {
     struct stat status;
-    char *bytes;
 
     if (fstat(fileno(file), &status) || !S_ISREG(status.st_mode) ||
         (size_t)status.st_size > WB_TEXT_MOST) {
         return NULL;
     }
     *size = (size_t)status.st_size;
-    bytes = wb_arena_take(arena, *size + 1);
+    char *bytes = wb_arena_take(arena, *size + 1);
     *size = fread(bytes, 1, *size, file);
     return memchr(bytes, '\0', *size) ? NULL : bytes;
 }
@@ -44,11 +43,10 @@ wb_text_read(struct wb_arena *arena, const char *path)
 {
     FILE *file = fopen(path, "r");
     struct wb_text *text = NULL;
-    char *bytes;
     size_t size;
 
     if (!file) return NULL;
-    bytes = read_bytes(arena, file, &size);
+    char *bytes = read_bytes(arena, file, &size);
     fclose(file);
     if (bytes) {
         text = WB_NEW(arena, struct wb_text);

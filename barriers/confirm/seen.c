@@ -192,11 +192,10 @@ exec_command(char **command, const char *path)
 static bool
 run_and_wait(char **command, const char *path)
 {
-    pid_t child;
     int ended = 0;
 
     fflush(NULL);
-    child = fork();
+    pid_t child = fork();
     if (child == 0) exec_command(command, path);
     if (child < 0) {
         report_print(stderr, "heapprof barriers: %s: %s\n", command[0], strerror(errno));

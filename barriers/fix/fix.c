@@ -100,10 +100,9 @@ static const char *
 write_in_braces(FILE *out, const struct group *group)
 {
     const struct wb_statement *statement = &group->statement;
-    const char *wrong;
 
     fprintf(out, "%s{ %s;", statement->before, statement->whole);
-    wrong = write_barriers(out, group, " ", 1, "");
+    const char *wrong = write_barriers(out, group, " ", 1, "");
     fprintf(out, " }%s\n", statement->behind);
     return wrong;
 }
@@ -146,10 +145,9 @@ edit_of(struct wb_arena *arena, const struct group *group, struct wb_edit *edit)
     char *text = NULL;
     size_t size;
     FILE *stream = open_memstream(&text, &size);
-    const char *wrong;
 
     if (!stream) wb_out_of_memory();
-    wrong = write_edit(stream, group);
+    const char *wrong = write_edit(stream, group);
     if (fclose(stream)) wb_out_of_memory();
     *edit = (struct wb_edit){group->statement.first, group->statement.last,
                              wb_arena_text(arena, text, size)};
@@ -184,28 +182,27 @@ insert_line(struct fixer *fixer, const struct wb_text *text, unsigned line, cons
 
 /* Adds a barrier behind the call, or gives up the object's protection before it. */
 static const char *
-fix_call(struct fixer *fixer, const struct wb_call_site *way, const struct wb_function *stores)
+fix_call(struct fixer *fixer, const struct wb_call_site *site, const struct wb_function *stores)
 {
     struct wb_arena *arena = &fixer->program->arena;
-    const struct wb_text *text;
     struct wb_statement statement;
     char code[900];
 
-    if (!way->object || !way->place.file) return "the function has no name for the object";
-    if (way->place.macro) return "it is reached by a call in a macro";
-    text = wb_text_of(arena, &fixer->texts, way->place.file);
-    if (way->field && wb_statement_is_call(arena, text, way->place.line, way->place.column,
+    if (!site->object || !site->place.file) return "the function has no name for the object";
+    if (site->place.macro) return "it is reached by a call in a macro";
+    const struct wb_text *text = wb_text_of(arena, &fixer->texts, site->place.file);
+    if (site->field && wb_statement_is_call(arena, text, site->place.line, site->place.column,
                                            &statement)) {
-        snprintf(code, sizeof(code), "RB_OBJ_WRITTEN(%s, Qundef, %s);", way->object, way->field);
+        snprintf(code, sizeof(code), "RB_OBJ_WRITTEN(%s, Qundef, %s);", site->object, site->field);
         return insert_line(fixer, text, statement.last + 1, statement.before, code);
     }
     if (fixer->protecting) return "a GC may start in a function that has no name for the object";
-    if (!wb_line_begins_p(arena, text, way->place.line, way->place.column)) {
+    if (!wb_line_begins_p(arena, text, site->place.line, site->place.column)) {
         return "the call that leads to it does not begin a line";
     }
-    snprintf(code, sizeof(code), "RB_OBJ_WB_UNPROTECT(%s); /* %s() stores there */", way->object,
+    snprintf(code, sizeof(code), "RB_OBJ_WB_UNPROTECT(%s); /* %s() stores there */", site->object,
              stores->name);
-    return insert_line(fixer, text, way->place.line, wb_line(text, way->place.line), code);
+    return insert_line(fixer, text, site->place.line, wb_line(text, site->place.line), code);
 }
 
 static const char *
@@ -215,8 +212,9 @@ fix_calls(struct fixer *fixer, const struct group *group)
 
     for (size_t i = 0; i < group->count && !wrong; i++) {
         const struct wb_finding *finding = group->findings[i];
-        for (const struct wb_call_site *way = finding->call_sites; way && !wrong; way = way->next) {
-            wrong = fix_call(fixer, way, finding->function);
+        for (const struct wb_call_site *site = finding->call_sites; site && !wrong;
+             site = site->next) {
+            wrong = fix_call(fixer, site, finding->function);
         }
     }
     return wrong;
@@ -257,7 +255,7 @@ fix_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb
         if (wanted_p(findings->all[i], type)) wanted[count++] = findings->all[i];
     }
     for (size_t i = 0; i < count; i = next) {
-        struct group group = {.findings = wanted + i};
+        struct group group = { .findings = wanted + i };
         const char *wrong;
         for (next = i + 1; next < count && same_place_p(&wanted[i]->place, &wanted[next]->place);
              ) {
@@ -304,15 +302,14 @@ note_left_i(void *data, const struct wb_finding *finding, const char *why)
 static const char *
 add_flag(struct fixer *fixer, const struct wb_data_type *type)
 {
-    const struct wb_text *text;
     struct wb_edit edit;
-    const char *wrong;
 
     if (type->derived) return "its parent type's functions store into it, too";
     if (type->given) return "its data is passed to a function that is not in these sources";
     if (!type->place.file) return "its file is not known";
-    text = wb_text_of(&fixer->program->arena, &fixer->texts, type->place.file);
-    wrong = wb_protect(&fixer->program->arena, type, text, &edit);
+    const struct wb_text *text = wb_text_of(&fixer->program->arena, &fixer->texts,
+                                            type->place.file);
+    const char *wrong = wb_protect(&fixer->program->arena, type, text, &edit);
     return wrong ? wrong : wb_edits_add(&fixer->edits, text, &edit);
 }
 
@@ -323,12 +320,11 @@ protect_type(struct fixer *fixer, const struct wb_findings *findings,
 {
     size_t planned = fixer->edits.count;
     struct left left = {0};
-    const char *wrong;
     char what[300];
 
     fixer->protecting = true;
     fix_all(fixer, findings, type, note_left_i, &left);
-    wrong = left.finding ? left.why : add_flag(fixer, type);
+    const char *wrong = left.finding ? left.why : add_flag(fixer, type);
     fixer->protecting = false;
     if (!wrong) return;
     wb_edits_keep(&fixer->edits, planned);
@@ -340,8 +336,8 @@ void
 wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings,
        const char *directory, bool types)
 {
-    struct fixer fixer = {.program = program,
-                          .edits = {.arena = &program->arena, .directory = directory}};
+    struct fixer fixer = { .program = program,
+                           .edits = { .arena = &program->arena, .directory = directory } };
 
     fix_all(&fixer, findings, NULL, report_left_i, &fixer);
     for (const struct wb_data_type *type = types ? program->data_types : NULL; type;

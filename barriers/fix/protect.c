@@ -16,10 +16,9 @@ lines(struct wb_arena *arena, const char *format, ...)
 {
     char text[2000];
     va_list arguments;
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(text, sizeof(text), format, arguments);
+    int length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     return length < (int)sizeof(text) ? wb_arena_text(arena, text, (size_t)length) : NULL;
 }
@@ -44,13 +43,12 @@ add_to_flags(struct wb_arena *arena, const struct wb_data_type *type, const stru
 {
     const char *line = wb_line(text, type->flags_end.line);
     size_t at = type->flags_end.column - 1;
-    bool zero;
 
     if (!line || at == 0 || at > strlen(line) || (!word_p(line[at - 1]) && line[at - 1] != ')') ||
         memchr(line, '?', at)) {
         return no_place;
     }
-    zero = type->flagless && line[at - 1] == '0' && (at == 1 || !word_p(line[at - 2]));
+    bool zero = type->flagless && line[at - 1] == '0' && (at == 1 || !word_p(line[at - 2]));
     return replace(edit, type->flags_end.line,
                    zero ? lines(arena, "%.*s" FLAG "%s\n", (int)at - 1, line, line + at)
                         : lines(arena, "%.*s | " FLAG "%s\n", (int)at, line, line + at));

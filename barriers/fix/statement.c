@@ -74,12 +74,11 @@ static const char *
 text_from(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column)
 {
     size_t size = 1, length = 0;
-    char *whole;
 
     for (unsigned i = line; i < line + LINES_MOST && wb_line(text, i); i++) {
         size += strlen(wb_line(text, i)) + 1;
     }
-    whole = wb_arena_take(arena, size);
+    char *whole = wb_arena_take(arena, size);
     for (unsigned i = line; i < line + LINES_MOST && wb_line(text, i); i++) {
         const char *from = wb_line(text, i) + (i == line ? column - 1 : 0);
         size_t bytes = strlen(from);
@@ -163,21 +162,19 @@ static const char *
 read_whole(struct wb_arena *arena, const struct wb_text *text, unsigned line, unsigned column,
            struct wb_statement *statement)
 {
-    const char *start, *end, *newline, *code;
-
-    *statement = (struct wb_statement){.first = line, .last = line};
+    *statement = (struct wb_statement){ .first = line, .last = line };
     if (!wb_line(text, line) || column == 0 || column > strlen(wb_line(text, line))) {
         return "its text was not found in the file";
     }
-    start = text_from(arena, text, line, column);
-    end = find_character(start, ";");
+    const char *start = text_from(arena, text, line, column);
+    const char *end = find_character(start, ";");
     if (!end) return "it is not a statement of its own";
     for (const char *at = start; at < end; at++) statement->last += *at == '\n';
-    newline = strchr(end, '\n');
+    const char *newline = strchr(end, '\n');
     statement->before = wb_arena_text(arena, wb_line(text, line), column - 1);
     statement->whole = trimmed(arena, start, end);
     statement->behind = wb_arena_text(arena, end + 1, (size_t)(newline - end - 1));
-    code = code_before(arena, text, line, column);
+    const char *code = code_before(arena, text, line, column);
     if (!begins_p(code)) return "it is not a statement of its own";
     statement->alone = among_others_p(code);
     return NULL;
@@ -196,11 +193,9 @@ bool
 wb_statement_is_call(struct wb_arena *arena, const struct wb_text *text, unsigned line,
                      unsigned column, struct wb_statement *statement)
 {
-    const char *open, *close;
-
     if (read_whole(arena, text, line, column, statement) || !statement->alone) return false;
-    open = strchr(statement->whole, '(');
-    close = open ? find_character(open + 1, ")") : NULL;
+    const char *open = strchr(statement->whole, '(');
+    const char *close = open ? find_character(open + 1, ")") : NULL;
     return close && !close[1] && !strpbrk(statement->behind, ";}");
 }
 

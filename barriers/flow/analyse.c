@@ -36,7 +36,7 @@ visit_all(struct wb_flow *flow)
 void
 wb_analyse(struct wb_program *program, struct wb_findings *findings)
 {
-    struct wb_flow flow = {.program = program, .arena = &program->arena};
+    struct wb_flow flow = { .program = program, .arena = &program->arena };
     size_t learnt;
     unsigned round = 0;
 

@@ -140,7 +140,8 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
 {
     struct wb_objects *mark = WB_NEW(frame->flow->arena, struct wb_objects);
 
-    *mark = (struct wb_objects){.movable = movable, .object = value, .next = frame->summary->marks};
+    *mark = (struct wb_objects){ .movable = movable, .object = value,
+                                 .next = frame->summary->marks };
     frame->summary->marks = mark;
 }
 
@@ -415,8 +416,8 @@ apply_callback(const struct call *call, const struct wb_callback *callback)
     const struct wb_node *given = call->nodes[callback->function];
     struct wb_function *function = given->function;
     const struct wb_summary *summary = wb_summary_of(call->frame->flow, function);
-    struct call inner = {.frame = call->frame, .state = call->state, .node = given,
-                         .back = call->node};
+    struct call inner = { .frame = call->frame, .state = call->state, .node = given,
+                          .back = call->node };
 
     if (!summary || callback->data >= call->count) return;
     inner.count = function->parameter_count;
@@ -476,7 +477,7 @@ evaluate_arguments(struct call *call, const struct wb_node *first)
 struct wb_symbol *
 wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct call call = {.frame = frame, .state = state, .node = node};
+    struct call call = { .frame = frame, .state = state, .node = node };
     struct wb_function *function = node->function;
     struct wb_summary *summary;
     struct wb_symbol *result;

@@ -32,10 +32,9 @@ search_type(struct search *search, const struct wb_type *type, int64_t offset, c
 {
     const struct wb_type *element = type;
     char whole[PATH_BYTES + sizeof("[-9223372036854775808]")];
-    int64_t bytes;
 
     while (element->kind == WB_ARRAY) element = element->to;
-    bytes = element->kind == WB_RECORD ? element->record->size : (int64_t)sizeof(uintptr_t);
+    int64_t bytes = element->kind == WB_RECORD ? element->record->size : (int64_t)sizeof(uintptr_t);
     if (bytes <= 0 || (element->kind != WB_VALUE && element->kind != WB_RECORD)) return;
     if (type == element) snprintf(whole, sizeof(whole), "%s", path);
     else snprintf(whole, sizeof(whole), "%s[%lld]", path, (long long)(offset / bytes));
@@ -79,7 +78,7 @@ member_p(const struct wb_data_type *type, const struct wb_record *record)
 bool
 wb_field_at(const struct wb_data_type *type, int64_t offset, char *text, size_t size)
 {
-    struct search search = {.text = text, .size = size};
+    struct search search = { .text = text, .size = size };
 
     *text = '\0';
     for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {

@@ -35,13 +35,13 @@ add_call_sites(struct wb_findings *findings, struct wb_finding *finding,
 {
     for (; call_sites; call_sites = call_sites->next) {
         const struct wb_call_site *same = finding->call_sites;
-        struct wb_call_site *way;
+        struct wb_call_site *site;
         while (same && !same_call_site_p(same, call_sites)) same = same->next;
         if (same) continue;
-        way = WB_NEW(findings->arena, struct wb_call_site);
-        *way = *call_sites;
-        way->next = finding->call_sites;
-        finding->call_sites = way;
+        site = WB_NEW(findings->arena, struct wb_call_site);
+        *site = *call_sites;
+        site->next = finding->call_sites;
+        finding->call_sites = site;
     }
 }
 
@@ -64,8 +64,6 @@ merge_findings(struct wb_findings *findings, struct wb_finding *was, const struc
 void
 wb_add_finding(struct wb_findings *findings, const struct wb_finding *finding)
 {
-    struct wb_finding *copy;
-
     for (size_t i = 0; i < findings->count; i++) {
         if (order_of(findings->all[i], finding) != 0) continue;
         findings->all[i] = merge_findings(findings, findings->all[i], finding);
@@ -80,7 +78,7 @@ wb_add_finding(struct wb_findings *findings, const struct wb_finding *finding)
         findings->all = realloc(findings->all, findings->capacity * sizeof(*findings->all));
         if (!findings->all) wb_out_of_memory();
     }
-    copy = WB_NEW(findings->arena, struct wb_finding);
+    struct wb_finding *copy = WB_NEW(findings->arena, struct wb_finding);
     *copy = *finding;
     findings->all[findings->count++] = copy;
 }

@@ -35,8 +35,7 @@ struct wb_finding {
     const char                *parent;    /* the variable that holds the object; NULL if not
                                            * known */
     const char                *object;    /* the same, if it belongs to the function that stores */
-    const struct wb_call_site       *call_sites;      /* if object is NULL: the known calls that
-                                                       * lead here */
+    const struct wb_call_site *call_sites; /* if object is NULL: the known calls that lead here */
     const char                *rest;      /* of a copied struct: the end of the field's name, as
                                            * ".nth" */
     const char                *why;

@@ -87,10 +87,8 @@ static struct wb_symbol *
 join_values(struct wb_frame *frame, const void *place, const struct wb_symbol *one,
             struct wb_symbol *two)
 {
-    struct wb_symbol *value;
-
     if (one == two) return two;
-    value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
+    struct wb_symbol *value = symbol(frame, WB_S_UNKNOWN, place, NULL, 0);
     value->string = one->string && two->string;
     return value;
 }
@@ -127,11 +125,10 @@ static struct wb_symbol *
 visit_assignment(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     const struct wb_node *to = node->child, *what = to->next;
-    struct wb_symbol *value, *at;
 
     if (!what) return symbol(frame, WB_S_UNKNOWN, node, NULL, 0);
-    value = wb_visit(frame, state, what);
-    at = address_of(frame, state, to);
+    struct wb_symbol *value = wb_visit(frame, state, what);
+    struct wb_symbol *at = address_of(frame, state, to);
     if (wb_data_pointer_p(at)) wb_replace_data(frame, state, at->of, value, type_of(what), node);
     else assign_value(frame, state, at, type_of(to), value, node);
     return value;
@@ -199,20 +196,17 @@ assume_null_elsewhere(struct wb_frame *frame, struct wb_state *other, struct wb_
 static struct wb_symbol *
 visit_if(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    const struct wb_node *then, *otherwise;
-    struct wb_state other;
     const struct wb_objects *before = frame->barriers_seen, *between;
-    struct wb_symbol *one, *two, *object;
 
     if (!node->child || !node->child->next) return visit_sequence(frame, state, node->child);
     wb_visit(frame, state, node->child);
-    object = tested_object(frame, state, node->child);
-    then = node->child->next;
-    otherwise = then->next;
-    other = *state;
-    one = wb_visit(frame, state, then);
+    struct wb_symbol *object = tested_object(frame, state, node->child);
+    const struct wb_node *then = node->child->next;
+    const struct wb_node *otherwise = then->next;
+    struct wb_state other = *state;
+    struct wb_symbol *one = wb_visit(frame, state, then);
     between = frame->barriers_seen;
-    two = otherwise ? wb_visit(frame, &other, otherwise) : NULL;
+    struct wb_symbol *two = otherwise ? wb_visit(frame, &other, otherwise) : NULL;
     if (object) {
         assume_null_elsewhere(frame, &other, object, between, before);
         assume_null_elsewhere(frame, state, object, frame->barriers_seen, between);
@@ -230,7 +224,7 @@ visit_loop_body(struct wb_frame *frame, struct wb_state *state, const struct wb_
                 struct wb_state *left)
 {
     struct wb_state *break_to = frame->break_to, *continue_to = frame->continue_to;
-    struct wb_state next = {.dead = true};
+    struct wb_state next = { .dead = true };
 
     frame->break_to = left;
     frame->continue_to = &next;
@@ -243,7 +237,7 @@ visit_loop_body(struct wb_frame *frame, struct wb_state *state, const struct wb_
 static void
 visit_loop(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct wb_state before = *state, left = {.dead = true};
+    struct wb_state before = *state, left = { .dead = true };
 
     frame->loops++;
     visit_loop_body(frame, state, node, &left);
@@ -259,7 +253,7 @@ static void
 visit_switch(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
     struct wb_state *break_to = frame->break_to, *switch_from = frame->switch_from;
-    struct wb_state from, left = {.dead = true};
+    struct wb_state from, left = { .dead = true };
 
     if (!node->child) return;
     wb_visit(frame, state, node->child);
@@ -295,7 +289,8 @@ label_named(struct wb_frame *frame, const char *name)
     while (label && label->name != name) label = label->next;
     if (!label) {
         label = WB_NEW(frame->flow->arena, struct wb_label);
-        *label = (struct wb_label){.name = name, .state = {.dead = true}, .next = frame->labels};
+        *label = (struct wb_label){ .name = name, .state = { .dead = true },
+                                    .next = frame->labels };
         frame->labels = label;
     }
     return label;

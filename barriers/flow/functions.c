@@ -53,8 +53,8 @@ static struct wb_summary *
 visit_function(struct wb_flow *flow, struct wb_function *function, struct wb_symbol *data)
 {
     struct wb_summary *summary = WB_NEW(flow->arena, struct wb_summary);
-    struct wb_frame frame = {.flow = flow, .function = function, .summary = summary,
-                             .end = {.dead = true}};
+    struct wb_frame frame = { .flow = flow, .function = function, .summary = summary,
+                              .end = { .dead = true } };
     struct wb_state state = {0};
 
     flow->depth++;
@@ -101,19 +101,17 @@ static bool
 note_mark(struct wb_flow *flow, const struct wb_symbol *value, bool movable,
           struct wb_data_type *data_type)
 {
-    struct wb_field *field, *behind;
-    struct wb_symbol *base;
-
     if (value->kind != WB_S_LOAD) return false;
-    field = (struct wb_field *)wb_field_of(value->of);
+    struct wb_field *field = (struct wb_field *)wb_field_of(value->of);
     if (field) {
         field->marked = data_type;
         *(movable ? &field->movable : &field->pinned) = true;
         if (!of_values_p(field->type)) data_type->tables = true;
         wb_add_owner(flow->program, field->record, data_type, false);
     }
-    base = wb_base_of(value->of);
-    behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) : NULL;
+    struct wb_symbol *base = wb_base_of(value->of);
+    struct wb_field *behind = base->kind == WB_S_LOAD ? (struct wb_field *)wb_field_of(base->of) :
+                              NULL;
     if (behind) behind->marked_behind = data_type;
     return field != NULL;
 }
@@ -125,10 +123,9 @@ visit_gc_function(struct wb_flow *flow, struct wb_function *function,
 {
     struct wb_symbol *object = wb_symbol(&flow->symbols, WB_S_UNKNOWN, data_type, NULL, 0);
     struct wb_symbol *data = wb_symbol(&flow->symbols, WB_S_DATA, NULL, object, 0);
-    struct wb_summary *summary;
 
     data->data_type = data_type;
-    summary = visit_function(flow, function, data);
+    struct wb_summary *summary = visit_function(flow, function, data);
     function->summary = NULL;
     return summary;
 }
@@ -136,13 +133,11 @@ visit_gc_function(struct wb_flow *flow, struct wb_function *function,
 void
 wb_visit_gc_functions(struct wb_flow *flow, struct wb_data_type *data_type)
 {
-    struct wb_summary *summary;
-
     if (data_type->compact && data_type->compact->body) {
         data_type->updates_seen = !visit_gc_function(flow, data_type->compact, data_type)->gives;
     }
     if (!data_type->mark || !data_type->mark->body) return;
-    summary = visit_gc_function(flow, data_type->mark, data_type);
+    struct wb_summary *summary = visit_gc_function(flow, data_type->mark, data_type);
     data_type->marks_seen = !summary->gives;
     for (const struct wb_objects *each = summary->marks; each; each = each->next) {
         if (!note_mark(flow, each->object, each->movable, data_type)) data_type->marks_seen = false;

@@ -12,11 +12,9 @@ struct waiting {
 static void
 mark_reached(struct wb_program *program, struct waiting **waiting, struct wb_function *function)
 {
-    struct waiting *first;
-
     if (function->search == program->searches) return;
     function->search = program->searches;
-    first = WB_NEW(&program->arena, struct waiting);
+    struct waiting *first = WB_NEW(&program->arena, struct waiting);
     *first = (struct waiting){function, *waiting};
     *waiting = first;
 }

@@ -34,7 +34,7 @@ add_remark(struct remarker *remarker, enum wb_rule rule, const char *field, cons
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    *remark = (struct wb_remark){.rule = rule, .data_type = remarker->data_type, .field = field};
+    *remark = (struct wb_remark){ .rule = rule, .data_type = remarker->data_type, .field = field };
     remark->text = wb_name(remarker->program, text);
     *remarker->end = remark;
     remarker->end = &remark->next;
@@ -142,7 +142,7 @@ const struct wb_remark *
 wb_make_remarks(struct wb_program *program, const struct wb_findings *findings)
 {
     struct wb_remark *first = NULL;
-    struct remarker remarker = {.program = program, .end = &first};
+    struct remarker remarker = { .program = program, .end = &first };
 
     for (const struct wb_data_type *type = program->data_types; type; type = type->next) {
         remarker.data_type = type;

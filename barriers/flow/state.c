@@ -14,10 +14,8 @@ void
 wb_bind(struct wb_arena *arena, struct wb_state *state, struct wb_symbol *address,
         struct wb_symbol *value)
 {
-    struct wb_binding *binding;
-
     if (wb_bound(state, address) == value) return;
-    binding = WB_NEW(arena, struct wb_binding);
+    struct wb_binding *binding = WB_NEW(arena, struct wb_binding);
     *binding = (struct wb_binding){address, value,
                                    state->bindings ? state->bindings->length + 1 : 1,
                                        state->bindings};
@@ -30,7 +28,7 @@ add_object(struct wb_arena *arena, const struct wb_objects **objects, struct wb_
 {
     struct wb_objects *added = WB_NEW(arena, struct wb_objects);
 
-    *added = (struct wb_objects){.object = object, .data = data, .next = *objects};
+    *added = (struct wb_objects){ .object = object, .data = data, .next = *objects };
     *objects = added;
 }
 
@@ -99,13 +97,11 @@ same_store_p(const struct wb_store *one, const struct wb_store *other)
 void
 wb_add_store(struct wb_arena *arena, const struct wb_stores **stores, const struct wb_store *store)
 {
-    struct wb_stores *added;
-
     for (const struct wb_stores *each = *stores; each; each = each->next) {
         if (each->store == store || same_store_p(each->store, store)) return;
     }
     if (*stores && (*stores)->length >= WB_STORES_MOST) return;
-    added = WB_NEW(arena, struct wb_stores);
+    struct wb_stores *added = WB_NEW(arena, struct wb_stores);
     *added = (struct wb_stores){store, *stores ? (*stores)->length + 1 : 1, *stores};
     *stores = added;
 }
@@ -177,14 +173,12 @@ intersect_objects(struct wb_arena *arena, const struct wb_objects **into,
 void
 wb_join_states(struct wb_symbols *symbols, struct wb_state *into, const struct wb_state *other)
 {
-    const struct wb_stores *common;
-
     if (other->dead) return;
     if (into->dead) {
         *into = *other;
         return;
     }
-    common = common_stores(into->stores, other->stores);
+    const struct wb_stores *common = common_stores(into->stores, other->stores);
     join_bindings(symbols, into, other);
     intersect_objects(symbols->arena, &into->fresh, other->fresh);
     intersect_objects(symbols->arena, &into->unprotected, other->unprotected);

@@ -18,16 +18,15 @@ same_p(const struct wb_stored *one, const struct wb_stored *other)
 void
 wb_add_stored(struct wb_arena *arena, struct wb_function *function, const struct wb_stored *stored)
 {
-    struct wb_stored *added;
     unsigned count = 0;
 
     for (const struct wb_stored *each = function->stored; each; each = each->next, count++) {
         if (same_p(each, stored)) return;
     }
     if (count > WB_STORED_MOST) return;
-    added = WB_NEW(arena, struct wb_stored);
+    struct wb_stored *added = WB_NEW(arena, struct wb_stored);
     *added = *stored;
-    if (count == WB_STORED_MOST) *added = (struct wb_stored){.offset = -1};
+    if (count == WB_STORED_MOST) *added = (struct wb_stored){ .offset = -1 };
     added->next = function->stored;
     function->stored = added;
 }

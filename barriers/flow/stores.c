@@ -139,11 +139,11 @@ find_field(struct wb_finding *finding, struct wb_symbol *address)
 static const struct wb_call_site *
 call_site_of(struct wb_frame *frame, const struct wb_store *store)
 {
-    struct wb_call_site *way = WB_NEW(frame->flow->arena, struct wb_call_site);
+    struct wb_call_site *site = WB_NEW(frame->flow->arena, struct wb_call_site);
 
-    *way = (struct wb_call_site){.object = store->object, .field = store->field};
-    if (store->call) way->place = store->call->place;
-    return way;
+    *site = (struct wb_call_site){ .object = store->object, .field = store->field };
+    if (store->call) site->place = store->call->place;
+    return site;
 }
 
 static void
@@ -152,7 +152,6 @@ report_finding(struct wb_frame *frame, const struct wb_state *state, const struc
 {
     const struct wb_data_type *data_type = data_type_of(state, store->address);
     struct wb_symbol *parent = parent_of(state, store->address);
-    struct wb_finding finding;
     char path[256];
 
     if (!frame->flow->reporting || !data_type) return;
@@ -162,7 +161,7 @@ report_finding(struct wb_frame *frame, const struct wb_state *state, const struc
               "the type has no mark function";
     }
     wb_path_text(store->address, path, sizeof(path));
-    finding = (struct wb_finding){
+    struct wb_finding finding = (struct wb_finding){
         .place = store->place, .certainty = certainty, .function = store->function,
         .data_type = data_type,
         .field = wb_name(frame->flow->program, path), .parent = parent_name(frame, state, parent),
@@ -214,13 +213,12 @@ defer_to_callers(struct wb_frame *frame, const struct wb_state *state, const str
                  bool late, const char *why)
 {
     const struct wb_stores *stores = frame->summary->stores;
-    struct wb_store *left;
 
     if (stores && stores->length >= WB_SUMMARY_MOST) {
         frame->flow->findings.truncated = true;
         return;
     }
-    left = WB_NEW(frame->flow->arena, struct wb_store);
+    struct wb_store *left = WB_NEW(frame->flow->arena, struct wb_store);
     *left = *store;
     left->late = late;
     left->why = why;
@@ -251,7 +249,7 @@ static void
 note_place(struct wb_frame *frame, const struct wb_state *state, struct wb_symbol *address,
            const struct wb_function *function, const struct wb_place *place)
 {
-    struct wb_finding field = {.data_type = data_type_of(state, address), .offset = -1};
+    struct wb_finding field = { .data_type = data_type_of(state, address), .offset = -1 };
 
     if (!frame->flow->reporting || on_stack_p(wb_base_of(address))) return;
     if (field.data_type) find_field(&field, address);
@@ -312,11 +310,9 @@ static void
 store_value(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *address,
             struct wb_symbol *value, const struct wb_node *node, bool hidden)
 {
-    struct wb_store *store;
-
     wb_note_stored(address, value);
     if (value->kind == WB_S_CONSTANT) return;
-    store = WB_NEW(frame->flow->arena, struct wb_store);
+    struct wb_store *store = WB_NEW(frame->flow->arena, struct wb_store);
     *store = (struct wb_store){
         .address = address, .value = value, .function = frame->function, .place = node->place,
         .early = !state->collected, .copied = frame->flow->copying, .hidden = hidden,
@@ -392,12 +388,11 @@ static void
 name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_store *store)
 {
     struct wb_symbol *parent = parent_of(state, store->address), *base = wb_base_of(store->address);
-    const char *data;
     char path[256], whole[600];
 
     if (!frame->flow->reporting || !parent) return;
     store->object = variable_name(state, parent);
-    data = variable_name(state, base);
+    const char *data = variable_name(state, base);
     if (store->late || base->kind != WB_S_DATA || !data) return;
     wb_path_text(store->address, path, sizeof(path));
     if (!*path || strpbrk(path, "[-")) return;
@@ -408,10 +403,8 @@ name_for_call(struct wb_frame *frame, const struct wb_state *state, struct wb_st
 void
 wb_replay_store(struct wb_frame *frame, struct wb_state *state, const struct wb_store *store)
 {
-    struct wb_store *again;
-
     if (store->value->kind == WB_S_CONSTANT) return;
-    again = WB_NEW(frame->flow->arena, struct wb_store);
+    struct wb_store *again = WB_NEW(frame->flow->arena, struct wb_store);
     *again = *store;
     name_for_call(frame, state, again);
     enter_store(frame, state, again);
@@ -449,7 +442,7 @@ wb_replace_data(struct wb_frame *frame, struct wb_state *state, struct wb_symbol
     wb_add_wrapped(frame->flow->arena, state, object, data);
     if (data->kind == WB_S_MEMORY) adopt_stores(frame, state, data);
     else if (record && !wb_fresh_p(state, object)) {
-        struct wb_type whole = {.kind = WB_RECORD, .record = record};
+        struct wb_type whole = { .kind = WB_RECORD, .record = record };
         wb_store(frame, state, data, &whole,
                  wb_symbol(&frame->flow->symbols, WB_S_UNKNOWN, node, data, 0), node);
     }
@@ -489,14 +482,14 @@ wb_barrier(struct wb_frame *frame, struct wb_state *state, struct wb_symbol *obj
 {
     struct wb_objects *barriers_seen = WB_NEW(frame->flow->arena, struct wb_objects);
 
-    *barriers_seen = (struct wb_objects){.object = object, .data = value,
-                                         .next = frame->barriers_seen};
+    *barriers_seen = (struct wb_objects){ .object = object, .data = value,
+                                          .next = frame->barriers_seen };
     frame->barriers_seen = barriers_seen;
     remove_answered(frame, state, object, value);
     if (!state->collected && wb_of_parameter_p(object, frame->function)) {
         struct wb_objects *barrier = WB_NEW(frame->flow->arena, struct wb_objects);
-        *barrier = (struct wb_objects){.object = object, .data = value,
-                                       .next = frame->summary->barriers};
+        *barrier = (struct wb_objects){ .object = object, .data = value,
+                                        .next = frame->summary->barriers };
         frame->summary->barriers = barrier;
     }
 }

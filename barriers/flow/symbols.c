@@ -39,14 +39,15 @@ struct wb_symbol *
 wb_symbol(struct wb_symbols *symbols, enum wb_symbol_kind kind, const void *what,
           struct wb_symbol *of, int64_t number)
 {
-    struct wb_symbol **place, *symbol;
+    struct wb_symbol *symbol;
 
     if (of && of->depth >= DEPTH_MOST) {
         kind = WB_S_UNKNOWN;
         of = NULL;
     }
     if (symbols->count >= symbols->capacity) grow(symbols);
-    place = &symbols->buckets[hash_of(kind, what, of, number) & (symbols->capacity - 1)];
+    size_t at = hash_of(kind, what, of, number) & (symbols->capacity - 1);
+    struct wb_symbol **place = &symbols->buckets[at];
     for (symbol = *place; symbol; symbol = symbol->chain) {
         if (symbol->kind == kind && symbol->what == what && symbol->of == of &&
             symbol->number == number) {
@@ -125,14 +126,13 @@ void
 wb_path_text(const struct wb_symbol *address, char *text, size_t size)
 {
     const char *between = "", *name = "[]";
-    size_t length;
 
     if (!inside_p(address) && address->kind != WB_S_LOAD) {
         text[0] = '\0';
         return;
     }
     wb_path_text(address->of, text, size);
-    length = strlen(text);
+    size_t length = strlen(text);
     if (address->kind == WB_S_LOAD) return;
     if (address->kind == WB_S_FIELD) {
         name = ((const struct wb_field *)address->what)->name;

@@ -119,13 +119,12 @@ read_member(struct wb_reader *reader, CXCursor cursor)
 {
     CXCursor referenced = clang_getCursorReferenced(cursor);
     struct wb_cursors children = {0};
-    struct wb_node *node;
 
     if (clang_getCursorKind(referenced) != CXCursor_FieldDecl) {
         return read_reference(reader, cursor);
     }
     code_children(cursor, &children);
-    node = wb_node_with(reader, WB_MEMBER, &children);
+    struct wb_node *node = wb_node_with(reader, WB_MEMBER, &children);
     node->field = wb_read_field(reader, referenced);
     node->type = node->field->type;
     node->arrow = children.count == 0 ||
@@ -301,12 +300,10 @@ static void
 read_method(struct wb_reader *reader, const struct wb_node *function, CXCursor name)
 {
     CXCursor literal = innermost(name);
-    struct wb_method *method;
-    const char *text;
 
     if (clang_getCursorKind(literal) != CXCursor_StringLiteral) return;
-    text = without_quotes(reader, wb_spelling(reader, literal));
-    method = WB_NEW(&reader->program->arena, struct wb_method);
+    const char *text = without_quotes(reader, wb_spelling(reader, literal));
+    struct wb_method *method = WB_NEW(&reader->program->arena, struct wb_method);
     *method = (struct wb_method){text, function->function, reader->program->methods};
     reader->program->methods = method;
 }
@@ -507,14 +504,13 @@ struct wb_node *
 wb_read_code(struct wb_reader *reader, CXCursor cursor)
 {
     struct wb_cursors children = {0};
-    struct wb_node *node;
 
     if (reader->depth >= WB_DEPTH_MOST) {
         reader->too_deep = true;
         return wb_new_node(reader, WB_ANY);
     }
     reader->depth++;
-    node = read_kind(reader, cursor, &children);
+    struct wb_node *node = read_kind(reader, cursor, &children);
     reader->depth--;
     free(children.items);
     return node;

@@ -155,11 +155,11 @@ static bool
 designated_p(CXCursor cursor)
 {
     struct wb_cursors children = {0};
-    bool designated;
 
     if (clang_getCursorKind(cursor) != CXCursor_UnexposedExpr) return false;
     wb_children(cursor, &children);
-    designated = children.count > 0 && clang_getCursorKind(children.items[0]) == CXCursor_MemberRef;
+    bool designated = children.count > 0 &&
+                      clang_getCursorKind(children.items[0]) == CXCursor_MemberRef;
     free(children.items);
     return designated;
 }
@@ -192,11 +192,10 @@ void
 wb_read_data_type(struct wb_reader *reader, CXCursor declaration)
 {
     CXCursor value = clang_Cursor_getVarDeclInitializer(declaration);
-    struct initialiser initialiser = {.reader = reader};
-    struct wb_variable *variable;
+    struct initialiser initialiser = { .reader = reader };
 
     if (clang_Cursor_isNull(value) || clang_getCursorKind(value) != CXCursor_InitListExpr) return;
-    variable = wb_read_variable(reader, declaration);
+    struct wb_variable *variable = wb_read_variable(reader, declaration);
     initialiser.data_type = variable->data_type;
     if (!initialiser.data_type || initialiser.data_type->known) return;
     initialiser.data_type->known = true;

@@ -50,11 +50,10 @@ wb_extconf_run(struct wb_arena *arena, const char *directory)
     size_t size = strlen(directory) + sizeof("/extconf.rb") + sizeof(root) + 32;
     char *path = wb_arena_take(arena, size);
     struct stat status;
-    pid_t child;
 
     if (!made) return NULL;
     snprintf(path, size, "%s/extconf.rb", directory);
-    child = fork();
+    pid_t child = fork();
     if (child == 0) exec_extconf(made, path);
     if (child < 0) return NULL;
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;

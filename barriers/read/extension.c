@@ -152,8 +152,6 @@ static void
 add_command(struct wb_search *search, struct wb_extension *extension, const char *path,
             const char *directory, const char **words)
 {
-    struct wb_command *command;
-
     if (extension->count == extension->capacity) {
         size_t capacity = extension->capacity * 2 + 16;
         struct wb_command *larger = wb_arena_take(&search->arena, capacity * sizeof(*larger));
@@ -163,8 +161,8 @@ add_command(struct wb_search *search, struct wb_extension *extension, const char
         extension->commands = larger;
         extension->capacity = capacity;
     }
-    command = &extension->commands[extension->count++];
-    *command = (struct wb_command){.path = path, .directory = directory};
+    struct wb_command *command = &extension->commands[extension->count++];
+    *command = (struct wb_command){ .path = path, .directory = directory };
     command->flags = wb_arena_take(&search->arena,
                                    (count_words(words) + count_words(search->flags)) *
                                    sizeof(*command->flags));
@@ -197,10 +195,9 @@ makefile_flags(struct wb_search *search, const struct wb_makefile *makefile, con
     bool c = suffix && !strcmp(suffix, ".c");
     const char *language = wb_makefile_value(makefile, c ? "CFLAGS" : "CXXFLAGS");
     size_t size = strlen(language) + 1;
-    char *all;
 
     for (unsigned i = 0; names[i]; i++) size += strlen(wb_makefile_value(makefile, names[i])) + 1;
-    all = wb_arena_take(&search->arena, size + 1);
+    char *all = wb_arena_take(&search->arena, size + 1);
     for (unsigned i = 0; names[i]; i++) {
         strcat(all, wb_makefile_value(makefile, names[i]));
         strcat(all, " ");
@@ -281,13 +278,12 @@ add_database(struct wb_search *search, const char *directory, const char *name)
     CXCompilationDatabase_Error error;
     CXCompilationDatabase database = clang_CompilationDatabase_fromDirectory(directory, &error);
     struct wb_extension *extension = new_extension(search, name);
-    CXCompileCommands commands;
 
     if (error != CXCompilationDatabase_NoError) {
         report_problem(search, name, "its compile_commands.json cannot be read");
         return false;
     }
-    commands = clang_CompilationDatabase_getAllCompileCommands(database);
+    CXCompileCommands commands = clang_CompilationDatabase_getAllCompileCommands(database);
     for (unsigned i = 0; i < clang_CompileCommands_getSize(commands); i++) {
         add_compile_command(search, extension, clang_CompileCommands_getCommand(commands, i));
     }
@@ -310,9 +306,7 @@ file_exists_p(struct wb_search *search, const char *directory, const char *name)
 static bool
 search_here(struct wb_search *search, const char *directory, const char *name)
 {
-    struct wb_makefile makefile = {.arena = &search->arena};
-    const char *made;
-    bool found;
+    struct wb_makefile makefile = { .arena = &search->arena };
 
     if (file_exists_p(search, directory, "Makefile")) {
         int error = wb_makefile_read(&makefile, join_path(search, directory, "Makefile"));
@@ -329,14 +323,14 @@ search_here(struct wb_search *search, const char *directory, const char *name)
                        "--extconf");
         return false;
     }
-    made = wb_extconf_run(&search->arena, directory);
+    const char *made = wb_extconf_run(&search->arena, directory);
     if (!made) {
         report_problem(search, name, "its extconf.rb made no Makefile");
         return false;
     }
-    found = wb_makefile_read(&makefile, join_path(search, made, "Makefile")) == 0 &&
-            mkmf_p(&makefile) &&
-            add_makefile(search, &makefile, made, name);
+    bool found = wb_makefile_read(&makefile, join_path(search, made, "Makefile")) == 0 &&
+                 mkmf_p(&makefile) &&
+                 add_makefile(search, &makefile, made, name);
     return found;
 }
 
@@ -405,7 +399,7 @@ wb_search_files(struct wb_search *search, char **paths, size_t count)
     bool all = true;
 
     for (size_t i = 0; i < count; i++) {
-        struct wb_makefile makefile = {.arena = &search->arena};
+        struct wb_makefile makefile = { .arena = &search->arena };
         const char *path = real_path(search, paths[i]), *directory;
         if (!path) {
             report_problem(search, paths[i], strerror(errno));

@@ -52,14 +52,13 @@ static void
 read_line(struct wb_makefile *makefile, char *line)
 {
     size_t length = 0, operator;
-    char *value;
 
     while (isalnum((unsigned char)line[length]) || (line[length] && strchr("_.-", line[length]))) {
         length++;
     }
     operator = length + strspn(line + length, " \t");
     if (length == 0 || !line[operator]) return;
-    value = line + operator + (strchr(":?+", line[operator]) != NULL);
+    char *value = line + operator + (strchr(":?+", line[operator]) != NULL);
     if (*value != '=') return;
     value += 1 + strspn(value + 1, " \t");
     set_value(makefile, line, length, value, line[operator] == '+');
@@ -119,13 +118,11 @@ static const char *
 expand_one(const struct wb_makefile *makefile, const char *at, struct text *into, unsigned depth)
 {
     char close = *at == '(' ? ')' : '}';
-    const char *end;
-    size_t length;
 
     if (*at != '(' && *at != '{') return *at ? at + 1 : at;
-    end = strchr(at, close);
+    const char *end = strchr(at, close);
     if (!end) return at + strlen(at);
-    length = strcspn(++at, ":)} ");
+    size_t length = strcspn(++at, ":)} ");
     if (at[length] != ' ') expand(makefile, find_value(makefile, at, length), into, depth + 1);
     return end + 1;
 }
@@ -148,12 +145,11 @@ expand(const struct wb_makefile *makefile, const char *value, struct text *into,
 const char *
 wb_makefile_value(const struct wb_makefile *makefile, const char *name)
 {
-    struct text text = {.bytes = malloc(VALUE_MOST)};
-    const char *value;
+    struct text text = { .bytes = malloc(VALUE_MOST) };
 
     if (!text.bytes) wb_out_of_memory();
     expand(makefile, find_value(makefile, name, strlen(name)), &text, 0);
-    value = wb_arena_text(makefile->arena, text.bytes, text.length);
+    const char *value = wb_arena_text(makefile->arena, text.bytes, text.length);
     free(text.bytes);
     return value;
 }

@@ -65,9 +65,8 @@ void
 wb_add_use(struct wb_reader *reader, CXCursor cursor)
 {
     CXCursor definition = clang_getCursorReferenced(cursor);
-    struct wb_use use = {.macro = wb_spelling(reader, cursor)};
+    struct wb_use use = { .macro = wb_spelling(reader, cursor) };
     CXFile file;
-    char *path;
 
     clang_getExpansionLocation(clang_getCursorLocation(cursor), NULL, &use.line, &use.column, NULL);
     clang_getExpansionLocation(clang_getCursorLocation(definition), &file, &use.defined, NULL,
@@ -75,7 +74,7 @@ wb_add_use(struct wb_reader *reader, CXCursor cursor)
     if (reader->use_count > 0 && compare_uses(&reader->uses[reader->use_count - 1], &use) >= 0) {
         return;
     }
-    path = file ? path_of(file) : NULL;
+    char *path = file ? path_of(file) : NULL;
     if (path && !wb_of_ruby_p(reader, definition)) {
         use.file = wb_name(reader->program, path);
         if (!HEAPPROF_MEM_GROW(&reader->program->mem, reader->uses, reader->use_capacity,
@@ -109,11 +108,10 @@ place_at(struct wb_reader *reader, CXSourceLocation location)
     struct wb_place place = {0};
     CXString presumed;
     CXFile file;
-    char *path;
 
     clang_getPresumedLocation(location, &presumed, &place.line, &place.column);
     clang_getExpansionLocation(location, &file, NULL, NULL, NULL);
-    path = file ? path_of(file) : NULL;
+    char *path = file ? path_of(file) : NULL;
     if (path) {
         CXString name = clang_getFileName(file);
         bool renamed = strcmp(clang_getCString(name), clang_getCString(presumed)) != 0;
@@ -162,11 +160,10 @@ bool
 wb_of_ruby_p(struct wb_reader *reader, CXCursor cursor)
 {
     CXFile file;
-    char *path;
     bool of_ruby = false;
 
     clang_getExpansionLocation(clang_getCursorLocation(cursor), &file, NULL, NULL, NULL);
-    path = file ? path_of(file) : NULL;
+    char *path = file ? path_of(file) : NULL;
     for (int i = 0; path && i < 2 && !of_ruby; i++) {
         of_ruby = reader->ruby[i] && !strncmp(path, reader->ruby[i], strlen(reader->ruby[i]));
     }

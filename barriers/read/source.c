@@ -108,7 +108,6 @@ parse(CXIndex index, const struct wb_command *command, CXTranslationUnit *unit)
 {
     const char **arguments = calloc(command->flag_count + 4, sizeof(*arguments));
     unsigned count = 0;
-    enum CXErrorCode error;
 
     if (!arguments) wb_out_of_memory();
     arguments[count++] = "clang";
@@ -116,11 +115,10 @@ parse(CXIndex index, const struct wb_command *command, CXTranslationUnit *unit)
     arguments[count++] = command->directory;
     for (unsigned i = 0; i < command->flag_count; i++) arguments[count++] = command->flags[i];
     arguments[count++] = "-w";
-    error = clang_parseTranslationUnit2FullArgv(index, command->path, arguments, (int)count, NULL,
-                                                0,
-                                                CXTranslationUnit_KeepGoing |
-                                                CXTranslationUnit_DetailedPreprocessingRecord,
-                                                    unit);
+    unsigned options = CXTranslationUnit_KeepGoing | CXTranslationUnit_DetailedPreprocessingRecord;
+    enum CXErrorCode error =
+        clang_parseTranslationUnit2FullArgv(index, command->path, arguments, (int)count, NULL, 0,
+                                            options, unit);
     free(arguments);
     return error;
 }
@@ -138,7 +136,7 @@ bool
 wb_source_read(struct wb_program *program, const struct wb_command *command,
                wb_problem_i *problem_i, void *data)
 {
-    struct wb_reader reader = {.program = program, .path = command->path};
+    struct wb_reader reader = { .program = program, .path = command->path };
     CXIndex index = clang_createIndex(0, 0);
     enum CXErrorCode error = parse(index, command, &reader.unit);
 

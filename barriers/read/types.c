@@ -103,7 +103,7 @@ plain_p(CXType pointee, const struct wb_type *read)
 struct wb_type *
 wb_read_type(struct wb_reader *reader, CXType type)
 {
-    static struct wb_type other = {.kind = WB_OTHER};
+    static struct wb_type other = { .kind = WB_OTHER };
     struct wb_type *made;
 
     if (value_p(type)) return new_type(reader, type, WB_VALUE);
@@ -180,10 +180,8 @@ grow_locals(struct wb_reader *reader)
 static struct wb_variable *
 read_local(struct wb_reader *reader, CXCursor declaration)
 {
-    struct wb_local *local;
-
     if (reader->locals.count * 2 >= reader->locals.capacity) grow_locals(reader);
-    local = local_at(&reader->locals, declaration.data[0]);
+    struct wb_local *local = local_at(&reader->locals, declaration.data[0]);
     if (!local->declaration) {
         local->declaration = declaration.data[0];
         local->variable = WB_NEW(&reader->program->arena, struct wb_variable);
@@ -198,10 +196,8 @@ read_local(struct wb_reader *reader, CXCursor declaration)
 static bool
 automatic_p(CXCursor declaration)
 {
-    enum CXCursorKind parent;
-
     if (clang_getCursorKind(declaration) == CXCursor_ParmDecl) return true;
-    parent = clang_getCursorKind(clang_getCursorSemanticParent(declaration));
+    enum CXCursorKind parent = clang_getCursorKind(clang_getCursorSemanticParent(declaration));
     if (parent == CXCursor_TranslationUnit || parent == CXCursor_Namespace ||
         parent == CXCursor_LinkageSpec ||
         parent == CXCursor_ClassDecl || parent == CXCursor_StructDecl) return false;
@@ -212,12 +208,10 @@ automatic_p(CXCursor declaration)
 struct wb_variable *
 wb_read_variable(struct wb_reader *reader, CXCursor declaration)
 {
-    struct wb_variable *variable;
-
     declaration = clang_getCanonicalCursor(declaration);
     if (automatic_p(declaration)) return read_local(reader, declaration);
-    variable = wb_global_of(reader->program, wb_key(reader, declaration),
-                            wb_spelling(reader, declaration));
+    struct wb_variable *variable = wb_global_of(reader->program, wb_key(reader, declaration),
+                                                wb_spelling(reader, declaration));
     if (!variable->type) variable->type = wb_read_type(reader, clang_getCursorType(declaration));
     if (!variable->data_type && variable->type->kind == WB_RECORD &&
         strstr(variable->type->record->name, "rb_data_type_")) wb_data_type_of(reader->program,

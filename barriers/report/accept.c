@@ -40,7 +40,7 @@ wb_acceptance_read(struct wb_acceptance *acceptance, struct wb_arena *arena, con
 {
     struct wb_text *text = wb_text_read(arena, file);
 
-    *acceptance = (struct wb_acceptance){.file = file};
+    *acceptance = (struct wb_acceptance){ .file = file };
     if (!text) {
         report_print(stderr, "heapprof barriers: --accept: %s cannot be read\n", file);
         return false;

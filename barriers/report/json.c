@@ -88,7 +88,7 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program,
                const struct wb_findings *findings, const struct wb_remark *remarks,
                const struct wb_all_seen *seen)
 {
-    struct report_json json = {.out = out};
+    struct report_json json = { .out = out };
 
     report_json_begin(&json, '{');
     report_json_member_text(&json, "extension", name);
@@ -118,7 +118,7 @@ wb_report_json(FILE *out, const char *name, const struct wb_program *program,
 void
 wb_report_json_seen(FILE *out, const struct wb_all_seen *seen)
 {
-    struct report_json json = {.out = out, .comma = true};
+    struct report_json json = { .out = out, .comma = true };
 
     report_json_member_begin(&json, "only_seen", '[');
     for (size_t i = 0; i < seen->count; i++) {
@@ -143,8 +143,9 @@ static void
 write_location(struct report_json *json, const char *path, unsigned line, unsigned column,
                const char *message)
 {
-    report_sarif_location(json, &(struct report_sarif_place){.file = path, .line = line,
-                                                             .column = column, .message = message});
+    report_sarif_location(json, &(struct report_sarif_place){ .file = path, .line = line,
+                                                              .column = column,
+                                                              .message = message });
 }
 
 /* Verdicts by field. SARIF has `properties` for what a tool has to say besides. */
@@ -224,7 +225,7 @@ void
 wb_report_sarif(FILE *out, const struct wb_findings *findings, const struct wb_remark *remarks,
                 bool all, const char *directory, const struct wb_all_seen *seen)
 {
-    struct report_json json = {.out = out};
+    struct report_json json = { .out = out };
     size_t next;
 
     report_json_begin(&json, '{');
@@ -257,7 +258,7 @@ write_seen_message(struct report_json *json, const struct wb_seen *seen)
 void
 wb_report_sarif_seen(FILE *out, const struct wb_all_seen *seen)
 {
-    struct report_json json = {.out = out};
+    struct report_json json = { .out = out };
 
     report_json_begin(&json, '{');
     write_tool(&json);
