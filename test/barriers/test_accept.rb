@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 #
-# test_accept.rb - heapprof barriers: what somebody has looked at, and accepts: by a comment at the store, or by a line of a file.
+# test_accept.rb - heapprof barriers: stores that somebody accepts, by a comment at the store or by a line of a file.
 
 require_relative "lib/barriers_command"
 
 class TestBarriersAccept < Test::Unit::TestCase
   include BarriersCommand
 
-  # Four stores, and behind each a place for a comment; above the second one a line for it.
+  # Four stores. Behind each is a place for a comment; above the second one is a line for it.
   def source(first: "", above: "", second: "")
     <<~C
       #{PAIR}
@@ -46,7 +46,7 @@ class TestBarriersAccept < Test::Unit::TestCase
     assert_equal(LINES - [7], look(source(first: "// heapprof: no barrier: of this one alone")).told.map(&:line))
   end
 
-  def test_what_is_accepted_is_told_on_demand
+  def test_accepted_stores_are_reported_with_all
     result = look(source(second: "/* heapprof: no barrier: held by owner */"), "--all")
     told = result.told.find { |each| each.line == 9 }
     assert_equal("note", told.sure)
@@ -57,13 +57,13 @@ class TestBarriersAccept < Test::Unit::TestCase
     assert_equal([nil, [{ "kind" => "inSource", "justification" => "held by owner" }], nil, nil], sarif.map { |each| each["suppressions"] })
   end
 
-  def test_when_all_are_accepted_nothing_is_missing
+  def test_no_barrier_is_missing_when_all_stores_are_accepted
     result = look(source, accept: "it.c:*:* all of them")
     assert_equal([[], 0], [result.told, result.status])
     assert_match(/: 0 stores without a write barrier, and 4 accepted;/, result.err)
   end
 
-  def test_a_comment_that_accepts_nothing_is_told
+  def test_a_comment_that_accepts_nothing_is_reported
     result = look(source(first: "/* heapprof: no barrier: */") + "/* heapprof: no barrier: of nothing */\nint x;\n")
     assert_equal(LINES, result.told.map(&:line))
     assert_match(/it\.c:7: warning: "heapprof: no barrier:": it gives no reason$/, result.err)
@@ -72,7 +72,7 @@ class TestBarriersAccept < Test::Unit::TestCase
     assert_equal(1, text.err.lines.size)
   end
 
-  # Line, and which of LINES it accepts.
+  # A line of the file, and which of LINES it accepts.
   ACCEPTED = {
     "it.c:one:first why" => [7],
     "it.c:one:* why" => [7, 9],
@@ -94,7 +94,7 @@ class TestBarriersAccept < Test::Unit::TestCase
     assert_equal([{ "kind" => "external", "justification" => "it is held" }], sarif[0]["suppressions"])
   end
 
-  def test_lines_that_are_none
+  def test_lines_of_another_form
     ["it.c", "it.c:one:first", "it.c:one why", "::: why", "it.c::first why", "it.c:one: why"].each do |line|
       result = look(source, accept: "#\n#{line}\n")
       assert_match(/\Aheapprof barriers: \S+accept:2: expected PATH:FUNCTION:FIELD REASON\n\z/, result.err, line)
@@ -106,8 +106,8 @@ class TestBarriersAccept < Test::Unit::TestCase
     assert_match(/--accept: \/nonexistent cannot be read$/, look(source, "--accept=/nonexistent").err)
   end
 
-  # A place that the collector saw is explained by a store that was accepted.
-  def test_what_was_accepted_and_is_confirmed_is_told
+  # An accepted store explains a barrier that the collector missed.
+  def test_an_accepted_store_that_is_confirmed_is_reported
     accept = "confirm.c:*:* not now"
     in_directory do |directory|
       File.write("#{directory}/accept", accept)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 #
-# test_command.rb - heapprof barriers as a command: what it is given, what it says and how it ends; and what is wrong with what it
-# is given, a line each.
+# test_command.rb - heapprof barriers as a command: its arguments, its output and its exit status, and a line for each
+# thing that is wrong.
 
 require_relative "lib/barriers_command"
 
@@ -11,7 +11,7 @@ class TestBarriersCommand < Test::Unit::TestCase
   SUBJECT = "#{RULES}/lines.c" # one store
   STORE = "VALUE\nstore(VALUE self, VALUE value)\n{\n    return get_pair(self)->first = value;\n}\n"
 
-  # ---- where the flags are from ----
+  # ---- where the flags come from ----
 
   def test_a_directory_with_mkmfs_makefile
     in_gem do |gem|
@@ -24,8 +24,8 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  # A name, a reason and a file may have characters that nobody sees, or that a terminal obeys.
-  def test_what_is_not_seen_is_escaped
+  # Names, reasons and files may have characters that are invisible, or that a terminal obeys.
+  def test_control_characters_are_escaped
     weird = "<\u200b\u202e\u0085\u{e0041}\ufeff>"
     in_directory do |directory|
       source = "#{directory}/#{weird}.c"
@@ -45,7 +45,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  def test_of_a_makefile_nothing_is_run
+  def test_nothing_of_a_makefile_is_run
     in_gem do |gem|
       write_makefile("#{gem}/ext/it", "X := $(shell touch #{gem}/ran)\n", "DEFS += $(shell touch #{gem}/ran)")
       assert_equal(1, barriers(gem).status)
@@ -53,7 +53,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  def test_variables_that_are_in_themselves_end
+  def test_variables_that_refer_to_themselves
     in_gem do |gem|
       ring = (0..30).map { |i| "V#{i} = $(V#{i + 1})$(V#{i + 1})$(V#{(i + 7) % 30})\n" }.join
       write_makefile("#{gem}/ext/it", "DEFS = $(V0)\nSELF = $(SELF) $(SELF)\ncppflags = $(SELF)\n#{ring}")
@@ -73,7 +73,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  def test_an_extconf_is_run_only_for_who_asks
+  def test_an_extconf_is_run_only_with_the_option
     in_gem do |gem|
       File.write("#{gem}/ext/it/extconf.rb", <<~RUBY)
         File.write("#{gem}/ran", Dir.pwd)
@@ -93,14 +93,14 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  # All files of an extension are looked at together: the type is of one, the store of another.
+  # All files of an extension are judged together: one has the type, another the store.
   def test_files_are_one_extension
     files = Dir["#{RULES}/two_files_*.c"]
     assert_equal(%w[two_files_2.c], barriers("--flags=#{HEADERS}", *files).told.map(&:file))
     assert_empty(barriers("--flags=#{HEADERS}", files.first).told)
   end
 
-  def test_flags_are_of_the_current_directory
+  def test_paths_in_flags_begin_at_the_current_directory
     in_directory do |directory|
       FileUtils.cp("#{RULES}/pair.h", directory)
       Dir.mkdir("#{directory}/below")
@@ -144,14 +144,14 @@ class TestBarriersCommand < Test::Unit::TestCase
     assert_equal("date_core.c", File.basename(place["artifactLocation"]["uri"]))
   end
 
-  def test_for_programs_there_is_a_document_also_of_nothing
+  def test_programs_get_a_document_also_without_findings
     assert_equal({ "extensions" => [] }, JSON.parse(barriers("--json", "/nonexistent").out))
     assert_equal([], JSON.parse(barriers("--sarif", "/nonexistent").out)["runs"])
   end
 
   # ---- what is wrong ----
 
-  def test_what_is_not_there
+  def test_missing_files
     in_directory do |directory|
       assert_wrong(/\Aheapprof barriers: #{directory}\/none: No such file or directory$/, barriers("#{directory}/none"))
       assert_wrong(/: no extension found/, barriers(directory))
@@ -160,7 +160,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  def test_what_does_not_compile_is_judged_as_far_as_it_goes
+  def test_a_file_with_errors_is_judged_as_far_as_it_can_be_read
     in_source("#{PAIR}#{STORE}int broken = ;\nVALUE after(VALUE self, VALUE value)\n{\n    return get_pair(self)->second = value;\n}\n") do |path|
       result = barriers("--flags=#{HEADERS}", path)
       assert_match(/it\.c:7: error: expected expression$/, result.err)
@@ -194,7 +194,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  # A file on which libclang crashes is named, and the others are judged.
+  # A file that crashes libclang is named, and the other files are judged.
   def test_a_crash_costs_one_file
     in_source(HOSTILE[:elses]) do |path|
       result = barriers("--flags=#{HEADERS}", path, SUBJECT)
@@ -203,7 +203,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  # 62,500 lines; and one function whose ways are too many to be kept apart.
+  # A file of 62,500 lines; and a function with too many paths to tell them apart.
   def test_large_files
     functions = (0...12_500).map { |i| STORE.sub("store", "store_#{i}") }.join
     in_source(PAIR + functions) do |path|
@@ -227,7 +227,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  # Each function's stores are its callers', too: twice as many with each.
+  # A caller has the stores of the functions that it calls: twice as many at each level.
   def test_stores_of_many_callers
     calls = (1..1000).map { |i| "static VALUE f#{i}(VALUE self, VALUE value) {get_pair(self)->first = value; f#{i - 1}(value, self); return f#{i - 1}(self, value);}\n" }
     in_source("#{PAIR}#{STORE.sub("store", "f0")}#{calls.join}VALUE all(VALUE self, VALUE value) {return f1000(self, value);}\n") do |path|
@@ -237,7 +237,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  # Where it was built without libclang.
+  # heapprof was built without libclang.
   def test_without_the_program_of_its_own
     in_directory do |directory|
       FileUtils.cp(HEAPPROF, directory)
@@ -268,7 +268,7 @@ class TestBarriersCommand < Test::Unit::TestCase
     end
   end
 
-  # As mkmf writes it, the variables that matter.
+  # The variables of a Makefile of mkmf's that matter.
   def makefile(source, *more)
     <<~MAKEFILE
       srcdir = #{source}

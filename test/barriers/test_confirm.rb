@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 #
-# test_confirm.rb - heapprof barriers --confirm: what the source lacks, beside what the collector missed while a command ran.
+# test_confirm.rb - heapprof barriers --confirm: the findings, beside what the collector missed while a command ran.
 #
-# The extension is ../ext/confirm, which has a method for each kind of store; and MRI's own date and json, whose scripts are in
-# doc/upstream-bugs.
+# The extensions are ../ext/confirm, which has a method for each kind of store, and MRI's own date and json, whose scripts are
+# in doc/upstream-bugs.
 
 require_relative "lib/barriers_command"
 
@@ -19,7 +19,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     def text = "-" * 50
   RUBY
 
-  # Script, and the functions and fields that are confirmed.
+  # A script, and the functions and fields that it confirms.
   CONFIRMED = {
     "old.right(text)" => [],
     "old.plain(text)" => [%w[confirm_plain part.plain]],
@@ -50,23 +50,23 @@ class TestBarriersConfirm < Test::Unit::TestCase
     %w[confirm_guarded guarded], %w[fill filled], %w[confirm_either either], %w[confirm_both both], %w[store_both both], %w[confirm_spare spare],
   ].freeze
 
-  # Script, and of one store the verdict, and what barriers have told of at its field.
+  # A script, the verdict on one store, and what barriers told of its field.
   JUDGED = {
     "3.times { old.guarded(text) }" => ["confirm_guarded", "refuted", 3, "confirm_guarded"],
     "2.times { old.filled(text) }" => ["fill", "refuted", 2, "confirm_filled"],
     "fork { old.guarded(text) }; old.guarded(text); Process.wait" => ["confirm_guarded", "refuted", 2, "confirm_guarded"],
     "old.guarded(text); GC.start; old.guarded(nil).guarded(text)" => ["confirm_guarded", "refuted", 2, "confirm_guarded"],
-    # What is stored is no object, or was there before.
+    # The stored value is no object, or was there before.
     "old.guarded(nil).guarded(1)" => ["confirm_guarded", "not reached", 0, nil],
     "a = text; GC.start; 3.times { old.guarded(a) }" => ["confirm_guarded", "refuted", 1, "confirm_guarded"],
-    # The reference may be that of another store: of the same function, of one that it calls, of any.
+    # The reference may come from another store: in the same function, in one that it calls, or anywhere.
     "old.either(text, true)" => ["confirm_either", "not reached", 1, "confirm_either"],
     "old.either(text, false)" => ["confirm_either", "not reached", 1, "confirm_either"],
     "old.both(text, true)" => ["store_both", "not reached", 1, "confirm_both"],
     "old.both(text, false)" => ["store_both", "not reached", 1, "confirm_both"],
     "old.right_spare(text)" => ["confirm_spare", "not reached", 1, "confirm_right_spare"],
     "old.right_spare(text).then { old.spare(text) }" => ["confirm_spare", "refuted", 1, "confirm_spare"],
-    # The same field has been missed, too.
+    # A barrier was missed for the same field, too.
     "old.right(text); old.last(text)" => ["confirm_last", "confirmed", 1, "confirm_right"],
   }.freeze
 
@@ -125,8 +125,8 @@ class TestBarriersConfirm < Test::Unit::TestCase
     assert_match(/in HeapProfConfirm#bytes \(field last\)\z/, seen[0]["message"]["text"])
   end
 
-  # Of a union all its members. What is no VALUE, or of other sources, has no name.
-  def test_a_field_that_is_seen_alone_has_its_name
+  # A union is named by all its members. A field that is no VALUE, or of other sources, has no name.
+  def test_a_field_that_only_the_collector_saw_has_a_name
     fields = { "HeapProfConfirm (HeapProfConfirm+0x18) -> String, in HeapProfConfirm#right" => "part.elements[1]",
                "HeapProfConfirm (HeapProfConfirm+0x0) -> String, in HeapProfConfirm#right" => nil,
                "HeapProfConfirm (HeapProfConfirm) -> String, in HeapProfConfirm#right" => nil,
@@ -138,8 +138,8 @@ class TestBarriersConfirm < Test::Unit::TestCase
     end
   end
 
-  # Of an extension that lacks nothing itself.
-  def test_what_is_seen_alone_is_missing_too
+  # The extension itself lacks nothing.
+  def test_what_only_the_collector_saw_is_missing_too
     command = script("other.right(text); old.bytes(other)")
     assert_equal(1, barriers("--confirm", "#{BUILD}/ext/monitor", "--", *command).status)
     assert_equal(0, barriers("--confirm", "#{BUILD}/ext/monitor", "--", *script("old.right(text)")).status)
@@ -159,7 +159,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     assert_empty(copy["confirmed"].select { |each| each["function"] == "configure_state_i" && each["seen"].include?("#initialize_copy") })
   end
 
-  # A type of core, whose file is looked at by itself.
+  # A type of core; its file is judged alone.
   def test_time_as_released
     flags = "--flags=-I#{BUILD} #{HEADERS} -I#{MRI} -I#{Dir["#{MRI}/enc/unicode/*"].first} -DRUBY_EXPORT"
     command = [*RUBY, "#{TOP}/doc/upstream-bugs/time-write-barriers.rb"]
@@ -190,7 +190,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
     assert_equal([ALL_STORES.size, 2], [result.told.sum { |each| each.fields.size }, result.status])
   end
 
-  # Who writes to the file what no ruby does.
+  # The command writes lines to the file that no ruby writes.
   def test_hostile_lines
     lines = ["ruby: write barrier missed: ", "ruby: write barrier missed: (((+0x", "ruby: write barrier missed: A (+0xzz) -> , in ", "ruby: write barrier missed: #{"x" * 5000}",
              "ruby: write barrier missed: #{" (B+0x8) -> " * 50}, in #", *(0...3000).map { |i| "ruby: write barrier missed: C#{i} (C+0x8) -> String" }]
@@ -212,7 +212,7 @@ class TestBarriersConfirm < Test::Unit::TestCase
   def script(text) = [*RUBY, "-e", PREPARE + text]
   def confirm(text, *options) = barriers("--confirm", *options, SUBJECT, "--", *script(text))
 
-  # What is said of the findings when a process has written that.
+  # The verdicts after a process has written that.
   def judge(lines)
     in_directory do |directory|
       File.write("#{directory}/lines", lines)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 #
-# test_fix.rb - heapprof barriers --fix: the diff applies, compiles, leaves nothing to tell but what was said, and the extension does
-# not crash any more.
+# test_fix.rb - heapprof barriers --fix: the diff applies and compiles, only the stores that it named are left, and the extension
+# stops crashing.
 
 require_relative "lib/barriers_command"
 
@@ -10,7 +10,7 @@ class TestBarriersFix < Test::Unit::TestCase
 
   RUBY = [EnvUtil.rubybin, "--disable-gems"].freeze
 
-  # What is written, and what it becomes.
+  # A store, and what it becomes.
   FIXES = {
     "pair->first = value;" => "RB_OBJ_WRITE(self, &pair->first, value);",
     "pair->first = value; /* why */" => "RB_OBJ_WRITE(self, &pair->first, value); /* why */",
@@ -28,7 +28,7 @@ class TestBarriersFix < Test::Unit::TestCase
       "struct point *point = &pair->point;\n    *point = *other;\n    RB_OBJ_WRITTEN(self, Qundef, point->label);",
   }.freeze
 
-  # And what is left to people, with the reason.
+  # A store that is left to people, and the reason.
   BY_HAND = {
     "pair->first = pair->second = value;" => "it assigns more than once",
     "f(0, 0), pair->first = value;" => "it is not a statement of its own",
@@ -55,7 +55,7 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
-  # A function that stores and knows no object, what its caller has, and what that becomes.
+  # A function that stores and has no name for the object; its caller; and what the caller becomes.
   SET = "static void set(struct pair *pair, VALUE value) { pair->first = value; }"
   FILL = "static VALUE fill(struct pair *pair, VALUE value) { pair->first = value; return f(rb_str_new_cstr(\"\"), 0); }"
   BOTH = "static void set(struct pair *pair, VALUE value) { pair->first = value; pair->second = value; }"
@@ -110,7 +110,7 @@ class TestBarriersFix < Test::Unit::TestCase
   }.freeze
   TYPE = 'static const rb_data_type_t type = {"it", {mark, free}, 0, 0, RUBY_TYPED_FREE_IMMEDIATELY};'
 
-  # Beside a type that could be: code with which it is not, and why.
+  # Code beside a type that could be WB_PROTECTED, and the reason for which it does not become so.
   TYPES_BY_HAND = {
     [TYPE, "take(&it->value);"] => "it is neither an assignment nor a copy",
     [TYPE, "give(it);"] => "its data is passed to a function that is not in these sources",
@@ -144,7 +144,7 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
-  def test_a_type_stays_when_not_all_can_be_read
+  def test_a_type_stays_if_a_file_cannot_be_read
     in_source(type(TYPE, "it->value = value;") + "int broken = ;\n") do |path|
       result = fix(path, "--all")
       assert_equal(["", 2], [result.out, result.status])
@@ -162,15 +162,15 @@ class TestBarriersFix < Test::Unit::TestCase
     assert_equal("#{after}\n", fixed(before))
   end
 
-  def test_nothing_to_mend
+  def test_nothing_to_fix
     in_source(PAIR) { |path| assert_equal(["", 0], fix(path).then { |result| [result.out, result.status] }) }
   end
 
-  def test_it_goes_alone
+  def test_it_cannot_be_combined
     %w[--json --sarif --confirm].each { |option| assert_equal(2, barriers("--fix", option, RULES).status) }
   end
 
-  def test_what_is_not_below_the_current_directory_stays
+  def test_a_file_outside_the_current_directory_stays
     in_source(source("pair->first = value;")) do |path|
       result = barriers("--fix", "--flags=#{HEADERS}", path)
       assert_empty(result.out)
@@ -178,7 +178,7 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
-  # The fixture: all but one are mended; what the collector missed before it does not miss now.
+  # The fixture: all stores but one are fixed. The collector misses none of those after it.
   def test_the_extension_of_the_tests
     mended("#{TOP}/test/ext/confirm", %w[confirm.c], "-test-/heapprof_confirm", left: [["part.elements[]", "part.plain"]]) do |path|
       script = %(require "-test-/heapprof_confirm"; it = HeapProfConfirm.new; 4.times { GC.start }; it.plain("-" * 50); it.again("-" * 50);
@@ -195,7 +195,7 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
-  # What stores for #configure knows no object.
+  # The function that stores for #configure has no name for the object.
   def test_json_as_released
     mended("#{MRI}/ext/json/generator", %w[generator.c], "json/ext/generator", left: []) do |path|
       assert_mended(path, "json", "copy")
@@ -203,7 +203,7 @@ class TestBarriersFix < Test::Unit::TestCase
     end
   end
 
-  # It is not WB_PROTECTED in this release: its own tests pass when it is, and the collector misses nothing in them.
+  # In this release the type is not WB_PROTECTED. With the flag its own tests pass, and the collector misses nothing in them.
   def test_strscan_becomes_protected
     made = "#{BUILD}/ext/strscan"
     mended("#{MRI}/ext/strscan", %w[strscan.c], "strscan", left: [], options: %w[--all], flags: "-I#{made} -include #{made}/extconf.h") do |path|
@@ -216,7 +216,7 @@ class TestBarriersFix < Test::Unit::TestCase
 
   private
 
-  # A type that could be WB_PROTECTED, beside its parent that is not known.
+  # A type that could be WB_PROTECTED; its parent is not known.
   def type(declaration, code)
     <<~C
       #include <ruby.h>
@@ -260,7 +260,7 @@ class TestBarriersFix < Test::Unit::TestCase
 
   def fix(path, *options) = Dir.chdir(File.dirname(path)) { barriers("--fix", *options, "--flags=#{HEADERS} -I#{File.dirname(path)}", File.basename(path)) }
 
-  # The text with what is to be changed in it.
+  # The text with the changes in it.
   def fixed(text)
     in_source(text) do |path|
       patch(File.dirname(path), fix(path))
@@ -274,7 +274,7 @@ class TestBarriersFix < Test::Unit::TestCase
     assert_equal(["", true], [out, status.success?], result.out)
   end
 
-  # Mends a copy of the sources, builds it, yields the directory to load it from; left: the fields that are told then.
+  # Fixes a copy of the sources, builds it, and yields the directory to load it from. left: the fields that are still reported.
   def mended(source, files, feature, left:, options: [], flags: "")
     in_directory do |directory|
       FileUtils.cp(Dir["#{source}/*.{c,h}"], directory)

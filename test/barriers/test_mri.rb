@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 #
-# test_mri.rb - what is found in MRI's own sources, which are pinned: the barriers that are missing in them; and each barrier that
-# is there, when it is taken away.
+# test_mri.rb - findings in MRI's own sources, which are pinned: the barriers that they lack, and each barrier that they have, once it
+# is removed.
 #
-# A barrier is taken away in a copy of the file: RB_OBJ_WRITE becomes a store, RB_OBJ_WRITTEN nothing. It is found when something
-# is told that was not told before. For all at once the file stays as it is, and a header takes them away.
+# A barrier is removed in a copy of the file: RB_OBJ_WRITE becomes a store, RB_OBJ_WRITTEN nothing. It is found if something is
+# reported that was not reported before. To remove all at once, a header does it, and the file stays as it is.
 
 require_relative "lib/barriers_command"
 
@@ -23,7 +23,7 @@ class TestBarriersMri < Test::Unit::TestCase
     #define RB_OBJ_WRITTEN STRIPPED_WRITTEN
   C
 
-  # File, how many barriers of it are found, and why the others are not.
+  # A file, how many of its barriers are found, and why the rest is not.
   IMMEDIATE = /RB_OBJ_WRITE\(.*, (?:Qnil|INT2FIX\(0\))\);|RB_OBJ_WRITE\(.*INT2FIX\(0\)\);\\$/
   USE_PACK = "not compiled: USE_PACK is defined"
   EXTENSIONS = {
@@ -64,13 +64,13 @@ class TestBarriersMri < Test::Unit::TestCase
     assert_equal([[], 0], extension("ext/monitor").then { |result| [result.told, result.status] })
   end
 
-  # rb_memory_view_get stores into the struct that it is given; get_freefunc where it is told to.
+  # rb_memory_view_get stores into the struct that it gets; get_freefunc stores at the address that it gets.
   def test_stock_fiddle_misses_barriers_in_memory_view_and_free
     told = extension("ext/fiddle").told.to_h { |each| [each.file, [each.line, each.fields, each.sure]] }
     assert_equal({ "memory_view.c" => [114, %w[view.obj], "warning"], "pointer.c" => [48, ["wrap[]"], "error"] }, told)
   end
 
-  # json 2.9.1 has no barriers there, and needs none: what would have to be done is told on demand.
+  # json 2.9.1 has no barriers there, and needs none. --all reports what protection would take.
   def test_the_parser_of_json_is_not_protected
     assert_empty(extension("ext/json/parser").told)
     told = extension("ext/json/parser", "--all").told
@@ -78,7 +78,7 @@ class TestBarriersMri < Test::Unit::TestCase
     assert_operator(told.map(&:fields).flatten.uniq.size, :>=, 7)
   end
 
-  # wb_check counts groups of RB_OBJ_WRITTEN: the functions they are in.
+  # wb_check counts RB_OBJ_WRITTEN in groups: by function.
   def test_the_groups_of_wb_check
     { "ext/date/date_core.c" => 3, "ext/json/generator/generator.c" => 1, "ext/stringio/stringio.c" => 1 }.each do |path, groups|
       lines = File.readlines("#{MRI}/#{path}")
@@ -113,7 +113,7 @@ class TestBarriersMri < Test::Unit::TestCase
 
   def extension(path, *options) = barriers(*options, "#{BUILD}/#{path}")
 
-  # How many places are told that were not, when the barriers of those lines are taken away.
+  # The number of places that are reported only if the barriers of those lines are removed.
   def new_without(path, indices)
     in_directory do |directory|
       lines = File.readlines("#{MRI}/#{path}")

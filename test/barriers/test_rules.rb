@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 #
-# test_rules.rb - what is told of a store, rule by rule: in rules/ there stands behind each line what it has to be, and of no other
-# line anything may be told.
+# test_rules.rb - each rule. In rules/ the expected message stands behind each line. No other line may be reported.
 
 require_relative "lib/barriers_command"
 
@@ -21,12 +20,12 @@ class TestBarriersRules < Test::Unit::TestCase
     end
   end
 
-  def test_harmless_stores_and_types_without_protection_are_told_only_on_demand
+  def test_harmless_stores_and_unprotected_types_are_reported_only_with_all
     result = barriers("--flags=#{HEADERS}", "#{RULES}/types.c", "#{RULES}/exempt.c")
     assert_equal(["error"], result.told.map(&:sure).uniq)
   end
 
-  def test_a_store_in_a_macro_is_told_where_it_is_used_and_where_it_is
+  def test_a_store_in_a_macro_is_reported_where_the_macro_is_used_and_defined
     result = barriers("--flags=#{HEADERS}", "#{RULES}/macros.c")
     assert_equal(["macros.c:3: note: in the macro STORE, defined here"], result.out.lines.grep(/STORE/).map { |line| File.basename(line.chomp) })
   end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 #
-# test_types.rb - what heapprof barriers tells of types: references that their functions forget, and whether they could be protected.
+# test_types.rb - remarks about types: references that their functions forget, and types that could be WB_PROTECTED.
 
 require_relative "lib/barriers_command"
 
@@ -14,7 +14,7 @@ class TestBarriersTypes < Test::Unit::TestCase
     assert_equal(wanted, json["remarks"].map { |each| [each["line"], each["rule"], each["field"]] }.sort_by(&:to_s))
   end
 
-  def test_what_is_sure_is_told_and_the_rest_on_demand
+  def test_errors_are_reported_and_the_rest_with_all
     sure, rest = wanted.partition { |_, rule, _| rule == SURE }
     result = barriers("--flags=#{HEADERS}", SUBJECT)
     assert_equal(sure.map { |line, _, field| [line, "error", field] }, told(result))
@@ -49,7 +49,7 @@ class TestBarriersTypes < Test::Unit::TestCase
 
   def json = JSON.parse(barriers("--json", "--flags=#{HEADERS}", SUBJECT).out)["extensions"][0]
 
-  # Line, severity and field; of the types' lines alone.
+  # Line, severity and field of remarks.
   def told(result)
     result.out.scan(/types\.c:(\d+):\d+: (error|note): (?!no write)(?:'([^']*)' \(\w+\))?/).map { |line, sure, field| [line.to_i, sure, field] }
   end

@@ -19,7 +19,7 @@ module BarriersCommand
   RULES = "#{__dir__}/../rules"
   PAIR = %(#include "#{RULES}/pair.h"\n) # begins a source: a type with two fields, and what gets it
 
-  # A line: where, how sure, which fields, of what, why.
+  # A line of the report.
   Told = Struct.new(:file, :line, :sure, :fields, :parent, :type, :why)
   LINE = /\A(.*?):(\d+):\d+: (error|warning|note): no write barrier (?:needed )?for (.*?)(?: of '(\w+)')? \((\w+)(?:, which is not WB_PROTECTED)?\): (.*)$/
 
@@ -42,7 +42,7 @@ module BarriersCommand
     Dir.mktmpdir { |directory| yield directory }
   end
 
-  # A file of that text.
+  # Yields the path of a file with that text.
   def in_source(text)
     in_directory do |directory|
       File.binwrite("#{directory}/it.c", text)
@@ -50,7 +50,7 @@ module BarriersCommand
     end
   end
 
-  # In as many threads as there are processors, for each runs a program.
+  # Each block runs a program, so there are as many threads as processors.
   def each_at_once(items)
     queue = items.each_with_object(Queue.new) { |item, waiting| waiting << item }.close
     Array.new(Etc.nprocessors) { Thread.new { while (item = queue.pop) do yield item end } }.each(&:join)
