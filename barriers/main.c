@@ -30,7 +30,7 @@
 #include "report/sarif.h"
 #include "report/text.h"
 
-enum setting {
+enum wb_option {
     NONE,
 #define NAME(name, text, letter, value, choices, help) name,
     WB_OPTIONS(NAME)
@@ -41,7 +41,7 @@ enum setting {
 #define SECONDS_MOST 300              /* of processor time, for an extension */
 #define MEMORY_MOST  ((rlim_t)8 << 30)
 
-struct settings {
+struct wb_settings {
     const char *values[OPTIONS];      /* "" for an option without a value; NULL if it was not
                                        * given */
     char        directory[PATH_MAX];  /* where the program was started; libclang changes the
@@ -55,7 +55,7 @@ struct settings {
 };
 
 /* Memory that the child shares with this process. */
-struct shared {
+struct wb_shared {
     char file[4096];                  /* the file that the child is reading */
 };
 
@@ -71,7 +71,7 @@ problem_i(void *data, const char *problem)
 /* ---- one extension ---- */
 
 static bool
-read_all(struct wb_program *program, const struct wb_extension *extension, struct shared *shared)
+read_all(struct wb_program *program, const struct wb_extension *extension, struct wb_shared *shared)
 {
     bool trouble = false;
 
@@ -85,7 +85,7 @@ read_all(struct wb_program *program, const struct wb_extension *extension, struc
 }
 
 static void
-write_report(const struct settings *settings, const struct wb_extension *extension,
+write_report(const struct wb_settings *settings, const struct wb_extension *extension,
              struct wb_program *program, const struct wb_findings *findings,
              const struct wb_remark *remarks, bool whole, FILE *out)
 {
@@ -111,8 +111,8 @@ write_report(const struct settings *settings, const struct wb_extension *extensi
 }
 
 static int
-check_extension(const struct settings *settings, const struct wb_extension *extension,
-                struct shared *shared, FILE *out)
+check_extension(const struct wb_settings *settings, const struct wb_extension *extension,
+                struct wb_shared *shared, FILE *out)
 {
     struct wb_program program;
     struct wb_findings findings;
@@ -145,7 +145,7 @@ set_limit(int resource, rlim_t most)
 }
 
 static int
-status_of(int ended, const struct shared *shared)
+status_of(int ended, const struct wb_shared *shared)
 {
     const char *why = "the compiler's library crashed on it";
 
@@ -187,8 +187,8 @@ copy_out(FILE *from, FILE *to, bool comma)
 /* Runs a child that writes to out. ended: as for waitpid. Returns false if there is no child;
  * a line said why. */
 static bool
-run_child(const struct settings *settings, const struct wb_extension *extension,
-          struct shared *shared, FILE *out, int *ended)
+run_child(const struct wb_settings *settings, const struct wb_extension *extension,
+          struct wb_shared *shared, FILE *out, int *ended)
 {
     pid_t child = fork();
 
@@ -222,8 +222,8 @@ skip_file(struct wb_extension *extension, const char *file)
 
 /* Runs the child again without a file that crashes libclang, so that the rest is judged. */
 static int
-check_in_child(const struct settings *settings, struct wb_extension *extension,
-               struct shared *shared, FILE *out)
+check_in_child(const struct wb_settings *settings, struct wb_extension *extension,
+               struct wb_shared *shared, FILE *out)
 {
     int ended, status = WB_TROUBLE;
     bool crashed = false;
@@ -238,7 +238,7 @@ check_in_child(const struct settings *settings, struct wb_extension *extension,
 
 /* The start of a document around all extensions. */
 static const char *
-opening(const struct settings *settings)
+opening(const struct wb_settings *settings)
 {
     if (settings->values[JSON]) return "{\"extensions\":[";
     if (!settings->values[SARIF]) return "";
@@ -247,7 +247,7 @@ opening(const struct settings *settings)
 
 /* A comma goes before the SARIF run of what only the collector missed, if there are other runs. */
 static void
-close_document(const struct settings *settings, FILE *rows, bool first)
+close_document(const struct wb_settings *settings, FILE *rows, bool first)
 {
     if (settings->values[JSON]) {
         putchar(']');
@@ -276,7 +276,8 @@ temporary_file(void)
 
 /* Appends the output of each extension: to stdout, or to the rows of the table. */
 static int
-check_each(const struct settings *settings, struct wb_extension *extensions, struct shared *shared,
+check_each(const struct wb_settings *settings, struct wb_extension *extensions,
+           struct wb_shared *shared,
            FILE *rows)
 {
     bool programs = settings->values[JSON] || settings->values[SARIF], first = true;
@@ -309,7 +310,7 @@ unexplained_p(const struct wb_all_seen *seen)
 }
 
 static int
-check_all(struct settings *settings, struct wb_extension *extensions, struct shared *shared)
+check_all(struct wb_settings *settings, struct wb_extension *extensions, struct wb_shared *shared)
 {
     FILE *rows = temporary_file();
 
@@ -334,7 +335,7 @@ static const struct option long_options[] = {
 /* The words behind "--" are the command. If no word stands before it, the current directory is
  * searched. */
 static bool
-split_command(struct settings *settings)
+split_command(struct wb_settings *settings)
 {
     size_t at = 0;
 
@@ -354,7 +355,7 @@ split_command(struct settings *settings)
 }
 
 static bool
-parse(struct settings *settings, int argc, char **argv)
+parse(struct wb_settings *settings, int argc, char **argv)
 {
     int option;
 
@@ -384,7 +385,7 @@ parse(struct settings *settings, int argc, char **argv)
 
 /* Each directory is searched for extensions. All files together are one extension. */
 static bool
-find_extensions(struct wb_search *search, const struct settings *settings)
+find_extensions(struct wb_search *search, const struct wb_settings *settings)
 {
     char **files = calloc(settings->operand_count, sizeof(*files));
     size_t file_count = 0;
@@ -405,9 +406,9 @@ find_extensions(struct wb_search *search, const struct settings *settings)
 int
 main(int argc, char **argv)
 {
-    struct settings settings = { .here = "." };
+    struct wb_settings settings = { .here = "." };
     struct wb_search search;
-    struct shared *shared = wb_shared_memory(sizeof(*shared));
+    struct wb_shared *shared = wb_shared_memory(sizeof(*shared));
     int status = WB_CLEAN, looked;
     bool trouble = false;
 

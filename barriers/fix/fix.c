@@ -21,14 +21,14 @@
 #include "report/text.h"
 
 /* The findings for one place. */
-struct group {
+struct wb_group {
     struct wb_finding  *const *findings;
     size_t                     count;
     const struct wb_text      *text;
     struct wb_statement        statement;
 };
 
-struct fixer {
+struct wb_fixer {
     struct wb_program *program;
     struct wb_text    *texts;   /* files that were read */
     struct wb_edits    edits;
@@ -58,7 +58,7 @@ field_text(const struct wb_statement *statement, const char *rest, char *text, s
 
 /* Returns NULL, or why the store is left to people. */
 static const char *
-read_group(struct wb_arena *arena, struct wb_text **texts, struct group *group)
+read_group(struct wb_arena *arena, struct wb_text **texts, struct wb_group *group)
 {
     const struct wb_finding *first = group->findings[0];
 
@@ -79,7 +79,7 @@ indent(const char *line)
 
 /* Writes a barrier for each field, between those texts. */
 static const char *
-write_barriers(FILE *out, const struct group *group, const char *before, int length,
+write_barriers(FILE *out, const struct wb_group *group, const char *before, int length,
                const char *behind)
 {
     char field[600];
@@ -97,7 +97,7 @@ write_barriers(FILE *out, const struct group *group, const char *before, int len
 
 /* If the copy is the only statement of an if, it gets braces. */
 static const char *
-write_in_braces(FILE *out, const struct group *group)
+write_in_braces(FILE *out, const struct wb_group *group)
 {
     const struct wb_statement *statement = &group->statement;
 
@@ -109,14 +109,14 @@ write_in_braces(FILE *out, const struct group *group)
 
 /* True if the edit only adds lines behind the store. */
 static bool
-adds_p(const struct group *group)
+adds_p(const struct wb_group *group)
 {
     return group->findings[0]->rest && group->statement.alone &&
            !strpbrk(group->statement.behind, ";}");
 }
 
 static const char *
-write_edit(FILE *out, const struct group *group)
+write_edit(FILE *out, const struct wb_group *group)
 {
     const struct wb_finding *first = group->findings[0];
     const struct wb_statement *statement = &group->statement;
@@ -140,7 +140,7 @@ write_edit(FILE *out, const struct group *group)
 }
 
 static const char *
-edit_of(struct wb_arena *arena, const struct group *group, struct wb_edit *edit)
+edit_of(struct wb_arena *arena, const struct wb_group *group, struct wb_edit *edit)
 {
     char *text = NULL;
     size_t size;
@@ -158,7 +158,7 @@ edit_of(struct wb_arena *arena, const struct group *group, struct wb_edit *edit)
 
 /* Returns NULL, or why the store is left to people. */
 static const char *
-fix_here(struct fixer *fixer, struct group *group)
+fix_here(struct wb_fixer *fixer, struct wb_group *group)
 {
     struct wb_edit edit;
     const char *wrong = read_group(&fixer->program->arena, &fixer->texts, group);
@@ -170,7 +170,7 @@ fix_here(struct fixer *fixer, struct group *group)
 /* ---- where the object has its name ---- */
 
 static const char *
-insert_line(struct fixer *fixer, const struct wb_text *text, unsigned line, const char *before,
+insert_line(struct wb_fixer *fixer, const struct wb_text *text, unsigned line, const char *before,
             const char *code)
 {
     char whole[1000];
@@ -182,7 +182,7 @@ insert_line(struct fixer *fixer, const struct wb_text *text, unsigned line, cons
 
 /* Adds a barrier behind the call, or gives up the object's protection before it. */
 static const char *
-fix_call(struct fixer *fixer, const struct wb_call_site *site, const struct wb_function *stores)
+fix_call(struct wb_fixer *fixer, const struct wb_call_site *site, const struct wb_function *stores)
 {
     struct wb_arena *arena = &fixer->program->arena;
     struct wb_statement statement;
@@ -206,7 +206,7 @@ fix_call(struct fixer *fixer, const struct wb_call_site *site, const struct wb_f
 }
 
 static const char *
-fix_calls(struct fixer *fixer, const struct group *group)
+fix_calls(struct wb_fixer *fixer, const struct wb_group *group)
 {
     const char *wrong = NULL;
 
@@ -224,7 +224,7 @@ fix_calls(struct fixer *fixer, const struct group *group)
 
 /* Returns NULL, or why the stores are left to people. Then nothing is changed. */
 static const char *
-fix_group(struct fixer *fixer, struct group *group)
+fix_group(struct wb_fixer *fixer, struct wb_group *group)
 {
     size_t planned = fixer->edits.count;
     const char *wrong = group->findings[0]->object ? fix_here(fixer, group) :
@@ -244,7 +244,7 @@ wanted_p(const struct wb_finding *finding, const struct wb_data_type *type)
 
 /* Fixes all such findings. Calls left_i for each place that is left to people. */
 static void
-fix_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type,
+fix_all(struct wb_fixer *fixer, const struct wb_findings *findings, const struct wb_data_type *type,
         void (*left_i)(void *data, const struct wb_finding *finding, const char *why), void *data)
 {
     struct wb_arena *arena = &fixer->program->arena;
@@ -255,7 +255,7 @@ fix_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb
         if (wanted_p(findings->all[i], type)) wanted[count++] = findings->all[i];
     }
     for (size_t i = 0; i < count; i = next) {
-        struct group group = { .findings = wanted + i };
+        struct wb_group group = { .findings = wanted + i };
         const char *wrong;
         for (next = i + 1; next < count && same_place_p(&wanted[i]->place, &wanted[next]->place);
              ) {
@@ -268,7 +268,7 @@ fix_all(struct fixer *fixer, const struct wb_findings *findings, const struct wb
 }
 
 static void
-report_place(const struct fixer *fixer, const struct wb_place *place, const char *what,
+report_place(const struct wb_fixer *fixer, const struct wb_place *place, const char *what,
              const char *why)
 {
     report_print(stderr, "heapprof barriers: %s:%u: %s: %s\n",
@@ -284,7 +284,7 @@ report_left_i(void *data, const struct wb_finding *finding, const char *why)
 
 /* ---- types ---- */
 
-struct left {
+struct wb_left {
     const struct wb_finding *finding;  /* the first finding that is left to people; NULL if none
                                         * is */
     const char              *why;
@@ -293,14 +293,14 @@ struct left {
 static void
 note_left_i(void *data, const struct wb_finding *finding, const char *why)
 {
-    struct left *left = data;
+    struct wb_left *left = data;
 
-    if (!left->finding) *left = (struct left){finding, why};
+    if (!left->finding) *left = (struct wb_left){finding, why};
 }
 
 /* Adds the flag to the type. Returns NULL, or why it cannot. */
 static const char *
-add_flag(struct fixer *fixer, const struct wb_data_type *type)
+add_flag(struct wb_fixer *fixer, const struct wb_data_type *type)
 {
     struct wb_edit edit;
 
@@ -315,11 +315,11 @@ add_flag(struct fixer *fixer, const struct wb_data_type *type)
 
 /* Makes the type WB_PROTECTED together with all its stores, or not at all. */
 static void
-protect_type(struct fixer *fixer, const struct wb_findings *findings,
+protect_type(struct wb_fixer *fixer, const struct wb_findings *findings,
              const struct wb_data_type *type)
 {
     size_t planned = fixer->edits.count;
-    struct left left = {0};
+    struct wb_left left = {0};
     char what[300];
 
     fixer->protecting = true;
@@ -336,7 +336,7 @@ void
 wb_fix(FILE *out, struct wb_program *program, const struct wb_findings *findings,
        const char *directory, bool types)
 {
-    struct fixer fixer = { .program = program,
+    struct wb_fixer fixer = { .program = program,
                            .edits = { .arena = &program->arena, .directory = directory } };
 
     fix_all(&fixer, findings, NULL, report_left_i, &fixer);

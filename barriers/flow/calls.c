@@ -14,7 +14,7 @@
 #include "barriers/flow/facts.h"
 
 /* A call that is visited. */
-struct call {
+struct wb_call {
     struct wb_frame       *frame;
     struct wb_state       *state;
     const struct wb_node  *node;
@@ -26,26 +26,26 @@ struct call {
 };
 
 static struct wb_symbol *
-conjured(const struct call *call, enum wb_symbol_kind kind)
+conjured(const struct wb_call *call, enum wb_symbol_kind kind)
 {
     return wb_symbol(&call->frame->flow->symbols, kind, call->node, NULL, 0);
 }
 
 static struct wb_symbol *
-argument(const struct call *call, unsigned number)
+argument(const struct wb_call *call, unsigned number)
 {
     return number < call->count ? call->arguments[number] : conjured(call, WB_S_UNKNOWN);
 }
 
 static const struct wb_node *
-argument_node(const struct call *call, unsigned number)
+argument_node(const struct wb_call *call, unsigned number)
 {
     return number < call->count ? call->nodes[number] : NULL;
 }
 
 /* The rb_data_type_t that an argument points to. Returns NULL if it is not known. */
 static struct wb_data_type *
-data_type_argument(const struct call *call, unsigned number)
+data_type_argument(const struct wb_call *call, unsigned number)
 {
     const struct wb_symbol *symbol = argument(call, number);
 
@@ -56,7 +56,7 @@ data_type_argument(const struct call *call, unsigned number)
 /* ---- objects and their data ---- */
 
 static struct wb_symbol *
-visit_checked_data(const struct call *call)
+visit_checked_data(const struct wb_call *call)
 {
     struct wb_symbol *data = wb_data_of(call->frame, call->state, argument(call, 0));
     struct wb_data_type *data_type = data_type_argument(call, 1);
@@ -67,7 +67,7 @@ visit_checked_data(const struct call *call)
 
 /* A new object of that type. data: NULL for memory of its own. */
 static struct wb_symbol *
-new_object(const struct call *call, struct wb_data_type *data_type, struct wb_symbol *data)
+new_object(const struct wb_call *call, struct wb_data_type *data_type, struct wb_symbol *data)
 {
     struct wb_flow *flow = call->frame->flow;
     struct wb_symbol *object = conjured(call, WB_S_FRESH);
@@ -83,7 +83,7 @@ new_object(const struct call *call, struct wb_data_type *data_type, struct wb_sy
 }
 
 static struct wb_symbol *
-visit_wrap(const struct call *call)
+visit_wrap(const struct wb_call *call)
 {
     struct wb_data_type *data_type = data_type_argument(call, 2);
     const struct wb_node *data = argument_node(call, 1);
@@ -95,7 +95,7 @@ visit_wrap(const struct call *call)
 }
 
 static struct wb_symbol *
-visit_make(const struct call *call)
+visit_make(const struct wb_call *call)
 {
     struct wb_symbol *object = new_object(call, data_type_argument(call, 1), NULL);
     struct wb_symbol *data = wb_data_of(call->frame, call->state, object);
@@ -109,7 +109,7 @@ visit_make(const struct call *call)
 
 /* memcpy and the like copy things of the type that the first argument points to. */
 static struct wb_symbol *
-visit_copy(const struct call *call)
+visit_copy(const struct wb_call *call)
 {
     const struct wb_node *to = argument_node(call, 0);
     const struct wb_type *type = to && to->type ? to->type->to : NULL;
@@ -123,7 +123,7 @@ visit_copy(const struct call *call)
 }
 
 static void
-visit_write(const struct call *call)
+visit_write(const struct wb_call *call)
 {
     struct wb_symbol *address = argument(call, 1);
     bool followed = wb_base_of(address)->kind == WB_S_LOCAL ||
@@ -147,14 +147,14 @@ add_mark(struct wb_frame *frame, struct wb_symbol *value, bool movable)
 
 /* An element of the array; it is not known which one. */
 static struct wb_symbol *
-any_element(const struct call *call, struct wb_symbol *array)
+any_element(const struct wb_call *call, struct wb_symbol *array)
 {
     return wb_symbol(&call->frame->flow->symbols, WB_S_INDEX, NULL, array, -1);
 }
 
 /* All elements are marked; the analysis marks one of them, and does not know the number. */
 static void
-visit_mark_array(const struct call *call)
+visit_mark_array(const struct wb_call *call)
 {
     add_mark(call->frame, wb_load(call->frame, call->state, any_element(call, argument(call, 0))),
              false);
@@ -162,7 +162,7 @@ visit_mark_array(const struct call *call)
 }
 
 static struct wb_symbol *
-apply_known(const struct call *call, const struct wb_known *known)
+apply_known(const struct wb_call *call, const struct wb_known *known)
 {
     struct wb_frame *frame = call->frame;
 
@@ -193,10 +193,10 @@ apply_known(const struct call *call, const struct wb_known *known)
 
 /* ---- functions of ours, by their summaries ---- */
 
-static struct wb_symbol *translate(const struct call *call, struct wb_symbol *symbol);
+static struct wb_symbol *translate(const struct wb_call *call, struct wb_symbol *symbol);
 
 static struct wb_symbol *
-translate_outer(const struct call *call, struct wb_symbol *symbol, struct wb_symbol *of)
+translate_outer(const struct wb_call *call, struct wb_symbol *symbol, struct wb_symbol *of)
 {
     struct wb_symbols *symbols = &call->frame->flow->symbols;
     struct wb_symbol *translated;
@@ -216,7 +216,7 @@ translate_outer(const struct call *call, struct wb_symbol *symbol, struct wb_sym
 
 /* A symbol of the called function, in symbols of the caller. */
 static struct wb_symbol *
-translate(const struct call *call, struct wb_symbol *symbol)
+translate(const struct wb_call *call, struct wb_symbol *symbol)
 {
     struct wb_symbols *symbols = &call->frame->flow->symbols;
     struct wb_symbol *translated;
@@ -242,7 +242,7 @@ translate(const struct call *call, struct wb_symbol *symbol)
 }
 
 static void
-apply_stores(const struct call *call, const struct wb_summary *summary)
+apply_stores(const struct wb_call *call, const struct wb_summary *summary)
 {
     for (const struct wb_stores *each = summary->stores; each; each = each->next) {
         struct wb_store store = *each->store;
@@ -256,7 +256,7 @@ apply_stores(const struct call *call, const struct wb_summary *summary)
 
 /* A store into a variable of the caller binds its new value. */
 static void
-bind_stored(const struct call *call, const struct wb_summary *summary)
+bind_stored(const struct wb_call *call, const struct wb_summary *summary)
 {
     for (const struct wb_stores *each = summary->stores; each; each = each->next) {
         struct wb_symbol *address = translate(call, each->store->address),
@@ -267,7 +267,7 @@ bind_stored(const struct call *call, const struct wb_summary *summary)
 }
 
 static void
-apply_writes(const struct call *call, const struct wb_summary *summary)
+apply_writes(const struct wb_call *call, const struct wb_summary *summary)
 {
     for (const struct wb_binding *each = summary->writes; each; each = each->next) {
         struct wb_symbol *address = translate(call, each->address);
@@ -278,7 +278,7 @@ apply_writes(const struct call *call, const struct wb_summary *summary)
 /* The order matters. First the barriers, for what the caller stored before. Then the stores of
  * the called function, while new objects are still fresh. Its GC comes last. */
 static struct wb_symbol *
-apply_summary(const struct call *call, const struct wb_summary *summary)
+apply_summary(const struct wb_call *call, const struct wb_summary *summary)
 {
     struct wb_frame *frame = call->frame;
     struct wb_symbol *result;
@@ -292,7 +292,7 @@ apply_summary(const struct call *call, const struct wb_summary *summary)
     frame->summary->gives |= summary->gives;
     if (summary->collects) {
         struct wb_state before = *call->state;
-        struct call early = *call;
+        struct wb_call early = *call;
         wb_gc_point(frame, call->state, call->node->function->name);
         early.state = &before;
         before.stores = NULL;
@@ -338,7 +338,7 @@ may_store_p(const struct wb_function *function, unsigned parameter, const struct
 
 /* After the call each VALUE at the address may be another one. */
 static void
-invalidate_memory(const struct call *call, struct wb_symbol *address, const struct wb_type *type)
+invalidate_memory(const struct wb_call *call, struct wb_symbol *address, const struct wb_type *type)
 {
     struct wb_record *record = type->record;
 
@@ -356,7 +356,7 @@ invalidate_memory(const struct call *call, struct wb_symbol *address, const stru
 /* A function that is not read may change the variables whose addresses it gets, and, with
  * outs, everything else. */
 static void
-invalidate_arguments(const struct call *call, bool outs)
+invalidate_arguments(const struct wb_call *call, bool outs)
 {
     for (unsigned i = 0; i < call->count; i++) {
         struct wb_symbol *given = call->arguments[i];
@@ -372,7 +372,7 @@ invalidate_arguments(const struct call *call, bool outs)
 }
 
 static bool
-given_function_p(const struct call *call)
+given_function_p(const struct wb_call *call)
 {
     for (unsigned i = 0; i < call->count; i++) {
         if (call->nodes[i]->kind == WB_FUNCTION) return true;
@@ -394,7 +394,7 @@ note_escaped_type(const struct wb_node *node)
 
 /* A function that is not read may mark what it gets, and what that leads to. */
 static void
-note_escaped(const struct call *call)
+note_escaped(const struct wb_call *call)
 {
     const struct wb_function *function = call->node->function;
     bool unread = function && !function->body && !function->foreign;
@@ -411,12 +411,12 @@ note_escaped(const struct call *call)
 /* Applies the stores of a callback. A GC may start before and after each of its calls, so they
  * come too late for any barrier behind it. */
 static void
-apply_callback(const struct call *call, const struct wb_callback *callback)
+apply_callback(const struct wb_call *call, const struct wb_callback *callback)
 {
     const struct wb_node *given = call->nodes[callback->function];
     struct wb_function *function = given->function;
     const struct wb_summary *summary = wb_summary_of(call->frame->flow, function);
-    struct call inner = { .frame = call->frame, .state = call->state, .node = given,
+    struct wb_call inner = { .frame = call->frame, .state = call->state, .node = given,
                           .back = call->node };
 
     if (!summary || callback->data >= call->count) return;
@@ -432,7 +432,7 @@ apply_callback(const struct call *call, const struct wb_callback *callback)
 }
 
 static void
-apply_callbacks(const struct call *call)
+apply_callbacks(const struct wb_call *call)
 {
     for (unsigned i = 0; i < call->count; i++) {
         const struct wb_callback *callback = NULL;
@@ -442,7 +442,7 @@ apply_callbacks(const struct call *call)
 }
 
 static struct wb_symbol *
-apply_unknown(const struct call *call)
+apply_unknown(const struct wb_call *call)
 {
     struct wb_function *function = call->node->function;
     bool recursive = function && function->body;
@@ -460,7 +460,7 @@ apply_unknown(const struct call *call)
 }
 
 static void
-evaluate_arguments(struct call *call, const struct wb_node *first)
+evaluate_arguments(struct wb_call *call, const struct wb_node *first)
 {
     struct wb_arena *arena = call->frame->flow->arena;
     unsigned count = 0;
@@ -477,7 +477,7 @@ evaluate_arguments(struct call *call, const struct wb_node *first)
 struct wb_symbol *
 wb_visit_call(struct wb_frame *frame, struct wb_state *state, const struct wb_node *node)
 {
-    struct call call = { .frame = frame, .state = state, .node = node };
+    struct wb_call call = { .frame = frame, .state = state, .node = node };
     struct wb_function *function = node->function;
     struct wb_summary *summary;
     struct wb_symbol *result;

@@ -7,16 +7,17 @@
 #define PATH_BYTES 256
 #define DEPTH_MOST 20 /* structs in structs */
 
-struct search {
+struct wb_field_search {
     char  *text;
     size_t size, length;
 };
 
-static void search_record(struct search *search, const struct wb_record *record, int64_t offset,
+static void search_record(struct wb_field_search *search, const struct wb_record *record,
+                          int64_t offset,
                           const char *before, int depth);
 
 static void
-add_path(struct search *search, const char *path)
+add_path(struct wb_field_search *search, const char *path)
 {
     int added = snprintf(search->text + search->length, search->size - search->length, "%s%s",
                          search->length ? " or " : "", path);
@@ -27,7 +28,8 @@ add_path(struct search *search, const char *path)
 
 /* offset: from the start of the thing. */
 static void
-search_type(struct search *search, const struct wb_type *type, int64_t offset, const char *path,
+search_type(struct wb_field_search *search, const struct wb_type *type, int64_t offset,
+            const char *path,
             int depth)
 {
     const struct wb_type *element = type;
@@ -45,7 +47,7 @@ search_type(struct search *search, const struct wb_type *type, int64_t offset, c
 }
 
 static void
-search_record(struct search *search, const struct wb_record *record, int64_t offset,
+search_record(struct wb_field_search *search, const struct wb_record *record, int64_t offset,
               const char *before, int depth)
 {
     char path[PATH_BYTES];
@@ -78,7 +80,7 @@ member_p(const struct wb_data_type *type, const struct wb_record *record)
 bool
 wb_field_at(const struct wb_data_type *type, int64_t offset, char *text, size_t size)
 {
-    struct search search = { .text = text, .size = size };
+    struct wb_field_search search = { .text = text, .size = size };
 
     *text = '\0';
     for (const struct wb_owner *owner = type->owned; owner; owner = owner->next_record) {

@@ -4,23 +4,24 @@
 
 #include <string.h>
 
-struct waiting {
+struct wb_waiting {
     struct wb_function *function;
-    struct waiting     *next;
+    struct wb_waiting  *next;
 };
 
 static void
-mark_reached(struct wb_program *program, struct waiting **waiting, struct wb_function *function)
+mark_reached(struct wb_program *program, struct wb_waiting **waiting, struct wb_function *function)
 {
     if (function->search == program->searches) return;
     function->search = program->searches;
-    struct waiting *first = WB_NEW(&program->arena, struct waiting);
-    *first = (struct waiting){function, *waiting};
+    struct wb_waiting *first = WB_NEW(&program->arena, struct wb_waiting);
+    *first = (struct wb_waiting){function, *waiting};
     *waiting = first;
 }
 
 static void
-mark_reached_from(struct wb_program *program, struct waiting **waiting, const struct wb_node *first)
+mark_reached_from(struct wb_program *program, struct wb_waiting **waiting,
+                  const struct wb_node *first)
 {
     for (const struct wb_node *node = first; node; node = node->next) {
         bool names = node->kind == WB_FUNCTION || node->kind == WB_CALL;
@@ -30,7 +31,7 @@ mark_reached_from(struct wb_program *program, struct waiting **waiting, const st
 }
 
 static unsigned
-mark_waiting(struct wb_program *program, struct waiting *waiting)
+mark_waiting(struct wb_program *program, struct wb_waiting *waiting)
 {
     bool any = waiting != NULL;
 
@@ -45,7 +46,7 @@ mark_waiting(struct wb_program *program, struct waiting *waiting)
 unsigned
 wb_reach_from_method(struct wb_program *program, const char *name)
 {
-    struct waiting *waiting = NULL;
+    struct wb_waiting *waiting = NULL;
 
     program->searches++;
     for (const struct wb_method *method = program->methods; method; method = method->next) {
@@ -57,7 +58,7 @@ wb_reach_from_method(struct wb_program *program, const char *name)
 unsigned
 wb_reach_from_function(struct wb_program *program, const char *name)
 {
-    struct waiting *waiting = NULL;
+    struct wb_waiting *waiting = NULL;
 
     program->searches++;
     for (struct wb_function *function = program->functions; function; function = function->next) {

@@ -18,14 +18,15 @@ const struct wb_rule_text wb_rules[WB_RULES] = {
     [WB_UNPROTECTED] = {"could-be-protected", "A type is not WB_PROTECTED, and could be", false},
 };
 
-struct remarker {
+struct wb_remarker {
     struct wb_program         *program;
     const struct wb_data_type *data_type;
     struct wb_remark         **end;
 };
 
 static void __attribute__((format(printf, 4, 5)))
-add_remark(struct remarker *remarker, enum wb_rule rule, const char *field, const char *format, ...)
+add_remark(struct wb_remarker *remarker, enum wb_rule rule, const char *field, const char *format,
+           ...)
 {
     struct wb_remark *remark = WB_NEW(&remarker->program->arena, struct wb_remark);
     char text[600];
@@ -43,7 +44,7 @@ add_remark(struct remarker *remarker, enum wb_rule rule, const char *field, cons
 /* ---- fields ---- */
 
 static void
-check_field(struct remarker *remarker, const struct wb_field *field, const char *path)
+check_field(struct wb_remarker *remarker, const struct wb_field *field, const char *path)
 {
     const struct wb_data_type *type = remarker->data_type;
     const char *name = wb_name(remarker->program, path);
@@ -70,7 +71,7 @@ check_field(struct remarker *remarker, const struct wb_field *field, const char 
 }
 
 static void
-check_fields(struct remarker *remarker, struct wb_record *record, const char *before)
+check_fields(struct wb_remarker *remarker, struct wb_record *record, const char *before)
 {
     char path[300];
 
@@ -116,7 +117,7 @@ count_lacking(const struct wb_data_type *type, const struct wb_findings *finding
 }
 
 static void
-check_type(struct remarker *remarker, const struct wb_findings *findings)
+check_type(struct wb_remarker *remarker, const struct wb_findings *findings)
 {
     const struct wb_data_type *type = remarker->data_type;
     size_t count = count_lacking(type, findings);
@@ -142,7 +143,7 @@ const struct wb_remark *
 wb_make_remarks(struct wb_program *program, const struct wb_findings *findings)
 {
     struct wb_remark *first = NULL;
-    struct remarker remarker = { .program = program, .end = &first };
+    struct wb_remarker remarker = { .program = program, .end = &first };
 
     for (const struct wb_data_type *type = program->data_types; type; type = type->next) {
         remarker.data_type = type;

@@ -5,23 +5,23 @@
 
 /* The members in the order of an initialiser without names. Those of `function` stand among
  * them. */
-enum member {NAME, MARK, FREE, SIZE, COMPACT, RESERVED, PARENT, DATA, FLAGS, MEMBERS};
+enum wb_member {NAME, MARK, FREE, SIZE, COMPACT, RESERVED, PARENT, DATA, FLAGS, MEMBERS};
 static const char *const member_names[MEMBERS] = {
     "wrap_struct_name", "dmark", "dfree", "dsize", "dcompact", "reserved", "parent", "data",
         "flags",
 };
 
-struct initialiser {
+struct wb_initialiser {
     struct wb_reader    *reader;
     struct wb_data_type *data_type;
-    enum member          at;         /* the next member */
+    enum wb_member       at;         /* the next member */
 };
 
-static enum member
-member_named(CXCursor reference, enum member otherwise)
+static enum wb_member
+member_named(CXCursor reference, enum wb_member otherwise)
 {
     for (int i = 0; i < MEMBERS; i++) {
-        if (wb_named_p(reference, member_names[i])) return (enum member)i;
+        if (wb_named_p(reference, member_names[i])) return (enum wb_member)i;
     }
     return wb_named_p(reference, "function") ? MARK : otherwise;
 }
@@ -106,7 +106,7 @@ number_in(CXCursor expression)
 #define FLAG_DECL_MARKING (1u << 14)
 
 static void
-set_member(struct initialiser *initialiser, CXCursor value)
+set_member(struct wb_initialiser *initialiser, CXCursor value)
 {
     struct wb_data_type *data_type = initialiser->data_type;
     unsigned long long flags;
@@ -141,7 +141,7 @@ static enum CXChildVisitResult read_member_i(CXCursor cursor, CXCursor parent, C
 static enum CXChildVisitResult
 read_designated_i(CXCursor cursor, CXCursor parent, CXClientData data)
 {
-    struct initialiser *initialiser = data;
+    struct wb_initialiser *initialiser = data;
 
     if (clang_getCursorKind(cursor) == CXCursor_MemberRef) {
         initialiser->at = member_named(cursor, initialiser->at);
@@ -167,7 +167,7 @@ designated_p(CXCursor cursor)
 static enum CXChildVisitResult
 read_member_i(CXCursor cursor, CXCursor parent, CXClientData data)
 {
-    struct initialiser *initialiser = data;
+    struct wb_initialiser *initialiser = data;
 
     (void)parent;
     if (clang_isReference(clang_getCursorKind(cursor))) return CXChildVisit_Continue;
@@ -192,7 +192,7 @@ void
 wb_read_data_type(struct wb_reader *reader, CXCursor declaration)
 {
     CXCursor value = clang_Cursor_getVarDeclInitializer(declaration);
-    struct initialiser initialiser = { .reader = reader };
+    struct wb_initialiser initialiser = { .reader = reader };
 
     if (clang_Cursor_isNull(value) || clang_getCursorKind(value) != CXCursor_InitListExpr) return;
     struct wb_variable *variable = wb_read_variable(reader, declaration);

@@ -104,18 +104,19 @@ wb_makefile_read(struct wb_makefile *makefile, const char *path)
 
 /* ---- values ---- */
 
-struct text {
+struct wb_expansion {
     char    *bytes;
     size_t   length;
     unsigned steps;
 };
 
-static void expand(const struct wb_makefile *makefile, const char *value, struct text *into,
+static void expand(const struct wb_makefile *makefile, const char *value, struct wb_expansion *into,
                    unsigned depth);
 
 /* Expands the variable or function behind "$". Returns the text behind it. */
 static const char *
-expand_one(const struct wb_makefile *makefile, const char *at, struct text *into, unsigned depth)
+expand_one(const struct wb_makefile *makefile, const char *at, struct wb_expansion *into,
+           unsigned depth)
 {
     char close = *at == '(' ? ')' : '}';
 
@@ -128,7 +129,8 @@ expand_one(const struct wb_makefile *makefile, const char *at, struct text *into
 }
 
 static void
-expand(const struct wb_makefile *makefile, const char *value, struct text *into, unsigned depth)
+expand(const struct wb_makefile *makefile, const char *value, struct wb_expansion *into,
+       unsigned depth)
 {
     if (depth > DEPTH_MOST || into->steps++ > STEPS_MOST) return;
     while (*value && into->length < VALUE_MOST) {
@@ -145,7 +147,7 @@ expand(const struct wb_makefile *makefile, const char *value, struct text *into,
 const char *
 wb_makefile_value(const struct wb_makefile *makefile, const char *name)
 {
-    struct text text = { .bytes = malloc(VALUE_MOST) };
+    struct wb_expansion text = { .bytes = malloc(VALUE_MOST) };
 
     if (!text.bytes) wb_out_of_memory();
     expand(makefile, find_value(makefile, name, strlen(name)), &text, 0);

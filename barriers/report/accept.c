@@ -180,9 +180,9 @@ accept_by_comments_of(struct wb_program *program, struct wb_findings *findings, 
 static void
 accept_by_comments(struct wb_program *program, struct wb_findings *findings)
 {
-    struct file {
-        const char  *name;
-        struct file *next;
+    struct wb_commented_file {
+        const char               *name;
+        struct wb_commented_file *next;
     } *files = NULL, *file;
 
     for (const struct wb_function *function = program->functions; function;
@@ -190,8 +190,8 @@ accept_by_comments(struct wb_program *program, struct wb_findings *findings)
         if (!function->ours || !function->body || !function->place.file) continue;
         for (file = files; file && file->name != function->place.file; ) file = file->next;
         if (file) continue;
-        file = WB_NEW(&program->arena, struct file);
-        *file = (struct file){function->place.file, files};
+        file = WB_NEW(&program->arena, struct wb_commented_file);
+        *file = (struct wb_commented_file){function->place.file, files};
         files = file;
         accept_by_comments_of(program, findings, file->name);
     }

@@ -1,10 +1,10 @@
-/* strip.h - included before all else in each file of an extension: its barriers can be taken away one at a time while it runs.
+/* strip.h - is included first in each file of an extension, so that its barriers can be removed one at a time while it runs.
  *
- *     BARRIERS_STRIPPED=FILE:LINE    RB_OBJ_WRITE there is a store alone, RB_OBJ_WRITTEN is nothing
- *     BARRIERS_SITES=FILE            at exit adds a line for each place: FILE:LINE, how often it was passed, how often with an object
- *                                    that is not what the field holds already
+ *     BARRIERS_STRIPPED=FILE:LINE    RB_OBJ_WRITE there is only a store, RB_OBJ_WRITTEN does nothing
+ *     BARRIERS_SITES=FILE            at exit adds a line for each place: FILE:LINE, how often it was passed, and how often with an
+ *                                    object that the field did not hold already
  *
- * Headers of Ruby's that call barriers have been read before. */
+ * Ruby's headers that call barriers are read before the macros are defined. */
 #include <ruby.h>
 #include <fcntl.h>
 #include <stdio.h>
