@@ -16,8 +16,8 @@
  * and what mark functions mark; then once to report.
  */
 #include "barriers/flow/findings.h"
-#include "barriers/known.h"
 #include "barriers/flow/state.h"
+#include "barriers/known.h"
 
 /* What a function does, in symbols of its own parameters. */
 struct wb_summary {
