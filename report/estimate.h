@@ -3,7 +3,7 @@
 /* How far a value of a sampled heap profile may be from the truth.
  *
  * Bytes are sampled every R on average, so a thing of S bytes is a sample with p = 1 - exp(-S/R), and
- * what stands for N of them has the variance N (1-p)/p (profiler/README.md). Variances of samples add
+ * what stands for N of them has the variance N (1-p)/p (doc/design/estimator.md). Variances of samples add
  * up. Ours is in the file for what is in use (inuse_variance, in bytes squared): exact sums of
  * S^2 w (w-1), right whatever the interval was at each time. For all else it is reckoned from sizes and
  * the interval: of N objects S is bytes / N; of blocks, whose sizes the file does not have, the variance
