@@ -11,7 +11,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
 #endif
-#include "allocator.h"
+#include "os/allocator.h"
 #include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* sem_clockwait */
 #endif
-#include "bell.h"
+#include "os/bell.h"
 #include <errno.h>
 #include <semaphore.h>
 #include <signal.h>

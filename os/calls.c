@@ -10,9 +10,9 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* ppoll */
 #endif
-#include "calls.h"
-#include "clock.h"
-#include "interpose.h"
+#include "os/calls.h"
+#include "os/clock.h"
+#include "os/interpose.h"
 #include <errno.h>
 #include <poll.h>
 #include <sys/select.h>

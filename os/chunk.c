@@ -1,5 +1,5 @@
 /* chunk.c - is that word the address of a block of glibc's, and how long is it? */
-#include "chunk.h"
+#include "os/chunk.h"
 
 #define NEXT_TO_ONE_IN_USE 1
 #define MAPPED 2

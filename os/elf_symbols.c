@@ -242,14 +242,14 @@ rb_heapprof_elf_close(struct heapprof_elf *elf)
 
 /* ---- functions ---- */
 
-struct each {
+struct elf_each {
     bool (*function)(const struct heapprof_elf_function *, void *data);
     void *data;
     bool variables;
 };
 
 static bool
-wanted_p(const struct each *each, unsigned int type)
+wanted_p(const struct elf_each *each, unsigned int type)
 {
     return each->variables ? type == STT_OBJECT : type == STT_FUNC || type == STT_GNU_IFUNC;
 }
@@ -257,7 +257,7 @@ wanted_p(const struct each *each, unsigned int type)
 static inline bool
 each_i(const char *entry, void *data)
 {
-    const struct each *each = data;
+    const struct elf_each *each = data;
     elf_symbol symbol;
 
     memcpy(&symbol, entry, sizeof(symbol));
@@ -272,7 +272,7 @@ void
 rb_heapprof_elf_each(struct heapprof_elf *elf,
                      bool (*function)(const struct heapprof_elf_function *, void *data), void *data)
 {
-    struct each each = { function, data, elf->variables };
+    struct elf_each each = { function, data, elf->variables };
     each_entry(elf, elf->symbols, elf->symbol_count, sizeof(elf_symbol), each_i, &each);
 }
 

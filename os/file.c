@@ -11,7 +11,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_PATH */
 #endif
-#include "file.h"
+#include "os/file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +33,7 @@
 
 /* ---- the walk ---- */
 
-struct walk {
+struct path_walk {
     int  directory;      /* where the walk is */
     char left[PATH_MAX]; /* what is to be walked from there */
     int  links;          /* followed so far */
@@ -54,7 +54,7 @@ safe_p(int directory)
 }
 
 static int
-enter(struct walk *walk, const char *name)
+enter(struct path_walk *walk, const char *name)
 {
     int directory = openat(walk->directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -66,7 +66,7 @@ enter(struct walk *walk, const char *name)
 
 /* A path, or what a link holds, before the rest. */
 static int
-prepend(struct walk *walk, const char *path, const char *rest)
+prepend(struct path_walk *walk, const char *path, const char *rest)
 {
     char whole[PATH_MAX];
     int length = snprintf(whole, sizeof(whole), "%s%s%s", path, *rest ? "/" : "", rest);
@@ -90,7 +90,7 @@ magic_p(int directory, const char *name)
 
 /* The first component of what is left. *rest: where the next one begins, "" if it is the last. */
 static int
-split(const struct walk *walk, char *name, const char **rest)
+split(const struct path_walk *walk, char *name, const char **rest)
 {
     const char *start = walk->left + strspn(walk->left, "/");
     size_t length = strcspn(start, "/");
@@ -104,7 +104,7 @@ split(const struct walk *walk, char *name, const char **rest)
 }
 
 static int
-follow(struct walk *walk, const char *text, const char *rest)
+follow(struct path_walk *walk, const char *text, const char *rest)
 {
     if (!safe_p(walk->directory) || ++walk->links > LINKS_MAX) return ELOOP;
     return prepend(walk, text, rest);
@@ -112,7 +112,7 @@ follow(struct walk *walk, const char *text, const char *rest)
 
 /* From walk->left to the directory of its last component, and the component's name. */
 static int
-go(struct walk *walk, struct heapprof_file *file)
+go(struct path_walk *walk, struct heapprof_file *file)
 {
     for (;;) {
         char text[PATH_MAX];
@@ -139,7 +139,7 @@ go(struct walk *walk, struct heapprof_file *file)
 static int
 find(struct heapprof_file *file, const char *path)
 {
-    struct walk walk = { .directory = AT_FDCWD };
+    struct path_walk walk = { .directory = AT_FDCWD };
     struct stat there;
     int error;
 

@@ -8,7 +8,7 @@
  * their stack) is not known here.
  *
  * Reads no more than a record says it is long. Allocates nothing, takes no lock. */
-#include "frame_step.h"
+#include "os/frame_step.h"
 
 #include <string.h>
 
@@ -18,14 +18,14 @@ enum { RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
 
 /* ---- reading ---- */
 
-struct reader {
+struct cfi_reader {
     const uint8_t *at;
     const uint8_t *end;
     bool failed;
 };
 
 static uint64_t
-read_bytes(struct reader *reader, size_t count)
+read_bytes(struct cfi_reader *reader, size_t count)
 {
     uint64_t value = 0;
 
@@ -41,7 +41,7 @@ read_bytes(struct reader *reader, size_t count)
 
 /* LEB128: seven bits a byte, the lowest first; signed where the last one's highest is a sign. */
 static uint64_t
-read_leb(struct reader *reader, bool is_signed)
+read_leb(struct cfi_reader *reader, bool is_signed)
 {
     uint64_t value = 0, byte = 0x80;
     unsigned shift = 0;
@@ -55,13 +55,13 @@ read_leb(struct reader *reader, bool is_signed)
 }
 
 static uint64_t
-read_unsigned(struct reader *reader)
+read_unsigned(struct cfi_reader *reader)
 {
     return read_leb(reader, false);
 }
 
 static uint64_t
-read_signed(struct reader *reader)
+read_signed(struct cfi_reader *reader)
 {
     return read_leb(reader, true);
 }
@@ -74,26 +74,26 @@ in_bytes(uint64_t units, int64_t unit)
 }
 
 static void
-skip(struct reader *reader, uint64_t bytes)
+skip(struct cfi_reader *reader, uint64_t bytes)
 {
     if (bytes > (size_t)(reader->end - reader->at)) reader->failed = true;
     else reader->at += bytes;
 }
 
 /* A record begins with its length. Those that are longer than 4 GB say so otherwise, and there are none. */
-static struct reader
+static struct cfi_reader
 read_record(const uint8_t *record)
 {
     uint32_t bytes;
 
     memcpy(&bytes, record, sizeof(bytes));
-    if (bytes >= 0xfffffff0) return (struct reader){ .failed = true };
-    return (struct reader){ .at = record + sizeof(bytes), .end = record + sizeof(bytes) + bytes };
+    if (bytes >= 0xfffffff0) return (struct cfi_reader){ .failed = true };
+    return (struct cfi_reader){ .at = record + sizeof(bytes), .end = record + sizeof(bytes) + bytes };
 }
 
 /* ---- a row ---- */
 
-struct row {
+struct cfi_row {
     uint64_t end_register;
     int64_t  end_bytes;
     int64_t  rbp_bytes;     /* from the end; 0: in rbp */
@@ -102,10 +102,10 @@ struct row {
 
 enum { KEPT_MOST = 8 };     /* gcc keeps one */
 
-struct table {
-    struct row row;         /* at the address that has been come to */
-    struct row first;       /* at the function's beginning */
-    struct row kept[KEPT_MOST];
+struct cfi_table {
+    struct cfi_row row;         /* at the address that has been come to */
+    struct cfi_row first;       /* at the function's beginning */
+    struct cfi_row kept[KEPT_MOST];
     size_t     kept_count;
     uint64_t   address;
     uint64_t   address_unit;
@@ -116,21 +116,21 @@ struct table {
 };
 
 static void
-set_end(struct table *table, uint64_t of_register, int64_t bytes)
+set_end(struct cfi_table *table, uint64_t of_register, int64_t bytes)
 {
     table->row.end_register = of_register;
     table->row.end_bytes = bytes;
 }
 
 static void
-set_saved(struct table *table, uint64_t of_register, int64_t bytes)
+set_saved(struct cfi_table *table, uint64_t of_register, int64_t bytes)
 {
     if (of_register == RBP) table->row.rbp_bytes = bytes;
     if (of_register == RETURN_ADDRESS && bytes != -(int64_t)sizeof(uintptr_t)) table->unknown = true;
 }
 
 static void
-restore(struct table *table, uint64_t of_register)
+restore(struct cfi_table *table, uint64_t of_register)
 {
     if (of_register == RBP) table->row.rbp_bytes = table->first.rbp_bytes;
     if (of_register == RETURN_ADDRESS) table->row.no_caller = table->first.no_caller;
@@ -138,20 +138,20 @@ restore(struct table *table, uint64_t of_register)
 
 /* Is anywhere else than in memory at a fixed way from the end. */
 static void
-set_elsewhere(struct table *table, uint64_t of_register)
+set_elsewhere(struct cfi_table *table, uint64_t of_register)
 {
     if (of_register == RBP || of_register == RETURN_ADDRESS) table->unknown = true;
 }
 
 static void
-keep_row(struct table *table)
+keep_row(struct cfi_table *table)
 {
     if (table->kept_count == KEPT_MOST) table->unknown = true;
     else table->kept[table->kept_count++] = table->row;
 }
 
 static void
-bring_back_row(struct table *table)
+bring_back_row(struct cfi_table *table)
 {
     if (table->kept_count == 0) table->unknown = true;
     else table->row = table->kept[--table->kept_count];
@@ -167,14 +167,14 @@ enum {
 };
 
 static void
-advance(struct table *table, uint64_t units)
+advance(struct cfi_table *table, uint64_t units)
 {
     table->address += units * table->address_unit;
 }
 
 /* Those that change where a register is. */
 static void
-read_register(struct table *table, struct reader *reader, unsigned instruction)
+read_register(struct cfi_table *table, struct cfi_reader *reader, unsigned instruction)
 {
     uint64_t of_register = read_unsigned(reader);
 
@@ -206,7 +206,7 @@ read_register(struct table *table, struct reader *reader, unsigned instruction)
 
 /* The others, without those that have an operand in them. */
 static void
-read_other(struct table *table, struct reader *reader, unsigned instruction)
+read_other(struct cfi_table *table, struct cfi_reader *reader, unsigned instruction)
 {
     uint64_t of_register = table->row.end_register;
 
@@ -261,7 +261,7 @@ of_register_p(unsigned instruction)
 }
 
 static void
-read_instruction(struct table *table, struct reader *reader)
+read_instruction(struct cfi_table *table, struct cfi_reader *reader)
 {
     unsigned instruction = (unsigned)read_bytes(reader, 1), operand = instruction & 0x3f;
 
@@ -283,7 +283,7 @@ read_instruction(struct table *table, struct reader *reader)
 
 /* As far as rows are of what comes before address. */
 static void
-read_instructions(struct table *table, struct reader *reader, uintptr_t address)
+read_instructions(struct cfi_table *table, struct cfi_reader *reader, uintptr_t address)
 {
     while (reader->at < reader->end && !reader->failed && !table->unknown) {
         read_instruction(table, reader);
@@ -310,14 +310,14 @@ pointer_bytes(unsigned encoding)
 /* A letter for each thing that is special: z lengths are there, R how pointers are written, P and L what is for exceptions,
  * S a signal handler. */
 static void
-read_augmentation(struct table *table, struct reader *reader, const char *letters)
+read_augmentation(struct cfi_table *table, struct cfi_reader *reader, const char *letters)
 {
     if (*letters != 'z') {
         table->unknown = *letters != '\0';
         return;
     }
     uint64_t bytes = read_unsigned(reader);
-    struct reader fields = *reader;
+    struct cfi_reader fields = *reader;
 
     skip(reader, bytes);
     if (reader->failed) return;
@@ -333,9 +333,9 @@ read_augmentation(struct table *table, struct reader *reader, const char *letter
 }
 
 static void
-read_cie(struct table *table, const uint8_t *record)
+read_cie(struct cfi_table *table, const uint8_t *record)
 {
-    struct reader reader = read_record(record);
+    struct cfi_reader reader = read_record(record);
     uint64_t id = read_bytes(&reader, 4), version = read_bytes(&reader, 1);
     const char *letters = (const char *)reader.at;
 
@@ -353,9 +353,9 @@ read_cie(struct table *table, const uint8_t *record)
 }
 
 static void
-read_fde(struct table *table, const uint8_t *record, uintptr_t address)
+read_fde(struct cfi_table *table, const uint8_t *record, uintptr_t address)
 {
-    struct reader reader = read_record(record);
+    struct cfi_reader reader = read_record(record);
     const uint8_t *from = reader.at;
     uint64_t distance = read_bytes(&reader, 4);
 
@@ -374,7 +374,7 @@ read_fde(struct table *table, const uint8_t *record, uintptr_t address)
 /* ---- the answer ---- */
 
 static struct heapprof_frame_step
-step_of_row(const struct row *row)
+step_of_row(const struct cfi_row *row)
 {
     const int64_t word = sizeof(uintptr_t);
     struct heapprof_frame_step step = { .kind = HEAPPROF_STEP_UNKNOWN };
@@ -392,7 +392,7 @@ step_of_row(const struct row *row)
 struct heapprof_frame_step
 rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t address)
 {
-    struct table table = { .address = function, .pointer_bytes = sizeof(uintptr_t) };
+    struct cfi_table table = { .address = function, .pointer_bytes = sizeof(uintptr_t) };
 
     read_fde(&table, record, address);
     return table.unknown ? (struct heapprof_frame_step){ .kind = HEAPPROF_STEP_UNKNOWN } : step_of_row(&table.row);

@@ -35,8 +35,8 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* dl_iterate_phdr, dladdr, RTLD_DEFAULT */
 #endif
-#include "interpose.h"
-#include "loaded.h"
+#include "os/interpose.h"
+#include "os/loaded.h"
 
 #if !HEAPPROF_CAN_INTERPOSE
 
@@ -218,7 +218,7 @@ count_i(struct dl_phdr_info *info, size_t size, void *data)
     return seen.adds == loads->adds; /* nothing is new */
 }
 
-struct looking {
+struct interpose_looking {
     struct loads loads;
     size_t index;
 };
@@ -226,7 +226,7 @@ struct looking {
 static int
 look_i(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct looking *looking = data;
+    struct interpose_looking *looking = data;
     const struct loads *loads = &looking->loads;
 
     (void)size;
@@ -251,7 +251,7 @@ static void
 look(void)
 {
     for (int attempt = 0; attempt < 3; attempt++) {
-        struct looking looking = {.index = 0};
+        struct interpose_looking looking = {.index = 0};
 
         if (dl_iterate_phdr(count_i, &looking.loads)) return;
         real_dlsym(RTLD_DEFAULT, "malloc");

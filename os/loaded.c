@@ -7,11 +7,11 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* struct dl_phdr_info */
 #endif
-#include "interpose.h"
+#include "os/interpose.h"
 
 #if HEAPPROF_CAN_INTERPOSE
 
-#include "loaded.h"
+#include "os/loaded.h"
 #include <sys/mman.h>
 #include <unistd.h>
 

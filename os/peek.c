@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
 #endif
-#include "peek.h"
+#include "os/peek.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
 #endif
-#include "roots.h"
+#include "os/roots.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,8 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "peek.h"
-#include "touched.h"
+#include "os/peek.h"
+#include "os/touched.h"
 
 #define LINE_BYTES 512  /* of a line of maps all that is looked at */
 #define THREADS_MOST 1024

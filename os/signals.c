@@ -5,7 +5,7 @@
  *
  * Pure: may run anywhere.
  */
-#include "signals.h"
+#include "os/signals.h"
 #include <signal.h>
 #include <string.h>
 

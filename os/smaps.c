@@ -13,7 +13,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
 #endif
-#include "smaps.h"
+#include "os/smaps.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 #define LINE_MAX_KEPT 256 /* of a line: all that is looked at */
 
-struct list {
+struct smaps_list {
     struct heapprof_mappings *mappings;
     uint64_t *kind;             /* of the mapping that the lines are about */
     char   line[LINE_MAX_KEPT];
@@ -48,7 +48,7 @@ next_field(const char *text)
 
 /* "start-end permissions offset device inode name" */
 static void
-read_mapping(struct list *list)
+read_mapping(struct smaps_list *list)
 {
     const char *permissions = next_field(list->line), *name = permissions;
     char *behind;
@@ -64,7 +64,7 @@ read_mapping(struct list *list)
 }
 
 static void
-read_line(struct list *list)
+read_line(struct smaps_list *list)
 {
     static const char size[] = "Size:", rss[] = "Rss:";
     struct heapprof_mappings *mappings = list->mappings;
@@ -85,7 +85,7 @@ read_line(struct list *list)
 }
 
 static void
-keep(struct list *list, const char *text, size_t length)
+keep(struct smaps_list *list, const char *text, size_t length)
 {
     size_t room = LINE_MAX_KEPT - 1 - list->length;
 
@@ -102,7 +102,7 @@ wanted_p(char first)
 }
 
 static void
-read_piece(struct list *list, const char *piece, const char *end)
+read_piece(struct smaps_list *list, const char *piece, const char *end)
 {
     const char *newline;
 
@@ -119,7 +119,7 @@ read_piece(struct list *list, const char *piece, const char *end)
 bool
 rb_heapprof_smaps_read(struct heapprof_mappings *mappings)
 {
-    struct list list = {.mappings = mappings};
+    struct smaps_list list = {.mappings = mappings};
     int file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
     char piece[4096];
     ssize_t size;

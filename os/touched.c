@@ -5,7 +5,7 @@
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC, mincore */
 #endif
-#include "touched.h"
+#include "os/touched.h"
 
 #include <errno.h>
 #include <fcntl.h>

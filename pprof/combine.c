@@ -10,7 +10,7 @@
  *      of string n.
  *  I2  Sum n has its values at [n * types], and its packed rest at keys[sums[n]] (model.c, I1, without values).
  *
- * A variance (profiler/README.md) adds up under either sign.
+ * A variance (doc/design/estimator.md) adds up under either sign.
  */
 #include "pprof/combine.h"
 
@@ -36,7 +36,7 @@ struct combining {
 };
 
 /* One model that is being added; the arrays have the numbers in the result, 0: not there yet. */
-struct adding {
+struct combine_adding {
     struct combining *combining;
     const struct heapprof_model *model;
     int       sign;
@@ -47,7 +47,7 @@ struct adding {
 /* ---- things ---- */
 
 static uint32_t
-refuse(struct adding *adding)
+refuse(struct combine_adding *adding)
 {
     adding->combining->refused = true;
     return UINT32_MAX;
@@ -55,7 +55,7 @@ refuse(struct adding *adding)
 
 /* The number of a string in the result. UINT32_MAX: no memory. */
 static uint32_t
-string(struct adding *adding, uint32_t which)
+string(struct combine_adding *adding, uint32_t which)
 {
     struct combining *combining = adding->combining;
     struct heapprof_digest digest = rb_heapprof_digest_begin();
@@ -95,7 +95,7 @@ thing(struct combining *combining, struct heapprof_digests *digests, struct heap
 }
 
 static uint32_t
-function(struct adding *adding, uint64_t place)
+function(struct combine_adding *adding, uint64_t place)
 {
     struct combining *combining = adding->combining;
     const struct heapprof_model_function *from;
@@ -119,7 +119,7 @@ function(struct adding *adding, uint64_t place)
 }
 
 static uint32_t
-mapping(struct adding *adding, uint64_t place)
+mapping(struct combine_adding *adding, uint64_t place)
 {
     struct combining *combining = adding->combining;
     struct heapprof_model_mapping copy, *mapping;
@@ -143,7 +143,7 @@ mapping(struct adding *adding, uint64_t place)
 
 /* What its lines are made of, in their order. False: no memory. */
 static bool
-digest_lines(struct adding *adding, const struct heapprof_model_location *from, struct heapprof_digest *digest)
+digest_lines(struct combine_adding *adding, const struct heapprof_model_location *from, struct heapprof_digest *digest)
 {
     for (uint32_t l = from->first_line; l < from[1].first_line; l++) {
         const struct heapprof_model_line *line = &adding->model->lines[l];
@@ -158,7 +158,7 @@ digest_lines(struct adding *adding, const struct heapprof_model_location *from, 
 
 /* The location that the result has just got. */
 static bool
-fill_location(struct adding *adding, const struct heapprof_model_location *from, uint32_t mapping_id)
+fill_location(struct combine_adding *adding, const struct heapprof_model_location *from, uint32_t mapping_id)
 {
     struct heapprof_model *result = adding->combining->result;
     struct heapprof_model_location *location = rb_heapprof_model_add_location(result);
@@ -177,7 +177,7 @@ fill_location(struct adding *adding, const struct heapprof_model_location *from,
 }
 
 static uint32_t
-location(struct adding *adding, uint32_t place)
+location(struct combine_adding *adding, uint32_t place)
 {
     struct combining *combining = adding->combining;
     const struct heapprof_model_location *from = &adding->model->locations[place];
@@ -212,7 +212,7 @@ key_room(struct combining *combining, size_t numbers)
 
 /* Packs the sample's stack and labels behind the keys that are kept; returns their end, NULL: no memory. */
 static unsigned char *
-pack_key(struct adding *adding, const struct heapprof_samples *samples)
+pack_key(struct combine_adding *adding, const struct heapprof_samples *samples)
 {
     size_t numbers = 2 + (size_t)samples->location_count + 4 * (size_t)samples->label_count;
     unsigned char *at = key_room(adding->combining, numbers);
@@ -240,7 +240,7 @@ pack_key(struct adding *adding, const struct heapprof_samples *samples)
 
 /* The sum that a sample belongs to; 0: no memory. */
 static uint32_t
-sum_of(struct adding *adding, const struct heapprof_samples *samples)
+sum_of(struct combine_adding *adding, const struct heapprof_samples *samples)
 {
     struct combining *combining = adding->combining;
     struct heapprof_digest digest = rb_heapprof_digest_begin();
@@ -286,7 +286,7 @@ variance_p(const struct heapprof_model *model, uint32_t type)
 }
 
 static bool
-add_samples(struct adding *adding)
+add_samples(struct combine_adding *adding)
 {
     struct combining *combining = adding->combining;
     uint32_t types = combining->result->type_count;
@@ -346,7 +346,7 @@ no_memory(char *error)
 }
 
 static bool
-begin_result(struct adding *adding)
+begin_result(struct combine_adding *adding)
 {
     const struct heapprof_model *model = adding->model;
     struct heapprof_model *result = adding->combining->result;
@@ -379,7 +379,7 @@ comment_there(const struct heapprof_model *model, uint32_t comment)
 #define COMMENTS_MOST 1000 /* of the result: each is held against all others */
 
 static bool
-add_facts(struct adding *adding)
+add_facts(struct combine_adding *adding)
 {
     const struct heapprof_model *model = adding->model;
     struct heapprof_model *result = adding->combining->result;
@@ -400,7 +400,7 @@ add_facts(struct adding *adding)
 static bool
 add_model(struct combining *combining, const struct heapprof_model *model, int sign)
 {
-    struct adding adding = {.combining = combining, .model = model, .sign = sign};
+    struct combine_adding adding = {.combining = combining, .model = model, .sign = sign};
     bool room;
 
     adding.strings = calloc((size_t)model->string_count + 1, sizeof(uint32_t));

@@ -33,13 +33,13 @@
 
 #define MESSAGE_NUMBER(message) message,
 #define FIELD_NUMBER(message, field) message##_##field,
-enum message {HEAPPROF_PPROF_MESSAGES(MESSAGE_NUMBER) MESSAGES_END};
+enum pprof_message {HEAPPROF_PPROF_MESSAGES(MESSAGE_NUMBER) MESSAGES_END};
 enum field {HEAPPROF_PPROF_FIELDS(FIELD_NUMBER) FIELDS_END};
 
 #define MESSAGE_NAME(message) #message,
 #define FIELD_NAME(message, field) {message, #field},
 static const char *const message_names[] = {HEAPPROF_PPROF_MESSAGES(MESSAGE_NAME)};
-static const struct {enum message message; const char *name;} field_names[] = {
+static const struct {enum pprof_message message; const char *name;} field_names[] = {
     HEAPPROF_PPROF_FIELDS(FIELD_NAME)
 };
 
@@ -65,17 +65,17 @@ name_p(upb_StringView name, const char *text)
     return name.size == strlen(text) && memcmp(name.data, text, name.size) == 0;
 }
 
-static enum message
+static enum pprof_message
 find_message(upb_StringView name)
 {
-    enum message message = 0;
+    enum pprof_message message = 0;
 
     while (message < MESSAGES_END && !name_p(name, message_names[message])) message++;
     return message;
 }
 
 /* The message that a field holds: the part of its type's name after the last dot. */
-static enum message
+static enum pprof_message
 find_element(const field_descriptor *descriptor)
 {
     upb_StringView name = google_protobuf_FieldDescriptorProto_type_name(descriptor);
@@ -86,7 +86,7 @@ find_element(const field_descriptor *descriptor)
 }
 
 static enum field
-find_field(enum message message, const field_descriptor *descriptor)
+find_field(enum pprof_message message, const field_descriptor *descriptor)
 {
     upb_StringView name = google_protobuf_FieldDescriptorProto_name(descriptor);
     enum field field = 0;
@@ -149,7 +149,7 @@ build_table(const message_descriptor *descriptor, upb_Arena *arena)
 
 /* Notes where a field is, and links it to the table of the messages it holds. */
 static bool
-link_field(struct messages *messages, enum message message, const field_descriptor *descriptor)
+link_field(struct messages *messages, enum pprof_message message, const field_descriptor *descriptor)
 {
     upb_MiniTable *table = messages->tables[message];
     const upb_MiniTable_Field *layout =
@@ -169,7 +169,7 @@ link_field(struct messages *messages, enum message message, const field_descript
 static bool
 link_message(struct messages *messages, const message_descriptor *descriptor)
 {
-    enum message message = find_message(google_protobuf_DescriptorProto_name(descriptor));
+    enum pprof_message message = find_message(google_protobuf_DescriptorProto_name(descriptor));
     size_t count;
     const field_descriptor *const *fields = descriptor_fields(descriptor, &count);
 
@@ -195,7 +195,7 @@ messages_load(struct messages *messages)
     const message_descriptor *const *descriptors = google_protobuf_FileDescriptorProto_message_type(
         google_protobuf_FileDescriptorSet_file(set, &count)[0], &count);
     for (size_t i = 0; i < count; i++) {
-        enum message message = find_message(google_protobuf_DescriptorProto_name(descriptors[i]));
+        enum pprof_message message = find_message(google_protobuf_DescriptorProto_name(descriptors[i]));
         if (message == MESSAGES_END) return false;
         messages->tables[message] = build_table(descriptors[i], arena);
         if (!messages->tables[message]) return false;

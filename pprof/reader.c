@@ -42,7 +42,7 @@ enum function_field {
 
 #define FIELDS_MOST 16
 
-struct reader {
+struct profile_reader {
     struct heapprof_source *source;
     struct heapprof_model  *model;
     uint64_t most;            /* bytes */
@@ -53,7 +53,7 @@ struct reader {
 /* ---- errors ---- */
 
 __attribute__((format(printf, 2, 3))) static bool
-fail(struct reader *reader, const char *format, ...)
+fail(struct profile_reader *reader, const char *format, ...)
 {
     va_list arguments;
 
@@ -64,7 +64,7 @@ fail(struct reader *reader, const char *format, ...)
 }
 
 static bool
-fail_memory(struct reader *reader)
+fail_memory(struct profile_reader *reader)
 {
     return fail(reader, "no memory for a profile of this size");
 }
@@ -73,7 +73,7 @@ fail_memory(struct reader *reader)
 
 /* The numbers of a message by their field; of none 0. Those in the mask messages hold messages. */
 static bool
-numbers_of(struct reader *reader, struct heapprof_wire wire, uint64_t numbers[FIELDS_MOST], unsigned fields,
+numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t numbers[FIELDS_MOST], unsigned fields,
            unsigned messages, const char *what, uint64_t which)
 {
     struct heapprof_wire_field field;
@@ -95,7 +95,7 @@ numbers_of(struct reader *reader, struct heapprof_wire wire, uint64_t numbers[FI
 
 /* A string's number, which finish looks up. */
 static bool
-string_of(struct reader *reader, uint64_t number, uint32_t *string, const char *what, uint64_t which)
+string_of(struct profile_reader *reader, uint64_t number, uint32_t *string, const char *what, uint64_t which)
 {
     if (number >= HEAPPROF_NO_STRING) {
         return fail(reader, "%s %"PRIu64": there is no string %"PRIu64, what, which, number);
@@ -105,7 +105,7 @@ string_of(struct reader *reader, uint64_t number, uint32_t *string, const char *
 }
 
 static bool
-add_id(struct reader *reader, struct heapprof_ids *ids, uint64_t id, const char *what)
+add_id(struct profile_reader *reader, struct heapprof_ids *ids, uint64_t id, const char *what)
 {
     if (id == 0) return fail(reader, "%s %"PRIu64" of the file has no id", what, (uint64_t)ids->count + 1);
     switch (rb_heapprof_ids_add(ids, &reader->model->mem, id)) {
@@ -116,7 +116,7 @@ add_id(struct reader *reader, struct heapprof_ids *ids, uint64_t id, const char 
 }
 
 static bool
-read_type(struct reader *reader, struct heapprof_wire wire, struct heapprof_model_type *type,
+read_type(struct profile_reader *reader, struct heapprof_wire wire, struct heapprof_model_type *type,
           const char *what, uint64_t which)
 {
     uint64_t numbers[FIELDS_MOST];
@@ -127,7 +127,7 @@ read_type(struct reader *reader, struct heapprof_wire wire, struct heapprof_mode
 }
 
 static bool
-add_type(struct reader *reader, struct heapprof_wire wire)
+add_type(struct profile_reader *reader, struct heapprof_wire wire)
 {
     struct heapprof_model_type *type = rb_heapprof_model_add_type(reader->model);
 
@@ -136,7 +136,7 @@ add_type(struct reader *reader, struct heapprof_wire wire)
 }
 
 static bool
-add_mapping(struct reader *reader, struct heapprof_wire wire)
+add_mapping(struct profile_reader *reader, struct heapprof_wire wire)
 {
     struct heapprof_model *model = reader->model;
     struct heapprof_model_mapping *mapping;
@@ -159,7 +159,7 @@ add_mapping(struct reader *reader, struct heapprof_wire wire)
 }
 
 static bool
-add_function(struct reader *reader, struct heapprof_wire wire)
+add_function(struct profile_reader *reader, struct heapprof_wire wire)
 {
     struct heapprof_model *model = reader->model;
     struct heapprof_model_function *function;
@@ -178,7 +178,7 @@ add_function(struct reader *reader, struct heapprof_wire wire)
 }
 
 static bool
-add_line(struct reader *reader, struct heapprof_wire wire, uint64_t location)
+add_line(struct profile_reader *reader, struct heapprof_wire wire, uint64_t location)
 {
     struct heapprof_model_line *line = rb_heapprof_model_add_line(reader->model);
     uint64_t numbers[FIELDS_MOST];
@@ -191,7 +191,7 @@ add_line(struct reader *reader, struct heapprof_wire wire, uint64_t location)
 }
 
 static bool
-add_location(struct reader *reader, struct heapprof_wire wire)
+add_location(struct profile_reader *reader, struct heapprof_wire wire)
 {
     struct heapprof_model *model = reader->model;
     struct heapprof_model_location *location;
@@ -235,7 +235,7 @@ count_numbers(const struct heapprof_wire_field *field, uint64_t *count)
 
 /* How many locations, values and labels, by their fields. */
 static bool
-count_sample(struct reader *reader, struct heapprof_wire wire, uint64_t counts[SAMPLE_FIELDS], uint64_t which)
+count_sample(struct profile_reader *reader, struct heapprof_wire wire, uint64_t counts[SAMPLE_FIELDS], uint64_t which)
 {
     struct heapprof_wire_field field;
     int status;
@@ -252,7 +252,7 @@ count_sample(struct reader *reader, struct heapprof_wire wire, uint64_t counts[S
 }
 
 static bool
-add_numbers(struct reader *reader, struct heapprof_wire wire, uint64_t which)
+add_numbers(struct profile_reader *reader, struct heapprof_wire wire, uint64_t which)
 {
     struct heapprof_wire_field field;
     uint64_t value;
@@ -271,7 +271,7 @@ add_numbers(struct reader *reader, struct heapprof_wire wire, uint64_t which)
 }
 
 static bool
-add_label(struct reader *reader, struct heapprof_wire wire, uint64_t sample)
+add_label(struct profile_reader *reader, struct heapprof_wire wire, uint64_t sample)
 {
     uint64_t numbers[FIELDS_MOST];
     uint32_t string;
@@ -287,7 +287,7 @@ add_label(struct reader *reader, struct heapprof_wire wire, uint64_t sample)
 }
 
 static bool
-add_labels(struct reader *reader, struct heapprof_wire wire, uint64_t sample)
+add_labels(struct profile_reader *reader, struct heapprof_wire wire, uint64_t sample)
 {
     struct heapprof_wire_field field;
 
@@ -298,7 +298,7 @@ add_labels(struct reader *reader, struct heapprof_wire wire, uint64_t sample)
 }
 
 static bool
-add_sample(struct reader *reader, struct heapprof_wire wire)
+add_sample(struct profile_reader *reader, struct heapprof_wire wire)
 {
     struct heapprof_model *model = reader->model;
     uint64_t which = model->sample_count + 1, counts[SAMPLE_FIELDS];
@@ -319,7 +319,7 @@ add_sample(struct reader *reader, struct heapprof_wire wire)
 /* ---- the profile ---- */
 
 static bool
-add_comment(struct reader *reader, uint64_t number)
+add_comment(struct profile_reader *reader, uint64_t number)
 {
     uint32_t string = 0;
 
@@ -328,7 +328,7 @@ add_comment(struct reader *reader, uint64_t number)
 }
 
 static bool
-add_comments(struct reader *reader, struct heapprof_wire packed)
+add_comments(struct profile_reader *reader, struct heapprof_wire packed)
 {
     uint64_t number;
 
@@ -340,7 +340,7 @@ add_comments(struct reader *reader, struct heapprof_wire packed)
 }
 
 static bool
-add_message(struct reader *reader, unsigned field, struct heapprof_wire wire)
+add_message(struct profile_reader *reader, unsigned field, struct heapprof_wire wire)
 {
     switch (field) {
       case SAMPLE_TYPE: return add_type(reader, wire);
@@ -354,7 +354,7 @@ add_message(struct reader *reader, unsigned field, struct heapprof_wire wire)
 }
 
 static bool
-set_number(struct reader *reader, unsigned field, uint64_t number)
+set_number(struct profile_reader *reader, unsigned field, uint64_t number)
 {
     struct heapprof_model *model = reader->model;
 
@@ -374,7 +374,7 @@ set_number(struct reader *reader, unsigned field, uint64_t number)
 
 /* The source has ended before it should have. */
 static bool
-fail_short(struct reader *reader)
+fail_short(struct profile_reader *reader)
 {
     const char *error = rb_heapprof_source_error(reader->source);
 
@@ -384,14 +384,14 @@ fail_short(struct reader *reader)
 }
 
 static bool
-fail_format(struct reader *reader)
+fail_format(struct profile_reader *reader)
 {
     return fail(reader, "is no profile in pprof's format: no field begins at byte %"PRIu64,
                 rb_heapprof_source_position(reader->source));
 }
 
 static bool
-read_varint(struct reader *reader, uint64_t *value)
+read_varint(struct profile_reader *reader, uint64_t *value)
 {
     struct heapprof_wire wire;
     const unsigned char *bytes;
@@ -407,7 +407,7 @@ read_varint(struct reader *reader, uint64_t *value)
 
 /* The next bytes of length more: as many as there are now. 0: the file is too short, and it was told. */
 static size_t
-some_of(struct reader *reader, uint64_t length, const unsigned char **bytes)
+some_of(struct profile_reader *reader, uint64_t length, const unsigned char **bytes)
 {
     size_t size = rb_heapprof_source_need(reader->source, 1, bytes);
 
@@ -416,7 +416,7 @@ some_of(struct reader *reader, uint64_t length, const unsigned char **bytes)
 }
 
 static bool
-pass_over(struct reader *reader, uint64_t length)
+pass_over(struct profile_reader *reader, uint64_t length)
 {
     while (length > 0) {
         const unsigned char *bytes;
@@ -429,7 +429,7 @@ pass_over(struct reader *reader, uint64_t length)
 }
 
 static bool
-read_string(struct reader *reader, uint64_t length)
+read_string(struct profile_reader *reader, uint64_t length)
 {
     if (reader->model->string_count == 0 && length > 0) return fail(reader, "string 0 is not the empty one");
     while (length > 0) {
@@ -444,7 +444,7 @@ read_string(struct reader *reader, uint64_t length)
 }
 
 static bool
-read_message(struct reader *reader, unsigned field, uint64_t length)
+read_message(struct profile_reader *reader, unsigned field, uint64_t length)
 {
     const unsigned char *bytes;
     bool added;
@@ -456,7 +456,7 @@ read_message(struct reader *reader, unsigned field, uint64_t length)
 }
 
 static bool
-read_bytes(struct reader *reader, uint64_t field)
+read_bytes(struct profile_reader *reader, uint64_t field)
 {
     uint64_t length;
 
@@ -478,7 +478,7 @@ known_type_p(uint64_t field, unsigned type)
 }
 
 static bool
-read_field(struct reader *reader)
+read_field(struct profile_reader *reader)
 {
     uint64_t tag, field, number;
 
@@ -497,7 +497,7 @@ read_field(struct reader *reader)
 }
 
 static bool
-read_all(struct reader *reader)
+read_all(struct profile_reader *reader)
 {
     const unsigned char *bytes;
     const char *error;
@@ -513,7 +513,7 @@ read_all(struct reader *reader)
 }
 
 static bool
-finish(struct reader *reader)
+finish(struct profile_reader *reader)
 {
     struct heapprof_model *model = reader->model;
 
@@ -529,7 +529,7 @@ struct heapprof_model *
 rb_heapprof_reader_read(heapprof_more_i *more, void *data, uint64_t most,
                         char error[HEAPPROF_READER_ERROR_MAX])
 {
-    struct reader reader = {.most = most < HEAPPROF_READER_MOST ? most : HEAPPROF_READER_MOST, .error = error};
+    struct profile_reader reader = {.most = most < HEAPPROF_READER_MOST ? most : HEAPPROF_READER_MOST, .error = error};
     bool done;
 
     reader.source = rb_heapprof_source_open(more, data);

@@ -30,17 +30,17 @@
 #include "profiler/twins.h"
 
 /* What is shown of a stack's innermost frame, except its name; and which stack stands for it. */
-struct shown {
+struct alike_shown {
     uint32_t stack;           /* 0: it has not been come to */
     uint32_t path;
     uint32_t line  : 31;
     uint32_t apart : 1;       /* no other stack looks like it */
 };
 
-struct merging {
+struct alike_merging {
     struct heapprof_copies *copies;
     struct heapprof_mem *mem;
-    struct shown *shown;      /* by stack */
+    struct alike_shown *shown;      /* by stack */
     size_t   shown_capacity;
     struct heapprof_twins twins;
     uint32_t *path;           /* scratch: stacks from a leaf outwards */
@@ -69,7 +69,7 @@ hash_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 
 /* The name that a row has. */
 static uint32_t
-name_of(const struct merging *merging, uint32_t id)
+name_of(const struct alike_merging *merging, uint32_t id)
 {
     uint32_t name = merging->copies->identities[id].name;
 
@@ -79,13 +79,13 @@ name_of(const struct merging *merging, uint32_t id)
 static uint64_t
 identity_hash_i(const void *owner, uint32_t id)
 {
-    const struct merging *merging = owner;
+    const struct alike_merging *merging = owner;
 
     return hash_of(name_of(merging, id), merging->copies->identities[id].library, 0, 0);
 }
 
 static uint32_t
-find_identity(const struct merging *merging, uint32_t id)
+find_identity(const struct alike_merging *merging, uint32_t id)
 {
     const struct heapprof_identity *identities = merging->copies->identities;
     uint64_t probe = identity_hash_i(merging, id);
@@ -99,7 +99,7 @@ find_identity(const struct merging *merging, uint32_t id)
 }
 
 static bool
-nameless_p(const struct merging *merging, uint32_t id)
+nameless_p(const struct alike_merging *merging, uint32_t id)
 {
     return name_of(merging, id) == 0 && merging->copies->identities[id].library == 0;
 }
@@ -107,20 +107,20 @@ nameless_p(const struct merging *merging, uint32_t id)
 #define TWO (UINT32_C(1) << 31) /* of one name */
 
 static uint32_t
-same_identity(const struct merging *merging, uint32_t id)
+same_identity(const struct alike_merging *merging, uint32_t id)
 {
     return merging->identity_of[id] & ~TWO;
 }
 
 /* Identity 0 is no class; in a snapshot it also stands for a class of which nothing is shown. */
 static bool
-identity_apart_p(const struct merging *merging, uint32_t id)
+identity_apart_p(const struct alike_merging *merging, uint32_t id)
 {
     return id && merging->identity_of[id] == id;
 }
 
 static bool
-merge_identities(struct merging *merging)
+merge_identities(struct alike_merging *merging)
 {
     const struct heapprof_copies *copies = merging->copies;
 
@@ -146,7 +146,7 @@ merge_identities(struct merging *merging)
 /* ---- stacks ---- */
 
 static const struct heapprof_function *
-function_of(const struct merging *merging, uint32_t stack)
+function_of(const struct alike_merging *merging, uint32_t stack)
 {
     const struct heapprof_snapshot *snapshot = merging->copies->snapshot;
 
@@ -156,19 +156,19 @@ function_of(const struct merging *merging, uint32_t stack)
 }
 
 static const struct heapprof_stack_node *
-node_of(const struct merging *merging, uint32_t stack)
+node_of(const struct alike_merging *merging, uint32_t stack)
 {
     return rb_heapprof_stacks_node(&merging->copies->snapshot->stacks, stack);
 }
 
 static uint32_t
-frame_name(const struct merging *merging, uint32_t stack)
+frame_name(const struct alike_merging *merging, uint32_t stack)
 {
     return function_of(merging, stack)->name;
 }
 
 static uint32_t
-same_parent(const struct merging *merging, uint32_t stack)
+same_parent(const struct alike_merging *merging, uint32_t stack)
 {
     return merging->shown[node_of(merging, stack)->parent].stack;
 }
@@ -176,17 +176,17 @@ same_parent(const struct merging *merging, uint32_t stack)
 static uint64_t
 stack_hash_i(const void *owner, uint32_t stack)
 {
-    const struct merging *merging = owner;
-    const struct shown *shown = &merging->shown[stack];
+    const struct alike_merging *merging = owner;
+    const struct alike_shown *shown = &merging->shown[stack];
 
     return hash_of(same_parent(merging, stack), frame_name(merging, stack), shown->path,
                    shown->line);
 }
 
 static uint32_t
-find_stack(const struct merging *merging, uint32_t stack, uint64_t probe)
+find_stack(const struct alike_merging *merging, uint32_t stack, uint64_t probe)
 {
-    const struct shown *shown = merging->shown;
+    const struct alike_shown *shown = merging->shown;
     uint32_t number;
 
     for (; (number = rb_heapprof_index_at(&merging->stacks, probe)) != 0; probe++) {
@@ -200,21 +200,21 @@ find_stack(const struct merging *merging, uint32_t stack, uint64_t probe)
 
 /* A C function has path and line of its caller, which has been come to. */
 static void
-note_shown(struct merging *merging, uint32_t stack)
+note_shown(struct alike_merging *merging, uint32_t stack)
 {
     const struct heapprof_stack_node *node = node_of(merging, stack);
     const struct heapprof_function *function = function_of(merging, stack);
-    const struct shown *caller = &merging->shown[node->parent];
-    struct shown *shown = &merging->shown[stack];
+    const struct alike_shown *caller = &merging->shown[node->parent];
+    struct alike_shown *shown = &merging->shown[stack];
 
-    *shown = (struct shown){.path = function->path, .line = node->line};
+    *shown = (struct alike_shown){.path = function->path, .line = node->line};
     if (function->cfunc) *shown = *caller;
     shown->apart = !merging->twins.all[stack] && (node->parent == 0 || caller->apart);
 }
 
 /* Room for all of them at once: that of a few is rarely enough. */
 static bool
-reserve_stacks(struct merging *merging)
+reserve_stacks(struct alike_merging *merging)
 {
     size_t count = merging->copies->snapshot->stacks.numbers.count;
 
@@ -227,7 +227,7 @@ reserve_stacks(struct merging *merging)
 }
 
 static bool
-merge_stack(struct merging *merging, uint32_t stack)
+merge_stack(struct alike_merging *merging, uint32_t stack)
 {
     note_shown(merging, stack);
     if (merging->shown[stack].apart) {
@@ -248,7 +248,7 @@ merge_stack(struct merging *merging, uint32_t stack)
 
 /* With all that it lies in. */
 static bool
-merge_stacks_of(struct merging *merging, uint32_t leaf)
+merge_stacks_of(struct alike_merging *merging, uint32_t leaf)
 {
     uint32_t stack, depth;
     size_t count = 0;
@@ -271,13 +271,13 @@ merge_stacks_of(struct merging *merging, uint32_t leaf)
 static uint64_t
 site_hash_i(const void *owner, uint32_t number)
 {
-    const struct heapprof_site *site = &((const struct merging *)owner)->copies->sites[number];
+    const struct heapprof_site *site = &((const struct alike_merging *)owner)->copies->sites[number];
 
     return hash_of(site->stack, site->class_id, 0, 0);
 }
 
 static uint32_t
-find_site(const struct merging *merging, const struct heapprof_site *site)
+find_site(const struct alike_merging *merging, const struct heapprof_site *site)
 {
     uint64_t probe = hash_of(site->stack, site->class_id, 0, 0);
     uint32_t number;
@@ -290,7 +290,7 @@ find_site(const struct merging *merging, const struct heapprof_site *site)
 }
 
 static void
-add_site(struct merging *merging, struct heapprof_site *sum, struct heapprof_site *site)
+add_site(struct alike_merging *merging, struct heapprof_site *sum, struct heapprof_site *site)
 {
     sum->live_samples += site->live_samples;
     sum->alloc_objects += site->alloc_objects;
@@ -300,7 +300,7 @@ add_site(struct merging *merging, struct heapprof_site *sum, struct heapprof_sit
 }
 
 static bool
-merge_site(struct merging *merging, uint32_t number)
+merge_site(struct alike_merging *merging, uint32_t number)
 {
     struct heapprof_site *site = &merging->copies->sites[number];
     uint32_t id = rb_heapprof_site_identity(site);
@@ -325,7 +325,7 @@ merge_site(struct merging *merging, uint32_t number)
 }
 
 static bool
-merge_sites(struct merging *merging)
+merge_sites(struct alike_merging *merging)
 {
     const struct heapprof_copies *copies = merging->copies;
     uint32_t stacks_end = copies->snapshot->stacks.numbers.end;
@@ -342,7 +342,7 @@ merge_sites(struct merging *merging)
 /* ---- what is alive ---- */
 
 static void
-move_samples(const struct merging *merging)
+move_samples(const struct alike_merging *merging)
 {
     struct heapprof_copies *copies = merging->copies;
 
@@ -354,7 +354,7 @@ move_samples(const struct merging *merging)
 }
 
 static void
-move_pieces(const struct merging *merging)
+move_pieces(const struct alike_merging *merging)
 {
     struct heapprof_copies *copies = merging->copies;
 
@@ -371,7 +371,7 @@ move_pieces(const struct merging *merging)
 bool
 rb_heapprof_alike_merge(struct heapprof_copies *copies)
 {
-    struct merging merging = {.copies = copies, .mem = &copies->snapshot->mem};
+    struct alike_merging merging = {.copies = copies, .mem = &copies->snapshot->mem};
     bool merged = merge_identities(&merging) &&
                   rb_heapprof_twins_find(&merging.twins, merging.mem, copies->snapshot) &&
                   merge_sites(&merging);

@@ -20,7 +20,7 @@
 
 #include "profiler/dead_names.h"
 
-struct merging {
+struct dead_merging {
     struct heapprof_tables *tables;
     struct heapprof_index index; /* scratch: of what stands for others */
     uint32_t count;              /* in it */
@@ -73,7 +73,7 @@ same_function_p(const struct heapprof_tables *tables, uint32_t a, uint32_t b)
 
 /* Which one stands for it; 0: it stands for those to come, or there is no memory. */
 static uint32_t
-find_or_enter(struct merging *merging, uint32_t number, heapprof_hash_i *hash_i,
+find_or_enter(struct dead_merging *merging, uint32_t number, heapprof_hash_i *hash_i,
               bool (*same_p)(const struct heapprof_tables *tables, uint32_t a, uint32_t b))
 {
     uint64_t probe, hash = hash_i(merging->tables, number);
@@ -91,14 +91,14 @@ find_or_enter(struct merging *merging, uint32_t number, heapprof_hash_i *hash_i,
 }
 
 static void
-empty_index(struct merging *merging)
+empty_index(struct dead_merging *merging)
 {
     rb_heapprof_index_release(&merging->index, merging->tables->strings.mem);
     merging->count = 0;
 }
 
 static void
-merge_classes(struct merging *merging)
+merge_classes(struct dead_merging *merging)
 {
     struct heapprof_identities *identities = &merging->tables->identities;
 
@@ -111,7 +111,7 @@ merge_classes(struct merging *merging)
 }
 
 static void
-merge_functions(struct merging *merging)
+merge_functions(struct dead_merging *merging)
 {
     const struct heapprof_tables *tables = merging->tables;
 
@@ -138,7 +138,7 @@ keep_living(struct heapprof_tables *tables)
 static void
 rename_node(struct heapprof_stack_node *node, bool kept, void *data)
 {
-    const struct merging *merging = data;
+    const struct dead_merging *merging = data;
     const struct heapprof_tables *tables = merging->tables;
 
     if (merging->nameless.code && !kept && rb_heapprof_dead_function_p(tables, node->function)) {
@@ -153,7 +153,7 @@ rename_node(struct heapprof_stack_node *node, bool kept, void *data)
 static uint32_t
 rename_class(const struct heapprof_site *site, void *data)
 {
-    const struct merging *merging = data;
+    const struct dead_merging *merging = data;
     uint32_t id = rb_heapprof_site_identity(site);
 
     if (merging->nameless.class_id && site->live_samples == 0 &&
@@ -207,7 +207,7 @@ forget_same(struct heapprof_tables *tables)
 void
 rb_heapprof_dead_code_merge(struct heapprof_tables *tables)
 {
-    struct merging merging = {.tables = tables};
+    struct dead_merging merging = {.tables = tables};
     struct heapprof_renaming renaming = {.rename = rename_node, .data = &merging};
     bool alive;
 

@@ -127,7 +127,7 @@ innermost_dead(const struct heapprof_tables *tables, uint32_t stack)
 }
 
 /* Bytes that have been allocated under a name: by function, and by identity. */
-struct weights {
+struct dead_weights {
     double *code;
     size_t  code_capacity;
     double *classes;
@@ -135,7 +135,7 @@ struct weights {
 };
 
 static void
-weigh(const struct heapprof_tables *tables, struct weights *weights)
+weigh(const struct heapprof_tables *tables, struct dead_weights *weights)
 {
     for (uint32_t number = 1; number < tables->sites.numbers.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);
@@ -163,7 +163,7 @@ threshold(const double *weights, uint32_t end)
 
 /* Marks the names that stay. */
 static void
-mark_heavy(struct heapprof_tables *tables, const struct weights *weights)
+mark_heavy(struct heapprof_tables *tables, const struct dead_weights *weights)
 {
     struct heapprof_identity *classes = tables->identities.all;
     uint32_t functions = tables->functions.numbers.end, ids = tables->identities.numbers.end, number;
@@ -217,7 +217,7 @@ static bool
 choose_heavy(struct heapprof_tables *tables)
 {
     struct heapprof_mem *mem = tables->strings.mem;
-    struct weights weights = {0};
+    struct dead_weights weights = {0};
     uint32_t functions = tables->functions.numbers.end, ids = tables->identities.numbers.end;
     bool weighed = HEAPPROF_MEM_GROW(mem, weights.code, weights.code_capacity, functions) &&
                    HEAPPROF_MEM_GROW(mem, weights.classes, weights.classes_capacity, ids);

@@ -46,7 +46,7 @@ take(uint64_t *from, uint64_t bytes)
 }
 
 /* Blocks, as a ladder sees them. */
-struct blocks {
+struct ladder_blocks {
     uint64_t in_use;
     uint64_t large; /* of in_use */
     uint64_t slack;
@@ -54,7 +54,7 @@ struct blocks {
 };
 
 static void
-take_absent(struct blocks *blocks, uint64_t *from, uint64_t *bytes)
+take_absent(struct ladder_blocks *blocks, uint64_t *from, uint64_t *bytes)
 {
     uint64_t taken = take(from, *bytes);
 
@@ -80,10 +80,10 @@ absent_heap(const struct heapprof_measured *measured, uint64_t stacks_in_heap)
 }
 
 /* Those in memory, among candidates. */
-static struct blocks
+static struct ladder_blocks
 resident_blocks(const struct heapprof_measured *measured, uint64_t candidates)
 {
-    struct blocks blocks = {.in_use = measured->sampled_blocks + measured->other_blocks};
+    struct ladder_blocks blocks = {.in_use = measured->sampled_blocks + measured->other_blocks};
     uint64_t absent = 0, stacks = measured->code.vm_stacks;
 
     if (measured->allocator.known) {
@@ -122,7 +122,7 @@ rb_heapprof_ladder_build(const struct heapprof_measured *measured)
     ladder.stacks = measured->mappings.main_stack + take(&candidates, measured->stacks) + ladder.block_stacks;
     candidates += measured->mappings.heap;
 
-    struct blocks blocks = resident_blocks(measured, candidates);
+    struct ladder_blocks blocks = resident_blocks(measured, candidates);
     ladder.unexplained = candidates - blocks.in_use - blocks.slack;
     ladder.absent_blocks = blocks.absent;
     ladder.allocator_slack = blocks.slack;

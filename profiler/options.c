@@ -286,13 +286,13 @@ rb_heapprof_options_out_of_range(const struct heapprof_options *options, const c
 /* ---- text ---- */
 
 /* Where a complaint goes. */
-struct message {
+struct options_message {
     char *text;
     size_t size;
 };
 
 static enum heapprof_options_result
-complain(struct message message, const struct heapprof_setting *setting, const char *lead, const char *accepted)
+complain(struct options_message message, const struct heapprof_setting *setting, const char *lead, const char *accepted)
 {
     rb_heapprof_setting_complain(message.text, message.size, setting, lead, accepted);
     return HEAPPROF_OPTIONS_BAD;
@@ -318,7 +318,7 @@ rb_heapprof_options_default_number(const char *key)
 }
 
 static enum heapprof_options_result
-read_setting(struct heapprof_options *options, const struct heapprof_setting *setting, struct message message)
+read_setting(struct heapprof_options *options, const struct heapprof_setting *setting, struct options_message message)
 {
     const struct key *key = find_key(setting->key);
     const char *expected;
@@ -337,7 +337,7 @@ read_setting(struct heapprof_options *options, const struct heapprof_setting *se
 }
 
 static enum heapprof_options_result
-read_settings(struct heapprof_options *options, const char *text, struct message message)
+read_settings(struct heapprof_options *options, const char *text, struct options_message message)
 {
     while (text) {
         struct heapprof_setting setting;
@@ -358,7 +358,7 @@ enum heapprof_options_result
 rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size)
 {
-    struct message complaint = {message, message_size};
+    struct options_message complaint = {message, message_size};
     enum heapprof_options_result result;
 
     rb_heapprof_options_default(options);

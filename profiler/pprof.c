@@ -38,11 +38,11 @@
     T(SUSPECT, "suspect") T(MEMSIZE, "memsize") T(GC_AGE, "gc_age") T(GCS, "gcs") \
     T(FOLDED, "[folded]") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") T(VM, "[VM]")
 
-enum text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
+enum pprof_text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
 static const char *const texts[] = { TEXTS(HEAPPROF_TEXT) };
 
 /* The sample types, in the order of the samples' values. */
-static const enum text sample_types[HEAPPROF_PPROF_VALUES][2] = {
+static const enum pprof_text sample_types[HEAPPROF_PPROF_VALUES][2] = {
     {TEXT_ALLOC_OBJECTS, TEXT_COUNT}, {TEXT_ALLOC_SLOT_SPACE, TEXT_BYTES},
     {TEXT_ALLOC_MALLOC_SPACE, TEXT_BYTES}, {TEXT_ALLOC_SPACE, TEXT_BYTES},
     {TEXT_INUSE_OBJECTS, TEXT_COUNT}, {TEXT_INUSE_SLOT_SPACE, TEXT_BYTES},
@@ -50,11 +50,11 @@ static const enum text sample_types[HEAPPROF_PPROF_VALUES][2] = {
     {TEXT_RSS_SPACE, TEXT_BYTES}, {TEXT_INUSE_VARIANCE, TEXT_SQUARE_BYTES},
 };
 
-struct encoder {
+struct pprof_encoder {
     struct heapprof_writer *writer;
     const struct heapprof_snapshot *snapshot;
     const struct heapprof_pprof_tables *tables;
-    enum text by;         /* the sample type that is looked at first */
+    enum pprof_text by;         /* the sample type that is looked at first */
     uint32_t *string_ids; /* by the snapshot's string; 0: not written yet */
     uint32_t *library_ids; /* by the snapshot's string, of a library: "[library]", as string_ids */
     uint32_t *place_ids;  /* by the snapshot's stack: "function path:line", as string_ids */
@@ -70,7 +70,7 @@ write_text(struct heapprof_writer *writer, const char *text)
 
 /* The index of a string of the snapshot, or of the name of a synthetic frame. */
 static uint32_t
-string_id(struct encoder *encoder, uint32_t string)
+string_id(struct pprof_encoder *encoder, uint32_t string)
 {
     if (string == 0) return TEXT_EMPTY;
     if (string == HEAPPROF_PPROF_NAME_FOLDED) return TEXT_FOLDED;
@@ -85,7 +85,7 @@ string_id(struct encoder *encoder, uint32_t string)
 }
 
 static uint32_t
-library_id(struct encoder *encoder, uint32_t library)
+library_id(struct pprof_encoder *encoder, uint32_t library)
 {
     if (library == 0) return TEXT_UNKNOWN;
     if (!encoder->library_ids[library]) {
@@ -99,7 +99,7 @@ library_id(struct encoder *encoder, uint32_t library)
 
 /* The innermost frame of a stack in one line. */
 static uint32_t
-place_id(struct encoder *encoder, uint32_t stack)
+place_id(struct pprof_encoder *encoder, uint32_t stack)
 {
     const struct heapprof_strings *strings = &encoder->snapshot->strings;
     struct heapprof_frame frame;
@@ -118,7 +118,7 @@ place_id(struct encoder *encoder, uint32_t stack)
 /* ---- what the profile is about ---- */
 
 /* Of the sample type of that name; TEXT_EMPTY: there is none. */
-static enum text
+static enum pprof_text
 type_named(const char *name)
 {
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
@@ -134,7 +134,7 @@ rb_heapprof_pprof_type_p(const char *name)
 }
 
 static void
-write_sample_types(struct heapprof_writer *writer, enum text by)
+write_sample_types(struct heapprof_writer *writer, enum pprof_text by)
 {
     for (int v = 0; v < HEAPPROF_PPROF_VALUES; v++) {
         rb_heapprof_writer_sample_type(writer, sample_types[v][0], sample_types[v][1]);
@@ -213,7 +213,7 @@ write_comments(struct heapprof_writer *writer, const struct heapprof_snapshot *s
 /* ---- what it holds ---- */
 
 static void
-write_functions(struct encoder *encoder)
+write_functions(struct pprof_encoder *encoder)
 {
     struct heapprof_writer *writer = encoder->writer;
     const struct heapprof_functions *functions = &encoder->tables->functions;
@@ -228,7 +228,7 @@ write_functions(struct encoder *encoder)
 }
 
 static void
-write_locations(struct encoder *encoder)
+write_locations(struct pprof_encoder *encoder)
 {
     struct heapprof_writer *writer = encoder->writer;
     const struct heapprof_stacks *locations = &encoder->tables->locations;
@@ -241,7 +241,7 @@ write_locations(struct encoder *encoder)
 }
 
 static void
-write_stack(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
+write_stack(struct pprof_encoder *encoder, const struct heapprof_pprof_sample *sample)
 {
     const struct heapprof_stacks *stacks = &encoder->snapshot->stacks;
     const uint32_t *location_of = encoder->tables->location_of;
@@ -256,7 +256,7 @@ write_stack(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
 
 /* What a sample counts as, "by class": every sample has one. */
 static uint32_t
-class_id(struct encoder *encoder, const struct heapprof_row *row)
+class_id(struct pprof_encoder *encoder, const struct heapprof_row *row)
 {
     if (row->folded) return TEXT_FOLDED;
     if (row->kind == HEAPPROF_ROW_RUNG) return TEXT_VM;
@@ -266,7 +266,7 @@ class_id(struct encoder *encoder, const struct heapprof_row *row)
 }
 
 static void
-write_labels(struct encoder *encoder, const struct heapprof_pprof_sample *sample)
+write_labels(struct pprof_encoder *encoder, const struct heapprof_pprof_sample *sample)
 {
     const struct heapprof_row *row = &encoder->snapshot->rows[sample->row];
     struct heapprof_writer *writer = encoder->writer;
@@ -288,7 +288,7 @@ write_labels(struct encoder *encoder, const struct heapprof_pprof_sample *sample
 }
 
 static void
-write_samples(struct encoder *encoder)
+write_samples(struct pprof_encoder *encoder)
 {
     struct heapprof_writer *writer = encoder->writer;
 
@@ -307,7 +307,7 @@ write_samples(struct encoder *encoder)
 /* ---- the whole ---- */
 
 static char *
-encode(struct encoder *encoder, const char *binary, const char *build_id, size_t *size)
+encode(struct pprof_encoder *encoder, const char *binary, const char *build_id, size_t *size)
 {
     struct heapprof_writer *writer = encoder->writer;
 
@@ -334,7 +334,7 @@ rb_heapprof_pprof_encode_by(const struct heapprof_snapshot *snapshot, const char
                             const char *build_id, size_t *size)
 {
     struct heapprof_pprof_tables tables;
-    struct encoder encoder = {.snapshot = snapshot, .tables = &tables, .by = type_named(by)};
+    struct pprof_encoder encoder = {.snapshot = snapshot, .tables = &tables, .by = type_named(by)};
     char *bytes = NULL;
 
     encoder.string_ids = calloc((size_t)snapshot->strings.numbers.end + 1, sizeof(uint32_t));

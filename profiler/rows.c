@@ -31,7 +31,7 @@
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 
 /* What samples stand for: one age of a site, or its dead. */
-struct sum {
+struct rows_sum {
     double objects;
     double alloc_bytes;
     double inuse_bytes;
@@ -40,7 +40,7 @@ struct sum {
 };
 
 /* What adding up needs; its blocks go when the rows are done. */
-struct adding {
+struct rows_adding {
     struct heapprof_snapshot *snapshot;
     const struct heapprof_copies *copies;
     uint32_t *first;             /* by site: a live sample's entry, 0: none */
@@ -49,7 +49,7 @@ struct adding {
     size_t    next_capacity;
     size_t    pieces_done;       /* of the copies' pieces, rows have been added */
     struct heapprof_native_leaks leaks;
-    struct sum carried[2][2];    /* what rounding has left over from the rows before: of
+    struct rows_sum carried[2][2];    /* what rounding has left over from the rows before: of
                                     objects or blocks (their kind), living or dead */
 };
 
@@ -57,7 +57,7 @@ struct adding {
 
 /* Strings the samples together by site. Goes backwards, so that each chain runs forwards. */
 static bool
-chain_samples(struct adding *adding)
+chain_samples(struct rows_adding *adding)
 {
     const struct heapprof_copies *copies = adding->copies;
     struct heapprof_mem *mem = &adding->snapshot->mem;
@@ -80,7 +80,7 @@ chain_samples(struct adding *adding)
 }
 
 static void
-note_ownerless(struct adding *adding)
+note_ownerless(struct rows_adding *adding)
 {
     for (size_t i = 0; i < adding->copies->piece_count; i++) {
         const struct heapprof_copied_piece *copy = &adding->copies->pieces[i];
@@ -119,14 +119,14 @@ rb_heapprof_rows_age(uint64_t gc_count, uint32_t birth_gc)
 
 /* What the caller is in. */
 static uint32_t
-library_of(const struct adding *adding, uint32_t identity)
+library_of(const struct rows_adding *adding, uint32_t identity)
 {
     return identity ? adding->copies->identities[identity].library : 0;
 }
 
 /* The name of a class or caller. */
 static uint32_t
-name_of(const struct adding *adding, uint32_t identity)
+name_of(const struct rows_adding *adding, uint32_t identity)
 {
     uint32_t name;
 
@@ -149,11 +149,11 @@ whole(double value, double *carried)
 
 /* Adds row with these values in whole numbers, unless nothing is left of them. */
 static bool
-add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
+add_row(struct rows_adding *adding, struct heapprof_row row, const struct rows_sum *sum)
 {
     bool dead = row.gc_age == HEAPPROF_AGE_DEAD;
     struct heapprof_snapshot *snapshot = adding->snapshot;
-    struct sum *carried = &adding->carried[row.kind][dead];
+    struct rows_sum *carried = &adding->carried[row.kind][dead];
     double objects = whole(sum->objects, &carried->objects);
     double alloc_bytes = whole(sum->alloc_bytes, &carried->alloc_bytes);
     double inuse_bytes = whole(sum->inuse_bytes, &carried->inuse_bytes);
@@ -180,32 +180,32 @@ add_row(struct adding *adding, struct heapprof_row row, const struct sum *sum)
 /* What the site has allocated, by age and dead. Most sites have few ages: of the others nothing is written or read. */
 struct ages {
     uint32_t   used; /* a bit for each bin */
-    struct sum dead;
-    struct sum bins[AGE_BINS];
+    struct rows_sum dead;
+    struct rows_sum bins[AGE_BINS];
 };
 
 static void
-init_ages(struct ages *ages, const struct sum *dead)
+init_ages(struct ages *ages, const struct rows_sum *dead)
 {
     ages->used = 0;
     ages->dead = *dead;
 }
 
-static struct sum *
+static struct rows_sum *
 bin_of_age(struct ages *ages, int age)
 {
     uint32_t bit = UINT32_C(1) << age;
 
-    if (!(ages->used & bit)) ages->bins[age] = (struct sum){0};
+    if (!(ages->used & bit)) ages->bins[age] = (struct rows_sum){0};
     ages->used |= bit;
     return &ages->bins[age];
 }
 
 /* Moves what a live sample stands for from the dead, where the totals are, to its age. */
-static struct sum *
+static struct rows_sum *
 add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double inuse_bytes)
 {
-    struct sum *bin = bin_of_age(ages, age);
+    struct rows_sum *bin = bin_of_age(ages, age);
 
     bin->objects += weight;
     bin->alloc_bytes += weight * alloc_bytes;
@@ -217,7 +217,7 @@ add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double 
 }
 
 static void
-bin_samples(const struct adding *adding, uint32_t number, struct ages *ages)
+bin_samples(const struct rows_adding *adding, uint32_t number, struct ages *ages)
 {
     const struct heapprof_copies *copies = adding->copies;
     uint64_t gc_count = adding->snapshot->facts.gc_count;
@@ -225,7 +225,7 @@ bin_samples(const struct adding *adding, uint32_t number, struct ages *ages)
 
     for (entry = adding->first[number]; entry; entry = adding->next[entry]) {
         const struct heapprof_sample *sample = &copies->samples[entry];
-        struct sum *bin = add_alive(ages, age_bin(gc_count, sample->birth_gc), sample->weight,
+        struct rows_sum *bin = add_alive(ages, age_bin(gc_count, sample->birth_gc), sample->weight,
                                     sample->birth_bytes, sample->slot_bytes);
         if (copies->memsizes) bin->memsize_bytes += (double)copies->memsizes[entry];
     }
@@ -233,7 +233,7 @@ bin_samples(const struct adding *adding, uint32_t number, struct ages *ages)
 
 /* The first piece not done yet, if it is of that site. */
 static const struct heapprof_copied_piece *
-next_piece(const struct adding *adding, uint32_t number)
+next_piece(const struct rows_adding *adding, uint32_t number)
 {
     const struct heapprof_copied_piece *next;
 
@@ -244,7 +244,7 @@ next_piece(const struct adding *adding, uint32_t number)
 
 /* Of the pieces not done yet those of the site and owner of the first. */
 static void
-bin_pieces(struct adding *adding, struct ages *ages)
+bin_pieces(struct rows_adding *adding, struct ages *ages)
 {
     uint64_t gc_count = adding->snapshot->facts.gc_count;
     const struct heapprof_copied_piece *first = &adding->copies->pieces[adding->pieces_done], *next;
@@ -260,7 +260,7 @@ bin_pieces(struct adding *adding, struct ages *ages)
 /* ---- rows ---- */
 
 static bool
-add_ages(struct adding *adding, struct heapprof_row row, const struct ages *ages)
+add_ages(struct rows_adding *adding, struct heapprof_row row, const struct ages *ages)
 {
     for (uint32_t left = ages->used; left; left &= left - 1) {
         int bin = __builtin_ctz(left);
@@ -272,7 +272,7 @@ add_ages(struct adding *adding, struct heapprof_row row, const struct ages *ages
 
 /* For each owner the ages; what is left in dead afterwards is what has died. */
 static bool
-add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, struct sum *dead)
+add_owners(struct rows_adding *adding, uint32_t number, struct heapprof_row row, struct rows_sum *dead)
 {
     bool suspect = adding->snapshot->facts.owners && adding->snapshot->facts.old_gc &&
                    rb_heapprof_native_leaks_p(&adding->leaks, number, row.stack);
@@ -293,7 +293,7 @@ add_owners(struct adding *adding, uint32_t number, struct heapprof_row row, stru
 }
 
 static bool
-add_objects(struct adding *adding, uint32_t number, struct heapprof_row row, struct sum *dead)
+add_objects(struct rows_adding *adding, uint32_t number, struct heapprof_row row, struct rows_sum *dead)
 {
     struct ages ages;
 
@@ -304,10 +304,10 @@ add_objects(struct adding *adding, uint32_t number, struct heapprof_row row, str
 }
 
 static bool
-add_site(struct adding *adding, uint32_t number)
+add_site(struct rows_adding *adding, uint32_t number)
 {
     const struct heapprof_site *site = &adding->copies->sites[number];
-    struct sum dead = {.objects = site->alloc_objects, .alloc_bytes = site->alloc_bytes};
+    struct rows_sum dead = {.objects = site->alloc_objects, .alloc_bytes = site->alloc_bytes};
     struct heapprof_row row = {
         .kind = rb_heapprof_site_of_blocks_p(site) ? HEAPPROF_ROW_BLOCKS : HEAPPROF_ROW_OBJECTS,
         .stack = site->stack,
@@ -322,12 +322,12 @@ add_site(struct adding *adding, uint32_t number)
 }
 
 static bool
-add_folded(struct adding *adding)
+add_folded(struct rows_adding *adding)
 {
     const struct heapprof_site *folded = &adding->copies->folded;
     const struct heapprof_site *blocks = &adding->copies->folded_blocks;
-    struct sum dead = {.objects = folded->alloc_objects, .alloc_bytes = folded->alloc_bytes};
-    struct sum dead_blocks = {.objects = blocks->alloc_objects, .alloc_bytes = blocks->alloc_bytes};
+    struct rows_sum dead = {.objects = folded->alloc_objects, .alloc_bytes = folded->alloc_bytes};
+    struct rows_sum dead_blocks = {.objects = blocks->alloc_objects, .alloc_bytes = blocks->alloc_bytes};
     struct heapprof_row row = {.kind = HEAPPROF_ROW_OBJECTS, .gc_age = HEAPPROF_AGE_DEAD, .folded = true};
 
     if (!add_row(adding, row, &dead)) return false;
@@ -336,7 +336,7 @@ add_folded(struct adding *adding)
 }
 
 static bool
-add_rows(struct adding *adding)
+add_rows(struct rows_adding *adding)
 {
     const struct heapprof_copies *copies = adding->copies;
     uint32_t number;
@@ -353,7 +353,7 @@ bool
 rb_heapprof_rows_add(const struct heapprof_copies *copies)
 {
     struct heapprof_snapshot *snapshot = copies->snapshot;
-    struct adding adding = {.snapshot = snapshot, .copies = copies};
+    struct rows_adding adding = {.snapshot = snapshot, .copies = copies};
     struct heapprof_mem *mem = &snapshot->mem;
     bool added = rb_heapprof_native_leaks_init(&adding.leaks, mem, (uint32_t)snapshot->facts.old_gc,
                                                copies->sites_end, snapshot->stacks.numbers.end) &&

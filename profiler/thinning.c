@@ -51,14 +51,14 @@
 enum { KNOWN_WEIGHTS = 64 };
 
 /* Weights at one interval, of the sizes seen last: there are few, and expm1 takes its time. */
-struct weights {
+struct thinning_weights {
     uint64_t interval_bytes;
     size_t   sizes[KNOWN_WEIGHTS];
     float    known[KNOWN_WEIGHTS];
 };
 
 static float
-weight(struct weights *weights, size_t size_bytes)
+weight(struct thinning_weights *weights, size_t size_bytes)
 {
     size_t place = size_bytes / 8 % KNOWN_WEIGHTS;
 
@@ -85,7 +85,7 @@ static double
 objects_left(const struct heapprof_live_table *live, uint64_t interval_bytes)
 {
     const struct heapprof_address_table *addresses = &live->addresses;
-    struct weights weights = {.interval_bytes = interval_bytes};
+    struct thinning_weights weights = {.interval_bytes = interval_bytes};
     uint32_t step = addresses->numbers.end / LOOKED_AT + 1;
     double left = 0, seen = 0;
 
@@ -101,7 +101,7 @@ objects_left(const struct heapprof_live_table *live, uint64_t interval_bytes)
 static double
 pieces_left(const struct heapprof_blocks *blocks, uint64_t interval_bytes)
 {
-    struct weights weights = {.interval_bytes = interval_bytes};
+    struct thinning_weights weights = {.interval_bytes = interval_bytes};
     uint32_t step = blocks->numbers.end / LOOKED_AT + 1;
     double left = 0, seen = 0;
 
@@ -153,7 +153,7 @@ rb_heapprof_thinning_doublings(const struct heapprof_tables *tables,
 struct work {
     struct heapprof_tables *tables;
     const struct heapprof_thinning *thinning;
-    struct weights weights;
+    struct thinning_weights weights;
     bool freed_sites;
 };
 
@@ -214,7 +214,7 @@ step_objects(struct work *work, struct heapprof_stretch *left, uint32_t count)
 {
     struct heapprof_address_table *addresses = &work->tables->live.addresses;
 
-    work->weights = (struct weights){.interval_bytes = work->thinning->interval_bytes};
+    work->weights = (struct thinning_weights){.interval_bytes = work->thinning->interval_bytes};
     for (; left->next < left->end && count > 0; left->next++, count--) {
         uintptr_t address = rb_heapprof_address_table_address(addresses, left->next);
         if (address == 0 || keep_object(left->next, left->next, work)) continue;
@@ -225,7 +225,7 @@ step_objects(struct work *work, struct heapprof_stretch *left, uint32_t count)
 static void
 step_blocks(struct work *work, struct heapprof_stretch *left, uint32_t count)
 {
-    work->weights = (struct weights){.interval_bytes = work->thinning->malloc_interval_bytes};
+    work->weights = (struct thinning_weights){.interval_bytes = work->thinning->malloc_interval_bytes};
     for (; left->next < left->end && count > 0; left->next++, count--) {
         rb_heapprof_blocks_thin(&work->tables->blocks, left->next, keep_piece, work);
     }

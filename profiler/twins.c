@@ -11,7 +11,7 @@
  */
 #include "profiler/twins.h"
 
-struct search {
+struct twins_search {
     const struct heapprof_snapshot *snapshot;
     struct heapprof_mem *mem;
     bool    *twins;              /* by node */
@@ -27,13 +27,13 @@ enum { RUBY = 1, IN_C = 2 };     /* who has a name */
 enum { SAME_PLACE = 1, ANY_PLACE = 2 };
 
 static const struct heapprof_function *
-function_at(const struct search *search, uint32_t number)
+function_at(const struct twins_search *search, uint32_t number)
 {
     return rb_heapprof_functions_get(&search->snapshot->functions, number);
 }
 
 static const struct heapprof_stack_node *
-node_at(const struct search *search, uint32_t stack)
+node_at(const struct twins_search *search, uint32_t stack)
 {
     return rb_heapprof_stacks_node(&search->snapshot->stacks, stack);
 }
@@ -47,7 +47,7 @@ function_hash_i(const void *owner, uint32_t number)
 }
 
 static bool
-same_function_p(const struct search *search, uint32_t a, uint32_t b)
+same_function_p(const struct twins_search *search, uint32_t a, uint32_t b)
 {
     const struct heapprof_function *one = function_at(search, a), *other = function_at(search, b);
 
@@ -63,19 +63,19 @@ frame_hash_i(const void *owner, uint32_t stack)
 }
 
 static bool
-same_frame_p(const struct search *search, uint32_t a, uint32_t b)
+same_frame_p(const struct twins_search *search, uint32_t a, uint32_t b)
 {
     const struct heapprof_stack_node *one = node_at(search, a), *other = node_at(search, b);
 
     return one->line == other->line && same_function_p(search, one->function, other->function);
 }
 
-typedef bool same_i(const struct search *search, uint32_t a, uint32_t b);
+typedef bool same_i(const struct twins_search *search, uint32_t a, uint32_t b);
 
 /* The first that is the same. If there is no such one, it is entered, and is the first. Returns 0 when
  * memory is refused. */
 static uint32_t
-find_or_enter(struct search *search, uint32_t number, heapprof_hash_i *hash_i, same_i *same_p)
+find_or_enter(struct twins_search *search, uint32_t number, heapprof_hash_i *hash_i, same_i *same_p)
 {
     uint64_t probe, hash = hash_i(search, number);
     uint32_t first;
@@ -92,7 +92,7 @@ find_or_enter(struct search *search, uint32_t number, heapprof_hash_i *hash_i, s
 }
 
 static void
-empty_index(struct search *search)
+empty_index(struct twins_search *search)
 {
     rb_heapprof_index_release(&search->index, search->mem);
     search->count = 0;
@@ -102,7 +102,7 @@ empty_index(struct search *search)
 
 /* Of the same name and path; C functions have no path. */
 static bool
-mark_same(struct search *search)
+mark_same(struct twins_search *search)
 {
     for (uint32_t number = 1; number < search->snapshot->functions.numbers.end; number++) {
         const struct heapprof_function *function = function_at(search, number);
@@ -120,7 +120,7 @@ mark_same(struct search *search)
 
 /* Where a C function was called it may look like any other of its name. */
 static void
-mark_in_c(struct search *search)
+mark_in_c(struct twins_search *search)
 {
     for (uint32_t number = 1; number < search->snapshot->functions.numbers.end; number++) {
         const struct heapprof_function *function = function_at(search, number);
@@ -133,7 +133,7 @@ mark_in_c(struct search *search)
 /* The frame of a C function is shown at its caller's line. So frames that differ only in a line of
  * their own look the same. */
 static void
-mark_lines_in_c(struct search *search)
+mark_lines_in_c(struct twins_search *search)
 {
     for (uint32_t stack = 1; stack < search->snapshot->stacks.numbers.end; stack++) {
         const struct heapprof_stack_node *node = node_at(search, stack);
@@ -147,7 +147,7 @@ mark_lines_in_c(struct search *search)
 
 /* The first frame that looks like a node's is marked, if they are of two functions. */
 static bool
-mark_first(struct search *search)
+mark_first(struct twins_search *search)
 {
     for (uint32_t stack = 1; stack < search->snapshot->stacks.numbers.end; stack++) {
         uint32_t function = node_at(search, stack)->function;
@@ -161,7 +161,7 @@ mark_first(struct search *search)
 
 /* Those that look like a first one are what it is. */
 static void
-mark_others(struct search *search)
+mark_others(struct twins_search *search)
 {
     for (uint32_t stack = 1; stack < search->snapshot->stacks.numbers.end; stack++) {
         uint32_t function = node_at(search, stack)->function;
@@ -172,7 +172,7 @@ mark_others(struct search *search)
 }
 
 static bool
-search_all(struct search *search)
+search_all(struct twins_search *search)
 {
     if (!mark_same(search)) return false;
     mark_in_c(search);
@@ -187,7 +187,7 @@ bool
 rb_heapprof_twins_find(struct heapprof_twins *twins, struct heapprof_mem *mem,
                        const struct heapprof_snapshot *snapshot)
 {
-    struct search search = {.snapshot = snapshot, .mem = mem};
+    struct twins_search search = {.snapshot = snapshot, .mem = mem};
     uint32_t functions = snapshot->functions.numbers.end, strings = snapshot->strings.numbers.end;
     bool found = HEAPPROF_MEM_GROW(mem, twins->all, twins->capacity, snapshot->stacks.numbers.end) &&
                  HEAPPROF_MEM_GROW(mem, search.alike, search.alike_capacity, functions) &&

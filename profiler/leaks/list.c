@@ -10,13 +10,13 @@
 
 #include "profiler/leaks/totals.h"
 
-struct list {
+struct leak_list {
     FILE *out;
     const struct heapprof_tables *tables;
 };
 
 static void
-put_string(const struct list *list, uint32_t string)
+put_string(const struct leak_list *list, uint32_t string)
 {
     size_t length = 0;
     const char *text = string ? rb_heapprof_strings_get(&list->tables->strings, string, &length) : "";
@@ -25,14 +25,14 @@ put_string(const struct list *list, uint32_t string)
 }
 
 static void
-put_field(const struct list *list, uint32_t string)
+put_field(const struct leak_list *list, uint32_t string)
 {
     put_string(list, string);
     putc('\0', list->out);
 }
 
 static void
-put_number(const struct list *list, int64_t number)
+put_number(const struct leak_list *list, int64_t number)
 {
     fprintf(list->out, "%" PRId64, number);
     putc('\0', list->out);
@@ -40,7 +40,7 @@ put_number(const struct list *list, int64_t number)
 
 /* A C method stands where it was called. */
 static void
-put_frame(const struct list *list, uint32_t node)
+put_frame(const struct leak_list *list, uint32_t node)
 {
     const struct heapprof_tables *tables = list->tables;
     uint32_t placed = rb_heapprof_leak_placed(tables, node);
@@ -57,7 +57,7 @@ put_frame(const struct list *list, uint32_t node)
 }
 
 static void
-put_frames(const struct list *list, uint32_t stack)
+put_frames(const struct leak_list *list, uint32_t stack)
 {
     const struct heapprof_stacks *stacks = &list->tables->stacks;
     int64_t count = 0;
@@ -68,7 +68,7 @@ put_frames(const struct list *list, uint32_t stack)
 }
 
 static void
-put_leaks(const struct list *list, const struct heapprof_leak_totals *totals, const char *core)
+put_leaks(const struct leak_list *list, const struct heapprof_leak_totals *totals, const char *core)
 {
     for (uint32_t site = 1; site < list->tables->sites.numbers.end; site++) {
         const struct heapprof_leak_total *total = &totals[site].of[HEAPPROF_LOST];
@@ -88,7 +88,7 @@ rb_heapprof_leak_list(const struct heapprof_tables *tables, const struct heappro
 {
     struct heapprof_leak_totals *totals = rb_heapprof_leak_totals(tables, lost);
     char *text = NULL;
-    struct list list = {totals ? open_memstream(&text, size) : NULL, tables};
+    struct leak_list list = {totals ? open_memstream(&text, size) : NULL, tables};
 
     if (list.out) {
         put_leaks(&list, totals, core);

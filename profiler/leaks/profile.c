@@ -29,15 +29,15 @@
     T(CORE, "core") T(EXTENSION, "extension") T(NO_FRAME, "[no frame]") T(UNKNOWN, "[unknown]") \
     T(ADDRESS, "address")
 
-enum text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
+enum leak_text { TEXTS(HEAPPROF_TEXT_NUMBER) TEXT_END };
 static const char *const texts[] = { TEXTS(HEAPPROF_TEXT) };
 
-static const enum text types[HEAPPROF_LEAK_VALUES][2] = {
+static const enum leak_text types[HEAPPROF_LEAK_VALUES][2] = {
     {TEXT_BLOCKS, TEXT_COUNT}, {TEXT_SPACE, TEXT_BYTES},
     {TEXT_INDIRECT_BLOCKS, TEXT_COUNT}, {TEXT_INDIRECT_SPACE, TEXT_BYTES},
 };
 
-struct encoder {
+struct leak_encoder {
     const struct heapprof_leak_profile *profile;
     struct heapprof_writer *writer;
     struct heapprof_leak_totals *totals; /* by site */
@@ -47,13 +47,13 @@ struct encoder {
 };
 
 static uint32_t
-text_id(struct encoder *encoder, const char *text)
+text_id(struct leak_encoder *encoder, const char *text)
 {
     return rb_heapprof_writer_string(encoder->writer, text, strlen(text));
 }
 
 static uint32_t
-string_id(struct encoder *encoder, uint32_t string)
+string_id(struct leak_encoder *encoder, uint32_t string)
 {
     uint32_t *id = &encoder->string_ids[string];
     size_t length;
@@ -69,13 +69,13 @@ string_id(struct encoder *encoder, uint32_t string)
 /* ---- what samples name ---- */
 
 static uint32_t
-stack_of(const struct encoder *encoder, uint32_t site)
+stack_of(const struct leak_encoder *encoder, uint32_t site)
 {
     return site ? rb_heapprof_sites_get(&encoder->profile->tables->sites, site)->stack : 0;
 }
 
 static void
-name_nodes(struct encoder *encoder)
+name_nodes(struct leak_encoder *encoder)
 {
     const struct heapprof_lost *lost = encoder->profile->lost;
     const struct heapprof_stacks *stacks = &encoder->profile->tables->stacks;
@@ -97,13 +97,13 @@ path_of(const struct heapprof_tables *tables, uint32_t node)
 
 /* What was allocated outside of all Ruby code has a frame of its own. */
 static uint32_t
-no_frame(const struct encoder *encoder)
+no_frame(const struct leak_encoder *encoder)
 {
     return encoder->profile->tables->stacks.numbers.end + 1;
 }
 
 static void
-write_functions(struct encoder *encoder)
+write_functions(struct leak_encoder *encoder)
 {
     const struct heapprof_tables *tables = encoder->profile->tables;
     struct heapprof_writer *writer = encoder->writer;
@@ -120,7 +120,7 @@ write_functions(struct encoder *encoder)
 }
 
 static void
-write_locations(struct encoder *encoder)
+write_locations(struct leak_encoder *encoder)
 {
     const struct heapprof_tables *tables = encoder->profile->tables;
 
@@ -136,7 +136,7 @@ write_locations(struct encoder *encoder)
 /* ---- samples ---- */
 
 static void
-write_stack(struct encoder *encoder, uint32_t node)
+write_stack(struct leak_encoder *encoder, uint32_t node)
 {
     if (node == 0) rb_heapprof_writer_sample_location(encoder->writer, no_frame(encoder));
     for (; node; node = rb_heapprof_stacks_node(&encoder->profile->tables->stacks, node)->parent) {
@@ -145,7 +145,7 @@ write_stack(struct encoder *encoder, uint32_t node)
 }
 
 static uint32_t
-class_id(struct encoder *encoder, uint32_t library)
+class_id(struct leak_encoder *encoder, uint32_t library)
 {
     char class[300]; /* a file's name has at most 255 bytes */
 
@@ -158,7 +158,7 @@ class_id(struct encoder *encoder, uint32_t library)
 }
 
 static void
-write_labels(struct encoder *encoder, uint32_t site, enum heapprof_fate fate)
+write_labels(struct leak_encoder *encoder, uint32_t site, enum heapprof_fate fate)
 {
     const struct heapprof_tables *tables = encoder->profile->tables;
     const struct heapprof_identity *caller = rb_heapprof_leak_caller(tables, site);
@@ -173,7 +173,7 @@ write_labels(struct encoder *encoder, uint32_t site, enum heapprof_fate fate)
 
 /* Left open, for labels. */
 static void
-write_sample(struct encoder *encoder, uint32_t site, enum heapprof_fate fate, const struct heapprof_leak_total *total)
+write_sample(struct leak_encoder *encoder, uint32_t site, enum heapprof_fate fate, const struct heapprof_leak_total *total)
 {
     rb_heapprof_writer_begin_sample(encoder->writer);
     write_stack(encoder, stack_of(encoder, site));
@@ -182,7 +182,7 @@ write_sample(struct encoder *encoder, uint32_t site, enum heapprof_fate fate, co
 }
 
 static void
-write_blocks(struct encoder *encoder)
+write_blocks(struct leak_encoder *encoder)
 {
     const struct heapprof_lost *lost = encoder->profile->lost;
 
@@ -196,7 +196,7 @@ write_blocks(struct encoder *encoder)
 }
 
 static void
-write_samples(struct encoder *encoder)
+write_samples(struct leak_encoder *encoder)
 {
     uint32_t end = encoder->profile->tables->sites.numbers.end;
 
@@ -213,7 +213,7 @@ write_samples(struct encoder *encoder)
 /* ---- the whole ---- */
 
 __attribute__((format(printf, 2, 3))) static void
-comment(struct encoder *encoder, const char *format, ...)
+comment(struct leak_encoder *encoder, const char *format, ...)
 {
     char text[128];
     va_list arguments;
@@ -225,7 +225,7 @@ comment(struct encoder *encoder, const char *format, ...)
 }
 
 static void
-write_comments(struct encoder *encoder)
+write_comments(struct leak_encoder *encoder)
 {
     const struct heapprof_leak_profile *profile = encoder->profile;
     const char *line, *end = "";
@@ -247,7 +247,7 @@ write_comments(struct encoder *encoder)
 }
 
 static char *
-encode(struct encoder *encoder, size_t *size)
+encode(struct leak_encoder *encoder, size_t *size)
 {
     const struct heapprof_leak_profile *profile = encoder->profile;
     struct heapprof_writer *writer = encoder->writer;
@@ -271,7 +271,7 @@ rb_heapprof_leak_profile_encode(const struct heapprof_leak_profile *profile, siz
 {
     const struct heapprof_tables *tables = profile->tables;
     size_t strings = (size_t)tables->strings.numbers.end + 1;
-    struct encoder encoder = {.profile = profile};
+    struct leak_encoder encoder = {.profile = profile};
     char *bytes = NULL;
 
     encoder.totals = rb_heapprof_leak_totals(tables, profile->lost);
