@@ -7,15 +7,14 @@
  *   free   -> 2                   4  0x80..00
  *
  *   I1  an address is in one entry at most, and the index leads to it.
- *   I2  an entry in use is on the chain of its page; one that is not in use is free.
+ *   I2  an entry in use is on the chain of its page. An entry that is not in use is free.
  *   I3  next and previous of neighbours name each other.
- *   I4  an entry keeps its number through moves, so arrays beside the table stay
- *       right without being told.
+ *   I4  an entry keeps its number when its object moves. So arrays beside the table stay right
+ *       without being told.
  *
- * A chain is doubly linked so that a move, which knows the entry and not its
- * neighbours, is O(1).
+ * A chain is doubly linked, so that a move is O(1): it knows the entry and not its neighbours.
  *
- * The caller serialises. Only add allocates (mem.c). find, move and remove may run
+ * The caller serialises. Only add and reserve allocate (mem.c). find, move and remove may run
  * inside a sweep or a compaction.
  */
 #include "base/address_table.h"

@@ -5,21 +5,20 @@
  *     page head -> entry <-> entry <-> entry     (one chain a heap page)
  *     hash(address) -> entry                     (open addressing, no tombstones)
  *
- * A sweep of a page asks only that page's chain; a move rekeys in place. The
- * caller owns the page heads (uint32_t, 0: empty chain) and passes the one the
- * address belongs to. Entries are numbered from 1; the number of a removed entry
- * is used again. Parallel arrays indexed by entry number carry what the owner
- * wants to know about an address.
+ * A sweep of a page asks only that page's chain. A move changes the key in place. The caller owns
+ * the page heads (uint32_t, 0: empty chain) and passes the one that the address belongs to.
+ * Entries are numbered from 1, and the number of a removed entry is used again. What the owner
+ * wants to know about an address is in its own arrays, indexed by entry number.
  *
- * Only add allocates; find, move and remove may run anywhere in the collector.
+ * Only add and reserve allocate. find, move and remove may run anywhere in the collector.
  */
 #include "base/index.h"
 #include "base/numbers.h"
 
 struct heapprof_address_entry {
-    uintptr_t address;   /* 0: entry is free */
-    uint32_t  next;      /* in the page's chain; 0: last. The link of a free entry */
-    uint32_t  previous;  /* 0: first, the page head names this entry */
+    uintptr_t address;   /* 0: the entry is free */
+    uint32_t  next;      /* in the page's chain; 0: last. Of a free entry: its link */
+    uint32_t  previous;  /* in the page's chain; 0: first, the page head names this entry */
 };
 
 struct heapprof_address_table {
@@ -36,17 +35,19 @@ void rb_heapprof_address_table_init(struct heapprof_address_table *table, struct
  * page heads. */
 void rb_heapprof_address_table_free(struct heapprof_address_table *table);
 
-/* The new entry's number, or 0 when memory is refused. The address must be
- * non-zero and absent. */
+/* Adds an address, which is not 0 and not in the table. Returns the new entry's number, or 0 if
+ * memory is refused. */
 uint32_t rb_heapprof_address_table_add(struct heapprof_address_table *table, uint32_t *page_head,
                                        uintptr_t address);
 
-/* Makes room for count more, false when memory is refused; and whether there is room for one. */
+/* Makes room for count more entries. Returns false if memory is refused. */
 bool rb_heapprof_address_table_reserve(struct heapprof_address_table *table, uint32_t count);
+
+/* Whether there is room for one more entry. */
 bool rb_heapprof_address_table_room_p(const struct heapprof_address_table *table);
 
-/* The number the next add will give, if memory is not refused: parallel arrays make
- * room for it first. */
+/* The number that the next add will give, if memory is not refused. The owner makes room for it
+ * in its own arrays first. */
 static inline uint32_t
 rb_heapprof_address_table_next_entry(const struct heapprof_address_table *table)
 {
@@ -57,27 +58,27 @@ rb_heapprof_address_table_next_entry(const struct heapprof_address_table *table)
 uint32_t rb_heapprof_address_table_find(const struct heapprof_address_table *table,
                                         uintptr_t address);
 
-/* The object of this entry now lives at address, where no other entry is, on the
- * page whose chain is to_head (which may be from_head). */
+/* The object of this entry has moved to address, where no other entry is, on the page whose chain
+ * is to_head (which may be from_head). */
 void rb_heapprof_address_table_move(struct heapprof_address_table *table, uint32_t entry,
                                     uint32_t *from_head, uint32_t *to_head, uintptr_t address);
 
-/* The object of this entry, on page_head's page, is no more. Clears the entry, so
- * ask for the next one of a chain before removing. */
+/* The object of this entry, on page_head's page, has died. Clears the entry: the caller asks for
+ * the next entry of a chain before it removes this one. */
 void rb_heapprof_address_table_remove(struct heapprof_address_table *table, uint32_t *page_head,
                                       uint32_t entry);
 
-/* Who packs a table. */
+/* How a table is packed, by its owner. */
 struct heapprof_packing {
-    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page; NULL: all are on one, */
-    uint32_t *head;                            /* which is this */
+    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page; NULL: head has all entries */
+    uint32_t *head;                            /* the only chain, if page_head is NULL */
     bool (*keep)(uint32_t entry, uint32_t number, void *data); /* does the entry stay, as number? */
     void *data;
 };
 
-/* Asks of each entry, by number, whether it stays. Those that do are numbered anew, from 1 in the
- * order they had; arrays beside the table follow in keep, which may not use the table. Gives memory
- * back that is not needed then. */
+/* Asks keep of each entry, in the order of their numbers, whether it stays. Those that stay are
+ * numbered anew, from 1, in the same order. The owner's arrays follow in keep, which may not use
+ * the table. Gives memory back that is not needed then. */
 void rb_heapprof_address_table_pack(struct heapprof_address_table *table,
                                     const struct heapprof_packing *packing);
 

@@ -1,5 +1,5 @@
-/* array.c - how far an array of malloc grows: to what is asked for, to twice of what it is, or to
- * 16 elements, whichever is most.
+/* array.c - how far an array of malloc grows: to what is asked for, to twice its size, or to 16
+ * elements, whichever is most.
  *
  *   I1  capacity * element_bytes has a number: no multiplication overflows.
  */

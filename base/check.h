@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_CHECK_H
 #define HEAPPROF_CHECK_H
-/* The assertion of plain C: checks in builds with HEAPPROF_CHECK=1 (unit tests, the
- * debug build), costs nothing elsewhere. Says what broke, then aborts: a broken
- * invariant is never repaired in silence. */
+/* The assertion of plain C. It checks in builds with HEAPPROF_CHECK=1 (unit tests, the debug
+ * build), and costs nothing elsewhere. It says what broke, then aborts: a broken invariant is never
+ * repaired in silence. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -14,9 +14,10 @@
  *     │ "iseq.c"                 │  part: another such object, of what is private to a file
  *     └──────────────────────────┘
  *
- * All of it is one piece of writable data, names included: default core files keep no read-only
- * data. So who has found its address needs neither file nor symbol. Integers are in the byte order of the image,
- * addresses as they are in the process. The idea of contracts is that of .NET's data contracts.
+ * All of it is one piece of writable data, names included, because default core files keep no
+ * read-only data. So a reader that has its address needs neither a file nor a symbol. Integers are
+ * in the byte order of the image, addresses as they are in the process. The idea of contracts is
+ * that of .NET's data contracts.
  */
 #include <stdint.h>
 
@@ -32,24 +33,24 @@ enum heapprof_descriptor_kind {
     HEAPPROF_DESCRIPTOR_PART
 };
 
-/* What a field, or a global, is. */
+/* What kind of value a field or a global is. */
 enum heapprof_descriptor_form {
-    HEAPPROF_DESCRIPTOR_NONE, /* of kinds that are no data */
+    HEAPPROF_DESCRIPTOR_NONE, /* for kinds without data */
     HEAPPROF_DESCRIPTOR_UNSIGNED,
     HEAPPROF_DESCRIPTOR_SIGNED,
     HEAPPROF_DESCRIPTOR_POINTER,
-    HEAPPROF_DESCRIPTOR_BYTES, /* a structure or an array, there itself */
+    HEAPPROF_DESCRIPTOR_BYTES, /* a structure or an array itself, not a pointer to it */
     HEAPPROF_DESCRIPTOR_BITS   /* unsigned; size and offset are in bits */
 };
 
 struct heapprof_descriptor_entry {
-    char name[48]; /* "type", "type.field", "type.field.field", or that of the global; NUL at its end */
+    char name[48]; /* "type", "type.field", "type.field.field", or a global's; NUL at its end */
     uint16_t kind;
     uint16_t form;
     uint32_t size; /* in bytes; in bits for BITS; 0 for constants and contracts */
     union {
         int64_t     number;  /* offset, value, or number of the contract */
-        const void *address; /* of a global, of a part */
+        const void *address; /* of a global or a part */
     } as;
 };
 
@@ -57,7 +58,7 @@ struct heapprof_descriptor {
     char magic[16];
     uint16_t format;
     uint16_t pointer_size;
-    uint32_t header_size; /* of this structure: entries begin there */
+    uint32_t header_size; /* size of this structure: the entries follow it */
     uint32_t entry_size;
     uint32_t entry_count;
 };

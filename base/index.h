@@ -1,33 +1,32 @@
 #ifndef HEAPPROF_INDEX_H
 #define HEAPPROF_INDEX_H
-/* The hash index under every table: from a key to the number of its
- * entry. The entries are in the owner's arrays; the index keeps numbers only, and
- * asks the owner for the hash of an entry when it has to place one again.
- * index.c has the picture.
+/* The hash index under every table: from a key to the number of its entry. The entries are in
+ * the owner's arrays. The index keeps numbers only, and asks the owner for the hash of an entry
+ * when it has to place it again. index.c has the picture.
  */
 #include "base/mem.h"
 
 struct heapprof_index {
-    uint32_t *buckets;  /* number of an entry, 0: free */
+    uint32_t *buckets;  /* number of an entry; 0: free */
     size_t    capacity; /* 0 or a power of two */
 };
 
-/* The hash of the key that entry number has now. */
+/* Returns the hash of the key that the entry has at this moment. */
 typedef uint64_t heapprof_hash_i(const void *owner, uint32_t number);
 
-/* Whether there is room for one entry more than the count there are. */
+/* Whether there is room for one more entry, where there are count. */
 static inline bool
 rb_heapprof_index_room_p(const struct heapprof_index *index, size_t count)
 {
     return count + 1 <= index->capacity / 4 * 3 && count < INT32_MAX;
 }
 
-/* Doubles the capacity. False, with everything as it was, when memory is refused. */
+/* Doubles the capacity. Returns false, with everything as it was, if memory is refused. */
 bool rb_heapprof_index_grow(struct heapprof_index *index, struct heapprof_mem *mem,
                             size_t count, heapprof_hash_i *hash_i, const void *owner);
 
-/* Makes room for one entry more than the count there are, if there is none. False, with
- * everything as it was, when memory is refused; room that was made stays until it is used. */
+/* Makes room for one more entry, where there are count. Returns false, with everything as it
+ * was, if memory is refused. Room that was made stays until it is used. */
 static inline bool
 rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem,
                           size_t count, heapprof_hash_i *hash_i, const void *owner)
@@ -36,8 +35,8 @@ rb_heapprof_index_reserve(struct heapprof_index *index, struct heapprof_mem *mem
            rb_heapprof_index_grow(index, mem, count, hash_i, owner);
 }
 
-/* Empties it, to be entered anew: count entries at most, which there is room for. Gives memory
- * back that so many do not need. */
+/* Empties the index, so that at most count entries can be entered anew. There is room for them.
+ * Gives memory back that so many do not need. */
 void rb_heapprof_index_clear(struct heapprof_index *index, struct heapprof_mem *mem, size_t count);
 
 void rb_heapprof_index_release(struct heapprof_index *index, struct heapprof_mem *mem);
@@ -45,7 +44,7 @@ void rb_heapprof_index_release(struct heapprof_index *index, struct heapprof_mem
 /* Enters a number whose key is absent. There must be room. Allocates nothing. */
 void rb_heapprof_index_insert(struct heapprof_index *index, uint64_t hash, uint32_t number);
 
-/* Takes out a number that is in, while its entry still has its key. Allocates nothing. */
+/* Takes out a number that is in the index. Its entry still has its key. Allocates nothing. */
 void rb_heapprof_index_erase(struct heapprof_index *index, uint32_t number,
                              heapprof_hash_i *hash_i, const void *owner);
 
@@ -53,16 +52,16 @@ void rb_heapprof_index_erase(struct heapprof_index *index, uint32_t number,
 void rb_heapprof_index_check(const struct heapprof_index *index, size_t count,
                              heapprof_hash_i *hash_i, const void *owner);
 
-/* The candidate at a probe; 0 ends the search. A search starts with probe = hash
- * and counts upwards; in an index without buckets it ends at once. */
+/* The candidate at a probe; 0 ends the search. A search starts with probe = hash and counts
+ * upwards. In an index without buckets it ends at once. */
 static inline uint32_t
 rb_heapprof_index_at(const struct heapprof_index *index, uint64_t probe)
 {
     return index->capacity ? index->buckets[probe & (index->capacity - 1)] : 0;
 }
 
-/* Spreads what differs anywhere in key over all bits (the 64-bit finalizer of
- * MurmurHash3, Appleby 2011): slot addresses differ in a few middle bits only. */
+/* Spreads a difference anywhere in key over all bits: slot addresses differ in a few middle bits
+ * only. It is the 64-bit finalizer of MurmurHash3 (Appleby 2011). */
 static inline uint64_t
 rb_heapprof_index_hash(uint64_t key)
 {

@@ -8,24 +8,24 @@
  *     |<------------ capacity elements -->|  always zero
  *
  *   I1  mapped = capacity * element_bytes, rounded up to pages.
- *   I2  used_bytes is the sum of mapped over all blocks, and <= budget_bytes. Where
- *       they are is in mem->blocks, for so many as fit.
- *   I3  bytes that no element has covered yet are zero, for nobody writes to the
- *       rest and fresh anonymous pages are zero. So new elements need no clearing.
+ *   I2  used_bytes is the sum of mapped over all blocks, and <= budget_bytes. mem->blocks
+ *       says where the blocks are, as many as fit.
+ *   I3  bytes that no element has covered yet are zero: nobody writes to the rest, and fresh
+ *       anonymous pages are zero. So new elements need no clearing.
  *
- * Growth is by a share of what there is, which makes n additions cost O(n): a block at
- * least doubles, and one of a megabyte or more grows by a quarter at least, for its room to
- * grow is in the budget, too. On Linux the kernel moves the pages (mremap) and copies
- * nothing; elsewhere the block is mapped anew and copied. The budget is charged by what is
- * mapped, touched or not: the figure never depends on what the kernel thinks of our pages.
+ * A block grows by a share of its size, so n additions cost O(n). It doubles at least. A block
+ * of a megabyte or more grows by a quarter at least, because its room to grow is in the budget,
+ * too. On Linux the kernel moves the pages (mremap) and copies nothing. Elsewhere the block is
+ * mapped anew and copied. The budget is charged by what is mapped, touched or not: the figure
+ * never depends on what the kernel does with our pages.
  *
- * Builds with HEAPPROF_MEM_GUARD=1, which sanitizers get, move a block whenever it
- * grows, and end it with a page that nobody may touch: a pointer kept over a growth,
- * or an index beyond the capacity, faults at once.
+ * Sanitizers build with HEAPPROF_MEM_GUARD=1. A block then moves whenever it grows, and ends
+ * with a page that nobody may touch. So a pointer kept over a growth, or an index beyond the
+ * capacity, faults at once.
  *
- * May be called anywhere, in GC too: takes no lock, raises nothing, and leaves
- * errno alone, since an allocation may stand between a failed call of the program
- * and its look at errno. The caller serialises.
+ * May be called anywhere, in a GC too: takes no lock, raises nothing, and keeps errno, since an
+ * allocation may stand between a failed call of the program and its look at errno. The caller
+ * serialises.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* mremap, MAP_ANONYMOUS */
@@ -97,7 +97,7 @@ unmap(void *pages, size_t bytes)
     munmap(pages, bytes + GUARD_BYTES);
 }
 
-/* A larger block that begins with what the old one holds; MAP_FAILED leaves the old. */
+/* A larger block that begins with what the old one holds. On MAP_FAILED the old one stays. */
 static void *
 remap(void *old, size_t old_bytes, size_t new_bytes)
 {
@@ -114,7 +114,7 @@ remap(void *old, size_t old_bytes, size_t new_bytes)
     return pages;
 }
 
-/* What a smaller block holds of the old one; MAP_FAILED leaves the old. */
+/* A smaller block with the beginning of the old one. On MAP_FAILED the old one stays. */
 static void *
 shrink_pages(char *old, size_t old_bytes, size_t new_bytes)
 {
@@ -139,7 +139,8 @@ rb_heapprof_mem_init(struct heapprof_mem *mem, size_t budget_bytes)
     mem->budget_bytes = budget_bytes;
 }
 
-/* What was at old is at pages now, NULL: was not or is no more. */
+/* Notes that a block has moved from old to pages. old is NULL for a new block, pages for one
+ * that is given back. */
 static void
 move_block(struct heapprof_mem *mem, void *old, void *pages, size_t bytes)
 {
@@ -197,7 +198,7 @@ rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
     return true;
 }
 
-/* What is left for so many bytes in use: a half, a quarter, ... of it, in whole pages. */
+/* The size after shrinking with so many bytes in use: a half, a quarter, ... in whole pages. */
 static size_t
 shrunk_bytes(size_t bytes, size_t used_bytes)
 {

@@ -19,23 +19,23 @@ struct heapprof_mem_block {
 };
 
 struct heapprof_mem {
-    size_t   budget_bytes;  /* most that used_bytes may become; SIZE_MAX: no limit */
-    size_t   used_bytes;    /* mapped now */
+    size_t   budget_bytes;  /* the largest that used_bytes may become; SIZE_MAX: no limit */
+    size_t   used_bytes;    /* mapped at this moment */
     size_t   peak_bytes;    /* highest used_bytes so far */
     uint64_t refused;       /* requests turned down: over the budget, or by the kernel */
-    bool     over_budget;   /* it was the budget that the last of these was over */
-    void   **refused_block; /* and whose growth that was */
+    bool     over_budget;   /* the last refusal came from the budget, not from the kernel */
+    void   **refused_block; /* the block that was refused last */
     struct heapprof_mem_block blocks[HEAPPROF_MEM_BLOCKS];
 };
 
 /* Starts an account with nothing in use. */
 void rb_heapprof_mem_init(struct heapprof_mem *mem, size_t budget_bytes);
 
-/* Grows *block, an array of element_bytes wide elements, until it holds at least
- * count elements, and by a quarter at least; *capacity is its present number of elements (0
- * with *block NULL at first). New elements are zero. Returns false, with everything as it was,
- * when the budget or the kernel refuses. The block may move. errno is kept. An
- * element is no wider than a page. */
+/* Grows *block, an array of elements of element_bytes each, until it has room for count
+ * elements. It grows by a quarter at least. *capacity is its number of elements; at first *block
+ * is NULL and *capacity is 0. New elements are zero. Returns false, with everything as it was,
+ * if the budget or the kernel refuses. The block may move. errno is kept. An element is no wider
+ * than a page. */
 bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capacity,
                           size_t count, size_t element_bytes);
 
@@ -43,12 +43,12 @@ bool rb_heapprof_mem_grow(struct heapprof_mem *mem, void **block, size_t *capaci
 void rb_heapprof_mem_release(struct heapprof_mem *mem, void **block, size_t *capacity,
                              size_t element_bytes);
 
-/* Gives the latter half of the block back, but for whole pages, and again, while the first used elements
- * fill no more than two thirds of what stays. The block may move. */
+/* Gives the second half of the block back, in whole pages. Repeats that while the first `used`
+ * elements fill at most two thirds of what stays. The block may move. */
 void rb_heapprof_mem_shrink(struct heapprof_mem *mem, void **block, size_t *capacity,
                             size_t used, size_t element_bytes);
 
-/* grow; as a rule there is room, and nothing is called. */
+/* The same as grow. As a rule there is room, and nothing is called. */
 static inline bool
 rb_heapprof_mem_reserve(struct heapprof_mem *mem, void **block, size_t *capacity,
                         size_t count, size_t element_bytes)
@@ -56,7 +56,8 @@ rb_heapprof_mem_reserve(struct heapprof_mem *mem, void **block, size_t *capacity
     return count <= *capacity || rb_heapprof_mem_grow(mem, block, capacity, count, element_bytes);
 }
 
-/* reserve, release and shrink for an array of any type, named with the variable that has its capacity. */
+/* reserve, release and shrink for an array of any type, given with the variable that has its
+ * capacity. */
 #define HEAPPROF_MEM_GROW(mem, array, capacity, count) \
     rb_heapprof_mem_reserve((mem), (void **)&(array), &(capacity), (count), sizeof(*(array)))
 #define HEAPPROF_MEM_RELEASE(mem, array, capacity) \

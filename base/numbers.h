@@ -6,33 +6,33 @@
  *     array      used   free   used   free   used  .    end 6, count 3, free_head 4
  *     link              0             2
  *
- * The entries are in an array of the table that has them, which grows here; so is the link, a
- * member of every entry that means something only while the entry is free. An entry whose
- * number is handed out for the first time is zero.
+ * The entries are in an array of their table, and that array grows here. Each entry has a link,
+ * which means something only while the entry is free. An entry whose number is handed out for
+ * the first time is zero.
  *
- * Only reserve and reserve_more allocate; the rest may run anywhere in the collector. The caller
- * serialises.
+ * Only grow, reserve and reserve_more allocate. The rest may run anywhere in the collector. The
+ * caller serialises.
  */
 #include "base/mem.h"
 #include "base/still.h"
 
-/* Numbers stay far from UINT32_MAX, which tables give a meaning: an array that is to have more
- * entries does not grow, and growth no more than doubles it. */
+/* The most numbers. An array for more does not grow, and growth at most doubles an array: so
+ * numbers stay far from UINT32_MAX, to which tables give a meaning. */
 #define HEAPPROF_NUMBERS_MOST (UINT32_C(1) << 30)
 
 struct heapprof_numbers {
     size_t   capacity;  /* of the array, in entries */
-    uint32_t free_head; /* of the free entries, through their links; 0: none */
-    uint32_t end;       /* numbers below this have been handed out; 0 never is */
+    uint32_t free_head; /* first of the free entries, which their links chain; 0: none */
+    uint32_t end;       /* numbers from 1 to below this have been handed out */
     uint32_t count;     /* in use */
-    struct heapprof_still *still; /* a copy of the entries is being made (still.h); NULL: none */
+    struct heapprof_still *still; /* the copy of the entries that is being made; NULL: none */
 };
 
-/* Of a free entry the link, of one in use HEAPPROF_NUMBER_USED. */
+/* Returns the link of a free entry; HEAPPROF_NUMBER_USED for an entry in use. */
 typedef uint32_t heapprof_link_i(const void *owner, uint32_t number);
 #define HEAPPROF_NUMBER_USED UINT32_MAX
 
-/* No entry, and no array: of that the owner's pointer is NULL. */
+/* No entry, and no array: the owner's pointer to it is NULL. */
 void rb_heapprof_numbers_init(struct heapprof_numbers *numbers);
 
 /* The number that take will hand out. */
@@ -53,8 +53,8 @@ rb_heapprof_numbers_room_p(const struct heapprof_numbers *numbers)
 bool rb_heapprof_numbers_grow(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
                               void **array, size_t element_bytes, size_t count);
 
-/* Makes sure of room for the next number; or for count more in use. False, with everything as it
- * was, when memory is refused. The array may move. */
+/* Makes sure that there is room for the next number; reserve_more, for count more numbers in
+ * use. Returns false, with everything as it was, if memory is refused. The array may move. */
 static inline bool
 rb_heapprof_numbers_reserve(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
                             void **array, size_t element_bytes)
@@ -73,8 +73,8 @@ rb_heapprof_numbers_reserve_more(struct heapprof_numbers *numbers, struct heappr
            rb_heapprof_numbers_grow(numbers, mem, array, element_bytes, most);
 }
 
-/* The entries from 1 to count are in use now, and no others: so their owner has moved them. Gives
- * memory back that they do not need. The array may move. */
+/* The owner has moved its entries: those from 1 to count are in use, and no others. Gives memory
+ * back that they do not need. The array may move. */
 void rb_heapprof_numbers_pack(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
                               void **array, size_t element_bytes, uint32_t count);
 
@@ -82,7 +82,7 @@ void rb_heapprof_numbers_pack(struct heapprof_numbers *numbers, struct heapprof_
 void rb_heapprof_numbers_release(struct heapprof_numbers *numbers, struct heapprof_mem *mem,
                                  void **array, size_t element_bytes);
 
-/* All four for an array of any type. */
+/* The four functions above for an array of any type. */
 #define HEAPPROF_NUMBERS_RESERVE(numbers, mem, array) \
     rb_heapprof_numbers_reserve((numbers), (mem), (void **)&(array), sizeof(*(array)))
 #define HEAPPROF_NUMBERS_RESERVE_MORE(numbers, mem, array, count) \
@@ -92,15 +92,15 @@ void rb_heapprof_numbers_release(struct heapprof_numbers *numbers, struct heappr
 #define HEAPPROF_NUMBERS_RELEASE(numbers, mem, array) \
     rb_heapprof_numbers_release((numbers), (mem), (void **)&(array), sizeof(*(array)))
 
-/* The entry of that number is about to change. Taking the number says so, too. */
+/* To be called before the entry of that number changes. take does it by itself. */
 static inline void
 rb_heapprof_numbers_change(const struct heapprof_numbers *numbers, uint32_t number)
 {
     if (numbers->still) rb_heapprof_still_keep(numbers->still, number);
 }
 
-/* Hands out the next number, for which there is room. link is that of its entry, which is still
- * as it was when it was free. */
+/* Hands out the next number, for which there is room. link is the link of its entry, which is
+ * not changed yet. */
 static inline void
 rb_heapprof_numbers_take(struct heapprof_numbers *numbers, const uint32_t *link)
 {
@@ -110,7 +110,7 @@ rb_heapprof_numbers_take(struct heapprof_numbers *numbers, const uint32_t *link)
     numbers->count++;
 }
 
-/* The entry of that number is free now. Writes its link, and nothing else of it. */
+/* Frees the entry of that number. Writes its link, and nothing else of it. */
 static inline void
 rb_heapprof_numbers_give_back(struct heapprof_numbers *numbers, uint32_t number, uint32_t *link)
 {

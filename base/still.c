@@ -1,7 +1,7 @@
-/* still.c - which entries of a still have been copied: all below next, and what early says.
+/* still.c - which entries of a still are copied: all below next, and those whose bit is in early.
  *
  *   I1  an entry is copied once, before it changes.
- *   I2  next is a multiple of 64, or end: where nothing was early, 64 are copied in one call.
+ *   I2  next is a multiple of 64, or end: where no entry was copied early, one call copies 64.
  */
 #include "base/still.h"
 

@@ -1,38 +1,41 @@
 #ifndef HEAPPROF_STILL_H
 #define HEAPPROF_STILL_H
-/* A copy of a table's entries as they are at one moment, made piece by piece while the table goes on.
+/* A copy of a table's entries as they are at one moment, made piece by piece while the table goes
+ * on. It is a photograph taken house by house: a house that is about to be rebuilt is taken first.
  *
- *     entries   1   2   3   4   5   6   7   8          next: those before it have been copied
- *     copied    x   x   x           x                  6 was about to change: it was copied early
+ *     entries   1   2   3   4   5   6   7   8          entries before next are copied
+ *     copied    x   x   x           x                  entry 6 was about to change: it was copied early
  *                           ^next
  *
- * Who changes an entry says so before (numbers.h); then the still has it copied if it has not been. So
- * each is copied once, as it was at the beginning. What is added later lies behind the end, or in an
- * entry that was free, and has been copied as such.
+ * Whoever changes an entry says so first (numbers.h). The still then copies it, unless it is
+ * copied already. So each entry is copied once, as it was at the beginning. An entry that is added
+ * later lies behind the end; or it was free at the beginning, and is copied as a free one.
  *
- * Only begin asks for memory; the rest may run anywhere in the collector. The caller serialises.
+ * Only begin asks for memory. The rest may run anywhere in the collector. The caller serialises.
  */
 #include "base/mem.h"
 
 struct heapprof_still {
-    void (*copy)(struct heapprof_still *still, uint32_t first, uint32_t end); /* the owner's: those entries */
+    /* The owner's function: copies the entries from first to end - 1. */
+    void (*copy)(struct heapprof_still *still, uint32_t first, uint32_t end);
     void     *data;           /* the owner's */
-    uint32_t  end;            /* numbers below this are copied */
-    uint32_t  next;           /* those below this have been, or are being, */
-    uint64_t *early;          /* and these have been before their turn: a bit each */
+    uint32_t  end;            /* entries below this belong to the copy */
+    uint32_t  next;           /* entries below this are copied, or are being copied */
+    uint64_t *early;          /* bitmap of the entries that were copied ahead of their turn */
     size_t    early_capacity;
 };
 
-/* A still of the entries below end; false when memory is refused. Free it either way, with that mem. */
+/* Begins a still of the entries below end. Returns false if memory is refused. The caller frees it
+ * either way, with the same mem. */
 bool rb_heapprof_still_begin(struct heapprof_still *still, struct heapprof_mem *mem, uint32_t end);
 void rb_heapprof_still_free(struct heapprof_still *still, struct heapprof_mem *mem);
 
-/* Copies the next entries, at most HEAPPROF_STILL_STEP of them; false: there are none. */
+/* Copies the next entries, at most HEAPPROF_STILL_STEP of them. Returns false if none are left. */
 #define HEAPPROF_STILL_STEP 256
 bool rb_heapprof_still_step(struct heapprof_still *still);
 
-/* That entry is about to change: copies it, unless it has been, or is none of the still's. Seldom called: the
- * compiler is to keep it away from the paths of samples. */
+/* To be called before that entry changes: copies it, unless it is copied or lies behind the end.
+ * Seldom called, so the compiler keeps it away from the paths of samples. */
 __attribute__((__cold__))
 void rb_heapprof_still_keep(struct heapprof_still *still, uint32_t number);
 

@@ -1,8 +1,8 @@
 /* utf8.c - makes any bytes valid UTF-8 without losing what they were.
  *
- * Ruby names and paths are bytes in some encoding. protobuf's strings must be UTF-8, and
- * readers differ in what they do with others: pprof takes them, strict ones refuse the
- * whole profile. So bytes that do not belong to a well-formed sequence are spelled out.
+ * Ruby names and paths are bytes in some encoding. protobuf's strings must be UTF-8. With other
+ * bytes readers differ: pprof takes them, strict readers refuse the whole profile. So bytes that
+ * do not belong to a well-formed sequence are spelled out.
  *
  * Well-formed is as Unicode's table of byte sequences has it: shortest form, no
  * surrogates, nothing above U+10FFFF. All three are limits on the second byte alone:

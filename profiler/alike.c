@@ -1,4 +1,4 @@
-/* alike.c - which of the copied sites nobody could tell apart.
+/* alike.c - which copied sites a reader of the profile could not tell apart.
  *
  * Two functions may have one name and path, as a block that ran for two classes of one name, or
  * code that was evaluated twice; two classes may have one name. What is shown of a frame is its
@@ -10,17 +10,16 @@
  *
  *     same stack  1   2   2           site 1 has what 1 and 2 had; 2 is no site any more
  *
- * Of stacks that look alike the first that is come to stands for all; so does of sites the one of
- * the lowest number. The stacks stay as they are: each has its own frames, and that of the first
- * says what all of them do.
+ * The first visited of several stacks that look alike stands for all of them. Of sites, the one
+ * with the lowest number does. The stacks stay as they are: each has its own frames, and those of
+ * the first show what all of them show.
  *
  *   I1  two stacks have the same number here if and only if their frames look the same, from the
- *       innermost to the outermost. A stack is come to after its parent.
- *   I2  totals, live samples and pieces stand at the site that stands for theirs: the sums are
- *       what they were.
+ *       innermost to the outermost. A stack is visited after its parent.
+ *   I2  totals, live samples and pieces are at the site that stands for theirs. The sums stay.
  *
- * Most have no twin, and are not looked for: a stack of functions that none looks like (twins.h)
- * stands apart, and so does a site of such a stack and a class whose name no other has.
+ * Most stacks have no twin, and are not looked up: no other function looks like theirs (twins.h).
+ * Nor is a site of such a stack, if no other class has the name of its class.
  *
  * Each node and site is looked at once. Allocates from the snapshot's account and gives all of it
  * back; reads and writes the copies alone, so it takes no lock.

@@ -1,10 +1,10 @@
 #ifndef HEAPPROF_BLOCK_FILTER_H
 #define HEAPPROF_BLOCK_FILTER_H
-/* Whether an address may be that of a known block: one byte that says surely not, for
- * whoever frees a block and must not pay for a look at the table.
+/* Whether an address may be that of a known block. If its byte is 0, the block is surely not known.
+ * So free pays for one byte, not for a look at the table.
  *
- * Each byte counts the known blocks whose addresses lead to it (a counting Bloom filter of one
- * hash: Fan, Cao, Almeida, Broder 2000); one that has reached 255 stays.
+ * Each byte counts the known blocks whose addresses lead to it. A byte that has reached 255 stays.
+ * This is a counting Bloom filter with one hash (Fan, Cao, Almeida, Broder 2000).
  */
 #include <stddef.h>
 #include <stdint.h>

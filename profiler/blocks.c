@@ -7,15 +7,15 @@
  *     retired     3 -> 1                         pieces of freed blocks
  *     free        5 -> 6
  *
- *   I1  pieces of a block do not overlap; the one furthest back comes first.
+ *   I1  pieces of a block do not overlap. The one furthest back comes first.
  *   I2  each piece is in one block, retired, or free.
  *   I3  a byte of the filter is the number of blocks that lead to it, or 255.
- *   I4  a block has a piece; an entry without a block has none, and no owner.
+ *   I4  a block has a piece. An entry without a block has no piece and no owner.
  *
- * While a block is lifted its key is made of the number of its entry, and none that a block can
- * have: so it keeps its place, and putting it back needs no memory.
+ * While a block is lifted, its key is made of the number of its entry. No block can have such an
+ * address. So a lifted block keeps its place, and putting it back needs no memory.
  *
- * The caller serialises. Only add allocates (mem.c).
+ * The caller serialises. Only add and reserve allocate (mem.c).
  */
 #include "profiler/blocks.h"
 

@@ -2,19 +2,19 @@
 #define HEAPPROF_BLOCKS_H
 /* The sampled memory of an allocator that is not freed yet.
  *
- * Bytes are sampled as they are asked for: those of a new block at once, of one that grows
- * the growth alone. What was asked for at once and sampled is a piece; a block is known
- * while it has one.
+ * Bytes are sampled when they are asked for: all bytes of a new block, and the growth of a block
+ * that grows. What was asked for at once and sampled is a piece. A block is known while it has a
+ * piece.
  *
  *     block 0x7f..10    | piece     | not sampled | piece         |
  *                       0          64          4096            9000
  *
- * So bytes in use stand at the stack that asked for them, and a block that shrinks gives them
- * back from its end. Each byte of a piece stands for weight bytes like it: of a piece that
- * has been cut short, too.
+ * So bytes in use count for the stack that asked for them, and a block that shrinks gives bytes
+ * back from its end. Each byte of a piece stands for `weight` bytes, even if the piece has been
+ * cut short.
  *
  * A block may be freed where the tables of a profile may not be changed. So its pieces are
- * retired: out of the block, and kept until the owner takes them, one by one.
+ * retired: they leave the block, and are kept until the owner of the table takes them, one by one.
  */
 #include "base/address_table.h"
 #include "base/numbers.h"
@@ -22,31 +22,31 @@
 
 struct heapprof_piece {
     size_t   begin;       /* offset in its block */
-    size_t   held_bytes;  /* from there, now; 0: retired or free */
-    size_t   asked_bytes; /* when it was sampled, which weight belongs to */
-    uint32_t site;        /* who asked (sites.h); 0: free; HEAPPROF_SITE_WAITING: told later */
+    size_t   held_bytes;  /* its length at this moment; 0: retired or free */
+    size_t   asked_bytes; /* its length when it was sampled, which weight belongs to */
+    uint32_t site;        /* which site asked; 0: free; HEAPPROF_SITE_WAITING: not known yet */
     uint32_t birth_gc;
     float    weight;
-    uint32_t next;        /* of the same block or of the retired; the link of a free one */
+    uint32_t next;        /* piece of the same block, or retired piece. Of a free piece: its link */
 };
 
 /* The object that holds a block, as a walk of the heap has seen it. */
 struct heapprof_owner {
     uintptr_t object;   /* 0: not known */
     uint32_t  class_id; /* its class, an identity */
-    uint32_t  seen;     /* when (owner_seen) */
+    uint32_t  seen;     /* when it was seen, as owner_seen returns it */
 };
 
-/* The GC count at which an owner was seen, and how often objects had been moved, 24 bits and 8. */
+/* When an owner was seen: the GC count in 24 bits, then how often objects had been moved in 8. */
 static inline uint32_t
 rb_heapprof_owner_seen(uint32_t gc_count, uint32_t moves)
 {
     return gc_count << 8 | (moves & 0xff);
 }
 
-/* Whether an object with its address now, that was born at that GC, is the same: none has been moved since,
- * and it has not been born there after a later GC. (After the same one it may have been, if that was marking; but
- * few blocks outlive their owners.) */
+/* Whether the object that has the owner's address at this moment, and was born at that GC, is still
+ * that owner. It is, if no object has been moved since, and it was not born after a later GC. (It may
+ * have been born after the same GC, if that was marking. But few blocks outlive their owners.) */
 static inline bool
 rb_heapprof_owner_same_p(uint32_t seen, uint32_t birth_gc, uint32_t moves_now)
 {
@@ -55,14 +55,14 @@ rb_heapprof_owner_same_p(uint32_t seen, uint32_t birth_gc, uint32_t moves_now)
 
 struct heapprof_blocks {
     struct heapprof_address_table addresses;
-    uint32_t  chain;            /* of all blocks: the address table wants one */
-    uint8_t  *filter;           /* the owner's, HEAPPROF_BLOCK_FILTER_SIZE */
-    uint32_t *pieces_of;        /* by address entry: the first, which lies furthest back */
+    uint32_t  chain;            /* the one chain of all blocks, for the address table */
+    uint8_t  *filter;           /* of HEAPPROF_BLOCK_FILTER_SIZE bytes, the caller's */
+    uint32_t *pieces_of;        /* by address entry: the first piece, which lies furthest back */
     size_t    pieces_of_capacity;
     struct heapprof_owner *owners; /* by address entry */
     size_t    owners_capacity;
     struct heapprof_piece *pieces; /* [0] unused */
-    struct heapprof_numbers numbers; /* of the pieces, the retired ones too */
+    struct heapprof_numbers numbers; /* of the pieces, retired ones included */
     uint32_t  retired_head;
     uint32_t  live_count;       /* pieces in blocks */
 };
@@ -74,70 +74,72 @@ void rb_heapprof_blocks_init(struct heapprof_blocks *blocks, struct heapprof_mem
 /* Gives the memory back and clears the filter; the table is then as after init. */
 void rb_heapprof_blocks_free(struct heapprof_blocks *blocks);
 
-/* Enters a piece at the end of the block at address; of the piece, begin, asked_bytes (not 0),
- * site, birth_gc and weight are read. False when memory is refused. */
+/* Enters a piece at the end of the block at address. Reads begin, asked_bytes (not 0), site,
+ * birth_gc and weight of the piece. Returns false if memory is refused. */
 bool rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
                             const struct heapprof_piece *piece);
 
 /* The block at address is freed; nothing happens if it is not known. */
 void rb_heapprof_blocks_remove(struct heapprof_blocks *blocks, uintptr_t address);
 
-/* A block is about to be reallocated: from now on its address may be somebody else's. Returns
- * what put wants, 0 when it is not known. */
+/* A block is about to be reallocated: from here on its address may belong to another block. Returns
+ * what put takes, or 0 if the block is not known. */
 uint32_t rb_heapprof_blocks_lift(struct heapprof_blocks *blocks, uintptr_t address);
 
-/* It is at address now (or again). Nothing happens if the table was freed meanwhile. */
+/* The lifted block is at address, which may be the old one. Nothing happens if the table was freed
+ * meanwhile. */
 void rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uintptr_t address);
 
-/* The block at address has size_bytes now; nothing happens if it is not known. */
+/* The block at address has been cut to size_bytes. Nothing happens if it is not known. */
 void rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t size_bytes);
 
-/* The offset at which the known pieces of the block at address end; 0 when it is not known. */
+/* The offset at which the pieces of the block at address end; 0 if the block is not known. */
 size_t rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address);
 
-/* Makes room for count pieces in blocks of their own; false when memory is refused, where some of
- * it may have been made. */
+/* Makes room for count pieces, each in a block of its own. Returns false if memory is refused; some
+ * room may have been made then. */
 bool rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count);
 
-/* Whether add would need no memory now; and the number it would give its piece. */
+/* Whether the next add needs no memory. */
 bool rb_heapprof_blocks_room_p(const struct heapprof_blocks *blocks);
 
+/* The number that the next add will give its piece. */
 static inline uint32_t
 rb_heapprof_blocks_next_piece(const struct heapprof_blocks *blocks)
 {
     return rb_heapprof_numbers_next(&blocks->numbers);
 }
 
-/* Pieces of blocks that are no more, until they are taken. */
+/* How many pieces of freed blocks are not taken yet. */
 static inline uint32_t
 rb_heapprof_blocks_retired_count(const struct heapprof_blocks *blocks)
 {
     return blocks->numbers.count - blocks->live_count;
 }
 
-/* Takes one retired piece and returns its site, 0 when there is none. */
+/* Takes one retired piece and returns its site; 0 if there is none. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
 
-/* Asks of each piece of the block with that entry, unless it is lifted, whether it stays, and frees the others at
- * once. Nothing happens if there is none. keep may change the weight; it may not use the table. Those of a
- * size that is only reported (reported.h) move together. */
+/* Asks keep of each piece of the block with that entry whether it stays, and frees the rest at once.
+ * Nothing happens if the entry has no block, or the block is lifted. keep may change the weight. It
+ * may not use the table. The pieces left of a reported size (reported.h) move together. */
 void rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
                              bool (*keep)(struct heapprof_piece *piece, void *data), void *data);
 
-/* Gives memory back that is not needed, where less than a third is; blocks and pieces are numbered anew. Does
- * nothing while a block is lifted: who lifted it has its number. */
+/* Gives memory back if less than a third of it is needed. Blocks and pieces are then numbered anew.
+ * Does nothing while a block is lifted, since the caller of lift has its number. */
 void rb_heapprof_blocks_pack(struct heapprof_blocks *blocks);
 
-/* The known block at address belongs to that object, until it is freed or owners are
+/* The known block at address belongs to that object, until the block is freed or owners are
  * forgotten. */
 void rb_heapprof_blocks_own(struct heapprof_blocks *blocks, uintptr_t address,
                             const struct heapprof_owner *owner);
 void rb_heapprof_blocks_forget_owners(struct heapprof_blocks *blocks);
 
-/* The known blocks, by entry; 0 after the last. Begin after 0. */
+/* The entry of the known block after that one; 0 after the last. The first follows 0. */
 uint32_t rb_heapprof_blocks_next(const struct heapprof_blocks *blocks, uint32_t entry);
 
-/* Bytes in use, as the pieces stand for them. */
+/* The bytes in use, as the weights of the pieces estimate them. */
 double rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks);
 
 /* Asserts the invariants of blocks.c. */

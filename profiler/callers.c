@@ -1,6 +1,6 @@
-/* callers.c - who asks, among the return addresses of a call.
+/* callers.c - which of the return addresses of a call asks the allocator for itself.
  *
- *     our own       [heapprof]        whatever comes before the first that passes
+ *     our own       [heapprof]        what comes before the first wrapper
  *     wrappers      [rb_gc_impl_malloc, ruby_xmalloc]
  *     the caller    str_enc_new
  *

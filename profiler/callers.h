@@ -1,11 +1,11 @@
 #ifndef HEAPPROF_CALLERS_H
 #define HEAPPROF_CALLERS_H
-/* The C code that asks the allocator: of the return addresses of a call the innermost that does
- * not lie in a function that asks for somebody else, such as xmalloc. What function that is, is
- * found when a name is wanted. */
+/* Which C code asks the allocator. A call has several return addresses. The caller is the innermost
+ * that does not lie in a wrapper: a function that asks for somebody else, such as xmalloc. The name
+ * of the caller's function is looked up when somebody wants it. */
 #include "base/mem.h"
 
-/* The code of functions that ask for somebody else: addresses from start up to end. */
+/* The code of a wrapper: addresses from start to end - 1. */
 struct heapprof_wrapper {
     uintptr_t start;
     uintptr_t end;
@@ -13,11 +13,11 @@ struct heapprof_wrapper {
 
 struct heapprof_callers {
     struct heapprof_mem  *mem;
-    struct heapprof_wrapper *wrappers; /* sorted when all have been added, none overlaps another */
+    struct heapprof_wrapper *wrappers; /* sorted after sort; none overlaps another */
     size_t wrappers_capacity;
     size_t wrapper_count;
-    struct heapprof_wrapper core;        /* the code of MRI itself; {0}: not known */
-    struct heapprof_wrapper interpreter; /* of that, the function that runs Ruby code; {0}: not known */
+    struct heapprof_wrapper core;        /* the code of MRI; {0}: not known */
+    struct heapprof_wrapper interpreter; /* MRI's function that runs Ruby code; {0}: not known */
 };
 
 /* An empty table; allocates nothing. mem must outlive it. */
@@ -26,7 +26,7 @@ void rb_heapprof_callers_init(struct heapprof_callers *callers, struct heapprof_
 /* Gives the memory back; the table is then as after init. */
 void rb_heapprof_callers_free(struct heapprof_callers *callers);
 
-/* Adds a wrapper, if there is memory; sort after the last. */
+/* Adds a wrapper, if there is memory. The caller calls sort after the last one. */
 void rb_heapprof_callers_add_wrapper(struct heapprof_callers *callers, uintptr_t start,
                                      size_t size_bytes);
 void rb_heapprof_callers_sort(struct heapprof_callers *callers);
@@ -34,23 +34,23 @@ void rb_heapprof_callers_sort(struct heapprof_callers *callers);
 /* Whether a return address lies in a wrapper. */
 bool rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address);
 
-/* The caller among return addresses, innermost first; 0 when there is none. The first own_count are
- * the profiler's; how many those are need not be known where wrappers are. */
+/* Finds the caller among return addresses, which come innermost first. Returns 0 if there is none.
+ * The first own_count belong to the profiler. Where wrappers are known, own_count may be too small. */
 uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,
                                    const uintptr_t *addresses, size_t count, size_t own_count);
 
-/* Whether a return address lies in MRI itself. */
+/* Whether a return address lies in MRI. */
 bool rb_heapprof_callers_core_p(const struct heapprof_callers *callers, uintptr_t address);
 
 /* Whether it lies in the function that runs Ruby code. */
 bool rb_heapprof_callers_interpreter_p(const struct heapprof_callers *callers, uintptr_t address);
 
-/* On whose behalf a function of MRI asked: the innermost of the addresses that lies neither in MRI nor in a wrapper, and
- * has called it without Ruby code in between; 0: none. */
+/* The code on whose behalf MRI asked: the innermost address that lies neither in MRI nor in a
+ * wrapper, if it has called MRI without Ruby code in between. Returns 0 if there is none. */
 uintptr_t rb_heapprof_callers_behalf(const struct heapprof_callers *callers, const uintptr_t *addresses, size_t count);
 
-/* A caller as a key among the addresses of identities, none that an object can have; and
- * back. */
+/* A caller as a key among the addresses of identities. No object can have such an address. The
+ * second function goes back. */
 static inline uintptr_t
 rb_heapprof_callers_key(uintptr_t caller)
 {

@@ -1,13 +1,14 @@
 #ifndef HEAPPROF_CHECKSUM_H
 #define HEAPPROF_CHECKSUM_H
-/* What is in the tables, in 64 bits: by which a debug build sees that they have changed (gc/book/sequence.c). Takes time in
- * proportion to them. A copy of the entries that is being made meanwhile (base/still.h) makes no difference. */
+/* The content of the tables in 64 bits. A debug build sees by it whether they have changed
+ * (gc/book/sequence.c). Takes time in proportion to the tables. A copy of the entries that is being
+ * made meanwhile (base/still.h) makes no difference. */
 #include "profiler/tables.h"
 
-/* Of blocks and reports, which are under the blocks' lock. */
+/* The content of blocks and reports, which are under the blocks' lock. */
 uint64_t rb_heapprof_checksum_blocks(const struct heapprof_tables *tables);
 
-/* Of all others. */
+/* The content of all other tables. */
 uint64_t rb_heapprof_checksum_tables(const struct heapprof_tables *tables);
 
 #endif

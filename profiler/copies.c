@@ -9,17 +9,18 @@
  *     live       ------->      samples, without those that are gone; addresses, memsizes if wanted
  *     blocks     ------->      pieces, with their owners (pieces.c)
  *
- * Each table has a still (base/still.h): it is told before an entry changes, so that what is copied is
- * what was there at the beginning, of all tables at one moment.
+ * Each table has a still (base/still.h), which is told before an entry changes. So the copies have
+ * what was in all tables at the moment of begin.
  *
- *   I1  totals, live samples and pieces are as they were at begin: of each site, totals minus what is
+ *   I1  totals, live samples and pieces are as they were at begin. So a site's totals minus what is
  *       alive is what is dead.
- *   I2  what an entry names is in the copies, too: numbers are given to others only after an entry has
- *       been copied, and nothing is freed before all is.
- *   I3  of a stack's node, holds is of some moment in between: nobody reads it.
- *   I4  the text of strings only grows until a sweep, before which all is copied.
+ *   I2  what an entry names is in the copies, too: a number is given to another entry only after its
+ *       entry is copied, and nothing is freed before all is copied.
+ *   I3  holds of a stack's node is of some moment in between: nobody reads it.
+ *   I4  the text of strings only grows until a sweep, and all is copied before a sweep.
  *
- * begin and add_up allocate (mem.c, the snapshot's account); steps and what they are told do not.
+ * begin and add_up allocate (mem.c, the snapshot's account). Steps do not, nor does a still that is
+ * told of a change.
  */
 #include "profiler/copies.h"
 

@@ -1,18 +1,17 @@
-/* dead_code.c - what dead code leaves in the tables: what looks the same becomes one entry.
+/* dead_code.c - makes one entry of all that looks the same in what dead code leaves in the tables.
  *
- *   1  dead classes of one name, and dead functions of one name, path and first line: the first
- *      stands for all of them
- *   2  what has a live sample keeps its stack, as it is shown
- *   3  where too many names are left some are given up (dead_names.c)
- *   4  stacks, then sites, then what is alive, get the numbers of what stands for them; what
- *      nothing names is freed
+ *   1  of dead classes of one name, and of dead functions of one name, path and first line, the
+ *      first stands for all
+ *   2  a site with a live sample keeps its stack, as it is shown
+ *   3  if too many names are left, some are given up (dead_names.c)
+ *   4  stacks, then sites, then what is alive get the numbers of what stands for them. What nothing
+ *      names is freed
  *
- *   I1  a frame that is running is of living code, so is a sample's stack that waits for its site
- *       (gc/objects/newobj.c): a stack of living code is equal to no other, before and after, so its
- *       number stays.
+ *   I1  a frame that is running is of living code. So is the stack of a sample that waits for its
+ *       site (gc/objects/newobj.c). A stack of living code is equal to no other stack, before and
+ *       after, so its number stays.
  *   I2  totals, live samples and pieces are at the site that stands for theirs.
- *   I3  what memory is refused for is not merged, or keeps its name; nothing else is different
- *       then.
+ *   I3  if memory is refused, entries stay unmerged, or keep their names. Nothing else differs.
  *
  * The caller serialises.
  */

@@ -1,21 +1,21 @@
 /* dead_names.c - which names of dead code are given up.
  *
- * Code that is the same can be merged, whatever there is of it. Templates with paths of their
- * own, classes with names of their own cannot, and a process may make ever new ones. So there are
- * at most so many names of what is dead and has no live sample:
+ * Equal code can be merged, however much there is. Templates with paths of their own, and classes
+ * with names of their own, cannot, and a process may make ever new ones. So what is dead and has no
+ * live sample has at most so many names:
  *
  *     HEAPPROF_DEAD_NAMES, and one for each living function
  *
- * Where there are more, those that have allocated less than twice the mean of all lose it: half
- * of them or more. What has been allocated counts for the innermost dead function on its stack,
- * and for its class. Callers stay, and what was called; so do all sums:
+ * If there are more, a name is lost that has allocated less than twice the mean: half of them or
+ * more. What was allocated counts for the innermost dead function on its stack, and for its class.
+ * Callers stay, and what was called. All sums stay:
  *
  *     main:3 -> t17.erb:1 -> Class#new  400 bytes     main:3 -> t17.erb:1   -> Class#new  400 bytes
  *     main:3 -> t18.erb:1 -> Class#new   40 bytes     main:3 -> [dead code] -> Class#new  120 bytes
  *     main:3 -> t19.erb:1 -> Class#new   80 bytes
  *
- * So what was loaded at the start, and has allocated much, keeps its names, however many
- * templates come after it.
+ * So code that was loaded at the start, and has allocated much, keeps its names, however many
+ * templates come later.
  *
  * The caller serialises.
  */

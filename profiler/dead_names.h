@@ -1,10 +1,10 @@
 #ifndef HEAPPROF_DEAD_NAMES_H
 #define HEAPPROF_DEAD_NAMES_H
-/* Which names of dead code and dead classes are given up, where there are too many
- * (dead_names.c): a part of merging (dead_code.h). */
+/* Which names of dead code and dead classes are given up, if there are too many (dead_names.c). It
+ * is a part of merging (dead_code.h). */
 #include "profiler/tables.h"
 
-/* Whether the class, or the code of the function, has died. False for 0, which is no class. */
+/* Whether the class has died; of a function, whether its code has died. False for 0. */
 static inline bool
 rb_heapprof_dead_class_p(const struct heapprof_tables *tables, uint32_t id)
 {
@@ -21,7 +21,7 @@ rb_heapprof_dead_function_p(const struct heapprof_tables *tables, uint32_t numbe
     return !(function->origin & HEAPPROF_ORIGIN_C) && tables->identities.all[function->origin].dead;
 }
 
-/* Which one stands for it, while dead code is merged. */
+/* Which class, or function, stands for it while dead code is merged. */
 static inline uint32_t
 rb_heapprof_dead_class_same(const struct heapprof_tables *tables, uint32_t id)
 {
@@ -38,7 +38,7 @@ rb_heapprof_dead_function_same(const struct heapprof_tables *tables, uint32_t nu
     return same ? same : number;
 }
 
-/* Whether a dead class loses its name, where names are given up. Classes that keep theirs have been marked. */
+/* Whether a dead class loses its name, once names are chosen. Classes that keep theirs are marked. */
 static inline bool
 rb_heapprof_dead_class_nameless_p(const struct heapprof_tables *tables, uint32_t id)
 {
@@ -47,18 +47,18 @@ rb_heapprof_dead_class_nameless_p(const struct heapprof_tables *tables, uint32_t
     return rb_heapprof_dead_class_p(tables, id) && !tables->identities.all[same].needed;
 }
 
-/* What stands for those that have lost their names. */
+/* What stands for functions and classes that have lost their names. */
 struct heapprof_nameless {
-    uint32_t code;      /* function; 0: none is given up */
-    uint32_t class_id;  /* identity */
+    uint32_t code;      /* a function; 0: no name is given up */
+    uint32_t class_id;  /* an identity */
 };
 
-/* Where too many names are left, and stacks of live samples are kept: keeps those of code that is
- * to have a name, too, and marks classes that are (needed). 0 where there is nothing to be done,
- * or memory is refused. */
+/* Chooses, if too many names are left. Stacks of live samples are already kept. Keeps the stacks of
+ * code that is to have a name, too, and marks the classes that are (needed). Returns zeros if there
+ * is nothing to do, or if memory is refused. */
 struct heapprof_nameless rb_heapprof_dead_names_choose(struct heapprof_tables *tables);
 
-/* What stands for them as far as it has been needed; otherwise 0. */
+/* What stands for them, if it has been needed before; otherwise 0. */
 struct heapprof_nameless rb_heapprof_dead_names_find(const struct heapprof_tables *tables);
 
 #endif

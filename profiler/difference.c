@@ -1,21 +1,20 @@
 /* difference.c - one snapshot minus another.
  *
- * Each numbers its strings, functions and stacks for itself. So both are brought under new
- * numbers, by what they say:
+ * Each numbers its strings, functions and stacks for itself. So both get new numbers, by content:
  *
  *     later    row +  stack 7 --> function 3 --> "Foo#bar"        the difference
  *                                                                 stack 2 --> function 1 ...
  *     earlier  row -  stack 4 --> function 9 --> "Foo#bar"
  *
- * Rows that then have the same numbers are added up. What only one of the two was asked for,
- * owners with memsize or the rungs of RSS, neither has: a key that one side cannot have would
- * make a row of growth and one of shrinkage out of what has not changed.
+ * Rows that then have the same numbers are added up. If only one of the two has owners with
+ * memsizes, or the rungs of RSS, the difference has none: a key that one side cannot have would make
+ * a row of growth and one of shrinkage out of what has not changed.
  *
- * Two snapshots are equal when nothing is left of them, with owners, rungs and ages.
+ * Two snapshots are equal if nothing is left of their difference with owners, rungs and ages.
  *
  *   I1  nothing in the difference points outside it.
  *
- * Allocates as snapshot.c does. Reads the two only.
+ * Allocates as snapshot.c does. Changes neither of the two.
  */
 #include "profiler/difference.h"
 

@@ -6,13 +6,12 @@
  *     index       hash(origin, owner) -> number
  *
  *   I1  no two functions have the same origin and owner.
- *   I2  a function stays when its code dies: stacks name it for as long as their
- *       samples live. It goes in a sweep, when whoever knows what is needed has
- *       said so.
+ *   I2  a function stays when its code dies, because stacks name it for as long as their samples
+ *       live. It goes in a sweep for which nobody has marked it as needed.
  *
- * The living code that has run bounds their number: what is dead is merged (dead_code.h).
+ * Their number is bounded by the living code that has run: what is dead is merged (dead_code.h).
  *
- * The caller serialises. add allocates (mem.c); the rest may run anywhere.
+ * The caller serialises. add allocates (mem.c). The rest may run anywhere.
  */
 #include "profiler/functions.h"
 

@@ -13,10 +13,9 @@
  *   I2  the entry of a live object has its identity in ids, and that is in use.
  *   I3  all has room for all identities; a new one is unnamed.
  *   I4  a refused add changes nothing.
- *   I5  one in use that has no entry is dead, and no other.
+ *   I5  an identity in use is dead if and only if it has no entry.
  *
- * Moving addresses is the address table's work; ids is by entry
- * number, which a move does not change.
+ * The address table moves addresses. ids is indexed by entry number, which a move does not change.
  *
  * The caller serialises. add allocates (mem.c).
  */

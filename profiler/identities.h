@@ -1,12 +1,12 @@
 #ifndef HEAPPROF_IDENTITIES_H
 #define HEAPPROF_IDENTITIES_H
-/* Numbers for the heap objects that names come from: iseqs and classes; and for callers of the allocator.
+/* Numbers for the heap objects that names come from, iseqs and classes, and for callers of the
+ * allocator.
  *
- * A profile outlives the code it speaks of, and addresses are used again. So each
- * iseq and class gets a number on first sight; the address leads to it for as long as
- * the object lives, or until memory is short and nobody needs it; nothing keeps the object alive. Whoever sees the object die
- * says so; the number and the name that was found for it stay until a
- * sweep finds that nobody needs them.
+ * A profile outlives the code it is about, and addresses are used again. So each iseq and class gets
+ * a number at first sight. The address leads to the number while the object lives, or until memory is
+ * short and nobody needs it. Nothing keeps the object alive. The collector tells of its death (died).
+ * The number and its name stay until a sweep finds that nobody needs them.
  */
 #include "base/address_table.h"
 #include "base/numbers.h"
@@ -18,18 +18,18 @@ struct heapprof_identities {
     struct heapprof_identity *all; /* by identity; [0] unused */
     struct heapprof_numbers numbers; /* the identities */
     uint32_t  elsewhere;      /* head of the chain of addresses that are on no heap page */
-    uint32_t  deaths;         /* of their objects, since dead code was merged (dead_code.h) */
+    uint32_t  deaths;         /* objects that died since dead code was merged (dead_code.h) */
 };
 
 struct heapprof_identity {
     uint32_t name;            /* string; HEAPPROF_UNNAMED: no name yet */
-    uint32_t library;         /* string: what a caller is in; 0: not known, or no caller */
-    uint32_t next_free;       /* link of a free one; of one in use 0, except while dead code is
-                                 merged (dead_code.c) */
+    uint32_t library;         /* string: the library of a caller; 0: not known, or no caller */
+    uint32_t next_free;       /* link of a free one. In use: 0, except while dead code is merged
+                                 (dead_code.c) */
     bool     used;
     bool     dead;            /* its object has died */
     bool     provisional;     /* the class had no permanent name yet: ask again at the next snapshot */
-    bool     needed;          /* sweep keeps it, this once */
+    bool     needed;          /* the next sweep keeps it */
 };
 
 #define HEAPPROF_UNNAMED UINT32_MAX
@@ -40,19 +40,19 @@ void rb_heapprof_identities_init(struct heapprof_identities *identities, struct 
 /* Gives the memory back; the table is then as after init, and counts from 1 again. */
 void rb_heapprof_identities_free(struct heapprof_identities *identities);
 
-/* The identity of the live object at address, 0 when it has none. */
+/* The identity of the live object at address, or 0 if it has none. */
 uint32_t rb_heapprof_identities_find(const struct heapprof_identities *identities,
                                      uintptr_t address);
 
-/* A new identity, still unnamed, for an address that has none; 0 when memory is refused.
- * To move the address, use the address table. */
+/* Adds an identity, without a name, for an address that has none. Returns 0 if memory is refused. To
+ * move the address, the caller uses the address table. */
 uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
                                     uintptr_t address);
 
-/* The object of this entry, on page_head's page, is no more. Allocates nothing. */
+/* The object of this entry, on page_head's page, has died. Allocates nothing. */
 void rb_heapprof_identities_died(struct heapprof_identities *identities, uint32_t *page_head, uint32_t entry);
 
-/* The identity of that number, to be given its names. */
+/* The identity of that number, for the caller to write its names. */
 static inline struct heapprof_identity *
 rb_heapprof_identities_change(struct heapprof_identities *identities, uint32_t id)
 {
@@ -60,15 +60,15 @@ rb_heapprof_identities_change(struct heapprof_identities *identities, uint32_t i
     return &identities->all[id];
 }
 
-/* What is done about the objects of identities that nobody needs. */
+/* How a sweep lets go of living objects whose identities nobody needs. */
 struct heapprof_letting_go {
-    uint32_t *(*page_head)(uintptr_t address); /* the chain of its page */
-    void (*forget)(uintptr_t address);         /* told of each that has no identity any more */
+    uint32_t *(*page_head)(uintptr_t address); /* the chain of the object's page */
+    void (*forget)(uintptr_t address);         /* called for each object that loses its identity */
 };
 
-/* Frees every identity whose needed is not set, and clears needed; the numbers are handed out again.
- * Objects that are alive are forgotten, and given a new identity when they are seen again; with
- * letting_go NULL they keep theirs. Allocates nothing. Returns how many it freed. */
+/* Frees every identity whose needed is not set, and clears needed. Numbers of freed identities are
+ * handed out again. Living objects lose theirs, too, and get a new one when they are seen again. If
+ * letting_go is NULL, living objects keep theirs. Allocates nothing. Returns how many it freed. */
 uint32_t rb_heapprof_identities_sweep(struct heapprof_identities *identities,
                                       const struct heapprof_letting_go *letting_go);
 
