@@ -9,12 +9,12 @@
  *                 --> free blocks   --> allocator slack
  *                 --> unexplained
  *
- * An allocator that tells nothing is believed to have given out what samples and the collector
- * know of. One that tells knows how much it has given out and kept, not where, nor whether it is
- * in memory. What its numbers cannot find among the candidates is absent: pages nobody has touched
- * yet. Those of the heap are taken from free blocks first (its untouched end), others from large
- * blocks in use (a buffer with room to grow). How absence is shared out moves bytes between malloc
- * and slack; their sum is what it is.
+ * An allocator may tell nothing. It is then believed to have given out what samples and the collector
+ * know of. An allocator that tells knows how much it has given out and kept. It does not know where,
+ * nor whether that is in memory. The part of its numbers that is more than the candidates is absent:
+ * pages nobody has touched yet. Absent pages of the heap are taken from free blocks first (its
+ * untouched end), other absent pages from large blocks in use (a buffer with room to grow). How
+ * absence is shared out moves bytes between malloc and slack; their sum stays.
  *
  *   I1  the rungs add up to rss.   I2  no rung is negative.
  *
@@ -22,11 +22,11 @@
  *
  *     rows of samples   inuse     estimates        rows of rungs   resident   rss, to the byte
  *
- * They are two accounts of the same memory and are never added up. How much the estimates have
- * beyond the rungs they belong to is told apart: what was asked for and nobody has touched
+ * They are two accounts of the same memory and are never added up. The estimates may have more than
+ * the rungs they belong to. That is told in two parts: what was asked for and nobody has touched
  * (absent), and the rest, which is chance.
  *
- * Pure, but for the snapshot's memory.
+ * Pure, except for the snapshot's memory.
  */
 #include "profiler/ladder.h"
 

@@ -1,16 +1,15 @@
 #ifndef HEAPPROF_LIVE_TABLE_H
 #define HEAPPROF_LIVE_TABLE_H
-/* The sampled objects that are alive: an address table with what each sample
- * stands for beside it. Weight is kept per sample, so that a later change of the
- * interval leaves earlier samples right. */
+/* The sampled objects that are alive: an address table, and beside it what each sample stands for.
+ * Each sample has its own weight, so that earlier samples stay right when the interval changes. */
 #include "base/address_table.h"
 
 struct heapprof_sample {
-    uint32_t site;        /* who allocated it, and its class (sites.h) */
+    uint32_t site;        /* the stack that allocated it, and its class (sites.h) */
     uint32_t birth_gc;    /* GC count when it was allocated, low 32 bits */
     float    weight;      /* objects it stands for; relative error < 6e-8, exact for 1 */
-    uint16_t birth_bytes; /* of its slot then, which weight belongs to */
-    uint16_t slot_bytes;  /* of its slot now: compaction may move it to another size */
+    uint16_t birth_bytes; /* size of its slot at birth, which weight belongs to */
+    uint16_t slot_bytes;  /* size of its slot: compaction may move it to another size */
 };
 
 struct heapprof_live_table {
@@ -25,11 +24,11 @@ void rb_heapprof_live_table_init(struct heapprof_live_table *table, struct heapp
 /* Gives the memory back; the table is then as after init. */
 void rb_heapprof_live_table_free(struct heapprof_live_table *table);
 
-/* Makes room for count more; false when memory is refused. */
+/* Makes room for count more samples. Returns false if memory is refused. */
 bool rb_heapprof_live_table_reserve(struct heapprof_live_table *table, uint32_t count);
 
-/* Enters a sample. Returns its entry, or 0 when memory is refused. To look one up, to
- * move and to remove it, use the address table. */
+/* Enters a sample. Returns its entry, or 0 if memory is refused. To find, move or remove a sample,
+ * the caller uses the address table. */
 uint32_t rb_heapprof_live_table_add(struct heapprof_live_table *table, uint32_t *page_head,
                                     uintptr_t address, const struct heapprof_sample *sample);
 
@@ -40,8 +39,8 @@ rb_heapprof_live_table_sample(const struct heapprof_live_table *table, uint32_t 
     return &table->samples[entry];
 }
 
-/* As rb_heapprof_address_table_pack, and the samples follow. keep may change the sample of its
- * entry. */
+/* Packs as rb_heapprof_address_table_pack does, and the samples follow. keep may change the sample of
+ * its entry. */
 void rb_heapprof_live_table_pack(struct heapprof_live_table *table,
                                  const struct heapprof_packing *packing);
 

@@ -6,12 +6,12 @@
  *     labels         -> texts, numbers    -->   subject, owner, age
  *     comments       -> lines             -->   facts, rungs, origin
  *
- * What pprof.c writes is undone here, so both have to be changed together. A row's kind is in no file, but can be
- * told from its values: rungs alone are resident, and objects alone have slots.
+ * This file undoes what pprof.c writes, so both have to be changed together. No file has a row's kind,
+ * but the values tell it: only rungs have resident bytes, and only objects have slots.
  *
  *   I1  nothing in the snapshot points into the model.
  *
- * The model may be anybody's: whatever a number in it is, nothing here trusts it.
+ * The model may be anybody's: no number in it is trusted here.
  */
 #include "profiler/load.h"
 #include "base/version.h"

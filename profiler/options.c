@@ -1,7 +1,7 @@
 /* options.c - RUBY_HEAPPROF read into settings.
  *
- * base/settings cuts the text. The key picks a row of keys[], whose kind says how the value is read, where it
- * goes, and how its range is said.
+ * base/settings cuts the text. The key picks a row of keys[]. The row's kind says how the value is
+ * read, where it is stored, and how its range is described.
  *
  *   I1  a later setting of a key replaces an earlier one.
  *   I2  keys[] is HEAPPROF_SETTINGS and nothing else: what is accepted and what messages say

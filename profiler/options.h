@@ -6,9 +6,9 @@
  *     1                     on, defaults
  *     key=value,key=value   on; the keys are those of HEAPPROF_SETTINGS; "1," may come first
  *
- * Sizes take a suffix k, m or g (1024 based), or K, M, G. Of a key given twice the last counts.
- * A comma ends a value; out may hold any other character, and %p (pid) %e (program) %t (time)
- * %n (number) %% alone after a '%'.
+ * Sizes take a suffix k, m or g (1024 based), or K, M, G. If a key is given twice, the last one
+ * counts. A comma ends a value. out may have any other character; after a '%' only p (pid),
+ * e (program), t (time), n (number) or another '%' may stand.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,17 +16,18 @@
 #include "os/signals.h"
 
 #define HEAPPROF_OUT_MAX 4096
-#define HEAPPROF_INTERVAL_MAX 1099511627776 /* digits: messages have it, too */
+#define HEAPPROF_INTERVAL_MAX 1099511627776 /* written out, because messages show it */
 
-/* The default of out when several files are written: each has a number of its own. */
+/* The default of out if several files are written: each has a number of its own. */
 #define HEAPPROF_OUT_NUMBERED "heapprof-%p-%n.pb.gz"
 
-/* Every setting, and all that is said of it: what is read, defaults, ranges and messages come from
- * here, and README's table is held to it (options_test.cc).
+/* Every setting, and all that is said of it. What is read, defaults, ranges and messages come from
+ * here. options_test.cc holds the table of doc/settings.md to it.
  *
  *     X(key, kind, field, default, least, most, what a well-formed value is)
  *
- * The default is as README has it, and as RUBY_HEAPPROF could; but for the two that are a phrase. */
+ * The default is written as in doc/settings.md, and as RUBY_HEAPPROF could have it, except the two
+ * defaults that are a phrase. */
 #define HEAPPROF_SETTINGS(X) \
     X(interval, INTERVAL, interval_bytes, "512k", 1, HEAPPROF_INTERVAL_MAX, \
       "bytes between samples, such as 4096, 512k or 1m; or auto") \
@@ -57,25 +58,25 @@
     X(memcheck, SWITCH, memcheck, "0", 0, 1, \
       "1 (all that is Ruby's is freed at the end, and the file has the blocks that are left) or 0")
 
-/* Ranges and defaults are HEAPPROF_SETTINGS'. */
+/* HEAPPROF_SETTINGS has the ranges and defaults. */
 struct heapprof_options {
-    uint64_t interval_bytes; /* mean bytes between samples; HEAPPROF_AUTO_INTERVAL: by how many
-                                samples are alive */
-    uint64_t malloc_interval_bytes; /* the same for the allocator's bytes, and 0: none are sampled;
+    uint64_t interval_bytes; /* mean bytes between samples. HEAPPROF_AUTO_INTERVAL: chosen by how
+                                many samples are alive */
+    uint64_t malloc_interval_bytes; /* the same for the allocator's bytes. 0: not sampled.
                                        HEAPPROF_AS_INTERVAL: as interval_bytes */
-    bool     malloc_all;     /* also sample what does not ask MRI's own allocator */
-    uint64_t every_ms;       /* between two files of a run; 0: none but at its end */
-    uint32_t signal;         /* its number: it has a file written; 0: none has */
-    uint32_t keep;           /* so many files of a process with every or signal; 0: all */
+    bool     malloc_all;     /* also sample memory that is not asked of MRI's own allocator */
+    uint64_t every_ms;       /* between two files of a run; 0: a file at its end only */
+    uint32_t signal;         /* number of the signal that has a file written; 0: no signal */
+    uint32_t keep;           /* how many files of a process are kept, with every or signal; 0: all */
     uint32_t depth;          /* frames kept per stack, innermost first */
     uint64_t memory_bytes;   /* budget of our own tables */
-    uint64_t seed;           /* used when seeded */
+    uint64_t seed;           /* used if seeded */
     bool     seeded;         /* false: take the seed from the system */
-    bool     gc;             /* a full GC before a file is written */
-    bool     owners;         /* a walk of the heap before a file is written, which finds who
-                                holds the allocator's blocks */
+    bool     gc;             /* run a full GC before a file is written */
+    bool     owners;         /* walk the heap before a file is written, to find who holds the
+                                allocator's blocks */
     bool     rss;            /* a file has the rest of RSS in it */
-    bool     memcheck;       /* at the end of the process everything is freed, and its file has what is left */
+    bool     memcheck;       /* free everything at the end; the file has the blocks that are left */
     bool     named;          /* out is not the default */
     char     out[HEAPPROF_OUT_MAX]; /* template */
 };
@@ -83,11 +84,12 @@ struct heapprof_options {
 #define HEAPPROF_AS_INTERVAL UINT64_MAX
 #define HEAPPROF_AUTO_INTERVAL (UINT64_MAX - 1)
 
-/* With that the interval begins here and never is less; it doubles, and samples are thinned, when more
- * than twice so many are alive, and halves when a major GC finds less than half so many. */
+/* An auto interval begins at AUTO_LEAST_BYTES and never is less. It doubles, and samples are thinned,
+ * when more than twice AUTO_SAMPLES samples are alive. It halves when a major GC finds less than half
+ * of AUTO_SAMPLES. */
 enum { HEAPPROF_AUTO_LEAST_BYTES = 4096, HEAPPROF_AUTO_SAMPLES = 20000 };
 
-/* Mean bytes between samples of blocks; 0: none are sampled. */
+/* Mean bytes between samples of blocks; 0: blocks are not sampled. */
 static inline uint64_t
 rb_heapprof_options_malloc_interval(const struct heapprof_options *options)
 {
@@ -111,21 +113,21 @@ enum heapprof_options_result {
 /* The settings of RUBY_HEAPPROF=1. */
 void rb_heapprof_options_default(struct heapprof_options *options);
 
-/* Reads text (NULL: unset) into *options, defaults first. On BAD, message holds one
- * line without a newline, e.g. "nonsense=1: no such key; known keys are ...";
- * *options is then unspecified. */
+/* Reads text (NULL: unset) into *options, defaults first. On BAD, message has one line without a
+ * newline, such as "nonsense=1: no such key; known keys are ...", and *options is unspecified. */
 enum heapprof_options_result
 rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size);
 
-/* Gives out its default where several files are written, unless it is named. parse does. */
+/* Sets out to its default for several files, if several are written and out is not named. parse does
+ * that by itself. */
 void rb_heapprof_options_name_files(struct heapprof_options *options);
 
-/* The default of a key whose value is a number. */
+/* The default of a key. Its value is a number. */
 uint64_t rb_heapprof_options_default_number(const char *key);
 
 /* The key of a setting that is out of its range, with what is accepted in *expected
- * ("1 to 1099511627776 bytes"); NULL when all are good. parse uses it too. */
+ * ("1 to 1099511627776 bytes"). Returns NULL if all are good. parse uses it too. */
 const char *rb_heapprof_options_out_of_range(const struct heapprof_options *options,
                                              const char **expected);
 

@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether behind every '%' there is a letter that is known. */
+/* Whether each '%' is followed by a known letter. */
 bool rb_heapprof_out_template_p(const char *text, size_t length);
 
-/* Whether that letter stands behind a '%'. */
+/* Whether the template has that letter behind a '%'. */
 bool rb_heapprof_out_letter_p(const char *text, char letter);
 
-/* The template with a %p: "dir/app.pb.gz" becomes "dir/app-%p.pb.gz". One that has it stays as it is.
- * size: at least 4 more than its length. */
+/* Writes the template with a %p to distinct: "dir/app.pb.gz" becomes "dir/app-%p.pb.gz". A template
+ * that has a %p stays as it is. size is at least 4 more than the length of text. */
 void rb_heapprof_out_with_pid(const char *text, char *distinct, size_t size);
 
 /* What the template letters stand for. */
@@ -23,8 +23,8 @@ struct heapprof_out_values {
     unsigned    number;
 };
 
-/* Expands an out template into path. Returns false when the result does not fit in
- * size, at least 1; path is then unspecified. An unknown letter stays as it is. */
+/* Expands a template into path. Returns false if the result does not fit in size, which is at least
+ * 1; path is then unspecified. An unknown letter stays as it is. */
 bool rb_heapprof_out_expand(const char *template_text, const struct heapprof_out_values *values,
                             char *path, size_t size);
 

@@ -2,11 +2,12 @@
  *
  *     blocks --under their lock--> copies by number --> the same, sorted by site, owner --> rows.c
  *
- * Blocks change in other threads, without the VM lock. Only the copying needs them to be still: what
- * takes its time, finding the stacks of owners, sorting and adding up, is done on the copies.
+ * Other threads change blocks without the VM lock. Only the copying needs blocks to stand still. The
+ * slow work, finding the stacks of owners, sorting and adding up, is done on the copies.
  *
  *   I1  a piece whose site is not known yet is not copied.
- *   I2  equal tables give the same order: pieces of one site and owner come by their numbers.
+ *   I2  equal tables give the same order: pieces of one site and owner are in the order of their
+ *       numbers.
  *
  * Copying allocates nothing; sorting does, from the snapshot's account.
  */

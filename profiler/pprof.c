@@ -2,16 +2,14 @@
  *
  *     snapshot --pprof_tables.c--> numbers --pprof.c--> things --pprof/writer.c--> bytes
  *
- * pprof_tables.c has already decided what there is to say and numbered it; this file
- * writes it down, thing by thing. Units, labels and the words of the comments are
- * decided here.
+ * pprof_tables.c has already decided what the profile has, and numbered it. This file writes it down,
+ * thing by thing. It decides units, labels and the words of the comments.
  *
  *  I1  string_table starts with texts[], in that order, so their indices are constants.
- *  I2  Every other string is written when it is first referred to; string_ids knows those
- *      that come from the snapshot, so none of its strings is written twice, and none that
- *      nothing refers to.
+ *  I2  Every other string is written when something first refers to it. string_ids knows the strings
+ *      of the snapshot that are written, so none is written twice.
  *
- * Knows no state but its arguments; may run on any thread, without the GVL.
+ * Has no state except its arguments. May run on any thread, without the GVL.
  */
 #include "profiler/pprof.h"
 #include "base/version.h"

@@ -3,24 +3,25 @@
 /* A snapshot in the shape of a pprof profile: functions, locations and samples, each known
  * by a number, nothing twice, values rounded.
  *
- * A snapshot that was loaded may hold the same stack several times, where a reader of pprof would show rows that look
- * alike. Here such rows are one sample. One that was taken has none (alike.h).
+ * A loaded snapshot may have the same stack several times, and a reader of pprof would show rows that
+ * look alike. Here such rows become one sample. A snapshot that was taken has no such rows (alike.h).
  */
 #include "profiler/snapshot.h"
 
-/* Of what was allocated, then of what is in use: objects; bytes of slots, of the allocator, of
- * both. Then bytes in memory, which only rungs have (ladder.h); and the variance of the bytes in use. */
+/* The values of a sample. First for what was allocated, then for what is in use: objects; bytes of
+ * slots, of the allocator, of both. Then bytes in memory, which only rungs have (ladder.h), and the
+ * variance of the bytes in use. */
 #define HEAPPROF_PPROF_VALUES 10
 
-/* Names of frames that no code stands for, beside the snapshot's own strings. */
+/* Names of frames that are not code. They are not among the snapshot's strings. */
 #define HEAPPROF_PPROF_NAME_FOLDED   (UINT32_MAX - 1) /* sites given up for memory */
 #define HEAPPROF_PPROF_NAME_NO_FRAME (UINT32_MAX - 2) /* allocated outside any frame */
 
 struct heapprof_pprof_sample {
     uint32_t location;   /* of the innermost frame */
     uint32_t outer;      /* the snapshot's stack around it; 0: none */
-    uint32_t row;        /* of the snapshot: the first that is in it, with the labels of all;
-                            samples are in this order */
+    uint32_t row;        /* the snapshot's first row in this sample, which has the labels of all.
+                            Samples are in this order */
     int64_t  values[HEAPPROF_PPROF_VALUES];
     int64_t  memsize_bytes;
 };
@@ -28,16 +29,16 @@ struct heapprof_pprof_sample {
 struct heapprof_pprof_tables {
     struct heapprof_mem       mem;         /* its own account, without a limit */
     struct heapprof_functions functions;   /* one for each name and path */
-    struct heapprof_stacks    locations;   /* one-frame stacks: one for each function and line */
-    uint32_t *location_of;                 /* by the snapshot's stack: of its innermost frame */
+    struct heapprof_stacks    locations;   /* stacks of one frame, for each function and line */
+    uint32_t *location_of;                 /* by the snapshot's stack: location of its innermost frame */
     size_t    location_of_capacity;
     struct heapprof_pprof_sample *samples;
     size_t    samples_capacity;
     size_t    sample_count;
 };
 
-/* Fills tables from the snapshot, which has to outlive them; false when there is no
- * memory. Call free either way. */
+/* Fills tables from the snapshot, which has to outlive them. Returns false if there is no memory. The
+ * caller calls free either way. */
 bool rb_heapprof_pprof_tables_build(struct heapprof_pprof_tables *tables,
                                     const struct heapprof_snapshot *snapshot);
 

@@ -2,20 +2,20 @@
 #define HEAPPROF_REPORTED_H
 /* How much of each size has been reported and not given back: memory that has no address.
  *
- * What is reported in one size goes as one block that grows and shrinks, under an address that
- * no block has; those of its reports that are sampled are its pieces (blocks.h), one behind
- * the other. Nobody says which of them is given back. So all of that size are counted, sampled or
- * not, and of N reports of which k are sampled
+ * All reports of one size are one block that grows and shrinks, under an address that no block has.
+ * The sampled ones among them are its pieces (blocks.h), one behind the other. Nobody says which
+ * report is given back. So all reports of a size are counted, sampled or not. Of N reports of which k
+ * are sampled
  *
  *     a report        N + 1, and k + 1 if it is a sample
- *     one given back  N - 1, and k - 1 with probability k / N; the last goes
+ *     one given back  N - 1, and k - 1 with probability k / N; the last piece goes
  *
- * Then k of N are binomial at any time, whatever came and went: k times the weight is without
- * bias, and 0 when N is. (k / N is the chance that a report taken out blindly is sampled. With a
- * chance of its own in its place, k would be reflected at 0, and drift upwards.)
+ * Then k of N are binomial at any time, whatever came and went. So k times the weight has no bias, and
+ * it is 0 if N is 0. (k / N is the chance that a report taken out blindly is sampled. With another
+ * chance, k would be reflected at 0, and drift upwards.)
  *
- * What is given back when N is 0 was reported before the start, or in another size, and is
- * ignored. So who gives back other sizes than were reported is not followed: those that were
+ * What is given back while N is 0 was reported before the start, or in another size. It is ignored. So
+ * an extension that gives back other sizes than it reported is not followed: the sizes it reported
  * stay, and so does what was counted when something of before the start is taken for it.
  */
 #include "base/index.h"
@@ -37,6 +37,7 @@ struct heapprof_reported {
     struct heapprof_numbers  numbers;
 };
 
+/* The address under which the reports of a size are a block. It is odd, so no block has it. */
 static inline uintptr_t
 rb_heapprof_reported_block(size_t size_bytes)
 {
@@ -55,21 +56,23 @@ void rb_heapprof_reported_init(struct heapprof_reported *reported, struct heappr
 /* Gives the memory back; the table is then as after init. */
 void rb_heapprof_reported_free(struct heapprof_reported *reported);
 
-/* Whether another report of that size can be counted without memory; and makes that so, false when
- * memory is refused. */
+/* Whether another report of that size can be counted without memory. */
 bool rb_heapprof_reported_room_p(const struct heapprof_reported *reported, size_t size_bytes);
+
+/* Makes room for a report of a new size. Returns false if memory is refused. */
 bool rb_heapprof_reported_reserve(struct heapprof_reported *reported);
 
-/* One more of that size, for which there is room. size_bytes is not 0. Allocates nothing. */
+/* Counts one more report of that size, for which there is room. size_bytes is not 0. Allocates
+ * nothing. */
 void rb_heapprof_reported_add(struct heapprof_reported *reported, size_t size_bytes);
 
-/* One is given back: with its probability the last piece of that size leaves blocks. Allocates
- * nothing. */
+/* A report is given back: with the probability above, the last piece of that size leaves blocks.
+ * Allocates nothing. */
 void rb_heapprof_reported_give_back(struct heapprof_reported *reported, size_t size_bytes,
                                     struct heapprof_blocks *blocks,
                                     struct heapprof_sampler *sampler);
 
-/* How many of that size there are. */
+/* How many reports of that size are not given back. */
 uint64_t rb_heapprof_reported_count(const struct heapprof_reported *reported, size_t size_bytes);
 
 /* Asserts the invariants of reported.c. */

@@ -1,25 +1,24 @@
 /* rows.c - adds copied samples up to the rows of a snapshot.
  *
- * The live samples are strung together by site, then each site's are put into one bin an
- * age. Ages are 0 or a power of two, so a site has few bins, and all takes time in
- * proportion to samples and sites:
+ * The live samples are chained by site. Then each site's samples are put into one bin for each age.
+ * Ages are 0 or a power of two, so a site has few bins. All takes time in proportion to samples and
+ * sites:
  *
  *     first[site] -> sample -> sample -> 0           rows of a site
  *                      next[]                        age 0      alloc = inuse
  *                                                    age 1, 2, 4, ...
  *     totals of the site - all those rows =          age DEAD   inuse 0
  *
- * Pieces of blocks come by site and owner (pieces.c), and the ages of each owner are rows.
+ * Pieces of blocks are sorted by site and owner (pieces.c). There is a row for each age of an owner.
  *
- *   I1  over all rows up to any one, alloc adds up to the sites' totals and inuse to the
- *       live samples, to within a half of each: rows have whole numbers, and what
- *       rounding leaves over is carried to the next row (error diffusion, as Floyd and
- *       Steinberg 1976 do it for pictures). Rounded by themselves, rows of one sample
- *       of one weight would all err to the same side.
- *   I2  rows come by site number, then owner, then age, the dead last; after all of them the
- *       folded row. Equal tables give equal rows.
+ *   I1  up to any row, alloc adds up to the sites' totals and inuse to the live samples, to within a
+ *       half. Rows have whole numbers, and what rounding leaves over is carried to the next row. This
+ *       is error diffusion, as Floyd and Steinberg (1976) do it for pictures. If each row were rounded
+ *       by itself, all rows of one sample of one weight would err to the same side.
+ *   I2  rows are in the order of site number, then owner, then age, the dead last. The folded row
+ *       follows all of them. Equal tables give equal rows.
  *
- * Allocates from the snapshot's account; reads the copies alone, so it takes no lock.
+ * Allocates from the snapshot's account. Reads only the copies, so it takes no lock.
  */
 #include "profiler/rows.h"
 

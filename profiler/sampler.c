@@ -7,25 +7,25 @@
  *     slots    |   |   |   |   |   |   |   |   |   |   |   |   |
  *     sampled    no  *   no  no  *   *   no  no  no  no  no  *
  *
- * After a sample the next gap counts from the end of the sampled slot, not from
- * the point in it: by memorylessness both have the same law, and so no slot is
- * taken twice. The number of whole slots of S bytes that fit into a gap is
+ * After a sample the next gap counts from the end of the sampled slot, not from the point in it. Both
+ * have the same law, because gaps are memoryless. So no slot is taken twice. The number of whole slots
+ * of S bytes that fit into a gap is
  *
  *     k = floor(gap / S)      P(k >= n) = P(gap >= n S) = exp(-S / R)^n
  *
- * geometric, and the slot behind them is the sampled one: each slot is sampled
- * with p = 1 - exp(-S/R), independently of all others.
+ * which is geometric. The slot behind them is the sampled one. So each slot is sampled with
+ * p = 1 - exp(-S/R), independently of all others.
  *
  *     S \ R      4 KiB      512 KiB     weight = 1/p, to three digits
  *     40 B       103        13100
  *     640 B      6.91       820
  *     1 MiB      1          1.16
  *
- * p and the weight go through expm1, which keeps all digits where S is much
- * smaller than R and 1 - exp(-S/R) would cancel.
+ * p and the weight go through expm1. It keeps all digits if S is much smaller than R, where
+ * 1 - exp(-S/R) would cancel.
  *
- * Owns nothing; state belongs to the caller, one per independent stream. Allocates
- * nothing, may run anywhere. Not thread-safe on one state.
+ * Owns nothing. The caller has the state, one for each independent stream. Allocates nothing, and may
+ * run anywhere. Only one thread at a time may use one state.
  */
 #include "profiler/sampler.h"
 

@@ -2,9 +2,9 @@
 #define HEAPPROF_SERIES_H
 /* The files that one process writes, by one template (out.h): their names, and which are kept.
  *
- *     init -> next -> written -> next -> ...        forked, in a child
+ *     init -> next -> written -> next -> ...        fork, in a child
  *
- * Of the caller's, one thread at a time. */
+ * One thread at a time uses a series. */
 #include "profiler/options.h"
 #include <limits.h>
 #include <stdint.h>
@@ -17,42 +17,43 @@ struct heapprof_series_file {
 
 struct heapprof_series {
     char     out[HEAPPROF_OUT_MAX];
-    char     directory[PATH_MAX]; /* where a relative one starts */
-    bool     numbered;            /* several files: %n counts them */
-    bool     forked;              /* of a child: a name without %p is somebody else's, too */
-    bool     told;                /* somebody has asked whether a name was made distinct */
-    unsigned number;              /* of the last file; 0: none yet */
-    unsigned keep;                /* so many are kept, 0: all */
-    struct heapprof_series_file *kept; /* the oldest first; room for one more than keep */
+    char     directory[PATH_MAX]; /* where a relative path starts */
+    bool     numbered;            /* there are several files, which %n counts */
+    bool     forked;              /* in a child of fork: another process has a name without %p, too */
+    bool     told;                /* tell_distinct has returned true */
+    unsigned number;              /* number of the last file; 0: no file yet */
+    unsigned keep;                /* how many files are kept; 0: all */
+    struct heapprof_series_file *kept; /* the oldest first; has room for one more than keep */
     unsigned kept_count;
-    uint64_t written;             /* files so far, of which one that is replaced is one */
-    unsigned base_bits;           /* ages are told apart by powers of 2 to the power of this; see series.c */
+    uint64_t written;             /* files so far; a file that is replaced does not count again */
+    unsigned base_bits;           /* levels are powers of 2 to the power of this (series.c) */
 };
 
-/* keep is 0 or more for the files of a series that is numbered. */
+/* Begins a series. keep, 0 or more, matters only if the series is numbered. */
 void rb_heapprof_series_init(struct heapprof_series *series, const char *out, const char *directory,
                              bool numbered, unsigned keep);
 
-/* The path of the next file, absolute; program is $0. In a numbered series, where the template has %n, no
- * file is there yet. False: too long. */
+/* The absolute path of the next file. program is $0. In a numbered series whose template has %n, no
+ * file of that name exists yet. Returns false if the path is too long. */
 bool rb_heapprof_series_next(struct heapprof_series *series, const char *program, char *path, size_t size);
 
-/* The path that next would give, if nothing is there. */
+/* The path that next would give if no file existed. */
 bool rb_heapprof_series_first(const struct heapprof_series *series, const char *program,
                               char *path, size_t size);
 
-/* It has been written. If it is one too many, one of the others is removed: never the first, and of the rest the old ones
- * are thinned more than the new ones (series.c). With keep = 1 only the newest is left. */
+/* The file at path has been written. If there is one too many, an older one is removed. The first is
+ * never removed, and old files are thinned more than new ones (series.c). With keep = 1 only the
+ * newest is left. */
 void rb_heapprof_series_written(struct heapprof_series *series, const char *path);
 
-/* In the child of a fork: its files are to be its own, and those of its parent are not. Whatever the
- * parent's thread was about to do with the series. */
+/* To be called in the child of a fork: it writes files of its own, and the parent's files are not its
+ * own. The parent's thread may have been using the series at that moment. */
 void rb_heapprof_series_fork(struct heapprof_series *series);
 
-/* True, once, if names are not as the template says, because it lacks a %p. */
+/* Returns true, once, if names differ from the template because it has no %p. */
 bool rb_heapprof_series_tell_distinct(struct heapprof_series *series);
 
-/* Forgets which files were written; they stay. */
+/* Forgets which files were written. The files stay. */
 void rb_heapprof_series_free(struct heapprof_series *series);
 
 #endif

@@ -10,11 +10,10 @@
  *   I1  no two sites in use have the same stack and class.
  *   I2  a site in use holds its stack once.
  *   I3  live_samples of a site = samples in the live table that name it.
- *   I4  the sum of all totals, folded's included, is what was counted: folding
- *       loses where something came from, never how much it was.
+ *   I4  the sum of all totals, those of folded included, is what was counted. Folding loses where
+ *       something came from, never how much it was.
  *
- * The totals are of all samples since start, so what is alive can be subtracted
- * from them and leaves what is dead.
+ * The totals are of all samples since start. Minus what is alive, they are what is dead.
  *
  * The caller serialises. intern allocates (mem.c); the rest may run anywhere.
  */

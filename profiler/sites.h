@@ -1,27 +1,29 @@
 #ifndef HEAPPROF_SITES_H
 #define HEAPPROF_SITES_H
-/* Allocation sites: a stack and the class of what it allocates, with running totals; or a
- * stack and the C function that asks the allocator for memory there. A site holds its
- * stack. Its totals must outlive its last live sample, or alloc_* would shrink; so a site
- * without live samples stays until its code is dead and another looks the same (dead_code.h), or
- * until memory is needed; then others stand for it (thinning.h), or,
- * where the system has no memory, it is folded: its totals go to
- * the site of the empty stack, those of blocks to one of their own. */
+/* Allocation sites: a stack and the class of what it allocates, or a stack and the C function that asks
+ * the allocator there; with running totals. A site holds its stack.
+ *
+ * The totals must outlive the site's last live sample, or alloc_* would shrink. So a site without live
+ * samples stays until one of these happens:
+ *   - its code is dead and another site looks the same: they are merged (dead_code.h);
+ *   - memory is needed: other sites stand for it (thinning.h);
+ *   - the system has no memory: it is folded. Its totals go to the site of the empty stack, and those
+ *     of blocks to a second such site. */
 #include "base/numbers.h"
 #include "profiler/stacks.h"
 
-/* Part of a site's class_id: it asks the allocator, and the identity is that of the caller. */
+/* A bit of a site's class_id: the site is of blocks, and its identity is the caller's. */
 #define HEAPPROF_SITE_OF_BLOCKS (UINT32_C(1) << 31)
 
-/* No site: of a piece whose site is not known yet. */
+/* The site of a piece whose site is not known yet. */
 #define HEAPPROF_SITE_WAITING UINT32_MAX
 
 struct heapprof_site {
     uint32_t stack;
-    uint32_t class_id;      /* identities.h, and HEAPPROF_SITE_OF_BLOCKS */
-    uint32_t live_samples;  /* objects in the live table now, or pieces of blocks */
-    uint32_t next_free;     /* link of a free site; of one in use 0, but while sites are merged */
-    double   alloc_objects; /* weighted, since start; of blocks: requests */
+    uint32_t class_id;      /* an identity, and perhaps HEAPPROF_SITE_OF_BLOCKS */
+    uint32_t live_samples;  /* objects in the live table, or pieces of blocks */
+    uint32_t next_free;     /* link of a free site. In use: 0, except while sites are merged */
+    double   alloc_objects; /* weighted, since start; for blocks: requests */
     double   alloc_bytes;
     bool     used;
 };
@@ -33,7 +35,7 @@ struct heapprof_sites {
     struct heapprof_numbers numbers;
     struct heapprof_index index; /* (stack, class_id) -> site */
     struct heapprof_site folded; /* totals of folded sites; stack 0, class 0 */
-    struct heapprof_site folded_blocks; /* the same, of sites of blocks */
+    struct heapprof_site folded_blocks; /* the same for sites of blocks */
     uint64_t  folded_count;      /* sites folded since start */
 };
 
@@ -41,39 +43,40 @@ struct heapprof_sites {
 void rb_heapprof_sites_init(struct heapprof_sites *sites, struct heapprof_mem *mem,
                             struct heapprof_stacks *stacks);
 
-/* Gives the memory back; the table is then as after init. The stacks keep the holds
- * of its sites: free them too. */
+/* Gives the memory back; the table is then as after init. The stacks keep the holds of its sites, so the
+ * caller frees the stacks, too. */
 void rb_heapprof_sites_free(struct heapprof_sites *sites);
 
-/* The site's number, made if need be; 0 when memory is refused. Good until the next
- * fold, or for as long as the site has a live sample. */
+/* The number of that site, which is added if it is new. Returns 0 if memory is refused. Good until the
+ * next fold, or for as long as the site has a live sample. */
 uint32_t rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id);
 
-/* One sample more, standing for weight objects of size_bytes each / that sample died.
- * The weight counts as a sample keeps it, rounded to float (live_table.h). */
+/* Counts a new sample, which stands for weight objects of size_bytes each; count_free, a sample that
+ * died. The weight counts rounded to float, as a sample keeps it (live_table.h). */
 void rb_heapprof_sites_count_alloc(struct heapprof_sites *sites, uint32_t site, double weight,
                                    size_t size_bytes);
 void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
 
-/* A sample of objects of size_bytes stands for another weight now: the totals follow, by which
- * totals minus live samples stay what is dead. 0: it is none any more; free it then. */
+/* The weight of a live sample of size_bytes changes. The totals follow, so that totals minus live samples
+ * stay what is dead. If `to` is 0 it stops being a sample, and the caller calls count_free. */
 void rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float from, float to,
                                size_t size_bytes);
 
-/* Frees the site if it has nothing alive or dead, and says whether it did. */
+/* Frees the site if it has nothing alive and nothing dead. Returns whether it did. */
 bool rb_heapprof_sites_forget(struct heapprof_sites *sites, uint32_t site);
 
-/* Frees every site that has nothing alive or dead: all its samples were given up. Returns how many. */
+/* Frees every site that has nothing alive and nothing dead, since all its samples were given up. Returns
+ * how many. */
 uint32_t rb_heapprof_sites_forget_empty(struct heapprof_sites *sites);
 
 /* Folds every site that has no live sample and lets go of its stack. Returns how many. */
 uint32_t rb_heapprof_sites_fold(struct heapprof_sites *sites);
 
-/* ---- merging, while stacks are (stacks.h) ---- */
+/* ---- merging, while stacks are merged (stacks.h) ---- */
 
-/* Gives each site the stack that stands for its own now, and the class that class_id says. Of sites
- * that are equal then the first stands for the others, which are in no index. *alive says whether
- * some of these have live samples. Returns how many they are. Allocates nothing. */
+/* Gives each site the stack that stands for its own, and the class that class_id returns. Of sites that
+ * are equal then, the first stands for the rest, which are in no index. Sets *alive to whether some of
+ * the rest have live samples. Returns how many they are. Allocates nothing. */
 uint32_t rb_heapprof_sites_merge(struct heapprof_sites *sites,
                                  uint32_t (*class_id)(const struct heapprof_site *site, void *data),
                                  void *data, bool *alive);
@@ -85,7 +88,7 @@ rb_heapprof_sites_same(const struct heapprof_sites *sites, uint32_t site)
     return sites->all[site].next_free ? sites->all[site].next_free : site;
 }
 
-/* Frees those that others stand for, whom nothing may name any more. */
+/* Frees the sites that another one stands for. Nothing may name them any more. */
 void rb_heapprof_sites_end_merging(struct heapprof_sites *sites);
 
 static inline bool

@@ -1,5 +1,5 @@
-/* snapshot.c - the profile at one moment: its life, and its frames. How it is copied out of the tables:
- * copies.c; what the copies add up to: rows.c; of one sample alone: snapshot_sample.c.
+/* snapshot.c - the profile at one moment: how it is made and freed, and its frames. copies.c copies it
+ * out of the tables, rows.c adds up the copies, and snapshot_sample.c makes that of one sample.
  *
  *     tables (the profiler's)          snapshot (anybody's)
  *     strings    -- copy -->           strings, and an index: "(anonymous)" joins
@@ -11,7 +11,7 @@
  *
  *   I1  nothing in the snapshot points outside it.
  *
- * Allocates (mem.c, an account of its own); takes no lock.
+ * Allocates (mem.c, an account of its own). Takes no lock.
  */
 #include "profiler/snapshot.h"
 

@@ -1,11 +1,11 @@
 /* snapshot_sample.c - the profile of one sample: its stack, class and age.
  *
- * Costs what its stack is long, where snapshot.c copies whole tables. The stack's nodes
- * are laid out anew, the innermost first, each with a function of its own:
+ * Takes time in proportion to the sample's stack, and copies no table. The stack's nodes are laid out
+ * anew, the innermost first, each with a function of its own:
  *
  *     node 1 -> node 2 -> ... -> node depth -> 0      function of node n: n
  *
- * Allocates as snapshot.c does; takes no lock and reads the tables.
+ * Allocates as snapshot.c does. Reads the tables and takes no lock.
  */
 #include "profiler/rows.h"
 

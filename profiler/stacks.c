@@ -10,17 +10,17 @@
  *
  *   I1  no two nodes have the same parent, function and line: equal stacks have
  *       equal numbers.
- *   I2  holds of a node = its children + what others hold of it.
- *   I3  parents of a node in use are in use; depth is the parent's + 1.
+ *   I2  holds of a node = its children + the holds on it.
+ *   I3  the parent of a node in use is in use. A node's depth is its parent's + 1.
  *   I4  the empty stack 0 has no node and is never freed.
  *   I5  between two mergings no node has a flag above its depth.
  *
- * Nodes go only in trim, never when a hold goes: a stack being pushed has no hold
- * on its last node yet, and the next sample will often want the same nodes again.
- * trim needs no memory: one pass over the nodes, and from each that nobody needs
- * a walk outwards for as long as the parent was kept by that child alone.
+ * Nodes go only in trim, never when a hold goes. A stack that is being pushed has no hold on its last
+ * node yet, and the next sample often needs the same nodes again. trim needs no memory. It passes over
+ * the nodes once. From each node that nobody needs it walks outwards, as long as only that child kept
+ * the parent.
  *
- * The caller serialises. push allocates (mem.c); the rest may run anywhere.
+ * The caller serialises. push allocates (mem.c). The rest may run anywhere.
  */
 #include "profiler/stacks.h"
 

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_TABLES_H
 #define HEAPPROF_TABLES_H
-/* All that one profile knows, table by table. README.md draws who names whom. */
+/* All that one profile knows, table by table. README.md draws which table names which. */
 #include "profiler/blocks.h"
 #include "profiler/callers.h"
 #include "profiler/functions.h"
@@ -20,8 +20,8 @@ struct heapprof_tables {
     struct heapprof_blocks     blocks;
     struct heapprof_reported   reported;
     struct heapprof_callers    callers;
-    uint64_t merged_sites;     /* since start, of dead code: others stand for them (dead_code.h) */
-    uint64_t nameless_sites;   /* the same: they lost the names of what is dead */
+    uint64_t merged_sites;     /* sites of dead code that were merged since start (dead_code.h) */
+    uint64_t nameless_sites;   /* sites that have lost the names of dead code since start */
 };
 
 /* Empty tables under one budget; allocates nothing. mem and block_filter (blocks.h) must
@@ -29,15 +29,16 @@ struct heapprof_tables {
 void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem,
                              uint8_t *block_filter);
 
-/* A little room in each of the tables of samples, before others have all of the budget: what is in a table can be thinned to make
- * room for more of its kind, but nothing can where there is none. */
+/* Makes a little room in each table of samples, before other tables use up the budget. A table that has
+ * entries can be thinned to make room for more of their kind. An empty table cannot. */
 void rb_heapprof_tables_reserve(struct heapprof_tables *tables);
 
 /* Gives the memory back; the tables are then as after init. The caller clears its page
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
 
-/* How many entries there are that a trim goes through; and of all tables, where a live sample is less work than others. */
+/* How many entries a trim goes through. The second function counts entries of all tables; four live
+ * samples or pieces count as one, since they are less work. */
 uint32_t rb_heapprof_tables_trim_entries(const struct heapprof_tables *tables);
 
 static inline uint32_t
@@ -48,14 +49,15 @@ rb_heapprof_tables_entries(const struct heapprof_tables *tables)
            (tables->blocks.numbers.count + tables->live.addresses.numbers.count) / 4;
 }
 
-/* Frees what nothing leads to any more: stack nodes nobody holds, functions no node names, identities
- * that no function, site or owner names (of living objects, too, unless letting_go is NULL), and
- * their names. Numbers of such are void afterwards. Allocates nothing. Returns how many it freed. */
+/* Frees what nothing leads to any more: stack nodes that nobody holds, functions that no node names,
+ * identities that no function, site or owner names, and the strings that this leaves. Living objects
+ * lose their identities, too, unless letting_go is NULL. Numbers of freed entries are void afterwards.
+ * Allocates nothing. Returns how many entries it freed. */
 uint32_t rb_heapprof_tables_trim(struct heapprof_tables *tables,
                                  const struct heapprof_letting_go *letting_go);
 
-/* Which tables can take no more: they have no free entry, and used up the room they have. Asked
- * when memory has been refused. */
+/* Which tables can take no more entries: they have no free entry and no room left. To be asked when
+ * memory has been refused. */
 enum {
     HEAPPROF_FULL_OBJECTS = 1, /* live */
     HEAPPROF_FULL_BLOCKS  = 2,

@@ -1,42 +1,43 @@
 /* thinning.c - from the samples of one interval to those of a larger one.
  *
- * A sample of S bytes that was taken at interval R stands for 1/p(R), p(R) = 1 - exp(-S/R). It is
- * one at the larger interval Q, too, with probability
+ * A sample of S bytes that was taken at interval R stands for 1/p(R), p(R) = 1 - exp(-S/R). At the
+ * larger interval Q it is a sample, too, with probability
  *
- *     p(Q) / p(R) = weight(R) / weight(Q)         whatever becomes of the others
+ *     p(Q) / p(R) = weight(R) / weight(Q)         whatever becomes of the other samples
  *
- * and stands for 1/p(Q) then. So what is left is a Poisson sample at Q (points of a Poisson process
- * that are kept or not by coins of their own are one of a lower rate), and what a sample stands for
- * on average is what it stood for:
+ * and then stands for 1/p(Q). So what is left is a Poisson sample at Q: if each point of a Poisson
+ * process is kept or not by a coin of its own, the kept points are a Poisson process of a lower rate.
+ * On average a sample stands for what it stood for before:
  *
  *     weight(R)/weight(Q) * weight(Q)  +  (1 - weight(R)/weight(Q)) * 0  =  weight(R)
  *
- * That holds given all that was known before, so when to thin and how far may depend on how many
- * samples there are, and it may be done again and again. Only the weights matter, not when the
- * sample was taken: those of several intervals become one, and what was taken at more than Q stays.
+ * That holds given all that was known before. So when to thin, and how far, may depend on how many
+ * samples there are, and thinning may be repeated. Only a sample's weight matters, not when it was
+ * taken: samples of several intervals become samples of one, and a sample of more than Q stays.
  *
- * It holds for each sample by itself. So all samples need not be thinned at one moment, and it goes in steps,
- * in the order of their entries, between which samples are taken, die, move and are copied:
+ * It holds for each sample by itself. So samples need not all be thinned at one moment. Thinning goes in
+ * steps, in the order of entries, and between two steps samples are taken, die, move and are copied:
  *
  *     entry    1   2   3   4   5   6   7   8   9         next: the samples before it are of interval Q, or more
  *     weight   2   2   .   2   1   1   1   1   .   ->
  *                              ^next
  *
- * What a step leaves free is used again at once, by samples that are taken at Q. A sample that dies before its
- * turn is known at R; and to thin one of Q again changes nothing.
+ * Entries that a step frees are used again at once, by samples that are taken at Q. A sample that dies
+ * before its turn counts as one of R. To thin a sample of Q again changes nothing.
  *
- * A site's totals are of its dead, as they stood when they died, and of its live samples, as they
- * stand now. Thinning changes the latter and leaves the former:
+ * A site's totals consist of its dead samples, with the weights they died with, and of its live samples,
+ * with the weights they have. Thinning changes the live part only:
  *
  *     totals = dead + live      ->      totals - live + thinned live = dead + thinned live
  *
- * So totals minus live samples is what is dead, before and after, at the finer interval that it
- * was known at; never below 0; and allocated - dead = in use in each row.
+ * So totals minus live samples are what is dead, before and after, at the finer interval at which it was
+ * known. It is never below 0. And allocated - dead = in use, in each row.
  *
- * The sites of the dead are thinned likewise, for a program may have ever new ones: by their bytes D,
- * at a threshold T of twice the mean. What has T or more stays as it is; of the others one of D stays
- * with probability D/T and stands for T bytes, and for T/D times its objects. The choice goes from
- * site to site, one every T bytes from a random place on, so that the sum over all is off by less than T.
+ * Sites without a live sample are thinned in the same way, for a program may have ever new ones. D is a
+ * site's bytes, and the threshold T is twice the mean of all D. A site of T bytes or more stays as it is.
+ * A smaller one stays with probability D/T, and then stands for T bytes and for T/D times its objects. The
+ * choice goes from site to site and takes one every T bytes, from a random place on. So the sum over all
+ * sites is off by less than T.
  *
  *     sites of the dead   |  3 | 1 |    6     | 2 |  4  |  2 |       T = 6
  *     one every 6           ^             ^           ^               become  6, 6 and 6
@@ -72,7 +73,8 @@ weight(struct thinning_weights *weights, size_t size_bytes)
 
 /* ---- how far ---- */
 
-/* Of at most so many of each kind, evenly spread, the share that is left tells that of all. */
+/* At most so many samples of each kind are looked at, evenly spread. The share of them that would be left
+ * is taken for the share of all. */
 enum { LOOKED_AT = 8192 };
 
 static double
@@ -114,10 +116,10 @@ pieces_left(const struct heapprof_blocks *blocks, uint64_t interval_bytes)
     return seen > 0 ? left / seen * blocks->live_count : 0;
 }
 
-/* A little more than half: what has been thinned by half before is as likely above as below. */
+/* A little more than half: samples that were thinned by half before are as likely above it as below. */
 #define HALF 0.52
 
-/* Whether so many doublings leave half or less in each table that is full. */
+/* Whether so many doublings leave at most half of the samples in each full table. */
 static bool
 enough_p(const struct heapprof_tables *tables, const struct heapprof_thinning *now,
          unsigned int doublings, unsigned int full)
@@ -157,7 +159,7 @@ struct work {
     bool freed_sites;
 };
 
-/* What a sample of that weight stands for now; 0: it is none any more. */
+/* The new weight of a sample: `before`, or the target, or 0 if it stops being a sample. */
 static float
 thinned(struct work *work, float before, float target)
 {
@@ -166,7 +168,7 @@ thinned(struct work *work, float before, float target)
                ? target : 0;
 }
 
-/* The totals of the sample's site follow. Returns whether it is one still. */
+/* Lets the totals of the sample's site follow its new weight. Returns whether it is still a sample. */
 static bool
 settle(struct work *work, uint32_t site, float before, float after, size_t size_bytes)
 {
@@ -195,7 +197,7 @@ keep_object(uint32_t entry, uint32_t number, void *data)
     return false;
 }
 
-/* One that waits for its site keeps the weight it has: it counts nowhere yet. */
+/* A piece that waits for its site keeps its weight, for it counts nowhere yet. */
 static bool
 keep_piece(struct heapprof_piece *piece, void *data)
 {
@@ -282,7 +284,7 @@ dead_p(const struct heapprof_site *site, bool of_blocks)
            rb_heapprof_site_of_blocks_p(site) == of_blocks;
 }
 
-/* Twice the mean of their bytes; 0: there are less than a sixteenth of all sites. */
+/* Twice the mean bytes of sites without a live sample; 0 if they are less than a sixteenth of all. */
 static double
 threshold_of_dead(const struct heapprof_sites *sites, bool of_blocks)
 {
@@ -298,7 +300,7 @@ threshold_of_dead(const struct heapprof_sites *sites, bool of_blocks)
     return count >= sites->numbers.count / 16 && count > 1 ? 2 * bytes / count : 0;
 }
 
-/* What is given up is left empty. */
+/* Empties the sites that are given up. forget_empty frees them. */
 static void
 thin_dead(struct heapprof_sites *sites, bool of_blocks, struct heapprof_sampler *sampler)
 {

@@ -1,4 +1,4 @@
-/* leak_list.c - what extensions have lost, as text. Knows no state but its arguments. */
+/* list.c - what extensions have lost, as text. Has no state except its arguments. */
 #ifndef _POSIX_C_SOURCE
 # define _POSIX_C_SOURCE 200809L /* open_memstream */
 #endif

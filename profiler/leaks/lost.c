@@ -7,18 +7,22 @@
  *          \---middle of---> block C --> D   POSSIBLE: C and D
  *     block E  --->  block F                 E is LOST, F INDIRECT, and E its leader
  *
- * These are the words of Valgrind's memcheck, and its rules; so verdicts can be compared. Of what is left
- * when all that can be reached has been, each block in turn, by address, is taken for lost, and what it leads to for
- * indirect; also what was taken for lost before. So of a ring one block is lost, and the others are its. What has been
- * found is not followed again: a ring that was found first stays as it is when a later block leads into its middle.
+ * These are the words of Valgrind's memcheck, and its rules, so verdicts can be compared. First all that
+ * can be reached is reached. Then each block that is left, in the order of addresses, is taken for lost, and
+ * all that it leads to becomes indirect; also blocks that were taken for lost before. So of a ring one block
+ * is lost, and the rest of the ring belongs to it. What is found is not followed again: a ring that was found
+ * first stays as it is when a later block leads into its middle.
  *
- * Not all blocks are known: some were there before the profiler, or were asked for where it does not look. In the heaps
- * of glibc such a block is read when something leads to its beginning and it looks like one in use (os/chunk.h).
- * What lies freed in glibc's caches looks so, too: it is told by the key that glibc writes there.
+ * Some blocks are not known: they were there before the profiler, or were asked for where it does not look.
+ * In the heaps of glibc such a block is read when a pointer leads to its beginning, and it looks like one in
+ * use (os/chunk.h). A freed block in glibc's caches looks so, too. It is recognised by the key that glibc
+ * writes there.
  *
  *   I1  nothing is read directly: memory may go away at any moment (os/peek.h).
- *   I2  fates only get better until all roots are read, so a block is read twice at most: as possible, as reachable.
- *   I3  no more of others is read than OTHERS_BYTES: what only looks like a block may be long, and lie over others.
+ *   I2  fates only get better until all roots are read. So a block is read twice at most: as possible, then
+ *       as reachable.
+ *   I3  at most OTHERS_BYTES of unknown blocks are read: what only looks like a block may be long, and may
+ *       overlap others.
  */
 #include "profiler/leaks/lost.h"
 

@@ -1,11 +1,11 @@
-/* leak_profile.c - what memcheck found, in pprof's format.
+/* profile.c - what memcheck found, in pprof's format.
  *
  *     blocks by place --add up--> totals by site and fate --> samples
  *                     --mark----> nodes of stacks that these name --> functions, locations
  *
- * A node is a function and a location of its own: there are few, and readers add up by name.
+ * Each node is a function and a location of its own: there are few, and readers add up by name.
  *
- * Knows no state but its arguments.
+ * Has no state except its arguments.
  */
 #include "profiler/leaks/profile.h"
 

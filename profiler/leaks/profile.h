@@ -12,15 +12,15 @@ struct heapprof_leak_profile {
     const char *core;                      /* the file that MRI's own functions are in */
     uint32_t    origin;                    /* string: which process, in lines "key: value"; 0: not known */
     const char *libraries;                 /* names of the files that are loaded, each ended by a '/' */
-    uint64_t    dropped;                   /* blocks that nothing is known of */
+    uint64_t    dropped;                   /* blocks that were not recorded */
     uint64_t    interval_bytes;            /* 1: every block is known */
     int64_t     start_ns, time_ns;         /* wall clock */
     bool        decided;                   /* what settle returned */
     bool        each_block;                /* a sample for each block, with its address */
 };
 
-/* The encoded message in a block from malloc, its length in *size; NULL when there is no memory. The tables stay as they
- * are meanwhile. */
+/* Returns the encoded message in a block from malloc, with its length in *size; NULL if there is no memory.
+ * The tables stay as they are meanwhile. */
 char *rb_heapprof_leak_profile_encode(const struct heapprof_leak_profile *profile, size_t *size);
 
 #endif

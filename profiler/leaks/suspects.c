@@ -1,7 +1,7 @@
-/* native_leaks.c - births of survivors, as sets of 64 GCs by site and by stack.
+/* suspects.c - births of survivors, as sets of 64 GCs by site and by stack.
  *
- * Two GCs may share a bit; a set is then smaller than it should be, and the worst is a leak not
- * suspected until the next one comes.
+ * Two GCs may share a bit. A set is then smaller than it should be. In the worst case a leak is not
+ * suspected until the next birth.
  *
  * The caller serialises. init allocates (mem.c).
  */

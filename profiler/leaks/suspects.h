@@ -1,40 +1,41 @@
 #ifndef HEAPPROF_NATIVE_LEAKS_H
 #define HEAPPROF_NATIVE_LEAKS_H
-/* Which memory of the allocator looks leaked: blocks that nobody can be seen to hold, that
- * have survived several major GCs, and that became more over time, while the objects
- * allocated by the same stack did not.
+/* Which memory of the allocator looks leaked. Blocks are suspect if no owner was found for them, if they
+ * have survived several major GCs, and if they became more over time, while the objects allocated by the
+ * same stack did not.
  *
- * Growing means: among what has survived are births at three different GCs or more. What was
- * made once, as a table at boot, is large but does not grow; what objects hold grows with
- * them. A suspicion is no proof: of objects few may be sampled where of blocks many are.
+ * Blocks grow if the survivors among them were born at three different GCs or more. What was made once, as
+ * a table at boot, is large but does not grow. What objects hold grows with the objects. A suspicion is no
+ * proof: a stack may have few sampled objects and many sampled blocks.
  */
 #include "base/mem.h"
 
-/* So many major GCs make a survivor. */
+/* A survivor has survived so many major GCs. */
 #define HEAPPROF_SURVIVED_MAJORS 3
 
 struct heapprof_native_leaks {
     struct heapprof_mem *mem;
     uint32_t  old_gc;          /* survivors were born before this GC */
-    uint64_t *block_births;    /* by site: bit n, some survivor's birth_gc is n modulo 64 */
+    uint64_t *block_births;    /* by site: bit n is set if some survivor's birth_gc is n modulo 64 */
     size_t    block_births_capacity;
-    uint64_t *object_births;   /* by stack */
+    uint64_t *object_births;   /* the same by stack */
     size_t    object_births_capacity;
 };
 
-/* Room for sites and stacks below these numbers; false when memory is refused. Free either
- * way. mem must outlive it. */
+/* Makes room for sites and stacks below these numbers. Returns false if memory is refused. The caller frees
+ * leaks either way. mem must outlive it. */
 bool rb_heapprof_native_leaks_init(struct heapprof_native_leaks *leaks, struct heapprof_mem *mem,
                                    uint32_t old_gc, uint32_t sites_end, uint32_t stacks_end);
 void rb_heapprof_native_leaks_free(struct heapprof_native_leaks *leaks);
 
-/* A live object; a live block that nobody is known to hold. */
+/* Tells of a live object; the second function, of a live block without a known owner. */
 void rb_heapprof_native_leaks_object(struct heapprof_native_leaks *leaks, uint32_t stack,
                                      uint32_t birth_gc);
 void rb_heapprof_native_leaks_block(struct heapprof_native_leaks *leaks, uint32_t site,
                                     uint32_t birth_gc);
 
-/* When all have been seen: are the ownerless blocks of site, which has that stack, suspect? */
+/* Whether the blocks without an owner of that site, which has that stack, are suspect. To be asked when all
+ * objects and blocks have been told. */
 bool rb_heapprof_native_leaks_p(const struct heapprof_native_leaks *leaks, uint32_t site,
                                 uint32_t stack);
 
