@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_DESCRIPTOR_H
 #define HEAPPROF_DESCRIPTOR_H
-/* Where a running image says where its structures are: what vm/outside/descriptor.c writes, and attach/
- * reads out of another process's memory or a core (doc/descriptor.md).
+/* Where a running image says where its structures are: what vm/outside/descriptor.c writes, and
+ * attach/ reads out of another process's memory or a core (doc/descriptor.md).
  *
  *     ruby_vm_descriptor            exported data of the executable or of libruby
  *     ┌──────────────────────────┐

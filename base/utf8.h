@@ -14,8 +14,8 @@
  * digits, as Ruby's inspect shows it. The rest stays as it is. */
 size_t rb_heapprof_utf8_copy(char *out, const char *text, size_t length);
 
-/* The same. In addition, each byte of a character of base/unseen.h is written like that. With lines,
- * newlines stay. */
+/* The same. In addition, each byte of a character of base/unseen.h is written like that. With
+ * lines, newlines stay. */
 size_t rb_heapprof_utf8_plain(char *out, const char *text, size_t length, bool lines);
 
 /* The character that text, which is well-formed UTF-8, begins with. *size gets its bytes. */

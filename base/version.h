@@ -1,7 +1,8 @@
 /* version.h - which version of this product it is: the one place that says so.
  *
- * scripts/lib.sh reads the number from here for whatever is packed, and scripts/release for its checklist. MRI's version is
- * another one (pins). CHANGELOG.md has an entry for each version; the numbers follow the rules of semantic versioning.
+ * scripts/lib.sh reads the number from here for whatever is packed, and scripts/release for its
+ * checklist. MRI's version is another one (pins). CHANGELOG.md has an entry for each version;
+ * the numbers follow the rules of semantic versioning.
  */
 #ifndef HEAPPROF_VERSION_H
 #define HEAPPROF_VERSION_H
@@ -9,7 +10,8 @@
 #define HEAPPROF_NAME    "ruby-heapprof"
 #define HEAPPROF_VERSION "1.0.0"
 
-/* Comments of a profile: the version that has written it, and the ruby that it is of. Files of before 1.0.0 have neither. */
+/* Comments of a profile: the version that has written it, and the ruby that it is of. Files of
+ * before 1.0.0 have neither. */
 #define HEAPPROF_COMMENT_VERSION "heapprof: "
 #define HEAPPROF_COMMENT_BUILD   "build: "
 

@@ -3,8 +3,8 @@
  *   I1  the handler writes a flag and posts the semaphore, and does no more: it may come at any
  *       instruction of any thread.
  *   I2  errno is as it was when the handler returns.
- *   I3  a child of fork does not take what came to its parent, and does not lose what came to itself before it has
- *       begun anew.
+ *   I3  a child of fork does not take what came to its parent, and does not lose what came to
+ *       itself before it has begun anew.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* sem_clockwait */

@@ -1,11 +1,14 @@
-/* calls.c - how often the process reads, writes, connects, waits and asks for memory, and how long that takes.
+/* calls.c - how often the process reads, writes, connects, waits and asks for memory, and how
+ * long that takes.
  *
  *     call *slot ---> ours: clock, real function, clock, add ---> read of libc
  *
- * interpose.c fills the slots, and empties them again: off, nothing is different. Counters are added to by all threads,
- * without a lock. What libc calls itself, as fread does read, does not go by a slot, and is not counted.
+ * interpose.c fills the slots, and empties them again: off, nothing is different. Counters are
+ * added to by all threads, without a lock. What libc calls itself, as fread does read, does not
+ * go by a slot, and is not counted.
  *
- * ours may run in any thread, with any lock held: they call nothing but the real function and the clock, and keep errno.
+ * ours may run in any thread, with any lock held: they call nothing but the real function and
+ * the clock, and keep errno.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* ppoll */
@@ -39,7 +42,8 @@ add(uint64_t *counter, uint64_t value)
     __atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
 }
 
-/* Passes on the result of a function that was called at begin_ns, and has moved so many bytes, if any. */
+/* Passes on the result of a function that was called at begin_ns, and has moved so many bytes,
+ * if any. */
 static ssize_t
 returned(int index, int64_t begin_ns, ssize_t result, ssize_t bytes)
 {
@@ -68,7 +72,8 @@ count_memory(int index, size_t requested, size_t actual)
 
 /* ---- in place of the C library's functions ---- */
 
-/* One whose result is a number; moved is how many bytes it has moved, if that is what it returns, or 0. */
+/* One whose result is a number; moved is how many bytes it has moved, if that is what it
+ * returns, or 0. */
 #define TIMED(type, moved, index, name, parameters, types, ...) \
     static type \
     name parameters \

@@ -16,15 +16,15 @@ struct heapprof_call_counts {
 /* Why calls cannot be counted in this process, in one line; NULL: they can. */
 const char *rb_heapprof_calls_refusal(void);
 
-/* Counts from now on; does nothing if it does already. Not after a refusal, nor while other functions are interposed,
- * which would end. Calls of start, stop and run are serialised. */
+/* Counts from now on; does nothing if it does already. Not after a refusal, nor while other
+ * functions are interposed, which would end. Calls of start, stop and run are serialised. */
 void rb_heapprof_calls_start(void);
 
 /* Counts no longer. Who is in such a function is counted yet. */
 void rb_heapprof_calls_stop(void);
 
-/* Which start it is since when calls are counted without a gap, from 1; 0: they are not, which somebody else who interposes
- * can be the reason of. */
+/* Which start it is since when calls are counted without a gap, from 1; 0: they are not, which
+ * somebody else who interposes can be the reason of. */
 unsigned int rb_heapprof_calls_run(void);
 
 /* The counts of a function, numbered from 0. False: there are no more. */

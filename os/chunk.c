@@ -6,7 +6,8 @@
 #define FLAGS 7
 #define PAGE_BYTES 4096
 
-/* Whether the one behind it in its list leads back to it, and the one before. A program's own numbers do not. */
+/* Whether the one behind it in its list leads back to it, and the one before. A program's own
+ * numbers do not. */
 static bool
 in_list_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
 {
@@ -17,8 +18,8 @@ in_list_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
            word_at(next + 3 * word, &back, data) && back == chunk && word_at(before + 2 * word, &forth, data) && forth == chunk;
 }
 
-/* Whether that is no block, but the header of one that glibc has to give out: the lists of such are in
- * its data. What lies before it is the end of another block. */
+/* Whether that is no block, but the header of one that glibc has to give out: the lists of such
+ * are in its data. What lies before it is the end of another block. */
 static bool
 free_chunk_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
 {
@@ -38,8 +39,8 @@ size_in_heap_p(uintptr_t size)
     return !(size & MAPPED) && (size & ~(uintptr_t)FLAGS) % HEAPPROF_CHUNK_HEADER_BYTES == 0 && !(size >> 40);
 }
 
-/* Whether a chunk that says it is a mapping of its own can be one: that is whole pages, and the word before its size
- * says how far from their beginning the chunk is. */
+/* Whether a chunk that says it is a mapping of its own can be one: that is whole pages, and the
+ * word before its size says how far from their beginning the chunk is. */
 static bool
 mapping_p(uintptr_t chunk, size_t bytes, heapprof_word_at *word_at, void *data)
 {

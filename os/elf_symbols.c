@@ -1,5 +1,5 @@
-/* elf_symbols.c - reads the symbol table of an ELF file (System V ABI) that anybody may have written,
- * and may be writing to.
+/* elf_symbols.c - reads the symbol table of an ELF file (System V ABI) that anybody may have
+ * written, and may be writing to.
  *
  *     header --> program headers --> PT_NOTE --> build-id
  *        \-----> sections --> .symtab, or else .dynsym --sh_link--> its strings
@@ -67,8 +67,8 @@ read_at(const struct heapprof_elf *elf, uint64_t offset, void *to, size_t bytes)
     return within_p(elf, offset, bytes) && rb_heapprof_read_at(elf->fd, offset, to, bytes);
 }
 
-/* Calls function with each of count entries of a table, until it returns false. False: the file does
- * not have them all. */
+/* Calls function with each of count entries of a table, until it returns false. False: the file
+ * does not have them all. */
 static inline bool
 each_entry(const struct heapprof_elf *elf, uint64_t offset, uint64_t count, size_t entry_bytes,
            bool (*function)(const char *entry, void *data), void *data)

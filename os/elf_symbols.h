@@ -42,17 +42,17 @@ bool rb_heapprof_elf_open(struct heapprof_elf *elf, struct heapprof_mem *mem, in
 /* Gives the memory back. */
 void rb_heapprof_elf_close(struct heapprof_elf *elf);
 
-/* Calls function with each function of the file, or each variable, in the file's order, until it returns false. Ends
- * early, too, where the file ends early. */
+/* Calls function with each function of the file, or each variable, in the file's order, until
+ * it returns false. Ends early, too, where the file ends early. */
 void rb_heapprof_elf_each(struct heapprof_elf *elf,
                           bool (*function)(const struct heapprof_elf_function *, void *data), void *data);
 
-/* Writes a function's name as it is in the file, cut to what there is room for (size > 0); false, with "",
- * when the file does not have it. */
+/* Writes a function's name as it is in the file, cut to what there is room for (size > 0);
+ * false, with "", when the file does not have it. */
 bool rb_heapprof_elf_name(const struct heapprof_elf *elf, uint32_t name, char *text, size_t size);
 
-/* Reads all names into memory, for who wants those of many functions. False: memory is refused, or the
- * file has become shorter. */
+/* Reads all names into memory, for who wants those of many functions. False: memory is refused,
+ * or the file has become shorter. */
 bool rb_heapprof_elf_load_names(struct heapprof_elf *elf);
 
 /* A function's name among those that have been loaded, "" when it is not there; until close. */

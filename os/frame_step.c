@@ -1,11 +1,12 @@
-/* frame_step.c - reads the unwind table of a function (.eh_frame: Linux Standard Base, DWARF 5 chapter 6.4) as far as one address.
+/* frame_step.c - reads the unwind table of a function (.eh_frame: Linux Standard Base, DWARF 5
+ * chapter 6.4) as far as one address.
  *
  *     CIE   version, augmentation, units    instructions: the row at a function's beginning
  *     FDE   its CIE, the function           instructions: what is different from which address on
  *
- * A row says how the end of the frame is found, and where the caller's registers have been put. Of these rbp alone matters, for
- * ends are found by rsp or rbp. What is found otherwise (signal handlers, the linker's stubs, functions that align
- * their stack) is not known here.
+ * A row says how the end of the frame is found, and where the caller's registers have been put.
+ * Of these rbp alone matters, for ends are found by rsp or rbp. What is found otherwise (signal
+ * handlers, the linker's stubs, functions that align their stack) is not known here.
  *
  * Reads no more than a record says it is long. Allocates nothing, takes no lock. */
 #include "os/frame_step.h"
@@ -80,7 +81,8 @@ skip(struct cfi_reader *reader, uint64_t bytes)
     else reader->at += bytes;
 }
 
-/* A record begins with its length. Those that are longer than 4 GB say so otherwise, and there are none. */
+/* A record begins with its length. Those that are longer than 4 GB say so otherwise, and there
+ * are none. */
 static struct cfi_reader
 read_record(const uint8_t *record)
 {
@@ -307,8 +309,8 @@ pointer_bytes(unsigned encoding)
     }
 }
 
-/* A letter for each thing that is special: z lengths are there, R how pointers are written, P and L what is for exceptions,
- * S a signal handler. */
+/* A letter for each thing that is special: z lengths are there, R how pointers are written, P
+ * and L what is for exceptions, S a signal handler. */
 static void
 read_augmentation(struct cfi_table *table, struct cfi_reader *reader, const char *letters)
 {

@@ -6,8 +6,8 @@
  *     frame of the caller [ ........ rbp ........ ] [return address] <- place, one step further
  *                                                                    <- end of the caller's frame
  *
- * The end lies a fixed way from where the callee's return address is, or from what rbp is in the caller. So a step is known by
- * the return address alone, and taken in a few instructions. */
+ * The end lies a fixed way from where the callee's return address is, or from what rbp is in
+ * the caller. So a step is known by the return address alone, and taken in a few instructions. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,12 +31,13 @@ struct heapprof_c_frame {
     uintptr_t rbp;
 };
 
-/* What a record of .eh_frame says of a return address in a function that begins there. The record (an FDE) is as long as it says,
- * its CIE is where it says. UNKNOWN, too, elsewhere than on x86-64. */
+/* What a record of .eh_frame says of a return address in a function that begins there. The
+ * record (an FDE) is as long as it says, its CIE is where it says. UNKNOWN, too, elsewhere than
+ * on x86-64. */
 struct heapprof_frame_step rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t address);
 
-/* To the function's caller. False, with the frame as it was: there is none, it is not known, or it would not lie
- * further out, below limit. */
+/* To the function's caller. False, with the frame as it was: there is none, it is not known, or
+ * it would not lie further out, below limit. */
 static inline bool
 rb_heapprof_frame_step_take(const struct heapprof_frame_step *step, struct heapprof_c_frame *frame, uintptr_t limit)
 {

@@ -1,10 +1,10 @@
-/* interpose.c - has every caller of a function of the C library call ours, without LD_PRELOAD: of malloc for malloc=all,
- * of read, write and their like for those who count calls (calls.c).
+/* interpose.c - has every caller of a function of the C library call ours, without LD_PRELOAD:
+ * of malloc for malloc=all, of read, write and their like for those who count calls (calls.c).
  *
- * ruby defines no function called malloc. So off, nothing is different, and the process keeps the
- * malloc that it has (libc's, or jemalloc's or tcmalloc's, preloaded or linked). But a loaded ELF
- * object calls functions of others through slots that the dynamic linker fills in by its relocations.
- * Those can be filled in again:
+ * ruby defines no function called malloc. So off, nothing is different, and the process keeps
+ * the malloc that it has (libc's, or jemalloc's or tcmalloc's, preloaded or linked). But a
+ * loaded ELF object calls functions of others through slots that the dynamic linker fills in by
+ * its relocations. Those can be filled in again:
  *
  *     call *slot ---> malloc of libc         DT_JMPREL   calls by the PLT; may still be unbound
  *                                            DT_RELA     GLOB_DAT: calls and addresses by the GOT
@@ -27,10 +27,10 @@
  *     the unwinder                     it asks for memory with a lock held that a sample's backtrace wants
  *     the dynamic linker               it calls by pointers of its own
  *
- * Nobody can use what is loaded later before asking for an address in it. So dlsym is replaced as
- * well, by a few instructions that look for new objects and then jump to the real dlsym. They jump and
- * do not call, because RTLD_NEXT and RTLD_DEFAULT depend on who called. dlopen itself depends on that,
- * too, and is not touched.
+ * Nobody can use what is loaded later before asking for an address in it. So dlsym is replaced
+ * as well, by a few instructions that look for new objects and then jump to the real dlsym.
+ * They jump and do not call, because RTLD_NEXT and RTLD_DEFAULT depend on who called. dlopen
+ * itself depends on that, too, and is not touched.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* dl_iterate_phdr, dladdr, RTLD_DEFAULT */

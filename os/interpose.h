@@ -25,8 +25,8 @@ struct heapprof_interposed {
                                 refusal, before any call of ours, and never again */
 };
 
-/* One line that says why the functions of table, which ends with a NULL name, cannot be interposed in this
- * process; NULL: they can. The table has to stay. */
+/* One line that says why the functions of table, which ends with a NULL name, cannot be
+ * interposed in this process; NULL: they can. The table has to stay. */
 const char *rb_heapprof_interpose_refusal(struct heapprof_interposed *table);
 
 /* From now on, and in whatever is loaded later, callers of the table's functions call ours. Another

@@ -1,8 +1,8 @@
 /* loaded.c - the slots by which a loaded ELF object calls functions of others, filled in again.
  *
- * The dynamic linker fills them in by the object's relocations; interpose.c says of which names, and
- * why. The format is the System V ABI's, chapter 5 "Dynamic Linking", and its supplements for x86-64
- * and AArch64.
+ * The dynamic linker fills them in by the object's relocations; interpose.c says of which
+ * names, and why. The format is the System V ABI's, chapter 5 "Dynamic Linking", and its
+ * supplements for x86-64 and AArch64.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* struct dl_phdr_info */

@@ -18,7 +18,8 @@ struct heapprof_loaded {
     bool writable;                    /* it is not now */
 };
 
-/* Whether the function of that name is replaced: what it means in the process, and what stands for it. */
+/* Whether the function of that name is replaced: what it means in the process, and what stands
+ * for it. */
 typedef bool heapprof_replaced_p(const char *name, uintptr_t *real, uintptr_t *ours);
 
 /* All of these in a callback of dl_iterate_phdr alone: what info tells is not kept. */
@@ -29,12 +30,13 @@ bool rb_heapprof_loaded_read(struct heapprof_loaded *object, const struct dl_phd
 /* Whether the address is in a segment of the object with these rights (PF_R, PF_W, PF_X). */
 bool rb_heapprof_loaded_holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights);
 
-/* Makes what the dynamic linker made read-only writable; false: the system forbids it. And undoes that. */
+/* Makes what the dynamic linker made read-only writable; false: the system forbids it. And
+ * undoes that. */
 bool rb_heapprof_loaded_open(struct heapprof_loaded *object);
 void rb_heapprof_loaded_close(struct heapprof_loaded *object);
 
-/* Fills each slot of a replaced function with ours; or, not ours_wanted, each that has ours with the
- * real one. */
+/* Fills each slot of a replaced function with ours; or, not ours_wanted, each that has ours
+ * with the real one. */
 void rb_heapprof_loaded_fill(struct heapprof_loaded *object, bool ours_wanted,
                              heapprof_replaced_p *replaced_p);
 

@@ -3,8 +3,8 @@
  *     x86-64    endbr64 ; jmp rel32         5 bytes, 2 GB far
  *     AArch64   bti c   ; b imm26           4 bytes, 128 MB far
  *
- * What may stand first, for indirect calls on machines that check where these arrive, stays. The code is made
- * writable for the moment, so its page becomes this process's own. */
+ * What may stand first, for indirect calls on machines that check where these arrive, stays.
+ * The code is made writable for the moment, so its page becomes this process's own. */
 #include "os/redirect.h"
 
 #include <errno.h>

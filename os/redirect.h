@@ -1,10 +1,10 @@
 #ifndef HEAPPROF_REDIRECT_H
 #define HEAPPROF_REDIRECT_H
-/* Another function in the place of one of this program's: whoever calls it arrives at the other. So a debugging aid
- * sees each call, and costs nothing while it is off.
+/* Another function in the place of one of this program's: whoever calls it arrives at the
+ * other. So a debugging aid sees each call, and costs nothing while it is off.
  *
- * The first bytes of its code become a jump. Nobody may be inside them meanwhile, on any thread, and inlined copies
- * of it go on as they were. x86-64 and AArch64. */
+ * The first bytes of its code become a jump. Nobody may be inside them meanwhile, on any
+ * thread, and inlined copies of it go on as they were. x86-64 and AArch64. */
 #include <stddef.h>
 
 typedef void heapprof_code(void); /* a function of any type */

@@ -1,4 +1,5 @@
-/* roots.c - the kernel's list of our mappings, /proc/self/maps, as what a search for pointers begins at.
+/* roots.c - the kernel's list of our mappings, /proc/self/maps, as what a search for pointers
+ * begins at.
  *
  *     55d0c8a00000-55d0c8a21000 rw-p ...  [heap]     a heap, of glibc's main arena
  *     7f3a48000000-7f3a48021000 rw-p                 a heap, of another arena: it says so itself (heap_end)
@@ -6,14 +7,16 @@
  *     7ffd1c200000-7ffd1c221000 rw-p ...  [stack]    the main thread's
  *     anything else that may be written              variables, mappings of libraries
  *
- * glibc keeps stacks of threads that have ended, and they are full of old words. So of a thread's stack only
- * that is told which lies between the stack pointer of a thread that there is, and its end.
+ * glibc keeps stacks of threads that have ended, and they are full of old words. So of a
+ * thread's stack only that is told which lies between the stack pointer of a thread that there
+ * is, and its end.
  *
- * glibc's lists of free chunks lead to chunks that have been free: last_remainder may be any chunk's middle by now. In the main
- * arena they are among libc's variables; the first chunk of a list leads there (find_bins).
+ * glibc's lists of free chunks lead to chunks that have been free: last_remainder may be any
+ * chunk's middle by now. In the main arena they are among libc's variables; the first chunk of
+ * a list leads there (find_bins).
  *
- * Threads that run are asked for by /proc/self/task/TID/syscall, which says where a thread's stack pointer is while it waits;
- * where one goes on running, all stacks are told as a whole.
+ * Threads that run are asked for by /proc/self/task/TID/syscall, which says where a thread's
+ * stack pointer is while it waits; where one goes on running, all stacks are told as a whole.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
@@ -100,7 +103,8 @@ glibc_p(int fd)
     return glibc;
 }
 
-/* As a freed block of that size has it. The cache of one size may be full: then an address is there. */
+/* As a freed block of that size has it. The cache of one size may be full: then an address is
+ * there. */
 static uintptr_t
 key_of_freed(int fd, size_t size)
 {
@@ -111,8 +115,9 @@ key_of_freed(int fd, size_t size)
     return key >> 47 ? key : 0;
 }
 
-/* A freed chunk that no cache takes is the first of the unsorted list, whose head comes behind last_remainder in an arena:
- * top, last_remainder, heads. As chunks of a list have it, the head is two words before its own. */
+/* A freed chunk that no cache takes is the first of the unsorted list, whose head comes behind
+ * last_remainder in an arena: top, last_remainder, heads. As chunks of a list have it, the head
+ * is two words before its own. */
 static void
 find_bins(struct roots *roots)
 {
@@ -129,7 +134,8 @@ find_bins(struct roots *roots)
 
 /* ---- threads ---- */
 
-/* Where its stack is in use from; 0: it runs, and nobody knows. "nr arguments sp pc" or "running". */
+/* Where its stack is in use from; 0: it runs, and nobody knows. "nr arguments sp pc" or
+ * "running". */
 static uintptr_t
 stack_pointer_of(const char *task)
 {
@@ -189,8 +195,8 @@ read_threads(struct roots *roots)
     return read;
 }
 
-/* glibc's control block of a thread has its own address as its first and third word. That of the first thread is no stack's,
- * and has no guard before it. 0: there is none. */
+/* glibc's control block of a thread has its own address as its first and third word. That of
+ * the first thread is no stack's, and has no guard before it. 0: there is none. */
 static uintptr_t
 control_block(const struct roots *roots, const struct mapping *mapping)
 {
@@ -234,8 +240,9 @@ stack_in_use(const struct roots *roots, const struct mapping *mapping)
 
 /* ---- mappings ---- */
 
-/* Where the heap of an arena ends that begins there; 0: none does. Its first words: the arena, which is in it or in
- * another; the heap before it; how long it is; how much of that may be written. */
+/* Where the heap of an arena ends that begins there; 0: none does. Its first words: the arena,
+ * which is in it or in another; the heap before it; how long it is; how much of that may be
+ * written. */
 static uintptr_t
 heap_end(const struct roots *roots, uintptr_t begin)
 {
@@ -276,8 +283,9 @@ tell_variables(const struct roots *roots, const struct mapping *mapping)
     tell(roots, behind, mapping->end, HEAPPROF_MEMORY);
 }
 
-/* Of a thread, from where its stack is in use. Where its variables are says a vector in a heap: the second word of its control block is the place
- * behind the first entry, which has how many there are behind it. Nothing else leads to it. */
+/* Of a thread, from where its stack is in use. Where its variables are says a vector in a heap:
+ * the second word of its control block is the place behind the first entry, which has how many
+ * there are behind it. Nothing else leads to it. */
 static void
 tell_stack(const struct roots *roots, const struct mapping *mapping, uintptr_t begin)
 {

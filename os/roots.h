@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_ROOTS_H
 #define HEAPPROF_ROOTS_H
-/* The memory of this process that is no allocator's: where pointers to blocks may be that are in use. */
+/* The memory of this process that is no allocator's: where pointers to blocks may be that are
+ * in use. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,17 +25,18 @@ struct heapprof_root_stacks {
     size_t    pointer_count;
 };
 
-/* Calls memory_i with each writable part: variables of the program and of libraries, stacks from where they are in use,
- * mappings of anybody's, heaps of glibc's. Of a stack that belongs to no thread any more nothing is told, nor where glibc lists
- * free chunks. Another allocator's memory is told as anybody's: who knows the blocks has to leave them out. fd: to read
- * memory through (peek.h).
+/* Calls memory_i with each writable part: variables of the program and of libraries, stacks
+ * from where they are in use, mappings of anybody's, heaps of glibc's. Of a stack that belongs
+ * to no thread any more nothing is told, nor where glibc lists free chunks. Another allocator's
+ * memory is told as anybody's: who knows the blocks has to leave them out. fd: to read memory
+ * through (peek.h).
  *
  * False: the system does not tell. Asks malloc for a little. */
 bool rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
                             void (*memory_i)(const struct heapprof_memory *memory, void *data), void *data);
 
-/* The word that glibc writes behind the first of each block in its caches of freed ones; 0: malloc is not glibc's, or
- * has none. */
+/* The word that glibc writes behind the first of each block in its caches of freed ones; 0:
+ * malloc is not glibc's, or has none. */
 uintptr_t rb_heapprof_roots_freed_key(int fd);
 
 #endif

@@ -3,8 +3,8 @@
 /* The terminal that a descriptor may be. Both look at the environment. */
 #include <stdbool.h>
 
-/* Its columns, if need be a guess, or those of COLUMNS, which says so of what is no terminal, too; 0: it is none,
- * and lines are as long as they are. */
+/* Its columns, if need be a guess, or those of COLUMNS, which says so of what is no terminal,
+ * too; 0: it is none, and lines are as long as they are. */
 unsigned rb_heapprof_terminal_width(int fd);
 
 /* Whether it shows colours, and nobody has said NO_COLOR. -1 is no terminal. */

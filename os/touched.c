@@ -1,6 +1,8 @@
-/* touched.c - /proc/self/pagemap: 8 bytes a page, of which the upper two say that it is in memory, or swapped out.
+/* touched.c - /proc/self/pagemap: 8 bytes a page, of which the upper two say that it is in
+ * memory, or swapped out.
  *
- * MRI reserves hundreds of megabytes and writes to a few. A page that is only read may count as touched, too.
+ * MRI reserves hundreds of megabytes and writes to a few. A page that is only read may count as
+ * touched, too.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC, mincore */

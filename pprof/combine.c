@@ -3,8 +3,9 @@
  *     a model's strings, functions, mappings, locations --by digest--> numbers in the result
  *     a sample --digest of these numbers--> sum: values, and where its stack and labels are packed
  *
- * What is in the result is numbered as it is first used, from 1, and has that number as its id. So what no
- * sample uses is not in it. Numbers are content: two things are alike when they are made of like numbers.
+ * What is in the result is numbered as it is first used, from 1, and has that number as its id.
+ * So what no sample uses is not in it. Numbers are content: two things are alike when they are
+ * made of like numbers.
  *
  *  I1  The n-th digest of functions, mappings, locations is that of the result's with the id n; of strings,
  *      of string n.
@@ -82,7 +83,8 @@ digest_numbers(struct heapprof_digest *digest, const uint64_t *numbers, size_t c
     for (size_t i = 0; i < count; i++) rb_heapprof_digest_number(digest, numbers[i]);
 }
 
-/* The number of a thing with that digest; *added when it is new, and then it has its id. 0: no memory. */
+/* The number of a thing with that digest; *added when it is new, and then it has its id. 0: no
+ * memory. */
 static uint32_t
 thing(struct combining *combining, struct heapprof_digests *digests, struct heapprof_ids *ids,
       struct heapprof_digest digest, bool *added)
@@ -210,7 +212,8 @@ key_room(struct combining *combining, size_t numbers)
     return combining->keys + combining->keys_bytes;
 }
 
-/* Packs the sample's stack and labels behind the keys that are kept; returns their end, NULL: no memory. */
+/* Packs the sample's stack and labels behind the keys that are kept; returns their end, NULL:
+ * no memory. */
 static unsigned char *
 pack_key(struct combine_adding *adding, const struct heapprof_samples *samples)
 {

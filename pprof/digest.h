@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_DIGEST_H
 #define HEAPPROF_DIGEST_H
-/* 128 bits that stand for what something is: a function, a stack, a set of labels. What is alike in two
- * profiles has one digest in both, whatever their numbers.
+/* 128 bits that stand for what something is: a function, a stack, a set of labels. What is
+ * alike in two profiles has one digest in both, whatever their numbers.
  *
  * They start from a secret of the process, so that nobody can make two things that look alike. Of n
  * digests two are equal by chance with a probability of n * n / 2^129. */
@@ -56,7 +56,8 @@ struct heapprof_digests {
     struct heapprof_index   index;
 };
 
-/* The number of that digest, which is added if it is new: then count is more than before. 0: no memory. */
+/* The number of that digest, which is added if it is new: then count is more than before. 0: no
+ * memory. */
 uint32_t rb_heapprof_digests_number(struct heapprof_digests *digests, struct heapprof_digest digest);
 void rb_heapprof_digests_free(struct heapprof_digests *digests);
 

@@ -149,14 +149,14 @@ void rb_heapprof_samples_end(struct heapprof_samples *samples);
 struct heapprof_model *rb_heapprof_model_new(void);
 void rb_heapprof_model_free(struct heapprof_model *model); /* NULL is allowed */
 
-/* Adds a string, also one that there is; its number, HEAPPROF_NO_STRING: no memory. The first has to be
- * the empty one. In parts: any number of append, then end. */
+/* Adds a string, also one that there is; its number, HEAPPROF_NO_STRING: no memory. The first
+ * has to be the empty one. In parts: any number of append, then end. */
 uint32_t rb_heapprof_model_add_string(struct heapprof_model *model, const char *text, size_t length);
 bool rb_heapprof_model_append_text(struct heapprof_model *model, const char *text, size_t length);
 uint32_t rb_heapprof_model_end_string(struct heapprof_model *model);
 
-/* Each adds a thing, NULL: no memory, to be filled in. Lines belong to the last location. What has ids
- * has had its own added to the model's. */
+/* Each adds a thing, NULL: no memory, to be filled in. Lines belong to the last location. What
+ * has ids has had its own added to the model's. */
 struct heapprof_model_type *rb_heapprof_model_add_type(struct heapprof_model *model);
 struct heapprof_model_mapping *rb_heapprof_model_add_mapping(struct heapprof_model *model);
 struct heapprof_model_location *rb_heapprof_model_add_location(struct heapprof_model *model);
@@ -164,7 +164,8 @@ struct heapprof_model_line *rb_heapprof_model_add_line(struct heapprof_model *mo
 struct heapprof_model_function *rb_heapprof_model_add_function(struct heapprof_model *model);
 bool rb_heapprof_model_add_comment(struct heapprof_model *model, uint32_t comment);
 
-/* A sample, packed by the caller: its counts and then so many numbers, in this order (I1 in model.c). */
+/* A sample, packed by the caller: its counts and then so many numbers, in this order (I1 in
+ * model.c). */
 bool rb_heapprof_model_begin_sample(struct heapprof_model *model, uint32_t locations, uint32_t labels);
 bool rb_heapprof_model_add_number(struct heapprof_model *model, uint64_t number);
 

@@ -2,8 +2,9 @@
  *
  *     more() --> source.c --> here: one inner message at a time --> model.c
  *
- * The encoding is read by a few functions of our own (wire.h), not by upb as writer.c writes it: upb
- * wants a whole message in memory and makes objects of it, four to ten times the bytes of a sample.
+ * The encoding is read by a few functions of our own (wire.h), not by upb as writer.c writes
+ * it: upb wants a whole message in memory and makes objects of it, four to ten times the bytes
+ * of a sample.
  *
  * Fields may come in any order, and more than once: of a number the last one counts, messages and
  * strings add up. Fields that we do not know are passed over; one that we know with another type is
@@ -405,7 +406,8 @@ read_varint(struct profile_reader *reader, uint64_t *value)
     return true;
 }
 
-/* The next bytes of length more: as many as there are now. 0: the file is too short, and it was told. */
+/* The next bytes of length more: as many as there are now. 0: the file is too short, and it was
+ * told. */
 static size_t
 some_of(struct profile_reader *reader, uint64_t length, const unsigned char **bytes)
 {

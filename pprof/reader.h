@@ -1,11 +1,12 @@
 #ifndef HEAPPROF_READER_H
 #define HEAPPROF_READER_H
-/* Reads a profile in pprof's format, gzip'd or not, from anybody: Go's runtime, Datadog's, py-spy's,
- * ours; or from somebody hostile.
+/* Reads a profile in pprof's format, gzip'd or not, from anybody: Go's runtime, Datadog's,
+ * py-spy's, ours; or from somebody hostile.
  *
  * The outermost message is read piece by piece, and of what it holds only the model stays: for
- * profiles as programs write them less than twice the file's unpacked size, whatever is in the file
- * at most 24 times. Time is in proportion to that size. Sizes beyond HEAPPROF_READER_MOST are refused. */
+ * profiles as programs write them less than twice the file's unpacked size, whatever is in the
+ * file at most 24 times. Time is in proportion to that size. Sizes beyond HEAPPROF_READER_MOST
+ * are refused. */
 #include "pprof/model.h"
 #include "pprof/source.h"
 

@@ -1,8 +1,9 @@
 /* save.c - a model as a Profile message: inner messages one by one, through deflate, to the taker.
  *
- * Ids are places + 1. The same model makes the same bytes. writer.c does something else: it writes a
- * profile of ours as it is made, for ruby, in one block of memory; here memory is that of one sample. The
- * fields' numbers are in pprof's profile.proto, of which ours (pprof.proto) has a part.
+ * Ids are places + 1. The same model makes the same bytes. writer.c does something else: it
+ * writes a profile of ours as it is made, for ruby, in one block of memory; here memory is that
+ * of one sample. The fields' numbers are in pprof's profile.proto, of which ours (pprof.proto)
+ * has a part.
  */
 #include "pprof/save.h"
 

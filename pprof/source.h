@@ -15,9 +15,9 @@ typedef ptrdiff_t heapprof_more_i(void *data, void *buffer, size_t size);
 struct heapprof_source *rb_heapprof_source_open(heapprof_more_i *more, void *data);
 void rb_heapprof_source_close(struct heapprof_source *source);
 
-/* Has at least count bytes in the window, if so many are left; returns how many there are, which may
- * be more, and where in *bytes, good until the next call. Fewer than count: the source has ended, or
- * failed. Memory grows with what has come, not with count. */
+/* Has at least count bytes in the window, if so many are left; returns how many there are,
+ * which may be more, and where in *bytes, good until the next call. Fewer than count: the
+ * source has ended, or failed. Memory grows with what has come, not with count. */
 size_t rb_heapprof_source_need(struct heapprof_source *source, size_t count,
                                const unsigned char **bytes);
 

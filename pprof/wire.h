@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_WIRE_H
 #define HEAPPROF_WIRE_H
-/* Protobuf's encoding, as much of it as profiles need: numbers of seven bits a byte, and a message's
- * fields one by one. Reading never passes the end that it is given. */
+/* Protobuf's encoding, as much of it as profiles need: numbers of seven bits a byte, and a
+ * message's fields one by one. Reading never passes the end that it is given. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

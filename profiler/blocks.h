@@ -44,9 +44,10 @@ rb_heapprof_owner_seen(uint32_t gc_count, uint32_t moves)
     return gc_count << 8 | (moves & 0xff);
 }
 
-/* Whether the object that has the owner's address at this moment, and was born at that GC, is still
- * that owner. It is, if no object has been moved since, and it was not born after a later GC. (It may
- * have been born after the same GC, if that was marking. But few blocks outlive their owners.) */
+/* Whether the object that has the owner's address at this moment, and was born at that GC, is
+ * still that owner. It is, if no object has been moved since, and it was not born after a later
+ * GC. (It may have been born after the same GC, if that was marking. But few blocks outlive
+ * their owners.) */
 static inline bool
 rb_heapprof_owner_same_p(uint32_t seen, uint32_t birth_gc, uint32_t moves_now)
 {
@@ -120,9 +121,10 @@ rb_heapprof_blocks_retired_count(const struct heapprof_blocks *blocks)
 /* Takes one retired piece and returns its site; 0 if there is none. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
 
-/* Asks keep of each piece of the block with that entry whether it stays, and frees the rest at once.
- * Nothing happens if the entry has no block, or the block is lifted. keep may change the weight. It
- * may not use the table. The pieces left of a reported size (reported.h) move together. */
+/* Asks keep of each piece of the block with that entry whether it stays, and frees the rest at
+ * once. Nothing happens if the entry has no block, or the block is lifted. keep may change the
+ * weight. It may not use the table. The pieces left of a reported size (reported.h) move
+ * together. */
 void rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
                              bool (*keep)(struct heapprof_piece *piece, void *data), void *data);
 

@@ -34,8 +34,9 @@ void rb_heapprof_callers_sort(struct heapprof_callers *callers);
 /* Whether a return address lies in a wrapper. */
 bool rb_heapprof_callers_wrapper_p(const struct heapprof_callers *callers, uintptr_t address);
 
-/* Finds the caller among return addresses, which come innermost first. Returns 0 if there is none.
- * The first own_count belong to the profiler. Where wrappers are known, own_count may be too small. */
+/* Finds the caller among return addresses, which come innermost first. Returns 0 if there is
+ * none. The first own_count belong to the profiler. Where wrappers are known, own_count may be
+ * too small. */
 uintptr_t rb_heapprof_callers_find(const struct heapprof_callers *callers,
                                    const uintptr_t *addresses, size_t count, size_t own_count);
 

@@ -1,4 +1,5 @@
-/* checksum.c - a sum over each array of the tables, as far as it is in use, and over what says how far that is. */
+/* checksum.c - a sum over each array of the tables, as far as it is in use, and over what says
+ * how far that is. */
 #include "profiler/checksum.h"
 
 #include <string.h>

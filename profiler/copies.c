@@ -14,8 +14,8 @@
  *
  *   I1  totals, live samples and pieces are as they were at begin. So a site's totals minus what is
  *       alive is what is dead.
- *   I2  what an entry names is in the copies, too: a number is given to another entry only after its
- *       entry is copied, and nothing is freed before all is copied.
+ *   I2  what an entry names is in the copies, too: a number is given to another entry only
+ *       after its entry is copied, and nothing is freed before all is copied.
  *   I3  holds of a stack's node is of some moment in between: nobody reads it.
  *   I4  the text of strings only grows until a sweep, and all is copied before a sweep.
  *

@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_COPIES_H
 #define HEAPPROF_COPIES_H
-/* The tables as they are at one moment, for a snapshot. They are copied in steps, and may change
- * between two steps. Rows (rows.h) are then added up from the copies alone. doc/design/copies.md has
- * the whole story.
+/* The tables as they are at one moment, for a snapshot. They are copied in steps, and may
+ * change between two steps. Rows (rows.h) are then added up from the copies alone.
+ * doc/design/copies.md has the whole story.
  *
  *     begin ─ step ─ step ─ ... ─ step           the caller serialises with changes of the tables
  *                                     add up     any thread, no lock
@@ -55,10 +55,10 @@ struct heapprof_copies {
     size_t    piece_count;
 };
 
-/* Makes room for copies of the tables as they are at this moment. Returns NULL if there is no memory.
- * The caller gives the facts, except live_samples and folded. asks (NULL: ask nothing) is called once
- * for each live sample. The caller holds blocks. The tables must stay as they are until the last step,
- * unless follow is called. */
+/* Makes room for copies of the tables as they are at this moment. Returns NULL if there is no
+ * memory. The caller gives the facts, except live_samples and folded. asks (NULL: ask nothing)
+ * is called once for each live sample. The caller holds blocks. The tables must stay as they
+ * are until the last step, unless follow is called. */
 struct heapprof_copies *rb_heapprof_copies_begin(const struct heapprof_tables *tables,
                                                  const struct heapprof_facts *facts,
                                                  const struct heapprof_asks *asks);
@@ -68,9 +68,10 @@ struct heapprof_copies *rb_heapprof_copies_begin(const struct heapprof_tables *t
  * caller finishes the copies. Only one copy at a time may follow the tables. */
 void rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_tables *tables);
 
-/* Copies about 256 more entries. Returns false if all is copied. Nobody changes the tables during the
- * call, except blocks, which the call locks (asks). With ask, memsizes may be asked for. Without, and
- * for objects that have died since begin, a sample's memsize is its slot. Asks for no memory. */
+/* Copies about 256 more entries. Returns false if all is copied. Nobody changes the tables
+ * during the call, except blocks, which the call locks (asks). With ask, memsizes may be asked
+ * for. Without, and for objects that have died since begin, a sample's memsize is its slot.
+ * Asks for no memory. */
 bool rb_heapprof_copies_step(struct heapprof_copies *copies, bool ask);
 
 /* Makes the snapshot, once all is copied. Returns NULL if there is no memory. Frees the copies. */

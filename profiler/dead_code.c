@@ -229,7 +229,8 @@ rb_heapprof_dead_code_merge(struct heapprof_tables *tables)
 
 /* ---- how much there is ---- */
 
-/* The function of the line: the innermost one that is not written in C. Returns 0 if there is none. */
+/* The function of the line: the innermost one that is not written in C. Returns 0 if there is
+ * none. */
 static uint32_t
 function_of_line(const struct heapprof_tables *tables, uint32_t stack)
 {

@@ -47,8 +47,8 @@ mark_functions(const struct heapprof_tables *tables)
     }
 }
 
-/* Counts dead functions that are marked, and takes the marks away. *living becomes the number of functions that
- * are not dead. */
+/* Counts dead functions that are marked, and takes the marks away. *living becomes the number
+ * of functions that are not dead. */
 static uint32_t
 count_functions(const struct heapprof_tables *tables, uint32_t *living)
 {

@@ -38,7 +38,8 @@ rb_heapprof_dead_function_same(const struct heapprof_tables *tables, uint32_t nu
     return same ? same : number;
 }
 
-/* Whether a dead class loses its name, once names are chosen. Classes that keep theirs are marked. */
+/* Whether a dead class loses its name, once names are chosen. Classes that keep theirs are
+ * marked. */
 static inline bool
 rb_heapprof_dead_class_nameless_p(const struct heapprof_tables *tables, uint32_t id)
 {

@@ -7,8 +7,8 @@
  *     earlier  row -  stack 4 --> function 9 --> "Foo#bar"
  *
  * Rows that then have the same numbers are added up. If only one of the two has owners with
- * memsizes, or the rungs of RSS, the difference has none: a key that one side cannot have would make
- * a row of growth and one of shrinkage out of what has not changed.
+ * memsizes, or the rungs of RSS, the difference has none: a key that one side cannot have would
+ * make a row of growth and one of shrinkage out of what has not changed.
  *
  * Two snapshots are equal if nothing is left of their difference with owners, rungs and ages.
  *
@@ -68,8 +68,9 @@ enter_function(struct heapprof_snapshot *to, struct heapprof_function function)
     return number ? number : rb_heapprof_functions_add(&to->functions, &function);
 }
 
-/* The function and line of a node as they are shown: of a C function the path and line of its caller, a stack that has been
- * brought. In a file that was loaded it is so, too. 0 when memory is refused. */
+/* The function and line of a node as they are shown: of a C function the path and line of its
+ * caller, a stack that has been brought. In a file that was loaded it is so, too. 0 when memory
+ * is refused. */
 static uint32_t
 bring_function(const struct part *part, const struct heapprof_stack_node *node, uint32_t caller, uint32_t *line)
 {
@@ -245,7 +246,8 @@ unchanged_p(const struct heapprof_row *row)
            row->resident_bytes == 0 && row->memsize_bytes == 0;
 }
 
-/* What both have of the same run has the same samples, and is no part of the error: at most what the earlier one has. */
+/* What both have of the same run has the same samples, and is no part of the error: at most
+ * what the earlier one has. */
 static double
 variance_of(const double shares[SHARES])
 {
@@ -322,8 +324,9 @@ common(const struct heapprof_snapshot *one, const struct heapprof_snapshot *othe
     };
 }
 
-/* From which age on what is alive was sampled when earlier was taken, too, with the same weight: in both it is off by as
- * much, so it is no part of the error of a difference. As heapprof diff has it (report/groups.c). */
+/* From which age on what is alive was sampled when earlier was taken, too, with the same
+ * weight: in both it is off by as much, so it is no part of the error of a difference. As
+ * heapprof diff has it (report/groups.c). */
 static uint32_t
 kept_age(const struct heapprof_facts *later, const struct heapprof_facts *earlier)
 {

@@ -3,24 +3,24 @@
 /* What changed from one snapshot to another, and whether anything did. */
 #include "profiler/snapshot.h"
 
-/* A snapshot with the values of later minus those of earlier, which may be below 0. Its facts are
- * those of later. Rows that differ only in age become one row without an age. Rows that have not
- * changed are left out. It has owners, memsizes and rungs if both have them. Both snapshots stay as
- * they are, and may be of different runs. Returns NULL if there is no memory. Needs no lock. Part of
- * the C API as it is. */
+/* A snapshot with the values of later minus those of earlier, which may be below 0. Its facts
+ * are those of later. Rows that differ only in age become one row without an age. Rows that
+ * have not changed are left out. It has owners, memsizes and rungs if both have them. Both
+ * snapshots stay as they are, and may be of different runs. Returns NULL if there is no memory.
+ * Needs no lock. Part of the C API as it is. */
 __attribute__((__visibility__("default")))
 struct heapprof_snapshot *
 rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
                                 const struct heapprof_snapshot *earlier);
 
-/* A copy of the snapshot without what the other does not know: owners, memsizes, rungs. Returns NULL
- * if there is no memory. Needs no lock. */
+/* A copy of the snapshot without what the other does not know: owners, memsizes, rungs. Returns
+ * NULL if there is no memory. Needs no lock. */
 struct heapprof_snapshot *rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot,
                                                           const struct heapprof_snapshot *other);
 
-/* Sets *equal to whether both have the same rows, as a file has them: in any order, with rows that
- * look alike as one. It does not matter when they were taken. Returns false, with *equal not set, if
- * there is no memory. Needs no lock. */
+/* Sets *equal to whether both have the same rows, as a file has them: in any order, with rows
+ * that look alike as one. It does not matter when they were taken. Returns false, with *equal
+ * not set, if there is no memory. Needs no lock. */
 bool rb_heapprof_snapshot_equal_p(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other, bool *equal);
 
 #endif

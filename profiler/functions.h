@@ -1,8 +1,9 @@
 #ifndef HEAPPROF_FUNCTIONS_H
 #define HEAPPROF_FUNCTIONS_H
 /* The functions of the stacks: a name as Ruby's backtraces print it, a file and a first line. A
- * function is known by two keys. The first is the identity of its iseq, or the ID of a C method. The
- * second is the class that owns the method, because a block may run as a method of several classes.
+ * function is known by two keys. The first is the identity of its iseq, or the ID of a C
+ * method. The second is the class that owns the method, because a block may run as a method of
+ * several classes.
  */
 #include "base/index.h"
 #include "base/numbers.h"
@@ -40,8 +41,8 @@ void rb_heapprof_functions_free(struct heapprof_functions *functions);
 uint32_t rb_heapprof_functions_find(const struct heapprof_functions *functions,
                                     uint64_t origin, uint32_t owner);
 
-/* Adds a function whose keys are not in the table. Returns 0 if memory is refused. function must not
- * point into the table. */
+/* Adds a function whose keys are not in the table. Returns 0 if memory is refused. function
+ * must not point into the table. */
 uint32_t rb_heapprof_functions_add(struct heapprof_functions *functions,
                                    const struct heapprof_function *function);
 

@@ -3,10 +3,11 @@
 /* Numbers for the heap objects that names come from, iseqs and classes, and for callers of the
  * allocator.
  *
- * A profile outlives the code it is about, and addresses are used again. So each iseq and class gets
- * a number at first sight. The address leads to the number while the object lives, or until memory is
- * short and nobody needs it. Nothing keeps the object alive. The collector tells of its death (died).
- * The number and its name stay until a sweep finds that nobody needs them.
+ * A profile outlives the code it is about, and addresses are used again. So each iseq and class
+ * gets a number at first sight. The address leads to the number while the object lives, or
+ * until memory is short and nobody needs it. Nothing keeps the object alive. The collector
+ * tells of its death (died). The number and its name stay until a sweep finds that nobody needs
+ * them.
  */
 #include "base/address_table.h"
 #include "base/numbers.h"
@@ -44,8 +45,8 @@ void rb_heapprof_identities_free(struct heapprof_identities *identities);
 uint32_t rb_heapprof_identities_find(const struct heapprof_identities *identities,
                                      uintptr_t address);
 
-/* Adds an identity, without a name, for an address that has none. Returns 0 if memory is refused. To
- * move the address, the caller uses the address table. */
+/* Adds an identity, without a name, for an address that has none. Returns 0 if memory is
+ * refused. To move the address, the caller uses the address table. */
 uint32_t rb_heapprof_identities_add(struct heapprof_identities *identities, uint32_t *page_head,
                                     uintptr_t address);
 

@@ -9,12 +9,13 @@
  *                 --> free blocks   --> allocator slack
  *                 --> unexplained
  *
- * An allocator may tell nothing. It is then believed to have given out what samples and the collector
- * know of. An allocator that tells knows how much it has given out and kept. It does not know where,
- * nor whether that is in memory. The part of its numbers that is more than the candidates is absent:
- * pages nobody has touched yet. Absent pages of the heap are taken from free blocks first (its
- * untouched end), other absent pages from large blocks in use (a buffer with room to grow). How
- * absence is shared out moves bytes between malloc and slack; their sum stays.
+ * An allocator may tell nothing. It is then believed to have given out what samples and the
+ * collector know of. An allocator that tells knows how much it has given out and kept. It does
+ * not know where, nor whether that is in memory. The part of its numbers that is more than the
+ * candidates is absent: pages nobody has touched yet. Absent pages of the heap are taken from
+ * free blocks first (its untouched end), other absent pages from large blocks in use (a buffer
+ * with room to grow). How absence is shared out moves bytes between malloc and slack; their sum
+ * stays.
  *
  *   I1  the rungs add up to rss.   I2  no rung is negative.
  *
@@ -64,8 +65,9 @@ take_absent(struct ladder_blocks *blocks, uint64_t *from, uint64_t *bytes)
     blocks->absent += taken;
 }
 
-/* What of the heap is not in memory and may be a block's: not what no allocator claims, which may take
- * more from the system than it uses; nor what is known to be of VM stacks that are no large blocks. */
+/* What of the heap is not in memory and may be a block's: not what no allocator claims, which
+ * may take more from the system than it uses; nor what is known to be of VM stacks that are no
+ * large blocks. */
 static uint64_t
 absent_heap(const struct heapprof_measured *measured, uint64_t stacks_in_heap)
 {

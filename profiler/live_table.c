@@ -8,11 +8,11 @@
  *   I3  a refused add changes nothing: room in samples is made before the address
  *       is entered, and room alone is no change.
  *
- * A free needs no work here: the entry leaves the address table, and its sample is written over when
- * the number is used again. So there is no remove, and no move.
+ * A free needs no work here: the entry leaves the address table, and its sample is written over
+ * when the number is used again. So there is no remove, and no move.
  *
- * The caller serialises. add allocates (mem.c). It runs when a pending sample is resolved, which may
- * be inside a GC.
+ * The caller serialises. add allocates (mem.c). It runs when a pending sample is resolved,
+ * which may be inside a GC.
  */
 #include "profiler/live_table.h"
 

@@ -39,8 +39,8 @@ rb_heapprof_live_table_sample(const struct heapprof_live_table *table, uint32_t 
     return &table->samples[entry];
 }
 
-/* Packs as rb_heapprof_address_table_pack does, and the samples follow. keep may change the sample of
- * its entry. */
+/* Packs as rb_heapprof_address_table_pack does, and the samples follow. keep may change the
+ * sample of its entry. */
 void rb_heapprof_live_table_pack(struct heapprof_live_table *table,
                                  const struct heapprof_packing *packing);
 

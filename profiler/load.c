@@ -6,8 +6,9 @@
  *     labels         -> texts, numbers    -->   subject, owner, age
  *     comments       -> lines             -->   facts, rungs, origin
  *
- * This file undoes what pprof.c writes, so both have to be changed together. No file has a row's kind,
- * but the values tell it: only rungs have resident bytes, and only objects have slots.
+ * This file undoes what pprof.c writes, so both have to be changed together. No file has a
+ * row's kind, but the values tell it: only rungs have resident bytes, and only objects have
+ * slots.
  *
  *   I1  nothing in the snapshot points into the model.
  *
@@ -21,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames, inlined ones included, for each byte of the packed samples; and for the smallest model. */
+/* Frames, inlined ones included, for each byte of the packed samples; and for the smallest
+ * model. */
 #define MOST_FRAMES_A_BYTE 4
 #define MOST_FRAMES (UINT64_C(1) << 20)
 
@@ -123,7 +125,8 @@ load_address(struct loading *loading, uint64_t address)
     return load_text(loading, text, (size_t)length, &name) ? add_function(loading, name, 0, 0) : 0;
 }
 
-/* An inlined function takes no byte in a sample: without a bound a small file could have any number of frames. */
+/* An inlined function takes no byte in a sample: without a bound a small file could have any
+ * number of frames. */
 static bool
 push(struct loading *loading, uint32_t function, uint32_t line, uint32_t *stack)
 {
@@ -179,8 +182,8 @@ label_text(const struct heapprof_samples *samples, const char *key)
     return label ? rb_heapprof_model_string(samples->model, label->str, NULL) : "";
 }
 
-/* Of blocks: what the caller is in. "[libc.so.6]" as the class of what has no owner; else the end of the caller,
- * "strdup (libc.so.6)". */
+/* Of blocks: what the caller is in. "[libc.so.6]" as the class of what has no owner; else the
+ * end of the caller, "strdup (libc.so.6)". */
 static bool
 load_library(struct loading *loading, const char *class, const char *caller, bool owned, uint32_t *library)
 {

@@ -84,9 +84,9 @@ struct heapprof_options {
 #define HEAPPROF_AS_INTERVAL UINT64_MAX
 #define HEAPPROF_AUTO_INTERVAL (UINT64_MAX - 1)
 
-/* An auto interval begins at AUTO_LEAST_BYTES and never is less. It doubles, and samples are thinned,
- * when more than twice AUTO_SAMPLES samples are alive. It halves when a major GC finds less than half
- * of AUTO_SAMPLES. */
+/* An auto interval begins at AUTO_LEAST_BYTES and never is less. It doubles, and samples are
+ * thinned, when more than twice AUTO_SAMPLES samples are alive. It halves when a major GC finds
+ * less than half of AUTO_SAMPLES. */
 enum { HEAPPROF_AUTO_LEAST_BYTES = 4096, HEAPPROF_AUTO_SAMPLES = 20000 };
 
 /* Mean bytes between samples of blocks; 0: blocks are not sampled. */
@@ -119,8 +119,8 @@ enum heapprof_options_result
 rb_heapprof_options_parse(const char *text, struct heapprof_options *options,
                           char *message, size_t message_size);
 
-/* Sets out to its default for several files, if several are written and out is not named. parse does
- * that by itself. */
+/* Sets out to its default for several files, if several are written and out is not named. parse
+ * does that by itself. */
 void rb_heapprof_options_name_files(struct heapprof_options *options);
 
 /* The default of a key. Its value is a number. */

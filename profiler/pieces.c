@@ -2,8 +2,9 @@
  *
  *     blocks --under their lock--> copies by number --> the same, sorted by site, owner --> rows.c
  *
- * Other threads change blocks without the VM lock. Only the copying needs blocks to stand still. The
- * slow work, finding the stacks of owners, sorting and adding up, is done on the copies.
+ * Other threads change blocks without the VM lock. Only the copying needs blocks to stand
+ * still. The slow work, finding the stacks of owners, sorting and adding up, is done on the
+ * copies.
  *
  *   I1  a piece whose site is not known yet is not copied.
  *   I2  equal tables give the same order: pieces of one site and owner are in the order of their
@@ -66,7 +67,8 @@ enter_samples(struct owners *owners, const struct heapprof_copies *copies, struc
     return true;
 }
 
-/* The stack that allocated the owner, if it is sampled, and still has the address it was seen at. */
+/* The stack that allocated the owner, if it is sampled, and still has the address it was seen
+ * at. */
 static uint32_t
 stack_of(const struct owners *owners, const struct heapprof_copies *copies,
          const struct heapprof_copied_piece *copy)

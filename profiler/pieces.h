@@ -3,11 +3,13 @@
 /* Copies of the pieces of all blocks, for a snapshot. */
 #include "profiler/copies.h"
 
-/* Copies the pieces of the block with this entry, if the entry has a block. The caller holds blocks. */
+/* Copies the pieces of the block with this entry, if the entry has a block. The caller holds
+ * blocks. */
 void rb_heapprof_pieces_copy(struct heapprof_copies *copies, uint32_t entry);
 
-/* Once all pieces are copied: sorts them into the order in which rows are made, gives each the stack
- * of its owner, and counts them in facts.live_samples. Returns false if there is no memory. */
+/* Once all pieces are copied: sorts them into the order in which rows are made, gives each the
+ * stack of its owner, and counts them in facts.live_samples. Returns false if there is no
+ * memory. */
 bool rb_heapprof_pieces_sort(struct heapprof_copies *copies);
 
 #endif

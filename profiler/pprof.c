@@ -2,8 +2,8 @@
  *
  *     snapshot --pprof_tables.c--> numbers --pprof.c--> things --pprof/writer.c--> bytes
  *
- * pprof_tables.c has already decided what the profile has, and numbered it. This file writes it down,
- * thing by thing. It decides units, labels and the words of the comments.
+ * pprof_tables.c has already decided what the profile has, and numbered it. This file writes it
+ * down, thing by thing. It decides units, labels and the words of the comments.
  *
  *  I1  string_table starts with texts[], in that order, so their indices are constants.
  *  I2  Every other string is written when something first refers to it. string_ids knows the strings

@@ -3,8 +3,9 @@
 /* A snapshot in the shape of a pprof profile: functions, locations and samples, each known
  * by a number, nothing twice, values rounded.
  *
- * A loaded snapshot may have the same stack several times, and a reader of pprof would show rows that
- * look alike. Here such rows become one sample. A snapshot that was taken has no such rows (alike.h).
+ * A loaded snapshot may have the same stack several times, and a reader of pprof would show
+ * rows that look alike. Here such rows become one sample. A snapshot that was taken has no such
+ * rows (alike.h).
  */
 #include "profiler/snapshot.h"
 
@@ -37,8 +38,8 @@ struct heapprof_pprof_tables {
     size_t    sample_count;
 };
 
-/* Fills tables from the snapshot, which has to outlive them. Returns false if there is no memory. The
- * caller calls free either way. */
+/* Fills tables from the snapshot, which has to outlive them. Returns false if there is no
+ * memory. The caller calls free either way. */
 bool rb_heapprof_pprof_tables_build(struct heapprof_pprof_tables *tables,
                                     const struct heapprof_snapshot *snapshot);
 

@@ -6,8 +6,8 @@
  *   I1  an entry in use has a count, and is in the index under its size; a size is there once.
  *   I2  an entry without a count is free.
  *
- * A size without reports frees its entry. So an extension that reports ever new sizes, and gives all
- * back, needs no more entries than it has reported sizes at one time.
+ * A size without reports frees its entry. So an extension that reports ever new sizes, and
+ * gives all back, needs no more entries than it has reported sizes at one time.
  *
  * The caller serialises. Only reserve allocates (mem.c).
  */

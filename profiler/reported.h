@@ -2,21 +2,22 @@
 #define HEAPPROF_REPORTED_H
 /* How much of each size has been reported and not given back: memory that has no address.
  *
- * All reports of one size are one block that grows and shrinks, under an address that no block has.
- * The sampled ones among them are its pieces (blocks.h), one behind the other. Nobody says which
- * report is given back. So all reports of a size are counted, sampled or not. Of N reports of which k
- * are sampled
+ * All reports of one size are one block that grows and shrinks, under an address that no block
+ * has. The sampled ones among them are its pieces (blocks.h), one behind the other. Nobody says
+ * which report is given back. So all reports of a size are counted, sampled or not. Of N
+ * reports of which k are sampled
  *
  *     a report        N + 1, and k + 1 if it is a sample
  *     one given back  N - 1, and k - 1 with probability k / N; the last piece goes
  *
- * Then k of N are binomial at any time, whatever came and went. So k times the weight has no bias, and
- * it is 0 if N is 0. (k / N is the chance that a report taken out blindly is sampled. With another
- * chance, k would be reflected at 0, and drift upwards.)
+ * Then k of N are binomial at any time, whatever came and went. So k times the weight has no
+ * bias, and it is 0 if N is 0. (k / N is the chance that a report taken out blindly is sampled.
+ * With another chance, k would be reflected at 0, and drift upwards.)
  *
- * What is given back while N is 0 was reported before the start, or in another size. It is ignored. So
- * an extension that gives back other sizes than it reported is not followed: the sizes it reported
- * stay, and so does what was counted when something of before the start is taken for it.
+ * What is given back while N is 0 was reported before the start, or in another size. It is
+ * ignored. So an extension that gives back other sizes than it reported is not followed: the
+ * sizes it reported stay, and so does what was counted when something of before the start is
+ * taken for it.
  */
 #include "base/index.h"
 #include "base/numbers.h"

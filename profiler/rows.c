@@ -9,12 +9,14 @@
  *                                                    age 1, 2, 4, ...
  *     totals of the site - all those rows =          age DEAD   inuse 0
  *
- * Pieces of blocks are sorted by site and owner (pieces.c). There is a row for each age of an owner.
+ * Pieces of blocks are sorted by site and owner (pieces.c). There is a row for each age of an
+ * owner.
  *
- *   I1  up to any row, alloc adds up to the sites' totals and inuse to the live samples, to within a
- *       half. Rows have whole numbers, and what rounding leaves over is carried to the next row. This
- *       is error diffusion, as Floyd and Steinberg (1976) do it for pictures. If each row were rounded
- *       by itself, all rows of one sample of one weight would err to the same side.
+ *   I1  up to any row, alloc adds up to the sites' totals and inuse to the live samples, to
+ *       within a half. Rows have whole numbers, and what rounding leaves over is carried to the
+ *       next row. This is error diffusion, as Floyd and Steinberg (1976) do it for pictures. If
+ *       each row were rounded by itself, all rows of one sample of one weight would err to the
+ *       same side.
  *   I2  rows are in the order of site number, then owner, then age, the dead last. The folded row
  *       follows all of them. Equal tables give equal rows.
  *
@@ -176,7 +178,8 @@ add_row(struct rows_adding *adding, struct heapprof_row row, const struct rows_s
     return true;
 }
 
-/* What the site has allocated, by age and dead. Most sites have few ages: of the others nothing is written or read. */
+/* What the site has allocated, by age and dead. Most sites have few ages: of the others nothing
+ * is written or read. */
 struct ages {
     uint32_t   used; /* a bit for each bin */
     struct rows_sum dead;

@@ -7,9 +7,9 @@
  *     slots    |   |   |   |   |   |   |   |   |   |   |   |   |
  *     sampled    no  *   no  no  *   *   no  no  no  no  no  *
  *
- * After a sample the next gap counts from the end of the sampled slot, not from the point in it. Both
- * have the same law, because gaps are memoryless. So no slot is taken twice. The number of whole slots
- * of S bytes that fit into a gap is
+ * After a sample the next gap counts from the end of the sampled slot, not from the point in
+ * it. Both have the same law, because gaps are memoryless. So no slot is taken twice. The
+ * number of whole slots of S bytes that fit into a gap is
  *
  *     k = floor(gap / S)      P(k >= n) = P(gap >= n S) = exp(-S / R)^n
  *
@@ -24,8 +24,8 @@
  * p and the weight go through expm1. It keeps all digits if S is much smaller than R, where
  * 1 - exp(-S/R) would cancel.
  *
- * Owns nothing. The caller has the state, one for each independent stream. Allocates nothing, and may
- * run anywhere. Only one thread at a time may use one state.
+ * Owns nothing. The caller has the state, one for each independent stream. Allocates nothing,
+ * and may run anywhere. Only one thread at a time may use one state.
  */
 #include "profiler/sampler.h"
 

@@ -7,11 +7,11 @@
  *
  *     p(S) = 1 - exp(-S / R)         R = interval_bytes
  *
- * and then stands for 1 / p(S) objects (Horvitz and Thompson 1952). So sums of weights are unbiased
- * whatever the sizes. The gap to the next point is exponential with mean R, hence memoryless: it may
- * be thrown away and drawn again at any moment, as long as that does not depend on where the point
- * fell. For a run of slots of one size, the gap counted in whole slots is geometric.
- * doc/design/estimator.md has the whole law.
+ * and then stands for 1 / p(S) objects (Horvitz and Thompson 1952). So sums of weights are
+ * unbiased whatever the sizes. The gap to the next point is exponential with mean R, hence
+ * memoryless: it may be thrown away and drawn again at any moment, as long as that does not
+ * depend on where the point fell. For a run of slots of one size, the gap counted in whole
+ * slots is geometric. doc/design/estimator.md has the whole law.
  *
  * An interval of 1 byte or less samples everything, exactly: no gap, weight 1.
  */

@@ -7,27 +7,27 @@
  *
  * Asks the file system what is there. No Ruby, no lock.
  *
- * The first file is kept, because growth is measured from the beginning. Of the rest, more of the newer
- * ones are kept. A file's level is how often its number can be halved:
+ * The first file is kept, because growth is measured from the beginning. Of the rest, more of
+ * the newer ones are kept. A file's level is how often its number can be halved:
  *
  *     number   0  1  2  3  4  5  6  7  8  9 10 11 12 13 14
  *     level    *  0  1  0  2  0  1  0  3  0  1  0  2  0  1
  *     keep=10  |           |     |     |  |  |  |  |  |  |      the first; gaps 4, 2, 2, 1, 1, 1, 1, 1, 1
  *     keep=5   |                       |           |  |  |      the first; gaps 8, 4, 1, 1
  *
- * If there is one too many, the oldest file of the level with the most files is removed; of several such
- * levels, of the lowest. So each level keeps its newest files, about equally many. In a stretch of time a
- * level has half as many files as the level below it. If each level has only one file, there are too many
- * levels for keep. From then on two levels count as one, later three, and so on (base_bits). Only the kept
- * files themselves are remembered.
+ * If there is one too many, the oldest file of the level with the most files is removed; of
+ * several such levels, of the lowest. So each level keeps its newest files, about equally many.
+ * In a stretch of time a level has half as many files as the level below it. If each level has
+ * only one file, there are too many levels for keep. From then on two levels count as one,
+ * later three, and so on (base_bits). Only the kept files themselves are remembered.
  *
- * Proof that each power of B = 2^base_bits has a file: the newest file of a level is never removed, because
- * a level from which a file is removed has another. Let N be the newest number and B^l <= N. If N's digit l
- * to the base B is 0, the newest of level l is N mod B^l + B^l old. Otherwise the newest multiple of
- * B^(l+1), which is the first file or the newest of its level, is N mod B^(l+1) old. Both ages are in
- * [B^l, B^(l+1)). B is the least with which one file a level and the first fit into keep.
- * test/unit/profiler/series_test.cc checks this with thousands of files, and that gaps never grow towards
- * the newest.
+ * Proof that each power of B = 2^base_bits has a file: the newest file of a level is never
+ * removed, because a level from which a file is removed has another. Let N be the newest number
+ * and B^l <= N. If N's digit l to the base B is 0, the newest of level l is N mod B^l + B^l
+ * old. Otherwise the newest multiple of B^(l+1), which is the first file or the newest of its
+ * level, is N mod B^(l+1) old. Both ages are in [B^l, B^(l+1)). B is the least with which one
+ * file a level and the first fit into keep. test/unit/profiler/series_test.cc checks this with
+ * thousands of files, and that gaps never grow towards the newest.
  */
 #include "profiler/series.h"
 
@@ -75,7 +75,8 @@ expand(const struct heapprof_series *series, const char *out, const char *progra
     return length >= 0 && (size_t)length < size;
 }
 
-/* Nothing is there, or a file that would be replaced: not a pipe or a device, which has one name. */
+/* Nothing is there, or a file that would be replaced: not a pipe or a device, which has one
+ * name. */
 static bool
 replaceable_p(const char *path)
 {
@@ -192,7 +193,8 @@ superfluous(struct heapprof_series *series)
     return index;
 }
 
-/* Whether a file of that path is the newest one already. If it is an older one, that one has been replaced. */
+/* Whether a file of that path is the newest one already. If it is an older one, that one has
+ * been replaced. */
 static bool
 newest_p(struct heapprof_series *series, const char *path)
 {

@@ -41,13 +41,13 @@ bool rb_heapprof_series_next(struct heapprof_series *series, const char *program
 bool rb_heapprof_series_first(const struct heapprof_series *series, const char *program,
                               char *path, size_t size);
 
-/* The file at path has been written. If there is one too many, an older one is removed. The first is
- * never removed, and old files are thinned more than new ones (series.c). With keep = 1 only the
- * newest is left. */
+/* The file at path has been written. If there is one too many, an older one is removed. The
+ * first is never removed, and old files are thinned more than new ones (series.c). With keep =
+ * 1 only the newest is left. */
 void rb_heapprof_series_written(struct heapprof_series *series, const char *path);
 
-/* To be called in the child of a fork: it writes files of its own, and the parent's files are not its
- * own. The parent's thread may have been using the series at that moment. */
+/* To be called in the child of a fork: it writes files of its own, and the parent's files are
+ * not its own. The parent's thread may have been using the series at that moment. */
 void rb_heapprof_series_fork(struct heapprof_series *series);
 
 /* Returns true, once, if names differ from the template because it has no %p. */

@@ -1,14 +1,14 @@
 #ifndef HEAPPROF_SITES_H
 #define HEAPPROF_SITES_H
-/* Allocation sites: a stack and the class of what it allocates, or a stack and the C function that asks
- * the allocator there; with running totals. A site holds its stack.
+/* Allocation sites: a stack and the class of what it allocates, or a stack and the C function
+ * that asks the allocator there; with running totals. A site holds its stack.
  *
- * The totals must outlive the site's last live sample, or alloc_* would shrink. So a site without live
- * samples stays until one of these happens:
+ * The totals must outlive the site's last live sample, or alloc_* would shrink. So a site
+ * without live samples stays until one of these happens:
  *   - its code is dead and another site looks the same: they are merged (dead_code.h);
  *   - memory is needed: other sites stand for it (thinning.h);
- *   - the system has no memory: it is folded. Its totals go to the site of the empty stack, and those
- *     of blocks to a second such site. */
+ *   - the system has no memory: it is folded. Its totals go to the site of the empty stack, and
+ *     those of blocks to a second such site. */
 #include "base/numbers.h"
 #include "profiler/stacks.h"
 
@@ -43,30 +43,31 @@ struct heapprof_sites {
 void rb_heapprof_sites_init(struct heapprof_sites *sites, struct heapprof_mem *mem,
                             struct heapprof_stacks *stacks);
 
-/* Gives the memory back; the table is then as after init. The stacks keep the holds of its sites, so the
- * caller frees the stacks, too. */
+/* Gives the memory back; the table is then as after init. The stacks keep the holds of its
+ * sites, so the caller frees the stacks, too. */
 void rb_heapprof_sites_free(struct heapprof_sites *sites);
 
-/* The number of that site, which is added if it is new. Returns 0 if memory is refused. Good until the
- * next fold, or for as long as the site has a live sample. */
+/* The number of that site, which is added if it is new. Returns 0 if memory is refused. Good
+ * until the next fold, or for as long as the site has a live sample. */
 uint32_t rb_heapprof_sites_intern(struct heapprof_sites *sites, uint32_t stack, uint32_t class_id);
 
-/* Counts a new sample, which stands for weight objects of size_bytes each; count_free, a sample that
- * died. The weight counts rounded to float, as a sample keeps it (live_table.h). */
+/* Counts a new sample, which stands for weight objects of size_bytes each; count_free, a sample
+ * that died. The weight counts rounded to float, as a sample keeps it (live_table.h). */
 void rb_heapprof_sites_count_alloc(struct heapprof_sites *sites, uint32_t site, double weight,
                                    size_t size_bytes);
 void rb_heapprof_sites_count_free(struct heapprof_sites *sites, uint32_t site);
 
-/* The weight of a live sample of size_bytes changes. The totals follow, so that totals minus live samples
- * stay what is dead. If `to` is 0 it stops being a sample, and the caller calls count_free. */
+/* The weight of a live sample of size_bytes changes. The totals follow, so that totals minus
+ * live samples stay what is dead. If `to` is 0 it stops being a sample, and the caller calls
+ * count_free. */
 void rb_heapprof_sites_reweigh(struct heapprof_sites *sites, uint32_t site, float from, float to,
                                size_t size_bytes);
 
 /* Frees the site if it has nothing alive and nothing dead. Returns whether it did. */
 bool rb_heapprof_sites_forget(struct heapprof_sites *sites, uint32_t site);
 
-/* Frees every site that has nothing alive and nothing dead, since all its samples were given up. Returns
- * how many. */
+/* Frees every site that has nothing alive and nothing dead, since all its samples were given
+ * up. Returns how many. */
 uint32_t rb_heapprof_sites_forget_empty(struct heapprof_sites *sites);
 
 /* Folds every site that has no live sample and lets go of its stack. Returns how many. */
@@ -74,9 +75,9 @@ uint32_t rb_heapprof_sites_fold(struct heapprof_sites *sites);
 
 /* ---- merging, while stacks are merged (stacks.h) ---- */
 
-/* Gives each site the stack that stands for its own, and the class that class_id returns. Of sites that
- * are equal then, the first stands for the rest, which are in no index. Sets *alive to whether some of
- * the rest have live samples. Returns how many they are. Allocates nothing. */
+/* Gives each site the stack that stands for its own, and the class that class_id returns. Of
+ * sites that are equal then, the first stands for the rest, which are in no index. Sets *alive
+ * to whether some of the rest have live samples. Returns how many they are. Allocates nothing. */
 uint32_t rb_heapprof_sites_merge(struct heapprof_sites *sites,
                                  uint32_t (*class_id)(const struct heapprof_site *site, void *data),
                                  void *data, bool *alive);

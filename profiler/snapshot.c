@@ -1,5 +1,6 @@
-/* snapshot.c - the profile at one moment: how it is made and freed, and its frames. copies.c copies it
- * out of the tables, rows.c adds up the copies, and snapshot_sample.c makes that of one sample.
+/* snapshot.c - the profile at one moment: how it is made and freed, and its frames. copies.c
+ * copies it out of the tables, rows.c adds up the copies, and snapshot_sample.c makes that of
+ * one sample.
  *
  *     tables (the profiler's)          snapshot (anybody's)
  *     strings    -- copy -->           strings, and an index: "(anonymous)" joins

@@ -1,14 +1,15 @@
 #ifndef HEAPPROF_SNAPSHOT_H
 #define HEAPPROF_SNAPSHOT_H
-/* A profile at one moment: copies of the tables and the rows they add up to. It never changes once it is
- * taken, owns all its memory, and shares nothing with the profiler. It can be read, encoded and freed on
- * any thread, without the GVL, after a stop.
+/* A profile at one moment: copies of the tables and the rows they add up to. It never changes
+ * once it is taken, owns all its memory, and shares nothing with the profiler. It can be read,
+ * encoded and freed on any thread, without the GVL, after a stop.
  *
- * A row (row.h) has a stack, a class and an age; or a stack, a C function that asks the allocator there,
- * an age, and an owner if owners are known. Each site has one row for every age among its live samples,
- * and one of age HEAPPROF_AGE_DEAD for what was allocated and is gone. So the alloc columns and the inuse
- * columns both add up. Values are estimates of the true numbers (already weighted), in whole numbers that
- * add up. The values of one sample alone (take_sample) are not rounded.
+ * A row (row.h) has a stack, a class and an age; or a stack, a C function that asks the
+ * allocator there, an age, and an owner if owners are known. Each site has one row for every
+ * age among its live samples, and one of age HEAPPROF_AGE_DEAD for what was allocated and is
+ * gone. So the alloc columns and the inuse columns both add up. Values are estimates of the
+ * true numbers (already weighted), in whole numbers that add up. The values of one sample alone
+ * (take_sample) are not rounded.
  */
 #include "profiler/ladder.h"
 #include "profiler/row.h"
@@ -60,15 +61,15 @@ struct heapprof_snapshot {
     uint32_t                  origin;    /* string: lines "key: value" about the process; 0: none */
 };
 
-/* The profile of one live sample, given by its entry: one row, and only those parts of the tables that
- * the row needs. Returns NULL if there is no memory. The tables stay as they are meanwhile. copies.h
- * makes the profile of all samples. */
+/* The profile of one live sample, given by its entry: one row, and only those parts of the
+ * tables that the row needs. Returns NULL if there is no memory. The tables stay as they are
+ * meanwhile. copies.h makes the profile of all samples. */
 struct heapprof_snapshot *
 rb_heapprof_snapshot_take_sample(const struct heapprof_tables *tables,
                                  const struct heapprof_facts *facts, uint32_t entry);
 
-/* Gives the memory back. NULL is allowed. The function is part of the C API (include/ruby/heapprof.h),
- * hence visible to extensions. */
+/* Gives the memory back. NULL is allowed. The function is part of the C API
+ * (include/ruby/heapprof.h), hence visible to extensions. */
 __attribute__((__visibility__("default")))
 void rb_heapprof_snapshot_free(struct heapprof_snapshot *snapshot);
 
@@ -92,11 +93,12 @@ size_t rb_heapprof_snapshot_frames(const struct heapprof_snapshot *snapshot, uin
 size_t rb_heapprof_stack_frames(const struct heapprof_stacks *stacks, const struct heapprof_functions *functions, uint32_t stack,
                                 struct heapprof_frame *frames, size_t capacity);
 
-/* Makes a snapshot without rows or copies, for the caller to fill. Returns NULL if there is no memory. */
+/* Makes a snapshot without rows or copies, for the caller to fill. Returns NULL if there is no
+ * memory. */
 struct heapprof_snapshot *rb_heapprof_snapshot_new(const struct heapprof_facts *facts);
 
-/* The same for the content of a file. The indices have a secret, because the author of the file may have
- * chosen names and lines that collide. */
+/* The same for the content of a file. The indices have a secret, because the author of the file
+ * may have chosen names and lines that collide. */
 struct heapprof_snapshot *rb_heapprof_snapshot_new_salted(const struct heapprof_facts *facts);
 
 #endif

@@ -1,7 +1,7 @@
 /* snapshot_sample.c - the profile of one sample: its stack, class and age.
  *
- * Takes time in proportion to the sample's stack, and copies no table. The stack's nodes are laid out
- * anew, the innermost first, each with a function of its own:
+ * Takes time in proportion to the sample's stack, and copies no table. The stack's nodes are
+ * laid out anew, the innermost first, each with a function of its own:
  *
  *     node 1 -> node 2 -> ... -> node depth -> 0      function of node n: n
  *

@@ -15,10 +15,10 @@
  *   I4  the empty stack 0 has no node and is never freed.
  *   I5  between two mergings no node has a flag above its depth.
  *
- * Nodes go only in trim, never when a hold goes. A stack that is being pushed has no hold on its last
- * node yet, and the next sample often needs the same nodes again. trim needs no memory. It passes over
- * the nodes once. From each node that nobody needs it walks outwards, as long as only that child kept
- * the parent.
+ * Nodes go only in trim, never when a hold goes. A stack that is being pushed has no hold on
+ * its last node yet, and the next sample often needs the same nodes again. trim needs no
+ * memory. It passes over the nodes once. From each node that nobody needs it walks outwards, as
+ * long as only that child kept the parent.
  *
  * The caller serialises. push allocates (mem.c). The rest may run anywhere.
  */

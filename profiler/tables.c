@@ -3,11 +3,11 @@
  *   I1  the site of a live sample is in use, and one of objects; that of a piece is one of
  *       blocks, until the piece is taken.
  *   I2  live_samples of all sites add up to the number of live samples and pieces.
- *   I3  frames of stacks name functions, functions and sites name identities, and all of these are in
- *       use. Names are strings in use, or not known yet.
+ *   I3  frames of stacks name functions, functions and sites name identities, and all of these
+ *       are in use. Names are strings in use, or not known yet.
  *
- * A sample enters the live table and its site's totals one after the other, and leaves them so. Between
- * the two, I2 does not hold.
+ * A sample enters the live table and its site's totals one after the other, and leaves them so.
+ * Between the two, I2 does not hold.
  *
  * The caller serialises. Allocates nothing.
  */

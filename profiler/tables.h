@@ -29,8 +29,8 @@ struct heapprof_tables {
 void rb_heapprof_tables_init(struct heapprof_tables *tables, struct heapprof_mem *mem,
                              uint8_t *block_filter);
 
-/* Makes a little room in each table of samples, before other tables use up the budget. A table that has
- * entries can be thinned to make room for more of their kind. An empty table cannot. */
+/* Makes a little room in each table of samples, before other tables use up the budget. A table
+ * that has entries can be thinned to make room for more of their kind. An empty table cannot. */
 void rb_heapprof_tables_reserve(struct heapprof_tables *tables);
 
 /* Gives the memory back; the tables are then as after init. The caller clears its page
@@ -49,10 +49,10 @@ rb_heapprof_tables_entries(const struct heapprof_tables *tables)
            (tables->blocks.numbers.count + tables->live.addresses.numbers.count) / 4;
 }
 
-/* Frees what nothing leads to any more: stack nodes that nobody holds, functions that no node names,
- * identities that no function, site or owner names, and the strings that this leaves. Living objects
- * lose their identities, too, unless letting_go is NULL. Numbers of freed entries are void afterwards.
- * Allocates nothing. Returns how many entries it freed. */
+/* Frees what nothing leads to any more: stack nodes that nobody holds, functions that no node
+ * names, identities that no function, site or owner names, and the strings that this leaves.
+ * Living objects lose their identities, too, unless letting_go is NULL. Numbers of freed
+ * entries are void afterwards. Allocates nothing. Returns how many entries it freed. */
 uint32_t rb_heapprof_tables_trim(struct heapprof_tables *tables,
                                  const struct heapprof_letting_go *letting_go);
 

@@ -5,9 +5,9 @@
  *
  *     p(Q) / p(R) = weight(R) / weight(Q)         whatever becomes of the other samples
  *
- * and then stands for 1/p(Q). So what is left is a Poisson sample at Q: if each point of a Poisson
- * process is kept or not by a coin of its own, the kept points are a Poisson process of a lower rate.
- * On average a sample stands for what it stood for before:
+ * and then stands for 1/p(Q). So what is left is a Poisson sample at Q: if each point of a
+ * Poisson process is kept or not by a coin of its own, the kept points are a Poisson process of
+ * a lower rate. On average a sample stands for what it stood for before:
  *
  *     weight(R)/weight(Q) * weight(Q)  +  (1 - weight(R)/weight(Q)) * 0  =  weight(R)
  *
@@ -15,29 +15,30 @@
  * samples there are, and thinning may be repeated. Only a sample's weight matters, not when it was
  * taken: samples of several intervals become samples of one, and a sample of more than Q stays.
  *
- * It holds for each sample by itself. So samples need not all be thinned at one moment. Thinning goes in
- * steps, in the order of entries, and between two steps samples are taken, die, move and are copied:
+ * It holds for each sample by itself. So samples need not all be thinned at one moment.
+ * Thinning goes in steps, in the order of entries, and between two steps samples are taken,
+ * die, move and are copied:
  *
  *     entry    1   2   3   4   5   6   7   8   9         next: the samples before it are of interval Q, or more
  *     weight   2   2   .   2   1   1   1   1   .   ->
  *                              ^next
  *
- * Entries that a step frees are used again at once, by samples that are taken at Q. A sample that dies
- * before its turn counts as one of R. To thin a sample of Q again changes nothing.
+ * Entries that a step frees are used again at once, by samples that are taken at Q. A sample
+ * that dies before its turn counts as one of R. To thin a sample of Q again changes nothing.
  *
- * A site's totals consist of its dead samples, with the weights they died with, and of its live samples,
- * with the weights they have. Thinning changes the live part only:
+ * A site's totals consist of its dead samples, with the weights they died with, and of its live
+ * samples, with the weights they have. Thinning changes the live part only:
  *
  *     totals = dead + live      ->      totals - live + thinned live = dead + thinned live
  *
- * So totals minus live samples are what is dead, before and after, at the finer interval at which it was
- * known. It is never below 0. And allocated - dead = in use, in each row.
+ * So totals minus live samples are what is dead, before and after, at the finer interval at
+ * which it was known. It is never below 0. And allocated - dead = in use, in each row.
  *
- * Sites without a live sample are thinned in the same way, for a program may have ever new ones. D is a
- * site's bytes, and the threshold T is twice the mean of all D. A site of T bytes or more stays as it is.
- * A smaller one stays with probability D/T, and then stands for T bytes and for T/D times its objects. The
- * choice goes from site to site and takes one every T bytes, from a random place on. So the sum over all
- * sites is off by less than T.
+ * Sites without a live sample are thinned in the same way, for a program may have ever new
+ * ones. D is a site's bytes, and the threshold T is twice the mean of all D. A site of T bytes
+ * or more stays as it is. A smaller one stays with probability D/T, and then stands for T bytes
+ * and for T/D times its objects. The choice goes from site to site and takes one every T bytes,
+ * from a random place on. So the sum over all sites is off by less than T.
  *
  *     sites of the dead   |  3 | 1 |    6     | 2 |  4  |  2 |       T = 6
  *     one every 6           ^             ^           ^               become  6, 6 and 6
@@ -73,8 +74,8 @@ weight(struct thinning_weights *weights, size_t size_bytes)
 
 /* ---- how far ---- */
 
-/* At most so many samples of each kind are looked at, evenly spread. The share of them that would be left
- * is taken for the share of all. */
+/* At most so many samples of each kind are looked at, evenly spread. The share of them that
+ * would be left is taken for the share of all. */
 enum { LOOKED_AT = 8192 };
 
 static double
@@ -116,7 +117,8 @@ pieces_left(const struct heapprof_blocks *blocks, uint64_t interval_bytes)
     return seen > 0 ? left / seen * blocks->live_count : 0;
 }
 
-/* A little more than half: samples that were thinned by half before are as likely above it as below. */
+/* A little more than half: samples that were thinned by half before are as likely above it as
+ * below. */
 #define HALF 0.52
 
 /* Whether so many doublings leave at most half of the samples in each full table. */
@@ -168,7 +170,8 @@ thinned(struct work *work, float before, float target)
                ? target : 0;
 }
 
-/* Lets the totals of the sample's site follow its new weight. Returns whether it is still a sample. */
+/* Lets the totals of the sample's site follow its new weight. Returns whether it is still a
+ * sample. */
 static bool
 settle(struct work *work, uint32_t site, float before, float after, size_t size_bytes)
 {
@@ -284,7 +287,8 @@ dead_p(const struct heapprof_site *site, bool of_blocks)
            rb_heapprof_site_of_blocks_p(site) == of_blocks;
 }
 
-/* Twice the mean bytes of sites without a live sample; 0 if they are less than a sixteenth of all. */
+/* Twice the mean bytes of sites without a live sample; 0 if they are less than a sixteenth of
+ * all. */
 static double
 threshold_of_dead(const struct heapprof_sites *sites, bool of_blocks)
 {

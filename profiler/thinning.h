@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_THINNING_H
 #define HEAPPROF_THINNING_H
-/* Thinning: keeps only as many of the samples as a larger interval would have taken, and lets each stand
- * for more. Every estimate stays unbiased, as if that interval had been there from the start. thinning.c
- * has the proof. */
+/* Thinning: keeps only as many of the samples as a larger interval would have taken, and lets
+ * each stand for more. Every estimate stays unbiased, as if that interval had been there from
+ * the start. thinning.c has the proof. */
 #include "profiler/sampler.h"
 #include "profiler/tables.h"
 
@@ -20,16 +20,17 @@ struct heapprof_thinning {
     struct heapprof_stretch objects, blocks;   /* what steps have left to thin */
 };
 
-/* How often the two intervals of now have to double so that about half of the samples of the full tables
- * (tables.h) will be left. Returns 0 if there are no samples, or if an interval would exceed
- * HEAPPROF_INTERVAL_MAX. */
+/* How often the two intervals of now have to double so that about half of the samples of the
+ * full tables (tables.h) will be left. Returns 0 if there are no samples, or if an interval
+ * would exceed HEAPPROF_INTERVAL_MAX. */
 unsigned int rb_heapprof_thinning_doublings(const struct heapprof_tables *tables,
                                             const struct heapprof_thinning *now, unsigned int full);
 
 /* Begins thinning by steps: all samples of this moment are to be thinned. */
 void rb_heapprof_thinning_begin(struct heapprof_thinning *thinning, const struct heapprof_tables *tables);
 
-/* Whether steps have anything left to thin. `of` is HEAPPROF_FULL_OBJECTS, HEAPPROF_FULL_BLOCKS or both. */
+/* Whether steps have anything left to thin. `of` is HEAPPROF_FULL_OBJECTS, HEAPPROF_FULL_BLOCKS
+ * or both. */
 static inline bool
 rb_heapprof_thinning_left_p(const struct heapprof_thinning *thinning, unsigned int of)
 {
@@ -37,18 +38,19 @@ rb_heapprof_thinning_left_p(const struct heapprof_thinning *thinning, unsigned i
            (of & HEAPPROF_FULL_BLOCKS && thinning->blocks.next < thinning->blocks.end);
 }
 
-/* Thins the next entries of objects, of blocks, or both, at most count of each. Frees the sites that this
- * leaves empty. Returns whether it freed any. Copies may be under way (copies.h). Asks for no memory. */
+/* Thins the next entries of objects, of blocks, or both, at most count of each. Frees the sites
+ * that this leaves empty. Returns whether it freed any. Copies may be under way (copies.h).
+ * Asks for no memory. */
 bool rb_heapprof_thinning_step(struct heapprof_tables *tables, struct heapprof_thinning *thinning, unsigned int of,
                                uint32_t count);
 
-/* Thins all samples at once. Packs the live table, and frees the sites that this leaves empty. Nodes and
- * what they name stay until a trim. Asks for no memory. */
+/* Thins all samples at once. Packs the live table, and frees the sites that this leaves empty.
+ * Nodes and what they name stay until a trim. Asks for no memory. */
 void rb_heapprof_thin(struct heapprof_tables *tables, struct heapprof_thinning *thinning);
 
-/* Thins the sites without a live sample, if they are at least a sixteenth of all. Half of them or more
- * go, and the rest stands for what these had allocated. Sums over any group of sites stay unbiased.
- * Returns how many it freed. Asks for no memory. */
+/* Thins the sites without a live sample, if they are at least a sixteenth of all. Half of them
+ * or more go, and the rest stands for what these had allocated. Sums over any group of sites
+ * stay unbiased. Returns how many it freed. Asks for no memory. */
 uint32_t rb_heapprof_thin_dead(struct heapprof_tables *tables, struct heapprof_sampler *sampler);
 
 #endif

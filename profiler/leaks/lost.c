@@ -7,22 +7,23 @@
  *          \---middle of---> block C --> D   POSSIBLE: C and D
  *     block E  --->  block F                 E is LOST, F INDIRECT, and E its leader
  *
- * These are the words of Valgrind's memcheck, and its rules, so verdicts can be compared. First all that
- * can be reached is reached. Then each block that is left, in the order of addresses, is taken for lost, and
- * all that it leads to becomes indirect; also blocks that were taken for lost before. So of a ring one block
- * is lost, and the rest of the ring belongs to it. What is found is not followed again: a ring that was found
- * first stays as it is when a later block leads into its middle.
+ * These are the words of Valgrind's memcheck, and its rules, so verdicts can be compared. First
+ * all that can be reached is reached. Then each block that is left, in the order of addresses,
+ * is taken for lost, and all that it leads to becomes indirect; also blocks that were taken for
+ * lost before. So of a ring one block is lost, and the rest of the ring belongs to it. What is
+ * found is not followed again: a ring that was found first stays as it is when a later block
+ * leads into its middle.
  *
- * Some blocks are not known: they were there before the profiler, or were asked for where it does not look.
- * In the heaps of glibc such a block is read when a pointer leads to its beginning, and it looks like one in
- * use (os/chunk.h). A freed block in glibc's caches looks so, too. It is recognised by the key that glibc
- * writes there.
+ * Some blocks are not known: they were there before the profiler, or were asked for where it
+ * does not look. In the heaps of glibc such a block is read when a pointer leads to its
+ * beginning, and it looks like one in use (os/chunk.h). A freed block in glibc's caches looks
+ * so, too. It is recognised by the key that glibc writes there.
  *
  *   I1  nothing is read directly: memory may go away at any moment (os/peek.h).
- *   I2  fates only get better until all roots are read. So a block is read twice at most: as possible, then
- *       as reachable.
- *   I3  at most OTHERS_BYTES of unknown blocks are read: what only looks like a block may be long, and may
- *       overlap others.
+ *   I2  fates only get better until all roots are read. So a block is read twice at most: as
+ *       possible, then as reachable.
+ *   I3  at most OTHERS_BYTES of unknown blocks are read: what only looks like a block may be
+ *       long, and may overlap others.
  */
 #include "profiler/leaks/lost.h"
 
@@ -272,7 +273,8 @@ lead_to_other(struct heapprof_lost *lost, uintptr_t address, enum heapprof_fate 
     read_later(lost, OTHER | (uint32_t)(other - lost->others));
 }
 
-/* glibc calls a free chunk by the address of its header, which begins with the last word of the block before. */
+/* glibc calls a free chunk by the address of its header, which begins with the last word of the
+ * block before. */
 static bool
 next_chunk_p(const struct heapprof_lost *lost, const struct heapprof_lost_block *block, uintptr_t word)
 {
@@ -385,8 +387,9 @@ rb_heapprof_lost_root_of(struct heapprof_lost *lost, uintptr_t begin, uintptr_t 
 
 /* ---- what is left ---- */
 
-/* Whose it is, for a leader may have been found to be another's. Leaders come later and later, so this ends; all
- * on the way learn the last, so that a long list takes no time in proportion to its square. */
+/* Whose it is, for a leader may have been found to be another's. Leaders come later and later,
+ * so this ends; all on the way learn the last, so that a long list takes no time in proportion
+ * to its square. */
 static void
 find_last_leader(struct heapprof_lost *lost, struct heapprof_lost_block *block)
 {

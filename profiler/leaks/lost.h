@@ -4,7 +4,8 @@
  *
  *     init -> add, add_range -> sort -> root, once for each range that may hold pointers -> settle
  *
- * One thread uses it. The process's memory may change meanwhile, but the result then gets no better. */
+ * One thread uses it. The process's memory may change meanwhile, but the result then gets no
+ * better. */
 #include "base/index.h"
 
 /* From the worst to the best. A block's fate is given by the best way to it. */

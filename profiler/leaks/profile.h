@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_LEAK_PROFILE_H
 #define HEAPPROF_LEAK_PROFILE_H
-/* The blocks that are left at the very end of a process, as a pprof Profile message: a sample for each stack, C function
- * and fate, or for each block. doc/design/memcheck.md says what is in it. */
+/* The blocks that are left at the very end of a process, as a pprof Profile message: a sample for
+ * each stack, C function and fate, or for each block. doc/design/memcheck.md says what is in it. */
 #include "profiler/leaks/lost.h"
 #include "profiler/tables.h"
 
@@ -19,8 +19,8 @@ struct heapprof_leak_profile {
     bool        each_block;                /* a sample for each block, with its address */
 };
 
-/* Returns the encoded message in a block from malloc, with its length in *size; NULL if there is no memory.
- * The tables stay as they are meanwhile. */
+/* Returns the encoded message in a block from malloc, with its length in *size; NULL if there
+ * is no memory. The tables stay as they are meanwhile. */
 char *rb_heapprof_leak_profile_encode(const struct heapprof_leak_profile *profile, size_t *size);
 
 #endif

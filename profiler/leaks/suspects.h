@@ -1,12 +1,13 @@
 #ifndef HEAPPROF_NATIVE_LEAKS_H
 #define HEAPPROF_NATIVE_LEAKS_H
-/* Which memory of the allocator looks leaked. Blocks are suspect if no owner was found for them, if they
- * have survived several major GCs, and if they became more over time, while the objects allocated by the
- * same stack did not.
+/* Which memory of the allocator looks leaked. Blocks are suspect if no owner was found for
+ * them, if they have survived several major GCs, and if they became more over time, while the
+ * objects allocated by the same stack did not.
  *
- * Blocks grow if the survivors among them were born at three different GCs or more. What was made once, as
- * a table at boot, is large but does not grow. What objects hold grows with the objects. A suspicion is no
- * proof: a stack may have few sampled objects and many sampled blocks.
+ * Blocks grow if the survivors among them were born at three different GCs or more. What was
+ * made once, as a table at boot, is large but does not grow. What objects hold grows with the
+ * objects. A suspicion is no proof: a stack may have few sampled objects and many sampled
+ * blocks.
  */
 #include "base/mem.h"
 
@@ -22,8 +23,8 @@ struct heapprof_native_leaks {
     size_t    object_births_capacity;
 };
 
-/* Makes room for sites and stacks below these numbers. Returns false if memory is refused. The caller frees
- * leaks either way. mem must outlive it. */
+/* Makes room for sites and stacks below these numbers. Returns false if memory is refused. The
+ * caller frees leaks either way. mem must outlive it. */
 bool rb_heapprof_native_leaks_init(struct heapprof_native_leaks *leaks, struct heapprof_mem *mem,
                                    uint32_t old_gc, uint32_t sites_end, uint32_t stacks_end);
 void rb_heapprof_native_leaks_free(struct heapprof_native_leaks *leaks);
@@ -34,8 +35,8 @@ void rb_heapprof_native_leaks_object(struct heapprof_native_leaks *leaks, uint32
 void rb_heapprof_native_leaks_block(struct heapprof_native_leaks *leaks, uint32_t site,
                                     uint32_t birth_gc);
 
-/* Whether the blocks without an owner of that site, which has that stack, are suspect. To be asked when all
- * objects and blocks have been told. */
+/* Whether the blocks without an owner of that site, which has that stack, are suspect. To be
+ * asked when all objects and blocks have been told. */
 bool rb_heapprof_native_leaks_p(const struct heapprof_native_leaks *leaks, uint32_t site,
                                 uint32_t stack);
 

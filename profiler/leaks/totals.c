@@ -1,5 +1,5 @@
-/* totals.c - how much of each site is left, by fate, and whose code asked for it. Has no state except its
- * arguments. */
+/* totals.c - how much of each site is left, by fate, and whose code asked for it. Has no state
+ * except its arguments. */
 #include "profiler/leaks/totals.h"
 
 #include <stdlib.h>

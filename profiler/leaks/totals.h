@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_LEAK_TOTALS_H
 #define HEAPPROF_LEAK_TOTALS_H
-/* What every report of blocks that are left says: how much each site has, and whose code asked for it. lost
- * is settled (lost.h). */
+/* What every report of blocks that are left says: how much each site has, and whose code asked
+ * for it. lost is settled (lost.h). */
 #include "profiler/leaks/lost.h"
 #include "profiler/tables.h"
 
@@ -25,19 +25,20 @@ struct heapprof_leak_totals {
     struct heapprof_leak_total of[HEAPPROF_FATES];
 };
 
-/* The totals by site; those at 0 are of blocks without a site. The caller gives the array to free. Returns
- * NULL if there is no memory. */
+/* The totals by site; those at 0 are of blocks without a site. The caller gives the array to
+ * free. Returns NULL if there is no memory. */
 struct heapprof_leak_totals *
 rb_heapprof_leak_totals(const struct heapprof_tables *tables, const struct heapprof_lost *lost);
 
-/* The caller that asked for the blocks of a site; NULL if it has no name. Good as long as the tables stay as
- * they are. */
+/* The caller that asked for the blocks of a site; NULL if it has no name. Good as long as the
+ * tables stay as they are. */
 const struct heapprof_identity *rb_heapprof_leak_caller(const struct heapprof_tables *tables, uint32_t site);
 
 /* Whether the caller is MRI, whose functions are in the file core, or is not known. */
 bool rb_heapprof_leak_core_p(const struct heapprof_tables *tables, const struct heapprof_identity *caller, const char *core);
 
-/* The node itself; or if it is a C method, the node of the Ruby code that called it, 0 if there is none. */
+/* The node itself; or if it is a C method, the node of the Ruby code that called it, 0 if there
+ * is none. */
 uint32_t rb_heapprof_leak_placed(const struct heapprof_tables *tables, uint32_t node);
 
 #endif
