@@ -3,34 +3,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What wakes the one thread of ours that waits: a call, a signal to the process, or the time.
- * There is one for the process. It takes no descriptor, which a program that closes all it has
- * would close. */
+/* What wakes the one thread of ours that waits: a call, a signal to the process, or the time. A
+ * process has one bell. It uses no descriptor, because some programs close all descriptors they
+ * have. */
 
-#define HEAPPROF_BELL_SIGNALS 2 /* which: below it */
+#define HEAPPROF_BELL_SIGNALS 2 /* a signal's `which` is below this */
 
-/* Before its first use; and in the child of a fork, where nobody waits. What has rung is
- * forgotten, but not a signal that has come to the child already. */
+/* To be called before the first use, and in the child of a fork, where no thread waits. Forgets
+ * earlier rings, except a signal that has already come to the child. */
 void rb_heapprof_bell_init(void);
 
-/* Anywhere, in a signal handler, too. Rung twice before anybody waits is rung twice. */
+/* Rings. May be called anywhere, in a signal handler, too. Two rings before a wait end two
+ * waits. */
 void rb_heapprof_bell_ring(void);
 
-/* Returns when it has rung, or at that moment (nanoseconds of rb_heapprof_bell_now). */
+/* Waits until the bell rings, or until that moment (nanoseconds of rb_heapprof_bell_now). */
 void rb_heapprof_bell_wait(int64_t until_ns);
 
-/* Nanoseconds of a clock that never is set. */
+/* Nanoseconds of a clock that nobody can set. */
 int64_t rb_heapprof_bell_now(void);
 
-/* From now on this signal rings, and does nothing else. 0, or errno; EBUSY: C code has a
- * handler of its own for it, or it rings already as another. MRI's are no such handlers if the
- * caller says so. */
+/* From here on this signal rings the bell and does nothing else. Returns 0 or an errno. EBUSY
+ * means that C code has a handler for the signal, or that the signal already rings under
+ * another `which`. With handled_by_ruby a handler of MRI is replaced. */
 int rb_heapprof_bell_take_signal(unsigned which, int number, bool handled_by_ruby);
 
-/* The signal does what it did before, unless somebody else has taken it meanwhile. */
+/* Lets the signal do what it did before, unless other code has taken it meanwhile. */
 void rb_heapprof_bell_give_signal(unsigned which);
 
-/* Whether one has come since the last question. */
+/* Whether that signal has come since the last call. */
 bool rb_heapprof_bell_signalled_p(unsigned which);
 
 /* Whether the signal that was taken is still ours. */

@@ -4,30 +4,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one function, by all threads together, of whatever has been counted in this process. */
+/* The counts of one function, of all threads together, over all runs in this process. */
 struct heapprof_call_counts {
-    const char *name;      /* that of the C library */
+    const char *name;      /* as in the C library */
     uint64_t calls;
-    uint64_t time_ns;      /* from its call to its return; 0 of malloc and its like */
-    uint64_t bytes;        /* read or written; asked for; 0 of free, and of who only waits */
-    uint64_t actual_bytes; /* what the allocator gave, or free gave back; 0 of all others */
+    uint64_t time_ns;      /* from call to return; 0 for malloc and its like */
+    uint64_t bytes;        /* read, written or asked for; 0 for free, and for functions that only wait */
+    uint64_t actual_bytes; /* what the allocator gave, or free gave back; otherwise 0 */
 };
 
-/* Why calls cannot be counted in this process, in one line; NULL: they can. */
+/* Says in one line why calls cannot be counted in this process. Returns NULL if they can. */
 const char *rb_heapprof_calls_refusal(void);
 
-/* Counts from now on; does nothing if it does already. Not after a refusal, nor while other
- * functions are interposed, which would end. Calls of start, stop and run are serialised. */
+/* Begins to count; does nothing if it counts already. Not to be called after a refusal, nor
+ * while other functions are interposed, because that would end. The caller serialises start,
+ * stop and run. */
 void rb_heapprof_calls_start(void);
 
-/* Counts no longer. Who is in such a function is counted yet. */
+/* Ends counting. A call that is in progress still counts. */
 void rb_heapprof_calls_stop(void);
 
-/* Which start it is since when calls are counted without a gap, from 1; 0: they are not, which
- * somebody else who interposes can be the reason of. */
+/* The number, from 1, of the start since which calls are counted without a gap. Returns 0 if
+ * they are not counted, which may be because other code interposes. */
 unsigned int rb_heapprof_calls_run(void);
 
-/* The counts of a function, numbered from 0. False: there are no more. */
+/* Reads the counts of a function, numbered from 0. Returns false after the last. */
 bool rb_heapprof_calls_read(size_t number, struct heapprof_call_counts *counts);
 
 #endif

@@ -12,13 +12,14 @@
 
 #define HEAPPROF_CHUNK_HEADER_BYTES (2 * sizeof(uintptr_t))
 
-/* Reads the word at that address; false: nothing is mapped there. */
+/* Reads the word at that address. Returns false if nothing is mapped there. */
 typedef bool heapprof_word_at(uintptr_t address, uintptr_t *word, void *data);
 
-/* What can be used of the block; 0: it does not look like one, or not like one in use. */
+/* How many bytes of the block can be used. Returns 0 if it does not look like a block in use. */
 size_t rb_heapprof_chunk_bytes(uintptr_t block, heapprof_word_at *word_at, void *data);
 
-/* The same of one that lies in a heap, which ends there: so none that is a mapping of its own. */
+/* The same for a block in a heap that ends at heap_end: so not for a block with a mapping of
+ * its own. */
 size_t rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at, void *data);
 
 #endif

@@ -21,46 +21,49 @@
 struct heapprof_file {
     int         directory;     /* where name is */
     char        name[NAME_MAX + 1];
-    char        temporary[24]; /* "": none, name is written to as it is */
-    bool        regular;       /* there, or to be made */
-    bool        wait;          /* for a reader of a pipe */
+    char        temporary[24]; /* "": no temporary file, name is written to as it is */
+    bool        regular;       /* a regular file is there, or is made */
+    bool        wait;          /* wait for a reader of a pipe */
     bool        follow;        /* name is a link of /proc to what has no path */
-    const char *bytes;         /* left to write, the caller's */
+    const char *bytes;         /* what is left to write, the caller's */
     size_t      left;
     int         fd;            /* -1: not open yet */
 };
 
-/* 0, or errno; then nothing needs an end. With wait, a step waits until somebody reads a pipe;
- * otherwise a pipe without a reader is ENXIO. */
+/* Returns 0, or an errno: then no end is needed. With wait, a step waits until a process reads
+ * the pipe. Without, a pipe that nobody reads is ENXIO. */
 int rb_heapprof_file_begin(struct heapprof_file *file, const char *path,
                            const char *bytes, size_t size, bool wait);
 
-/* Whether it is, or becomes, a regular file: a step does not wait for another process. */
+/* Whether it is, or becomes, a regular file. A step of such a file does not wait for another
+ * process. */
 bool rb_heapprof_file_regular_p(const struct heapprof_file *file);
 
-/* Opens and writes. 0 when all is written; EINTR: call it again; else errno. */
+/* Opens and writes. Returns 0 if all is written; EINTR if it is to be called again; else an
+ * errno. */
 int rb_heapprof_file_step(struct heapprof_file *file);
 
-/* Closes; with error 0 the file gets its name, otherwise nothing is left behind. Returns error,
- * or what went wrong here. */
+/* Closes. If error is 0, the file gets its name; otherwise nothing is left behind. Returns
+ * error, or what went wrong here. */
 int rb_heapprof_file_end(struct heapprof_file *file, int error);
 
-/* begin, step and end, whatever signals come. 0, or errno. */
+/* begin, step and end in one, whatever signals come. Returns 0 or an errno. */
 int rb_heapprof_file_write_whole(const char *path, const char *bytes, size_t size, bool wait);
 
-/* The same for a process at its limit of descriptors (EMFILE): in a child, which closes some of its
- * own. Neither wait nor SIGCHLD tells of it. Waits until the file is written, but not for a reader
- * of a pipe. 0, or errno. */
+/* The same for a process that is at its limit of descriptors (EMFILE): a child writes, after it
+ * has closed some of its own. Neither wait nor SIGCHLD tells of the child. Waits until the file
+ * is written, but not until a pipe has a reader. Returns 0 or an errno. */
 int rb_heapprof_file_write_in_child(const char *path, const char *bytes, size_t size);
 
-/* Removes a file, of a path walked as above. 0, or errno. */
+/* Removes a file. Its path is walked as above. Returns 0 or an errno. */
 int rb_heapprof_file_remove(const char *path);
 
-/* The number of bytes written, and errno when they are not all. SIGXFSZ is not seen. */
+/* Writes to fd. Returns how many bytes it has written, with errno set if these are not all.
+ * SIGXFSZ does not reach the process. */
 size_t rb_heapprof_file_write(int fd, const char *bytes, size_t size);
 
-/* 0 when a file could be made at path now, or what is there written to as it is; else errno.
- * Changes nothing. */
+/* Returns 0 if a file could be made at path at this moment, or if the file there could be
+ * written to; else an errno. Changes nothing. */
 int rb_heapprof_file_check(const char *path);
 
 #endif

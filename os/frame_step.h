@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum heapprof_frame_step_kind {
-    HEAPPROF_STEP_UNKNOWN,  /* none that can be said so: only the unwinder knows it */
+    HEAPPROF_STEP_UNKNOWN,  /* only the unwinder knows this step */
     HEAPPROF_STEP_LAST,     /* the function has no caller */
     HEAPPROF_STEP_BY_PLACE, /* bytes from behind the place of the return address to the end of the frame */
     HEAPPROF_STEP_BY_RBP    /* bytes from rbp to the end */
@@ -21,13 +21,13 @@ enum heapprof_frame_step_kind {
 
 struct heapprof_frame_step {
     int32_t bytes;
-    int16_t saved;  /* where the caller's rbp is, in words before the end; 0: still in rbp */
+    int16_t saved;  /* place of the caller's rbp, in words before the end; 0: still in rbp */
     uint8_t kind;
 };
 
-/* A function that is going on, once what it has called returns. */
+/* The frame of a function that has called another one. */
 struct heapprof_c_frame {
-    const uintptr_t *place; /* where the address is that it goes on at */
+    const uintptr_t *place; /* where its return address is stored */
     uintptr_t rbp;
 };
 
@@ -36,8 +36,8 @@ struct heapprof_c_frame {
  * on x86-64. */
 struct heapprof_frame_step rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t address);
 
-/* To the function's caller. False, with the frame as it was: there is none, it is not known, or
- * it would not lie further out, below limit. */
+/* Steps to the caller's frame. Returns false, with the frame as it was, if there is no caller,
+ * if the step is not known, or if the new frame would not lie further out and below limit. */
 static inline bool
 rb_heapprof_frame_step_take(const struct heapprof_frame_step *step, struct heapprof_c_frame *frame, uintptr_t limit)
 {

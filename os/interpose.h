@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether malloc=all is to be had: interpose.c knows the dynamic linker of glibc, and the
+/* Whether malloc=all is possible: interpose.c knows the dynamic linker of glibc, and the
  * relocations of these machines. */
 #if defined(__linux__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
 # include <features.h>
@@ -15,34 +15,34 @@
 # define HEAPPROF_CAN_INTERPOSE 0
 #endif
 
-typedef void heapprof_function(void); /* of any type */
+typedef void heapprof_function(void); /* a function of any type */
 
-/* A function of the C library, and what stands for it. */
+/* A function of the C library, and the function that replaces it. */
 struct heapprof_interposed {
     const char *name;
-    heapprof_function *ours; /* NULL: only real is wanted */
-    heapprof_function *real; /* what the name means in this process; NULL: nothing. Written by
-                                refusal, before any call of ours, and never again */
+    heapprof_function *ours; /* NULL: the caller wants only real */
+    heapprof_function *real; /* the function of that name in this process; NULL: none. rb_heapprof_interpose_refusal writes it once, before any call of ours */
 };
 
-/* One line that says why the functions of table, which ends with a NULL name, cannot be
- * interposed in this process; NULL: they can. The table has to stay. */
+/* Says in one line why the functions of table cannot be interposed in this process. Returns
+ * NULL if they can. The table ends with a NULL name, and has to stay. */
 const char *rb_heapprof_interpose_refusal(struct heapprof_interposed *table);
 
-/* From now on, and in whatever is loaded later, callers of the table's functions call ours. Another
- * table's functions are called no longer: one is on at a time. Not to be called before refusal, nor
- * after a refusal. Calls of start, stop and on_p are serialised. */
+/* From here on callers of the table's functions call ours, also in objects that are loaded
+ * later. One table is on at a time: this ends another one. Not to be called before refusal, nor
+ * after a refusal. The caller serialises start, stop and on_p. */
 void rb_heapprof_interpose_start(struct heapprof_interposed *table);
 
-/* Whether it is this table that is on. */
+/* Whether this table is on. */
 bool rb_heapprof_interpose_on_p(const struct heapprof_interposed *table);
 
-/* The code of a library that asks for somebody else, as strdup and C++'s new do; numbered from 0 in
- * the order they were loaded. False: there are no more yet. Waits for nobody. */
+/* The code of a library whose functions ask for somebody else, as strdup and C++'s new do.
+ * Libraries are numbered from 0 in the order they were loaded. Returns false if there are no
+ * more yet. Never waits. */
 bool rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size);
 
-/* They call the real one again, but for those that copied our address meanwhile: ours goes on
- * handing over for them. */
+/* Callers call the real function again. Code that copied our address meanwhile still calls
+ * ours, which goes on calling the real one. */
 void rb_heapprof_interpose_stop(void);
 
 #endif

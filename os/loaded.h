@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is wanted of a loaded object. */
+/* What this room needs of a loaded object. */
 struct heapprof_loaded {
     const struct dl_phdr_info *info;
     const ElfW(Sym) *symbols;
@@ -15,28 +15,29 @@ struct heapprof_loaded {
     size_t relocation_bytes[2];
     uintptr_t relro_begin, relro_end; /* what the dynamic linker made read-only */
     bool libc;
-    bool writable;                    /* it is not now */
+    bool writable;                    /* the linker's read-only part is writable at this moment */
 };
 
-/* Whether the function of that name is replaced: what it means in the process, and what stands
- * for it. */
+/* Whether the function of that name is replaced. Gives its real address in the process, and
+ * that of ours. */
 typedef bool heapprof_replaced_p(const char *name, uintptr_t *real, uintptr_t *ours);
 
-/* All of these in a callback of dl_iterate_phdr alone: what info tells is not kept. */
+/* Each function below is called only in a callback of dl_iterate_phdr: info is not good after
+ * it. */
 
-/* Finds the object's relocations. False: it has none. */
+/* Finds the object's relocations. Returns false if it has none. */
 bool rb_heapprof_loaded_read(struct heapprof_loaded *object, const struct dl_phdr_info *info);
 
 /* Whether the address is in a segment of the object with these rights (PF_R, PF_W, PF_X). */
 bool rb_heapprof_loaded_holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights);
 
-/* Makes what the dynamic linker made read-only writable; false: the system forbids it. And
- * undoes that. */
+/* open makes writable what the dynamic linker made read-only. Returns false if the system
+ * forbids it. close undoes it. */
 bool rb_heapprof_loaded_open(struct heapprof_loaded *object);
 void rb_heapprof_loaded_close(struct heapprof_loaded *object);
 
-/* Fills each slot of a replaced function with ours; or, not ours_wanted, each that has ours
- * with the real one. */
+/* Fills each slot of a replaced function with ours. Without ours_wanted, fills each slot that
+ * has ours with the real function. */
 void rb_heapprof_loaded_fill(struct heapprof_loaded *object, bool ours_wanted,
                              heapprof_replaced_p *replaced_p);
 

@@ -12,14 +12,15 @@ typedef void heapprof_code(void); /* a function of any type */
 #define HEAPPROF_REDIRECT_BYTES 5
 
 struct heapprof_redirect {
-    unsigned char *place;         /* NULL: it is as it was */
+    unsigned char *place;         /* NULL: the function is as it was */
     unsigned char  was[HEAPPROF_REDIRECT_BYTES];
 };
 
-/* NULL, or one line that says why it cannot be; then nothing has changed. */
+/* Redirects calls of `from` to `to`. Returns NULL; or one line that says why it cannot, and
+ * then nothing has changed. */
 const char *rb_heapprof_redirect(struct heapprof_redirect *redirect, heapprof_code *from, heapprof_code *to);
 
-/* From is itself again. */
+/* Makes the function itself again. */
 void rb_heapprof_redirect_undo(struct heapprof_redirect *redirect);
 
 #endif

@@ -2,12 +2,13 @@
 #define HEAPPROF_RESIDENT_H
 #include "base/mem.h"
 
-/* How many bytes of an anonymous range are in memory, in whole pages of the system. What is not
- * mapped is not in memory. (Of a file mincore would tell what the page cache has.) No allocation,
- * no lock of ours; errno is kept. */
+/* How many bytes of an anonymous range are in memory, in whole pages. A page that is not mapped
+ * is not in memory. (For a file, mincore would tell what the page cache has.) No allocation and
+ * no lock of ours. errno is kept. */
 size_t rb_heapprof_resident_bytes(uintptr_t address, size_t bytes);
 
-/* The same of all blocks of mem: less than its used_bytes, for blocks have room to grow. */
+/* The same for all blocks of mem. It is less than used_bytes, because blocks have room to grow.
+ */
 size_t rb_heapprof_resident_mem_bytes(const struct heapprof_mem *mem);
 
 #endif

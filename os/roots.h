@@ -1,15 +1,14 @@
 #ifndef HEAPPROF_ROOTS_H
 #define HEAPPROF_ROOTS_H
-/* The memory of this process that is no allocator's: where pointers to blocks may be that are
- * in use. */
+/* The writable memory of this process in which pointers to used blocks may be. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum heapprof_memory_kind {
-    HEAPPROF_MEMORY,       /* variables, and mappings of anybody's */
-    HEAPPROF_MEMORY_STACK, /* what is in use of a thread's stack, with its variables */
-    HEAPPROF_MEMORY_HEAP   /* blocks of glibc's malloc, and what it has not given out */
+    HEAPPROF_MEMORY,       /* variables, and other mappings */
+    HEAPPROF_MEMORY_STACK, /* the used part of a thread's stack, with its variables */
+    HEAPPROF_MEMORY_HEAP   /* blocks of glibc's malloc, and its free memory */
 };
 
 struct heapprof_memory {
@@ -17,11 +16,11 @@ struct heapprof_memory {
     enum heapprof_memory_kind kind;
 };
 
-/* What is known of stacks. */
+/* What the caller knows about stacks. */
 struct heapprof_root_stacks {
-    uintptr_t innermost;   /* an address on the caller's: what lies further in is not told */
-    size_t    ended_bytes; /* so long is each stack of a kind that nobody uses any more, which lies behind a page of guard; 0: none */
-    const uintptr_t *pointers; /* on threads' own stacks, while these use others: from there on they are in use */
+    uintptr_t innermost;   /* an address on the caller's stack: what lies further in is left out */
+    size_t    ended_bytes; /* length of stacks that nobody uses any more, each behind a guard page; 0: there are no such stacks */
+    const uintptr_t *pointers; /* stack pointers of threads that run on another stack: from there on their own is in use */
     size_t    pointer_count;
 };
 
@@ -35,8 +34,8 @@ struct heapprof_root_stacks {
 bool rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
                             void (*memory_i)(const struct heapprof_memory *memory, void *data), void *data);
 
-/* The word that glibc writes behind the first of each block in its caches of freed ones; 0:
- * malloc is not glibc's, or has none. */
+/* The second word of each freed block in glibc's caches, which glibc uses as a mark. Returns 0
+ * if malloc is not glibc's, or writes no mark. */
 uintptr_t rb_heapprof_roots_freed_key(int fd);
 
 #endif

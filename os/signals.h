@@ -2,14 +2,14 @@
 #define HEAPPROF_SIGNALS_H
 #include <stddef.h>
 
-/* Signals that a process may be asked by, to write a profile: those that end nothing by themselves,
- * that no fault raises, and that Ruby keeps none of for itself. */
+/* Signals that may ask a process to write a profile: no fault raises them, and Ruby does not
+ * need them for itself. */
 #define HEAPPROF_SIGNALS "USR1, USR2, HUP, QUIT, ALRM, PROF, WINCH, URG, IO, PWR, TTIN or TTOU"
 
-/* The number of such a signal, by its name, with or without SIG; 0: none of them. */
+/* The number of such a signal, by its name with or without SIG. Returns 0 for any other name. */
 int rb_heapprof_signal_number(const char *name, size_t length);
 
-/* Its name without SIG; "" of 0 and of any other. */
+/* Its name without SIG; "" for 0 and any other number. */
 const char *rb_heapprof_signal_name(int number);
 
 #endif

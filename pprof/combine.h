@@ -8,9 +8,10 @@
 
 #define HEAPPROF_COMBINE_ERROR_MAX 256
 
-/* sum of signs[i] * models[i], count of them, at least 1; a sign is 1 or -1. Types, period and
- * comments are the first's, with what the others say besides; the time is the earliest, the
- * duration the sum. names are for error, where it says in a line why there is no result (NULL). */
+/* Adds up signs[i] * models[i] for count models, at least 1. A sign is 1 or -1. Types, period
+ * and comments are those of the first, and comments of the rest follow. The time is the
+ * earliest, the duration the sum. Returns NULL with one line in error that says why, in which
+ * names are used. */
 struct heapprof_model *rb_heapprof_combine(const struct heapprof_model *const *models, const int *signs,
                                            const char *const *names, size_t count,
                                            char error[HEAPPROF_COMBINE_ERROR_MAX]);

@@ -13,7 +13,7 @@ struct heapprof_digest {
     uint64_t a, b;
 };
 
-/* The secret; the first call draws it, whichever thread that is. */
+/* The secret that every digest begins with. The first call draws it, on any thread. */
 struct heapprof_digest rb_heapprof_digest_begin(void);
 
 static inline void
@@ -23,7 +23,7 @@ rb_heapprof_digest_number(struct heapprof_digest *digest, uint64_t number)
     digest->b = rb_heapprof_index_hash((digest->b + number * UINT64_C(0xd6e8feb86659fd93)) ^ (digest->b << 32));
 }
 
-/* Each half by itself: so a stack is one step a frame. */
+/* Adds a digest, each half by itself: so a stack takes one step for each frame. */
 static inline void
 rb_heapprof_digest_add(struct heapprof_digest *digest, struct heapprof_digest other)
 {
@@ -56,8 +56,8 @@ struct heapprof_digests {
     struct heapprof_index   index;
 };
 
-/* The number of that digest, which is added if it is new: then count is more than before. 0: no
- * memory. */
+/* The number of that digest. A new one is added: count is then larger than before. Returns 0 if
+ * there is no memory. */
 uint32_t rb_heapprof_digests_number(struct heapprof_digests *digests, struct heapprof_digest digest);
 void rb_heapprof_digests_free(struct heapprof_digests *digests);
 

@@ -1,13 +1,14 @@
 #ifndef HEAPPROF_IDS_H
 #define HEAPPROF_IDS_H
-/* From the ids that a profile gives its locations, functions or mappings to places in an array. Ids
- * may be any numbers but 0. As a rule they count from 1: then nothing is kept at all. */
+/* From the ids that a profile gives its locations, functions or mappings to places in an array.
+ * Ids may be any numbers except 0. As a rule they count from 1, and then nothing is kept at
+ * all. */
 #include "base/index.h"
 
 #define HEAPPROF_NO_PLACE UINT32_MAX
 
 struct heapprof_ids {
-    uint64_t *all;      /* by place; NULL: they count from 1 */
+    uint64_t *all;      /* the ids by place; NULL: they count from 1 */
     size_t    capacity;
     uint32_t  count;
     struct heapprof_index index; /* id -> place + 1, of all */
@@ -16,10 +17,10 @@ struct heapprof_ids {
 
 enum heapprof_ids_result {HEAPPROF_IDS_ADDED, HEAPPROF_IDS_TWICE, HEAPPROF_IDS_NO_MEMORY};
 
-/* Gives the id, not 0, the next place. Starts with a zero struct. */
+/* Gives the id, which is not 0, the next place. A zero struct is empty. */
 enum heapprof_ids_result rb_heapprof_ids_add(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t id);
 
-/* Its place; HEAPPROF_NO_PLACE when there is none. */
+/* The place of that id; HEAPPROF_NO_PLACE if it has none. */
 uint32_t rb_heapprof_ids_find(const struct heapprof_ids *ids, uint64_t id);
 
 void rb_heapprof_ids_free(struct heapprof_ids *ids, struct heapprof_mem *mem);

@@ -126,37 +126,40 @@ rb_heapprof_model_functions(const struct heapprof_model *model)
     return model->function_ids.count;
 }
 
-/* A string, with a NUL at its end; may hold any bytes. *length may be NULL. */
+/* A string with a NUL behind it. It may have any bytes. length may be NULL. */
 const char *rb_heapprof_model_string(const struct heapprof_model *model, uint32_t string, size_t *length);
 
-/* The number of types of that name; which of them has it; type_count: none. */
+/* Which type has that name; type_count if none has. */
 uint32_t rb_heapprof_model_type(const struct heapprof_model *model, const char *name);
 
-/* Which value a viewer shows first. There has to be one. */
+/* Which value a viewer shows first. The model has at least one type. */
 uint32_t rb_heapprof_model_default_type(const struct heapprof_model *model);
 
-/* The rest of the comment that begins with that, as "interval: "; NULL: there is none. */
+/* The rest of the comment that begins with that text, such as "interval: ". Returns NULL if
+ * there is none. */
 const char *rb_heapprof_model_comment(const struct heapprof_model *model, const char *start);
 
-/* Scratch for a walk. False: no memory; call end either way. */
+/* Begins a walk. Returns false if there is no memory. The caller calls end either way. */
 bool rb_heapprof_samples_begin(struct heapprof_samples *samples, const struct heapprof_model *model);
 bool rb_heapprof_samples_next(struct heapprof_samples *samples);
 void rb_heapprof_samples_end(struct heapprof_samples *samples);
 
 /* ---- making one ---- */
 
-/* An empty one; NULL: no memory. */
+/* Makes an empty model. Returns NULL if there is no memory. */
 struct heapprof_model *rb_heapprof_model_new(void);
 void rb_heapprof_model_free(struct heapprof_model *model); /* NULL is allowed */
 
-/* Adds a string, also one that there is; its number, HEAPPROF_NO_STRING: no memory. The first
- * has to be the empty one. In parts: any number of append, then end. */
+/* Adds a string, even if an equal one is there. Returns its number, or HEAPPROF_NO_STRING if
+ * there is no memory. The first string has to be the empty one. A string may be added in parts:
+ * any number of append_text, then end_string. */
 uint32_t rb_heapprof_model_add_string(struct heapprof_model *model, const char *text, size_t length);
 bool rb_heapprof_model_append_text(struct heapprof_model *model, const char *text, size_t length);
 uint32_t rb_heapprof_model_end_string(struct heapprof_model *model);
 
-/* Each adds a thing, NULL: no memory, to be filled in. Lines belong to the last location. What
- * has ids has had its own added to the model's. */
+/* Each adds a thing for the caller to fill in. Returns NULL if there is no memory. Lines belong
+ * to the last location. The caller adds the id of a mapping, location or function to the
+ * model's ids first. */
 struct heapprof_model_type *rb_heapprof_model_add_type(struct heapprof_model *model);
 struct heapprof_model_mapping *rb_heapprof_model_add_mapping(struct heapprof_model *model);
 struct heapprof_model_location *rb_heapprof_model_add_location(struct heapprof_model *model);
@@ -164,13 +167,13 @@ struct heapprof_model_line *rb_heapprof_model_add_line(struct heapprof_model *mo
 struct heapprof_model_function *rb_heapprof_model_add_function(struct heapprof_model *model);
 bool rb_heapprof_model_add_comment(struct heapprof_model *model, uint32_t comment);
 
-/* A sample, packed by the caller: its counts and then so many numbers, in this order (I1 in
- * model.c). */
+/* Adds a sample, which the caller packs: its counts, then that many numbers in the order of I1
+ * in model.c. */
 bool rb_heapprof_model_begin_sample(struct heapprof_model *model, uint32_t locations, uint32_t labels);
 bool rb_heapprof_model_add_number(struct heapprof_model *model, uint64_t number);
 
-/* Resolves ids, and checks every reference. False: message says in a line which one leads nowhere.
- * To be called once, when all is added. */
+/* Resolves ids, and checks every reference. Returns false with one line in message that says
+ * which reference leads nowhere. To be called once, when all is added. */
 bool rb_heapprof_model_finish(struct heapprof_model *model, char *message, size_t message_size);
 
 #endif

@@ -13,12 +13,12 @@
 #define HEAPPROF_READER_MOST (UINT32_MAX - UINT32_C(1)) /* bytes, unpacked */
 #define HEAPPROF_READER_ERROR_MAX 256                   /* bytes of a message, with its NUL */
 
-/* The profile that comes from more (source.h), of most bytes. NULL: error says why in one line,
- * without a newline, as "sample 17: location 99 is not in the file". */
+/* Reads the profile that comes from more (source.h), of at most `most` bytes. Returns NULL with
+ * one line in error, without a newline, such as "sample 17: location 99 is not in the file". */
 struct heapprof_model *rb_heapprof_reader_read(heapprof_more_i *more, void *data, uint64_t most,
                                                char error[HEAPPROF_READER_ERROR_MAX]);
 
-/* The same of bytes in memory. */
+/* The same for bytes in memory. */
 struct heapprof_model *rb_heapprof_reader_read_bytes(const void *bytes, size_t size,
                                                      char error[HEAPPROF_READER_ERROR_MAX]);
 

@@ -12,7 +12,7 @@ enum heapprof_wire_type {
     HEAPPROF_WIRE_VARINT = 0, HEAPPROF_WIRE_64 = 1, HEAPPROF_WIRE_BYTES = 2, HEAPPROF_WIRE_32 = 5
 };
 
-/* What is left to read. */
+/* The bytes that are left to read. */
 struct heapprof_wire {
     const unsigned char *at, *end;
 };
@@ -24,7 +24,7 @@ struct heapprof_wire_field {
     struct heapprof_wire bytes;  /* of BYTES */
 };
 
-/* The next number; false when the bytes end in it, or it has more than 64 bits. */
+/* Reads the next number. Returns false if the bytes end in it, or if it has more than 64 bits. */
 static inline bool
 rb_heapprof_wire_varint(struct heapprof_wire *wire, uint64_t *value)
 {
@@ -42,7 +42,7 @@ rb_heapprof_wire_varint(struct heapprof_wire *wire, uint64_t *value)
     return false;
 }
 
-/* Writes value, in at most HEAPPROF_VARINT_MAX bytes; returns behind them. */
+/* Writes value in at most HEAPPROF_VARINT_MAX bytes. Returns the place behind them. */
 static inline unsigned char *
 rb_heapprof_wire_put(unsigned char *at, uint64_t value)
 {
@@ -51,7 +51,7 @@ rb_heapprof_wire_put(unsigned char *at, uint64_t value)
     return at;
 }
 
-/* The next field of a message: 1; at its end 0, and -1 where this is no message. */
+/* Reads the next field of a message. Returns 1; 0 at the end; -1 if the bytes are no message. */
 static inline int
 rb_heapprof_wire_next(struct heapprof_wire *wire, struct heapprof_wire_field *field)
 {

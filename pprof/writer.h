@@ -17,7 +17,7 @@
 
 struct heapprof_writer;
 
-/* NULL when there is no memory. */
+/* Returns NULL if there is no memory. */
 struct heapprof_writer *rb_heapprof_writer_open(void);
 
 /* Adds a string to the string table and returns its number. What is not UTF-8 is made so
@@ -70,8 +70,8 @@ void rb_heapprof_writer_comment(struct heapprof_writer *writer, uint32_t comment
 
 bool rb_heapprof_writer_failed_p(const struct heapprof_writer *writer);
 
-/* Frees the writer. The encoded message in a block from malloc, its length in *size; NULL when the
- * writer has failed. */
+/* Frees the writer. Returns the encoded message in a block from malloc, with its length in
+ * *size; NULL if the writer has failed. */
 char *rb_heapprof_writer_close(struct heapprof_writer *writer, size_t *size);
 
 #endif
