@@ -77,7 +77,8 @@ end_as(struct reader *reader, enum heapprof_dump_result result, const char *form
 }
 
 #define WRONG(reader, format, ...) \
-    end_as((reader), HEAPPROF_DUMP_WRONG, "block at byte %"PRIu64": " format, (reader)->block_at, __VA_ARGS__)
+    end_as((reader), HEAPPROF_DUMP_WRONG, "block at byte %"PRIu64": " format, \
+           (reader)->block_at, __VA_ARGS__)
 
 static bool
 no_memory(struct reader *reader)
@@ -86,7 +87,8 @@ no_memory(struct reader *reader)
 }
 
 #define TELL(reader, what, ...) \
-    (!(reader)->visitor->what || (reader)->visitor->what((reader)->visitor->data, __VA_ARGS__) || no_memory(reader))
+    (!(reader)->visitor->what || (reader)->visitor->what((reader)->visitor->data, __VA_ARGS__) || \
+     no_memory(reader))
 
 /* ---- bytes of a block ---- */
 
@@ -325,7 +327,8 @@ check_immediate(struct reader *reader, const struct heapprof_dump_value *value)
         return true;
       case HEAPPROF_DUMP_SYMBOL:
       case HEAPPROF_DUMP_FLOAT:
-        return value->bits <= reader->string_count || WRONG(reader, "string %"PRIu64" is not defined", value->bits);
+        return value->bits <= reader->string_count ||
+               WRONG(reader, "string %"PRIu64" is not defined", value->bits);
       case HEAPPROF_DUMP_HIDDEN:
         return value->bits <= 2 || WRONG(reader, "%"PRIu64" is no hidden value", value->bits);
       default:
@@ -342,7 +345,8 @@ read_value(struct reader *reader, struct heapprof_dump_value *value)
     if (value->object) {
         uint64_t address = reader->object.address / 8 + (uint64_t)unzigzag(number >> 1);
         value->bits = address * 8;
-        return (address > 0 && address < ADDRESS_MOST) || WRONG(reader, "%"PRIu64" is no reference", number);
+        return (address > 0 && address < ADDRESS_MOST) ||
+               WRONG(reader, "%"PRIu64" is no reference", number);
     }
     value->immediate = number >> 1 & 7;
     value->bits = number >> 4;
@@ -352,7 +356,8 @@ read_value(struct reader *reader, struct heapprof_dump_value *value)
 static inline bool
 read_reference(struct reader *reader, struct heapprof_dump_reference *reference)
 {
-    return read_value(reader, &reference->to) && !reader->in.failed && TELL(reader, reference, reference);
+    return read_value(reader, &reference->to) && !reader->in.failed &&
+           TELL(reader, reference, reference);
 }
 
 static bool
@@ -461,13 +466,15 @@ static uint64_t
 read_object(struct reader *reader, uint64_t page, uint32_t slot_bytes, uint64_t next, bool first)
 {
     uint64_t passed = read_number(&reader->in), slot = next + passed;
-    uint32_t layout = read_bounded(reader, reader->layout_count ? reader->layout_count - 1 : 0, "layout");
+    uint32_t layout = read_bounded(reader, reader->layout_count ? reader->layout_count - 1 : 0,
+                                   "layout");
     uint64_t bits = read_number(&reader->in);
     struct heapprof_dump_read_object *object = &reader->object;
 
     if (bits & HEAPPROF_DUMP_MORE && !first) slot--;
     if (!whole_p(reader, "an object")) return SLOTS_MOST;
-    if (passed >= SLOTS_MOST || slot >= SLOTS_MOST || bits > KNOWN_BITS || reader->layout_count == 0) {
+    if (passed >= SLOTS_MOST || slot >= SLOTS_MOST || bits > KNOWN_BITS ||
+        reader->layout_count == 0) {
         WRONG(reader, "slot %"PRIu64", bits %#"PRIx64" are no object's", slot, bits);
         return SLOTS_MOST;
     }
@@ -559,7 +566,8 @@ struct head {
 static bool
 incomplete(struct reader *reader, const char *why)
 {
-    return end_as(reader, HEAPPROF_DUMP_INCOMPLETE, "is incomplete: the block at byte %"PRIu64" %s", reader->block_at, why);
+    return end_as(reader, HEAPPROF_DUMP_INCOMPLETE, "is incomplete: the block at byte %"PRIu64" %s",
+                  reader->block_at, why);
 }
 
 /* Reads the head of the next block, and its packed bytes. */
@@ -591,7 +599,8 @@ unpack(struct reader *reader, const struct head *head)
     reader->in = (struct cursor){reader->packed, reader->packed + head->packed_bytes, false};
     if (head->encoding == HEAPPROF_DUMP_RAW) return true;
     if (head->encoding != HEAPPROF_DUMP_ZLIB) return WRONG(reader, "encoding %u is not known", head->encoding);
-    if (uncompress(reader->unpacked, &size, reader->packed, head->packed_bytes) != Z_OK || size != head->bytes) {
+    if (uncompress(reader->unpacked, &size, reader->packed, head->packed_bytes) != Z_OK ||
+        size != head->bytes) {
         return WRONG(reader, "cannot be unpacked to %zu bytes", head->bytes);
     }
     reader->in = (struct cursor){reader->unpacked, reader->unpacked + size, false};
@@ -614,10 +623,12 @@ read_block(struct reader *reader)
 }
 
 enum heapprof_dump_result
-rb_heapprof_dump_read(heapprof_dump_more_i *more, void *more_data, const struct heapprof_dump_visitor *visitor,
+rb_heapprof_dump_read(heapprof_dump_more_i *more, void *more_data,
+                      const struct heapprof_dump_visitor *visitor,
                       char error[HEAPPROF_DUMP_ERROR_MAX])
 {
-    struct reader reader = {.more = more, .more_data = more_data, .visitor = visitor, .error = error};
+    struct reader reader = {.more = more, .more_data = more_data, .visitor = visitor,
+                            .error = error};
 
     error[0] = '\0';
     reader.packed = malloc(PACKED_MOST);

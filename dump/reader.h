@@ -81,7 +81,8 @@ struct heapprof_dump_reference {
  * of objects in this record. */
 struct heapprof_dump_visitor {
     void *data;
-    bool (*fact)(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_dump_text value);
+    bool (*fact)(void *data, bool footer, struct heapprof_dump_text key,
+                 struct heapprof_dump_text value);
     bool (*string)(void *data, uint32_t number, struct heapprof_dump_text text);
     bool (*stack)(void *data, uint32_t number, const struct heapprof_dump_stack *stack);
     bool (*layout)(void *data, uint32_t number, const struct heapprof_dump_read_layout *layout);

@@ -52,7 +52,8 @@ reserve(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, siz
 }
 
 static void
-put(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, const char *bytes, size_t size)
+put(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, const char *bytes,
+    size_t size)
 {
     if (!reserve(writer, to, size)) return;
     memcpy(to->bytes + to->used, bytes, size);
@@ -60,7 +61,8 @@ put(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, const c
 }
 
 void
-rb_heapprof_dump_number(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, uint64_t number)
+rb_heapprof_dump_number(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to,
+                        uint64_t number)
 {
     if (!reserve(writer, to, NUMBER_BYTES)) return;
     for (; number >= 0x80; number >>= 7) to->bytes[to->used++] = (char)(number | 0x80);
@@ -68,7 +70,8 @@ rb_heapprof_dump_number(struct heapprof_dump_writer *writer, struct heapprof_dum
 }
 
 static void
-put_text(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, const char *text, size_t length)
+put_text(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, const char *text,
+         size_t length)
 {
     rb_heapprof_dump_number(writer, to, length);
     put(writer, to, text, length);
@@ -216,7 +219,8 @@ known_string(struct heapprof_dump_writer *writer, const char *text, size_t lengt
     uint32_t known = rb_heapprof_strings_intern(&writer->strings, text, length);
 
     if (known == UINT32_MAX ||
-        !HEAPPROF_MEM_GROW(writer->mem, writer->numbers, writer->numbers_capacity, (size_t)known + 1)) {
+        !HEAPPROF_MEM_GROW(writer->mem, writer->numbers, writer->numbers_capacity,
+                           (size_t)known + 1)) {
         fail(writer, ENOMEM);
         return 0;
     }
@@ -237,7 +241,8 @@ rb_heapprof_dump_string(struct heapprof_dump_writer *writer, const char *text, s
 }
 
 uint32_t
-rb_heapprof_dump_stack(struct heapprof_dump_writer *writer, uint32_t callers, uint32_t method, uint32_t file,
+rb_heapprof_dump_stack(struct heapprof_dump_writer *writer, uint32_t callers, uint32_t method,
+                       uint32_t file,
                        uint32_t line)
 {
     struct heapprof_dump_bytes *to = &writer->blocks[HEAPPROF_DUMP_STACKS];
@@ -249,10 +254,12 @@ rb_heapprof_dump_stack(struct heapprof_dump_writer *writer, uint32_t callers, ui
 }
 
 uint32_t
-rb_heapprof_dump_layout(struct heapprof_dump_writer *writer, const struct heapprof_dump_layout *layout)
+rb_heapprof_dump_layout(struct heapprof_dump_writer *writer,
+                        const struct heapprof_dump_layout *layout)
 {
     struct heapprof_dump_bytes *to = &writer->blocks[HEAPPROF_DUMP_LAYOUTS];
-    const uint64_t numbers[] = {layout->type, layout->class_address / 8, layout->class_name, layout->bits,
+    const uint64_t numbers[] = {layout->type, layout->class_address / 8, layout->class_name,
+                                layout->bits,
                                 layout->tail, layout->label_count};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) rb_heapprof_dump_number(writer, to, numbers[i]);
@@ -267,7 +274,8 @@ rb_heapprof_dump_layout(struct heapprof_dump_writer *writer, const struct heappr
 /* ---- records ---- */
 
 void
-rb_heapprof_dump_pair(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind, const char *key,
+rb_heapprof_dump_pair(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind,
+                      const char *key,
                       const char *value)
 {
     struct heapprof_dump_bytes *to = records(writer, kind);
@@ -282,7 +290,8 @@ rb_heapprof_dump_pair(struct heapprof_dump_writer *writer, enum heapprof_dump_bl
 }
 
 void
-rb_heapprof_dump_pair_number(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind, const char *key,
+rb_heapprof_dump_pair_number(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind,
+                             const char *key,
                              uint64_t value)
 {
     char text[24];
@@ -292,7 +301,8 @@ rb_heapprof_dump_pair_number(struct heapprof_dump_writer *writer, enum heapprof_
 }
 
 void
-rb_heapprof_dump_root(struct heapprof_dump_writer *writer, struct heapprof_dump_name label, uint32_t category,
+rb_heapprof_dump_root(struct heapprof_dump_writer *writer, struct heapprof_dump_name label,
+                      uint32_t category,
                       uintptr_t address)
 {
     struct heapprof_dump_bytes *to = records(writer, HEAPPROF_DUMP_ROOTS);
@@ -352,7 +362,8 @@ put_hash(struct heapprof_dump_writer *writer, uint64_t hash)
 }
 
 void
-rb_heapprof_dump_object(struct heapprof_dump_writer *writer, const struct heapprof_dump_object *object)
+rb_heapprof_dump_object(struct heapprof_dump_writer *writer,
+                        const struct heapprof_dump_object *object)
 {
     struct heapprof_dump_bytes *to = &writer->page;
     bool more = object->bits & HEAPPROF_DUMP_MORE;

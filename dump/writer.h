@@ -2,7 +2,7 @@
 #define HEAPPROF_DUMP_WRITER_H
 /* Writes the file of an object graph (format.h), from the first byte to the last.
  *
- *     start -> pairs of PROCESS -> { roots | pages of objects | moves }, in any order -> finish -> free
+ *     start -> pairs of PROCESS -> { roots | pages of objects | moves } in any order -> finish -> free
  *
  * Strings, stacks and layouts get their number at the first call that adds them. They stand in
  * the file before the records that refer to them. No function calls malloc, takes a lock or
@@ -98,20 +98,24 @@ void rb_heapprof_dump_free(struct heapprof_dump_writer *writer);
 /* Writes a pair of PROCESS or FOOTER. The value is a text or a number. */
 void rb_heapprof_dump_pair(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind,
                            const char *key, const char *value);
-void rb_heapprof_dump_pair_number(struct heapprof_dump_writer *writer, enum heapprof_dump_block kind,
+void rb_heapprof_dump_pair_number(struct heapprof_dump_writer *writer,
+                                  enum heapprof_dump_block kind,
                                   const char *key, uint64_t value);
 
 /* Returns the number of a text; 0 for an empty one. Bytes that are not UTF-8 are shown as
  * rb_heapprof_utf8_copy shows them. */
-uint32_t rb_heapprof_dump_string(struct heapprof_dump_writer *writer, const char *text, size_t length);
+uint32_t rb_heapprof_dump_string(struct heapprof_dump_writer *writer, const char *text,
+                                 size_t length);
 
 /* Adds a stack: one frame on top of the stack `callers`, 0 if it has no caller. Returns its
  * number. */
-uint32_t rb_heapprof_dump_stack(struct heapprof_dump_writer *writer, uint32_t callers, uint32_t method,
+uint32_t rb_heapprof_dump_stack(struct heapprof_dump_writer *writer, uint32_t callers,
+                                uint32_t method,
                                 uint32_t file, uint32_t line);
 
 /* Adds a layout. Returns its number. */
-uint32_t rb_heapprof_dump_layout(struct heapprof_dump_writer *writer, const struct heapprof_dump_layout *layout);
+uint32_t rb_heapprof_dump_layout(struct heapprof_dump_writer *writer,
+                                 const struct heapprof_dump_layout *layout);
 
 void rb_heapprof_dump_root(struct heapprof_dump_writer *writer, struct heapprof_dump_name label,
                            uint32_t category, uintptr_t address);
@@ -120,16 +124,19 @@ void rb_heapprof_dump_move(struct heapprof_dump_writer *writer, uintptr_t before
 
 /* ---- objects: page by page, by address, each with the references its layout announces ---- */
 
-void rb_heapprof_dump_page(struct heapprof_dump_writer *writer, uintptr_t address, uint32_t slot_bytes);
+void rb_heapprof_dump_page(struct heapprof_dump_writer *writer, uintptr_t address,
+                           uint32_t slot_bytes);
 void rb_heapprof_dump_end_page(struct heapprof_dump_writer *writer);
 
 /* Begins the record of an object. The caller then writes, in this order: the references of the
  * layout's labels; if the layout has a tail, its count and references; if it has OTHERS, their
  * count, and for each rb_heapprof_dump_other and a reference. A record with MORE has no
  * references for labels. */
-void rb_heapprof_dump_object(struct heapprof_dump_writer *writer, const struct heapprof_dump_object *object);
+void rb_heapprof_dump_object(struct heapprof_dump_writer *writer,
+                             const struct heapprof_dump_object *object);
 
-void rb_heapprof_dump_number(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to, uint64_t number);
+void rb_heapprof_dump_number(struct heapprof_dump_writer *writer, struct heapprof_dump_bytes *to,
+                             uint64_t number);
 
 static inline void
 rb_heapprof_dump_count(struct heapprof_dump_writer *writer, uint64_t count)
@@ -162,7 +169,8 @@ rb_heapprof_dump_reference(struct heapprof_dump_writer *writer, uintptr_t addres
 
 /* A value that is not an object. */
 static inline void
-rb_heapprof_dump_immediate(struct heapprof_dump_writer *writer, enum heapprof_dump_immediate kind, uint64_t which)
+rb_heapprof_dump_immediate(struct heapprof_dump_writer *writer, enum heapprof_dump_immediate kind,
+                           uint64_t which)
 {
     rb_heapprof_dump_number(writer, &writer->page, which << 4 | (uint64_t)kind << 1 | 1);
 }

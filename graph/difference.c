@@ -31,10 +31,13 @@ find_or_add(struct graph_difference *difference, uint32_t parent, uint32_t name)
     uint32_t number;
 
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&difference->index, probe)) != 0; probe++) {
-        if (difference->all[number].parent == parent && difference->all[number].name == name) return number;
+        if (difference->all[number].parent == parent &&
+            difference->all[number].name == name) return number;
     }
-    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, (size_t)difference->count + 1) ||
-        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count, hash_change,
+    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity,
+                           (size_t)difference->count + 1) ||
+        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count,
+                                   hash_change,
                                    difference)) return 0;
     difference->all[difference->count] = (struct graph_change){.parent = parent, .name = name};
     rb_heapprof_index_insert(&difference->index, hash, difference->count);
@@ -123,7 +126,8 @@ add_dumps(struct graph_difference *difference, const struct graph_dump *dumps)
     for (size_t i = 0; room && i < difference->dump_count; i++) {
         uint32_t *numbers = calloc(dumps[i].patterns.count, sizeof(*numbers));
         room = numbers && add_patterns(difference, &dumps[i], i, numbers);
-        if (room && i == difference->dump_count - 1 && !difference->inexact) count_fresh(difference, dumps, numbers);
+        if (room && i == difference->dump_count - 1 &&
+            !difference->inexact) count_fresh(difference, dumps, numbers);
         free(numbers);
     }
     return room;

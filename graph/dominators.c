@@ -155,7 +155,8 @@ number(struct search *search)
 {
     size_t count = (size_t)search->graph->count + 1;
 
-    if (!GROW(search, numbers, count) || !GROW(search, objects, count) || !GROW(search, parents, count) ||
+    if (!GROW(search, numbers, count) || !GROW(search, objects, count) ||
+        !GROW(search, parents, count) ||
         !GROW(search, referrers_first, count + 1)) return false;
     memset(search->numbers, 0xff, count * sizeof(*search->numbers));
     if (!enter(search, 0, 0)) return false;
@@ -289,8 +290,10 @@ graph_dominators_find(struct graph_dominators *dominators, struct graph *graph)
     bool room;
 
     *dominators = (struct graph_dominators){.space = &graph->space};
-    if (!GRAPH_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity, count) ||
-        !GRAPH_SPACE_GROW(&graph->space, dominators->retained, dominators->retained_capacity, count)) return false;
+    if (!GRAPH_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity,
+                          count) ||
+        !GRAPH_SPACE_GROW(&graph->space, dominators->retained, dominators->retained_capacity,
+                          count)) return false;
     memset(dominators->dominators, 0xff, count * sizeof(*dominators->dominators));
     room = count_references(&search) && number(&search) && collect_referrers(&search) && find_semidominators(&search);
     if (room) find_dominators(&search);
@@ -316,7 +319,8 @@ graph_dominated_make(struct graph_dominated *dominated, struct graph *graph,
 
     *dominated = (struct graph_dominated){.space = &graph->space};
     if (!GRAPH_SPACE_GROW(&graph->space, dominated->first, dominated->first_capacity, count + 1) ||
-        !GRAPH_SPACE_GROW(&graph->space, dominated->children, dominated->children_capacity, count)) return false;
+        !GRAPH_SPACE_GROW(&graph->space, dominated->children, dominated->children_capacity,
+                          count)) return false;
     first = dominated->first;
     for (uint32_t i = 1; i < count; i++) {
         if (dominators->dominators[i] != GRAPH_UNREACHED) first[dominators->dominators[i] + 1]++;

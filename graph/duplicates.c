@@ -22,7 +22,8 @@ hash_duplicate(const void *owner, uint32_t number)
 
 /* Returns NULL if there is no memory. */
 static struct graph_duplicate *
-find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t bytes, uint32_t class_number)
+find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t bytes,
+            uint32_t class_number)
 {
     uint64_t hash = hash_of(content, bytes, class_number);
     struct graph_duplicate *found;
@@ -30,7 +31,8 @@ find_or_add(struct graph_duplicates *duplicates, uint64_t content, uint64_t byte
 
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&duplicates->index, probe)) != 0; probe++) {
         found = &duplicates->all[number - 1];
-        if (found->hash == content && found->bytes == bytes && found->class_number == class_number) return found;
+        if (found->hash == content && found->bytes == bytes &&
+            found->class_number == class_number) return found;
     }
     if (!GRAPH_SPACE_GROW(&duplicates->space, duplicates->all, duplicates->capacity,
                           (size_t)duplicates->count + 1) ||

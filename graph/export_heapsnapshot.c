@@ -124,10 +124,12 @@ node_id(uint64_t id)
 }
 
 static void
-put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint64_t id, uint64_t bytes, uint32_t edges,
+put_node(struct snapshot *snapshot, enum node_type type, uint32_t name, uint64_t id, uint64_t bytes,
+         uint32_t edges,
          uint32_t trace)
 {
-    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64",%"PRIu64",%"PRIu32",%"PRIu32",0", snapshot->comma ? ",\n" : "",
+    fprintf(snapshot->out, "%s%d,%"PRIu32",%"PRIu64",%"PRIu64",%"PRIu32",%"PRIu32",0",
+            snapshot->comma ? ",\n" : "",
             type, name, node_id(id), bytes, edges, trace);
     snapshot->comma = true;
 }
@@ -140,7 +142,8 @@ put_nodes(struct snapshot *snapshot)
     put_node(snapshot, SYNTHETIC, ROOTS, 0, 0, snapshot->root_edges, 0);
     for (uint32_t object = 1; object <= graph->count; object++) {
         if (!reached_p(snapshot, object)) continue;
-        put_node(snapshot, type_of(graph, object), name_of(graph, object), snapshot->ids[object], graph->sizes[object],
+        put_node(snapshot, type_of(graph, object), name_of(graph, object), snapshot->ids[object],
+                 graph->sizes[object],
                  edges_of(snapshot, object), snapshot->traces ? graph_trace(graph, object) : 0);
     }
     snapshot->comma = false;
@@ -210,7 +213,8 @@ put_traces(const struct snapshot *snapshot)
 {
     fputs("],\n\"trace_function_infos\":[", snapshot->out);
     if (snapshot->traces) {
-        graph_traces_put_functions(snapshot->out, snapshot->traces, snapshot->graph, OWN_STRINGS, ROOTS);
+        graph_traces_put_functions(snapshot->out, snapshot->traces, snapshot->graph, OWN_STRINGS,
+                                   ROOTS);
     }
     fputs("],\n\"trace_tree\":[", snapshot->out);
     if (snapshot->traces) graph_traces_put_tree(snapshot->out, snapshot->traces, snapshot->graph);
@@ -225,7 +229,8 @@ put_samples(const struct snapshot *snapshot)
     fputs("],\n\"samples\":[", snapshot->out);
     for (size_t i = 0; snapshot->traces && i < source->moment_count; i++) {
         uint64_t time_ns = source->moments[i].time_ns, first_ns = source->moments[0].time_ns;
-        fprintf(snapshot->out, "%s%"PRIu64",%"PRIu64, i ? "," : "", time_ns > first_ns ? (time_ns - first_ns) / 1000 : 0,
+        fprintf(snapshot->out, "%s%"PRIu64",%"PRIu64, i ? "," : "",
+                time_ns > first_ns ? (time_ns - first_ns) / 1000 : 0,
                 node_id(source->moments[i].next_id - 1));
     }
 }
@@ -262,7 +267,8 @@ put_strings(struct snapshot *snapshot)
 static bool
 put_snapshot(FILE *out, const struct graph_source *source, const struct graph_traces *traces)
 {
-    struct snapshot snapshot = {.out = out, .source = source, .traces = traces, .graph = source->graph,
+    struct snapshot snapshot = {.out = out, .source = source, .traces = traces,
+                                .graph = source->graph,
                                 .dominators = source->dominators, .tree = source->dominator_tree, .ids = source->ids};
 
     if (!number_nodes(&snapshot)) return false;

@@ -33,7 +33,8 @@ put_type(struct report_json *json, const char *type)
     }
     report_json_member_string(json, "type", type, length);
     if (!type[length]) return;
-    report_json_member_string(json, !strncmp(type, "IMEMO", 5) ? "imemo_type" : "struct", type + length + 1,
+    report_json_member_string(json, !strncmp(type, "IMEMO", 5) ? "imemo_type" : "struct",
+                              type + length + 1,
                               strlen(type + length + 1) - 1);
 }
 

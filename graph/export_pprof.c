@@ -31,7 +31,8 @@ add_type(struct making *making, const char *name, const char *unit)
     uint32_t name_string = add_text(making, name), unit_string = add_text(making, unit);
     struct heapprof_model_type *type = rb_heapprof_model_add_type(making->model);
 
-    if (!type || name_string == HEAPPROF_NO_STRING || unit_string == HEAPPROF_NO_STRING) return false;
+    if (!type || name_string == HEAPPROF_NO_STRING ||
+        unit_string == HEAPPROF_NO_STRING) return false;
     *type = (struct heapprof_model_type){name_string, unit_string};
     return true;
 }
@@ -67,7 +68,8 @@ add_location(struct making *making, uint32_t number)
         rb_heapprof_ids_add(&model->function_ids, &model->mem, number) != HEAPPROF_IDS_ADDED ||
         !(function = rb_heapprof_model_add_function(model)) ||
         rb_heapprof_ids_add(&model->location_ids, &model->mem, number) != HEAPPROF_IDS_ADDED ||
-        !rb_heapprof_model_add_location(model) || !(line = rb_heapprof_model_add_line(model))) return false;
+        !rb_heapprof_model_add_location(model) ||
+        !(line = rb_heapprof_model_add_line(model))) return false;
     function->name = name;
     line->function = number;
     return true;
@@ -95,7 +97,8 @@ add_all(struct making *making)
     making->depths = calloc(patterns->count, sizeof(*making->depths));
     making->model = rb_heapprof_model_new();
     if (!making->depths || !making->model || add_text(making, "") == HEAPPROF_NO_STRING ||
-        !add_type(making, "retained_objects", "count") || !add_type(making, "retained_space", "bytes")) return false;
+        !add_type(making, "retained_objects", "count") ||
+        !add_type(making, "retained_space", "bytes")) return false;
     for (uint32_t i = 1; i < patterns->count; i++) {
         making->depths[i] = making->depths[patterns->all[i].parent] + 1;
         if (!add_location(making, i)) return false;

@@ -4,9 +4,9 @@
  * each page lists the numbers of the pages it refers to.
  *
  *     number     0        1          2              count
- *                root     object     object   ...   object       in the order of the file: heap page by heap page
+ *                root     object     object   ...   object       in the order of the file: page by page
  *     first      |        |          |
- *     targets    .        2 7 7      5 ...                       references of object 1: targets[first[1] .. first[2])
+ *     targets    .        2 7 7      5 ...            of object 1: targets[first[1] .. first[2])
  *
  * Number 0 stands for all roots; its references are in roots. The reference from an object to
  * its class is not in targets: the layout has it (graph_class). Weak references, and references
@@ -53,7 +53,8 @@ graph_merged_label(uint32_t label)
     uint32_t kind = graph_label_kind(label);
 
     switch (kind) {
-      case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case GRAPH_VALUE_OF_INTEGER:
+      case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE:
+      case GRAPH_VALUE_OF_INTEGER:
         return graph_label(kind, 0);
       default:
         return label;
@@ -113,8 +114,9 @@ struct graph {
     uint32_t *layout_classes;    /* the class of a layout's objects, as an object; 0 if it is not
                                     in the dump */
     bool      complete;
-    size_t object_places_capacity, layouts_capacity, sizes_capacity, bits_capacity, first_capacity, targets_capacity,
-           labels_capacity, roots_capacity, texts_capacity, samples_capacity, moves_capacity, layout_classes_capacity;
+    size_t object_places_capacity, layouts_capacity, sizes_capacity, bits_capacity, first_capacity,
+           targets_capacity, labels_capacity, roots_capacity, texts_capacity, samples_capacity,
+           moves_capacity, layout_classes_capacity;
 };
 
 /* Reads a dump into graph. The caller frees graph either way. Arrays beyond limit_bytes go to a

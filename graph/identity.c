@@ -18,7 +18,8 @@ const char *
 graph_inexact(const struct graph *earlier, const struct graph *later)
 {
     const char *set = graph_fact(&earlier->names, "set"), *other_set = graph_fact(&later->names, "set");
-    const char *number = graph_fact(&earlier->names, "dump"), *next = graph_fact(&later->names, "dump");
+    const char *number = graph_fact(&earlier->names,
+                                    "dump"), *next = graph_fact(&later->names, "dump");
 
     if (!set || !other_set || strcmp(set, other_set)) return "they are not of one process";
     if (!number || !next || strtoull(number, NULL, 10) + 1 != strtoull(next, NULL, 10)) {
@@ -57,7 +58,8 @@ graph_ids_make(struct graph_ids *ids, struct graph *graph,
                const struct graph *earlier, const struct graph_ids *earlier_ids)
 {
     *ids = (struct graph_ids){.space = &graph->space, .next = earlier_ids ? earlier_ids->next : 1};
-    if (!GRAPH_SPACE_GROW(ids->space, ids->ids, ids->ids_capacity, (size_t)graph->count + 1)) return false;
+    if (!GRAPH_SPACE_GROW(ids->space, ids->ids, ids->ids_capacity,
+                          (size_t)graph->count + 1)) return false;
     for (uint32_t object = 1; object <= graph->count; object++) {
         uint32_t before = earlier ? graph_before(earlier, graph, object) : 0;
         ids->ids[object] = before ? earlier_ids->ids[before] : ids->next++;

@@ -66,9 +66,11 @@ graph_chosen_make(struct graph_chosen *chosen, struct graph *graph,
 {
     if (most > graph->count) most = graph->count + 1;
     *chosen = (struct graph_chosen){.space = &graph->space};
-    if (!GROW(chosen, places, graph->count + 1) || !GROW(chosen, objects, 2 * (size_t)most)) return false;
+    if (!GROW(chosen, places, graph->count + 1) ||
+        !GROW(chosen, objects, 2 * (size_t)most)) return false;
     /* The root is no object; the numbers are one less than those of the objects. */
-    chosen->count = graph_largest_find(chosen->objects, most, dominators->retained + 1, graph->count);
+    chosen->count = graph_largest_find(chosen->objects, most, dominators->retained + 1,
+                                       graph->count);
     for (uint32_t i = 0; i < chosen->count; i++) chosen->places[++chosen->objects[i]] = i + 1;
     return true;
 }

@@ -8,7 +8,8 @@ void graph_largest_sort(uint32_t *numbers, uint32_t count, const uint64_t *value
 
 /* Finds the numbers below count with the largest values, sorted, without zero values. At least
  * 1 is wanted (most); numbers has room for 2 * most. Returns how many were found. */
-uint32_t graph_largest_find(uint32_t *numbers, uint32_t most, const uint64_t *values, uint32_t count);
+uint32_t graph_largest_find(uint32_t *numbers, uint32_t most, const uint64_t *values,
+                            uint32_t count);
 
 struct graph_referrer {
     uint32_t object;             /* 0 for a root */

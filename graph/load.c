@@ -99,7 +99,8 @@ reserve_object(struct graph *graph)
 {
     size_t count = (size_t)graph->count + 3;
 
-    return GROW(graph, object_places, count) && GROW(graph, layouts, count) && GROW(graph, sizes, count) &&
+    return GROW(graph, object_places, count) && GROW(graph, layouts, count) &&
+           GROW(graph, sizes, count) &&
            GROW(graph, bits, count) && GROW(graph, first, count);
 }
 
@@ -124,7 +125,8 @@ on_object(void *data, const struct heapprof_dump_read_object *object)
     graph->bits[number] = (uint16_t)object->bits;
     graph->first[number] = load->reference_count;
     graph->bytes += graph->sizes[number];
-    return (!object->text || add_text(graph, object->text)) && (!object->stack || add_sample(graph, object));
+    return (!object->text || add_text(graph, object->text)) &&
+           (!object->stack || add_sample(graph, object));
 }
 
 static uint32_t
@@ -132,10 +134,12 @@ label_of(const struct heapprof_dump_reference *reference)
 {
     const struct heapprof_dump_value *key = &reference->key;
 
-    if (reference->label == HEAPPROF_DUMP_VALUE && !key->object && key->immediate == HEAPPROF_DUMP_SYMBOL) {
+    if (reference->label == HEAPPROF_DUMP_VALUE && !key->object &&
+        key->immediate == HEAPPROF_DUMP_SYMBOL) {
         return graph_label(GRAPH_VALUE_OF_SYMBOL, key->bits);
     }
-    if (reference->label == HEAPPROF_DUMP_VALUE && !key->object && key->immediate == HEAPPROF_DUMP_INTEGER &&
+    if (reference->label == HEAPPROF_DUMP_VALUE && !key->object &&
+        key->immediate == HEAPPROF_DUMP_INTEGER &&
         !(key->bits & 1) && key->bits / 2 < GRAPH_DETAIL_MOST) {
         return graph_label(GRAPH_VALUE_OF_INTEGER, key->bits / 2);
     }

@@ -34,7 +34,8 @@ keep(struct graph_names *names, struct heapprof_dump_text text)
 {
     size_t at = names->text_bytes;
 
-    if (!GRAPH_SPACE_GROW(names->space, names->text, names->text_capacity, at + text.length + 1)) return SIZE_MAX;
+    if (!GRAPH_SPACE_GROW(names->space, names->text, names->text_capacity,
+                          at + text.length + 1)) return SIZE_MAX;
     memcpy(names->text + at, text.bytes, text.length);
     names->text[at + text.length] = '\0';
     names->text_bytes = at + text.length + 1;
@@ -58,7 +59,8 @@ const char *
 graph_fact(const struct graph_names *names, const char *key)
 {
     for (uint32_t i = names->fact_count; i-- > 0;) {
-        if (!strcmp(names->text + names->facts[i].key, key)) return names->text + names->facts[i].value;
+        if (!strcmp(names->text + names->facts[i].key,
+                    key)) return names->text + names->facts[i].value;
     }
     return NULL;
 }
@@ -113,8 +115,10 @@ class_of(struct graph_names *names, uint32_t name)
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&names->class_index, probe)) != 0; probe++) {
         if (names->classes[number - 1].name == name) return number - 1;
     }
-    if (!GRAPH_SPACE_GROW(names->space, names->classes, names->class_capacity, (size_t)names->class_count + 1) ||
-        !rb_heapprof_index_reserve(&names->class_index, &names->index_mem, names->class_count, hash_class, names)) {
+    if (!GRAPH_SPACE_GROW(names->space, names->classes, names->class_capacity,
+                          (size_t)names->class_count + 1) ||
+        !rb_heapprof_index_reserve(&names->class_index, &names->index_mem, names->class_count,
+                                   hash_class, names)) {
         return UINT32_MAX;
     }
     names->classes[names->class_count++].name = name;

@@ -61,7 +61,8 @@ bool graph_names_layout(struct graph_names *names, const struct heapprof_dump_re
 /* The same as functions of a visitor, for a visitor whose data begins with a graph_names. */
 bool graph_names_on_string(void *names, uint32_t number, struct heapprof_dump_text text);
 bool graph_names_on_stack(void *names, uint32_t number, const struct heapprof_dump_stack *stack);
-bool graph_names_on_layout(void *names, uint32_t number, const struct heapprof_dump_read_layout *layout);
+bool graph_names_on_layout(void *names, uint32_t number,
+                           const struct heapprof_dump_read_layout *layout);
 
 /* The text of a string, ended by NUL. The pointer is valid until the next string is added. */
 static inline const char *

@@ -19,7 +19,8 @@ pool_of(struct graph_pages *pages, uint32_t slot_bytes)
     while (at < pages->pool_count && pages->pools[at].slot_bytes < slot_bytes) at++;
     if (at < pages->pool_count && pages->pools[at].slot_bytes == slot_bytes) return &pages->pools[at];
     if (pages->pool_count == GRAPH_POOLS) return NULL;
-    memmove(&pages->pools[at + 1], &pages->pools[at], (pages->pool_count++ - at) * sizeof(*pages->pools));
+    memmove(&pages->pools[at + 1], &pages->pools[at],
+            (pages->pool_count++ - at) * sizeof(*pages->pools));
     pages->pools[at] = (struct graph_pool){.slot_bytes = slot_bytes};
     return &pages->pools[at];
 }
@@ -27,7 +28,8 @@ pool_of(struct graph_pages *pages, uint32_t slot_bytes)
 static bool
 add_pins(struct graph_pages *pages)
 {
-    if (!GRAPH_SPACE_GROW(&pages->space, pages->pins, pages->pin_capacity, pages->names.class_count)) return false;
+    if (!GRAPH_SPACE_GROW(&pages->space, pages->pins, pages->pin_capacity,
+                          pages->names.class_count)) return false;
     pages->sparse_pages++;
     for (uint32_t i = 0; i < pages->object_count; i++) {
         struct graph_pin *pin = &pages->pins[pages->classes[i]];

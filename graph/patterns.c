@@ -34,8 +34,10 @@ find_or_add(struct graph_patterns *patterns, uint32_t parent, uint32_t label, ui
         if (pattern->parent == parent && pattern->label == label &&
             pattern->class_number == class_number) return number;
     }
-    if (!GRAPH_SPACE_GROW(patterns->space, patterns->all, patterns->all_capacity, (size_t)patterns->count + 1) ||
-        !rb_heapprof_index_reserve(&patterns->index, &patterns->index_mem, patterns->count, hash_pattern,
+    if (!GRAPH_SPACE_GROW(patterns->space, patterns->all, patterns->all_capacity,
+                          (size_t)patterns->count + 1) ||
+        !rb_heapprof_index_reserve(&patterns->index, &patterns->index_mem, patterns->count,
+                                   hash_pattern,
                                    patterns)) return 0;
     patterns->all[patterns->count] = (struct graph_pattern){parent, label, class_number, example, 0, 0};
     rb_heapprof_index_insert(&patterns->index, hash, patterns->count);

@@ -62,7 +62,8 @@ add_chunk(struct graph_places *places, uint64_t address)
     if (places->chunk_count == CHUNKS_MOST ||
         !GRAPH_SPACE_GROW(places->space, places->chunks, places->chunk_capacity,
                           (size_t)places->chunk_count + 1) ||
-        !rb_heapprof_index_reserve(&places->index, &places->index_mem, places->chunk_count, hash_chunk, places)) {
+        !rb_heapprof_index_reserve(&places->index, &places->index_mem, places->chunk_count,
+                                   hash_chunk, places)) {
         return UINT32_MAX;
     }
     places->chunks[places->chunk_count++] = (struct graph_chunk){.address = address};

@@ -75,7 +75,8 @@ unmap_part(struct heapprof_mem_block *part)
 }
 
 static bool
-grow_in_file(struct graph_space *space, void **block, size_t *capacity, size_t count, size_t element_bytes)
+grow_in_file(struct graph_space *space, void **block, size_t *capacity, size_t count,
+             size_t element_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), least = *capacity + *capacity / 2, bytes;
     void *old, *pages;

@@ -22,7 +22,8 @@ void graph_space_free(struct graph_space *space);
 /* Same contract as rb_heapprof_mem_grow and rb_heapprof_mem_release. */
 bool graph_space_grow(struct graph_space *space, void **block, size_t *capacity, size_t count,
                       size_t element_bytes);
-void graph_space_release(struct graph_space *space, void **block, size_t *capacity, size_t element_bytes);
+void graph_space_release(struct graph_space *space, void **block, size_t *capacity,
+                         size_t element_bytes);
 
 #define GRAPH_SPACE_GROW(space, array, capacity, count) \
     ((count) <= (capacity) || \

@@ -187,7 +187,8 @@ add_suspect(struct search *search, uint32_t object, uint32_t count, uint64_t ret
 {
     size_t at = search->count < search->most ? search->count++ : search->most - 1;
 
-    if (at == search->most - 1 && search->suspects[at].object && search->suspects[at].retained >= retained) return;
+    if (at == search->most - 1 && search->suspects[at].object &&
+        search->suspects[at].retained >= retained) return;
     for (; at > 0 && search->suspects[at - 1].retained < retained; at--) {
         search->suspects[at] = search->suspects[at - 1];
     }
@@ -212,7 +213,8 @@ look_at(struct search *search, uint32_t object)
     if (!add_children(search, object)) return false;
     for (size_t i = 0; i < search->sum_count && search->sums[i].retained >= search->least_bytes; i++) {
         const struct sum *sum = &search->sums[i];
-        if (structure_p(search->graph, sum->example) || retained[sum->example] >= search->least_bytes) continue;
+        if (structure_p(search->graph, sum->example) ||
+            retained[sum->example] >= search->least_bytes) continue;
         add_suspect(search, sum->example, sum->count, sum->retained);
     }
     return true;
@@ -221,7 +223,8 @@ look_at(struct search *search, uint32_t object)
 static bool
 find(struct search *search)
 {
-    if (!GROW(search, by_class, search->graph->names.class_count) || !look_at(search, 0)) return false;
+    if (!GROW(search, by_class, search->graph->names.class_count) ||
+        !look_at(search, 0)) return false;
     while (search->waiting_count > 0) {
         if (!look_at(search, search->waiting[--search->waiting_count])) return false;
     }
@@ -235,7 +238,8 @@ size_t
 graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
                const struct graph_dominators *dominators, uint64_t least_bytes)
 {
-    struct search search = {.graph = graph, .space = &graph->space, .dominators = dominators, .suspects = suspects,
+    struct search search = {.graph = graph, .space = &graph->space, .dominators = dominators,
+                            .suspects = suspects,
                             .most = most, .least_bytes = least_bytes};
     bool room;
 

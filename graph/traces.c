@@ -81,8 +81,10 @@ graph_traces_make(struct graph_traces *traces, struct graph *graph,
     size_t count = (size_t)graph->names.stack_count + 1;
 
     *traces = (struct graph_traces){.space = &graph->space};
-    if (!GROW(traces, functions, count) || !GROW(traces, firsts, count) || !GROW(traces, called, count) ||
-        !GROW(traces, next, count) || !GROW(traces, counts, count) || !GROW(traces, bytes, count)) return false;
+    if (!GROW(traces, functions, count) || !GROW(traces, firsts, count) ||
+        !GROW(traces, called, count) ||
+        !GROW(traces, next, count) || !GROW(traces, counts, count) ||
+        !GROW(traces, bytes, count)) return false;
     number_functions(traces, &graph->names);
     link_calls(traces, &graph->names);
     count_objects(traces, graph, dominators);
@@ -117,7 +119,8 @@ graph_traces_put_functions(FILE *out, const struct graph_traces *traces,
     fprintf(out, "0,%"PRIu32",%"PRIu32",0,0,0", root, first_string);
     for (uint32_t function = 1; function < traces->function_count; function++) {
         const struct heapprof_dump_stack *frame = &graph->names.stacks[traces->firsts[function]];
-        fprintf(out, ",\n%"PRIu32",%"PRIu32",%"PRIu32",0,%"PRIu32",0", function, first_string + frame->method,
+        fprintf(out, ",\n%"PRIu32",%"PRIu32",%"PRIu32",0,%"PRIu32",0", function,
+                first_string + frame->method,
                 first_string + frame->file, frame->line);
     }
 }
@@ -125,7 +128,8 @@ graph_traces_put_functions(FILE *out, const struct graph_traces *traces,
 static void
 begin_call(FILE *out, const struct graph_traces *traces, uint32_t stack)
 {
-    fprintf(out, "%"PRIu32",%"PRIu32",%.0f,%.0f,[", stack + 1, traces->functions[stack], traces->counts[stack],
+    fprintf(out, "%"PRIu32",%"PRIu32",%.0f,%.0f,[", stack + 1, traces->functions[stack],
+            traces->counts[stack],
             traces->bytes[stack]);
 }
 

@@ -3,8 +3,9 @@
 /* Allocation stacks in the format of V8's heap snapshots: a tree of calls. Nodes refer to it by
  * number.
  *
- *     functions  6 numbers each: number, name, file, 0, line, 0         number 0 is the root
- *     tree       5 things each: id, function, count, bytes, [calls]     id 1 is the root, any other is the stack's number + 1
+ *     functions  6 numbers each: number, name, file, 0, line, 0      number 0 is the root
+ *     tree       5 things each: id, function, count, bytes, [calls]
+ *                the id of the root is 1, that of any other node is the stack's number + 1
  */
 #include <stdio.h>
 
@@ -18,7 +19,8 @@ struct graph_traces {
     uint32_t *called, *next;     /* by stack: its first callee; the next callee of the same
                                     caller */
     double   *counts, *bytes;    /* by stack: of live objects allocated there */
-    size_t    functions_capacity, firsts_capacity, called_capacity, next_capacity, counts_capacity, bytes_capacity;
+    size_t    functions_capacity, firsts_capacity, called_capacity, next_capacity, counts_capacity,
+              bytes_capacity;
 };
 
 /* Returns false if there is no memory. The caller frees the traces either way, before the

@@ -16,7 +16,8 @@ begin(struct graph_tree *tree, struct graph *graph)
     size_t count = (size_t)graph->count + 1;
 
     *tree = (struct graph_tree){.space = &graph->space};
-    if (!GROW(tree, from, count) || !GROW(tree, labels, count) || !GROW(tree, order, count)) return false;
+    if (!GROW(tree, from, count) || !GROW(tree, labels, count) ||
+        !GROW(tree, order, count)) return false;
     memset(tree->from, 0xff, count * sizeof(*tree->from));
     return true;
 }

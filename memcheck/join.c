@@ -80,7 +80,8 @@ known(const struct memcheck_process *process, uint64_t address)
 /* ---- merging equal records ---- */
 
 static int
-compare_ruby(const struct memcheck_process *process, const struct memcheck_ruby_stack *a, const struct memcheck_ruby_stack *b)
+compare_ruby(const struct memcheck_process *process, const struct memcheck_ruby_stack *a,
+             const struct memcheck_ruby_stack *b)
 {
     const uint32_t *all = process->locations;
     const struct memcheck_ruby_frame *told = process->valgrind->ruby_frames;
@@ -102,23 +103,27 @@ frame_count(const struct memcheck_valgrind *valgrind, const struct memcheck_c_st
 }
 
 static int
-compare_stack(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *a, const struct memcheck_c_stack *b)
+compare_stack(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *a,
+              const struct memcheck_c_stack *b)
 {
     const struct memcheck_c_frame *frames = valgrind->frames;
     uint32_t count = frame_count(valgrind, a), other_count = frame_count(valgrind, b);
 
     if (count != other_count) return count < other_count ? -1 : 1;
-    return count ? memcmp(frames + a->first_frame, frames + b->first_frame, count * sizeof(*frames)) : 0;
+    return count ? memcmp(frames + a->first_frame, frames + b->first_frame,
+                          count * sizeof(*frames)) : 0;
 }
 
 static int
-compare_c(const struct memcheck_valgrind *valgrind, const struct memcheck_error *a, const struct memcheck_error *b)
+compare_c(const struct memcheck_valgrind *valgrind, const struct memcheck_error *a,
+          const struct memcheck_error *b)
 {
     int order = 0;
 
     if (a->stack_count != b->stack_count) return a->stack_count < b->stack_count ? -1 : 1;
     for (uint32_t i = 0; i < a->stack_count && order == 0; i++) {
-        order = compare_stack(valgrind, &valgrind->stacks[a->first_stack + i], &valgrind->stacks[b->first_stack + i]);
+        order = compare_stack(valgrind, &valgrind->stacks[a->first_stack + i],
+                              &valgrind->stacks[b->first_stack + i]);
     }
     return order;
 }
@@ -157,7 +162,8 @@ merge_equals(struct memcheck_process *process)
     if (process->record_count == 0) return;
     qsort_r(records, process->record_count, sizeof(*records), compare_all, process);
     for (size_t i = 1; i < process->record_count; i++) {
-        if (compare_all(&records[kept], &records[i], process) == 0) add_amounts(&records[kept], &records[i]);
+        if (compare_all(&records[kept], &records[i],
+                        process) == 0) add_amounts(&records[kept], &records[i]);
         else records[++kept] = records[i];
     }
     process->record_count = kept + 1;
@@ -197,7 +203,8 @@ memcheck_join_place(struct memcheck_valgrind *valgrind, const struct memcheck_bl
 /* ---- an error ---- */
 
 static bool
-same_text_p(const struct memcheck_valgrind *valgrind, uint32_t string, const char *text, size_t length)
+same_text_p(const struct memcheck_valgrind *valgrind, uint32_t string, const char *text,
+            size_t length)
 {
     size_t own_length;
     const char *own = rb_heapprof_strings_get(&valgrind->strings, string, &own_length);
@@ -207,7 +214,8 @@ same_text_p(const struct memcheck_valgrind *valgrind, uint32_t string, const cha
 
 /* True if the function that allocated the block is in that stack. */
 static bool
-asked_there_p(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *stack, const struct memcheck_record *its)
+asked_there_p(const struct memcheck_valgrind *valgrind, const struct memcheck_c_stack *stack,
+              const struct memcheck_record *its)
 {
     for (uint32_t i = 0; i < stack->frame_count; i++) {
         const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
@@ -223,7 +231,8 @@ find_asked(const struct join *join, struct memcheck_record *record)
     for (uint32_t i = 0; i < record->error->stack_count && record->asked.count == 0; i++) {
         const struct memcheck_c_stack *stack = &join->valgrind->stacks[record->error->first_stack + i];
         struct memcheck_error_block block;
-        if (!memcheck_error_block_read(memcheck_valgrind_string(join->valgrind, stack->title), &block)) continue;
+        if (!memcheck_error_block_read(memcheck_valgrind_string(join->valgrind, stack->title),
+                                       &block)) continue;
         const struct memcheck_record *its = known(join->process, block.address);
         if (!its || its->bytes != block.bytes || !asked_there_p(join->valgrind, stack, its)) continue;
         record->asked = its->stack;
@@ -271,13 +280,15 @@ add_loss(struct join *join, const struct memcheck_error *error)
 }
 
 bool
-memcheck_join(struct memcheck_process *process, const struct memcheck_valgrind *valgrind, uint32_t document,
+memcheck_join(struct memcheck_process *process, const struct memcheck_valgrind *valgrind,
+              uint32_t document,
               const struct memcheck_block_list *list)
 {
     struct join join = {.process = process, .valgrind = valgrind, .list = list, .room = true};
 
     if (process->record_count > 0) {
-        qsort(process->records, process->record_count, sizeof(*process->records), compare_addresses);
+        qsort(process->records, process->record_count, sizeof(*process->records),
+              compare_addresses);
     }
     for (uint32_t i = 0; i < valgrind->error_count && join.room; i++) {
         const struct memcheck_error *error = &valgrind->errors[i];

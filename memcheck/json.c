@@ -6,7 +6,8 @@
 #include "report/json.h"
 
 static void
-put_frames(struct report_json *json, const char *key, const struct memcheck_process *process, const struct memcheck_ruby_stack *stack)
+put_frames(struct report_json *json, const char *key, const struct memcheck_process *process,
+           const struct memcheck_ruby_stack *stack)
 {
     report_json_member_begin(json, key, '[');
     for (uint32_t i = 0; i < stack->count; i++) {
@@ -37,7 +38,8 @@ put_c_frame(struct report_json *json, const struct memcheck_process *process, ui
 }
 
 static void
-put_c_stacks(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+put_c_stacks(struct report_json *json, const struct memcheck_process *process,
+             const struct memcheck_record *record)
 {
     const struct memcheck_error *error = record->error;
 
@@ -58,7 +60,8 @@ put_c_stacks(struct report_json *json, const struct memcheck_process *process, c
 }
 
 static void
-put_record(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+put_record(struct report_json *json, const struct memcheck_process *process,
+           const struct memcheck_record *record)
 {
     report_json_line(json);
     report_json_begin(json, '{');
@@ -86,7 +89,8 @@ memcheck_not_shown_put(struct report_json *json, const struct memcheck_tally *ta
 }
 
 static void
-put_suppressed(struct report_json *json, const struct memcheck_question *question, const struct memcheck_process *process)
+put_suppressed(struct report_json *json, const struct memcheck_question *question,
+               const struct memcheck_process *process)
 {
     size_t *counts = memcheck_suppressed_counts(question, process);
 
@@ -114,7 +118,8 @@ put_tally(struct report_json *json, const struct memcheck_tally *tally)
 }
 
 static void
-put_process(struct report_json *json, const struct memcheck_question *question, const struct memcheck_process *process)
+put_process(struct report_json *json, const struct memcheck_question *question,
+            const struct memcheck_process *process)
 {
     struct memcheck_tally tally = memcheck_tally_of(question, process);
 
@@ -136,7 +141,8 @@ put_process(struct report_json *json, const struct memcheck_question *question, 
 }
 
 bool
-memcheck_json(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes, size_t count)
+memcheck_json(FILE *out, const struct memcheck_question *question,
+              const struct memcheck_process *processes, size_t count)
 {
     struct report_json json = {.out = out};
 

@@ -33,7 +33,8 @@ memcheck_loaded_p(const struct memcheck_process *process, const char *name)
         if (named_p(library, (size_t)(end - library), name)) return true;
     }
     for (size_t i = 0; i < process->record_count; i++) {
-        if (named_p(process->records[i].library, process->records[i].library_length, name)) return true;
+        if (named_p(process->records[i].library, process->records[i].library_length,
+                    name)) return true;
     }
     return false;
 }
@@ -43,7 +44,8 @@ memcheck_judge(const struct memcheck_question *question, const struct memcheck_p
                const struct memcheck_record *record)
 {
     if (record->core && !question->core) return MEMCHECK_CORE;
-    if (question->only && !named_p(record->library, record->library_length, question->only)) return MEMCHECK_OTHERS;
+    if (question->only && !named_p(record->library, record->library_length,
+                                   question->only)) return MEMCHECK_OTHERS;
     if (record->kind > question->most) return MEMCHECK_KIND;
     if (record->kind == MEMCHECK_INDIRECT && question->most < MEMCHECK_REACHABLE) return MEMCHECK_KIND;
     bool suppressed = question->suppressions && memcheck_suppression_of(question->suppressions, process, record);
@@ -69,7 +71,8 @@ memcheck_tally_of(const struct memcheck_question *question, const struct memchec
 }
 
 size_t *
-memcheck_suppressed_counts(const struct memcheck_question *question, const struct memcheck_process *process)
+memcheck_suppressed_counts(const struct memcheck_question *question,
+                           const struct memcheck_process *process)
 {
     const struct memcheck_suppressions *suppressions = question->suppressions;
     size_t *counts = suppressions && suppressions->count > 0 ? calloc(suppressions->count, sizeof(*counts)) : NULL;

@@ -23,9 +23,11 @@ enum memcheck_verdict {
 };
 
 /* The reasons for people, and the keys for programs; "" for SHOWN. */
-extern const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS], *const memcheck_verdict_keys[MEMCHECK_VERDICTS];
+extern const char *const memcheck_verdict_reasons[MEMCHECK_VERDICTS],
+                  *const memcheck_verdict_keys[MEMCHECK_VERDICTS];
 
-enum memcheck_verdict memcheck_judge(const struct memcheck_question *question, const struct memcheck_process *process,
+enum memcheck_verdict memcheck_judge(const struct memcheck_question *question,
+                                     const struct memcheck_process *process,
                                      const struct memcheck_record *record);
 
 /* True if the process had loaded a library of that name, either at its end or at the time of a
@@ -41,10 +43,12 @@ struct memcheck_tally {
     uint64_t lost_blocks, lost_bytes;   /* of the leaks, including blocks that only they lead to */
 };
 
-struct memcheck_tally memcheck_tally_of(const struct memcheck_question *question, const struct memcheck_process *process);
+struct memcheck_tally memcheck_tally_of(const struct memcheck_question *question,
+                                        const struct memcheck_process *process);
 
 /* Returns an array from malloc: for each suppression, how many records of the process it hides.
  * Returns NULL if there are no suppressions or no memory. */
-size_t *memcheck_suppressed_counts(const struct memcheck_question *question, const struct memcheck_process *process);
+size_t *memcheck_suppressed_counts(const struct memcheck_question *question,
+                                   const struct memcheck_process *process);
 
 #endif

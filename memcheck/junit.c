@@ -30,7 +30,8 @@ failed_p(const struct memcheck_question *question, const struct memcheck_process
 }
 
 static bool
-put_process(FILE *out, const struct memcheck_question *question, const struct memcheck_process *process, size_t number)
+put_process(FILE *out, const struct memcheck_question *question,
+            const struct memcheck_process *process, size_t number)
 {
     char *text = NULL;
     size_t size;
@@ -40,7 +41,8 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
     memcheck_text(people, question, process, 1);
     if (fclose(people) == 0) {
         const char *element = failed_p(question, process) ? "failure" : "system-out";
-        fprintf(out, "  <testcase classname=\"memcheck\" name=\"process %zu\"><%s>", number, element);
+        fprintf(out, "  <testcase classname=\"memcheck\" name=\"process %zu\"><%s>", number,
+                element);
         put_escaped(out, text);
         fprintf(out, "</%s></testcase>\n", element);
     }
@@ -49,7 +51,8 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
 }
 
 bool
-memcheck_junit(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes, size_t count)
+memcheck_junit(FILE *out, const struct memcheck_question *question,
+               const struct memcheck_process *processes, size_t count)
 {
     size_t failures = 0;
     bool whole = true;

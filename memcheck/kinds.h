@@ -6,12 +6,13 @@
 /* From the worst to the least serious. Kinds before DEFINITE are errors, which only Valgrind
  * sees. The rest are Valgrind's words for blocks that are left at the end. */
 enum memcheck_kind {
-    MEMCHECK_USE_AFTER_FREE, MEMCHECK_INVALID_WRITE, MEMCHECK_INVALID_READ, MEMCHECK_DOUBLE_FREE, MEMCHECK_INVALID_FREE,
-    MEMCHECK_MISMATCHED_FREE, MEMCHECK_FATAL_SIGNAL, MEMCHECK_UNDEFINED, MEMCHECK_OTHER_ERROR,
+    MEMCHECK_USE_AFTER_FREE, MEMCHECK_INVALID_WRITE, MEMCHECK_INVALID_READ, MEMCHECK_DOUBLE_FREE,
+    MEMCHECK_INVALID_FREE, MEMCHECK_MISMATCHED_FREE, MEMCHECK_FATAL_SIGNAL, MEMCHECK_UNDEFINED, MEMCHECK_OTHER_ERROR,
     MEMCHECK_DEFINITE, MEMCHECK_INDIRECT, MEMCHECK_POSSIBLE, MEMCHECK_REACHABLE, MEMCHECK_KINDS
 };
 
-extern const char *const memcheck_kind_names[MEMCHECK_KINDS], *const memcheck_kind_titles[MEMCHECK_KINDS]; /* for programs, for people */
+extern const char *const memcheck_kind_names[MEMCHECK_KINDS], /* for programs */
+                  *const memcheck_kind_titles[MEMCHECK_KINDS]; /* for people */
 
 static inline bool
 memcheck_error_p(enum memcheck_kind kind)

@@ -49,7 +49,8 @@ static const char *
 label(const struct heapprof_samples *samples, const char *key)
 {
     for (uint32_t i = 0; i < samples->label_count; i++) {
-        if (strcmp(text(samples->model, samples->labels[i].key), key) == 0) return text(samples->model, samples->labels[i].str);
+        if (strcmp(text(samples->model, samples->labels[i].key),
+                   key) == 0) return text(samples->model, samples->labels[i].str);
     }
     return "";
 }
@@ -58,7 +59,8 @@ static int64_t
 number_label(const struct heapprof_samples *samples, const char *key)
 {
     for (uint32_t i = 0; i < samples->label_count; i++) {
-        if (strcmp(text(samples->model, samples->labels[i].key), key) == 0) return samples->labels[i].num;
+        if (strcmp(text(samples->model, samples->labels[i].key),
+                   key) == 0) return samples->labels[i].num;
     }
     return 0;
 }
@@ -98,7 +100,8 @@ amount(int64_t value)
 }
 
 static void
-add_record(struct memcheck_process *process, const struct heapprof_samples *samples, uint32_t first_location)
+add_record(struct memcheck_process *process, const struct heapprof_samples *samples,
+           uint32_t first_location)
 {
     struct memcheck_record *record = &process->records[process->record_count++];
 
@@ -155,7 +158,8 @@ add_records(struct memcheck_process *process)
     if (!count_locations(process->model, &count)) return false;
     process->records = calloc((size_t)process->model->sample_count + 1, sizeof(*process->records));
     process->locations = calloc(count + 1, sizeof(*process->locations));
-    bool room = rb_heapprof_samples_begin(&samples, process->model) && process->records && process->locations;
+    bool room = rb_heapprof_samples_begin(&samples,
+                                          process->model) && process->records && process->locations;
     while (room && rb_heapprof_samples_next(&samples)) {
         add_record(process, &samples, (uint32_t)end);
         for (uint32_t i = 0; i < samples.location_count; i++) process->locations[end++] = samples.locations[i];
@@ -218,7 +222,8 @@ located_frame(const struct memcheck_process *process, uint32_t at)
 }
 
 struct memcheck_frame
-memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_ruby_stack *stack, uint32_t at)
+memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_ruby_stack *stack,
+                  uint32_t at)
 {
     if (!stack->told) return located_frame(process, stack->first + at);
     return told_frame(process->valgrind, &process->valgrind->ruby_frames[stack->first + at]);
@@ -230,5 +235,6 @@ memcheck_c_frame_at(const struct memcheck_process *process, uint32_t number)
     const struct memcheck_c_frame *c = &process->valgrind->frames[number];
     const char *name = memcheck_valgrind_string(process->valgrind, c->function);
 
-    return (struct memcheck_frame){name[0] ? name : "?", memcheck_valgrind_string(process->valgrind, c->file), c->line};
+    return (struct memcheck_frame){name[0] ? name : "?",
+                                   memcheck_valgrind_string(process->valgrind, c->file), c->line};
 }

@@ -1,7 +1,8 @@
 #ifndef HEAPPROF_MEMCHECK_PROCESS_H
 #define HEAPPROF_MEMCHECK_PROCESS_H
 /* What one process has left behind at its end. The process's file has a record for each Ruby
- * stack, C function and kind (doc/design/memcheck.md); under Valgrind the records come from join.h. */
+ * stack, C function and kind (doc/design/memcheck.md). Under Valgrind the records come from
+ * join.h. */
 #include "memcheck/valgrind/valgrind.h"
 #include "pprof/model.h"
 
@@ -51,7 +52,8 @@ enum memcheck_read {MEMCHECK_IS_ONE, MEMCHECK_IS_NONE, MEMCHECK_NO_MEMORY};
 
 /* Takes over the model. Frees it at once if it is no file of memcheck or if there is no memory.
  * The caller frees the process only after IS_ONE. */
-enum memcheck_read memcheck_process_read(struct memcheck_process *process, struct heapprof_model *model);
+enum memcheck_read memcheck_process_read(struct memcheck_process *process,
+                                         struct heapprof_model *model);
 void memcheck_process_free(struct memcheck_process *process);
 
 /* Sorts records by kind; within a kind, largest first. */
@@ -65,7 +67,8 @@ struct memcheck_frame {
 };
 
 /* The frame of a stack at that index; 0 is the innermost. */
-struct memcheck_frame memcheck_frame_at(const struct memcheck_process *process, const struct memcheck_ruby_stack *stack, uint32_t at);
+struct memcheck_frame memcheck_frame_at(const struct memcheck_process *process,
+                                        const struct memcheck_ruby_stack *stack, uint32_t at);
 
 /* The C frame with that number, from the stacks that Valgrind gives. */
 struct memcheck_frame memcheck_c_frame_at(const struct memcheck_process *process, uint32_t number);

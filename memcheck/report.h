@@ -7,7 +7,8 @@
 
 #include "memcheck/judge.h"
 
-typedef bool memcheck_report(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes,
+typedef bool memcheck_report(FILE *out, const struct memcheck_question *question,
+                             const struct memcheck_process *processes,
                              size_t count);
 
 memcheck_report memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif;
@@ -15,7 +16,8 @@ memcheck_report memcheck_text, memcheck_json, memcheck_junit, memcheck_sarif;
 /* Writes the kind and amount of a record, the separator, and who allocated: "definitely lost: 9
  * bytes in 1 block", "f (a.so)". For an error: what Valgrind says, and who did it: "use after
  * free: Invalid read of size 4, 3 times", "f (a.so)". */
-void memcheck_headline_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record,
+void memcheck_headline_put(FILE *out, const struct memcheck_process *process,
+                           const struct memcheck_record *record,
                            const char *separator);
 
 /* Writes a member "not_shown": how many records are not shown, by reason. */

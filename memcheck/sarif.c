@@ -30,7 +30,8 @@ in_file_p(const struct memcheck_frame *frame)
 static void
 put_location(struct report_json *json, const struct memcheck_frame *frame)
 {
-    struct report_sarif_place place = {.file = in_file_p(frame) ? frame->file : NULL, .line = frame->line, .function = frame->name};
+    struct report_sarif_place place = {.file = in_file_p(frame) ? frame->file : NULL,
+                                       .line = frame->line, .function = frame->name};
     report_sarif_location(json, &place);
 }
 
@@ -54,7 +55,8 @@ place_of(const struct memcheck_process *process, const struct memcheck_record *r
 }
 
 static void
-put_locations(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+put_locations(struct report_json *json, const struct memcheck_process *process,
+              const struct memcheck_record *record)
 {
     struct memcheck_frame frame = place_of(process, record);
 
@@ -73,7 +75,8 @@ put_frame(struct report_json *json, struct memcheck_frame frame)
 }
 
 static void
-put_c_stack(struct report_json *json, const struct memcheck_process *process, const struct memcheck_c_stack *stack)
+put_c_stack(struct report_json *json, const struct memcheck_process *process,
+            const struct memcheck_c_stack *stack)
 {
     report_json_begin(json, '{');
     if (stack->title) report_sarif_message(json, "message", memcheck_valgrind_string(process->valgrind, stack->title));
@@ -85,7 +88,8 @@ put_c_stack(struct report_json *json, const struct memcheck_process *process, co
 
 /* title is NULL if the stack has none. */
 static void
-put_ruby_stack(struct report_json *json, const struct memcheck_process *process, const struct memcheck_ruby_stack *stack,
+put_ruby_stack(struct report_json *json, const struct memcheck_process *process,
+               const struct memcheck_ruby_stack *stack,
                const char *title)
 {
     report_json_begin(json, '{');
@@ -98,7 +102,8 @@ put_ruby_stack(struct report_json *json, const struct memcheck_process *process,
 
 /* Writes the Ruby stack; for an error without one, Valgrind's stacks. */
 static void
-put_stacks(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+put_stacks(struct report_json *json, const struct memcheck_process *process,
+           const struct memcheck_record *record)
 {
     report_json_member_begin(json, "stacks", '[');
     if (record->stack.count > 0 || !record->error) put_ruby_stack(json, process, &record->stack, NULL);
@@ -112,7 +117,8 @@ put_stacks(struct report_json *json, const struct memcheck_process *process, con
 /* ---- what ---- */
 
 static bool
-put_headline(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record)
+put_headline(struct report_json *json, const struct memcheck_process *process,
+             const struct memcheck_record *record)
 {
     char *text = NULL;
     size_t size;
@@ -135,7 +141,8 @@ put_suppression(struct report_json *json, const struct memcheck_suppression *sup
 }
 
 static bool
-put_result(struct report_json *json, const struct memcheck_process *process, const struct memcheck_record *record, size_t invocation,
+put_result(struct report_json *json, const struct memcheck_process *process,
+           const struct memcheck_record *record, size_t invocation,
            const struct memcheck_suppression *suppression)
 {
     report_sarif_begin_result(json, memcheck_kind_names[record->kind], level_of(record->kind));
@@ -152,7 +159,8 @@ put_result(struct report_json *json, const struct memcheck_process *process, con
 }
 
 static bool
-put_results(struct report_json *json, const struct memcheck_question *question, const struct memcheck_process *process, size_t invocation)
+put_results(struct report_json *json, const struct memcheck_question *question,
+            const struct memcheck_process *process, size_t invocation)
 {
     bool whole = true;
 
@@ -192,7 +200,8 @@ put_notification(struct report_json *json, const char *text)
 }
 
 static void
-put_invocation(struct report_json *json, const struct memcheck_question *question, const struct memcheck_process *process)
+put_invocation(struct report_json *json, const struct memcheck_question *question,
+               const struct memcheck_process *process)
 {
     struct memcheck_tally tally = memcheck_tally_of(question, process);
     long pid = strtol(process->pid, NULL, 10);
@@ -211,7 +220,8 @@ put_invocation(struct report_json *json, const struct memcheck_question *questio
 }
 
 bool
-memcheck_sarif(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes, size_t count)
+memcheck_sarif(FILE *out, const struct memcheck_question *question,
+               const struct memcheck_process *processes, size_t count)
 {
     struct report_json json = {.out = out};
     bool whole = true;

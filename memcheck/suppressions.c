@@ -20,7 +20,8 @@
 static const char *
 add_line(struct memcheck_suppressions *suppressions, char *line, unsigned number)
 {
-    struct memcheck_suppression one = {.file = suppressions->files[suppressions->file_count - 1], .line = number};
+    struct memcheck_suppression one = {.file = suppressions->files[suppressions->file_count - 1],
+                                       .line = number};
     char *rest = NULL, *words[3];
 
     line[strcspn(line, "#")] = '\0';
@@ -63,7 +64,8 @@ add_file(struct memcheck_suppressions *suppressions, const char *path)
 }
 
 static bool
-read_file(struct memcheck_suppressions *suppressions, const char *path, char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
+read_file(struct memcheck_suppressions *suppressions, const char *path,
+          char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
 {
     FILE *file = fopen(path, "r");
     unsigned number = 0;
@@ -95,7 +97,8 @@ of_version_p(const char *name, const char *version)
     name += strlen(ruby);
     length -= strlen(ruby) + strlen(suffix);
     if (length == 0) return true;
-    return name[0] == '-' && strncmp(name + 1, version, length - 1) == 0 && (version[length - 1] == '.' || version[length - 1] == '\0');
+    return name[0] == '-' && strncmp(name + 1, version, length - 1) == 0 &&
+           (version[length - 1] == '.' || version[length - 1] == '\0');
 }
 
 static bool
@@ -123,7 +126,8 @@ read_directory(struct memcheck_suppressions *suppressions, const char *path, con
 
     if (!read) snprintf(error, MEMCHECK_SUPPRESSIONS_ERROR_MAX, "%s", strerror(errno));
     for (int i = 0; i < count; i++) {
-        if (read && of_version_p(entries[i]->d_name, version)) read = read_named(suppressions, path, entries[i]->d_name, error);
+        if (read && of_version_p(entries[i]->d_name,
+                                 version)) read = read_named(suppressions, path, entries[i]->d_name, error);
         free(entries[i]);
     }
     if (count >= 0) free(entries);
@@ -131,7 +135,8 @@ read_directory(struct memcheck_suppressions *suppressions, const char *path, con
 }
 
 bool
-memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path, const char *version,
+memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path,
+                           const char *version,
                            char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX])
 {
     struct stat status;
@@ -170,7 +175,8 @@ matches_p(const char *pattern, const char *text, size_t length)
 }
 
 static bool
-any_frame_p(const char *pattern, const struct memcheck_process *process, const struct memcheck_record *record)
+any_frame_p(const char *pattern, const struct memcheck_process *process,
+            const struct memcheck_record *record)
 {
     for (uint32_t i = 0; i < record->stack.count; i++) {
         const char *name = memcheck_frame_at(process, &record->stack, i).name;
@@ -180,7 +186,8 @@ any_frame_p(const char *pattern, const struct memcheck_process *process, const s
 }
 
 const struct memcheck_suppression *
-memcheck_suppression_of(const struct memcheck_suppressions *suppressions, const struct memcheck_process *process,
+memcheck_suppression_of(const struct memcheck_suppressions *suppressions,
+                        const struct memcheck_process *process,
                         const struct memcheck_record *record)
 {
     for (size_t i = 0; i < suppressions->count; i++) {
@@ -207,7 +214,8 @@ put_pattern(FILE *out, const char *text, size_t length)
 }
 
 void
-memcheck_suppression_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record)
+memcheck_suppression_put(FILE *out, const struct memcheck_process *process,
+                         const struct memcheck_record *record)
 {
     put_pattern(out, record->library, record->library_length);
     putc(' ', out);

@@ -10,7 +10,9 @@
  *
  * The user may also name a directory. Then the files for this version of Ruby are read:
  *
- *     ruby.supp  ruby-3.supp  ruby-3.4.supp  ruby-3.4.5.supp     the same after a name and _, as parser_ruby-3.4.supp
+ *     ruby.supp  ruby-3.supp  ruby-3.4.supp  ruby-3.4.5.supp
+ *
+ * and files with the same after a name and _, such as parser_ruby-3.4.supp.
  */
 #include <stdio.h>
 
@@ -33,15 +35,19 @@ struct memcheck_suppressions {
 
 /* Reads a file; or, from a directory, the files for this version, such as "3.4.5". Returns
  * false with a one-line error. The caller frees suppressions either way. */
-bool memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path, const char *version,
+bool memcheck_suppressions_read(struct memcheck_suppressions *suppressions, const char *path,
+                                const char *version,
                                 char error[MEMCHECK_SUPPRESSIONS_ERROR_MAX]);
 void memcheck_suppressions_free(struct memcheck_suppressions *suppressions);
 
 /* The first suppression that matches the record; NULL if none does. */
-const struct memcheck_suppression *memcheck_suppression_of(const struct memcheck_suppressions *suppressions,
-                                                           const struct memcheck_process *process, const struct memcheck_record *record);
+const struct memcheck_suppression *
+memcheck_suppression_of(const struct memcheck_suppressions *suppressions,
+                        const struct memcheck_process *process,
+                        const struct memcheck_record *record);
 
 /* Writes the line that would suppress the record. */
-void memcheck_suppression_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record);
+void memcheck_suppression_put(FILE *out, const struct memcheck_process *process,
+                              const struct memcheck_record *record);
 
 #endif

@@ -19,11 +19,13 @@ plural(uint64_t count)
 static void
 put_amount(FILE *out, uint64_t blocks, uint64_t bytes)
 {
-    fprintf(out, "%" PRIu64 " byte%s in %" PRIu64 " block%s", bytes, plural(bytes), blocks, plural(blocks));
+    fprintf(out, "%" PRIu64 " byte%s in %" PRIu64 " block%s", bytes, plural(bytes), blocks,
+            plural(blocks));
 }
 
 static void
-put_frames(FILE *out, const struct memcheck_process *process, const struct memcheck_ruby_stack *stack)
+put_frames(FILE *out, const struct memcheck_process *process,
+           const struct memcheck_ruby_stack *stack)
 {
     for (uint32_t i = 0; i < stack->count && i < FRAMES_MOST; i++) {
         struct memcheck_frame frame = memcheck_frame_at(process, stack, i);
@@ -65,7 +67,8 @@ put_leak(FILE *out, const struct memcheck_record *record)
 }
 
 void
-memcheck_headline_put(FILE *out, const struct memcheck_process *process, const struct memcheck_record *record,
+memcheck_headline_put(FILE *out, const struct memcheck_process *process,
+                      const struct memcheck_record *record,
                       const char *separator)
 {
     fprintf(out, "%s: ", memcheck_kind_titles[record->kind]);
@@ -170,7 +173,8 @@ put_tally(FILE *out, const struct memcheck_process *process, const struct memche
     const char *before = "; not shown: ";
     for (int verdict = MEMCHECK_SHOWN + 1; verdict < MEMCHECK_VERDICTS; verdict++) {
         if (tally->counts[verdict] == 0) continue;
-        fprintf(out, "%s%zu record%s %s", before, tally->counts[verdict], plural(tally->counts[verdict]),
+        fprintf(out, "%s%zu record%s %s", before, tally->counts[verdict],
+                plural(tally->counts[verdict]),
                 memcheck_verdict_reasons[verdict]);
         before = ", ";
     }
@@ -178,7 +182,8 @@ put_tally(FILE *out, const struct memcheck_process *process, const struct memche
 }
 
 static void
-put_suppressed(FILE *out, const struct memcheck_question *question, const struct memcheck_process *process)
+put_suppressed(FILE *out, const struct memcheck_question *question,
+               const struct memcheck_process *process)
 {
     size_t *counts = memcheck_suppressed_counts(question, process);
 
@@ -192,7 +197,8 @@ put_suppressed(FILE *out, const struct memcheck_question *question, const struct
 }
 
 static void
-put_process(FILE *out, const struct memcheck_question *question, const struct memcheck_process *process)
+put_process(FILE *out, const struct memcheck_question *question,
+            const struct memcheck_process *process)
 {
     struct memcheck_tally tally = memcheck_tally_of(question, process);
 
@@ -203,7 +209,8 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
     put_tally(out, process, &tally);
     put_suppressed(out, question, process);
     if (process->decided && process->dropped > 0) {
-        fprintf(out, "  nothing is known of %" PRIu64 " blocks, which may be leaks, too\n", process->dropped);
+        fprintf(out, "  nothing is known of %" PRIu64 " blocks, which may be leaks, too\n",
+                process->dropped);
     }
     for (size_t i = 0; i < process->record_count; i++) {
         if (memcheck_judge(question, process, &process->records[i]) != MEMCHECK_SHOWN) continue;
@@ -216,7 +223,8 @@ put_process(FILE *out, const struct memcheck_question *question, const struct me
 }
 
 bool
-memcheck_text(FILE *out, const struct memcheck_question *question, const struct memcheck_process *processes, size_t count)
+memcheck_text(FILE *out, const struct memcheck_question *question,
+              const struct memcheck_process *processes, size_t count)
 {
     for (size_t i = 0; i < count; i++) put_process(out, question, &processes[i]);
     return true;

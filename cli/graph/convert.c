@@ -36,7 +36,8 @@ static int
 convert(const struct cli *cli, struct numbered *numbered, const struct graph_moment *moments)
 {
     struct cli_graph *graph = &numbered->graph;
-    struct graph_source source = {&graph->graph, &graph->dominators, &graph->dominator_tree, numbered->ids.ids,
+    struct graph_source source = {&graph->graph, &graph->dominators, &graph->dominator_tree,
+                                  numbered->ids.ids,
                                            moments, cli->operand_count};
     const struct format *format = format_of(cli);
     struct heapprof_model *model;
@@ -137,11 +138,16 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph convert app.graph --to heapsnapshot > app.heapsnapshot", "for the Memory panel of Chromium's DevTools, and for memlab"},
-    {"heapprof graph convert 1.graph 2.graph --to heapsnapshot > 2.heapsnapshot", "the second dump; ids are the same as in a file made of the first"},
-    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline > app.heaptimeline", "the third dump, on DevTools' timeline: what was new in each"},
-    {"heapprof graph convert app.graph --to pprof > kept.pb.gz", "a profile of what keeps what alive: heapprof view kept.pb.gz"},
-    {"heapprof graph convert app.graph --to dot | dot -Tsvg > app.svg", "a picture of the dominator tree, by graphviz"},
+    {"heapprof graph convert app.graph --to heapsnapshot > app.heapsnapshot",
+     "for the Memory panel of Chromium's DevTools, and for memlab"},
+    {"heapprof graph convert 1.graph 2.graph --to heapsnapshot > 2.heapsnapshot",
+     "the second dump; ids are the same as in a file made of the first"},
+    {"heapprof graph convert 1.graph 2.graph 3.graph --to heaptimeline > app.heaptimeline",
+     "the third dump, on DevTools' timeline: what was new in each"},
+    {"heapprof graph convert app.graph --to pprof > kept.pb.gz",
+     "a profile of what keeps what alive: heapprof view kept.pb.gz"},
+    {"heapprof graph convert app.graph --to dot | dot -Tsvg > app.svg",
+     "a picture of the dominator tree, by graphviz"},
     {0}
 };
 

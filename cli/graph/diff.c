@@ -52,7 +52,8 @@ find_rows(struct rows *rows)
     for (uint32_t i = 1; i < rows->difference.count; i++) {
         if (graph_grown_p(&rows->difference, i)) rows->changes[rows->change_count++] = i;
     }
-    qsort_r(rows->changes, rows->change_count, sizeof(*rows->changes), larger_first, &rows->difference);
+    qsort_r(rows->changes, rows->change_count, sizeof(*rows->changes), larger_first,
+            &rows->difference);
     return true;
 }
 
@@ -139,7 +140,8 @@ json_row(struct report_json *json, const struct rows *rows, const struct graph_c
     report_json_line(json);
     report_json_begin(json, '{');
     report_json_member_text(json, "class", graph_class_name(&last->graph, change->example));
-    if (!cli_graph_json_way(json, "way", &last->graph, &last->shortest, change->example, true)) return false;
+    if (!cli_graph_json_way(json, "way", &last->graph, &last->shortest, change->example,
+                            true)) return false;
     put_numbers(json, "objects", change->objects, rows->count);
     put_numbers(json, "retained", change->retained, rows->count);
     if (!rows->difference.inexact) put_numbers(json, "new", &change->fresh, 1);
@@ -180,7 +182,8 @@ read_dump(struct rows *rows, const char *path)
     size_t place = rows->count++;
     struct cli_graph *graph = &rows->graphs[place];
     bool last = rows->count == rows->cli->operand_count;
-    int status = cli_graph_read(rows->cli, path, graph, CLI_GRAPH_DOMINATOR_TREE | (last ? CLI_GRAPH_SHORTEST : 0));
+    int status = cli_graph_read(rows->cli, path, graph,
+                                CLI_GRAPH_DOMINATOR_TREE | (last ? CLI_GRAPH_SHORTEST : 0));
     bool room;
 
     if (status != CLI_DONE) return status;
@@ -230,7 +233,8 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"heapprof graph diff 1.graph 2.graph", "what has grown, and what keeps it alive"},
-    {"heapprof graph diff 1.graph 2.graph 3.graph", "what came after the first dump and is still there in the third: a leak"},
+    {"heapprof graph diff 1.graph 2.graph 3.graph",
+     "what came after the first dump and is still there in the third: a leak"},
     {0}
 };
 

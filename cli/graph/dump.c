@@ -45,7 +45,8 @@ say(struct cli *cli, const struct attach_graph_request *request)
       case ATTACH_GRAPH_WRITTEN:
         report_print(stdout, "%s\n", request->answer);
         report_amount(amount, (double)request->file_bytes, "bytes");
-        report_print(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process, (double)request->pause_ns / 1e6);
+        report_print(stderr, "heapprof graph dump: %s, %s waited for %.1f ms\n", amount, process,
+                     (double)request->pause_ns / 1e6);
         return cli_finish(cli);
       case ATTACH_GRAPH_REFUSED:
         return cli_wrong(cli, "%s: %s", process, request->answer);
@@ -55,11 +56,13 @@ say(struct cli *cli, const struct attach_graph_request *request)
       case ATTACH_GRAPH_LOST:
         return cli_wrong(cli, "%s: its copy ended before %s was written", process, request->answer);
       case ATTACH_GRAPH_ENDED:
-        return cli_wrong(cli, "%s: it has ended%s%s", process, *request->answer ? "; a copy of it may still write " : "",
+        return cli_wrong(cli, "%s: it has ended%s%s", process,
+                         *request->answer ? "; a copy of it may still write " : "",
                          request->answer);
       case ATTACH_GRAPH_ASKED:
         if (attach_graph_request_stopped_p(request)) {
-            return cli_wrong(cli, "%s: is stopped; it will write the file when it continues", process);
+            return cli_wrong(cli, "%s: is stopped; it will write the file when it continues",
+                             process);
         }
         return cli_wrong(cli, "%s: does not answer: it handles SIG%s itself, or is busy in C code; it will"
                          " write the file when it can", process, signal);

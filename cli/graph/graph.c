@@ -211,7 +211,8 @@ cli_graph_json_stack(struct report_json *json, const struct graph *graph, uint32
 }
 
 void
-cli_graph_json_facts(struct report_json *json, const struct graph_names *names, const char *key, bool footer)
+cli_graph_json_facts(struct report_json *json, const struct graph_names *names, const char *key,
+                     bool footer)
 {
     report_json_member_begin(json, key, '[');
     for (uint32_t i = 0; i < names->fact_count; i++) {

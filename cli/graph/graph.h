@@ -78,10 +78,12 @@ void cli_graph_json_stack(struct report_json *json, const struct graph *graph, u
 
 /* Writes what the dump says about the process, or about itself (footer), as a member of that
  * name: an array of [key, value]. */
-void cli_graph_json_facts(struct report_json *json, const struct graph_names *names, const char *key, bool footer);
+void cli_graph_json_facts(struct report_json *json, const struct graph_names *names,
+                          const char *key, bool footer);
 
 /* Writes the members that describe an object: "address", "name", "bytes", "retained". */
-bool cli_graph_json_object(struct report_json *json, const struct cli_graph *graph, uint32_t object);
+bool cli_graph_json_object(struct report_json *json, const struct cli_graph *graph,
+                           uint32_t object);
 
 /* Writes the path to an object as a member of that name. */
 bool cli_graph_json_way(struct report_json *json, const char *key, const struct graph *graph,
@@ -91,8 +93,10 @@ bool cli_graph_json_way(struct report_json *json, const char *key, const struct 
  * put_suspect and json_suspect write one of them in words and as a JSON object; they return
  * false if there is no memory. */
 #define CLI_GRAPH_SUSPECTS_MOST 5
-size_t cli_graph_suspects(struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST], struct cli_graph *graph);
-bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct graph_suspect *suspect);
+size_t cli_graph_suspects(struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST],
+                          struct cli_graph *graph);
+bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph,
+                           const struct graph_suspect *suspect);
 bool cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
                             const struct graph_suspect *suspect);
 

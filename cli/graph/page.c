@@ -63,7 +63,8 @@ put_suspects(struct writer *writer)
     writer->json.longest = WAY_MOST;
     report_json_member_begin(&writer->json, "suspects", '[');
     for (size_t i = 0; i < writer->suspect_count; i++) {
-        if (!cli_graph_json_suspect(&writer->json, writer->graph, &writer->suspects[i])) return false;
+        if (!cli_graph_json_suspect(&writer->json, writer->graph,
+                                    &writer->suspects[i])) return false;
     }
     report_json_end(&writer->json, ']');
     writer->json.longest = NAME_MOST;
@@ -226,7 +227,8 @@ put_tree(struct writer *writer)
     report_json_member_begin(&writer->json, "tree", '{');
     put_columns(writer);
     room = put_names(writer);
-    report_json_member_unsigned(&writer->json, "leftOut", writer->tree.patterns.count - writer->tree.shown_count);
+    report_json_member_unsigned(&writer->json, "leftOut",
+                                writer->tree.patterns.count - writer->tree.shown_count);
     report_json_end(&writer->json, '}');
     return room;
 }
@@ -398,16 +400,19 @@ static bool
 find(struct writer *writer)
 {
     writer->suspect_count = cli_graph_suspects(writer->suspects, writer->graph);
-    if (writer->suspect_count == SIZE_MAX || !make_tree(&writer->tree, writer->graph) || !choose(writer)) return false;
+    if (writer->suspect_count == SIZE_MAX || !make_tree(&writer->tree, writer->graph) ||
+        !choose(writer)) return false;
     order_tree(&writer->tree);
-    return graph_dominated_make(&writer->dominated, &writer->graph->graph, &writer->graph->dominators);
+    return graph_dominated_make(&writer->dominated, &writer->graph->graph,
+                                &writer->graph->dominators);
 }
 
 bool
 cli_graph_page_write(FILE *out, const struct cli_graph_page *page)
 {
     struct graph_space *space = &page->graph->graph.space;
-    struct writer writer = {.page = page, .graph = page->graph, .tree.patterns.space = space, .chosen.space = space,
+    struct writer writer = {.page = page, .graph = page->graph, .tree.patterns.space = space,
+                            .chosen.space = space,
                             .dominated.space = space, .json = {.out = out, .longest = NAME_MOST, .markup = true}};
     bool room;
 

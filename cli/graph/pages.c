@@ -33,7 +33,8 @@ put_pool(const struct graph_pool *pool)
 static void
 put_text(const struct graph_pages *pages, uint32_t limit)
 {
-    printf("%6s  %8s  %12s  %6s  %10s  pages by tenths in use: up to 1, 2 ... 10\n", "slot", "pages", "objects",
+    printf("%6s  %8s  %12s  %6s  %10s  pages by tenths in use: up to 1, 2 ... 10\n", "slot",
+           "pages", "objects",
            "used", "free");
     printf("%6s  %8s  %12s  %6s  %10s ", "", "", "", "", "");
     for (int i = 1; i <= GRAPH_FILLINGS; i++) printf(" %6d", i);

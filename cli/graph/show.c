@@ -127,7 +127,8 @@ put_immediate(FILE *out, const struct view *view, const struct heapprof_dump_val
 
     switch (value->immediate) {
       case HEAPPROF_DUMP_SPECIAL: fputs(bits < 4 ? specials[bits] : "(nothing)", out); break;
-      case HEAPPROF_DUMP_INTEGER: fprintf(out, "%"PRId64, (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1)); break;
+      case HEAPPROF_DUMP_INTEGER: fprintf(out, "%"PRId64,
+                                          (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1)); break;
       case HEAPPROF_DUMP_SYMBOL: fprintf(out, ":%s", string(view, bits)); break;
       case HEAPPROF_DUMP_FLOAT: fputs(string(view, bits), out); break;
       default: fputs(hidden[bits], out); break;
@@ -193,7 +194,8 @@ nothing_p(const struct heapprof_dump_reference *reference)
     const struct heapprof_dump_value *to = &reference->to;
 
     return !to->object &&
-           (reference->label == HEAPPROF_DUMP_KEY || (to->immediate == HEAPPROF_DUMP_SPECIAL && to->bits == 4));
+           (reference->label == HEAPPROF_DUMP_KEY ||
+            (to->immediate == HEAPPROF_DUMP_SPECIAL && to->bits == 4));
 }
 
 static bool
@@ -209,7 +211,8 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
 static int
 put_references_to(struct view *view)
 {
-    struct heapprof_dump_visitor visitor = {.data = view, .object = on_object, .reference = on_reference};
+    struct heapprof_dump_visitor visitor = {.data = view, .object = on_object,
+                                            .reference = on_reference};
     char error[HEAPPROF_DUMP_ERROR_MAX];
     struct cli_input input;
     enum heapprof_dump_result result;
@@ -293,7 +296,8 @@ begin(struct view *view)
     report_json_key(&view->json, "stack");
     cli_graph_json_stack(&view->json, graph, sample ? sample->stack : 0);
     return view->graph->dominators.dominators[view->object] == GRAPH_UNREACHED ||
-           cli_graph_json_way(&view->json, "way", graph, &view->graph->shortest, view->object, false);
+           cli_graph_json_way(&view->json, "way", graph, &view->graph->shortest, view->object,
+                              false);
 }
 
 static int
@@ -320,7 +324,8 @@ static int
 run(struct cli *cli)
 {
     struct cli_graph graph;
-    struct view view = {.cli = cli, .graph = &graph, .json = {.out = stdout}, .as_json = cli->values[CLI_GRAPH_JSON]};
+    struct view view = {.cli = cli, .graph = &graph, .json = {.out = stdout},
+                        .as_json = cli->values[CLI_GRAPH_JSON]};
     long limit;
     int status;
 
@@ -346,7 +351,8 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph show app.graph 0x7f3a5c0210a8", "what the object refers to, and what refers to it"},
+    {"heapprof graph show app.graph 0x7f3a5c0210a8",
+     "what the object refers to, and what refers to it"},
     {0}
 };
 

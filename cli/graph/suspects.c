@@ -69,7 +69,8 @@ cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct gra
 }
 
 bool
-cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph, const struct graph_suspect *suspect)
+cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
+                       const struct graph_suspect *suspect)
 {
     struct cli_text text;
 

@@ -6,7 +6,8 @@
 
 enum {GROUP = CLI_GRAPH_OWN_OPTIONS, RETAINED, COUNT};
 
-static const char *const ages[] = {"no GC survived", "1 GC survived", "2 GCs survived", "old (3 GCs or more)"};
+static const char *const ages[] = {"no GC survived", "1 GC survived", "2 GCs survived",
+                                   "old (3 GCs or more)"};
 
 static enum graph_grouping
 grouping(const struct cli *cli)
@@ -137,7 +138,8 @@ static const struct cli_option options[] = {
 static const struct cli_example examples[] = {
     {"heapprof graph top app.graph", "the classes of the live objects"},
     {"heapprof graph top app.graph --retained", "which classes keep most alive, with all that only they lead to"},
-    {"heapprof graph top app.graph --group stack", "where they were allocated, if the profiler was on"},
+    {"heapprof graph top app.graph --group stack",
+     "where they were allocated, if the profiler was on"},
     {0}
 };
 

@@ -49,7 +49,8 @@ make(struct nodes *nodes)
     for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
     for (uint32_t i = 1; i < count; i++) nodes->children[first[all[i].parent + 1]++] = i;
     for (uint32_t i = 0; i < count; i++) {
-        qsort_r(nodes->children + first[i], first[i + 1] - first[i], sizeof(*nodes->children), larger_first, nodes);
+        qsort_r(nodes->children + first[i], first[i + 1] - first[i], sizeof(*nodes->children),
+                larger_first, nodes);
     }
     return true;
 }
@@ -140,7 +141,8 @@ run(struct cli *cli)
     long least;
     int status;
 
-    if (!cli_number(cli, DEPTH, 1, 16, &nodes.depth) || !cli_number(cli, LEAST, 0, 1, &least)) return CLI_USAGE;
+    if (!cli_number(cli, DEPTH, 1, 16, &nodes.depth) ||
+        !cli_number(cli, LEAST, 0, 1, &least)) return CLI_USAGE;
     if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: at most 1000", cli->values[DEPTH]);
     status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE);
     if (status == CLI_DONE) {

@@ -27,9 +27,10 @@ run(struct cli *cli)
 
     if (!cli_html_there(cli)) return CLI_WRONG;
     if (!cli_number(cli, COUNT, 1, 500, &count)) return CLI_USAGE;
-    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: %d is the most", cli->values[COUNT], OBJECTS_MOST);
+    if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[COUNT], OBJECTS_MOST);
     page.objects_most = (uint32_t)count;
-    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE);
+    status = cli_graph_read(cli, cli->operands[0], &graph,
+                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE);
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = cli_html_show(cli, put, &page, cli->values[OUTPUT], cli->values[OPEN]);

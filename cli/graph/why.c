@@ -74,7 +74,8 @@ put_way(struct question *question, const struct graph_tree *tree, uint32_t objec
     if (question->as_json) {
         report_json_line(&question->json);
         report_json_begin(&question->json, '{');
-        if (!cli_graph_json_way(&question->json, "way", &question->graph->graph, tree, object, false)) return false;
+        if (!cli_graph_json_way(&question->json, "way", &question->graph->graph, tree, object,
+                                false)) return false;
         report_json_end(&question->json, '}');
         return true;
     }
@@ -199,7 +200,8 @@ put_row(struct question *question, const struct row *row)
         report_json_begin(json, '{');
         report_json_member_unsigned(json, "objects", row->objects);
         report_json_member_unsigned(json, "bytes", row->bytes);
-        if (!cli_graph_json_way(json, "way", graph, tree, row->example, row->objects > 1)) return false;
+        if (!cli_graph_json_way(json, "way", graph, tree, row->example,
+                                row->objects > 1)) return false;
         report_json_member_begin(json, "example", '{');
         if (!cli_graph_json_object(json, question->graph, row->example)) return false;
         report_json_end(json, '}');
@@ -252,8 +254,9 @@ show_class(struct question *question, const char *class_name)
     free(rows);
     if (graph->shortest.space) graph_patterns_free(&patterns);
     if (!room) return cli_wrong(question->cli, "no memory");
-    return count ? CLI_DONE : cli_wrong(question->cli, "%s: no object at, or of a class, %s is alive in it",
-                                        cli_name(question->cli->operands[0]), class_name);
+    if (count) return CLI_DONE;
+    return cli_wrong(question->cli, "%s: it has no live object with the address or class %s",
+                     cli_name(question->cli->operands[0]), class_name);
 }
 
 /* ---- the command ---- */
@@ -296,7 +299,8 @@ static const struct cli_option options[] = {
 
 static const struct cli_example examples[] = {
     {"heapprof graph why app.graph Order", "which paths keep the Orders alive, and how many each"},
-    {"heapprof graph why app.graph 0x7f3a5c0210a8", "which references lead from a root to this object"},
+    {"heapprof graph why app.graph 0x7f3a5c0210a8",
+     "which references lead from a root to this object"},
     {0}
 };
 

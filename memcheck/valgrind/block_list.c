@@ -49,7 +49,8 @@ read_block(const char *text, struct memcheck_block *block)
     int length = 0;
 
     *block = (struct memcheck_block){0};
-    return sscanf(text, "0x%" SCNx64 "[%" SCNd64 "]%n", &block->address, &block->bytes, &length) == 2 && length > 0 &&
+    return sscanf(text, "0x%" SCNx64 "[%" SCNd64 "]%n", &block->address, &block->bytes,
+                  &length) == 2 && length > 0 &&
            block->bytes >= 0;
 }
 

@@ -3,10 +3,10 @@
 /* The blocks of each loss record of Valgrind. Valgrind's command block_list writes them into a
  * log:
  *
- *     ==12== 336 (112 direct, 224 indirect) bytes in 1 blocks are definitely lost in loss record 32 of 49
+ *     ==12== 336 (112 direct, 224 indirect) bytes in 1 blocks are definitely lost in loss record 2 of 9
  *     ==12==    at 0x48417B4: malloc (...)
  *     ==12== 0x207229F0[112]
- *     ==12==   0x20722950[112] indirect loss record 27       what that block leads to
+ *     ==12==   0x20722950[112] indirect loss record 7        what that block leads to
  *
  * Other lines of the log are ignored. */
 #include <stdio.h>
@@ -33,6 +33,7 @@ bool memcheck_block_list_read(struct memcheck_block_list *list, FILE *log);
 void memcheck_block_list_free(struct memcheck_block_list *list);
 
 /* The blocks of a loss record; sets *count. May return NULL if there are none. */
-const struct memcheck_block *memcheck_block_list_get(const struct memcheck_block_list *list, uint32_t number, size_t *count);
+const struct memcheck_block *memcheck_block_list_get(const struct memcheck_block_list *list,
+                                                     uint32_t number, size_t *count);
 
 #endif

@@ -40,9 +40,11 @@ memcheck_error_block_read(const char *text, struct memcheck_error_block *block)
     char *end;
     uint64_t address = strtoull(text, &end, 16);
     text = end;
-    if (!skip_text(&text, " is ") || !skip_number(&text, &distance) || !skip_text(&text, " bytes ")) return false;
+    if (!skip_text(&text, " is ") || !skip_number(&text, &distance) ||
+        !skip_text(&text, " bytes ")) return false;
     while (side < SIDES && !skip_text(&text, sides[side])) side++;
-    if (!skip_text(&text, "a block of size ") || !skip_number(&text, &block->bytes) || strcmp(text, " alloc'd") != 0) return false;
+    if (!skip_text(&text, "a block of size ") || !skip_number(&text, &block->bytes) ||
+        strcmp(text, " alloc'd") != 0) return false;
     block->address = side == BEFORE ? address + (uint64_t)distance : address - (uint64_t)distance;
     if (side == AFTER) block->address -= (uint64_t)block->bytes;
     return true;

@@ -22,7 +22,8 @@ memcheck_valgrind_refusal(void)
 }
 
 bool
-memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file, memcheck_own_file_i *own_file_i, void *data,
+memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file,
+                       memcheck_own_file_i *own_file_i, void *data,
                        char error[MEMCHECK_VALGRIND_ERROR_MAX])
 {
     (void)valgrind, (void)file, (void)own_file_i, (void)data;
@@ -61,7 +62,8 @@ static void
 give(struct memcheck_reader *reader, const char *text, size_t length)
 {
     reader->begun = true;
-    if (reader->wrong || XML_Parse(reader->parser, text, (int)length, XML_FALSE) != XML_STATUS_ERROR) return;
+    if (reader->wrong || XML_Parse(reader->parser, text, (int)length,
+                                   XML_FALSE) != XML_STATUS_ERROR) return;
     if (!reader->wrong) reader->wrong = XML_ErrorString(XML_GetErrorCode(reader->parser));
 }
 
@@ -124,7 +126,8 @@ read_lines(struct memcheck_reader *reader, FILE *file, unsigned long *number)
 }
 
 bool
-memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file, memcheck_own_file_i *own_file_i, void *data,
+memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file,
+                       memcheck_own_file_i *own_file_i, void *data,
                        char error[MEMCHECK_VALGRIND_ERROR_MAX])
 {
     struct memcheck_reader *reader = calloc(1, sizeof(*reader));

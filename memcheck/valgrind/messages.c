@@ -69,7 +69,8 @@ read_frames(struct memcheck_reader *reader, const char *text)
     struct line line;
 
     while (next_line(&text, &line)) {
-        if (!MEMCHECK_READER_ROOM(reader, valgrind->ruby_frames, valgrind->ruby_frame_capacity, valgrind->ruby_frame_count)) return;
+        if (!MEMCHECK_READER_ROOM(reader, valgrind->ruby_frames, valgrind->ruby_frame_capacity,
+                                  valgrind->ruby_frame_count)) return;
         valgrind->ruby_frames[valgrind->ruby_frame_count++] = (struct memcheck_ruby_frame){
             .name = keep(reader, &line, 0), .line = (uint32_t)strtoul(line.fields[1], NULL, 10), .file = keep(reader, &line, 2),
         };
@@ -101,9 +102,11 @@ take_methods(struct memcheck_reader *reader, const char *text)
     struct line line;
 
     while (next_line(&text, &line)) {
-        if (!MEMCHECK_READER_ROOM(reader, valgrind->methods, valgrind->method_capacity, valgrind->method_count)) return;
+        if (!MEMCHECK_READER_ROOM(reader, valgrind->methods, valgrind->method_capacity,
+                                  valgrind->method_count)) return;
         valgrind->methods[valgrind->method_count++] =
-            (struct memcheck_method){keep(reader, &line, 0), keep(reader, &line, 1), keep(reader, &line, 2)};
+            (struct memcheck_method){keep(reader, &line, 0), keep(reader, &line, 1),
+                                     keep(reader, &line, 2)};
     }
 }
 

@@ -45,7 +45,8 @@ void memcheck_reader_stop_without_memory(struct memcheck_reader *reader);
 
 /* Makes room for one more element. False if there is no memory. */
 #define MEMCHECK_READER_ROOM(reader, array, capacity, count) \
-    (((count) < UINT32_MAX - 1 && HEAPPROF_MEM_GROW(&(reader)->valgrind->mem, array, capacity, (size_t)(count) + 1)) || \
+    (((count) < UINT32_MAX - 1 && \
+      HEAPPROF_MEM_GROW(&(reader)->valgrind->mem, array, capacity, (size_t)(count) + 1)) || \
      (memcheck_reader_stop_without_memory(reader), false))
 
 /* Reads the text as a message of the process, from reader->thread. */

@@ -64,7 +64,8 @@ wrapper_p(const char *library)
 static bool
 interpreter_p(const char *function)
 {
-    static const char *const loops[] = {"vm_exec*", "rb_vm_exec*", "vm_call_cfunc*", "vm_sendish", "rb_ec_exec_node", NULL};
+    static const char *const loops[] = {"vm_exec*", "rb_vm_exec*", "vm_call_cfunc*", "vm_sendish",
+                                        "rb_ec_exec_node", NULL};
     return matches_p(loops, function);
 }
 
@@ -87,13 +88,15 @@ role_of(const char *function, const char *library, const char *core)
 /* ---- who caused an error ---- */
 
 static void
-attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error, const struct memcheck_c_stack *stack)
+attribute_stack(struct memcheck_valgrind *valgrind, struct memcheck_error *error,
+                const struct memcheck_c_stack *stack)
 {
     for (uint32_t i = 0; i < stack->frame_count && error->core; i++) {
         const struct memcheck_c_frame *frame = &valgrind->frames[stack->first_frame + i];
         const char *function = memcheck_valgrind_string(valgrind, frame->function);
         if (frame->role == MEMCHECK_INTERPRETER) return;
-        if (frame->role == MEMCHECK_OF_CORE && memcheck_error_p(error->kind) && reader_p(function)) return;
+        if (frame->role == MEMCHECK_OF_CORE && memcheck_error_p(error->kind) &&
+            reader_p(function)) return;
         if (frame->role != MEMCHECK_OF_EXTENSION) continue;
         error->function = frame->function;
         error->library = frame->library;
@@ -183,7 +186,8 @@ methods_of(struct memcheck_valgrind *valgrind, const struct memcheck_c_frame *fr
         if (method->name == last) continue;
         last = method->name;
         const char *name = memcheck_valgrind_string(valgrind, method->name);
-        int added = snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "", name);
+        int added = snprintf(text + length, sizeof(text) - length, "%s%s", length ? ", " : "",
+                             name);
         if ((size_t)added >= sizeof(text) - length) break;
         length += (size_t)added;
     }

@@ -85,7 +85,8 @@ struct memcheck_valgrind {
     struct memcheck_document *documents;
     struct memcheck_ruby_frame *ruby_frames;
     struct memcheck_method *methods;       /* by library and function; sorted by attribute */
-    size_t frame_capacity, stack_capacity, error_capacity, document_capacity, ruby_frame_capacity, method_capacity;
+    size_t frame_capacity, stack_capacity, error_capacity, document_capacity, ruby_frame_capacity,
+           method_capacity;
     uint32_t frame_count, stack_count, error_count, document_count, ruby_frame_count, method_count;
 };
 
@@ -109,7 +110,8 @@ const char *memcheck_valgrind_refusal(void);
 
 /* Adds the contents of a file. Returns false with a one-line error; what was read before the
  * error stays. */
-bool memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file, memcheck_own_file_i *own_file_i, void *data,
+bool memcheck_valgrind_read(struct memcheck_valgrind *valgrind, FILE *file,
+                            memcheck_own_file_i *own_file_i, void *data,
                             char error[MEMCHECK_VALGRIND_ERROR_MAX]);
 
 /* Finds for each frame its role and its Ruby methods, and for each error who caused it. core is

@@ -90,7 +90,8 @@ end_pid(struct memcheck_reader *reader)
 
     if (document->pid) return;
     document->pid = keep_text(reader);
-    if (document->parent != MEMCHECK_NO_DOCUMENT && reader->own_file_i(reader->text, reader->data)) {
+    if (document->parent != MEMCHECK_NO_DOCUMENT &&
+        reader->own_file_i(reader->text, reader->data)) {
         document->elsewhere = true;
         reader->document = document->parent;
     }
@@ -100,7 +101,8 @@ static void
 end_exe(struct memcheck_reader *reader)
 {
     struct memcheck_document *document = &reader->valgrind->documents[reader->document];
-    if (reader->path[reader->depth - 2] == IN_argv && !document->program) document->program = keep_text(reader);
+    if (reader->path[reader->depth - 2] == IN_argv &&
+        !document->program) document->program = keep_text(reader);
 }
 
 static void
@@ -114,7 +116,8 @@ memcheck_reader_begin_document(struct memcheck_reader *reader, uint32_t parent)
 {
     struct memcheck_valgrind *valgrind = reader->valgrind;
 
-    if (!MEMCHECK_READER_ROOM(reader, valgrind->documents, valgrind->document_capacity, valgrind->document_count)) return;
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->documents, valgrind->document_capacity,
+                              valgrind->document_count)) return;
     reader->document = valgrind->document_count++;
     valgrind->documents[reader->document] = (struct memcheck_document){.parent = parent};
 }
@@ -126,7 +129,8 @@ add_stack(struct memcheck_reader *reader, uint32_t title)
 {
     struct memcheck_valgrind *valgrind = reader->valgrind;
 
-    if (!MEMCHECK_READER_ROOM(reader, valgrind->stacks, valgrind->stack_capacity, valgrind->stack_count)) return;
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->stacks, valgrind->stack_capacity,
+                              valgrind->stack_count)) return;
     valgrind->stacks[valgrind->stack_count++] = (struct memcheck_c_stack){title, valgrind->frame_count, 0};
     reader->error.stack_count++;
 }
@@ -144,7 +148,8 @@ begin_frame(struct memcheck_reader *reader)
     struct memcheck_valgrind *valgrind = reader->valgrind;
 
     if (reader->path[reader->depth - 2] != IN_stack || reader->error.stack_count == 0) return;
-    if (!MEMCHECK_READER_ROOM(reader, valgrind->frames, valgrind->frame_capacity, valgrind->frame_count)) return;
+    if (!MEMCHECK_READER_ROOM(reader, valgrind->frames, valgrind->frame_capacity,
+                              valgrind->frame_count)) return;
     valgrind->frames[valgrind->frame_count++] = (struct memcheck_c_frame){0};
     reader->dir[0] = '\0';
     valgrind->stacks[valgrind->stack_count - 1].frame_count++;
@@ -185,7 +190,8 @@ static void
 end_file(struct memcheck_reader *reader)
 {
     char path[2 * MEMCHECK_TEXT_MOST + 2];
-    int length = snprintf(path, sizeof(path), "%s%s%s", reader->dir, reader->dir[0] ? "/" : "", reader->text);
+    int length = snprintf(path, sizeof(path), "%s%s%s", reader->dir, reader->dir[0] ? "/" : "",
+                          reader->text);
 
     if (frame(reader)) frame(reader)->file = memcheck_reader_keep(reader, path, (size_t)length);
 }
@@ -218,7 +224,8 @@ static const struct {
 static void
 begin_error(struct memcheck_reader *reader)
 {
-    reader->error = (struct memcheck_error){.times = 1, .first_stack = reader->valgrind->stack_count};
+    reader->error = (struct memcheck_error){.times = 1,
+                                            .first_stack = reader->valgrind->stack_count};
     reader->kind[0] = '\0';
     reader->titled = reader->freed = false;
 }
@@ -265,7 +272,8 @@ end_unique(struct memcheck_reader *reader)
 static void
 end_kind(struct memcheck_reader *reader)
 {
-    snprintf(reader->kind, sizeof(reader->kind), "%.*s", (int)sizeof(reader->kind) - 1, reader->text);
+    snprintf(reader->kind, sizeof(reader->kind), "%.*s", (int)sizeof(reader->kind) - 1,
+             reader->text);
 }
 
 static void
@@ -334,7 +342,8 @@ end_pair(struct memcheck_reader *reader)
 
     for (uint32_t i = valgrind->error_count; i-- > 0 && valgrind->errors[i].document >= reader->document; ) {
         struct memcheck_error *error = &valgrind->errors[i];
-        if (error->document == reader->document && error->unique == reader->pair_unique) error->times = reader->pair_count;
+        if (error->document == reader->document &&
+            error->unique == reader->pair_unique) error->times = reader->pair_count;
     }
 }
 
@@ -365,13 +374,15 @@ element_of(const char *name)
 static bool
 in_error_p(const struct memcheck_reader *reader)
 {
-    return reader->depth >= 2 && (reader->path[1] == IN_error || reader->path[1] == IN_fatal_signal);
+    return reader->depth >= 2 && (reader->path[1] == IN_error ||
+                                  reader->path[1] == IN_fatal_signal);
 }
 
 static bool
 in_message_p(const struct memcheck_reader *reader, enum element element)
 {
-    return reader->depth == 3 && reader->path[1] == IN_clientmsg && (element == IN_tid || element == IN_text);
+    return reader->depth == 3 && reader->path[1] == IN_clientmsg &&
+           (element == IN_tid || element == IN_text);
 }
 
 static void XMLCALL
@@ -393,7 +404,8 @@ start_i(void *data, const XML_Char *name, const XML_Char **attributes)
 static bool
 outside_of_errors_p(enum element element)
 {
-    return element == IN_pid || element == IN_exe || element == IN_state || element == IN_unique || element == IN_count ||
+    return element == IN_pid || element == IN_exe || element == IN_state || element == IN_unique ||
+           element == IN_count ||
            element == IN_pair;
 }
 
@@ -422,7 +434,8 @@ text_i(void *data, const XML_Char *text, int length)
 }
 
 static void XMLCALL
-doctype_i(void *data, const XML_Char *name, const XML_Char *system, const XML_Char *public, int subset)
+doctype_i(void *data, const XML_Char *name, const XML_Char *system, const XML_Char *public,
+          int subset)
 {
     (void)name, (void)system, (void)public, (void)subset;
     memcheck_reader_stop(data, "it has a document type, which Valgrind's has not");
