@@ -76,6 +76,11 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
     refused "os/README.md: map: 61 lines, of 60 at most\n", "os/README.md" => "`file.c`\n#{"\n" * 60}"
   end
 
+  def test_a_link_to_nothing_fails_and_one_to_a_heading_passes
+    assert check("doc/a.md" => "# A: \"b_c\"\n\n[a](#a-b_c) [b](../os/README.md) [c](https://example.org/x)\n").last
+    refused "doc/a.md: page: b.md: no such file\ndoc/a.md: page: #b: no such heading\n", "doc/a.md" => "# A\n\n[a](b.md) [b](#b)\n"
+  end
+
   def test_who_raises_elsewhere_fails
     refused "os/file.c: raise: rb_raise, and only vm/api/, vm/memprof/ may raise\n",
             "os/file.c" => "void rb_raise(int error);\n\nint\nfile_write(void)\n{\n    rb_raise(0);\n    return 0;\n}\n"
