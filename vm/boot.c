@@ -232,7 +232,7 @@ tell_dropped(const struct rb_heapprof_stat *stat)
 
     snprintf(line, sizeof(line), "%" PRIu64 " of %" PRIu64 "; give more by memory= (now %" PRIu64
              "), or sample less by a larger interval= (now %" PRIu64 ")",
-             rb_heapprof.dropped, stat->total_samples, stat->memory_budget, stat->interval_bytes);
+             rb_heapprof.account.dropped, stat->total_samples, stat->memory_budget, stat->interval_bytes);
     rb_heapprof_say("samples were dropped for want of memory", line);
 }
 
@@ -252,9 +252,9 @@ tell_memory(void)
 {
     struct rb_heapprof_stat stat;
 
-    if (rb_heapprof.dropped == 0 && rb_heapprof.doublings == 0) return;
+    if (rb_heapprof.account.dropped == 0 && rb_heapprof.account.doublings == 0) return;
     rb_heapprof_stat(&stat);
-    if (rb_heapprof.dropped > 0) tell_dropped(&stat);
+    if (rb_heapprof.account.dropped > 0) tell_dropped(&stat);
     else tell_doubled(&stat);
 }
 

@@ -19,7 +19,7 @@ rb_heapprof_after_fork(rb_pid_t pid)
     if (!rb_heapprof_on) return;
     rb_heapprof_gc_copy_rest(); /* the thread that takes the snapshot may not exist here */
 
-    const struct heapprof_options *options = &rb_heapprof.options;
+    const struct heapprof_options *options = &rb_heapprof.run.options;
     uint64_t seed = options->seeded ? options->seed ^ (uint64_t)getpid() << 32
                                     : rb_heapprof_random_seed();
     rb_heapprof_seed(seed);

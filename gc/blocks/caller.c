@@ -23,7 +23,7 @@ take_addresses(void)
 {
     struct addresses addresses = { .count = 0 };
 #ifdef HAVE_BACKTRACE
-    int most = rb_heapprof.options.memcheck ? numberof(addresses.all) : numberof(addresses.all) / 2;
+    int most = rb_heapprof.run.options.memcheck ? numberof(addresses.all) : numberof(addresses.all) / 2;
     int count = backtrace((void **)addresses.all, most);
     if (count > 0) addresses.count = (size_t)count;
 #endif

@@ -40,14 +40,14 @@ reserve_piece(void)
 HEAPPROF_COLD static void
 prepare_growth(struct heapprof_thread *thread, const uintptr_t *frame)
 {
-    if (!rb_heapprof_on || rb_heapprof.reading) return;
+    if (!rb_heapprof_on || rb_heapprof.work.reading) return;
     begin_change();
     rb_heapprof_gc_settle_blocks();
     while (!reserve_piece() && rb_heapprof_gc_make_room());
     uint32_t site = find_site(frame);
     end_change();
     thread->prepared = (struct heapprof_prepared){
-        .site = site, .epoch = rb_heapprof.epoch, .rooms = rb_heapprof.rooms
+        .site = site, .epoch = rb_heapprof.epoch, .rooms = rb_heapprof.room.rooms
     };
 }
 
@@ -57,7 +57,7 @@ rb_heapprof_prepare(void)
     struct heapprof_thread *thread = &heapprof_thread;
 
     thread->prepared.site = 0;
-    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || !may_sample_p()) return;
+    if (!rb_heapprof_on || rb_heapprof.run.options.malloc_all || !may_sample_p()) return;
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock_no_barrier();
     prepare_growth(thread, __builtin_frame_address(0));
@@ -70,10 +70,10 @@ sample_growth(const struct heapprof_prepared *prepared, uintptr_t address, size_
               size_t size_bytes)
 {
     if (prepared->site == 0 || prepared->epoch != rb_heapprof.epoch ||
-        prepared->rooms != rb_heapprof.rooms || rb_heapprof.reading) return false;
+        prepared->rooms != rb_heapprof.room.rooms || rb_heapprof.work.reading) return false;
     begin_change();
-    rb_heapprof.total_samples++;
-    if (!enter_at(prepared->site, address, begin, size_bytes)) rb_heapprof.dropped++;
+    rb_heapprof.account.total_samples++;
+    if (!enter_at(prepared->site, address, begin, size_bytes)) rb_heapprof.account.dropped++;
     end_change();
     return true;
 }
@@ -84,7 +84,7 @@ growth_waits(uintptr_t address, size_t begin, size_t size_bytes)
 {
     lock_blocks();
     if (sampling_blocks_p() && !wait_for_site(address, begin, size_bytes, 0)) {
-        RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+        RUBY_ATOMIC_SIZE_INC(rb_heapprof.account.dropped_blocks);
     }
     unlock_blocks();
 }
@@ -95,7 +95,7 @@ rb_heapprof_grown(void *mem, size_t begin, size_t end)
     struct heapprof_thread *thread = &heapprof_thread;
 
     if (!block_due_p(thread, &thread->own, end - begin)) return;
-    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || thread->own_work) {
+    if (!rb_heapprof_on || rb_heapprof.run.options.malloc_all || thread->own_work) {
         thread_redraw(thread);
         return;
     }

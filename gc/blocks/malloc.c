@@ -55,10 +55,10 @@ sample_block(const uintptr_t *frame, uintptr_t address, size_t begin, size_t siz
     begin_change();
     rb_heapprof_gc_settle_blocks();
     follow_samples();
-    rb_heapprof.total_samples++;
+    rb_heapprof.account.total_samples++;
     while (!block_enter(frame, address, begin, size_bytes)) {
         if (rb_heapprof_gc_make_room()) continue;
-        rb_heapprof.dropped++;
+        rb_heapprof.account.dropped++;
         break;
     }
     end_change();
@@ -83,7 +83,7 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
     struct heapprof_thread *thread = &heapprof_thread;
 
     if (!block_due_p(thread, &thread->own, end - begin)) return;
-    if (!rb_heapprof_on || rb_heapprof.options.malloc_all || thread->own_work ||
+    if (!rb_heapprof_on || rb_heapprof.run.options.malloc_all || thread->own_work ||
         own_report_p((uintptr_t)mem)) {
         thread_redraw(thread);
         return;
@@ -95,7 +95,7 @@ rb_heapprof_malloc(void *mem, size_t begin, size_t end)
     }
     if (stack_low_p(GET_EC()) && !on_signal_stack_p()) probe_stack();
     unsigned int lev = rb_gc_vm_lock_no_barrier();
-    if (rb_heapprof.reading) sample_without_stack(mem, begin, end - begin);
+    if (rb_heapprof.work.reading) sample_without_stack(mem, begin, end - begin);
     else if (sampling_blocks_p()) sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
     thread_redraw(thread);
     rb_gc_vm_unlock_no_barrier(lev);
@@ -123,7 +123,7 @@ lift_block(void *mem)
 HEAPPROF_COLD static uint32_t
 rb_heapprof_lift(void *mem)
 {
-    return rb_heapprof.options.malloc_all ? 0 : lift_block(mem);
+    return rb_heapprof.run.options.malloc_all ? 0 : lift_block(mem);
 }
 
 HEAPPROF_COLD static void

@@ -40,7 +40,7 @@ enter_libraries(void)
     uintptr_t start;
     size_t size;
 
-    while (rb_heapprof_interpose_library(rb_heapprof.wrapper_libraries, &start, &size)) {
+    while (rb_heapprof_interpose_library(rb_heapprof.run.wrapper_libraries, &start, &size)) {
         begin_change();
         lock_blocks();
         rb_heapprof_callers_add_wrapper(callers, start, size);
@@ -48,7 +48,7 @@ enter_libraries(void)
         unlock_blocks();
         end_change();
         forget_steps();
-        rb_heapprof.wrapper_libraries++;
+        rb_heapprof.run.wrapper_libraries++;
     }
 }
 
@@ -66,16 +66,16 @@ rb_heapprof_allocated(void *mem, size_t begin, size_t end)
     thread->own_work = true;
     if (block_due_p(thread, &thread->all, end - begin)) {
         if (may_sample_all_p() && try_vm_lock(&lev)) {
-            if (rb_heapprof.reading) {
+            if (rb_heapprof.work.reading) {
                 sample_without_stack(mem, begin, end - begin);
             }
-            else if (rb_heapprof.options.malloc_all && sampling_blocks_p()) {
+            else if (rb_heapprof.run.options.malloc_all && sampling_blocks_p()) {
                 enter_libraries();
                 sample_block(__builtin_frame_address(0), (uintptr_t)mem, begin, end - begin);
             }
             rb_gc_vm_unlock_no_barrier(lev);
         }
-        else if (rb_heapprof.options.malloc_all) {
+        else if (rb_heapprof.run.options.malloc_all) {
             sample_without_stack(mem, begin, end - begin);
         }
         thread_redraw(thread);
@@ -105,7 +105,7 @@ usable_size(void *mem)
 HEAPPROF_COLD static void
 clear_rest(void *mem, size_t asked, size_t bytes)
 {
-    if (rb_heapprof.options.memcheck && asked < bytes) memset((char *)mem + asked, 0, bytes - asked);
+    if (rb_heapprof.run.options.memcheck && asked < bytes) memset((char *)mem + asked, 0, bytes - asked);
 }
 
 static inline void *

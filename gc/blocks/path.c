@@ -20,7 +20,7 @@ asking_by_unwinding(void)
     uintptr_t caller = find_caller(&addresses, OWN_FRAMES);
     size_t i = 0;
 
-    if (!rb_heapprof.options.memcheck || !rb_heapprof_callers_core_p(callers, caller)) return caller;
+    if (!rb_heapprof.run.options.memcheck || !rb_heapprof_callers_core_p(callers, caller)) return caller;
     while (addresses.all[i] != caller) i++;
     uintptr_t behalf = rb_heapprof_callers_behalf(callers, addresses.all + i, addresses.count - i);
     return behalf ? behalf : caller;
@@ -57,7 +57,7 @@ asking_by_steps(const uintptr_t *frame)
         if (!walk_on(&walk)) return 0;
     }
     bool of_core = walk.at->whose == CORES || walk.at->whose == INTERPRETERS;
-    return rb_heapprof.options.memcheck && of_core ? asking_on_behalf(&walk) : walk.at->word;
+    return rb_heapprof.run.options.memcheck && of_core ? asking_on_behalf(&walk) : walk.at->word;
 }
 #else
 HEAPPROF_COLD static uintptr_t asking_by_steps(const uintptr_t *frame) { return 0; }
@@ -72,7 +72,7 @@ asking_caller(const uintptr_t *frame)
     if (!caller || HEAPPROF_CHECK) {
         uintptr_t found = asking_by_unwinding();
         HEAPPROF_ASSERT(!caller || caller == found ||
-                        (rb_heapprof.options.memcheck && rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, found)));
+                        (rb_heapprof.run.options.memcheck && rb_heapprof_callers_core_p(&rb_heapprof.tables.callers, found)));
         caller = found;
     }
     return caller;

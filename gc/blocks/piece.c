@@ -19,7 +19,7 @@ identity_of_caller(uintptr_t caller)
     uint32_t id = rb_heapprof_identities_find(identities, key);
     if (id) return id;
     id = rb_heapprof_identities_add(identities, identities_of_page(key), key);
-    if (id) rb_heapprof.unnamed_callers = true;
+    if (id) rb_heapprof.work.unnamed_callers = true;
     return id;
 }
 
@@ -48,7 +48,7 @@ HEAPPROF_COLD static uint64_t
 gap_interval_bytes(void)
 {
     const struct heapprof_thread *thread = &heapprof_thread;
-    return rb_heapprof.options.malloc_all ? thread->all.interval_bytes : thread->own.interval_bytes;
+    return rb_heapprof.run.options.malloc_all ? thread->all.interval_bytes : thread->own.interval_bytes;
 }
 
 /* Re-checked after taking a lock. */

@@ -28,7 +28,7 @@ rb_heapprof_gc_report_own(ssize_t diff_bytes)
 HEAPPROF_COLD static bool
 reports_wanted_p(void)
 {
-    return rb_heapprof_on && !rb_heapprof.options.malloc_all &&
+    return rb_heapprof_on && !rb_heapprof.run.options.malloc_all &&
            rb_heapprof.malloc_sampler.interval_bytes > 0;
 }
 
@@ -59,7 +59,7 @@ enter_report(struct heapprof_tables *tables, size_t size_bytes)
         return;
     }
     rb_heapprof_blocks_remove(&tables->blocks, rb_heapprof_reported_block(size_bytes));
-    RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+    RUBY_ATOMIC_SIZE_INC(rb_heapprof.account.dropped_blocks);
 }
 
 /* A report is first sampled, if at all, and counted after that. So what another thread gives

@@ -21,7 +21,7 @@ HEAPPROF_COLD static bool
 begin_unloading(unsigned int *lev)
 {
     if (!rb_heapprof_on || heapprof_thread.own_work || !may_sample_all_p() || !try_vm_lock(lev)) return false;
-    if (!rb_heapprof.reading) return true;
+    if (!rb_heapprof.work.reading) return true;
     rb_gc_vm_unlock_no_barrier(*lev);
     return false;
 }

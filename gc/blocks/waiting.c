@@ -17,7 +17,7 @@
 HEAPPROF_COLD static uint32_t
 waiting_most(void)
 {
-    return rb_heapprof.options.memcheck ? WAITING_MOST_OF_MEMCHECK : WAITING_MOST;
+    return rb_heapprof.run.options.memcheck ? WAITING_MOST_OF_MEMCHECK : WAITING_MOST;
 }
 
 /* Enters a sample to be settled later. Returns false if there is no room. Under the blocks'
@@ -44,7 +44,7 @@ sample_without_stack(void *mem, size_t begin, size_t size_bytes)
     if (sampling_blocks_p()) {
         uintptr_t caller = find_caller(&addresses, 3);
         if (!wait_for_site((uintptr_t)mem, begin, size_bytes, caller)) {
-            RUBY_ATOMIC_SIZE_INC(rb_heapprof.dropped_blocks);
+            RUBY_ATOMIC_SIZE_INC(rb_heapprof.account.dropped_blocks);
         }
     }
     unlock_blocks();
@@ -62,9 +62,9 @@ settle_one(const struct heapprof_waiting *one)
         site = rb_heapprof_sites_intern(&tables->sites, 0, identity | HEAPPROF_SITE_OF_BLOCKS);
     } while (site == 0 && rb_heapprof_gc_make_room());
     struct heapprof_piece *piece = &tables->blocks.pieces[one->piece];
-    rb_heapprof.total_samples++;
+    rb_heapprof.account.total_samples++;
     if (site == 0) {
-        rb_heapprof.dropped++; /* the piece stays waiting, and never counts */
+        rb_heapprof.account.dropped++; /* the piece stays waiting, and never counts */
         return;
     }
     piece->site = site;

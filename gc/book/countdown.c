@@ -77,8 +77,8 @@ draw_countdown(struct heapprof_countdown *countdown, bool wanted)
 HEAPPROF_COLD static void
 thread_draw(struct heapprof_thread *thread)
 {
-    draw_countdown(&thread->own, !rb_heapprof.options.malloc_all);
-    draw_countdown(&thread->all, rb_heapprof.options.malloc_all);
+    draw_countdown(&thread->own, !rb_heapprof.run.options.malloc_all);
+    draw_countdown(&thread->all, rb_heapprof.run.options.malloc_all);
 }
 
 HEAPPROF_COLD static void

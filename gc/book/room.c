@@ -16,7 +16,7 @@
 HEAPPROF_COLD static void
 forget_numbers(void)
 {
-    rb_heapprof.went_deep = true;
+    rb_heapprof.work.went_deep = true;
     rb_heapprof_numbers_edition++;
 }
 
@@ -39,10 +39,10 @@ HEAPPROF_COLD static bool
 trim(void)
 {
     struct heapprof_tables *tables = &rb_heapprof.tables;
-    bool again = rb_heapprof.trimmed_at_sample == rb_heapprof.total_samples;
+    bool again = rb_heapprof.room.trimmed_at_sample == rb_heapprof.account.total_samples;
 
-    rb_heapprof.rooms++;
-    rb_heapprof.trimmed_at_sample = rb_heapprof.total_samples;
+    rb_heapprof.room.rooms++;
+    rb_heapprof.room.trimmed_at_sample = rb_heapprof.account.total_samples;
     forget_numbers();
     rb_heapprof_gc_lock_blocks();
     uint32_t entries = rb_heapprof_tables_trim_entries(tables);
@@ -61,11 +61,11 @@ give_up_dead(void)
     uint64_t now = objspace->profile.count + 1;
 
     if (!rb_heapprof.mem.over_budget) {
-        if (rb_heapprof.folded_at_gc == now) return false;
-        rb_heapprof.folded_at_gc = now;
+        if (rb_heapprof.room.folded_at_gc == now) return false;
+        rb_heapprof.room.folded_at_gc = now;
     }
     rb_heapprof_gc_copy_rest();
-    bool again = rb_heapprof.trimmed_at_sample == rb_heapprof.total_samples;
+    bool again = rb_heapprof.room.trimmed_at_sample == rb_heapprof.account.total_samples;
     bool folded = fold_dead() > (again ? 1 : 0);
     return trim() || folded;
 }
@@ -75,7 +75,7 @@ give_up_dead(void)
 HEAPPROF_COLD static void
 set_intervals(uint64_t interval_bytes, uint64_t malloc_interval_bytes)
 {
-    struct heapprof_options *options = &rb_heapprof.options;
+    struct heapprof_options *options = &rb_heapprof.run.options;
 
     options->interval_bytes = interval_bytes;
     options->malloc_interval_bytes = malloc_interval_bytes;
@@ -88,7 +88,7 @@ set_intervals(uint64_t interval_bytes, uint64_t malloc_interval_bytes)
 HEAPPROF_COLD static void
 double_intervals(unsigned int times)
 {
-    const struct heapprof_options *options = &rb_heapprof.options;
+    const struct heapprof_options *options = &rb_heapprof.run.options;
 
     set_intervals(options->interval_bytes << times,
                   options->malloc_interval_bytes == HEAPPROF_AS_INTERVAL
@@ -99,8 +99,8 @@ HEAPPROF_COLD static struct heapprof_thinning
 thinning_now(void)
 {
     return (struct heapprof_thinning){
-        .interval_bytes = rb_heapprof.options.interval_bytes,
-        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+        .interval_bytes = rb_heapprof.run.options.interval_bytes,
+        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.run.options),
         .sampler = &rb_heapprof.sampler,
         .page_head = samples_of_page,
         .forget = forget_sample,
@@ -127,8 +127,8 @@ begin_thinning(unsigned int full)
 
     if (doublings == 0) return 0;
     double_intervals(doublings);
-    rb_heapprof.thinning = thinning_now();
-    rb_heapprof_thinning_begin(&rb_heapprof.thinning, tables);
+    rb_heapprof.room.thinning = thinning_now();
+    rb_heapprof_thinning_begin(&rb_heapprof.room.thinning, tables);
     return doublings;
 }
 
@@ -136,7 +136,7 @@ begin_thinning(unsigned int full)
 HEAPPROF_COLD static void
 thin_step(unsigned int of, uint32_t count)
 {
-    if (rb_heapprof_thinning_step(&rb_heapprof.tables, &rb_heapprof.thinning, of, count)) rb_heapprof.rooms++;
+    if (rb_heapprof_thinning_step(&rb_heapprof.tables, &rb_heapprof.room.thinning, of, count)) rb_heapprof.room.rooms++;
 }
 
 /* Under the blocks' lock. Where stacks have no room all samples are thinned, for all of them
@@ -148,8 +148,8 @@ thin_all(void)
 
     rb_heapprof_gc_copy_rest();
     forget_numbers();
-    rb_heapprof_thin(tables, &rb_heapprof.thinning);
-    rb_heapprof.rooms++;
+    rb_heapprof_thin(tables, &rb_heapprof.room.thinning);
+    rb_heapprof.room.rooms++;
     rb_heapprof_tables_trim(tables, &letting_go);
 }
 
@@ -164,10 +164,10 @@ thin(unsigned int full)
     unsigned int of = full & OF_SAMPLES ? full & OF_SAMPLES : OF_SAMPLES;
 
     rb_heapprof_gc_lock_blocks();
-    bool left = rb_heapprof_thinning_left_p(&rb_heapprof.thinning, of);
+    bool left = rb_heapprof_thinning_left_p(&rb_heapprof.room.thinning, of);
     if (!left) {
         unsigned int doublings = begin_thinning(full);
-        rb_heapprof.doublings += doublings;
+        rb_heapprof.account.doublings += doublings;
         left = doublings > 0;
     }
     if (left && full & OF_SAMPLES) thin_step(of, for_room);
@@ -183,7 +183,7 @@ thin_a_little(void)
 {
     enum { a_little = 32 };
 
-    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return;
+    if (rb_heapprof.work.reading || moving_p(rb_gc_get_objspace())) return;
     rb_heapprof_gc_lock_blocks();
     thin_step(OF_SAMPLES, a_little);
     rb_heapprof_gc_unlock_blocks();
@@ -219,9 +219,9 @@ give_back(void)
     rb_heapprof_gc_copy_rest();
     rb_heapprof_gc_lock_blocks();
     if (rb_heapprof_gc_waiting_blocks() == 0 &&
-        !rb_heapprof_thinning_left_p(&rb_heapprof.thinning, HEAPPROF_FULL_BLOCKS)) {
+        !rb_heapprof_thinning_left_p(&rb_heapprof.room.thinning, HEAPPROF_FULL_BLOCKS)) {
         rb_heapprof_blocks_pack(blocks);
-        rb_heapprof.rooms++;
+        rb_heapprof.room.rooms++;
     }
     rb_heapprof_gc_unlock_blocks();
     return rb_heapprof.mem.used_bytes < used_bytes;
@@ -230,7 +230,7 @@ give_back(void)
 HEAPPROF_COLD bool
 rb_heapprof_gc_make_room(void)
 {
-    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return false;
+    if (rb_heapprof.work.reading || moving_p(rb_gc_get_objspace())) return false;
     unsigned int full = full_tables();
     if (!(full & OF_SAMPLES) && give_up_dead()) return true;
     if (!rb_heapprof.mem.over_budget) return false;
@@ -248,9 +248,9 @@ merge_dead_code(void)
 {
     rb_objspace_t *objspace = rb_gc_get_objspace();
 
-    if (during_gc || rb_heapprof.reading || rb_heapprof.copies) return;
+    if (during_gc || rb_heapprof.work.reading || rb_heapprof.work.copies) return;
     forget_numbers();
-    rb_heapprof.rooms++;
+    rb_heapprof.room.rooms++;
     rb_heapprof_gc_lock_blocks();
     rb_heapprof_dead_code_merge(&rb_heapprof.tables);
     rb_heapprof_gc_unlock_blocks();
@@ -278,8 +278,8 @@ HEAPPROF_COLD static void
 coarsen(void)
 {
     if (live_samples() <= 2 * HEAPPROF_AUTO_SAMPLES) return;
-    if (rb_heapprof_thinning_left_p(&rb_heapprof.thinning, OF_SAMPLES)) return;
-    if (rb_heapprof.reading || moving_p(rb_gc_get_objspace())) return;
+    if (rb_heapprof_thinning_left_p(&rb_heapprof.room.thinning, OF_SAMPLES)) return;
+    if (rb_heapprof.work.reading || moving_p(rb_gc_get_objspace())) return;
     rb_heapprof_gc_lock_blocks();
     begin_thinning(0);
     rb_heapprof_gc_unlock_blocks();
@@ -288,8 +288,8 @@ coarsen(void)
 HEAPPROF_COLD static void
 follow_samples(void)
 {
-    if (rb_heapprof.auto_interval) coarsen();
-    if (rb_heapprof_thinning_left_p(&rb_heapprof.thinning, OF_SAMPLES)) thin_a_little();
+    if (rb_heapprof.run.auto_interval) coarsen();
+    if (rb_heapprof_thinning_left_p(&rb_heapprof.room.thinning, OF_SAMPLES)) thin_a_little();
     if (rb_heapprof_dead_code_due_p(&rb_heapprof.tables)) merge_dead_code();
 }
 
@@ -297,9 +297,9 @@ follow_samples(void)
 HEAPPROF_COLD static void
 refine(void)
 {
-    struct heapprof_options *options = &rb_heapprof.options;
+    struct heapprof_options *options = &rb_heapprof.run.options;
 
-    if (!rb_heapprof.auto_interval || live_samples() >= HEAPPROF_AUTO_SAMPLES / 2 ||
+    if (!rb_heapprof.run.auto_interval || live_samples() >= HEAPPROF_AUTO_SAMPLES / 2 ||
         options->interval_bytes <= HEAPPROF_AUTO_LEAST_BYTES) return;
     rb_heapprof_gc_lock_blocks();
     set_intervals(options->interval_bytes / 2,

@@ -23,13 +23,25 @@ want_clears(bool *why, bool wanted)
     rb_heapprof_clears = clears_wanted.sampling || clears_wanted.baseline;
 }
 
+/* ---- the account ---- */
+
+HEAPPROF_COLD struct heapprof_account
+rb_heapprof_gc_account(void)
+{
+    struct heapprof_account account = rb_heapprof.account;
+
+    account.total_samples += account.dropped_blocks;
+    account.dropped += account.dropped_blocks;
+    return account;
+}
+
 /* ---- the snapshot under way ---- */
 
 HEAPPROF_COLD void
 rb_heapprof_gc_copy_rest(void)
 {
-    while (rb_heapprof.copies && rb_heapprof_copies_step(rb_heapprof.copies, false)) continue;
-    rb_heapprof.copies = NULL;
+    while (rb_heapprof.work.copies && rb_heapprof_copies_step(rb_heapprof.work.copies, false)) continue;
+    rb_heapprof.work.copies = NULL;
 }
 
 /* ---- blocks that wait for their site (gc/blocks/waiting.c) ---- */

@@ -14,34 +14,55 @@
 #include "profiler/thinning.h"
 #include "profiler/copies.h"
 
+/* What a run is to do. vm/run writes it at start and when settings change, stopped. */
+struct heapprof_run {
+    struct heapprof_options options;
+    bool     auto_interval;           /* the interval follows how many samples live (options.h) */
+    int64_t  start_ns;                /* wall clock */
+    struct heapprof_code before;      /* code that was there at start, which has no sample; only
+                                         where malloc does not tell what it has given out */
+    size_t   wrapper_libraries;       /* those entered in callers: malloc=all (os/interpose.h) */
+    bool     ending;                  /* memcheck: no more samples; the tables stay to the exit */
+};
+
+/* What has been counted since the start. Each room adds what it has seen, under the VM lock. */
+struct heapprof_account {
+    uint64_t total_samples;           /* taken, dropped ones included */
+    uint64_t dropped;                 /* samples for which memory was refused */
+    size_t   dropped_blocks;          /* the same, of blocks asked for without the GVL; atomic */
+    uint64_t truncated;               /* stacks cut at options.depth; vm/names */
+    uint64_t doublings;               /* of the intervals, because memory was refused; room.c */
+    uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
+};
+
+/* How far room.c is with making room. Only room.c writes it. */
+struct heapprof_room {
+    struct heapprof_thinning thinning; /* what the last doubling has left; blocks' lock, too */
+    uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
+    uint64_t trimmed_at_sample;       /* total_samples at the last trim of all names */
+    uint64_t rooms;                   /* how often numbers may have become void to make room */
+};
+
+/* What one room leaves for another to do. */
+struct heapprof_work {
+    struct heapprof_copies *copies;   /* vm/run: of the snapshot under way; NULL: all is copied */
+    bool     reading;                 /* vm/run: a snapshot asks for memsize: no room is made */
+    bool     unnamed_callers;         /* gc/blocks: callers wait for names from vm/names */
+    bool     provisional_names;       /* vm/names: something was named after a nameless class */
+    bool     went_deep;               /* a name was found: 2.4 KB of stack are used (newobj.c) */
+};
+
+/* The book. A start writes all of it anew, except epoch. */
 struct heapprof {
-    struct heapprof_options options;  /* of this run */
+    struct heapprof_run     run;
     struct heapprof_mem     mem;      /* the budget of the tables below */
     struct heapprof_tables  tables;
     struct heapprof_sampler sampler;
     struct heapprof_sampler malloc_sampler; /* of blocks; under the blocks' lock */
     uint64_t epoch;                   /* goes up when all gaps must be drawn again */
-    uint64_t total_samples;           /* taken since start, dropped ones included */
-    uint64_t dropped;                 /* samples for which memory was refused */
-    size_t   dropped_blocks;          /* the same, of blocks asked for without the GVL; atomic */
-    uint64_t truncated;               /* stacks cut at options.depth */
-    bool     auto_interval;           /* the interval follows how many samples live (options.h) */
-    uint64_t doublings;               /* of the intervals, because memory was refused */
-    struct heapprof_thinning thinning; /* what the last doubling has left; blocks' lock, too */
-    uint64_t folded_at_gc;            /* GC count + 1 at the last fold: at most one a GC */
-    uint64_t trimmed_at_sample;       /* total_samples at the last trim of all names */
-    uint64_t rooms;                   /* how often numbers may have become void to make room */
-    uint64_t majors[HEAPPROF_SURVIVED_MAJORS]; /* GC counts of the last major GCs, newest first */
-    int64_t  start_ns;                /* wall clock */
-    struct heapprof_code before;      /* code that was there at start, which has no sample; only
-                                         where malloc does not tell what it has given out */
-    struct heapprof_copies *copies;   /* of the snapshot under way; NULL: all is copied */
-    bool     reading;                 /* a snapshot asks objects for memsize: no room is made */
-    size_t   wrapper_libraries;       /* those entered in callers: malloc=all (os/interpose.h) */
-    bool     ending;                  /* memcheck: no more samples; the tables stay to the exit */
-    bool     unnamed_callers;         /* callers of the allocator wait for their names */
-    bool     went_deep;               /* a name was found: 2.4 KB of stack are used (newobj.c) */
-    bool     provisional_names;       /* something was named after a class without a name */
+    struct heapprof_room    room;
+    struct heapprof_account account;
+    struct heapprof_work    work;
 };
 
 extern struct heapprof rb_heapprof;
@@ -116,6 +137,9 @@ void rb_heapprof_gc_redraw(void);
  *     while it returns true comes to an end: each call thins some samples, which leaves half of
  *     them, and only then do intervals double again. */
 bool rb_heapprof_gc_make_room(void);
+
+/* What has been counted so far. total_samples and dropped include dropped_blocks. */
+struct heapprof_account rb_heapprof_gc_account(void);
 
 /* Draws every thread's gap in the allocator's bytes anew. Part of start, stop and redraw. */
 void rb_heapprof_gc_redraw_blocks(void);

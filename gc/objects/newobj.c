@@ -113,7 +113,7 @@ site_of(uint32_t stack, VALUE object)
 HEAPPROF_COLD static void
 pending_drop(struct heapprof_pending *pending)
 {
-    rb_heapprof.dropped++;
+    rb_heapprof.account.dropped++;
     rb_heapprof_stacks_unhold(&rb_heapprof.tables.stacks, pending->stack);
     pending->object = 0;
 }
@@ -166,11 +166,11 @@ pending_set(struct heapprof_ractor *ractor, rb_objspace_t *objspace, VALUE objec
 {
     pending_resolve(&ractor->pending);
     follow_samples();
-    rb_heapprof.total_samples++;
+    rb_heapprof.account.total_samples++;
 
     uint32_t stack = capture_stack();
     if (stack == HEAPPROF_NO_STACK) {
-        rb_heapprof.dropped++;
+        rb_heapprof.account.dropped++;
         return;
     }
     rb_heapprof_stacks_hold(&rb_heapprof.tables.stacks, stack);
@@ -391,8 +391,8 @@ sample_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size_t he
     else if (!step_wanted_p(objspace, cache)) {
         object = ractor_cache_allocate_slot(objspace, cache, heap_idx);
     }
-    *deep = rb_heapprof.went_deep;
-    rb_heapprof.went_deep = false;
+    *deep = rb_heapprof.work.went_deep;
+    rb_heapprof.work.went_deep = false;
     rb_gc_vm_unlock(lev);
     return object;
 }
@@ -413,7 +413,7 @@ rb_heapprof_newobj(rb_objspace_t *objspace, struct heapprof_ractor *ractor, size
 HEAPPROF_COLD static void
 note_major(const rb_objspace_t *objspace)
 {
-    uint64_t *majors = rb_heapprof.majors;
+    uint64_t *majors = rb_heapprof.account.majors;
 
     if (!is_full_marking(objspace) || majors[0] == objspace->profile.count) return;
     memmove(&majors[1], &majors[0], (HEAPPROF_SURVIVED_MAJORS - 1) * sizeof(*majors));

@@ -304,24 +304,24 @@ count(struct rb_heapprof_stat *stat, bool dead)
     RB_VM_LOCK_ENTER();
     if (rb_heapprof_on) {
         rb_heapprof_gc_lock_blocks();
-        if (!rb_heapprof.reading) rb_heapprof_gc_settle_blocks(); /* blocks in use get their site */
+        if (!rb_heapprof.work.reading) rb_heapprof_gc_settle_blocks(); /* blocks in use get their site */
+        const struct heapprof_account account = rb_heapprof_gc_account();
         *stat = (struct rb_heapprof_stat){
-            .interval_bytes = rb_heapprof.options.interval_bytes,
-            .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
-            .malloc_all = rb_heapprof.options.malloc_all,
+            .interval_bytes = rb_heapprof.run.options.interval_bytes,
+            .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.run.options),
+            .malloc_all = rb_heapprof.run.options.malloc_all,
             .live_samples = tables->live.addresses.numbers.count + tables->blocks.live_count,
-            .total_samples = rb_heapprof.total_samples + rb_heapprof.dropped_blocks +
-                             rb_heapprof_gc_waiting_blocks(),
-            .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
+            .total_samples = account.total_samples + rb_heapprof_gc_waiting_blocks(),
+            .dropped = account.dropped,
             .folded = tables->sites.folded_count,
-            .truncated = rb_heapprof.truncated,
+            .truncated = account.truncated,
             .sites = tables->sites.numbers.count,
             .stack_nodes = tables->stacks.numbers.count,
             .functions = tables->functions.numbers.count,
             .memory_used = rb_heapprof.mem.used_bytes,
             .memory_peak = rb_heapprof.mem.peak_bytes,
             .memory_budget = rb_heapprof.mem.budget_bytes,
-            .doublings = rb_heapprof.doublings,
+            .doublings = account.doublings,
         };
         if (dead) count_dead(stat);
         rb_heapprof_gc_unlock_blocks();

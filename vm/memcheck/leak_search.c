@@ -59,7 +59,7 @@ rb_heapprof_leak_search_begin(struct heapprof_leak_search *search, const struct 
     struct heapprof_lost *lost = &search->lost;
     int fd = rb_heapprof_peek_open();
 
-    *search = (struct heapprof_leak_search){ .known = rb_heapprof_options_malloc_interval(&rb_heapprof.options) == 1 };
+    *search = (struct heapprof_leak_search){ .known = rb_heapprof_options_malloc_interval(&rb_heapprof.run.options) == 1 };
     setjmp(search->registers); /* before this function loads addresses of blocks into registers */
     rb_heapprof_mem_init(&search->mem, SIZE_MAX);
     rb_heapprof_lost_init(lost, &search->mem, fd, rb_heapprof_roots_freed_key(fd));

@@ -70,7 +70,7 @@ rb_heapprof_memcheck_prepare(void)
     before.origin = rb_heapprof_origin_intern(&rb_heapprof.tables.strings);
     rb_heapprof_gc_stop();
     rb_heapprof_frames_free();
-    rb_heapprof.ending = true;
+    rb_heapprof.run.ending = true;
     rb_heapprof_gc_end_change();
     RB_VM_LOCK_LEAVE();
 }
@@ -124,9 +124,9 @@ encode(const struct heapprof_lost *lost, bool decided, size_t *size)
         .tables = &rb_heapprof.tables, .lost = lost, .origin = before.origin, .decided = decided,
         .build = rb_heapprof_description, .core = rb_heapprof_memcheck_core(&ruby),
         .libraries = libraries.text,
-        .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks, .each_block = rb_heapprof_valgrind_p(),
-        .interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
-        .start_ns = rb_heapprof.start_ns, .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
+        .dropped = rb_heapprof_gc_account().dropped, .each_block = rb_heapprof_valgrind_p(),
+        .interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.run.options),
+        .start_ns = rb_heapprof.run.start_ns, .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
     };
     size_t plain_size;
 
@@ -169,5 +169,5 @@ rb_heapprof_memcheck_begin(void)
 bool
 rb_heapprof_memcheck_to_end_p(void)
 {
-    return to_the_end && rb_heapprof_on && rb_heapprof.options.memcheck;
+    return to_the_end && rb_heapprof_on && rb_heapprof.run.options.memcheck;
 }

@@ -203,7 +203,7 @@ copy_stacks(uintptr_t innermost)
 const char *
 rb_heapprof_native_leaks_refusal(void)
 {
-    if (!rb_heapprof_running_p() || !rb_heapprof.options.memcheck) {
+    if (!rb_heapprof_running_p() || !rb_heapprof.run.options.memcheck) {
         return "native leaks cannot be told: the heap profiler was stopped in the block";
     }
     return ractors_refusal();

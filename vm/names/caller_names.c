@@ -113,9 +113,9 @@ collect_caller(uintptr_t key, void *symbols)
 bool
 rb_heapprof_caller_names_collect(struct heapprof_symbols *unnamed)
 {
-    if (!rb_heapprof.unnamed_callers) return false;
+    if (!rb_heapprof.work.unnamed_callers) return false;
     if (each_unnamed_caller(collect_caller, unnamed) > 0) return unnamed->count > 0;
-    rb_heapprof.unnamed_callers = false;
+    rb_heapprof.work.unnamed_callers = false;
     return false;
 }
 
@@ -171,7 +171,7 @@ name_from_memory(uintptr_t key, void *unused)
 void
 rb_heapprof_caller_names_refresh(void)
 {
-    if (!rb_heapprof.unnamed_callers) return;
+    if (!rb_heapprof.work.unnamed_callers) return;
     rb_heapprof_gc_begin_change();
     each_unnamed_caller(name_from_memory, NULL);
     rb_heapprof_gc_end_change();

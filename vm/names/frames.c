@@ -382,7 +382,7 @@ enum { CHECKED_FRAMES = 4000 }; /* more would cost the square of a deep recursio
 static void
 check_capture(const rb_execution_context_t *ec, uint32_t stack)
 {
-    uint32_t depth = rb_heapprof.options.depth, whole = 0;
+    uint32_t depth = rb_heapprof.run.options.depth, whole = 0;
     struct frame_walk walk = go_outwards(ec, false, SIZE_MAX);
     const rb_control_frame_t *cfp = walk.outermost;
     if (walk.count > CHECKED_FRAMES) return;
@@ -421,7 +421,7 @@ capture(const rb_execution_context_t *ec, uint32_t depth)
     uint32_t stack = frames > most ? HEAPPROF_NO_STACK : capture_whole(ec, &walk, noted);
     if (frames <= depth) return stack;
 
-    rb_heapprof.truncated++;
+    rb_heapprof.account.truncated++;
     if (stack != HEAPPROF_NO_STACK) stack = cut_stack(stack, depth);
     return stack == HEAPPROF_NO_STACK ? capture_cut(ec, depth) : stack;
 }
@@ -441,7 +441,7 @@ rb_heapprof_frames_capture(const rb_execution_context_t *ec)
     if (!ec || !ec->cfp || !ec->vm_stack) return 0;
 
     if (walks.numbers != rb_heapprof_numbers_edition) forget_numbers();
-    uint32_t stack = capture(ec, rb_heapprof.options.depth);
+    uint32_t stack = capture(ec, rb_heapprof.run.options.depth);
     if (HEAPPROF_CHECK) check_capture(ec, stack);
     return stack;
 }

@@ -139,7 +139,7 @@ name_add_method(struct name *name, VALUE owner, ID id)
 static uint32_t
 name_intern(const struct name *name)
 {
-    rb_heapprof.went_deep = true;
+    rb_heapprof.work.went_deep = true;
     return rb_heapprof_strings_intern(&rb_heapprof.tables.strings, name->bytes, name->length);
 }
 
@@ -190,7 +190,7 @@ identity_name(uint32_t id, VALUE klass)
 
     identity->name = number;
     identity->provisional = name.provisional;
-    if (name.provisional) rb_heapprof.provisional_names = true;
+    if (name.provisional) rb_heapprof.work.provisional_names = true;
 }
 
 VALUE
@@ -262,7 +262,7 @@ function_add(struct heapprof_function *function, const rb_iseq_t *iseq, VALUE ow
         function->first_line = line < 0 ? 0 : (uint32_t)line; /* eval may begin below 0 */
     }
     if (function->name == UINT32_MAX || function->path == UINT32_MAX) return 0;
-    if (function->provisional) rb_heapprof.provisional_names = true;
+    if (function->provisional) rb_heapprof.work.provisional_names = true;
     return rb_heapprof_functions_add(&rb_heapprof.tables.functions, function);
 }
 
@@ -334,7 +334,7 @@ refresh_function(struct heapprof_function *function, const VALUE *objects)
     ID id = (ID)(function->origin & ~HEAPPROF_ORIGIN_C);
     uint32_t name = function_name(iseq, owner, id, &function->provisional);
     if (name != UINT32_MAX) function->name = name;
-    if (function->provisional) rb_heapprof.provisional_names = true;
+    if (function->provisional) rb_heapprof.work.provisional_names = true;
 }
 
 static void
@@ -348,7 +348,7 @@ refresh_provisional_names(void)
     VALUE *objects = objects_by_identity(&mem, &capacity);
     if (!objects) return;
 
-    rb_heapprof.provisional_names = false;
+    rb_heapprof.work.provisional_names = false;
     for (uint32_t id = 1; id < tables->identities.numbers.end; id++) refresh_class(id, objects[id]);
     for (uint32_t number = 1; number < tables->functions.numbers.end; number++) {
         struct heapprof_function *function = rb_heapprof_functions_get(&tables->functions, number);
@@ -360,7 +360,7 @@ refresh_provisional_names(void)
 void
 rb_heapprof_names_refresh(void)
 {
-    if (!rb_heapprof.provisional_names) return;
+    if (!rb_heapprof.work.provisional_names) return;
     rb_heapprof_gc_begin_change();
     refresh_provisional_names();
     rb_heapprof_gc_end_change();

@@ -533,17 +533,17 @@ typedef struct vm_svar vm_svar;
     DESCRIBE_FIELD(heapprof_sequence, UNSIGNED, tables) \
     DESCRIBE_FIELD(heapprof_sequence, UNSIGNED, blocks) \
     DESCRIBE_TYPE(heapprof) \
-    DESCRIBE_FIELD(heapprof, BYTES, options) \
+    DESCRIBE_FIELD_AS("heapprof.options", heapprof, BYTES, run.options) \
     DESCRIBE_FIELD(heapprof, BYTES, mem) \
     DESCRIBE_FIELD(heapprof, BYTES, tables) \
-    DESCRIBE_FIELD(heapprof, UNSIGNED, total_samples) \
-    DESCRIBE_FIELD(heapprof, UNSIGNED, dropped) \
-    DESCRIBE_FIELD(heapprof, UNSIGNED, dropped_blocks) \
-    DESCRIBE_FIELD(heapprof, UNSIGNED, truncated) \
-    DESCRIBE_FIELD(heapprof, UNSIGNED, auto_interval) \
-    DESCRIBE_FIELD(heapprof, UNSIGNED, doublings) \
-    DESCRIBE_FIELD(heapprof, BYTES, majors) \
-    DESCRIBE_FIELD(heapprof, SIGNED, start_ns) \
+    DESCRIBE_FIELD_AS("heapprof.total_samples", heapprof, UNSIGNED, account.total_samples) \
+    DESCRIBE_FIELD_AS("heapprof.dropped", heapprof, UNSIGNED, account.dropped) \
+    DESCRIBE_FIELD_AS("heapprof.dropped_blocks", heapprof, UNSIGNED, account.dropped_blocks) \
+    DESCRIBE_FIELD_AS("heapprof.truncated", heapprof, UNSIGNED, account.truncated) \
+    DESCRIBE_FIELD_AS("heapprof.auto_interval", heapprof, UNSIGNED, run.auto_interval) \
+    DESCRIBE_FIELD_AS("heapprof.doublings", heapprof, UNSIGNED, account.doublings) \
+    DESCRIBE_FIELD_AS("heapprof.majors", heapprof, BYTES, account.majors) \
+    DESCRIBE_FIELD_AS("heapprof.start_ns", heapprof, SIGNED, run.start_ns) \
     DESCRIBE_TYPE(rb_ractor_newobj_cache_t) \
     DESCRIBE_FIELD(rb_ractor_newobj_cache_t, BYTES, heapprof.pending) \
     DESCRIBE_TYPE(heapprof_pending) \

@@ -105,7 +105,7 @@ static uint64_t
 other_blocks(const struct heapprof_measured *measured)
 {
     const struct heapprof_code *now = &measured->code;
-    const struct heapprof_code *before = rb_heapprof_on ? &rb_heapprof.before : now;
+    const struct heapprof_code *before = rb_heapprof_on ? &rb_heapprof.run.before : now;
 
     return smaller(now->iseqs, before->iseqs) + smaller(now->method_tables, before->method_tables) +
            smaller(now->symbols, before->symbols) + smaller(now->vm_stacks, before->vm_stacks) +

@@ -34,7 +34,7 @@ rb_heapprof_random_seed(void)
 void
 rb_heapprof_seed(uint64_t seed)
 {
-    const struct heapprof_options *options = &rb_heapprof.options;
+    const struct heapprof_options *options = &rb_heapprof.run.options;
 
     rb_heapprof_sampler_init(&rb_heapprof.sampler, options->interval_bytes, seed);
     rb_heapprof_sampler_init(&rb_heapprof.malloc_sampler,
@@ -48,7 +48,7 @@ rb_heapprof_start_with(const struct heapprof_options *options)
     struct heapprof_callers wrappers;
     bool started = false;
 
-    if (rb_heapprof_on || rb_heapprof.ending) return false;
+    if (rb_heapprof_on || rb_heapprof.run.ending) return false;
     bool allocator_tells = rb_heapprof_allocator_read().known;
     rb_heapprof_mem_init(&mem, SIZE_MAX);
     rb_heapprof_callers_init(&wrappers, &mem);
@@ -61,16 +61,17 @@ rb_heapprof_start_with(const struct heapprof_options *options)
         rb_heapprof_gc_begin_change();
         rb_heapprof_gc_lock_blocks();
         rb_heapprof = (struct heapprof){
-            .options = *options, .epoch = epoch, .start_ns = rb_heapprof_clock_ns(CLOCK_REALTIME)
+            .run = { .options = *options, .start_ns = rb_heapprof_clock_ns(CLOCK_REALTIME) },
+            .epoch = epoch
         };
-        rb_heapprof.auto_interval = options->interval_bytes == HEAPPROF_AUTO_INTERVAL;
-        if (rb_heapprof.auto_interval) rb_heapprof.options.interval_bytes = HEAPPROF_AUTO_LEAST_BYTES;
+        rb_heapprof.run.auto_interval = options->interval_bytes == HEAPPROF_AUTO_INTERVAL;
+        if (rb_heapprof.run.auto_interval) rb_heapprof.run.options.interval_bytes = HEAPPROF_AUTO_LEAST_BYTES;
         rb_heapprof_mem_init(&rb_heapprof.mem, options->memory_bytes);
         rb_heapprof_tables_init(&rb_heapprof.tables, &rb_heapprof.mem, rb_heapprof_block_filter);
         rb_heapprof_seed(options->seeded ? options->seed : rb_heapprof_random_seed());
         rb_heapprof_gc_unlock_blocks();
         rb_heapprof_caller_names_add_wrappers(&wrappers);
-        if (!allocator_tells) rb_heapprof.before = rb_heapprof_rss_code();
+        if (!allocator_tells) rb_heapprof.run.before = rb_heapprof_rss_code();
         rb_heapprof_gc_start();
         rb_heapprof_gc_end_change();
         if (options->malloc_all) rb_heapprof_gc_malloc_all_start();
@@ -98,12 +99,12 @@ rb_heapprof_set_interval(uint64_t interval_bytes)
     if (set) {
         rb_heapprof_gc_begin_change();
         rb_heapprof_gc_lock_blocks(); /* threads without the GVL draw gaps between samples, too */
-        rb_heapprof.auto_interval = interval_bytes == HEAPPROF_AUTO_INTERVAL;
-        if (rb_heapprof.auto_interval) interval_bytes = rb_heapprof.options.interval_bytes;
-        rb_heapprof.options.interval_bytes = interval_bytes;
+        rb_heapprof.run.auto_interval = interval_bytes == HEAPPROF_AUTO_INTERVAL;
+        if (rb_heapprof.run.auto_interval) interval_bytes = rb_heapprof.run.options.interval_bytes;
+        rb_heapprof.run.options.interval_bytes = interval_bytes;
         rb_heapprof.sampler.interval_bytes = interval_bytes;
         rb_heapprof.malloc_sampler.interval_bytes =
-            rb_heapprof_options_malloc_interval(&rb_heapprof.options);
+            rb_heapprof_options_malloc_interval(&rb_heapprof.run.options);
         rb_heapprof_gc_redraw();
         rb_heapprof_gc_unlock_blocks();
         rb_heapprof_gc_end_change();
@@ -120,7 +121,7 @@ rb_heapprof_run_stop(void)
     if (rb_heapprof_on) {
         rb_heapprof_gc_begin_change();
         rb_heapprof_gc_stop();
-        if (rb_heapprof.options.malloc_all) rb_heapprof_interpose_stop();
+        if (rb_heapprof.run.options.malloc_all) rb_heapprof_interpose_stop();
         rb_heapprof_frames_free();
         rb_heapprof_gc_lock_blocks();
         rb_heapprof_tables_free(&rb_heapprof.tables);

@@ -32,19 +32,21 @@
 static struct heapprof_facts
 facts_now(void)
 {
+    const struct heapprof_account account = rb_heapprof_gc_account();
+
     return (struct heapprof_facts){
-        .interval_bytes = rb_heapprof.options.interval_bytes,
-        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.options),
+        .interval_bytes = rb_heapprof.run.options.interval_bytes,
+        .malloc_interval_bytes = rb_heapprof_options_malloc_interval(&rb_heapprof.run.options),
         .gc_count = rb_gc_count(),
-        .total_samples = rb_heapprof.total_samples + rb_heapprof.dropped_blocks,
-        .dropped = rb_heapprof.dropped + rb_heapprof.dropped_blocks,
-        .truncated = rb_heapprof.truncated,
-        .doublings = rb_heapprof.doublings,
+        .total_samples = account.total_samples,
+        .dropped = account.dropped,
+        .truncated = account.truncated,
+        .doublings = account.doublings,
         .budget_bytes = rb_heapprof.mem.budget_bytes,
         .used_bytes = rb_heapprof.mem.used_bytes,
-        .start_ns = rb_heapprof.start_ns,
+        .start_ns = rb_heapprof.run.start_ns,
         .time_ns = rb_heapprof_clock_ns(CLOCK_REALTIME),
-        .old_gc = rb_heapprof.majors[HEAPPROF_SURVIVED_MAJORS - 1],
+        .old_gc = account.majors[HEAPPROF_SURVIVED_MAJORS - 1],
         .moves = rb_heapprof_gc_moves(),
     };
 }
@@ -116,9 +118,9 @@ ask_and_copy_slice(struct heapprof_copies *copies, int64_t waited_ns)
     bool disabled = RTEST(rb_gc_disable_no_rest());
     bool before = rb_heapprof_gc_begin_own_work();
 
-    rb_heapprof.reading = true;
+    rb_heapprof.work.reading = true;
     bool more = rb_heapprof_gc_slice(copy_step_i, copies, waited_ns);
-    rb_heapprof.reading = false;
+    rb_heapprof.work.reading = false;
     rb_heapprof_gc_end_own_work(before);
     if (!disabled) rb_gc_enable();
     return more;
@@ -128,11 +130,11 @@ ask_and_copy_slice(struct heapprof_copies *copies, int64_t waited_ns)
 static void
 copy_slice(int64_t waited_ns)
 {
-    struct heapprof_copies *copies = rb_heapprof.copies;
+    struct heapprof_copies *copies = rb_heapprof.work.copies;
     bool more = copies->asks.memsize ? ask_and_copy_slice(copies, waited_ns)
                                      : rb_heapprof_gc_slice(copy_step_without_memsize_i, copies, waited_ns);
 
-    if (!more) rb_heapprof.copies = NULL;
+    if (!more) rb_heapprof.work.copies = NULL;
 }
 
 /* ---- names of callers ---- */
@@ -209,7 +211,7 @@ begin_named(struct take_snapshot *taking)
     if (owners && !rb_heapprof_gc_owners_known_p(&taking->walk, native_leaks)) return TAKEN_UNOWNED;
     rb_heapprof_names_refresh();
     taking->copies = begin_copies(owners, native_leaks);
-    rb_heapprof.copies = taking->copies;
+    rb_heapprof.work.copies = taking->copies;
     return taking->copies ? TAKEN_SLICE : TAKEN_ALL;
 }
 
@@ -222,11 +224,11 @@ take_slice(struct take_snapshot *taking)
     RB_VM_LOCK_ENTER();
     rb_vm_barrier();
     bool begun = taking->copies;
-    if (rb_heapprof_on && !begun && !rb_heapprof.copies) taken = begin_named(taking);
-    else if (rb_heapprof_on && (!begun || rb_heapprof.copies == taking->copies)) taken = TAKEN_SLICE;
+    if (rb_heapprof_on && !begun && !rb_heapprof.work.copies) taken = begin_named(taking);
+    else if (rb_heapprof_on && (!begun || rb_heapprof.work.copies == taking->copies)) taken = TAKEN_SLICE;
     if (taken == TAKEN_SLICE) {
         copy_slice(taking->waited_ns);
-        if (taking->copies && rb_heapprof.copies != taking->copies) taken = TAKEN_ALL;
+        if (taking->copies && rb_heapprof.work.copies != taking->copies) taken = TAKEN_ALL;
     }
     RB_VM_LOCK_LEAVE();
     return taken;
@@ -240,7 +242,7 @@ give_up(struct take_snapshot *taking)
     taking->snapshot = NULL;
     if (!taking->copies) return;
     RB_VM_LOCK_ENTER();
-    if (rb_heapprof.copies == taking->copies) rb_heapprof.copies = NULL;
+    if (rb_heapprof.work.copies == taking->copies) rb_heapprof.work.copies = NULL;
     rb_heapprof_copies_free(taking->copies);
     RB_VM_LOCK_LEAVE();
     taking->copies = NULL;
