@@ -6,6 +6,7 @@
 
 #include "cli/processes.h"
 #include "report/overview.h"
+#include "report/pattern.h"
 
 enum {BY = 1, GROUP, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
 
@@ -16,22 +17,15 @@ struct asked {
     regex_t focus, ignore;
 };
 
-/* regex is set, and *where points to it, when there is a pattern. */
+/* Compiles the option's pattern, if it has one. Returns false after telling the user what is wrong. */
 static bool
 compile(const struct cli *cli, int option, regex_t *regex, const regex_t **where)
 {
     const char *pattern = cli->values[option];
-    char message[128];
-    int error;
+    char error[REPORT_PATTERN_ERROR_MAX];
 
-    if (!pattern) return true;
-    error = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
-    if (error == 0) {
-        *where = regex;
-        return true;
-    }
-    regerror(error, regex, message, sizeof(message));
-    cli_usage(cli, "%s=%s: %s", cli->command->options[option - 1].name, pattern, message);
+    if (report_pattern_compile(pattern, regex, where, error)) return true;
+    cli_usage(cli, "%s=%s: %s", cli->command->options[option - 1].name, pattern, error);
     return false;
 }
 

@@ -6,6 +6,7 @@
 
 #include "report/export.h"
 #include "report/overview.h"
+#include "report/pattern.h"
 #include "report/text.h"
 
 /* What is asked, and what has to be given back. */
@@ -25,21 +26,14 @@ set_group(struct asked *asked, const char *name)
     return false;
 }
 
-/* regex is set, and *where points to it, when there is a pattern. */
+/* Compiles the pattern, if there is one. Returns false and sets the error if it is wrong. */
 static bool
 compile(struct asked *asked, const char *option, const char *pattern, regex_t *regex, const regex_t **where)
 {
-    char message[128];
-    int error;
+    char error[REPORT_PATTERN_ERROR_MAX];
 
-    if (!pattern) return true;
-    error = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
-    if (error == 0) {
-        *where = regex;
-        return true;
-    }
-    regerror(error, regex, message, sizeof(message));
-    snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX, "%s: %.60s: %s", option, pattern, message);
+    if (report_pattern_compile(pattern, regex, where, error)) return true;
+    snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX, "%s: %.60s: %s", option, pattern, error);
     return false;
 }
 
