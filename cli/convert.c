@@ -78,7 +78,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     {"--to", 't', "FORMAT", "pprof collapsed speedscope json csv perfetto", "Which format"},
     {"--by", 0, "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...",
-     "Which of the values, where the format has one"},
+     "Which value to write, if the format has only one"},
     {0}
 };
 
@@ -93,8 +93,9 @@ const struct cli_command cli_convert_command = {
     .name = "convert", .arguments = "FILE --to=FORMAT",
     .summary = "Write a profile in another format",
     .description =
-        "Writes the profile to stdout in a format of others: pprof (gzip'd), collapsed (a line a stack),\n"
-        "speedscope, json (all that is in the file), csv (a line a sample), perfetto (a trace of heapprofd's).",
+        "Writes the profile to stdout in one of these formats: pprof (gzip'd), collapsed (a line\n"
+        "for each stack), speedscope, json (everything that is in the file), csv (a line for each\n"
+        "sample), perfetto (a trace like those of heapprofd).",
     .readers =
         "it goes to stdout. A file that a shell makes of that (>) has the mode of the shell's umask.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,

@@ -14,16 +14,18 @@ const struct cli_command cli_diff_command = {
     .name = "diff", .arguments = "OLD NEW... [--by=TYPE] [--group=GROUP] [-n N]",
     .summary = "What has grown from one profile to the next: where a leak is",
     .description =
-        "Shows what grew most from the first profile to the last, and by how much; what shrank comes last. Of\n"
-        "three or more profiles, in the order of their times, what kept growing comes first, in the first half of the\n"
-        "work (of what was allocated) and in the second: a leak does, a full cache does not.\n"
+        "Shows what grew most from the first profile to the last, and by how much. What shrank\n"
+        "comes last. With three or more profiles, in the order of their times, the rows that kept\n"
+        "growing come first: they grew in the first half of the work (measured by what was\n"
+        "allocated) and in the second half. A leak does that, a full cache does not.\n"
         "\n"
-        "Files of several processes, as a server with workers writes them (--every), are added up: what a row has is\n"
-        "of all processes, and its growth is of each from its first file to its last. A file that its process has removed\n"
-        "meanwhile is told and left out; the exit status is 0 as long as two are left.\n"
+        "Files of several processes, as a server with workers writes them (--every), are added\n"
+        "up. A row's value is that of all processes. Its growth is that of each process from its\n"
+        "first file to its last. If a process has removed a file meanwhile, a line on stderr says\n"
+        "so, and the file is left out. The exit status is 0 as long as two files are left.\n"
         "\n"
-        "What is marked with ~ has grown by no more than its error, and cannot be told from noise. Of two\n"
-        "profiles of one run only what came and went between them has an error: what stayed was measured by the\n"
-        "same samples.",
+        "A value with ~ has grown by no more than its error: it cannot be told from noise. With\n"
+        "two profiles of one run, only what came and went between them has an error. What stayed\n"
+        "was measured by the same samples.",
     .options = options, .examples = examples, .least = 2, .most = 1000, .run = cli_table,
 };

@@ -64,7 +64,7 @@ cli_help(FILE *out, const struct cli_command *command)
         fprintf(out, "  %-15s%s\n", (*each)->name, (*each)->summary);
     }
     fprintf(out, "\nheapprof COMMAND --help says more, with examples. A FILE is a profile in pprof's format,\n"
-                 "gzip'd or not, of anybody's; \"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
+                 "gzip'd or not, from any program; \"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
 }
 
 /* The commands that begin with that word; false: there are none. */
@@ -104,7 +104,7 @@ run(struct cli *cli)
     }
     if (cli->operand_count == 1 && help_of_family(cli->operands[0])) return cli_finish(cli);
     if (cli->operand_count > 0 && !(command = cli_find_words(cli->operands, cli->operand_count, &words))) {
-        return cli_usage(cli, "%s is no command", cli->operands[0]);
+        return cli_usage(cli, "%s is not a command; heapprof help lists the commands", cli->operands[0]);
     }
     cli_page();
     cli_help(stdout, command);
@@ -112,8 +112,8 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--man", 0, NULL, NULL, "The man page, for man"},
-    {"--completion", 0, "SHELL", "bash zsh fish", "The shell's completion"},
+    {"--man", 0, NULL, NULL, "Print the man page, for man"},
+    {"--completion", 0, "SHELL", "bash zsh fish", "Print the completion of that shell"},
     {0}
 };
 
@@ -126,7 +126,8 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_help_command = {
     .name = "help", .arguments = "[COMMAND] [--man] [--completion=SHELL]",
-    .summary = "What there is, and how it is used",
-    .description = "Lists the commands, or explains one of them.",
+    .summary = "List the commands, or explain one",
+    .description =
+        "Lists the commands, or explains one of them.",
     .options = options, .examples = examples, .least = 0, .most = 2, .run = run,
 };

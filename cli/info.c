@@ -315,7 +315,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--json", 0, NULL, NULL, "The same as JSON"},
+    {"--json", 0, NULL, NULL, "Write JSON"},
     {0}
 };
 
@@ -328,7 +328,9 @@ static const struct cli_example examples[] = {
 const struct cli_command cli_info_command = {
     .name = "info", .arguments = "[--json] FILE",
     .summary = "What a profile says about itself",
-    .description = "Shows what the profile is of, when it was taken, how exact its numbers are, what was dropped, its\n"
-                   "totals, and what the resident memory consists of, if it knows.",
+    .description =
+        "Shows what the profile is of, when it was taken, how exact its numbers are, what was\n"
+        "dropped and its totals. If the profile has it, also shows what the resident memory (RSS)\n"
+        "consists of.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

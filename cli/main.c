@@ -26,10 +26,10 @@ refuse(const char *word, const char *next)
 
     count = out ? cli_family(out, word) : 0;
     if (out) fclose(out);
-    if (count && next) report_print(stderr, "heapprof: %s %s is no command; they are:%s\n", word, next, family);
-    else if (count) fprintf(stderr, "heapprof: %s is followed by one of:%s\n", word, family);
+    if (count && next) report_print(stderr, "heapprof: %s %s is not a command; the commands are:%s\n", word, next, family);
+    else if (count) fprintf(stderr, "heapprof: type one of these after %s:%s\n", word, family);
     else {
-        report_print(stderr, "heapprof: %s is no command; they are:", word);
+        report_print(stderr, "heapprof: %s is not a command; the commands are:", word);
         for (const struct cli_command *const *each = cli_commands; *each; each++) fprintf(stderr, " %s", (*each)->name);
         fputc('\n', stderr);
     }

@@ -44,7 +44,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--output", 'o', "FILE", "FILE", "Where to (default: stdout)"},
+    {"--output", 'o', "FILE", "FILE", "Write the sum there (default: stdout)"},
     {0}
 };
 
@@ -55,12 +55,13 @@ static const struct cli_example examples[] = {
 
 const struct cli_command cli_merge_command = {
     .name = "merge", .arguments = "FILE... [-o FILE]",
-    .summary = "Add profiles up, as those of a server's workers",
+    .summary = "Add profiles up, such as those of a server's workers",
     .description =
-        "Writes the sum of the profiles, gzip'd. Like goes with like: functions by name, file and first line,\n"
-        "samples by stack and labels. All have to have the same sample types. Of one process's series of files only one\n"
-        "belongs into a sum: each has all that was alive. A file that is gone meanwhile is left out, with a line on\n"
-        "stderr; the exit status is 0 as long as one file is left.",
+        "Writes the sum of the profiles, gzip'd. Functions are the same if name, file and first\n"
+        "line are the same; samples are, if stack and labels are. All profiles have to have the\n"
+        "same sample types. If a process has written several files, give only one of them: each\n"
+        "has everything that was alive. A file that is gone meanwhile is left out, with a line on\n"
+        "stderr. The exit status is 0 as long as one file is left.",
     .readers =
         "with --output only the owner of the file (mode 0600). A file that the shell makes of stdout (>) has the\n"
         "mode that its umask leaves.",

@@ -63,7 +63,7 @@ settings(const struct cli *cli)
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const char *value = cli->values[keys[i].option];
         if (value && strchr(value, ',')) {
-            cli_usage(cli, "--%s=%s: a value has no comma in it", keys[i].key, value);
+            cli_usage(cli, "--%s=%s: has a comma, which a value cannot have", keys[i].key, value);
             return NULL;
         }
         if (value) size += strlen(keys[i].key) + strlen(value) + 2;
@@ -250,21 +250,21 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--out", 'o', "FILE", "FILE", "Name of the profiles; %p pid, %e program, %t time, %n number (default: heapprof-%p.pb.gz)"},
+    {"--out", 'o', "FILE", "FILE", "Name of the profiles. %p is the PID, %e the program, %t the time, %n a number (default: heapprof-%p.pb.gz)"},
     {"--interval", 'i', "BYTES", NULL,
-     "Mean bytes between samples, as 4096 or 64k; 1: everything, exactly (default: auto, from 4k on as many as are of use)"},
-    {"--malloc", 0, "WHOSE", "ruby all", "Whose memory of the allocator: all: extensions' and libraries', too"},
-    {"--every", 0, "SECONDS", NULL, "A profile every so many seconds"},
-    {"--signal", 0, "NAME", NULL, "A profile at that signal, as USR2"},
-    {"--keep", 0, "N", NULL, "How many profiles of --every and --signal are kept: the first, and more of the newer ones (10)"},
+     "Take a sample every BYTES allocated, on average: 4096, 64k. 1 counts everything exactly (default: auto, which starts at 4k and grows with the heap)"},
+    {"--malloc", 0, "WHOSE", "ruby all", "Whose malloc'ed memory is counted. all: that of extensions and libraries, too"},
+    {"--every", 0, "SECONDS", NULL, "Write a profile every SECONDS"},
+    {"--signal", 0, "NAME", NULL, "Write a profile at this signal, such as USR2"},
+    {"--keep", 0, "N", NULL, "How many profiles of --every and --signal are kept: the first, and more of the newer than of the older ones (default: 10)"},
     {"--quiet", 'q', NULL, NULL, "Say nothing at the end"},
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof run ruby app.rb", "profile it, and show at its end what is on top"},
-    {"heapprof run --interval=64k -- bundle exec rake import", "with closer samples"},
-    {"heapprof run --every=60 --keep=10 -- bundle exec puma", "a server's, each minute"},
+    {"heapprof run ruby app.rb", "profile it, and show the largest rows when it ends"},
+    {"heapprof run --interval=64k -- bundle exec rake import", "the same with a sample every 64 kB allocated"},
+    {"heapprof run --every=60 --keep=10 -- bundle exec puma", "a profile of a server every minute"},
     {0}
 };
 
@@ -272,15 +272,18 @@ const struct cli_command cli_run_command = {
     .name = "run", .arguments = "[options] [--] COMMAND...",
     .summary = "Run a command with the profiler on",
     .description =
-        "Runs the command with RUBY_HEAPPROF set, so that each Ruby process of it writes a profile when it ends,\n"
-        "and says on stderr which files that were and what is on top. Signals are passed on to the command, and\n"
-        "its exit status, or the signal it ended by, is that of heapprof. A command that cannot be run is 127\n"
-        "(not found) or 126. The ruby has to be one with the heap profiler.\n"
+        "Runs the command with RUBY_HEAPPROF set. Each Ruby process of the command writes a\n"
+        "profile when it ends. At the end heapprof prints on stderr the names of these files and\n"
+        "the largest rows. It passes signals on to the command, and ends with the command's exit\n"
+        "status or signal. The exit status is 127 if the command is not found, and 126 if it\n"
+        "cannot be run. The ruby has to be one with the heap profiler.\n"
         "\n"
-        "It samples closely at first, and less so as the heap grows (interval=auto): that costs a program that allocates all\n"
-        "the time some percent. --interval=512k, the default of RUBY_HEAPPROF, costs less than 1 %.",
+        "By default it takes many samples at first, and fewer as the heap grows (interval=auto).\n"
+        "This costs a program that allocates all the time a few percent. --interval=512k, the\n"
+        "default of RUBY_HEAPPROF, takes a sample every 512 kB allocated, on average, and costs\n"
+        "less than 1 %.",
     .readers =
-        "the owner of the files alone (mode 0600), which is the command's user. They name methods, classes,\n"
-        "files and the command line, and have no contents of objects.",
+        "only the owner of the files (mode 0600), which is the command's user. They name methods, classes,\n"
+        "files and the command line, but have no contents of objects.",
     .options = options, .examples = examples, .least = 1, .most = SIZE_MAX, .passes_rest = true, .run = run,
 };

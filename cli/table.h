@@ -6,15 +6,15 @@
 /* The options, for the beginning of a command's own, and their places. */
 #define CLI_TABLE_OPTIONS \
     {"--by", 'b', "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...", \
-     "Which of the values (default: the one the file names)"}, \
+     "Which value to show (default: the one that the file names)"}, \
     {"--group", 'g', "GROUP", "site function class file gem app label:KEY", \
-     "What a row is of (default: app, then site)"}, \
-    {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"}, \
+     "What samples are added up by (default: app, then site)"}, \
+    {"--count", 'n', "N", NULL, "Show at most N rows; 0 shows all (default: 20)"}, \
     {"--focus", 'f', "RE", NULL, "Only samples with a frame whose function or file matches (POSIX extended)"}, \
-    {"--ignore", 'i', "RE", NULL, "Only samples without such a frame"}, \
-    {"--frames", 0, "N", NULL, "How many frames of a site, the innermost (default: 3)"}, \
+    {"--ignore", 'i', "RE", NULL, "Only samples without a frame whose function or file matches"}, \
+    {"--frames", 0, "N", NULL, "Show the N innermost frames of a call site (default: 3)"}, \
     {"--app", 0, "DIR", "FILE", "Where the application's code is (default: as the file says)"}, \
-    {"--json", 0, NULL, NULL, "The same as JSON"}
+    {"--json", 0, NULL, NULL, "Write JSON"}
 
 /* Shows all operands side by side, a status. */
 int cli_table(struct cli *cli);

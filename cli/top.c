@@ -15,16 +15,19 @@ const struct cli_command cli_top_command = {
     .name = "top", .arguments = "FILE [--by=TYPE] [--group=GROUP] [-n N]",
     .summary = "What is largest: by call site, function, class, gem, line of the application",
     .description =
-        "Adds the samples of the profile up and shows the largest rows: the value, how far it may be off, its\n"
-        "share, the sum of the shares so far, how many objects it is in, and their mean age in garbage\n"
-        "collections. Functions, files and gems also have what was called from there (cum). 1 MB is 2^20 bytes.\n"
+        "Adds up the samples of the profile and shows the largest rows. The columns are: the\n"
+        "value, how far it may be off, its share, the sum of the shares so far, how many objects\n"
+        "it is in, and their mean age in garbage collections. Functions, files and gems also have\n"
+        "a column for themselves and everything they called (cum). 1 MB is 2^20 bytes.\n"
         "\n"
-        "A value is an estimate: the true one is within \xc2\xb1 19 times out of 20. What is marked with ~ is no more\n"
-        "than its error, and cannot be told from noise.\n"
+        "A value is an estimate. In 19 of 20 cases the true value is within the error shown after\n"
+        "\xc2\xb1. A value with ~ is no larger than its error: it cannot be told from noise.\n"
         "\n"
-        "Without --group it shows the lines of the application that matter most, then the call sites.\n"
+        "Without --group it shows the lines of the application that matter most, then the call\n"
+        "sites.\n"
         "\n"
-        "Groups: site (class, and the whole stack), function, class, file, gem, app (the innermost line of the\n"
-        "application's own code), label:KEY (any label of the file).",
+        "Groups: site (a class and the whole call stack that allocated it), function, class,\n"
+        "file, gem, app (the innermost line of the application's own code), label:KEY (any label\n"
+        "of the file).",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = cli_table,
 };

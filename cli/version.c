@@ -19,15 +19,16 @@ run(struct cli *cli)
 static const struct cli_option options[] = {{0}};
 
 static const struct cli_example examples[] = {
-    {"heapprof version", "the first line of a report of what is wrong"},
+    {"heapprof version", "the first line of a bug report"},
     {0}
 };
 
 const struct cli_command cli_version_command = {
     .name = "version", .arguments = "[--help]",
-    .summary = "Which version this is, and of which ruby",
+    .summary = "Print the version of heapprof and of its ruby",
     .description =
-        "Prints the version of this product and that of the ruby it comes with. CHANGELOG.md has an entry for each version. What\n"
-        "a file was written by, heapprof info FILE and heapprof graph info FILE say.",
+        "Prints the version of this product and the version of the ruby it comes with.\n"
+        "CHANGELOG.md has an entry for each version. To see which version wrote a file, type\n"
+        "heapprof info FILE or heapprof graph info FILE.",
     .options = options, .examples = examples, .least = 0, .most = 0, .run = run,
 };

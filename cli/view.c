@@ -167,22 +167,27 @@ static const struct cli_example examples[] = {
     {"heapprof view heap.pb.gz", "a flame graph, in the browser"},
     {"heapprof view after.pb.gz before.pb.gz", "what grew and what shrank, in colour"},
     {"heapprof view /var/tmp/heap.pb.gz --sources=.", "of a program whose code is here"},
-    {"heapprof view heap.pb.gz -o heap.html --no-sources", "to be given on"},
+    {"heapprof view heap.pb.gz -o heap.html --no-sources", "a page to pass on"},
     {0}
 };
 
 const struct cli_command cli_view_command = {
     .name = "view", .arguments = "[options] FILE [OLD]",
     .summary = "A page with a flame graph, tables and sources",
-    .description = "Writes one HTML page that needs no network, and prints its name. In it: a flame graph of any kind of\n"
-                   "value, search, a table by function, class, file, gem, line of the application or label, ages, what RSS\n"
-                   "consists of, and the lines of source, if they are there. With OLD it shows what changed since.\n\n"
-                   "A profile may be anybody's, and names any file. Source is read only below the directory that the profile is in,\n"
-                   "or below --sources=DIR, and in this ruby's library and this user's gems (GEM_HOME, GEM_PATH, BUNDLE_PATH, ~/.gem,\n"
-                   "~/.local/share/gem). A profile that lies in the home directory itself, or above it, has to have --sources. No link\n"
-                   "leads out. A line on stderr says how many lines of how many files the page has.",
+    .description =
+        "Writes one HTML page that needs no network, and prints its name. The page has a flame\n"
+        "graph of any kind of value; search; a table by function, class, file, gem, line of the\n"
+        "application or label; ages; what the resident memory (RSS) consists of; and the lines of\n"
+        "source, if they are found. With OLD it shows what changed since.\n"
+        "\n"
+        "A profile may come from anybody, and may name any file. So source is read only in these\n"
+        "places: below the directory that the profile is in, or below --sources=DIR; in this\n"
+        "ruby's library; and in this user's gems (GEM_HOME, GEM_PATH, BUNDLE_PATH, ~/.gem,\n"
+        "~/.local/share/gem). If the profile is in the home directory itself, or above it, give\n"
+        "--sources. Links that lead out of these places are not followed. A line on stderr says\n"
+        "how many lines of how many files the page has.",
     .readers =
         "only the owner of the page (mode 0600). It names all that the program runs, and has lines of its source\n"
-        "unless --no-sources is given: look into it before you give it on.",
+        "unless --no-sources is given: read it before you pass it on.",
     .options = options, .examples = examples, .least = 1, .most = 2, .run = run,
 };

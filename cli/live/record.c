@@ -379,17 +379,17 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--rate", 'r', "N", NULL, "Looks a second (99)"},
-    {"--duration", 'd', "SECONDS", NULL, "For how long (10; of a command: until it ends)"},
-    {"--mode", 'm', "MODE", "wall cpu gvl", "What time counts: all that is not idle, a processor's, with the GVL"},
-    {"--stop", 's', "WHOM", "auto always never", "Whom to stop for the moment of reading"},
-    {"--threads", 't', NULL, NULL, "Keep threads apart"},
-    {"--idle", 0, NULL, NULL, "Count threads that wait for time, for others or for the network, too"},
+    {"--rate", 'r', "N", NULL, "Look N times a second (default: 99)"},
+    {"--duration", 'd', "SECONDS", NULL, "How long to record (default: 10; a command: until it ends)"},
+    {"--mode", 'm', "MODE", "wall cpu gvl", "Which time counts. wall: all that is not idle. cpu: on a processor. gvl: with Ruby's global lock"},
+    {"--stop", 's', "WHOM", "auto always never", "Which threads to stop while they are read (default: auto)"},
+    {"--threads", 't', NULL, NULL, "Count each thread by itself"},
+    {"--idle", 0, NULL, NULL, "Also count threads that sleep, or wait for other threads or for the network"},
     {"--gc", 0, NULL, NULL, "Show garbage collection as a function"},
     {"--children", 'c', NULL, NULL, "Record child processes, too"},
-    {"--no-lines", 0, NULL, NULL, "Tell functions apart, but not their lines"},
-    {"--format", 'f', "FORMAT", "pprof collapsed speedscope chart", "What to write; a chart is one over time"},
-    {"--output", 'o', "FILE", "FILE", "Where to write it (heapprof-PID-time.pb.gz; other formats: stdout)"},
+    {"--no-lines", 0, NULL, NULL, "Count by function, not by line"},
+    {"--format", 'f', "FORMAT", "pprof collapsed speedscope chart", "What to write. chart: what ran when (default: pprof)"},
+    {"--output", 'o', "FILE", "FILE", "Where to write it (default: heapprof-PID-time.pb.gz; other formats: stdout)"},
     {0}
 };
 
@@ -404,13 +404,16 @@ const struct cli_command cli_record_command = {
     .name = "record", .arguments = "[options] PID... | -- COMMAND...",
     .summary = "Record where a running Ruby spends its time",
     .description =
-        "Looks at a process, or at a command from its start, many times a second, and writes how often each stack was\n"
-        "seen. See `heapprof stacks --help` for what it needs, and whom it stops.\n"
+        "Looks at a process, or at a command from its start, many times a second, and writes how\n"
+        "often it saw each stack. `heapprof stacks --help` says what rights it needs, and which\n"
+        "threads it stops.\n"
         "\n"
-        "It ends after --duration, at ^C, or when the process ends, and writes what it has. The last line on stderr\n"
-        "says how many looks were asked for, taken, and late; and of how many stacks a part was torn or all failed.",
+        "It ends after --duration, at ^C, or when the process ends, and writes what it has. The\n"
+        "last line on stderr says how many looks were asked for, how many were taken, and how\n"
+        "many were late. It also says how many stacks were read only in part (torn), and how many\n"
+        "could not be read.",
     .readers =
-        "the owner of the file alone (mode 0600). It names the methods, files and threads that were seen.\n"
+        "only the owner of the file (mode 0600). It names the methods, files and threads that were seen.\n"
         "With another format and no --output it goes to stdout.",
     .options = options, .examples = examples, .least = 1, .most = 100000, .run = run,
 };

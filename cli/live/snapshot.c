@@ -217,11 +217,11 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--output", 'o', "FILE", "FILE", "Where to write it; %p is the PID, %n counts (heapprof-%p.pb.gz)"},
-    {"--every", 'e', "SECONDS", NULL, "One after the other, until ^C or the process ends"},
-    {"--keep", 'k', "N", NULL, "So many of these: the first, and more of the newer ones; 1: the newest, 0: all (10)"},
+    {"--output", 'o', "FILE", "FILE", "Where to write it. %p is the PID, %n counts (default: heapprof-%p.pb.gz)"},
+    {"--every", 'e', "SECONDS", NULL, "Take one every SECONDS, until ^C or until the process ends"},
+    {"--keep", 'k', "N", NULL, "Keep N of these: the first, and more of the newer than of the older ones. 1 keeps the newest, 0 all (default: 10)"},
     {"--diff", 'd', "OLD", "FILE", "Show what grew since that profile"},
-    {"--stop", 's', "WHOM", "auto never", "auto: if it changes all the time, stop it for milliseconds"},
+    {"--stop", 's', "WHOM", "auto never", "Whether to stop the process. auto: for milliseconds, if it changes all the time"},
     {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
     {0}
 };
@@ -230,7 +230,7 @@ static const struct cli_example examples[] = {
     {"heapprof snapshot 4242", "the heap of that process, now"},
     {"heapprof snapshot 4242 -o new.pb.gz --diff old.pb.gz", "and what grew since"},
     {"heapprof snapshot 4242 --every 60 --keep 10", "one a minute; ten are kept, the first among them"},
-    {"heapprof snapshot --core core.4242", "what a process held that is no more"},
+    {"heapprof snapshot --core core.4242", "what a process held when it ended"},
     {0}
 };
 
@@ -238,15 +238,18 @@ const struct cli_command cli_snapshot_command = {
     .name = "snapshot", .arguments = "[options] PID",
     .summary = "Take the heap profile of a running process",
     .description =
-        "Reads the heap profile of a process that runs under RUBY_HEAPPROF, from outside and without its cooperation: it may\n"
-        "be idle, in a loop, or in C code that never comes back. With RUBY_HEAPPROF=1,out= it writes no file of its own.\n"
+        "Reads the heap profile of a process that runs under RUBY_HEAPPROF, from outside. The\n"
+        "process does nothing for it: it may be idle, in a loop, or in C code that never returns.\n"
+        "With RUBY_HEAPPROF=1,out= the process writes no file of its own.\n"
         "\n"
-        "The file is what ObjectSpace::HeapProfile.snapshot has at that moment: no garbage collection is started, who\n"
-        "holds malloc'ed memory is not looked for, and RSS is not explained.\n"
+        "The file has what ObjectSpace::HeapProfile.snapshot has at that moment, with three\n"
+        "differences: no garbage collection is started, the file does not say which objects hold\n"
+        "malloc'ed memory, and RSS is not explained.\n"
         "\n"
-        "It has to be of the same build as this program. See `heapprof stacks --help` for the rights it needs.",
+        "The process has to be of the same build as this program. `heapprof stacks --help` says\n"
+        "what rights it needs.",
     .readers =
-        "the owner of the file alone (mode 0600), which is who runs heapprof, not the process's user.\n"
-        "It names methods, classes, files and the command line, and has no contents of objects.",
+        "only the owner of the file (mode 0600): the user who runs heapprof, not the user of the process.\n"
+        "It names methods, classes, files and the command line, but has no contents of objects.",
     .options = options, .examples = examples, .least = 0, .most = 1, .run = run,
 };

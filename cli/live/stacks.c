@@ -55,8 +55,8 @@ run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"--core", 'c', "FILE", "FILE", "Read a core file instead of a process"},
-    {"--stop", 's', "WHOM", "auto always never", "Whom to stop for the moment of reading"},
-    {"--fibers", 'f', NULL, NULL, "Show fibers that do not run, too: all of the heap is read"},
+    {"--stop", 's', "WHOM", "auto always never", "Which threads to stop while they are read (default: auto)"},
+    {"--fibers", 'f', NULL, NULL, "Also show fibers that do not run. This reads the whole heap"},
     {"--json", 0, NULL, NULL, "Print JSON"},
     {0}
 };
@@ -72,12 +72,15 @@ const struct cli_command cli_stacks_command = {
     .name = "stacks", .arguments = "[options] PID...",
     .summary = "Show what a running Ruby is doing",
     .description =
-        "Prints the backtraces of all threads of all Ractors of a process, without its cooperation. It has to run this\n"
-        "ruby, which says where its structures are; neither its files nor debug symbols are needed.\n"
+        "Prints the backtraces of all threads of all Ractors of a process. The process does\n"
+        "nothing for it. It has to run this ruby, which says where its structures are. Neither\n"
+        "its files nor debug symbols are needed.\n"
         "\n"
-        "--stop=auto stops a thread that runs for some microseconds, and no other: so no backtrace is a mixture of two\n"
-        "moments. always stops all of them, so all backtraces are of one moment. never stops none: of a backtrace\n"
-        "that changes while it is read the outer part is shown, below (torn).\n"
+        "With --stop=auto, a thread that runs is stopped for some microseconds while it is read;\n"
+        "no other thread is stopped. So no backtrace mixes two moments. With --stop=always, all\n"
+        "threads are stopped, so all backtraces are of one moment. With --stop=never, none is\n"
+        "stopped. If a backtrace changes while it is read, only its outer part is shown, below\n"
+        "(torn).\n"
         "\n"
         "It needs the rights of a debugger: the same user where the system allows that, or root.",
     .options = options, .examples = examples, .least = 0, .most = 1000, .run = run,

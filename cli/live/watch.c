@@ -343,8 +343,8 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"--rate", 'r', "N", NULL, "Looks a second (50)"},
-    {"--stop", 's', "WHOM", "auto always never", "Whom to stop for the moment of reading"},
+    {"--rate", 'r', "N", NULL, "Look N times a second (default: 50)"},
+    {"--stop", 's', "WHOM", "auto always never", "Which threads to stop while they are read (default: auto)"},
     {0}
 };
 
@@ -357,9 +357,10 @@ const struct cli_command cli_watch_command = {
     .name = "watch", .arguments = "[options] PID",
     .summary = "Watch a running Ruby on a live screen",
     .description =
-        "A screen that is drawn anew each second. Keys: 1 functions by time, their own and with what they call; 2 threads and\n"
-        "what each is doing; 3 the heap by size, and 4 what of it grew since this began, both if the process runs under\n"
-        "RUBY_HEAPPROF; s sorts by total time or own, i counts idle threads, r begins anew, space pauses, arrows scroll,\n"
-        "q quits.",
+        "Shows a screen that is drawn again each second. Keys: 1 shows functions by time, their\n"
+        "own and with what they call; 2 shows threads and what each is doing; 3 shows the heap by\n"
+        "size; 4 shows what grew in the heap since the start. 3 and 4 need a process that runs\n"
+        "under RUBY_HEAPPROF. s sorts by total or own time, i counts idle threads, r starts\n"
+        "again, space pauses, arrows scroll, q quits.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

@@ -214,10 +214,10 @@ class TestHeapprofFiles < Test::Unit::TestCase
     end
     assert_equal commands.grep(/\Agraph /), heapprof!("graph", "--help").out.scan(/^heapprof (\S+ \S+)  /).flatten
     assert_equal heapprof!("graph", "--help").out, heapprof!("help", "graph").out
-    assert_refused 2, /graph is followed by one of: dump info /, "graph"
-    assert_refused 2, /graph banana is no command; they are: dump info /, "graph", "banana"
+    assert_refused 2, /type one of these after graph: dump info /, "graph"
+    assert_refused 2, /graph banana is not a command; the commands are: dump info /, "graph", "banana"
     assert_refused 2, /banana is no command/, "help", "banana"
-    assert_refused 2, /\Aheapprof: banana is no command; they are: run top /, "banana"
+    assert_refused 2, /\Aheapprof: banana is not a command; the commands are: run top /, "banana"
     ran = heapprof
     assert_equal [2, "", all], [ran.status, ran.out, ran.err]
   end
