@@ -44,7 +44,7 @@ second_byte_p(unsigned char first, unsigned char second)
     return low <= second && second <= high;
 }
 
-/* Bytes of the well-formed sequence that text starts with, 0 when there is none. */
+/* Bytes of the well-formed sequence that text starts with; 0 if it starts with none. */
 static size_t
 well_formed(const unsigned char *text, size_t length)
 {

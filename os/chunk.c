@@ -18,8 +18,8 @@ in_list_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
            word_at(next + 3 * word, &back, data) && back == chunk && word_at(before + 2 * word, &forth, data) && forth == chunk;
 }
 
-/* Whether that is no block, but the header of one that glibc has to give out: the lists of such
- * are in its data. What lies before it is the end of another block. */
+/* Whether a free chunk of glibc's begins there, not a block. glibc's data has the lists of free
+ * chunks. Before a free chunk lies the end of another block. */
 static bool
 free_chunk_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
 {

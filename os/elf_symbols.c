@@ -67,8 +67,8 @@ read_at(const struct heapprof_elf *elf, uint64_t offset, void *to, size_t bytes)
     return within_p(elf, offset, bytes) && rb_heapprof_read_at(elf->fd, offset, to, bytes);
 }
 
-/* Calls function with each of count entries of a table, until it returns false. False: the file
- * does not have them all. */
+/* Calls function with each of count entries of a table, until it returns false. Returns false if
+ * the file does not have them all. */
 static inline bool
 each_entry(const struct heapprof_elf *elf, uint64_t offset, uint64_t count, size_t entry_bytes,
            bool (*function)(const char *entry, void *data), void *data)
@@ -176,7 +176,7 @@ native_p(const elf_header *header)
            (header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
-/* The first symbol table, or else the last of those for the dynamic linker. */
+/* Takes the first symbol table, or else the last one for the dynamic linker. */
 static bool
 choose_section(const char *entry, void *data)
 {

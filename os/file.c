@@ -76,7 +76,7 @@ prepend(struct path_walk *walk, const char *path, const char *rest)
     return whole[0] == '/' ? enter(walk, "/") : 0;
 }
 
-/* A link of /proc to a pipe, a socket, or what else its text is no path of. */
+/* Whether name is a link of /proc whose text is not a path, as that to a pipe or a socket. */
 static bool
 magic_p(int directory, const char *name)
 {
@@ -349,8 +349,8 @@ close_some(void)
     for (rlim_t i = 1; i <= DESCRIPTORS && i <= limit.rlim_cur; i++) close((int)(limit.rlim_cur - i));
 }
 
-/* A copy of this thread alone. Not fork(), which runs the handlers of others, and whose child ends
- * with a signal. */
+/* Makes a copy of this thread alone. fork() would run handlers of other code, and its child would
+ * end with a signal. */
 static pid_t
 clone_thread(void)
 {

@@ -81,8 +81,8 @@ skip(struct cfi_reader *reader, uint64_t bytes)
     else reader->at += bytes;
 }
 
-/* A record begins with its length. Those that are longer than 4 GB say so otherwise, and there
- * are none. */
+/* A record begins with its length. Records longer than 4 GB would have another form, and do not
+ * occur. */
 static struct cfi_reader
 read_record(const uint8_t *record)
 {
@@ -206,7 +206,7 @@ read_register(struct cfi_table *table, struct cfi_reader *reader, unsigned instr
     }
 }
 
-/* The others, without those that have an operand in them. */
+/* The instructions that have no operand in their own byte. */
 static void
 read_other(struct cfi_table *table, struct cfi_reader *reader, unsigned instruction)
 {

@@ -72,10 +72,10 @@ typedef void *dlsym_function(void *handle, const char *name);
 
 static dlsym_function *real_dlsym;
 
-/* dlsym, but for a look at what is new before; it leaves no frame behind. */
+/* Looks for new objects, then does what dlsym does. It leaves no frame behind. */
 __attribute__((visibility("hidden"))) void *rb_heapprof_interpose_dlsym(void *handle, const char *name);
 
-/* What it calls: returns where to jump. */
+/* What it calls. Returns where to jump. */
 __attribute__((visibility("hidden"), used)) dlsym_function *rb_heapprof_interpose_look(void);
 
 __asm__(
@@ -244,9 +244,9 @@ look_i(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Replaces in what is new. dlsym waits for a load in progress: whatever was counted before has
- * had its relocations done when it returns. If more came meanwhile, once again; who goes on
- * loading will ask for an address later. */
+/* Replaces functions in new objects. dlsym waits for a load in progress. So objects that were
+ * counted before it have had their relocations done when it returns. If more came meanwhile, it
+ * looks once again. A thread that goes on loading will ask for an address later. */
 static void
 look(void)
 {

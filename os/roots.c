@@ -195,8 +195,9 @@ read_threads(struct roots *roots)
     return read;
 }
 
-/* glibc's control block of a thread has its own address as its first and third word. That of
- * the first thread is no stack's, and has no guard before it. 0: there is none. */
+/* Finds glibc's control block of a thread, whose first and third word are its own address. The
+ * first thread's control block is not on a stack, and has no guard before it. Returns 0 if there
+ * is none. */
 static uintptr_t
 control_block(const struct roots *roots, const struct mapping *mapping)
 {
@@ -240,9 +241,9 @@ stack_in_use(const struct roots *roots, const struct mapping *mapping)
 
 /* ---- mappings ---- */
 
-/* Where the heap of an arena ends that begins there; 0: none does. Its first words: the arena,
- * which is in it or in another; the heap before it; how long it is; how much of that may be
- * written. */
+/* Where the heap of an arena that begins there ends. Returns 0 if none begins there. A heap's
+ * first words are the arena, which is in this heap or in another; the heap before it; its length;
+ * and how much of that may be written. */
 static uintptr_t
 heap_end(const struct roots *roots, uintptr_t begin)
 {
@@ -255,7 +256,8 @@ heap_end(const struct roots *roots, uintptr_t begin)
     return begin + writable;
 }
 
-/* With the heaps of arenas in it, beside which the kernel may have put others. */
+/* Tells of an anonymous mapping and of the heaps of arenas in it: the kernel may have joined them
+ * with other mappings. */
 static void
 tell_anonymous(const struct roots *roots, uintptr_t begin, uintptr_t end)
 {

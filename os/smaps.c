@@ -94,7 +94,8 @@ keep(struct smaps_list *list, const char *text, size_t length)
     list->length += length;
 }
 
-/* Rss, Size and mappings, whose addresses are in small letters; of the others none is copied. */
+/* Whether a line is wanted: Rss, Size, or a mapping, whose address has small letters. The rest is
+ * not copied. */
 static bool
 wanted_p(char first)
 {

@@ -143,7 +143,7 @@ mapping(struct combine_adding *adding, uint64_t place)
     return adding->mappings[place];
 }
 
-/* What its lines are made of, in their order. False: no memory. */
+/* Digests the content of its lines, in their order. Returns false if there is no memory. */
 static bool
 digest_lines(struct combine_adding *adding, const struct heapprof_model_location *from, struct heapprof_digest *digest)
 {
@@ -312,7 +312,8 @@ add_samples(struct combine_adding *adding)
 
 /* ---- a model ---- */
 
-/* The type of that model with the name and unit of a type of another; type_count: none. */
+/* The model's type that has the name and unit of a type of another model. Returns type_count if
+ * it has none. */
 static uint32_t
 find_type(const struct heapprof_model *model, const struct heapprof_model *other, uint32_t which)
 {

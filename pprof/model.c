@@ -338,8 +338,9 @@ check_functions(const struct checking *checking)
     return true;
 }
 
-/* A mapping that is not there is none, as for pprof: it says where to look for names, and is often
- * left out. A function that is not there would be a frame without a name. */
+/* A location may name a mapping that is not in the file: it then has no mapping, as for pprof. A
+ * mapping only says where to look for names, and is often left out. A missing function is an
+ * error: the frame would have no name. */
 static bool
 resolve_locations(const struct checking *checking)
 {

@@ -111,7 +111,7 @@ same_identity(const struct alike_merging *merging, uint32_t id)
     return merging->identity_of[id] & ~TWO;
 }
 
-/* Identity 0 is no class; in a snapshot it also stands for a class of which nothing is shown. */
+/* Identity 0 is not a class. In a snapshot it also stands for a class of which nothing is shown. */
 static bool
 identity_apart_p(const struct alike_merging *merging, uint32_t id)
 {

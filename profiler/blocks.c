@@ -107,7 +107,7 @@ remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
     free_entry(blocks, entry);
 }
 
-/* Gives back what lies beyond size_bytes. False: nothing is left. */
+/* Cuts the pieces at size_bytes. Returns false if nothing is left. */
 static bool
 cut_pieces(struct heapprof_blocks *blocks, uint32_t entry, size_t size_bytes)
 {
@@ -273,7 +273,7 @@ close_gaps(struct heapprof_blocks *blocks, uint32_t entry)
     }
 }
 
-/* A block that is lifted keeps its entry and what it has: who lifted it will look for that. */
+/* A lifted block keeps its entry and its pieces, because the caller of lift will use them. */
 void
 rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
                         bool (*keep)(struct heapprof_piece *piece, void *data), void *data)

@@ -70,7 +70,7 @@ same_function_p(const struct heapprof_tables *tables, uint32_t a, uint32_t b)
            one->first_line == other->first_line && one->cfunc == other->cfunc;
 }
 
-/* Which one stands for it; 0: it stands for those to come, or there is no memory. */
+/* The entry that stands for it. Returns 0 if it stands for later ones, or if there is no memory. */
 static uint32_t
 find_or_enter(struct dead_merging *merging, uint32_t number, heapprof_hash_i *hash_i,
               bool (*same_p)(const struct heapprof_tables *tables, uint32_t a, uint32_t b))
@@ -187,7 +187,7 @@ move_owners(struct heapprof_tables *tables)
     }
 }
 
-/* Nothing names what others stand for any more. Takes all marks away. */
+/* Takes all marks away. Nothing names an entry any more that another one stands for. */
 static void
 forget_same(struct heapprof_tables *tables)
 {

@@ -33,7 +33,7 @@
 
 /* ---- how many names are left ---- */
 
-/* Marks the functions that stacks name, and those that are on stacks to be kept. */
+/* Marks the functions that stacks name, and the functions on stacks that are kept. */
 static void
 mark_functions(const struct heapprof_tables *tables)
 {
@@ -91,7 +91,7 @@ too_many_names_p(const struct heapprof_tables *tables)
     return dead + count_classes(tables) > HEAPPROF_DEAD_NAMES + living;
 }
 
-/* ---- who loses its names ---- */
+/* ---- which names are lost ---- */
 
 static bool
 dead_number_p(uint32_t function, void *tables)
@@ -147,7 +147,7 @@ weigh(const struct heapprof_tables *tables, struct dead_weights *weights)
     }
 }
 
-/* Twice the mean of those that there are: half of them at most have as much. */
+/* Twice the mean of all weights that are not 0. At most half of these are that large. */
 static double
 threshold(const double *weights, uint32_t end)
 {

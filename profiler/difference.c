@@ -246,8 +246,8 @@ unchanged_p(const struct heapprof_row *row)
            row->resident_bytes == 0 && row->memsize_bytes == 0;
 }
 
-/* What both have of the same run has the same samples, and is no part of the error: at most
- * what the earlier one has. */
+/* The variance of a difference. If both are of one run, what both have comes from the same samples
+ * and is no part of the error. It is at most what the earlier one has. */
 static double
 variance_of(const double shares[SHARES])
 {
@@ -291,7 +291,8 @@ bring_origin(struct heapprof_snapshot *difference, const struct heapprof_snapsho
     difference->origin = origin == UINT32_MAX ? 0 : origin;
 }
 
-/* Both in one, under new numbers; NULL when there is no memory. like: what of them is compared. */
+/* Both in one snapshot, under new numbers. like says what of them is compared. Returns NULL if
+ * there is no memory. */
 static struct heapprof_snapshot *
 bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot *earlier, struct part like)
 {
@@ -324,9 +325,9 @@ common(const struct heapprof_snapshot *one, const struct heapprof_snapshot *othe
     };
 }
 
-/* From which age on what is alive was sampled when earlier was taken, too, with the same
- * weight: in both it is off by as much, so it is no part of the error of a difference. As
- * heapprof diff has it (report/groups.c). */
+/* The age from which on live samples were samples, with the same weight, when earlier was taken.
+ * Their error is the same in both, so it is no part of the error of a difference. heapprof diff does
+ * the same (report/groups.c). */
 static uint32_t
 kept_age(const struct heapprof_facts *later, const struct heapprof_facts *earlier)
 {

@@ -138,7 +138,7 @@ rb_heapprof_ladder_build(const struct heapprof_measured *measured)
 
 /* ---- rows ---- */
 
-/* A stack of one frame of that name; 0 when there is no memory. */
+/* A stack of one frame with that name. Returns 0 if there is no memory. */
 static uint32_t
 add_stack(struct heapprof_snapshot *snapshot, uint32_t name)
 {

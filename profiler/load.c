@@ -195,7 +195,7 @@ load_library(struct loading *loading, const char *class, const char *caller, boo
     return load_text(loading, text + 1, length - 2, library);
 }
 
-/* "Cart#load /srv/cart.rb:17", the innermost frame of who allocated the owner. */
+/* Reads "Cart#load /srv/cart.rb:17", the innermost frame of the stack that allocated the owner. */
 static bool
 load_place(struct loading *loading, const char *text, uint32_t *stack)
 {
@@ -395,7 +395,7 @@ load_facts(struct loading *loading)
     if (facts->interval_bytes == 0 && model->period > 0) facts->interval_bytes = (uint64_t)model->period;
 }
 
-/* Comments that pprof.c makes of the facts and the rungs; all others are the origin's. */
+/* Whether pprof.c made that comment of facts and rungs. All other comments are the origin's. */
 static bool
 made_p(const char *comment)
 {

@@ -115,7 +115,7 @@ place_id(struct pprof_encoder *encoder, uint32_t stack)
 
 /* ---- what the profile is about ---- */
 
-/* Of the sample type of that name; TEXT_EMPTY: there is none. */
+/* The text of the sample type of that name; TEXT_EMPTY if there is none. */
 static enum pprof_text
 type_named(const char *name)
 {

@@ -178,8 +178,8 @@ add_row(struct rows_adding *adding, struct heapprof_row row, const struct rows_s
     return true;
 }
 
-/* What the site has allocated, by age and dead. Most sites have few ages: of the others nothing
- * is written or read. */
+/* What the site has allocated, by age, and what of it is dead. Most sites have few ages. The bins of
+ * other ages are neither written nor read. */
 struct ages {
     uint32_t   used; /* a bit for each bin */
     struct rows_sum dead;
@@ -244,7 +244,7 @@ next_piece(const struct rows_adding *adding, uint32_t number)
     return next->piece.site == number ? next : NULL;
 }
 
-/* Of the pieces not done yet those of the site and owner of the first. */
+/* Puts into bins the next pieces: all of the site and owner of the first. */
 static void
 bin_pieces(struct rows_adding *adding, struct ages *ages)
 {

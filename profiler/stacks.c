@@ -270,8 +270,8 @@ rb_heapprof_stacks_mark_inside(struct heapprof_stacks *stacks,
     clear_flags(stacks, DONE);
 }
 
-/* The node that is as this one is now: its parent, if there is to be one of the two; or one that
- * has been come to. Returns 0 if there is none. */
+/* The node that stands for this one: its parent, if the two become one, or an equal node that was
+ * visited before. Returns 0 if there is none. */
 static uint32_t
 find_same(const struct heapprof_stacks *stacks, const struct heapprof_stack_node *node, uint32_t once)
 {

@@ -144,7 +144,7 @@ full_p(const struct heapprof_numbers *numbers, const struct heapprof_index *inde
                                      !rb_heapprof_index_room_p(index, numbers->count));
 }
 
-/* How much room a name needs nobody knows but who was refused. */
+/* Only the caller that was refused knows how much room a name needs. */
 static bool
 strings_full_p(const struct heapprof_strings *strings)
 {

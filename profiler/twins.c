@@ -72,8 +72,8 @@ same_frame_p(const struct twins_search *search, uint32_t a, uint32_t b)
 
 typedef bool same_i(const struct twins_search *search, uint32_t a, uint32_t b);
 
-/* The first that is the same. If there is no such one, it is entered, and is the first. Returns
- * 0 when memory is refused. */
+/* The first function that is the same. If there is none, enters this one, which is then the first.
+ * Returns 0 if memory is refused. */
 static uint32_t
 find_or_enter(struct twins_search *search, uint32_t number, heapprof_hash_i *hash_i, same_i *same_p)
 {

@@ -150,7 +150,7 @@ word_at(uintptr_t address, uintptr_t *word, void *data)
     return rb_heapprof_peek(lost->fd, address, word, sizeof(*word)) == sizeof(*word);
 }
 
-/* How long it is; 0: there is none. Another ends where a known one begins. */
+/* The length of an unknown block; 0 if there is none. It ends where a known block begins. */
 static size_t
 other_bytes(struct heapprof_lost *lost, uintptr_t address)
 {
@@ -186,7 +186,7 @@ find_other(const struct heapprof_lost *lost, uintptr_t address)
     return NULL;
 }
 
-/* NULL: memory is refused. */
+/* Returns NULL if memory is refused. */
 static struct heapprof_lost_other *
 add_other(struct heapprof_lost *lost, uintptr_t address)
 {
