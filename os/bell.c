@@ -27,7 +27,7 @@
 #endif
 
 static sem_t bell;
-static struct taken {
+static struct bell_signal {
     int number;              /* atomic; 0: none */
     int come;                /* atomic: the process that it came to; 0: none, or it has been asked for */
     struct sigaction before; /* what it did */
@@ -93,7 +93,7 @@ ours_p(const struct sigaction *action)
 int
 rb_heapprof_bell_take_signal(unsigned which, int number, bool handled_by_ruby)
 {
-    struct taken *it = &taken[which];
+    struct bell_signal *it = &taken[which];
     struct sigaction now, action = { .sa_handler = hear, .sa_flags = SA_RESTART | SA_ONSTACK };
 
     if (sigaction(number, NULL, &now) != 0) return errno;
