@@ -26,8 +26,8 @@
 #include "profiler/dead_names.h"
 
 /* Keys of what stands for what has lost its name: of a function, as if it were a C method's; of a
- * class, one that neither an object has nor a type (gc/book/track.c) nor a table of the VM
- * (gc/owners/vm_tables.c). */
+ * class, one that neither an object has nor a type (gc/objects/label.c) nor a table of the
+ * VM (gc/owners/holder.c). */
 #define NAMELESS_CODE  (UINT64_MAX - 1)
 #define NAMELESS_CLASS ((uintptr_t)0x7000)
 
