@@ -67,7 +67,7 @@ run(struct cli *cli)
     struct heapprof_model *model;
     int status;
 
-    if (!cli->values[TO]) return cli_usage(cli, "--to is missing");
+    if (!cli->values[TO]) return cli_usage(cli, "--to=FORMAT is missing");
     model = cli_read(cli, cli->operands[0]);
     if (!model) return CLI_WRONG;
     status = convert(cli, model);

@@ -130,7 +130,7 @@ cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **
     for (size_t i = 0; i < given; i++) {
         int error = open_input(&input, cli->operands[i]);
         if (error == ENOENT && given - gone > cli->command->least) {
-            cli_wrong(cli, "%s: is not there any more, and left out", input.name);
+            cli_wrong(cli, "%s: is gone, and was left out", input.name);
             gone++;
             continue;
         }
@@ -157,7 +157,7 @@ cli_type(const struct cli *cli, const char *path, const struct heapprof_model *m
         size += (size_t)snprintf(names + size, sizeof(names) - size, " %s",
                                  rb_heapprof_model_string(model, model->types[i].type, NULL));
     }
-    cli_wrong(cli, "%s: has no values %s; it has%s", cli_name(path), name, names);
+    cli_wrong(cli, "%s: has no values %s; give one of%s", cli_name(path), name, names);
     return false;
 }
 
@@ -233,7 +233,7 @@ cli_save(const struct cli *cli, const struct heapprof_model *model, const char *
     size_t size;
 
     if (!path || !strcmp(path, "-")) {
-        if (isatty(1)) return cli_usage(cli, "a profile is no text for a terminal: write it to a file");
+        if (isatty(1)) return cli_usage(cli, "a profile is not text for a terminal: write it to a file with > FILE");
         if (rb_heapprof_save(model, print, stdout) == HEAPPROF_SAVE_NO_MEMORY) return cli_wrong(cli, "no memory");
         return cli_finish(cli);
     }

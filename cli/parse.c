@@ -66,7 +66,7 @@ cli_number(const struct cli *cli, int option, long least, long default_number, l
     errno = 0;
     *number = strtol(text, &end, 10);
     if (end != text && !*end && errno == 0 && *number >= least) return true;
-    cli_usage(cli, "%s=%s: a whole number of %ld or more is wanted",
+    cli_usage(cli, "%s=%s: give a whole number of %ld or more",
               cli->command->options[option - 1].name, text, least);
     return false;
 }
@@ -118,7 +118,7 @@ take_option(struct cli *cli, int argc, char **argv)
 
     while ((option = option_at(cli->command, place)) && !(rest = behind(argv[0], option))) place++;
     if (!option) {
-        cli_usage(cli, "%s is no option of it", argv[0]);
+        cli_usage(cli, "%s is not an option of this command", argv[0]);
         return 0;
     }
     if (!option->value) {
@@ -130,12 +130,12 @@ take_option(struct cli *cli, int argc, char **argv)
         return 1;
     }
     if (!*rest && argc < 2) {
-        cli_usage(cli, "%s wants a value: %s", option->name, option->value);
+        cli_usage(cli, "%s needs a value: %s", option->name, option->value);
         return 0;
     }
     cli->values[place] = *rest ? rest + (*rest == '=') : argv[1];
     if (!choice_p(option, cli->values[place])) {
-        cli_usage(cli, "%s=%s: it is one of %s", option->name, cli->values[place], option->choices);
+        cli_usage(cli, "%s=%s: give one of %s", option->name, cli->values[place], option->choices);
         return 0;
     }
     return *rest ? 1 : 2;
@@ -158,7 +158,7 @@ check_operands(const struct cli *cli)
         return false;
     }
     if (cli->operand_count <= command->most) return true;
-    cli_usage(cli, "%s is one operand too many", cli->operands[command->most]);
+    cli_usage(cli, "%s is one argument too many", cli->operands[command->most]);
     return false;
 }
 

@@ -22,7 +22,7 @@ set_group(struct asked *asked, const char *name)
 {
     if (report_question_group(&asked->question, name)) return true;
     snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
-             "group: %.100s is none (expected site, function, class, file, gem, app or label:KEY)", name);
+             "group: %.100s is not a group (give site, function, class, file, gem, app or label:KEY)", name);
     return false;
 }
 

@@ -33,7 +33,7 @@ cli_attach_open(const struct cli *cli, const char *name, enum cli_attach_to to)
 
     if (to == CLI_ATTACH_CORE) target = attach_target_open_core(name, error);
     else if (!parse_pid(name, &pid)) {
-        cli_wrong(cli, "%s: is no process number", name);
+        cli_wrong(cli, "%s: is not a PID; give the number of a process", name);
         return NULL;
     }
     else target = attach_target_open_pid(pid, error);

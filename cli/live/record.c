@@ -251,7 +251,7 @@ read_duration(const struct cli *cli, int64_t *ns)
     if (!text) return true;
     double seconds = strtod(text, &end);
     if (*end || end == text || !(seconds > 0 && seconds <= 1e8)) {
-        cli_usage(cli, "--duration=%s: seconds, more than 0", text);
+        cli_usage(cli, "--duration=%s: give seconds, more than 0", text);
         return false;
     }
     *ns = (int64_t)(seconds * 1e9);
@@ -265,7 +265,7 @@ read_rate(const struct cli *cli, int64_t *period_ns)
 
     if (!cli_number(cli, RATE, 1, 99, &rate)) return false;
     *period_ns = SECOND_NS / (rate < RATE_MOST ? rate : RATE_MOST);
-    if (rate > RATE_MOST) cli_usage(cli, "--rate=%ld: at most %d", rate, RATE_MOST);
+    if (rate > RATE_MOST) cli_usage(cli, "--rate=%ld: give at most %d", rate, RATE_MOST);
     return rate <= RATE_MOST;
 }
 

@@ -173,10 +173,10 @@ take_all(struct session *session)
     long keep;
 
     if (every && (*end || !(seconds >= 0.01 && seconds <= SECONDS_MOST))) {
-        return cli_usage(cli, "--every=%s: seconds, from 0.01 to %d", every, SECONDS_MOST);
+        return cli_usage(cli, "--every=%s: give seconds, from 0.01 to %d", every, SECONDS_MOST);
     }
     if (!cli_number(cli, KEEP, 0, 10, &keep)) return CLI_USAGE;
-    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: %%p %%e %%t %%n %%%%", cli->values[OUT]);
+    if (!name_files(session, every, keep)) return cli_usage(cli, "--output=%s: after %% give one of p, e, t, n, %%", cli->values[OUT]);
     int status = every ? take_every(session, seconds) : take(session);
     if (status == CLI_DONE && cli->values[DIFF]) status = show_difference(session);
     rb_heapprof_series_free(&session->series);
@@ -207,7 +207,7 @@ run(struct cli *cli)
     struct session session = {.cli = cli};
     const char *core = cli->values[CORE];
 
-    if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "expected a PID, or --core");
+    if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "give a PID or --core=FILE, and not both");
     session.target = cli_attach_open(cli, core ? core : cli->operands[0],
                                      core ? CLI_ATTACH_CORE : CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;

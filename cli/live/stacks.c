@@ -39,7 +39,7 @@ run(struct cli *cli)
     struct report_json json = {.out = stdout};
     int status;
 
-    if (!cli->values[CORE] && cli->operand_count == 0) return cli_usage(cli, "a PID is missing");
+    if (!cli->values[CORE] && cli->operand_count == 0) return cli_usage(cli, "a PID is missing: give one, or --core=FILE");
     if (!cli->values[JSON]) {
         status = show_targets(cli, NULL);
     }

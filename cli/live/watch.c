@@ -325,7 +325,7 @@ run(struct cli *cli)
     long rate;
 
     if (!cli_number(cli, RATE, 1, 50, &rate)) return CLI_USAGE;
-    if (rate > RATE_MOST) return cli_usage(cli, "--rate=%ld: at most %d", rate, RATE_MOST);
+    if (rate > RATE_MOST) return cli_usage(cli, "--rate=%ld: give at most %d", rate, RATE_MOST);
     session.period_ns = SECOND_NS / rate;
     session.target = cli_attach_open(cli, cli->operands[0], CLI_ATTACH_PROCESS);
     if (!session.target) return CLI_WRONG;

@@ -174,7 +174,7 @@ cli_memcheck_collect(struct cli_memcheck_run *run)
         if (!run->processes[i].decided || run->processes[i].dropped > 0) run->wrong = true;
     }
     if (run->count > 0 || run->wrong) return;
-    cli_wrong(run->cli, "no process of %s wrote a report: it is no ruby with the heap profiler, or ended by exit!, exec or a "
+    cli_wrong(run->cli, "no process of %s wrote a report: it is not a ruby with the heap profiler, or ended by exit!, exec or a "
               "signal", run->cli->operands[0]);
     run->wrong = true;
 }

@@ -28,7 +28,7 @@ listen_at_file(const struct cli *cli, const char *path)
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool alive = probe >= 0 && connect(probe, (struct sockaddr *)&address, sizeof(address)) == 0;
     if (probe >= 0) close(probe);
-    if (alive) return cli_wrong(cli, "%s: somebody listens there", path), -1;
+    if (alive) return cli_wrong(cli, "%s: another program listens there; give another path", path), -1;
     if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode)) unlink(path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     mode_t before = umask(0177);
@@ -95,7 +95,7 @@ listen_at_address(const struct cli *cli, const char *text, const char *host, con
         if (fd >= 0) say_port(fd, host);
         else cli_wrong(cli, "%s: %s", text, strerror(errno));
     }
-    else cli_wrong(cli, "--listen=%s: others could ask there: set HEAPPROF_TOKEN", text);
+    else cli_wrong(cli, "--listen=%s: other hosts could ask there: set HEAPPROF_TOKEN", text);
     freeaddrinfo(found);
     return fd;
 }
@@ -110,7 +110,7 @@ listen_at_port(const struct cli *cli, const char *text, bool with_token, int *st
     size_t length = colon ? (size_t)(colon - text) : 0;
 
     if (!colon || colon[1] == 0 || *end || port < 0 || port > 65535 || length >= sizeof(host)) {
-        *status = cli_usage(cli, "--listen=%s: expected ADDRESS:PORT or a path with a '/'", text);
+        *status = cli_usage(cli, "--listen=%s: give ADDRESS:PORT or a path with a '/'", text);
         return -1;
     }
     snprintf(host, sizeof(host), "%.*s", (int)length, text);

@@ -4,7 +4,7 @@
 static int
 run(struct cli *cli)
 {
-    if (!cli->values[CLI_SERVE_LISTEN]) return cli_usage(cli, "--listen is missing");
+    if (!cli->values[CLI_SERVE_LISTEN]) return cli_usage(cli, "--listen is missing: give --listen=127.0.0.1:6066, or the path of a socket file");
     return cli_serve(cli);
 }
 

@@ -382,9 +382,9 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     assert_refused 2, /usage/, "record"
     assert_refused 2, /usage/, "snapshot"
     assert_refused 2, /usage/, "watch"
-    assert_refused 2, /one operand too many/, "snapshot", 1, 2
-    assert_refused 2, /one operand too many/, "watch", 1, 2
-    assert_refused 2, /one operand too many/, "serve", 1
-    assert_refused 1, /ruby: is no process number/, "snapshot", "ruby"
+    assert_refused 2, /one argument too many/, "snapshot", 1, 2
+    assert_refused 2, /one argument too many/, "watch", 1, 2
+    assert_refused 2, /one argument too many/, "serve", 1
+    assert_refused 1, /ruby: is not a PID/, "snapshot", "ruby"
   end
 end

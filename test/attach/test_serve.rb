@@ -329,7 +329,7 @@ class TestHeapprofServe < Test::Unit::TestCase
         assert_equal "140600", File.stat(path).mode.to_s(8)
         assert_equal 200, get(path, "/", "Host" => "anything").status
         assert_equal "a client of this host sends no header Via", forbidden(path, "/", "Via" => "1.1 proxy")
-        assert_refused 1, /somebody listens there/, "serve", "--listen", path
+        assert_refused 1, /another program listens there/, "serve", "--listen", path
       end
       assert_empty Dir.children(directory)
     end

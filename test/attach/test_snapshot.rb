@@ -291,7 +291,7 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
   end
 
   def test_wrong_options
-    assert_refused 2, /expected a PID/, "snapshot"
+    assert_refused 2, /give a PID or --core/, "snapshot"
     assert_refused 2, /--every=0/, "snapshot", Process.pid, "--every=0"
     assert_refused 1, /there is no such process/, "snapshot", 4194304
     beside("$ready.call; sleep", env: { "RUBY_HEAPPROF" => "1,out=" }) do |pid|

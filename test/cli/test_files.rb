@@ -39,10 +39,10 @@ class TestHeapprofFiles < Test::Unit::TestCase
       write("a.pb.gz", shop(strings: 100))
       write("b.pb.gz", shop(strings: 200))
       ran = heapprof("merge", "a.pb.gz", "gone.pb.gz", "b.pb.gz", "-o", "sum.pb.gz")
-      assert_equal ["", "heapprof merge: gone.pb.gz: is not there any more, and left out\n", 0], [ran.out, ran.err, ran.status]
+      assert_equal ["", "heapprof merge: gone.pb.gz: is gone, and was left out\n", 0], [ran.out, ran.err, ran.status]
       assert_equal 12_000, heapprof!("top", "sum.pb.gz", "--json").json["rows"][0]["value"]
       ran = heapprof("merge", "x", "y", "-o", "none")
-      assert_equal ["heapprof merge: x: is not there any more, and left out\nheapprof merge: y: No such file or directory\n", 1],
+      assert_equal ["heapprof merge: x: is gone, and was left out\nheapprof merge: y: No such file or directory\n", 1],
                    [ran.err, ran.status]
       refute File.exist?("none")
     end
@@ -167,8 +167,8 @@ class TestHeapprofFiles < Test::Unit::TestCase
   end
 
   def test_convert_refuses_what_it_does_not_know
-    assert_refused 2, /--to is missing/, "convert", "x"
-    assert_refused 2, /--to=yaml: it is one of pprof collapsed /, "convert", "x", "--to=yaml"
+    assert_refused 2, /--to=FORMAT is missing/, "convert", "x"
+    assert_refused 2, /--to=yaml: give one of pprof collapsed /, "convert", "x", "--to=yaml"
     assert_refused 1, /\Aheapprof convert: stdin: is empty\n/, "convert", "-", "--to=json"
   end
 
@@ -216,7 +216,7 @@ class TestHeapprofFiles < Test::Unit::TestCase
     assert_equal heapprof!("graph", "--help").out, heapprof!("help", "graph").out
     assert_refused 2, /type one of these after graph: dump info /, "graph"
     assert_refused 2, /graph banana is not a command; the commands are: dump info /, "graph", "banana"
-    assert_refused 2, /banana is no command/, "help", "banana"
+    assert_refused 2, /banana is not a command/, "help", "banana"
     assert_refused 2, /\Aheapprof: banana is not a command; the commands are: run top /, "banana"
     ran = heapprof
     assert_equal [2, "", all], [ran.status, ran.out, ran.err]

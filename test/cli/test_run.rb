@@ -65,7 +65,7 @@ class TestHeapprofRun < Test::Unit::TestCase
                  heapprof!("run", "-q", "--interval=64k", "--malloc", "all", "--every=60", "--signal=USR2", "--keep=3", *echo,
                            env: { "RUBY_HEAPPROF" => "depth=9" }).out
     assert_refused 2, /--out=a,b: a value has no comma/, "run", "--out=a,b", *echo
-    assert_refused 2, /--malloc=some: it is one of ruby all/, "run", "--malloc=some", *echo
+    assert_refused 2, /--malloc=some: give one of ruby all/, "run", "--malloc=some", *echo
   end
 
   def test_statuses_and_signals_pass_through

@@ -181,11 +181,11 @@ class TestHeapprofTable < Test::Unit::TestCase
       end
       all = heapprof!("diff", "0.pb.gz", "1.pb.gz", "2.pb.gz").out
       ran = heapprof("diff", "0.pb.gz", "0.5.pb.gz", "1.pb.gz", "1.5.pb.gz", "2.pb.gz")
-      left_out = "heapprof diff: 0.5.pb.gz: is not there any more, and left out\nheapprof diff: 1.5.pb.gz: is not there any more, and left out\n"
+      left_out = "heapprof diff: 0.5.pb.gz: is gone, and was left out\nheapprof diff: 1.5.pb.gz: is gone, and was left out\n"
       assert_equal [all, left_out, 0], [ran.out, ran.err, ran.status]
       assert_refused 1, /\Aheapprof diff: gone: No such file or directory\n\z/, "diff", "0.pb.gz", "gone"
       ran = heapprof("diff", "x", "0.pb.gz", "y")
-      assert_equal ["heapprof diff: x: is not there any more, and left out\nheapprof diff: y: No such file or directory\n", 1],
+      assert_equal ["heapprof diff: x: is gone, and was left out\nheapprof diff: y: No such file or directory\n", 1],
                    [ran.err, ran.status]
     end
   end
@@ -305,15 +305,15 @@ class TestHeapprofTable < Test::Unit::TestCase
       assert_refused 1, /\Aheapprof top: text: is /, "top", "text"
       assert_refused 1, /\Aheapprof top: stdin: is empty\n/, "top", "-"
       assert_refused 1, /\Aheapprof top: \.: cannot be read: Is a directory\n/, "top", "."
-      assert_refused 1, /heap.pb.gz: has no values cpu; it has alloc_objects alloc_space/, "top", "heap.pb.gz", "--by=cpu"
+      assert_refused 1, /heap.pb.gz: has no values cpu; give one of alloc_objects alloc_space/, "top", "heap.pb.gz", "--by=cpu"
       assert_refused 2, /a file is missing/, "top"
-      assert_refused 2, /b is one operand too many/, "top", "a", "b"
-      assert_refused 2, /--group=banana: it is one of site /, "top", "heap.pb.gz", "--group=banana"
-      assert_refused 2, /--group=label:: it is one of site /, "top", "heap.pb.gz", "--group=label:"
-      assert_refused 2, /--count=x: a whole number of 0 or more is wanted/, "top", "heap.pb.gz", "-nx"
+      assert_refused 2, /b is one argument too many/, "top", "a", "b"
+      assert_refused 2, /--group=banana: give one of site /, "top", "heap.pb.gz", "--group=banana"
+      assert_refused 2, /--group=label:: give one of site /, "top", "heap.pb.gz", "--group=label:"
+      assert_refused 2, /--count=x: give a whole number of 0 or more/, "top", "heap.pb.gz", "-nx"
       assert_refused 2, /--focus=\(: /, "top", "heap.pb.gz", "--focus=("
-      assert_refused 2, /--nonsense is no option of it/, "top", "heap.pb.gz", "--nonsense"
-      assert_refused 2, /--by wants a value: TYPE/, "top", "heap.pb.gz", "--by"
+      assert_refused 2, /--nonsense is not an option of this command/, "top", "heap.pb.gz", "--nonsense"
+      assert_refused 2, /--by needs a value: TYPE/, "top", "heap.pb.gz", "--by"
       assert_refused 2, /--json takes no value/, "top", "heap.pb.gz", "--json=1"
       assert_refused 2, /files are missing/, "diff", "heap.pb.gz"
     end

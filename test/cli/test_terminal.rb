@@ -61,7 +61,7 @@ class TestHeapprofTerminal < Test::Unit::TestCase
     in_directory do
       write("heap.graph", bytes)
       slowly = ->(writer) { bytes.bytes.each_slice(bytes.size / 4) { |part| writer.write(part.pack("C*")); sleep 0.4 } }
-      { "report" => ["looking for suspects", "adding up classes"], "top" => ["adding up groups"], "tree" => ["making the dominator tree", "merging ways"],
+      { "report" => ["looking for suspects", "adding up classes"], "top" => ["adding up groups"], "tree" => ["making the dominator tree", "merging paths"],
         "view" => ["making the page"] }.each do |command, steps|
         output = command == "view" ? ["-o", "page.html"] : []
         text = on_terminal("graph", command, "/dev/stdin", *output, "PAGER" => "cat", stdin: slowly)
@@ -77,7 +77,7 @@ class TestHeapprofTerminal < Test::Unit::TestCase
   def test_a_profile_is_not_written_to_a_terminal
     in_directory do
       write("heap.pb.gz", shop)
-      assert_match "a profile is no text for a terminal: write it to a file", on_terminal("merge", "heap.pb.gz", status: 2)
+      assert_match "a profile is not text for a terminal: write it to a file", on_terminal("merge", "heap.pb.gz", status: 2)
     end
   end
 

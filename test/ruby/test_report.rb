@@ -157,7 +157,7 @@ class TestHeapProfReport < Test::Unit::TestCase
         assert_match(/\A.*\n\n.* what\n +1,0\d\d .*  .*#{Regexp.escape(title)}/, text, group)
       end
       error = assert_raise(ArgumentError) { report(group: :nonsense) }
-      assert_equal "group: nonsense is none (expected site, function, class, file, gem, app or label:KEY)", error.message
+      assert_equal "group: nonsense is not a group (give site, function, class, file, gem, app or label:KEY)", error.message
     RUBY
   end
 
