@@ -2,12 +2,12 @@
 #define HEAPPROF_CLI_H
 /* What every command is made of, and what it may use.
  *
- * A command is a file with a struct cli_command, and a row in commands.h. Its tables say all there is
- * to say of it: they are what is parsed by, and what help, the man page and the shells' completions
- * are made of. So nothing is said twice.
+ * A command is a file with a struct cli_command, and a row in commands.h. Its tables say everything about
+ * the command. The parser reads them, and help, the man page and the shells' completions are printed from
+ * them. So nothing is said twice.
  *
- * Exit statuses: CLI_DONE, CLI_WRONG (a file or what is in it; a line on stderr said what), CLI_USAGE (the command
- * line; the line says what is accepted). */
+ * Exit statuses: CLI_DONE; CLI_WRONG if a file or its content is wrong; CLI_USAGE if the command line is
+ * wrong. For the last two, a line on stderr says what is wrong, or what is accepted. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -15,10 +15,11 @@ struct cli_processes {
     uint32_t files;     /* that are used; their names have moved to the beginning of names */
 };
 
-/* Of three files and more, in the order of their times, of which some are of one process and some of others: each
- * column has of each process a file, the first column the first one, the last column the last. Others, and
- * files that do not say whose they are, have a column each. A process with a single file among series has not
- * grown, and is left out. False: no memory. Free it either way; the models stay the caller's. */
+/* Puts three or more files, in the order of their times, into columns. If they come from several processes, each
+ * column has one file of each process: the first column has the first files, the last column the last files.
+ * Otherwise each file is a column; so it is if a file does not say which process wrote it. A process with a
+ * single file, among processes with several, cannot have grown: it is left out. Returns false if there is no
+ * memory. Free the result either way; the caller keeps the models. */
 bool cli_processes_find(struct cli_processes *processes, struct heapprof_model *const *models, const uint32_t *types,
                         const char **names, uint32_t count);
 void cli_processes_free(struct cli_processes *processes);

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_REPORT_ANSWER_H
 #define HEAPPROF_REPORT_ANSWER_H
-/* What this room says, for who asks in texts and wants a text: ruby (vm/api/report.c), which is linked with the
- * names of this header and no others of the room (vm/heapprof.mk). */
+/* The door of this room for a caller that has a question as texts and wants a text: ruby (vm/api/report.c). Of
+ * this room, ruby is linked with the names of this header only (vm/heapprof.mk). */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,15 +21,16 @@ struct heapprof_ask {
     bool     colour;
 };
 
-/* The table of one profile, or of what grew from the first of two to the second, in a block from malloc, its length in *size.
- * NULL: error says what is wrong with the question, in a line; "": there was no memory. */
+/* Returns the table of one profile, or of what grew from the first of two to the second, in a block from malloc;
+ * *size is its length. Returns NULL if it fails. error then says in a line what is wrong with the question; it is
+ * "" if there was no memory. */
 char *rb_heapprof_answer_table(const struct heapprof_ask *ask, const struct heapprof_model *const *models,
                                size_t count, size_t *size, char error[HEAPPROF_ANSWER_ERROR_MAX]);
 
-/* Stacks as lines (export.h), of that value; NULL: no memory. */
+/* Returns stacks as lines (export.h), with that value. Returns NULL if there is no memory. */
 char *rb_heapprof_answer_collapsed(const struct heapprof_model *model, const char *by, size_t *size);
 
-/* "41.4 MB" (text.h), into text of so many bytes. */
+/* Writes an amount such as "41.4 MB" (text.h) into text, which has room for size bytes. */
 void rb_heapprof_answer_bytes(char *text, size_t size, double bytes);
 
 #endif

@@ -22,10 +22,10 @@ struct report_estimate {
     double   interval, malloc_interval;
 };
 
-/* What there is to know about that value of the model. */
+/* Collects what the model says about the errors of that value. */
 void report_estimate_init(struct report_estimate *estimate, const struct heapprof_model *model, uint32_t value);
 
-/* The variance of the value of a sample, in its unit squared. 0 when not known. */
+/* Returns the variance of a sample's value, in its unit squared, or 0 if it is not known. */
 double report_estimate_variance(const struct report_estimate *estimate, const int64_t *values);
 
 #endif

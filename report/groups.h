@@ -1,8 +1,9 @@
 #ifndef HEAPPROF_REPORT_GROUPS_H
 #define HEAPPROF_REPORT_GROUPS_H
-/* The samples of one or several profiles, added up by what they have in common: a row for each call
- * site, function, class, file, gem, line of the application, or value of a label. Several profiles
- * have a column each, or so many in a row have one together; like goes with like by content. */
+/* The samples of one or more profiles, added up by what they have in common, like a table in a spreadsheet.
+ * A row is a call site, a function, a class, a file, a gem, a line of the application, or a value of a label.
+ * A column is one profile, or several profiles that are added up. Rows of different profiles are the same
+ * row if their content is the same. */
 #include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ struct report_question {
     uint32_t       together;   /* so many profiles make a column, one of each process; 0: 1 */
 };
 
-/* Sets the group by its name: "site", "function", ..., "label:KEY". False: there is none of that name. */
+/* Sets the group by its name: "site", "function", ..., "label:KEY". Returns false if no group has that name. */
 bool report_question_group(struct report_question *question, const char *name);
 
 /* What a row, or all of them, has in one column. */
@@ -72,9 +73,10 @@ report_figures_of(const struct report_groups *groups, uint32_t row, uint32_t col
     return &groups->figures[(size_t)row * groups->columns + column];
 }
 
-/* Adds the profiles up: as many as make whole columns, a column after the other, in each the processes in the
- * same order. types: which value of each. The models, and the array of them, have to stay. False: no memory.
- * Free it either way. */
+/* Adds the profiles up. models are ordered column by column: each column has question->together profiles, one
+ * per process, in the same order. An incomplete last column is ignored. types says which value of each profile
+ * counts. The models and their array have to stay. Returns false if there is no memory. Free the result either
+ * way. */
 bool report_groups_make(struct report_groups *groups, const struct report_question *question,
                         const struct heapprof_model *const *models, const uint32_t *types, uint32_t profiles);
 void report_groups_free(struct report_groups *groups);
@@ -82,12 +84,12 @@ void report_groups_free(struct report_groups *groups);
 /* Whether the group has cumulative figures. */
 bool report_cumulative_p(enum report_group group);
 
-/* Of REPORT_APP: whether anything is of the application. */
+/* For REPORT_APP: returns whether any row is a line of the application. */
 bool report_any_own_p(const struct report_groups *groups);
 
 /* ---- what a row is of ---- */
 
-/* Of REPORT_APP: whether the row is of what has no line of the application on its stack. */
+/* For REPORT_APP: returns whether this is the row of the stacks without a line of the application. */
 bool report_row_of_others_p(const struct report_groups *groups, uint32_t row);
 
 struct report_frame {
@@ -96,14 +98,15 @@ struct report_frame {
     uint64_t address;         /* of what has no name */
 };
 
-/* The row's title in a block from malloc: "String", "Cart#load  /srv/cart.rb", "app/cart.rb:7:in 'Cart#load'"; NULL:
- * no memory. */
+/* Returns the row's title in a block from malloc: "String", "Cart#load  /srv/cart.rb",
+ * "app/cart.rb:7:in 'Cart#load'". Returns NULL if there is no memory. */
 char *report_row_title(const struct report_groups *groups, uint32_t row);
 
-/* Where the application of the row's example is; NULL: not known. */
+/* Returns the directory of the application that the row's example is from, or NULL if it is not known. */
 const char *report_row_directory(const struct report_groups *groups, uint32_t row);
 
-/* Of a site: calls back for each frame, innermost first. own: it is the application's. False: no memory. */
+/* For a call site: calls back for each frame, the innermost first. own says whether the frame is the
+ * application's. Returns false if there is no memory. */
 typedef void report_frame_i(void *data, const struct report_frame *frame, bool own);
 bool report_row_frames(const struct report_groups *groups, uint32_t row, report_frame_i *each, void *data);
 

@@ -1,11 +1,11 @@
 #ifndef HEAPPROF_REPORT_OVERVIEW_H
 #define HEAPPROF_REPORT_OVERVIEW_H
-/* What people want to see who have asked for nothing: first the lines of their own code that matter most, then
- * the call sites. */
+/* What a user sees without --group: first the lines of the user's own code that matter most, then the call
+ * sites. */
 #include "report/table.h"
 
-/* As text, of the profiles side by side; what the question groups by does not count. Where no profile says which
- * code is the application's, only the call sites. False: no memory. */
+/* Writes both tables as text, with the profiles side by side. The group of the question is ignored. If no profile
+ * says which code is the application's, writes only the call sites. Returns false if there is no memory. */
 bool report_overview(FILE *out, const struct report_question *question, const struct heapprof_model *const *models,
                      const uint32_t *types, uint32_t profiles, const struct report_look *look);
 

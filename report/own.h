@@ -1,12 +1,13 @@
 #ifndef HEAPPROF_REPORT_OWN_H
 #define HEAPPROF_REPORT_OWN_H
-/* Whose code a file is: the application's, a gem's, Ruby's. Decided by the path alone, for the files need
- * not be where the profile is read. */
+/* Whose code a file is: the application's, a gem's, Ruby's. The path alone decides, because
+ * the files may be missing where the profile is read. */
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether it is the application's own: below one of directories, which are lines, or anywhere if that is NULL;
- * but not in a gem or in Ruby's library that lies below there, too, nor the VM's. "": nothing is. */
+/* Returns whether the file is the application's own. It is if it lies below one of the directories (one a line),
+ * or if directories is NULL. It is not if it is in a gem or in Ruby's library, even below these directories, or
+ * if it is the VM's. If directories is "", no file is. */
 bool report_own_p(const char *file, const char *directories);
 
 /* What it belongs to: "rack-3.1.2", in text and its length; or a name in parentheses. */

@@ -1,7 +1,8 @@
 #ifndef HEAPPROF_REPORT_TABLE_H
 #define HEAPPROF_REPORT_TABLE_H
-/* Groups as a table: of one profile the largest rows, of several those that grew most, from the first to
- * the last; of three or more, first those that kept growing. Written to a stream, whose errors stay in it. */
+/* Writes groups as a table. One profile: the largest rows. Two: the rows that grew most. Three or more: first
+ * the rows that kept growing, then those that grew most from the first profile to the last. It is written to a
+ * stream, whose errors stay in it. */
 #include <stdio.h>
 
 #include "report/groups.h"
@@ -20,7 +21,7 @@ struct report_look {
     bool     brief;    /* without noise and what there is besides; what is not the application's comes last */
 };
 
-/* False: no memory. */
+/* Both return false if there is no memory. */
 bool report_table_text(FILE *out, const struct report_groups *groups, const struct report_look *look);
 bool report_table_json(FILE *out, const struct report_groups *groups, const struct report_look *look);
 

@@ -17,10 +17,10 @@ struct report_tuples {
 void report_tuples_init(struct report_tuples *tuples, struct heapprof_mem *mem, uint32_t width);
 void report_tuples_free(struct report_tuples *tuples);
 
-/* The tuple's number; a new one when it is not there. 0: no memory. */
+/* Returns the tuple's number, after adding the tuple if it is missing. Returns 0 if there is no memory. */
 uint32_t report_tuples_add(struct report_tuples *tuples, const uint32_t *tuple);
 
-/* Its number, 0 when it is not there. */
+/* Returns the tuple's number, or 0 if the table does not have it. */
 uint32_t report_tuples_find(const struct report_tuples *tuples, const uint32_t *tuple);
 
 static inline const uint32_t *

@@ -11,20 +11,20 @@ enum cli_screen_key {
     CLI_SCREEN_RESIZED
 };
 
-/* NULL: it has begun; otherwise why there can be none. */
+/* Begins the screen. Returns NULL, or a text that says why there can be no screen. */
 const char *cli_screen_begin(void);
 void cli_screen_end(void);
 
 unsigned cli_screen_width(void);
 unsigned cli_screen_height(void);
 
-/* A frame: begin, any number of lines from the top, end, which shows it. A line is written to the stream that line
- * gives, up to the next call. Lines below the screen are not shown. */
+/* Draws one picture: call clear, then line for each line from the top, then show. line returns the stream to
+ * write its text to; the stream is valid up to the next call. Lines below the screen are not shown. */
 void cli_screen_clear(void);
 FILE *cli_screen_line(enum cli_screen_look look);
 void cli_screen_show(void);
 
-/* A key that was pressed, a character or one of the above; waits so many milliseconds at most. */
+/* Waits up to that many milliseconds for a key. Returns its character, or a value of cli_screen_key. */
 int cli_screen_key(int milliseconds);
 
 #endif
