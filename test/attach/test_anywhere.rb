@@ -377,7 +377,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
   def test_numbers_and_operands
     %w[stacks record snapshot watch].each do |command|
       [0, 4194304, 1 << 200].each { |pid| assert_refused 1, /there is no such process/, command, pid }
-      assert_refused 2, /-1 is no option/, command, "-1"
+      assert_refused 2, /-1 is not an option/, command, "-1"
     end
     assert_refused 2, /usage/, "record"
     assert_refused 2, /usage/, "snapshot"

@@ -64,7 +64,7 @@ class TestHeapprofRun < Test::Unit::TestCase
     assert_equal "depth=9,interval=64k,malloc=all,every=60,signal=USR2,keep=3\n",
                  heapprof!("run", "-q", "--interval=64k", "--malloc", "all", "--every=60", "--signal=USR2", "--keep=3", *echo,
                            env: { "RUBY_HEAPPROF" => "depth=9" }).out
-    assert_refused 2, /--out=a,b: a value has no comma/, "run", "--out=a,b", *echo
+    assert_refused 2, /--out=a,b: has a comma/, "run", "--out=a,b", *echo
     assert_refused 2, /--malloc=some: give one of ruby all/, "run", "--malloc=some", *echo
   end
 

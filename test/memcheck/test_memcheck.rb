@@ -258,7 +258,7 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     assert_refused 127, /no-such-command: No such file or directory/, "memcheck", "no-such-command"
     assert_refused 126, %r{/: Permission denied}, "memcheck", "/"
     assert_refused 2, /--exitcode=256: at most 255/, "memcheck", "--exitcode=256", "true"
-    assert_refused 2, /--timeout=0: a whole number of 1 or more/, "memcheck", "--timeout=0", "true"
+    assert_refused 2, /--timeout=0: give a whole number of 1 or more/, "memcheck", "--timeout=0", "true"
     assert_refused 2, /--show=some: give one of definite possible all/, "memcheck", "--show=some", "true"
   end
 
