@@ -18,7 +18,7 @@ struct sum {
     uint64_t retained;
 };
 
-struct search {
+struct suspects_search {
     struct graph *graph;
     struct graph_space *space;
     const struct graph_dominators *dominators;
@@ -64,7 +64,7 @@ more_retained(const void *a, const void *b)
 
 /* Adds the children of an object up by class, into sums, largest first. */
 static bool
-add_children(struct search *search, uint32_t object)
+add_children(struct suspects_search *search, uint32_t object)
 {
     const struct graph *graph = search->graph;
 
@@ -91,7 +91,7 @@ add_children(struct search *search, uint32_t object)
 
 /* Returns the child that retains most; 0 if there is none. */
 static uint32_t
-largest_child(const struct search *search, uint32_t object)
+largest_child(const struct suspects_search *search, uint32_t object)
 {
     uint32_t largest = 0;
 
@@ -103,13 +103,13 @@ largest_child(const struct search *search, uint32_t object)
 }
 
 static bool
-same_class_p(const struct search *search, uint32_t one, uint32_t other)
+same_class_p(const struct suspects_search *search, uint32_t one, uint32_t other)
 {
     return graph_class_number(search->graph, one) == graph_class_number(search->graph, other);
 }
 
 static uint32_t
-find_gathered(const struct search *search, uint32_t object)
+find_gathered(const struct suspects_search *search, uint32_t object)
 {
     uint64_t enough = NEARLY_ALL(search->dominators->retained[object]);
 
@@ -122,7 +122,7 @@ find_gathered(const struct search *search, uint32_t object)
 }
 
 static uint32_t
-stack_of(const struct search *search, uint32_t object)
+stack_of(const struct suspects_search *search, uint32_t object)
 {
     const struct graph_sample *sample = object ? graph_sample(search->graph, object) : NULL;
 
@@ -132,7 +132,7 @@ stack_of(const struct search *search, uint32_t object)
 /* Walks the list from gathered to its end: finds its length, and the stack of the first node
  * that has one. */
 static void
-follow_list(const struct search *search, struct graph_suspect *suspect)
+follow_list(const struct suspects_search *search, struct graph_suspect *suspect)
 {
     uint32_t object = suspect->gathered, child;
 
@@ -146,7 +146,7 @@ follow_list(const struct search *search, struct graph_suspect *suspect)
 /* Finds the stack of the first of gathered's children that has one; a child of part's class
  * comes before any other. */
 static uint32_t
-stack_of_children(const struct search *search, uint32_t object, uint32_t part)
+stack_of_children(const struct suspects_search *search, uint32_t object, uint32_t part)
 {
     uint32_t any = 0;
 
@@ -159,7 +159,7 @@ stack_of_children(const struct search *search, uint32_t object, uint32_t part)
 }
 
 static bool
-describe(struct search *search, struct graph_suspect *suspect)
+describe(struct suspects_search *search, struct graph_suspect *suspect)
 {
     if (suspect->count > 1) {
         suspect->stack = stack_of(search, suspect->object);
@@ -183,7 +183,7 @@ describe(struct search *search, struct graph_suspect *suspect)
 
 /* Inserts a suspect among the largest, in order. */
 static void
-add_suspect(struct search *search, uint32_t object, uint32_t count, uint64_t retained)
+add_suspect(struct suspects_search *search, uint32_t object, uint32_t count, uint64_t retained)
 {
     size_t at = search->count < search->most ? search->count++ : search->most - 1;
 
@@ -197,7 +197,7 @@ add_suspect(struct search *search, uint32_t object, uint32_t count, uint64_t ret
 }
 
 static bool
-look_at(struct search *search, uint32_t object)
+look_at(struct suspects_search *search, uint32_t object)
 {
     const uint64_t *retained = search->dominators->retained;
 
@@ -221,7 +221,7 @@ look_at(struct search *search, uint32_t object)
 }
 
 static bool
-find(struct search *search)
+find(struct suspects_search *search)
 {
     if (!GROW(search, by_class, search->graph->names.class_count) ||
         !look_at(search, 0)) return false;
@@ -238,7 +238,7 @@ size_t
 graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
                const struct graph_dominators *dominators, uint64_t least_bytes)
 {
-    struct search search = {.graph = graph, .space = &graph->space, .dominators = dominators,
+    struct suspects_search search = {.graph = graph, .space = &graph->space, .dominators = dominators,
                             .suspects = suspects,
                             .most = most, .least_bytes = least_bytes};
     bool room;

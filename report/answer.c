@@ -10,7 +10,7 @@
 #include "report/text.h"
 
 /* What is asked, and what has to be given back. */
-struct asked {
+struct answer_question {
     struct report_question question;
     struct report_look look;
     regex_t focus, ignore;
@@ -18,7 +18,7 @@ struct asked {
 };
 
 static bool
-set_group(struct asked *asked, const char *name)
+set_group(struct answer_question *asked, const char *name)
 {
     if (report_question_group(&asked->question, name)) return true;
     snprintf(asked->error, HEAPPROF_ANSWER_ERROR_MAX,
@@ -28,7 +28,7 @@ set_group(struct asked *asked, const char *name)
 
 /* Compiles the pattern, if there is one. Returns false and sets the error if it is wrong. */
 static bool
-compile(struct asked *asked, const char *option, const char *pattern, regex_t *regex, const regex_t **where)
+compile(struct answer_question *asked, const char *option, const char *pattern, regex_t *regex, const regex_t **where)
 {
     char error[REPORT_PATTERN_ERROR_MAX];
 
@@ -38,7 +38,7 @@ compile(struct asked *asked, const char *option, const char *pattern, regex_t *r
 }
 
 static bool
-ask_all(struct asked *asked, const struct heapprof_ask *ask)
+ask_all(struct answer_question *asked, const struct heapprof_ask *ask)
 {
     asked->question.directory = ask->directory;
     asked->look = (struct report_look){
@@ -51,7 +51,7 @@ ask_all(struct asked *asked, const struct heapprof_ask *ask)
 }
 
 static bool
-write_table(FILE *out, const struct heapprof_ask *ask, const struct asked *asked,
+write_table(FILE *out, const struct heapprof_ask *ask, const struct answer_question *asked,
             const struct heapprof_model *const *models, const uint32_t *types, uint32_t count)
 {
     struct report_groups groups;
@@ -79,7 +79,7 @@ char *
 rb_heapprof_answer_table(const struct heapprof_ask *ask, const struct heapprof_model *const *models,
                          size_t count, size_t *size, char error[HEAPPROF_ANSWER_ERROR_MAX])
 {
-    struct asked asked = {.error = error};
+    struct answer_question asked = {.error = error};
     uint32_t types[2] = {0};
     char *text = NULL;
     FILE *out;

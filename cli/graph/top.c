@@ -36,7 +36,7 @@ put_name(FILE *out, const struct graph *graph, enum graph_grouping by, uint32_t 
     }
 }
 
-struct rows {
+struct top_rows {
     const struct cli_graph *graph;
     const struct graph_groups *groups;
     enum graph_grouping by;
@@ -44,7 +44,7 @@ struct rows {
 };
 
 static bool
-put_text(const struct rows *rows)
+put_text(const struct top_rows *rows)
 {
     double whole = (double)rows->graph->dominators.retained[0];
 
@@ -63,7 +63,7 @@ put_text(const struct rows *rows)
 }
 
 static bool
-put_json(const struct rows *rows)
+put_json(const struct top_rows *rows)
 {
     struct report_json json = {.out = stdout};
 
@@ -95,7 +95,7 @@ static bool
 show(const struct cli *cli, struct cli_graph *graph, long limit)
 {
     struct graph_groups groups;
-    struct rows rows = {.graph = graph, .groups = &groups, .by = grouping(cli)};
+    struct top_rows rows = {.graph = graph, .groups = &groups, .by = grouping(cli)};
     bool room;
 
     cli_doing("adding up groups");

@@ -17,14 +17,14 @@
 
 enum {RATE = 1, STOP};
 
-enum page {FUNCTIONS = '1', THREADS, HEAP, GROWTH};
+enum watch_page {FUNCTIONS = '1', THREADS, HEAP, GROWTH};
 
 #define SECOND_NS  INT64_C(1000000000)
 #define REFRESH_NS SECOND_NS
 #define HEAP_NS    (2 * SECOND_NS)
 #define RATE_MOST  1000
 
-struct session {
+struct watch_session {
     struct cli *cli;
     struct attach_target *target;
     struct heapprof_mem mem;
@@ -33,7 +33,7 @@ struct session {
     struct attach_tally tally;
     struct heapprof_model *first, *now;   /* of the heap; NULL: not read yet */
     char     heap_error[ATTACH_TARGET_ERROR_MAX];
-    enum page page;
+    enum watch_page page;
     bool     by_total, idle, paused, ended, memory;
     size_t   scrolled;
     int64_t  period_ns, refresh_ns, heap_ns; /* refresh, heap: when next */
@@ -43,7 +43,7 @@ struct session {
 /* ---- the title ---- */
 
 static void
-put_title(struct session *session)
+put_title(struct watch_session *session)
 {
     const struct attach_look_counts *counts = &session->looks->counts;
     FILE *out = cli_screen_line(CLI_SCREEN_TITLE);
@@ -70,7 +70,7 @@ rows_left(void)
 
 /* ---- functions ---- */
 
-struct row {
+struct watch_row {
     uint32_t function;
     uint64_t key, other;
 };
@@ -78,7 +78,7 @@ struct row {
 static int
 larger(const void *a, const void *b)
 {
-    const struct row *one = a, *other = b;
+    const struct watch_row *one = a, *other = b;
 
     if (one->key != other->key) return one->key < other->key ? 1 : -1;
     if (one->other != other->other) return one->other < other->other ? 1 : -1;
@@ -92,7 +92,7 @@ share(uint64_t part, uint64_t whole)
 }
 
 static void
-put_function(const struct session *session, const struct row *row)
+put_function(const struct watch_session *session, const struct watch_row *row)
 {
     const struct attach_tally *tally = &session->tally;
     const struct attach_tally_function *counts = &tally->functions[row->function];
@@ -111,10 +111,10 @@ put_function(const struct session *session, const struct row *row)
 }
 
 static void
-put_functions(struct session *session)
+put_functions(struct watch_session *session)
 {
     const struct attach_tally *tally = &session->tally;
-    struct row *rows = calloc((size_t)tally->end + 1, sizeof(*rows));
+    struct watch_row *rows = calloc((size_t)tally->end + 1, sizeof(*rows));
     size_t count = 0;
 
     fputs(session->by_total ? "  self TOTAL    self   TOTAL  function (now, since it began)"
@@ -123,8 +123,8 @@ put_functions(struct session *session)
     for (uint32_t i = 1; rows && i < tally->end; i++) {
         const struct attach_tally_function *counts = &tally->functions[i];
         if (counts->total == 0) continue;
-        rows[count++] = session->by_total ? (struct row){i, counts->total, counts->self}
-                                          : (struct row){i, counts->self, counts->total};
+        rows[count++] = session->by_total ? (struct watch_row){i, counts->total, counts->self}
+                                          : (struct watch_row){i, counts->self, counts->total};
     }
     if (count) qsort(rows, count, sizeof(*rows), larger);
     for (size_t i = session->scrolled; i < count && i < session->scrolled + rows_left(); i++) {
@@ -136,7 +136,7 @@ put_functions(struct session *session)
 /* ---- threads ---- */
 
 static void
-put_thread(struct session *session, const struct attach_look_stack *stack)
+put_thread(struct watch_session *session, const struct attach_look_stack *stack)
 {
     FILE *out = cli_screen_line(CLI_SCREEN_PLAIN);
     unsigned width = cli_screen_width(), left = width > 58 ? width - 58 : 1;
@@ -155,7 +155,7 @@ put_thread(struct session *session, const struct attach_look_stack *stack)
 }
 
 static void
-put_threads(struct session *session)
+put_threads(struct watch_session *session)
 {
     const struct attach_looks *looks = session->looks;
 
@@ -169,7 +169,7 @@ put_threads(struct session *session)
 
 /* What `heapprof top` and `diff` print, as lines of the screen. */
 static void
-put_lines(struct session *session, char *text)
+put_lines(struct watch_session *session, char *text)
 {
     size_t number = 0;
 
@@ -181,7 +181,7 @@ put_lines(struct session *session, char *text)
 }
 
 static void
-put_heap(struct session *session, bool growth)
+put_heap(struct watch_session *session, bool growth)
 {
     const struct report_question question = {.group = REPORT_SITE};
     const char *names[] = {"when it began", "now"};
@@ -208,7 +208,7 @@ put_heap(struct session *session, bool growth)
 }
 
 static void
-read_heap(struct session *session)
+read_heap(struct watch_session *session)
 {
     struct heapprof_model *model = cli_attach_heap(session->looks->vm, session->looks->stop, session->heap_error);
 
@@ -221,7 +221,7 @@ read_heap(struct session *session)
 /* ---- the loop ---- */
 
 static void
-draw(struct session *session)
+draw(struct watch_session *session)
 {
     cli_screen_clear();
     put_title(session);
@@ -232,7 +232,7 @@ draw(struct session *session)
 }
 
 static void
-look(struct session *session)
+look(struct watch_session *session)
 {
     if (session->paused || session->ended) return;
     if (!attach_look(session->looks)) {
@@ -243,7 +243,7 @@ look(struct session *session)
 }
 
 static void
-refresh_page(struct session *session, int64_t now)
+refresh_page(struct watch_session *session, int64_t now)
 {
     bool heap = session->page == HEAP || session->page == GROWTH;
 
@@ -258,7 +258,7 @@ refresh_page(struct session *session, int64_t now)
 }
 
 static void
-scroll(struct session *session, int key)
+scroll(struct watch_session *session, int key)
 {
     size_t page = rows_left();
 
@@ -270,12 +270,12 @@ scroll(struct session *session, int key)
 
 /* False: it is to end. */
 static bool
-obey(struct session *session, int key)
+obey(struct watch_session *session, int key)
 {
     if (key == CLI_SCREEN_NONE) return true;
     if (key == 'q' || key == 3) return false;
     if (key >= FUNCTIONS && key <= GROWTH) {
-        session->page = (enum page)key;
+        session->page = (enum watch_page)key;
         session->scrolled = 0;
     }
     if (key == 's') session->by_total = !session->by_total;
@@ -288,7 +288,7 @@ obey(struct session *session, int key)
 }
 
 static void
-watch(struct session *session)
+watch(struct watch_session *session)
 {
     int64_t next = rb_heapprof_clock_ns(CLOCK_MONOTONIC);
     bool goes_on = true;
@@ -304,7 +304,7 @@ watch(struct session *session)
 }
 
 static int
-watch_target(struct session *session)
+watch_target(struct watch_session *session)
 {
     char error[ATTACH_TARGET_ERROR_MAX];
 
@@ -321,7 +321,7 @@ watch_target(struct session *session)
 static int
 run(struct cli *cli)
 {
-    struct session session = {.cli = cli, .page = FUNCTIONS};
+    struct watch_session session = {.cli = cli, .page = FUNCTIONS};
     long rate;
 
     if (!cli_number(cli, RATE, 1, 50, &rate)) return CLI_USAGE;

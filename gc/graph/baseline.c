@@ -31,7 +31,7 @@ struct graph_planes {
 };
 
 /* What is in the slot `to` now was in the slot `from` at the dump (moves.c). */
-struct graph_move {
+struct moved_object {
     uintptr_t from, to;
 };
 
@@ -39,7 +39,7 @@ static struct {
     struct heapprof_mem mem;
     bool       armed;
     struct graph_planes planes;
-    struct graph_move *moves;  /* from 1 on; void if the slot has a bit */
+    struct moved_object *moves;  /* from 1 on; void if the slot has a bit */
     size_t     moves_capacity, move_count;
     struct heapprof_index move_index; /* by `to` */
     size_t     gc_count;       /* the last GC that it has seen */

@@ -21,7 +21,7 @@ graph_move_hash_i(const void *unused, uint32_t number)
     return rb_heapprof_index_hash(graph_baseline.moves[number].to);
 }
 
-static struct graph_move *
+static struct moved_object *
 graph_find_move(uintptr_t to)
 {
     uint32_t number;
@@ -34,7 +34,7 @@ graph_find_move(uintptr_t to)
 }
 
 /* Returns NULL if memory is refused. */
-static struct graph_move *
+static struct moved_object *
 graph_new_move(uintptr_t to)
 {
     size_t count = graph_baseline.move_count;
@@ -54,9 +54,9 @@ HEAPPROF_COLD static bool
 graph_follow(VALUE from, bits_t *plane)
 {
     VALUE to = rb_gc_location(from);
-    const struct graph_move *before = graph_find_move(from);
+    const struct moved_object *before = graph_find_move(from);
     uintptr_t origin = before ? before->from : from;
-    struct graph_move *move = graph_find_move(to);
+    struct moved_object *move = graph_find_move(to);
 
     if (!move) move = graph_new_move(to);
     if (!move) return false;
@@ -116,7 +116,7 @@ static void
 graph_write_moves(struct heapprof_graph *graph)
 {
     for (size_t i = 1; graph->baseline && i <= graph_baseline.move_count; i++) {
-        const struct graph_move *move = &graph_baseline.moves[i];
+        const struct moved_object *move = &graph_baseline.moves[i];
         if (!graph_survivor_p(graph_plane(GET_PAGE_BODY(move->to)), move->to) || move->from == move->to) continue;
         rb_heapprof_dump_move(&graph->writer, move->from, move->to);
     }

@@ -16,13 +16,13 @@
 #define VALUE_MAX_BYTES 1000
 #define LINES 7
 
-struct origin_text {
+struct origin_words {
     char bytes[LINES * (VALUE_MAX_BYTES + 32)];
     size_t length;
 };
 
 static void
-add(struct origin_text *text, const char *key, const char *value, size_t length)
+add(struct origin_words *text, const char *key, const char *value, size_t length)
 {
     if (length == 0) return;
     if (length > VALUE_MAX_BYTES) length = VALUE_MAX_BYTES;
@@ -35,7 +35,7 @@ add(struct origin_text *text, const char *key, const char *value, size_t length)
 }
 
 static void
-add_number(struct origin_text *text, const char *key, long number)
+add_number(struct origin_words *text, const char *key, long number)
 {
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%ld", number);
@@ -44,13 +44,13 @@ add_number(struct origin_text *text, const char *key, long number)
 }
 
 static void
-add_string(struct origin_text *text, const char *key, VALUE string)
+add_string(struct origin_words *text, const char *key, VALUE string)
 {
     if (RB_TYPE_P(string, T_STRING)) add(text, key, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
 }
 
 static void
-add_system(struct origin_text *text)
+add_system(struct origin_words *text)
 {
     const char *directory = rb_heapprof_environment_directory();
     char host[256];
@@ -61,7 +61,7 @@ add_system(struct origin_text *text)
 
 /* The names of this ractor's threads. */
 static void
-add_threads(struct origin_text *text)
+add_threads(struct origin_words *text)
 {
     char names[VALUE_MAX_BYTES + 1];
     size_t used = 0;
@@ -81,7 +81,7 @@ add_threads(struct origin_text *text)
 uint32_t
 rb_heapprof_origin_intern(struct heapprof_strings *strings)
 {
-    struct origin_text text = { .length = 0 };
+    struct origin_words text = { .length = 0 };
 
     add_number(&text, "pid", (long)getpid());
     add_number(&text, "parent", (long)getppid());
