@@ -23,7 +23,7 @@ enum {OUT = 1, EVERY, KEEP, DIFF, STOP, CORE};
 
 #define SECONDS_MOST 604800
 
-struct session {
+struct snapshot_session {
     struct cli *cli;
     struct attach_target *target;
     struct attach_vm *vm;
@@ -58,7 +58,7 @@ encode(struct attach_vm *vm, const struct heapprof_snapshot *snapshot, size_t *s
 }
 
 static int
-write_file(struct session *session, const struct heapprof_snapshot *snapshot)
+write_file(struct snapshot_session *session, const struct heapprof_snapshot *snapshot)
 {
     struct cli *cli = session->cli;
     size_t size;
@@ -78,7 +78,7 @@ write_file(struct session *session, const struct heapprof_snapshot *snapshot)
 }
 
 static void
-say(const struct session *session, const struct heapprof_snapshot *snapshot, const struct attach_heap_counts *counts)
+say(const struct snapshot_session *session, const struct heapprof_snapshot *snapshot, const struct attach_heap_counts *counts)
 {
     report_print(stderr, "heapprof snapshot: wrote %s: %"PRIu64" samples alive", session->last, snapshot->facts.live_samples);
     if (counts->stops) fprintf(stderr, ", process stopped for %.1f ms", (double)counts->stopped_ns / 1e6);
@@ -86,7 +86,7 @@ say(const struct session *session, const struct heapprof_snapshot *snapshot, con
 }
 
 static int
-take(struct session *session)
+take(struct snapshot_session *session)
 {
     char error[ATTACH_TARGET_ERROR_MAX];
     struct attach_heap_counts counts = {0};
@@ -112,7 +112,7 @@ sleep_for(double seconds)
 
 /* Until it is interrupted, or the process ends, which is no fault then. */
 static int
-take_every(struct session *session, double seconds)
+take_every(struct snapshot_session *session, double seconds)
 {
     struct sigaction action = {.sa_handler = interrupt};
     int status = take(session);
@@ -129,7 +129,7 @@ take_every(struct session *session, double seconds)
 
 /* What grew since OLD, as heapprof diff shows it. */
 static int
-show_difference(struct session *session)
+show_difference(struct snapshot_session *session)
 {
     char *operands[] = {(char *)session->cli->values[DIFF], session->last};
     struct cli diff = {.command = cli_find("diff"), .operands = operands, .operand_count = 2};
@@ -141,7 +141,7 @@ show_difference(struct session *session)
 
 /* The template with the process's number in place of %p, which would be ours. */
 static bool
-name_files(struct session *session, bool numbered, long keep)
+name_files(struct snapshot_session *session, bool numbered, long keep)
 {
     const char *given = session->cli->values[OUT];
     const char *from = given ? given : numbered ? "heapprof-%p-%n.pb.gz" : "heapprof-%p.pb.gz";
@@ -164,7 +164,7 @@ name_files(struct session *session, bool numbered, long keep)
 }
 
 static int
-take_all(struct session *session)
+take_all(struct snapshot_session *session)
 {
     struct cli *cli = session->cli;
     const char *every = cli->values[EVERY];
@@ -184,7 +184,7 @@ take_all(struct session *session)
 }
 
 static int
-attach(struct session *session)
+attach(struct snapshot_session *session)
 {
     struct cli *cli = session->cli;
     char error[ATTACH_TARGET_ERROR_MAX];
@@ -204,7 +204,7 @@ attach(struct session *session)
 static int
 run(struct cli *cli)
 {
-    struct session session = {.cli = cli};
+    struct snapshot_session session = {.cli = cli};
     const char *core = cli->values[CORE];
 
     if ((core != NULL) == (cli->operand_count == 1)) return cli_usage(cli, "give a PID or --core=FILE, and not both");
