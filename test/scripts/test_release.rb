@@ -34,9 +34,13 @@ class TestScriptsRelease < Test::Unit::TestCase
     assert_missing("version", %r{doc/install\.md says 1\.2\.2; base/version\.h says 1\.2\.3$}) do |repository|
       repository.write("doc/install.md", "ruby-1.0-heapprof-1.2.2.tar.gz\n")
     end
+    assert_missing("version", %r{README\.md says 1\.2\.2; base/version\.h says 1\.2\.3$}) do |repository|
+      repository.write("README.md", "Version 1.2.2, under\n")
+    end
     assert_missing("version", /base\/version\.h: '1\.2' is no MAJOR\.MINOR\.PATCH$/) do |repository|
       repository.write("base/version.h", %(#define HEAPPROF_VERSION "1.2"\n))
       repository.write("doc/install.md", "ruby-1.0-heapprof-1.2.tar.gz\n")
+      repository.write("README.md", "Version 1.2, under\n")
       repository.write("CHANGELOG.md", CHANGES.sub("1.2.3", "1.2"))
     end
     assert_missing("version", /build\/bin\/heapprof says 'ruby-heapprof 1\.0\.0, for ruby 1\.0'; base\/version\.h says 1\.2\.3: make heapprof$/) do |repository|
@@ -107,7 +111,7 @@ class TestScriptsRelease < Test::Unit::TestCase
       repository.gem("whole", "0.2.0", "0.1.0", { "lib/whole.rb" => "new\n" }, "mends CVE-1\ninto lib lib\n")
       { "base/version.h" => %(#define HEAPPROF_VERSION "1.2.3"\n), "CHANGELOG.md" => CHANGES, "doc/security.md" => TABLE,
         "doc/install.md" => "ruby-1.0-heapprof-1.2.3.tar.gz\n", "doc/security/it.patch" => "", ".gitignore" => "/build/\n/distfiles/\n/cache/\n",
-        "Makefile" => "good:\n\t@true\n" }.each { |file, text| repository.write(file, text) }
+        "README.md" => "Version 1.2.3, under\n", "Makefile" => "good:\n\t@true\n" }.each { |file, text| repository.write(file, text) }
       git(repository, "init", "-q", "-b", "main")
       git(repository, "config", "user.name", "nobody")
       git(repository, "config", "user.email", "nobody@localhost")
