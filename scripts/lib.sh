@@ -55,12 +55,18 @@ sha256() {
     sha256sum "$1" | cut -d' ' -f1
 }
 
-# sources: a checksum of all that a check may depend on, below the current directory; nothing when git does not know.
+# sources CHECK: a checksum of all that can change the result of that check (test/checks.table), below the current
+# directory: what git has of it or would have, and how the whole is configured. Nothing when git does not know.
 sources() {
-    sources_tree=$(git rev-parse -q --verify 'HEAD^{tree}' 2>/dev/null) || return 0
-    sources_changed=$(git diff --binary HEAD | sha256sum)
-    sources_untracked=$(git ls-files -z --others --exclude-standard | xargs -0r sha256sum)
-    printf '%s\n' "$sources_tree" "$sources_changed" "$sources_untracked" "$(sha256 Makefile)" | sha256sum | cut -d' ' -f1
+    git rev-parse -q --verify 'HEAD^{tree}' >/dev/null 2>&1 || return 0
+    sources_paths=$("$top/scripts/checks" sources "$1")
+    # shellcheck disable=SC2086 # they are words
+    {
+        git ls-tree -r HEAD -- $sources_paths
+        git diff --binary HEAD -- $sources_paths
+        git ls-files -z --others --exclude-standard -- $sources_paths | xargs -0r sha256sum
+        sha256 Makefile
+    } | sha256sum | cut -d' ' -f1
 }
 
 # scratch: a new empty directory $tmp under $build, removed when the script ends.

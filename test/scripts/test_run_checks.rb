@@ -97,7 +97,7 @@ class TestScriptsRunChecks < Test::Unit::TestCase
 
   def test_without_a_check_those_of_the_table_run
     with_repository do |repository|
-      repository.write("test/checks.table", "good | check full | 1 | it | all\nbroken | full | 1 | it | all\n")
+      repository.write("test/checks.table", "good | check full | 1 | it | all | gc\nbroken | full | 1 | it | all | gc\n")
       out, err, ok = repository.run("run-checks", "check", env: PLAIN_MAKE)
       assert ok, err
       assert_match(/^check: 1 passed, 0 failed$/, out)
@@ -115,6 +115,19 @@ class TestScriptsRunChecks < Test::Unit::TestCase
       assert_match(/^broken +not passed here$/, before)
       assert_match(/^good +\h{7,} +no +0:0\d +1$/, after)
       assert_equal({ "good" => 1 }, runs(repository, "good"))
+    end
+  end
+
+  def test_what_a_check_does_not_depend_on_may_change
+    with_repository do |repository|
+      repository.write("test/checks.table", "good | full | 1 | it | all | gc\n")
+      check(repository, "--resume", "good")
+      repository.write("vm/second.c", "edited")
+      check(repository, "--resume", "good")
+      assert_equal({ "good" => 1 }, runs(repository, "good"))
+      repository.write("gc/first.c", "edited")
+      check(repository, "--resume", "good")
+      assert_equal({ "good" => 2 }, runs(repository, "good"))
     end
   end
 
