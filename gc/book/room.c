@@ -108,8 +108,8 @@ thinning_now(void)
 }
 
 /* True while objects are on the move. Slots that they have left may not be touched, for their
- * pages may be locked. Both conditions are needed: the mode stays until all is swept, and the
- * flag is up while objects are still marked. */
+ * pages may be locked. The mode alone is not enough: it stays until all is swept. Nor is the flag
+ * alone: it is set already while objects are marked. */
 HEAPPROF_COLD static bool
 moving_p(const rb_objspace_t *objspace)
 {

@@ -6,8 +6,8 @@
  *     reader  word even ─ copy ─ the same word again: the copy is of one moment
  *
  *   I1  tables change only between begin and end, under the VM lock or with all ractors
- *       stopped. Sections may lie within each other: the SIGSEGV handler of compaction moves
- *       objects in the midst of one (gc/objects/move.c).
+ *       stopped. Sections may nest: one that reads a locked page faults, and the SIGSEGV
+ *       handler of compaction moves objects before it ends (gc/objects/move.c).
  *   I2  blocks and reports change only under the blocks' lock, and their word is odd while it
  *       is held.
  *   I3  a section is left only by its end: no raise, no jump.

@@ -2,8 +2,11 @@
  * mail follows a change of address. Compiled inside gc.c. The flag bit is copied with the
  * object.
  *
- * In GC, or in the signal handler of the read barrier. Changes keys in place; asks for no
- * memory.
+ * In GC, or in the signal handler of the read barrier, which moves an object back by the same
+ * way. Changes keys in place; asks for no memory.
+ *
+ * MRI calls this before it copies the object. From the end of the change until then the table
+ * names a slot that is still empty; a reader outside can see that.
  */
 #include "gc/book/track.h"
 
