@@ -1,4 +1,4 @@
-// memcheck_test.cc - from the file of a process to its report.
+// memcheck/report_test.cc - from the file of a process to its report.
 
 #include <gtest/gtest.h>
 
