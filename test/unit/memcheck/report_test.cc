@@ -1,4 +1,4 @@
-// memcheck/report_test.cc - from the file of a process to its report.
+// report_test.cc - from the file of a process to its report.
 
 #include <gtest/gtest.h>
 
