@@ -32,7 +32,7 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
         $stdin.read
       RUBY
       beside(script, *arguments, env: { "RUBY_HEAPPROF" => "#{settings},out=" }) do |pid, input, output|
-        sleep 0.1 # it waits for us now
+        threads_until(pid) { |all| all.any? { |thread| thread["state"] == "blocked" && labels(thread).first == "IO#gets" } }
         ran = heapprof("snapshot", pid, "-o", "outside.pb.gz")
         assert_equal 0, ran.status, ran.err
         assert_match(/\Aheapprof snapshot: wrote .*outside.pb.gz: \d+ samples alive/, ran.err)

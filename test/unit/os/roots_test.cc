@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -118,8 +122,18 @@ TEST_F(Roots, GlibcsHeapsAreTold) {
     free(of_another_arena);
 }
 
+// Whether the kernel says that the thread sleeps.
+bool
+Sleeping(pid_t thread)
+{
+    std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    return text.find(") S ") != std::string::npos;
+}
+
 struct Waiting {
     sem_t is_there, may_go;
+    pid_t thread;
     volatile uintptr_t *stack, *variable, *vector; // where the thread's variables are
 };
 
@@ -137,11 +151,12 @@ TEST_F(Roots, OfAThreadsStackWhatIsInUse) {
 #else
         waiting.vector = waiting.variable;
 #endif
+        waiting.thread = gettid();
         sem_post(&waiting.is_there);
         while (sem_wait(&waiting.may_go) != 0) continue;
     });
     sem_wait(&waiting.is_there);
-    usleep(20000); // until it waits: one that runs is told of wholly
+    while (!Sleeping(waiting.thread)) sched_yield(); // the stack of one that runs is a root as a whole
     Read();
     for (const volatile void *place : {waiting.stack, waiting.variable, waiting.vector}) EXPECT_TRUE(OfAStack(place));
     EXPECT_FALSE(At(reinterpret_cast<char *>(const_cast<uintptr_t *>(waiting.stack)) - 1000000));
