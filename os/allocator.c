@@ -1,12 +1,12 @@
-/* allocator.c - how many bytes malloc has given out, and how many it keeps, by its own account.
+/* allocator.c - how many bytes malloc has given out and how many it keeps, by its own account.
  *
- *     glibc       mallinfo2: blocks in its arenas, those in mappings of their own, free ones
- *     jemalloc    mallctl: allocated, and what is resident for it
- *     tcmalloc    MallocExtension (gperftools): allocated, and what it has not returned to the system
- *     others      nothing
+ *     glibc       mallinfo2: blocks in its arenas, blocks with their own mapping, free blocks
+ *     jemalloc    mallctl: bytes allocated, and bytes resident for them
+ *     tcmalloc    MallocExtension (gperftools): bytes allocated, bytes not returned to the system
+ *     another     nothing
  *
- * jemalloc and tcmalloc come by LD_PRELOAD or are linked in; either way their function is found by
- * name when the program is loaded.
+ * jemalloc and tcmalloc are preloaded (LD_PRELOAD) or linked in. In both cases their function is
+ * found by name when the program is loaded.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE
@@ -31,7 +31,7 @@ read_mallctl(const char *name, size_t *bytes)
 static bool
 read_jemalloc(size_t *allocated, size_t *resident)
 {
-    uint64_t epoch = 1; /* any: takes the numbers anew */
+    uint64_t epoch = 1; /* any value: jemalloc takes the numbers anew */
 
     return mallctl && mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)) == 0 &&
            read_mallctl("stats.allocated", allocated) && read_mallctl("stats.resident", resident);
@@ -71,9 +71,10 @@ in_use_bytes(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* Whether malloc is the one that mallinfo2 tells of: another may be preloaded. The block is larger
- * than those a thread keeps for itself, and smaller than those that get a mapping. Should another
- * thread free as much at the very moment, that passes. */
+/* Returns whether malloc is the one that mallinfo2 describes: another may be preloaded. The
+ * probe is larger than the blocks that a thread keeps for itself. It is smaller than the blocks
+ * that get a mapping. The test is repeated, because another thread may free as many bytes at
+ * the same moment. */
 static bool
 malloc_of_glibc_p(void)
 {

@@ -1,10 +1,10 @@
 /* bell.c - a semaphore, and a signal handler that posts it.
  *
- *   I1  the handler writes a flag and posts the semaphore, and does no more: it may come at any
- *       instruction of any thread.
- *   I2  errno is as it was when the handler returns.
- *   I3  a child of fork does not take what came to its parent, and does not lose what came to
- *       itself before it has begun anew.
+ *   I1  The handler writes a flag and posts the semaphore, and does nothing else: it may run at
+ *       any instruction of any thread.
+ *   I2  The handler returns with errno as it was.
+ *   I3  A child of fork does not take a signal that came to its parent. It does not lose a signal
+ *       that came to itself before it has begun anew.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* sem_clockwait */
@@ -28,9 +28,10 @@
 
 static sem_t bell;
 static struct bell_signal {
-    int number;              /* atomic; 0: none */
-    int come;                /* atomic: the process that it came to; 0: none, or it has been asked for */
-    struct sigaction before; /* what it did */
+    int number;              /* atomic; 0: no signal is taken */
+    int come;                /* atomic: the process that the signal came to; 0: no process, or
+                                the caller has asked for it */
+    struct sigaction before; /* the action that the signal had */
 } taken[HEAPPROF_BELL_SIGNALS];
 
 void

@@ -3,12 +3,12 @@
  *
  *     call *slot ---> ours: clock, real function, clock, add ---> read of libc
  *
- * interpose.c fills the slots, and empties them again: off, nothing is different. Counters are
- * added to by all threads, without a lock. What libc calls itself, as fread does read, does not
- * go by a slot, and is not counted.
+ * interpose.c fills the slots and empties them again. While counting is off, nothing is different.
+ * All threads add to the counters without a lock. A call inside libc, such as read by fread, does
+ * not use a slot, so it is not counted.
  *
- * ours may run in any thread, with any lock held: they call nothing but the real function and
- * the clock, and keep errno.
+ * Our functions may run in any thread, with any lock held. They call only the real function and the
+ * clock, and they keep errno.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* ppoll */
@@ -33,7 +33,7 @@ static struct heapprof_interposed interposed[TABLE_END + 1];
 /* ---- counting ---- */
 
 static struct {
-    uint64_t calls, time_ns, bytes, actual_bytes; /* added to atomically */
+    uint64_t calls, time_ns, bytes, actual_bytes; /* all threads add to them atomically */
 } counters[COUNTED];
 
 static void
@@ -42,8 +42,8 @@ add(uint64_t *counter, uint64_t value)
     __atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
 }
 
-/* Passes on the result of a function that was called at begin_ns, and has moved so many bytes,
- * if any. */
+/* Passes on the result of a function that was called at begin_ns. The function has moved so
+ * many bytes, or none. */
 static ssize_t
 returned(int index, int64_t begin_ns, ssize_t result, ssize_t bytes)
 {
@@ -72,8 +72,8 @@ count_memory(int index, size_t requested, size_t actual)
 
 /* ---- in place of the C library's functions ---- */
 
-/* One whose result is a number; moved is how many bytes it has moved, if that is what it
- * returns, or 0. */
+/* Defines a function whose result is a number. moved is the number of bytes it has moved if the
+ * function returns that, and 0 if not. */
 #define TIMED(type, moved, index, name, parameters, types, ...) \
     static type \
     name parameters \
@@ -126,7 +126,8 @@ static void *
 ours_calloc(size_t count, size_t size)
 {
     void *mem = REAL(CALLOC, void *, size_t, size_t)(count, size);
-    count_memory(CALLOC, mem ? count * size : 0, usable_size(mem)); /* the product may be too large for a block */
+    /* the product may be too large for a block */
+    count_memory(CALLOC, mem ? count * size : 0, usable_size(mem));
     return mem;
 }
 
@@ -171,7 +172,7 @@ static struct heapprof_interposed interposed[TABLE_END + 1] = {
 
 /* ---- on and off ---- */
 
-static unsigned int runs; /* how many there have been */
+static unsigned int runs; /* how often counting was started */
 
 const char *
 rb_heapprof_calls_refusal(void)

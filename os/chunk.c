@@ -1,4 +1,4 @@
-/* chunk.c - is that word the address of a block of glibc's, and how long is it? */
+/* chunk.c - whether a word is the address of a glibc block, and how long the block is. */
 #include "os/chunk.h"
 
 #define NEXT_TO_ONE_IN_USE 1
@@ -6,8 +6,8 @@
 #define FLAGS 7
 #define PAGE_BYTES 4096
 
-/* Whether the one behind it in its list leads back to it, and the one before. A program's own
- * numbers do not. */
+/* Returns whether the next chunk in the chunk's list leads back to it, and the previous chunk
+ * too. A program's own numbers do not. */
 static bool
 in_list_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
 {
@@ -18,8 +18,8 @@ in_list_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
            word_at(next + 3 * word, &back, data) && back == chunk && word_at(before + 2 * word, &forth, data) && forth == chunk;
 }
 
-/* Whether a free chunk of glibc's begins there, not a block. glibc's data has the lists of free
- * chunks. Before a free chunk lies the end of another block. */
+/* Returns whether a free chunk of glibc begins there, and not a block. glibc's data has the
+ * lists of free chunks. Before a free chunk lies the end of another block. */
 static bool
 free_chunk_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
 {
@@ -32,15 +32,16 @@ free_chunk_p(uintptr_t chunk, heapprof_word_at *word_at, void *data)
            word_at(chunk + size + sizeof(next), &next, data) && !(next & NEXT_TO_ONE_IN_USE) && in_list_p(chunk, word_at, data);
 }
 
-/* Also the last one of a heap, and what marks its end, have such a size. */
+/* The last chunk of a heap has such a size, and so does the mark of the heap's end. */
 static bool
 size_in_heap_p(uintptr_t size)
 {
     return !(size & MAPPED) && (size & ~(uintptr_t)FLAGS) % HEAPPROF_CHUNK_HEADER_BYTES == 0 && !(size >> 40);
 }
 
-/* Whether a chunk that says it is a mapping of its own can be one: that is whole pages, and the
- * word before its size says how far from their beginning the chunk is. */
+/* Returns whether a chunk that says it is a mapping of its own can be one. Such a mapping is
+ * whole pages. The word before the chunk's size says how far the chunk is from the beginning of
+ * the pages. */
 static bool
 mapping_p(uintptr_t chunk, size_t bytes, heapprof_word_at *word_at, void *data)
 {

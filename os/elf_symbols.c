@@ -1,14 +1,14 @@
-/* elf_symbols.c - reads the symbol table of an ELF file (System V ABI) that anybody may have
- * written, and may be writing to.
+/* elf_symbols.c - reads the symbol table of an ELF file (System V ABI). Any program may have
+ * written the file, and may still be writing to it.
  *
  *     header --> program headers --> PT_NOTE --> build-id
  *        \-----> sections --> .symtab, or else .dynsym --sh_link--> its strings
  *
- *   I1  every range is within the file, by its size when it was opened, before it is read; what
- *       is shorter meanwhile ends the reading.
- *   I2  it is read, not mapped: a mapping of a file that is cut short faults.
- *   I3  tables go through one buffer of BUFFER_BYTES, piece by piece; only names are ever in memory
- *       as a whole, and on demand.
+ *   I1  Every range is within the file before it is read, by the size that the file had when it
+ *       was opened. If the file has become shorter, reading ends.
+ *   I2  The file is read, not mapped: a mapping of a file that is cut short faults.
+ *   I3  Tables go through one buffer of BUFFER_BYTES, piece by piece. Only names are ever in
+ *       memory as a whole, and on demand.
  *
  * Takes no lock and calls no allocator. */
 #include "os/elf_symbols.h"
@@ -43,7 +43,7 @@
 #elif defined(__aarch64__)
 # define NATIVE_MACHINE EM_AARCH64
 #else
-# define NATIVE_MACHINE EM_NONE /* any: the build-id tells */
+# define NATIVE_MACHINE EM_NONE /* any machine: the build-id tells */
 #endif
 
 typedef ElfW(Ehdr) elf_header;
@@ -60,15 +60,15 @@ within_p(const struct heapprof_elf *elf, uint64_t offset, uint64_t bytes)
     return offset <= elf->file_bytes && bytes <= elf->file_bytes - offset;
 }
 
-/* All of it or false. */
+/* Reads all of the range, or returns false. */
 static bool
 read_at(const struct heapprof_elf *elf, uint64_t offset, void *to, size_t bytes)
 {
     return within_p(elf, offset, bytes) && rb_heapprof_read_at(elf->fd, offset, to, bytes);
 }
 
-/* Calls function with each of count entries of a table, until it returns false. Returns false if
- * the file does not have them all. */
+/* Calls function with each of count entries of a table, until function returns false. Returns
+ * false if the file does not have all entries. */
 static inline bool
 each_entry(const struct heapprof_elf *elf, uint64_t offset, uint64_t count, size_t entry_bytes,
            bool (*function)(const char *entry, void *data), void *data)
@@ -108,7 +108,7 @@ aligned(uint64_t bytes, size_t align)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Numbers in a note have 32 bits, so that these sums have room in 64. */
+/* Numbers in a note have 32 bits, so these sums fit in 64. */
 void
 rb_heapprof_elf_identity_add_notes(struct heapprof_elf_identity *identity, const void *notes,
                                    size_t bytes, size_t align)
@@ -176,7 +176,8 @@ native_p(const elf_header *header)
            (header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
-/* Takes the first symbol table, or else the last one for the dynamic linker. */
+/* Chooses the first symbol table. If there is none, chooses the last table for the dynamic
+ * linker. */
 static bool
 choose_section(const char *entry, void *data)
 {

@@ -1,12 +1,12 @@
-/* file.c - writes a whole file or none, in steps that a signal may come between.
+/* file.c - writes a whole file or no file, in steps that a signal may interrupt.
  *
- * A path is walked here, component by component, and not by the kernel: only so can a link be
- * refused by where it lies. The walk ends with an open directory and a name in it; whatever
- * happens to the path from then on, the temporary file and the rename stay in that directory.
+ * This file walks a path component by component, and the kernel does not. Only so can a link be
+ * refused because of where it lies. The walk ends with an open directory and a name in it. From
+ * then on the temporary file and the rename stay in that directory, whatever happens to the path.
  *
- *   I1  no call gives the kernel a name with a '/' in it, but for "/" itself.
- *   I2  every call that opens a name says O_NOFOLLOW, but for a link of /proc (magic_p).
- *   I3  what is opened as it is has been looked at again when it is open.
+ *   I1  No call gives the kernel a name with a '/' in it, except "/" itself.
+ *   I2  Every call that opens a name says O_NOFOLLOW, except for a link of /proc (magic_p).
+ *   I3  A file that is opened as it is has been looked at again after it was opened.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_PATH */
@@ -35,8 +35,8 @@
 
 struct path_walk {
     int  directory;      /* where the walk is */
-    char left[PATH_MAX]; /* what is to be walked from there */
-    int  links;          /* followed so far */
+    char left[PATH_MAX]; /* the path that is left to walk from there */
+    int  links;          /* links followed so far */
 };
 
 static bool
@@ -45,7 +45,7 @@ ours_p(const struct stat *there)
     return there->st_uid == 0 || there->st_uid == geteuid();
 }
 
-/* Nobody else may put anything there. */
+/* Returns whether no other user may put anything into the directory. */
 static bool
 safe_p(int directory)
 {
@@ -64,7 +64,7 @@ enter(struct path_walk *walk, const char *name)
     return 0;
 }
 
-/* A path, or what a link holds, before the rest. */
+/* Puts a path, or what a link holds, before the rest. */
 static int
 prepend(struct path_walk *walk, const char *path, const char *rest)
 {
@@ -76,7 +76,8 @@ prepend(struct path_walk *walk, const char *path, const char *rest)
     return whole[0] == '/' ? enter(walk, "/") : 0;
 }
 
-/* Whether name is a link of /proc whose text is not a path, as that to a pipe or a socket. */
+/* Returns whether name is a link of /proc whose text is not a path. A link to a pipe or to a
+ * socket is one. */
 static bool
 magic_p(int directory, const char *name)
 {
@@ -88,7 +89,8 @@ magic_p(int directory, const char *name)
            !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
 }
 
-/* The first component of what is left. *rest: where the next one begins, "" if it is the last. */
+/* Takes the first component of the path that is left. *rest becomes the beginning of the next
+ * component, or "" if there is no next one. */
 static int
 split(const struct path_walk *walk, char *name, const char **rest)
 {
@@ -100,7 +102,7 @@ split(const struct path_walk *walk, char *name, const char **rest)
     memcpy(name, start, length);
     name[length] = '\0';
     *rest = start + length + strspn(start + length, "/");
-    return **rest || !start[length] ? 0 : EISDIR; /* "name/" is a directory's */
+    return **rest || !start[length] ? 0 : EISDIR; /* "name/" names a directory */
 }
 
 static int
@@ -110,7 +112,7 @@ follow(struct path_walk *walk, const char *text, const char *rest)
     return prepend(walk, text, rest);
 }
 
-/* From walk->left to the directory of its last component, and the component's name. */
+/* Walks from walk->left to the directory of the last component, and finds the component's name. */
 static int
 go(struct path_walk *walk, struct heapprof_file *file)
 {
@@ -206,7 +208,8 @@ random_bits(void)
     struct timespec now;
 
     if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) == (ssize_t)sizeof(bits)) return bits;
-    clock_gettime(CLOCK_REALTIME, &now); /* a name that is taken is tried again, and no harm */
+    /* a name that is taken does no harm: the caller tries again */
+    clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)getpid();
 }
 
@@ -236,7 +239,7 @@ open_temporary(struct heapprof_file *file)
     return error;
 }
 
-/* It may be another by now than when it was found. */
+/* The file may be another one than when the walk found it. */
 static int
 look_again(const struct heapprof_file *file)
 {
@@ -273,8 +276,9 @@ write_all(int fd, const char *bytes, size_t size)
     return done;
 }
 
-/* The limit of a file's size is told by errno and by a signal to this thread, which ends the
- * process; it is taken here, unless one was waiting before. */
+/* If a file would exceed its size limit, the kernel says so by errno and by a signal to this
+ * thread. The signal would end the process. This function takes that signal, except if one was
+ * waiting before. */
 size_t
 rb_heapprof_file_write(int fd, const char *bytes, size_t size)
 {
@@ -339,7 +343,7 @@ rb_heapprof_file_write_whole(const char *path, const char *bytes, size_t size, b
 
 #define DESCRIPTORS 2 /* a directory and the next one, or a directory and the file */
 
-/* At the limit, all below it are in use. */
+/* At the limit all descriptors below it are in use. */
 static void
 close_some(void)
 {
@@ -349,8 +353,8 @@ close_some(void)
     for (rlim_t i = 1; i <= DESCRIPTORS && i <= limit.rlim_cur; i++) close((int)(limit.rlim_cur - i));
 }
 
-/* Makes a copy of this thread alone. fork() would run handlers of other code, and its child would
- * end with a signal. */
+/* Makes a copy of this thread alone. fork() would run handlers of other code, and its child
+ * would end with a signal. */
 static pid_t
 clone_thread(void)
 {

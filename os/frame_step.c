@@ -2,13 +2,14 @@
  * chapter 6.4) as far as one address.
  *
  *     CIE   version, augmentation, units    instructions: the row at a function's beginning
- *     FDE   its CIE, the function           instructions: what is different from which address on
+ *     FDE   its CIE, the function           instructions: what differs, and from which address on
  *
- * A row says how the end of the frame is found, and where the caller's registers have been put.
- * Of these rbp alone matters, for ends are found by rsp or rbp. What is found otherwise (signal
- * handlers, the linker's stubs, functions that align their stack) is not known here.
+ * A row says how to find the end of the frame, and where the caller's registers were saved.
+ * Of these only rbp matters, because the end is found by rsp or rbp. This file does not know ends
+ * that are found in another way: signal handlers, the linker's stubs, functions that align their
+ * stack.
  *
- * Reads no more than a record says it is long. Allocates nothing, takes no lock. */
+ * Never reads past the length that a record gives. Allocates nothing, takes no lock. */
 #include "os/frame_step.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ read_bytes(struct cfi_reader *reader, size_t count)
     return value;
 }
 
-/* LEB128: seven bits a byte, the lowest first; signed where the last one's highest is a sign. */
+/* LEB128: seven bits a byte, the lowest bits first. If the number is signed, the highest bit of
+ * the last byte is its sign. */
 static uint64_t
 read_leb(struct cfi_reader *reader, bool is_signed)
 {
@@ -67,7 +69,7 @@ read_signed(struct cfi_reader *reader)
     return read_leb(reader, true);
 }
 
-/* How tables write distances: in units. */
+/* Tables write distances in units. */
 static int64_t
 in_bytes(uint64_t units, int64_t unit)
 {
@@ -105,7 +107,7 @@ struct cfi_row {
 enum { KEPT_MOST = 8 };     /* gcc keeps one */
 
 struct cfi_table {
-    struct cfi_row row;         /* at the address that has been come to */
+    struct cfi_row row;         /* at the address that reading has reached */
     struct cfi_row first;       /* at the function's beginning */
     struct cfi_row kept[KEPT_MOST];
     size_t     kept_count;
@@ -113,7 +115,7 @@ struct cfi_table {
     uint64_t   address_unit;
     int64_t    bytes_unit;
     size_t     pointer_bytes;
-    bool       lengths;     /* extra fields have their length before them */
+    bool       lengths;     /* the length of extra fields stands before them */
     bool       unknown;
 };
 
@@ -138,7 +140,7 @@ restore(struct cfi_table *table, uint64_t of_register)
     if (of_register == RETURN_ADDRESS) table->row.no_caller = table->first.no_caller;
 }
 
-/* Is anywhere else than in memory at a fixed way from the end. */
+/* The register is not in memory at a fixed distance from the end. */
 static void
 set_elsewhere(struct cfi_table *table, uint64_t of_register)
 {
@@ -174,7 +176,7 @@ advance(struct cfi_table *table, uint64_t units)
     table->address += units * table->address_unit;
 }
 
-/* Those that change where a register is. */
+/* Reads the instructions that change where a register is. */
 static void
 read_register(struct cfi_table *table, struct cfi_reader *reader, unsigned instruction)
 {
@@ -206,7 +208,7 @@ read_register(struct cfi_table *table, struct cfi_reader *reader, unsigned instr
     }
 }
 
-/* The instructions that have no operand in their own byte. */
+/* Reads the instructions that have no operand in their own byte. */
 static void
 read_other(struct cfi_table *table, struct cfi_reader *reader, unsigned instruction)
 {
@@ -250,7 +252,7 @@ read_other(struct cfi_table *table, struct cfi_reader *reader, unsigned instruct
       case GNU_ARGS_SIZE:
         read_unsigned(reader);
         break;
-      default: /* the end by an expression, or what is of other machines */
+      default: /* an end by an expression, or an instruction of another machine */
         table->unknown = true;
     }
 }
@@ -283,7 +285,7 @@ read_instruction(struct cfi_table *table, struct cfi_reader *reader)
     }
 }
 
-/* As far as rows are of what comes before address. */
+/* Reads while rows describe addresses before address. */
 static void
 read_instructions(struct cfi_table *table, struct cfi_reader *reader, uintptr_t address)
 {
@@ -296,7 +298,7 @@ read_instructions(struct cfi_table *table, struct cfi_reader *reader, uintptr_t 
 
 /* ---- records ---- */
 
-/* Of a pointer in an FDE, by how it is written. */
+/* Returns how long a pointer in an FDE is with that encoding. */
 static size_t
 pointer_bytes(unsigned encoding)
 {
@@ -309,8 +311,8 @@ pointer_bytes(unsigned encoding)
     }
 }
 
-/* A letter for each thing that is special: z lengths are there, R how pointers are written, P
- * and L what is for exceptions, S a signal handler. */
+/* An augmentation has a letter for each extra. z: the extra fields have lengths. R: how
+ * pointers are written. P and L: fields for exceptions. S: a signal handler. */
 static void
 read_augmentation(struct cfi_table *table, struct cfi_reader *reader, const char *letters)
 {
