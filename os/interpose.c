@@ -1,36 +1,36 @@
-/* interpose.c - has every caller of a function of the C library call ours, without LD_PRELOAD:
- * of malloc for malloc=all, of read, write and their like for those who count calls (calls.c).
+/* interpose.c - makes every caller of a function of the C library call ours, without LD_PRELOAD.
+ * malloc=all needs it for malloc, and counting calls (calls.c) for read, write and their like.
  *
- * ruby defines no function called malloc. So off, nothing is different, and the process keeps
- * the malloc that it has (libc's, or jemalloc's or tcmalloc's, preloaded or linked). But a
- * loaded ELF object calls functions of others through slots that the dynamic linker fills in by
- * its relocations. Those can be filled in again:
+ * ruby defines no function called malloc. So while this is off, nothing is different, and the
+ * process keeps the malloc that it has: libc's, or jemalloc's or tcmalloc's, preloaded or linked.
+ * But a loaded ELF object calls functions of other objects through slots. The dynamic linker fills
+ * the slots by the object's relocations. The slots can be filled again:
  *
  *     call *slot ---> malloc of libc         DT_JMPREL   calls by the PLT; may still be unbound
  *                                            DT_RELA     GLOB_DAT: calls and addresses by the GOT
  *     call *slot ---> all_malloc ---> ...                64: a variable initialised to malloc
  *
- * The technique is that of heaptrack's attaching to a running process (M. Wolff, 2014). loaded.c
- * reads one object's relocations and fills its slots.
+ * heaptrack attaches to a running process by the same technique (M. Wolff, 2014). loaded.c reads
+ * the relocations of one object and fills its slots.
  *
- *   I1  a slot is changed only if it holds the process-wide function's address, or is unbound and
- *       bound to be that: an object with a malloc of its own keeps it.
- *   I2  a slot is put back only if it still holds ours. So nothing is remembered of any object: one
- *       that is unloaded takes its slots along.
- *   I3  `seen` is touched, and slots are written, in callbacks of dl_iterate_phdr alone: glibc runs
- *       one at a time, and unloads nothing meanwhile.
- *   I4  an object is looked at when its own relocations have been done (see look).
+ *   I1  A slot is changed only if it holds the address of the process-wide function, or is unbound
+ *       and will be bound to that function. An object with a malloc of its own keeps it.
+ *   I2  A slot is put back only if it still holds ours. So nothing is remembered about any object,
+ *       and an object that is unloaded takes its slots along.
+ *   I3  Only callbacks of dl_iterate_phdr touch `seen` and write slots: glibc runs one at a time,
+ *       and unloads nothing meanwhile.
+ *   I4  An object is looked at after its own relocations are done (see look).
  *
- * These are left as they are:
+ * Three objects stay as they are:
  *
- *     the object that defines malloc   unless it is libc, whose own strdup and the like call by slots
- *     the unwinder                     it asks for memory with a lock held that a sample's backtrace wants
+ *     the object that defines malloc   except libc, whose own strdup and the like call by slots
+ *     the unwinder                     it allocates with a lock held that a backtrace wants
  *     the dynamic linker               it calls by pointers of its own
  *
- * Nobody can use what is loaded later before asking for an address in it. So dlsym is replaced
- * as well, by a few instructions that look for new objects and then jump to the real dlsym.
- * They jump and do not call, because RTLD_NEXT and RTLD_DEFAULT depend on who called. dlopen
- * itself depends on that, too, and is not touched.
+ * A program can use an object that is loaded later only after it has asked for an address in it.
+ * So dlsym is replaced as well, by a few instructions that look for new objects and then jump to
+ * the real dlsym. They jump and do not call, because RTLD_NEXT and RTLD_DEFAULT depend on the
+ * caller. dlopen depends on its caller, too, and is not touched.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* dl_iterate_phdr, dladdr, RTLD_DEFAULT */
@@ -64,7 +64,8 @@ void rb_heapprof_interpose_stop(void) {}
 #include <link.h>
 #include <string.h>
 
-static struct heapprof_interposed *interposed; /* what is replaced while it is on; changes while it is off */
+static struct heapprof_interposed *interposed; /* the functions that are replaced while this is
+                                                  on; changes only while it is off */
 
 /* ---- dlsym ---- */
 
@@ -75,7 +76,7 @@ static dlsym_function *real_dlsym;
 /* Looks for new objects, then does what dlsym does. It leaves no frame behind. */
 __attribute__((visibility("hidden"))) void *rb_heapprof_interpose_dlsym(void *handle, const char *name);
 
-/* What it calls. Returns where to jump. */
+/* The replacement of dlsym calls this function. Returns where to jump. */
 __attribute__((visibility("hidden"), used)) dlsym_function *rb_heapprof_interpose_look(void);
 
 __asm__(
@@ -197,7 +198,7 @@ visit(const struct dl_phdr_info *info, bool ours_wanted)
     if (!left_alone_p(&object)) rb_heapprof_loaded_fill(&object, ours_wanted, replaced_name_p);
 }
 
-/* What glibc counts: objects loaded and unloaded so far. New ones come last. */
+/* glibc's counts of the objects loaded and unloaded so far. New objects come last. */
 struct loads {
     unsigned long long adds, subs;
     size_t count;
@@ -215,7 +216,7 @@ count_i(struct dl_phdr_info *info, size_t size, void *data)
     loads->adds = info->dlpi_adds;
     loads->subs = info->dlpi_subs;
     loads->count++;
-    return seen.adds == loads->adds; /* nothing is new */
+    return seen.adds == loads->adds; /* no object is new */
 }
 
 struct interpose_looking {
@@ -233,7 +234,7 @@ look_i(struct dl_phdr_info *info, size_t size, void *data)
     if (info->dlpi_adds != loads->adds || info->dlpi_subs != loads->subs ||
         !__atomic_load_n(&on, __ATOMIC_ACQUIRE)) return 1;
     if (looking->index == 0) {
-        if (seen.subs != loads->subs) seen.count = 0; /* all once more */
+        if (seen.subs != loads->subs) seen.count = 0; /* look at all objects once more */
         seen.adds = loads->adds;
         seen.subs = loads->subs;
     }
@@ -244,9 +245,10 @@ look_i(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Replaces functions in new objects. dlsym waits for a load in progress. So objects that were
- * counted before it have had their relocations done when it returns. If more came meanwhile, it
- * looks once again. A thread that goes on loading will ask for an address later. */
+/* Replaces functions in new objects. dlsym waits for a load in progress. So when it returns,
+ * the objects that were counted before it have had their relocations done. If more objects came
+ * meanwhile, this function looks once again. A thread that goes on loading will ask for an
+ * address later. */
 static void
 look(void)
 {
@@ -277,7 +279,7 @@ restore_i(struct dl_phdr_info *info, size_t size, void *unused)
 
 /* ---- start and stop ---- */
 
-/* Whether ruby's own slots may be written: a system may forbid it. */
+/* Finds whether ruby's own slots may be written: a system may forbid it. */
 static int
 writable_i(struct dl_phdr_info *info, size_t size, void *writable)
 {
@@ -298,7 +300,7 @@ same_object_p(const void *a, const void *b)
     return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
 }
 
-/* None of these change any more. */
+/* None of these addresses change from then on. */
 static void
 resolve(struct heapprof_interposed *function)
 {

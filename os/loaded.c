@@ -1,8 +1,8 @@
-/* loaded.c - the slots by which a loaded ELF object calls functions of others, filled in again.
+/* loaded.c - fills again the slots by which a loaded ELF object calls functions of other objects.
  *
- * The dynamic linker fills them in by the object's relocations; interpose.c says of which
- * names, and why. The format is the System V ABI's, chapter 5 "Dynamic Linking", and its
- * supplements for x86-64 and AArch64.
+ * The dynamic linker fills them by the object's relocations. interpose.c says for which names
+ * they are filled again, and why. The format is the System V ABI's, chapter 5 "Dynamic Linking",
+ * and its supplements for x86-64 and AArch64.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* struct dl_phdr_info */
@@ -25,7 +25,8 @@
 # define RELOCATION_WORD    R_AARCH64_ABS64
 #endif
 
-/* glibc makes them addresses when it loads an object, unless its dynamic section is read-only. */
+/* glibc turns these values into addresses when it loads an object, unless the object's dynamic
+ * section is read-only. */
 static const void *
 address_in(const struct dl_phdr_info *info, ElfW(Addr) value)
 {
@@ -78,8 +79,9 @@ rb_heapprof_loaded_holds_p(const struct dl_phdr_info *info, uintptr_t address, u
     return false;
 }
 
-/* Not bound yet: it leads back into the object's PLT. Where the object defines the name itself
- * that may be what it will be bound to; but libc's are as everybody's. */
+/* Returns whether the slot is not bound yet: then it leads back into the object's PLT. If the
+ * object defines the name itself, the slot may be bound to that definition. But libc's slots
+ * are bound like those of any object. */
 static bool
 unbound_p(const struct heapprof_loaded *object, const ElfW(Rela) *relocation, uintptr_t value)
 {

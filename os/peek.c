@@ -1,6 +1,6 @@
-/* peek.c - reads memory that may not be mapped, by way of /proc/self/mem: what is not there is an
- * error of pread, and no signal. process_vm_readv would do the same, but a filter of system calls
- * (seccomp) may kill a process that uses it. */
+/* peek.c - reads memory that may not be mapped, through /proc/self/mem. For memory that is not
+ * mapped, pread returns an error, and no signal comes. process_vm_readv would do the same, but
+ * a filter of system calls (seccomp) may kill a process that uses it. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
 #endif

@@ -1,4 +1,5 @@
-/* read_at.c - pread until all is there: it may give less than was asked for, or be interrupted. */
+/* read_at.c - calls pread until all bytes are there. One pread may return fewer bytes than it
+ * was asked for, or be interrupted. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* pread */
 #endif

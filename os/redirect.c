@@ -1,10 +1,11 @@
-/* redirect.c - a jump where a function begins.
+/* redirect.c - writes a jump where a function begins.
  *
  *     x86-64    endbr64 ; jmp rel32         5 bytes, 2 GB far
  *     AArch64   bti c   ; b imm26           4 bytes, 128 MB far
  *
- * What may stand first, for indirect calls on machines that check where these arrive, stays.
- * The code is made writable for the moment, so its page becomes this process's own. */
+ * The first instruction may be there for indirect calls, on machines that check where these
+ * arrive. It stays. The code is made writable for a moment, so its page becomes this process's
+ * own. */
 #include "os/redirect.h"
 
 #include <errno.h>
@@ -77,7 +78,7 @@ encode_jump(unsigned char *jump, const unsigned char *place, const unsigned char
 
 #endif
 
-/* Code goes on being code meanwhile: what does this may lie on the same page. */
+/* The page stays executable meanwhile: the code that writes may lie on the same page. */
 static bool
 write_code(unsigned char *place, const unsigned char *bytes)
 {

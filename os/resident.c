@@ -1,6 +1,6 @@
-/* resident.c - which part of a range is in memory, by mincore: one byte a page, and no file to
- * open. A page that was only ever read is the kernel's page of zeros, which counts here and not
- * in RSS; nothing of ours, and little of anybody's, is only read. */
+/* resident.c - which part of a range is in memory, by mincore. mincore gives one byte a page
+ * and needs no file. A page that was only ever read is the kernel's page of zeros, which counts
+ * here and not in RSS. None of our pages are only read, and few of other code's are. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* mincore */
 #endif
@@ -19,7 +19,7 @@ resident_pages(uintptr_t address, size_t pages, size_t page_bytes)
     size_t count = 0;
 
     if (mincore((void *)address, pages * page_bytes, in_memory) != 0) {
-        size_t half = pages / 2; /* a part is not mapped */
+        size_t half = pages / 2; /* a part of the range is not mapped */
         return half == 0 ? 0 : resident_pages(address, half, page_bytes) +
                                resident_pages(address + half * page_bytes, pages - half, page_bytes);
     }

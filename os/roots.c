@@ -1,22 +1,25 @@
-/* roots.c - the kernel's list of our mappings, /proc/self/maps, as what a search for pointers
- * begins at.
+/* roots.c - the kernel's list of our mappings, /proc/self/maps, as the memory where a search for
+ * pointers begins.
  *
  *     55d0c8a00000-55d0c8a21000 rw-p ...  [heap]     a heap, of glibc's main arena
- *     7f3a48000000-7f3a48021000 rw-p                 a heap, of another arena: it says so itself (heap_end)
- *     7f3a4d000000-7f3a4d7ff000 rw-p                 a thread's stack: its control block is in it (control_block)
- *     7ffd1c200000-7ffd1c221000 rw-p ...  [stack]    the main thread's
+ *     7f3a48000000-7f3a48021000 rw-p                 a heap, of another arena (heap_end)
+ *     7f3a4d000000-7f3a4d7ff000 rw-p                 a thread's stack (control_block)
+ *     7ffd1c200000-7ffd1c221000 rw-p ...  [stack]    the main thread's stack
  *     anything else that may be written              variables, mappings of libraries
  *
- * glibc keeps stacks of threads that have ended, and they are full of old words. So of a
- * thread's stack only that is told which lies between the stack pointer of a thread that there
- * is, and its end.
+ * A heap of another arena says itself that it is one. A thread's stack has the thread's control
+ * block in it.
  *
- * glibc's lists of free chunks lead to chunks that have been free: last_remainder may be any
- * chunk's middle by now. In the main arena they are among libc's variables; the first chunk of
- * a list leads there (find_bins).
+ * glibc keeps the stacks of threads that have ended, and these stacks are full of old words. So
+ * only a part of a stack is told: the part between the stack pointer of a living thread and the
+ * stack's end.
  *
- * Threads that run are asked for by /proc/self/task/TID/syscall, which says where a thread's
- * stack pointer is while it waits; where one goes on running, all stacks are told as a whole.
+ * glibc's lists of free chunks lead to chunks that have been free. last_remainder may point into
+ * the middle of any chunk. In the main arena the lists are among libc's variables. The first chunk
+ * of a list leads there (find_bins).
+ *
+ * /proc/self/task/TID/syscall says where a thread's stack pointer is while the thread waits. If a
+ * thread goes on running, all stacks are told as a whole.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
@@ -37,26 +40,30 @@
 #include "os/peek.h"
 #include "os/touched.h"
 
-#define LINE_BYTES 512  /* of a line of maps all that is looked at */
+#define LINE_BYTES 512  /* only so much of a line of maps is looked at */
 #define THREADS_MOST 1024
-#define ASK_AGAIN_MOST 10 /* for threads that run */
-#define TELL_MOST ((uintptr_t)1 << 40) /* a larger mapping is a sanitizer's own; to find what is touched of it takes minutes */
-#define ARENA_BYTES ((uintptr_t)64 << 20) /* an arena's heaps begin at multiples */
-#define CONTROL_BLOCK_BYTES ((uintptr_t)1 << 20) /* at the end of a thread's stack, with its variables */
+#define ASK_AGAIN_MOST 10 /* how often to read again while threads run */
+/* A larger mapping is a sanitizer's own. To find what is touched of it takes minutes. */
+#define TELL_MOST ((uintptr_t)1 << 40)
+#define ARENA_BYTES ((uintptr_t)64 << 20) /* an arena's heaps begin at multiples of this */
+/* A thread's control block is in so many bytes at the end of its stack, with the thread's
+ * variables. */
+#define CONTROL_BLOCK_BYTES ((uintptr_t)1 << 20)
 
 struct mapping {
     uintptr_t begin, end;
     bool      writable;
-    size_t    guard_bytes;   /* of what lies before it, and may not be touched, as before a stack */
+    size_t    guard_bytes;   /* of the mapping before it that may not be touched, as before a
+                                stack */
     char      name[64];      /* "[heap]"; a path is cut; "": anonymous */
 };
 
 struct roots {
     int       fd;
-    int       touched;                /* as touched.h has it */
+    int       touched;                /* the descriptor that touched.h describes */
     struct heapprof_root_stacks stacks;
     uintptr_t bins, bins_end;         /* glibc's lists of free chunks; 0: not found */
-    uintptr_t pointers[THREADS_MOST]; /* of the other threads' stacks */
+    uintptr_t pointers[THREADS_MOST]; /* the stack pointers of the other threads */
     size_t    thread_count;
     bool      some_run;
     bool      glibc;
@@ -89,7 +96,8 @@ tell(const struct roots *roots, uintptr_t begin, uintptr_t end, enum heapprof_me
 
 /* ---- glibc ---- */
 
-/* The word before a block has its length, with what is before and behind what can be used of it. */
+/* The word before a block has the block's length. The length counts that word and the bytes
+ * that can be used. */
 static bool
 glibc_p(int fd)
 {
@@ -103,8 +111,8 @@ glibc_p(int fd)
     return glibc;
 }
 
-/* As a freed block of that size has it. The cache of one size may be full: then an address is
- * there. */
+/* Returns the key that a freed block of that size has. The cache of one size may be full: then
+ * the block has an address there. */
 static uintptr_t
 key_of_freed(int fd, size_t size)
 {
@@ -115,9 +123,9 @@ key_of_freed(int fd, size_t size)
     return key >> 47 ? key : 0;
 }
 
-/* A freed chunk that no cache takes is the first of the unsorted list, whose head comes behind
- * last_remainder in an arena: top, last_remainder, heads. As chunks of a list have it, the head
- * is two words before its own. */
+/* A freed chunk that no cache takes is the first of the unsorted list. The list's head comes
+ * behind last_remainder in an arena: top, last_remainder, heads. Chunks of a list point to the
+ * head as if it were a chunk: two words before the head's own words. */
 static void
 find_bins(struct roots *roots)
 {
@@ -126,7 +134,9 @@ find_bins(struct roots *roots)
 
     free((void *)first);
     uintptr_t head = word_at(roots, first + sizeof(first));
-    free((void *)behind); /* without it the first would have become part of what was never given out */
+    /* if this block were not there, the first one would have joined the memory that was never
+     * given out */
+    free((void *)behind);
     if (!roots->glibc || !first || !behind || head == 0) return;
     roots->bins = head;
     roots->bins_end = head + (2 + heads) * sizeof(head);
@@ -134,8 +144,8 @@ find_bins(struct roots *roots)
 
 /* ---- threads ---- */
 
-/* Where its stack is in use from; 0: it runs, and nobody knows. "nr arguments sp pc" or
- * "running". */
+/* Returns the lowest address in use of a task's stack. Returns 0 if the task runs, because then
+ * the address is not known. The file has "nr arguments sp pc" or "running". */
 static uintptr_t
 stack_pointer_of(const char *task)
 {
@@ -153,7 +163,7 @@ stack_pointer_of(const char *task)
     return sscanf(text, "%*d %*s %*s %*s %*s %*s %*s %lx", &pointer) == 1 ? pointer : 0;
 }
 
-/* 0: not known. */
+/* pointer is 0 if it is not known. */
 static void
 add_pointer(struct roots *roots, uintptr_t pointer)
 {
@@ -161,7 +171,7 @@ add_pointer(struct roots *roots, uintptr_t pointer)
     else roots->pointers[roots->thread_count++] = pointer;
 }
 
-/* Of all but the caller. */
+/* Reads the stack pointers of all threads except the caller. */
 static bool
 read_pointers(struct roots *roots)
 {
@@ -180,7 +190,7 @@ read_pointers(struct roots *roots)
     return true;
 }
 
-/* One that runs may be about to wait, or to end. */
+/* A thread that runs may be about to wait, or to end. */
 static bool
 read_threads(struct roots *roots)
 {
@@ -196,8 +206,8 @@ read_threads(struct roots *roots)
 }
 
 /* Finds glibc's control block of a thread, whose first and third word are its own address. The
- * first thread's control block is not on a stack, and has no guard before it. Returns 0 if there
- * is none. */
+ * first thread's control block is not on a stack, and has no guard before it. Returns 0 if the
+ * mapping has no control block. */
 static uintptr_t
 control_block(const struct roots *roots, const struct mapping *mapping)
 {
@@ -225,7 +235,7 @@ ended_stack_p(const struct roots *roots, const struct mapping *mapping)
            !(innermost >= mapping->begin && innermost < mapping->end);
 }
 
-/* The lowest address of it that is in use; its end: it is nobody's. */
+/* Returns the lowest address of a stack that is in use. Returns its end if no thread uses it. */
 static uintptr_t
 stack_in_use(const struct roots *roots, const struct mapping *mapping)
 {
@@ -241,9 +251,9 @@ stack_in_use(const struct roots *roots, const struct mapping *mapping)
 
 /* ---- mappings ---- */
 
-/* Where the heap of an arena that begins there ends. Returns 0 if none begins there. A heap's
- * first words are the arena, which is in this heap or in another; the heap before it; its length;
- * and how much of that may be written. */
+/* Returns where the heap of an arena ends that begins there. Returns 0 if no heap begins there.
+ * The first words of a heap are: the arena, which is in this heap or in another; the heap
+ * before it; its length; and how much of that may be written. */
 static uintptr_t
 heap_end(const struct roots *roots, uintptr_t begin)
 {
@@ -256,8 +266,8 @@ heap_end(const struct roots *roots, uintptr_t begin)
     return begin + writable;
 }
 
-/* Tells of an anonymous mapping and of the heaps of arenas in it: the kernel may have joined them
- * with other mappings. */
+/* Tells of an anonymous mapping and of the heaps of arenas in it. The kernel may have joined
+ * these heaps with other mappings. */
 static void
 tell_anonymous(const struct roots *roots, uintptr_t begin, uintptr_t end)
 {
@@ -273,7 +283,7 @@ tell_anonymous(const struct roots *roots, uintptr_t begin, uintptr_t end)
     tell(roots, begin, end, HEAPPROF_MEMORY);
 }
 
-/* Of a library. */
+/* Tells of the variables of a library. */
 static void
 tell_variables(const struct roots *roots, const struct mapping *mapping)
 {
@@ -285,9 +295,10 @@ tell_variables(const struct roots *roots, const struct mapping *mapping)
     tell(roots, behind, mapping->end, HEAPPROF_MEMORY);
 }
 
-/* Of a thread, from where its stack is in use. Where its variables are says a vector in a heap:
- * the second word of its control block is the place behind the first entry, which has how many
- * there are behind it. Nothing else leads to it. */
+/* Tells of a thread's stack, from where it is in use, and of the thread's variables. A vector
+ * in a heap says where the variables are. The second word of the thread's control block is the
+ * place behind the vector's first entry. The first entry has the number of entries behind it.
+ * Nothing else leads to the vector. */
 static void
 tell_stack(const struct roots *roots, const struct mapping *mapping, uintptr_t begin)
 {
@@ -325,7 +336,7 @@ tell_mapping(const struct roots *roots, const struct mapping *mapping)
     }
 }
 
-/* "begin-end rw-p offset device inode   name" */
+/* "begin-end rw-p offset device inode name" */
 static void
 read_mapping(struct roots *roots, const char *line)
 {
@@ -345,7 +356,7 @@ read_mapping(struct roots *roots, const char *line)
     tell_mapping(roots, &mapping);
 }
 
-/* In pieces, into the stack: what is asked of the allocator here would be in the list. */
+/* Reads in pieces, into the stack: memory from the allocator would be in the list. */
 static bool
 read_mappings(struct roots *roots)
 {
@@ -388,7 +399,7 @@ rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
         .memory_i = memory_i, .data = data
     };
 
-    if (roots.glibc) malloc_trim(0); /* small chunks that are free look so then */
+    if (roots.glibc) malloc_trim(0); /* after it small free chunks look free */
     find_bins(&roots);
     bool told = read_threads(&roots) && read_mappings(&roots);
     rb_heapprof_touched_close(roots.touched);

@@ -1,8 +1,8 @@
 /* signals.c - names of signals.
  *
- * INT, TERM and CHLD are not among them, because a program, or its shell, counts on what they
- * do; nor are those that the kernel raises for a fault, and VTALRM, by which MRI wakes its
- * threads.
+ * INT, TERM and CHLD are not among them, because a program or its shell counts on what they do.
+ * The signals that the kernel raises for a fault are not among them. Neither is VTALRM, by which
+ * MRI wakes its threads.
  *
  * Pure: may run anywhere.
  */

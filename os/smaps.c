@@ -8,7 +8,7 @@
  *     a path, [vdso] ...   files          no name, or [anon:...]   anonymous, or executable
  *     [heap]               heap           [stack]                  main stack
  *
- * Read in small pieces into the stack: what is asked of the allocator here would be in the list.
+ * The file is read in small pieces into the stack: memory from the allocator would be in the list.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_CLOEXEC */
@@ -21,13 +21,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_MAX_KEPT 256 /* of a line: all that is looked at */
+#define LINE_MAX_KEPT 256 /* only so much of a line is looked at */
 
 struct smaps_list {
     struct heapprof_mappings *mappings;
-    uint64_t *kind;             /* of the mapping that the lines are about */
+    uint64_t *kind;             /* the sum for the mapping that the lines describe */
     char   line[LINE_MAX_KEPT];
-    size_t length;              /* of line, cut */
+    size_t length;              /* of line, which is cut */
 };
 
 static uint64_t *
@@ -94,8 +94,8 @@ keep(struct smaps_list *list, const char *text, size_t length)
     list->length += length;
 }
 
-/* Whether a line is wanted: Rss, Size, or a mapping, whose address has small letters. The rest is
- * not copied. */
+/* Returns whether a line is wanted: Rss, Size, or a mapping, whose address has small letters.
+ * The other lines are not copied. */
 static bool
 wanted_p(char first)
 {

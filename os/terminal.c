@@ -1,4 +1,4 @@
-/* terminal.c - how wide and how colourful a descriptor is. */
+/* terminal.c - how wide a descriptor's terminal is, and whether it shows colours. */
 #include "os/terminal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* touched.c - /proc/self/pagemap: 8 bytes a page, of which the upper two say that it is in
+/* touched.c - /proc/self/pagemap: 8 bytes a page. The upper two bits say that the page is in
  * memory, or swapped out.
  *
  * MRI reserves hundreds of megabytes and writes to a few. A page that is only read may count as
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define ENTRIES 512 /* read at once */
+#define ENTRIES 512 /* entries that are read at once */
 #define IN_MEMORY_OR_SWAPPED (UINT64_C(3) << 62)
 
 int
@@ -30,7 +30,8 @@ rb_heapprof_touched_close(int fd)
     if (fd >= 0) close(fd);
 }
 
-/* Of pages from that one on. What the system does not tell counts as touched. */
+/* Reads the entries of pages, beginning with page. A page that the system says nothing about
+ * counts as touched. */
 static void
 read_entries(int fd, uintptr_t page, uint64_t *entries, size_t count)
 {
