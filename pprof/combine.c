@@ -1,15 +1,16 @@
-/* combine.c - several models into one.
+/* combine.c - makes one model of several.
  *
  *     a model's strings, functions, mappings, locations --by digest--> numbers in the result
  *     a sample --digest of these numbers--> sum: values, and where its stack and labels are packed
  *
- * What is in the result is numbered as it is first used, from 1, and has that number as its id.
- * So what no sample uses is not in it. Numbers are content: two things are alike when they are
- * made of like numbers.
+ * The things in the result are numbered from 1, in the order in which they are first used. The
+ * number of a thing is its id. So the result has no thing that no sample uses. Numbers are content:
+ * two things are alike if they are made of the same numbers.
  *
- *  I1  The n-th digest of functions, mappings, locations is that of the result's with the id n; of strings,
- *      of string n.
- *  I2  Sum n has its values at [n * types], and its packed rest at keys[sums[n]] (model.c, I1, without values).
+ *  I1  The n-th digest of functions is that of the result's function with the id n. The same holds
+ *      for mappings and locations. The n-th digest of strings is that of string n.
+ *  I2  Sum n has its values at [n * types]. Its packed stack and labels are at keys[sums[n]]
+ *      (model.c, I1, without values).
  *
  * A variance (doc/design/estimator.md) adds up under either sign.
  */
@@ -24,11 +25,11 @@
 
 struct combining {
     struct heapprof_model *result;
-    struct heapprof_mem mem;           /* of what is below */
+    struct heapprof_mem mem;           /* the account that the fields below are from */
     struct heapprof_digests strings, functions, mappings, locations, samples;
-    unsigned char *keys;               /* of the sums, packed */
+    unsigned char *keys;               /* the stacks and labels of the sums, packed */
     size_t    keys_capacity, keys_bytes;
-    size_t   *sums;                    /* by number: where its key begins */
+    size_t   *sums;                    /* by number: where the sum's key begins */
     size_t    sum_capacity;
     int64_t  *values;
     size_t    value_capacity;
@@ -36,13 +37,14 @@ struct combining {
     char     *error;
 };
 
-/* One model that is being added; the arrays have the numbers in the result, 0: not there yet. */
+/* One model that is being added. The arrays have the numbers in the result; 0: the result does
+ * not have the thing yet. */
 struct combine_adding {
     struct combining *combining;
     const struct heapprof_model *model;
     int       sign;
     uint32_t *strings, *functions, *mappings, *locations;
-    uint32_t *types;                   /* by the result's: which of the model's */
+    uint32_t *types;                   /* by the result's type: the model's type */
 };
 
 /* ---- things ---- */
@@ -54,7 +56,7 @@ refuse(struct combine_adding *adding)
     return UINT32_MAX;
 }
 
-/* The number of a string in the result. UINT32_MAX: no memory. */
+/* Returns the number of a string in the result. Returns UINT32_MAX if there is no memory. */
 static uint32_t
 string(struct combine_adding *adding, uint32_t which)
 {
@@ -83,8 +85,8 @@ digest_numbers(struct heapprof_digest *digest, const uint64_t *numbers, size_t c
     for (size_t i = 0; i < count; i++) rb_heapprof_digest_number(digest, numbers[i]);
 }
 
-/* The number of a thing with that digest; *added when it is new, and then it has its id. 0: no
- * memory. */
+/* Returns the number of the thing that has that digest. *added says whether the thing is new; a
+ * new thing has been given its id. Returns 0 if there is no memory. */
 static uint32_t
 thing(struct combining *combining, struct heapprof_digests *digests, struct heapprof_ids *ids,
       struct heapprof_digest digest, bool *added)
@@ -143,7 +145,8 @@ mapping(struct combine_adding *adding, uint64_t place)
     return adding->mappings[place];
 }
 
-/* Digests the content of its lines, in their order. Returns false if there is no memory. */
+/* Digests the content of the location's lines, in their order. Returns false if there is no
+ * memory. */
 static bool
 digest_lines(struct combine_adding *adding, const struct heapprof_model_location *from, struct heapprof_digest *digest)
 {
@@ -158,7 +161,7 @@ digest_lines(struct combine_adding *adding, const struct heapprof_model_location
     return true;
 }
 
-/* The location that the result has just got. */
+/* Adds to the result the location whose number was just given. */
 static bool
 fill_location(struct combine_adding *adding, const struct heapprof_model_location *from, uint32_t mapping_id)
 {
@@ -203,7 +206,7 @@ location(struct combine_adding *adding, uint32_t place)
 
 /* ---- sums ---- */
 
-/* Room for a key of so many numbers, and where it is. */
+/* Makes room for a key of so many numbers. Returns where the key begins. */
 static unsigned char *
 key_room(struct combining *combining, size_t numbers)
 {
@@ -212,8 +215,8 @@ key_room(struct combining *combining, size_t numbers)
     return combining->keys + combining->keys_bytes;
 }
 
-/* Packs the sample's stack and labels behind the keys that are kept; returns their end, NULL:
- * no memory. */
+/* Packs the sample's stack and labels behind the keys that are kept. Returns their end, or NULL
+ * if there is no memory. */
 static unsigned char *
 pack_key(struct combine_adding *adding, const struct heapprof_samples *samples)
 {
@@ -241,7 +244,7 @@ pack_key(struct combine_adding *adding, const struct heapprof_samples *samples)
     return at;
 }
 
-/* The sum that a sample belongs to; 0: no memory. */
+/* Returns the sum that a sample belongs to. Returns 0 if there is no memory. */
 static uint32_t
 sum_of(struct combine_adding *adding, const struct heapprof_samples *samples)
 {
@@ -263,7 +266,7 @@ sum_of(struct combine_adding *adding, const struct heapprof_samples *samples)
     return number;
 }
 
-/* Stops at the ends of the range. */
+/* Adds. The result stops at the ends of the range. */
 static int64_t
 plus(int64_t sum, int64_t value)
 {
@@ -312,8 +315,8 @@ add_samples(struct combine_adding *adding)
 
 /* ---- a model ---- */
 
-/* The model's type that has the name and unit of a type of another model. Returns type_count if
- * it has none. */
+/* Returns the model's type that has the name and unit of a type of the other model. Returns
+ * type_count if the model has no such type. */
 static uint32_t
 find_type(const struct heapprof_model *model, const struct heapprof_model *other, uint32_t which)
 {
@@ -327,7 +330,7 @@ find_type(const struct heapprof_model *model, const struct heapprof_model *other
     return model->type_count;
 }
 
-/* Whether model has all types of the other; if not, it is told. */
+/* Returns whether model has all types of the other model. If it has not, the message says so. */
 static bool
 types_there(const struct heapprof_model *model, const char *name, const struct heapprof_model *other,
             const char *other_name, char *error)
@@ -380,7 +383,7 @@ comment_there(const struct heapprof_model *model, uint32_t comment)
     return false;
 }
 
-#define COMMENTS_MOST 1000 /* of the result: each is held against all others */
+#define COMMENTS_MOST 1000 /* of the result: each comment is compared with all the rest */
 
 static bool
 add_facts(struct combine_adding *adding)

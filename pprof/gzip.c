@@ -1,12 +1,12 @@
 /* gzip.c - the gzip file format around zlib's deflate.
  *
- * The whole input is in memory and so is the whole output: deflateBound says beforehand
- * how large that can become, and one deflate stream fills it. zlib counts in unsigned
- * int, so input and output are handed over in pieces. The header holds no name and no
- * time: equal profiles make equal files.
+ * The whole input is in memory, and so is the whole output. deflateBound says beforehand how large
+ * the output can become, and one deflate stream fills it. zlib counts in unsigned int, so input and
+ * output are handed over in pieces. The header holds no name and no time: equal profiles make equal
+ * files.
  *
- * The level is zlib's default, 6. On the profile of examples/demo (590 kB before), level 1
- * takes 0.6 of the time for a file a fifth larger, level 9 twice the time for one a
+ * The level is zlib's default, 6. On the profile of examples/demo (590 kB before), level 1 takes
+ * 0.6 of the time, and its file is a fifth larger. Level 9 takes twice the time, and its file is a
  * hundredth smaller (python3: zlib.compress of the unpacked file at each level).
  *
  * No state; may run on any thread, without the GVL.
@@ -26,7 +26,7 @@ piece(size_t left)
     return left < UINT_MAX ? (uInt)left : UINT_MAX;
 }
 
-/* Runs the stream over data into out; returns the bytes written, 0 on failure. */
+/* Runs the stream over data into out. Returns the number of bytes written, or 0 on failure. */
 static size_t
 deflate_all(z_stream *stream, const char *data, size_t size, char *out, size_t capacity)
 {

@@ -1,7 +1,8 @@
-/* ids.c - an array of ids and a hash index over it, once the ids stop counting from 1.
+/* ids.c - an array of ids and a hash index over it, once the ids do not count from 1.
  *
- *  I1  all is NULL, and place p has the id p + 1; or all[p] is the id of p, for each p < count.
- *  I2  With all, index has the number p + 1 for each p.
+ *  I1  If all is NULL, place p has the id p + 1. If it is not, all[p] is the id of p, for each
+ *      p < count.
+ *  I2  If all is not NULL, index has the number p + 1 for each p.
  */
 #include "pprof/ids.h"
 
@@ -30,7 +31,7 @@ add_kept(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t id, uint32
     return true;
 }
 
-/* From counting to keeping. */
+/* Changes from counting ids to keeping them. */
 static bool
 keep(struct heapprof_ids *ids, struct heapprof_mem *mem)
 {

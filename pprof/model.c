@@ -1,12 +1,13 @@
 /* model.c - arrays that grow, and samples end to end.
  *
  *  I1  A sample is the numbers (wire.h)  locations labels  id...  value...  (key str num unit)...
- *      with as many ids and labels as the first two say, and a value for each type. Ids are the
- *      file's, and looked up when the sample is walked: so samples may come before what they name.
- *  I2  After finish every id and every string that anything names is there.
+ *      The first two say how many ids and labels follow. There is a value for each type. Ids are
+ *      the file's. They are looked up when the sample is walked, so samples may come before the
+ *      things that they name.
+ *  I2  After finish, every id and every string that a thing names is there.
  *
- * Numbers take as many bytes here as in a file, and a file's tags and lengths take more than the
- * counts. So samples, most of a large profile, take no more memory than their bytes in the file.
+ * Numbers take as many bytes here as in a file. A file's tags and lengths take more bytes than the
+ * two counts. So samples, most of a large profile, take no more memory than they take in the file.
  */
 #include "pprof/model.h"
 
@@ -23,7 +24,7 @@
 const char *
 rb_heapprof_model_string(const struct heapprof_model *model, uint32_t string, size_t *length)
 {
-    if (model->string_count == 0) { /* a file may have none */
+    if (model->string_count == 0) { /* a file may have no strings */
         if (length) *length = 0;
         return "";
     }
@@ -81,7 +82,7 @@ rb_heapprof_samples_end(struct heapprof_samples *samples)
     free(samples->labels);
 }
 
-/* Packed samples are our own: they end where they should. */
+/* Packed samples are our own, so their numbers end where they should. */
 static uint64_t
 number(struct heapprof_wire *wire)
 {
@@ -266,7 +267,7 @@ rb_heapprof_model_begin_sample(struct heapprof_model *model, uint32_t locations,
 
 /* ---- finish ---- */
 
-/* Where a message goes. */
+/* Where a message about the model goes. */
 struct checking {
     struct heapprof_model *model;
     char  *message;
@@ -338,9 +339,9 @@ check_functions(const struct checking *checking)
     return true;
 }
 
-/* A location may name a mapping that is not in the file: it then has no mapping, as for pprof. A
- * mapping only says where to look for names, and is often left out. A missing function is an
- * error: the frame would have no name. */
+/* A location may name a mapping that is not in the file. Then the location has no mapping, as
+ * for pprof. A mapping only says where to look for names, and is often left out. A missing
+ * function is an error: the frame would have no name. */
 static bool
 resolve_locations(const struct checking *checking)
 {

@@ -1,16 +1,16 @@
-/* reader.c - a Profile message, field by field, into a model.
+/* reader.c - reads a Profile message, field by field, into a model.
  *
  *     more() --> source.c --> here: one inner message at a time --> model.c
  *
- * The encoding is read by a few functions of our own (wire.h), not by upb as writer.c writes
- * it: upb wants a whole message in memory and makes objects of it, four to ten times the bytes
- * of a sample.
+ * A few functions of our own (wire.h) read the encoding. upb does not, though writer.c writes with
+ * it: upb wants a whole message in memory. It makes objects of the message, which take four to ten
+ * times the bytes of a sample.
  *
- * Fields may come in any order, and more than once: of a number the last one counts, messages and
- * strings add up. Fields that we do not know are passed over; one that we know with another type is
- * an error, as it is for pprof.
+ * Fields may come in any order, and more than once. Of a number the last one counts. Messages and
+ * strings add up. Unknown fields are skipped. A known field with another type is an error, as it
+ * is for pprof.
  *
- * What goes wrong is told once, by fail: everything then returns false.
+ * fail writes an error's message, once. Then every function returns false.
  */
 #include "pprof/reader.h"
 
@@ -46,8 +46,8 @@ enum function_field {
 struct profile_reader {
     struct heapprof_source *source;
     struct heapprof_model  *model;
-    uint64_t most;            /* bytes */
-    uint64_t value_count;     /* of each sample: that of the first */
+    uint64_t most;            /* bytes, unpacked, that a profile may have */
+    uint64_t value_count;     /* values of each sample: as many as the first sample has */
     char    *error;
 };
 
@@ -72,7 +72,8 @@ fail_memory(struct profile_reader *reader)
 
 /* ---- inner messages ---- */
 
-/* The numbers of a message by their field; of none 0. Those in the mask messages hold messages. */
+/* Reads the numbers of a message by their field. A field that is missing has 0. The fields in
+ * the mask messages hold messages. */
 static bool
 numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t numbers[FIELDS_MOST], unsigned fields,
            unsigned messages, const char *what, uint64_t which)
@@ -94,7 +95,7 @@ numbers_of(struct profile_reader *reader, struct heapprof_wire wire, uint64_t nu
     return status == 0 || fail(reader, "%s %"PRIu64" is no message", what, which);
 }
 
-/* A string's number, which finish looks up. */
+/* Takes a string's number. finish looks it up. */
 static bool
 string_of(struct profile_reader *reader, uint64_t number, uint32_t *string, const char *what, uint64_t which)
 {
@@ -234,7 +235,7 @@ count_numbers(const struct heapprof_wire_field *field, uint64_t *count)
     return true;
 }
 
-/* How many locations, values and labels, by their fields. */
+/* Counts locations, values and labels by their fields. */
 static bool
 count_sample(struct profile_reader *reader, struct heapprof_wire wire, uint64_t counts[SAMPLE_FIELDS], uint64_t which)
 {
@@ -373,7 +374,7 @@ set_number(struct profile_reader *reader, unsigned field, uint64_t number)
 
 /* ---- the outermost message, which is not in memory ---- */
 
-/* The source has ended before it should have. */
+/* The source has ended before the profile has. */
 static bool
 fail_short(struct profile_reader *reader)
 {
@@ -406,8 +407,8 @@ read_varint(struct profile_reader *reader, uint64_t *value)
     return true;
 }
 
-/* The next bytes of length more: as many as there are now. 0: the file is too short, and it was
- * told. */
+/* Finds the next of the length bytes that are left, as many as there are at the moment. Returns
+ * how many. Returns 0 if the file is too short; then the message is written. */
 static size_t
 some_of(struct profile_reader *reader, uint64_t length, const unsigned char **bytes)
 {
@@ -470,7 +471,7 @@ read_bytes(struct profile_reader *reader, uint64_t field)
     return pass_over(reader, length);
 }
 
-/* Which type a field of ours has. Comments have two. */
+/* Returns whether a field that we know may have that type. Comments may have two types. */
 static bool
 known_type_p(uint64_t field, unsigned type)
 {

@@ -1,9 +1,10 @@
-/* save.c - a model as a Profile message: inner messages one by one, through deflate, to the taker.
+/* save.c - writes a model as a Profile message. Inner messages go one by one through deflate to
+ * the caller's take function.
  *
- * Ids are places + 1. The same model makes the same bytes. writer.c does something else: it
- * writes a profile of ours as it is made, for ruby, in one block of memory; here memory is that
- * of one sample. The fields' numbers are in pprof's profile.proto, of which ours (pprof.proto)
- * has a part.
+ * Ids are places + 1. The same model makes the same bytes. writer.c does something else: it writes
+ * a profile of ours while the profile is made, for ruby, in one block of memory. This file needs
+ * the memory of one sample. The fields' numbers are in pprof's profile.proto. Ours (pprof.proto)
+ * has a part of that.
  */
 #include "pprof/save.h"
 
@@ -23,9 +24,9 @@ struct saving {
     z_stream       stream;
     unsigned char  packed[PACKED_BYTES];
     struct heapprof_mem mem;
-    unsigned char *message;           /* the inner one that is being written */
+    unsigned char *message;           /* the inner message that is being written */
     size_t         capacity, size;
-    unsigned char *inner;             /* one in that one */
+    unsigned char *inner;             /* a message inside that message */
     size_t         inner_capacity, inner_size;
     enum heapprof_save_result result;
 };
@@ -39,7 +40,7 @@ deflate_bytes(struct saving *saving, const void *bytes, size_t size, int flush)
 
     if (saving->result != HEAPPROF_SAVED) return;
     stream->next_in = (z_const Bytef *)bytes;
-    stream->avail_in = (uInt)size; /* of a message, or of a string: below 4 GiB */
+    stream->avail_in = (uInt)size; /* of a message or of a string: below 4 GiB */
     do {
         size_t ready;
         stream->next_out = saving->packed;
@@ -84,7 +85,7 @@ room(struct saving *saving, size_t size)
     return saving->message + saving->size;
 }
 
-/* A number of the inner message; 0 is not written, for it is what is not there. */
+/* Puts a number into the inner message. 0 is not written, because a number that is missing is 0. */
 static void
 put(struct saving *saving, unsigned field, uint64_t number)
 {
@@ -106,7 +107,7 @@ put_inner_number(struct saving *saving, uint64_t number)
     saving->inner_size = (size_t)(rb_heapprof_wire_put(saving->inner + saving->inner_size, number) - saving->inner);
 }
 
-/* A field of a message in the inner message. */
+/* Puts a field of a message that is inside the inner message. */
 static void
 put_inner(struct saving *saving, unsigned field, uint64_t number)
 {
@@ -115,7 +116,7 @@ put_inner(struct saving *saving, unsigned field, uint64_t number)
     put_inner_number(saving, number);
 }
 
-/* What has been put into inner becomes a field. */
+/* Makes a field of the bytes in inner. */
 static void
 end_inner(struct saving *saving, unsigned field)
 {
@@ -191,7 +192,7 @@ put_mappings(struct saving *saving, const struct heapprof_model *model)
     }
 }
 
-/* A place as an id. */
+/* Returns the id of a place. */
 static uint64_t
 id(uint64_t place)
 {

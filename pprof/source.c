@@ -1,11 +1,11 @@
-/* source.c - unpacks what comes, into a window.
+/* source.c - unpacks the bytes that come, into a window.
  *
  *     more() --> packed[] --inflate--> window   ....[begin ........ end).....capacity
  *
  *  I1  begin <= end <= capacity.
- *  I2  Once it has failed or ended, nothing is asked of more() again.
+ *  I2  After an error or the end, more() is not called again.
  *
- * The window doubles only when it is full of bytes that have come, so a length that a file claims
+ * The window doubles only if it is full of bytes that have come. So a length that a file claims
  * costs nothing. Memory is from malloc.
  */
 #include "pprof/source.h"
@@ -28,14 +28,14 @@ struct heapprof_source {
     unsigned char  packed[PACKED_BYTES];
     size_t         packed_at, packed_end;
     z_stream       stream;
-    bool           started;     /* it is known whether it is gzip'd */
+    bool           started;     /* it is known whether the bytes are gzip'd */
     bool           gzip;
     bool           in_member;   /* inside a member, whose end has to come */
-    bool           ended;       /* nothing more will come */
+    bool           ended;       /* no more bytes will come */
     unsigned char *window;
     size_t         begin, end, capacity;
     uint64_t       position;
-    char           error[160];  /* "": none */
+    char           error[160];  /* "": no error */
 };
 
 static void
@@ -47,7 +47,7 @@ fail(struct heapprof_source *source, const char *what, const char *detail)
 
 /* ---- packed bytes ---- */
 
-/* Asks for more behind what is in packed, once. */
+/* Asks once for more bytes, behind those in packed. */
 static bool
 ask_more(struct heapprof_source *source)
 {
@@ -62,7 +62,7 @@ ask_more(struct heapprof_source *source)
     return got > 0;
 }
 
-/* Has some in packed, if there are any left. */
+/* Returns whether packed has bytes, and asks for some if it has not. */
 static bool
 refill(struct heapprof_source *source)
 {
@@ -71,7 +71,7 @@ refill(struct heapprof_source *source)
     return ask_more(source);
 }
 
-/* A pipe may begin with one byte; two tell gzip. */
+/* A pipe may give one byte first. Two bytes tell gzip. */
 static bool
 start(struct heapprof_source *source)
 {
@@ -129,7 +129,7 @@ inflate_some(struct heapprof_source *source, unsigned char *out, size_t room)
     return size - stream->avail_out;
 }
 
-/* Bytes may be left in zlib when all packed ones have been taken, so it is asked before more is. */
+/* zlib may have bytes left after it has taken all packed ones. So zlib is asked before more(). */
 static size_t
 unpack_some(struct heapprof_source *source, unsigned char *out, size_t room)
 {

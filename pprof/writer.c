@@ -1,19 +1,18 @@
-/* writer.c - a Profile message, written in parts.
+/* writer.c - writes a Profile message in parts.
  *
- * A Profile consists of repeated fields, and protobuf defines that messages laid end to
- * end are one message whose repeated fields follow each other. So as soon as a part holds
- * PART_ITEMS things it is encoded, appended to the output, and its arena is thrown away.
- * Memory is the output and one part, whatever the size of the profile:
+ * A Profile consists of repeated fields. protobuf defines that messages laid end to end are one
+ * message, whose repeated fields follow each other. So as soon as a part holds PART_ITEMS things,
+ * it is encoded and appended to the output, and its arena is thrown away. Memory is the output and
+ * one part, whatever the size of the profile:
  *
  *     [ strings types mapping | functions ... | locations ... | samples ... | comments ]
  *       part                    part                            part
  *
- * Once a request for memory is refused the writer has failed: nothing is added any more,
- * functions that return a message return NULL, and all take a NULL message for nothing to
- * do.
+ * Once a request for memory is refused, the writer has failed. Then nothing is added, and functions
+ * that return a message return NULL. All functions do nothing for a message that is NULL.
  *
- * The only file that sees upb: it is linked with it into one object whose other symbols are local
- * (scripts/plain.mk).
+ * This is the only file that sees upb. It is linked with upb into one object, whose other symbols
+ * are local (scripts/plain.mk).
  */
 #include "pprof/writer.h"
 
@@ -25,7 +24,7 @@
 
 struct heapprof_writer {
     struct messages messages;
-    upb_Arena   *arena;           /* of the present part */
+    upb_Arena   *arena;           /* arena of the present part */
     upb_Message *profile;         /* the present part */
     upb_Message *sample;          /* begun and not ended yet */
     size_t       part_items;
@@ -138,7 +137,7 @@ end_part(struct heapprof_writer *writer)
     if (writer->arena) upb_Arena_Free(writer->arena);
 }
 
-/* Called between messages of the profile, when nothing is half built. */
+/* Called between messages of the profile, when no message is half built. */
 static void
 next_part_if_full(struct heapprof_writer *writer)
 {
@@ -216,7 +215,7 @@ rb_heapprof_writer_mapping(struct heapprof_writer *writer, uint32_t id, uint32_t
     set(writer, mapping, Mapping_id, id);
     set(writer, mapping, Mapping_filename, filename);
     set(writer, mapping, Mapping_build_id, build_id);
-    /* Nothing is left for pprof to look up in the binary. */
+    /* pprof has nothing left to look up in the binary. */
     set_true(writer, mapping, Mapping_has_functions);
     set_true(writer, mapping, Mapping_has_filenames);
     set_true(writer, mapping, Mapping_has_line_numbers);
