@@ -1,36 +1,37 @@
 /* alike.c - which copied sites a reader of the profile could not tell apart.
  *
- * Two functions may have one name and path, as a block that ran for two classes of one name, or
- * code that was evaluated twice; two classes may have one name. What is shown of a frame is its
- * name, path and line:
+ * Two functions may have one name and path: a block that ran for two classes of one name, or code
+ * that was evaluated twice. Two classes may have one name. A frame is shown by its name, path and
+ * line:
  *
  *     stacks      1  run a.rb:3                          sites   1  stack 2, String
  *                 2   `- block in run a.rb:4                     2  stack 3, String
  *                 3   `- block in run a.rb:4  (another)          3  stack 3, Array
  *
- *     same stack  1   2   2           site 1 has what 1 and 2 had; 2 is no site any more
+ *     same stack  1   2   2           site 1 has what 1 and 2 had; 2 is not a site
  *
- * The first visited of several stacks that look alike stands for all of them. Of sites, the one
- * with the lowest number does. The stacks stay as they are: each has its own frames, and those of
- * the first show what all of them show.
+ * Of several stacks that look alike, the first visited stands for all of them. Of several sites
+ * that look alike, the one with the lowest number does. The stacks stay as they are. Each has its
+ * own frames, and the frames of the first show what all of them show.
  *
- *   I1  two stacks have the same number here if and only if their frames look the same, from the
+ *   I1  Two stacks have the same number here if and only if their frames look the same, from the
  *       innermost to the outermost. A stack is visited after its parent.
- *   I2  totals, live samples and pieces are at the site that stands for theirs. The sums stay.
+ *   I2  Totals, live samples and pieces are at the site that stands for theirs. The sums stay.
  *
- * Most stacks have no twin, and are not looked up: no other function looks like theirs (twins.h).
- * Nor is a site of such a stack, if no other class has the name of its class.
+ * Most stacks have no twin, because no other function looks like theirs (twins.h). Such a stack is
+ * not looked up. Neither is a site of such a stack, if no other class has the name of its class.
  *
- * Each node and site is looked at once. Allocates from the snapshot's account and gives all of it
- * back; reads and writes the copies alone, so it takes no lock.
+ * Each node and site is looked at once. This file allocates from the snapshot's account and gives
+ * all of it back. It reads and writes only the copies, so it takes no lock.
  */
 #include "profiler/alike.h"
 
 #include "profiler/twins.h"
 
-/* What is shown of a stack's innermost frame, except its name; and which stack stands for it. */
+/* What is shown of a stack's innermost frame, except its name; and which stack stands for the
+ * stack. */
 struct alike_shown {
-    uint32_t stack;           /* 0: it has not been come to */
+    uint32_t stack;           /* 0: the stack has not been visited */
     uint32_t path;
     uint32_t line  : 31;
     uint32_t apart : 1;       /* no other stack looks like it */
@@ -49,7 +50,7 @@ struct alike_merging {
     size_t   identity_of_capacity;
     struct heapprof_index identities;
     uint32_t identity_count;
-    uint32_t *site_of;        /* by site: the same */
+    uint32_t *site_of;        /* by site: which one stands for it */
     size_t   site_of_capacity;
     struct heapprof_index sites;
     uint32_t site_count;
@@ -66,7 +67,7 @@ hash_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 
 /* ---- classes and callers ---- */
 
-/* The name that a row has. */
+/* Returns the name that a row has. */
 static uint32_t
 name_of(const struct alike_merging *merging, uint32_t id)
 {
@@ -103,7 +104,7 @@ nameless_p(const struct alike_merging *merging, uint32_t id)
     return name_of(merging, id) == 0 && merging->copies->identities[id].library == 0;
 }
 
-#define TWO (UINT32_C(1) << 31) /* of one name */
+#define TWO (UINT32_C(1) << 31) /* set if two identities have one name */
 
 static uint32_t
 same_identity(const struct alike_merging *merging, uint32_t id)
@@ -197,7 +198,7 @@ find_stack(const struct alike_merging *merging, uint32_t stack, uint64_t probe)
     return number;
 }
 
-/* A C function has path and line of its caller, which has been come to. */
+/* A C function has the path and line of its caller, which has been visited. */
 static void
 note_shown(struct alike_merging *merging, uint32_t stack)
 {
@@ -211,7 +212,7 @@ note_shown(struct alike_merging *merging, uint32_t stack)
     shown->apart = !merging->twins.all[stack] && (node->parent == 0 || caller->apart);
 }
 
-/* Room for all of them at once: that of a few is rarely enough. */
+/* Makes room for all stacks at once: room for a few is rarely enough. */
 static bool
 reserve_stacks(struct alike_merging *merging)
 {
@@ -245,7 +246,7 @@ merge_stack(struct alike_merging *merging, uint32_t stack)
     return true;
 }
 
-/* With all that it lies in. */
+/* Merges a stack and all the stacks that it lies in. */
 static bool
 merge_stacks_of(struct alike_merging *merging, uint32_t leaf)
 {

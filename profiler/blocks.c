@@ -7,15 +7,15 @@
  *     retired     3 -> 1                         pieces of freed blocks
  *     free        5 -> 6
  *
- *   I1  pieces of a block do not overlap. The one furthest back comes first.
- *   I2  each piece is in one block, retired, or free.
- *   I3  a byte of the filter is the number of blocks that lead to it, or 255.
- *   I4  a block has a piece. An entry without a block has no piece and no owner.
+ *   I1  Pieces of a block do not overlap. The one furthest back comes first.
+ *   I2  Each piece is in one block, retired, or free.
+ *   I3  A byte of the filter is the number of blocks that lead to it, or 255.
+ *   I4  A block has a piece. An entry without a block has no piece and no owner.
  *
  * While a block is lifted, its key is made of the number of its entry. No block can have such an
  * address. So a lifted block keeps its place, and putting it back needs no memory.
  *
- * The caller serialises. Only add and reserve allocate (mem.c).
+ * The caller serialises all calls. Only add and reserve allocate (mem.c).
  */
 #include "profiler/blocks.h"
 
@@ -24,7 +24,7 @@
 #include "base/check.h"
 #include "profiler/reported.h"
 
-/* Blocks begin every 8 bytes, or at an odd address (reported.h). */
+/* No block has such an address: blocks begin every 8 bytes, or at an odd address (reported.h). */
 static uintptr_t
 lifted_key(uint32_t entry)
 {
@@ -84,7 +84,7 @@ filter_uncount(struct heapprof_blocks *blocks, uintptr_t address)
 
 /* ---- blocks ---- */
 
-/* Of a block whose pieces are gone. */
+/* Frees the entry of a block whose pieces are gone. */
 static void
 free_entry(struct heapprof_blocks *blocks, uint32_t entry)
 {
@@ -107,7 +107,7 @@ remove_entry(struct heapprof_blocks *blocks, uint32_t entry)
     free_entry(blocks, entry);
 }
 
-/* Cuts the pieces at size_bytes. Returns false if nothing is left. */
+/* Cuts the pieces at size_bytes. Returns false if no piece is left. */
 static bool
 cut_pieces(struct heapprof_blocks *blocks, uint32_t entry, size_t size_bytes)
 {
@@ -178,7 +178,7 @@ rb_heapprof_blocks_add(struct heapprof_blocks *blocks, uintptr_t address,
         return false;
     }
     entry = rb_heapprof_address_table_find(&blocks->addresses, address);
-    /* What is known from there on was of another block, which somebody else has freed. */
+    /* Pieces from there on are of another block, which other code has freed. */
     if (entry) {
         rb_heapprof_numbers_change(&blocks->addresses.numbers, entry);
         cut_pieces(blocks, entry, piece->begin);
@@ -219,10 +219,10 @@ rb_heapprof_blocks_lift(struct heapprof_blocks *blocks, uintptr_t address)
 void
 rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uintptr_t address)
 {
-    /* Otherwise all blocks have been forgotten meanwhile. */
+    /* If the entry is not lifted, all blocks have been forgotten meanwhile. */
     if (lifted >= blocks->addresses.numbers.end ||
         rb_heapprof_address_table_address(&blocks->addresses, lifted) != lifted_key(lifted)) return;
-    rb_heapprof_blocks_remove(blocks, address); /* of a block that somebody else has freed */
+    rb_heapprof_blocks_remove(blocks, address); /* forgets a block that other code has freed */
     rb_heapprof_address_table_move(&blocks->addresses, lifted, &blocks->chain, &blocks->chain,
                                    address);
     filter_count(blocks, address);
@@ -257,7 +257,8 @@ thin_block(struct heapprof_blocks *blocks, uint32_t entry,
     }
 }
 
-/* One behind the other again: all are of one size, and the first lies furthest back. */
+/* Closes the gaps between the pieces. All pieces have one size, and the first lies furthest
+ * back. */
 static void
 close_gaps(struct heapprof_blocks *blocks, uint32_t entry)
 {
@@ -289,7 +290,7 @@ rb_heapprof_blocks_thin(struct heapprof_blocks *blocks, uint32_t entry,
 
 /* ---- packing ---- */
 
-/* As rb_heapprof_mem_shrink has it. */
+/* rb_heapprof_mem_shrink uses the same bound. */
 static bool
 third_used_p(const struct heapprof_numbers *numbers)
 {
@@ -333,7 +334,8 @@ pack_entries(struct heapprof_blocks *blocks)
     HEAPPROF_MEM_SHRINK(mem, blocks->owners, blocks->owners_capacity, numbers->end);
 }
 
-/* Pieces from *link on whose numbers are above count take the next free ones up to there. */
+/* Moves the pieces from *link on whose numbers are above count. They take the next free numbers
+ * up to count. */
 static void
 move_pieces(struct heapprof_blocks *blocks, uint32_t *link, uint32_t count, uint32_t *next_free)
 {
@@ -436,7 +438,8 @@ rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks)
 
     for (number = 1; number < blocks->numbers.end; number++) {
         const struct heapprof_piece *piece = &blocks->pieces[number];
-        bytes += (double)piece->weight * (double)piece->held_bytes; /* 0 when not in use */
+        /* held_bytes is 0 if the piece is not in use */
+        bytes += (double)piece->weight * (double)piece->held_bytes;
     }
     return bytes;
 }

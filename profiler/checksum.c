@@ -1,5 +1,5 @@
-/* checksum.c - a sum over each array of the tables, as far as it is in use, and over what says
- * how far that is. */
+/* checksum.c - a sum over the tables. It covers the part of each array that is in use, and the
+ * numbers that say how large that part is. */
 #include "profiler/checksum.h"
 
 #include <string.h>

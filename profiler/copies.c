@@ -6,21 +6,21 @@
  *     stacks     ------->      snapshot: stacks, by number only
  *     identities ------->      names of classes and callers
  *     sites      ------->      totals
- *     live       ------->      samples, without those that are gone; addresses, memsizes if wanted
+ *     live       ------->      samples that are not gone; addresses, memsizes if wanted
  *     blocks     ------->      pieces, with their owners (pieces.c)
  *
  * Each table has a still (base/still.h), which is told before an entry changes. So the copies have
  * what was in all tables at the moment of begin.
  *
- *   I1  totals, live samples and pieces are as they were at begin. So a site's totals minus what is
- *       alive is what is dead.
- *   I2  what an entry names is in the copies, too: a number is given to another entry only
- *       after its entry is copied, and nothing is freed before all is copied.
- *   I3  holds of a stack's node is of some moment in between: nobody reads it.
- *   I4  the text of strings only grows until a sweep, and all is copied before a sweep.
+ *   I1  Totals, live samples and pieces are as they were at begin. So a site's dead are its totals
+ *       minus its living.
+ *   I2  The things that an entry names are in the copies, too. A number is given to another entry
+ *       only after its entry is copied, and nothing is freed before all is copied.
+ *   I3  holds of a stack's node is from some moment after begin. No code reads it in the copies.
+ *   I4  The text of strings only grows until a sweep, and all text is copied before a sweep.
  *
- * begin and add_up allocate (mem.c, the snapshot's account). Steps do not, nor does a still that is
- * told of a change.
+ * begin and add_up allocate (mem.c, the snapshot's account). Steps do not allocate. A still that is
+ * told of a change does not allocate either.
  */
 #include "profiler/copies.h"
 
@@ -33,7 +33,7 @@
 
 /* ---- one table ---- */
 
-/* A table whose entries are copied as they are. */
+/* Defines the copying of a table whose entries are copied as they are. */
 #define COPY_TABLE(name, to, from) \
     static void \
     name(struct heapprof_still *still, uint32_t first, uint32_t end) \
@@ -48,7 +48,7 @@ COPY_TABLE(copy_stacks, snapshot->stacks.nodes, stacks.nodes)
 COPY_TABLE(copy_identities, identities, identities.all)
 COPY_TABLE(copy_sites, sites, sites.all)
 
-/* An entry of this still is so much text. */
+/* Bytes of text that one entry of the text's still stands for. */
 #define TEXT_BYTES ((size_t)1024)
 
 static void
@@ -70,7 +70,8 @@ gone_p(const struct heapprof_copies *copies, uintptr_t address)
     return copies->asks.gone_p && copies->asks.gone_p(address, copies->asks.data);
 }
 
-/* While it is asked other entries may change. */
+/* While memsize is asked, other entries may change. ask_memsize is false meanwhile, so that
+ * copying these does not ask again. */
 static size_t
 memsize(struct heapprof_copies *copies, uintptr_t address, const struct heapprof_sample *sample)
 {
@@ -123,7 +124,7 @@ static copy_i *const copy_each[] = {
     [HEAPPROF_COPIED_BLOCKS] = copy_blocks, [HEAPPROF_COPIED_TEXT] = copy_text,
 };
 
-/* Of a table whose numbers say what there is. The text of strings has none. */
+/* Returns the numbers of a table. Returns NULL for the text of strings, which has no numbers. */
 static struct heapprof_numbers *
 numbers_of(struct heapprof_tables *tables, enum heapprof_copied which)
 {
@@ -148,7 +149,7 @@ rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_tables
     }
 }
 
-/* There is nothing left to copy. */
+/* Ends the copying: nothing is left to copy, or the copies are freed. */
 static void
 leave(struct heapprof_copies *copies)
 {
@@ -185,7 +186,7 @@ begin_stills(struct heapprof_copies *copies)
     return true;
 }
 
-/* What numbers say besides is taken over at once. */
+/* Takes over at once all that numbers say besides. */
 static void
 take_numbers(struct heapprof_numbers *to, const struct heapprof_numbers *from)
 {
@@ -194,7 +195,7 @@ take_numbers(struct heapprof_numbers *to, const struct heapprof_numbers *from)
     to->count = from->count;
 }
 
-/* Room for the entries of a table that the snapshot has, too. */
+/* Makes room for the entries of a table that the snapshot also has. */
 #define ROOM(mem, array, capacity, count) \
     ((count) == 0 || HEAPPROF_MEM_GROW((mem), (array), (capacity), (count)))
 
@@ -270,7 +271,7 @@ hold_blocks(const struct heapprof_copies *copies, void (*hold)(void *data))
     if (hold) hold(copies->asks.data);
 }
 
-/* With its last step a still has no more. */
+/* Returns false if the still had no step left. */
 static bool
 step_on(struct heapprof_copies *copies, int which)
 {
@@ -283,7 +284,7 @@ step_on(struct heapprof_copies *copies, int which)
     return true;
 }
 
-/* Other threads may be changing blocks. */
+/* The lock is needed because other threads may be changing blocks. */
 static void
 leave_held(struct heapprof_copies *copies)
 {

@@ -1,18 +1,19 @@
 /* difference.c - one snapshot minus another.
  *
- * Each numbers its strings, functions and stacks for itself. So both get new numbers, by content:
+ * Each snapshot numbers its own strings, functions and stacks. So both get new numbers, by content:
  *
  *     later    row +  stack 7 --> function 3 --> "Foo#bar"        the difference
  *                                                                 stack 2 --> function 1 ...
  *     earlier  row -  stack 4 --> function 9 --> "Foo#bar"
  *
  * Rows that then have the same numbers are added up. If only one of the two has owners with
- * memsizes, or the rungs of RSS, the difference has none: a key that one side cannot have would
- * make a row of growth and one of shrinkage out of what has not changed.
+ * memsizes, the difference has no owners and no memsizes. If only one has the rungs of RSS, the difference has no
+ * rungs. A key that one side cannot have would turn what has not changed into a row of growth and
+ * a row of shrinkage.
  *
  * Two snapshots are equal if nothing is left of their difference with owners, rungs and ages.
  *
- *   I1  nothing in the difference points outside it.
+ *   I1  Nothing in the difference points outside it.
  *
  * Allocates as snapshot.c does. Changes neither of the two.
  */
@@ -23,20 +24,22 @@
 
 #include "base/check.h"
 
-/* Instead of an age, until the rows are merged: whose row it is, for its variance. */
+/* This stands in place of an age until the rows are merged. It says whose row it is, for the
+ * variance. */
 enum {NEW, KEPT, EARLIER, SHARES};
 
-/* One of the two, while it is brought over. */
+/* One of the two snapshots, while it is brought over. */
 struct part {
     struct heapprof_snapshot *to;
     const struct heapprof_snapshot *from;
     double    sign;
-    bool      owners;         /* both know them */
-    bool      owner_frames;   /* but one of who allocated them only a frame */
+    bool      owners;         /* both snapshots have owners */
+    bool      owner_frames;   /* one of the two has only a frame of each owner's stack */
     bool      resident;       /* both have rungs */
     bool      ages;           /* rows of different ages are different */
     bool      shown;          /* libraries, which no row shows, do not count */
-    uint32_t  kept_age;       /* what is as old was sampled in the other, too; HEAPPROF_AGE_DEAD: nothing is */
+    uint32_t  kept_age;       /* samples of this age or older were sampled in the other, too;
+                                 HEAPPROF_AGE_DEAD: no sample was */
     uint32_t *stacks;         /* new numbers by old; 0: not known yet */
     size_t    stacks_capacity;
     uint32_t *path;           /* scratch: stacks from a leaf outwards */
@@ -55,22 +58,22 @@ bring_string(const struct part *part, uint32_t old, uint32_t *number)
     return *number != UINT32_MAX;
 }
 
-/* A function by what it says; 0 when memory is refused. */
+/* Finds or adds a function by name, path and first line. Returns 0 if memory is refused. */
 static uint32_t
 enter_function(struct heapprof_snapshot *to, struct heapprof_function function)
 {
     uint32_t number;
 
     function.origin = (uint64_t)function.name << 32 | function.path;
-    if (function.origin == 0) function.origin = UINT64_MAX; /* 0 is a free one's */
+    if (function.origin == 0) function.origin = UINT64_MAX; /* 0 marks a free function */
     function.owner = function.first_line;
     number = rb_heapprof_functions_find(&to->functions, function.origin, function.owner);
     return number ? number : rb_heapprof_functions_add(&to->functions, &function);
 }
 
-/* The function and line of a node as they are shown: of a C function the path and line of its
- * caller, a stack that has been brought. In a file that was loaded it is so, too. 0 when memory
- * is refused. */
+/* Brings the function and line of a node as they are shown. A C function has the path and line
+ * of its caller, a stack that has been brought. In a file that was loaded, C functions have
+ * these, too. Returns 0 if memory is refused. */
 static uint32_t
 bring_function(const struct part *part, const struct heapprof_stack_node *node, uint32_t caller, uint32_t *line)
 {
@@ -89,7 +92,7 @@ bring_function(const struct part *part, const struct heapprof_stack_node *node, 
     return enter_function(part->to, function);
 }
 
-/* A stack whose parent has been brought. */
+/* Brings a stack whose parent has been brought. */
 static bool
 bring_node(struct part *part, uint32_t old)
 {
@@ -123,7 +126,7 @@ bring_stack(struct part *part, uint32_t old, uint32_t *number)
     return true;
 }
 
-/* Of a stack the innermost frame, as a file has it. */
+/* Brings the innermost frame of a stack, as a file has it. */
 static bool
 bring_frame(struct part *part, uint32_t old, uint32_t *number)
 {
@@ -237,7 +240,7 @@ add_to_row(struct heapprof_row *sum, const struct heapprof_row *row)
     sum->memsize_bytes += row->memsize_bytes;
 }
 
-/* Values of rows are whole numbers. */
+/* The values of rows are whole numbers. */
 static bool
 unchanged_p(const struct heapprof_row *row)
 {
@@ -246,8 +249,9 @@ unchanged_p(const struct heapprof_row *row)
            row->resident_bytes == 0 && row->memsize_bytes == 0;
 }
 
-/* The variance of a difference. If both are of one run, what both have comes from the same samples
- * and is no part of the error. It is at most what the earlier one has. */
+/* Returns the variance of a difference. If both snapshots are of one run, the part that both
+ * have comes from the same samples. That part is not an error of the difference. It is at most
+ * what the earlier snapshot has. */
 static double
 variance_of(const double shares[SHARES])
 {
@@ -279,7 +283,7 @@ merge_rows(struct heapprof_snapshot *difference)
     difference->row_count = kept;
 }
 
-/* That of the later one; it may be another process's. */
+/* Brings the origin of the later snapshot. The earlier one's may be another process's. */
 static void
 bring_origin(struct heapprof_snapshot *difference, const struct heapprof_snapshot *later)
 {
@@ -291,8 +295,8 @@ bring_origin(struct heapprof_snapshot *difference, const struct heapprof_snapsho
     difference->origin = origin == UINT32_MAX ? 0 : origin;
 }
 
-/* Both in one snapshot, under new numbers. like says what of them is compared. Returns NULL if
- * there is no memory. */
+/* Brings both snapshots into one, under new numbers. like says which parts of them are
+ * compared. Returns NULL if there is no memory. */
 static struct heapprof_snapshot *
 bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot *earlier, struct part like)
 {
@@ -313,7 +317,7 @@ bring_both(const struct heapprof_snapshot *later, const struct heapprof_snapshot
     return plus.to;
 }
 
-/* What both know. */
+/* Returns the parts that both snapshots have. */
 static struct part
 common(const struct heapprof_snapshot *one, const struct heapprof_snapshot *other)
 {
@@ -325,9 +329,9 @@ common(const struct heapprof_snapshot *one, const struct heapprof_snapshot *othe
     };
 }
 
-/* The age from which on live samples were samples, with the same weight, when earlier was taken.
- * Their error is the same in both, so it is no part of the error of a difference. heapprof diff does
- * the same (report/groups.c). */
+/* Returns an age. Live samples of at least that age were samples, with the same weight, when
+ * earlier was taken. Their error is the same in both snapshots, so it is no part of the error
+ * of a difference. heapprof diff does the same (report/groups.c). */
 static uint32_t
 kept_age(const struct heapprof_facts *later, const struct heapprof_facts *earlier)
 {

@@ -1,4 +1,4 @@
-/* load.c - from the model of a file to a snapshot.
+/* load.c - makes a snapshot of the model of a file.
  *
  *     file              model                   snapshot
  *     values by name -> one of a sample's -->   a column of a row
@@ -6,13 +6,13 @@
  *     labels         -> texts, numbers    -->   subject, owner, age
  *     comments       -> lines             -->   facts, rungs, origin
  *
- * This file undoes what pprof.c writes, so both have to be changed together. No file has a
- * row's kind, but the values tell it: only rungs have resident bytes, and only objects have
+ * This file undoes what pprof.c writes, so both have to be changed together. A file does not have
+ * a row's kind, but the values tell it: only rungs have resident bytes, and only objects have
  * slots.
  *
- *   I1  nothing in the snapshot points into the model.
+ *   I1  Nothing in the snapshot points into the model.
  *
- * The model may be anybody's: no number in it is trusted here.
+ * Any program may have written the model: this file trusts no number in it.
  */
 #include "profiler/load.h"
 #include "base/version.h"
@@ -22,12 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Frames, inlined ones included, for each byte of the packed samples; and for the smallest
- * model. */
+/* The most frames for each byte of the packed samples, inlined ones included; and the most for
+ * the smallest model. */
 #define MOST_FRAMES_A_BYTE 4
 #define MOST_FRAMES (UINT64_C(1) << 20)
 
-/* Whole numbers up to here are the same as doubles. */
+/* Whole numbers up to this one are exact as doubles. */
 #define MOST_VALUE (INT64_C(1) << 53)
 
 enum {
@@ -44,10 +44,11 @@ struct loading {
     struct heapprof_snapshot *to;
     const struct heapprof_model *from;
     char     *error;
-    uint32_t  columns[COLUMNS]; /* which of a sample's values; type_count: none */
+    uint32_t  columns[COLUMNS]; /* which of a sample's values; type_count: the model has no such
+                                   value */
     uint32_t *functions;        /* new numbers by place; 0: not known yet */
     uint32_t *strings;          /* new numbers by old; 0: not known yet, or empty */
-    uint64_t  room;             /* for frames: so many may still come */
+    uint64_t  room;             /* how many frames may still come */
 };
 
 static bool
@@ -81,7 +82,7 @@ load_text(struct loading *loading, const char *text, size_t length, uint32_t *nu
     return *number != UINT32_MAX;
 }
 
-/* Functions are known by what they say. 0 when memory is refused. */
+/* Functions with the same name, path and first line are one. Returns 0 if memory is refused. */
 static uint32_t
 add_function(struct loading *loading, uint32_t name, uint32_t path, uint32_t first_line)
 {
@@ -92,7 +93,7 @@ add_function(struct loading *loading, uint32_t name, uint32_t path, uint32_t fir
     };
     uint32_t number;
 
-    if (function.origin == 0) function.origin = UINT64_MAX; /* 0 is a free one's */
+    if (function.origin == 0) function.origin = UINT64_MAX; /* 0 marks a free function */
     number = rb_heapprof_functions_find(functions, function.origin, function.owner);
     return number ? number : rb_heapprof_functions_add(functions, &function);
 }
@@ -114,7 +115,7 @@ load_function(struct loading *loading, uint64_t place)
     return loading->functions[place] = add_function(loading, name, path, line_number(function->start_line));
 }
 
-/* What has no name is shown by its address. */
+/* A frame without a name is shown by its address. */
 static uint32_t
 load_address(struct loading *loading, uint64_t address)
 {
@@ -125,7 +126,7 @@ load_address(struct loading *loading, uint64_t address)
     return load_text(loading, text, (size_t)length, &name) ? add_function(loading, name, 0, 0) : 0;
 }
 
-/* An inlined function takes no byte in a sample: without a bound a small file could have any
+/* An inlined function takes no byte in a sample. Without a bound a small file could have any
  * number of frames. */
 static bool
 push(struct loading *loading, uint32_t function, uint32_t line, uint32_t *stack)
@@ -182,8 +183,8 @@ label_text(const struct heapprof_samples *samples, const char *key)
     return label ? rb_heapprof_model_string(samples->model, label->str, NULL) : "";
 }
 
-/* Of blocks: what the caller is in. "[libc.so.6]" as the class of what has no owner; else the
- * end of the caller, "strdup (libc.so.6)". */
+/* Finds the library that the caller of a block is in. If the block has no owner, the class says
+ * it: "[libc.so.6]". If it has one, the end of the caller says it: "strdup (libc.so.6)". */
 static bool
 load_library(struct loading *loading, const char *class, const char *caller, bool owned, uint32_t *library)
 {
@@ -233,14 +234,14 @@ value_of(const struct loading *loading, const struct heapprof_samples *samples, 
     return value < loading->from->type_count ? (double)samples->values[value] : 0;
 }
 
-/* Values of rows are whole numbers, and their sums, too. */
+/* The values of rows are whole numbers, and so are their sums. */
 static bool
 check_values(struct loading *loading, const struct heapprof_samples *samples)
 {
     for (int column = 0; column < COLUMNS; column++) {
         if (column == VARIANCE || loading->columns[column] >= loading->from->type_count) continue;
         int64_t value = samples->values[loading->columns[column]];
-        if (value < 0) loading->to->facts.difference = true; /* nothing else has such values */
+        if (value < 0) loading->to->facts.difference = true; /* only a difference has such values */
         if (value <= MOST_VALUE && value >= -MOST_VALUE) continue;
         snprintf(loading->error, HEAPPROF_LOAD_ERROR_MAX, "sample %"PRIu64": %s is out of range: %"PRId64,
                  samples->number, column_names[column], value);
@@ -268,7 +269,7 @@ load_values(const struct loading *loading, const struct heapprof_samples *sample
     if (memsize && memsize->num <= MOST_VALUE && memsize->num >= -MOST_VALUE) row->memsize_bytes = (double)memsize->num;
 }
 
-/* Whether the stack is one frame that no code stands for. */
+/* Returns whether the stack is one frame that no code stands for. */
 static bool
 synthetic_p(const struct loading *loading, const struct heapprof_row *row, const char *name)
 {
@@ -292,7 +293,7 @@ load_kind(const struct loading *loading, const char *caller, struct heapprof_row
     if (row->folded || synthetic_p(loading, row, "[no frame]")) row->stack = 0;
 }
 
-/* The class, the caller, or the name of a rung. */
+/* The subject is the class, the caller, or the name of a rung. */
 static bool
 load_subject(struct loading *loading, const char *class, const char *caller, struct heapprof_row *row)
 {
@@ -359,7 +360,8 @@ find_columns(struct loading *loading)
     return wrong(loading, "is no heap profile: it has%s, and neither inuse_space nor alloc_space", names);
 }
 
-/* Where the comment that begins with that says a number. */
+/* Returns the number in the comment that begins with start. If behind is given, the number
+ * comes behind it. */
 static uint64_t
 comment_number(const struct heapprof_model *model, const char *start, const char *behind)
 {
@@ -395,7 +397,8 @@ load_facts(struct loading *loading)
     if (facts->interval_bytes == 0 && model->period > 0) facts->interval_bytes = (uint64_t)model->period;
 }
 
-/* Whether pprof.c made that comment of facts and rungs. All other comments are the origin's. */
+/* Returns whether pprof.c made that comment from facts and rungs. All other comments are the
+ * origin's. */
 static bool
 made_p(const char *comment)
 {
@@ -436,7 +439,7 @@ load_origin(struct loading *loading)
     return loaded;
 }
 
-/* From the rows that they were made of. */
+/* Makes the ladder again from the rows that were made of it. */
 static void
 load_ladder(struct heapprof_snapshot *to, const struct heapprof_model *model)
 {

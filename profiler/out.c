@@ -1,7 +1,7 @@
-/* out.c - templates of file names into file names.
+/* out.c - makes file names of templates of file names.
  *
  *     "heapprof-%p.pb.gz"  -->  "heapprof-4711.pb.gz"
- *               ^ a letter of those below; any other stays as it is, with its '%'
+ *               ^ one of the letters below; another letter stays as it is, with its '%'
  *
  * Pure: no allocation, no locale, no environment. May run anywhere.
  */
@@ -53,7 +53,8 @@ last_component(const char *program)
     return slash ? slash + 1 : program;
 }
 
-/* What %letter stands for, written into digits if it is a number; NULL: unknown. */
+/* Returns what %letter stands for. A number is written into digits. Returns NULL if the letter
+ * is unknown. */
 static const char *
 expansion(char letter, const struct heapprof_out_values *values, char *digits, size_t size)
 {

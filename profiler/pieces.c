@@ -1,16 +1,15 @@
-/* pieces.c - copies of the pieces of blocks, in the order that rows are made in.
+/* pieces.c - copies of the pieces of blocks, in the order in which rows are made.
  *
  *     blocks --under their lock--> copies by number --> the same, sorted by site, owner --> rows.c
  *
- * Other threads change blocks without the VM lock. Only the copying needs blocks to stand
- * still. The slow work, finding the stacks of owners, sorting and adding up, is done on the
- * copies.
+ * Other threads change blocks without the VM lock. Only the copying needs blocks to stand still.
+ * The slow work is done on the copies: finding the stacks of owners, sorting and adding up.
  *
- *   I1  a piece whose site is not known yet is not copied.
- *   I2  equal tables give the same order: pieces of one site and owner are in the order of their
+ *   I1  A piece whose site is not known yet is not copied.
+ *   I2  Equal tables give the same order: pieces of one site and owner are in the order of their
  *       numbers.
  *
- * Copying allocates nothing; sorting does, from the snapshot's account.
+ * Copying allocates nothing. Sorting allocates from the snapshot's account.
  */
 #include "profiler/pieces.h"
 
@@ -44,7 +43,7 @@ hash_i(const void *addresses, uint32_t entry)
     return rb_heapprof_index_hash(((const uintptr_t *)addresses)[entry]);
 }
 
-/* Of the samples that have an owner's address. */
+/* An index of the samples that have an owner's address. */
 struct owners {
     struct heapprof_index index; /* address -> entry */
     uint32_t count;
@@ -67,8 +66,8 @@ enter_samples(struct owners *owners, const struct heapprof_copies *copies, struc
     return true;
 }
 
-/* The stack that allocated the owner, if it is sampled, and still has the address it was seen
- * at. */
+/* Returns the stack that allocated the owner. Returns 0 if the owner is not sampled, or does
+ * not have the address at which it was seen. */
 static uint32_t
 stack_of(const struct owners *owners, const struct heapprof_copies *copies,
          const struct heapprof_copied_piece *copy)
@@ -113,7 +112,7 @@ compare_pieces(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* The numbers of none are left out. Returns how many have an owner. */
+/* Leaves out the numbers that have no piece. Returns how many pieces have an owner. */
 static size_t
 close_up(struct heapprof_copies *copies)
 {

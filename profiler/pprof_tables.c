@@ -8,23 +8,22 @@
  * Two of this folder's own tables do the numbering. Functions are entered under name and path.
  * A location is a function and a line, which is a stack of one frame.
  *
- * Samples are in the order of their first rows, which is that of the sites' first
- * allocations, as long as no number of a site is used again: a viewer that draws samples side
- * by side as if time had passed is then not far from the truth, and neighbours share their
- * outer frames.
+ * Samples are in the order of their first rows. As long as no number of a site is used again, this
+ * is the order of the sites' first allocations. Some viewers draw samples side by side as if time
+ * had passed. With this order they are not far from the truth, and neighbours share their outer
+ * frames.
  *
- * Whether two stacks would look alike is told by a 64-bit hash of their locations: rows are
- * sorted by it, and neighbours of one hash are compared for certain before they are added
- * up. Should two different stacks have one hash, rows that could have been merged may stay
- * apart; nothing is ever merged wrongly.
+ * A 64-bit hash of the locations says whether two stacks may look alike. Rows are sorted by it.
+ * Neighbours with one hash are compared for certain before they are added up. If two different
+ * stacks have one hash, rows that could have been merged may stay apart. Rows are never merged
+ * wrongly.
  *
- *  I1  Functions and locations are numbered from 1 without gaps, since nothing is ever
- *      taken out.
+ *  I1  Functions and locations are numbered from 1 without gaps, because none is ever taken out.
  *  I2  A value is the rounded sum of the rows it was made of, never a sum of rounded ones.
  *  I3  A snapshot that was taken has a sample for each row: nothing is sorted then.
  *
- * A frame is resolved once for each node of the snapshot's trie, however many rows share
- * it: the work is proportional to nodes and rows, not to rows times depth.
+ * A frame is resolved once for each node of the snapshot's trie, however many rows share it. So
+ * the work is proportional to nodes and rows, not to rows times depth.
  *
  * Reads the snapshot only; may run on any thread, without the GVL.
  */
@@ -47,7 +46,7 @@ struct entry {
 struct builder {
     struct heapprof_pprof_tables   *tables;
     const struct heapprof_snapshot *snapshot;
-    uint64_t     *hash_of;          /* by the snapshot's stack: of all its locations */
+    uint64_t     *hash_of;          /* by the snapshot's stack: hash of all its locations */
     size_t        hash_of_capacity;
     uint32_t     *path;             /* scratch: stacks from a leaf outwards */
     size_t        path_capacity;
@@ -55,7 +54,7 @@ struct builder {
     size_t        entries_capacity;
 };
 
-/* ---- numbering: each returns 0 when memory is refused ---- */
+/* ---- numbering: each function returns 0 if memory is refused ---- */
 
 static uint32_t
 function_number(struct builder *builder, const struct heapprof_frame *frame)
@@ -91,8 +90,8 @@ synthetic_location(struct builder *builder, uint32_t name)
     return location_number(builder, &frame);
 }
 
-/* The frame of a node inside the location caller. rb_heapprof_snapshot_frames would walk the
- * whole stack for it; where a C function was called is what caller says already. */
+/* Returns the frame of a node inside the location caller. rb_heapprof_snapshot_frames would
+ * walk the whole stack for it. caller already says where a C function was called. */
 static struct heapprof_frame
 node_frame(const struct builder *builder, const struct heapprof_stack_node *node, uint32_t caller)
 {
@@ -114,7 +113,7 @@ node_frame(const struct builder *builder, const struct heapprof_stack_node *node
     return frame;
 }
 
-/* Puts the stacks from leaf outwards that are not numbered yet into path; returns how many. */
+/* Puts the stacks that are not numbered yet into path, from leaf outwards. Returns how many. */
 static size_t
 unnumbered_path(struct builder *builder, uint32_t leaf)
 {
@@ -228,7 +227,7 @@ compare_numbers(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
-/* Of what a sample is labelled with. */
+/* Compares the fields that a sample's labels are made of. */
 static int
 compare_labels(const struct heapprof_row *a, const struct heapprof_row *b)
 {
@@ -269,7 +268,8 @@ alike_p(const struct builder *builder, const struct entry *a, const struct entry
            same_stack_p(builder, a, b);
 }
 
-/* Variances are squares, and may be more than a file can hold; so may sums of what was loaded. */
+/* Variances are squares, and may be larger than a file can hold. So may sums of values that
+ * were loaded. */
 static int64_t
 whole(double value)
 {
@@ -277,7 +277,7 @@ whole(double value)
     return value <= (double)INT64_MIN ? INT64_MIN : llround(value);
 }
 
-/* Adds up the entries that look like the first; returns how many. */
+/* Adds up the entries that look like the first. Returns how many. */
 static size_t
 add_sample(struct builder *builder, const struct entry *first, const struct entry *end)
 {
@@ -319,7 +319,7 @@ merge_entries(struct builder *builder, size_t count)
 
 /* ---- lifecycle ---- */
 
-/* All arrays at their final size; location_of and hash_of of stack 0 are 0. */
+/* Gives all arrays their final size. location_of and hash_of of stack 0 are 0. */
 static bool
 reserve(struct builder *builder)
 {
@@ -344,7 +344,8 @@ rb_heapprof_pprof_tables_build(struct heapprof_pprof_tables *tables,
     rb_heapprof_mem_init(&tables->mem, SIZE_MAX);
     rb_heapprof_functions_init(&tables->functions, &tables->mem);
     rb_heapprof_stacks_init(&tables->locations, &tables->mem);
-    tables->functions.salt = tables->locations.salt = rb_heapprof_digest_begin().a; /* it may have been loaded */
+    /* the snapshot may have been loaded */
+    tables->functions.salt = tables->locations.salt = rb_heapprof_digest_begin().a;
 
     bool built = reserve(&builder) && enter_rows(&builder);
     if (built) merge_entries(&builder, snapshot->row_count);

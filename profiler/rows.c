@@ -1,7 +1,7 @@
 /* rows.c - adds copied samples up to the rows of a snapshot.
  *
  * The live samples are chained by site. Then each site's samples are put into one bin for each age.
- * Ages are 0 or a power of two, so a site has few bins. All takes time in proportion to samples and
+ * Ages are 0 or a power of two, so a site has few bins. The work is in proportion to samples and
  * sites:
  *
  *     first[site] -> sample -> sample -> 0           rows of a site
@@ -12,13 +12,13 @@
  * Pieces of blocks are sorted by site and owner (pieces.c). There is a row for each age of an
  * owner.
  *
- *   I1  up to any row, alloc adds up to the sites' totals and inuse to the live samples, to
- *       within a half. Rows have whole numbers, and what rounding leaves over is carried to the
- *       next row. This is error diffusion, as Floyd and Steinberg (1976) do it for pictures. If
- *       each row were rounded by itself, all rows of one sample of one weight would err to the
- *       same side.
- *   I2  rows are in the order of site number, then owner, then age, the dead last. The folded row
- *       follows all of them. Equal tables give equal rows.
+ *   I1  Up to any row, alloc adds up to the sites' totals, to within a half. inuse adds up to the
+ *       live samples, to within a half. Rows have whole numbers, and the rest that rounding leaves
+ *       is carried to the next row. This is error diffusion, as Floyd and Steinberg (1976) do it
+ *       for pictures. If each row were rounded by itself, all rows of one sample of one weight
+ *       would err to the same side.
+ *   I2  Rows are in the order of site number, then owner, then age. The dead come last. The folded
+ *       row follows all of them. Equal tables give equal rows.
  *
  * Allocates from the snapshot's account. Reads only the copies, so it takes no lock.
  */
@@ -31,7 +31,7 @@
 
 #define AGE_BINS 32 /* age 0, then 2^0 .. 2^30 */
 
-/* What samples stand for: one age of a site, or its dead. */
+/* What samples stand for: one age of a site, or the site's dead. */
 struct rows_sum {
     double objects;
     double alloc_bytes;
@@ -40,23 +40,24 @@ struct rows_sum {
     double memsize_bytes;
 };
 
-/* What adding up needs; its blocks go when the rows are done. */
+/* The state of adding up. Its blocks are freed when the rows are done. */
 struct rows_adding {
     struct heapprof_snapshot *snapshot;
     const struct heapprof_copies *copies;
-    uint32_t *first;             /* by site: a live sample's entry, 0: none */
+    uint32_t *first;             /* by site: the entry of a live sample; 0: the site has no live
+                                    sample */
     size_t    first_capacity;
-    uint32_t *next;              /* by entry: the next one of the same site */
+    uint32_t *next;              /* by entry: the next entry of the same site */
     size_t    next_capacity;
-    size_t    pieces_done;       /* of the copies' pieces, rows have been added */
+    size_t    pieces_done;       /* so many of the copies' pieces have their rows */
     struct heapprof_native_leaks leaks;
-    struct rows_sum carried[2][2];    /* what rounding has left over from the rows before: of
-                                    objects or blocks (their kind), living or dead */
+    struct rows_sum carried[2][2];    /* what rounding has left over from the rows before: by kind
+                                         (objects or blocks), and by living or dead */
 };
 
 /* ---- adding up ---- */
 
-/* Strings the samples together by site. Goes backwards, so that each chain runs forwards. */
+/* Chains the samples by site. The loop goes backwards, so each chain runs forwards. */
 static bool
 chain_samples(struct rows_adding *adding)
 {
@@ -92,9 +93,9 @@ note_ownerless(struct rows_adding *adding)
 
 /* ---- ages ---- */
 
-/* 0 for an age of 0, else 1 + the exponent of the power of two at or below it. The
- * count may have wrapped since the birth. One that seems to lie ahead is of an object
- * younger than the GC the snapshot is as of. */
+/* Returns 0 for an age of 0, else 1 + the exponent of the power of two at or below the age. The
+ * count may have wrapped since the birth. If a birth seems to lie ahead, the object is younger
+ * than the GC that the snapshot is as of. */
 static int
 age_bin(uint64_t gc_count, uint32_t birth_gc)
 {
@@ -118,14 +119,14 @@ rb_heapprof_rows_age(uint64_t gc_count, uint32_t birth_gc)
     return bin_age(age_bin(gc_count, birth_gc));
 }
 
-/* What the caller is in. */
+/* Returns the library that the caller is in. */
 static uint32_t
 library_of(const struct rows_adding *adding, uint32_t identity)
 {
     return identity ? adding->copies->identities[identity].library : 0;
 }
 
-/* The name of a class or caller. */
+/* Returns the name of a class or caller. */
 static uint32_t
 name_of(const struct rows_adding *adding, uint32_t identity)
 {
@@ -136,7 +137,7 @@ name_of(const struct rows_adding *adding, uint32_t identity)
     return name == HEAPPROF_UNNAMED ? adding->copies->anonymous : name;
 }
 
-/* The next whole number of a series of values: what is left over is carried on. */
+/* Returns the next whole number of a series of values. The rest is carried on. */
 static double
 whole(double value, double *carried)
 {
@@ -148,7 +149,7 @@ whole(double value, double *carried)
     return number;
 }
 
-/* Adds row with these values in whole numbers, unless nothing is left of them. */
+/* Adds row with these values in whole numbers, except if all of them are 0. */
 static bool
 add_row(struct rows_adding *adding, struct heapprof_row row, const struct rows_sum *sum)
 {
@@ -178,8 +179,8 @@ add_row(struct rows_adding *adding, struct heapprof_row row, const struct rows_s
     return true;
 }
 
-/* What the site has allocated, by age, and what of it is dead. Most sites have few ages. The bins of
- * other ages are neither written nor read. */
+/* What a site has allocated, by age, and what of it is dead. Most sites have few ages. The bins
+ * of other ages are neither written nor read. */
 struct ages {
     uint32_t   used; /* a bit for each bin */
     struct rows_sum dead;
@@ -203,7 +204,8 @@ bin_of_age(struct ages *ages, int age)
     return &ages->bins[age];
 }
 
-/* Moves what a live sample stands for from the dead, where the totals are, to its age. */
+/* The totals are in the dead at first. Moves what a live sample stands for from the dead to the
+ * sample's age. */
 static struct rows_sum *
 add_alive(struct ages *ages, int age, double weight, double alloc_bytes, double inuse_bytes)
 {
@@ -233,7 +235,7 @@ bin_samples(const struct rows_adding *adding, uint32_t number, struct ages *ages
     }
 }
 
-/* The first piece not done yet, if it is of that site. */
+/* Returns the first piece that has no row yet. Returns NULL if that piece is not of the site. */
 static const struct heapprof_copied_piece *
 next_piece(const struct rows_adding *adding, uint32_t number)
 {
@@ -244,7 +246,7 @@ next_piece(const struct rows_adding *adding, uint32_t number)
     return next->piece.site == number ? next : NULL;
 }
 
-/* Puts into bins the next pieces: all of the site and owner of the first. */
+/* Puts the next pieces into bins: all pieces that have the site and owner of the first. */
 static void
 bin_pieces(struct rows_adding *adding, struct ages *ages)
 {
@@ -272,7 +274,7 @@ add_ages(struct rows_adding *adding, struct heapprof_row row, const struct ages 
     return true;
 }
 
-/* For each owner the ages; what is left in dead afterwards is what has died. */
+/* Adds the rows of each owner, by age. What is left in dead afterwards has died. */
 static bool
 add_owners(struct rows_adding *adding, uint32_t number, struct heapprof_row row, struct rows_sum *dead)
 {

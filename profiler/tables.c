@@ -1,15 +1,15 @@
 /* tables.c - the tables of a profile as one.
  *
- *   I1  the site of a live sample is in use, and one of objects; that of a piece is one of
- *       blocks, until the piece is taken.
+ *   I1  The site of a live sample is in use, and is a site of objects. The site of a piece is in
+ *       use, and is a site of blocks, until the piece is taken.
  *   I2  live_samples of all sites add up to the number of live samples and pieces.
- *   I3  frames of stacks name functions, functions and sites name identities, and all of these
- *       are in use. Names are strings in use, or not known yet.
+ *   I3  Frames of stacks name functions. Functions and sites name identities. All of these are in
+ *       use. Names are strings in use, or not known yet.
  *
  * A sample enters the live table and its site's totals one after the other, and leaves them so.
  * Between the two, I2 does not hold.
  *
- * The caller serialises. Allocates nothing.
+ * The caller serialises all calls. This file allocates nothing.
  */
 #include "profiler/tables.h"
 
@@ -135,8 +135,8 @@ rb_heapprof_tables_trim(struct heapprof_tables *tables,
 
 /* ---- room ---- */
 
-/* Whether numbers have run out, or places in the index. A table that is empty yet has refused
- * nothing. */
+/* Returns whether numbers have run out, or places in the index. A table that is still empty has
+ * refused nothing. */
 static bool
 full_p(const struct heapprof_numbers *numbers, const struct heapprof_index *index)
 {
@@ -194,7 +194,7 @@ identity_p(const struct heapprof_tables *tables, uint64_t id)
     return id < tables->identities.numbers.end && tables->identities.all[id].used;
 }
 
-/* The site of something alive. */
+/* Checks the site of a live sample or of a piece. */
 static void
 check_live_site(const struct heapprof_tables *tables, uint32_t number, bool of_blocks)
 {
@@ -220,7 +220,7 @@ check_samples(const struct heapprof_tables *tables)
     for (number = 1; number < tables->blocks.numbers.end; number++) {
         uint32_t site = tables->blocks.pieces[number].site;
         if (site == HEAPPROF_SITE_WAITING) waiting++;
-        else if (site) check_live_site(tables, site, true); /* retired ones, too */
+        else if (site) check_live_site(tables, site, true); /* retired pieces, too */
     }
     for (number = 1; number < tables->sites.numbers.end; number++) {
         const struct heapprof_site *site = rb_heapprof_sites_get(&tables->sites, number);

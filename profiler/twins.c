@@ -3,9 +3,9 @@
  *
  *     1  "block in Foo#run"  foo.rb       twins: a block that has run for two classes
  *     2  "block in Foo#run"  foo.rb
- *     3  "call" C twins: where the C function is called, in bar.rb, it may look as the other does
+ *     3  "call" C            twins: called in bar.rb, the C function may look like 4
  *     4  "call"              bar.rb
- *     5  "Foo#run"           foo.rb
+ *     5  "Foo#run"           foo.rb       no twin
  *
  * Allocates from the account it is given.
  */
@@ -15,15 +15,15 @@ struct twins_search {
     const struct heapprof_snapshot *snapshot;
     struct heapprof_mem *mem;
     bool    *twins;              /* by node */
-    uint8_t *alike;              /* by function: what it has in common with others */
+    uint8_t *alike;              /* by function: what it has in common with other functions */
     size_t   alike_capacity;
-    uint8_t *named;              /* by string: who has that name */
+    uint8_t *named;              /* by string: what kinds of functions have that name */
     size_t   named_capacity;
     struct heapprof_index index; /* of functions, by name and path; then of nodes, by line, too */
-    uint32_t count;              /* in it */
+    uint32_t count;              /* entries in index */
 };
 
-enum { RUBY = 1, IN_C = 2 };     /* who has a name */
+enum { RUBY = 1, IN_C = 2 };     /* kinds of functions that have a name */
 enum { SAME_PLACE = 1, ANY_PLACE = 2 };
 
 static const struct heapprof_function *
@@ -72,8 +72,8 @@ same_frame_p(const struct twins_search *search, uint32_t a, uint32_t b)
 
 typedef bool same_i(const struct twins_search *search, uint32_t a, uint32_t b);
 
-/* The first function that is the same. If there is none, enters this one, which is then the first.
- * Returns 0 if memory is refused. */
+/* Finds the first function that is the same. If there is no such function, enters this one,
+ * which is then the first. Returns 0 if memory is refused. */
 static uint32_t
 find_or_enter(struct twins_search *search, uint32_t number, heapprof_hash_i *hash_i, same_i *same_p)
 {
@@ -100,7 +100,7 @@ empty_index(struct twins_search *search)
 
 /* ---- functions ---- */
 
-/* Of the same name and path; C functions have no path. */
+/* Marks functions that have the same name and path. C functions have no path. */
 static bool
 mark_same(struct twins_search *search)
 {
@@ -118,7 +118,7 @@ mark_same(struct twins_search *search)
     return true;
 }
 
-/* Where a C function was called it may look like any other of its name. */
+/* At the place where it was called, a C function may look like any Ruby function of its name. */
 static void
 mark_in_c(struct twins_search *search)
 {
@@ -130,8 +130,8 @@ mark_in_c(struct twins_search *search)
     }
 }
 
-/* The frame of a C function is shown at its caller's line. So frames that differ only in a line of
- * their own look the same. */
+/* The frame of a C function is shown at its caller's line. So frames that differ only in a line
+ * of their own look the same. */
 static void
 mark_lines_in_c(struct twins_search *search)
 {
@@ -145,7 +145,7 @@ mark_lines_in_c(struct twins_search *search)
 
 /* ---- frames ---- */
 
-/* The first frame that looks like a node's is marked, if they are of two functions. */
+/* Marks the first frame that looks like a node's, if the two frames are of two functions. */
 static bool
 mark_first(struct twins_search *search)
 {
@@ -159,7 +159,7 @@ mark_first(struct twins_search *search)
     return true;
 }
 
-/* Those that look like a first one are what it is. */
+/* Frames that look like a first frame are twins if that one is. */
 static void
 mark_others(struct twins_search *search)
 {
