@@ -3,12 +3,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What malloc says about itself, in bytes, in memory or not. */
+/* What malloc says about itself, in bytes, whether these are in memory or not. */
 struct heapprof_allocator {
     bool     known;        /* false: malloc does not tell, and the rest is 0 */
-    uint64_t blocks;       /* in use */
+    uint64_t blocks;       /* bytes in use */
     uint64_t large_blocks; /* the part of blocks that is in mappings of its own */
-    uint64_t free_blocks;  /* kept for later */
+    uint64_t free_blocks;  /* free bytes that malloc keeps for later */
 };
 
 /* Asks malloc. The first call also asks it for a block, to find out which malloc it is. */

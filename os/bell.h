@@ -9,8 +9,8 @@
 
 #define HEAPPROF_BELL_SIGNALS 2 /* a signal's `which` is below this */
 
-/* To be called before the first use, and in the child of a fork, where no thread waits. Forgets
- * earlier rings, except a signal that has already come to the child. */
+/* The caller calls this before the first use, and in the child of a fork, where no thread
+ * waits. Forgets earlier rings, except a signal that has already come to the child. */
 void rb_heapprof_bell_init(void);
 
 /* Rings. May be called anywhere, in a signal handler, too. Two rings before a wait end two
@@ -20,7 +20,7 @@ void rb_heapprof_bell_ring(void);
 /* Waits until the bell rings, or until that moment (nanoseconds of rb_heapprof_bell_now). */
 void rb_heapprof_bell_wait(int64_t until_ns);
 
-/* Nanoseconds of a clock that nobody can set. */
+/* Returns nanoseconds of a clock that no program can set. */
 int64_t rb_heapprof_bell_now(void);
 
 /* From here on this signal rings the bell and does nothing else. Returns 0 or an errno. EBUSY
@@ -31,10 +31,10 @@ int rb_heapprof_bell_take_signal(unsigned which, int number, bool handled_by_rub
 /* Lets the signal do what it did before, unless other code has taken it meanwhile. */
 void rb_heapprof_bell_give_signal(unsigned which);
 
-/* Whether that signal has come since the last call. */
+/* Returns whether that signal has come since the last call. */
 bool rb_heapprof_bell_signalled_p(unsigned which);
 
-/* Whether the signal that was taken is still ours. */
+/* Returns whether the signal that was taken is still ours. */
 bool rb_heapprof_bell_has_signal_p(unsigned which);
 
 #endif

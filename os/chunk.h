@@ -5,7 +5,7 @@
  *     | size, flags | block ...... | size, flags | the next
  *                                            ^ 1: the block before it is in use
  *
- * Any word of memory may be asked about: what does not look like a block is none. */
+ * The caller may ask about any word of memory. If it does not look like a block, it is not one. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,11 +15,11 @@
 /* Reads the word at that address. Returns false if nothing is mapped there. */
 typedef bool heapprof_word_at(uintptr_t address, uintptr_t *word, void *data);
 
-/* How many bytes of the block can be used. Returns 0 if it does not look like a block in use. */
+/* Returns how many bytes of the block can be used. Returns 0 if it does not look like a block
+ * in use. */
 size_t rb_heapprof_chunk_bytes(uintptr_t block, heapprof_word_at *word_at, void *data);
 
-/* The same for a block in a heap that ends at heap_end: so not for a block with a mapping of
- * its own. */
+/* The same for a block in a heap that ends at heap_end. The block has no mapping of its own. */
 size_t rb_heapprof_chunk_bytes_in_heap(uintptr_t block, uintptr_t heap_end, heapprof_word_at *word_at, void *data);
 
 #endif

@@ -1,11 +1,11 @@
 #ifndef HEAPPROF_ELF_SYMBOLS_H
 #define HEAPPROF_ELF_SYMBOLS_H
-/* The functions that an ELF file names, and what tells one build of it from another. */
+/* The functions that an ELF file names, and an identity that tells one build of it from another. */
 #include "base/mem.h"
 
 #define HEAPPROF_ELF_BUILD_ID_MAX 32
 
-/* What tells builds apart, of a file or of a loaded object. */
+/* The identity of a build, of a file or of a loaded object. */
 struct heapprof_elf_identity {
     uint64_t headers;                              /* hash of the program headers */
     size_t   build_id_bytes;                       /* 0: no build-id */
@@ -15,9 +15,10 @@ struct heapprof_elf_identity {
 struct heapprof_elf {
     struct heapprof_mem *mem;
     int      fd;
-    bool     variables;         /* rb_heapprof_elf_each gives variables, not functions; the caller sets it after open */
+    bool     variables;         /* rb_heapprof_elf_each gives variables, not functions; the
+                                   caller sets it after open */
     uint64_t file_bytes;
-    uint64_t symbols;           /* their place in the file */
+    uint64_t symbols;           /* place of the symbols in the file */
     uint64_t symbol_count;
     uint64_t names;             /* place of the symbols' names in the file */
     uint64_t names_bytes;
@@ -34,16 +35,16 @@ struct heapprof_elf_function {
     uint32_t  name;             /* for rb_heapprof_elf_name and _loaded_name */
 };
 
-/* Begins to read the file. The caller closes fd. Returns false, with nothing to close, if it is
- * no regular file, no ELF object for this machine, or not whole, or if memory is refused. An
- * object without symbols is good. Draws on mem, which must outlive elf. */
+/* Begins to read the file. The caller closes fd. Returns false if fd is not a regular file, not
+ * an ELF object for this machine, or not whole, or if memory is refused. Then there is nothing
+ * to close. An object without symbols is good. Draws on mem, which must outlive elf. */
 bool rb_heapprof_elf_open(struct heapprof_elf *elf, struct heapprof_mem *mem, int fd);
 
 /* Gives the memory back. */
 void rb_heapprof_elf_close(struct heapprof_elf *elf);
 
 /* Calls `function` with each function of the file, or each variable, in the file's order, until
- * it returns false. Ends early if the file does. */
+ * `function` returns false. Ends early if the file does. */
 void rb_heapprof_elf_each(struct heapprof_elf *elf,
                           bool (*function)(const struct heapprof_elf_function *, void *data), void *data);
 
@@ -55,7 +56,8 @@ bool rb_heapprof_elf_name(const struct heapprof_elf *elf, uint32_t name, char *t
  * refused, or if the file has become shorter. */
 bool rb_heapprof_elf_load_names(struct heapprof_elf *elf);
 
-/* A function's name among the loaded names, "" if it is not there. Good until close. */
+/* Returns a function's name among the loaded names, or "" if it is not there. The name is good
+ * until close. */
 const char *rb_heapprof_elf_loaded_name(const struct heapprof_elf *elf, uint32_t name);
 
 /* Makes the identity of a loaded object: init from its program headers, then add_notes for each
@@ -65,8 +67,8 @@ void rb_heapprof_elf_identity_init(struct heapprof_elf_identity *identity, const
 void rb_heapprof_elf_identity_add_notes(struct heapprof_elf_identity *identity, const void *notes,
                                         size_t bytes, size_t align);
 
-/* Whether both are of one build: by their build-ids, or by their program headers if neither has
- * a build-id. */
+/* Returns whether both are of one build: by their build-ids, or by their program headers if
+ * neither has a build-id. */
 bool rb_heapprof_elf_same_p(const struct heapprof_elf_identity *a,
                             const struct heapprof_elf_identity *b);
 

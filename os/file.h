@@ -4,47 +4,48 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A file that appears under its name only when it is complete: it is written to a temporary name
- * in its directory (.heapprof- and 8 random characters, mode 0600), then renamed. A path that is
- * there and no regular file (a pipe, a device) is written to as it is, and may block.
+/* A file that appears under its name only when it is complete. It is written to a temporary name
+ * in its directory (.heapprof- and 8 random characters, mode 0600), then renamed. If something
+ * other than a regular file is at the path (a pipe, a device), it is written to as it is, and
+ * writing may block.
  *
  *     begin -> step, again after each EINTR -> end
  *
- * A link is followed only where nobody else may put one: in a directory that belongs to root or
- * to us, and that neither its group nor others may write to. This holds for each component of the
- * path and of what a link leads to; anywhere else a link is ELOOP. What a followed link leads to
- * is replaced, and the link stays. In a directory that others may write to, what is there and no
- * regular file has to belong to root or to us, or it is EACCES.
+ * A link is followed only where no other user may put one: in a directory that belongs to root or
+ * to us, and that neither its group nor other users may write to. This holds for each component of
+ * the path, and for each component of what a link leads to. Anywhere else a link is ELOOP. The file
+ * that a followed link leads to is replaced, and the link stays. In a directory that other users
+ * may write to, anything but a regular file has to belong to root or to us. If not, it is EACCES.
  *
- * Needs no GVL. A signal is the caller's: step gives way to it and goes on when called again. But
- * SIGXFSZ, which would end the process, is not seen: what is too large is EFBIG. */
+ * Needs no GVL. Signals are the caller's: step gives way to a signal, and goes on when it is called
+ * again. But SIGXFSZ, which would end the process, is not seen: a file too large is EFBIG. */
 struct heapprof_file {
     int         directory;     /* where name is */
     char        name[NAME_MAX + 1];
     char        temporary[24]; /* "": no temporary file, name is written to as it is */
     bool        regular;       /* a regular file is there, or is made */
     bool        wait;          /* wait for a reader of a pipe */
-    bool        follow;        /* name is a link of /proc to what has no path */
-    const char *bytes;         /* what is left to write, the caller's */
+    bool        follow;        /* name is a link of /proc to something without a path */
+    const char *bytes;         /* the bytes left to write, the caller's */
     size_t      left;
     int         fd;            /* -1: not open yet */
 };
 
-/* Returns 0, or an errno: then no end is needed. With wait, a step waits until a process reads
- * the pipe. Without, a pipe that nobody reads is ENXIO. */
+/* Returns 0 or an errno. After an errno the caller does not call end. With wait, a step waits
+ * until a process reads the pipe. Without wait, a pipe without a reader is ENXIO. */
 int rb_heapprof_file_begin(struct heapprof_file *file, const char *path,
                            const char *bytes, size_t size, bool wait);
 
-/* Whether it is, or becomes, a regular file. A step of such a file does not wait for another
- * process. */
+/* Returns whether it is, or becomes, a regular file. A step of such a file does not wait for
+ * another process. */
 bool rb_heapprof_file_regular_p(const struct heapprof_file *file);
 
-/* Opens and writes. Returns 0 if all is written; EINTR if it is to be called again; else an
- * errno. */
+/* Opens and writes. Returns 0 if all is written. Returns EINTR if the caller has to call it
+ * again, else another errno. */
 int rb_heapprof_file_step(struct heapprof_file *file);
 
 /* Closes. If error is 0, the file gets its name; otherwise nothing is left behind. Returns
- * error, or what went wrong here. */
+ * error, or the errno of a failure here. */
 int rb_heapprof_file_end(struct heapprof_file *file, int error);
 
 /* begin, step and end in one, whatever signals come. Returns 0 or an errno. */

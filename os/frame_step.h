@@ -1,13 +1,14 @@
 #ifndef HEAPPROF_FRAME_STEP_H
 #define HEAPPROF_FRAME_STEP_H
-/* From a C function's frame to its caller's, by what the compiler says of it in .eh_frame.
+/* Steps from a C function's frame to its caller's, by what the compiler says of it in .eh_frame.
  *
  *     frame of a callee   [rbp of the caller, or what else was saved] [return address] <- place
  *     frame of the caller [ ........ rbp ........ ] [return address] <- place, one step further
  *                                                                    <- end of the caller's frame
  *
- * The end lies a fixed way from where the callee's return address is, or from what rbp is in
- * the caller. So a step is known by the return address alone, and taken in a few instructions. */
+ * The end lies at a fixed distance from the place of the callee's return address, or from the value
+ * of rbp in the caller. So a step is known by the return address alone, and takes a few
+ * instructions. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +16,8 @@
 enum heapprof_frame_step_kind {
     HEAPPROF_STEP_UNKNOWN,  /* only the unwinder knows this step */
     HEAPPROF_STEP_LAST,     /* the function has no caller */
-    HEAPPROF_STEP_BY_PLACE, /* bytes from behind the place of the return address to the end of the frame */
+    HEAPPROF_STEP_BY_PLACE, /* bytes from behind the place of the return address to the end of
+                               the frame */
     HEAPPROF_STEP_BY_RBP    /* bytes from rbp to the end */
 };
 
@@ -31,9 +33,9 @@ struct heapprof_c_frame {
     uintptr_t rbp;
 };
 
-/* What a record of .eh_frame says of a return address in a function that begins there. The
- * record (an FDE) is as long as it says, its CIE is where it says. UNKNOWN, too, elsewhere than
- * on x86-64. */
+/* Reads what a record of .eh_frame says of a return address in a function that begins at
+ * `function`. The record (an FDE) is as long as it says, and its CIE is where it says. Returns
+ * UNKNOWN on machines that are not x86-64, too. */
 struct heapprof_frame_step rb_heapprof_frame_step_read(const void *record, uintptr_t function, uintptr_t address);
 
 /* Steps to the caller's frame. Returns false, with the frame as it was, if there is no caller,

@@ -21,7 +21,9 @@ typedef void heapprof_function(void); /* a function of any type */
 struct heapprof_interposed {
     const char *name;
     heapprof_function *ours; /* NULL: the caller wants only real */
-    heapprof_function *real; /* the function of that name in this process; NULL: none. rb_heapprof_interpose_refusal writes it once, before any call of ours */
+    heapprof_function *real; /* the function of that name in this process; NULL: the process has
+                                no such function. rb_heapprof_interpose_refusal writes it once,
+                                before any call of ours */
 };
 
 /* Says in one line why the functions of table cannot be interposed in this process. Returns
@@ -29,16 +31,16 @@ struct heapprof_interposed {
 const char *rb_heapprof_interpose_refusal(struct heapprof_interposed *table);
 
 /* From here on callers of the table's functions call ours, also in objects that are loaded
- * later. One table is on at a time: this ends another one. Not to be called before refusal, nor
- * after a refusal. The caller serialises start, stop and on_p. */
+ * later. One table is on at a time: this call ends another one. The caller calls refusal first,
+ * and does not call this after a refusal. The caller serialises start, stop and on_p. */
 void rb_heapprof_interpose_start(struct heapprof_interposed *table);
 
-/* Whether this table is on. */
+/* Returns whether this table is on. */
 bool rb_heapprof_interpose_on_p(const struct heapprof_interposed *table);
 
-/* The code of a library whose functions ask for somebody else, as strdup and C++'s new do.
- * Libraries are numbered from 0 in the order they were loaded. Returns false if there are no
- * more yet. Never waits. */
+/* Finds the code of a library whose functions allocate for their callers, as strdup and C++'s
+ * new do. Libraries are numbered from 0 in the order in which they were loaded. Returns false
+ * if there is no library with that number yet. Never waits. */
 bool rb_heapprof_interpose_library(size_t number, uintptr_t *start, size_t *size);
 
 /* Callers call the real function again. Code that copied our address meanwhile still calls

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_LOADED_H
 #define HEAPPROF_LOADED_H
-/* With _GNU_SOURCE, and where HEAPPROF_CAN_INTERPOSE (interpose.h) is true. */
+/* Needs _GNU_SOURCE, and HEAPPROF_CAN_INTERPOSE (interpose.h) to be true. */
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,26 +13,27 @@ struct heapprof_loaded {
     const char *strings;
     const ElfW(Rela) *relocations[2]; /* DT_RELA, DT_JMPREL */
     size_t relocation_bytes[2];
-    uintptr_t relro_begin, relro_end; /* what the dynamic linker made read-only */
+    uintptr_t relro_begin, relro_end; /* the range that the dynamic linker made read-only */
     bool libc;
     bool writable;                    /* the linker's read-only part is writable at this moment */
 };
 
-/* Whether the function of that name is replaced. Gives its real address in the process, and
- * that of ours. */
+/* Returns whether the function of that name is replaced. Gives its real address in the process,
+ * and the address of ours. */
 typedef bool heapprof_replaced_p(const char *name, uintptr_t *real, uintptr_t *ours);
 
-/* Each function below is called only in a callback of dl_iterate_phdr: info is not good after
- * it. */
+/* Each function below is called only in a callback of dl_iterate_phdr, because info is not good
+ * after it. */
 
-/* Finds the object's relocations. Returns false if it has none. */
+/* Finds the object's relocations. Returns false if the object has no relocations. */
 bool rb_heapprof_loaded_read(struct heapprof_loaded *object, const struct dl_phdr_info *info);
 
-/* Whether the address is in a segment of the object with these rights (PF_R, PF_W, PF_X). */
+/* Returns whether the address is in a segment of the object with these rights (PF_R, PF_W,
+ * PF_X). */
 bool rb_heapprof_loaded_holds_p(const struct dl_phdr_info *info, uintptr_t address, unsigned int rights);
 
-/* open makes writable what the dynamic linker made read-only. Returns false if the system
- * forbids it. close undoes it. */
+/* open makes writable the range that the dynamic linker made read-only. Returns false if the
+ * system forbids it. close undoes it. */
 bool rb_heapprof_loaded_open(struct heapprof_loaded *object);
 void rb_heapprof_loaded_close(struct heapprof_loaded *object);
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Opens a descriptor to read through, for this process and not for a child of fork. Returns -1
- * if the system has no such thing. The caller closes it. */
+ * if the system does not have one. The caller closes it. */
 int rb_heapprof_peek_open(void);
 void rb_heapprof_peek_close(int fd);
 

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_READ_AT_H
 #define HEAPPROF_READ_AT_H
-/* Bytes of a file at an offset. The file is read and not mapped: where it has become shorter, that
- * is an error, and no signal. */
+/* Bytes of a file at an offset. The file is read and not mapped. So if the file has become
+ * shorter, that is an error, and no signal comes. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -7,12 +7,9 @@
  *     7ffd1c200000-7ffd1c221000 rw-p ...  [stack]    the main thread's stack
  *     anything else that may be written              variables, mappings of libraries
  *
- * A heap of another arena says itself that it is one. A thread's stack has the thread's control
- * block in it.
- *
+ * A heap of another arena says so itself. A thread's stack has the thread's control block in it.
  * glibc keeps the stacks of threads that have ended, and these stacks are full of old words. So
- * only a part of a stack is told: the part between the stack pointer of a living thread and the
- * stack's end.
+ * only the part between the stack pointer of a living thread and the stack's end is told.
  *
  * glibc's lists of free chunks lead to chunks that have been free. last_remainder may point into
  * the middle of any chunk. In the main arena the lists are among libc's variables. The first chunk
@@ -46,15 +43,13 @@
 /* A larger mapping is a sanitizer's own. To find what is touched of it takes minutes. */
 #define TELL_MOST ((uintptr_t)1 << 40)
 #define ARENA_BYTES ((uintptr_t)64 << 20) /* an arena's heaps begin at multiples of this */
-/* A thread's control block is in so many bytes at the end of its stack, with the thread's
- * variables. */
+/* The end of a thread's stack, which has the thread's control block and variables. */
 #define CONTROL_BLOCK_BYTES ((uintptr_t)1 << 20)
 
 struct mapping {
     uintptr_t begin, end;
     bool      writable;
-    size_t    guard_bytes;   /* of the mapping before it that may not be touched, as before a
-                                stack */
+    size_t    guard_bytes;   /* of what may not be touched before it, as before a stack */
     char      name[64];      /* "[heap]"; a path is cut; "": anonymous */
 };
 
@@ -134,9 +129,7 @@ find_bins(struct roots *roots)
 
     free((void *)first);
     uintptr_t head = word_at(roots, first + sizeof(first));
-    /* if this block were not there, the first one would have joined the memory that was never
-     * given out */
-    free((void *)behind);
+    free((void *)behind); /* it kept the first from joining memory that was never given out */
     if (!roots->glibc || !first || !behind || head == 0) return;
     roots->bins = head;
     roots->bins_end = head + (2 + heads) * sizeof(head);

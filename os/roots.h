@@ -18,24 +18,26 @@ struct heapprof_memory {
 
 /* What the caller knows about stacks. */
 struct heapprof_root_stacks {
-    uintptr_t innermost;   /* an address on the caller's stack: what lies further in is left out */
-    size_t    ended_bytes; /* length of stacks that nobody uses any more, each behind a guard page; 0: there are no such stacks */
-    const uintptr_t *pointers; /* stack pointers of threads that run on another stack: from there on their own is in use */
+    uintptr_t innermost;   /* an address on the caller's stack: the part further in is left out */
+    size_t    ended_bytes; /* length of stacks that no thread uses, each behind a guard page; 0:
+                              there are no such stacks */
+    const uintptr_t *pointers; /* stack pointers of threads that run on another stack: from there
+                                  on their own is in use */
     size_t    pointer_count;
 };
 
 /* Calls memory_i with each writable part: variables of the program and of libraries, stacks
- * from where they are in use, mappings of anybody's, heaps of glibc's. Of a stack that belongs
- * to no thread any more nothing is told, nor where glibc lists free chunks. Another allocator's
- * memory is told as anybody's: who knows the blocks has to leave them out. fd: to read memory
- * through (peek.h).
+ * from where they are in use, mappings of any code, heaps of glibc's. Leaves out stacks that
+ * belong to no thread, and the places where glibc lists free chunks. Another allocator's memory
+ * is told like any mapping. A caller that knows the blocks has to leave these out. fd: to read
+ * memory through (peek.h).
  *
- * False: the system does not tell. Asks malloc for a little. */
+ * Returns false if the system does not tell. Asks malloc for a little. */
 bool rb_heapprof_roots_read(int fd, const struct heapprof_root_stacks *stacks,
                             void (*memory_i)(const struct heapprof_memory *memory, void *data), void *data);
 
-/* The second word of each freed block in glibc's caches, which glibc uses as a mark. Returns 0
- * if malloc is not glibc's, or writes no mark. */
+/* Returns the second word of each freed block in glibc's caches, which glibc uses as a mark.
+ * Returns 0 if malloc is not glibc's, or writes no mark. */
 uintptr_t rb_heapprof_roots_freed_key(int fd);
 
 #endif

@@ -6,10 +6,11 @@
  * need them for itself. */
 #define HEAPPROF_SIGNALS "USR1, USR2, HUP, QUIT, ALRM, PROF, WINCH, URG, IO, PWR, TTIN or TTOU"
 
-/* The number of such a signal, by its name with or without SIG. Returns 0 for any other name. */
+/* Returns the number of such a signal, by its name with or without SIG. Returns 0 for any other
+ * name. */
 int rb_heapprof_signal_number(const char *name, size_t length);
 
-/* Its name without SIG; "" for 0 and any other number. */
+/* Returns a signal's name without SIG. Returns "" for 0 and any other number. */
 const char *rb_heapprof_signal_name(int number);
 
 #endif

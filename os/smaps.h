@@ -16,7 +16,7 @@ struct heapprof_mappings {
 };
 
 /* Fills mappings in from the kernel's list. Returns false if the kernel does not tell. Needs no
- * lock, and asks the allocator for nothing. */
+ * lock, and allocates nothing. */
 bool rb_heapprof_smaps_read(struct heapprof_mappings *mappings);
 
 #endif

@@ -4,11 +4,12 @@
  */
 #include <stdbool.h>
 
-/* Its columns: those of COLUMNS, which counts for any descriptor; else the terminal's, if need
- * be a guess. Returns 0 if it is no terminal: lines then stay as long as they are. */
+/* Returns the columns: those of COLUMNS, which counts for any descriptor; else the terminal's,
+ * or a guess if these are not known. Returns 0 if fd is not a terminal: lines then stay as long
+ * as they are. */
 unsigned rb_heapprof_terminal_width(int fd);
 
-/* Whether it shows colours, and NO_COLOR is not set. -1 is no terminal. */
+/* Returns whether it shows colours, and NO_COLOR is not set. -1 is not a terminal. */
 bool rb_heapprof_terminal_colour_p(int fd);
 
 #endif

@@ -1,10 +1,10 @@
 #ifndef HEAPPROF_DIGEST_H
 #define HEAPPROF_DIGEST_H
-/* 128 bits that stand for what something is: a function, a stack, a set of labels. What is
- * alike in two profiles has one digest in both, whatever their numbers.
+/* 128 bits that stand for the content of a thing: a function, a stack, a set of labels. Two things
+ * that are alike in two profiles have one digest, whatever their numbers.
  *
- * They start from a secret of the process, so that nobody can make two things that look alike. Of n
- * digests two are equal by chance with a probability of n * n / 2^129. */
+ * Digests start from a secret of the process, so no program can make two things whose digests are
+ * equal. Of n digests two are equal by chance with a probability of n * n / 2^129. */
 #include <string.h>
 
 #include "base/index.h"
@@ -23,7 +23,7 @@ rb_heapprof_digest_number(struct heapprof_digest *digest, uint64_t number)
     digest->b = rb_heapprof_index_hash((digest->b + number * UINT64_C(0xd6e8feb86659fd93)) ^ (digest->b << 32));
 }
 
-/* Adds a digest, each half by itself: so a stack takes one step for each frame. */
+/* Adds a digest, each half by itself. So a stack takes one step for each frame. */
 static inline void
 rb_heapprof_digest_add(struct heapprof_digest *digest, struct heapprof_digest other)
 {
@@ -56,8 +56,8 @@ struct heapprof_digests {
     struct heapprof_index   index;
 };
 
-/* The number of that digest. A new one is added: count is then larger than before. Returns 0 if
- * there is no memory. */
+/* Returns the number of that digest. A new digest is added: count is then larger than before.
+ * Returns 0 if there is no memory. */
 uint32_t rb_heapprof_digests_number(struct heapprof_digests *digests, struct heapprof_digest digest);
 void rb_heapprof_digests_free(struct heapprof_digests *digests);
 

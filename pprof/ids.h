@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_IDS_H
 #define HEAPPROF_IDS_H
-/* From the ids that a profile gives its locations, functions or mappings to places in an array.
- * Ids may be any numbers except 0. As a rule they count from 1, and then nothing is kept at
- * all. */
+/* Finds places in an array by the ids that a profile gives its locations, functions or
+ * mappings. Ids may be any numbers except 0. As a rule they count from 1, and then nothing is
+ * kept. */
 #include "base/index.h"
 
 #define HEAPPROF_NO_PLACE UINT32_MAX
@@ -12,7 +12,7 @@ struct heapprof_ids {
     size_t    capacity;
     uint32_t  count;
     struct heapprof_index index; /* id -> place + 1, of all */
-    uint64_t  secret;   /* so that nobody can choose ids that collide */
+    uint64_t  secret;   /* a secret, so that no file can choose ids that collide */
 };
 
 enum heapprof_ids_result {HEAPPROF_IDS_ADDED, HEAPPROF_IDS_TWICE, HEAPPROF_IDS_NO_MEMORY};
@@ -20,7 +20,7 @@ enum heapprof_ids_result {HEAPPROF_IDS_ADDED, HEAPPROF_IDS_TWICE, HEAPPROF_IDS_N
 /* Gives the id, which is not 0, the next place. A zero struct is empty. */
 enum heapprof_ids_result rb_heapprof_ids_add(struct heapprof_ids *ids, struct heapprof_mem *mem, uint64_t id);
 
-/* The place of that id; HEAPPROF_NO_PLACE if it has none. */
+/* Returns the place of that id. Returns HEAPPROF_NO_PLACE if the id has no place. */
 uint32_t rb_heapprof_ids_find(const struct heapprof_ids *ids, uint64_t id);
 
 void rb_heapprof_ids_free(struct heapprof_ids *ids, struct heapprof_mem *mem);

@@ -1,13 +1,12 @@
 #ifndef HEAPPROF_PPROF_MESSAGES_H
 #define HEAPPROF_PPROF_MESSAGES_H
-/* The messages of pprof.proto as upb lays them out in memory: for each message a mini
- * table, for each field its offset. They are built from the descriptor set that the build
- * made of pprof.proto. upb's reflection would do the same with less code here, but its
- * DefPool dereferences NULL when a request for memory is refused; what is used here
- * reports it.
+/* The messages of pprof.proto as upb lays them out in memory: for each message a mini table, for
+ * each field its offset. They are built from the descriptor set that the build made of pprof.proto.
+ * upb's reflection would do the same with less code here. But its DefPool dereferences NULL when a
+ * request for memory is refused. The functions used here report it.
  *
- * Private to writer.c, hence functions in a header: what includes upb is linked with it
- * into one object that hides its symbols (scripts/plain.mk), and that is to stay a single file.
+ * Private to writer.c, so the functions are in a header. A file that includes upb is linked with it
+ * into one object that hides its symbols (scripts/plain.mk). There should be only one such file.
  */
 #include "pprof_descriptor.h"
 
@@ -46,7 +45,8 @@ static const struct {enum pprof_message message; const char *name;} field_names[
 struct messages {
     upb_Arena           *arena;                  /* owns the tables */
     upb_MiniTable       *tables[MESSAGES_END];
-    const upb_MiniTable *element_of[FIELDS_END]; /* of what a field holds, if messages */
+    const upb_MiniTable *element_of[FIELDS_END]; /* tables of the messages that a field holds, if
+                                                    it holds messages */
     size_t               offset_of[FIELDS_END];  /* in the message a field belongs to */
 };
 
@@ -74,7 +74,7 @@ find_message(upb_StringView name)
     return message;
 }
 
-/* The message that a field holds: the part of its type's name after the last dot. */
+/* Returns the message that a field holds: the part of its type's name after the last dot. */
 static enum pprof_message
 find_element(const field_descriptor *descriptor)
 {
@@ -100,8 +100,8 @@ find_field(enum pprof_message message, const field_descriptor *descriptor)
 
 /* ---- mini tables ---- */
 
-/* A field that is not repeated is absent when it is 0 or NULL: messages too, so that nobody
- * has to keep a bit that says which are there. */
+/* A field that is not repeated is absent when it is 0 or NULL. This holds for messages, too, so
+ * no bit has to say which are there. */
 static uint64_t
 field_modifiers(const field_descriptor *descriptor)
 {
@@ -112,8 +112,8 @@ field_modifiers(const field_descriptor *descriptor)
     return kUpb_FieldModifier_IsRepeated | kUpb_FieldModifier_IsPacked;
 }
 
-/* upb works the layout out in scratch space; were it to grow that and be refused, it would
- * lose it, so there is enough from the start. */
+/* upb works the layout out in scratch space. If it grew that space and memory were refused, it
+ * would lose the space. So there is enough from the start. */
 static upb_MiniTable *
 make_table(const char *fields, size_t length, upb_Arena *arena)
 {
@@ -181,7 +181,7 @@ link_message(struct messages *messages, const message_descriptor *descriptor)
 
 /* ---- lifecycle ---- */
 
-/* False when there is no memory; call messages_free either way. */
+/* Returns false if there is no memory. The caller calls messages_free either way. */
 static bool
 messages_load(struct messages *messages)
 {

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_MODEL_H
 #define HEAPPROF_MODEL_H
-/* A profile of anybody's, in memory: as many kinds of values as it has, labels, mappings, inlined
- * functions. What reader.c fills, combine.c makes, and everything else looks at.
+/* A profile of any program, in memory: any number of kinds of values, labels, mappings, inlined
+ * functions. reader.c fills a model, combine.c makes one, and all other code reads it.
  *
  * Strings are numbered from 0, which is the empty one. Functions, locations and mappings are known
  * by their places in their arrays. Samples are kept packed, about as large as in the file, and are
@@ -9,10 +9,10 @@
  *
  *     struct heapprof_samples samples;
  *     if (!rb_heapprof_samples_begin(&samples, model)) no memory
- *     while (rb_heapprof_samples_next(&samples)) ... samples.locations[0 .. samples.location_count) ...
+ *     while (rb_heapprof_samples_next(&samples)) ... samples.locations[0 .. location_count) ...
  *     rb_heapprof_samples_end(&samples);
  *
- * A model that is not changed any more may be read by several threads. */
+ * Several threads may read a model that no thread changes. */
 #include "pprof/ids.h"
 
 #define HEAPPROF_NO_STRING UINT32_MAX
@@ -30,7 +30,8 @@ struct heapprof_model_mapping {
 /* Its lines are [first_line, first_line of the next location): the innermost inlined one first. */
 struct heapprof_model_location {
     uint64_t address;
-    uint64_t mapping;             /* place; HEAPPROF_NO_PLACE: none. Before finish: an id, 0: none */
+    uint64_t mapping;             /* place; HEAPPROF_NO_PLACE: no mapping. Before finish: an id,
+                                     0: no mapping */
     uint32_t first_line;          /* into lines */
     bool     folded;
 };
@@ -46,7 +47,7 @@ struct heapprof_model_function {
 };
 
 struct heapprof_model_label {
-    uint32_t key;                 /* strings; str is 0 of a number */
+    uint32_t key;                 /* strings; str is 0 if the label is a number */
     uint32_t str;
     int64_t  num;
     uint32_t unit;
@@ -129,14 +130,14 @@ rb_heapprof_model_functions(const struct heapprof_model *model)
 /* A string with a NUL behind it. It may have any bytes. length may be NULL. */
 const char *rb_heapprof_model_string(const struct heapprof_model *model, uint32_t string, size_t *length);
 
-/* Which type has that name; type_count if none has. */
+/* Returns which type has that name. Returns type_count if no type has it. */
 uint32_t rb_heapprof_model_type(const struct heapprof_model *model, const char *name);
 
-/* Which value a viewer shows first. The model has at least one type. */
+/* Returns which value a viewer shows first. The model has at least one type. */
 uint32_t rb_heapprof_model_default_type(const struct heapprof_model *model);
 
-/* The rest of the comment that begins with that text, such as "interval: ". Returns NULL if
- * there is none. */
+/* Returns the rest of the comment that begins with that text, such as "interval: ". Returns
+ * NULL if no comment does. */
 const char *rb_heapprof_model_comment(const struct heapprof_model *model, const char *start);
 
 /* Begins a walk. Returns false if there is no memory. The caller calls end either way. */

@@ -51,7 +51,7 @@ rb_heapprof_wire_put(unsigned char *at, uint64_t value)
     return at;
 }
 
-/* Reads the next field of a message. Returns 1; 0 at the end; -1 if the bytes are no message. */
+/* Reads the next field of a message. Returns 1; 0 at the end; -1 if the bytes are not a message. */
 static inline int
 rb_heapprof_wire_next(struct heapprof_wire *wire, struct heapprof_wire_field *field)
 {

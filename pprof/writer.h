@@ -1,12 +1,12 @@
 #ifndef HEAPPROF_PPROF_WRITER_H
 #define HEAPPROF_PPROF_WRITER_H
-/* Writes a profile in pprof's format (pprof.proto), thing by thing, in the order of their
- * declarations here but for strings, which come whenever they are wanted. Numbers of strings,
- * functions, locations and mappings are the format's own: strings are numbered as they are
- * written, 0 is the empty one; the others by the caller, from 1.
+/* Writes a profile in pprof's format (pprof.proto), thing by thing, in the order in which the
+ * functions are declared here. Strings are an exception: they may come at any time. Numbers of
+ * strings, functions, locations and mappings are the format's own. Strings are numbered as they are
+ * written, and 0 is the empty one. The caller numbers the other things, from 1.
  *
- * Where memory is refused the writer has failed: what is written then does nothing, and close
- * says so. So only a long loop need ask for it.
+ * If memory is refused, the writer has failed. Later writes then do nothing, and close says so. So
+ * only a long loop needs to ask whether it has failed.
  *
  * One writer is used by one thread at a time. Memory is from malloc: the output, and a part of
  * bounded size, whatever the size of the profile.
@@ -20,7 +20,7 @@ struct heapprof_writer;
 /* Returns NULL if there is no memory. */
 struct heapprof_writer *rb_heapprof_writer_open(void);
 
-/* Adds a string to the string table and returns its number. What is not UTF-8 is made so
+/* Adds a string to the string table and returns its number. Text that is not UTF-8 is made so
  * (base/utf8.h). */
 uint32_t rb_heapprof_writer_string(struct heapprof_writer *writer, const char *text, size_t length);
 
@@ -39,7 +39,7 @@ void rb_heapprof_writer_texts(struct heapprof_writer *writer, const char *const 
 void rb_heapprof_writer_sample_type(struct heapprof_writer *writer, uint32_t type, uint32_t unit);
 void rb_heapprof_writer_default_sample_type(struct heapprof_writer *writer, uint32_t type);
 
-/* What samples are drawn by, and how much of that is between two. */
+/* The quantity by which samples are drawn, and how much of it lies between two samples. */
 void rb_heapprof_writer_period(struct heapprof_writer *writer, uint32_t type, uint32_t unit,
                                uint64_t period);
 
@@ -71,7 +71,7 @@ void rb_heapprof_writer_comment(struct heapprof_writer *writer, uint32_t comment
 bool rb_heapprof_writer_failed_p(const struct heapprof_writer *writer);
 
 /* Frees the writer. Returns the encoded message in a block from malloc, with its length in
- * *size; NULL if the writer has failed. */
+ * *size. Returns NULL if the writer has failed. */
 char *rb_heapprof_writer_close(struct heapprof_writer *writer, size_t *size);
 
 #endif

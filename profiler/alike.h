@@ -4,8 +4,8 @@
  * other rows in something that is shown, as each sample of a file does (pprof_tables.h). */
 #include "profiler/copies.h"
 
-/* Merges such sites in copies that are complete. To be called before their pieces are sorted and
- * rows are made of them. Returns false if there is no memory. */
+/* Merges such sites in copies that are complete. The caller calls it before it sorts pieces and
+ * makes rows. Returns false if there is no memory. */
 bool rb_heapprof_alike_merge(struct heapprof_copies *copies);
 
 #endif

@@ -94,14 +94,15 @@ void rb_heapprof_blocks_put(struct heapprof_blocks *blocks, uint32_t lifted, uin
 /* The block at address has been cut to size_bytes. Nothing happens if it is not known. */
 void rb_heapprof_blocks_cut(struct heapprof_blocks *blocks, uintptr_t address, size_t size_bytes);
 
-/* The offset at which the pieces of the block at address end; 0 if the block is not known. */
+/* Returns the offset at which the pieces of the block at address end. Returns 0 if the block is
+ * not known. */
 size_t rb_heapprof_blocks_end(const struct heapprof_blocks *blocks, uintptr_t address);
 
 /* Makes room for count pieces, each in a block of its own. Returns false if memory is refused; some
  * room may have been made then. */
 bool rb_heapprof_blocks_reserve(struct heapprof_blocks *blocks, uint32_t count);
 
-/* Whether the next add needs no memory. */
+/* Returns whether the next add needs no memory. */
 bool rb_heapprof_blocks_room_p(const struct heapprof_blocks *blocks);
 
 /* The number that the next add will give its piece. */
@@ -111,14 +112,14 @@ rb_heapprof_blocks_next_piece(const struct heapprof_blocks *blocks)
     return rb_heapprof_numbers_next(&blocks->numbers);
 }
 
-/* How many pieces of freed blocks are not taken yet. */
+/* Returns how many pieces of freed blocks are not taken yet. */
 static inline uint32_t
 rb_heapprof_blocks_retired_count(const struct heapprof_blocks *blocks)
 {
     return blocks->numbers.count - blocks->live_count;
 }
 
-/* Takes one retired piece and returns its site; 0 if there is none. */
+/* Takes one retired piece and returns its site. Returns 0 if there is no retired piece. */
 uint32_t rb_heapprof_blocks_take_retired(struct heapprof_blocks *blocks);
 
 /* Asks keep of each piece of the block with that entry whether it stays, and frees the rest at
@@ -138,10 +139,11 @@ void rb_heapprof_blocks_own(struct heapprof_blocks *blocks, uintptr_t address,
                             const struct heapprof_owner *owner);
 void rb_heapprof_blocks_forget_owners(struct heapprof_blocks *blocks);
 
-/* The entry of the known block after that one; 0 after the last. The first follows 0. */
+/* Returns the entry of the known block after that one. Returns 0 after the last. The first
+ * follows 0. */
 uint32_t rb_heapprof_blocks_next(const struct heapprof_blocks *blocks, uint32_t entry);
 
-/* The bytes in use, as the weights of the pieces estimate them. */
+/* Returns the bytes in use, as the weights of the pieces estimate them. */
 double rb_heapprof_blocks_in_use(const struct heapprof_blocks *blocks);
 
 /* Asserts the invariants of blocks.c. */

@@ -1,8 +1,8 @@
 #ifndef HEAPPROF_CHECKSUM_H
 #define HEAPPROF_CHECKSUM_H
-/* The content of the tables in 64 bits. A debug build sees by it whether they have changed
- * (gc/book/sequence.c). Takes time in proportion to the tables. A copy of the entries that is being
- * made meanwhile (base/still.h) makes no difference. */
+/* The content of the tables in 64 bits. By it a debug build sees whether they have changed
+ * (gc/book/sequence.c). Takes time in proportion to the tables. A copy of the entries that is
+ * being made meanwhile (base/still.h) makes no difference. */
 #include "profiler/tables.h"
 
 /* The content of blocks and reports, which are under the blocks' lock. */

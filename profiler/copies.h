@@ -42,7 +42,8 @@ struct heapprof_copies {
     struct heapprof_identity *identities;
     size_t    identities_capacity;
     uint32_t  identities_end;
-    uint32_t  anonymous;                  /* string: the name of classes without one; set at the end */
+    uint32_t  anonymous;                  /* string: the name of classes without one; set at the
+                                             end */
     struct heapprof_sample *samples;      /* by entry, below samples_end; weight 0: not alive */
     size_t    samples_capacity;
     uint32_t  samples_end;
@@ -68,10 +69,10 @@ struct heapprof_copies *rb_heapprof_copies_begin(const struct heapprof_tables *t
  * caller finishes the copies. Only one copy at a time may follow the tables. */
 void rb_heapprof_copies_follow(struct heapprof_copies *copies, struct heapprof_tables *tables);
 
-/* Copies about 256 more entries. Returns false if all is copied. Nobody changes the tables
+/* Copies about 256 more entries. Returns false if all is copied. No thread changes the tables
  * during the call, except blocks, which the call locks (asks). With ask, memsizes may be asked
- * for. Without, and for objects that have died since begin, a sample's memsize is its slot.
- * Asks for no memory. */
+ * for. Without ask, a sample's memsize is its slot. The same holds for objects that have died
+ * since begin. Asks for no memory. */
 bool rb_heapprof_copies_step(struct heapprof_copies *copies, bool ask);
 
 /* Makes the snapshot, once all is copied. Returns NULL if there is no memory. Frees the copies. */

@@ -7,9 +7,9 @@
  *     earlier  row -  stack 4 --> function 9 --> "Foo#bar"
  *
  * Rows that then have the same numbers are added up. If only one of the two has owners with
- * memsizes, the difference has no owners and no memsizes. If only one has the rungs of RSS, the difference has no
- * rungs. A key that one side cannot have would turn what has not changed into a row of growth and
- * a row of shrinkage.
+ * memsizes, the difference has no owners and no memsizes. If only one has the rungs of RSS, the
+ * difference has no rungs. A key that one side cannot have would turn what has not changed into a
+ * row of growth and a row of shrinkage.
  *
  * Two snapshots are equal if nothing is left of their difference with owners, rungs and ages.
  *

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_DIFFERENCE_H
 #define HEAPPROF_DIFFERENCE_H
-/* What changed from one snapshot to another, and whether anything did. */
+/* Which rows changed from one snapshot to another, and whether any did. */
 #include "profiler/snapshot.h"
 
 /* A snapshot with the values of later minus those of earlier, which may be below 0. Its facts
@@ -13,8 +13,8 @@ struct heapprof_snapshot *
 rb_heapprof_snapshot_difference(const struct heapprof_snapshot *later,
                                 const struct heapprof_snapshot *earlier);
 
-/* A copy of the snapshot without what the other does not know: owners, memsizes, rungs. Returns
- * NULL if there is no memory. Needs no lock. */
+/* Returns a copy of the snapshot without the things that the other does not know: owners,
+ * memsizes, rungs. Returns NULL if there is no memory. Needs no lock. */
 struct heapprof_snapshot *rb_heapprof_snapshot_comparable(const struct heapprof_snapshot *snapshot,
                                                           const struct heapprof_snapshot *other);
 

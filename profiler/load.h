@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_LOAD_H
 #define HEAPPROF_LOAD_H
-/* Makes a snapshot of a profile that was written to a file: the way back from pprof.c. */
+/* Makes a snapshot of a profile that was written to a file: the reverse of pprof.c. */
 #include "pprof/model.h"
 #include "profiler/snapshot.h"
 

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether each '%' is followed by a known letter. */
+/* Returns whether each '%' is followed by a known letter. */
 bool rb_heapprof_out_template_p(const char *text, size_t length);
 
-/* Whether the template has that letter behind a '%'. */
+/* Returns whether the template has that letter behind a '%'. */
 bool rb_heapprof_out_letter_p(const char *text, char letter);
 
 /* Writes the template with a %p to distinct: "dir/app.pb.gz" becomes "dir/app-%p.pb.gz". A template

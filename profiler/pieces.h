@@ -7,9 +7,9 @@
  * blocks. */
 void rb_heapprof_pieces_copy(struct heapprof_copies *copies, uint32_t entry);
 
-/* Once all pieces are copied: sorts them into the order in which rows are made, gives each the
- * stack of its owner, and counts them in facts.live_samples. Returns false if there is no
- * memory. */
+/* Called once all pieces are copied. Sorts them into the order in which rows are made, gives
+ * each the stack of its owner, and counts them in facts.live_samples. Returns false if there is
+ * no memory. */
 bool rb_heapprof_pieces_sort(struct heapprof_copies *copies);
 
 #endif

@@ -20,7 +20,7 @@
 
 struct heapprof_pprof_sample {
     uint32_t location;   /* of the innermost frame */
-    uint32_t outer;      /* the snapshot's stack around it; 0: none */
+    uint32_t outer;      /* the snapshot's stack around it; 0: no stack */
     uint32_t row;        /* the snapshot's first row in this sample, which has the labels of all.
                             Samples are in this order */
     int64_t  values[HEAPPROF_PPROF_VALUES];
@@ -31,7 +31,8 @@ struct heapprof_pprof_tables {
     struct heapprof_mem       mem;         /* its own account, without a limit */
     struct heapprof_functions functions;   /* one for each name and path */
     struct heapprof_stacks    locations;   /* stacks of one frame, for each function and line */
-    uint32_t *location_of;                 /* by the snapshot's stack: location of its innermost frame */
+    uint32_t *location_of;                 /* by the snapshot's stack: location of its innermost
+                                              frame */
     size_t    location_of_capacity;
     struct heapprof_pprof_sample *samples;
     size_t    samples_capacity;

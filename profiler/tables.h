@@ -37,8 +37,8 @@ void rb_heapprof_tables_reserve(struct heapprof_tables *tables);
  * heads. */
 void rb_heapprof_tables_free(struct heapprof_tables *tables);
 
-/* How many entries a trim goes through. The second function counts entries of all tables; four live
- * samples or pieces count as one, since they are less work. */
+/* Returns how many entries a trim goes through. The second function counts entries of all
+ * tables. Four live samples or pieces count as one, because they are less work. */
 uint32_t rb_heapprof_tables_trim_entries(const struct heapprof_tables *tables);
 
 static inline uint32_t
@@ -49,15 +49,15 @@ rb_heapprof_tables_entries(const struct heapprof_tables *tables)
            (tables->blocks.numbers.count + tables->live.addresses.numbers.count) / 4;
 }
 
-/* Frees what nothing leads to any more: stack nodes that nobody holds, functions that no node
- * names, identities that no function, site or owner names, and the strings that this leaves.
- * Living objects lose their identities, too, unless letting_go is NULL. Numbers of freed
- * entries are void afterwards. Allocates nothing. Returns how many entries it freed. */
+/* Frees everything that nothing leads to: stack nodes that no entry holds, functions that no
+ * node names, identities that no function, site or owner names, and the strings that this
+ * leaves. Living objects lose their identities, too, unless letting_go is NULL. Numbers of
+ * freed entries are void afterwards. Allocates nothing. Returns how many entries it freed. */
 uint32_t rb_heapprof_tables_trim(struct heapprof_tables *tables,
                                  const struct heapprof_letting_go *letting_go);
 
-/* Which tables can take no more entries: they have no free entry and no room left. To be asked when
- * memory has been refused. */
+/* Which tables can take no more entries: they have no free entry and no room left. The caller
+ * asks after memory has been refused. */
 enum {
     HEAPPROF_FULL_OBJECTS = 1, /* live */
     HEAPPROF_FULL_BLOCKS  = 2,
