@@ -15,7 +15,7 @@
 
 #include "os/clock.h"
 
-#define NOT_FOUND 127 /* as a shell has it */
+#define NOT_FOUND 127 /* the status that a shell returns */
 #define NOT_RUN 126
 
 void (*cli_sigpipe)(int);
@@ -38,7 +38,7 @@ static void
 block_signals(struct cli_child *child)
 {
     sigfillset(&child->taken);
-    /* those of faults, and those that stop a job: the terminal stops both of us */
+    /* Signals of faults, and signals that stop a job: the terminal stops both processes. */
     for (const int *one = (const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGTSTP, SIGTTIN,
                                         SIGTTOU, SIGCONT, SIGWINCH, 0}; *one; one++) {
         sigdelset(&child->taken, *one);
@@ -127,7 +127,7 @@ cli_child_end_like(const struct cli_child *child)
     struct rlimit no_core = {0, 0};
 
     if (!WIFSIGNALED(child->status)) return WEXITSTATUS(child->status);
-    setrlimit(RLIMIT_CORE, &no_core); /* it has left one, if any */
+    setrlimit(RLIMIT_CORE, &no_core); /* the command has left a core, if there is to be one */
     signal(WTERMSIG(child->status), SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &child->taken, NULL);
     raise(WTERMSIG(child->status));

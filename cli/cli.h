@@ -3,8 +3,8 @@
 /* What every command is made of, and what it may use.
  *
  * A command is a file with a struct cli_command, and a row in commands.h. Its tables say everything about
- * the command. The parser reads them, and help, the man page and the shells' completions are printed from
- * them. So nothing is said twice.
+ * the command. The parser reads them. Help, the man page and the shells' completions are printed from them.
+ * So nothing is said twice.
  *
  * Exit statuses: CLI_DONE; CLI_WRONG if a file or its content is wrong; CLI_USAGE if the command line is
  * wrong. For the last two, a line on stderr says what is wrong, or what is accepted. */
@@ -20,9 +20,9 @@ enum cli_status {CLI_DONE = 0, CLI_WRONG = 1, CLI_USAGE = 2};
 
 struct cli_option {
     const char *name;    /* "--by" */
-    char        letter;  /* 'n' of "-n"; 0: none */
-    const char *value;   /* what it is, "TYPE"; NULL: it has none */
-    const char *choices; /* "site class label:KEY", "..." for others, too; "FILE"; NULL: any text */
+    char        letter;  /* 'n' of "-n"; 0 if it has none */
+    const char *value;   /* what its value is, "TYPE"; NULL if it has no value */
+    const char *choices; /* "site class label:KEY"; "...": other words, too; "FILE"; NULL: any text */
     const char *help;    /* one sentence, without a full stop */
 };
 
@@ -35,13 +35,13 @@ struct cli;
 struct cli_command {
     const char *name, *arguments;        /* "top", "[options] FILE" */
     const char *summary;                 /* a line for the list of commands */
-    const char *description;             /* paragraphs, "\n\n" between */
-    const char *readers;                 /* who can read what it writes or serves; NULL: it only shows */
-    const struct cli_option *options;    /* up to one without a name; NULL: none */
-    const struct cli_example *examples;  /* the same */
-    size_t least, most;                  /* operands */
-    bool   passes_rest;                  /* options end at the first operand: the rest is somebody's command */
-    int  (*run)(struct cli *cli);        /* a status */
+    const char *description;             /* paragraphs, with "\n\n" between them */
+    const char *readers;                 /* who can read what it writes or serves; NULL if it only shows */
+    const struct cli_option *options;    /* up to one without a name; NULL if it has none */
+    const struct cli_example *examples;  /* likewise */
+    size_t least, most;                  /* number of operands */
+    bool   passes_rest;                  /* options end at the first operand: the rest is a command to run */
+    int  (*run)(struct cli *cli);        /* returns a status */
 };
 
 #define CLI_OPTIONS_MOST 24
@@ -49,23 +49,24 @@ struct cli_command {
 /* The command line of one call. */
 struct cli {
     const struct cli_command *command;
-    const char *values[CLI_OPTIONS_MOST]; /* by option: its value, "" of one without; NULL: not given */
+    const char *values[CLI_OPTIONS_MOST]; /* by option: its value; "" if it takes none; NULL if not given */
     char      **operands;
     size_t      operand_count;
-    size_t      before_dashes;            /* how many of them stand before "--" */
+    size_t      before_dashes;            /* how many of the operands stand before "--" */
 };
 
-/* All commands, in the order of help; ends with NULL. main sets it. */
+/* All commands, in the order of help. The list ends with NULL. main sets it. */
 extern const struct cli_command *const *cli_commands;
 
-/* The command of that name; NULL if there is none. */
+/* Returns the command of that name, or NULL if there is none. */
 const struct cli_command *cli_find(const char *name);
 
-/* The command whose name these words begin with; *used: how many of the words are its name. NULL if there is none. */
+/* Returns the command whose name these words begin with, or NULL if there is none. *used is how many of the words
+ * are its name. */
 const struct cli_command *cli_find_words(char *const *words, size_t count, size_t *used);
 
-/* A family has names of two words, as "graph top". Writes the second word of each command whose first is that word, after a
- * space. Returns how many there are. */
+/* A family is the commands whose names have the same first word, as "graph top". Writes the second word of each
+ * command whose first word is that word, after a space. Returns how many there are. */
 size_t cli_family(FILE *out, const char *word);
 
 /* The version of the ruby that heapprof comes with, as "3.4.5". */
@@ -74,7 +75,7 @@ extern const char cli_ruby_version[];
 /* Options that every command has. */
 extern const struct cli_option cli_common_options[];
 
-/* Reads the command line behind the command's name. */
+/* Reads the words that follow the command's name. */
 bool cli_parse(struct cli *cli, int argc, char **argv);
 
 /* ---- saying what is wrong: "heapprof top: FILE: no such file" ---- */
@@ -82,72 +83,75 @@ bool cli_parse(struct cli *cli, int argc, char **argv);
 int cli_wrong(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* An option's value as a whole number of least or more; without it the default. False: usage was told. */
+/* Sets *number to the option's value, a whole number of at least least; or to default_number if the option is not
+ * given. Returns false after telling the user what is wrong. */
 bool cli_number(const struct cli *cli, int option, long least, long default_number, long *number);
 
 /* ---- files ---- */
 
-/* A file that is being read, which shows how far on a terminal when it takes long. */
+/* A file that is being read. On a terminal it shows its progress if reading takes long. */
 struct cli_input {
     const char *name;
     int      fd;
-    int64_t  size;       /* bytes of the file; 0: not known */
+    int64_t  size;       /* bytes of the file; 0 if not known */
     int64_t  done;
-    int64_t  next_ns;    /* when progress is shown next; 0: never */
+    int64_t  next_ns;    /* when progress is shown next; 0 for never */
     bool     shown;
 };
 
-/* "-": stdin. False: it was told what is wrong. */
+/* The path "-" means stdin. Returns false after telling the user what is wrong. */
 bool cli_open(const struct cli *cli, struct cli_input *input, const char *path);
 void cli_close(struct cli_input *input);
 
-/* Up to size bytes more of the input that data is; as read(2). */
+/* Reads up to size more bytes of the input that data points to. Returns what read(2) returns. */
 ptrdiff_t cli_more(void *data, void *buffer, size_t size);
 
-/* What is being done with it now: shown on a terminal when a second has passed since the first file was opened. NULL: it is
- * done, and no line is left; to be said before anything else is written. */
+/* Says what the command is doing. A terminal shows it when a second has passed since the first file was opened.
+ * NULL says that the work is done, and removes the line. The caller passes NULL before it writes anything else. */
 void cli_doing(const char *what);
 
-/* The profile in that file, "-": stdin. NULL: it was told what is wrong. */
+/* Reads the profile in that file; "-" means stdin. Returns NULL after telling the user what is wrong. */
 struct heapprof_model *cli_read(const struct cli *cli, const char *path);
 
-/* Those in all operands, and what messages call them. An operand that is not there is told and taken out of the operands, if
- * enough are left: a process that runs removes files of its series (profiler/series.h) after a shell has listed them. Returns
- * how many were read; less than operand_count: it was told what is wrong. */
+/* Reads the profiles in all operands. names is what messages call them. An operand whose file is missing is told and
+ * taken out of the operands, if enough operands are left: a running process removes files of its series
+ * (profiler/series.h) after a shell has listed them. Returns how many were read. If that is less than operand_count,
+ * the user was told what is wrong. */
 size_t cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **names);
 
-/* Which value of the profile has that name; NULL: the one to show first. False: it was told which there
- * are. */
+/* Finds the value of the profile that has that name. If name is NULL, it finds the value to show first. Returns
+ * false after telling the user which values there are. */
 bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
               uint32_t *type);
 
-/* A profile as a file has it, gzip'd, in a block from malloc; NULL: no memory. */
+/* Returns a profile as a file has it, compressed by gzip, in a block from malloc. Returns NULL if there is no
+ * memory. */
 char *cli_encode(const struct heapprof_model *model, size_t *size);
 
-/* Writes a profile to that file, which appears when it is complete; "-" or NULL: to stdout, unless that is a
- * terminal. A status. */
+/* Writes a profile to that file, which appears when it is complete. If path is "-" or NULL, it writes to stdout,
+ * unless stdout is a terminal. Returns a status. */
 int cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path);
 
-/* The same of the profile's default type in another format, to stdout also where that is a terminal. */
+/* Likewise writes the profile's default type in another format. It also writes to a stdout that is a terminal. */
 int cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model, const char *path);
 
-/* What a message calls it. */
+/* Returns what a message calls that file. */
 const char *cli_name(const char *path);
 
 /* ---- the terminal ---- */
 
-/* Columns of the terminal that stdout is; 0: it is none, and lines are as long as they are. */
+/* Returns the columns of the terminal that stdout is. Returns 0 if stdout is no terminal: lines are not cut then. */
 unsigned cli_width(void);
 bool cli_colour(void);
 
-/* From here on a pager shows what goes to stdout, if that is a terminal. */
+/* Starts a pager that shows all further output to stdout, if stdout is a terminal. */
 void cli_page(void);
 
-/* Ends the output: whether all of it was written. To be returned by whoever has written. */
+/* Ends the output, and checks that all of it was written. A command that has written returns this status. */
 int cli_finish(const struct cli *cli);
 
 /* ---- help.c ---- */
 
-void cli_help(FILE *out, const struct cli_command *command); /* NULL: of all */
+void cli_help(FILE *out, const struct cli_command *command); /* NULL: help of all commands */
 
 #endif

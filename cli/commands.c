@@ -1,11 +1,11 @@
-/* commands.c - finds a command by its name, in the list that main.c has made. */
+/* commands.c - finds a command by its name, in the list that main.c made. */
 #include <string.h>
 
 #include "cli/cli.h"
 
 const struct cli_command *const *cli_commands;
 
-/* Returns how many words the name has, or 0 if the words are others. */
+/* Returns how many words the name has, or 0 if the words do not begin with the name. */
 static size_t
 words_of(const char *name, char *const *words, size_t count)
 {

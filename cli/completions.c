@@ -1,11 +1,11 @@
-/* completions.c - what the shells complete, of the commands' tables. */
+/* completions.c - what the shells complete, made from the commands' tables. */
 #include "cli/made.h"
 
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* The next option of a command, then those that every command has; NULL at the end. */
+/* Returns the command's options, then those that every command has. Returns NULL after the last one. */
 static const struct cli_option *
 option_at(const struct cli_command *command, size_t number)
 {
@@ -24,7 +24,7 @@ option_at(const struct cli_command *command, size_t number)
 
 /* ---- families: commands of two words ---- */
 
-/* The first word's length, if the command is the first one of its family or of none; 0: it is a further one. */
+/* Returns the first word's length. Returns 0 if an earlier command of the family has the same first word. */
 static int
 first_word(const struct cli_command *const *command)
 {
@@ -37,7 +37,7 @@ first_word(const struct cli_command *const *command)
     return (int)length;
 }
 
-/* The second word; NULL: it has none. */
+/* Returns the second word of the name, or NULL if the name has one word. */
 static const char *
 second_word(const struct cli_command *command)
 {
@@ -46,7 +46,7 @@ second_word(const struct cli_command *command)
     return space ? space + 1 : NULL;
 }
 
-/* All first words, each behind a space. */
+/* Writes all first words, each after a space. */
 static void
 put_first_words(FILE *out)
 {
@@ -55,7 +55,7 @@ put_first_words(FILE *out)
     }
 }
 
-/* The second words of the family of a command, likewise. */
+/* Likewise writes the second words of the command's family. */
 static void
 put_family(FILE *out, const struct cli_command *command)
 {
@@ -65,7 +65,7 @@ put_family(FILE *out, const struct cli_command *command)
     cli_family(out, word);
 }
 
-/* For each family its first command, and its word. */
+/* Loops over the first command of each family, with the length of the family's word. */
 #define EACH_FAMILY(command, length) \
     for (const struct cli_command *const *command = cli_commands; *command; command++) \
         for (int length = second_word(*command) ? first_word(command) : 0; length; length = 0)
@@ -76,7 +76,7 @@ files_p(const struct cli_option *option)
     return option->choices && !strcmp(option->choices, "FILE");
 }
 
-/* The choices that are words, in quotes, with spaces between; what is special in them is escaped. */
+/* Writes the choices that are words, in quotes, with spaces between them. Special characters are escaped. */
 static void
 put_choices(FILE *out, const struct cli_option *option, const char *special)
 {
@@ -95,7 +95,7 @@ put_choices(FILE *out, const struct cli_option *option, const char *special)
     }
 }
 
-/* In single quotes; in zsh's specifications brackets and colons are special, too. */
+/* Writes the text in single quotes. In zsh's specifications brackets and colons are special, too. */
 static void
 put_quoted(FILE *out, const char *text, const char *special)
 {
@@ -213,7 +213,7 @@ cli_completion_zsh(FILE *out)
 
 /* ---- fish ---- */
 
-/* When the command's options are completed: behind its word, or words. */
+/* Writes the condition under which the command's options are completed: its word, or words, come before. */
 static void
 put_fish_condition(FILE *out, const struct cli_command *command)
 {

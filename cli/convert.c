@@ -1,4 +1,4 @@
-/* convert.c - heapprof convert: a profile in a format of others. */
+/* convert.c - heapprof convert: writes a profile in the format of another tool. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -7,11 +7,11 @@
 
 enum {TO = 1, BY};
 
-/* In the order of the choices. Without an export: as a profile. */
+/* The formats, in the order of the choices. A format without an export is a profile. */
 static const struct {
     const char *name;
     report_export_i *export;
-    bool positive;           /* it has no values below 0 */
+    bool positive;           /* the format has no values below 0 */
 } formats[] = {
     {"pprof", NULL, false},
     {"collapsed", report_export_collapsed, true},
@@ -26,11 +26,11 @@ find_format(const char *name)
 {
     size_t format = 0;
 
-    while (strcmp(formats[format].name, name)) format++; /* parse.c has looked */
+    while (strcmp(formats[format].name, name)) format++; /* parse.c has checked the name */
     return format;
 }
 
-/* Whether a sample has a value below 0: it is a difference. */
+/* Whether a sample has a value below 0. The profile is then a difference. */
 static bool
 negative_p(const struct heapprof_model *model)
 {

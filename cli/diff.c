@@ -1,4 +1,4 @@
-/* diff.c - heapprof diff: what has grown. */
+/* diff.c - heapprof diff: shows what has grown. */
 #include "cli/table.h"
 
 static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};

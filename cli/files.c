@@ -1,4 +1,4 @@
-/* files.c - profiles from files and from stdin, with a word on the progress when it takes long. */
+/* files.c - reads profiles from files and from stdin, and shows progress if reading takes long. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -15,12 +15,12 @@
 #include "pprof/save.h"
 #include "report/text.h"
 
-#define PATIENCE_NS INT64_C(1000000000) /* before progress is shown */
-#define STEP_NS     INT64_C(100000000)  /* between two of it */
+#define PATIENCE_NS INT64_C(1000000000) /* time before progress is shown */
+#define STEP_NS     INT64_C(100000000)  /* time between two updates of it */
 
-/* Since when the command is at work, and whether the terminal has a line that says what it does. */
+/* When the command began to work, and whether the terminal has a line that says what the command does. */
 static struct {
-    int64_t begin_ns;    /* 0: it has read nothing yet */
+    int64_t begin_ns;    /* 0 if it has read nothing yet */
     bool    shown;
 } work;
 
@@ -67,7 +67,7 @@ cli_name(const char *path)
     return strcmp(path, "-") ? path : "stdin";
 }
 
-/* 0, or errno. */
+/* Returns 0, or errno. */
 static int
 open_input(struct cli_input *input, const char *path)
 {
@@ -101,7 +101,7 @@ cli_close(struct cli_input *input)
     if (input->fd > 0) close(input->fd);
 }
 
-/* Closes the input. NULL: it was told what is wrong. */
+/* Closes the input. Returns NULL after telling the user what is wrong. */
 static struct heapprof_model *
 read_input(const struct cli *cli, struct cli_input *input)
 {
@@ -199,7 +199,7 @@ cli_encode(const struct heapprof_model *model, size_t *size)
     return output.bytes;
 }
 
-/* Frees the text. */
+/* Writes the text, and frees it. */
 static int
 write_text(const struct cli *cli, const char *path, char *text, size_t size)
 {

@@ -1,4 +1,4 @@
-/* help.c - heapprof help: what the commands' tables say, as text. And what the build installs of them. */
+/* help.c - heapprof help: prints the commands' tables as text. Also writes what the build installs from them. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum {MAN = 1, COMPLETION};
 
-/* "-n, --count=N" */
+/* Writes "-n, --count=N". */
 static int
 put_option_name(FILE *out, const struct cli_option *option)
 {
@@ -67,7 +67,7 @@ cli_help(FILE *out, const struct cli_command *command)
                  "gzip'd or not, from any program; \"-\" is stdin. This is " HEAPPROF_NAME " " HEAPPROF_VERSION ".\n");
 }
 
-/* The commands that begin with that word; false: there are none. */
+/* Shows the commands that begin with that word. Returns false if there are none. */
 static bool
 help_of_family(const char *word)
 {

@@ -1,7 +1,7 @@
-/* html.c - the page with its data: in memory, then in a file, which is whole or not there.
+/* html.c - writes the page with its data: first in memory, then to a file. The file is complete or does not exist.
  *
- * The page is linked in. Where the data belongs it has MARK; it is written as what is before it, the data, and what is
- * behind it.
+ * The page is linked in. MARK stands in it where the data belongs. The output is the text before MARK, the data, and
+ * the text after MARK.
  */
 #define _GNU_SOURCE /* memmem, mkostemps */
 #include "cli/html.h"
@@ -19,16 +19,16 @@
 
 #define MARK "@@DATA@@"
 
-/* By the linker; the page is empty in a build without npm. */
+/* Defined by the linker. The page is empty in a build without npm. */
 extern const char _binary_page_html_start[], _binary_page_html_end[];
 
-/* Bytes that grow as a stream. */
+/* Bytes that grow as a stream writes them. */
 struct memory {
     char  *bytes;
     size_t size;
 };
 
-/* Volatile, because a compiler may take two arrays for two places. */
+/* The pointers are volatile: a compiler may assume that two arrays are at different places. */
 static size_t
 page_size(void)
 {
@@ -53,7 +53,7 @@ cli_html_name(const char *path)
     return slash && slash[1] ? slash + 1 : cli_name(path);
 }
 
-/* The page in memory; false: there is none left. */
+/* Makes the page in memory. Returns false if there is no memory left. */
 static bool
 make_page(struct memory *page, cli_html_put_i *put, void *data)
 {
@@ -72,7 +72,7 @@ make_page(struct memory *page, cli_html_put_i *put, void *data)
 
 /* ---- the file ---- */
 
-/* A new file where temporary ones are. 0, or errno. */
+/* Writes a new file in the directory for temporary files. Returns 0, or errno. */
 static int
 write_temporary(const struct memory *page, char path[PATH_MAX])
 {
@@ -89,14 +89,14 @@ write_temporary(const struct memory *page, char path[PATH_MAX])
     return error;
 }
 
-/* Whether somebody sits in front of it. */
+/* Whether a user sits at this machine's desktop. */
 static bool
 desktop_p(void)
 {
     return isatty(1) && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
 }
 
-/* By what the desktop opens pages with. */
+/* Opens the page with the program that the desktop uses for pages. */
 static bool
 open_browser(const char *path)
 {

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_CLI_MADE_H
 #define HEAPPROF_CLI_MADE_H
-/* What is made of the commands' tables when heapprof is installed. */
+/* What the build makes from the commands' tables when heapprof is installed. */
 #include <stdio.h>
 
 void cli_manual(FILE *out);          /* the man page, for man(7) macros */

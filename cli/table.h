@@ -1,9 +1,9 @@
 #ifndef HEAPPROF_CLI_TABLE_H
 #define HEAPPROF_CLI_TABLE_H
-/* What top and diff have in common: their options, and a table of the files' groups. */
+/* What top and diff share: their options, and a table of the files' groups. */
 #include "cli/cli.h"
 
-/* The options, for the beginning of a command's own, and their places. */
+/* The options, for the beginning of a command's own options; and their places. */
 #define CLI_TABLE_OPTIONS \
     {"--by", 'b', "TYPE", "inuse_space inuse_objects alloc_space alloc_objects ...", \
      "Which value to show (default: the one that the file names)"}, \
@@ -16,7 +16,7 @@
     {"--app", 0, "DIR", "FILE", "Where the application's code is (default: as the file says)"}, \
     {"--json", 0, NULL, NULL, "Write JSON"}
 
-/* Shows all operands side by side, a status. */
+/* Shows all operands side by side. Returns a status. */
 int cli_table(struct cli *cli);
 
 #endif
