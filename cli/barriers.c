@@ -1,4 +1,5 @@
-/* barriers.c - heapprof barriers: runs the program heapprof-barriers, so that heapprof itself needs no libclang. */
+/* barriers.c - heapprof barriers: runs the program heapprof-barriers, so that heapprof itself
+ * needs no libclang. */
 #include "cli/child.h"
 #include "cli/cli.h"
 
@@ -26,8 +27,8 @@ static const struct cli_option options[] = {
     {0}
 };
 
-/* Writes the path of the program in the same directory as this program. Returns false if this program's path is not
- * known. */
+/* Writes the path of the program in the same directory as this program. Returns false if this
+ * program's path is not known. */
 static bool
 beside_us(char *path, size_t size)
 {
@@ -42,7 +43,8 @@ beside_us(char *path, size_t size)
     return true;
 }
 
-/* Returns the command line for that program, in memory that is never freed. Returns NULL if there is no memory. */
+/* Returns the command line for that program, in memory that is never freed. Returns NULL if
+ * there is no memory. */
 static char **
 command_line(const struct cli *cli, char *program)
 {

@@ -2,12 +2,12 @@
 #define HEAPPROF_CLI_H
 /* What every command is made of, and what it may use.
  *
- * A command is a file with a struct cli_command, and a row in commands.h. Its tables say everything about
- * the command. The parser reads them. Help, the man page and the shells' completions are printed from them.
- * So nothing is said twice.
+ * A command is a file with a struct cli_command, and a row in commands.h. Its tables say
+ * everything about the command. The parser reads them. Help, the man page and the shells'
+ * completions are printed from them. So nothing is said twice.
  *
- * Exit statuses: CLI_DONE; CLI_WRONG if a file or its content is wrong; CLI_USAGE if the command line is
- * wrong. For the last two, a line on stderr says what is wrong, or what is accepted. */
+ * Exit statuses: CLI_DONE; CLI_WRONG if a file or its content is wrong; CLI_USAGE if the command
+ * line is wrong. For the last two, a line on stderr says what is wrong, or what is accepted. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ struct cli_option {
     const char *name;    /* "--by" */
     char        letter;  /* 'n' of "-n"; 0 if it has none */
     const char *value;   /* what its value is, "TYPE"; NULL if it has no value */
-    const char *choices; /* "site class label:KEY"; "...": other words, too; "FILE"; NULL: any text */
+    const char *choices; /* "site class label:KEY"; "...": and others; "FILE"; NULL: any text */
     const char *help;    /* one sentence, without a full stop */
 };
 
@@ -36,11 +36,11 @@ struct cli_command {
     const char *name, *arguments;        /* "top", "[options] FILE" */
     const char *summary;                 /* a line for the list of commands */
     const char *description;             /* paragraphs, with "\n\n" between them */
-    const char *readers;                 /* who can read what it writes or serves; NULL if it only shows */
+    const char *readers;                 /* who can read what it writes or serves; NULL: none */
     const struct cli_option *options;    /* up to one without a name; NULL if it has none */
     const struct cli_example *examples;  /* likewise */
     size_t least, most;                  /* number of operands */
-    bool   passes_rest;                  /* options end at the first operand: the rest is a command to run */
+    bool   passes_rest;                  /* the first operand and the rest are a command */
     int  (*run)(struct cli *cli);        /* returns a status */
 };
 
@@ -49,7 +49,7 @@ struct cli_command {
 /* The command line of one call. */
 struct cli {
     const struct cli_command *command;
-    const char *values[CLI_OPTIONS_MOST]; /* by option: its value; "" if it takes none; NULL if not given */
+    const char *values[CLI_OPTIONS_MOST]; /* by option: its value, or ""; NULL: not given */
     char      **operands;
     size_t      operand_count;
     size_t      before_dashes;            /* how many of the operands stand before "--" */
@@ -61,12 +61,13 @@ extern const struct cli_command *const *cli_commands;
 /* Returns the command of that name, or NULL if there is none. */
 const struct cli_command *cli_find(const char *name);
 
-/* Returns the command whose name these words begin with, or NULL if there is none. *used is how many of the words
- * are its name. */
+/* Returns the command whose name these words begin with, or NULL if there is none. *used is how
+ * many of the words are its name. */
 const struct cli_command *cli_find_words(char *const *words, size_t count, size_t *used);
 
-/* A family is the commands whose names have the same first word, as "graph top". Writes the second word of each
- * command whose first word is that word, after a space. Returns how many there are. */
+/* The commands of a family have the same first word, as "graph top". Writes the
+ * second word of each command whose first word is that word, after a space. Returns how many
+ * there are. */
 size_t cli_family(FILE *out, const char *word);
 
 /* The version of the ruby that heapprof comes with, as "3.4.5". */
@@ -83,8 +84,8 @@ bool cli_parse(struct cli *cli, int argc, char **argv);
 int cli_wrong(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets *number to the option's value, a whole number of at least least; or to default_number if the option is not
- * given. Returns false after telling the user what is wrong. */
+/* Sets *number to the option's value, a whole number of at least least; or to default_number if
+ * the option is not given. Returns false after telling the user what is wrong. */
 bool cli_number(const struct cli *cli, int option, long least, long default_number, long *number);
 
 /* ---- files ---- */
@@ -106,33 +107,36 @@ void cli_close(struct cli_input *input);
 /* Reads up to size more bytes of the input that data points to. Returns what read(2) returns. */
 ptrdiff_t cli_more(void *data, void *buffer, size_t size);
 
-/* Says what the command is doing. A terminal shows it when a second has passed since the first file was opened.
- * NULL says that the work is done, and removes the line. The caller passes NULL before it writes anything else. */
+/* Says what the command is doing. A terminal shows it when a second has passed since the first
+ * file was opened. NULL says that the work is done, and removes the line. The caller passes NULL
+ * before it writes anything else. */
 void cli_doing(const char *what);
 
-/* Reads the profile in that file; "-" means stdin. Returns NULL after telling the user what is wrong. */
+/* Reads the profile in that file; "-" means stdin. Returns NULL after telling the user what is
+ * wrong. */
 struct heapprof_model *cli_read(const struct cli *cli, const char *path);
 
-/* Reads the profiles in all operands. names is what messages call them. An operand whose file is missing is told and
- * taken out of the operands, if enough operands are left: a running process removes files of its series
- * (profiler/series.h) after a shell has listed them. Returns how many were read. If that is less than operand_count,
- * the user was told what is wrong. */
+/* Reads the profiles in all operands. names is what messages call them. An operand whose file is
+ * missing is told and taken out of the operands, if enough operands are left: a running process
+ * removes files of its series (profiler/series.h) after a shell has listed them. Returns how
+ * many were read. If that is less than operand_count, the user was told what is wrong. */
 size_t cli_read_operands(struct cli *cli, struct heapprof_model **models, const char **names);
 
-/* Finds the value of the profile that has that name. If name is NULL, it finds the value to show first. Returns
- * false after telling the user which values there are. */
+/* Finds the value of the profile that has that name. If name is NULL, it finds the value to show
+ * first. Returns false after telling the user which values there are. */
 bool cli_type(const struct cli *cli, const char *path, const struct heapprof_model *model, const char *name,
               uint32_t *type);
 
-/* Returns a profile as a file has it, compressed by gzip, in a block from malloc. Returns NULL if there is no
- * memory. */
+/* Returns a profile as a file has it, compressed by gzip, in a block from malloc. Returns NULL
+ * if there is no memory. */
 char *cli_encode(const struct heapprof_model *model, size_t *size);
 
-/* Writes a profile to that file, which appears when it is complete. If path is "-" or NULL, it writes to stdout,
- * unless stdout is a terminal. Returns a status. */
+/* Writes a profile to that file, which appears when it is complete. If path is "-" or NULL, it
+ * writes to stdout, unless stdout is a terminal. Returns a status. */
 int cli_save(const struct cli *cli, const struct heapprof_model *model, const char *path);
 
-/* Likewise writes the profile's default type in another format. It also writes to a stdout that is a terminal. */
+/* Likewise writes the profile's default type in another format. It also writes to a stdout that
+ * is a terminal. */
 int cli_export(const struct cli *cli, report_export_i *export, const struct heapprof_model *model, const char *path);
 
 /* Returns what a message calls that file. */
@@ -140,14 +144,16 @@ const char *cli_name(const char *path);
 
 /* ---- the terminal ---- */
 
-/* Returns the columns of the terminal that stdout is. Returns 0 if stdout is no terminal: lines are not cut then. */
+/* Returns the columns of the terminal that stdout is. Returns 0 if stdout is no terminal: lines
+ * are not cut then. */
 unsigned cli_width(void);
 bool cli_colour(void);
 
 /* Starts a pager that shows all further output to stdout, if stdout is a terminal. */
 void cli_page(void);
 
-/* Ends the output, and checks that all of it was written. A command that has written returns this status. */
+/* Ends the output, and checks that all of it was written. A command that has written returns
+ * this status. */
 int cli_finish(const struct cli *cli);
 
 /* ---- help.c ---- */

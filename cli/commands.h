@@ -1,5 +1,5 @@
-/* The commands, in the order that help shows them. Each has a row; its struct cli_command is in the file of that
- * name. */
+/* The commands, in the order that help shows them. Each has a row; its struct cli_command is in
+ * the file of that name. */
 #define CLI_COMMANDS(X) \
     X(run) \
     X(top) \

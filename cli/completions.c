@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 
-/* Returns the command's options, then those that every command has. Returns NULL after the last one. */
+/* Returns the command's options, then those that every command has. Returns NULL after the last
+ * one. */
 static const struct cli_option *
 option_at(const struct cli_command *command, size_t number)
 {
@@ -24,7 +25,8 @@ option_at(const struct cli_command *command, size_t number)
 
 /* ---- families: commands of two words ---- */
 
-/* Returns the first word's length. Returns 0 if an earlier command of the family has the same first word. */
+/* Returns the first word's length. Returns 0 if an earlier command of the family has the same
+ * first word. */
 static int
 first_word(const struct cli_command *const *command)
 {
@@ -76,7 +78,8 @@ files_p(const struct cli_option *option)
     return option->choices && !strcmp(option->choices, "FILE");
 }
 
-/* Writes the choices that are words, in quotes, with spaces between them. Special characters are escaped. */
+/* Writes the choices that are words, in quotes, with spaces between them. Special characters are
+ * escaped. */
 static void
 put_choices(FILE *out, const struct cli_option *option, const char *special)
 {
@@ -95,7 +98,8 @@ put_choices(FILE *out, const struct cli_option *option, const char *special)
     }
 }
 
-/* Writes the text in single quotes. In zsh's specifications brackets and colons are special, too. */
+/* Writes the text in single quotes. In zsh's specifications brackets and colons are special,
+ * too. */
 static void
 put_quoted(FILE *out, const char *text, const char *special)
 {
@@ -213,7 +217,8 @@ cli_completion_zsh(FILE *out)
 
 /* ---- fish ---- */
 
-/* Writes the condition under which the command's options are completed: its word, or words, come before. */
+/* Writes the condition under which the command's options are completed: its word, or words, come
+ * before. */
 static void
 put_fish_condition(FILE *out, const struct cli_command *command)
 {

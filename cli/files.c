@@ -18,7 +18,8 @@
 #define PATIENCE_NS INT64_C(1000000000) /* time before progress is shown */
 #define STEP_NS     INT64_C(100000000)  /* time between two updates of it */
 
-/* When the command began to work, and whether the terminal has a line that says what the command does. */
+/* When the command began to work, and whether the terminal has a line that says what the command
+ * does. */
 static struct {
     int64_t begin_ns;    /* 0 if it has read nothing yet */
     bool    shown;

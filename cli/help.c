@@ -1,4 +1,5 @@
-/* help.c - heapprof help: prints the commands' tables as text. Also writes what the build installs from them. */
+/* help.c - heapprof help: prints the commands' tables as text. Also writes what the build
+ * installs from them. */
 #include "cli/cli.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
-/* html.c - writes the page with its data: first in memory, then to a file. The file is complete or does not exist.
+/* html.c - writes the page with its data: first in memory, then to a file. The file is complete
+ * or does not exist.
  *
- * The page is linked in. MARK stands in it where the data belongs. The output is the text before MARK, the data, and
- * the text after MARK.
+ * The page is linked in. MARK stands in it where the data belongs. The output is the text before
+ * MARK, the data, and the text after MARK.
  */
 #define _GNU_SOURCE /* memmem, mkostemps */
 #include "cli/html.h"

@@ -1,7 +1,8 @@
 /* info.c - heapprof info: what a profile says about itself.
  *
- * What, when, where, how exact, what was dropped, and what the resident memory consists of. Of a profile
- * that is not ours it is what there is.
+ * It shows what was profiled, when, where, how exactly, what was dropped, and what the resident
+ * memory consists of. If heapprof did not write the profile, it shows what the profile has of
+ * this.
  */
 #include "cli/cli.h"
 
@@ -19,9 +20,9 @@
 
 enum {JSON = 1};
 
-#define SIGMAS 2 /* of an error: the true value is within it 19 times out of 20 */
+#define SIGMAS 2 /* of an error: the true value is within this range 19 times out of 20 */
 
-/* ---- what is asked of the samples ---- */
+/* ---- what the samples tell ---- */
 
 struct rung {
     uint32_t name;   /* string */
@@ -141,7 +142,8 @@ put_times(const struct heapprof_model *model)
     put_line("taken", text);
 }
 
-/* Files of before 1.0.0 do not say, and what has none of our comments is not ours. */
+/* Files from before 1.0.0 do not say their version. A profile without any of heapprof's comments
+ * was not written by heapprof. */
 static void
 put_version(const struct heapprof_model *model)
 {
@@ -191,7 +193,7 @@ put_values(const struct facts *facts)
 
     for (uint32_t i = 0; i < model->type_count; i++) {
         char amount[REPORT_AMOUNT_MAX];
-        if (facts->estimates[i].variance == i) continue; /* it is what the errors are made of */
+        if (facts->estimates[i].variance == i) continue; /* the errors are made of this type */
         report_amount(amount, facts->totals[i], string(model, model->types[i].unit));
         printf("%-10s%14s  ", i ? "" : "values", amount);
         report_put(stdout, string(model, model->types[i].type), 0, false);

@@ -43,7 +43,7 @@ run(const struct cli_command *command, int argc, char **argv)
     struct cli cli = {.command = command};
 
     if (!cli_parse(&cli, argc, argv)) return CLI_USAGE;
-    if (cli.values[0]) { /* --help, of every command the first */
+    if (cli.values[0]) { /* --help is the first option of every command */
         cli_page();
         cli_help(stdout, command);
         return cli_finish(&cli);
@@ -58,7 +58,7 @@ main(int argc, char **argv)
     size_t words;
 
     cli_commands = commands;
-    cli_sigpipe = signal(SIGPIPE, SIG_IGN); /* a pager that is left early is no error: cli_finish looks */
+    cli_sigpipe = signal(SIGPIPE, SIG_IGN); /* a pager may be left early: cli_finish checks */
     setlocale(LC_CTYPE, "");
     if (argc < 2) {
         cli_help(stderr, NULL);
@@ -67,7 +67,7 @@ main(int argc, char **argv)
     if (!strcmp(argv[1], "--version")) argv[1] = "version";
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) argv[1] = "help";
     if (argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")) && !cli_find(argv[1])) {
-        argv[2] = argv[1]; /* of a family */
+        argv[2] = argv[1]; /* the name of a family */
         argv[1] = "help";
     }
     command = cli_find_words(argv + 1, (size_t)argc - 1, &words);

@@ -1,4 +1,4 @@
-/* manual.c - heapprof(1), of the commands' tables. */
+/* manual.c - heapprof(1), made from the commands' tables. */
 #include "cli/made.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 
-/* Text that troff shows as it is. start: it begins a line. */
+/* Writes text that troff shows as it is. start says whether the text begins a line. */
 static void
 put(FILE *out, const char *text, bool start)
 {
@@ -24,7 +24,7 @@ put(FILE *out, const char *text, bool start)
     }
 }
 
-/* Paragraphs, which an empty line parts. */
+/* Writes paragraphs. In text, an empty line separates them. */
 static void
 put_paragraphs(FILE *out, const char *text)
 {

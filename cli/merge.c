@@ -1,4 +1,4 @@
-/* merge.c - heapprof merge: several profiles as one. */
+/* merge.c - heapprof merge: adds several profiles up to one. */
 #include "cli/cli.h"
 
 #include <stdlib.h>

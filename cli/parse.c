@@ -1,9 +1,11 @@
-/* parse.c - a command line, by the command's table of options.
+/* parse.c - reads a command line, by the command's table of options.
  *
- * Options may stand anywhere before "--"; a value follows its option, or stands behind "=" or the letter:
- * --by inuse_space, --by=inuse_space, -n 5, -n5. Of one given twice the last counts.
+ * Options may stand anywhere before "--". A value is the next word, or stands after "=" or after
+ * the letter: --by inuse_space, --by=inuse_space, -n 5, -n5. If an option is given twice, the
+ * last value counts.
  *
- * values[] is by the options' places: first those that every command has, then the command's own.
+ * values[] is indexed by the options' places: first the options that every command has, then the
+ * command's own.
  */
 #include "cli/cli.h"
 
@@ -22,7 +24,7 @@ const struct cli_option cli_common_options[] = {
 
 /* ---- saying what is wrong ---- */
 
-/* What is said may have names of anybody's in it. */
+/* The message may have names in it that come from anybody. So they are made harmless. */
 static void
 say(const struct cli *cli, const char *format, va_list arguments)
 {
@@ -80,7 +82,7 @@ option_at(const struct cli_command *command, int place)
     return command->options && command->options[place - 1].name ? &command->options[place - 1] : NULL;
 }
 
-/* Whether word begins with that option's name, and what is behind. */
+/* If word begins with that option's name, returns what follows the name. Otherwise returns NULL. */
 static const char *
 behind(const char *word, const struct cli_option *option)
 {
@@ -90,7 +92,8 @@ behind(const char *word, const struct cli_option *option)
     return option->letter && word[0] == '-' && word[1] == option->letter ? word + 2 : NULL;
 }
 
-/* "..." among the choices: others, too. "label:KEY": anything behind the colon. */
+/* "..." among the choices means that other values are accepted, too. "label:KEY" means any text
+ * after the colon. */
 static bool
 choice_p(const struct cli_option *option, const char *value)
 {
@@ -108,7 +111,8 @@ choice_p(const struct cli_option *option, const char *value)
     return false;
 }
 
-/* Takes the option at argv[0]; returns how many words it was, 0: usage was told. */
+/* Takes the option at argv[0]. Returns how many words it took. Returns 0 after telling the user
+ * what is wrong. */
 static int
 take_option(struct cli *cli, int argc, char **argv)
 {
@@ -168,7 +172,7 @@ cli_parse(struct cli *cli, int argc, char **argv)
     bool options = true;
     int at = 0;
 
-    cli->operands = argv; /* operands move to the front */
+    cli->operands = argv; /* the operands move to the front */
     while (at < argc) {
         if (options && !strcmp(argv[at], "--")) {
             options = false;
@@ -186,6 +190,6 @@ cli_parse(struct cli *cli, int argc, char **argv)
         }
     }
     if (options) cli->before_dashes = cli->operand_count;
-    cli->operands[cli->operand_count] = NULL; /* as argv ends, for who runs them */
+    cli->operands[cli->operand_count] = NULL; /* as argv ends; run passes them to a command */
     return cli->values[0] || check_operands(cli);
 }

@@ -4,16 +4,17 @@
  *     pid 9:  A       B          -->             a    b    c    d
  *                                                A    A    B    B
  *
- * A process that has fewer files than another is shown by the one at that part of its own series. So each column has all
- * processes, and its sum is of the whole server. A pid is used again, also on other hosts: a process is known by
- * its pid, its host and when it was started.
+ * A process may have fewer files than another. Each column then shows the file at the same part
+ * of the process's own series. So each column has all processes, and its sum is that of the
+ * whole server. A pid is used again, and other hosts use it, too. So a process is known by its
+ * pid, its host and its start time.
  */
 #include "cli/processes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_MOST 16 /* enough to see what grows; the files between are passed over */
+#define COLUMNS_MOST 16 /* enough to see what grows; files between columns are passed over */
 
 static bool
 same_text_p(const char *one, const char *other)
@@ -29,12 +30,12 @@ same_process_p(const struct heapprof_model *one, const struct heapprof_model *ot
            same_text_p(rb_heapprof_model_comment(one, "host: "), rb_heapprof_model_comment(other, "host: "));
 }
 
-/* The series of the processes, by the numbers of their files. */
+/* The series of the processes: each is a list of file numbers. */
 struct series {
-    uint32_t *next;   /* by file: the next of its process; UINT32_MAX: none */
+    uint32_t *next;   /* by file: the next file of its process, or UINT32_MAX */
     uint32_t *first;  /* by process */
-    uint32_t *files;  /* by process: how many it has */
-    uint32_t  count, several, most; /* processes; those with several files; files of the largest */
+    uint32_t *files;  /* by process: how many files it has */
+    uint32_t  count, several, most; /* processes; those with several files; most files of one */
 };
 
 static void
@@ -87,7 +88,7 @@ fill(struct cli_processes *processes, const struct series *series, struct heappr
     return true;
 }
 
-/* Those of processes with several files, at the beginning. */
+/* Moves the names of processes with several files to the beginning. Returns how many there are. */
 static uint32_t
 keep_names(const struct series *series, const char **names)
 {

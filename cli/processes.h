@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_CLI_PROCESSES_H
 #define HEAPPROF_CLI_PROCESSES_H
-/* Files of several processes, as a server with workers leaves them, in columns that can be compared. */
+/* Files of several processes, as a server with workers leaves them, in columns that can be
+ * compared. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,11 +16,12 @@ struct cli_processes {
     uint32_t files;     /* how many are used; their names have moved to the beginning of names */
 };
 
-/* Puts three or more files, in the order of their times, into columns. If they come from several processes, each
- * column has one file of each process. The first column has the first files, and the last column the last files.
- * Otherwise each file is a column. Each file is also a column if some file does not say which process wrote it.
- * A process with a single file, among processes with several, is left out: it cannot have grown. Returns false if
- * there is no memory. The caller frees the result either way, and keeps the models. */
+/* Puts three or more files, in the order of their times, into columns. If they come from several
+ * processes, each column has one file of each process. The first column has the first files, and
+ * the last column the last files. Otherwise each file is a column. Each file is also a column if
+ * some file does not say which process wrote it. A process with a single file, among processes
+ * with several, is left out: it cannot have grown. Returns false if there is no memory. The
+ * caller frees the result either way, and keeps the models. */
 bool cli_processes_find(struct cli_processes *processes, struct heapprof_model *const *models, const uint32_t *types,
                         const char **names, uint32_t count);
 void cli_processes_free(struct cli_processes *processes);

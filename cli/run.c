@@ -1,7 +1,7 @@
-/* run.c - heapprof run: a command with the profiler on.
+/* run.c - heapprof run: runs a command with the profiler on.
  *
- * The profiles that were written are found by their names (the out template) and times. What there is to say is
- * said on stderr: stdout is the command's.
+ * The profiles that were written are found by their names (the out template) and times. heapprof
+ * writes its messages to stderr: stdout belongs to the command.
  */
 #include "cli/cli.h"
 
@@ -23,7 +23,7 @@ enum {OUT = 1, INTERVAL, MALLOC, EVERY, SIGNAL, KEEP, QUIET};
 
 /* ---- the environment ---- */
 
-/* Where an option is a key of RUBY_HEAPPROF. */
+/* The options that are keys of RUBY_HEAPPROF. */
 static const struct {
     int option;
     const char *key;
@@ -31,10 +31,11 @@ static const struct {
     {OUT, "out"}, {INTERVAL, "interval"}, {MALLOC, "malloc"}, {EVERY, "every"}, {SIGNAL, "signal"}, {KEEP, "keep"},
 };
 
-/* As close as is of use: who runs a program by hand wants to see small things, too, and not to ask twice. */
+/* Samples as closely as is useful. A user who runs a program by hand wants to see small things,
+ * too, without a second run. */
 #define CLOSE "interval=auto"
 
-/* Whether one of the settings is that key. */
+/* Whether one of the settings has that key. */
 static bool
 has_key(const char *settings, const char *key)
 {
@@ -47,8 +48,9 @@ has_key(const char *settings, const char *key)
     return false;
 }
 
-/* What RUBY_HEAPPROF is to be, in a block from malloc: what it is, and behind it what the options say, for of
- * a key given twice the last counts. NULL: it was told what is wrong. */
+/* Returns the new value of RUBY_HEAPPROF, in a block from malloc. It is the old value, followed
+ * by what the options say: if a key is given twice, the last one counts. Returns NULL after
+ * telling the user what is wrong. */
 static char *
 settings(const struct cli *cli)
 {
@@ -84,7 +86,7 @@ settings(const struct cli *cli)
 
 /* ---- the profiles ---- */
 
-/* The template as a pattern for glob: letters behind '%' stand for anything. */
+/* Returns the template as a pattern for glob: a letter after '%' stands for any text. */
 static char *
 pattern_of(const char *out)
 {
@@ -102,7 +104,7 @@ pattern_of(const char *out)
     return pattern;
 }
 
-/* The value of the last out in RUBY_HEAPPROF, in a block from malloc. */
+/* Returns the value of the last out in RUBY_HEAPPROF, in a block from malloc. */
 static char *
 out_of(const char *heapprof)
 {
@@ -128,7 +130,7 @@ since_p(const char *path, const struct timespec *start)
             (status.st_mtim.tv_sec == start->tv_sec && status.st_mtim.tv_nsec >= start->tv_nsec));
 }
 
-/* What is on top of the sum. */
+/* Shows the top of the sum. */
 static void
 show(const struct heapprof_model *sum, const char *name)
 {
@@ -140,7 +142,7 @@ show(const struct heapprof_model *sum, const char *name)
     report_overview(stderr, &question, &sum, &type, 1, &look);
 }
 
-/* Whether both are of one process, of which the later one has all that is alive. */
+/* Whether both profiles come from one process. The later one has all that is alive then. */
 static bool
 same_process_p(const struct heapprof_model *one, const struct heapprof_model *other)
 {
@@ -149,8 +151,8 @@ same_process_p(const struct heapprof_model *one, const struct heapprof_model *ot
     return pid && other_pid && !strcmp(pid, other_pid);
 }
 
-/* Takes a profile over, unless there is a later one of its process, in the place of an earlier one. Returns how
- * many there are then. */
+/* Keeps the profile, unless there is a later one from its process. It replaces an earlier one
+ * from its process. Returns how many are kept then. */
 static size_t
 keep_last(const struct heapprof_model **models, const char **names, size_t count,
           const struct heapprof_model *model, const char *name)
@@ -168,8 +170,8 @@ keep_last(const struct heapprof_model **models, const char **names, size_t count
     return at < count ? count : count + 1;
 }
 
-/* Says which files there are; returns how many processes left one that could be read, the last of each in models
- * and names. */
+/* Says which files were written. Puts the last profile of each process into models and names.
+ * Returns how many processes have a profile that could be read. */
 static size_t
 read_files(const struct cli *cli, const glob_t *found, const struct timespec *start,
            const struct heapprof_model **models, const char **names)
@@ -236,7 +238,7 @@ run(struct cli *cli)
     int error, status;
 
     if (!heapprof) return CLI_USAGE;
-    clock_gettime(CLOCK_REALTIME_COARSE, &began); /* the clock of files' times */
+    clock_gettime(CLOCK_REALTIME_COARSE, &began); /* the clock of file times */
     error = cli_child_start(&child, cli->operands, heapprof);
     if (error) status = cli_child_not_run(cli, &child, error);
     else {

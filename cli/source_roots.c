@@ -6,10 +6,12 @@
  *     candidates            /srv/shop/app/cart.rb          not below the root: not touched
  *                           /home/me/shop/app/cart.rb      the same place below the root
  *
- *   I1  What is not below a root by its name is not looked at: not even whether it is there.
- *   I2  What a link leads out of the root to is not opened. The path is made free of links, has to be below the root, and is then
- *       walked without following any: who exchanges a part of it for a link meanwhile gets ELOOP.
- *   I3  Only a regular file is opened: to open a device or a pipe may do things.
+ *   I1  A path that is not below a root by its name is not looked at. It is not even checked for
+ *       existence.
+ *   I2  A file outside the root is not opened, even if a link leads to it. The path is made free
+ *       of links, and has to be below the root. It is then walked without following any link. If
+ *       somebody replaces a part of it by a link meanwhile, the open fails with ELOOP.
+ *   I3  Only a regular file is opened: opening a device or a pipe may have effects.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* O_PATH */
@@ -27,7 +29,8 @@
 
 /* ---- names ---- */
 
-/* The rest of a path below a directory, without a '/' at its beginning; NULL: it is not below. */
+/* Returns the rest of a path below a directory, without a '/' at its beginning. Returns NULL if
+ * the path is not below the directory. */
 static const char *
 rest_below(const char *path, const char *directory)
 {
@@ -43,12 +46,14 @@ static bool
 climbs_p(const char *path)
 {
     for (; (path = strstr(path, "..")) != NULL; path += 2) {
-        if (path[2] == '/' || path[2] == '\0') return true; /* "a../" does not, and may be left out, too */
+        /* "a../" does not climb, but may be left out, too. */
+        if (path[2] == '/' || path[2] == '\0') return true;
     }
     return false;
 }
 
-/* What is to be looked for below the root; NULL: nothing. *moved: only because of the recorded directory. */
+/* Returns the path to look for below the root, or NULL if there is nothing to look for. *moved
+ * is set if the path is wanted only because of the recorded directory. */
 static const char *
 wanted_below(const struct cli_source_roots *roots, const struct cli_source_root *root, const char *path, bool *moved)
 {
@@ -66,7 +71,7 @@ wanted_below(const struct cli_source_roots *roots, const struct cli_source_root 
 
 /* ---- opening ---- */
 
-/* A regular file of that name in the directory, which is no link. */
+/* Opens the regular file of that name in the directory. A link is not followed. */
 static int
 open_regular(int directory, const char *name)
 {
@@ -82,7 +87,7 @@ open_regular(int directory, const char *name)
     return fd;
 }
 
-/* path, relative to the root, has no links. It is changed. */
+/* Opens path, which is relative to the root and has no links. The text of path is changed. */
 static int
 walk(const char *root, char *path)
 {
@@ -149,7 +154,8 @@ add(struct cli_source_roots *roots, const char *directory, bool application)
     return false;
 }
 
-/* DIRECTORY/MORE, if the directory is an absolute path: what an environment variable has. */
+/* Adds DIRECTORY/MORE, if the directory is an absolute path. It comes from an environment
+ * variable. */
 static void
 add_known(struct cli_source_roots *roots, const char *directory, size_t length, const char *more)
 {
@@ -166,7 +172,7 @@ add_gems(struct cli_source_roots *roots, const char *home, size_t length)
     add_known(roots, home, length, "/bundler/gems");
 }
 
-/* Where RubyGems and Bundler of this user have gems. */
+/* Adds the directories where this user's RubyGems and Bundler have gems. */
 static void
 add_gem_directories(struct cli_source_roots *roots)
 {
@@ -185,7 +191,7 @@ add_gem_directories(struct cli_source_roots *roots)
     }
 }
 
-/* Of PREFIX/bin/heapprof it is PREFIX/lib/ruby. */
+/* Adds the library of this program's ruby: PREFIX/lib/ruby for PREFIX/bin/heapprof. */
 static void
 add_library(struct cli_source_roots *roots)
 {
@@ -199,7 +205,7 @@ add_library(struct cli_source_roots *roots)
     if (length > 0) add_known(roots, path, (size_t)length, "/lib/ruby");
 }
 
-/* Whether all that the user has is below it. */
+/* Whether the directory has all of the user's files below it. */
 static bool
 wide_p(const char *directory)
 {
@@ -211,7 +217,7 @@ wide_p(const char *directory)
     return home && realpath(home, real_home) && (!strcmp(real, real_home) || rest_below(real_home, real));
 }
 
-/* Where the profile is. */
+/* Adds the directory of the profile. */
 static void
 add_place(struct cli_source_roots *roots, const char *profile)
 {

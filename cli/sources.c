@@ -1,4 +1,7 @@
-/* sources.c - (file, line) of all frames, in order; then file for file the lines around them:
+/* sources.c - writes the lines of source around the lines that frames are at.
+ *
+ * It takes (file, line) of all frames, in order. Then it goes file by file through the lines
+ * around them:
  *
  *     used      7        12                     40
  *     block   [2 .......... 17]            [35 ... 45]
@@ -10,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AROUND    5                /* lines before and behind one that is used */
-#define LINE_MOST 400              /* bytes of a line; the rest of it is left out */
+#define AROUND    5                /* lines before and after one that is used */
+#define LINE_MOST 400              /* bytes of a line; the rest of the line is left out */
 #define FILE_MOST ((size_t)4 << 20)
-#define ALL_MOST  ((size_t)8 << 20) /* bytes of lines that are put, all files together */
+#define ALL_MOST  ((size_t)8 << 20) /* bytes of lines that are put, of all files together */
 
 struct place {
     uint32_t file, line;
@@ -22,13 +25,13 @@ struct place {
 struct text {
     char  *bytes;
     size_t size;
-    bool   changed; /* since the profile was taken */
+    bool   changed; /* the file is newer than the profile */
 };
 
 struct blocks {
     struct report_json *json;
     size_t   lines;      /* put so far, of all files */
-    uint32_t end;        /* the line behind the last one put; 0: none was */
+    uint32_t end;        /* the line after the last one put; 0 if none was put */
     size_t   bytes;      /* put so far, of all files */
 };
 
@@ -43,7 +46,8 @@ compare_places(const void *a, const void *b)
     return (one->line > other->line) - (one->line < other->line);
 }
 
-/* All places, sorted; *count of them. NULL: none, or no memory. */
+/* Returns all places, sorted. *count is their number. Returns NULL if there are none, or no
+ * memory. */
 static struct place *
 used_places(const struct report_page_tables *tables, size_t *count)
 {
@@ -77,7 +81,7 @@ source_name_p(const char *path)
     return dot[1] && strstr(suffixes, word);
 }
 
-/* Up to FILE_MOST bytes of a regular file. False: there are none to be shown. */
+/* Reads up to FILE_MOST bytes of a regular file. Returns false if there is nothing to show. */
 static bool
 read_text(int fd, const char *path, int64_t time_ns, struct text *text)
 {
@@ -135,12 +139,12 @@ end_block(struct blocks *blocks)
     report_json_end(blocks->json, ']');
 }
 
-/* Goes through the text once; places are those of the file, in order. */
+/* Goes through the text once. places are the places in this file, in order. */
 static void
 put_blocks(struct blocks *blocks, const struct text *text, const struct place *places, size_t count)
 {
     const char *at = text->bytes, *end = text->bytes + text->size;
-    size_t next = 0; /* the first place whose surroundings are not behind us */
+    size_t next = 0; /* the first place whose surroundings are not yet passed */
 
     blocks->end = 0;
     for (uint32_t line = 1; at < end && blocks->bytes < ALL_MOST; line++) {

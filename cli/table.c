@@ -10,14 +10,15 @@
 
 enum {BY = 1, GROUP, COUNT, FOCUS, IGNORE, FRAMES, APP, JSON};
 
-/* What is asked, and what has to be given back. */
+/* The question, and what has to be freed after it. */
 struct asked {
     struct report_question question;
     struct report_look look;
     regex_t focus, ignore;
 };
 
-/* Compiles the option's pattern, if it has one. Returns false after telling the user what is wrong. */
+/* Compiles the option's pattern, if it has one. Returns false after telling the user what is
+ * wrong. */
 static bool
 compile(const struct cli *cli, int option, regex_t *regex, const regex_t **where)
 {
@@ -34,7 +35,8 @@ ask(const struct cli *cli, struct asked *asked)
 {
     long count, frames;
 
-    report_question_group(&asked->question, cli->values[GROUP] ? cli->values[GROUP] : "site"); /* parse.c has looked */
+    /* parse.c has checked the name. */
+    report_question_group(&asked->question, cli->values[GROUP] ? cli->values[GROUP] : "site");
     asked->question.directory = cli->values[APP];
     if (!cli_number(cli, COUNT, 0, 20, &count) || !cli_number(cli, FRAMES, 0, 3, &frames)) return false;
     asked->look.limit = (size_t)count;
@@ -43,7 +45,7 @@ ask(const struct cli *cli, struct asked *asked)
            compile(cli, IGNORE, &asked->ignore, &asked->question.ignore);
 }
 
-/* One table, of what was asked for. */
+/* Shows one table, of the groups that the question names. */
 static bool
 show_groups(const struct asked *asked, const struct heapprof_model *const *models, const uint32_t *types,
             uint32_t count, bool json)
@@ -56,7 +58,7 @@ show_groups(const struct asked *asked, const struct heapprof_model *const *model
     return done;
 }
 
-/* Shows the models; a status. */
+/* Shows the models. Returns a status. */
 static int
 show(const struct cli *cli, struct asked *asked, const struct heapprof_model *const *models,
      const uint32_t *types, uint32_t count)
@@ -71,7 +73,8 @@ show(const struct cli *cli, struct asked *asked, const struct heapprof_model *co
     return done ? cli_finish(cli) : cli_wrong(cli, "no memory");
 }
 
-/* Of the other files the type of that name that the first has, in the same unit. */
+/* Finds the type of the first file. In each other file it finds the type of the same name, which
+ * must have the same unit. Returns false after telling the user what is wrong. */
 static bool
 find_types(const struct cli *cli, struct heapprof_model *const *models, const char *const *names, uint32_t *types)
 {
@@ -101,8 +104,8 @@ by_time(const void *a, const void *b)
     return ((*one)->time_ns > (*other)->time_ns) - ((*one)->time_ns < (*other)->time_ns);
 }
 
-/* Three and more are in the order of their times, if they have any: what a shell makes of heapprof-*.pb.gz has
- * the tenth before the second. Two are as they were given. */
+/* Sorts three or more files by their times, if they have times: a shell expands heapprof-*.pb.gz
+ * with the tenth before the second. Two files stay in the order that the user gave. */
 static bool
 sort(const struct cli *cli, struct heapprof_model **models, const char **names)
 {
@@ -129,7 +132,7 @@ sort(const struct cli *cli, struct heapprof_model **models, const char **names)
     return sorted && sorted_names;
 }
 
-/* Shows the files, whose models are in the order of their times; a status. */
+/* Shows the files, whose models are in the order of their times. Returns a status. */
 static int
 show_files(const struct cli *cli, struct asked *asked, struct heapprof_model *const *models, const uint32_t *types,
            const char **names)

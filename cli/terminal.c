@@ -1,8 +1,8 @@
-/* terminal.c - how wide and how colourful stdout is, and a pager for it.
+/* terminal.c - how wide and how colourful stdout is, and a pager for stdout.
  *
- * The pager is the user's PAGER, or less, which ends by itself when a screen is enough (LESS=FRX, as
- * git has it, unless the user has set LESS). It becomes stdout; whoever leaves it early has seen what
- * they wanted, so the broken pipe that follows is no error.
+ * The pager is the user's PAGER, or less. less ends by itself if a screen is enough (LESS=FRX,
+ * as git sets it, unless the user has set LESS). stdout becomes a pipe to the pager. A user who
+ * leaves the pager early has seen enough. So the broken pipe that follows is no error.
  */
 #include "cli/cli.h"
 
@@ -15,8 +15,8 @@
 #include "os/terminal.h"
 
 static struct {
-    pid_t    pager;      /* 0: none runs */
-    unsigned width;      /* of the terminal, before a pager stood between */
+    pid_t    pager;      /* 0 if none runs */
+    unsigned width;      /* of the terminal, before a pager took its place */
     bool     colour;
     bool     terminal;
     bool     known;

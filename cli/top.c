@@ -1,4 +1,4 @@
-/* top.c - heapprof top: what is largest. */
+/* top.c - heapprof top: shows what is largest. */
 #include "cli/table.h"
 
 static const struct cli_option options[] = {CLI_TABLE_OPTIONS, {0}};

@@ -1,4 +1,4 @@
-/* version.c - heapprof version: which product this is, and which ruby it comes with. */
+/* version.c - heapprof version: shows which product this is, and which ruby it comes with. */
 #include <stdio.h>
 
 #include "base/version.h"

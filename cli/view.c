@@ -1,18 +1,19 @@
-/* view.c - heapprof view: a profile, or the difference of two, as a page for a browser. */
+/* view.c - heapprof view: shows a profile, or the difference of two, as a page in a browser. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/html.h"
 #include "cli/sources.h"
 
-#define NODES_MOST 100000 /* before small ones are folded: what a browser is quick with */
+#define NODES_MOST 100000 /* before small nodes are folded: a browser is quick with this many */
 #define ROWS_MOST  500000
 
 enum {OUTPUT = 1, SOURCES, NO_SOURCES, OPEN, APP};
 
 /* ---- the profile ---- */
 
-/* The type of the page that has the name and the unit of the model's; type_count: none. */
+/* Returns the page's type that has the name and the unit of the model's type. Returns type_count
+ * if there is none. */
 static uint32_t
 same_type(const struct heapprof_model *page, const struct heapprof_model *model, uint32_t type)
 {
@@ -24,7 +25,7 @@ same_type(const struct heapprof_model *page, const struct heapprof_model *model,
     return found;
 }
 
-/* The same of each type of the model. NULL: no memory. */
+/* Returns that type for each type of the model. Returns NULL if there is no memory. */
 static uint32_t *
 match_types(const struct heapprof_model *model, const struct heapprof_model *page)
 {
@@ -46,7 +47,7 @@ add_model(struct report_page_tables *tables, const struct heapprof_model *model,
     return done;
 }
 
-/* Of a difference, what the two have in common. */
+/* Whether the two profiles of a difference have a type in common. */
 static bool
 common_type_p(const struct heapprof_model *model, const struct heapprof_model *old)
 {
@@ -102,7 +103,7 @@ put(FILE *out, void *data)
 
 /* ---- the command ---- */
 
-/* The page may be given on: what is in it that the profile does not have. */
+/* Says what the page has that the profile does not have: the user may give the page on. */
 static void
 say_sources(const struct shown *shown)
 {
