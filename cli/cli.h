@@ -22,7 +22,7 @@ struct cli_option {
     const char *name;    /* "--by" */
     char        letter;  /* 'n' of "-n"; 0 if it has none */
     const char *value;   /* what its value is, "TYPE"; NULL if it has no value */
-    const char *choices; /* "site class label:KEY"; "...": and others; "FILE"; NULL: any text */
+    const char *choices; /* "site class label:KEY"; "...": any word, too; "FILE"; NULL: any text */
     const char *help;    /* one sentence, without a full stop */
 };
 
@@ -36,11 +36,12 @@ struct cli_command {
     const char *name, *arguments;        /* "top", "[options] FILE" */
     const char *summary;                 /* a line for the list of commands */
     const char *description;             /* paragraphs, with "\n\n" between them */
-    const char *readers;                 /* who can read what it writes or serves; NULL: none */
+    /* who can read what it writes or serves; NULL if it only shows */
+    const char *readers;
     const struct cli_option *options;    /* up to one without a name; NULL if it has none */
     const struct cli_example *examples;  /* likewise */
     size_t least, most;                  /* number of operands */
-    bool   passes_rest;                  /* the first operand and the rest are a command */
+    bool   passes_rest;                  /* a command follows: options end at its first word */
     int  (*run)(struct cli *cli);        /* returns a status */
 };
 
@@ -65,9 +66,8 @@ const struct cli_command *cli_find(const char *name);
  * many of the words are its name. */
 const struct cli_command *cli_find_words(char *const *words, size_t count, size_t *used);
 
-/* The commands of a family have the same first word, as "graph top". Writes the
- * second word of each command whose first word is that word, after a space. Returns how many
- * there are. */
+/* The commands of a family have the same first word, as "graph top". Writes the second
+ * word of each command whose first word is that word, after a space. Returns how many there are. */
 size_t cli_family(FILE *out, const char *word);
 
 /* The version of the ruby that heapprof comes with, as "3.4.5". */

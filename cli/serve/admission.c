@@ -1,4 +1,5 @@
-/* admission.c - what a request says. Nothing of it lets it in but the token; what it says may keep it out.
+/* admission.c - decides by what a request says whether it is answered. Only the token lets a
+ * request in. Everything else that the request says can only keep it out.
  * lib/heapprof/rack/admission.rb has the same rule. */
 #include "cli/serve/admission.h"
 
@@ -7,22 +8,23 @@
 #include <string.h>
 #include <strings.h>
 
-/* Headers that curl, Go, Net::HTTP and browsers send of themselves. Any other is taken for a proxy's: there are few of these,
- * and no end of those (Forwarded, Via, X-..., CF-..., Fastly-..., True-Client-IP, CDN-Loop). */
+/* Headers that curl, Go, Net::HTTP and browsers send by themselves. Any other header is taken as
+ * a sign of a proxy. The clients' headers are few. The proxies' headers are without number
+ * (Forwarded, Via, X-..., CF-..., Fastly-..., True-Client-IP, CDN-Loop). */
 static const char *const headers[] = {
     "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Connection", "Cookie",
     "DNT", "Host", "If-Modified-Since", "If-None-Match", "Keep-Alive", "Pragma", "Priority", "Range", "Referer", "TE",
     "Upgrade-Insecure-Requests", "User-Agent", "Sec-GPC",
 };
 
-/* Those of browsers that come in families. */
+/* Families of headers that browsers send. */
 static const char *const families[] = {"Sec-CH-", "Sec-Fetch-"};
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* ---- the token ---- */
 
-/* In a time that does not tell how much of it is right. */
+/* Compares in a time that does not tell how much of the given text is right. */
 static bool
 same_text_p(const char *given, const char *token)
 {
@@ -66,7 +68,8 @@ count_of(const struct cli_request *request, const char *name)
     return count;
 }
 
-/* Where a page of elsewhere has sent the browser here, the browser says so; one that is too old to say so is not let in. */
+/* Whether a page of another site has sent the browser here. The browser says so. A browser that
+ * is too old to say so is not let in. */
 static bool
 sent_here_p(const struct cli_request *request)
 {
@@ -77,7 +80,8 @@ sent_here_p(const struct cli_request *request)
            count_of(request, "Referer") || count_of(request, "Cookie");
 }
 
-/* The name that was asked for: a page whose name leads here (DNS rebinding) has its own. */
+/* Whether the client asked for a name of this host. A page whose name leads here (DNS rebinding)
+ * asks for its own name. */
 static bool
 for_localhost_p(const struct cli_request *request)
 {

@@ -1,8 +1,9 @@
 /* answers.c - the processes of a host and their profiles, for a user who may see them.
  *
- * A user without the token gets what the kernel would let that user read (attach/rights.h). That is asked before a process is
- * opened, so a refusal does not say what the process is; and again when it has been read, for it may have
- * become another by then (exec of a setuid program, another process of that number). */
+ * A user without the token gets what the kernel would let that user read (attach/rights.h). The
+ * rights are checked before a process is opened, so a refusal does not say what the process is.
+ * They are checked again after the process has been read, because it may have become another
+ * process by then. It may have executed a setuid program. Another process may have its number. */
 #include "cli/serve/answers.h"
 
 #include <stdarg.h>

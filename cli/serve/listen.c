@@ -1,4 +1,4 @@
-/* listen.c - a listening socket, at a port or at a path. */
+/* listen.c - opens a listening socket, at a port or at a path. */
 #include "cli/serve/listen.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@ enum { BACKLOG = 64 };
 
 /* ---- a path ---- */
 
-/* One that is there must not be listened to any more. */
+/* Listens at a path. A socket that is at the path is replaced, unless a program listens at it. */
 static int
 listen_at_file(const struct cli *cli, const char *path)
 {

@@ -3,8 +3,10 @@
 /* Where heapprof serve listens. */
 #include "cli/cli.h"
 
-/* The listening descriptor at ADDRESS:PORT, or at a path with a '/', which only we may open; says where on stderr. -1: *status is
- * the command's, and it was told what is wrong. with_token: others than this host may connect, too. */
+/* Returns a descriptor that listens at ADDRESS:PORT, or at a path if where has a '/'. Only this
+ * user may open the path. Says on stderr where it listens. Returns -1 after telling the user
+ * what is wrong; *status is then the command's. If with_token is true, other hosts may connect,
+ * too. */
 int cli_listen(const struct cli *cli, const char *where, bool with_token, int *status);
 
 #endif

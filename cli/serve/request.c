@@ -1,12 +1,13 @@
-/* request.c - reads a request line, headers, and what they ask for.
+/* request.c - reads a request line and headers, and finds what they ask for.
  *
  *     GET /12/debug/pprof/profile?seconds=5 HTTP/1.1
  *     Host: localhost:6066
- *     (an empty line; what follows is nobody's)
+ *     (an empty line; what follows is not read)
  *
- *   I1  what is accepted is text: valid UTF-8 without control characters.
- *   I2  the method and a name of a header are tokens; none begins with a space, so no value goes on in the next line.
- *   I3  work and memory are bounded by CLI_REQUEST_MOST. */
+ *   I1  A request is accepted only if it is text: valid UTF-8 without control characters.
+ *   I2  The method and the names of headers are tokens. None begins with a space, so no value
+ *       goes on in the next line.
+ *   I3  CLI_REQUEST_MOST bounds the work and the memory. */
 #include "cli/serve/request.h"
 
 #include <stdint.h>
@@ -16,14 +17,14 @@
 
 #include "base/utf8.h"
 
-/* What names are made of. */
+/* The characters of a token (I2). */
 static const char token[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 enum { BAD = 400, FORBIDDEN = 403, NOT_FOUND = 404, NOT_ALLOWED = 405, TOO_LARGE = 431 };
 
 /* ---- the bytes ---- */
 
-/* How long the head is with its empty line; 0: that is not there. */
+/* Returns how long the head is, with its empty line. Returns 0 if the empty line is not there. */
 static size_t
 head_length(const char *bytes, size_t size)
 {
@@ -35,7 +36,7 @@ head_length(const char *bytes, size_t size)
     return 0;
 }
 
-/* I1. A byte that is not of valid UTF-8 would be longer in the copy. */
+/* Checks I1. The copy is longer than the text if a byte is not valid UTF-8. */
 static bool
 utf8_p(const char *text, size_t length)
 {
@@ -57,7 +58,8 @@ control_p(char byte)
     return ((unsigned char)byte < ' ' && byte != '\t') || byte == 127;
 }
 
-/* Ends a line with NUL, without its CR; returns where the next begins. NULL: it has a control character. */
+/* Ends a line with NUL, without its CR. Returns where the next line begins. Returns NULL if the
+ * line has a control character. */
 static char *
 cut_line(char *line)
 {
@@ -168,7 +170,8 @@ digit_of(char byte)
     return -1;
 }
 
-/* application/x-www-form-urlencoded. False: it is not, or does not fit. */
+/* Decodes application/x-www-form-urlencoded. Returns false if the text is encoded in another
+ * way, or does not fit. */
 static bool
 decode(const char *from, size_t length, char *to, size_t size)
 {
@@ -209,7 +212,7 @@ cli_request_parameter(const struct cli_request *request, const char *key, char v
 
 /* ---- what it asks for ---- */
 
-/* At most nine digits. -1: it is no number. */
+/* Returns a number of at most nine digits, or -1 if the text is no such number. */
 static long
 number_of(const char *text, size_t length)
 {
@@ -223,7 +226,8 @@ number_of(const char *text, size_t length)
     return number;
 }
 
-/* In the path, "/12/debug/...", or else in the query. Returns 0 if there is none. *path is behind it then. */
+/* Returns the pid in the path, "/12/debug/...", or else the pid in the query. Returns 0 if there
+ * is none. *path is then after the pid. */
 static pid_t
 pid_of(const struct cli_request *request, const char **path)
 {
@@ -236,7 +240,8 @@ pid_of(const struct cli_request *request, const char **path)
     return pid > 0 ? (pid_t)pid : 0;
 }
 
-/* Reads digits, with at most one point among them. Returns false if the text is something else, or out of range. */
+/* Reads digits, with at most one point among them. Returns false if the text is something else,
+ * or out of range. */
 static bool
 seconds_of(const struct cli_request *request, int longest, double *seconds)
 {

@@ -1,6 +1,7 @@
 #ifndef HEAPPROF_CLI_REQUEST_H
 #define HEAPPROF_CLI_REQUEST_H
-/* A request of HTTP/1 as bytes of anybody's, and what it asks heapprof serve for. Without sockets. */
+/* A request of HTTP/1, whose bytes may come from anybody; and what it asks heapprof serve for.
+ * This file uses no sockets. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -12,14 +13,15 @@ struct cli_header {
 };
 
 struct cli_request {
-    const char *method, *path, *query;   /* query: behind '?', ""; both as they came */
+    const char *method, *path, *query;   /* query: after '?', or ""; path, query: not decoded */
     struct cli_header headers[CLI_REQUEST_HEADERS_MOST];
     size_t header_count;
-    char   text[CLI_REQUEST_MOST + 1];   /* what they point into */
+    char   text[CLI_REQUEST_MOST + 1];   /* what the pointers point into */
 };
 
-/* Reads the first bytes of a connection, up to the empty line. Returns 0, and the request; -1: the empty line is not there yet;
- * a status: it is wrong, *line says how. */
+/* Reads the first bytes of a connection, up to the empty line. Returns 0, and fills the request.
+ * Returns -1 if the empty line is not there yet. Returns an HTTP status if the request is wrong;
+ * *line says how. */
 int cli_request_read(struct cli_request *request, const char *bytes, size_t size, const char **line);
 
 /* The only header of that name. Returns NULL if there is none, or if there are several. */
@@ -27,8 +29,8 @@ const char *cli_request_header(const struct cli_request *request, const char *na
 
 enum cli_parameter { CLI_PARAMETER_NONE, CLI_PARAMETER_GIVEN, CLI_PARAMETER_WRONG };
 
-/* A parameter of the query, decoded; the first of that name. Wrong: it is longer than CLI_REQUEST_VALUE_MOST - 1, or not encoded
- * as it has to be. */
+/* Finds the first parameter of that name in the query, and decodes its value. It is wrong if the
+ * value is longer than CLI_REQUEST_VALUE_MOST - 1, or not encoded properly. */
 enum cli_parameter cli_request_parameter(const struct cli_request *request, const char *key,
                                          char value[CLI_REQUEST_VALUE_MOST]);
 
@@ -40,11 +42,12 @@ enum cli_wanted_kind {
 
 struct cli_wanted {
     enum cli_wanted_kind kind;
-    pid_t  pid;      /* of heap, allocs, threads and profile */
-    double seconds;  /* of profile: more than 0 */
+    pid_t  pid;      /* for heap, allocs, threads and profile */
+    double seconds;  /* for profile: more than 0 */
 };
 
-/* Returns 0, and what is wanted; or a status, and *line says what is wrong. longest: seconds. */
+/* Returns 0, and fills wanted; or returns an HTTP status, and *line says what is wrong. longest
+ * is the most seconds that a profile may take. */
 int cli_request_wanted(const struct cli_request *request, int longest, struct cli_wanted *wanted, const char **line);
 
 #endif

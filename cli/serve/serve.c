@@ -1,4 +1,4 @@
-/* serve.c - heapprof serve: the profiles of all Ruby processes of a host over HTTP. */
+/* serve.c - heapprof serve: serves the profiles of all Ruby processes of a host over HTTP. */
 #include "cli/serve/serve.h"
 
 static int

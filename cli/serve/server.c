@@ -1,24 +1,28 @@
 /* server.c - the HTTP server of heapprof serve: connections, and profiles over time.
  *
- *     /                                    the processes, as text
- *     /targets                             the same for scrapers (Prometheus' HTTP service discovery)
- *     /debug/pprof/heap?pid=N              or /N/debug/pprof/heap; also allocs, profile?seconds=S, threads
+ *     /                         the processes, as text
+ *     /targets                  the same for scrapers (Prometheus' HTTP service discovery)
+ *     /debug/pprof/heap?pid=N   or /N/debug/pprof/heap; also allocs, profile?seconds=S, threads
  *
  * One thread, by libevent. A connection is for one request:
  *
  *     ASKS ----> WAITS ----> ANSWERED ----> SENT ----> closed
  *       \________________________/
  *
- * It asks until its head is whole, waits if that asks for a profile over time, is answered until all is sent, and stays until
- * the client closes it.
+ * A connection asks until its head is complete. It waits if the head asks for a profile over
+ * time. It is answered until all bytes are sent. It then stays until the client closes it.
  *
- * A profile over time is looks by a timer (cli/serve/timed.h); all other answers are made in milliseconds while the rest waits.
- * Who may ask: cli/serve/admission.h, and attach/peer.h.
+ * A timer takes the looks of a profile over time (cli/serve/timed.h). All other answers are made
+ * in milliseconds; the other connections wait meanwhile. cli/serve/admission.h and attach/peer.h
+ * say who may ask.
  *
- *   I1  at most CONNECTIONS_MOST are open: a new one takes the place of the oldest that does not wait for a profile.
- *   I2  at most PROFILES_MOST wait, so I1 always finds one.
- *   I3  none asks for longer than ASK_SECONDS, none is sent to for longer than ANSWER_SECONDS, none stays SENT_SECONDS after.
- *   I4  one whose client has gone is closed at once, whatever it waits for: it is read from until it is closed.
+ *   I1  At most CONNECTIONS_MOST connections are open. A new connection takes the place of the
+ *       oldest one that does not wait for a profile.
+ *   I2  At most PROFILES_MOST connections wait, so I1 always finds one.
+ *   I3  No connection asks for longer than ASK_SECONDS. No answer is sent for longer than
+ *       ANSWER_SECONDS. No connection stays for longer than SENT_SECONDS after that.
+ *   I4  A connection whose client has gone is closed at once, whatever it waits for. So each
+ *       connection is read from until it is closed.
  */
 #include "cli/serve/serve.h"
 
@@ -56,11 +60,11 @@ struct connection {
     struct server *server;
     struct bufferevent *buffer;
     struct event *deadline;
-    struct cli_timed *timed;      /* while it waits */
+    struct cli_timed *timed;      /* while the connection waits */
     enum state state;
-    bool head;                    /* the answer has no body */
+    bool head;                    /* HEAD: the answer has no body */
     bool ended;                   /* the client sends no more */
-    size_t ignored;               /* bytes behind the request */
+    size_t ignored;               /* bytes after the request */
     struct cli_request request;
 };
 
@@ -72,7 +76,7 @@ struct server {
     struct evconnlistener *listener;
     struct connections connections;  /* the oldest first */
     size_t connection_count, timed_count;
-    const char *token;               /* NULL: none */
+    const char *token;               /* NULL if there is none */
     struct attach_host host;
     int64_t listed_ns;
 };
@@ -117,7 +121,7 @@ free_bytes(const void *bytes, size_t size, void *data)
     free((void *)bytes);
 }
 
-/* Takes the answer's bytes. */
+/* Sends the answer, and takes over its bytes. */
 static void
 reply(struct connection *connection, struct cli_answer answer)
 {
@@ -190,7 +194,8 @@ answer(struct connection *connection, const struct attach_peer *peer, const stru
     reply(connection, cli_answer_at_once(&server->host, peer, wanted, host ? host : "localhost"));
 }
 
-/* Whether the request may be answered; *known: the client's user is in peer. Otherwise it has been refused. */
+/* Whether the request may be answered. If not, a refusal has been sent. *known says whether peer
+ * has the client's user. */
 static bool
 admit(struct connection *connection, struct attach_peer *peer, bool *known)
 {
@@ -231,7 +236,7 @@ handle(struct connection *connection)
 
 /* ---- events ---- */
 
-/* I4: what comes behind the request is nobody's. Closes the connection if that has no end. */
+/* Drops the bytes that come after the request (I4). Closes the connection if they do not end. */
 static void
 ignore(struct connection *connection)
 {
@@ -261,7 +266,8 @@ on_read(struct bufferevent *buffer, void *data)
     ignore(connection);
 }
 
-/* Closed while something comes, the connection would be reset, and the answer with it. */
+/* The connection is not closed at once. If bytes came in then, the client would get a reset, and
+ * lose the answer. */
 static void
 on_sent(struct bufferevent *buffer, void *data)
 {
@@ -273,7 +279,8 @@ on_sent(struct bufferevent *buffer, void *data)
     else set_deadline(connection, SENT_SECONDS);
 }
 
-/* A client that has sent all it will may still read: an answer that is being sent is. */
+/* A client that has sent everything may still read. So the connection stays open while an answer
+ * is being sent. */
 static void
 on_event(struct bufferevent *buffer, short events, void *data)
 {
@@ -292,7 +299,7 @@ on_deadline(evutil_socket_t none, short events, void *data)
     close_connection(data);
 }
 
-/* I1. */
+/* Holds I1. */
 static void
 make_room(struct server *server)
 {

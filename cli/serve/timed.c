@@ -38,8 +38,9 @@ cli_timed_free(struct cli_timed *timed)
     free(timed);
 }
 
-/* The target's rights are asked once more. One that has ended cannot be asked, and had the rights of the beginning: only exec
- * gives others, and what has executed is not looked at any more. */
+/* Checks the target's rights once more. A target that has ended cannot be checked. It had the
+ * rights that it had at the beginning: only exec changes rights, and a target that has executed
+ * is not looked at any more. */
 static struct cli_answer
 encode(struct cli_timed *timed)
 {
