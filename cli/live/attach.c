@@ -1,4 +1,4 @@
-/* attach.c - processes and cores on the command line. */
+/* attach.c - opens processes and cores that the command line names. */
 #include "cli/live/attach.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 #include "pprof/reader.h"
 #include "profiler/pprof.h"
 
-/* -1: it is no number. One that no process can have is told as such by who opens it. */
+/* Reads a PID. Returns false if the text is no number. A number that no process can have is told
+ * when it is opened. */
 static bool
 parse_pid(const char *text, int64_t *pid)
 {

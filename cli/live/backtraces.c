@@ -1,4 +1,4 @@
-/* backtraces.c - looks once, and writes what was seen. */
+/* backtraces.c - looks once, and writes what the look has seen. */
 #include "cli/live/backtraces.h"
 
 #include <inttypes.h>

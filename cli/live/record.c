@@ -1,4 +1,4 @@
-/* record.c - heapprof record: where a running Ruby spends its time, seen from outside. */
+/* record.c - heapprof record: shows where a running Ruby spends its time, seen from outside. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -22,7 +22,8 @@ enum {RATE = 1, DURATION, MODE, STOP, THREADS, IDLE, GC, CHILDREN, NO_LINES, FOR
 
 enum { COMMENTS_MOST = 17, RATE_MOST = 100000 };
 
-/* How often processes are looked for: while one is looked at, while one starts, and while none does either. */
+/* How often new processes are looked for. REFRESH_NS holds while a process is being looked at,
+ * START_REFRESH_NS while one is starting, and WAIT_REFRESH_NS while there is neither. */
 enum { REFRESH_NS = 200000000, START_REFRESH_NS = 5000000, WAIT_REFRESH_NS = 50000000 };
 
 #define SECOND_NS INT64_C(1000000000)
@@ -31,13 +32,13 @@ struct session {
     struct cli *cli;
     struct attach_record record;
     struct attach_processes processes;
-    struct cli_child *child;                /* NULL: no command was given */
-    int64_t  period_ns, began_ns, end_ns;   /* end: 0 for none */
+    struct cli_child *child;                /* NULL if no command was given */
+    int64_t  period_ns, began_ns, end_ns;   /* end_ns: 0 if there is no end */
     int64_t  wall_began_ns;
-    int64_t  refresh_ns;                    /* when processes are looked for next */
+    int64_t  refresh_ns;                    /* when new processes are looked for next */
     uint64_t asked, taken, late;
-    bool     memory;                        /* there was not enough */
-    char     origin[ATTACH_ORIGIN_TEXT_MAX]; /* of the first process, when it was first seen; "": not yet */
+    bool     memory;                        /* memory ran out */
+    char     origin[ATTACH_ORIGIN_TEXT_MAX]; /* of the first process, as first seen; or "" */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -74,8 +75,8 @@ any_open_p(const struct session *session)
     return false;
 }
 
-/* Opens processes that have come; false: there is none any more, and none may come. A command may become a Ruby as
- * long as it runs. */
+/* Opens new processes. Returns false if no process is left, and none can come. While a command
+ * runs, it may still become a Ruby. */
 static bool
 refresh(struct session *session, int64_t now)
 {
@@ -91,10 +92,11 @@ sleep_until(int64_t ns)
 {
     struct timespec until = {ns / SECOND_NS, ns % SECOND_NS};
 
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL); /* a signal ends it */
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL); /* a signal ends the sleep */
 }
 
-/* At each tick a look; ticks that have passed while the one before took place are late, and left out. */
+/* Takes a look at each tick. Ticks that pass during a look are late; they are counted and left
+ * out. */
 static void
 record(struct session *session)
 {
@@ -166,7 +168,7 @@ model_of(struct session *session, int64_t duration_ns)
 
 static const struct {
     const char *name;
-    report_export_i *export; /* NULL: as a profile */
+    report_export_i *export; /* NULL for a profile */
 } formats[] = {
     {"pprof", NULL},
     {"collapsed", report_export_collapsed},
@@ -179,11 +181,12 @@ find_export(const char *name)
 {
     size_t format = 0;
 
-    while (name && strcmp(formats[format].name, name)) format++; /* parse.c has looked */
+    while (name && strcmp(formats[format].name, name)) format++; /* parse.c has checked it */
     return formats[format].export;
 }
 
-/* Where it is written; a profile is not for a terminal, and has a name of its own. */
+/* Returns where the result is written. A profile is never written to a terminal, so it has a
+ * default file name. */
 static const char *
 output_of(const struct session *session, char *name, size_t size)
 {
@@ -207,7 +210,7 @@ save(struct session *session, const struct heapprof_model *model)
     return status;
 }
 
-/* False: it was told that nothing can be written there. */
+/* Returns false after telling the user that nothing can be written there. */
 static bool
 writable(const struct cli *cli)
 {
@@ -230,7 +233,7 @@ finish(struct session *session)
     return status;
 }
 
-/* Why nothing was seen; NULL: something was. */
+/* Returns why nothing was seen, or NULL if something was seen. */
 static const char *
 why_not(const struct session *session)
 {
@@ -241,7 +244,8 @@ why_not(const struct session *session)
 
 /* ---- the command ---- */
 
-/* In nanoseconds; 0 without one. False: usage was told. */
+/* Reads the duration in nanoseconds, 0 if none is given. Returns false after telling the user
+ * what is wrong. */
 static bool
 read_duration(const struct cli *cli, int64_t *ns)
 {
@@ -315,7 +319,7 @@ record_and_save(struct session *session)
     return why ? cli_wrong(session->cli, "%s", why) : finish(session);
 }
 
-/* A number is a process, anything else a command. */
+/* Whether the text is a number, and so a process. Any other text is a command. */
 static bool
 pid_p(const char *text)
 {
@@ -343,7 +347,7 @@ record_pids(struct session *session)
     return record_and_save(session);
 }
 
-/* The command's status is ours, unless what was seen could not be written. */
+/* Returns the command's status, unless what was seen could not be written. */
 static int
 record_command(struct session *session)
 {

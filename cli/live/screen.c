@@ -1,6 +1,6 @@
-/* screen.c - lines on a terminal.
+/* screen.c - draws lines on a terminal.
  *
- * What is written to a line is text that report_put has made harmless. */
+ * The text that callers write to a line has to be harmless. report_put makes it so. */
 #include "cli/live/screen.h"
 
 #ifdef HEAPPROF_CURSES
@@ -11,11 +11,11 @@
 
 static struct {
     SCREEN *screen;
-    FILE   *line;               /* that is being written */
+    FILE   *line;               /* the line that is being written */
     char   *text;
     size_t  size;
     enum cli_screen_look look;
-    int     row;                /* of that line */
+    int     row;                /* its row */
 } state;
 
 const char *

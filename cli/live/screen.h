@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_CLI_SCREEN_H
 #define HEAPPROF_CLI_SCREEN_H
-/* The whole terminal as a screen of lines, by ncurses; the only place that knows of it. */
+/* The whole terminal as a screen of lines. Only screen.c knows of ncurses. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -18,13 +18,15 @@ void cli_screen_end(void);
 unsigned cli_screen_width(void);
 unsigned cli_screen_height(void);
 
-/* Draws one picture: call clear, then line for each line from the top, then show. line returns the stream to
- * write its text to; the stream is valid up to the next call. Lines below the screen are not shown. */
+/* Draws one picture: call clear, then line for each line from the top, then show. line returns
+ * the stream to write its text to; the stream is valid up to the next call. Lines below the
+ * screen are not shown. */
 void cli_screen_clear(void);
 FILE *cli_screen_line(enum cli_screen_look look);
 void cli_screen_show(void);
 
-/* Waits up to that many milliseconds for a key. Returns its character, or a value of cli_screen_key. */
+/* Waits up to that many milliseconds for a key. Returns its character, or a value of
+ * cli_screen_key. */
 int cli_screen_key(int milliseconds);
 
 #endif

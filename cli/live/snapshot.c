@@ -1,4 +1,5 @@
-/* snapshot.c - heapprof snapshot: the heap profile of a running process, read from outside. */
+/* snapshot.c - heapprof snapshot: writes the heap profile of a running process, read from
+ * outside. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct snapshot_session {
     struct cli *cli;
     struct attach_target *target;
     struct attach_vm *vm;
-    struct attach_stop *stop;   /* NULL: nobody is to be stopped */
+    struct attach_stop *stop;   /* NULL if the process is not to be stopped */
     struct heapprof_series series;
     char     program[64];
     char     last[PATH_MAX]; /* the file that was written last */
@@ -107,10 +108,11 @@ sleep_for(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
 
-    nanosleep(&time, NULL); /* a signal ends it */
+    nanosleep(&time, NULL); /* a signal ends the sleep */
 }
 
-/* Until it is interrupted, or the process ends, which is no fault then. */
+/* Takes profiles until it is interrupted, or until the process ends. That the process ends is no
+ * error. */
 static int
 take_every(struct snapshot_session *session, double seconds)
 {
@@ -127,7 +129,7 @@ take_every(struct snapshot_session *session, double seconds)
     return status;
 }
 
-/* What grew since OLD, as heapprof diff shows it. */
+/* Shows what has grown since OLD, as heapprof diff shows it. */
 static int
 show_difference(struct snapshot_session *session)
 {
@@ -139,7 +141,8 @@ show_difference(struct snapshot_session *session)
 
 /* ---- the command ---- */
 
-/* The template with the process's number in place of %p, which would be ours. */
+/* Makes the template of the file names, with the process's number in place of %p. Otherwise %p
+ * would be heapprof's own number. */
 static bool
 name_files(struct snapshot_session *session, bool numbered, long keep)
 {

@@ -1,4 +1,5 @@
-/* stacks.c - heapprof stacks: what all threads of a running Ruby, or of one in a core, are doing. */
+/* stacks.c - heapprof stacks: shows what all threads of a Ruby are doing. The Ruby runs, or is
+ * in a core. */
 #include "cli/cli.h"
 
 #include "cli/live/attach.h"

@@ -1,7 +1,7 @@
-/* watch.c - heapprof watch: a running Ruby on a live screen.
+/* watch.c - heapprof watch: shows a running Ruby on a live screen.
  *
- * Pages 1 and 2 are made of looks, several a second; pages 3 and 4 of the heap profile, every few
- * seconds, by the tables of `heapprof top` and `diff`. */
+ * Pages 1 and 2 are made from looks, several a second. Pages 3 and 4 are made from the heap
+ * profile, every few seconds, by the tables of `heapprof top` and `diff`. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -31,13 +31,13 @@ struct watch_session {
     struct attach_names names;
     struct attach_looks *looks;
     struct attach_tally tally;
-    struct heapprof_model *first, *now;   /* of the heap; NULL: not read yet */
+    struct heapprof_model *first, *now;   /* heap profiles; NULL: not read yet */
     char     heap_error[ATTACH_TARGET_ERROR_MAX];
     enum watch_page page;
     bool     by_total, idle, paused, ended, memory;
     size_t   scrolled;
     int64_t  period_ns, refresh_ns, heap_ns; /* refresh, heap: when next */
-    struct attach_look_counts marked;   /* when the tally was */
+    struct attach_look_counts marked;   /* the counts at the last tally */
 };
 
 /* ---- the title ---- */
@@ -65,7 +65,7 @@ static size_t
 rows_left(void)
 {
     unsigned height = cli_screen_height();
-    return height > 5 ? height - 5 : 1; /* below the title and a heading */
+    return height > 5 ? height - 5 : 1; /* the rows below the title and a heading */
 }
 
 /* ---- functions ---- */
@@ -167,7 +167,7 @@ put_threads(struct watch_session *session)
 
 /* ---- the heap ---- */
 
-/* What `heapprof top` and `diff` print, as lines of the screen. */
+/* Shows on the screen, line by line, what `heapprof top` and `diff` print. */
 static void
 put_lines(struct watch_session *session, char *text)
 {
@@ -268,7 +268,7 @@ scroll(struct watch_session *session, int key)
     if (key == CLI_SCREEN_PAGE_DOWN) session->scrolled += page;
 }
 
-/* False: it is to end. */
+/* Obeys a key. Returns false if the key ends the command. */
 static bool
 obey(struct watch_session *session, int key)
 {

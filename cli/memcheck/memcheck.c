@@ -1,12 +1,17 @@
-/* memcheck.c - heapprof memcheck: what a command's extensions have lost of malloc's memory.
+/* memcheck.c - heapprof memcheck: finds memory from malloc that a command's extensions have
+ * lost.
  *
- *     RUBY_HEAPPROF=...,memcheck=1,out=DIRECTORY/%p-%t.pb.gz command      each Ruby process writes a file at its end
- *     memcheck/: process, judge, text or JSON                             of all the files there are then
+ *     RUBY_HEAPPROF=...,memcheck=1,out=DIRECTORY/%p-%t.pb.gz command
+ *         each Ruby process writes a file at its end
+ *     memcheck/: process, judge, text or JSON
+ *         on all files that are there then
  *
- * memcheck_run.c reads them. With Valgrind (valgrind.h) the command runs under it, and its files are joined with these.
+ * run.c reads the files. With Valgrind (valgrind.h) the command runs under Valgrind, and
+ * Valgrind's files are joined with these.
  *
- * The directory is temporary. Processes that the command leaves behind become our children, and are waited for a while.
- * One that goes on, as a server does, is told of; it finds the directory gone, and says so.
+ * The directory is temporary. Processes that the command leaves behind become heapprof's
+ * children. heapprof waits for them for a while. If such a process goes on, as a server does,
+ * heapprof tells the user. The process finds later that the directory is gone, and says so.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* asprintf */
@@ -29,17 +34,19 @@
 
 enum {ENGINE = 1, CORE, UNDEFINED, ONLY, SHOW, SUPPRESSIONS, GENERATE, EXITCODE, TIMEOUT, JSON, JUNIT, SARIF, OUT};
 
-#define FOUND 42         /* exit status when there are leaks */
+#define FOUND 42         /* exit status if there are leaks */
 #define STATUS_MOST 255
-#define GRACE_SECONDS 10 /* between SIGTERM and SIGKILL; and for processes that the command leaves behind */
-#define LOOK_NS 10000000 /* so often it is seen whether these have ended */
+#define GRACE_SECONDS 10 /* from SIGTERM to SIGKILL; also for processes left behind */
+#define LOOK_NS 10000000 /* between two checks whether those have ended */
 
 /* ---- the command ---- */
 
-/* As large as it may be, for what is not touched costs nothing; and few objects are sampled. */
+/* The memory is as large as it may be: memory that is not touched costs nothing. Few objects are
+ * sampled. */
 #define SETTINGS "memory=4g,interval=1g"
 
-/* What RUBY_HEAPPROF is to be, in a block from malloc: of a key given twice the last counts. */
+/* Returns the new value of RUBY_HEAPPROF, in a block from malloc. If a key is given twice, the
+ * last one counts. */
 static char *
 settings(const char *directory)
 {
@@ -52,7 +59,8 @@ settings(const char *directory)
     return text;
 }
 
-/* Without a comma, which would end the setting, or a '%', which means something in a name. */
+/* Makes a directory whose name has no comma and no '%'. A comma would end the setting. A '%' has
+ * a meaning in the name of a file. */
 static bool
 make_directory(struct cli_memcheck_run *run)
 {
@@ -108,7 +116,7 @@ report_asked_for(const struct cli *cli)
     return cli->values[JSON] ? memcheck_json : memcheck_text;
 }
 
-/* To stderr, for stdout is the command's. */
+/* Writes to stderr, because stdout belongs to the command. */
 static bool
 report(struct cli_memcheck_run *run)
 {
@@ -144,7 +152,8 @@ leaks_and_errors(const struct cli_memcheck_run *run)
 
 /* ---- the whole ---- */
 
-/* A user who misspells a name must not believe that nothing is lost. */
+/* Tells if no process has loaded the library that --only names. A user who misspells the name
+ * must not believe that nothing is lost. */
 static void
 tell_unloaded(struct cli_memcheck_run *run)
 {
@@ -191,7 +200,7 @@ run_command(struct cli_memcheck_run *run, char **command)
     return status_of(run, &child);
 }
 
-/* Without YJIT, whose code Valgrind would translate again and again. */
+/* Runs the command without YJIT: Valgrind would translate YJIT's code again and again. */
 static int
 run_under_valgrind(struct cli_memcheck_run *run)
 {

@@ -1,7 +1,7 @@
-/* memcheck_run.c - the files that a command's processes have left.
+/* run.c - reads the files that a command's processes have left.
  *
- *     DIRECTORY/PID-TIME.pb.gz   of each Ruby process, at its end
- *     DIRECTORY/PID.xml, .log    with Valgrind, of each process (valgrind.h); joined with the first
+ *     DIRECTORY/PID-TIME.pb.gz   from each Ruby process, at its end
+ *     DIRECTORY/PID.xml, .log    with Valgrind, from each process (valgrind.h); joined with the first
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* asprintf */
@@ -16,7 +16,7 @@
 
 #include "base/array.h"
 
-/* Room for one more process; NULL: there is no memory. */
+/* Returns room for one more process, or NULL if there is no memory. */
 static struct memcheck_process *
 next_process(struct cli_memcheck_run *run)
 {
@@ -55,7 +55,7 @@ read_process(struct cli_memcheck_run *run, const char *path)
 
 /* ---- what Valgrind says ---- */
 
-/* The file that is Ruby, as the processes say it. */
+/* Returns the file that is Ruby, as the processes' profiles name it. */
 static const char *
 core_of(const struct cli_memcheck_run *run)
 {
@@ -84,7 +84,8 @@ errors_p(const struct memcheck_valgrind *found, uint32_t document)
     return false;
 }
 
-/* A process without a file of its own is no matter unless Valgrind has seen an error in it. */
+/* Joins a document with its process. A process without a profile of its own counts only if
+ * Valgrind has seen an error in it. */
 static void
 join_document(struct cli_memcheck_run *run, uint32_t number)
 {
@@ -102,7 +103,8 @@ join_document(struct cli_memcheck_run *run, uint32_t number)
     run->wrong = true;
 }
 
-/* One of which Valgrind has said nothing cannot be told of. */
+/* Drops the processes of which Valgrind has written nothing: the report cannot say anything
+ * about them. The user is told. */
 static void
 drop_unjoined(struct cli_memcheck_run *run)
 {

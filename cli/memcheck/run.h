@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_CLI_MEMCHECK_RUN_H
 #define HEAPPROF_CLI_MEMCHECK_RUN_H
-/* A command that heapprof memcheck runs, and what its processes have left. */
+/* A command that heapprof memcheck runs, and the files that its processes have left. */
 #include <limits.h>
 
 #include "cli/memcheck/valgrind.h"
@@ -10,15 +10,16 @@ struct cli_memcheck_run {
     struct cli *cli;
     struct memcheck_question question;
     struct memcheck_suppressions suppressions;
-    long   exitcode, timeout;          /* timeout: seconds; 0: none */
+    long   exitcode, timeout;          /* timeout: seconds, or 0 for none */
     char   directory[PATH_MAX];
     struct memcheck_process *processes;
     size_t count, capacity;
     struct cli_valgrind valgrind;
-    bool   wrong;                      /* something was told that keeps the report from being whole */
+    bool   wrong;                      /* an error was told; the report is not complete */
 };
 
-/* Reads what is in the directory into processes, and removes it. What is wrong is told. */
+/* Reads the files of the directory into processes, and removes the directory. Tells the user
+ * what is wrong. */
 void cli_memcheck_collect(struct cli_memcheck_run *run);
 void cli_memcheck_run_free(struct cli_memcheck_run *run);
 

@@ -1,7 +1,8 @@
 /* valgrind.c - Valgrind's command line and files.
  *
- * Leaks are looked for when the process asks for it (vm/memcheck/memcheck.c), when Ruby has freed what is its own; Valgrind's own
- * search at the end, which XML brings with it, comes too late and is not read.
+ * The process asks Valgrind to look for leaks (vm/memcheck/memcheck.c) after Ruby has freed its
+ * own memory. Valgrind also looks for leaks at the end, because XML output brings this. That
+ * search comes too late, and is not read.
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* asprintf */
@@ -17,7 +18,7 @@
 /* ---- the command line ---- */
 
 #define LEAST_MAJOR 3
-#define LEAST_MINOR 14 /* --keep-debuginfo */
+#define LEAST_MINOR 14 /* it has --keep-debuginfo */
 
 static bool
 usable_p(const struct cli *cli)
@@ -48,8 +49,8 @@ kinds_option(enum memcheck_kind most)
 
 static const char *const fixed[] = {
     "valgrind", "--tool=memcheck", "--xml=yes", "--error-limit=no", "--num-callers=50", "--trace-children=yes",
-    "--keep-debuginfo=yes", /* of libraries that are unloaded */
-    "--vgdb=no",            /* leaves files behind */
+    "--keep-debuginfo=yes", /* for libraries that are unloaded */
+    "--vgdb=no",            /* vgdb leaves files behind */
 };
 
 enum { FIXED = sizeof(fixed) / sizeof(fixed[0]), CHOSEN = 5 };
