@@ -50,7 +50,7 @@ struct cli_command {
 /* The command line of one call. */
 struct cli {
     const struct cli_command *command;
-    const char *values[CLI_OPTIONS_MOST]; /* by option: its value, or ""; NULL: not given */
+    const char *values[CLI_OPTIONS_MOST]; /* by option: its value, or ""; NULL if not given */
     char      **operands;
     size_t      operand_count;
     size_t      before_dashes;            /* how many of the operands stand before "--" */

@@ -6,7 +6,7 @@
  *
  * A process may have fewer files than another. Each column then shows the file at the same part
  * of the process's own series. So each column has all processes, and its sum is that of the
- * whole server. A pid is used again, and other hosts use it, too. So a process is known by its
+ * whole server. A pid is used again. Other hosts use it, too. So a process is known by its
  * pid, its host and its start time.
  */
 #include "cli/processes.h"

@@ -31,7 +31,7 @@ struct watch_session {
     struct attach_names names;
     struct attach_looks *looks;
     struct attach_tally tally;
-    struct heapprof_model *first, *now;   /* heap profiles; NULL: not read yet */
+    struct heapprof_model *first, *now;   /* heap profiles; NULL if not read yet */
     char     heap_error[ATTACH_TARGET_ERROR_MAX];
     enum watch_page page;
     bool     by_total, idle, paused, ended, memory;

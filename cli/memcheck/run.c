@@ -1,7 +1,7 @@
 /* run.c - reads the files that a command's processes have left.
  *
- *     DIRECTORY/PID-TIME.pb.gz   from each Ruby process, at its end
- *     DIRECTORY/PID.xml, .log    with Valgrind, from each process (valgrind.h); joined with the first
+ *     DIRECTORY/PID-TIME.pb.gz   of each Ruby process, at its end
+ *     DIRECTORY/PID.xml, .log    with Valgrind, of each process (valgrind.h); joined with the first
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* asprintf */

@@ -76,7 +76,7 @@ struct server {
     struct evconnlistener *listener;
     struct connections connections;  /* the oldest first */
     size_t connection_count, timed_count;
-    const char *token;               /* NULL if there is none */
+    const char *token;               /* NULL without a token */
     struct attach_host host;
     int64_t listed_ns;
 };
