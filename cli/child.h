@@ -17,7 +17,7 @@
 struct cli_child {
     pid_t    pid;
     sigset_t before;      /* the mask that the command runs with */
-    sigset_t taken;       /* signals that heapprof waits for */
+    sigset_t taken;       /* signals that stay blocked until heapprof takes them */
     int      status;      /* set by wait, when the command has ended */
     bool     ended;
 };
