@@ -299,6 +299,14 @@ class TestHeapProfPprof < Test::Unit::TestCase
     end
   end
 
+  # The first page is a drawing, made by dot.
+  def test_http_serves_the_graph
+    profile_script(LEAK) do |out,|
+      page = Array.new(3).lazy.filter_map { serve(out, "/ui/?si=inuse_space") }.first
+      assert_match(/<svg.*Cache#fill/m, page, "dot draws it: install the Debian package graphviz")
+    end
+  end
+
   # A page of go tool pprof -http; nil when it ended before it served any.
   def serve(profile, path)
     port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
