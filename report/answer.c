@@ -9,7 +9,7 @@
 #include "report/pattern.h"
 #include "report/text.h"
 
-/* What is asked, and what has to be given back. */
+/* The question, and what has to be freed after it. */
 struct answer_question {
     struct report_question question;
     struct report_look look;
@@ -64,7 +64,7 @@ write_table(FILE *out, const struct heapprof_ask *ask, const struct answer_quest
     return room;
 }
 
-/* What has been written, if all of it has. */
+/* Returns what has been written, or NULL unless all of it has been. */
 static char *
 finish(FILE *out, char **text, bool room)
 {

@@ -1,7 +1,7 @@
 #ifndef HEAPPROF_REPORT_ANSWER_H
 #define HEAPPROF_REPORT_ANSWER_H
-/* The door of this room for a caller that has a question as texts and wants a text: ruby (vm/api/report.c). Of
- * this room, ruby is linked with the names of this header only (vm/heapprof.mk). */
+/* The door of this room for ruby (vm/api/report.c), which has a question as texts and wants a text. ruby links only
+ * the names of this header from this room (vm/heapprof.mk). */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,13 +10,13 @@
 #define HEAPPROF_ANSWER_ERROR_MAX 256
 
 struct heapprof_ask {
-    const char *by;        /* type of the value, that all profiles have */
+    const char *by;        /* type of the value; every profile has it */
     const char *group;     /* "site", "label:KEY", as heapprof top --group has it; NULL: application, then sites */
     const char *directory; /* where the application is (own.h); NULL: as the profile says */
     const char *focus, *ignore; /* POSIX extended regular expressions; NULL: none */
     const char *const *names; /* what the profiles are called */
     size_t   limit;        /* rows; 0: all */
-    size_t   frames;       /* of a site, the innermost */
+    size_t   frames;       /* the innermost frames of a site that are written */
     unsigned width;        /* columns; 0: lines are as long as they are */
     bool     colour;
 };

@@ -1,4 +1,4 @@
-/* estimate.c - variances, from what the file says of its sampling. */
+/* estimate.c - variances, computed from what the file says about its sampling. */
 #include "report/estimate.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The type of the same group: of "inuse_slot_space" and "objects", "inuse_objects". */
+/* Returns the type of the same group: for "inuse_slot_space" and "objects" that is "inuse_objects". */
 static uint32_t
 sibling(const struct heapprof_model *model, const char *name, const char *rest)
 {
@@ -44,7 +44,7 @@ report_estimate_init(struct report_estimate *estimate, const struct heapprof_mod
                       estimate->objects < model->type_count && value != estimate->variance;
 }
 
-/* Of bytes in so many objects; 0 objects: in blocks of any sizes. */
+/* Returns the variance of bytes in that many objects. If objects is 0, the bytes are in blocks of any size. */
 static double
 variance_of_space(const struct report_estimate *estimate, double bytes, double objects)
 {

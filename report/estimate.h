@@ -2,12 +2,13 @@
 #define HEAPPROF_REPORT_ESTIMATE_H
 /* How far a value of a sampled heap profile may be from the truth.
  *
- * Bytes are sampled every R on average, so a thing of S bytes is a sample with p = 1 - exp(-S/R), and
- * what stands for N of them has the variance N (1-p)/p (doc/design/estimator.md). Variances of samples add
- * up. Ours is in the file for what is in use (inuse_variance, in bytes squared): exact sums of
- * S^2 w (w-1), right whatever the interval was at each time. For all else it is reckoned from sizes and
- * the interval: of N objects S is bytes / N; of blocks, whose sizes the file does not have, the variance
- * is at most R times the bytes. */
+ * One byte in R is sampled on average. So a thing of S bytes is sampled with the probability p = 1 - exp(-S/R). A
+ * sample that stands for N things has the variance N (1-p)/p (doc/design/estimator.md). Variances of samples add up.
+ *
+ * For memory in use, the file has the variance (inuse_variance, in bytes squared). It is the exact sum of
+ * S^2 w (w-1), and it is right even if the interval changed. For other values the variance is computed from sizes
+ * and the interval. For N objects, S is bytes / N. For blocks the file has no sizes: their variance is at most R
+ * times the bytes. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,10 +16,10 @@
 
 struct report_estimate {
     const struct heapprof_model *model;
-    bool     known;            /* it is a sampled heap, and the value one of its own */
-    uint32_t value;            /* which of the values is asked about */
-    uint32_t objects, space;   /* the values that belong to it; type_count: there are none */
-    uint32_t variance;         /* of space; type_count: not in the file */
+    bool     known;            /* the profile is a sampled heap, and the value is one of its own */
+    uint32_t value;            /* the type that the question names */
+    uint32_t objects, space;   /* the types that belong to it; type_count: the file has no such type */
+    uint32_t variance;         /* the type that is the variance of space; type_count: not in the file */
     double   interval, malloc_interval;
 };
 

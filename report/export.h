@@ -11,21 +11,21 @@
 
 typedef bool report_export_i(FILE *out, const struct heapprof_model *model, uint32_t type);
 
-/* Everything in the file, as one object. A reference to a function, a location or a mapping is its place in
- * that array, from 0. */
+/* Writes everything in the file as one object. A function, location or mapping is referred to by its place in its
+ * array, from 0. */
 report_export_i report_export_json;
 
-/* A line for each stack, "main;Cart#load;Array#map 4096", which flamegraph.pl and many other programs read.
- * For values above 0. */
+/* Writes a line for each stack, as "main;Cart#load;Array#map 4096". flamegraph.pl and many other programs read this.
+ * Only values above 0 are written. */
 report_export_i report_export_collapsed;
 
-/* The format of speedscope, with every type. For values of 0 and above. */
+/* Writes the format of speedscope, with every type. Values have to be 0 or above. */
 report_export_i report_export_speedscope;
 
-/* A trace with a heap profile in it, for Perfetto. For values of 0 and above. */
+/* Writes a trace with a heap profile in it, for Perfetto. Values have to be 0 or above. */
 report_export_i report_export_perfetto;
 
-/* A line for each sample: its values, its labels, its stack (RFC 4180). */
+/* Writes a line for each sample: its values, its labels, its stack (RFC 4180). */
 report_export_i report_export_csv;
 
 #endif

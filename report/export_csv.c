@@ -1,4 +1,4 @@
-/* export_csv.c - a line a sample:
+/* export_csv.c - writes a line for each sample:
  *
  *     alloc_space (bytes),inuse_space (bytes),labels,stack
  *     4096,40,"class=String gc_age=4","main;Cart#load"
@@ -9,7 +9,7 @@
 
 #include "report/stack.h"
 
-/* A text of a field in quotes. */
+/* Writes a text within a field that is in quotes. */
 static void
 put_text(FILE *out, const struct heapprof_model *model, uint32_t string)
 {
@@ -48,7 +48,7 @@ report_export_csv(FILE *out, const struct heapprof_model *model, uint32_t type)
     struct heapprof_samples samples;
     bool room = rb_heapprof_samples_begin(&samples, model);
 
-    (void)type; /* all of them */
+    (void)type; /* all types are written */
     if (room) put_header(out, model);
     while (room && rb_heapprof_samples_next(&samples)) {
         for (uint32_t i = 0; i < model->type_count; i++) fprintf(out, "%"PRId64",", samples.values[i]);

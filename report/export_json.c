@@ -1,4 +1,4 @@
-/* export_json.c - a whole model as JSON:
+/* export_json.c - writes a whole model as JSON:
  *
  *     {"sample_types": [{"type": "inuse_space", "unit": "bytes"}, ...], "default_sample_type": "inuse_space",
  *      "time_ns": 0, "duration_ns": 0, "period_type": {"type": "space", "unit": "bytes"}, "period": 524288,
@@ -8,9 +8,9 @@
  *      "locations": [{"lines": [[function, line], ...], "mapping": 0, "address": 0}, ...],
  *      "samples": [{"locations": [...], "values": [...], "labels": [["class", "String"], ["gc_age", 4, "gcs"]]}, ...]}
  *
- * A location's lines begin with the innermost one; function and mapping are null where there is none.
- * A label is a string, or a number and its unit if it has one; a key may come more than once. A thing of
- * an array is a line, for grep and diff.
+ * A location's lines begin with the innermost one. An unknown function or mapping is null. A label's value is a string,
+ * or a number with its unit if it has one. A key may come more than once. Each element of an array is a line, for grep
+ * and diff.
  */
 #include "report/export.h"
 
@@ -57,7 +57,7 @@ put_facts(struct report_json *json, const struct heapprof_model *model)
     report_json_end(json, ']');
 }
 
-/* Begins an array of things, each on a line of its own. */
+/* Begins an array. Each of its elements will be on a line of its own. */
 static void
 begin_things(struct report_json *json, const char *key)
 {
@@ -178,7 +178,7 @@ report_export_json(FILE *out, const struct heapprof_model *model, uint32_t type)
     struct report_json json = {.out = out};
     bool done;
 
-    (void)type; /* all of them */
+    (void)type; /* all types are written */
     report_json_begin(&json, '{');
     put_facts(&json, model);
     put_mappings(&json, model);

@@ -1,15 +1,15 @@
-/* export_perfetto.c - a trace with one heap profile in it, as Perfetto's heapprofd leaves it:
+/* export_perfetto.c - writes a trace with one heap profile in it, as Perfetto's heapprofd does:
  *
  *     TracePacket { ClockSnapshot }
  *     TracePacket { ProfilePacket { strings, mapping, frames, callstacks; samples of a process } } ...
  *
- * The time of a process's samples is of a clock that is not the trace's (MONOTONIC_COARSE). Without a snapshot of both clocks
- * Perfetto does not know how they go together, and drops the samples. We have one time, and say it is that of all.
+ * A process's samples have the time of another clock than the trace (MONOTONIC_COARSE). Perfetto drops the samples
+ * unless a snapshot relates both clocks. A profile has a single time, so it is written as the time of all clocks.
  *
- * Packets have a bounded size; each but the last says that it goes on. Ids of frames are lines' numbers from 1, then
- * locations' that have no line. A callstack is a sample's, and begins with the outermost frame. What is alive is
- * what was allocated less what was freed: so a heap's alloc and inuse make a sample; of any other profile the
- * value that was asked for is what was "allocated".
+ * Packets have a bounded size. Each packet except the last says that another follows. The ids of frames are the numbers
+ * of the lines, from 1; behind them come the locations that have no line. A callstack is one sample's stack, and begins
+ * with the outermost frame. In Perfetto, memory alive is memory allocated minus memory freed. So a heap's alloc and inuse
+ * make one sample. For any other profile, the value of the question is written as "allocated".
  *
  * The messages' fields are those of Perfetto's profile_packet.proto, profile_common.proto and clock_snapshot.proto.
  */
@@ -49,13 +49,13 @@ struct message {
 struct exporting {
     FILE *out;
     const struct heapprof_model *model;
-    struct message trace, packet, profile, process; /* each in the one before */
-    struct message inner;   /* in any of them */
+    struct message trace, packet, profile, process; /* each is part of the one before */
+    struct message inner;   /* is part of any of them */
     uint64_t pid;
-    uint64_t index;         /* of the packet */
-    uint32_t types[4];      /* allocated, freed bytes' rest; counts */
+    uint64_t index;         /* number of the packet */
+    uint32_t types[4];      /* alloc_space, inuse_space, alloc_objects, inuse_objects */
     bool     heap;
-    bool     failed;        /* no memory */
+    bool     failed;        /* there was no memory */
 };
 
 /* ---- messages ---- */
@@ -94,7 +94,7 @@ put_bytes(struct exporting *exporting, struct message *message, unsigned field, 
     message->size = (size_t)(at - message->bytes) + size;
 }
 
-/* Puts one into another, and empties it. */
+/* Puts one message into another, and empties it. */
 static void
 put_message(struct exporting *exporting, struct message *message, unsigned field, struct message *part)
 {
@@ -112,7 +112,7 @@ write_packet(struct exporting *exporting)
     exporting->trace.size = 0;
 }
 
-/* profile: room for the snapshot, for there is no profile yet. */
+/* profile is used as room for the snapshot, because no profile has begun yet. */
 static void
 write_clocks(struct exporting *exporting)
 {
@@ -153,7 +153,7 @@ end_packet_if_full(struct exporting *exporting)
     if (exporting->profile.size + exporting->process.size >= PACKET_BYTES) end_packet(exporting, true);
 }
 
-/* ---- things ---- */
+/* ---- strings, frames, callstacks, samples ---- */
 
 static void
 put_string(struct exporting *exporting, uint64_t id, const char *text)
@@ -185,7 +185,7 @@ put_mapping(struct exporting *exporting)
     put_message(exporting, &exporting->profile, PROFILE_MAPPINGS, &exporting->inner);
 }
 
-/* A frame and its name; id is more than 1, which is the mapping's path. */
+/* Writes a frame and its name. id is above 1, because 1 is the mapping's path. */
 static void
 put_frame(struct exporting *exporting, uint64_t id, uint32_t location, const struct heapprof_model_line *line)
 {
@@ -278,9 +278,9 @@ put_samples(struct exporting *exporting, uint32_t type)
     return there && !exporting->failed;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole trace ---- */
 
-/* The process's number; 1 where the file does not say it. */
+/* Returns the process's number, or 1 if the file does not say it. */
 static uint64_t
 pid_of(const struct heapprof_model *model)
 {

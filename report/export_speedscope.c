@@ -1,7 +1,7 @@
-/* export_speedscope.c - speedscope's JSON: the functions as shared frames, and for each type a profile of
- * samples with a weight each. Its stacks begin with the outermost frame.
+/* export_speedscope.c - writes speedscope's JSON. The functions are shared frames. Each type is a profile, whose samples
+ * have a weight each. A stack begins with the outermost frame.
  *
- * Frames are the functions by their places; behind them come the locations that have no function. */
+ * Frames are the functions by their places. Behind them come the locations that have no function. */
 #include "report/export.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ unit_of(const struct heapprof_model *model, uint32_t type)
     return "none";
 }
 
-/* The stacks of the samples that have a value; or the values, and their sum in *sum. */
+/* Writes the stacks of the samples that have a value, or writes the values and sets *sum to their sum. */
 static bool
 put_samples(struct report_json *json, const struct heapprof_model *model, uint32_t type, double *sum)
 {

@@ -1,15 +1,15 @@
-/* groups.c - from samples to rows.
+/* groups.c - makes rows of samples.
  *
- *     sample --key of the group--> digest --> row --> figures, a column for each profile, or for so many
+ *     sample --key of the group--> digest --> row --> figures: a column for each profile, or for several
  *
- * Digests are of content: names, files, lines, labels. Those of functions are made once a profile, and a
- * stack's is made of its frames'. A row keeps no names, but an example: where in its profile there is
- * something of that digest. By the group it is
+ * A digest is of content: names, files, lines, labels. The digests of functions are made once for each profile. A stack's
+ * digest is made of the digests of its frames. A row keeps no names. It keeps an example: a place in its profile that has
+ * that digest. The place depends on the group:
  *
  *     SITE CLASS LABEL          the place of a sample in model->samples
- *     FUNCTION FILE GEM APP     a line's number; or, with NO_LINE, a location's that has none
+ *     FUNCTION FILE GEM APP     the number of a line; or, with NO_LINE, of a location that has no line
  *
- * and NOTHING where a sample has no such thing.
+ * The example is NOTHING if the sample has no such frame or label.
  */
 #include "report/groups.h"
 
@@ -24,9 +24,9 @@
 #define NO_LINE (UINT64_C(1) << 63)
 #define NOTHING UINT64_MAX
 
-enum {FOCUS = 1, IGNORE = 2, OWN = 4}; /* what a function is */
+enum {FOCUS = 1, IGNORE = 2, OWN = 4}; /* marks of a function */
 
-/* Labels that tell what the memory of a site is, in the order of a title. */
+/* Labels that say what the memory of a site is, in the order in which a title has them. */
 static const char *const title_labels[] = {"class", "caller", "owner", "native_leak"};
 #define TITLE_LABELS (sizeof(title_labels) / sizeof(title_labels[0]))
 
@@ -37,11 +37,11 @@ struct scan {
     uint32_t profile, column;
     const char *directory;
     struct heapprof_digest *functions; /* by place */
-    struct heapprof_digest *lines;     /* by line, of a site; otherwise NULL */
-    uint32_t *rows;                    /* by line, where figures are cumulative; 0: not known yet */
+    struct heapprof_digest *lines;     /* by line, if the group is SITE; otherwise NULL */
+    uint32_t *rows;                    /* by line, if figures are cumulative; 0: not known yet */
     unsigned char *marks;              /* by place */
     struct report_estimate estimate;
-    double kept_age;                   /* GCs since the process's first; INFINITY: not known */
+    double kept_age;                   /* GCs since the first profile of this process; INFINITY: not known */
 };
 
 /* ---- the question ---- */
@@ -129,7 +129,7 @@ digest_text(const char *text, size_t length)
     return digest;
 }
 
-/* Of a function, or of the address of what has none. */
+/* Makes the digest of a frame's function, or of its address if it has no function. */
 static struct heapprof_digest
 digest_frame(const struct scan *scan, uint64_t frame)
 {
@@ -189,7 +189,7 @@ digest_site(const struct scan *scan, const struct heapprof_samples *samples)
     return digest;
 }
 
-/* Of what a frame is to that group. */
+/* Makes the digest of a frame by that group. */
 static struct heapprof_digest
 digest_in(const struct scan *scan, uint64_t frame)
 {
@@ -217,7 +217,7 @@ digest_in(const struct scan *scan, uint64_t frame)
 
 /* ---- rows ---- */
 
-/* The row of that digest; 0: no memory. */
+/* Returns the row of that digest, or 0 if there is no memory. */
 static uint32_t
 find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
 {
@@ -233,7 +233,8 @@ find_row(struct scan *scan, struct heapprof_digest digest, uint64_t example)
     return row;
 }
 
-/* Functions and blocks may share a line of the application: what most is of names it, whatever came first. */
+/* Functions and blocks may share a line of the application. The row is named after the one with the largest sample, not
+ * after the one that came first. */
 static void
 name_by_largest(const struct scan *scan, uint32_t row, uint64_t frame, double value)
 {
@@ -245,7 +246,7 @@ name_by_largest(const struct scan *scan, uint32_t row, uint64_t frame, double va
     named->example = frame;
 }
 
-/* What a sample adds to its row. */
+/* Adds a sample to its row. */
 static struct report_figures
 figures_of(const struct scan *scan, const struct heapprof_samples *samples)
 {
@@ -285,7 +286,7 @@ note_what_there_is(struct report_groups *groups, const struct report_figures *fi
     groups->has_errors = groups->has_errors || figures->variance != 0;
 }
 
-/* The row of a frame, found once a line. */
+/* Returns the row of a frame. It is looked up once for each line. */
 static uint32_t
 row_of_frame(struct scan *scan, uint64_t frame)
 {
@@ -294,7 +295,7 @@ row_of_frame(struct scan *scan, uint64_t frame)
     return scan->rows[frame];
 }
 
-/* To the rows of all its frames, once to each. */
+/* Adds a sample to the rows of all its frames, once to each row. */
 static bool
 add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double value)
 {
@@ -313,7 +314,7 @@ add_cumulative(struct scan *scan, const struct heapprof_samples *samples, double
     return room;
 }
 
-/* Whether both are of one line: a C function is shown where it was called. */
+/* Returns whether both frames are on one line. A C function counts for the line that called it. */
 static bool
 same_line_p(const struct heapprof_model *model, uint64_t one, uint64_t other)
 {
@@ -322,7 +323,8 @@ same_line_p(const struct heapprof_model *model, uint64_t one, uint64_t other)
     return a.line == b.line && !strcmp(a.file, b.file);
 }
 
-/* The innermost line of the application; of several frames on it the outermost, which is no C function. */
+/* Returns the innermost line of the application. If several frames are on that line, returns the outermost of them,
+ * which is not a C function. */
 static uint64_t
 own_frame(const struct scan *scan, const struct heapprof_samples *samples)
 {
@@ -354,7 +356,7 @@ row_of_own(struct scan *scan, const struct heapprof_samples *samples, double val
     return row;
 }
 
-/* The row of a sample of that value, which is at that place. */
+/* Returns the row of the sample at that place, which has that value. */
 static uint32_t
 row_of(struct scan *scan, const struct heapprof_samples *samples, uint64_t at, double value)
 {
@@ -441,7 +443,7 @@ look_at_functions(struct scan *scan)
     return true;
 }
 
-/* What is asked of a line again and again. */
+/* Computes once what is needed for a line many times. */
 static bool
 look_at_lines(struct scan *scan)
 {
@@ -466,8 +468,8 @@ gc_of(const struct heapprof_model *model)
     return text ? strtod(text, NULL) : NAN;
 }
 
-/* How many GCs have passed in the same run since that profile; INFINITY when they are not of one run. What
- * is as old as that was sampled then, too, with the same weight: so it is no part of the error of a difference. */
+/* Returns how many GCs have passed since that profile, or INFINITY if the profiles are of different runs. A sample that
+ * is as old was in that profile, too, with the same weight. So it adds nothing to the error of a difference. */
 static double
 gcs_since(const struct heapprof_model *before, const struct heapprof_model *model)
 {
@@ -556,7 +558,7 @@ report_groups_free(struct report_groups *groups)
     free(groups->work);
 }
 
-/* ---- what a row is of ---- */
+/* ---- what a row stands for ---- */
 
 bool
 report_row_of_others_p(const struct report_groups *groups, uint32_t row)
@@ -575,7 +577,7 @@ text_of(const char *text, size_t length)
     return copy;
 }
 
-/* A text of several, in a block from malloc. */
+/* Joins several texts into one, in a block from malloc. */
 static char *
 join(const char *first, const char *between, const char *second, const char *end)
 {
@@ -600,7 +602,7 @@ label_text(const struct heapprof_samples *samples, const struct heapprof_model_l
     return text_of(number, strlen(number));
 }
 
-/* The innermost function's name; "" where there is none. */
+/* Returns the innermost function's name, or "" if there is no function. */
 static const char *
 innermost(const struct heapprof_samples *samples)
 {
@@ -608,7 +610,8 @@ innermost(const struct heapprof_samples *samples)
     return "";
 }
 
-/* "String"; "str_enc_new (ruby) for Cart native_leak"; of a profile without classes the function. */
+/* Returns a site's title: "String", or "str_enc_new (ruby) for Cart native_leak". If the profile has no classes, returns
+ * the name of the function. */
 static char *
 site_title(const struct heapprof_samples *samples)
 {

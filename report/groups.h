@@ -26,28 +26,28 @@ struct report_question {
     const regex_t *focus;      /* samples with a frame whose function or file matches; NULL: all */
     const regex_t *ignore;     /* and without one that matches this; NULL: none */
     const char    *directory;  /* where the application is; NULL: as the profile says */
-    uint32_t       together;   /* so many profiles make a column, one of each process; 0: 1 */
+    uint32_t       together;   /* profiles in a column, one of each process; 0 means 1 */
 };
 
 /* Sets the group by its name: "site", "function", ..., "label:KEY". Returns false if no group has that name. */
 bool report_question_group(struct report_question *question, const char *name);
 
-/* What a row, or all of them, has in one column. */
+/* The figures of one row, or of all rows together, in one column. */
 struct report_figures {
     double value;
-    double cumulative; /* with what was called from there: of functions, files and gems */
-    double objects;    /* that the value is in */
+    double cumulative; /* value, with what was called from there; for functions, files and gems */
+    double objects;    /* number of objects that make up the value */
     double variance;   /* of value */
-    double kept;       /* the part of variance that is of what the first column had, too */
+    double kept;       /* the part of variance whose samples the first column has, too */
     double aged, age;  /* value whose age is known; the sum of value times GCs survived */
-    double survived;   /* the part of value that is not known to be younger than the last GC */
+    double survived;   /* value without the part that is known to be younger than the last GC */
 };
 
 struct report_row {
-    uint32_t profile;  /* in which the example is */
-    uint64_t example;  /* there: what it is of; groups.c knows */
-    double   largest;  /* of APP: the largest value of one sample, which the example is of */
-    uint64_t stamp;    /* of the last sample that was added to cumulative */
+    uint32_t profile;  /* the profile that the example is in */
+    uint64_t example;  /* a place in that profile, as groups.c says */
+    double   largest;  /* for APP: the largest value of one sample; the example is that sample's */
+    uint64_t stamp;    /* number of the last sample that was added to cumulative */
 };
 
 struct report_groups {
@@ -55,16 +55,16 @@ struct report_groups {
     struct report_question question;
     const struct heapprof_model *const *models;
     uint32_t  profiles, columns;
-    uint32_t *types;                /* by profile: which value */
+    uint32_t *types;                /* by profile: the type whose values count */
     const char **directories;       /* by profile: where the application is; NULL: not known */
     struct heapprof_digests digests;
     struct report_row *rows;        /* by the digest's number, from 1 */
     size_t    row_capacity;
-    struct report_figures *figures; /* of row r in column c: [r * columns + c]; row 0: of all */
+    struct report_figures *figures; /* row r, column c: [r * columns + c]; row 0 is the total */
     size_t    figure_capacity;
     double   *work;                 /* by column: bytes allocated since the start, of all samples; 0: not known */
     uint64_t  stamp;
-    bool      has_objects, has_ages, has_errors; /* anywhere */
+    bool      has_objects, has_ages, has_errors; /* in any row */
 };
 
 static inline struct report_figures *
@@ -87,15 +87,15 @@ bool report_cumulative_p(enum report_group group);
 /* For REPORT_APP: returns whether any row is a line of the application. */
 bool report_any_own_p(const struct report_groups *groups);
 
-/* ---- what a row is of ---- */
+/* ---- what a row stands for ---- */
 
 /* For REPORT_APP: returns whether this is the row of the stacks without a line of the application. */
 bool report_row_of_others_p(const struct report_groups *groups, uint32_t row);
 
 struct report_frame {
-    const char *name, *file;  /* "" where not known */
+    const char *name, *file;  /* "" if not known */
     int64_t  line;            /* 0: not known */
-    uint64_t address;         /* of what has no name */
+    uint64_t address;         /* of a frame that has no name */
 };
 
 /* Returns the row's title in a block from malloc: "String", "Cart#load  /srv/cart.rb",

@@ -1,5 +1,5 @@
-/* json.c - JSON with the commas put in. A comma stands before each thing that follows another one
- * in the same brackets; behind a key and an opening bracket there is none. */
+/* json.c - writes JSON, with its commas. A comma stands before each value that follows another one in the same brackets.
+ * No comma follows a key or an opening bracket. */
 #include "report/json.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "base/unseen.h"
 #include "base/utf8.h"
 
-#define PIECE 1024 /* bytes of a string that are made UTF-8 at once */
+#define PIECE 1024 /* bytes of a string that are converted to UTF-8 at once */
 
 static void
 begin_thing(struct report_json *json)
@@ -33,7 +33,7 @@ report_json_end(struct report_json *json, char bracket)
     json->comma = true;
 }
 
-/* Between two things, the comma has to stand on the line before. */
+/* The comma between two values has to stand before the newline. */
 void
 report_json_line(struct report_json *json)
 {
@@ -49,7 +49,7 @@ put_code(FILE *out, uint32_t code)
     else fprintf(out, "\\u%04"PRIx32"\\u%04"PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff)); /* UTF-16 */
 }
 
-/* Of well-formed UTF-8. */
+/* Writes text that is well-formed UTF-8. */
 static void
 put_escaped(const struct report_json *json, const char *text, size_t length)
 {

@@ -1,4 +1,4 @@
-/* overview.c - two tables of the same profiles, one under the other, and what is in neither. */
+/* overview.c - writes two tables of the same profiles, one under the other, and then the growth that is in neither. */
 #include "report/overview.h"
 
 #include <string.h>
@@ -7,14 +7,14 @@
 
 #define OWN_LINES 10
 
-/* Whether it is known which code is the application's. */
+/* Returns whether the profiles say which code is the application's. */
 static bool
 own_known_p(const struct report_question *question, const struct heapprof_model *model)
 {
     return question->directory || rb_heapprof_model_comment(model, "directory: ");
 }
 
-/* Whether it is asked what the memory in use consists of, and by how much it grew. */
+/* Returns whether the question is about the growth of all memory in use. */
 static bool
 growth_of_all_p(const struct report_groups *groups)
 {

@@ -1,14 +1,14 @@
-/* own.c - paths of Ruby's world:
+/* own.c - tells whose code a file is, by the kinds of paths that Ruby has:
  *
  *     .../gems/NAME-VERSION/lib/...        a gem, also below bundler/gems (NAME-REVISION)
  *     .../lib/ruby/3.4.0/...               Ruby's library
- *     <internal:kernel>, (eval at ...)     the VM's; code from a string
+ *     <internal:kernel>, (eval at ...)     code of the VM; code from a string
  */
 #include "report/own.h"
 
 #include <string.h>
 
-/* The last "/gems/NAME-..." whose NAME-... is a directory with a '-' in it; NULL: there is none. */
+/* Returns the last "/gems/NAME-..." in which NAME-... is a directory with a '-' in its name, or NULL. */
 static const char *
 find_gem(const char *file, size_t *length)
 {
@@ -24,7 +24,7 @@ find_gem(const char *file, size_t *length)
     return found;
 }
 
-/* Whether a path has its "/lib/ruby/3.4.0/" at that place or behind it. */
+/* Returns whether a path has its "/lib/ruby/3.4.0/" at that place or behind it. */
 static bool
 ruby_p(const char *file, const char *from)
 {
@@ -38,7 +38,7 @@ ruby_p(const char *file, const char *from)
            !strncmp(library, "vendor_ruby/", 12);
 }
 
-/* Whether it is in a gem, or Ruby's library, that begins at that place or behind it. */
+/* Returns whether the path has a gem or Ruby's library at that place or behind it. */
 static bool
 others_p(const char *file, const char *from)
 {
@@ -48,8 +48,8 @@ others_p(const char *file, const char *from)
     return (gem && gem >= from) || ruby_p(file, from);
 }
 
-/* The rest of a path below one of the directories, with its '/'; NULL: it is below none. What a directory is itself
- * installed in does not count: so a gem can be asked for. */
+/* Returns the rest of a path below one of the directories, with its '/', or NULL if it is below none of them. Only the
+ * rest is looked at for gems: so a directory that is a gem's can be the application. */
 static const char *
 below_any(const char *file, const char *directories)
 {

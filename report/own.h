@@ -10,11 +10,11 @@
  * if it is the VM's. If directories is "", no file is. */
 bool report_own_p(const char *file, const char *directories);
 
-/* What it belongs to: "rack-3.1.2", in text and its length; or a name in parentheses. */
+/* Returns what the file belongs to: a gem, as "rack-3.1.2", or a name in parentheses. *length is the text's length. */
 const char *report_gem(const char *file, const char *directories, size_t *length);
 
-/* The end of the path that says enough: below directory, "app/cart.rb"; of a gem, "rack-3.1.2/lib/rack.rb";
- * otherwise all. directories: those of the application, or NULL. */
+/* Returns the end of the path that is enough for a reader. Below one of the directories it is "app/cart.rb". In a gem
+ * it is "rack-3.1.2/lib/rack.rb". Otherwise it is the whole path. directories are the application's, or NULL. */
 const char *report_short_path(const char *file, const char *directories);
 
 #endif

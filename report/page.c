@@ -1,4 +1,4 @@
-/* page.c - the tables of a page as JSON: of each table its columns, because that is shorter. */
+/* page.c - writes the tables of a page as JSON. Each table is written column by column, because that is shorter. */
 #include "report/page.h"
 
 static void
@@ -8,7 +8,7 @@ begin(struct report_json *json, const char *key, char bracket)
     report_json_member_begin(json, key, bracket);
 }
 
-/* One number of each tuple, less by base: the page counts from 0. */
+/* Writes one number of each tuple, minus base, because the page counts from 0. */
 static void
 put_column(struct report_json *json, const char *key, const struct report_tuples *tuples, uint32_t column, int base)
 {
@@ -84,7 +84,7 @@ put_label_numbers(struct report_json *json, const struct report_tuples *labels)
     report_json_end(json, ']');
 }
 
-/* Set 0 is the empty one. A set's labels come last first. */
+/* Writes the sets. Set 0 is the empty set. The last label of a set comes first. */
 static void
 put_sets(struct report_json *json, const struct report_tuples *sets)
 {

@@ -1,16 +1,16 @@
-/* page_tables.c - from samples to nodes and rows.
+/* page_tables.c - makes nodes and rows of samples.
  *
  *     sample: [frame < caller < ... < main], labels, values
  *         node:  main > ... > caller > frame     a path of nodes, shared with other samples
- *         set:   (((), label), label)            likewise of labels, which are sorted
+ *         set:   (((), label), label)            a path of sorted labels, shared in the same way
  *         row:   node, set                       to which the values are added
  *
- * So a difference is two models added, one of them with the other sign.
+ * So a difference is the sum of two models, one of them with its sign changed.
  *
- * A hostile file may make paths of any length with few bytes: a location may have a million lines, and
- * be in a stack a million times. So a path has DEEPEST nodes at most, and there are MOST nodes; what
- * lies beyond belongs to the last node that there is. A location under a node that was there before
- * is looked up as a whole, whatever number of lines it has.
+ * A hostile file can make paths of any length with few bytes: a location may have a million lines, and a stack may have it
+ * a million times. So a path has at most DEEPEST nodes, and the tables have at most MOST nodes. Frames beyond that belong
+ * to the last node of their path. A location that was seen under the same node before is looked up as a whole, however
+ * many lines it has.
  */
 #include "report/page_tables.h"
 
@@ -87,14 +87,14 @@ small_number(int64_t number)
     return number > 0 && number < UINT32_MAX ? (uint32_t)number : 0;
 }
 
-/* The file of that name, a string of the tables; 0: no memory. */
+/* Returns the file of that name, a string of the tables, or 0 if there is no memory. */
 static uint32_t
 add_file(struct report_page_tables *tables, uint32_t name)
 {
     size_t length;
     const char *path = rb_heapprof_strings_get(&tables->strings, name, NULL);
     const char *belongs = report_gem(path, tables->directory, &length);
-    char gem[256]; /* text to intern may not be the strings' own */
+    char gem[256]; /* a copy, because a text to intern must not lie in the table of strings */
     uint32_t file[3] = {name, 0, report_own_p(path, tables->directory)};
 
     if (length > sizeof(gem)) length = sizeof(gem);
@@ -103,7 +103,7 @@ add_file(struct report_page_tables *tables, uint32_t name)
     return file[1] == UINT32_MAX ? 0 : report_tuples_add(&tables->files, file);
 }
 
-/* 0: no memory. */
+/* Returns 0 if there is no memory. */
 static uint32_t
 add_function(struct report_page_tables *tables, const struct heapprof_model *model, uint64_t place)
 {
@@ -118,7 +118,7 @@ add_function(struct report_page_tables *tables, const struct heapprof_model *mod
     return tuple[1] ? report_tuples_add(&tables->functions, tuple) : 0;
 }
 
-/* A function for a location of which only the address is known. 0: no memory. */
+/* Returns a function for a location whose address alone is known, or 0 if there is no memory. */
 static uint32_t
 add_address(struct report_page_tables *tables, uint64_t address)
 {
@@ -144,17 +144,17 @@ add_label(struct report_page_tables *tables, const struct heapprof_model *model,
 
 /* ---- adding a model ---- */
 
-/* What is known of the model that is being added. */
+/* The model that is being added. */
 struct addition {
     struct report_page_tables *tables;
     const struct heapprof_model *model;
     const uint32_t *types;
     int       sign;
-    uint32_t *functions; /* by place: the tables' function, 0: not known yet */
-    uint32_t *labels;    /* scratch: those of a sample */
+    uint32_t *functions; /* by place: the function in the tables; 0: not known yet */
+    uint32_t *labels;    /* scratch: the labels of a sample */
 };
 
-/* The tables' function at that line; 0: no memory. */
+/* Returns the function of that line in the tables, or 0 if there is no memory. */
 static uint32_t
 function_at(struct addition *addition, const struct heapprof_model_line *line, uint64_t address)
 {
@@ -165,7 +165,7 @@ function_at(struct addition *addition, const struct heapprof_model_line *line, u
     return addition->functions[line->function];
 }
 
-/* One node down, if there is room for it. False: no memory. */
+/* Goes down to the child node, if there is room for it. Returns false if there is no memory. */
 static bool
 step(struct report_page_tables *tables, uint32_t *node, uint32_t *depth, uint32_t function, uint32_t line)
 {
@@ -184,7 +184,7 @@ step(struct report_page_tables *tables, uint32_t *node, uint32_t *depth, uint32_
     return true;
 }
 
-/* Down through all lines of a location, the outermost first. */
+/* Goes down through all lines of a location, the outermost first. */
 static bool
 walk_location(struct addition *addition, uint32_t place, uint32_t *node, uint32_t *depth)
 {
@@ -204,7 +204,7 @@ walk_location(struct addition *addition, uint32_t place, uint32_t *node, uint32_
     return true;
 }
 
-/* The same, looked up where it was done before. */
+/* Does the same, but looks the result up if the location was under this node before. */
 static bool
 enter_location(struct addition *addition, uint32_t place, uint32_t *node, uint32_t *depth)
 {
@@ -263,7 +263,7 @@ find_set(struct addition *addition, const struct heapprof_samples *samples, uint
     return true;
 }
 
-/* The values of a row; NULL: no memory. */
+/* Returns the values of a row, or NULL if there is no memory. */
 static int64_t *
 find_row(struct report_page_tables *tables, uint32_t node, uint32_t set)
 {
@@ -274,7 +274,7 @@ find_row(struct report_page_tables *tables, uint32_t node, uint32_t set)
     return tables->values + count - tables->type_count;
 }
 
-/* Without overflow's being undefined: values are anybody's. */
+/* Adds without undefined overflow, because a hostile file may have any values. */
 static void
 add_value(int64_t *sum, int64_t value, int sign)
 {
@@ -332,13 +332,13 @@ report_page_tables_add(struct report_page_tables *tables, const struct heapprof_
     free(addition.functions);
     free(addition.labels);
     free_paths(tables);
-    report_tuples_init(&tables->paths, &tables->mem, 2); /* another model has other locations */
+    report_tuples_init(&tables->paths, &tables->mem, 2); /* the locations belong to this model only */
     return done;
 }
 
 /* ---- folding ---- */
 
-/* Marks in keep, by node, what is not too small in that type. widths is scratch, by node. */
+/* Marks in keep, by node, each node that is not too small in that type. widths is scratch, by node. */
 static void
 mark_wide(const struct report_page_tables *tables, uint32_t type, double *widths, unsigned char *keep)
 {
@@ -357,7 +357,7 @@ mark_wide(const struct report_page_tables *tables, uint32_t type, double *widths
     }
 }
 
-/* The nodes that stay, as a new table; to: by node, what becomes of it. */
+/* Makes a new table of the nodes that stay. Sets to, by node, to the node in the new table that replaces it. */
 static bool
 fold_nodes(struct report_page_tables *tables, const unsigned char *keep, uint32_t *to)
 {
@@ -380,7 +380,8 @@ fold_nodes(struct report_page_tables *tables, const unsigned char *keep, uint32_
     return true;
 }
 
-/* The rows anew: at those nodes, and without labels where plain says so. NULL: as they are. */
+/* Makes the rows anew. A row moves to the node that to says, and loses its labels if plain is set for it. Either may be
+ * NULL: that part of the rows then stays. */
 static bool
 fold_rows(struct report_page_tables *tables, const uint32_t *to, const unsigned char *plain)
 {
@@ -422,7 +423,7 @@ fold_small_nodes(struct report_page_tables *tables)
     return done;
 }
 
-/* Clears in plain, by row, what is not too small in that type. */
+/* Clears plain of each row that is not too small in that type. */
 static void
 unmark_large(const struct report_page_tables *tables, uint32_t type, unsigned char *plain)
 {

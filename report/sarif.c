@@ -1,4 +1,4 @@
-/* sarif.c - writes parts of SARIF, by the writer of JSON. */
+/* sarif.c - writes parts of SARIF, with the writer of JSON. */
 #include "report/sarif.h"
 
 #include <ctype.h>
@@ -41,9 +41,9 @@ report_sarif_begin_result(struct report_json *json, const char *rule, const char
     report_json_member_text(json, "level", level);
 }
 
-/* ---- where ---- */
+/* ---- locations ---- */
 
-/* Bytes that may not stand in a URI as they are become %XX. */
+/* Writes a path as part of a URI. Bytes that a URI does not allow become %XX. */
 static void
 put_uri(struct report_json *json, const char *file)
 {

@@ -1,4 +1,4 @@
-/* stack.c - a stack in a line. */
+/* stack.c - writes a stack as a line. */
 #include "report/stack.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ report_frame_name(const struct heapprof_model *model, uint32_t location, const s
     return address;
 }
 
-/* What other tools would take for the end of a line, or of a column. */
+/* Returns whether other tools take this character for the end of a line or of a column. */
 static bool
 control_p(char byte)
 {

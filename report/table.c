@@ -1,4 +1,4 @@
-/* table.c - rows in order, as text and as JSON.
+/* table.c - writes rows in order, as text and as JSON.
  *
  *     ~    9.16 MB    412 kB   37.7%   37.7%     100,000     12  String
  *          value      +-       share   sum       objects     age what
@@ -17,10 +17,10 @@
 #include "report/text.h"
 
 #define SIGMAS 2
-#define PART 0.25       /* of its growth that a row has had before the middle, and behind it, if it kept growing */
-#define INDENT 8        /* of frames */
-#define COLUMNS_MOST 4  /* of several profiles' values */
-#define TITLE_LEAST 24  /* columns for a title beside its numbers; otherwise it is on the next line */
+#define PART 0.25       /* a row kept growing if it had this part of its growth before the middle, and behind it */
+#define INDENT 8        /* columns before a frame */
+#define COLUMNS_MOST 4  /* columns of values that are shown of several profiles */
+#define TITLE_LEAST 24  /* columns that a title needs beside its numbers; with fewer it is on the next line */
 
 #define BOLD "\033[1m"
 #define DIM "\033[2m"
@@ -30,9 +30,9 @@
 
 struct ranked {
     uint32_t row;
-    bool     last;      /* it is not the application's */
-    bool     steady;    /* kept growing */
-    double   value, cumulative; /* or their growth */
+    bool     last;      /* the row is not the application's */
+    bool     steady;    /* the row kept growing */
+    double   value, cumulative; /* of several profiles, their growth */
 };
 
 struct table {
@@ -42,11 +42,11 @@ struct table {
     const char *unit;
     struct ranked *ranked;
     size_t count;
-    uint32_t middle;    /* of three columns and more: where half of the work was done */
-    double whole;       /* what shares are of */
-    double sum;         /* of the rows so far */
+    uint32_t middle;    /* with three columns and more, the column at which half of the work was done */
+    double whole;       /* 100 % of the shares */
+    double sum;         /* sum of the rows so far */
     bool   any_noise;
-    size_t used;        /* columns of this row's numbers */
+    size_t used;        /* columns that this row's numbers take */
 };
 
 /* ---- figures ---- */
@@ -63,7 +63,7 @@ figures(const struct table *table, uint32_t row, uint32_t column)
     return report_figures_of(table->groups, row, column);
 }
 
-/* Of the last column, the last profile. */
+/* Returns the last profile of the last column. */
 static const struct heapprof_model *
 last_model(const struct table *table, uint32_t *type)
 {
@@ -73,7 +73,7 @@ last_model(const struct table *table, uint32_t *type)
     return groups->models[groups->profiles - 1];
 }
 
-/* The value of a row; of several profiles its growth. */
+/* Returns the value of a row, or its growth if there are several profiles. */
 static double
 value_of(const struct table *table, uint32_t row)
 {
@@ -90,8 +90,8 @@ cumulative_of(const struct table *table, uint32_t row)
     return last(table) == 0 ? value : value - figures(table, row, 0)->cumulative;
 }
 
-/* What both profiles have of the same run has the same samples, and is no part of the error: at most what the first one
- * has, for by its age it may also have come right after that. */
+/* Memory that both profiles of a run have is in the same samples, so it adds nothing to the error. It is at most what the
+ * first profile has: by its age, some of it may have been allocated right after that profile. */
 static double
 error_of(const struct table *table, uint32_t row)
 {
@@ -113,8 +113,8 @@ noise_p(const struct table *table, uint32_t row)
     return error > 0 && fabs(value_of(table, row)) <= error;
 }
 
-/* The column, neither the first nor the last, where about half of the work was done: the clock is what has been
- * allocated, so files of a time when nobody asked for anything do not count. */
+/* Returns the column at which about half of the work was done. It is neither the first nor the last. The clock is the
+ * memory allocated so far, so files of an idle time do not count. */
 static uint32_t
 middle_of(const struct table *table)
 {
@@ -129,10 +129,10 @@ middle_of(const struct table *table)
     return middle;
 }
 
-/* Whether a row kept growing, as a leak does: before the middle and behind it, and by more than its error. Only what has
- * survived a GC counts: the rest may be dead, and would make a small leak seem to have grown where most waits for a GC. A
- * cache that is full, and what a program loads as it starts, grew before the middle only. It need not have grown from each
- * file to the next. */
+/* Returns whether a row kept growing, as a leak does: before the middle and behind it, and by more than its error. It need
+ * not have grown from each file to the next. A full cache, and what a program loads as it starts, grew only before the
+ * middle. Only memory that has survived a GC counts. The rest may be dead: it would hide when a small leak grew, because
+ * most of the memory may wait for a GC. */
 static bool
 steady_p(const struct table *table, uint32_t row)
 {
@@ -158,7 +158,8 @@ before(const void *a, const void *b)
     return (one->row > other->row) - (one->row < other->row);
 }
 
-/* Of a difference what shrank comes last, where it is seen without scrolling when all is shown. */
+/* Compares two rows. In a difference the rows that shrank come last: there a user sees them without scrolling if all rows
+ * are shown. */
 static bool
 rank(struct table *table)
 {
@@ -192,7 +193,7 @@ begin(struct table *table)
     return rank(table);
 }
 
-/* Takes the row that comes last out of the others, if there is one. */
+/* Takes out the row that has to come last, if there is one. */
 static const struct ranked *
 take_rest(struct table *table)
 {
@@ -210,7 +211,7 @@ shown(const struct table *table)
 
 /* ---- as text ---- */
 
-/* Whether it is shown: of many only the first and the last. */
+/* Returns whether a column is shown. If there are many, only the first and the last are. */
 static bool
 column_p(const struct table *table, uint32_t column)
 {
@@ -326,7 +327,7 @@ put_numbers(struct table *table, uint32_t row)
 
 struct frames {
     struct table *table;
-    const char *directory; /* of the application */
+    const char *directory; /* the application's */
     size_t count;
     bool   own_shown;
 };
@@ -378,7 +379,7 @@ put_row(struct table *table, uint32_t row)
     return report_row_frames(table->groups, row, put_frame, &frames);
 }
 
-/* What the table is of. */
+/* Writes the lines above the table, which say what it shows. */
 static void
 put_names(const struct table *table)
 {

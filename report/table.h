@@ -9,16 +9,16 @@
 
 struct report_look {
     size_t   limit;   /* rows; 0: all */
-    size_t   frames;  /* of a site, the innermost */
+    size_t   frames;  /* the innermost frames of a site that are written */
     unsigned width;   /* columns; 0: lines are as long as they are */
     bool     colour;
-    bool     ruby;    /* options have the names they have there */
-    const char *const *names; /* what the files are called: one a column; where processes are added up, all */
-    uint32_t processes; /* that are added up; 0: none are */
-    uint32_t files;    /* of these processes */
+    bool     ruby;    /* options are named as in Ruby's API */
+    const char *const *names; /* the files' names: one a column; all of them if processes are added up */
+    uint32_t processes; /* number of processes that are added up; 0: they are not */
+    uint32_t files;    /* number of files of these processes */
     const char *title; /* a line above the table; NULL: none */
-    bool     headless; /* without what the files add up to */
-    bool     brief;    /* without noise and what there is besides; what is not the application's comes last */
+    bool     headless; /* without the line that says what the files add up to */
+    bool     brief;    /* without rows that are noise and without the remarks below; what is not the application's is last */
 };
 
 /* Both return false if there is no memory. */

@@ -1,7 +1,7 @@
-/* text.c - numbers with their units, and names that fit.
+/* text.c - writes numbers with their units, and names that fit.
  *
- * Names come from files of anybody. So bytes that are not UTF-8 are spelled out (base/utf8), and so
- * are the characters that a terminal obeys, or that are not seen (base/unseen).
+ * Names come from files that may be hostile. So bytes that are not UTF-8 are spelled out (base/utf8). Control characters
+ * and invisible characters are spelled out, too (base/unseen).
  */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* wcwidth */
@@ -18,7 +18,7 @@
 
 /* ---- amounts ---- */
 
-/* 12345 as "12,345". */
+/* Writes 12345 as "12,345". */
 static void
 put_whole(char text[REPORT_AMOUNT_MAX], double value)
 {
@@ -39,7 +39,7 @@ put_whole(char text[REPORT_AMOUNT_MAX], double value)
 }
 
 struct scale {
-    double factor;     /* of the unit below */
+    double factor;     /* how many of the unit below it make one */
     const char *name;
 };
 
@@ -53,7 +53,7 @@ static const struct scale time_scale[] = {
 static const struct {
     const char *unit;
     const struct scale *scale;
-    double first;              /* of the scale's first unit */
+    double first;              /* how many of the scale's first unit this unit is */
 } units[] = {
     {"bytes", bytes_scale, 1}, {"byte", bytes_scale, 1}, {"kilobytes", bytes_scale, 1024},
     {"megabytes", bytes_scale, 1048576}, {"nanoseconds", time_scale, 1}, {"microseconds", time_scale, 1e3},
@@ -70,7 +70,7 @@ put_scaled(char text[REPORT_AMOUNT_MAX], double value, const struct scale *scale
     snprintf(text, REPORT_AMOUNT_MAX, "%.*f %s", places, value, scale->name);
 }
 
-/* Behind a number; it may say anything. What does not fit is left out. */
+/* Writes the unit behind a number. It comes from the file and may be any text. The part that does not fit is left out. */
 static void
 put_unit(char *text, size_t size, const char *unit)
 {
@@ -105,7 +105,7 @@ report_share(char text[REPORT_AMOUNT_MAX], double part, double whole)
 
 /* ---- names ---- */
 
-#define NAME_MOST 65536 /* bytes of a name that are looked at */
+#define NAME_MOST 65536 /* bytes of a name that are read */
 
 static unsigned
 columns_of(unsigned code)
@@ -115,7 +115,7 @@ columns_of(unsigned code)
     return width < 0 ? 1 : (unsigned)width;
 }
 
-/* text with everything escaped, in a block from malloc; NULL: no memory. */
+/* Returns the text with everything escaped, in a block from malloc, or NULL if there is no memory. */
 static char *
 escape(const char *text, size_t length, bool lines)
 {
@@ -134,7 +134,7 @@ width_of(const char *text)
     return width;
 }
 
-/* Writes what fits into so many columns; returns them. */
+/* Writes what fits into that many columns. Returns the columns that it took. */
 static unsigned
 put_head(FILE *out, const char *text, unsigned room)
 {
@@ -158,7 +158,7 @@ report_put(FILE *out, const char *text, unsigned width, bool tail)
 
     if (!escaped) return 0;
     whole = width_of(escaped);
-    if (most < length && width == 0) width = whole - 1; /* so that it is seen to be cut */
+    if (most < length && width == 0) width = whole - 1; /* so that a reader sees that it is cut */
     if (width == 0 || whole <= width) done = put_head(out, escaped, whole);
     else if (width < 8) done = put_head(out, escaped, width);
     else if (!tail) {

@@ -1,4 +1,4 @@
-/* tuples.c - tuples end to end, and an index from their content to their number. */
+/* tuples.c - keeps tuples end to end, and an index from their content to their number. */
 #include "report/tuples.h"
 
 #include "base/secret.h"

@@ -1,6 +1,6 @@
 #ifndef HEAPPROF_REPORT_TUPLES_H
 #define HEAPPROF_REPORT_TUPLES_H
-/* Rows of a few numbers, each kept once and known by its own number, from 1 on. */
+/* Rows of a few numbers. Each row is kept once, and is known by its own number, from 1 on. */
 #include "base/index.h"
 
 struct report_tuples {
@@ -10,10 +10,10 @@ struct report_tuples {
     size_t    capacity;
     uint32_t  count;
     struct heapprof_index index;
-    uint64_t  secret;     /* so that nobody can choose tuples that collide */
+    uint64_t  secret;     /* a random key of the hash, so that a file cannot make tuples collide on purpose */
 };
 
-/* An empty table; allocates nothing. mem must outlive it. */
+/* Makes an empty table. Allocates nothing. mem has to outlive the table. */
 void report_tuples_init(struct report_tuples *tuples, struct heapprof_mem *mem, uint32_t width);
 void report_tuples_free(struct report_tuples *tuples);
 

@@ -1,11 +1,11 @@
-/* unsampled.c - blocks of the allocator that grew, and are in no sample.
+/* unsampled.c - finds growth of the allocator's blocks that no sample shows.
  *
  *     rungs of RSS     malloc, iseqs, method tables, symbol table     measured
  *   - samples          inuse_malloc_space                             estimated
  *     = asked of malloc by extensions and libraries, and what each block costs the allocator
  *
- * Of both the growth, because what was there before the start is in no sample either. The last term is why little is
- * not told: small blocks cost up to a half of themselves.
+ * Growth is compared, because memory from before the start is in no sample either. A small growth is not reported, because
+ * of the last term: the allocator adds up to a half to a small block.
  */
 #include "report/unsampled.h"
 
@@ -15,13 +15,13 @@
 
 #include "report/text.h"
 
-#define SIGMAS 4      /* it is said unasked, so it has to be sure */
-#define PART 0.25     /* of what the samples grew by */
+#define SIGMAS 4      /* the user has not asked for it, so it has to be certain */
+#define PART 0.25     /* of the growth of the samples */
 #define LEAST 1048576 /* bytes */
 
 static const char *const rungs[] = {"[VM] malloc", "[VM] iseqs", "[VM] method tables", "[VM] symbol table"};
 
-/* Of each profile the type of that name; false: one has none. */
+/* Finds the type of that name in each profile. Returns false if a profile does not have it. */
 static bool
 find_types(const struct heapprof_model *const *models, uint32_t profiles, const char *name, uint32_t *types)
 {
@@ -38,7 +38,7 @@ growth_of(const struct report_groups *groups, uint32_t row)
     return report_figures_of(groups, row, groups->columns - 1)->value - report_figures_of(groups, row, 0)->value;
 }
 
-/* The variance of the growth of all. */
+/* Returns the variance of the total growth. */
 static double
 variance_of(const struct report_groups *groups)
 {
@@ -55,7 +55,7 @@ rung_p(const char *title)
     return false;
 }
 
-/* What those rungs grew by. False: no memory. */
+/* Computes the growth of those rungs. Returns false if there is no memory. */
 static bool
 growth_of_rungs(const struct report_groups *groups, double *growth)
 {
@@ -79,7 +79,8 @@ put(FILE *out, double growth, double error)
             "themselves. Profiles with malloc=all (heapprof run --malloc=all) show where.\n", amount, off);
 }
 
-/* Adds up that type of value; groups may be freed either way. found: whether all profiles have it. */
+/* Adds up the values of that type. Sets found to whether all profiles have the type. The caller may free groups in either
+ * case. */
 static bool
 add_up(struct report_groups *groups, struct report_question question, const char *type,
        const struct heapprof_model *const *models, uint32_t profiles, bool *found)
