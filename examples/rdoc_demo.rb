@@ -3,10 +3,10 @@
 #   RUBY_HEAPPROF=interval=64k ruby examples/rdoc_demo.rb TREE PROFILE
 #
 # RDoc, as it comes with Ruby, reads the library and the core classes' C files in TREE, an
-# unpacked Ruby source archive. While what it read is still referenced, a profile is written
-# to PROFILE, and its heaviest sites are printed. A site is the innermost frame, where the
-# objects were allocated, and their class; or, of memory of the allocator, the C function that
-# asked for it there.
+# unpacked Ruby source archive. A profile is written to PROFILE while all that RDoc read is
+# still referenced. Then the heaviest sites are printed. A site is the innermost frame, where
+# objects were allocated, and their class. For memory of the allocator it is that frame and the
+# C function that asked for the memory.
 
 require "rdoc"
 

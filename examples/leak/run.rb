@@ -2,9 +2,9 @@
 #
 #   ruby examples/leak/run.rb [DIRECTORY]
 #
-# Starts the server under the profiler, has clients ask for pages, takes a profile, has them
-# ask for more, takes another, and lets pprof subtract the first from the second: what is
-# left has grown. The profiles stay in DIRECTORY (default: build/leak). Needs Go's pprof.
+# Starts the server under the profiler. Clients ask for pages before the first profile, and for
+# more pages before the second. pprof subtracts the first profile from the second: what is left
+# has grown. The profiles stay in DIRECTORY (default: build/leak). Needs Go's pprof.
 
 require "fileutils"
 require "net/http"
@@ -35,7 +35,7 @@ def get(uri, path)
   response.body
 end
 
-# Every client asks for pages nobody has asked for yet.
+# Each client asks for pages that no client has asked for before.
 def put_under_load(uri, first_id)
   clients = Array.new(CLIENTS) do |client|
     Thread.new do

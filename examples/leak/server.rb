@@ -17,7 +17,7 @@ class Shop
     @pages[id] ||= "<h1>Item #{id}</h1><p>#{"Only #{id.sum} left. " * 20}</p>" # the leak
   end
 
-  # What a request needs, and what is garbage once it is answered.
+  # Makes objects that a request needs. They are garbage once it is answered.
   def recommendations(id)
     Array.new(50) { |i| { id: (id.sum * 7919 + i) % 10_000, title: "Item #{i}" } }
          .sort_by { |item| item[:id] }.first(3).map { |item| item[:title] }.join(", ")

@@ -1,4 +1,4 @@
-# load.rb - three shoppers, who search for whatever they like, and look at products and their pictures.
+# load.rb - three shoppers. They search for anything, and look at products and their pictures.
 #
 #   ruby load.rb [SECONDS]
 
@@ -9,7 +9,7 @@ PORT = ENV.fetch("PORT", 9292)
 
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-# A connection for each visit, so that all workers get some.
+# Each visit opens a connection, so that all workers get visits.
 def visit(random)
   Net::HTTP.start("127.0.0.1", PORT) do |shop|
     id = random.rand(500)

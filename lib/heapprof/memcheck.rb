@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# heapprof/memcheck - a Rake task that runs tests under heapprof memcheck: it fails when an extension has lost memory.
+# heapprof/memcheck - a Rake task that runs tests under heapprof memcheck. It fails if an extension has lost memory.
 #
 #   # Rakefile
 #   require "rake/testtask"
@@ -17,26 +17,27 @@
 #
 #   $ rake test:memcheck
 #
-# The task is a Rake::TestTask with some settings more, to be set in its block:
+# The task is a Rake::TestTask with more settings, which are set in its block:
 #
-# [binary_name] The extension alone that is looked at, as "nokogiri"; nil: all of them (--only).
-# [engine]      "vm", or "valgrind", which sees errors, too, and is slow (--engine); nil: vm.
-# [core]        Whether what Ruby itself loses counts, too (--core).
+# [binary_name] The only extension that is checked, as "nokogiri"; nil: all of them (--only).
+# [engine]      "vm", or "valgrind", which also finds errors but is slow (--engine); nil: vm.
+# [core]        Whether memory that Ruby itself loses counts, too (--core).
 # [timeout]     Seconds after which the tests are ended; nil: never (--timeout).
-# [suppressions]     A file of leaks that are known, or a directory of such files by version of ruby (--suppressions).
+# [suppressions]     A file of known leaks, or a directory of such files by version of ruby (--suppressions).
 # [gen_suppressions] Whether each leak comes with the line that would suppress it (--gen-suppressions).
-# [report]      The file that has the report as JSON; nil: it is written to stderr, for people.
-# [program]     heapprof; by default what is installed beside this ruby, else what is found by its name.
+# [report]      The file for the report as JSON; nil: the report goes to stderr, for people.
+# [program]     The program heapprof. By default it is the one beside this ruby, or else the one in PATH.
 #
-# What all tasks are to have can be set once, by the names above or by those of the gem ruby_memcheck:
+# Settings of all tasks can be set once, by the names above or by those of the gem ruby_memcheck:
 #
 #   Heapprof::Memcheck.config(binary_name: "nokogiri", valgrind_suppressions_dir: "suppressions")
 #
-# Of these valgrind_suppressions_dir is suppressions, whose lines are heapprof's own, and valgrind_generate_suppressions is
-# gen_suppressions. What that gem needs to tell leaks from Ruby's own memory is taken and not needed: filter_all_errors, skipped_ruby_functions,
-# temp_dir, use_only_ruby_free_at_exit. Others are an error.
+# Of that gem's names, valgrind_suppressions_dir is suppressions; the lines of the files are heapprof's. The name
+# valgrind_generate_suppressions is gen_suppressions. filter_all_errors, skipped_ruby_functions, temp_dir and
+# use_only_ruby_free_at_exit have no effect: that gem needs them to tell leaks from Ruby's own memory, and heapprof does not.
+# Any other name is an error.
 #
-# Of RSpec it is Heapprof::Memcheck::RSpec::RakeTask (heapprof/memcheck/rspec).
+# The task for RSpec is Heapprof::Memcheck::RSpec::RakeTask (heapprof/memcheck/rspec).
 
 require "rbconfig"
 require "shellwords"
@@ -63,7 +64,7 @@ module Heapprof
       end
     end
 
-    # What both tasks have to be set.
+    # The settings of both tasks.
     module Settings
       attr_writer(*SETTINGS)
       (SETTINGS - [:program]).each { |name| define_method(name) { setting(name) } }
@@ -79,7 +80,7 @@ module Heapprof
         instance_variable_defined?(variable) ? instance_variable_get(variable) : Memcheck.defaults[name]
       end
 
-      # What stands in front of the tests' command, for a shell.
+      # Returns the words before the tests' command, for a shell.
       def memcheck
         command = [program, "memcheck"]
         { "--only" => binary_name, "--engine" => engine, "--timeout" => timeout, "--suppressions" => suppressions }.each do |option, value|
@@ -92,7 +93,7 @@ module Heapprof
       end
     end
 
-    # Loaded when it is asked for: it needs Rake.
+    # Loads the task when its name is first used, because the task needs Rake.
     autoload :TestTask, "heapprof/memcheck/test_task"
   end
 end

@@ -11,8 +11,8 @@
 #     assert_no_native_leak { assert_raises(ArgumentError) { WordCount.new("x" * 100) } }
 #   end
 #
-# What fails it is what ObjectSpace::HeapProfile.native_leaks tells, and that raises where it cannot be told. One block is looked at at a time: not
-# with parallelize_me!. For all tests at once there is heapprof/memcheck.
+# ObjectSpace::HeapProfile.native_leaks finds the leaks. It raises if leaks cannot be told. It checks one block at a time, so
+# the assertion does not work with parallelize_me!. heapprof/memcheck checks all tests at once.
 
 require "heapprof/native_leaks"
 

@@ -1,25 +1,25 @@
 # frozen_string_literal: true
 
-# heapprof/native_leaks - what ObjectSpace::HeapProfile.native_leaks returns, loaded when it first does; and how heapprof/minitest and
-# heapprof/rspec say it.
+# heapprof/native_leaks - the leaks that ObjectSpace::HeapProfile.native_leaks returns, and their text, which heapprof/minitest and
+# heapprof/rspec print. Its first call loads this file.
 
 require_relative "plain"
 
 module ObjectSpace
   class HeapProfile
-    # What native_leaks tells: lost blocks that one C function asked for, at one Ruby stack.
+    # A leak that native_leaks found: lost blocks that one C function asked for, at one Ruby stack.
     #
-    # [blocks, bytes] how many nothing leads to, and their size as the allocator rounds it
-    # [indirect_blocks, indirect_bytes] what these alone lead to
-    # [function, library] the C function, "[nokogiri.so]" if it has no name, and the file it is in, as "nokogiri.so"
-    # [backtrace] The Ruby code that ran, an Array of Strings as Exception#backtrace has, the innermost first. Empty where C code was
-    #             without the global VM lock.
+    # [blocks, bytes] the number of blocks that nothing leads to, and their size as the allocator rounds it
+    # [indirect_blocks, indirect_bytes] the same of the blocks that only these lead to
+    # [function, library] the C function, or "[nokogiri.so]" if it has no name, and the file it is in, as "nokogiri.so"
+    # [backtrace] The Ruby code that ran: an Array of Strings as of Exception#backtrace, the innermost first. It is empty if C code
+    #             ran without the global VM lock.
     class NativeLeak
       FRAMES_MOST = 20
       private_constant :FRAMES_MOST
       attr_reader :blocks, :bytes, :indirect_blocks, :indirect_bytes, :function, :library, :backtrace
 
-      # What is in a child's list (profiler/leaks/list.h), or RuntimeError: it has not come to its end.
+      # Returns the leaks in a child's list (profiler/leaks/list.h). Raises RuntimeError if the list is not complete.
       def self.all_in(list, status) # :nodoc:
         fields = list.split("\0").each { |field| field.force_encoding(Encoding::UTF_8) }
         raise "native leaks cannot be told: #{failure(status)}" unless fields.pop == "end"
@@ -45,7 +45,7 @@ module ObjectSpace
       # call-seq:
       #   to_s -> string
       #
-      # As heapprof memcheck prints it, in lines, with at most 20 of the backtrace.
+      # Returns the leak as heapprof memcheck prints it, in lines, with at most 20 lines of the backtrace.
       def to_s
         more = ", which alone lead to #{amount(indirect_bytes, indirect_blocks)}" if indirect_blocks > 0
         frames = backtrace.first(FRAMES_MOST)
@@ -56,7 +56,7 @@ module ObjectSpace
       # call-seq:
       #   inspect -> string
       #
-      # As in "#<ObjectSpace::HeapProfile::NativeLeak 88 bytes in 1 block, words_initialize (wordcount.so)>".
+      # Returns a line such as "#<ObjectSpace::HeapProfile::NativeLeak 88 bytes in 1 block, words_initialize (wordcount.so)>".
       def inspect
         "#<#{self.class} #{amount(bytes, blocks)}, #{place}>"
       end
@@ -74,7 +74,7 @@ end
 
 module Heapprof
   module NativeLeaks
-    # As heapprof memcheck prints them.
+    # Returns the leaks as heapprof memcheck prints them.
     def self.describe(leaks)
       blocks = leaks.sum { |leak| leak.blocks + leak.indirect_blocks }
       bytes = leaks.sum { |leak| leak.bytes + leak.indirect_bytes }

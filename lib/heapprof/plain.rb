@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
 module Heapprof
-  # Names of anybody's as text that is safe to look at: what a terminal obeys, and what is not seen, is escaped. The characters are
-  # those of base/unseen.c, which has its table from these properties.
+  # Makes names that cannot be trusted safe to look at: control characters and invisible characters are escaped. The
+  # characters are those of base/unseen.c, whose table is made from these properties.
   module Plain # :nodoc:
     UNSEEN = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}/
     IN_JSON = /(?!\n)#{UNSEEN}/ # all others below U+0020 are escaped already
 
-    # Each byte of these characters, and of what is not UTF-8, as \xHH: what it is in the texts of heapprof.
+    # Writes each byte of these characters, and each byte that is not UTF-8, as \xHH, as the texts of heapprof do.
     def self.text(text)
       text = text.encoding == Encoding::UTF_8 ? text : String.new(text, encoding: Encoding::UTF_8)
       text.scrub { |bytes| spelled(bytes) }.gsub(UNSEEN) { |character| spelled(character) }
     end
 
-    # JSON with these characters as \uXXXX.
+    # Returns JSON with these characters as \uXXXX.
     def self.json(json)
       json.gsub(IN_JSON) { |character| character.encode(Encoding::UTF_16BE).unpack("n*").map { |unit| format("\\u%04x", unit) }.join }
     end

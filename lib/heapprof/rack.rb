@@ -12,20 +12,20 @@
 #   require "heapprof/rack"
 #   mount Heapprof::Rack.new(token: ENV["HEAPPROF_TOKEN"]) => "/debug/pprof"
 #
-# A profile names the code of a program and its classes, and costs time to take. So, as doc/production.md has it
-# ("Who may ask"):
+# A profile names the code and the classes of a program, and it takes time. So not every request is answered
+# (doc/production.md, "Who may ask"):
 #
-# * With <tt>token:</tt>, a request is answered only if it has the token, in the header "Authorization: Bearer TOKEN", or in the query as
-#   token=TOKEN, which may end up in logs.
-# * Without, a client on this host is answered that this process's user or root runs, as curl; no proxy, and no
-#   page of another site in a browser. The server has to give the connection to its applications, as puma, unicorn, pitchfork
-#   and falcon do.
+# * With <tt>token:</tt>, a request is answered only if it has the token. It stands in the header "Authorization: Bearer TOKEN",
+#   or in the query as token=TOKEN. A query may end up in logs.
+# * Without a token, a client on this host is answered, as curl, if root or this process's user runs it. A proxy is refused, and
+#   so is a page of another site in a browser. The server has to give the connection to its applications, as puma, unicorn,
+#   pitchfork and falcon do.
 #
-# At most two requests wait at a time (seconds=), without a token at most 60 seconds, and no client without
-# a token can keep the garbage collector busy (gc=1): 429 then.
+# At most two requests wait at a time (seconds=), without a token at most 60 seconds. No client without a token can keep the
+# garbage collector busy (gc=1). A request beyond these limits gets 429.
 #
-# The profiler has to run, by RUBY_HEAPPROF=1 or ObjectSpace::HeapProfile.start. Of a server with several
-# processes the one that gets the request answers; its pid is in the profile's comments.
+# The profiler has to run, by RUBY_HEAPPROF=1 or ObjectSpace::HeapProfile.start. If a server has several processes, the one
+# that gets the request answers. Its pid is in the profile's comments.
 #
 # Works with Rack 2 and 3, and loads neither.
 
@@ -38,7 +38,7 @@ require_relative "rack/limits"
 
 module Heapprof
   class Rack
-    # What ends a request early: a status, one line, more headers.
+    # Ends a request early, with a status, one line and more headers.
     class Refusal < StandardError # :nodoc:
       attr_reader :status, :headers
 
@@ -55,10 +55,10 @@ module Heapprof
     LONGEST = 3600
     LONGEST_WITHOUT_TOKEN = 60
 
-    # Of this process.
+    # The limits of this process.
     LIMITS = Limits.new
 
-    # Name, the sample type that is shown first, and what it is.
+    # Each profile: its name, the sample type that is shown first, and what it is.
     PROFILES = {
       "heap" => [:inuse_space, "what is alive, by who allocated it"],
       "allocs" => [:alloc_space, "what was allocated since start, alive or not"]
@@ -68,9 +68,9 @@ module Heapprof
     #   new(token: nil) -> an application
     #   new(app, token: nil, path: "/debug/pprof") -> the same in front of app
     #
-    # [token] A String that every request has to have; +nil+: a client on this host needs none.
-    # [local] Of versions before 1.0.0. With +false+ and without a token nobody is answered, as then; +true+ says nothing any more.
-    # [path] Where the profiles are, in front of an application.
+    # [token] A String that every request has to have. If it is +nil+, a client on this host needs no token.
+    # [local] A setting of versions before 1.0.0. With +false+ and without a token no request is answered. +true+ has no effect.
+    # [path] The path of the profiles, in front of an application.
     def initialize(app = nil, token: nil, local: true, path: PATH)
       @app = app
       @admission = Admission.new(token, local)
@@ -87,8 +87,8 @@ module Heapprof
 
     private
 
-    # "heap" for ".../heap", "" for the index; nil: it is for the application. As an application it may be
-    # mounted at the path, or at the root.
+    # Returns "heap" for ".../heap", and "" for the index. Returns nil if the request is for the application. As an
+    # application of its own this may be mounted at the path, or at the root.
     def name_of(env)
       path = @app ? full_path(env) : env["PATH_INFO"].to_s.b
       if path == @path || path.start_with?("#{@path}/") then path.delete_prefix(@path).delete_prefix("/")
@@ -111,7 +111,7 @@ module Heapprof
       end
     end
 
-    # Who may not ask does not learn what else is wrong.
+    # Checks first whether the client may ask. A client that may not does not learn what else is wrong.
     def admitted_query(env)
       query = query_of(env)
       @admission.admit(env, query && query["token"])
@@ -148,7 +148,7 @@ module Heapprof
       raise Refusal.new(429, "too many requests: #{e.message}; expected the next in #{e.seconds} s", "retry-after" => e.seconds.to_s)
     end
 
-    # Of so many seconds: what has changed meanwhile.
+    # Returns the profile of what changes in that many seconds.
     def difference(options, seconds, timed = ->(&work) { work.call })
       take = -> { timed.call { snapshot(options) } }
       return take.call if seconds.zero?
@@ -180,14 +180,14 @@ module Heapprof
       raise Refusal.new(400, "#{key}: expected #{least} to #{most}")
     end
 
-    # As Go has it, any number but 0 is yes.
+    # Any number except 0 means yes, as in Go.
     def flag(query, key, otherwise)
       query.key?(key) ? number(query, key, 0, 999_999_999) != 0 : otherwise
     end
 
     # ---- answers ----
 
-    # Its links are relative.
+    # The links of the index are relative.
     def index(env)
       here = full_path(env)
       unless here.end_with?("/")
@@ -220,7 +220,7 @@ module Heapprof
     end
 
     class << self
-      # With the defaults: <tt>run Heapprof::Rack</tt>.
+      # Answers with the defaults: <tt>run Heapprof::Rack</tt>.
       def call(env)
         (@default ||= new).call(env)
       end

@@ -10,21 +10,21 @@
 #     expect { WordCount.new("some words") }.not_to leak_natively
 #   end
 #
-# Lost is what ObjectSpace::HeapProfile.native_leaks tells, and that raises where it cannot be told. For all examples at once there is
-# heapprof/memcheck/rspec.
+# ObjectSpace::HeapProfile.native_leaks finds the leaks. It raises if leaks cannot be told. heapprof/memcheck/rspec checks all
+# examples at once.
 
 require "heapprof/native_leaks"
 
 module RSpec
   module Matchers
-    # Whether extensions have lost memory while the block ran.
+    # Matches if extensions have lost memory while the block ran.
     def leak_natively = Heapprof::NativeLeaks::Matcher.new
   end
 end
 
 module Heapprof
   module NativeLeaks
-    # By RSpec's protocol of matchers; nothing of RSpec's is needed to load it.
+    # Follows RSpec's protocol of matchers. It loads without RSpec.
     class Matcher
       def supports_block_expectations? = true
 

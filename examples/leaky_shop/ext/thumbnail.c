@@ -1,4 +1,4 @@
-/* thumbnail.c - Thumbnail.of(picture): every fourth pixel of it. */
+/* thumbnail.c - Thumbnail.of(picture) returns every fourth pixel of a picture. */
 #include <ruby.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #define PIXEL 4
 #define STEP 4
 
-/* As a library would that knows nothing of Ruby. In a block from malloc. */
+/* Returns the pixels in a block from malloc, as a library that knows nothing of Ruby would. */
 static char *
 scale(const char *picture, size_t pixels)
 {

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# heapprof/memcheck/rspec - a Rake task that runs specs under heapprof memcheck: it fails when an extension has lost memory.
+# heapprof/memcheck/rspec - a Rake task that runs specs under heapprof memcheck. It fails if an extension has lost memory.
 #
 #   # Rakefile
 #   require "rspec/core/rake_task"
@@ -30,7 +30,7 @@ module Heapprof
 
         private
 
-        # What RSpec's task gives to a shell.
+        # Returns the command that RSpec's task gives to a shell.
         def spec_command = "#{memcheck} #{super}"
       end
     end

@@ -13,7 +13,7 @@ module Heapprof
 
       private
 
-      # What Rake::TestTask runs its tests by: FileUtils' method, but for the command in front of ruby.
+      # Rake::TestTask runs its tests with this method. It does what FileUtils' method does, with the command before ruby.
       def ruby(arguments, **options, &)
         sh("#{memcheck} #{FileUtils::RUBY} #{arguments}", **options, &)
       end

@@ -3,13 +3,13 @@
 require_relative "fields"
 
 module Memprof
-  # What the process does from the moment this is made until it is read.
+  # Counts what the process does from the moment this object is made until it is read.
   class Counters # :nodoc:
     MEMORY = %w[malloc calloc realloc free].freeze
     WAITING = %w[connect select poll ppoll].freeze
     private_constant :MEMORY, :WAITING
 
-    # What is read last is what reading the others would be seen in: objects.
+    # Objects are read last, because reading the other counters makes objects.
     def initialize
       @counts_calls = Reflection.count_calls
       Reflection.follow_made

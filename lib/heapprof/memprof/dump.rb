@@ -12,19 +12,19 @@ module Memprof
     #   dump { ... } -> nil
     #   dump(path) { ... } -> nil
     #
-    # Writes what the block has made and is alive at its end, each object with all it holds: as JSON, one object a line, into
-    # that file; or on stderr, over several lines to be read by people. See dump_all for what is in a line.
+    # Writes the objects that the block has made and that are alive at its end, each with all it holds. In a file each object is
+    # a line of JSON. On stderr it is several lines, for people to read. See dump_all for what is in a line.
     #
     #   require "json"
     #   Memprof.dump("made.json") { $kept = [1, :two, nil] }
     #   made = File.readlines("made.json").map { |line| JSON.parse(line) }
     #   made.last["data"]   # => [1, ":two", nil]
     #
-    # Within start and stop, what was made before is written, too. The values of strings are in it: keep it as you would
-    # keep them. Only its owner may read the file.
+    # Between start and stop, objects made before the block are written, too. The file has the values of strings: keep it as
+    # safe as you would keep them. Only its owner may read the file.
     #
-    # Raises ArgumentError without a block, RuntimeError while ObjectSpace::HeapProfile runs for somebody else,
-    # SystemCallError for a file that cannot be written. When the block raises nothing is written.
+    # Raises ArgumentError without a block. Raises RuntimeError while ObjectSpace::HeapProfile runs for other code. Raises
+    # SystemCallError if the file cannot be written. If the block raises, nothing is written.
     def dump(path = nil)
       raise ArgumentError, "a block is needed: whose objects should be dumped?" unless block_given?
       following do
@@ -39,7 +39,7 @@ module Memprof
 
     private
 
-    # What the program sees, and has made itself.
+    # Returns the objects that the program can see and that its own code has made.
     def each_made
       Reflection.each_object do |object, fields|
         file = fields["file"]

@@ -12,9 +12,9 @@ module Memprof
     #   dump_all -> nil
     #   dump_all(path) -> nil
     #
-    # Writes the whole heap, after a full garbage collection, as JSON, a line each: finalizers, global variables, the stack
-    # frames of all threads (of each the fiber that runs), all objects, the open files, the memory of the process. On stderr,
-    # or into a file that has its name only when it is whole; until then ".IN_PROGRESS" stands behind it.
+    # Writes the whole heap as lines of JSON, after a full garbage collection. The lines are: finalizers, global variables, the
+    # stack frames of all threads (of each thread the fiber that runs), all objects, the open files, the memory of the process.
+    # Writes on stderr, or into a file. Until the file is complete, its name ends with ".IN_PROGRESS".
     #
     #   require "json"
     #   $kept = "kept" + "!"
@@ -24,8 +24,8 @@ module Memprof
     #   name = lines.find { |line| line["type"] == "globals" }["variables"]["$kept"]   # "0x7f3c5b0e8e40", for instance
     #   lines.find { |line| line["_id"] == name }["data"]                 # => "kept!"
     #
-    # Each line has +_id+ and +type+. The _id of an object is its address, and stands for it elsewhere; that of a Symbol is
-    # ":name". Of objects:
+    # Each line has +_id+ and +type+. The _id of an object is its address, and stands for it in other lines. The _id of a Symbol
+    # is ":name". Objects have:
     #
     # [all that Ruby sees] class, class_name; ivars: +name+ to value
     # [what was made since start] file, line of the innermost Ruby frame; time, in microseconds since 1970 (not where there are
@@ -48,15 +48,15 @@ module Memprof
     # [other things that only the VM sees] their type; of a string, array and hash data
     # [frame] method, self, variables, file, line, node, scope; prev: who called; thread
     #
-    # Where there are Ractors, an object that is not shareable has type, class, file and line alone: another may change it.
-    # A string that is no text has data as String#dump writes it. What can be read of an object only after +initialize+ is
-    # not there, and +unreadable+ says why. Other threads run meanwhile. What they make is in no line; what they
-    # change is as it was or as it became.
+    # If the program has Ractors, an object that is not shareable has only type, class, file and line, because another Ractor
+    # may change it. A string that is not text has data as String#dump writes it. A field that can be read only after
+    # +initialize+ is left out until then, and +unreadable+ says why. Other threads run during the dump. Objects that they make
+    # are in no line. Objects that they change are as before or as after the change.
     #
-    # The values of all strings are in it: keep it as you would keep them. Only its owner may read the file.
+    # The file has the values of all strings: keep it as safe as you would keep them. Only its owner may read the file.
     #
-    # Raises SystemCallError for a file that cannot be written, Errno::EEXIST while one of that name with ".IN_PROGRESS" is
-    # there: another dump writes it, or was killed.
+    # Raises SystemCallError if the file cannot be written. Raises Errno::EEXIST if a file of that name with ".IN_PROGRESS"
+    # exists: another dump writes it, or was killed.
     def dump_all(path = nil)
       GC.start
       Output.whole(path) do |io|
@@ -76,7 +76,8 @@ module Memprof
       yield({ "_id" => "ps", "type" => "ps", "data" => ProcessFacts.memory })
     end
 
-    # $~ and its like are those of each method: here there is none. To read $= warns; it is always false.
+    # $~ and similar variables belong to each method, so they are nil here. $= is not read, because reading it warns. It is
+    # always false.
     def globals
       global_variables.to_h do |name|
         value = name == :$= ? false : eval(name.name)

@@ -3,20 +3,21 @@
 module Memprof
   Reflection = ObjectSpace::HeapProfile::Reflection # :nodoc:
 
-  # What has a line of these as its innermost one, this layer has made itself.
+  # An object whose innermost line is in one of these was made by this layer itself.
   OWN = ["#{__dir__}/", "#{__dir__}.rb", File.expand_path("../plain.rb", __dir__)].freeze # :nodoc:
 
-  # What an object holds, as a Hash for JSON. Methods are those of the core classes, whatever a program has written over
-  # them; none of the program's own is called.
+  # Makes a Hash for JSON of what an object holds. It calls the methods of the core classes, even if a program has overridden
+  # them. It calls no method of the program.
   #
-  # A value is a number, true, false, nil; ":name" for a Symbol; for other objects the address, which is the _id of the
+  # A value is a number, true, false or nil. A Symbol is ":name". Any other object is its address, which is the _id of the
   # object's own Hash.
   module Fields # :nodoc:
     ACCESS = { IO::RDONLY => "r", IO::WRONLY => "w", IO::RDWR => "r+" }.freeze
     private_constant :ACCESS
 
     class << self
-      # Adds them to what Reflection says of the object. What cannot be asked, as of one that is only allocated, is not there.
+      # Adds the fields to what Reflection says about the object. A field that cannot be read is left out: for instance the
+      # object has only been allocated.
       def add(fields, object)
         if (function = FIELDS[fields["type"]])
           send(function, fields, object)
@@ -54,7 +55,7 @@ module Memprof
         fields["data"] = references(call(Array, :to_a, object))
       end
 
-      # Its pairs at once: while a Hash is iterated over, another thread could add no key.
+      # Takes all pairs at once, because no other thread could add a key while a Hash is iterated over.
       def of_hash(fields, object)
         pairs = call(Hash, :to_a, object)
         fields["length"] = pairs.length
@@ -63,7 +64,7 @@ module Memprof
         fields["default_proc"] = reference(call(Hash, :default_proc, object))
       end
 
-      # JSON has no word for what is not finite.
+      # JSON cannot write a number that is not finite.
       def of_float(fields, object)
         fields["data"] = call(Float, :finite?, object) ? object : call(Float, :to_s, object)
       end
@@ -122,7 +123,7 @@ module Memprof
         path && Reflection.text(path)
       end
 
-      # As File.open takes it.
+      # Returns the mode as File.open takes it.
       def mode(object)
         flags = call(IO, :fcntl, object, 3) # F_GETFL
         mode = ACCESS[flags & (IO::RDWR | IO::WRONLY)]
@@ -174,7 +175,7 @@ module Memprof
         waiting(fields, object) if fields["status"] == "sleep"
       end
 
-      # Those of its fiber, and its own.
+      # Returns the locals of the thread's fiber, and the thread's own.
       def thread_locals(object)
         { keys: :[], thread_variables: :thread_variable_get }.each_with_object({}) do |(names, get), locals|
           call(Thread, names, object).each do |name|
@@ -183,7 +184,7 @@ module Memprof
         end
       end
 
-      # What function a thread sleeps in, and on what.
+      # Returns the function that a thread sleeps in, and what it waits for.
       def waiting(fields, thread)
         function, receiver, argument = Reflection.innermost(thread)
         fields["wait_for"] = function
@@ -194,11 +195,11 @@ module Memprof
       end
     end
 
-    # Functions whose last argument is how long they wait.
+    # Functions whose last argument is the time that they wait.
     DELAYS = %w[Kernel#sleep Kernel.sleep Thread#join].freeze
     private_constant :DELAYS
 
-    # By the type of an object.
+    # Which method makes the fields, by the type of an object.
     FIELDS = {
       "string" => :of_string, "array" => :of_array, "hash" => :of_hash, "float" => :of_float, "bignum" => :of_bignum,
       "rational" => :of_rational, "complex" => :of_complex, "symbol" => :of_symbol, "regexp" => :of_regexp,

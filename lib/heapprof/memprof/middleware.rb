@@ -4,16 +4,16 @@ require "monitor"
 require_relative "track"
 
 module Memprof
-  # Prints, after each request, what it has made and is alive: on stderr, as Memprof.track does.
+  # Prints after each request the objects that it has made and that are alive: on stderr, as Memprof.track does.
   #
   #   # config.ru
   #   require "heapprof/memprof"
   #   use Memprof::Middleware, force_gc: true
   #
-  # With +force_gc+ a garbage collection comes before that: what is left is what the request leaves behind. What a body
-  # makes while it is sent is not in it. Requests are served one after the other meanwhile. For development: it takes
-  # several times the time. Where the profiler runs already, by RUBY_HEAPPROF or ObjectSpace::HeapProfile.start, each
-  # request raises RuntimeError.
+  # With +force_gc+ it collects garbage first, so it prints the objects that the request leaves behind. Objects that a body
+  # makes while it is sent are not counted. Requests are served one after the other. This is for development, because a request
+  # takes several times as long. If RUBY_HEAPPROF or ObjectSpace::HeapProfile.start has started the profiler, each request raises
+  # RuntimeError.
   #
   # Works with Rack 2 and 3, and loads neither.
   class Middleware

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Memprof
-  # Where a report goes: a file of that name, which only its owner may read, or stderr. A path is what File.open takes.
+  # Where a report goes: stderr, or a file, which only its owner may read. A path is anything that File.open takes.
   module Output # :nodoc:
-    # Lines, of which so many bytes are written at once: with each write another thread may run, and does so for a tenth of a
-    # second.
+    # Lines, which are collected until they have this many bytes and are then written at once. At each write another thread
+    # may run, and it runs for a tenth of a second.
     class Lines
       PIECE = 1 << 20
 
@@ -27,26 +27,26 @@ module Memprof
     OWNER_ONLY = 0o600
     NEW = File::WRONLY | File::CREAT | File::EXCL
 
-    # What was in the file is gone.
+    # Replaces what was in the file.
     def self.open(path, &)
       path ? File.open(path, "w", OWNER_ONLY, &) : yield($stderr)
     end
 
-    # At once, so that lines of several processes do not mix.
+    # Appends in one write, so that lines of several processes do not mix.
     def self.append(path, text)
       return $stderr.write(text) unless path
       File.open(path, File::WRONLY | File::CREAT | File::APPEND, OWNER_ONLY) { |io| io.syswrite(text) }
     end
 
-    # Yields what takes lines.
+    # Yields an object that takes lines.
     def self.lines(io)
       lines = Lines.new(io)
       yield lines
       lines.flush
     end
 
-    # A file that has its name only when it is whole, and until then that with .IN_PROGRESS behind it, which must be new.
-    # When the block raises there is neither.
+    # Writes a file whose name ends with .IN_PROGRESS until it is complete. No file of that longer name may exist. If the block
+    # raises, no file is left.
     def self.whole(path)
       return yield($stderr) unless path
       path = File.path(path)

@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
-# heapprof/memprof/signal - a process that runs dumps its heap when it is asked by SIGURG, which nothing else uses as a rule.
+# heapprof/memprof/signal - a running process dumps its heap when it gets SIGURG. As a rule nothing else uses that signal.
 #
 #   require "heapprof/memprof/signal"   # then: kill -URG PID
 #
 # A copy of the process (fork) collects garbage and calls Memprof.dump_all. The program only waits for the fork. The file is
-# in Dir.tmpdir, and has the process's PID and the time in its name: memprof-4711-20250131T120000.123456.json. What is
-# special about a copy:
+# in Dir.tmpdir, and has the process's PID and the time in its name: memprof-4711-20250131T120000.123456.json. The dump
+# differs from one of the program itself:
 #
-# * It has no thread but the main one, so only that has frames; ps is of the copy.
-# * Finalizers of what is dead run there, as they will in the program.
-# * The program sees the end of one child, which is waited for here: a SIGCHLD.
+# * The copy has only the main thread, so only that thread has frames. The output of ps is about the copy.
+# * Finalizers of dead objects run in the copy. They will run in the program, too.
+# * The program gets one SIGCHLD, for the child that this file waits for.
 #
-# The signal is trapped: what the program traps later takes its place. RUBY_HEAPPROF=signal=URG is given up, as for any
-# trap of a program. What goes wrong is one line on stderr.
+# This file traps the signal. As with any trap of a program, RUBY_HEAPPROF=signal=URG then has no effect. If the program traps
+# the signal later, that trap replaces this one. If the dump fails, one line on stderr says why.
 
 require "tmpdir"
 require_relative "dump_all"
@@ -34,7 +34,7 @@ module Memprof
         File.join(directory, "memprof-#{Process.pid}-#{Time.now.strftime("%Y%m%dT%H%M%S.%6N")}.json")
       end
 
-      # The copy of a copy: its parent ends at once, so that the program has no child that it does not know.
+      # Forks twice. The first child ends at once, so that the program has no child that it does not know.
       def in_copy(path)
         child = fork do
           fork { dump(path) }

@@ -5,22 +5,22 @@ require_relative "output"
 require_relative "../plain"
 
 module Memprof
-  # Names of what only the VM sees, as "T_IMEMO(iseq)"; see ObjectSpace::HeapProfile.
+  # Names of objects that only the VM sees, as "T_IMEMO(iseq)"; see ObjectSpace::HeapProfile.
   INTERNAL = /\AT_(ICLASS|NODE|[A-Z]+\(.*\))\z/ # :nodoc:
 
-  # Each object, and nothing of the allocator, whatever memory that takes.
+  # Samples each object and no block of the allocator, however much memory that takes.
   EVERY_OBJECT = { interval: 1, malloc_interval: 0, memory: 2**40 }.freeze # :nodoc:
 
   class << self
     # call-seq:
     #   start -> true or false
     #
-    # Follows each object that is made from now on; +false+: it does already.
+    # Follows each object that is made from now on. Returns +false+ if it has been started before.
     #
     #   Memprof.start   # => true
     #   Memprof.start   # => false
     #
-    # Raises RuntimeError while ObjectSpace::HeapProfile runs for somebody else.
+    # Raises RuntimeError while ObjectSpace::HeapProfile runs for other code.
     def start
       return false if started?
       ObjectSpace::HeapProfile.start(**EVERY_OBJECT)
@@ -31,7 +31,7 @@ module Memprof
     # call-seq:
     #   stop -> true or false
     #
-    # Follows them no longer, and forgets them; +false+: it did not.
+    # Stops following objects, and forgets those that it followed. Returns +false+ if it has not been started.
     #
     #   Memprof.stop   # => false
     def stop
@@ -47,18 +47,18 @@ module Memprof
     #   stats -> nil
     #   stats(path) -> nil
     #
-    # Prints how many objects there are, of those made since start, by the line that made them and their class: the most
-    # first, on stderr or into that file. What is dead counts until the garbage collector has found it; call GC.start before,
-    # and what is left is referred to.
+    # Prints how many of the objects made since start are alive, by the line that made them and their class. The largest number
+    # comes first. Prints on stderr, or into that file. A dead object counts until the garbage collector has found it. After
+    # GC.start, only objects are left that something refers to.
     #
     #   Memprof.start
     #   $kept = Array.new(12) { Object.new }
     #   Memprof.stats("stats.txt")
     #   File.read("stats.txt").lines.first   # "     12 /srv/app.rb:2:Object\n", for instance
     #
-    # What only the VM sees, as its call caches, is passed over.
+    # Objects that only the VM sees, as its call caches, are left out.
     #
-    # Raises RuntimeError without start, SystemCallError for a file that cannot be written.
+    # Raises RuntimeError without start. Raises SystemCallError if the file cannot be written.
     def stats(path = nil)
       lines = stats_lines
       Output.open(path) { |io| io.puts(lines) }
@@ -69,7 +69,7 @@ module Memprof
     #   stats! -> nil
     #   stats!(path) -> nil
     #
-    # Prints as stats does; then begins anew, with nothing followed.
+    # Prints as stats does. Then forgets the objects so far, and follows those made from now on.
     #
     #   name = "stats.txt"
     #   Memprof.start
@@ -84,7 +84,7 @@ module Memprof
       nil
     end
 
-    # Whether the one that this module has started runs: somebody else may have stopped it.
+    # Returns whether the profiler runs that this module has started. Other code may have stopped it.
     def started? # :nodoc:
       @started && ObjectSpace::HeapProfile.running? or false
     end
@@ -103,7 +103,7 @@ module Memprof
       counts.sort_by { |key, count| [-count, key] }.map { |key, count| format("%7d %s", count, Heapprof::Plain.text(key)) }
     end
 
-    # nil: it does not count.
+    # Returns nil if the object does not count.
     def stats_key(row)
       return if row.kind != :objects || row.inuse_objects.zero? || INTERNAL.match?(row.class_name)
       frame = row.frames.first or return

@@ -7,14 +7,14 @@ require_relative "../plain"
 
 module Memprof
   class << self
-    # The file that trace appends to; +nil+, as at first: it is stderr.
+    # The file that trace appends to. It is +nil+ at first, which stands for stderr.
     attr_accessor :trace_filename
 
     # call-seq:
     #   trace { ... } -> value of the block
     #
-    # Counts what the process does during the block, by all threads, and writes that as a line of JSON at its end: on stderr,
-    # or behind what is in trace_filename.
+    # Counts what all threads of the process do during the block. Then writes that as a line of JSON: on stderr, or at the end
+    # of the file trace_filename.
     #
     #   require "json"
     #   Memprof.trace_filename = "trace.json"
@@ -22,24 +22,24 @@ module Memprof
     #   line = JSON.parse(File.read("trace.json"))
     #   line["fd"]["write"].values_at("calls", "bytes")     # => [1, 5]
     #
-    # [start, time] when it began, in microseconds since 1970; how long it took, in seconds
-    # [objects] created: how many; types: how many by type, also what only the VM sees. Where there are Ractors, those of the
-    #           main one
+    # [start, time] when the block began, in microseconds since 1970; how long it took, in seconds
+    # [objects] created: how many; types: how many by type, with objects that only the VM sees. If the program has Ractors, only
+    #           objects of the main Ractor count
     # [gc] calls, time: garbage collections
     # [fd] by function of the C library (read, write, writev, recv, recvfrom, recvmsg, send, sendto, sendmsg, connect,
-    #      select, poll, ppoll): calls, time, and bytes where there are some. A sleeping thread of Ruby's is in ppoll, select or in
-    #      none of them
+    #      select, poll, ppoll): calls, time, and bytes if the function has them. A sleeping Ruby thread is in ppoll, in select,
+    #      or in no function that is counted
     # [memory] by function (malloc, calloc, realloc, free): calls, requested_bytes, actual_bytes: what the allocator gave, or
     #          free gave back
     # [rusage] utime, stime in seconds; minflt, majflt, inblock, oublock, nvcsw, nivcsw as getrusage(2) has them; maxrss in
     #          bytes, since the process began
     #
-    # Times are seconds. fd and memory are +null+ where functions cannot be counted (this takes Linux with glibc), and
-    # while the profiler runs with <tt>malloc: :all</tt>, which counts by the same means. What libraries ask of MySQL,
-    # PostgreSQL and memcached has no counters of its own, as memprof had: it is in fd.
+    # Times are seconds. fd and memory are +null+ if functions cannot be counted (this takes Linux with glibc). They are +null+,
+    # too, while the profiler runs with <tt>malloc: :all</tt>, which counts by the same means. The gem memprof had counters for
+    # MySQL, PostgreSQL and memcached. Here these requests are part of fd.
     #
-    # When the block raises nothing is written. Traces may be within each other, and at once in several threads.
-    # Raises ArgumentError without a block, SystemCallError when the file cannot be written.
+    # If the block raises, nothing is written. Traces may be nested, and may run in several threads at once.
+    # Raises ArgumentError without a block. Raises SystemCallError if the file cannot be written.
     def trace(&)
       traced({}, &)
     end
@@ -47,7 +47,7 @@ module Memprof
     # call-seq:
     #   trace_request(env) { ... } -> value of the block
     #
-    # The same of a request of Rack, whose method and path, without its query, are in the line as +request+.
+    # Does the same for a request of Rack. The line then has the request's method and path, without the query, as +request+.
     #
     #   require "json"
     #   Memprof.trace_filename = "trace.json"

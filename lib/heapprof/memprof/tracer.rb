@@ -3,7 +3,7 @@
 require_relative "trace"
 
 module Memprof
-  # Writes what each request did, as Memprof.trace_request does. What other requests do meanwhile counts, too.
+  # Writes what each request did, as Memprof.trace_request does. What other requests do at the same time counts, too.
   #
   #   # config.ru
   #   require "heapprof/memprof"

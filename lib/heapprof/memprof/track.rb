@@ -8,17 +8,17 @@ module Memprof
     #   track { ... } -> nil
     #   track(path) { ... } -> nil
     #
-    # Prints what the block has made and is alive at its end, as stats does. With GC.start at the end of the block it is what
-    # the block leaves behind.
+    # Prints, as stats does, the objects that the block has made and that are alive at its end. With GC.start at the end of the
+    # block, these are the objects that the block leaves behind.
     #
     #   Memprof.track("track.txt") do
     #     100.times { Object.new }
     #   end
     #   File.read("track.txt")   # "    100 /srv/app.rb:2:Object\n", for instance
     #
-    # Within start and stop, what was made before counts, too; it goes on then.
+    # Between start and stop, objects made before the block count, too. Memprof still follows objects after the block then.
     #
-    # Raises ArgumentError without a block, and what start and stats raise. When the block raises nothing is printed.
+    # Raises ArgumentError without a block. Raises what start and stats raise. If the block raises, nothing is printed.
     def track(path = nil)
       raise ArgumentError, "a block is needed: what should be tracked?" unless block_given?
       following do
@@ -30,7 +30,7 @@ module Memprof
 
     private
 
-    # Between start and stop, unless somebody has started already.
+    # Yields between start and stop. If Memprof has been started before, it only yields.
     def following
       began = start
       yield

@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
-# admission.rb - who may ask. The rule is doc/production.md's, "Who may ask"; cli/serve/admission.c has it, too.
+# admission.rb - which requests are answered. The rule stands in doc/production.md, "Who may ask". cli/serve/admission.c
+# follows it, too.
 #
-# * With a token, every request that has it, over whatever connection.
-# * Without one, a client on this host that the owner of this process or root runs (peer.rb), if the
-#   request looks like a client's: every header is one that clients send, and it is for a name of this host.
+# * With a token, every request that has the token is answered, over any connection.
+# * Without a token, a client on this host is answered that root or the owner of this process runs (peer.rb). Its request has
+#   to look like a client's: every header is one that clients send, and the host name is a name of this host.
 #
-# Nothing that a request says lets it in but the token. What it says may keep it out.
+# The token is the only part of a request that lets it in. Any part of it may keep it out.
 
 require "digest"
 require "ipaddr"
@@ -18,18 +19,18 @@ module Heapprof
       # Why a request is refused.
       class Refused < StandardError; end
 
-      # Headers that curl, Go, Net::HTTP and browsers send of themselves. Any other is taken for a proxy's: there are
-      # few of these, and no end of those (Forwarded, Via, X-..., CF-..., Fastly-..., True-Client-IP, CDN-Loop).
-      # HTTP_VERSION is no header, but old servers give it.
+      # Headers that curl, Go, Net::HTTP and browsers send by themselves. Any other header is taken for a proxy's. Clients
+      # have few headers. Those of proxies have no end (Forwarded, Via, X-..., CF-..., Fastly-..., True-Client-IP, CDN-Loop).
+      # HTTP_VERSION is not a header, but old servers have it among them.
       HEADERS = %w[ACCEPT ACCEPT_CHARSET ACCEPT_ENCODING ACCEPT_LANGUAGE AUTHORIZATION CACHE_CONTROL CONNECTION COOKIE DNT
                    HOST IF_MODIFIED_SINCE IF_NONE_MATCH KEEP_ALIVE PRAGMA PRIORITY RANGE REFERER TE UPGRADE_INSECURE_REQUESTS
                    USER_AGENT VERSION].to_h { |name| ["HTTP_#{name}", true] }.freeze
 
-      # Those of browsers that come in families.
+      # Headers of browsers that share a prefix.
       FAMILIES = /\AHTTP_SEC_(?:CH|FETCH|GPC)(?:_|\z)/
 
       # [token] A String, or +nil+.
-      # [local] Whether a client on this host is answered where there is no token.
+      # [local] Whether a client on this host is answered if there is no token.
       def initialize(token, local = true)
         raise ArgumentError, "token: is empty" if token&.empty?
         @token = token && Digest::SHA256.digest(token)
@@ -38,7 +39,7 @@ module Heapprof
 
       def token? = !@token.nil?
 
-      # Returns if the request may be answered. [parameter] the query's token, or +nil+.
+      # Returns if the request may be answered; otherwise raises. [parameter] the query's token, or +nil+.
       def admit(env, parameter)
         raise Refused, "the request is no UTF-8" unless text?(env)
         return admit_token(env, parameter) if @token
@@ -51,14 +52,14 @@ module Heapprof
 
       private
 
-      # What a request's bytes become has names in capitals; the rest is the server's.
+      # Variables that are made of the request's bytes have names in capitals. The server adds the rest.
       def text?(env)
         env.all? do |name, value|
           utf8?(name) && (!value.is_a?(String) || !name.match?(/\A[A-Z]/) || utf8?(value))
         end
       end
 
-      # A server may have given it any encoding.
+      # The server may have set any encoding.
       def bytes(env, name) = env[name].to_s.b
 
       def utf8?(text) = text.dup.force_encoding(Encoding::UTF_8).valid_encoding?
@@ -70,12 +71,12 @@ module Heapprof
         raise Refused, "the token is missing or wrong" unless same?(Digest::SHA256.digest(given))
       end
 
-      # In a time that does not depend on where the two differ.
+      # Compares in a time that does not depend on where the two differ.
       def same?(digest)
         digest.bytes.zip(@token.bytes).reduce(0) { |difference, (a, b)| difference | (a ^ b) }.zero?
       end
 
-      # ---- what keeps out ----
+      # ---- reasons to refuse a request ----
 
       def admit_headers(env)
         env.each_key do |name|
@@ -85,8 +86,8 @@ module Heapprof
         admit_browser(env)
       end
 
-      # Where a page of elsewhere has sent the browser here, the browser says so; one that is too old to say
-      # so is not let in.
+      # If a page of another site has sent the browser here, the browser says so. A browser that is too old to say so is
+      # refused.
       def admit_browser(env)
         browser = bytes(env, "HTTP_USER_AGENT").match?(/\AMozilla\b/i) || env.key?("HTTP_REFERER") || env.key?("HTTP_COOKIE")
         return if env.key?("HTTP_SEC_FETCH_SITE") ? %w[none same-origin].include?(bytes(env, "HTTP_SEC_FETCH_SITE")) : !browser
@@ -101,7 +102,8 @@ module Heapprof
         raise Refused, "the connection is closed"
       end
 
-      # A name that leads here (DNS rebinding) is another host, and so may the address be that the server was told (PROXY).
+      # Another name that leads here (DNS rebinding) counts as another host. An address that the server was told (PROXY) may
+      # be another host, too.
       def admit_addresses(env)
         raise Refused, "the request is not for localhost" unless loopback_host?(bytes(env, "HTTP_HOST"))
         raise Refused, "the client is not on this host" unless env["REMOTE_ADDR"].nil? || loopback?(bytes(env, "REMOTE_ADDR"))
@@ -120,7 +122,7 @@ module Heapprof
         false
       end
 
-      # Root, and whose this process is; a setuid program's is nobody's.
+      # Returns root and the owner of this process. A setuid program has no owner.
       def users
         Process.uid == Process.euid ? [0, Process.uid] : [0]
       end

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# limits.rb - how much of a process requests may hold: threads that wait, and the collector.
+# limits.rb - how much of a process requests may use: threads that wait, and the garbage collector.
 #
 #   I1  at most WAITS requests wait at a time (seconds=), so a server of five threads goes on.
-#   I2  at most one request that needs no token has garbage collected at a time (gc=1), and the next
-#       may only when SHARE times as long has passed as the last one took, and LEAST seconds.
+#   I2  at most one request without a token collects garbage at a time (gc=1). The next one has to wait SHARE
+#       times as long as the last one took, and at least LEAST seconds.
 #
-# Of a process, not of an application: two that are mounted in one share them. A fork ends the other threads,
-# and so what they held.
+# The limits hold for a process. Two applications that are mounted in one process share them. A fork ends the other threads,
+# so it gives back what these held.
 
 module Heapprof
   class Rack
@@ -16,7 +16,7 @@ module Heapprof
       SHARE = 9
       LEAST = 1
 
-      # What is too much now, and after how many seconds it may not be.
+      # Says which limit is reached, and after how many seconds to try again.
       class Busy < StandardError
         attr_reader :seconds
 
@@ -26,7 +26,7 @@ module Heapprof
         end
       end
 
-      # [clock] Seconds that only rise.
+      # [clock] Returns seconds that never go back.
       def initialize(clock = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) })
         @clock = clock
         @lock = Mutex.new
@@ -34,7 +34,7 @@ module Heapprof
         @next_collection = clock.call
       end
 
-      # I1. So many seconds are what it will take.
+      # I1. The request will take that many seconds.
       def wait(seconds)
         mine = [Thread.current]
         @lock.synchronize do
@@ -47,7 +47,7 @@ module Heapprof
         @lock.synchronize { @waiting.delete_if { |each| each.equal?(mine) } }
       end
 
-      # I2. Yields a lambda that calls its block and counts its time.
+      # I2. Yields a lambda, which calls its block and measures the time of the call.
       def collect
         admit
         used = 0

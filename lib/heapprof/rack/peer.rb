@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
-# peer.rb - who is at the other end of a connection: which user, and whether that is a client or a program that
-# passes on what others ask. The kernel says so; nothing that the other end sends does.
+# peer.rb - which user is at the other end of a connection, and whether the program there is a client or passes on
+# requests of other programs. The kernel is asked for that. Nothing that the other end sends counts.
 #
 # * A Unix socket has the credentials of the process that connected it (SO_PEERCRED).
 # * A TCP connection within this host is two sockets. The other end's row in /proc/net/tcp or tcp6 is the one whose two
 #   addresses are ours, exchanged. It has the user and the inode of the socket. A row without an inode has no
-#   user: its process has closed it, and the kernel shows root then.
-# * The processes are those that have that inode among their descriptors. Each has to be that user's in
-#   all of its ids, so a setuid program does not count as who owns its file.
-# * A process that listens, or that has a connection of a port where somebody listens, answers requests of
-#   others: a proxy. A client such as curl does neither.
+#   user: its process has closed the socket, and the kernel shows root then.
+# * The processes are those that have that inode among their descriptors. All ids of each process have to be that
+#   user's. So a setuid program does not count as the owner of its file.
+# * A process is taken for a proxy if it listens, or if it has a connection of a port where a process listens.
+#   A client such as curl does neither.
 #
-# What cannot be seen is refused: a process of another user or container, a row that is not there.
-# cli/serve/answers.c does the same by attach/peer.c.
+# Whatever cannot be seen is refused: a process of another user or container, or a row that is missing.
+# cli/serve/answers.c does the same with attach/peer.c.
 
 require "ipaddr"
 require "socket"
@@ -21,7 +21,7 @@ require "socket"
 module Heapprof
   class Rack
     class Peer # :nodoc:
-      # Why nothing is known of the other end, or why it may not ask.
+      # Says why the other end is unknown, or why it may not ask.
       class Unknown < StandardError; end
 
       UNSEEN = "the client's process cannot be seen: ask as this process's user"
@@ -36,20 +36,20 @@ module Heapprof
       # The states of a socket whose process still waits for an answer.
       OPEN = [ESTABLISHED, FIN_WAIT1, FIN_WAIT2].freeze
 
-      # Of /proc/net/unix.
+      # A flag in /proc/net/unix.
       ACCEPTS = 0x10000
 
       MAPPED = "#{"\0" * 10}\xff\xff".b.freeze
 
       class << self
-        # The socket of a request, where the server gives it; nil: it does not.
+        # Returns the socket of a request, or nil if the server does not give it.
         def socket(env)
           io = env["puma.socket"] || env["unicorn.socket"] || env["pitchfork.socket"] || falcon(env["protocol.http.request"])
           io = io.to_io if !io.is_a?(BasicSocket) && io.respond_to?(:to_io) # TLS
           io if io.is_a?(BasicSocket)
         end
 
-        # The user at the other end, if it is one of those; otherwise Unknown.
+        # Returns the user at the other end. Raises Unknown unless it is one of the allowed users.
         def user(socket, allowed, proc: "/proc")
           new(socket, allowed, proc).user
         rescue SystemCallError, IOError
@@ -61,7 +61,7 @@ module Heapprof
           address.ipv4_loopback? || address.ipv6_loopback?
         end
 
-        # How the tables write it: 32 bits at a time, in the machine's order. IPv4 may stand in either table.
+        # Returns the address as the tables write it: 32 bits at a time, in the machine's order. IPv4 may stand in either table.
         def names(address)
           port = format(":%04X", address.ip_port)
           bytes = IPAddr.new(plain(address).ip_address[/\A[^%]*/]).hton
@@ -72,7 +72,7 @@ module Heapprof
 
         def words(bytes) = bytes.unpack("L*").map { |word| format("%08X", word) }.join
 
-        # IPv4 that is written as IPv6 (::ffff:127.0.0.1) as IPv4.
+        # Returns an IPv4 address that is written as IPv6 (::ffff:127.0.0.1) as IPv4.
         def plain(address) = address.ipv6? && address.ipv6_v4mapped? ? address.ipv6_to_ipv4 : address
 
         def falcon(request)
@@ -130,7 +130,7 @@ module Heapprof
 
       # ---- processes ----
 
-      # The pids that have the socket open, as far as they may be looked at.
+      # Returns the pids that have the socket open, of the processes that this one may look at.
       def holders(inode)
         link = "socket:[#{inode}]"
         Dir.children(@proc).grep(/\A\d+\z/).map(&:to_i).select do |pid|
@@ -151,7 +151,7 @@ module Heapprof
 
       def sockets_of(pid) = links_of(pid).filter_map { |link| link[/\Asocket:\[(\d+)\]\z/, 1] }
 
-      # Real, effective and saved.
+      # Returns the real, the effective and the saved id.
       def users_of(pid)
         File.read("#{@proc}/#{pid}/status")[/^Uid:(.*)$/, 1].split.first(3).map(&:to_i).uniq
       end
@@ -169,7 +169,7 @@ module Heapprof
         end
       end
 
-      # Sockets that listen, and those that have come from one that does, which have its port or its path.
+      # Returns the sockets that listen, and those that a listening socket has accepted: they have its port or its path.
       def inbound_inodes(rows)
         ports = rows.select { |row| row.state == LISTEN }.to_h { |row| [row.local[/\h+\z/], true] }
         tcp = rows.select { |row| ports.key?(row.local[/\h+\z/]) }.map(&:inode)

@@ -1,4 +1,4 @@
-/* wordcount.c - WordCount.new(text): how often each word is in it, by words in a table.
+/* wordcount.c - WordCount.new(text) counts how often each word is in a text, in a table of words.
  *
  *     count["word"]      how often
  *     count.size         how many different words
@@ -68,7 +68,7 @@ add(struct words *words, const char *text)
     word->count++;
 }
 
-/* strtok writes to its text, so it gets a copy. */
+/* strtok gets a copy of the text, because it writes to it. */
 static VALUE
 words_initialize(VALUE self, VALUE text)
 {
