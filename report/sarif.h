@@ -31,7 +31,7 @@ struct report_sarif_place {
 /* Writes an element of an array, or a value. */
 void report_sarif_location(struct report_json *json, const struct report_sarif_place *place);
 
-/* Writes a member of a result: somebody has accepted the finding, in a comment in the source or elsewhere. */
+/* Writes a member of a result: a user has accepted the finding, in a comment in the source or elsewhere. */
 void report_sarif_suppression(struct report_json *json, bool in_source, const char *why);
 
 #endif

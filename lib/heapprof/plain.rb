@@ -5,7 +5,7 @@ module Heapprof
   # characters are those of base/unseen.c, whose table is made from these properties.
   module Plain # :nodoc:
     UNSEEN = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}/
-    IN_JSON = /(?!\n)#{UNSEEN}/ # all others below U+0020 are escaped already
+    IN_JSON = /(?!\n)#{UNSEEN}/ # all other characters below U+0020 are escaped already
 
     # Writes each byte of these characters, and each byte that is not UTF-8, as \xHH, as the texts of heapprof do.
     def self.text(text)
