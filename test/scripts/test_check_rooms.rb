@@ -6,6 +6,8 @@ require "test/unit"
 require_relative "scratch_repository"
 
 class TestScriptsCheckRooms < Test::Unit::TestCase
+  BASERUBY = ENV.fetch("BASERUBY", "ruby").split.first
+
   # A name of each room is used by the one above it; the collector's files are one object, gc.c.
   HOUSE = {
     "base/mem.h" => "struct mem {\n    int used;\n};\n\nint mem_take(struct mem *mem);\n",
@@ -103,11 +105,16 @@ class TestScriptsCheckRooms < Test::Unit::TestCase
       files = HOUSE.merge(mutation)
       maps = files.keys.grep(/\.[ch]\z/).group_by { |name| name[/\A[^\/]+/] }
                   .to_h { |room, names| ["#{room}/README.md", names.map { |name| "`#{File.basename(name)}`\n" }.join] }
-      table = repository.run("check-rooms", "--table").first
+      table = rooms(repository, "--table").first
       maps.merge("CONTRIBUTING.md" => table).merge(files).each { |name, text| repository.write(name, text) }
       files.keys.grep(/\A(?!gc\/).*\.c\z/).each { |name| compile(repository.top, name) }
-      repository.run("check-rooms")
+      rooms(repository)
     end
+  end
+
+  def rooms(repository, *arguments)
+    out, err, status = Open3.capture3({ "RUBYOPT" => nil, "RUBYLIB" => nil }, BASERUBY, repository.path("scripts/check-rooms"), *arguments)
+    [out, err, status.success?]
   end
 
   def compile(top, name)
