@@ -150,7 +150,7 @@ check-rooms: heapprof ruby
 	@$(BASERUBY) scripts/check-rooms
 
 check-checked: checked heapprof
-	+$(call test-all,build/checked,$(RUBY_TESTS),$(TESTJOBS))
+	+$(if $(RUBY_TESTS),$(call test-all,build/checked,$(RUBY_TESTS),$(TESTJOBS)))
 	+$(call test-all,build/checked,$(MEMCHECK_TESTS) $(ATTACH_TESTS))
 
 check-debug: debug
