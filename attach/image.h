@@ -10,7 +10,7 @@ struct attach_image {
     uint64_t start;       /* address of the ELF object that has it; 0: only the scan has found it */
 };
 
-/* Finds the descriptors, and returns how many there are; 0: error says why there is none. Only the
+/* Finds the descriptors, and returns how many there are. If it returns 0, error says why. Only the
  * target's memory is read: its files may be deleted, stripped or in another namespace. Must be
  * called again after exec. A descriptor whose layout cannot be read (layout.h) may be a copy of the
  * file in memory: then the next one may be the right one. */

@@ -50,10 +50,10 @@ bool attach_layout_global(const struct attach_layout *layout, const char *name, 
 bool attach_layout_constant(const struct attach_layout *layout, const char *name, int64_t *value);
 bool attach_layout_contract(const struct attach_layout *layout, const char *name, int64_t *number);
 
-/* The names of an enumeration, by number: sets names[n] for each constant n whose name begins with
- * prefix, except the one called except (NULL allowed), and NULL where there is none. The texts are
- * the layout's. Returns false if a number is not below count, or two names have the same; then
- * error says which. */
+/* The names of an enumeration, by number. names[n] is the name of the constant n that begins with
+ * prefix; NULL if no constant has this number. The constant called except is left out; except may
+ * be NULL. The texts belong to the layout. Returns false if a number is not below count, or if two
+ * names have the same number; error then says which. */
 bool attach_layout_names(const struct attach_layout *layout, const char *prefix, const char *except,
                          const char **names, size_t count, char error[ATTACH_TARGET_ERROR_MAX]);
 

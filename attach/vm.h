@@ -150,7 +150,7 @@ struct attach_vm {
     struct attach_target *target;
     struct attach_layout *layout;
     uint64_t at;        /* address of the VM, when it was last looked for; 0: there was none */
-    uint64_t objspace;  /* address of its collector's state; 0: there is none yet */
+    uint64_t objspace;  /* address of its collector's state; 0 until it exists */
     int64_t env_first;  /* the smallest of the indexes below */
 #define MEMBER(member, ...) int64_t member;
     ATTACH_VM_CONTRACTS(MEMBER)

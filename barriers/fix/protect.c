@@ -36,7 +36,7 @@ word_p(char character)
     return isalnum((unsigned char)character) || character == '_';
 }
 
-/* Adds the flag behind the others, or in the place of 0. */
+/* Adds the flag after the flags that the type has, or replaces 0. */
 static const char *
 add_to_flags(struct wb_arena *arena, const struct wb_data_type *type, const struct wb_text *text,
              struct wb_edit *edit)
