@@ -36,6 +36,10 @@ class TestScriptsPrepare < Test::Unit::TestCase
          ext/-test-/heapprof_ours/extconf.rb].each { |file| assert_include before, file }
       assert_empty repository.run!("prepare", "--tests") + repository.run!("prepare")
       assert_equal before, ages(repository)
+      %w[exts.mk ext/configure-ext.mk].each { |made| repository.write("build/ruby/#{made}", "") }
+      repository.write("test/ext/later/extconf.rb", "")
+      repository.run!("prepare")
+      %w[exts.mk ext/configure-ext.mk].each { |made| refute_path_exist repository.path("build/ruby/#{made}") }
     end
   end
 

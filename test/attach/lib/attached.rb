@@ -3,6 +3,7 @@
 # attached.rb - what these tests share: a ruby that runs beside, and `heapprof` that reads it.
 
 require "pathname"
+require_relative "../../cli/lib/held"
 require_relative "../../cli/lib/heapprof_command"
 
 module Attached
@@ -53,6 +54,29 @@ module Attached
     Process.wait(pid) if pid
     [*input, *output].each { |io| io.close unless io.closed? }
   end
+
+  # Runs `heapprof record` and yields its bell, each ring of which is a look, its stdin and its stdout. It records until the block
+  # ends, if its target does not end before.
+  def record_by_bell(*arguments)
+    bell = Held::Bell.new
+    command = [PROGRAM, "record", "--duration=100000", *arguments.map(&:to_s)]
+    Open3.popen3(ENVIRONMENT.merge(bell.env), *command, **bell.descriptors) do |input, out, err, process|
+      bell.begun
+      errors = Thread.new { err.read }
+      yield bell, input, out
+      Process.kill(:INT, process.pid) if bell.ring
+      bell.ring_out
+      [input, out].each { |io| io.set_encoding("UTF-8") unless io.closed? }
+      return Ran.new(out.read, errors.value.force_encoding("UTF-8"), process.value.exitstatus)
+    ensure
+      Process.kill(:KILL, process.pid) if process.alive?
+    end
+  ensure
+    bell&.close
+  end
+
+  # So many looks.
+  def record_looks(looks, *arguments) = record_by_bell(*arguments) { |bell,| bell.ring(looks) }
 
   # The threads that `heapprof stacks --json` shows.
   def threads(pid, *arguments)

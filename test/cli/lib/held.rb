@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+# held.rb - the time of a program, in the hands of a test (test/ext/held).
+
+module Held
+  def self.library = $LOAD_PATH.resolve_feature_path("-test-/heapprof_held")[1]
+
+  # The environment of a program whose clock stands still, except that each look at it takes so many seconds.
+  def self.clock(step) = { "LD_PRELOAD" => library, "HELD_STEP" => step.to_s }
+
+  # What a program waits for instead of a moment. It is to be spawned with env and descriptors; then `begun` is called.
+  class Bell
+    def initialize
+      (@bell, @ring), (@answer, @answers) = IO.pipe, IO.pipe
+    end
+
+    def env = { "LD_PRELOAD" => Held.library, "HELD_BELL" => "#{@bell.fileno},#{@answers.fileno}" }
+    def descriptors = { @bell => @bell, @answers => @answers }
+    def begun = [@bell, @answers].each(&:close)
+
+    # The moment that it waits for has come, so many times. Returns when it waits again, and whether it does: false when it has ended.
+    def ring(times = 1)
+      times.times.all? do
+        @ring.syswrite("x")
+        @answer.read(1)
+      end
+    rescue Errno::EPIPE
+      false
+    end
+
+    # Until it has ended.
+    def ring_out = (nil while ring)
+
+    # From here on it waits for the clock.
+    def close = [@bell, @ring, @answer, @answers].each { |io| io.close unless io.closed? }
+  end
+end

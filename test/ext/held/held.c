@@ -1,0 +1,122 @@
+/* held.c - to be preloaded: the time of a program is in the hands of a test (test/cli/lib/held.rb).
+ *
+ *     HELD_BELL=BELL,ANSWER   Two descriptors. A thread that waits for a moment waits for a byte from the bell instead. Then
+ *                             that moment has come, for this thread. When it waits again it answers with a byte. When
+ *                             nobody can ring any more, the thread waits for the clock.
+ *     HELD_STEP=SECONDS       The clock stands still, and each look at it takes so long.
+ *
+ * Waits are those of `heapprof record` (clock_nanosleep) and of the thread in ruby that writes profiles (sem_clockwait).
+ * What rings for that thread otherwise, as a signal does, still wakes it. The programs that a program starts have their
+ * own time.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+
+static int bell = -1, answer = -1;
+static int64_t step_ns = -1, stepped_ns; /* -1: the clock goes by itself */
+
+static _Thread_local int64_t skipped_ns; /* by the bell */
+static _Thread_local bool rung;          /* and it has not been answered */
+
+static int64_t
+ns_of(const struct timespec *time)
+{
+    return time->tv_sec * SECOND_NS + time->tv_nsec;
+}
+
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int result = (int)syscall(SYS_clock_gettime, clock, now);
+
+    if (clock != CLOCK_MONOTONIC || result != 0) return result;
+    int64_t ns = step_ns < 0 ? ns_of(now) + skipped_ns : SECOND_NS + (stepped_ns += step_ns);
+    *now = (struct timespec){.tv_sec = ns / SECOND_NS, .tv_nsec = ns % SECOND_NS};
+    return result;
+}
+
+static void
+answer_bell(void)
+{
+    if (rung && write(answer, ".", 1) != 1) bell = -1;
+    rung = false;
+}
+
+/* Returns whether the bell has rung within that time (-1: whatever it takes); errno is EINTR if a signal has come. */
+static bool
+hear_bell(const struct timespec *until, int milliseconds)
+{
+    struct pollfd ready = {.fd = bell, .events = POLLIN};
+    struct timespec now;
+    char byte;
+
+    errno = 0;
+    if (poll(&ready, 1, milliseconds) <= 0) return false;
+    if (read(bell, &byte, 1) != 1) {
+        bell = -1;
+        return false;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t left = ns_of(until) - ns_of(&now);
+    if (left > 0) skipped_ns += left;
+    rung = true;
+    return true;
+}
+
+int
+clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *rest)
+{
+    int (*sleep)(clockid_t, int, const struct timespec *, struct timespec *) = dlsym(RTLD_NEXT, "clock_nanosleep");
+
+    answer_bell();
+    while (bell >= 0 && clock == CLOCK_MONOTONIC && flags == TIMER_ABSTIME) {
+        if (hear_bell(until, -1)) return 0;
+        if (errno == EINTR) return EINTR;
+    }
+    return sleep(clock, flags, until, rest);
+}
+
+int
+sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
+{
+    int (*wait)(sem_t *, clockid_t, const struct timespec *) = dlsym(RTLD_NEXT, "sem_clockwait");
+    enum { look_ms = 1 };
+
+    answer_bell();
+    while (bell >= 0) {
+        if (sem_trywait(semaphore) == 0) return 0;
+        if (hear_bell(until, look_ms)) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+    }
+    return wait(semaphore, clock, until);
+}
+
+__attribute__((constructor)) static void
+begin(void)
+{
+    const char *descriptors = getenv("HELD_BELL"), *step = getenv("HELD_STEP");
+
+    if (descriptors && sscanf(descriptors, "%d,%d", &bell, &answer) == 2) {
+        fcntl(bell, F_SETFD, FD_CLOEXEC);
+        fcntl(answer, F_SETFD, FD_CLOEXEC);
+    }
+    if (step) step_ns = (int64_t)(strtod(step, NULL) * SECOND_NS);
+    unsetenv("LD_PRELOAD");
+    unsetenv("HELD_BELL");
+    unsetenv("HELD_STEP");
+}
