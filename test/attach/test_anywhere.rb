@@ -28,14 +28,16 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     all = threads_until(pid) { |found| found.size == 2 && labels(found[0]).first == "Kernel#sleep" }
     assert_equal RESTS, labels(all[0]), message
     assert_equal ["Kernel#loop", "Object#spin", "block in <main>"], labels(all[1]).last(3), message
-    ran = record(pid, "--duration=0.3", "--rate=500")
+    ran = record(pid)
     looks, not_stopped = ran.err[/: (\d+) looks/, 1].to_i, ran.err[/(\d+) times a thread could not be stopped/, 1].to_i
-    assert_operator not_stopped, :<, looks / 2, message
+    assert_operator not_stopped, :<, looks, message
     assert_includes collapsed(ran.out).keys.flatten, "Object#spin", message
   end
 
-  def record(*arguments, **options)
-    ran = heapprof("record", "--format=collapsed", *arguments, **options)
+  # Of some looks, or of those that the block asks for (record_by_bell).
+  def record(*arguments, &block)
+    block ||= ->(bell, *) { bell.ring(30) }
+    ran = record_by_bell("--format=collapsed", *arguments, &block)
     assert_equal 0, ran.status, ran.err
     assert_match(/^heapprof record: \d+ looks in .* failed$/, ran.err)
     ran
@@ -177,22 +179,38 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
 
   # ---- exec, fork, vfork ----
 
-  AFTER = "def after = loop { 1 + 1 }; after"
+  # Many looks' time: processes are looked for anew five times a second.
+  LONG = 50
 
-  # Between the two it is a shell, for longer than any VM takes to start.
   def test_exec_to_something_else_and_back
-    shell = "sleep 0.8; exec #{EnvUtil.rubybin} --disable-gems -e '#{AFTER}'"
-    beside("$ready.call; $stdin.gets; exec('/bin/sh', '-c', #{shell.dump})") do |pid, input|
-      Thread.new { sleep 0.3; input.puts }
-      stacks = collapsed(record(pid, "--duration=2.2", "--idle").out).keys.flatten
+    after = "def after = ($stdout.syswrite(%(after\n)); loop { 1 + 1 }); after"
+    shell = "echo shell; read line; exec #{EnvUtil.rubybin} --disable-gems -e '#{after}'"
+    beside("$ready.call; $stdin.gets; exec('/bin/sh', '-c', #{shell.dump})") do |pid, input, output|
+      threads_until(pid) { |all| labels(all.first).first == "IO#gets" }
+      ran = record(pid, "--idle") do |bell,|
+        assert bell.ring
+        ["shell\n", "after\n"].each do |said|
+          input.puts
+          assert_equal said, output.gets
+          assert bell.ring(LONG)
+        end
+      end
+      stacks = collapsed(ran.out).keys.flatten
       assert_includes stacks, "IO#gets"
       assert_includes stacks, "Object#after"
     end
   end
 
   def test_a_command_that_becomes_a_ruby_late
-    shell = "sleep 0.8; exec #{EnvUtil.rubybin} --disable-gems -e 'def late = 200_000.times { |i| i.to_s }; 5.times { late }; puts %(done)'"
-    ran = record("--", "/bin/sh", "-c", shell)
+    late = "def late = ($stdout.syswrite(%(late\n)); $stdin.gets); late; puts %(done)"
+    ran = record("--idle", "--", "/bin/sh", "-c", "read line; exec #{EnvUtil.rubybin} --disable-gems -e '#{late}'") do |bell, input, out|
+      assert bell.ring(LONG)
+      input.puts
+      assert_equal "late\n", out.gets
+      assert bell.ring(LONG)
+      input.puts
+      bell.ring_out
+    end
     assert_equal "done\n", ran.out[/^done\n/]
     assert_includes collapsed(ran.out.sub("done\n", "")).keys.flatten, "Object#late"
   end
@@ -200,10 +218,10 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
   # spawn is vfork and exec: until exec the child has its parent's memory, and is not to be taken for it.
   def test_children_that_are_spawned_and_forked
     script = <<~RUBY
-      def in_fork = loop { 1 + 1 }
-      def in_parent = loop { system("true"); `true`; Process.wait(fork { exit! }); $count += 1 }
+      def in_fork = ($stdout.syswrite("forked\\n"); loop { 1 + 1 })
+      def in_parent = loop { system("true"); `true`; Process.wait(fork { exit! }); ($count += 1) == 1 && $stdout.syswrite("round\\n") }
       $count = 0
-      spawn(#{EnvUtil.rubybin.dump}, "--disable-gems", "-e", "def in_spawned = loop { 1 + 1 }; in_spawned")
+      spawn(#{EnvUtil.rubybin.dump}, "--disable-gems", "-e", "def in_spawned = ($stdout.syswrite(%(spawned\\n)); loop { 1 + 1 }); in_spawned")
       spawn("sleep", "60")
       fork { in_fork }
       trap(:USR1) { $stdout.syswrite("\#{$count} rounds\\n") }
@@ -211,7 +229,8 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
       in_parent
     RUBY
     in_group(script) do |pid, output|
-      ran = record(pid, "--duration=1.5", "--rate=500", "--children")
+      assert_equal %W[forked\n ready\n round\n spawned\n], Array.new(4) { output.gets }.sort
+      ran = record(pid, "--rate=500", "--children", "--idle") { |bell,| assert bell.ring(300) }
       functions = collapsed(ran.out).keys.flatten
       %w[Object#in_parent Object#in_fork Object#in_spawned].each { |name| assert_includes functions, name }
       Process.kill(:USR1, pid)
@@ -225,7 +244,6 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     pid = Process.spawn({ "RUBYOPT" => nil }, *RUBY, "-e", "$ready = -> { $stdout.syswrite(%(ready\\n)) }\n#{script}",
                         out: ours, pgroup: true)
     ours.close
-    assert_equal "ready\n", output.gets
     yield pid, output
   ensure
     Process.kill(:KILL, -pid)
@@ -249,30 +267,41 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     end
   end
 
+  HELD = File.expand_path("../cli/lib/held.rb", __dir__)
+
   # In a pid namespace of its own, where the next number is ours to say: `again.(pid) { }` ends a process, and starts
   # another of the same number.
   REUSE = <<~'RUBY'
     program, ruby, kind = ARGV
     start = ->(script) do
-      read, write = IO.pipe
-      pid = Process.spawn(ruby, "--disable-gems", "-e", "$stdout.syswrite(%(r)); #{script}", out: write)
+      (read, write), (stdin, input) = IO.pipe, IO.pipe
+      pid = Process.spawn(ruby, "--disable-gems", "-e", script, in: stdin, out: write)
       write.close
       read.read(1)
-      pid
+      [pid, input]
     end
-    old = start.(kind == "exec" ? "sleep 0.3; exec 'sleep', '60'" : "def of_the_old = loop { 1 + 1 }; of_the_old")
-    recorder = Process.spawn(program, "record", old.to_s, "--format=collapsed", "--output=out", "--duration=4", "--idle")
-    sleep 0.7
-    Process.kill(:STOP, recorder)
-    Process.wait(recorder, Process::WUNTRACED)
+    rest = kind == "exec" ? "$stdin.gets; exec('sleep', '60')" : "loop { 1 + 1 }"
+    old, input = start.("def of_the_old = ($stdout.syswrite(%(r)); #{rest}); of_the_old")
+    bell = Held::Bell.new
+    recorder = Process.spawn(bell.env, program, "record", old.to_s, "--format=collapsed", "--output=out", "--duration=100000", "--idle",
+                             **bell.descriptors)
+    bell.begun
+    long = 50
+    abort "it ended" unless bell.ring(long)
+    if kind == "exec"
+      input.puts
+      Thread.pass until File.basename(File.readlink("/proc/#{old}/exe")) == File.basename(File.realpath("/bin/sleep"))
+      bell.ring(long)
+    end
     Process.kill(:KILL, old)
     Process.wait(old)
     File.write("/proc/sys/kernel/ns_last_pid", (old - 1).to_s)
-    new = start.("def of_the_new = loop { 1 + 1 }; of_the_new")
+    new, = start.("def of_the_new = ($stdout.syswrite(%(r)); loop { 1 + 1 }); of_the_new")
     abort "#{new} is not #{old}" if new != old
-    Process.kill(:CONT, recorder)
-    sleep 0.5
+    bell.ring(long)
     Process.kill(:KILL, new)
+    Process.kill(:INT, recorder)
+    bell.ring_out
     Process.wait(recorder)
     puts $?.exitstatus
   RUBY
@@ -281,12 +310,13 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
     define_method("test_a_number_that_is_used_again_#{kind}") do
       need("unshare", "--pid", "--mount-proc", "--fork", "sh", "-c", "echo 100 > /proc/sys/kernel/ns_last_pid")
       in_directory do
-        out, err, status = Open3.capture3("unshare", "--pid", "--mount-proc", "--fork", "--kill-child", *RUBY, "-e", REUSE,
+        held = "module Held; def self.library = #{Held.library.dump}; end\n"
+        out, err, status = Open3.capture3("unshare", "--pid", "--mount-proc", "--fork", "--kill-child", *RUBY, "-r", HELD, "-e", held + REUSE,
                                           PROGRAM, EnvUtil.rubybin, kind)
         assert status.success?, err
         assert_equal "0\n", out, err
-        functions = collapsed(File.read("out")).keys.flatten
-        assert_includes functions, kind == "exec" ? "Kernel#sleep" : "Object#of_the_old"
+      functions = collapsed(File.read("out")).keys.flatten
+        assert_includes functions, "Object#of_the_old"
         refute_includes functions, "Object#of_the_new"
       end
     end
@@ -300,7 +330,7 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
       tracer = Process.spawn("strace", "-f", "-o", File::NULL, "-p", pid.to_s, err: File::NULL)
       Thread.pass until Dir["/proc/#{pid}/task/*/status"].all? { |status| !File.read(status).include?("TracerPid:\t0\n") }
       threads_until(pid) { |all| labels(all.first) == RESTS }
-      ran = record(pid, "--duration=0.5")
+      ran = record(pid)
       assert_match(/^heapprof record: \d+ times a thread could not be stopped, and was read as it ran$/, ran.err)
       assert_includes collapsed(ran.out).keys.flatten, "Object#spin"
     ensure
@@ -360,17 +390,21 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
 
   def test_another_heapprof
     beside(WORK) do |pid|
-      other = Process.spawn(PROGRAM, "record", pid.to_s, "--output=/dev/null", err: File::NULL)
-      sleep 0.3
-      assert_refused 1, /process #{other}: it is not a Ruby/, "stacks", other
-    ensure
-      Process.kill(:INT, other)
-      Process.wait(other)
+      record(pid) do |bell, _, _, other|
+        assert bell.ring
+        assert_refused 1, /process #{other}: it is not a Ruby/, "stacks", other
+      end
     end
   end
 
   def test_a_command_that_is_no_ruby
-    assert_refused 1, /\Aheapprof record: process \d+: it is not a Ruby/, "record", "--", "sleep", "0.3"
+    ran = record_by_bell("--", "cat") do |bell, input|
+      assert bell.ring
+      input.close
+      bell.ring_out
+    end
+    assert_equal ["", 1], [ran.out, ran.status]
+    assert_match(/\Aheapprof record: process \d+: it is not a Ruby.*\n\z/, ran.err)
     assert_refused 1, /\Aheapprof record: (process \d+: )?it (is not a Ruby|has ended|ended before)/, "record", "--", "true"
   end
 

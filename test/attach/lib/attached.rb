@@ -55,7 +55,7 @@ module Attached
     [*input, *output].each { |io| io.close unless io.closed? }
   end
 
-  # Runs `heapprof record` and yields its bell, each ring of which is a look, its stdin and its stdout. It records until the block
+  # Runs `heapprof record` and yields its bell, each ring of which is a look, its stdin, its stdout and its pid. It records until the block
   # ends, if its target does not end before.
   def record_by_bell(*arguments)
     bell = Held::Bell.new
@@ -63,7 +63,7 @@ module Attached
     Open3.popen3(ENVIRONMENT.merge(bell.env), *command, **bell.descriptors) do |input, out, err, process|
       bell.begun
       errors = Thread.new { err.read }
-      yield bell, input, out
+      yield bell, input, out, process.pid
       Process.kill(:INT, process.pid) if bell.ring
       bell.ring_out
       [input, out].each { |io| io.set_encoding("UTF-8") unless io.closed? }
