@@ -10,8 +10,9 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
 
   COUNTS = /(\d+) stacks, (\d+) torn, (\d+) failed$/
 
-  def record(*arguments)
-    ran = heapprof("record", "--format=collapsed", *arguments)
+  # Of so many looks.
+  def record(looks, *arguments)
+    ran = record_looks(looks, "--format=collapsed", *arguments)
     assert_equal 0, ran.status, ran.err
     assert_match COUNTS, ran.err
     ran
@@ -73,7 +74,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       threads_until(pid) { |all| labels(all.first).first == "Kernel#sleep" }
       switches = -> { File.read("/proc/#{pid}/task/#{pid}/status").scan(/ctxt_switches:\s*(\d+)/).flatten.sum(&:to_i) }
       before = switches.call
-      ran = record(pid, "--rate=1000", "--duration=1", "--idle")
+      ran = record(1000, pid, "--rate=1000", "--idle")
       assert_operator ran.err[COUNTS, 1].to_i, :>, 100
       assert_operator switches.call - before, :<=, 2
     end
@@ -123,7 +124,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     read, write = IO.pipe
     pid = Process.spawn({ "RUBYOPT" => nil }, *RUBY, "-e", "$ready = -> {}\n#{script}", in: read, out: (ours = IO.pipe)[1])
     child = ours[0].gets.to_i
-    record(child, "--rate=2000", "--stop=always", "--duration=0.7")
+    record(1000, child, "--stop=always")
     write.puts
     assert_equal ["0 nil\n", "15\n"], [ours[0].gets, ours[0].gets]
   ensure
@@ -167,7 +168,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     script = "#{FLUTTER}$kept = 5_000.times.map { |i| [i.to_s, Class.new { eval('def moved_' + (i % 50).to_s + ' = 1') }.new] }\n" \
              "Thread.new { loop { GC.compact; sleep 0.002; 20.times { |i| eval('def made_' + i.to_s + ' = 1') } } }\n$ready.call\nflutter"
     beside(script) do |pid|
-      %w[auto always].each { |whom| assert_flutter record(pid, "--rate=1000", "--duration=1", "--stop", whom) }
+      %w[auto always].each { |whom| assert_flutter record(500, pid, "--rate=1000", "--stop", whom) }
       10.times { threads_until(pid) { |all| labels(all.first).last(2) == ["Object#flutter", "<main>"] } }
     end
   end
@@ -190,7 +191,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     beside(script) do |pid|
       %w[auto always].each do |whom|
-        ran = record(pid, "--rate=1000", "--duration=1.5", "--stop", whom)
+        ran = record(1000, pid, "--rate=1000", "--stop", whom)
         assert_empty collapsed(ran.out).keys.select { |stack| stack.include?("(unreadable)") }
         assert_includes collapsed(ran.out).keys.map { |stack| stack.last(3) }, ["Object#go", "block (3 levels) in <main>", "GC.compact"]
       end
@@ -199,12 +200,12 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
 
   def test_while_compaction_protects_pages
     script = "GC.auto_compact = true\n#{FLUTTER}Thread.new { loop { GC.start; sleep 0.001 } }\n$ready.call\nflutter"
-    beside(script) { |pid| assert_flutter record(pid, "--rate=1000", "--duration=1") }
+    beside(script) { |pid| assert_flutter record(500, pid, "--rate=1000") }
   end
 
   def test_while_each_object_starts_a_gc
     beside("#{FLUTTER}GC.stress = true\n$ready.call\nflutter") do |pid|
-      stacks = assert_flutter(record(pid, "--rate=500", "--duration=1.5", "--gc"))
+      stacks = assert_flutter(record(500, pid, "--rate=500", "--gc"))
       assert_includes stacks.keys.map(&:last), "(garbage collection)"
       states = threads_until(pid) { |all| all.first["garbage_collection"] }
       assert_equal "running", states.first["state"]
@@ -230,7 +231,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     first = script.lines.index("def calls\n") + 2 # a line of the prelude is before
     beside(script, "--yjit", "--yjit-call-threshold=1") do |pid|
-      assert_empty impossible(record(pid, "--rate=2000", "--duration=1"))
+      assert_empty impossible(record(1000, pid, "--rate=2000"))
       lines = Hash.new { |hash, key| hash[key] = [] }
       60.times do
         labels_and_lines = threads(pid).first["frames"].map { |frame| frame.values_at("label", "line") }
@@ -262,7 +263,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       assert_equal [["Kernel#sleep", "Object#rest", "block (2 levels) in <main>"]], resting.map { |thread| labels(thread) }.uniq
       assert_operator Dir.children("/proc/#{pid}/task").size, :<, 25
       %w[auto always].each do |whom|
-        ran = record(pid, "--rate=500", "--duration=0.5", "--stop", whom)
+        ran = record(200, pid, "--rate=500", "--stop", whom)
         assert_operator failed(ran), :<=, ran.err[COUNTS, 1].to_i / 1000
         functions = collapsed(ran.out).keys
         assert functions.any? { |stack| stack.include?("Object#spin") }
@@ -282,7 +283,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
     RUBY
     beside(script, "-W0") do |pid|
       %w[auto always].each do |whom|
-        ran = record(pid, "--rate=1000", "--duration=1", "--stop", whom)
+        ran = record(500, pid, "--rate=1000", "--stop", whom)
         stacks = collapsed(ran.out).keys
         assert_empty stacks.select { |stack| stack.include?("Object#in_thread") && stack.include?("Object#in_ractor") }
         assert_includes stacks.flatten, "Object#in_thread"
@@ -308,7 +309,7 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       resting = all.select { |fiber| labels(fiber).include?("Object#rest") }
       assert_equal ["suspended"], resting.map { |fiber| fiber["state"] }.uniq
       assert_equal ["Kernel#sleep", "Object#rest", "block (2 levels) in <main>"], labels(resting.first).last(3)
-      ran = record(pid, "--rate=1000", "--duration=1")
+      ran = record(500, pid, "--rate=1000")
       assert_includes collapsed(ran.out).keys.flatten, "Object#busy"
       refute_includes collapsed(ran.out).keys.flatten, "Object#rest"
       assert_equal 0, failed(ran)
@@ -323,14 +324,14 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
       assert_equal 501, all.size
       assert_equal (0...500).map(&:to_s), all.filter_map { |thread| thread["name"] }.sort_by(&:to_i)
       assert_equal 501, threads(pid, "--stop=always").size
-      ran = record(pid, "--rate=20", "--duration=1", "--idle", "--stop=always")
+      ran = record(10, pid, "--idle", "--stop=always")
       assert_equal 0, failed(ran)
     end
   end
 
   def test_names_are_any_bytes
     beside("def größer = loop { 1 + 1 }\n$ready.call\ngrößer") do |pid|
-      assert_includes collapsed(record(pid, "--duration=0.3").out).keys.flatten, "Object#größer"
+      assert_includes collapsed(record(20, pid).out).keys.flatten, "Object#größer"
     end
   end
 end
