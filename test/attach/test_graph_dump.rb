@@ -110,7 +110,7 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
         asking = Thread.new { heapprof("graph", "dump", pid) }
         copy = copy_of(pid)
         Process.kill(:STOP, copy)
-        sleep 0.1
+        Thread.pass until File.read("/proc/#{copy}/stat")[/\) (\w)/, 1] == "T"
         Process.kill(:KILL, pid)
         ran = asking.value
         assert_equal [1, ""], [ran.status, ran.out]

@@ -246,7 +246,8 @@ class TestHeapprofSnapshot < Test::Unit::TestCase
       class OfRactor; end
       ready = 3.times.map { |i| Ractor.new(i) { |n| kept = Array.new(100 + n) { OfRactor.new }; Ractor.yield(1); Ractor.receive; kept } }
       ready.each(&:take)
-      sleep 0.1
+      others = -> { Dir["/proc/self/task/*/stat"].grep_v(%r{/#{Process.pid}/}).map { |stat| File.read(stat)[/\) (\w)/, 1] } }
+      Thread.pass until others.call.uniq == ["S"] # each waits for a message: nobody wakes it any more
     RUBY
     assert_equal_profiles(script, settings: "interval=1") { |texts,| assert_includes texts, "OfRactor" }
   end

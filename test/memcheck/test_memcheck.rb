@@ -385,7 +385,8 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
 
   def test_a_process_that_outlives_its_parent_is_waited_for
     in_directory do |directory|
-      ran = heapprof("memcheck", "--json", *RUBY, "-e", "fork { sleep 0.5 }", env: { "TMPDIR" => directory })
+      outlive = "parent = Process.pid; fork { sleep 0.01 while File.exist?(%(/proc/\#{parent})) }" # it has been waited for, then
+      ran = heapprof("memcheck", "--json", *RUBY, "-e", outlive, env: { "TMPDIR" => directory })
       assert_equal [0, 2], [ran.status, JSON.parse(ran.err)["processes"].size]
       assert_empty Dir.children(directory)
     end

@@ -223,7 +223,7 @@ class TestHeapProfBoot < Test::Unit::TestCase
   end
 
   def test_profile_when_other_threads_are_running
-    assert_profile_after("4.times { Thread.new { loop { Array.new(10) { 'x' * 50 } } } }; sleep 0.01", exitstatus: 0)
+    assert_profile_after("run = Queue.new; 4.times { Thread.new { loop { run << Array.new(10) { 'x' * 50 } } } }; 100.times { run.pop }", exitstatus: 0)
   end
 
   # It would if the GVL were given up for the last GC or the file: MRI's test_thread.rb expects "false".

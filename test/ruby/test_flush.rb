@@ -96,7 +96,8 @@ class TestHeapProfFlush < Test::Unit::TestCase
       profile = HeapProfile.snapshot
       HeapProfile.stop
       reader, writer = IO.pipe(external_encoding: "UTF-16LE")
-      thread = Thread.new { sleep 0.1; reader.binmode.read }
+      main = Thread.current
+      thread = Thread.new { Thread.pass until main.stop?; reader.binmode.read }
       size = profile.write(writer)
       writer.close
       assert_operator size, :>, 1 << 16

@@ -731,10 +731,10 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
 
   def test_a_dump_that_takes_too_long_is_refused
     in_directory do
-      ran = run_ruby("-e", "Process.kill(:URG, $$); sleep 0.1", env: { "RUBY_HEAPGRAPH" => "signal=URG,max_pause=0.000001" })
+      ran = run_ruby("-e", "#{NEXT_LINE} { Process.kill(:URG, $$) }", env: { "RUBY_HEAPGRAPH" => "signal=URG,max_pause=0.000001" })
       assert_one_line(/no dump: the program would wait for about 0\.\d+ s, and max_pause is 1e-06$/, ran.err)
       assert_empty Dir.children(".")
-      ran = run_ruby("-e", "Process.kill(:URG, $$); sleep 0.1", env: { "RUBY_HEAPGRAPH" => "signal=URG,out=missing/heap" })
+      ran = run_ruby("-e", "#{NEXT_LINE} { Process.kill(:URG, $$) }", env: { "RUBY_HEAPGRAPH" => "signal=URG,out=missing/heap" })
       assert_one_line(%r{cannot write .*/missing/heap: No such file or directory$}, ran.err)
     end
   end
@@ -886,7 +886,9 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
   HEAPS = {
     fibers: "keep = Array.new(1000) { |i| Fiber.new { |a| b = [a, i]; Fiber.yield; b }.tap { |fiber| fiber.resume(i.to_s) } }",
     threads: "keep = Array.new(20) { |i| Thread.new { a = [i]; Thread.stop; a } }; Thread.pass until keep.all?(&:stop?)",
-    ractors: "Warning[:experimental] = false; keep = Array.new(3) { Ractor.new { Ractor.receive } }; sleep 0.1",
+    ractors: "Warning[:experimental] = false
+      keep = Array.new(3) { Ractor.new { main = Thread.current; Thread.new { Thread.pass until main.stop?; Ractor.main << 1 }; Ractor.receive } }
+      3.times { Ractor.receive }",
     "too complex": 'class K; end; keep = Array.new(3000) { |i| K.new.tap { |k| k.instance_variable_set("@v#{i}", [i]) } }',
     "weak maps": "k = Array.new(100) { [1] }; keep = ObjectSpace::WeakMap.new; k.each { |e| keep[e] = e.dup }",
     compaction: "GC.auto_compact = true; keep = Array.new(10_000) { [1.to_s] }; GC.compact",

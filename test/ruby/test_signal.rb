@@ -217,7 +217,11 @@ class TestHeapProfSignal < Test::Unit::TestCase
         $kept = large(1000)
         profile = HeapProfile.snapshot
         File.mkfifo("pipe")
-        waiting = -> { Thread.new { Thread.current.report_on_exception = false; profile.write("pipe") }.tap { |thread| sleep 0.05 } }
+        waiting = lambda do
+          thread = Thread.new { Thread.current.report_on_exception = false; profile.write("pipe") }
+          Thread.pass until thread.stop?
+          thread
+        end
         assert_equal false, waiting.call.kill.join.status
         assert_raise(IOError) { waiting.call.tap { |thread| thread.raise(IOError) }.join }
         assert_raise(Timeout::Error) { Timeout.timeout(0.05) { profile.write("pipe") } }

@@ -79,7 +79,7 @@ class TestUnseen < Test::Unit::TestCase
   def test_lines_on_stderr
     in_directory do
       [["-e", "1", { heapprof: "out=#{FILE}/none.gz" }], ["-e", "1", { heapprof: "1,#{FILE}=1" }], ["-e", "1", { heapprof: "1,interval=#{FILE}" }],
-       ["-e", "$0 = ARGV[0]; Dir.mkdir('a'); ObjectSpace::HeapProfile.start(every: 0.1, out: 'a/%e.gz'); Dir.rmdir('a'); sleep 0.5", FILE, {}]].each do |*arguments, options|
+       ["-e", "$0 = ARGV[0]; Dir.mkdir('a'); #{NEXT_LINE} { ObjectSpace::HeapProfile.start(every: 0.1, out: 'a/%e.gz'); Dir.rmdir('a') }", FILE, {}]].each do |*arguments, options|
         ran = run_ruby("--disable-gems", *arguments, **options)
         assert_seen ran.err, options
         refute_equal "", ran.err

@@ -23,6 +23,10 @@ module HeapProfTest
   MRI_CHECKS_ITSELF = RbConfig::CONFIG["cppflags"].include?("RGENGC_CHECK_MODE") # after each GC
   TIMEOUT = DEBUG_BUILD ? 600 : 120
 
+  # For a script: runs a block, then waits until there is a line on stderr, and shows it there.
+  NEXT_LINE = "next_line = ->(&block) { read, write = IO.pipe; err = $stderr.dup; $stderr.reopen(write); block.call; " \
+              "line = read.gets; $stderr.reopen(err); $stderr.write(line) }; next_line.call"
+
   # A process that has ended.
   Ran = Struct.new(:out, :err, :status)
 
