@@ -9,8 +9,8 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
 
   IDLE = "$ready.call; sleep"
 
-  def idle(directory, settings = "signal=URG,out=#{directory}/%p-%n.rbgraph", script: IDLE, &block)
-    beside(script, env: { "RUBY_HEAPGRAPH" => settings }, &block)
+  def idle(directory, settings = "signal=URG,out=#{directory}/%p-%n.rbgraph", script: IDLE, env: {}, &block)
+    beside(script, env: { "RUBY_HEAPGRAPH" => settings }.merge(env), &block)
   end
 
   def test_the_file_is_there_when_its_name_is_printed
@@ -84,17 +84,17 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
     end
   end
 
-  LARGE = "$all = Array.new(3_000_000) { Object.new }; #{IDLE}"
-
-  # Its copy, as soon as it is there.
+  # Its copy, which has stopped before it writes.
   def copy_of(pid)
     sleep 0.001 until (copies = Dir["/proc/#{pid}/task/*/children"].flat_map { |path| File.read(path).split }).any?
-    Integer(copies.first)
+    copy = Integer(copies.first)
+    sleep 0.001 until File.read("/proc/#{copy}/stat")[/\) (\w)/, 1] == "T"
+    copy
   end
 
   def test_a_copy_that_is_killed_is_told
     in_directory do |directory|
-      idle(directory, script: LARGE) do |pid,|
+      idle(directory, env: Held.copies) do |pid,|
         asking = Thread.new { heapprof("graph", "dump", pid) }
         Process.kill(:KILL, copy_of(pid))
         ran = asking.value
@@ -106,11 +106,9 @@ class TestHeapprofGraphDump < Test::Unit::TestCase
 
   def test_a_process_that_ends_meanwhile_is_told
     in_directory do |directory|
-      idle(directory, script: LARGE) do |pid,|
+      idle(directory, env: Held.copies) do |pid,|
         asking = Thread.new { heapprof("graph", "dump", pid) }
         copy = copy_of(pid)
-        Process.kill(:STOP, copy)
-        Thread.pass until File.read("/proc/#{copy}/stat")[/\) (\w)/, 1] == "T"
         Process.kill(:KILL, pid)
         ran = asking.value
         assert_equal [1, ""], [ran.status, ran.out]

@@ -12,6 +12,9 @@ module Held
   # The environment of a program whose clock stands still, except that each look at it takes so many seconds.
   def self.clock(step) = { "LD_PRELOAD" => library, "HELD_STEP" => step.to_s }
 
+  # That of a ruby whose copies, which write dumps, stop before they begin.
+  def self.copies = { "LD_PRELOAD" => library, "HELD_COPY" => "1" }
+
   # What a program waits for instead of a moment. It is to be spawned with env and descriptors; then `begun` is called.
   class Bell
     def initialize
