@@ -4,6 +4,7 @@
 # itself marks, what they are called, what roots there are, and that nothing of what objects hold is in it unless asked for.
 
 require_relative "lib/heapprof_test"
+require_relative "../cli/lib/held"
 require_relative "lib/allocators"
 
 class TestHeapProfHeapGraph < Test::Unit::TestCase
@@ -489,12 +490,16 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
   # Nobody takes away what it has begun; it gives the file its name itself.
   def test_a_child_finishes_when_its_parent_has_died
     in_directory do
-      run_ruby("-e", <<~'RUBY')
+      ran = run_ruby("-e", <<~'RUBY', env: Held.copies)
         kept = Array.new(300_000) { Object.new }
         Thread.new { ObjectSpace::HeapGraph.dump("heap.rbgraph") }
-        Thread.pass until Dir["/proc/self/task/*/children"].any? { |path| File.read(path) != "" }
+        child = nil
+        Thread.pass until (child = Dir["/proc/self/task/*/children"].map { |path| File.read(path)[/\d+/] }.compact.first)
+        Thread.pass until File.read("/proc/#{child}/stat")[/\) (\w)/, 1] == "T" # before it writes
+        $stdout.syswrite(child)
         Process.kill(:KILL, Process.pid)
       RUBY
+      Process.kill(:CONT, ran.out.to_i)
       ends = Process.clock_gettime(Process::CLOCK_MONOTONIC) + TIMEOUT
       until File.exist?("heap.rbgraph")
         flunk "no file of the child" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > ends

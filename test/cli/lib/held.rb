@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# held.rb - the time of a program, in the hands of a test (test/ext/held).
+# held.rb - the time of a program, and its copies, in the hands of a test (test/ext/held).
 
 module Held
   # Under another ruby than the one that is built, that one's.

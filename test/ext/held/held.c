@@ -1,4 +1,4 @@
-/* held.c - to be preloaded: the time of a program is in the hands of a test (test/cli/lib/held.rb).
+/* held.c - to be preloaded: the time of a program, and its copies, are in the hands of a test (test/cli/lib/held.rb).
  *
  *     HELD_BELL=BELL,ANSWER   Two descriptors. A thread that waits for a moment waits for a byte from the bell instead. Then
  *                             that moment has come, for this thread. When it waits again it answers with a byte. When
