@@ -4,6 +4,7 @@
 #
 # The extension that loses memory is ../ext/memcheck.
 
+require_relative "../cli/lib/held"
 require_relative "../cli/lib/heapprof_command"
 
 class TestHeapprofMemcheck < Test::Unit::TestCase
@@ -330,12 +331,27 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
     end
   end
 
+  # Runs a script that says when it is ready; then the time that it has is over, and with two rings also the time to end.
+  def when_time_is_over(directory, script, rings:)
+    bell = Held::Bell.new
+    Open3.popen3(ENVIRONMENT.merge("TMPDIR" => directory).merge(bell.env), PROGRAM, "memcheck", "--timeout=600", *RUBY, "-e", script,
+                 **bell.descriptors) do |_, out, err, process|
+      bell.begun
+      assert_equal "ready\n", out.gets
+      bell.ring(rings)
+      bell.close
+      return err.read, process.value
+    end
+  ensure
+    bell.close
+  end
+
   def test_where_no_report_can_be_had_it_is_said_in_a_line
     assert_refused 1, /no process of true wrote a report/, "memcheck", "true"
     assert_refused 1, /no process of .* wrote a report/, "memcheck", *RUBY, "-e", "exit!(0)"
-    ran = heapprof("memcheck", "--timeout=1", *RUBY, "-e", "sleep")
-    assert_match(/ended after 1 seconds\n-e \(\d+\): no leaks/, ran.err)
-    in_directory do
+    in_directory do |directory|
+      err, = when_time_is_over(directory, "puts %(ready); $stdout.flush; sleep", rings: 1)
+      assert_match(/ended after 600 seconds\n-e \(\d+\): no leaks/, err)
       ran = heapprof("memcheck", "--out=none/report", *RUBY, "-e", "")
       assert_equal [1, "heapprof memcheck: none/report: No such file or directory\n"], [ran.status, ran.err]
     end
@@ -360,10 +376,9 @@ class TestHeapprofMemcheck < Test::Unit::TestCase
 
   def test_one_that_does_not_heed_sigterm_is_killed_and_leaves_nothing
     in_directory do |directory|
-      script = "trap(:TERM) { }; loop { sleep }"
-      _, err, ended = Open3.capture3(ENVIRONMENT.merge("TMPDIR" => directory), PROGRAM, "memcheck", "--timeout=1", *RUBY, "-e", script)
+      err, ended = when_time_is_over(directory, "trap(:TERM) { }; puts %(ready); $stdout.flush; loop { sleep }", rings: 2)
       assert_equal Signal.list["KILL"], ended.termsig
-      assert_equal "heapprof memcheck: #{RUBY[0]}: ended after 1 seconds\n", err
+      assert_equal "heapprof memcheck: #{RUBY[0]}: ended after 600 seconds\n", err
       assert_empty Dir.children(directory)
     end
   end

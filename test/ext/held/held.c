@@ -6,9 +6,9 @@
  *     HELD_STEP=SECONDS       The clock stands still, and each look at it takes so long.
  *     HELD_COPY=1             The copy of ruby that writes a dump stops (SIGSTOP) before it begins.
  *
- * Waits are those of `heapprof record` (clock_nanosleep) and of the thread in ruby that writes profiles (sem_clockwait).
- * What rings for that thread otherwise, as a signal does, still wakes it. The programs that a program starts have their
- * own time.
+ * Waits are those of `heapprof record` (clock_nanosleep), of `heapprof memcheck` for its command (sigtimedwait), and of the
+ * thread in ruby that writes profiles (sem_clockwait). What they wait for besides still ends them. The programs that a
+ * program starts have their own time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -108,6 +108,28 @@ sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
         }
     }
     return wait(semaphore, clock, until);
+}
+
+int
+sigtimedwait(const sigset_t *signals, siginfo_t *info, const struct timespec *time)
+{
+    int (*wait)(const sigset_t *, siginfo_t *, const struct timespec *) = dlsym(RTLD_NEXT, "sigtimedwait");
+    static const struct timespec look = {.tv_nsec = 1000000};
+    struct timespec until;
+
+    if (ns_of(time) == 0) return wait(signals, info, time);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += time->tv_sec + 1;
+    answer_bell();
+    while (bell >= 0) {
+        int signal = wait(signals, info, &look);
+        if (signal > 0 || errno != EAGAIN) return signal;
+        if (hear_bell(&until, 0)) {
+            errno = EAGAIN;
+            return -1;
+        }
+    }
+    return wait(signals, info, time);
 }
 
 /* A copy puts itself behind all others before it begins (vm/graph/graph_child.c). It may call nothing but the kernel. */
