@@ -1,14 +1,16 @@
-/* held.c - to be preloaded: the time of a program, and its copies, are in the hands of a test (test/cli/lib/held.rb).
+/* held.c - to be preloaded: a test holds the time of a program, and its copies
+ * (test/cli/lib/held.rb).
  *
- *     HELD_BELL=BELL,ANSWER   Two descriptors. A thread that waits for a moment waits for a byte from the bell instead. Then
- *                             that moment has come, for this thread. When it waits again it answers with a byte. When
- *                             nobody can ring any more, the thread waits for the clock.
+ *     HELD_BELL=BELL,ANSWER   Two descriptors. A thread that waits for a moment waits for a byte
+ *                             from the bell instead. Then that moment has come, for this thread.
+ *                             When it waits again it answers with a byte. When nobody can ring
+ *                             any more, the thread waits for the clock.
  *     HELD_STEP=SECONDS       The clock stands still, and each look at it takes so long.
  *     HELD_COPY=1             The copy of ruby that writes a dump stops (SIGSTOP) before it begins.
  *
- * Waits are those of `heapprof record` (clock_nanosleep), of `heapprof memcheck` for its command (sigtimedwait), and of the
- * thread in ruby that writes profiles (sem_clockwait). What they wait for besides still ends them. The programs that a
- * program starts have their own time.
+ * The waits are those of `heapprof record` (clock_nanosleep), of `heapprof memcheck` for its
+ * command (sigtimedwait), and of the thread in ruby that writes profiles (sem_clockwait). A signal
+ * or a semaphore still ends them. The programs that a program starts have their own time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,7 +61,8 @@ answer_bell(void)
     rung = false;
 }
 
-/* Returns whether the bell has rung within that time (-1: whatever it takes); errno is EINTR if a signal has come. */
+/* Returns whether the bell has rung within that time (-1: without an end). If a signal has come,
+ * errno is EINTR. */
 static bool
 hear_bell(const struct timespec *until, int milliseconds)
 {
@@ -83,7 +86,8 @@ hear_bell(const struct timespec *until, int milliseconds)
 int
 clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *rest)
 {
-    int (*sleep)(clockid_t, int, const struct timespec *, struct timespec *) = dlsym(RTLD_NEXT, "clock_nanosleep");
+    int (*sleep)(clockid_t, int, const struct timespec *, struct timespec *) =
+        dlsym(RTLD_NEXT, "clock_nanosleep");
 
     answer_bell();
     while (bell >= 0 && clock == CLOCK_MONOTONIC && flags == TIMER_ABSTIME) {
@@ -113,7 +117,8 @@ sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
 int
 sigtimedwait(const sigset_t *signals, siginfo_t *info, const struct timespec *time)
 {
-    int (*wait)(const sigset_t *, siginfo_t *, const struct timespec *) = dlsym(RTLD_NEXT, "sigtimedwait");
+    int (*wait)(const sigset_t *, siginfo_t *, const struct timespec *) =
+        dlsym(RTLD_NEXT, "sigtimedwait");
     static const struct timespec look = {.tv_nsec = 1000000};
     struct timespec until;
 
@@ -132,7 +137,8 @@ sigtimedwait(const sigset_t *signals, siginfo_t *info, const struct timespec *ti
     return wait(signals, info, time);
 }
 
-/* A copy puts itself behind all others before it begins (vm/graph/graph_child.c). It may call nothing but the kernel. */
+/* A copy puts itself behind all others before it begins (vm/graph/graph_child.c). It may call
+ * nothing except the kernel. */
 int
 setpriority(__priority_which_t which, id_t who, int priority)
 {
