@@ -343,11 +343,9 @@ run-fuzz-build: $(FUZZ_TARGETS)
 run-fuzz: $(FUZZ_TARGETS)
 	@scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-# Keeps of what was found since what runs code that no kept input runs.
+# Keeps of what was found since what runs code that no kept input runs, and names it by that code.
 run-fuzz-corpus: $(FUZZ_TARGETS)
-	$(Q) set -e; for target in $(FUZZ_TARGETS:$(UNIT)/%_fuzz=%); do \
-		$(UNIT)/$${target}_fuzz -set_cover_merge=1 -use_counters=0 -max_len=8192 \
-			test/fuzz/corpus/$$target $(UNIT)/$${target}_fuzz.corpus; done
+	@$(BASERUBY) scripts/fuzz-corpus $(FUZZ_TARGETS)
 
 $(UNIT)/%_fuzz: $(UNIT)/%_fuzz.o $(UNIT_OBJS)
 	$(ECHO) linking $@
