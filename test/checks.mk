@@ -162,14 +162,14 @@ ACCURACYOPTS =
 check-accuracy: tested
 	+$(call in-ruby,test/accuracy/run $(ACCURACYOPTS))
 
-# One 100 MB string, ten 10 MB arrays and a million small objects, RUNS times. One minute.
+# One 100 MB string, ten 10 MB arrays and a million small objects, RUNS times, with seeds from SEED on. One minute.
 RUNS = 100
 
 check-large: tested
-	+$(call in-ruby,test/accuracy/large $(RUNS))
+	+$(call in-ruby,test/accuracy/large $(RUNS) $(SEED))
 
 # Episodes drawn at random (test/torture/README.md), for so long or one of them.
-# RUBY= SECONDS= SEED= EPISODE= REPEAT= LIMIT=
+# RUBY= SECONDS= SEED= EPISODE= REPEAT= LIMIT=. Without SEED each run has one of its own, and prints it.
 RUBY = build/debug/ruby
 TORTURE_SETTINGS = RUBY SECONDS SEED EPISODE REPEAT LIMIT
 
@@ -185,15 +185,15 @@ torture: $(if $(filter build/debug/ruby,$(RUBY)),debug)
 # A minute of it, without Ractors, which may crash by themselves. Not part of check: stock MRI fails
 # in it, too, now and then.
 check-torture: tested
-	+$(Q) RACTORS=0 $(MAKE) torture RUBY=build/ruby/ruby SECONDS=60 SEED=1
+	+$(Q) RACTORS=0 $(MAKE) torture RUBY=build/ruby/ruby SECONDS=60
 
 # The same while heapprof reads all of its processes, and is killed. TORTURE_SECONDS=
 TORTURE_SECONDS = 1800
 
 check-attached: RUBY = build/ruby/ruby
 check-attached: tested heapprof
-	$(Q) RACTORS=0 $(RUBY_LIBRARY) $(RUBY) --disable-gems test/torture/attached $(TORTURE_SECONDS) 1 $(RUBY) \
-		$(CURDIR)/$(CLI_PROGRAM)
+	$(Q) RACTORS=0 $(RUBY_LIBRARY) $(RUBY) --disable-gems test/torture/attached $(TORTURE_SECONDS) $(RUBY) \
+		$(CURDIR)/$(CLI_PROGRAM) $(SEED)
 
 check-upstream-core: tested
 	+$(Q) test/upstream/run core

@@ -1,4 +1,5 @@
-// The page's sums, against ones made stack by stack from the same random profile.
+// The page's sums, against ones made stack by stack from the same random profile. Each run has profiles of its own;
+// SEED=N has those again that a run with that seed had.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +11,7 @@ import { matcher, matchFunctions, sumFound } from "./page/search.js";
 import { sumLines } from "./page/source.js";
 import { chooseRows, sumFrames } from "./page/sums.js";
 
-// Numbers that look random and are the same each time (mulberry32).
+// Numbers that look random and are the same for a seed (mulberry32).
 function random(seed) {
     let state = seed;
     return (below) => {
@@ -75,7 +76,9 @@ function listed(profile, name, seen) {
     return Object.fromEntries(groups.filter((one) => one.self !== 0 || one.total !== 0).map((one) => [one.name, [one.self, one.total]]));
 }
 
-const SEEDS = Array.from({ length: 50 }, (_, i) => i + 1);
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 30));
+const SEEDS = Array.from({ length: 50 }, (_, i) => SEED + i);
+console.log(`profiles of the seeds from SEED=${SEED} on`);
 
 test("a function has what is below it, once for each stack", () => {
     for (const seed of SEEDS) {
