@@ -24,7 +24,8 @@ check-status:
 help:
 	@scripts/checks help
 
-# All that check builds, and nothing of it run: check-bare looks whether it can be.
+# Each kind of thing that check builds, and nothing of it run: check-bare looks whether it can be. Of unit tests and of fuzz
+# targets it is one, for all have the same compilers, headers and libraries.
 check-build: tested heapprof
 	+$(Q) $(MAKE) units units-tsan UNIT_SOURCES=test/unit/base/array_test.cc
 	+$(Q) $(MAKE) fuzz-build FUZZ_TARGETS=build/fuzz/options_fuzz
@@ -40,7 +41,8 @@ check-bare:
 check-packages:
 	@$(BASERUBY) scripts/check-packages
 
-RUBY_TESTS = $(sort $(wildcard $(CURDIR)/test/ruby/test_*.rb))
+ALL_RUBY_TESTS = $(sort $(wildcard $(CURDIR)/test/ruby/test_*.rb))
+RUBY_TESTS = $(ALL_RUBY_TESTS)
 SCRIPTS_TESTS = $(sort $(wildcard $(CURDIR)/test/scripts/test_*.rb))
 TESTOPTS = -q --tty=no
 # Two files at once; a test that fails is not tried again.
@@ -150,10 +152,21 @@ pictures: heapprof
 check-rooms: heapprof ruby
 	@$(BASERUBY) scripts/check-rooms
 
+# Where MRI's own checks after each GC can see more than ours: flag bits, objects that die and move, room in the tables,
+# forks and Ractors. Each takes ten times as long as in build/checked.
+DEBUG_TESTS = $(patsubst %,$(CURDIR)/test/ruby/test_%.rb,accounting descriptor fork free generation lifetime malloc move newobj \
+	owners ractor sequence stop thinning track verify weak)
+
+# Where our assertions see no more than in the other files: what is tested is a library, a file, a document or an average.
+UNCHECKED_TESTS = $(patsubst %,$(CURDIR)/test/ruby/test_%.rb,accuracy difference documentation examples gems load \
+	memprof_dump memprof_trace pprof rack rack_admission report security speedscope symbols unseen valgrind version)
+
+check-checked: RUBY_TESTS = $(filter-out $(DEBUG_TESTS) $(UNCHECKED_TESTS),$(ALL_RUBY_TESTS))
 check-checked: checked heapprof
 	+$(if $(RUBY_TESTS),$(call test-all,build/checked,$(RUBY_TESTS),$(TESTJOBS)))
 	+$(call test-all,build/checked,$(MEMCHECK_TESTS) $(ATTACH_TESTS))
 
+check-debug: RUBY_TESTS = $(DEBUG_TESTS)
 check-debug: debug
 	+$(call test-all,build/debug,$(RUBY_TESTS),$(TESTJOBS))
 
@@ -188,7 +201,7 @@ torture: $(if $(filter build/debug/ruby,$(RUBY)),debug)
 check-torture: tested
 	+$(Q) RACTORS=0 $(MAKE) torture RUBY=build/ruby/ruby SECONDS=60
 
-# The same while heapprof reads all of its processes, and is killed. TORTURE_SECONDS=
+# The same while heapprof reads all of its processes, and is killed. TORTURE_SECONDS= SEED=
 TORTURE_SECONDS = 1800
 
 check-attached: RUBY = build/ruby/ruby
@@ -202,17 +215,20 @@ check-upstream-core: tested
 check-upstream: released
 	+$(Q) test/upstream/run
 
+# Of these one test file in PART, drawn anew each time. PART=1: all. SEED=N: those that N has drawn.
+check-upstream-barriers check-upstream-graph check-upstream-compact: PART = 4
+
 check-upstream-barriers: released
-	+$(Q) test/upstream/run barriers
+	+$(Q) test/upstream/run barriers $(PART) $(SEED)
 
 check-upstream-graph: tested checked
-	+$(Q) test/upstream/run graph
+	+$(Q) test/upstream/run graph $(PART) $(SEED)
 
 check-upstream-fixes: installed
 	$(Q) $(prefix)/bin/ruby test/upstream/fixes.rb $(SOURCES)
 
 check-upstream-compact: released
-	+$(Q) test/upstream/run compact
+	+$(Q) test/upstream/run compact $(PART) $(SEED)
 
 # Programs from RubyGems (doc/programs.md). PROGRAMS=WORD: those in whose title the word is.
 PROGRAMS =

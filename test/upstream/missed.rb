@@ -3,7 +3,7 @@
 # missed.rb - the write barriers that MRI's suites have found missing: each has to be known, with its reason, and those
 # that always come have to be there, so that a check which sees nothing is no pass.
 #
-#   missed.rb FILE LOG    what RUBY_WBCHECK=out=FILE has written, and the suite's own output
+#   missed.rb FILE LOG PART    what RUBY_WBCHECK=out=FILE has written, and the suite's own output; one in PART of its files ran
 
 require_relative "suite"
 
@@ -25,8 +25,8 @@ KNOWN = {
 # The suite's own processes are bound to find these.
 CERTAIN = /\AJSON::Ext::Generator::State .*#_configure\z/
 
-file, log = ARGV
-tests = tests_in(log, least: 10_000)
+file, log, part = ARGV
+tests = tests_in(log, least: 10_000 / Integer(part))
 
 reports = File.read(file, encoding: "BINARY").split(/^ruby: write barrier/).grep(/\A missed: /).to_h do |report|
   what, *stack = report.delete_prefix(" missed: ").lines
