@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FACTS_MOST (1u << 16)
+
 struct load {
     struct graph *graph;
     uint32_t reference_count;
@@ -23,6 +25,10 @@ on_fact(void *data, bool footer, struct heapprof_dump_text key, struct heapprof_
 {
     struct load *load = data;
 
+    if (load->graph->names.fact_count == FACTS_MOST) {
+        load->wrong = "has more than 65,536 facts of the process";
+        return false;
+    }
     return graph_names_fact(&load->graph->names, footer, key, value);
 }
 
@@ -53,12 +59,24 @@ on_layout(void *data, uint32_t number, const struct heapprof_dump_read_layout *l
     return graph_names_layout(&load->graph->names, layout);
 }
 
+/* Returns the place of an address; GRAPH_NO_PLACE_AT if there is none. */
+static uint32_t
+place_of(struct load *load, uint64_t address)
+{
+    uint32_t place = graph_places_at(&load->graph->places, address);
+
+    if (place == GRAPH_NO_PLACE_AT && load->graph->places.chunk_count == GRAPH_CHUNKS_MOST) {
+        load->wrong = "names addresses in more than 524,287 pages of 64 kB";
+    }
+    return place;
+}
+
 static bool
 on_root(void *data, const struct heapprof_dump_root *root)
 {
     struct load *load = data;
     struct graph *graph = load->graph;
-    uint32_t place = graph_places_at(&graph->places, root->address);
+    uint32_t place = place_of(load, root->address);
 
     if (place == GRAPH_NO_PLACE_AT || !GROW(graph, roots, graph->root_count + 1)) return false;
     graph->roots[graph->root_count++] = (struct graph_root){root->label, root->name, root->category, place};
@@ -109,7 +127,7 @@ on_object(void *data, const struct heapprof_dump_read_object *object)
 {
     struct load *load = data;
     struct graph *graph = load->graph;
-    uint32_t place = graph_places_at(&graph->places, object->address), number;
+    uint32_t place = place_of(load, object->address), number;
     enum graph_places_added added;
 
     if (place == GRAPH_NO_PLACE_AT || !reserve_object(graph)) return false;
@@ -162,7 +180,7 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
         load->wrong = "has more than 4,294,967,295 references";
         return false;
     }
-    place = graph_places_at(&graph->places, reference->to.bits);
+    place = place_of(load, reference->to.bits);
     if (place == GRAPH_NO_PLACE_AT || !GROW(graph, targets, (size_t)load->reference_count + 1) ||
         !GROW(graph, labels, (size_t)load->reference_count + 1)) return false;
     graph->targets[load->reference_count] = place;
@@ -223,7 +241,6 @@ static bool
 finish(struct load *load)
 {
     if (!reserve_object(load->graph)) return false;
-    graph_places_finish(&load->graph->places);
     number_references(load);
     number_roots(load->graph);
     return find_classes(load->graph);

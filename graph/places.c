@@ -1,12 +1,14 @@
 /* places.c - cuts addresses into chunks of 64 KB, which is one heap page of MRI, with one bit
- * for every 8 bytes: a street map where a house number is found by counting houses.
+ * for every 8 bytes: a street map where a house number is found by counting houses. Only words
+ * of 64 bits that have objects are kept.
  *
  *     place   | chunk: 19 bits | 8 bytes of it: 13 bits |
  *                  |                     |
- *              first object    +    objects before it in the bitmap    =    number
+ *              first object    +    objects before it in the chunk     =    number
  *
- * So an object costs 2 % of its slot whatever its address is. A reference costs 4 bytes before
- * and after its object is known. 19 bits of chunks are 32 GB of heap pages.
+ * So an object costs 2 % of its slot whatever its address is, and at most 10 bytes and a chunk. A
+ * reference costs 4 bytes before and after its object is known. 19 bits of chunks are 32 GB of
+ * heap pages.
  *
  * I1  The objects of a chunk are numbered by address, without a gap, from chunk.first on. */
 #include "graph/places.h"
@@ -14,8 +16,6 @@
 #include <string.h>
 
 #define CHUNK_SHIFT 16
-#define INSIDE_BITS 13
-#define CHUNKS_MOST ((1u << (32 - INSIDE_BITS)) - 1) /* the last one's places would be GRAPH_NO_PLACE_AT */
 
 void
 graph_places_init(struct graph_places *places, struct graph_space *space)
@@ -30,7 +30,8 @@ void
 graph_places_free(struct graph_places *places)
 {
     GRAPH_SPACE_RELEASE(places->space, places->chunks, places->chunk_capacity);
-    GRAPH_SPACE_RELEASE(places->space, places->bitmaps, places->bitmap_capacity);
+    GRAPH_SPACE_RELEASE(places->space, places->words, places->word_capacity);
+    GRAPH_SPACE_RELEASE(places->space, places->before, places->before_capacity);
     rb_heapprof_index_release(&places->index, &places->index_mem);
 }
 
@@ -59,7 +60,7 @@ find_chunk(const struct graph_places *places, uint64_t address)
 static uint32_t
 add_chunk(struct graph_places *places, uint64_t address)
 {
-    if (places->chunk_count == CHUNKS_MOST ||
+    if (places->chunk_count == GRAPH_CHUNKS_MOST ||
         !GRAPH_SPACE_GROW(places->space, places->chunks, places->chunk_capacity,
                           (size_t)places->chunk_count + 1) ||
         !rb_heapprof_index_reserve(&places->index, &places->index_mem, places->chunk_count,
@@ -74,7 +75,7 @@ add_chunk(struct graph_places *places, uint64_t address)
 static uint32_t
 inside(uint64_t address)
 {
-    return (uint32_t)(address >> 3) & ((1u << INSIDE_BITS) - 1);
+    return (uint32_t)(address >> 3) & ((1u << GRAPH_INSIDE_BITS) - 1);
 }
 
 uint32_t
@@ -85,62 +86,77 @@ graph_places_at(struct graph_places *places, uint64_t address)
     if (chunk == UINT32_MAX) chunk = add_chunk(places, address >> CHUNK_SHIFT);
     if (chunk == UINT32_MAX) return GRAPH_NO_PLACE_AT;
     places->recent = chunk;
-    return chunk << INSIDE_BITS | inside(address);
+    return chunk << GRAPH_INSIDE_BITS | inside(address);
 }
 
 uint64_t
 graph_places_address(const struct graph_places *places, uint32_t place)
 {
-    return places->chunks[place >> INSIDE_BITS].address << CHUNK_SHIFT | (uint64_t)inside((uint64_t)place << 3) << 3;
+    return places->chunks[place >> GRAPH_INSIDE_BITS].address << CHUNK_SHIFT | (uint64_t)inside((uint64_t)place << 3) << 3;
+}
+
+/* True if the chunk has that word. */
+static bool
+used_p(const struct graph_chunk *chunk, uint32_t word)
+{
+    return chunk->used[word / 64] >> word % 64 & 1;
+}
+
+/* The index of one of the chunk's words. */
+static uint32_t
+index_of(const struct graph_chunk *chunk, uint32_t word)
+{
+    uint64_t below = chunk->used[word / 64] & ((UINT64_C(1) << word % 64) - 1);
+
+    if ((chunk->used[0] & chunk->used[1]) == UINT64_MAX) return chunk->word + word;
+    return chunk->word + (uint32_t)__builtin_popcountll(below) +
+           (word < 64 ? 0 : (uint32_t)__builtin_popcountll(chunk->used[0]));
+}
+
+/* Adds a word behind the last one. */
+static bool
+add_word(struct graph_places *places, struct graph_chunk *chunk, uint32_t word)
+{
+    size_t count = (size_t)places->word_count + 1;
+
+    if (!GRAPH_SPACE_GROW(places->space, places->words, places->word_capacity, count) ||
+        !GRAPH_SPACE_GROW(places->space, places->before, places->before_capacity, count)) return false;
+    places->words[places->word_count] = 0;
+    places->before[places->word_count++] = (uint16_t)(places->count + 1 - chunk->first);
+    chunk->used[word / 64] |= UINT64_C(1) << word % 64;
+    return true;
 }
 
 enum graph_places_added
 graph_places_add(struct graph_places *places, uint32_t place)
 {
-    struct graph_chunk *chunk = &places->chunks[place >> INSIDE_BITS];
+    struct graph_chunk *chunk = &places->chunks[place >> GRAPH_INSIDE_BITS];
     uint32_t at = inside((uint64_t)place << 3);
 
     if (!chunk->first) {
-        if (!GRAPH_SPACE_GROW(places->space, places->bitmaps, places->bitmap_capacity,
-                              (size_t)places->bitmap_count + 1)) {
-            return GRAPH_PLACE_NO_MEMORY;
-        }
-        chunk->bits = places->bitmap_count++;
         chunk->first = places->count + 1;
+        chunk->word = places->word_count;
     }
-    else if (place >> INSIDE_BITS != places->last >> INSIDE_BITS ||
+    else if (place >> GRAPH_INSIDE_BITS != places->last >> GRAPH_INSIDE_BITS ||
              place <= places->last) return GRAPH_PLACE_TWICE;
-    places->bitmaps[chunk->bits].words[at / 64] |= UINT64_C(1) << at % 64;
+    if (!used_p(chunk, at / 64) && !add_word(places, chunk, at / 64)) return GRAPH_PLACE_NO_MEMORY;
+    places->words[places->word_count - 1] |= UINT64_C(1) << at % 64;
     places->last = place;
     places->count++;
     return GRAPH_PLACED;
 }
 
-void
-graph_places_finish(struct graph_places *places)
-{
-    for (uint32_t i = 0; i < places->bitmap_count; i++) {
-        struct graph_bitmap *bitmap = &places->bitmaps[i];
-        uint16_t before = 0;
-        for (int word = 0; word < 128; word++) {
-            bitmap->before[word] = before;
-            before = (uint16_t)(before + __builtin_popcountll(bitmap->words[word]));
-        }
-    }
-}
-
 uint32_t
 graph_places_object(const struct graph_places *places, uint32_t place)
 {
-    const struct graph_chunk *chunk = &places->chunks[place >> INSIDE_BITS];
-    const struct graph_bitmap *bitmap;
-    uint32_t at = inside((uint64_t)place << 3);
+    const struct graph_chunk *chunk = &places->chunks[place >> GRAPH_INSIDE_BITS];
+    uint32_t at = inside((uint64_t)place << 3), index;
     uint64_t bit = UINT64_C(1) << at % 64;
 
-    if (!chunk->first) return 0;
-    bitmap = &places->bitmaps[chunk->bits];
-    if (!(bitmap->words[at / 64] & bit)) return 0;
-    return chunk->first + bitmap->before[at / 64] + (uint32_t)__builtin_popcountll(bitmap->words[at / 64] & (bit - 1));
+    if (!used_p(chunk, at / 64)) return 0;
+    index = index_of(chunk, at / 64);
+    if (!(places->words[index] & bit)) return 0;
+    return chunk->first + places->before[index] + (uint32_t)__builtin_popcountll(places->words[index] & (bit - 1));
 }
 
 uint32_t
@@ -149,5 +165,5 @@ graph_places_find(const struct graph_places *places, uint64_t address)
     uint32_t chunk = find_chunk(places, address >> CHUNK_SHIFT);
 
     if (chunk == UINT32_MAX || address % 8) return 0;
-    return graph_places_object(places, chunk << INSIDE_BITS | inside(address));
+    return graph_places_object(places, chunk << GRAPH_INSIDE_BITS | inside(address));
 }

@@ -8,16 +8,14 @@
 #include "graph/space.h"
 
 #define GRAPH_NO_PLACE_AT UINT32_MAX
+#define GRAPH_INSIDE_BITS 13 /* of a place */
+#define GRAPH_CHUNKS_MOST ((1u << (32 - GRAPH_INSIDE_BITS)) - 1) /* the last one's places would be GRAPH_NO_PLACE_AT */
 
 struct graph_chunk {
     uint64_t address;            /* address divided by the size of a chunk */
+    uint64_t used[2];            /* one bit for each of its words: set where objects begin */
     uint32_t first;              /* number of its first object; 0 if it has none */
-    uint32_t bits;               /* index in bitmaps, if it has objects */
-};
-
-struct graph_bitmap {
-    uint64_t words[128];         /* one bit for 8 bytes: set where an object begins */
-    uint16_t before[128];        /* objects in the words before; valid after finish */
+    uint32_t word;               /* index of its first used word in words and before */
 };
 
 struct graph_places {
@@ -25,9 +23,10 @@ struct graph_places {
     struct graph_chunk *chunks;
     size_t   chunk_capacity;
     uint32_t chunk_count;
-    struct graph_bitmap *bitmaps;
-    size_t   bitmap_capacity;
-    uint32_t bitmap_count;
+    uint64_t *words;             /* used ones: one bit for 8 bytes, set where an object begins */
+    uint16_t *before;            /* of each word: objects of its chunk in the words before */
+    size_t   word_capacity, before_capacity;
+    uint32_t word_count;
     struct heapprof_index index; /* address -> chunk + 1 */
     struct heapprof_mem index_mem;
     uint32_t count;              /* of objects */
@@ -49,10 +48,7 @@ enum graph_places_added {GRAPH_PLACED, GRAPH_PLACE_NO_MEMORY, GRAPH_PLACE_TWICE}
  * addresses. */
 enum graph_places_added graph_places_add(struct graph_places *places, uint32_t place);
 
-/* The caller adds no more objects after this. */
-void graph_places_finish(struct graph_places *places);
-
-/* Only after finish: the number of the object at a place, or at an address; 0 if there is none. */
+/* After the last object: the number of the object at a place, or at an address; 0 if there is none. */
 uint32_t graph_places_object(const struct graph_places *places, uint32_t place);
 uint32_t graph_places_find(const struct graph_places *places, uint64_t address);
 

@@ -1,5 +1,6 @@
-// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, dominators are a tree, the
-// largest objects have their referrers, and each allocation stack is a way in a tree; and what is read in one pass without it.
+// graph_fuzz.cc - any blocks as a graph, with its dominators: its memory is bounded by their contents, what a number leads
+// to is there, dominators are a tree, the largest objects have their referrers, and each allocation stack is a way in a tree;
+// and what is read in one pass without it.
 
 #include <string>
 
@@ -131,6 +132,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     LoadedGraph loaded(bytes, kMost);
     graph_dominators dominators;
 
+    REQUIRE(loaded.MemoryBytes() <= 12 * bytes.size() + (256 << 10));
     REQUIRE((loaded.loaded && loaded.graph.complete) == loaded.error.empty());
     CheckOnePass(bytes, loaded.loaded);
     if (!loaded.loaded) return 0;

@@ -158,4 +158,80 @@ TEST(Load, RefusesAPageThatComesAgain)
     EXPECT_EQ("has objects that are not in the order of their pages", loaded.error);
 }
 
+// One record after the other, each as short as it can be and as far from the one before as it has to be to cost most.
+struct Worst {
+    const char *name;
+    int kind;
+    void (*put)(std::string *out, uint64_t number);
+};
+
+void
+PutPage(std::string *out, uint64_t number, const std::vector<uint64_t> &slots)
+{
+    for (uint64_t field : {number * 8192, uint64_t{40}, uint64_t{slots.size()}}) graph_file::PutNumber(out, field);
+    for (uint64_t passed : slots) {
+        for (uint64_t field : {passed, uint64_t{0}, uint64_t{0}}) graph_file::PutNumber(out, field);
+    }
+}
+
+const Worst kWorst[] = {
+    {"texts", HEAPPROF_DUMP_STRINGS, [](std::string *out, uint64_t) { *out += '\0'; }},
+    {"stacks", HEAPPROF_DUMP_STACKS, [](std::string *out, uint64_t) { out->append(4, '\0'); }},
+    {"layouts", HEAPPROF_DUMP_LAYOUTS, [](std::string *out, uint64_t) { out->append(6, '\0'); }},
+    {"labels", HEAPPROF_DUMP_LAYOUTS, [](std::string *out, uint64_t) { *out += std::string(5, '\0') + '\7' + std::string(14, '\0'); }},
+    {"roots", HEAPPROF_DUMP_ROOTS, [](std::string *out, uint64_t) { out->append(4, '\0'); }},
+    {"roots far apart", HEAPPROF_DUMP_ROOTS, [](std::string *out, uint64_t number) {
+        out->append(3, '\0');
+        graph_file::PutNumber(out, number * 8192);
+    }},
+    {"moves", HEAPPROF_DUMP_MOVES, [](std::string *out, uint64_t) { out->append(2, '\0'); }},
+    {"an object a page", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) { PutPage(out, number, {0}); }},
+    {"two objects a page, far apart", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) { PutPage(out, number, {0, 1500}); }},
+    {"objects side by side", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) {
+        PutPage(out, number, std::vector<uint64_t>(1600, 0));
+    }},
+    {"references", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) {
+        for (uint64_t field : {number * 8192, uint64_t{40}, uint64_t{1}, uint64_t{0}, uint64_t{1}, uint64_t{0}, uint64_t{10000}}) {
+            graph_file::PutNumber(out, field);
+        }
+        out->append(10000, '\2');
+    }},
+    {"references far apart", HEAPPROF_DUMP_OBJECTS, [](std::string *out, uint64_t number) {
+        for (uint64_t field : {number * 8192, uint64_t{40}, uint64_t{1}, uint64_t{0}, uint64_t{1}, uint64_t{0}, uint64_t{10000}}) {
+            graph_file::PutNumber(out, field);
+        }
+        for (uint64_t i = 0; i < 10000; i++) graph_file::PutNumber(out, ((number + 1) * 10000 + i) * 8192 * 4);
+    }},
+};
+
+// An Array's reference of one byte costs eight. A table may have room for a quarter more.
+constexpr size_t kTimesMost = 12;
+
+TEST(Load, CostsSoMuchMemoryAsTheFileHasContents)
+{
+    for (const Worst &worst : kWorst) {
+        std::string bytes = graph_file::Begin() + graph_file::Block(HEAPPROF_DUMP_LAYOUTS, std::string("\0\0\0\0\0\0\0\0\0\0\1\0", 12));
+        uint64_t number = 1;
+        size_t contents = 0;
+        for (int block = 0; block < 3; block++) {
+            std::string records;
+            while (records.size() < 3 << 20) worst.put(&records, number++);
+            contents += records.size();
+            bytes += graph_file::Block(worst.kind, records);
+        }
+        LoadedGraph loaded(bytes + graph_file::Block(HEAPPROF_DUMP_FOOTER, ""));
+        EXPECT_TRUE(loaded.loaded || loaded.error == "names addresses in more than 524,287 pages of 64 kB") << worst.name << ": " << loaded.error;
+        EXPECT_LE(loaded.MemoryBytes(), kTimesMost * contents + (1 << 20)) << worst.name;
+    }
+}
+
+TEST(Load, RefusesFactsWithoutEnd)
+{
+    std::string bytes = graph_file::Begin() + graph_file::Block(HEAPPROF_DUMP_PROCESS, std::string(2 << 20, '\0'));
+    LoadedGraph loaded(bytes + graph_file::Block(HEAPPROF_DUMP_FOOTER, ""));
+
+    EXPECT_FALSE(loaded.loaded);
+    EXPECT_EQ("has more than 65,536 facts of the process", loaded.error);
+}
+
 } // namespace

@@ -80,6 +80,10 @@ public:
         this->error = error;
     }
     ~LoadedGraph() { graph_free(&graph); }
+    size_t MemoryBytes() const
+    {
+        return graph.space.mem.used_bytes + graph.space.file_bytes + graph.places.index_mem.used_bytes + graph.names.index_mem.used_bytes;
+    }
     LoadedGraph(const LoadedGraph &) = delete;
     LoadedGraph &operator=(const LoadedGraph &) = delete;
 
