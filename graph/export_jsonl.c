@@ -56,8 +56,10 @@ put_stack(struct report_json *json, const struct graph *graph, uint32_t object)
     const struct heapprof_dump_stack *frame = sample ? &graph->names.stacks[graph_site(&graph->names, sample->stack)] : NULL;
 
     if (!frame) return;
-    report_json_member_text(json, "file", graph_string(&graph->names, frame->file));
-    report_json_member_unsigned(json, "line", frame->line);
+    if (graph_string(&graph->names, frame->file)[0]) { /* code in C has no file */
+        report_json_member_text(json, "file", graph_string(&graph->names, frame->file));
+        report_json_member_unsigned(json, "line", frame->line);
+    }
     report_json_member_text(json, "method", graph_string(&graph->names, frame->method));
 }
 

@@ -118,6 +118,17 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  # As at the bottom of a fiber, where nobody has called.
+  def test_a_method_in_c_that_nothing_calls_has_no_file
+    graph = GraphBytes.new
+    graph.root(:GLOBAL, "$text", graph.object("String", 1000, type: "T_STRING", hash: 1, stack: graph.stack(":0 String#*")))
+    in_directory do
+      write(FILE, graph.bytes)
+      line = JSON.parse(convert("jsonl").lines.last)
+      assert_equal ["String#*", false, false], [line["method"], line.key?("file"), line.key?("line")]
+    end
+  end
+
   def test_a_suspect_was_allocated_where_those_were_that_it_is_of
     graph = GraphBytes.new
     lock = graph.object("Lock", stack: graph.stack("/lock.rb:1 Lock#new"))
