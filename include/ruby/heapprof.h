@@ -312,7 +312,7 @@ struct rb_heapgraph_config {
  * is complete. With config NULL, all settings are 0. Returns when the file is there. Other
  * threads run meanwhile, unless an interrupt is pending for this one. Returns the number of
  * bytes, or -1 with errno; EINVAL if the size is out of range, or a field is set that this ruby
- * does not know.
+ * does not know; ECHILD if the process that writes the file was killed.
  */
 int64_t rb_heapgraph_dump(const char *path, const struct rb_heapgraph_config *config);
 

@@ -85,6 +85,21 @@ dump_to_io(struct heapprof_graph_dump *dump, VALUE io)
     return error;
 }
 
+NORETURN(static void fail(const struct heapprof_graph_dump *dump, int error, VALUE path));
+
+/* path is nil if an IO was written to. */
+static void
+fail(const struct heapprof_graph_dump *dump, int error, VALUE path)
+{
+    if (dump->killed_by) {
+        const char *name = ruby_signal_name(dump->killed_by);
+        rb_raise(rb_eRuntimeError, "the process that wrote the heap graph was killed by signal %d%s%s%s", dump->killed_by,
+                 name ? " (SIG" : "", name ? name : "", name ? ")" : "");
+    }
+    if (NIL_P(path)) rb_syserr_fail(error, "heap graph");
+    rb_syserr_fail_str(error, path);
+}
+
 VALUE
 rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
 {
@@ -97,8 +112,7 @@ rb_heapprof_graph_dump_to(VALUE path_or_io, VALUE gc, VALUE fork, VALUE values)
     if (dump.gc) rb_gc_start();
     error = to_io ? dump_to_io(&dump, path_or_io) : dump_to_path(&dump, StringValueCStr(path_or_io));
     RB_GC_GUARD(path_or_io);
-    if (error && to_io) rb_syserr_fail(error, "heap graph");
-    if (error) rb_syserr_fail_str(error, path_or_io);
+    if (error) fail(&dump, error, to_io ? Qnil : path_or_io);
     return ULL2NUM(dump.bytes);
 }
 

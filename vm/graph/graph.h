@@ -23,6 +23,7 @@ struct heapprof_graph_dump {
     uint64_t bytes;              /* of the file */
     int64_t  pause_ns;           /* how long the program was stopped */
     pid_t    child;              /* 0: it has ended, or there was none */
+    int      killed_by;          /* the signal that has ended the child before the file was whole; 0: none */
     struct heapprof_graph_shared *shared;
 };
 
@@ -30,8 +31,8 @@ struct heapprof_graph_dump {
  * Needs the GVL. */
 void rb_heapprof_graph_prepare(void);
 
-/* Writes the graph of all objects. Returns 0, or errno. With `fork` other threads run meanwhile.
- * An interrupt may raise then, unless `uninterrupted`; the child has been ended before. */
+/* Writes the graph of all objects. Returns 0, or errno: ECHILD if the child has ended before the
+ * file was whole. With `fork` other threads run meanwhile. An interrupt may raise then, unless `uninterrupted`; the child has been ended before. */
 int rb_heapprof_graph_dump(struct heapprof_graph_dump *dump);
 
 /* Does both of these, to the file at path. Opening it may wait, with the GVL held. */

@@ -104,15 +104,18 @@ struct heapprof_graph_waiting {
     struct heapprof_graph_shared *shared;
     pid_t child;
     bool  ended;
+    int   killed_by;             /* a signal; 0: none */
 };
 
 static void *
 wait_without_gvl(void *data)
 {
     struct heapprof_graph_waiting *waiting = data;
-    int status;
+    int status = 0;
+    bool waited = waitpid(waiting->child, &status, __WALL) == waiting->child;
 
-    waiting->ended = waitpid(waiting->child, &status, __WALL) == waiting->child || errno == ECHILD;
+    waiting->ended = waited || errno == ECHILD;
+    if (waited && WIFSIGNALED(status)) waiting->killed_by = WTERMSIG(status);
     return NULL;
 }
 
@@ -160,7 +163,10 @@ rb_heapprof_graph_wait(struct heapprof_graph_dump *dump, struct heapprof_graph_s
     if (dump->uninterrupted) wait_for_end(&waiting);
     else rb_ensure(wait_serving_interrupts, (VALUE)&waiting, end_waiting, (VALUE)&waiting);
     dump->bytes = shared->bytes;
-    if (!shared->done) return ECHILD; /* the child was killed */
+    if (!shared->done) {
+        dump->killed_by = waiting.killed_by;
+        return ECHILD;
+    }
     if (shared->error == 0 && dump->file) dump->file->temporary[0] = '\0'; /* it has its final name */
     return shared->error;
 }
