@@ -71,6 +71,8 @@ module Heapprof
     # [token] A String that every request has to have. If it is +nil+, a client on this host needs no token.
     # [local] A setting of versions before 1.0.0. With +false+ and without a token no request is answered. +true+ has no effect.
     # [path] The path of the profiles, in front of an application.
+    #
+    # Settings may also come as a Hash.
     def initialize(app = nil, token: nil, local: true, path: PATH)
       @app = app
       @admission = Admission.new(token, local)
@@ -220,6 +222,11 @@ module Heapprof
     end
 
     class << self
+      def new(app = nil, settings = {}, **more) # :nodoc:
+        app, settings = nil, app if app.is_a?(Hash)
+        super(app, **settings, **more)
+      end
+
       # Answers with the defaults: <tt>run Heapprof::Rack</tt>.
       def call(env)
         (@default ||= new).call(env)

@@ -287,11 +287,15 @@ class TestHeapProfMemprofTrace < Test::Unit::TestCase
       $stderr = StringIO.new
       Memprof::Middleware.new(app, force_gc: true).call({})
       forced = $stderr.string
+      $stderr = StringIO.new
+      Memprof::Middleware.new(app, { force_gc: true }).call({})
+      forced_by_hash = $stderr.string
       $stderr = before
       assert_match(/^    100 .*it\.rb:4:Module$/, first)
       assert_match(/^      1 .*it\.rb:3:Object$/, first)
       assert_match(/^      1 .*it\.rb:3:Object$/, forced)
-      assert_operator forced[/(\d+) .*:Module$/, 1].to_i, :<, 50
+      [forced, forced_by_hash].each { |text| assert_operator text[/(\d+) .*:Module$/, 1].to_i, :<, 50 }
+      assert_raise(ArgumentError) { Memprof::Middleware.new(app, { gc: true }) }
       assert_equal false, HeapProfile.running?
     RUBY
   end

@@ -20,6 +20,9 @@ module Memprof
     ONE_AT_A_TIME = Monitor.new
     private_constant :ONE_AT_A_TIME
 
+    # Settings may also come as a Hash: <tt>use Memprof::Middleware, { force_gc: true }</tt>.
+    def self.new(app, settings = {}, **more) = super(app, **settings, **more)
+
     def initialize(app, force_gc: false)
       @app = app
       @force_gc = force_gc
