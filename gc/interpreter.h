@@ -39,8 +39,10 @@ size_t rb_heapprof_code_text(const rb_iseq_t *iseq, VALUE owner, char text[HEAPP
  * (vm/names/caller_names.c) */
 void rb_heapprof_caller_names_find(void);
 
-/* Marks what each global variable leads to. Calls begin_i before each. (vm/globals.h) */
-void rb_heapprof_globals_mark(void (*begin_i)(ID id, void *data), void *data);
+/* Marks what each global variable leads to. Calls begin_i before each part of one: `part` is NULL
+ * for its value, else "data" that its getter reads, or "trace" for blocks of trace_var.
+ * (vm/globals.h) */
+void rb_heapprof_globals_mark(void (*begin_i)(ID id, const char *part, void *data), void *data);
 
 /* The bytes in memory of the stacks of a fiber. 0 for other objects and for a thread's own fiber.
  * (vm/names/fiber.c) */

@@ -66,10 +66,10 @@ struct heapprof_graph {
     size_t path_capacity;
 
     const char *category;        /* of the roots that are being written */
-    uint32_t global;             /* the global variable's name, a string */
+    struct heapprof_dump_name global; /* the label of the global variable that is being written */
 
-    /* Returns the name of the C variable at an address, or NULL. May be NULL: no names are
-     * known. */
+    /* Returns the name of the C variable at an address, or NULL if there is none. May be NULL: no
+     * names are known. */
     const char *(*c_global_name)(const void *data, const VALUE *address);
     const void *c_global_data;
 };

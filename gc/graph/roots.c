@@ -50,13 +50,15 @@ graph_name_traps(struct heapprof_graph *graph, const rb_vm_t *vm)
     }
 }
 
+/* An address that is in no variable of a module is in memory of malloc, or on a stack. */
 static void
 graph_name_c_globals(struct heapprof_graph *graph, const rb_vm_t *vm)
 {
     for (const struct global_object_list *list = vm->global_object_list; list; list = list->next) {
         const char *name = graph->c_global_name ? graph->c_global_name(graph->c_global_data, list->varptr) : NULL;
         if (RB_SPECIAL_CONST_P(*list->varptr)) continue;
-        graph_edge(graph, HEAPPROF_DUMP_C_GLOBAL, name ? graph_text_of(graph, name) : 0, *list->varptr);
+        if (name) graph_edge(graph, HEAPPROF_DUMP_C_GLOBAL, graph_text_of(graph, name), *list->varptr);
+        else graph_name_root(graph, "registered address", *list->varptr);
     }
 }
 
@@ -144,19 +146,28 @@ graph_root_i(const char *category, VALUE value, void *data)
 /* ---- global variables ---- */
 
 static void
-graph_begin_global_i(ID id, void *data)
+graph_begin_global_i(ID id, const char *part, void *data)
 {
     struct heapprof_graph *graph = data;
+    VALUE text = rb_id2str(id);
 
-    graph->global = graph_id_name(graph, id);
+    graph->global.kind = part ? HEAPPROF_DUMP_ROOT : HEAPPROF_DUMP_GLOBAL;
+    graph->global.name = graph_id_name(graph, id);
+    if (!part || !text) return;
+    char name[HEAPPROF_NAME_BYTES];
+    snprintf(name, sizeof(name), "%s of %.*s", part, (int)RSTRING_LEN(text), RSTRING_PTR(text));
+    graph->global.name = graph_text_of(graph, name);
 }
 
+/* $: has the VM as its data. */
 static void
 graph_global_i(VALUE value, void *data)
 {
     struct heapprof_graph *graph = data;
+    struct heapprof_graph_edge edge = {value, graph->global.kind, graph->global.name};
 
-    graph_write_root(graph, (struct heapprof_graph_edge){value, HEAPPROF_DUMP_GLOBAL, graph->global});
+    if (value == GET_VM()->self) edge = (struct heapprof_graph_edge){value, HEAPPROF_DUMP_ROOT, graph_text_of(graph, "VM")};
+    graph_write_root(graph, edge);
 }
 
 static void

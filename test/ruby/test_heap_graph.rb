@@ -253,6 +253,35 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # $: and ARGF's variables have getters that take the value from elsewhere. What they mark is not their value.
+  def test_a_root_is_a_global_only_if_it_is_its_value
+    in_graph_child(<<~'RUBY')
+      $kept = "by a global".dup
+      trace_var(:$kept, handler = proc { |value| value })
+      graph = dump
+      of = ->(address) { graph.roots.filter_map { |root| [root.kind, root.name] if root.address == address }.uniq }
+      vm = graph.objects.each_value.find { |object| object.type == "T_DATA(VM)" }
+      assert_equal [[:root, "VM"]], of[vm.address]
+      assert_equal [[:global, "$kept"]], of[address($kept)]
+      assert_equal [[:root, "trace of $kept"]], of[address(handler)]
+      assert_empty [[:global, "$<"], [:root, "data of $."], [:root, "data of $FILENAME"]] - of[address(ARGF)]
+      getters = %w[$: $LOAD_PATH $-I $" $LOADED_FEATURES $. $FILENAME $* $~ $stdout $VERBOSE]
+      assert_empty graph.roots.filter_map { |root| root.name if root.kind == :global } & getters
+    RUBY
+  end
+
+  # An address of malloc has no name, not that of a variable nearby.
+  def test_a_registered_address_has_the_name_of_its_variable_alone
+    in_graph_child(<<~'RUBY')
+      require "-test-/heapprof_hostile"
+      kept = Array.new(50) { HeapProfHostile.keep_in_memory(Object.new) }
+      graph = dump
+      roots = graph.roots.group_by(&:address)
+      assert_equal [[[:root, "registered address"]]], kept.map { |object| roots[address(object)].map { |root| [root.kind, root.name] } }.uniq
+      assert_empty graph.roots.select { |root| root.kind == :c_global && root.name !~ /\A\S+ in \S+\z/ }
+    RUBY
+  end
+
   CANARIES = <<~'RUBY'
     ENV["CANARY_ENV"] = "canary-env"
     ARGV << "canary-argv"

@@ -10,6 +10,7 @@ static char name_bytes[512];
 void
 rb_heapprof_c_globals_find(struct heapprof_symbols *symbols)
 {
+    rb_heapprof_symbols_start();
     rb_heapprof_symbols_init(symbols);
     symbols->variables = true;
     for (const struct global_object_list *list = GET_VM()->global_object_list; list; list = list->next) {
@@ -29,8 +30,9 @@ rb_heapprof_c_globals_name(const void *data, const VALUE *address)
     for (size_t i = 0; i < symbols->count; i++) {
         if (rb_heapprof_symbols_address(symbols, i) != (uintptr_t)address + 1) continue;
         rb_heapprof_symbols_name(symbols, i, &name);
-        if (!*name.function) return NULL;
-        snprintf(name_bytes, sizeof(name_bytes), "%.200s in %.256s", name.function, name.library);
+        if (!*name.library) return NULL;
+        snprintf(name_bytes, sizeof(name_bytes), "%.200s in %.256s", *name.function ? name.function : "(no name)",
+                 name.library);
         return name_bytes;
     }
     return NULL;

@@ -8,8 +8,9 @@
  * taken. rb_heapprof_symbols_free frees what it finds. */
 void rb_heapprof_c_globals_find(struct heapprof_symbols *symbols);
 
-/* The name of one of them: "cache in foo.so". Returns NULL if it is not known. Valid until the
- * next call. symbols is what rb_heapprof_c_globals_find has filled. */
+/* The name of one of them: "cache in foo.so", or "(no name) in foo.so" if the file has been
+ * stripped. Returns NULL if the address is in the data of no file. Valid until the next call.
+ * symbols is what rb_heapprof_c_globals_find has filled. */
 const char *rb_heapprof_c_globals_name(const void *symbols, const VALUE *address);
 
 #endif

@@ -81,6 +81,17 @@ hostile_keep(VALUE klass, VALUE object)
     return rb_ary_push(hostile_cache, object);
 }
 
+/* A reference in memory of malloc, which has no name. */
+static VALUE
+hostile_keep_in_memory(VALUE klass, VALUE object)
+{
+    VALUE *address = malloc(sizeof(*address));
+
+    *address = object;
+    rb_gc_register_address(address);
+    return object;
+}
+
 void
 Init_heapprof_hostile(void)
 {
@@ -91,4 +102,5 @@ Init_heapprof_hostile(void)
     hostile_cache = rb_ary_new();
     rb_define_singleton_method(hostile, "new", hostile_new, 2);
     rb_define_singleton_method(hostile, "keep", hostile_keep, 1);
+    rb_define_singleton_method(hostile, "keep_in_memory", hostile_keep_in_memory, 1);
 }
