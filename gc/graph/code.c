@@ -74,16 +74,49 @@ graph_operands(struct heapprof_graph *graph, const struct rb_iseq_constant_body 
     }
 }
 
+/* A call info that is packed into a number is no object. */
 static void
-graph_caches(struct heapprof_graph *graph, const struct rb_iseq_constant_body *body)
+graph_call_data(struct heapprof_graph *graph, const struct rb_iseq_constant_body *body)
 {
     for (unsigned int i = 0; body->call_data && i < body->ci_size; i++) {
-        graph_field(graph, "call info", (VALUE)body->call_data[i].ci);
+        VALUE info = (VALUE)body->call_data[i].ci;
+        if (!RB_SPECIAL_CONST_P(info)) graph_field(graph, "call info", info);
         graph_field(graph, "call cache", (VALUE)body->call_data[i].cc);
     }
-    for (unsigned int i = 0; body->is_entries && i < body->ic_size; i++) {
-        const struct iseq_inline_constant_cache *cache = &ISEQ_IS_IC_ENTRY(body, i);
-        graph_field(graph, "constant cache", (VALUE)cache->entry);
+}
+
+/* In the order of rb_iseq_mark_and_move_each_value. */
+static void
+graph_inline_storage(struct heapprof_graph *graph, const struct rb_iseq_constant_body *body)
+{
+    const union iseq_inline_storage_entry *entry = body->is_entries;
+
+    if (!entry) return;
+    entry += body->ivc_size; /* these have no objects */
+    for (unsigned int i = 0; i < body->icvarc_size; i++, entry++) {
+        const struct rb_cvar_class_tbl_entry *cache = ((const struct iseq_inline_cvar_cache_entry *)entry)->entry;
+        if (cache) graph_field(graph, "class variable cache", cache->class_value);
+    }
+    for (unsigned int i = 0; i < body->ise_size; i++, entry++) graph_field(graph, "made once", entry->once.value);
+    for (unsigned int i = 0; i < body->ic_size; i++, entry++) {
+        graph_field(graph, "constant cache", (VALUE)entry->ic_cache.entry);
+    }
+}
+
+static void
+graph_other_code(struct heapprof_graph *graph, const struct rb_iseq_constant_body *body)
+{
+    const struct rb_iseq_param_keyword *keyword = body->param.flags.has_kw ? body->param.keyword : NULL;
+
+    graph_field(graph, "code of the method", (VALUE)body->local_iseq);
+    graph_field(graph, "code around it", (VALUE)body->parent_iseq);
+    graph_field(graph, "code without options", (VALUE)body->mandatory_only_iseq);
+    for (unsigned int i = 0; body->catch_table && i < body->catch_table->size; i++) {
+        graph_field(graph, "code of a rescue or ensure", (VALUE)UNALIGNED_MEMBER_PTR(body->catch_table, entries[i])->iseq);
+    }
+    for (int i = 0; keyword && keyword->default_values && i < keyword->num - keyword->required_num; i++) {
+        VALUE value = keyword->default_values[i];
+        if (!RB_SPECIAL_CONST_P(value)) graph_field(graph, "default of a keyword", value);
     }
 }
 
@@ -97,12 +130,11 @@ graph_code(struct heapprof_graph *graph, const rb_iseq_t *iseq)
     graph_field(graph, "label", body->location.label);
     graph_field(graph, "label of the method", body->location.base_label);
     graph_field(graph, "path", body->location.pathobj);
-    graph_field(graph, "code of the method", (VALUE)body->local_iseq);
-    graph_field(graph, "code around it", (VALUE)body->parent_iseq);
-    graph_field(graph, "code without options", (VALUE)body->mandatory_only_iseq);
+    graph_other_code(graph, body);
     graph_field(graph, "coverage", body->variable.coverage);
     graph_field(graph, "lines", body->variable.script_lines);
-    graph_caches(graph, body);
+    graph_call_data(graph, body);
+    graph_inline_storage(graph, body);
     if (body->iseq_encoded) graph_operands(graph, body);
 }
 

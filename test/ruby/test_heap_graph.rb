@@ -282,6 +282,38 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # What code refers to has a name, and is an object.
+  def test_code_names_what_it_refers_to
+    in_graph_child(<<~'RUBY')
+      class Holder
+        @@held = []
+        def held = @@held
+      end
+      def of_code(one: [1].first) = one
+      def made_once(text) = /#{text}/o
+      def rescued
+        raise "x"
+      rescue StandardError
+        LIST
+      end
+      LIST = [1, 2].freeze
+      once = made_once("once")
+      2.times { Holder.new.held; of_code; rescued }
+      graph = dump
+      code = graph.objects.each_value.select { |object| object.type == "T_IMEMO(iseq)" }
+      named = lambda do |method, name|
+        code.select { |object| object.text&.start_with?("#{method} ") }.flat_map(&:edges).filter_map { |edge| edge.to if edge.name == name }
+      end
+      assert_equal [address(once)], named["made_once", "made once"]
+      assert_equal [address(Holder)], named["held", "class variable cache"]
+      rescue_code, = named["rescued", "code of a rescue or ensure"]
+      caches = graph.objects.fetch(rescue_code).edges.filter_map { |edge| edge.to if edge.name == "constant cache" }
+      assert_include caches.map { |cache| graph.objects.fetch(cache).named("value") }, address(LIST)
+      assert_empty code.flat_map(&:edges).select { |edge| edge.name == "call info" && !edge.to.is_a?(Integer) }
+      assert_empty code.flat_map(&:edges).select { |edge| edge.kind == :unlabelled }
+    RUBY
+  end
+
   CANARIES = <<~'RUBY'
     ENV["CANARY_ENV"] = "canary-env"
     ARGV << "canary-argv"
