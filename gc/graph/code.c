@@ -7,6 +7,7 @@
 #include "gc/graph/form.h"
 #include "iseq.h"
 #include "internal/cont.h"
+#include "os/resident.h"
 
 /* ---- environments ---- */
 
@@ -246,6 +247,21 @@ graph_thread(struct heapprof_graph *graph, const rb_thread_t *thread)
     }
     if (thread->ractor) graph_field(graph, "ractor", rb_ractor_self(thread->ractor));
     if (thread->ec) graph_context(graph, thread->ec);
+}
+
+/* How many bytes of a thread's VM stack memsize_of counts, but nobody has touched. The pages where
+ * its frames are have been touched: none at all means that the system does not tell. */
+static size_t
+graph_untouched_bytes(VALUE object)
+{
+    if (!RB_TYPE_P(object, T_DATA) || !RTYPEDDATA_P(object)) return 0;
+    if (RTYPEDDATA_TYPE(object) != &ruby_threadptr_data_type) return 0;
+
+    const rb_thread_t *thread = RTYPEDDATA_GET_DATA(object);
+    if (!thread || thread->root_fiber || !thread->ec || !thread->ec->vm_stack) return 0;
+    size_t bytes = thread->ec->vm_stack_size * sizeof(VALUE);
+    size_t resident = rb_heapprof_resident_bytes((uintptr_t)thread->ec->vm_stack, bytes);
+    return resident && resident < bytes ? bytes - resident : 0;
 }
 
 static void

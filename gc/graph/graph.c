@@ -94,7 +94,7 @@ graph_facts(struct heapprof_graph *graph, VALUE object, size_t slot_bytes, struc
 {
     graph->memsize = slot_bytes;
     graph_call(graph, object, graph_ask_memsize);
-    size_t external_bytes = graph->memsize - slot_bytes;
+    size_t external_bytes = graph->memsize - slot_bytes - graph_untouched_bytes(object);
 
     record->bits |= graph_bits(object);
     if (graph_survivor_p(graph->plane, object)) record->bits |= HEAPPROF_DUMP_SURVIVOR;

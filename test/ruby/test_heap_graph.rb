@@ -314,6 +314,24 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # A thread has a VM stack of 1 MB. Nearly all of that is never touched.
+  def test_the_stack_of_a_thread_counts_as_far_as_it_is_in_memory
+    in_graph_child(<<~'RUBY')
+      def deep(levels) = levels.zero? ? Thread.stop : deep(levels - 1)
+      shallow, deep = Thread.new { Thread.stop }, Thread.new { deep(5000) }
+      Thread.pass until [shallow, deep].all?(&:stop?)
+      stack = RubyVM::DEFAULT_PARAMS[:thread_vm_stack_size]
+      [true, false].each do |fork|
+        graph = dump(fork: fork)
+        sizes = [shallow, deep].map { |thread| graph.objects.fetch(address(thread)).bytes }
+        assert_operator sizes[0], :<, 64 << 10
+        assert_operator sizes[0], :>, ObjectSpace.memsize_of(shallow) - stack
+        assert_operator sizes[1], :>, sizes[0] + 5000 * 8 * 7 # a control frame has at least seven words
+        assert_operator sizes[1], :<=, ObjectSpace.memsize_of(deep)
+      end
+    RUBY
+  end
+
   CANARIES = <<~'RUBY'
     ENV["CANARY_ENV"] = "canary-env"
     ARGV << "canary-argv"
