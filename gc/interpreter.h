@@ -44,6 +44,12 @@ void rb_heapprof_caller_names_find(void);
  * (vm/globals.h) */
 void rb_heapprof_globals_mark(void (*begin_i)(ID id, const char *part, void *data), void *data);
 
+/* The Proc that a fiber was made with; 0 for the root fiber of a thread. The fiber that resumed it,
+ * if there is one and it is an object, else 0. Its state as Fiber#inspect has it. (vm/fibers.h) */
+VALUE rb_heapprof_fiber_block(const struct rb_fiber_struct *fiber);
+VALUE rb_heapprof_fiber_resumer(const struct rb_fiber_struct *fiber);
+const char *rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber);
+
 /* The bytes in memory of the stacks of a fiber. 0 for other objects and for a thread's own fiber.
  * (vm/names/fiber.c) */
 size_t rb_heapprof_fiber_resident_bytes(VALUE object);

@@ -2,7 +2,8 @@
  * inside gc.c.
  *
  *     frame     self, code, block, and its environment: locals, method or scope, outer environment
- *     thread    its frames, each "x in Object#make at app.rb:12"; all else on its stacks is STACK
+ *     thread    its frames, each "x in Object#make at app.rb:12"; "waits for" (waits.c); all else
+ *               on its stacks is STACK
  */
 #include "gc/graph/form.h"
 #include "iseq.h"
@@ -223,6 +224,7 @@ graph_context(struct heapprof_graph *graph, const rb_execution_context_t *ec)
         for (const rb_control_frame_t *frame = ec->cfp; frame < end; frame = RUBY_VM_PREVIOUS_CONTROL_FRAME(frame)) {
             graph_frame(graph, frame);
         }
+        graph_waits(graph, ec);
     }
     graph_field(graph, "exception", ec->errinfo);
     graph_field(graph, "special variables", ec->root_svar);
@@ -239,14 +241,25 @@ graph_thread(struct heapprof_graph *graph, const rb_thread_t *thread)
     graph_field(graph, "main", thread->top_self);
     graph_field(graph, "scheduler", thread->scheduler);
     graph_field(graph, "last status", thread->last_status);
-    graph_field(graph, "mutex that it waits for", thread->locking_mutex);
+    graph_field(graph, "waits for", thread->locking_mutex);
     graph_field(graph, "interrupts", thread->pending_interrupt_queue);
     if (thread->invoke_type == thread_invoke_type_proc || thread->invoke_type == thread_invoke_type_ractor_proc) {
         graph_field(graph, "block", thread->invoke_arg.proc.proc);
         graph_field(graph, "arguments", thread->invoke_arg.proc.args);
     }
     if (thread->ractor) graph_field(graph, "ractor", rb_ractor_self(thread->ractor));
-    if (thread->ec) graph_context(graph, thread->ec);
+    if (thread->root_fiber) graph_field(graph, "root fiber", rb_fiberptr_self(thread->root_fiber));
+    if (!thread->ec) return;
+    graph_field(graph, "current fiber", rb_fiberptr_self(thread->ec->fiber_ptr));
+    graph_context(graph, thread->ec);
+}
+
+static void
+graph_fiber(struct heapprof_graph *graph, struct rb_fiber_struct *fiber)
+{
+    graph_field(graph, "block", rb_heapprof_fiber_block(fiber));
+    graph_field(graph, "resumed by", rb_heapprof_fiber_resumer(fiber));
+    graph_context(graph, rb_fiberptr_get_ec(fiber));
 }
 
 /* How many bytes of a thread's VM stack memsize_of counts, but nobody has touched. The pages where
@@ -297,7 +310,7 @@ graph_own_data(struct heapprof_graph *graph, VALUE object)
     if (rb_obj_is_proc(object)) graph_block(graph, &((const rb_proc_t *)data)->block);
     else if (RTYPEDDATA_TYPE(object) == &ruby_binding_data_type) graph_block(graph, &((const rb_binding_t *)data)->block);
     else if (RTYPEDDATA_TYPE(object) == &ruby_threadptr_data_type) graph_thread(graph, data);
-    else if (rb_obj_is_fiber(object)) graph_context(graph, rb_fiberptr_get_ec(data));
+    else if (rb_obj_is_fiber(object)) graph_fiber(graph, data);
     else if (rb_ractor_p(object)) graph_ractor(graph, data);
     else return false;
     return true;

@@ -169,7 +169,7 @@ graph_data(struct heapprof_graph *graph, struct graph_object *o)
     graph_weak_references(graph, o->object);
     graph_name_data(graph, o->object);
     graph_name_marked(graph);
-    if (graph_has_stack_p(o->object)) graph_name_rest(graph, HEAPPROF_DUMP_STACK, 0);
+    if (graph_has_stack_p(o->object)) graph_name_rest(graph, HEAPPROF_DUMP_STACK, graph_text_of(graph, "stack"));
     if (graph_registered_p(o->object)) {
         graph_name_rest(graph, HEAPPROF_DUMP_FIELD, graph_text_of(graph, "registered by C code"));
     }

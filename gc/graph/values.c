@@ -1,4 +1,4 @@
-/* values.c - values, names and texts as the file has them. Compiled inside gc.c. */
+/* values.c - values and strings as the file has them. Compiled inside gc.c. */
 #include "gc/graph/form.h"
 #include "gc/interpreter.h"
 #include "gc/book/state.h"
@@ -119,68 +119,4 @@ graph_put(struct heapprof_graph *graph, VALUE value)
     else {
         graph_put_special(graph, value);
     }
-}
-
-/* ---- names of objects ---- */
-
-/* The name of a class, or of the object that has this singleton class. */
-static size_t
-graph_class_text(VALUE klass, char text[HEAPPROF_NAME_BYTES])
-{
-    if (!RB_TYPE_P(klass, T_CLASS) || !RCLASS_SINGLETON_P(klass)) return rb_heapprof_class_text(klass, text);
-
-    VALUE attached = RCLASS_ATTACHED_OBJECT(klass);
-    char name[HEAPPROF_NAME_BYTES];
-    bool of_class = !RB_SPECIAL_CONST_P(attached) && (RB_TYPE_P(attached, T_CLASS) || RB_TYPE_P(attached, T_MODULE));
-    VALUE named = of_class ? attached : rb_heapprof_real_class(klass);
-    size_t length = named ? rb_heapprof_class_text(named, name) : 0;
-    int written = snprintf(text, HEAPPROF_NAME_BYTES, of_class ? "#<Class:%.*s>" : "#<Class:#<%.*s>>", (int)length, name);
-
-    return written < HEAPPROF_NAME_BYTES ? (size_t)written : HEAPPROF_NAME_BYTES - 1;
-}
-
-static size_t
-graph_code_text(const rb_iseq_t *iseq, char text[HEAPPROF_NAME_BYTES])
-{
-    if (!iseq->body || !iseq->body->location.label) return 0;
-
-    size_t length = rb_heapprof_code_text(iseq, 0, text), room = HEAPPROF_NAME_BYTES - length;
-    VALUE path = rb_iseq_path(iseq);
-    int written = snprintf(text + length, room, " %.*s:%d", (int)RSTRING_LEN(path), RSTRING_PTR(path),
-                           iseq->body->location.first_lineno);
-
-    return length + ((size_t)written < room ? (size_t)written : room - 1);
-}
-
-static size_t
-graph_imemo_text(VALUE object, char text[HEAPPROF_NAME_BYTES])
-{
-    switch (imemo_type(object)) {
-      case imemo_iseq: return graph_code_text((const rb_iseq_t *)object, text);
-      case imemo_ment:
-        if (RB_SPECIAL_CONST_P(((const rb_method_entry_t *)object)->owner)) return 0; /* an undefined method */
-        return rb_heapprof_method_text((const rb_method_entry_t *)object, text);
-      default: return 0;
-    }
-}
-
-/* The name of the object as a string of the file. Returns 0 if it has none. */
-static uint32_t
-graph_object_text(struct heapprof_graph *graph, VALUE object)
-{
-    char text[HEAPPROF_NAME_BYTES];
-    size_t length = 0;
-
-    switch (RB_BUILTIN_TYPE(object)) {
-      case T_CLASS:
-      case T_MODULE: length = graph_class_text(object, text); break;
-      case T_ICLASS: if (RBASIC_CLASS(object)) length = graph_class_text(RBASIC_CLASS(object), text); break;
-      case T_IMEMO: length = graph_imemo_text(object, text); break;
-      case T_SYMBOL: if (graph->values_bytes) return graph_id_name(graph, RSYMBOL(object)->id); break;
-      case T_FLOAT:
-        if (graph->values_bytes) length = (size_t)snprintf(text, sizeof(text), "%.17g", RFLOAT_VALUE(object));
-        break;
-      default: return 0;
-    }
-    return rb_heapprof_dump_string(&graph->writer, text, length);
 }

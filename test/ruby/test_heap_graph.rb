@@ -282,6 +282,124 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     RUBY
   end
 
+  # A block is where it is written; a symbol's and a method's have their own.
+  def test_objects_say_where_they_are_from
+    in_graph_child(<<~'RUBY')
+      def called = 1
+      line = __LINE__
+      block = proc { 1 }
+      held = lambda do
+        2
+      end
+      wrapper, of_method, of_symbol, of_c = proc(&block), method(:called).to_proc, :upcase.to_proc, method(:puts).to_proc
+      thread = Thread.new { Thread.stop }
+      fiber = Fiber.new { Fiber.yield }
+      started = Fiber.new { Fiber.yield }.tap(&:resume)
+      ended = Fiber.new { }.tap(&:resume)
+      here = binding
+      scheduled = Enumerator.new { |to| to << 1 << 2 }.tap(&:next)
+      timed = Thread.new { sleep 1000 }
+      over = Thread.new { }.tap(&:join)
+      Thread.pass until thread.stop? && timed.stop?
+      thread.name = "its name"
+      where = ->(at, state = nil) { [__FILE__ + ":#{line + at}", *state].join(", ") }
+      [dump, dump(values: :all)].each_with_index do |graph, values|
+        text = ->(object) { graph.objects.fetch(address(object)).text }
+        assert_equal [where[1], where[2], where[1], where[-1], "&:upcase", nil, where[10]],
+                     [block, held, wrapper, of_method, of_symbol, of_c, here].map(&text)
+        named = values.zero? ? "" : " (its name)"
+        assert_equal [where[6] + named + ", sleeps for ever", where[12, "sleeps"], where[13, "has ended"], "main, runs"],
+                     [thread, timed, over, Thread.main].map(&text)
+        assert_equal [where[7, "created"], where[8, "suspended"], where[9, "terminated"], "main, resumed"],
+                     [fiber, started, ended, Fiber.current].map(&text)
+        assert_include graph.strings, "C code, suspended" # of the Enumerator
+      end
+      assert_not_nil scheduled
+    RUBY
+  end
+
+  # The longest path leaves room for the state.
+  def test_a_long_path_does_not_hide_what_a_thread_does
+    in_graph_child(<<~'RUBY')
+      thread = eval("Thread.new { Thread.stop }", nil, "p" * 5000, 77)
+      Thread.pass until thread.stop?
+      thread.name = "n" * 5000
+      [dump, dump(values: :all)].each do |graph|
+        assert_match(/\Ap{768}:77( \(n{128}\))?, sleeps for ever\z/, graph.objects.fetch(address(thread)).text)
+      end
+    RUBY
+  end
+
+  def test_threads_and_fibers_say_what_they_wait_for
+    in_graph_child(<<~'RUBY')
+      require "monitor"
+      held, queue, full, mutex, condition, monitor = Thread.new { Thread.stop }, Queue.new, SizedQueue.new(1), Mutex.new, ConditionVariable.new,
+                                                     Monitor.new
+      other = Monitor.new
+      signal = other.new_cond
+      full << 1
+      mutex.lock
+      monitor.enter
+      own = Mutex.new
+      waiting = {
+        held => Thread.new { held.join }, queue => Thread.new { queue.pop }, full => Thread.new { full << 2 },
+        mutex => Thread.new { mutex.synchronize { } }, condition => Thread.new { own.synchronize { condition.wait(own) } },
+        monitor => Thread.new { monitor.synchronize { } },
+        signal.instance_variable_get(:@cond) => Thread.new { other.synchronize { signal.wait } },
+      }
+      class Sleeper < Queue; def wait = sleep; end
+      queue_too = Queue.new
+      timed = Thread.new { queue_too.pop(timeout: 1000) }
+      not_waiting = [held, Thread.new { Sleeper.new.wait }, Thread.new { Mutex.new.then { |one| one.synchronize { one.sleep } } }]
+      in_fiber = Thread.new { Fiber.new { queue.pop }.resume }
+      Thread.pass until [*waiting.values, *not_waiting, timed, in_fiber].all?(&:stop?)
+      graph = dump
+      awaited = lambda do |object|
+        [object, graph.objects[object.named("current fiber")]].compact.flat_map(&:edges).filter_map { |edge| edge.to if edge.name == "waits for" }.uniq
+      end
+      waiting.each do |object, thread|
+        found = awaited[graph.objects.fetch(address(thread))]
+        assert_include found, address(object), object.class.name
+        assert_operator found.size, :<=, object.is_a?(Monitor) ? 2 : 1
+        assert_match(/, sleeps for ever\z/, graph.objects.fetch(address(thread)).text)
+      end
+      not_waiting.each { |thread| assert_empty awaited[graph.objects.fetch(address(thread))] }
+      found = graph.objects.fetch(address(timed))
+      assert_equal [[address(queue_too)], "sleeps"], [awaited[found], found.text[/\w+\z/]]
+      thread = graph.objects.fetch(address(in_fiber))
+      current = graph.objects.fetch(thread.named("current fiber"))
+      assert_equal [[address(queue)], "resumed"], [awaited[current], current.text[/\w+\z/]]
+      assert_equal thread.named("root fiber"), current.named("resumed by")
+      mutex.unlock
+      monitor.exit
+    RUBY
+  end
+
+  # Of a scheduler's fibers, whoever has a timeout needs nobody.
+  def test_fibers_of_a_scheduler_say_what_they_wait_for
+    in_graph_child(<<~'RUBY')
+      class Scheduler
+        def block(blocker, timeout = nil) = Fiber.yield
+        def unblock(blocker, fiber) = nil
+        def kernel_sleep(duration = nil) = Fiber.yield
+        def io_wait(io, events, timeout) = Fiber.yield
+        def fiber(&block) = Fiber.new(blocking: false, &block).tap(&:resume)
+        def close = nil
+      end
+      queue, timed = Queue.new, Queue.new
+      fibers = nil
+      thread = Thread.new do
+        Fiber.set_scheduler(Scheduler.new)
+        fibers = [Fiber.schedule { queue.pop }, Fiber.schedule { timed.pop(timeout: 1000) }, Fiber.schedule { sleep }]
+        Thread.stop
+      end
+      Thread.pass until fibers && thread.stop?
+      graph = dump
+      awaited = fibers.map { |fiber| graph.objects.fetch(address(fiber)).named("waits for") }
+      assert_equal [address(queue), nil, nil], awaited
+    RUBY
+  end
+
   # What code refers to has a name, and is an object.
   def test_code_names_what_it_refers_to
     in_graph_child(<<~'RUBY')
@@ -352,6 +470,7 @@ class TestHeapProfHeapGraph < Test::Unit::TestCase
     keep << { :"canary-dynamic-#{17}" => 1, 1234567890124 => 2, 1235.25 => 3 }
     keep << 1234567890125 ** 9 << Rational(1234567890126, 7) << Complex(1234.75, 1)
     keep << "canary-literal-18" << :"canary-interpolated-#{19}".to_proc
+    keep << Fiber.new(&:"canary-interpolated-#{19}") << Thread.new(&:"canary-interpolated-#{19}").tap { |started| started.report_on_exception = false }
   RUBY
 
   # Nor are they anywhere in its bytes. Literals and their like stand in code, which has names alone.

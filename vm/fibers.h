@@ -1,0 +1,20 @@
+/* fibers.h - what only cont.c knows of a fiber. A patch includes it at the end of MRI's cont.c,
+ * because the struct is private there. gc/interpreter.h declares the functions. */
+
+VALUE
+rb_heapprof_fiber_block(const struct rb_fiber_struct *fiber)
+{
+    return fiber->first_proc;
+}
+
+VALUE
+rb_heapprof_fiber_resumer(const struct rb_fiber_struct *fiber)
+{
+    return fiber->prev ? fiber->prev->cont.self : 0;
+}
+
+const char *
+rb_heapprof_fiber_state(const struct rb_fiber_struct *fiber)
+{
+    return fiber_status_name(fiber->status);
+}
