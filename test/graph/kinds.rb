@@ -10,10 +10,11 @@ require_relative "lib/program"
 
 # name     how it is kept
 # code     makes THING, an object of the class CLASS; nothing else keeps it
-# ways     each matches one of the ways that are told, in this order; none: nothing keeps it, and it has to be gone
+# ways     each matches another one of the ways that are told, the first one the first; none: nothing keeps it, and it has to be gone
+# ordered  false: which comes first is free
 # never    matches none of the ways
 # base     what CLASS inherits from
-Kind = Struct.new(:name, :ways, :never, :base, :code, :number) do
+Kind = Struct.new(:name, :ways, :ordered, :never, :base, :code, :number) do
   def class_name = "Thing#{number}"
 
   # Runs where no stack stays. What `code` defines is global, as in any block.
@@ -30,8 +31,8 @@ class Kinds
   EXCEPT = {}.freeze
 
   ALL = []
-  def self.kind(name, code, *ways, never: nil, base: nil)
-    ALL << Kind.new(name, ways, never, base, code, ALL.size + 1)
+  def self.kind(name, code, *ways, ordered: true, never: nil, base: nil)
+    ALL << Kind.new(name, ways, ordered, never, base, code, ALL.size + 1)
   end
 
   # A thread that has been started is still on its way.
@@ -70,7 +71,9 @@ class Kinds
     ways = @answers.ways("1.graph", format("%#x", found[0]))
     said = ways.map { |way| Answers.shorten(way, 120) }.inspect
     at = @kind.ways.map { |expected| ways.index { |way| way.match?(expected) } }
-    return "expected #{@kind.ways.map(&:inspect).join(' and ')}, found #{said}" unless at[0] == 0 && at.all? && at == at.sort
+    right = at.all? && at.uniq == at && (!@kind.ordered || at[0] == 0)
+    return "expected #{@kind.ways.map(&:inspect).join(' and ')}, found #{said}" unless right
+    return "the same way twice: #{said}" unless ways.uniq == ways
     return "expected no #{@kind.never.inspect}, found #{said}" if @kind.never && ways.any? { |way| way.match?(@kind.never) }
     at.zip(@kind.ways).filter_map { |index, expected| Answers.fault_of_way(ways[index], expected) }.first
   end

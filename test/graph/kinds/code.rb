@@ -36,14 +36,8 @@ class Kinds
   kind "ivar of an anonymous superclass", "SUBCLASS = Class.new(Class.new { @kept = THING })", /SUBCLASS.*super.*@kept/
   kind "class of an object", "OBJECT_OF = Class.new { @kept = THING }.new", /OBJECT_OF.*class.*@kept/
   kind "refinement", "module Refines; refine(String) { @kept = THING }; end", /Refines.*@kept/
-  kind "inline cache of a removed constant", <<~RUBY, /use_removed|cache/
-    REMOVED = THING
-    def use_removed = REMOVED
-    use_removed
-    Object.send(:remove_const, :REMOVED)
-  RUBY
   kind "UnboundMethod of a class", "UNBOUND = Class.new { @kept = THING; def m = 1 }.instance_method(:m)", /UNBOUND.*@kept/
-  kind "at_exit block", "THING.then { |caught| at_exit { caught } }", /(at_exit|end proc|at exit).*local caught/i
+  kind "at_exit block", "THING.then { |caught| at_exit { caught } }", /(at_exit|end.?proc|at exit).*local caught/i
   kind "trap handler", "THING.then { |caught| trap('USR2') { caught } }", /(trap|USR2|signal).*local caught/i
   kind "TracePoint enabled", "THING.then { |caught| TracePoint.new(:fiber_switch) { caught }.enable }", /trace.*local caught/i
   kind "TracePoint of one method", <<~RUBY, /traced_only|trace/i

@@ -39,6 +39,12 @@ class Kinds
   kind "nothing: a circle", "circle = THING; circle.instance_variable_set(:@self, [circle])"
   kind "nothing: global that was cleared", "$cleared = THING; $cleared = nil"
   kind "nothing: constant that was removed", "GONE = THING; Object.send(:remove_const, :GONE)"
+  kind "nothing: removed constant that a method has used", <<~RUBY
+    REMOVED = THING
+    def use_removed = REMOVED
+    use_removed
+    Object.send(:remove_const, :REMOVED)
+  RUBY
   kind "nothing: Array that was cleared", "CLEARED = [THING]; CLEARED.clear"
   kind "nothing: subclass of a class", "Class.new(CLASS).new"
 end

@@ -31,9 +31,9 @@ class Kinds
   kind "ivar of a singleton class", "IVAR_OF_META = Object.new; IVAR_OF_META.singleton_class.instance_variable_set(:@kept, THING)", /IVAR_OF_META.*@kept/
   kind "ivar of a Thread", "Thread.main.instance_variable_set(:@kept_on_thread, THING)", /@kept_on_thread/
   kind "local of the main program", "TOPLEVEL_BINDING.local_variable_set(:in_toplevel, THING)", /local in_toplevel/
-  kind "two globals", "$two_one = $two_two = THING", /\$two_(one|two)/, /\$two_two/
-  kind "a constant and a global", "BOTH = [THING]; $both = BOTH[0]", /constant BOTH -> \[0\]/, /\$both/
-  kind "a constant, and a variable of it", "class TwoWays; FIRST = THING; @second = FIRST; end", /TwoWays::FIRST/, /@second/
+  kind "two globals", "$two_one = $two_two = THING", /\$two_one/, /\$two_two/, ordered: false
+  kind "a constant and a global", "BOTH = [THING]; $both = BOTH[0]", /constant BOTH -> \[0\]/, /\$both/, ordered: false
+  kind "a constant, and a variable of it", "class TwoWays; FIRST = THING; @second = FIRST; end", /TwoWays::FIRST/, /@second/, ordered: false
   kind "a constant, and the stack of a thread", <<~RUBY, /constant ON_STACK_TOO/
     ON_STACK_TOO = [THING]
     Thread.new { on_stack = ON_STACK_TOO[0]; Thread.stop }

@@ -8,7 +8,7 @@ class Leaks
     def leak(n) = n.times { Leaked.new.guard } # here
   RUBY
 
-  leak "at_exit blocks", <<~RUBY, holder: /at_exit|end proc|at exit/i, path: /at_exit|end proc|at exit/i, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "at_exit blocks", <<~RUBY, holder: /at_exit|end.?proc|at exit/i, path: /at_exit|end.?proc|at exit/i, holds: ->(kept) { kept.of_class("Leaked") }
     def cleanup(one) = at_exit { one }
     def leak(n) = n.times { cleanup(Leaked.new) } # here
   RUBY
