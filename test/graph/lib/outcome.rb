@@ -67,7 +67,8 @@ class Table
   end
 end
 
-# Two cases at a time, each in a process of its own, which makes an Outcome of it. They come to the table in the order of the cases.
+# Two cases at a time, each in a process of its own, which makes an Outcome of it, or several. They come to the table in the order
+# of the cases.
 def each_outcome(table, cases, jobs: 2, &block)
   waiting, running, done = cases.each_index.to_a, {}, {}
   cases.each_index do |next_one|
@@ -80,7 +81,7 @@ def each_outcome(table, cases, jobs: 2, &block)
       pipe.close
     end
     raise "case #{next_one + 1} of #{cases.size} ended without an outcome" if done[next_one].empty?
-    table.add(Marshal.load(done.delete(next_one)))
+    Array(Marshal.load(done.delete(next_one))).each { |outcome| table.add(outcome) }
   end
 end
 
