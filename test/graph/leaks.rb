@@ -13,18 +13,21 @@ require_relative "lib/program"
 # path     matches the way to what has leaked
 # holds    the objects that the figure is of, for the oracle: a chain of labels, or a lambda on a Kept
 # of       the class of what has leaked; an object in the middle of them is asked for. :holder: the holder itself
+# on       :main: leaks in the main thread; else in others, which are gone when it dumps
 # once     bytes of one string that comes between the second and the third dump, more than what leaks by then
 # program  defines leak(n), which leaks n objects; the line with "# here" allocates them
-Leak = Struct.new(:name, :holder, :path, :holds, :of, :count, :once, :program) do
+Leak = Struct.new(:name, :holder, :path, :holds, :of, :count, :once, :on, :program) do
   def text = <<~RUBY
     class Leaked; def initialize = @body = "b" * 400; end
     #{program}
-    leak(#{count}); dump
-    leak(#{count}); dump
+    #{leaks}; dump
+    #{leaks}; dump
     $once = "o" * #{once}
-    leak(#{count}); dump
+    #{leaks}; dump
     exit!(true)
   RUBY
+
+  def leaks = on == :main ? "leak(#{count})" : "apart { leak(#{count}) }"
 end
 
 class Leaks
@@ -36,8 +39,8 @@ class Leaks
   EXCEPT = {}.freeze
 
   ALL = []
-  def self.leak(name, program, holder:, path:, holds:, of: "Leaked", count: COUNT, once: ONCE)
-    ALL << Leak.new(name, holder, path, holds, of, count, once, program)
+  def self.leak(name, program, holder:, path:, holds:, of: "Leaked", count: COUNT, once: ONCE, on: nil)
+    ALL << Leak.new(name, holder, path, holds, of, count, once, on, program)
   end
 
   def self.check(heapprof, word)
@@ -106,6 +109,7 @@ class Leaks
     return "the report does not name the holder" unless suspect
     frames = Answers.values(suspect, "stack").flatten
     return if frames.any? { |frame| frame["file"].to_s.end_with?("program.rb") && frame["line"] == @line }
+    return if Answers.words(suspect).match?(/program\.rb:#{@line}\b/)
     "expected program.rb:#{@line}, found #{frames.map { |frame| "#{File.basename(frame['file'].to_s)}:#{frame['line']}" }.first(4)}"
   end
 
@@ -130,7 +134,8 @@ class Leaks
 
   def wrong_with_ways
     of_class = @leak.of == :holder ? [] : @kept[1].of_class(@leak.of)
-    one = of_class[of_class.size / 2] || holders(@kept[1])[0]
+    one = of_class.empty? ? holders(@kept[1]) : of_class
+    one = one[one.size / 2]
     asked = [format("%#x", one)]
     asked << @leak.of if of_class.any?
     asked.each do |what|
@@ -140,6 +145,10 @@ class Leaks
     nil
   end
 end
+
+# What the figure is of where there is no holder among the objects: what has leaked; with the procs that have it.
+LEAKED = ->(kept) { kept.of_class("Leaked") }
+LEAKED_BY_PROCS = ->(kept) { kept.of_class("Leaked") + kept.of_class("Proc") }
 
 require_relative "leaks/variables"
 require_relative "leaks/collections"

@@ -3,6 +3,8 @@
 # collections.rb - leaks in collections: hashes, sets, lists, and what grows without a new object.
 
 class Leaks
+  LONG_STRINGS = ->(kept) { kept.of_type(/\AT_STRING/).select { |address| kept.graph.objects[address].bytes.between?(600, 1000) } }
+
   leak "Hash that memoises", <<~RUBY, holder: /\bSQUARES\b/, path: /\bSQUARES\b/, holds: %w[SQUARES]
     SQUARES = Hash.new { |all, key| all[key] = Leaked.new } # here
     def leak(n) = n.times { SQUARES[SQUARES.size] }
@@ -99,8 +101,8 @@ class Leaks
     def leak(n) = n.times { $LOADED_FEATURES << "/app/\#{"views/" * 80}\#{$LOADED_FEATURES.size}.rb" } # here
   RUBY
 
-  leak "symbols", <<~RUBY, holder: /symbol/i, path: /symbol/i, holds: ->(kept) { kept.alive.keys.select { |at| kept.graph.objects[at].type == "T_STRING" && kept.graph.objects[at].bytes > 500 } }, of: nil, count: 2000
-    def leak(n) = n.times { eval(":\#{"long_name_" * 60}\#{$count = $count.to_i + 1}") }
+  leak "symbols", <<~'RUBY', holder: /symbol/i, path: /symbol/i, holds: LONG_STRINGS, of: nil
+    def leak(n) = n.times { eval(":#{"long_name_" * 60}#{$count = $count.to_i + 1}") }
   RUBY
 
   leak "Regexp per key", <<~RUBY, holder: /\bPATTERNS\b/, path: /\bPATTERNS\b/, holds: %w[PATTERNS], of: "Regexp"

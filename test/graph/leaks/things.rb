@@ -3,17 +3,17 @@
 # things.rb - leaks through what the VM calls later, and through objects of C.
 
 class Leaks
-  leak "finalizers that keep their object", <<~RUBY, holder: /finalizer/i, path: /finalizer/i, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "finalizers that keep their object", <<~RUBY, holder: /finalizer/i, path: /finalizer/i, holds: LEAKED_BY_PROCS
     class Leaked; def guard = ObjectSpace.define_finalizer(self, proc { close }); end
     def leak(n) = n.times { Leaked.new.guard } # here
   RUBY
 
-  leak "at_exit blocks", <<~RUBY, holder: /at_exit|end.?proc|at exit/i, path: /at_exit|end.?proc|at exit/i, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "at_exit blocks", <<~RUBY, holder: /at_exit|end.?proc|at exit/i, path: /at_exit|end.?proc|at exit/i, holds: LEAKED_BY_PROCS
     def cleanup(one) = at_exit { one }
     def leak(n) = n.times { cleanup(Leaked.new) } # here
   RUBY
 
-  leak "trap handler", <<~RUBY, holder: /trap|USR1|signal/i, path: /(?:trap|USR1|signal).*local seen/i, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "trap handler", <<~RUBY, holder: /trap|USR1|signal/i, path: /(?:trap|USR1|signal).*local seen/i, holds: LEAKED
     def handle(signal, seen = []) = trap(signal) { seen.size }
     handle("USR1")
     def leak(n)
@@ -23,7 +23,7 @@ class Leaks
     end
   RUBY
 
-  leak "TracePoint never disabled", <<~RUBY, holder: /trace/i, path: /trace/i, holds: ->(kept) { kept.of_class("Leaked") }, count: 500
+  leak "TracePoint never disabled", <<~RUBY, holder: /trace/i, path: /trace/i, holds: LEAKED_BY_PROCS, count: 500
     class Leaked; def initialize = @body = "b" * 2000; end # here
     def watch(one) = TracePoint.new(:class) { one }.enable
     def leak(n) = n.times { watch(Leaked.new) }
@@ -40,7 +40,7 @@ class Leaks
     def leak(n) = n.times { DECORATED << SimpleDelegator.new(Leaked.new) } # here
   RUBY
 
-  leak "variable of an extension", <<~RUBY, holder: /hostile_cache/, path: /hostile_cache/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "variable of an extension", <<~RUBY, holder: /hostile_cache/, path: /hostile_cache/, holds: LEAKED
     require "-test-/heapprof_hostile"
     def leak(n) = n.times { HeapProfHostile.keep(Leaked.new) } # here
   RUBY
@@ -51,7 +51,7 @@ class Leaks
     def leak(n) = n.times { SCANNERS[SCANNERS.size] = StringScanner.new("s" * 500) } # here
   RUBY
 
-  leak "Procs of trace_var", <<~RUBY, holder: /\$watched/, path: /\$watched/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "Procs of trace_var", <<~RUBY, holder: /\$watched/, path: /\$watched/, holds: LEAKED_BY_PROCS
     $watched = 1
     def watch(one) = trace_var(:$watched, proc { one })
     def leak(n) = n.times { watch(Leaked.new) } # here

@@ -3,24 +3,22 @@
 # threads.rb - leaks in threads, fibers, queues and ractors.
 
 class Leaks
-  LEAKED = ->(kept) { kept.of_class("Leaked") }
-
   leak "threads that never end", <<~RUBY, holder: /program\.rb:\d+/, path: /local job/, holds: LEAKED, count: 25, once: 90_000_000
-    class Leaked; def initialize = @body = "b" * 100_000; end # here
-    def leak(n) = (n.times { Thread.new { job = Leaked.new; sleep } }; sleep 0.1)
+    class Leaked; def initialize = @body = "b" * 100_000; end
+    def leak(n) = (n.times { Thread.new { job = Leaked.new; sleep } }; sleep 0.1) # here
   RUBY
 
-  leak "fibers in a list", <<~RUBY, holder: /\bFIBERS\b/, path: /\bFIBERS\b.*local job/, holds: %w[FIBERS], count: 100, once: 90_000_000
-    class Leaked; def initialize = @body = "b" * 20_000; end # here
+  leak "fibers in a list", <<~RUBY, holder: /\bFIBERS\b/, path: /\bFIBERS\b.*local job/, holds: %w[FIBERS], on: :main, count: 100, once: 90_000_000
+    class Leaked; def initialize = @body = "b" * 20_000; end
     FIBERS = []
-    def leak(n) = n.times { FIBERS << Fiber.new { job = Leaked.new; Fiber.yield }.tap(&:resume) }
+    def leak(n) = n.times { FIBERS << Fiber.new { job = Leaked.new; Fiber.yield }.tap(&:resume) } # here
   RUBY
 
-  leak "enumerators with external next", <<~RUBY, holder: /\bCURSORS\b/, path: /\bCURSORS\b/, holds: %w[CURSORS], count: 100, once: 90_000_000
-    class Leaked; def initialize = @body = "b" * 20_000; end # here
+  leak "enumerators with external next", <<~RUBY, holder: /\bCURSORS\b/, path: /\bCURSORS\b/, holds: %w[CURSORS], on: :main, count: 100, once: 90_000_000
+    class Leaked; def initialize = @body = "b" * 20_000; end
     CURSORS = []
     def rows = Enumerator.new { |out| row = Leaked.new; loop { out << row } }
-    def leak(n) = n.times { CURSORS << rows.tap(&:next) }
+    def leak(n) = n.times { CURSORS << rows.tap(&:next) } # here
   RUBY
 
   leak "Queue", <<~RUBY, holder: /\bJOBS\b/, path: /\bJOBS\b/, holds: %w[JOBS]
@@ -43,29 +41,29 @@ class Leaks
   RUBY
 
   leak "waiters of a ConditionVariable", <<~RUBY, holder: /program\.rb:\d+/, path: /local job/, holds: LEAKED, count: 25, once: 90_000_000
-    class Leaked; def initialize = @body = "b" * 100_000; end # here
+    class Leaked; def initialize = @body = "b" * 100_000; end
     LOCK, DONE = Mutex.new, ConditionVariable.new
-    def wait = Thread.new { job = Leaked.new; LOCK.synchronize { DONE.wait(LOCK) } }
+    def wait = Thread.new { job = Leaked.new; LOCK.synchronize { DONE.wait(LOCK) } } # here
     def leak(n) = (n.times { wait }; sleep 0.1)
   RUBY
 
   leak "threads in Timeout.timeout", <<~RUBY, holder: /program\.rb:\d+/, path: /local job/, holds: LEAKED, count: 25, once: 90_000_000
     require "timeout"
-    class Leaked; def initialize = @body = "b" * 100_000; end # here
-    def stuck = Thread.new { job = Leaked.new; Timeout.timeout(3600) { sleep } }
+    class Leaked; def initialize = @body = "b" * 100_000; end
+    def stuck = Thread.new { job = Leaked.new; Timeout.timeout(3600) { sleep } } # here
     def leak(n) = (n.times { stuck }; sleep 0.1)
   RUBY
 
   leak "threads in a list", <<~RUBY, holder: /\bWORKERS\b|program\.rb:\d+/, path: /local job/, holds: LEAKED, count: 25, once: 90_000_000
-    class Leaked; def initialize = @body = "b" * 100_000; end # here
+    class Leaked; def initialize = @body = "b" * 100_000; end
     WORKERS = []
-    def leak(n) = (n.times { WORKERS << Thread.new { job = Leaked.new; Thread.stop } }; sleep 0.1)
+    def leak(n) = (n.times { WORKERS << Thread.new { job = Leaked.new; Thread.stop } }; sleep 0.1) # here
   RUBY
 
   leak "values of threads that have ended", <<~RUBY, holder: /\bFINISHED\b/, path: /\bFINISHED\b/, holds: %w[FINISHED], count: 100
-    class Leaked; def initialize = @body = "b" * 20_000; end # here
+    class Leaked; def initialize = @body = "b" * 20_000; end
     FINISHED = []
-    def leak(n) = n.times { FINISHED << Thread.new { Leaked.new }.tap(&:join) }
+    def leak(n) = n.times { FINISHED << Thread.new { Leaked.new }.tap(&:join) } # here
   RUBY
 
   leak "a local of another thread", <<~RUBY, holder: /program\.rb:\d+|local collected/, path: /local collected/, holds: LEAKED

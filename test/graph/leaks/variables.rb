@@ -56,30 +56,30 @@ class Leaks
     def leak(n) = n.times { Models.const_set("Record_\#{Models.constants.size}", Leaked.new) } # here
   RUBY
 
-  leak "one thread variable per key", <<~RUBY, holder: /job_|main thread|thread variable/i, path: /job_/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "one thread variable per key", <<~RUBY, holder: /thread -> locals|thread variable/i, path: /thread -> locals|thread variable/i, holds: LEAKED, on: :main
     def leak(n) = n.times { |i| Thread.current.thread_variable_set("job_\#{$count = $count.to_i + 1}", Leaked.new) } # here
   RUBY
 
-  leak "one thread-local per key", <<~RUBY, holder: /sentry_|main thread/i, path: /sentry_/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "one thread-local per key", <<~RUBY, holder: /sentry_|main thread/i, path: /sentry_/, holds: LEAKED, on: :main
     def leak(n) = n.times { |i| Thread.current["sentry_\#{$count = $count.to_i + 1}"] = Leaked.new } # here
   RUBY
 
-  leak "thread-local", <<~RUBY, holder: /\brequests\b/, path: /\brequests\b/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "thread-local", <<~RUBY, holder: /\brequests\b/, path: /\brequests\b/, holds: LEAKED, on: :main
     Thread.current[:requests] = []
     def leak(n) = n.times { Thread.current[:requests] << Leaked.new } # here
   RUBY
 
-  leak "thread variable", <<~RUBY, holder: /\bspans\b/, path: /\bspans\b/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "thread variable", <<~RUBY, holder: /\bspans\b/, path: /\bspans\b/, holds: LEAKED, on: :main
     Thread.current.thread_variable_set(:spans, [])
     def leak(n) = n.times { Thread.current.thread_variable_get(:spans) << Leaked.new } # here
   RUBY
 
-  leak "fiber storage", <<~RUBY, holder: /\btrace\b/, path: /\btrace\b/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "fiber storage", <<~RUBY, holder: /\btrace\b/, path: /\btrace\b/, holds: LEAKED, on: :main
     Fiber[:trace] = []
     def leak(n) = n.times { Fiber[:trace] << Leaked.new } # here
   RUBY
 
-  leak "local of the main program", <<~RUBY, holder: /local results|results/, path: /local results/, holds: ->(kept) { kept.of_class("Leaked") }
+  leak "local of the main program", <<~RUBY, holder: /local results|results/, path: /local results/, holds: LEAKED
     results = []
     define_method(:leak) { |n| n.times { results << Leaked.new } } # here
   RUBY
@@ -95,5 +95,12 @@ class Leaks
     class Session; def initialize = @carts = {}; def add(one) = (@carts[one] = [one]); end
     module Sessions; @store = Hash.new { |all, user| all[user] = Session.new }; def self.of(user) = @store[user]; end
     def leak(n) = n.times { |i| Sessions.of(i % 50).add(Leaked.new) } # here
+  RUBY
+
+  leak "constant that is on the stack, too", <<~RUBY, holder: /\bHELD\b/, path: /\bHELD\b/, holds: %w[HELD]
+    HELD = [nil]
+    alias dump_alone dump
+    def dump = HELD.each { dump_alone; break }
+    def leak(n) = n.times { HELD << Leaked.new } # here
   RUBY
 end

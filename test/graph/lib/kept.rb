@@ -15,34 +15,18 @@ class Kept
 
   def initialize(graph)
     @graph = graph
-    @next = {}
-    @graph.objects.each do |address, object|
-      to = object.edges.filter_map { |edge| edge.to if edge.to.is_a?(Integer) && edge.kind != :weak }
-      to << object.layout.class_address if object.layout.class_address
-      @next[address] = to
-    end
-    @alive = reach
+    @next = graph.objects.transform_values { |object| targets(object, object.edges.reject { |edge| edge.kind == :weak }) }
+    @alive = reach(graph.roots, @next)
     @bytes = sum(@alive)
-  end
-
-  # The addresses that are alive without these.
-  def reach(without = [])
-    seen = without.to_h { |address| [address, false] }
-    left = @graph.roots.map(&:address)
-    while (address = left.pop)
-      next if seen.key?(address) || !@graph.objects.key?(address)
-      seen[address] = true
-      left.concat(@next[address])
-    end
-    seen.select { |_, reached| reached }
   end
 
   def sum(addresses) = addresses.sum { |address, _| @graph.objects[address].bytes }
 
   # What would be free without all of these: its bytes; and the same without the stacks of threads and fibers, of which a person
-  # may or may not think.
+  # may or may not think. A word on a stack keeps nothing here: it is there by accident, and gone with the next call.
   def holds(addresses)
-    freed = @alive.keys - reach(addresses).keys
+    with = reach(firm_roots, firm_next)
+    freed = with.keys - reach(firm_roots, firm_next, addresses).keys
     [sum(freed.reject { |address| @graph.objects[address].type.match?(STACKS) }), sum(freed)]
   end
 
@@ -80,5 +64,23 @@ class Kept
       earlier = came.fetch(address, address)
       same[address] = earlier if before.alive[earlier]
     end
+  end
+
+  private
+
+  def targets(object, edges) = edges.filter_map { |edge| edge.to if edge.to.is_a?(Integer) } + [*object.layout.class_address]
+  def firm_roots = @graph.roots.reject { |root| root.kind == :stack }
+  def firm_next = @firm_next ||= @graph.objects.transform_values { |object| targets(object, object.edges.reject { |edge| %i[weak stack].include?(edge.kind) }) }
+
+  # { address => true } of what these roots lead to, not through the objects without.
+  def reach(roots, to, without = [])
+    seen = without.to_h { |address| [address, false] }
+    left = roots.map(&:address)
+    while (address = left.pop)
+      next if seen.key?(address) || !to.key?(address)
+      seen[address] = true
+      left.concat(to[address])
+    end
+    seen.select { |_, reached| reached }
   end
 end
