@@ -83,6 +83,12 @@ CLI_TESTS = $(sort $(wildcard $(CURDIR)/test/cli/test_*.rb))
 check-cli: heapprof tested
 	+$(call test-all,build/ruby,$(CLI_TESTS),$(TESTJOBS))
 
+# heapprof graph: who keeps what, in programs of which that is known (test/graph/README.md). ANSWERS='PART WORD': cases of a part.
+ANSWERS =
+
+check-graph-answers: heapprof tested
+	+$(call in-ruby,test/graph/run $(CURDIR)/$(CLI_PROGRAM) $(ANSWERS))
+
 # heapprof barriers: its rules, and what it finds in MRI's sources.
 BARRIERS_TESTS = $(sort $(wildcard $(CURDIR)/test/barriers/test_*.rb))
 
@@ -374,6 +380,7 @@ $(UNIT)/%_fuzz.o: test/fuzz/%_fuzz.cc
 	$(Q) $(UNIT_COMPILE) -c -o $@ $<
 
 .PHONY: check check-build check-bare check-packages check-rooms check-cli check-barriers
+.PHONY: check-graph-answers
 .PHONY: check-barriers-mutation check-memcheck check-memcheck-extensions check-memcheck-core
 .PHONY: check-attach check-viewers check-view check-view-rails screenshot pictures check-ruby
 .PHONY: check-checked check-debug check-full check-upstream-core check-upstream-compact

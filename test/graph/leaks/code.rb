@@ -24,34 +24,34 @@ class Leaks
     def leak(n) = n.times { Views.module_eval("def show_\#{$count = $count.to_i + 1} = [\#{'1,' * 200}]") }
   RUBY
 
-  leak "Class.new per request", <<~RUBY, holder: /\bHANDLERS\b/, path: /\bHANDLERS\b/, holds: %w[HANDLERS], of: :holder, count: 700
+  leak "Class.new per request", <<~RUBY, holder: /\bHANDLERS\b/, path: /\bHANDLERS\b/, holds: %w[HANDLERS], of: :holder, count: 2000
     HANDLERS = []
     def leak(n) = n.times { HANDLERS << Class.new { def call = 1 } } # here
   RUBY
 
-  leak "named classes per request", <<~RUBY, holder: /\bGenerated\b/, path: /\bGenerated\b/, holds: %w[Generated], of: :holder, count: 700
+  leak "named classes per request", <<~RUBY, holder: /\bGenerated\b/, path: /\bGenerated\b/, holds: %w[Generated], of: :holder, count: 1500
     module Generated; end
     def leak(n) = n.times { Generated.const_set("Type\#{Generated.constants.size}", Class.new { attr_accessor :name }) } # here
   RUBY
 
-  leak "extend per object", <<~RUBY, holder: /\bSESSIONS\b/, path: /\bSESSIONS\b/, holds: %w[SESSIONS], of: "Session", count: 1000
+  leak "extend per object", <<~RUBY, holder: /\bSESSIONS\b/, path: /\bSESSIONS\b/, holds: %w[SESSIONS], of: "Session", count: 3000
     module Admin; def admin? = true; end
     class Session; end
     SESSIONS = []
     def leak(n) = n.times { SESSIONS << Session.new.extend(Admin) } # here
   RUBY
 
-  leak "include in a loop", <<~RUBY, holder: /\bHelpers\b/, path: /\bHelpers\b/, holds: %w[Helpers], of: :holder, count: 300
+  leak "include in a loop", <<~RUBY, holder: /\bHelpers\b/, path: /\bHelpers\b/, holds: %w[Helpers], of: :holder, count: 1200
     class Helpers; end
     def leak(n) = n.times { Helpers.include(Module.new { define_method(:help) { } }) } # here
   RUBY
 
-  leak "prepend in a loop", <<~RUBY, holder: /\bHandler\b/, path: /\bHandler\b/, holds: %w[Handler], of: :holder, count: 300
+  leak "prepend in a loop", <<~RUBY, holder: /\bHandler\b/, path: /\bHandler\b/, holds: %w[Handler], of: :holder, count: 1200
     class Handler; def call = 1; end
     def leak(n) = n.times { Handler.prepend(Module.new { def call = super }) } # here
   RUBY
 
-  leak "refinements", <<~RUBY, holder: /@all of Patches|Patches.*@all/, path: /@all/, holds: %w[Patches @all], of: :holder, count: 300
+  leak "refinements", <<~RUBY, holder: /@all of Patches|Patches.*@all/, path: /@all/, holds: %w[Patches @all], of: :holder, count: 600
     module Patches; @all = []; def self.add(one) = @all << one; end
     def leak(n) = n.times { Patches.add(Module.new { refine(Patches) { def self.x = 1 } }) } # here
   RUBY
@@ -95,7 +95,7 @@ class Leaks
     def leak(n) = n.times { debug(Leaked.new) } # here
   RUBY
 
-  leak "exceptions with backtraces", <<~RUBY, holder: /\bERRORS\b/, path: /\bERRORS\b/, holds: %w[ERRORS], of: "StandardError", count: 1000
+  leak "exceptions with backtraces", <<~RUBY, holder: /\bERRORS\b/, path: /\bERRORS\b/, holds: %w[ERRORS], of: "StandardError", count: 3000
     ERRORS = []
     def deep(depth) = depth > 0 ? deep(depth - 1) : raise(StandardError, "at the bottom")
     def leak(n) = n.times { deep(20) rescue ERRORS << $! }
@@ -106,7 +106,7 @@ class Leaks
     def leak(n) = n.times { Leaked.new.no_such_method rescue FAILURES << $! } # here
   RUBY
 
-  leak "autoload", <<~RUBY, holder: /\bPlugins\b/, path: /\bPlugins\b/, holds: %w[Plugins], of: :holder, count: 3000
+  leak "autoload", <<~RUBY, holder: /\bPlugins\b/, path: /\bPlugins\b/, holds: %w[Plugins], of: :holder, count: 6000
     module Plugins; end
     def leak(n) = n.times { Plugins.autoload("P\#{$count = $count.to_i + 1}", "/nowhere/plugin_\#{$count}") }
   RUBY

@@ -82,12 +82,12 @@ class Leaks
     def leak(n) = n.times { |i| TIMES << i }
   RUBY
 
-  leak "Hash of Integers", <<~RUBY, holder: /\bHITS\b/, path: /\bHITS\b/, holds: %w[HITS], of: :holder, count: 80_000, once: 20_000_000
+  leak "Hash of Integers", <<~RUBY, holder: /\bHITS\b/, path: /\bHITS\b/, holds: %w[HITS], of: :holder, count: 60_000, once: 20_000_000
     HITS = Hash.new(0)
     def leak(n) = n.times { HITS[HITS.size] += 1 }
   RUBY
 
-  leak "Hash of symbols and true", <<~RUBY, holder: /@known of Flags|Flags.*@known/, path: /@known/, holds: %w[Flags @known], of: :holder, count: 80_000, once: 20_000_000
+  leak "Hash of Floats and true", <<~RUBY, holder: /@known of Flags|Flags.*@known/, path: /@known/, holds: %w[Flags @known], of: :holder, count: 60_000, once: 20_000_000
     class Flags; @known = {}; def self.set(number) = @known[number * 1.5] = true; def self.size = @known.size; end
     def leak(n) = n.times { Flags.set(Flags.size) }
   RUBY

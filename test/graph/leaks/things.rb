@@ -24,8 +24,8 @@ class Leaks
   RUBY
 
   leak "TracePoint never disabled", <<~RUBY, holder: /trace/i, path: /trace/i, holds: LEAKED_BY_PROCS, count: 500
-    class Leaked; def initialize = @body = "b" * 2000; end # here
-    def watch(one) = TracePoint.new(:class) { one }.enable
+    class Leaked; def initialize = @body = "b" * 2000; end
+    def watch(one) = TracePoint.new(:class) { one }.enable # here
     def leak(n) = n.times { watch(Leaked.new) }
   RUBY
 

@@ -7,6 +7,7 @@ require_relative "../../ruby/lib/heap_graph"
 
 class Kept
   STACKS = %r{\AT_DATA\((?:VM/)?(?:thread|fiber)\)}
+  CACHES = /\A(?:cached method|call cache|constant cache)\z/
   SURVIVOR = 1 << 6
 
   attr_reader :graph, :alive, :bytes
@@ -23,7 +24,8 @@ class Kept
   def sum(addresses) = addresses.sum { |address, _| @graph.objects[address].bytes }
 
   # What would be free without all of these: its bytes; and the same without the stacks of threads and fibers, of which a person
-  # may or may not think. A word on a stack keeps nothing here: it is there by accident, and gone with the next call.
+  # may or may not think. Words on a stack and caches of methods and constants keep nothing here: the first are there by accident,
+  # and gone with the next call; the second have nothing that its owner has not.
   def holds(addresses)
     with = reach(firm_roots, firm_next)
     freed = with.keys - reach(firm_roots, firm_next, addresses).keys
@@ -70,7 +72,16 @@ class Kept
 
   def targets(object, edges) = edges.filter_map { |edge| edge.to if edge.to.is_a?(Integer) } + [*object.layout.class_address]
   def firm_roots = @graph.roots.reject { |root| root.kind == :stack }
-  def firm_next = @firm_next ||= @graph.objects.transform_values { |object| targets(object, object.edges.reject { |edge| %i[weak stack].include?(edge.kind) }) }
+  def firm_next = @firm_next ||= @graph.objects.transform_values { |object| targets(object, object.edges.select { |edge| firm?(edge) }) }
+
+  def firm?(edge)
+    case edge.kind
+    when :weak then false
+    when :stack then @graph.objects[edge.to]&.type&.match?(STACKS)
+    when :field then !CACHES.match?(edge.name.to_s)
+    else true
+    end
+  end
 
   # { address => true } of what these roots lead to, not through the objects without.
   def reach(roots, to, without = [])
