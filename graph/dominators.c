@@ -31,6 +31,7 @@ struct frame {
 
 struct search {
     struct graph *graph;
+    const struct graph_levels *levels;
     struct graph_dominators *result;
     struct graph_space *space;
     uint8_t  *referred;          /* by object: 0, 1, 2 for more than once, or BY_ROOT */
@@ -68,6 +69,22 @@ refer(struct search *search, uint32_t object)
 }
 
 static bool
+root_skipped_p(const struct search *search, const struct graph_root *root)
+{
+    return graph_weaker_p(search->graph, search->levels, 0, root->target, graph_root_label(root));
+}
+
+/* The class of an object, if the reference to it counts; otherwise 0. */
+static inline uint32_t
+class_of(const struct search *search, uint32_t from)
+{
+    uint32_t class_object = search->classes[search->graph->layouts[from]];
+    const uint8_t *levels = search->levels->of;
+
+    return class_object && levels && levels[from] > levels[class_object] ? 0 : class_object;
+}
+
+static bool
 count_references(struct search *search)
 {
     const struct graph *graph = search->graph;
@@ -75,7 +92,9 @@ count_references(struct search *search)
 
     if (!GROW(search, referred, graph->count + 1) || !GROW(search, classes, layouts)) return false;
     for (uint32_t i = 0; i < graph->first[graph->count + 1]; i++) refer(search, graph->targets[i]);
-    for (uint32_t i = 0; i < graph->root_count; i++) search->referred[graph->roots[i].target] = BY_ROOT;
+    for (uint32_t i = 0; i < graph->root_count; i++) {
+        if (!root_skipped_p(search, &graph->roots[i])) search->referred[graph->roots[i].target] = BY_ROOT;
+    }
     for (uint32_t i = 0; i < layouts; i++) {
         uint32_t object = graph->layout_classes[i];
         bool root = object && search->referred[object] == BY_ROOT;
@@ -119,17 +138,33 @@ fold(struct search *search, uint32_t leaf, uint32_t into)
     search->result->reached++;
 }
 
-/* Returns the next object that the frame's object refers to; UNNUMBERED if there are no more. */
+static inline bool
+skipped_p(const struct search *search, uint32_t from, uint32_t reference)
+{
+    const struct graph *graph = search->graph;
+
+    return graph_weaker_p(graph, search->levels, from, graph->targets[reference], graph->labels[reference]);
+}
+
+/* Returns the next object that the frame's object refers to; UNNUMBERED if there are no more.
+ * A reference that is looked through leads to 0, the root, which is numbered already. */
 static inline uint32_t
 next_target(const struct search *search, struct frame *frame)
 {
     const struct graph *graph = search->graph;
 
-    if (frame->object == 0) return frame->next < graph->root_count ? graph->roots[frame->next++].target : UNNUMBERED;
-    if (frame->next < graph->first[frame->object + 1]) return graph->targets[frame->next++];
+    if (frame->object == 0) {
+        const struct graph_root *root;
+        if (frame->next == graph->root_count) return UNNUMBERED;
+        root = &graph->roots[frame->next++];
+        return root_skipped_p(search, root) ? 0 : root->target;
+    }
+    if (frame->next < graph->first[frame->object + 1]) {
+        uint32_t i = frame->next++;
+        return skipped_p(search, frame->object, i) ? 0 : graph->targets[i];
+    }
     if (frame->next++ > graph->first[frame->object + 1]) return UNNUMBERED;
-    return search->classes[graph->layouts[frame->object]]; /* 0 stands for the root, which is
-                                                              numbered already */
+    return class_of(search, frame->object);
 }
 
 /* Follows one reference. Returns false if there is no memory. */
@@ -188,9 +223,9 @@ collect_referrers(struct search *search)
     for (uint32_t i = 0; i < search->count; i++) first[i + 1] += first[i];
     if (!GROW(search, referrers, (size_t)first[search->count] + 1)) return false;
     for (uint32_t from = 1; from < search->count; from++) {
-        uint32_t object = search->objects[from], class_object = search->classes[graph->layouts[object]];
+        uint32_t object = search->objects[from], class_object = class_of(search, object);
         for (uint32_t i = graph->first[object]; i < graph->first[object + 1]; i++) {
-            add_referrer(search, from, graph->targets[i]);
+            if (!skipped_p(search, object, i)) add_referrer(search, from, graph->targets[i]);
         }
         if (class_object) add_referrer(search, from, class_object);
     }
@@ -283,19 +318,21 @@ free_search(struct search *search)
 }
 
 bool
-graph_dominators_find(struct graph_dominators *dominators, struct graph *graph)
+graph_dominators_find(struct graph_dominators *dominators, struct graph *graph, bool exact)
 {
-    struct search search = {.graph = graph, .result = dominators, .space = &graph->space};
+    struct search search = {.graph = graph, .levels = &dominators->levels, .result = dominators,
+                            .space = &graph->space};
     size_t count = (size_t)graph->count + 1;
     bool room;
 
-    *dominators = (struct graph_dominators){.space = &graph->space};
+    *dominators = (struct graph_dominators){.space = &graph->space, .levels = {.space = &graph->space}};
     if (!GRAPH_SPACE_GROW(&graph->space, dominators->dominators, dominators->dominators_capacity,
                           count) ||
         !GRAPH_SPACE_GROW(&graph->space, dominators->retained, dominators->retained_capacity,
                           count)) return false;
     memset(dominators->dominators, 0xff, count * sizeof(*dominators->dominators));
-    room = count_references(&search) && number(&search) && collect_referrers(&search) && find_semidominators(&search);
+    room = (exact || graph_levels_find(&dominators->levels, graph)) && count_references(&search) &&
+           number(&search) && collect_referrers(&search) && find_semidominators(&search);
     if (room) find_dominators(&search);
     free_search(&search);
     return room;
@@ -304,6 +341,7 @@ graph_dominators_find(struct graph_dominators *dominators, struct graph *graph)
 void
 graph_dominators_free(struct graph_dominators *dominators)
 {
+    graph_levels_free(&dominators->levels);
     GRAPH_SPACE_RELEASE(dominators->space, dominators->dominators, dominators->dominators_capacity);
     GRAPH_SPACE_RELEASE(dominators->space, dominators->retained, dominators->retained_capacity);
 }

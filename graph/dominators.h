@@ -4,7 +4,7 @@
  * through A, like the only bridge to an island. The nearest such A is called the dominator of
  * B. What A retains is its own bytes and those of all objects that it dominates: if A were
  * freed, they would be freed too. */
-#include "graph/graph.h"
+#include "graph/strength.h"
 
 #define GRAPH_UNREACHED UINT32_MAX
 
@@ -14,12 +14,14 @@ struct graph_dominators {
                                     no root leads to it */
     uint64_t *retained;          /* bytes, by object; [0] is the sum of all reached objects */
     uint32_t  reached;           /* objects */
+    struct graph_levels levels;  /* which references were looked through */
     size_t    dominators_capacity, retained_capacity;
 };
 
-/* Returns false if there is no memory. The caller frees the dominators either way, before the
- * graph. */
-bool graph_dominators_find(struct graph_dominators *dominators, struct graph *graph);
+/* Finds the dominators. They look through references that are weaker than what they lead to
+ * (strength.h); if exact, they do not: then each reference counts. Returns false if there is no
+ * memory. The caller frees the dominators either way, before the graph. */
+bool graph_dominators_find(struct graph_dominators *dominators, struct graph *graph, bool exact);
 void graph_dominators_free(struct graph_dominators *dominators);
 
 /* The dominator tree from the top down: the children of each object. */

@@ -21,6 +21,7 @@ graph_names_free(struct graph_names *names)
 
     GRAPH_SPACE_RELEASE(space, names->text, names->text_capacity);
     GRAPH_SPACE_RELEASE(space, names->strings, names->string_capacity);
+    GRAPH_SPACE_RELEASE(space, names->roles, names->role_capacity);
     GRAPH_SPACE_RELEASE(space, names->stacks, names->stack_capacity);
     GRAPH_SPACE_RELEASE(space, names->layouts, names->layout_capacity);
     GRAPH_SPACE_RELEASE(space, names->classes, names->class_capacity);
@@ -65,14 +66,31 @@ graph_fact(const struct graph_names *names, const char *key)
     return NULL;
 }
 
+static enum graph_role
+role_of(const char *text)
+{
+    static const struct {const char *name; enum graph_role role;} roles[] = {
+        {"call cache", GRAPH_ROLE_CACHE}, {"cached method", GRAPH_ROLE_CACHE},
+        {"constant cache", GRAPH_ROLE_CACHE}, {"class variable cache", GRAPH_ROLE_CACHE},
+        {"shared", GRAPH_ROLE_SHARED},
+    };
+
+    if (text[0] != 'c' && text[0] != 's') return GRAPH_NO_ROLE;
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (!strcmp(text, roles[i].name)) return roles[i].role;
+    }
+    return GRAPH_NO_ROLE;
+}
+
 bool
 graph_names_string(struct graph_names *names, struct heapprof_dump_text text)
 {
-    size_t at = keep(names, text);
+    size_t at = keep(names, text), count = (size_t)names->string_count + 1;
 
     if (at == SIZE_MAX) return false;
-    if (!GRAPH_SPACE_GROW(names->space, names->strings, names->string_capacity,
-                          (size_t)names->string_count + 1)) return false;
+    if (!GRAPH_SPACE_GROW(names->space, names->strings, names->string_capacity, count) ||
+        !GRAPH_SPACE_GROW(names->space, names->roles, names->role_capacity, count)) return false;
+    names->roles[names->string_count] = (uint8_t)role_of(names->text + at);
     names->strings[names->string_count++] = at;
     return true;
 }
@@ -132,12 +150,14 @@ graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_la
     uint32_t class_number = class_of(names, layout->class_name ? layout->class_name : layout->type);
     const char *type = graph_string(names, layout->type);
     bool module = !strcmp(type, "T_CLASS") || !strcmp(type, "T_MODULE");
+    bool thread = !strcmp(type, "T_DATA(VM/thread)") || !strcmp(type, "T_DATA(fiber)") ||
+                  !strcmp(type, "T_DATA(ractor)");
 
     if (class_number == UINT32_MAX) return false;
     if (!GRAPH_SPACE_GROW(names->space, names->layouts, names->layout_capacity,
                           (size_t)names->layout_count + 1)) return false;
     names->layouts[names->layout_count++] =
-        (struct graph_layout){layout->class_address, class_number, layout->type, module};
+        (struct graph_layout){layout->class_address, class_number, layout->type, module, thread};
     return true;
 }
 

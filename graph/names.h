@@ -11,6 +11,14 @@ struct graph_layout {
     uint32_t class_number;       /* index in classes */
     uint32_t type;               /* string */
     bool     module;             /* true if its objects are classes or modules */
+    bool     thread;             /* true if its objects are threads, fibers or Ractors */
+};
+
+/* What a string means as the name of a FIELD. */
+enum graph_role {
+    GRAPH_NO_ROLE,
+    GRAPH_ROLE_CACHE,            /* of code or of a class: its owner would do without */
+    GRAPH_ROLE_SHARED            /* from an Array or String to the memory it shares */
 };
 
 /* A class as people name it: all objects with one class name; or, without a class, all objects
@@ -30,6 +38,8 @@ struct graph_names {
     size_t    text_capacity, text_bytes;
     size_t   *strings;           /* by number: offset in text; [0] is "" */
     size_t    string_capacity;
+    uint8_t  *roles;             /* by string: enum graph_role */
+    size_t    role_capacity;
     uint32_t  string_count;      /* counts [0], too */
     struct heapprof_dump_stack *stacks; /* by number; [0] unused */
     size_t    stack_capacity;
@@ -69,6 +79,13 @@ static inline const char *
 graph_string(const struct graph_names *names, uint32_t number)
 {
     return number < names->string_count ? names->text + names->strings[number] : "";
+}
+
+/* What a string means as the name of a FIELD. */
+static inline enum graph_role
+graph_role(const struct graph_names *names, uint32_t number)
+{
+    return number < names->string_count ? (enum graph_role)names->roles[number] : GRAPH_NO_ROLE;
 }
 
 /* The innermost frame of a stack that has a file (methods written in C have none). If no frame

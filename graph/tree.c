@@ -5,6 +5,7 @@
  * turn. */
 #include "graph/tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define GROW(tree, array, count) \
@@ -30,95 +31,197 @@ graph_tree_free(struct graph_tree *tree)
     GRAPH_SPACE_RELEASE(tree->space, tree->order, tree->order_capacity);
 }
 
-/* ---- roots ---- */
+/* ---- the strongest paths ---- */
 
-#define RANKS 3
+/* A reference that is weaker than all that was followed so far. It waits for its turn. */
+struct waiting_reference {
+    uint32_t from, to, label;
+    uint32_t distance;           /* of the object it leads to */
+    uint8_t  strength;
+};
 
-/* 0 is for a root that people have named. */
-static int
-rank_of(const struct graph_root *root)
+struct path_search {
+    struct graph_tree *tree;
+    const struct graph *graph;
+    const struct graph_closed *closed;
+    uint32_t *distances;         /* by object: how many references lead to it; from ROOT_DISTANCE on */
+    struct waiting_reference *waiting;
+    size_t    waiting_count;
+    uint32_t  looked_at;         /* how many objects of the tree's order have been looked at */
+    enum graph_strength strength; /* of the paths that are being found */
+    size_t    distances_capacity, waiting_capacity;
+};
+
+#define ROOT_DISTANCE 1
+
+static bool
+closed_p(const struct path_search *search, uint32_t from, uint32_t to, uint32_t label)
 {
-    switch (root->label) {
-      case HEAPPROF_DUMP_ROOT: return 1;
-      case HEAPPROF_DUMP_STACK:
-      case HEAPPROF_DUMP_UNLABELLED: return 2;
-      default: return 0;
+    const struct graph_closed *closed = search->closed;
+
+    if (!closed) return false;
+    if (closed->objects[to] || graph_weaker_p(search->graph, closed->levels, from, to, label)) return true;
+    for (size_t i = 0; i < closed->reference_count; i++) {
+        const struct graph_closed_reference *reference = &closed->references[i];
+        if (reference->to == to && reference->from == from && reference->label == label) return true;
     }
+    return false;
 }
 
-/* ---- the shortest ways ---- */
-
 static void
-reach(struct graph_tree *tree, const uint8_t *closed, uint32_t from, uint32_t to, uint32_t label)
+reach(struct path_search *search, uint32_t from, uint32_t to, uint32_t label)
 {
-    if (tree->from[to] != GRAPH_UNREACHED || (closed && closed[to])) return;
+    struct graph_tree *tree = search->tree;
+
     tree->from[to] = from;
     tree->labels[to] = label;
     tree->order[tree->count++] = to;
+    search->distances[to] = from ? search->distances[from] + 1 : ROOT_DISTANCE;
 }
 
-static void
-reach_roots(struct graph_tree *tree, const struct graph *graph, const uint8_t *closed)
+/* Follows a reference now, or lets it wait. Returns false if there is no memory. */
+static bool
+follow(struct path_search *search, uint32_t from, uint32_t to, uint32_t label, enum graph_strength strength)
 {
-    for (int rank = 0; rank < RANKS; rank++) {
-        for (uint32_t i = 0; i < graph->root_count; i++) {
-            const struct graph_root *root = &graph->roots[i];
-            if (rank_of(root) == rank) reach(tree, closed, 0, root->target, graph_root_label(root));
+    uint32_t distance = from ? search->distances[from] + 1 : ROOT_DISTANCE;
+
+    if (search->tree->from[to] != GRAPH_UNREACHED ||
+        closed_p(search, from, to, label)) return true;
+    if (strength <= search->strength) {
+        reach(search, from, to, label);
+        return true;
+    }
+    if (!GRAPH_SPACE_GROW(search->tree->space, search->waiting, search->waiting_capacity,
+                          search->waiting_count + 1)) return false;
+    search->waiting[search->waiting_count++] =
+        (struct waiting_reference){from, to, label, distance, (uint8_t)strength};
+    return true;
+}
+
+static bool
+follow_all(struct path_search *search, uint32_t from)
+{
+    const struct graph *graph = search->graph;
+    uint32_t class_object = graph_class(graph, from);
+    bool room = true;
+
+    for (uint32_t i = graph->first[from]; room && i < graph->first[from + 1]; i++) {
+        uint32_t to = graph->targets[i], label = graph->labels[i];
+        if (search->tree->from[to] != GRAPH_UNREACHED) continue;
+        room = follow(search, from, to, label, graph_strength(graph, from, label));
+    }
+    if (!class_object) return room;
+    return room && follow(search, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0), GRAPH_FIRM);
+}
+
+static int
+nearer(const void *a, const void *b)
+{
+    const struct waiting_reference *one = a, *other = b;
+
+    if (one->strength != other->strength) return one->strength < other->strength ? -1 : 1;
+    if (one->distance != other->distance) return one->distance < other->distance ? -1 : 1;
+    return (one->to > other->to) - (one->to < other->to);
+}
+
+/* Finds all objects that paths of this strength reach, the nearest first. Those that stronger
+ * paths have reached take part with the references of theirs that have waited. */
+static bool
+find_paths(struct path_search *search)
+{
+    struct graph_tree *tree = search->tree;
+    struct waiting_reference *waiting = search->waiting;
+    size_t next = 0, end = 0;
+    bool room = true;
+
+    if (search->waiting_count) qsort(waiting, search->waiting_count, sizeof(*waiting), nearer);
+    while (end < search->waiting_count && waiting[end].strength <= search->strength) end++;
+    while (room && (next < end || search->looked_at < tree->count)) {
+        const struct waiting_reference *reference = search->waiting + next;
+        bool waited = next < end && (search->looked_at == tree->count ||
+                                     reference->distance <= search->distances[tree->order[search->looked_at]] + 1);
+        if (!waited) room = follow_all(search, tree->order[search->looked_at++]);
+        else if (next++, tree->from[reference->to] == GRAPH_UNREACHED) {
+            reach(search, reference->from, reference->to, reference->label);
         }
     }
+    search->waiting_count -= end;
+    if (end) memmove(search->waiting, search->waiting + end, search->waiting_count * sizeof(*search->waiting));
+    return room;
+}
+
+static bool
+find_all_paths(struct path_search *search)
+{
+    const struct graph *graph = search->graph;
+
+    for (uint32_t i = 0; i < graph->root_count; i++) {
+        const struct graph_root *root = &graph->roots[i];
+        if (!follow(search, 0, root->target, graph_root_label(root),
+                    graph_root_strength(graph, root))) return false;
+    }
+    for (; search->strength < GRAPH_STRENGTHS; search->strength++) if (!find_paths(search)) return false;
+    return true;
 }
 
 bool
-graph_shortest(struct graph_tree *tree, struct graph *graph, const uint8_t *closed)
+graph_shortest(struct graph_tree *tree, struct graph *graph, const struct graph_closed *closed)
 {
-    if (!begin(tree, graph)) return false;
-    reach_roots(tree, graph, closed);
-    for (uint32_t at = 0; at < tree->count; at++) {
-        uint32_t from = tree->order[at], class_object = graph_class(graph, from);
-        for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
-            reach(tree, closed, from, graph->targets[i], graph->labels[i]);
-        }
-        if (class_object) reach(tree, closed, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
-    }
-    return true;
+    struct path_search search = {.tree = tree, .graph = graph, .closed = closed};
+    bool room = begin(tree, graph) &&
+                GRAPH_SPACE_GROW(tree->space, search.distances, search.distances_capacity, (size_t)graph->count + 1) &&
+                find_all_paths(&search);
+
+    GRAPH_SPACE_RELEASE(tree->space, search.distances, search.distances_capacity);
+    GRAPH_SPACE_RELEASE(tree->space, search.waiting, search.waiting_capacity);
+    return room;
 }
 
 /* ---- from dominator to dominator ---- */
 
 /* Notes that a reference with this label leads from an object, or from a root, to another
- * object. */
+ * object. The strongest one is kept. */
 static void
-label(struct graph_tree *tree, uint32_t from, uint32_t to, uint32_t of_reference)
+label(struct graph_tree *tree, const struct graph *graph, uint32_t from, uint32_t to, uint32_t of_reference)
 {
     uint32_t *known = &tree->labels[to];
+    bool indirect = graph_label_kind(*known) == GRAPH_INDIRECT;
 
-    if (graph_label_kind(*known) != GRAPH_INDIRECT) return;
-    if (tree->from[to] == from) *known = of_reference;
-    else if (graph_label_kind(of_reference) == HEAPPROF_DUMP_CONSTANT) {
+    if (tree->from[to] == from) {
+        if (indirect || (from && graph_strength(graph, from, of_reference) <
+                                 graph_strength(graph, from, *known))) *known = of_reference;
+    }
+    else if (indirect && graph_label_kind(of_reference) == HEAPPROF_DUMP_CONSTANT) {
         *known = graph_label(GRAPH_INDIRECT, graph_label_detail(of_reference));
     }
 }
 
+/* The roots in the order of their strength. */
 static void
-label_roots(struct graph_tree *tree, const struct graph *graph)
+label_roots(struct graph_tree *tree, const struct graph *graph, const struct graph_levels *levels)
 {
-    for (int rank = 0; rank < RANKS; rank++) {
+    for (enum graph_strength strength = GRAPH_FIRM; strength < GRAPH_STRENGTHS; strength++) {
         for (uint32_t i = 0; i < graph->root_count; i++) {
             const struct graph_root *root = &graph->roots[i];
-            if (rank_of(root) == rank) label(tree, 0, root->target, graph_root_label(root));
+            uint32_t of_root = graph_root_label(root);
+            if (graph_root_strength(graph, root) != strength ||
+                graph_weaker_p(graph, levels, 0, root->target, of_root)) continue;
+            label(tree, graph, 0, root->target, of_root);
         }
     }
 }
 
 static void
-label_references(struct graph_tree *tree, const struct graph *graph)
+label_references(struct graph_tree *tree, const struct graph *graph, const struct graph_levels *levels)
 {
     for (uint32_t from = 1; from <= graph->count; from++) {
         uint32_t class_object = graph_class(graph, from);
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
-            label(tree, from, graph->targets[i], graph->labels[i]);
+            uint32_t to = graph->targets[i];
+            if (graph_weaker_p(graph, levels, from, to, graph->labels[i])) continue;
+            label(tree, graph, from, to, graph->labels[i]);
         }
-        if (class_object) label(tree, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
+        if (class_object) label(tree, graph, from, class_object, graph_label(HEAPPROF_DUMP_CLASS, 0));
     }
 }
 
@@ -147,8 +250,8 @@ graph_dominator_tree(struct graph_tree *tree, struct graph *graph,
     memcpy(tree->from, dominators->dominators, ((size_t)graph->count + 1) * sizeof(*tree->from));
     tree->from[0] = GRAPH_UNREACHED;
     for (uint32_t i = 0; i <= graph->count; i++) tree->labels[i] = graph_label(GRAPH_INDIRECT, 0);
-    label_roots(tree, graph);
-    label_references(tree, graph);
+    label_roots(tree, graph, &dominators->levels);
+    label_references(tree, graph, &dominators->levels);
     room = graph_dominated_make(&dominated, graph, dominators);
     if (room) put_in_order(tree, &dominated);
     graph_dominated_free(&dominated);

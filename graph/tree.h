@@ -1,6 +1,6 @@
 #ifndef GRAPH_TREE_H
 #define GRAPH_TREE_H
-/* One path from the roots to each object: the shortest path over references, or the path from
+/* One path from the roots to each object: the strongest path over references, or the path from
  * dominator to dominator. */
 #include "graph/dominators.h"
 
@@ -19,12 +19,20 @@ struct graph_tree {
     size_t    from_capacity, labels_capacity, order_capacity;
 };
 
-/* Finds the shortest paths. Among roots, those that people have named come first, and words on
- * a stack come last. closed has one byte for each object, nonzero if no path may go through it;
- * NULL if every object is open. Returns false if there is no memory. The caller frees the tree
- * either way, before the graph. */
-bool graph_shortest(struct graph_tree *tree, struct graph *graph,
-                    const uint8_t *closed);
+/* What no path may use: objects, references, and all that dominators look through. */
+struct graph_closed {
+    const struct graph_levels *levels;
+    uint8_t *objects;            /* nonzero: closed */
+    struct graph_closed_reference {
+        uint32_t from, to, label; /* from 0: of a root */
+    } *references;
+    size_t  reference_count, reference_capacity;
+};
+
+/* Finds the strongest path to each object (strength.h), and among equally strong ones the
+ * shortest. If closed is NULL, everything is open. Returns false if there is no memory. The
+ * caller frees the tree either way, before the graph. */
+bool graph_shortest(struct graph_tree *tree, struct graph *graph, const struct graph_closed *closed);
 
 /* Makes the dominator tree. Result and ownership as above. */
 bool graph_dominator_tree(struct graph_tree *tree, struct graph *graph,

@@ -103,9 +103,11 @@ read_and_convert(const struct cli *cli, struct graph_moment *moments)
 {
     const char *path = cli->operands[cli->operand_count - 1];
     struct numbered dumps[2] = {0}, *last = &dumps[(cli->operand_count - 1) % 2];
+    /* A viewer of heapsnapshots finds dominators by itself, over all references. */
+    int exactly = format_of(cli)->ids ? CLI_GRAPH_EXACTLY : cli_graph_exactly(cli);
     int status = read_all(cli, dumps, moments);
 
-    if (status == CLI_DONE) status = cli_graph_find(cli, path, &last->graph, CLI_GRAPH_DOMINATOR_TREE);
+    if (status == CLI_DONE) status = cli_graph_find(cli, path, &last->graph, CLI_GRAPH_DOMINATOR_TREE | exactly);
     if (status == CLI_DONE) {
         cli_graph_warn(cli, path, &last->graph);
         status = convert(cli, last, moments);
@@ -134,6 +136,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     {"--to", 't', "FORMAT", "pprof heapsnapshot heaptimeline jsonl dot", "Which format"},
     CLI_GRAPH_MEMORY_OPTION,
+    CLI_GRAPH_EXACT_OPTION,
     {0}
 };
 

@@ -10,7 +10,7 @@
 #include "graph/difference.h"
 #include "report/text.h"
 
-enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
+enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS};
 
 struct rows {
     const struct cli *cli;
@@ -226,7 +226,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    CLI_GRAPH_OPTIONS,
+    CLI_GRAPH_KEEPER_OPTIONS,
     {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
     {0}
 };

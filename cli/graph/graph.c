@@ -41,7 +41,7 @@ find_trees(struct cli_graph *graph, int trees)
     bool room;
 
     cli_doing("finding dominators");
-    room = graph_dominators_find(&graph->dominators, &graph->graph);
+    room = graph_dominators_find(&graph->dominators, &graph->graph, trees & CLI_GRAPH_EXACTLY);
     if (room && (trees & CLI_GRAPH_SHORTEST)) {
         cli_doing("finding the shortest paths");
         room = graph_shortest(&graph->shortest, &graph->graph, NULL);

@@ -17,6 +17,14 @@
 
 enum {CLI_GRAPH_JSON = 1, CLI_GRAPH_MEMORY, CLI_GRAPH_OWN_OPTIONS};
 
+/* The same for a command that says what keeps what. */
+#define CLI_GRAPH_KEEPER_OPTIONS CLI_GRAPH_OPTIONS, CLI_GRAPH_EXACT_OPTION
+#define CLI_GRAPH_EXACT_OPTION \
+    {"--exact", 0, NULL, NULL, \
+     "Let caches and words of a stack keep what they refer to, as in the running process"}
+
+enum {CLI_GRAPH_EXACT = CLI_GRAPH_OWN_OPTIONS, CLI_GRAPH_KEEPER_OWN_OPTIONS};
+
 /* The contents of a dump, as far as a command needs them. */
 struct cli_graph {
     struct graph graph;
@@ -27,8 +35,15 @@ struct cli_graph {
                                                    complete */
 };
 
-/* The trees that a command may ask for. */
-enum {CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2};
+/* The trees that a command may ask for. EXACTLY: dominators look through nothing. */
+enum {CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2, CLI_GRAPH_EXACTLY = 4};
+
+/* CLI_GRAPH_EXACTLY if the option --exact is given, otherwise 0. */
+static inline int
+cli_graph_exactly(const struct cli *cli)
+{
+    return cli->values[CLI_GRAPH_EXACT] ? CLI_GRAPH_EXACTLY : 0;
+}
 
 /* Reads the dump, and finds its dominators and the given trees. Returns a status; unless it is
  * CLI_DONE, the error has been printed. The caller frees graph either way. */

@@ -136,7 +136,7 @@ static int
 run(struct cli *cli)
 {
     struct cli_graph graph;
-    int status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST);
+    int status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | cli_graph_exactly(cli));
 
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
@@ -146,7 +146,7 @@ run(struct cli *cli)
     return status;
 }
 
-static const struct cli_option options[] = {CLI_GRAPH_OPTIONS, {0}};
+static const struct cli_option options[] = {CLI_GRAPH_KEEPER_OPTIONS, {0}};
 
 static const struct cli_example examples[] = {
     {"heapprof graph report app.graph", "what keeps most memory, what keeps that alive, where it was allocated"},

@@ -9,7 +9,7 @@
 #include "cli/graph/graph.h"
 #include "report/text.h"
 
-enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
+enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS};
 
 struct view {
     const struct cli *cli;
@@ -332,7 +332,7 @@ run(struct cli *cli)
     if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
     if (!strcmp(cli->operands[0], "-")) return cli_usage(cli, "this command reads the file twice: give the name of a file, not -");
     view.limit = limit ? (uint64_t)limit : UINT64_MAX;
-    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST);
+    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         view.object = cli_graph_object(&graph.graph, cli->operands[1]);
@@ -345,7 +345,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    CLI_GRAPH_OPTIONS,
+    CLI_GRAPH_KEEPER_OPTIONS,
     {"--count", 'n', "N", NULL, "How many references in each direction; 0: all (default: 20)"},
     {0}
 };

@@ -4,7 +4,7 @@
 
 #include "cli/graph/graph.h"
 
-enum {GROUP = CLI_GRAPH_OWN_OPTIONS, RETAINED, COUNT};
+enum {GROUP = CLI_GRAPH_KEEPER_OWN_OPTIONS, RETAINED, COUNT};
 
 static const char *const ages[] = {"no GC survived", "1 GC survived", "2 GCs survived",
                                    "old (3 GCs or more)"};
@@ -118,7 +118,7 @@ run(struct cli *cli)
     int status;
 
     if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
-    status = cli_graph_read(cli, cli->operands[0], &graph, 0);
+    status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(cli, &graph, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
@@ -128,7 +128,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    CLI_GRAPH_OPTIONS,
+    CLI_GRAPH_KEEPER_OPTIONS,
     {"--group", 'g', "GROUP", "class stack file age", "What a row stands for (default: class)"},
     {"--retained", 0, NULL, NULL, "Order by retained bytes"},
     {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},

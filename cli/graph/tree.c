@@ -9,7 +9,7 @@
 #include "graph/patterns.h"
 #include "report/text.h"
 
-enum {DEPTH = CLI_GRAPH_OWN_OPTIONS, LEAST};
+enum {DEPTH = CLI_GRAPH_KEEPER_OWN_OPTIONS, LEAST};
 
 /* The tree of patterns from the top down, with the bytes that each retains. */
 struct nodes {
@@ -144,7 +144,7 @@ run(struct cli *cli)
     if (!cli_number(cli, DEPTH, 1, 16, &nodes.depth) ||
         !cli_number(cli, LEAST, 0, 1, &least)) return CLI_USAGE;
     if (nodes.depth > 1000) return cli_usage(cli, "--depth=%s: at most 1000", cli->values[DEPTH]);
-    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE);
+    status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         bool room;
         cli_doing("merging paths");
@@ -160,7 +160,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    CLI_GRAPH_OPTIONS,
+    CLI_GRAPH_KEEPER_OPTIONS,
     {"--depth", 'd', "N", NULL, "How many levels (default: 16)"},
     {"--least", 'l', "PERCENT", NULL, "Leave out what retains less than this part of the live memory (default: 1)"},
     {0}

@@ -4,7 +4,7 @@
 
 #define OBJECTS_MOST 10000
 
-enum {OUTPUT = 1, MEMORY, COUNT, OPEN};
+enum {OUTPUT = 1, COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS, OPEN};
 
 static bool
 put(FILE *out, void *data)
@@ -30,7 +30,7 @@ run(struct cli *cli)
     if (count > OBJECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[COUNT], OBJECTS_MOST);
     page.objects_most = (uint32_t)count;
     status = cli_graph_read(cli, cli->operands[0], &graph,
-                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE);
+                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = cli_html_show(cli, put, &page, cli->values[OUTPUT], cli->values[OPEN]);
@@ -42,6 +42,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     CLI_HTML_OUTPUT_OPTION,
     CLI_GRAPH_MEMORY_OPTION,
+    CLI_GRAPH_EXACT_OPTION,
     {"--count", 'n', "N", NULL, 
      "How many of the largest objects, and how many first objects of paths, are in it with their "
      "references (default: 500)"},

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/graph/graph.h"
 #include "graph/patterns.h"
 #include "report/text.h"
@@ -14,7 +15,7 @@
 #define WAYS_MOST 5
 #define STEPS_MOST 40 /* of a way that are shown, half of them from its end */
 
-enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
+enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS};
 
 struct question {
     const struct cli *cli;
@@ -87,42 +88,132 @@ put_way(struct question *question, const struct graph_tree *tree, uint32_t objec
     return put_steps(question, tree, object);
 }
 
-/* Closes the objects between the root and this one, except those on every path. Returns true if
- * there were any. */
-static bool
-close_way(uint8_t *closed, const struct graph_tree *tree, const uint8_t *always, uint32_t object)
-{
-    bool any = false;
+/* The search for all paths to one object. The dominators of the object are on each of them: they
+ * form its chain.
+ *
+ *     root --> A --> B --> object      A and B are the chain; the depths are 1, 2, 3, 4
+ *               `-> x -^               B has two entries: from A, and from x, which B does not keep
+ */
+#define ROOT_DEPTH 1
 
-    for (uint32_t at = tree->from[object]; at; at = tree->from[at]) {
-        if (always[at]) continue;
-        closed[at] = 1;
-        any = true;
+struct ways {
+    struct graph_closed closed;
+    uint32_t *depths;            /* by object: its own on the chain, otherwise that of the nearest
+                                    object of the chain that keeps it; 0: not known yet */
+    uint32_t *entries;           /* by object of the chain: open references to it from objects
+                                    that it does not keep */
+    uint8_t  *chain;             /* by object: on the chain */
+};
+
+static void
+note_chain(struct ways *ways, const uint32_t *dominators, uint32_t object)
+{
+    uint32_t depth = ROOT_DEPTH;
+
+    for (uint32_t at = object; at; at = dominators[at]) depth++;
+    for (uint32_t at = object; at; at = dominators[at]) {
+        ways->chain[at] = 1;
+        ways->depths[at] = depth--;
     }
-    return any;
+}
+
+/* The objects on the way up get the depth, too, so that no later walk goes there again. */
+static uint32_t
+depth_of(struct ways *ways, const uint32_t *dominators, uint32_t object)
+{
+    uint32_t top = object, depth;
+
+    while (top && !ways->depths[top]) top = dominators[top];
+    depth = top ? ways->depths[top] : ROOT_DEPTH;
+    for (uint32_t at = object; at != top; at = dominators[at]) ways->depths[at] = depth;
+    return depth;
+}
+
+static void
+count_entry(struct ways *ways, const struct cli_graph *graph, uint32_t from, uint32_t to, uint32_t label)
+{
+    const uint32_t *dominators = graph->dominators.dominators;
+
+    if (!ways->chain[to] || (from && dominators[from] == GRAPH_UNREACHED) ||
+        graph_weaker_p(&graph->graph, &graph->dominators.levels, from, to, label)) return;
+    if (!from || depth_of(ways, dominators, from) < ways->depths[to]) ways->entries[to]++;
+}
+
+static void
+count_entries(struct ways *ways, const struct cli_graph *graph)
+{
+    const struct graph *it = &graph->graph;
+
+    for (uint32_t i = 0; i < it->root_count; i++) {
+        count_entry(ways, graph, 0, it->roots[i].target, graph_root_label(&it->roots[i]));
+    }
+    for (uint32_t from = 1; from <= it->count; from++) {
+        for (uint32_t i = it->first[from]; i < it->first[from + 1]; i++) {
+            count_entry(ways, graph, from, it->targets[i], it->labels[i]);
+        }
+        if (graph_class(it, from)) {
+            count_entry(ways, graph, from, graph_class(it, from), graph_label(HEAPPROF_DUMP_CLASS, 0));
+        }
+    }
+}
+
+/* Closes the objects of a path except the chain, and the references between objects of the chain
+ * that are not the only entry. Sets any if something was closed. Returns false if there is no
+ * memory. */
+static bool
+close_way(struct ways *ways, const struct graph_tree *tree, uint32_t object, bool *any)
+{
+    struct graph_closed *closed = &ways->closed;
+
+    *any = false;
+    for (uint32_t at = object; at; at = tree->from[at]) {
+        uint32_t from = tree->from[at];
+        bool direct = ways->chain[at] && (!from || ways->chain[from]);
+        if (!ways->chain[at]) closed->objects[at] = 1;
+        else if (ways->entries[at] < 2) continue;
+        else ways->entries[at]--;
+        *any = true;
+        if (!direct) continue;
+        if (!HEAPPROF_ARRAY_GROW(closed->references, closed->reference_capacity, closed->reference_count + 1)) return false;
+        closed->references[closed->reference_count++] =
+            (struct graph_closed_reference){from, at, tree->labels[at]};
+    }
+    return true;
+}
+
+static bool
+put_open_ways(struct question *question, struct ways *ways, uint32_t object)
+{
+    bool room = true, more = true;
+
+    note_chain(ways, question->graph->dominators.dominators, object);
+    count_entries(ways, question->graph);
+    for (int number = 1; room && more && number <= WAYS_MOST; number++) {
+        struct graph_tree tree;
+        room = graph_shortest(&tree, &question->graph->graph, &ways->closed);
+        more = room && tree.from[object] != GRAPH_UNREACHED;
+        if (more) room = put_way(question, &tree, object, number) && close_way(ways, &tree, object, &more);
+        graph_tree_free(&tree);
+    }
+    return room;
 }
 
 static bool
 put_ways(struct question *question, uint32_t object)
 {
-    struct graph *graph = &question->graph->graph;
-    uint8_t *closed = calloc(graph->count + 1, 1), *always = calloc(graph->count + 1, 1);
-    const uint32_t *dominators = question->graph->dominators.dominators;
-    bool room = closed && always, more = true;
+    size_t count = (size_t)question->graph->graph.count + 1;
+    struct ways ways = {.closed = {.levels = &question->graph->dominators.levels,
+                                   .objects = calloc(count, 1)},
+                        .depths = calloc(count, sizeof(*ways.depths)),
+                        .entries = calloc(count, sizeof(*ways.entries)), .chain = calloc(count, 1)};
+    bool room = ways.closed.objects && ways.depths && ways.entries && ways.chain &&
+                put_open_ways(question, &ways, object);
 
-    for (uint32_t at = dominators[object]; room && at; at = dominators[at]) always[at] = 1;
-    for (int number = 1; room && more && number <= WAYS_MOST; number++) {
-        struct graph_tree tree;
-        room = graph_shortest(&tree, graph, closed);
-        more = room && tree.from[object] != GRAPH_UNREACHED;
-        if (more) {
-            room = put_way(question, &tree, object, number);
-            more = close_way(closed, &tree, always, object);
-        }
-        graph_tree_free(&tree);
-    }
-    free(closed);
-    free(always);
+    free(ways.closed.objects);
+    free(ways.closed.references);
+    free(ways.depths);
+    free(ways.entries);
+    free(ways.chain);
     return room;
 }
 
@@ -282,7 +373,7 @@ run(struct cli *cli)
     int status;
 
     if (!cli_number(cli, COUNT, 0, 10, &question.limit)) return CLI_USAGE;
-    status = cli_graph_read(cli, cli->operands[0], &graph, 0);
+    status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(&question);
@@ -292,7 +383,7 @@ run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    CLI_GRAPH_OPTIONS,
+    CLI_GRAPH_KEEPER_OPTIONS,
     {"--count", 'n', "N", NULL, "How many paths for a class; 0: all (default: 10)"},
     {0}
 };

@@ -137,7 +137,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CheckOnePass(bytes, loaded.loaded);
     if (!loaded.loaded) return 0;
     for (uint32_t i = 0; i < loaded.graph.first[loaded.graph.count + 1]; i++) REQUIRE(loaded.graph.targets[i] <= loaded.graph.count);
-    if (graph_dominators_find(&dominators, &loaded.graph)) {
+    if (graph_dominators_find(&dominators, &loaded.graph, false)) {
         CheckTree(loaded.graph, dominators);
         CheckLargest(&loaded.graph, dominators);
         CheckTraces(&loaded.graph, dominators);

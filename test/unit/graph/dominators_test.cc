@@ -72,7 +72,7 @@ Check(const Shape &shape, size_t limit_bytes)
     ASSERT_TRUE(loaded.loaded) << loaded.error;
     ASSERT_TRUE(loaded.graph.complete);
     ASSERT_EQ(shape.size() - 1, loaded.graph.count);
-    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph));
+    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph, false));
     for (uint32_t object = 1; object < shape.size(); object++) {
         ASSERT_EQ(expected.dominators[object], found.dominators[object]) << object;
         ASSERT_EQ(expected.retained[object], found.retained[object]) << object;
@@ -115,7 +115,7 @@ TEST(Dominators, OfALongListNeedNoStack)
     LoadedGraph loaded(FileOf(shape, HEAPPROF_DUMP_ZLIB));
     graph_dominators found;
 
-    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph));
+    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph, false));
     for (uint32_t object = 1; object <= count; object++) ASSERT_EQ(object - 1, found.dominators[object]);
     EXPECT_EQ(40u + count, found.retained[count]);
     EXPECT_EQ(loaded.graph.bytes, found.retained[1]);
@@ -130,7 +130,7 @@ TEST(Dominators, TheTreeFromAboveHasTheChildrenOfEach)
     graph_dominators found;
     graph_dominated dominated;
 
-    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph));
+    ASSERT_TRUE(graph_dominators_find(&found, &loaded.graph, false));
     ASSERT_TRUE(graph_dominated_make(&dominated, &loaded.graph, &found));
     EXPECT_EQ((std::vector<uint32_t>{1, 2, 4}), std::vector<uint32_t>(dominated.children + dominated.first[0], dominated.children + dominated.first[1]));
     EXPECT_EQ((std::vector<uint32_t>{3}), std::vector<uint32_t>(dominated.children + dominated.first[1], dominated.children + dominated.first[2]));

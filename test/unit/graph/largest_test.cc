@@ -71,7 +71,7 @@ TEST(Chosen, AreTheLargestAndWhatIsAddedWithAllThatRefersToThem)
         graph_chosen chosen;
         uint32_t most = 1 + random() % 8, added = 1 + random() % static_cast<uint32_t>(shape.size() - 1);
 
-        ASSERT_TRUE(graph_dominators_find(&dominators, &loaded.graph));
+        ASSERT_TRUE(graph_dominators_find(&dominators, &loaded.graph, false));
         ASSERT_TRUE(graph_chosen_make(&chosen, &loaded.graph, &dominators, most));
         EXPECT_EQ(std::min(most, dominators.reached), chosen.count);
         for (uint32_t place = 1; place < chosen.count; place++) {

@@ -29,7 +29,7 @@ struct Made {
 
     explicit Made(const std::string &bytes) : loaded(bytes)
     {
-        EXPECT_TRUE(graph_dominators_find(&dominators, graph));
+        EXPECT_TRUE(graph_dominators_find(&dominators, graph, false));
         EXPECT_TRUE(graph_shortest(&shortest, graph, nullptr));
         EXPECT_TRUE(graph_dominator_tree(&dominator_tree, graph, &dominators));
     }
