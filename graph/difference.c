@@ -1,110 +1,249 @@
-/* difference.c - lays the patterns of several dumps over each other like transparent sheets:
- * patterns with the same names become one change, with a count for each dump. */
+/* difference.c - puts each object of each dump into a row.
+ *
+ * 1. From each dump to the one before: which object is which. The objects of the last dump that go
+ * back to the first one are the survivors.
+ *
+ * 2. From the last dump to the first, each from the root downwards: an object that is also in the
+ * next dump is in the row it has there. Another one is in the row of its dominator, or, if that
+ * is a survivor or the root, in the row of what that holds. */
 #include "graph/difference.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/identity.h"
+#include "graph/likeness.h"
 #include "graph/words.h"
 
-/* ---- one tree of all dumps ---- */
+struct comparison {
+    struct graph_difference *result;
+    const struct graph_dump *dumps;
+    size_t count;
+    uint32_t *next[GRAPH_DUMPS_MOST]; /* by object: the same one in the next dump; 0 if it is gone */
+    uint32_t *last[GRAPH_DUMPS_MOST]; /* by object: the same one in the last dump, if it is a survivor; otherwise 0 */
+    uint32_t *rows[GRAPH_DUMPS_MOST]; /* by object: row + 1; 0 if it is not reached */
+    uint32_t *class_names;       /* by class of the present dump: string + 1 */
+};
+
+static bool
+alive_p(const struct graph_dump *dump, uint32_t object)
+{
+    return dump->dominators->dominators[object] != GRAPH_UNREACHED;
+}
+
+/* ---- which object is which ---- */
+
+/* Returns for each object of the later dump the same one in the earlier; NULL if there is no
+ * memory. */
+static uint32_t *
+find_before(struct comparison *comparison, size_t later)
+{
+    const struct graph_dump *to = &comparison->dumps[later], *from = to - 1;
+    uint32_t *before = calloc((size_t)to->graph->count + 1, sizeof(*before));
+
+    if (!before) return NULL;
+    if (comparison->result->inexact) {
+        if (graph_pair_alike(before, from->graph, from->tree, to->graph, to->tree)) return before;
+        free(before);
+        return NULL;
+    }
+    graph_sort_moves(to->graph);
+    for (uint32_t object = 1; object <= to->graph->count; object++) {
+        before[object] = graph_before(from->graph, to->graph, object);
+    }
+    return before;
+}
+
+/* Notes who lives on from dump to dump. An object counts only while roots reach it. */
+static bool
+connect(struct comparison *comparison, size_t later)
+{
+    const struct graph_dump *to = &comparison->dumps[later], *from = to - 1;
+    uint32_t *before = find_before(comparison, later);
+
+    for (uint32_t object = 1; before && object <= to->graph->count; object++) {
+        uint32_t earlier = before[object];
+        if (earlier && alive_p(to, object) && alive_p(from, earlier)) comparison->next[later - 1][earlier] = object;
+    }
+    free(before);
+    return before;
+}
+
+/* Follows the objects of the first dump to the last. */
+static void
+find_survivors(struct comparison *comparison)
+{
+    uint32_t count = comparison->dumps[0].graph->count;
+    size_t end = comparison->count - 1;
+
+    for (uint32_t object = 1; object <= count; object++) {
+        uint32_t at = object;
+        for (size_t i = 0; at && i < end; i++) at = comparison->next[i][at];
+        if (!at || !alive_p(&comparison->dumps[0], object)) continue;
+        comparison->result->survived[at] = 1;
+        for (size_t i = 0, now = object; i < end; i++) {
+            comparison->last[i][now] = at;
+            now = comparison->next[i][now];
+        }
+        comparison->last[end][at] = at;
+    }
+}
+
+static bool
+identify(struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        size_t count = (size_t)comparison->dumps[i].graph->count + 1;
+        comparison->last[i] = calloc(count, sizeof(**comparison->last));
+        comparison->next[i] = calloc(count, sizeof(**comparison->next));
+        if (!comparison->last[i] || !comparison->next[i]) return false;
+    }
+    for (size_t i = 1; i < comparison->count; i++) if (!connect(comparison, i)) return false;
+    find_survivors(comparison);
+    return true;
+}
+
+/* ---- rows ---- */
 
 static uint64_t
-hash_of(uint32_t parent, uint32_t name)
+hash_of(uint32_t holder, uint32_t kind, uint32_t class_name)
 {
-    return rb_heapprof_index_hash((uint64_t)parent << 32 | name);
+    return rb_heapprof_index_hash(rb_heapprof_index_hash((uint64_t)holder << 32 | class_name) + kind);
 }
 
 static uint64_t
-hash_change(const void *owner, uint32_t number)
+hash_row(const void *owner, uint32_t number)
 {
-    const struct graph_difference *difference = owner;
+    const struct graph_growth *row = &((const struct graph_difference *)owner)->all[number - 1];
 
-    return hash_of(difference->all[number].parent, difference->all[number].name);
+    return hash_of(row->holder, row->kind, row->class_name);
 }
 
-/* Returns the number of the change; 0 if there is no memory. */
+/* Returns row + 1; 0 if there is no memory. */
 static uint32_t
-find_or_add(struct graph_difference *difference, uint32_t parent, uint32_t name)
+find_or_add(struct graph_difference *difference, uint32_t holder, uint32_t kind, uint32_t class_name, bool structure)
 {
-    uint64_t hash = hash_of(parent, name);
+    uint64_t hash = hash_of(holder, kind, class_name);
     uint32_t number;
 
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&difference->index, probe)) != 0; probe++) {
-        if (difference->all[number].parent == parent &&
-            difference->all[number].name == name) return number;
+        const struct graph_growth *row = &difference->all[number - 1];
+        if (row->holder == holder && row->kind == kind && row->class_name == class_name) return number;
     }
-    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity,
-                           (size_t)difference->count + 1) ||
-        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count,
-                                   hash_change,
+    if (!HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, (size_t)difference->count + 1) ||
+        !rb_heapprof_index_reserve(&difference->index, &difference->mem, difference->count, hash_row,
                                    difference)) return 0;
-    difference->all[difference->count] = (struct graph_change){.parent = parent, .name = name};
+    difference->all[difference->count++] = (struct graph_growth){.holder = holder, .kind = kind, .structure = structure,
+                                                                 .class_name = class_name};
     rb_heapprof_index_insert(&difference->index, hash, difference->count);
-    return difference->count++;
+    return difference->count;
 }
 
-/* The name of a pattern, "@items: Hash", without what differs from dump to dump. Returns
- * UINT32_MAX if there is no memory. */
+/* Returns string + 1; 0 if there is no memory. */
 static uint32_t
-name_of(struct graph_difference *difference, const struct graph *graph,
-        const struct graph_pattern *pattern)
+class_name_of(struct comparison *comparison, const struct graph *graph, uint32_t object)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    uint32_t name = UINT32_MAX;
+    uint32_t *known = &comparison->class_names[graph_class_number(graph, object)];
 
-    if (!out) return name;
-    graph_put_label(out, graph, pattern->label, true);
-    fputs(": ", out);
-    graph_put_pattern(out, graph, pattern);
-    if (fclose(out) == 0) name = rb_heapprof_strings_intern(&difference->strings, text, size);
-    free(text);
-    return name;
-}
-
-/* Adds the patterns of a dump. numbers receives the change of each pattern. */
-static bool
-add_patterns(struct graph_difference *difference, const struct graph_dump *dump,
-             size_t place, uint32_t *numbers)
-{
-    const struct graph_patterns *patterns = &dump->patterns;
-    uint64_t *retained = calloc(patterns->count, sizeof(*retained));
-
-    if (!retained) return false;
-    graph_patterns_retained(patterns, retained);
-    for (uint32_t i = 1; i < patterns->count; i++) {
-        uint32_t name = name_of(difference, dump->graph, &patterns->all[i]);
-        numbers[i] = name == UINT32_MAX ? 0 : find_or_add(difference, numbers[patterns->all[i].parent], name);
-        if (!numbers[i]) break;
-        difference->all[numbers[i]].objects[place] += patterns->all[i].objects;
-        difference->all[numbers[i]].retained[place] += retained[i];
-        if (place == difference->dump_count - 1) difference->all[numbers[i]].example = patterns->all[i].example;
+    if (!*known) {
+        const char *name = graph_class_name(graph, object);
+        uint32_t string = rb_heapprof_strings_intern(&comparison->result->strings, name, strlen(name));
+        *known = string == UINT32_MAX ? 0 : string + 1;
     }
-    difference->all[0].retained[place] = retained[0];
-    free(retained);
-    return patterns->count < 2 || numbers[patterns->count - 1] != 0;
+    return *known;
 }
 
-/* ---- which objects are new ---- */
+/* The row of what a survivor of the last dump holds, or a root (0): of an object that the label
+ * leads to. Returns row + 1; 0 if there is no memory. */
+static uint32_t
+row_of_held(struct comparison *comparison, uint32_t holder, const struct graph *graph, uint32_t object, uint32_t label)
+{
+    const struct graph *last = comparison->dumps[comparison->count - 1].graph;
+    uint32_t pattern = holder ? comparison->result->patterns.of[holder] : 0, class_name;
+
+    if (holder && !last->names.layouts[last->layouts[holder]].structure) {
+        return find_or_add(comparison->result, pattern, 0, 0, false);
+    }
+    class_name = class_name_of(comparison, graph, object);
+    return class_name ? find_or_add(comparison->result, pattern, graph_label_kind(label) + 1, class_name, true) : 0;
+}
+
+/* Returns row + 1 of an object that roots reach; 0 if there is no memory. */
+static uint32_t
+row_of(struct comparison *comparison, size_t dump, uint32_t object)
+{
+    const struct graph_dump *in = &comparison->dumps[dump];
+    uint32_t survivor = comparison->last[dump][object], next = comparison->next[dump][object], dominator;
+
+    if (survivor) return find_or_add(comparison->result, comparison->result->patterns.of[survivor], 0, 0, false);
+    if (next) return comparison->rows[dump + 1][next];
+    dominator = in->dominators->dominators[object];
+    if (dominator && !comparison->last[dump][dominator]) return comparison->rows[dump][dominator];
+    return row_of_held(comparison, comparison->last[dump][dominator], in->graph, object, in->tree->labels[object]);
+}
+
+/* ---- what is in them ---- */
 
 static void
-count_fresh(struct graph_difference *difference, const struct graph_dump *dumps,
-            const uint32_t *numbers)
+add_survivor(const struct comparison *comparison, struct graph_growth *row, uint32_t object, uint64_t bytes)
 {
-    const struct graph_dump *last = &dumps[difference->dump_count - 1], *middle = last - 1;
+    const struct graph *last = comparison->dumps[comparison->count - 1].graph;
+    uint32_t now = comparison->last[0][object];
 
-    graph_sort_moves(last->graph);
-    graph_sort_moves(middle->graph);
-    for (uint32_t object = 1; object <= last->graph->count; object++) {
-        uint32_t pattern = last->patterns.of[object], earlier;
-        struct graph_change *change = &difference->all[numbers[pattern]];
-        if (!pattern) continue;
-        earlier = graph_before(middle->graph, last->graph, object);
-        if (!earlier && !change->fresh++) change->example = object;
-        if (earlier && difference->dump_count > 2) change->kept += !graph_before(dumps[0].graph, middle->graph, earlier);
+    row->grown += (int64_t)(last->sizes[now] - bytes);
+    if (!row->survivor || last->sizes[now] > last->sizes[row->survivor]) row->survivor = now;
+}
+
+/* If a survivor or a root holds a new object directly, the row shows it. */
+static void
+add_new(const struct comparison *comparison, struct graph_growth *row, uint32_t object)
+{
+    size_t end = comparison->count - 1;
+    const struct graph_dump *last = &comparison->dumps[end];
+    uint32_t dominator = last->dominators->dominators[object];
+    uint64_t retained = last->dominators->retained[object];
+
+    row->new_objects++;
+    row->new_bytes += last->graph->sizes[object];
+    if ((dominator && !comparison->last[end][dominator]) || retained <= row->fresh_retained) return;
+    row->fresh = object;
+    row->fresh_retained = retained;
+    row->fresh_label = last->tree->labels[object];
+}
+
+static bool
+add_object(struct comparison *comparison, size_t dump, uint32_t object)
+{
+    const struct graph *graph = comparison->dumps[dump].graph;
+    uint32_t number = comparison->rows[dump][object] = row_of(comparison, dump, object);
+    uint64_t bytes = graph->sizes[object];
+    struct graph_growth *row;
+
+    if (!number) return false;
+    row = &comparison->result->all[number - 1];
+    row->bytes[dump] += bytes;
+    if (dump == 0 && comparison->last[0][object]) add_survivor(comparison, row, object, bytes);
+    else if (dump == 0) {
+        row->freed_objects++;
+        row->freed_bytes += bytes;
     }
+    else if (dump == comparison->count - 1 && !comparison->last[dump][object]) add_new(comparison, row, object);
+    return true;
+}
+
+static bool
+add_dump(struct comparison *comparison, size_t dump)
+{
+    const struct graph_dump *in = &comparison->dumps[dump];
+    bool room;
+
+    comparison->rows[dump] = calloc((size_t)in->graph->count + 1, sizeof(**comparison->rows));
+    comparison->class_names = calloc((size_t)in->graph->names.class_count + 1, sizeof(*comparison->class_names));
+    room = comparison->rows[dump] && comparison->class_names;
+    for (uint32_t at = 0; room && at < in->tree->count; at++) room = add_object(comparison, dump, in->tree->order[at]);
+    comparison->result->alive[dump] = in->dominators->retained[0];
+    free(comparison->class_names);
+    return room;
 }
 
 static const char *
@@ -116,32 +255,34 @@ why_inexact(const struct graph_dump *dumps, size_t count)
     return why;
 }
 
-/* ---- the difference ---- */
-
 static bool
-add_dumps(struct graph_difference *difference, const struct graph_dump *dumps)
+compare(struct comparison *comparison)
 {
-    bool room = true;
+    const struct graph_dump *last = &comparison->dumps[comparison->count - 1];
+    bool room = graph_patterns_make(&comparison->result->patterns, last->graph, last->tree) && identify(comparison);
 
-    for (size_t i = 0; room && i < difference->dump_count; i++) {
-        uint32_t *numbers = calloc(dumps[i].patterns.count, sizeof(*numbers));
-        room = numbers && add_patterns(difference, &dumps[i], i, numbers);
-        if (room && i == difference->dump_count - 1 &&
-            !difference->inexact) count_fresh(difference, dumps, numbers);
-        free(numbers);
-    }
+    for (size_t i = comparison->count; room && i-- > 0;) room = add_dump(comparison, i);
     return room;
 }
 
 bool
-graph_difference_make(struct graph_difference *difference,
-                      const struct graph_dump *dumps, size_t count)
+graph_difference_make(struct graph_difference *difference, const struct graph_dump *dumps, size_t count)
 {
-    *difference = (struct graph_difference){.dump_count = count, .count = 1, .inexact = why_inexact(dumps, count)};
+    struct comparison comparison = {.result = difference, .dumps = dumps, .count = count};
+    bool room;
+
+    *difference = (struct graph_difference){.dump_count = count, .inexact = why_inexact(dumps, count)};
     rb_heapprof_mem_init(&difference->mem, SIZE_MAX);
     rb_heapprof_strings_init(&difference->strings, &difference->mem);
-    return HEAPPROF_MEM_GROW(&difference->mem, difference->all, difference->capacity, 1) &&
-           add_dumps(difference, dumps);
+    difference->survived = calloc((size_t)dumps[count - 1].graph->count + 1, 1);
+    room = difference->survived && compare(&comparison);
+    difference->rows = comparison.rows[count - 1];
+    for (size_t i = 0; i < count; i++) {
+        free(comparison.next[i]);
+        free(comparison.last[i]);
+        if (i < count - 1) free(comparison.rows[i]);
+    }
+    return room;
 }
 
 void
@@ -150,18 +291,26 @@ graph_difference_free(struct graph_difference *difference)
     HEAPPROF_MEM_RELEASE(&difference->mem, difference->all, difference->capacity);
     rb_heapprof_index_release(&difference->index, &difference->mem);
     rb_heapprof_strings_free(&difference->strings);
+    if (difference->patterns.space) graph_patterns_free(&difference->patterns);
+    free(difference->rows);
+    free(difference->survived);
 }
 
-static bool
-more_p(const struct graph_difference *difference, uint32_t change)
+/* ---- questions ---- */
+
+int64_t
+graph_growth_bytes(const struct graph_difference *difference, uint32_t row)
 {
-    return difference->all[change].objects[difference->dump_count - 1] > difference->all[change].objects[0];
+    const uint64_t *bytes = difference->all[row].bytes;
+
+    return (int64_t)(bytes[difference->dump_count - 1] - bytes[0]);
 }
 
 bool
-graph_grown_p(const struct graph_difference *difference, uint32_t change)
+graph_growth_each_time_p(const struct graph_difference *difference, uint32_t row)
 {
-    if (!more_p(difference, change)) return false;
-    while ((change = difference->all[change].parent) != 0) if (more_p(difference, change)) return false;
+    const uint64_t *bytes = difference->all[row].bytes;
+
+    for (size_t i = 1; i < difference->dump_count; i++) if (bytes[i] <= bytes[i - 1]) return false;
     return true;
 }

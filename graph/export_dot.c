@@ -29,16 +29,16 @@ put_quoted(FILE *out, const char *text, size_t length)
 }
 
 static bool
-put_label(FILE *out, const struct graph *graph, const struct graph_pattern *pattern)
+put_label(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t number)
 {
     char *text = NULL;
     size_t size;
     FILE *label = open_memstream(&text, &size);
 
     if (!label) return false;
-    graph_put_label(label, graph, pattern->label, pattern->objects > 1);
+    graph_put_pattern_label(label, graph, &patterns->all[number]);
     fputs(": ", label);
-    graph_put_pattern(label, graph, pattern);
+    graph_put_pattern(label, graph, patterns, number);
     if (fclose(label) == 0) put_quoted(out, text, size);
     free(text);
     return true;
@@ -52,7 +52,7 @@ put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *p
     char bytes[REPORT_AMOUNT_MAX], objects[REPORT_AMOUNT_MAX];
 
     fprintf(out, "  n%"PRIu32" [label=\"", number);
-    if (!put_label(out, graph, pattern)) return false;
+    if (!put_label(out, graph, patterns, number)) return false;
     report_amount(bytes, (double)retained, "bytes");
     report_amount(objects, (double)pattern->objects, "count");
     fprintf(out, "\\n%s, %s objects\"];\n", bytes, objects);
@@ -65,13 +65,15 @@ graph_dot(FILE *out, const struct graph_source *source)
 {
     struct graph_patterns patterns;
     uint64_t *retained = NULL;
-    bool room = graph_patterns_make(&patterns, source->graph, source->dominator_tree);
+    uint64_t least = source->dominators->retained[0] / LEAST_SHARE;
+    bool room = graph_patterns_make(&patterns, source->graph, source->dominator_tree) &&
+                graph_patterns_gather(&patterns, source->graph, least);
 
     if (room) retained = calloc(patterns.count, sizeof(*retained));
     if (retained) graph_patterns_retained(&patterns, retained);
     fputs("digraph heap {\n  rankdir=LR;\n  node [shape=box];\n", out);
     for (uint32_t i = 1; retained && room && i < patterns.count; i++) {
-        if (retained[i] < retained[0] / LEAST_SHARE) continue;
+        if (retained[i] < least) continue;
         room = put_pattern(out, source->graph, &patterns, i, retained[i]);
     }
     fputs("}\n", out);

@@ -10,6 +10,7 @@
 #include "graph/patterns.h"
 #include "graph/words.h"
 
+#define LEAST_SHARE 1000 /* siblings that retain less than 1/1000 of all are gathered */
 #define DEPTH_MOST 500 /* frames of a stack, the outermost: beyond, viewers give up */
 
 struct making {
@@ -39,7 +40,7 @@ add_type(struct making *making, const char *name, const char *unit)
 
 /* The name of a pattern's function: "Hash via @items". */
 static uint32_t
-add_name(struct making *making, const struct graph_pattern *pattern)
+add_name(struct making *making, uint32_t number)
 {
     const struct graph *graph = making->source->graph;
     char *name = NULL;
@@ -48,9 +49,9 @@ add_name(struct making *making, const struct graph_pattern *pattern)
     uint32_t string = HEAPPROF_NO_STRING;
 
     if (!out) return string;
-    graph_put_pattern(out, graph, pattern);
+    graph_put_pattern(out, graph, &making->patterns, number);
     fputs(" via ", out);
-    graph_put_label(out, graph, pattern->label, true);
+    graph_put_pattern_label(out, graph, &making->patterns.all[number]);
     if (fclose(out) == 0) string = rb_heapprof_model_add_string(making->model, name, size);
     free(name);
     return string;
@@ -60,7 +61,7 @@ static bool
 add_location(struct making *making, uint32_t number)
 {
     struct heapprof_model *model = making->model;
-    uint32_t name = add_name(making, &making->patterns.all[number]);
+    uint32_t name = add_name(making, number);
     struct heapprof_model_function *function;
     struct heapprof_model_line *line;
 
@@ -114,8 +115,9 @@ graph_model(const struct graph_source *source)
 {
     struct making making = {.source = source};
     char message[256];
+    uint64_t least = source->dominators->retained[0] / LEAST_SHARE;
     bool made = graph_patterns_make(&making.patterns, source->graph, source->dominator_tree) &&
-                add_all(&making) && rb_heapprof_model_finish(making.model, message, sizeof(message));
+                graph_patterns_gather(&making.patterns, source->graph, least) && add_all(&making) && rb_heapprof_model_finish(making.model, message, sizeof(message));
 
     graph_patterns_free(&making.patterns);
     free(making.depths);

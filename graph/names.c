@@ -144,6 +144,18 @@ class_of(struct graph_names *names, uint32_t name)
     return names->class_count - 1;
 }
 
+static bool
+structure_p(const char *type)
+{
+    static const char *const types[] = {"T_CLASS", "T_MODULE", "T_ICLASS", "T_IMEMO", "T_DATA(VM",
+                                        "T_DATA(ractor", "T_DATA(fiber"};
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (!strncmp(type, types[i], strlen(types[i]))) return true;
+    }
+    return false;
+}
+
 bool
 graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_layout *layout)
 {
@@ -156,8 +168,10 @@ graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_la
     if (class_number == UINT32_MAX) return false;
     if (!GRAPH_SPACE_GROW(names->space, names->layouts, names->layout_capacity,
                           (size_t)names->layout_count + 1)) return false;
-    names->layouts[names->layout_count++] =
-        (struct graph_layout){layout->class_address, class_number, layout->type, module, thread};
+    names->layouts[names->layout_count++] = (struct graph_layout){
+        .class_address = layout->class_address, .class_number = class_number, .type = layout->type,
+        .module = module, .thread = thread, .structure = structure_p(type),
+    };
     return true;
 }
 

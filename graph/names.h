@@ -12,6 +12,8 @@ struct graph_layout {
     uint32_t type;               /* string */
     bool     module;             /* true if its objects are classes or modules */
     bool     thread;             /* true if its objects are threads, fibers or Ractors */
+    bool     structure;          /* true if its objects hold a program together: they keep much by
+                                    their nature */
 };
 
 /* What a string means as the name of a FIELD. */

@@ -19,16 +19,30 @@ hash_pattern(const void *owner, uint32_t number)
     return hash_of(pattern->parent, pattern->label, pattern->class_number);
 }
 
+/* Returns the pattern of the last few above that such a step belongs to; 0 if there is none. */
+static uint32_t
+find_period(struct graph_patterns *patterns, uint32_t parent, uint32_t label, uint32_t class_number)
+{
+    uint32_t above = parent;
+
+    for (int i = 0; above && i < GRAPH_PERIOD_MOST; i++, above = patterns->all[above].parent) {
+        struct graph_pattern *pattern = &patterns->all[above];
+        if (pattern->label != label || pattern->class_number != class_number) continue;
+        if (!pattern->loop) pattern->loop = parent;
+        return above;
+    }
+    return 0;
+}
+
 /* Returns the number of the pattern; 0 if there is no memory. */
 static uint32_t
 find_or_add(struct graph_patterns *patterns, uint32_t parent, uint32_t label, uint32_t class_number,
             uint32_t example)
 {
-    const struct graph_pattern *above = &patterns->all[parent];
     uint64_t hash = hash_of(parent, label, class_number);
-    uint32_t number;
+    uint32_t number = find_period(patterns, parent, label, class_number);
 
-    if (parent && above->label == label && above->class_number == class_number) return parent;
+    if (number) return number;
     for (uint64_t probe = hash; (number = rb_heapprof_index_at(&patterns->index, probe)) != 0; probe++) {
         const struct graph_pattern *pattern = &patterns->all[number];
         if (pattern->parent == parent && pattern->label == label &&
@@ -39,16 +53,19 @@ find_or_add(struct graph_patterns *patterns, uint32_t parent, uint32_t label, ui
         !rb_heapprof_index_reserve(&patterns->index, &patterns->index_mem, patterns->count,
                                    hash_pattern,
                                    patterns)) return 0;
-    patterns->all[patterns->count] = (struct graph_pattern){parent, label, class_number, example, 0, 0};
+    patterns->all[patterns->count] = (struct graph_pattern){.parent = parent, .label = label,
+                                                            .class_number = class_number,
+                                                            .example = example};
     rb_heapprof_index_insert(&patterns->index, hash, patterns->count);
     return patterns->count++;
 }
 
-static uint32_t
-class_of(const struct graph *graph, uint32_t object)
+uint32_t
+graph_pattern_class(const struct graph *graph, uint32_t object)
 {
     uint32_t name = graph_module_name(graph, object);
 
+    if (!name && graph->names.layouts[graph->layouts[object]].thread) name = graph_text(graph, object);
     return name ? graph->names.class_count + name : graph_class_number(graph, object);
 }
 
@@ -62,12 +79,14 @@ graph_patterns_make(struct graph_patterns *patterns, struct graph *graph,
         !GRAPH_SPACE_GROW(patterns->space, patterns->of, patterns->of_capacity,
                           (size_t)graph->count + 1)) return false;
     for (uint32_t at = 0; at < tree->count; at++) {
-        uint32_t object = tree->order[at], parent = patterns->of[tree->from[object]];
-        uint32_t label = graph_merged_label(tree->labels[object]);
-        uint32_t number = find_or_add(patterns, parent, label, class_of(graph, object), object);
-        if (!number) return false;
+        uint32_t object = tree->order[at], number = patterns->of[tree->from[object]];
+        if (!graph_shared_p(graph, tree->labels[object]) || !number) {
+            number = find_or_add(patterns, number, graph_merged_label(tree->labels[object]),
+                                 graph_pattern_class(graph, object), object);
+            if (!number) return false;
+            patterns->all[number].objects++;
+        }
         patterns->of[object] = number;
-        patterns->all[number].objects++;
         patterns->all[number].bytes += graph->sizes[object];
     }
     return true;
@@ -82,22 +101,61 @@ graph_patterns_free(struct graph_patterns *patterns)
 }
 
 void
-graph_put_pattern(FILE *out, const struct graph *graph,
-                  const struct graph_pattern *pattern)
+graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph_pattern *pattern)
 {
-    bool named = graph_module_name(graph, pattern->example) != 0;
+    bool named = pattern->class_number >= graph->names.class_count && pattern->siblings < 2;
 
     if (named) graph_put_object(out, graph, pattern->example);
     else fputs(graph_class_name(graph, pattern->example), out);
 }
 
-void
-graph_put_step(FILE *out, const struct graph *graph, const struct graph_pattern *pattern)
+/* "Entry -> Array": the period from its first pattern to the last. Goes up from the last, so the
+ * steps are collected first. */
+static void
+put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t first)
 {
-    graph_put_label(out, graph, pattern->label, pattern->objects > 1);
+    uint32_t steps[GRAPH_PERIOD_MOST];
+    int count = 0;
+
+    for (uint32_t at = patterns->all[first].loop; at && count < GRAPH_PERIOD_MOST; at = patterns->all[at].parent) {
+        steps[count++] = at;
+        if (at == first) break;
+    }
+    while (count-- > 0) {
+        graph_put_pattern_class(out, graph, &patterns->all[steps[count]]);
+        if (count) fputs(" -> ", out);
+    }
+}
+
+void
+graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t number)
+{
+    const struct graph_pattern *pattern = &patterns->all[number];
+
+    if (!pattern->loop || pattern->objects < 2) {
+        graph_put_pattern_class(out, graph, pattern);
+        return;
+    }
+    fputs("list of ", out);
+    put_period(out, graph, patterns, number);
+}
+
+void
+graph_put_pattern_label(FILE *out, const struct graph *graph, const struct graph_pattern *pattern)
+{
+    if (pattern->siblings < 2) graph_put_label(out, graph, pattern->label, pattern->objects > 1);
+    else graph_put_siblings(out, graph, pattern->label, pattern->siblings, pattern->prefix);
+}
+
+void
+graph_put_step(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t number)
+{
+    const struct graph_pattern *pattern = &patterns->all[number];
+
+    graph_put_pattern_label(out, graph, pattern);
     fputs(": ", out);
     if (pattern->objects == 1) graph_put_object(out, graph, pattern->example);
-    else graph_put_pattern(out, graph, pattern);
+    else graph_put_pattern(out, graph, patterns, number);
 }
 
 void

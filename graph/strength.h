@@ -52,6 +52,14 @@ graph_label_level(const struct graph *graph, uint32_t label)
     return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_CACHE ? GRAPH_CACHED : GRAPH_FIRM;
 }
 
+/* True if it leads from an Array or String to the memory that it shares. */
+static inline bool
+graph_shared_p(const struct graph *graph, uint32_t label)
+{
+    return graph_label_kind(label) == HEAPPROF_DUMP_FIELD &&
+           graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_SHARED;
+}
+
 /* True if the reference is looked through. From 0 for a root. */
 static inline bool
 graph_weaker_p(const struct graph *graph, const struct graph_levels *levels, uint32_t from, uint32_t to,

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPEATS_SHOWN 3 /* steps of one kind, one behind the other, that are not counted but shown */
+#include "report/text.h"
+
+#define REPEATS_SHOWN 3 /* repetitions, one behind the other, that are not counted but shown */
+#define PERIOD_MOST 8   /* steps that repeat together */
 
 /* ---- objects ---- */
 
@@ -89,6 +92,53 @@ graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merge
     fputs(string(graph, detail), out);
 }
 
+const char *
+graph_label_name(const struct graph *graph, uint32_t label)
+{
+    switch (graph_label_kind(label)) {
+      case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE: case GRAPH_VALUE_OF_INTEGER:
+        return "";
+      default:
+        return string(graph, graph_label_detail(label));
+    }
+}
+
+static void
+put_count(FILE *out, const char *before, uint64_t count, const char *after)
+{
+    char amount[REPORT_AMOUNT_MAX];
+
+    report_amount(amount, (double)count, "count");
+    fprintf(out, "%s%s%s", before, amount, after);
+}
+
+/* What names of one kind are called together. */
+static const char *
+plural_of(uint32_t kind)
+{
+    switch (kind) {
+      case HEAPPROF_DUMP_CONSTANT: return "constants ";
+      case HEAPPROF_DUMP_GLOBAL: return "globals ";
+      case HEAPPROF_DUMP_LOCAL: return "locals ";
+      case HEAPPROF_DUMP_FIELD: return "methods ";
+      case GRAPH_INDIRECT: return "(several ways) constants ";
+      case GRAPH_VALUE_OF_SYMBOL: return "[:";
+      default: return "";
+    }
+}
+
+void
+graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_t count, uint32_t prefix)
+{
+    uint32_t kind = graph_label_kind(label), skipped = kind == HEAPPROF_DUMP_FIELD ? sizeof("method ") - 1 : 0;
+    const char *name = graph_label_name(graph, label);
+
+    fputs(plural_of(kind), out);
+    if (prefix > skipped) fprintf(out, "%.*s", (int)(prefix - skipped), name + skipped);
+    fputs(kind == GRAPH_VALUE_OF_SYMBOL ? "*]" : "*", out);
+    put_count(out, " (", count, ")");
+}
+
 /* ---- ways ---- */
 
 struct way {
@@ -134,17 +184,37 @@ put_first(FILE *out, const struct graph *graph, uint32_t label, const char *clas
     else fprintf(out, "constant %s::%s", class_name, own);
 }
 
-/* How many steps from this one on are like it. */
-static size_t
-repeats(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at)
+/* True if the steps are alike: merged labels and classes are the same. */
+static bool
+alike_p(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t one, size_t other)
 {
-    uint32_t label = graph_merged_label(tree->labels[way->objects[at]]);
-    uint32_t class_of = graph_class_number(graph, way->objects[at]);
-    size_t end = at;
+    uint32_t a = way->objects[one], b = way->objects[other];
 
-    while (end < way->count && graph_merged_label(tree->labels[way->objects[end]]) == label &&
-           graph_class_number(graph, way->objects[end]) == class_of) end++;
-    return end - at;
+    return graph_merged_label(tree->labels[a]) == graph_merged_label(tree->labels[b]) &&
+           graph_class_number(graph, a) == graph_class_number(graph, b);
+}
+
+/* The steps from at on that repeat the first `period` of them: how many times, and at least once. */
+static size_t
+repeats(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at, size_t period)
+{
+    size_t end = at + period;
+
+    while (end < way->count && alike_p(way, graph, tree, end, end - period)) end++;
+    return (end - at) / period;
+}
+
+/* Finds the shortest period that repeats often enough to be counted instead of shown. Returns
+ * its length, and in count how often it comes; length 1 and count 1 if there is none. */
+static size_t
+find_period(const struct way *way, const struct graph *graph, const struct graph_tree *tree, size_t at, size_t *count)
+{
+    for (size_t period = 1; period <= PERIOD_MOST && at + period <= way->count; period++) {
+        *count = repeats(way, graph, tree, at, period);
+        if (*count > REPEATS_SHOWN) return period;
+    }
+    *count = 1;
+    return 1;
 }
 
 static void
@@ -153,11 +223,29 @@ put_step(FILE *out, const struct graph *graph, const struct graph_tree *tree,
 {
     uint32_t kind = graph_label_kind(tree->labels[object]);
 
-    fputs(" -> ", out);
     if (kind == HEAPPROF_DUMP_UNLABELLED) {
         fprintf(out, "(%s)", graph_class_name(graph, object));
     }
     else graph_put_label(out, graph, tree->labels[object], merged);
+}
+
+/* Writes the steps of a period and how often it comes; a single step without a number. The step
+ * to memory that is shared is no news. */
+static void
+put_period(FILE *out, const struct graph *graph, const struct graph_tree *tree, const uint32_t *objects,
+           size_t period, size_t count, bool merged)
+{
+    bool first = true;
+
+    for (size_t i = 0; i < period; i++) {
+        if (graph_shared_p(graph, tree->labels[objects[i]])) continue;
+        fputs(" -> ", out);
+        if (first && count > 1 && period > 1) fputc('(', out);
+        first = false;
+        put_step(out, graph, tree, objects[i], merged || count > 1);
+    }
+    if (count > 1 && period > 1 && !first) fputc(')', out);
+    if (count > 1 && !first) put_count(out, " (", count, " times)");
 }
 
 bool
@@ -171,11 +259,10 @@ graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree *tre
     if (!find_way(&way, tree, object)) return false;
     start = find_start(&way, graph, tree, &name);
     put_first(out, graph, tree->labels[way.objects[start]], start ? name : NULL, merged);
-    for (size_t at = start + 1, count; at < way.count; at += count) {
-        count = repeats(&way, graph, tree, at);
-        if (count <= REPEATS_SHOWN) count = 1;
-        put_step(out, graph, tree, way.objects[at], merged || count > 1);
-        if (count > 1) fprintf(out, " (%zu times)", count);
+    for (size_t at = start + 1; at < way.count;) {
+        size_t count, period = find_period(&way, graph, tree, at, &count);
+        put_period(out, graph, tree, way.objects + at, period, count, merged);
+        at += period * count;
     }
     free(way.objects);
     return true;

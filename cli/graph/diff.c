@@ -1,4 +1,4 @@
-/* diff.c - `heapprof graph diff`: shows what has grown from dump to dump. */
+/* diff.c - `heapprof graph diff`: shows what has grown from dump to dump, and what holds it. */
 #ifndef _GNU_SOURCE
 # define _GNU_SOURCE /* qsort_r */
 #endif
@@ -6,252 +6,396 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/graph/graph.h"
-#include "graph/difference.h"
+#include "cli/graph/diff.h"
 #include "report/text.h"
 
-enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS};
+enum {GROUP = CLI_GRAPH_KEEPER_OWN_OPTIONS, LEAST, COUNT};
 
-struct rows {
-    const struct cli *cli;
-    struct cli_graph graphs[GRAPH_DUMPS_MOST];
-    struct graph_dump dumps[GRAPH_DUMPS_MOST];
-    size_t count;                /* of dumps */
-    struct graph_difference difference;
-    uint32_t *changes;           /* the rows */
-    size_t   change_count;
-    long     limit;
-};
+/* Less is not worth a row: it is left in the rest. */
+#define LEAST_BYTES 1024
+#define LEAST_SHARE 1000         /* of what is alive in the last dump: 1/1000 */
 
-static int64_t
-grown_bytes(const struct graph_difference *difference, uint32_t change)
+/* ---- the rows ---- */
+
+static int
+compare_signed(int64_t one, int64_t other)
 {
-    const struct graph_change *it = &difference->all[change];
-
-    return (int64_t)(it->retained[difference->dump_count - 1] - it->retained[0]);
+    return (one < other) - (one > other);
 }
 
-/* With three dumps, objects that came and stayed are first. */
+/* What grew each time is first, and what shrank is last. */
 static int
 larger_first(const void *a, const void *b, void *data)
 {
     const struct graph_difference *difference = data;
     uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-    bool kept = difference->all[one].kept > 0, other_kept = difference->all[other].kept > 0;
-    int64_t bytes = grown_bytes(difference, one), others = grown_bytes(difference, other);
+    bool each = graph_growth_each_time_p(difference, one), other_each = graph_growth_each_time_p(difference, other);
+    int order;
 
-    if (kept != other_kept) return kept ? -1 : 1;
-    return bytes != others ? (bytes < others ? 1 : -1) : (one > other) - (one < other);
+    if (each != other_each) return each ? -1 : 1;
+    order = compare_signed(graph_growth_bytes(difference, one), graph_growth_bytes(difference, other));
+    return order ? order : (one > other) - (one < other);
 }
 
 static bool
-find_rows(struct rows *rows)
+find_rows(struct cli_graph_diff *diff)
 {
-    rows->changes = calloc(rows->difference.count, sizeof(*rows->changes));
-    if (!rows->changes) return false;
-    for (uint32_t i = 1; i < rows->difference.count; i++) {
-        if (graph_grown_p(&rows->difference, i)) rows->changes[rows->change_count++] = i;
+    const struct graph_difference *difference = &diff->difference;
+    int64_t least = diff->least;
+
+    diff->rows = calloc((size_t)difference->count + 1, sizeof(*diff->rows));
+    if (!diff->rows) return false;
+    for (uint32_t i = 0; i < difference->count; i++) {
+        int64_t bytes = graph_growth_bytes(difference, i);
+        diff->growth += bytes;
+        if (bytes < least && bytes > -least) continue;
+        diff->rows[diff->row_count++] = i;
+        diff->told += bytes;
     }
-    qsort_r(rows->changes, rows->change_count, sizeof(*rows->changes), larger_first,
-            &rows->difference);
+    qsort_r(diff->rows, diff->row_count, sizeof(*diff->rows), larger_first, (void *)difference);
+    return true;
+}
+
+/* ---- what a row says ---- */
+
+static const struct cli_graph *
+last_of(const struct cli_graph_diff *diff)
+{
+    return &diff->graphs[diff->count - 1];
+}
+
+static void
+put_count(FILE *out, uint64_t count, const char *after)
+{
+    char amount[REPORT_AMOUNT_MAX];
+
+    report_amount(amount, (double)count, "count");
+    fprintf(out, "%s%s", amount, after);
+}
+
+/* An object of the last dump that stands for the row; 0 if nothing of it is left. */
+static uint32_t
+example_of(const struct cli_graph_diff *diff, const struct graph_growth *row)
+{
+    if (row->survivor || row->fresh) return row->survivor ? row->survivor : row->fresh;
+    return row->holder ? diff->difference.patterns.all[row->holder].example : 0;
+}
+
+/* "200,000 new Leak" */
+static void
+put_new(FILE *out, const struct cli_graph_diff *diff, const struct graph_growth *row)
+{
+    const struct graph *graph = &last_of(diff)->graph;
+
+    put_count(out, row->new_objects, " new");
+    if (row->new_objects == 1) fputs(" object", out);
+    else fputs(" objects", out);
+    if (!row->fresh) return;
+    fputs(row->new_objects == 1 ? ", " : ", such as ", out);
+    graph_put_object(out, graph, row->fresh);
+}
+
+static bool
+put_holder(FILE *out, const struct cli_graph_diff *diff, const struct graph_growth *row)
+{
+    const struct cli_graph *last = last_of(diff);
+    const struct graph_difference *difference = &diff->difference;
+    uint32_t holder = row->holder ? difference->patterns.all[row->holder].example : 0;
+    const char *class_name;
+    size_t length;
+
+    if (!row->structure) {
+        uint32_t example = example_of(diff, row);
+        graph_put_pattern(out, &last->graph, &difference->patterns, row->holder);
+        fputs("  ", out);
+        return graph_put_way(out, &last->graph, &last->shortest, example,
+                             difference->patterns.all[row->holder].objects > 1);
+    }
+    class_name = rb_heapprof_strings_get(&difference->strings, row->class_name - 1, &length);
+    fprintf(out, "%.*s  ", (int)length, class_name);
+    if (row->fresh) {
+        return graph_put_way(out, &last->graph, &last->shortest, row->fresh, row->new_objects > 1);
+    }
+    if (!holder) fputs("(roots)", out);
+    else graph_put_object(out, &last->graph, holder);
+    return true;
+}
+
+bool
+cli_graph_diff_put(FILE *out, const struct cli_graph_diff *diff, uint32_t number)
+{
+    const struct graph_growth *row = &diff->difference.all[number];
+    const struct graph *graph = &last_of(diff)->graph;
+    const struct graph_sample *sample = row->fresh ? graph_sample(graph, row->fresh) : NULL;
+    uint32_t change = row->fresh ? row->fresh : row->survivor;
+
+    if (!put_holder(out, diff, row)) return false;
+    if (row->new_objects) {
+        fputs(": ", out);
+        put_new(out, diff, row);
+    }
+    else if (row->grown > 0 && change) {
+        fputs(": grew in place, to ", out);
+        cli_graph_put_amount(out, (double)graph->sizes[change], "bytes");
+    }
+    if (!sample) return true;
+    fputs("; allocated at ", out);
+    cli_graph_put_site(out, &graph->names, sample->stack);
     return true;
 }
 
 /* ---- as text ---- */
 
 static void
-put_count(uint64_t number, int width)
+put_signed(int64_t bytes)
 {
+    char amount[REPORT_AMOUNT_MAX], text[REPORT_AMOUNT_MAX + 1];
+
+    report_amount(amount, (double)(bytes < 0 ? -bytes : bytes), "bytes");
+    snprintf(text, sizeof(text), "%s%s", bytes < 0 ? "-" : "", amount);
+    printf("%11s", text);
+}
+
+static bool
+put_row(const struct cli_graph_diff *diff, uint32_t number)
+{
+    const struct graph_growth *row = &diff->difference.all[number];
+    struct cli_text text;
     char amount[REPORT_AMOUNT_MAX];
 
-    report_amount(amount, (double)number, "count");
-    printf("%*s", width, amount);
-}
-
-static bool
-put_way(FILE *out, const struct rows *rows, const struct graph_change *change)
-{
-    const struct cli_graph *last = &rows->graphs[rows->count - 1];
-    const struct graph_sample *sample;
-
-    fprintf(out, "%s  ", graph_class_name(&last->graph, change->example));
-    if (!graph_put_way(out, &last->graph, &last->shortest, change->example, true)) return false;
-    sample = graph_sample(&last->graph, change->example);
-    if (!sample) return true;
-    fputs("; allocated at ", out);
-    cli_graph_put_site(out, &last->graph.names, sample->stack);
-    return true;
-}
-
-static bool
-put_row(const struct rows *rows, uint32_t number)
-{
-    const struct graph_change *change = &rows->difference.all[number];
-    struct cli_text text;
-
-    if (!cli_text_begin(&text) || !put_way(text.out, rows, change)) return false;
-    cli_graph_put_bytes((double)grown_bytes(&rows->difference, number));
-    for (size_t i = 0; i < rows->count; i++) put_count(change->objects[i], 11);
-    if (!rows->difference.inexact) put_count(change->fresh, 11);
-    if (!rows->difference.inexact && rows->count > 2) put_count(change->kept, 11);
-    fputs("  ", stdout);
+    if (!cli_text_begin(&text) || !cli_graph_diff_put(text.out, diff, number)) return false;
+    put_signed(graph_growth_bytes(&diff->difference, number));
+    for (size_t i = 1; diff->count > 2 && i < diff->count; i++) put_signed((int64_t)(row->bytes[i] - row->bytes[i - 1]));
+    report_amount(amount, (double)row->new_bytes, "bytes");
+    printf("%11s", amount);
+    report_amount(amount, (double)row->freed_bytes, "bytes");
+    printf("%11s  ", amount);
     cli_text_show(&text, 0, false);
     putchar('\n');
     return true;
 }
 
-static bool
-put_text(const struct rows *rows)
+static void
+put_alive(const struct cli_graph_diff *diff)
 {
-    size_t limit = rows->limit && (size_t)rows->limit < rows->change_count ? (size_t)rows->limit : rows->change_count;
+    char amount[REPORT_AMOUNT_MAX];
 
-    printf("all live objects: ");
-    for (size_t i = 0; i < rows->count; i++) {
-        char amount[REPORT_AMOUNT_MAX];
-        report_amount(amount, (double)rows->graphs[i].dominators.retained[0], "bytes");
+    fputs("all live objects: ", stdout);
+    for (size_t i = 0; i < diff->count; i++) {
+        report_amount(amount, (double)diff->difference.alive[i], "bytes");
         printf("%s%s", i ? " -> " : "", amount);
     }
-    if (rows->difference.inexact) printf("\nobjects cannot be matched between these dumps: %s", rows->difference.inexact);
-    printf("\n\n%10s", "growth");
-    for (size_t i = 0; i < rows->count; i++) printf("%10s%zu", "objects ", i + 1);
-    if (!rows->difference.inexact) printf("%11s%s", "new", rows->count > 2 ? "       kept" : "");
-    puts("  what, and what keeps it");
-    for (size_t i = 0; i < limit; i++) if (!put_row(rows, rows->changes[i])) return false;
-    if (limit < rows->change_count) printf("... and %zu more\n", rows->change_count - limit);
+    report_amount(amount, (double)(diff->growth < 0 ? -diff->growth : diff->growth), "bytes");
+    printf(": %s %s\n", diff->growth < 0 ? "less by" : "growth", amount);
+    if (!diff->difference.inexact) return;
+    printf("Objects are paired by their places, not by identity: %s.\n", diff->difference.inexact);
+}
+
+static void
+put_head(const struct cli_graph_diff *diff)
+{
+    printf("\n%11s", "growth");
+    for (size_t i = 1; diff->count > 2 && i < diff->count; i++) printf("%9zu-%zu", i, i + 1);
+    printf("%11s%11s  what holds it, and what is new\n", "new", "freed");
+}
+
+bool
+cli_graph_diff_text(const struct cli_graph_diff *diff, long limit)
+{
+    size_t shown = limit && (size_t)limit < diff->row_count ? (size_t)limit : diff->row_count;
+    int64_t rest = diff->growth;
+
+    put_alive(diff);
+    if (shown) put_head(diff);
+    for (size_t i = 0; i < shown; i++) {
+        if (!put_row(diff, diff->rows[i])) return false;
+        rest -= graph_growth_bytes(&diff->difference, diff->rows[i]);
+    }
+    if (!shown) puts("Nothing grew or shrank by more than a thousandth.");
+    put_signed(rest);
+    printf("%*s  the rest", diff->count > 2 ? (int)(11 * (diff->count + 1)) : 22, "");
+    if (shown < diff->row_count) printf(": %zu more rows, and smaller changes", diff->row_count - shown);
+    putchar('\n');
     return true;
 }
 
 /* ---- as JSON ---- */
 
 static void
-put_numbers(struct report_json *json, const char *key, const uint64_t *numbers, size_t count)
+put_flow(struct report_json *json, const char *key, uint64_t objects, uint64_t bytes)
 {
-    report_json_member_begin(json, key, '[');
-    for (size_t i = 0; i < count; i++) report_json_unsigned(json, numbers[i]);
-    report_json_end(json, ']');
+    report_json_member_begin(json, key, '{');
+    report_json_member_unsigned(json, "objects", objects);
+    report_json_member_unsigned(json, "bytes", bytes);
+    report_json_end(json, '}');
 }
 
 static bool
-json_row(struct report_json *json, const struct rows *rows, const struct graph_change *change)
+json_objects(struct report_json *json, const struct cli_graph_diff *diff, const struct graph_growth *row)
 {
-    const struct cli_graph *last = &rows->graphs[rows->count - 1];
-    const struct graph_sample *sample = graph_sample(&last->graph, change->example);
+    const struct cli_graph *last = last_of(diff);
+    uint32_t example = row->fresh ? row->fresh : example_of(diff, row), holder = example_of(diff, row);
+    const struct graph_sample *sample = example ? graph_sample(&last->graph, example) : NULL;
+    uint32_t way = row->structure ? example : holder;
+
+    if (way && !cli_graph_json_way(json, "way", &last->graph, &last->shortest, way, row->new_objects > 1)) return false;
+    if (row->structure) holder = row->holder ? diff->difference.patterns.all[row->holder].example : 0;
+    if (holder) {
+        report_json_member_begin(json, "holder", '{');
+        if (!cli_graph_json_object(json, last, holder)) return false;
+        report_json_end(json, '}');
+    }
+    if (example) {
+        report_json_member_begin(json, "example", '{');
+        if (!cli_graph_json_object(json, last, example)) return false;
+        report_json_end(json, '}');
+    }
+    report_json_key(json, "stack");
+    cli_graph_json_stack(json, &last->graph, sample ? sample->stack : 0);
+    return true;
+}
+
+static bool
+json_row(struct report_json *json, const struct cli_graph_diff *diff, uint32_t number)
+{
+    const struct graph_growth *row = &diff->difference.all[number];
+    struct cli_text text;
 
     report_json_line(json);
     report_json_begin(json, '{');
-    report_json_member_text(json, "class", graph_class_name(&last->graph, change->example));
-    if (!cli_graph_json_way(json, "way", &last->graph, &last->shortest, change->example,
-                            true)) return false;
-    put_numbers(json, "objects", change->objects, rows->count);
-    put_numbers(json, "retained", change->retained, rows->count);
-    if (!rows->difference.inexact) put_numbers(json, "new", &change->fresh, 1);
-    if (!rows->difference.inexact && rows->count > 2) put_numbers(json, "kept", &change->kept, 1);
-    report_json_member_begin(json, "example", '{');
-    if (!cli_graph_json_object(json, last, change->example)) return false;
-    report_json_end(json, '}');
-    report_json_key(json, "stack");
-    cli_graph_json_stack(json, &last->graph, sample ? sample->stack : 0);
+    report_json_member_integer(json, "growth", graph_growth_bytes(&diff->difference, number));
+    report_json_member_begin(json, "by_step", '[');
+    for (size_t i = 1; i < diff->count; i++) report_json_integer(json, (int64_t)(row->bytes[i] - row->bytes[i - 1]));
+    report_json_end(json, ']');
+    put_flow(json, "new", row->new_objects, row->new_bytes);
+    put_flow(json, "freed", row->freed_objects, row->freed_bytes);
+    report_json_member_integer(json, "grown", row->grown);
+    if (!cli_text_begin(&text) || !cli_graph_diff_put(text.out, diff, number)) return false;
+    report_json_key(json, "what");
+    cli_text_json(&text, json);
+    if (!json_objects(json, diff, row)) return false;
     report_json_end(json, '}');
     return true;
 }
 
-static bool
-put_json(const struct rows *rows)
+bool
+cli_graph_diff_json(struct report_json *json, const struct cli_graph_diff *diff)
 {
-    struct report_json json = {.out = stdout};
-
-    report_json_begin(&json, '{');
-    put_numbers(&json, "bytes", rows->difference.all[0].retained, rows->count);
-    report_json_member_text(&json, "inexact", rows->difference.inexact);
-    report_json_member_begin(&json, "growth", '[');
-    for (size_t i = 0; i < rows->change_count; i++) {
-        if (!json_row(&json, rows, &rows->difference.all[rows->changes[i]])) return false;
-    }
-    report_json_end(&json, ']');
-    report_json_end(&json, '}');
-    putchar('\n');
+    report_json_member_begin(json, "bytes", '[');
+    for (size_t i = 0; i < diff->count; i++) report_json_unsigned(json, diff->difference.alive[i]);
+    report_json_end(json, ']');
+    report_json_member_integer(json, "growth", diff->growth);
+    report_json_member_text(json, "inexact", diff->difference.inexact);
+    report_json_member_begin(json, "rows", '[');
+    for (size_t i = 0; i < diff->row_count; i++) if (!json_row(json, diff, diff->rows[i])) return false;
+    report_json_end(json, ']');
+    report_json_member_integer(json, "rest", diff->growth - diff->told);
     return true;
+}
+
+/* ---- reading ---- */
+
+/* Reads a dump, and finds the strongest paths in the last one. Returns a status. */
+static int
+read_dump(struct cli_graph_diff *diff, const char *path)
+{
+    size_t place = diff->count++;
+    struct cli_graph *graph = &diff->graphs[place];
+    bool last = diff->count == diff->cli->operand_count;
+    int status = cli_graph_read(diff->cli, path, graph, diff->exactly | CLI_GRAPH_DOMINATOR_TREE |
+                                                            (last ? CLI_GRAPH_SHORTEST : 0));
+
+    if (status != CLI_DONE) return status;
+    cli_graph_warn(diff->cli, path, graph);
+    diff->dumps[place] = (struct graph_dump){&graph->graph, &graph->dominators, &graph->dominator_tree};
+    return CLI_DONE;
+}
+
+int
+cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int exactly)
+{
+    int status = CLI_DONE;
+    bool room;
+
+    *diff = (struct cli_graph_diff){.cli = cli, .exactly = exactly};
+    for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++) status = read_dump(diff, cli->operands[i]);
+    if (status != CLI_DONE) return status;
+    cli_doing("comparing");
+    diff->compared = true;
+    room = graph_difference_make(&diff->difference, diff->dumps, diff->count);
+    diff->least = (int64_t)(diff->difference.alive[diff->count - 1] / LEAST_SHARE);
+    if (diff->least < LEAST_BYTES) diff->least = LEAST_BYTES;
+    room = room && find_rows(diff);
+    cli_doing(NULL);
+    return room ? CLI_DONE : cli_wrong(cli, "no memory");
+}
+
+void
+cli_graph_diff_free(struct cli_graph_diff *diff)
+{
+    free(diff->rows);
+    if (diff->compared) graph_difference_free(&diff->difference);
+    while (diff->count-- > 0) cli_graph_free(&diff->graphs[diff->count]);
 }
 
 /* ---- the command ---- */
 
-/* Reads a dump, and finds the shortest paths in the last one. Returns a status. */
-static int
-read_dump(struct rows *rows, const char *path)
+static bool
+show(const struct cli *cli, const struct cli_graph_diff *diff, long limit)
 {
-    size_t place = rows->count++;
-    struct cli_graph *graph = &rows->graphs[place];
-    bool last = rows->count == rows->cli->operand_count;
-    int status = cli_graph_read(rows->cli, path, graph,
-                                CLI_GRAPH_DOMINATOR_TREE | (last ? CLI_GRAPH_SHORTEST : 0));
+    struct report_json json = {.out = stdout};
     bool room;
 
-    if (status != CLI_DONE) return status;
-    cli_graph_warn(rows->cli, path, graph);
-    rows->dumps[place].graph = &graph->graph;
-    cli_doing("merging paths");
-    room = graph_patterns_make(&rows->dumps[place].patterns, &graph->graph, &graph->dominator_tree);
-    cli_doing(NULL);
-    return room ? CLI_DONE : cli_wrong(rows->cli, "no memory");
-}
-
-static int
-show(struct rows *rows)
-{
-    bool room;
-
-    cli_doing("comparing");
-    room = graph_difference_make(&rows->difference, rows->dumps, rows->count) && find_rows(rows);
-    cli_doing(NULL);
-    room = room && (rows->cli->values[CLI_GRAPH_JSON] ? put_json : put_text)(rows);
-    free(rows->changes);
-    graph_difference_free(&rows->difference);
-    return room ? cli_finish(rows->cli) : cli_wrong(rows->cli, "no memory");
+    if (cli->values[GROUP]) return cli_graph_histograms(diff, cli->values[CLI_GRAPH_JSON], limit);
+    if (!cli->values[CLI_GRAPH_JSON]) return cli_graph_diff_text(diff, limit);
+    report_json_begin(&json, '{');
+    room = cli_graph_diff_json(&json, diff);
+    report_json_end(&json, '}');
+    putchar('\n');
+    return room;
 }
 
 static int
 run(struct cli *cli)
 {
-    struct rows rows = {.cli = cli};
-    int status = CLI_DONE;
+    struct cli_graph_diff diff;
+    long limit;
+    int status;
 
-    if (!cli_number(cli, COUNT, 0, 20, &rows.limit)) return CLI_USAGE;
-    for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++) status = read_dump(&rows, cli->operands[i]);
-    if (status == CLI_DONE) status = show(&rows);
-    while (rows.count-- > 0) {
-        if (rows.dumps[rows.count].patterns.space) graph_patterns_free(&rows.dumps[rows.count].patterns);
-        cli_graph_free(&rows.graphs[rows.count]);
-    }
+    if (!cli_number(cli, COUNT, 0, 20, &limit)) return CLI_USAGE;
+    status = cli_graph_diff_read(&diff, cli, cli_graph_exactly(cli));
+    if (status == CLI_DONE) status = show(cli, &diff, limit) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+    cli_graph_diff_free(&diff);
     return status;
 }
 
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
+    {"--group", 'g', "GROUP", "class", "All classes side by side, instead of what holds the growth"},
     {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
     {0}
 };
 
 static const struct cli_example examples[] = {
-    {"heapprof graph diff 1.graph 2.graph", "what has grown, and what keeps it alive"},
-    {"heapprof graph diff 1.graph 2.graph 3.graph",
-     "what came after the first dump and is still there in the third: a leak"},
+    {"heapprof graph diff 1.graph 2.graph", "what has grown, and what holds it"},
+    {"heapprof graph diff 1.graph 2.graph 3.graph", "what grew each time comes first: a leak"},
+    {"heapprof graph diff 1.graph 2.graph --group class", "how many objects of each class came and went"},
     {0}
 };
 
 const struct cli_command cli_graph_diff_command = {
-    .name = "graph diff", .arguments = "OLD NEW [NEWER] [-n N]",
-    .summary = "What has grown from dump to dump, and what keeps it alive",
+    .name = "graph diff", .arguments = "OLD NEW [NEWER...] [-n N]",
+    .summary = "What has grown from dump to dump, and what holds it",
     .description =
-        "Compares the live objects of two or three dumps. A row is for the objects of one\n"
-        "class at one place in the dominator tree, if the last dump has more of them than\n"
-        "the first. What they keep alive is counted with them.\n"
+        "Compares the live objects of up to eight dumps of one process, the oldest first.\n"
+        "Each row has a holder: an object that lived through all dumps. growth is how many\n"
+        "bytes it holds more than before: new is what came, freed is what went, and the\n"
+        "rest is what became larger or smaller in place, such as a String that is appended\n"
+        "to. The rows add up to the growth of the whole heap; the last line has the rest of\n"
+        "them. With three or more dumps, what grew each time comes first.\n"
         "\n"
-        "growth is in bytes that they retain. new counts the objects that the dump before\n"
-        "does not have. With three dumps, kept counts the objects that the second dump has\n"
-        "and the first does not: the garbage collector had its chance to free them.\n"
-        "\n"
-        "If dumps of one process follow one another, objects can be matched, even if an\n"
-        "address was used again. After a compaction between them, and for other dumps, only\n"
-        "numbers are compared.",
-    .options = options, .examples = examples, .least = 2, .most = 3, .run = run,
+        "The dumps say which object is which, also if it has moved or if its address was\n"
+        "used again. Objects of dumps that do not follow one another, or of two processes,\n"
+        "are paired by their places instead; a line says so.",
+    .options = options, .examples = examples, .least = 2, .most = GRAPH_DUMPS_MOST, .run = run,
 };

@@ -10,6 +10,7 @@
 #include "graph/patterns.h"
 
 #define CLASSES_MOST 2000
+#define SIBLINGS_SHARE 1000 /* siblings that retain less than 1/1000 of all are gathered */
 #define PATTERNS_MOST 20000
 #define REFERENCES_MOST 20 /* of an object in each direction */
 #define NAME_MOST 200      /* bytes */
@@ -120,7 +121,9 @@ make_tree(struct tree *tree, struct cli_graph *graph)
 {
     uint32_t most = PATTERNS_MOST;
 
-    if (!graph_patterns_make(&tree->patterns, &graph->graph, &graph->dominator_tree)) return false;
+    if (!graph_patterns_make(&tree->patterns, &graph->graph, &graph->dominator_tree) ||
+        !graph_patterns_gather(&tree->patterns, &graph->graph,
+                               graph->dominators.retained[0] / SIBLINGS_SHARE)) return false;
     if (most > tree->patterns.count) most = tree->patterns.count;
     tree->retained = calloc(tree->patterns.count, sizeof(*tree->retained));
     tree->places = calloc(tree->patterns.count, sizeof(*tree->places));
@@ -212,7 +215,7 @@ put_names(struct writer *writer)
         struct cli_text text;
         if (!cli_text_begin(&text)) return false;
         if (tree->shown[i] == 0) fputs("all", text.out);
-        else graph_put_step(text.out, &writer->graph->graph, &tree->patterns.all[tree->shown[i]]);
+        else graph_put_step(text.out, &writer->graph->graph, &tree->patterns, tree->shown[i]);
         cli_text_json(&text, &writer->json);
     }
     report_json_end(&writer->json, ']');

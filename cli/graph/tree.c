@@ -63,7 +63,7 @@ put_text(struct nodes *nodes, uint32_t number, long depth)
     struct cli_text text;
 
     if (!cli_text_begin(&text)) return false;
-    graph_put_step(text.out, &nodes->graph->graph, pattern);
+    graph_put_step(text.out, &nodes->graph->graph, nodes->patterns, number);
     cli_graph_put_bytes((double)nodes->retained[number]);
     cli_graph_put_share((double)nodes->retained[number], (double)nodes->retained[0]);
     report_amount(amount, (double)pattern->objects, "count");
@@ -82,7 +82,7 @@ begin_json(struct nodes *nodes, uint32_t number)
     if (!cli_text_begin(&text)) return false;
     report_json_line(&nodes->json);
     report_json_begin(&nodes->json, '{');
-    graph_put_step(text.out, &nodes->graph->graph, pattern);
+    graph_put_step(text.out, &nodes->graph->graph, nodes->patterns, number);
     report_json_key(&nodes->json, "name");
     cli_text_json(&text, &nodes->json);
     report_json_member_unsigned(&nodes->json, "objects", pattern->objects);
@@ -111,12 +111,11 @@ put_children(struct nodes *nodes, uint32_t number, long depth)
 }
 
 static bool
-show(struct nodes *nodes, long least)
+show(struct nodes *nodes)
 {
     bool room = make(nodes);
 
     if (room) {
-        nodes->least = nodes->retained[0] / 100 * (uint64_t)least;
         if (nodes->as_json) report_json_begin(&nodes->json, '[');
         else printf("%10s  %6s  %12s  way\n", "retained", "share", "objects");
         room = put_children(nodes, 0, 0);
@@ -148,10 +147,12 @@ run(struct cli *cli)
     if (status == CLI_DONE) {
         bool room;
         cli_doing("merging paths");
-        room = graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree);
+        nodes.least = graph.dominators.retained[0] / 100 * (uint64_t)least;
+        room = graph_patterns_make(&patterns, &graph.graph, &graph.dominator_tree) &&
+               graph_patterns_gather(&patterns, &graph.graph, nodes.least);
         cli_doing(NULL);
         cli_graph_warn(cli, cli->operands[0], &graph);
-        room = room && show(&nodes, least);
+        room = room && show(&nodes);
         graph_patterns_free(&patterns);
         status = room ? cli_finish(cli) : cli_wrong(cli, "no memory");
     }
