@@ -1,6 +1,11 @@
 /* patterns.c - makes the patterns in the order of the tree: the object before on the path
  * always has its pattern already. */
+#ifndef _GNU_SOURCE
+# define _GNU_SOURCE /* qsort_r */
+#endif
 #include "graph/patterns.h"
+
+#include <stdlib.h>
 
 #include "graph/words.h"
 
@@ -109,10 +114,9 @@ graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph
     else fputs(graph_class_name(graph, pattern->example), out);
 }
 
-/* "Entry -> Array": the period from its first pattern to the last. Goes up from the last, so the
- * steps are collected first. */
-static void
-put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t first)
+/* Goes up from the last step of the period, so the steps are collected first. */
+void
+graph_put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t first)
 {
     uint32_t steps[GRAPH_PERIOD_MOST];
     int count = 0;
@@ -137,7 +141,7 @@ graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patte
         return;
     }
     fputs("list of ", out);
-    put_period(out, graph, patterns, number);
+    graph_put_period(out, graph, patterns, number);
 }
 
 void
@@ -165,4 +169,45 @@ graph_patterns_retained(const struct graph_patterns *patterns, uint64_t *retaine
         retained[i] += patterns->all[i].bytes;
         retained[patterns->all[i].parent] += retained[i];
     }
+}
+
+/* ---- from the top down ---- */
+
+static int
+larger_first(const void *a, const void *b, void *data)
+{
+    const uint64_t *retained = data;
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+    return retained[one] != retained[other] ? (retained[one] < retained[other]) - (retained[one] > retained[other])
+                                            : (one > other) - (one < other);
+}
+
+bool
+graph_branches_make(struct graph_branches *branches, const struct graph_patterns *patterns)
+{
+    const struct graph_pattern *all = patterns->all;
+    uint32_t count = patterns->count, *first;
+
+    branches->retained = calloc(count, sizeof(*branches->retained));
+    branches->children = calloc(count, sizeof(*branches->children));
+    branches->first = first = calloc((size_t)count + 2, sizeof(*branches->first));
+    if (!branches->retained || !branches->children || !first) return false;
+    graph_patterns_retained(patterns, branches->retained);
+    for (uint32_t i = 1; i < count; i++) first[all[i].parent + 2]++;
+    for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
+    for (uint32_t i = 1; i < count; i++) branches->children[first[all[i].parent + 1]++] = i;
+    for (uint32_t i = 0; i < count; i++) {
+        qsort_r(branches->children + first[i], first[i + 1] - first[i], sizeof(*branches->children), larger_first,
+                branches->retained);
+    }
+    return true;
+}
+
+void
+graph_branches_free(struct graph_branches *branches)
+{
+    free(branches->retained);
+    free(branches->children);
+    free(branches->first);
 }

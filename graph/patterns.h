@@ -65,12 +65,27 @@ void graph_put_pattern_class(FILE *out, const struct graph *graph, const struct 
 void graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
                        uint32_t number);
 
+/* Writes the classes of the period that begins at a pattern: "Entry -> Array". */
+void graph_put_period(FILE *out, const struct graph *graph, const struct graph_patterns *patterns, uint32_t first);
+
 /* Writes its label: "@items"; of siblings "methods show_* (2,000)". */
 void graph_put_pattern_label(FILE *out, const struct graph *graph, const struct graph_pattern *pattern);
 
 /* Writes the label and what the objects are: "constant CACHE: Hash". */
 void graph_put_step(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
                     uint32_t number);
+
+/* The tree of patterns from the top down. */
+struct graph_branches {
+    uint64_t *retained;          /* by pattern */
+    uint32_t *children;          /* of all patterns; of pattern n from first[n] to before
+                                    first[n + 1], the one that retains most first */
+    uint32_t *first;
+};
+
+/* Returns false if there is no memory. The caller frees the branches either way. */
+bool graph_branches_make(struct graph_branches *branches, const struct graph_patterns *patterns);
+void graph_branches_free(struct graph_branches *branches);
 
 /* Computes the bytes that each pattern retains: its own and those of all patterns below. The
  * caller gives one element for each pattern, all zero. */

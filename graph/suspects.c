@@ -1,253 +1,245 @@
-/* suspects.c - searches the dominator tree downwards from the roots, through objects that only
- * hold a program together.
+/* suspects.c - searches the patterns of the dominator tree downwards from the roots, through
+ * objects that only hold a program together.
  *
  * A class, a thread or a piece of code keeps much alive by its nature: the search continues
- * below it. The first other object that keeps much is a suspect. Below the suspect, the search
- * follows the one child that keeps nearly all of it. It ends if there is no such child, or if
- * the child is of the same class: that is the first node of a list. */
+ * below it. The first other pattern that keeps much is a suspect. Where the search ends without
+ * one, what has become many may still be: threads, modules, methods with names of their own. The
+ * VM itself is never a suspect. Below a suspect, the search follows the one object that keeps
+ * nearly all of it, until the memory spreads over many. */
 #include "graph/suspects.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NEARLY_ALL(bytes) ((bytes) / 5 * 4)
+#include "graph/words.h"
 
-struct sum {
-    uint32_t class_number;
-    uint32_t example, count;
-    uint64_t retained;
-};
+#define NEARLY_ALL(bytes) ((bytes) / 5 * 4)
+#define PREFIX_LEAST 3 /* characters that names have in common if one program line made them */
+#define MANY 8         /* objects side by side that are no accident */
 
 struct suspects_search {
-    struct graph *graph;
-    struct graph_space *space;
-    const struct graph_dominators *dominators;
-    struct graph_dominated dominated;
+    const struct graph *graph;
+    const struct graph_patterns *patterns;
+    struct graph_branches branches;
     struct graph_suspect *suspects;
     size_t    count, most;
     uint64_t  least_bytes;
-    uint32_t *waiting;           /* to be gone through */
-    size_t    waiting_count;
-    struct sum *sums;            /* children of one object by class */
-    size_t    sum_count;
-    uint32_t *by_class;          /* sum + 1 */
-    size_t    waiting_capacity, sums_capacity, by_class_capacity;
+    uint32_t *waiting;           /* patterns whose children are to be looked at */
+    uint32_t  waiting_count;
+    uint8_t  *found;             /* by pattern: a suspect is at or below it */
 };
 
-#define GROW(search, array, count) \
-    GRAPH_SPACE_GROW((search)->space, (search)->array, (search)->array##_capacity, (size_t)(count))
-
-/* True if keeping much is normal for such an object. */
-static bool
-structure_p(const struct graph *graph, uint32_t object)
-{
-    static const char *const types[] = {"T_CLASS", "T_MODULE", "T_ICLASS", "T_IMEMO", "T_DATA(VM/",
-                                        "T_DATA(ractor", "T_DATA(fiber", "T_DATA(thread"};
-    const char *type = graph_type(graph, object);
-
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (!strncmp(type, types[i], strlen(types[i]))) return true;
-    }
-    return false;
-}
-
-/* ---- children by class ---- */
-
-static int
-more_retained(const void *a, const void *b)
-{
-    const struct sum *one = a, *other = b;
-
-    if (one->retained != other->retained) return one->retained < other->retained ? 1 : -1;
-    return (one->example > other->example) - (one->example < other->example);
-}
-
-/* Adds the children of an object up by class, into sums, largest first. */
-static bool
-add_children(struct suspects_search *search, uint32_t object)
+static const struct graph_layout *
+layout_of(const struct suspects_search *search, uint32_t pattern)
 {
     const struct graph *graph = search->graph;
 
-    search->sum_count = 0;
-    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
-        uint32_t child = search->dominated.children[i], class_number = graph_class_number(graph, child);
-        struct sum *sum;
-        if (!search->by_class[class_number]) {
-            if (!GROW(search, sums, search->sum_count + 1)) return false;
-            search->sums[search->sum_count] = (struct sum){class_number, child, 0, 0};
-            search->by_class[class_number] = (uint32_t)++search->sum_count;
-        }
-        sum = &search->sums[search->by_class[class_number] - 1];
-        sum->count++;
-        sum->retained += search->dominators->retained[child];
-        if (search->dominators->retained[child] > search->dominators->retained[sum->example]) sum->example = child;
-    }
-    for (size_t i = 0; i < search->sum_count; i++) search->by_class[search->sums[i].class_number] = 0;
-    if (search->sum_count) qsort(search->sums, search->sum_count, sizeof(*search->sums), more_retained);
-    return true;
+    return &graph->names.layouts[graph->layouts[search->patterns->all[pattern].example]];
 }
 
-/* ---- one suspect ---- */
-
-/* Returns the child that retains most; 0 if there is none. */
-static uint32_t
-largest_child(const struct suspects_search *search, uint32_t object)
+static const char *
+type_of(const struct suspects_search *search, uint32_t pattern)
 {
-    uint32_t largest = 0;
-
-    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
-        uint32_t child = search->dominated.children[i];
-        if (!largest || search->dominators->retained[child] > search->dominators->retained[largest]) largest = child;
-    }
-    return largest;
+    return graph_string(&search->graph->names, layout_of(search, pattern)->type);
 }
 
+/* True if it is the VM's own: its state, and what it keeps for C code in Arrays without a class. */
 static bool
-same_class_p(const struct suspects_search *search, uint32_t one, uint32_t other)
+vm_p(const struct suspects_search *search, uint32_t pattern)
 {
-    return graph_class_number(search->graph, one) == graph_class_number(search->graph, other);
+    const struct graph_pattern *it = &search->patterns->all[pattern];
+    const struct graph_layout *layout = layout_of(search, pattern);
+    bool hidden = layout->class_address == 0 && !layout->structure;
+
+    if (!strcmp(type_of(search, pattern), "T_DATA(VM)")) return true;
+    return hidden && it->parent && !strcmp(type_of(search, it->parent), "T_DATA(VM/pin_array_list)");
 }
 
-static uint32_t
-find_gathered(const struct suspects_search *search, uint32_t object)
-{
-    uint64_t enough = NEARLY_ALL(search->dominators->retained[object]);
+/* ---- what is many ---- */
 
-    for (;;) {
-        uint32_t child = largest_child(search, object);
-        if (!child || search->dominators->retained[child] < enough ||
-            same_class_p(search, object, child)) return object;
-        object = child;
-    }
-}
-
-static uint32_t
-stack_of(const struct suspects_search *search, uint32_t object)
-{
-    const struct graph_sample *sample = object ? graph_sample(search->graph, object) : NULL;
-
-    return sample ? sample->stack : 0;
-}
-
-/* Walks the list from gathered to its end: finds its length, and the stack of the first node
- * that has one. */
-static void
-follow_list(const struct suspects_search *search, struct graph_suspect *suspect)
-{
-    uint32_t object = suspect->gathered, child;
-
-    suspect->stack = stack_of(search, object);
-    for (suspect->parts = 1; (child = largest_child(search, object)) && same_class_p(search, object, child); suspect->parts++) {
-        object = child;
-        if (!suspect->stack) suspect->stack = stack_of(search, object);
-    }
-}
-
-/* Finds the stack of the first of gathered's children that has one; a child of part's class
- * comes before any other. */
-static uint32_t
-stack_of_children(const struct suspects_search *search, uint32_t object, uint32_t part)
-{
-    uint32_t any = 0;
-
-    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
-        uint32_t child = search->dominated.children[i], stack = stack_of(search, child);
-        if (stack && same_class_p(search, child, part)) return stack;
-        if (!any) any = stack;
-    }
-    return any;
-}
-
+/* True if names of siblings were made by a program: their module has no other purpose, or they
+ * begin alike. */
 static bool
-describe(struct suspects_search *search, struct graph_suspect *suspect)
+made_names_p(const struct suspects_search *search, uint32_t pattern)
 {
-    if (suspect->count > 1) {
-        suspect->stack = stack_of(search, suspect->object);
-        return true;
-    }
-    suspect->gathered = find_gathered(search, suspect->object);
-    if (!add_children(search, suspect->gathered)) return false;
-    if (search->sum_count) {
-        suspect->part = search->sums[0].example;
-        suspect->parts = search->sums[0].count;
-        suspect->list = suspect->parts == 1 && same_class_p(search, suspect->gathered, suspect->part);
-    }
-    if (suspect->list) follow_list(search, suspect);
-    else suspect->stack = stack_of(search, suspect->part);
-    if (!suspect->stack) suspect->stack = stack_of_children(search, suspect->gathered, suspect->part);
-    if (!suspect->stack) suspect->stack = stack_of(search, suspect->gathered);
-    return true;
+    const struct graph_pattern *it = &search->patterns->all[pattern], *parent = &search->patterns->all[it->parent];
+    uint32_t before = graph_label_kind(it->label) == HEAPPROF_DUMP_FIELD ? sizeof("method ") - 1 : 0;
+
+    if (it->prefix >= before + PREFIX_LEAST) return true;
+    return it->parent && parent->objects == 1 && layout_of(search, it->parent)->module &&
+           strcmp(graph_string(&search->graph->names, graph_module_name(search->graph, parent->example)), "Object");
+}
+
+/* True if these are several threads or fibers that were started at one place. */
+static bool
+threads_p(const struct suspects_search *search, uint32_t pattern)
+{
+    return layout_of(search, pattern)->thread && search->patterns->all[pattern].objects > 1;
+}
+
+/* True if a pattern of the program's structure may be a leak by itself. */
+static bool
+grown_structure_p(const struct suspects_search *search, uint32_t pattern)
+{
+    const struct graph_pattern *it = &search->patterns->all[pattern];
+    const char *type = type_of(search, pattern);
+
+    if (it->siblings > 1) return made_names_p(search, pattern);
+    if (layout_of(search, pattern)->thread) return strcmp(type, "T_DATA(ractor)") != 0;
+    return it->objects >= MANY && strncmp(type, "T_IMEMO", 7) && strncmp(type, "T_DATA(VM", 9);
 }
 
 /* ---- the suspects ---- */
 
 /* Inserts a suspect among the largest, in order. */
 static void
-add_suspect(struct suspects_search *search, uint32_t object, uint32_t count, uint64_t retained)
+add_suspect(struct suspects_search *search, uint32_t pattern)
 {
+    const struct graph_pattern *it = &search->patterns->all[pattern];
+    uint64_t retained = search->branches.retained[pattern];
     size_t at = search->count < search->most ? search->count++ : search->most - 1;
 
-    if (at == search->most - 1 && search->suspects[at].object &&
+    for (uint32_t above = pattern; above && !search->found[above]; above = search->patterns->all[above].parent) {
+        search->found[above] = 1;
+    }
+    if (at == search->most - 1 && search->suspects[at].pattern &&
         search->suspects[at].retained >= retained) return;
     for (; at > 0 && search->suspects[at - 1].retained < retained; at--) {
         search->suspects[at] = search->suspects[at - 1];
     }
-    search->suspects[at] = (struct graph_suspect){.object = object, .count = count,
-                                                           .retained = retained, .gathered = object};
+    search->suspects[at] = (struct graph_suspect){
+        .pattern = pattern, .object = it->example, .retained = retained, .gathered = pattern,
+        .count = it->objects > UINT32_MAX ? UINT32_MAX : (uint32_t)it->objects,
+    };
 }
 
-static bool
-look_at(struct suspects_search *search, uint32_t object)
+static void
+look_at(struct suspects_search *search, uint32_t pattern)
 {
-    const uint64_t *retained = search->dominators->retained;
+    const struct graph_branches *branches = &search->branches;
 
-    for (uint32_t i = search->dominated.first[object]; i < search->dominated.first[object + 1]; i++) {
-        uint32_t child = search->dominated.children[i];
-        if (structure_p(search->graph, child)) {
-            if (retained[child] < search->least_bytes) continue;
-            if (!GROW(search, waiting, search->waiting_count + 1)) return false;
-            search->waiting[search->waiting_count++] = child;
-        }
-        else if (retained[child] >= search->least_bytes) add_suspect(search, child, 1, retained[child]);
+    for (uint32_t i = branches->first[pattern]; i < branches->first[pattern + 1]; i++) {
+        uint32_t child = branches->children[i];
+        if (branches->retained[child] < search->least_bytes) break;
+        if (vm_p(search, child)) continue;
+        if (!layout_of(search, child)->structure || threads_p(search, child)) add_suspect(search, child);
+        else search->waiting[search->waiting_count++] = child;
     }
-    if (!add_children(search, object)) return false;
-    for (size_t i = 0; i < search->sum_count && search->sums[i].retained >= search->least_bytes; i++) {
-        const struct sum *sum = &search->sums[i];
-        if (structure_p(search->graph, sum->example) ||
-            retained[sum->example] >= search->least_bytes) continue;
-        add_suspect(search, sum->example, sum->count, sum->retained);
-    }
-    return true;
 }
 
-static bool
+/* Looks at all structure from the top down, and then, from below, at what has no suspect in it. */
+static void
 find(struct suspects_search *search)
 {
-    if (!GROW(search, by_class, search->graph->names.class_count) ||
-        !look_at(search, 0)) return false;
-    while (search->waiting_count > 0) {
-        if (!look_at(search, search->waiting[--search->waiting_count])) return false;
+    look_at(search, 0);
+    for (uint32_t at = 0; at < search->waiting_count; at++) {
+        if (search->patterns->all[search->waiting[at]].siblings < 2) look_at(search, search->waiting[at]);
     }
-    for (size_t i = 0; i < search->count; i++) {
-        if (!describe(search, &search->suspects[i])) return false;
+    for (uint32_t at = search->waiting_count; at-- > 0;) {
+        uint32_t pattern = search->waiting[at];
+        if (!search->found[pattern] && grown_structure_p(search, pattern)) add_suspect(search, pattern);
     }
-    return true;
+}
+
+/* ---- what a suspect is made of ---- */
+
+static uint32_t
+largest_child(const struct suspects_search *search, uint32_t pattern)
+{
+    const struct graph_branches *branches = &search->branches;
+    bool any = branches->first[pattern] < branches->first[pattern + 1];
+
+    return any ? branches->children[branches->first[pattern]] : 0;
+}
+
+/* Goes down to the object where the memory spreads over many. */
+static void
+describe_one(const struct suspects_search *search, struct graph_suspect *suspect)
+{
+    const struct graph_pattern *all = search->patterns->all;
+    const uint64_t *retained = search->branches.retained;
+    uint32_t part = largest_child(search, suspect->gathered);
+
+    while (part && all[part].objects == 1 && retained[part] >= NEARLY_ALL(retained[suspect->gathered])) {
+        suspect->gathered = part;
+        part = largest_child(search, part);
+    }
+    suspect->part = part;
+}
+
+/* True if its name says little of what it is for. */
+static bool
+plain_p(const struct suspects_search *search, uint32_t pattern)
+{
+    static const char *const types[] = {"T_ARRAY", "T_HASH", "T_STRING", "T_DATA(proc)"};
+    const struct graph_layout *layout = layout_of(search, pattern);
+    const char *type = type_of(search, pattern);
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) if (!strcmp(type, types[i])) return true;
+    return layout->structure;
+}
+
+/* Of many side by side: goes down to the first pattern whose name says something, as far as one
+ * child keeps nearly all. */
+static void
+describe_many(const struct suspects_search *search, struct graph_suspect *suspect)
+{
+    const uint64_t *retained = search->branches.retained;
+    uint32_t at = suspect->pattern, child;
+
+    if (!plain_p(search, at)) return;
+    while ((child = largest_child(search, at)) != 0 && retained[child] >= NEARLY_ALL(retained[at])) {
+        suspect->part = at = child;
+        if (!plain_p(search, at)) return;
+    }
+}
+
+static void
+describe(const struct suspects_search *search, struct graph_suspect *suspect)
+{
+    if (suspect->count == 1) describe_one(search, suspect);
+    else describe_many(search, suspect);
+    if (suspect->part) suspect->part_retained = search->branches.retained[suspect->part];
+}
+
+/* Finds the stacks of all suspects: a sample of the part comes before one of what gathers it. */
+static void
+find_stacks(const struct suspects_search *search)
+{
+    const struct graph *graph = search->graph;
+
+    for (int of_part = 1; of_part >= 0; of_part--) {
+        for (uint32_t i = 0; i < graph->sample_count; i++) {
+            uint32_t pattern = search->patterns->of[graph->samples[i].object];
+            for (size_t at = 0; at < search->count; at++) {
+                struct graph_suspect *suspect = &search->suspects[at];
+                if (!suspect->stack && pattern && pattern == (of_part ? suspect->part : suspect->gathered)) {
+                    suspect->stack = graph->samples[i].stack;
+                }
+            }
+        }
+    }
 }
 
 size_t
 graph_suspects(struct graph_suspect *suspects, size_t most, struct graph *graph,
-               const struct graph_dominators *dominators, uint64_t least_bytes)
+               const struct graph_patterns *patterns, uint64_t least_bytes)
 {
-    struct suspects_search search = {.graph = graph, .space = &graph->space, .dominators = dominators,
-                            .suspects = suspects,
-                            .most = most, .least_bytes = least_bytes};
-    bool room;
+    struct suspects_search search = {.graph = graph, .patterns = patterns, .suspects = suspects, .most = most,
+                                     .least_bytes = least_bytes};
+    bool room = graph_branches_make(&search.branches, patterns);
 
     memset(suspects, 0, most * sizeof(*suspects));
-    room = graph_dominated_make(&search.dominated, graph, dominators) && find(&search);
-    graph_dominated_free(&search.dominated);
-    GRAPH_SPACE_RELEASE(search.space, search.waiting, search.waiting_capacity);
-    GRAPH_SPACE_RELEASE(search.space, search.sums, search.sums_capacity);
-    GRAPH_SPACE_RELEASE(search.space, search.by_class, search.by_class_capacity);
+    search.waiting = calloc(patterns->count, sizeof(*search.waiting));
+    search.found = calloc(patterns->count, sizeof(*search.found));
+    room = room && search.waiting && search.found;
+    if (room) {
+        find(&search);
+        for (size_t i = 0; i < search.count; i++) describe(&search, &suspects[i]);
+        find_stacks(&search);
+    }
+    free(search.waiting);
+    free(search.found);
+    graph_branches_free(&search.branches);
     return room ? search.count : SIZE_MAX;
 }

@@ -135,8 +135,7 @@ graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_
 
     fputs(plural_of(kind), out);
     if (prefix > skipped) fprintf(out, "%.*s", (int)(prefix - skipped), name + skipped);
-    fputs(kind == GRAPH_VALUE_OF_SYMBOL ? "*]" : "*", out);
-    put_count(out, " (", count, ")");
+    put_count(out, kind == GRAPH_VALUE_OF_SYMBOL ? "*] (" : "* (", count, ")");
 }
 
 /* ---- ways ---- */

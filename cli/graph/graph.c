@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/own.h"
 #include "report/text.h"
 
 /* ---- reading ---- */
@@ -181,16 +182,33 @@ void
 cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack)
 {
     const struct heapprof_dump_stack *frame = &names->stacks[stack];
-    const char *file = graph_string(names, frame->file);
+    const char *file = report_short_path(graph_string(names, frame->file), graph_fact(names, "directory"));
 
     if (file[0]) fprintf(out, "%s:%"PRIu32" ", file, frame->line);
     fputs(graph_string(names, frame->method), out);
 }
 
+/* The innermost frame of the application itself; 0 if there is none. */
+static uint32_t
+own_frame(const struct graph_names *names, uint32_t stack)
+{
+    const char *directories = graph_fact(names, "directory");
+
+    while (stack && !report_own_p(graph_string(names, names->stacks[stack].file), directories)) {
+        stack = names->stacks[stack].caller;
+    }
+    return stack;
+}
+
 void
 cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack)
 {
-    cli_graph_put_frame(out, names, graph_site(names, stack));
+    uint32_t site = graph_site(names, stack), own = own_frame(names, stack);
+
+    cli_graph_put_frame(out, names, site);
+    if (!own || own == site) return;
+    fputs(" for ", out);
+    cli_graph_put_frame(out, names, own);
 }
 
 void

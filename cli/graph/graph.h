@@ -85,7 +85,8 @@ bool cli_graph_put_object(const struct graph *graph, uint32_t object, unsigned w
 void cli_graph_put_flags(FILE *out, uint32_t bits);
 
 /* Writes "cart.rb:12 Cart#load": put_frame for the stack's own frame, put_site for the
- * innermost frame that has a file. json_stack writes all frames as a JSON array, innermost
+ * innermost frame that has a file, and if that is of a library also the application's:
+ * "rack-3.1.2/lib/rack.rb:8 Rack.parse for app/cart.rb:12 Cart#load". json_stack writes all frames as a JSON array, innermost
  * first. */
 void cli_graph_put_site(FILE *out, const struct graph_names *names, uint32_t stack);
 void cli_graph_put_frame(FILE *out, const struct graph_names *names, uint32_t stack);
@@ -104,16 +105,25 @@ bool cli_graph_json_object(struct report_json *json, const struct cli_graph *gra
 bool cli_graph_json_way(struct report_json *json, const char *key, const struct graph *graph,
                         const struct graph_tree *tree, uint32_t object, bool merged);
 
-/* Finds what may be a leak, largest first. Returns how many, or SIZE_MAX if there is no memory.
- * put_suspect and json_suspect write one of them in words and as a JSON object; they return
- * false if there is no memory. */
+/* What may be a leak, largest first. */
 #define CLI_GRAPH_SUSPECTS_MOST 5
-size_t cli_graph_suspects(struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST],
-                          struct cli_graph *graph);
-bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph,
-                           const struct graph_suspect *suspect);
+struct cli_graph_suspects {
+    struct graph_patterns patterns; /* of the dominator tree */
+    struct graph_suspect *all;
+    size_t   count;
+    uint64_t least;              /* bytes that a suspect keeps at least */
+};
+
+/* Finds up to `most` suspects that keep at least `percent` of what is alive; if percent is
+ * negative, at least 5% and 1 MB. Returns false if there is no memory; the caller frees suspects
+ * either way, before the graph. put_suspect and json_suspect write one of them in words and as a
+ * JSON object; they return false if there is no memory. */
+bool cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *graph, size_t most, long percent);
+void cli_graph_suspects_free(struct cli_graph_suspects *suspects);
+bool cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct cli_graph_suspects *suspects,
+                           size_t number);
 bool cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
-                            const struct graph_suspect *suspect);
+                            const struct cli_graph_suspects *suspects, size_t number);
 
 /* Writes a table of groups: the head, and a row with bytes, retained and their shares of whole,
  * and objects. */

@@ -29,8 +29,7 @@ struct writer {
     const struct cli_graph_page *page;
     struct cli_graph *graph;
     struct report_json json;
-    struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
-    size_t suspect_count;
+    struct cli_graph_suspects suspects;
     struct tree tree;
     struct graph_chosen chosen;
     struct graph_dominated dominated;
@@ -63,9 +62,8 @@ put_suspects(struct writer *writer)
 {
     writer->json.longest = WAY_MOST;
     report_json_member_begin(&writer->json, "suspects", '[');
-    for (size_t i = 0; i < writer->suspect_count; i++) {
-        if (!cli_graph_json_suspect(&writer->json, writer->graph,
-                                    &writer->suspects[i])) return false;
+    for (size_t i = 0; i < writer->suspects.count; i++) {
+        if (!cli_graph_json_suspect(&writer->json, writer->graph, &writer->suspects, i)) return false;
     }
     report_json_end(&writer->json, ']');
     writer->json.longest = NAME_MOST;
@@ -392,9 +390,10 @@ choose(struct writer *writer)
 
     if (!graph_chosen_make(chosen, graph, &writer->graph->dominators,
                            writer->page->objects_most)) return false;
-    for (size_t i = 0; i < writer->suspect_count; i++) {
-        if (!graph_chosen_add(chosen, writer->suspects[i].object) ||
-            !graph_chosen_add(chosen, writer->suspects[i].gathered)) return false;
+    for (size_t i = 0; i < writer->suspects.count; i++) {
+        const struct graph_suspect *suspect = &writer->suspects.all[i];
+        if (!graph_chosen_add(chosen, suspect->object) ||
+            !graph_chosen_add(chosen, writer->suspects.patterns.all[suspect->gathered].example)) return false;
     }
     return choose_examples(writer) && graph_chosen_find_referrers(chosen, graph, REFERENCES_MOST);
 }
@@ -402,8 +401,8 @@ choose(struct writer *writer)
 static bool
 find(struct writer *writer)
 {
-    writer->suspect_count = cli_graph_suspects(writer->suspects, writer->graph);
-    if (writer->suspect_count == SIZE_MAX || !make_tree(&writer->tree, writer->graph) ||
+    if (!cli_graph_suspects_find(&writer->suspects, writer->graph, CLI_GRAPH_SUSPECTS_MOST, -1) ||
+        !make_tree(&writer->tree, writer->graph) ||
         !choose(writer)) return false;
     order_tree(&writer->tree);
     return graph_dominated_make(&writer->dominated, &writer->graph->graph,
@@ -426,5 +425,6 @@ cli_graph_page_write(FILE *out, const struct cli_graph_page *page)
     graph_dominated_free(&writer.dominated);
     graph_chosen_free(&writer.chosen);
     free_tree(&writer.tree);
+    cli_graph_suspects_free(&writer.suspects);
     return room;
 }

@@ -7,11 +7,13 @@
 #include "report/text.h"
 
 #define CLASSES_MOST 8
+#define SUSPECTS_MOST 1000
+
+enum {LEAST = CLI_GRAPH_KEEPER_OWN_OPTIONS, COUNT};
 
 struct page {
     const struct cli_graph *graph;
-    struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST];
-    size_t suspect_count;
+    struct cli_graph_suspects suspects;
     struct graph_groups classes;
 };
 
@@ -62,10 +64,15 @@ put_head(const struct cli *cli, const struct cli_graph *graph)
 static bool
 put_suspects(const struct page *page)
 {
-    puts(page->suspect_count ? "\nSuspects" : "\nNothing keeps more than 5% by itself.");
-    for (size_t i = 0; i < page->suspect_count; i++) {
+    const struct cli_graph_suspects *suspects = &page->suspects;
+    char least[REPORT_AMOUNT_MAX];
+
+    report_amount(least, (double)suspects->least, "bytes");
+    if (suspects->count) puts("\nSuspects");
+    else printf("\nNothing but the program itself keeps %s or more.\n", least);
+    for (size_t i = 0; i < suspects->count; i++) {
         struct cli_text text;
-        if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, page->graph, &page->suspects[i])) return false;
+        if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, page->graph, suspects, i)) return false;
         printf("%zu. ", i + 1);
         cli_text_show(&text, 0, false);
         putchar('\n');
@@ -99,8 +106,8 @@ put_json(const struct page *page)
     report_json_member_unsigned(&json, "objects", page->graph->dominators.reached);
     report_json_member_unsigned(&json, "bytes", page->graph->dominators.retained[0]);
     report_json_member_begin(&json, "suspects", '[');
-    for (size_t i = 0; i < page->suspect_count; i++) {
-        if (!cli_graph_json_suspect(&json, page->graph, &page->suspects[i])) return false;
+    for (size_t i = 0; i < page->suspects.count; i++) {
+        if (!cli_graph_json_suspect(&json, page->graph, &page->suspects, i)) return false;
     }
     report_json_end(&json, ']');
     report_json_end(&json, '}');
@@ -109,26 +116,35 @@ put_json(const struct page *page)
 }
 
 static bool
-show(const struct cli *cli, struct cli_graph *graph)
+show_text(const struct cli *cli, struct cli_graph *graph, struct page *page)
+{
+    bool room;
+
+    cli_doing("adding up classes");
+    room = graph_groups_make(&page->classes, &graph->graph, &graph->dominators, GRAPH_BY_CLASS);
+    cli_doing(NULL);
+    if (room) {
+        graph_groups_sort(&page->classes, false);
+        put_head(cli, graph);
+        room = put_suspects(page);
+        put_classes(page);
+    }
+    graph_groups_free(&page->classes);
+    return room;
+}
+
+static bool
+show(const struct cli *cli, struct cli_graph *graph, long least, long most)
 {
     struct page page = {.graph = graph};
     bool room;
 
     cli_doing("looking for suspects");
-    page.suspect_count = cli_graph_suspects(page.suspects, graph);
+    room = cli_graph_suspects_find(&page.suspects, graph, (size_t)most, least);
     cli_doing(NULL);
-    if (page.suspect_count == SIZE_MAX) return false;
-    if (cli->values[CLI_GRAPH_JSON]) return put_json(&page);
-    cli_doing("adding up classes");
-    room = graph_groups_make(&page.classes, &graph->graph, &graph->dominators, GRAPH_BY_CLASS);
-    cli_doing(NULL);
-    if (room) {
-        graph_groups_sort(&page.classes, false);
-        put_head(cli, graph);
-        room = put_suspects(&page);
-        put_classes(&page);
-    }
-    graph_groups_free(&page.classes);
+    if (room && cli->values[CLI_GRAPH_JSON]) room = put_json(&page);
+    else if (room) room = show_text(cli, graph, &page);
+    cli_graph_suspects_free(&page.suspects);
     return room;
 }
 
@@ -136,17 +152,28 @@ static int
 run(struct cli *cli)
 {
     struct cli_graph graph;
-    int status = cli_graph_read(cli, cli->operands[0], &graph, CLI_GRAPH_SHORTEST | cli_graph_exactly(cli));
+    long least, most;
+    int status;
 
+    if (!cli_number(cli, LEAST, 0, -1, &least) ||
+        !cli_number(cli, COUNT, 1, CLI_GRAPH_SUSPECTS_MOST, &most)) return CLI_USAGE;
+    if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[COUNT], SUSPECTS_MOST);
+    status = cli_graph_read(cli, cli->operands[0], &graph,
+                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
-        status = show(cli, &graph) ? cli_finish(cli) : cli_wrong(cli, "no memory");
+        status = show(cli, &graph, least, most) ? cli_finish(cli) : cli_wrong(cli, "no memory");
     }
     cli_graph_free(&graph);
     return status;
 }
 
-static const struct cli_option options[] = {CLI_GRAPH_KEEPER_OPTIONS, {0}};
+static const struct cli_option options[] = {
+    CLI_GRAPH_KEEPER_OPTIONS,
+    {"--least", 'l', "PERCENT", NULL, "What part of the live memory a suspect keeps at least (default: 5, and 1 MB)"},
+    {"--count", 'n', "N", NULL, "How many suspects (default: 5)"},
+    {0}
+};
 
 static const struct cli_example examples[] = {
     {"heapprof graph report app.graph", "what keeps most memory, what keeps that alive, where it was allocated"},
@@ -154,15 +181,16 @@ static const struct cli_example examples[] = {
 };
 
 const struct cli_command cli_graph_report_command = {
-    .name = "graph report", .arguments = "FILE [--json]",
+    .name = "graph report", .arguments = "FILE [--least=PERCENT] [-n N]",
     .summary = "What keeps most of a dump's memory, in words",
     .description =
-        "Names each suspect: an object, or objects of one class side by side, without which\n"
-        "at least 5% of the live memory would be free. For each it says in which object the\n"
-        "memory is gathered, the shortest path from a root that keeps it alive, and where\n"
-        "it was allocated, if the profiler was on.\n"
+        "Names each suspect: an object, or objects side by side, without which at least 5%\n"
+        "of the live memory would be free, and no less than 1 MB. For each it says in which\n"
+        "object the memory is gathered, the strongest path from a root that keeps it alive,\n"
+        "and where it was allocated, if the profiler was on.\n"
         "\n"
-        "Classes, threads and code are never suspects, because they keep much by their\n"
-        "nature. Objects that they refer to are named instead.",
+        "Classes, threads and code keep much by their nature; what they refer to is named\n"
+        "instead. They are suspects if they have become many: threads that were started at\n"
+        "one place, methods or constants with names that a program made. The VM is none.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };

@@ -1,82 +1,177 @@
 /* suspects.c - describes what may be a leak, for `graph report` and `graph view`. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/graph/graph.h"
 #include "report/text.h"
 
-#define LEAST_SHARE 20  /* a suspect keeps at least this fraction of what is alive: 1/20 */
+#define PERCENT_LEAST 5          /* of what is alive */
+#define BYTES_LEAST (1 << 20)    /* in a small program, less is nothing to talk about */
 
-size_t
-cli_graph_suspects(struct graph_suspect suspects[CLI_GRAPH_SUSPECTS_MOST], struct cli_graph *graph)
+bool
+cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *graph, size_t most, long percent)
 {
-    return graph_suspects(suspects, CLI_GRAPH_SUSPECTS_MOST, &graph->graph, &graph->dominators,
-                          graph->dominators.retained[0] / LEAST_SHARE + 1);
+    uint64_t alive = graph->dominators.retained[0];
+
+    memset(suspects, 0, sizeof(*suspects));
+    suspects->least = alive / 100 * (uint64_t)(percent < 0 ? PERCENT_LEAST : percent) + 1;
+    if (percent < 0 && suspects->least < BYTES_LEAST) suspects->least = BYTES_LEAST;
+    suspects->all = calloc(most, sizeof(*suspects->all));
+    if (!suspects->all || !graph_patterns_make(&suspects->patterns, &graph->graph, &graph->dominator_tree) ||
+        !graph_patterns_gather(&suspects->patterns, &graph->graph, suspects->least)) return false;
+    suspects->count = graph_suspects(suspects->all, most, &graph->graph, &suspects->patterns, suspects->least);
+    return suspects->count != SIZE_MAX;
 }
 
+void
+cli_graph_suspects_free(struct cli_graph_suspects *suspects)
+{
+    if (suspects->patterns.space) graph_patterns_free(&suspects->patterns);
+    free(suspects->all);
+}
+
+/* ---- in words ---- */
+
+struct telling {
+    FILE *out;
+    const struct cli_graph *graph;
+    const struct graph_patterns *patterns;
+    const struct graph_suspect *suspect;
+    const struct graph_pattern *pattern; /* of the suspect */
+};
+
 static void
-put_kept(FILE *out, const struct cli_graph *graph, uint64_t retained)
+put_kept(const struct telling *telling, const char *verb)
 {
     char share[REPORT_AMOUNT_MAX];
+    uint64_t retained = telling->suspect->retained;
 
-    report_share(share, (double)retained, (double)graph->dominators.retained[0]);
-    cli_graph_put_amount(out, (double)retained, "bytes");
-    fprintf(out, " (%s)", share);
+    report_share(share, (double)retained, (double)telling->graph->dominators.retained[0]);
+    fputs(verb, telling->out);
+    cli_graph_put_amount(telling->out, (double)retained, "bytes");
+    fprintf(telling->out, " (%s)", share);
 }
 
-/* ", gathered in one Hash of 200,000 Order" */
+/* "200,000 Order", "a list of 4,000 Entry -> Array" */
 static void
-put_gathered(FILE *out, const struct graph *graph, const struct graph_suspect *suspect)
+put_part(const struct telling *telling, uint32_t number)
 {
-    const char *part = suspect->part ? graph_class_name(graph, suspect->part) : NULL;
+    const struct graph_pattern *part = &telling->patterns->all[number];
 
-    if (suspect->list) {
-        fputs(", gathered in a list of ", out);
-        cli_graph_put_amount(out, suspect->parts, "count");
-        fprintf(out, " %s", part);
+    if (part->loop && part->objects > 1) {
+        fputs("a list of ", telling->out);
+        cli_graph_put_amount(telling->out, (double)part->objects, "count");
+        fputc(' ', telling->out);
+        graph_put_period(telling->out, &telling->graph->graph, telling->patterns, number);
         return;
     }
-    fprintf(out, ", gathered in one %s", graph_class_name(graph, suspect->gathered));
-    if (!part) return;
-    fputs(" of ", out);
-    cli_graph_put_amount(out, suspect->parts, "count");
-    fprintf(out, " %s", part);
+    cli_graph_put_amount(telling->out, (double)part->objects, "count");
+    fputc(' ', telling->out);
+    graph_put_pattern_class(telling->out, &telling->graph->graph, part);
+}
+
+/* "`Cart::CACHE` keeps 187 MB (76%), gathered in one Hash of 200,000 Order" */
+static bool
+put_one(const struct telling *telling)
+{
+    const struct graph_suspect *suspect = telling->suspect;
+    const struct graph_pattern *gathered = &telling->patterns->all[suspect->gathered];
+    const struct graph_pattern *part = &telling->patterns->all[suspect->part];
+    const struct graph *graph = &telling->graph->graph;
+    bool room;
+
+    fputc('`', telling->out);
+    room = graph_put_start(telling->out, graph, &telling->graph->shortest, suspect->object);
+    put_kept(telling, "` keeps ");
+    fputs(", gathered in ", telling->out);
+    if (suspect->part && part->loop && part->objects > 1) {
+        put_part(telling, suspect->part);
+        return room;
+    }
+    fprintf(telling->out, "one %s", graph_class_name(graph, gathered->example));
+    if (!suspect->part) return room;
+    fputs(" of ", telling->out);
+    put_part(telling, suspect->part);
+    return room;
+}
+
+/* "130 Thread started at worker.rb:12" */
+static void
+put_threads(const struct telling *telling)
+{
+    const struct graph *graph = &telling->graph->graph;
+    uint32_t text = graph_text(graph, telling->suspect->object);
+
+    cli_graph_put_amount(telling->out, telling->suspect->count, "count");
+    fprintf(telling->out, " %s", graph_class_name(graph, telling->suspect->object));
+    if (text) fprintf(telling->out, " started at %s", graph_string(&graph->names, text));
+}
+
+/* Many side by side: siblings with names of their own, threads, what a root keeps many of, objects
+ * of one class. */
+static void
+put_many(const struct telling *telling)
+{
+    const struct graph *graph = &telling->graph->graph;
+    const struct graph_pattern *pattern = telling->pattern;
+    bool thread = graph->names.layouts[graph->layouts[pattern->example]].thread;
+
+    if (pattern->siblings > 1) {
+        graph_put_pattern_label(telling->out, graph, pattern);
+        if (pattern->parent) {
+            fputs(" of ", telling->out);
+            graph_put_object(telling->out, graph, telling->patterns->all[pattern->parent].example);
+        }
+    }
+    else if (thread) put_threads(telling);
+    else if (graph_label_kind(pattern->label) == HEAPPROF_DUMP_ROOT) {
+        cli_graph_put_amount(telling->out, (double)pattern->objects, "count");
+        fputs(" times ", telling->out);
+        graph_put_label(telling->out, graph, pattern->label, false);
+    }
+    else {
+        put_part(telling, telling->suspect->pattern);
+        fputs(" beside each other", telling->out);
+    }
+    put_kept(telling, " keep ");
+    if (!telling->suspect->part) return;
+    fputs(", most of it by ", telling->out);
+    put_part(telling, telling->suspect->part);
 }
 
 bool
-cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct graph_suspect *suspect)
+cli_graph_put_suspect(FILE *out, const struct cli_graph *graph, const struct cli_graph_suspects *suspects,
+                      size_t number)
 {
-    const struct graph *it = &graph->graph;
-    const struct graph_tree *shortest = &graph->shortest;
+    const struct graph_suspect *suspect = &suspects->all[number];
+    struct telling telling = {out, graph, &suspects->patterns, suspect, &suspects->patterns.all[suspect->pattern]};
+    bool many = suspect->count > 1 || telling.pattern->siblings > 1 ||
+                graph->graph.names.layouts[graph->graph.layouts[suspect->object]].thread;
     bool room = true;
 
-    if (suspect->count > 1) {
-        cli_graph_put_amount(out, suspect->count, "count");
-        fprintf(out, " %s beside each other keep ", graph_class_name(it, suspect->object));
-        put_kept(out, graph, suspect->retained);
-    }
-    else {
-        fputc('`', out);
-        room = graph_put_start(out, it, shortest, suspect->object);
-        fputs("` keeps ", out);
-        put_kept(out, graph, suspect->retained);
-        put_gathered(out, it, suspect);
-    }
+    if (many) put_many(&telling);
+    else room = put_one(&telling);
     fputs("; alive by ", out);
-    room = graph_put_way(out, it, shortest, suspect->gathered, suspect->count > 1) && room;
+    room = graph_put_way(out, &graph->graph, &graph->shortest, suspects->patterns.all[suspect->gathered].example,
+                         many) && room;
     if (suspect->stack) {
         fputs("; allocated at ", out);
-        cli_graph_put_site(out, &it->names, suspect->stack);
+        cli_graph_put_site(out, &graph->graph.names, suspect->stack);
     }
     return room;
 }
 
 bool
 cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
-                       const struct graph_suspect *suspect)
+                       const struct cli_graph_suspects *suspects, size_t number)
 {
+    const struct graph_suspect *suspect = &suspects->all[number];
+    uint32_t gathered = suspects->patterns.all[suspect->gathered].example;
     struct cli_text text;
 
     report_json_line(json);
     report_json_begin(json, '{');
-    if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, graph, suspect)) return false;
+    if (!cli_text_begin(&text) || !cli_graph_put_suspect(text.out, graph, suspects, number)) return false;
     report_json_key(json, "text");
     cli_text_json(&text, json);
     report_json_member_unsigned(json, "retained", suspect->retained);
@@ -85,10 +180,9 @@ cli_graph_json_suspect(struct report_json *json, const struct cli_graph *graph,
     if (!cli_graph_json_object(json, graph, suspect->object)) return false;
     report_json_end(json, '}');
     report_json_member_begin(json, "gathered", '{');
-    if (!cli_graph_json_object(json, graph, suspect->gathered)) return false;
+    if (!cli_graph_json_object(json, graph, gathered)) return false;
     report_json_end(json, '}');
-    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, suspect->gathered,
-                            suspect->count > 1)) return false;
+    if (!cli_graph_json_way(json, "way", &graph->graph, &graph->shortest, gathered, suspect->count > 1)) return false;
     report_json_key(json, "stack");
     cli_graph_json_stack(json, &graph->graph, suspect->stack);
     report_json_end(json, '}');

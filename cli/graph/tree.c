@@ -1,7 +1,4 @@
 /* tree.c - `heapprof graph tree`: shows the merged dominator tree. */
-#ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* qsort_r */
-#endif
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,49 +8,15 @@
 
 enum {DEPTH = CLI_GRAPH_KEEPER_OWN_OPTIONS, LEAST};
 
-/* The tree of patterns from the top down, with the bytes that each retains. */
 struct nodes {
     const struct cli_graph *graph;
     const struct graph_patterns *patterns;
-    uint64_t *retained;          /* by pattern; of a list its first node's */
-    uint32_t *children;          /* of all patterns, by parent, the largest first */
-    uint32_t *first;             /* as in the graph */
+    struct graph_branches branches;
     struct report_json json;
     uint64_t least;              /* bytes; what retains less is not shown */
     long     depth;
     bool     as_json;
 };
-
-static int
-larger_first(const void *a, const void *b, void *data)
-{
-    const struct nodes *nodes = data;
-    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-    uint64_t bytes = nodes->retained[one], others = nodes->retained[other];
-
-    return bytes != others ? (bytes < others) - (bytes > others) : (one > other) - (one < other);
-}
-
-static bool
-make(struct nodes *nodes)
-{
-    const struct graph_pattern *all = nodes->patterns->all;
-    uint32_t count = nodes->patterns->count, *first;
-
-    nodes->retained = calloc(count, sizeof(*nodes->retained));
-    nodes->children = calloc(count, sizeof(*nodes->children));
-    nodes->first = first = calloc((size_t)count + 2, sizeof(*nodes->first));
-    if (!nodes->retained || !nodes->children || !first) return false;
-    graph_patterns_retained(nodes->patterns, nodes->retained);
-    for (uint32_t i = 1; i < count; i++) first[all[i].parent + 2]++;
-    for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
-    for (uint32_t i = 1; i < count; i++) nodes->children[first[all[i].parent + 1]++] = i;
-    for (uint32_t i = 0; i < count; i++) {
-        qsort_r(nodes->children + first[i], first[i + 1] - first[i], sizeof(*nodes->children),
-                larger_first, nodes);
-    }
-    return true;
-}
 
 static bool
 put_text(struct nodes *nodes, uint32_t number, long depth)
@@ -64,8 +27,8 @@ put_text(struct nodes *nodes, uint32_t number, long depth)
 
     if (!cli_text_begin(&text)) return false;
     graph_put_step(text.out, &nodes->graph->graph, nodes->patterns, number);
-    cli_graph_put_bytes((double)nodes->retained[number]);
-    cli_graph_put_share((double)nodes->retained[number], (double)nodes->retained[0]);
+    cli_graph_put_bytes((double)nodes->branches.retained[number]);
+    cli_graph_put_share((double)nodes->branches.retained[number], (double)nodes->branches.retained[0]);
     report_amount(amount, (double)pattern->objects, "count");
     printf("  %12s  %*s", amount, (int)(2 * depth), "");
     cli_text_show(&text, 0, false);
@@ -87,7 +50,7 @@ begin_json(struct nodes *nodes, uint32_t number)
     cli_text_json(&text, &nodes->json);
     report_json_member_unsigned(&nodes->json, "objects", pattern->objects);
     report_json_member_unsigned(&nodes->json, "bytes", pattern->bytes);
-    report_json_member_unsigned(&nodes->json, "retained", nodes->retained[number]);
+    report_json_member_unsigned(&nodes->json, "retained", nodes->branches.retained[number]);
     report_json_member_begin(&nodes->json, "children", '[');
     return true;
 }
@@ -98,9 +61,9 @@ put_children(struct nodes *nodes, uint32_t number, long depth)
 {
     bool room = true;
 
-    for (uint32_t i = nodes->first[number]; room && depth < nodes->depth && i < nodes->first[number + 1]; i++) {
-        uint32_t child = nodes->children[i];
-        if (nodes->retained[child] < nodes->least) break;
+    for (uint32_t i = nodes->branches.first[number]; room && depth < nodes->depth && i < nodes->branches.first[number + 1]; i++) {
+        uint32_t child = nodes->branches.children[i];
+        if (nodes->branches.retained[child] < nodes->least) break;
         room = nodes->as_json ? begin_json(nodes, child) : put_text(nodes, child, depth);
         room = room && put_children(nodes, child, depth + 1);
         if (!nodes->as_json) continue;
@@ -113,7 +76,7 @@ put_children(struct nodes *nodes, uint32_t number, long depth)
 static bool
 show(struct nodes *nodes)
 {
-    bool room = make(nodes);
+    bool room = graph_branches_make(&nodes->branches, nodes->patterns);
 
     if (room) {
         if (nodes->as_json) report_json_begin(&nodes->json, '[');
@@ -124,9 +87,7 @@ show(struct nodes *nodes)
             putchar('\n');
         }
     }
-    free(nodes->retained);
-    free(nodes->children);
-    free(nodes->first);
+    graph_branches_free(&nodes->branches);
     return room;
 }
 
