@@ -54,18 +54,33 @@ struct path_search {
 
 #define ROOT_DISTANCE 1
 
+static int
+compare_references(const void *a, const void *b)
+{
+    const struct graph_closed_reference *one = a, *other = b;
+
+    if (one->to != other->to) return one->to < other->to ? -1 : 1;
+    if (one->from != other->from) return one->from < other->from ? -1 : 1;
+    return (one->label > other->label) - (one->label < other->label);
+}
+
+void
+graph_closed_sort(struct graph_closed *closed)
+{
+    if (closed->reference_count == 0) return;
+    qsort(closed->references, closed->reference_count, sizeof(*closed->references), compare_references);
+}
+
 static bool
 closed_p(const struct path_search *search, uint32_t from, uint32_t to, uint32_t label)
 {
     const struct graph_closed *closed = search->closed;
+    struct graph_closed_reference reference = {from, to, label};
 
     if (!closed) return false;
     if (closed->objects[to] || graph_weaker_p(search->graph, closed->levels, from, to, label)) return true;
-    for (size_t i = 0; i < closed->reference_count; i++) {
-        const struct graph_closed_reference *reference = &closed->references[i];
-        if (reference->to == to && reference->from == from && reference->label == label) return true;
-    }
-    return false;
+    return closed->reference_count > 0 && bsearch(&reference, closed->references, closed->reference_count,
+                                                  sizeof(reference), compare_references);
 }
 
 static void
@@ -216,6 +231,7 @@ label_references(struct graph_tree *tree, const struct graph *graph, const struc
 {
     for (uint32_t from = 1; from <= graph->count; from++) {
         uint32_t class_object = graph_class(graph, from);
+        if (tree->from[from] == GRAPH_UNREACHED) continue;
         for (uint32_t i = graph->first[from]; i < graph->first[from + 1]; i++) {
             uint32_t to = graph->targets[i];
             if (graph_weaker_p(graph, levels, from, to, graph->labels[i])) continue;

@@ -19,19 +19,25 @@ struct graph_tree {
     size_t    from_capacity, labels_capacity, order_capacity;
 };
 
+struct graph_closed_reference {
+    uint32_t from, to, label;    /* from 0: of a root */
+};
+
 /* What no path may use: objects, references, and all that dominators look through. */
 struct graph_closed {
     const struct graph_levels *levels;
     uint8_t *objects;            /* nonzero: closed */
-    struct graph_closed_reference {
-        uint32_t from, to, label; /* from 0: of a root */
-    } *references;
+    struct graph_closed_reference *references; /* in the order of graph_closed_sort */
     size_t  reference_count, reference_capacity;
 };
 
+/* The caller calls this when it has added references. */
+void graph_closed_sort(struct graph_closed *closed);
+
 /* Finds the strongest path to each object (strength.h), and among equally strong ones the
- * shortest. If closed is NULL, everything is open. Returns false if there is no memory. The
- * caller frees the tree either way, before the graph. */
+ * shortest that begins with the path of the object before it. If closed is NULL, everything is
+ * open. Returns false if there is no memory. The caller frees the tree either way, before the
+ * graph. */
 bool graph_shortest(struct graph_tree *tree, struct graph *graph, const struct graph_closed *closed);
 
 /* Makes the dominator tree. Result and ownership as above. */

@@ -178,6 +178,7 @@ close_way(struct ways *ways, const struct graph_tree *tree, uint32_t object, boo
         closed->references[closed->reference_count++] =
             (struct graph_closed_reference){from, at, tree->labels[at]};
     }
+    graph_closed_sort(closed);
     return true;
 }
 
@@ -330,7 +331,7 @@ static int
 show_class(struct question *question, const char *class_name)
 {
     struct cli_graph *graph = question->graph;
-    struct graph_patterns patterns;
+    struct graph_patterns patterns = {0};
     struct row *rows = NULL;
     size_t count = 0;
     bool room;
@@ -343,7 +344,7 @@ show_class(struct question *question, const char *class_name)
     if (rows) count = gather(rows, graph, &patterns, class_name);
     room = rows && (count == 0 || put_rows(question, rows, count));
     free(rows);
-    if (graph->shortest.space) graph_patterns_free(&patterns);
+    if (patterns.space) graph_patterns_free(&patterns);
     if (!room) return cli_wrong(question->cli, "no memory");
     if (count) return CLI_DONE;
     return cli_wrong(question->cli, "%s: it has no live object with the address or class %s",
