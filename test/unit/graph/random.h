@@ -1,4 +1,4 @@
-// graph_random.h - graphs for tests: given as lists of numbers, or drawn at random, and as the file of a dump.
+// graph_random.h - graphs for tests: given as lists of numbers, or with labels, or drawn at random; and as the file of a dump.
 
 #ifndef HEAPPROF_GRAPH_RANDOM_H
 #define HEAPPROF_GRAPH_RANDOM_H
@@ -68,6 +68,151 @@ RandomShape(std::mt19937 *random)
         for (uint32_t object = 1; object <= objects; object++) shape.classes[object] = std::min(objects, below(classes + 1));
     }
     return shape;
+}
+
+// ---- graphs with labels ----
+
+struct Edge {
+    uint32_t to;
+    int label;
+    std::string name;
+};
+
+struct DrawnObject {
+    uint32_t slot = 0;        // of those in the whole file, ascending; see AddressOf
+    std::string type = "T_ARRAY", class_name = "Array", text;
+    uint32_t class_object = 0; // by number; 0: none
+    uint64_t external = 0;    // bytes beside the 40 of the slot
+    uint32_t bits = 0;
+    std::vector<Edge> references;
+    uint64_t Bytes() const { return 40 + external; }
+};
+
+// Objects are 1 to size - 1, in the order of their slots; those that objects[0] refers to are the roots.
+struct Drawing {
+    std::vector<DrawnObject> objects;
+    std::vector<std::pair<uint32_t, uint32_t>> moves; // from slot to slot
+    std::string set, dump;
+
+    explicit Drawing(size_t size) : objects(size)
+    {
+        for (uint32_t object = 1; object < size; object++) objects[object].slot = object - 1;
+    }
+    size_t size() const { return objects.size(); }
+    void Root(uint32_t to, int label, const std::string &name) { objects[0].references.push_back({to, label, name}); }
+    void Refer(uint32_t from, uint32_t to, int label = HEAPPROF_DUMP_INDEX, const std::string &name = "")
+    {
+        objects[from].references.push_back({to, label, name});
+    }
+    uint32_t Add(const std::string &type, const std::string &class_name, const std::string &text = "")
+    {
+        uint32_t slot = static_cast<uint32_t>(objects.size()) - 1;
+        objects.emplace_back();
+        objects.back().slot = slot;
+        objects.back().type = type;
+        objects.back().class_name = class_name;
+        objects.back().text = text;
+        return slot + 1;
+    }
+};
+
+inline graph_file::Object
+RecordOf(const Drawing &drawing, uint32_t number, uint32_t layout)
+{
+    const DrawnObject &object = drawing.objects[number];
+    graph_file::Object record;
+
+    record.layout = layout;
+    record.bits = object.bits;
+    record.external = object.external;
+    record.text = object.text;
+    for (const Edge &edge : object.references) {
+        uint64_t to = AddressOf(drawing.objects[edge.to].slot + 1);
+        if (edge.label == HEAPPROF_DUMP_INDEX) record.tail.emplace_back(to);
+        else record.others.push_back({edge.label, edge.name, to});
+    }
+    return record;
+}
+
+inline std::string
+FileOf(const Drawing &drawing)
+{
+    graph_file::GraphFile file;
+    std::map<std::string, uint32_t> layouts;
+    uint32_t page = UINT32_MAX;
+
+    if (!drawing.set.empty()) file.Fact("set", drawing.set);
+    if (!drawing.dump.empty()) file.Fact("dump", drawing.dump);
+    for (const Edge &root : drawing.objects[0].references) {
+        file.Root(root.label, root.name, "", AddressOf(drawing.objects[root.to].slot + 1));
+    }
+    for (uint32_t number = 1; number < drawing.size(); number++) {
+        const DrawnObject &object = drawing.objects[number];
+        uint64_t of_class = object.class_object ? AddressOf(drawing.objects[object.class_object].slot + 1) : 0;
+        std::string key = object.type + "|" + std::to_string(of_class) + "|" + object.class_name;
+        auto known = layouts.find(key);
+        if (known == layouts.end()) {
+            uint32_t layout = file.Layout(object.type, of_class, object.class_name, {}, HEAPPROF_DUMP_INDEXED, HEAPPROF_DUMP_OTHERS);
+            known = layouts.emplace(key, layout).first;
+        }
+        if (object.slot / 1600 != page) file.Page(AddressOf((page = object.slot / 1600) * 1600 + 1), 40);
+        file.Add(object.slot % 1600, RecordOf(drawing, number, known->second));
+    }
+    for (const auto &move : drawing.moves) file.Move(AddressOf(move.first + 1), AddressOf(move.second + 1));
+    return file.Bytes();
+}
+
+// The same references without names, of what a test leaves of them.
+template <typename Keep>
+inline Shape
+ShapeOf(const Drawing &drawing, Keep keep)
+{
+    Shape shape(drawing.size());
+
+    for (uint32_t from = 0; from < drawing.size(); from++) {
+        const DrawnObject &object = drawing.objects[from];
+        for (const Edge &edge : object.references) if (keep(from, edge)) shape.references[from].push_back(edge.to);
+        if (!from || !object.class_object) continue;
+        if (keep(from, Edge{object.class_object, HEAPPROF_DUMP_CLASS, ""})) shape.classes[from] = object.class_object;
+    }
+    return shape;
+}
+
+// References of all strengths, some of them from threads; roots of all kinds.
+inline Drawing
+RandomDrawing(std::mt19937 *random)
+{
+    static const std::vector<std::pair<int, std::string>> labels = {
+        {HEAPPROF_DUMP_INDEX, ""}, {HEAPPROF_DUMP_INDEX, ""}, {HEAPPROF_DUMP_IVAR, "@a"}, {HEAPPROF_DUMP_IVAR, "@b"},
+        {HEAPPROF_DUMP_CONSTANT, "LIST"}, {HEAPPROF_DUMP_FIELD, "call cache"}, {HEAPPROF_DUMP_FIELD, "constant cache"},
+        {HEAPPROF_DUMP_FIELD, "shared"}, {HEAPPROF_DUMP_FIELD, "method one"}, {HEAPPROF_DUMP_STACK, ""},
+        {HEAPPROF_DUMP_LOCAL, "x in main at f:1"}, {HEAPPROF_DUMP_LOCAL, "x"},
+    };
+    static const std::vector<std::pair<int, std::string>> roots = {
+        {HEAPPROF_DUMP_GLOBAL, "$a"}, {HEAPPROF_DUMP_C_GLOBAL, "rb_cA"}, {HEAPPROF_DUMP_ROOT, "vm"}, {HEAPPROF_DUMP_STACK, "machine"},
+    };
+    auto below = [random](size_t most) { return std::uniform_int_distribution<uint32_t>(0, static_cast<uint32_t>(most) - 1)(*random); };
+    Drawing drawing(2 + below(30));
+    uint32_t objects = static_cast<uint32_t>(drawing.size()) - 1, references = below(3 * objects + 1), count = 1 + below(4);
+    uint32_t classes = below(2) ? std::min(objects, 1 + below(3)) : 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const auto &root = roots[below(roots.size())];
+        drawing.Root(1 + below(objects), root.first, root.second);
+    }
+    for (uint32_t i = 0; i < references; i++) {
+        const auto &label = labels[below(labels.size())];
+        drawing.Refer(1 + below(objects), 1 + below(objects), label.first, label.second);
+    }
+    for (uint32_t number = 1; number <= objects; number++) {
+        DrawnObject &object = drawing.objects[number];
+        object.external = number;
+        if (number <= classes) object.type = object.class_name = "T_CLASS", object.text = "Class" + std::to_string(number);
+        else if (below(8) == 0) object.type = "T_DATA(VM/thread)", object.class_name = "Thread", object.text = "f:1";
+        else if (below(3) == 0) object.type = "T_OBJECT", object.class_name = "Order";
+        if (classes) object.class_object = below(classes + 1);
+    }
+    return drawing;
 }
 
 // A dump in memory, loaded.
