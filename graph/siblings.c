@@ -14,6 +14,7 @@
 #include "graph/words.h"
 
 #define SIBLINGS_LEAST 8
+#define PREFIX_MOST 64   /* characters; more are not shown, and a hostile name may have millions */
 #define NAMED UINT32_MAX /* stands for all named classes, modules, threads and fibers */
 
 struct gathering {
@@ -27,12 +28,6 @@ struct gathering {
 };
 
 static uint32_t
-kind_of(const struct gathering *gathering, uint32_t number)
-{
-    return graph_label_kind(gathering->old[number].label);
-}
-
-static uint32_t
 class_of(const struct gathering *gathering, uint32_t number)
 {
     uint32_t class_number = gathering->old[number].class_number;
@@ -40,20 +35,22 @@ class_of(const struct gathering *gathering, uint32_t number)
     return class_number >= gathering->graph->names.class_count ? NAMED : class_number;
 }
 
-/* True if the label is one of many names that a program may have made. */
-static bool
-named_label_p(const struct gathering *gathering, uint32_t number)
+/* The kind of a label that is one of many names that a program may have made; 0 if it is not. */
+static uint32_t
+kind_of(const struct gathering *gathering, uint32_t number)
 {
-    uint32_t label = gathering->old[number].label;
+    uint32_t label = gathering->old[number].label, kind = graph_label_kind(label);
 
-    switch (graph_label_kind(label)) {
+    switch (kind) {
       case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_IVAR: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_GLOBAL:
-      case HEAPPROF_DUMP_LOCAL: case GRAPH_VALUE_OF_SYMBOL: case GRAPH_INDIRECT:
-        return true;
+      case HEAPPROF_DUMP_LOCAL: case GRAPH_VALUE_OF_SYMBOL:
+        return kind;
+      case GRAPH_INDIRECT:
+        return graph_label_detail(label) ? kind : 0;
       case HEAPPROF_DUMP_FIELD:
-        return !strncmp(graph_label_name(gathering->graph, label), "method ", 7);
+        return !strncmp(graph_label_name(gathering->graph, label), "method ", 7) ? kind : 0;
       default:
-        return false;
+        return 0;
     }
 }
 
@@ -123,7 +120,7 @@ begin(struct gathering *gathering, uint32_t number)
     return patterns->count++;
 }
 
-/* How many characters the names have in common. */
+/* How many characters the names have in common, up to `most`. */
 static uint32_t
 common(const struct gathering *gathering, uint32_t one, uint32_t other, uint32_t most)
 {
@@ -153,7 +150,7 @@ count_small(const struct gathering *gathering, const uint32_t *level, uint32_t a
 {
     uint32_t small = 0, next;
 
-    if (!named_label_p(gathering, level[at])) return 0;
+    if (!kind_of(gathering, level[at])) return 0;
     for (; at < end; at = next) small += retained_by(gathering, level, at, end, &next) < gathering->least;
     return small;
 }
@@ -171,7 +168,7 @@ gather_siblings(struct gathering *gathering, const uint32_t *level, uint32_t at,
             if (!sum) sum = begin(gathering, first = level[at]);
             pattern = &gathering->patterns->all[sum];
             pattern->siblings = small;
-            pattern->prefix = common(gathering, first, level[at], first == level[at] ? UINT32_MAX : pattern->prefix);
+            pattern->prefix = common(gathering, first, level[at], first == level[at] ? PREFIX_MOST : pattern->prefix);
             into = sum;
         }
         else into = begin(gathering, level[at]);
