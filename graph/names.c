@@ -75,11 +75,10 @@ role_of(const char *text)
         {"shared", GRAPH_ROLE_SHARED},
     };
 
-    if (text[0] != 'c' && text[0] != 's') return GRAPH_NO_ROLE;
     for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
         if (!strcmp(text, roles[i].name)) return roles[i].role;
     }
-    return GRAPH_NO_ROLE;
+    return strstr(text, " in ") ? GRAPH_ROLE_OF_FRAME : GRAPH_NO_ROLE;
 }
 
 bool

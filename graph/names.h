@@ -16,11 +16,12 @@ struct graph_layout {
                                     their nature */
 };
 
-/* What a string means as the name of a FIELD. */
+/* What a string means as the name of a FIELD, or of a LOCAL. */
 enum graph_role {
     GRAPH_NO_ROLE,
     GRAPH_ROLE_CACHE,            /* of code or of a class: its owner would do without */
-    GRAPH_ROLE_SHARED            /* from an Array or String to the memory it shares */
+    GRAPH_ROLE_SHARED,           /* from an Array or String to the memory it shares */
+    GRAPH_ROLE_OF_FRAME          /* of a thread or fiber: "self in Object#run at app.rb:3" */
 };
 
 /* A class as people name it: all objects with one class name; or, without a class, all objects
@@ -83,7 +84,6 @@ graph_string(const struct graph_names *names, uint32_t number)
     return number < names->string_count ? names->text + names->strings[number] : "";
 }
 
-/* What a string means as the name of a FIELD. */
 static inline enum graph_role
 graph_role(const struct graph_names *names, uint32_t number)
 {

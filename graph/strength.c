@@ -26,16 +26,15 @@ graph_root_strength(const struct graph *graph, const struct graph_root *root)
     }
 }
 
-/* What a thread, a fiber or a Ractor refers to. References from a frame name it: "self in
- * Object#run at app.rb:3". */
+/* What a thread, a fiber or a Ractor refers to. References from a frame name it. */
 static enum graph_strength
 strength_of_thread(const struct graph *graph, uint32_t label)
 {
     switch (graph_label_kind(label)) {
       case HEAPPROF_DUMP_STACK: return GRAPH_ON_STACK;
       case HEAPPROF_DUMP_FIELD: case HEAPPROF_DUMP_LOCAL:
-        return strstr(graph_string(&graph->names, graph_label_detail(label)), " in ") ? GRAPH_OF_FRAME
-                                                                                    : GRAPH_OF_THREAD;
+        return graph_role(&graph->names, graph_label_detail(label)) == GRAPH_ROLE_OF_FRAME ? GRAPH_OF_FRAME
+                                                                                           : GRAPH_OF_THREAD;
       default: return GRAPH_FIRM;
     }
 }
