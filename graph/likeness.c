@@ -3,9 +3,9 @@
 #include "graph/likeness.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/strings.h"
-#include "graph/words.h"
 
 struct common_place {
     uint32_t parent, name;
@@ -52,23 +52,32 @@ find_or_add(struct likeness *likeness, uint32_t parent, uint32_t name)
     return likeness->count++;
 }
 
-/* The name of a pattern, "@items: Hash", without what differs from dump to dump. Returns
- * UINT32_MAX if there is no memory. */
+/* Returns the common number of a string of the dump; UINT32_MAX if there is no memory. */
 static uint32_t
-name_of(struct likeness *likeness, const struct graph *graph, const struct graph_patterns *patterns, uint32_t number)
+common_string(struct likeness *likeness, const struct graph *graph, uint32_t string, uint32_t *known)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    uint32_t name = UINT32_MAX;
+    const char *text = graph_string(&graph->names, string);
 
-    if (!out) return name;
-    graph_put_label(out, graph, patterns->all[number].label, true);
-    fputs(": ", out);
-    graph_put_pattern_class(out, graph, &patterns->all[number]);
-    if (fclose(out) == 0) name = rb_heapprof_strings_intern(&likeness->strings, text, size);
-    free(text);
-    return name;
+    if (!known[string]) known[string] = rb_heapprof_strings_intern(&likeness->strings, text, strlen(text)) + 1;
+    return known[string] - 1;
+}
+
+/* The place of a pattern is below that of its parent, three steps down: what kind of label it
+ * has, which name is in it, and which class. */
+static uint32_t
+place_of(struct likeness *likeness, const struct graph *graph, const struct graph_pattern *pattern, uint32_t parent,
+         uint32_t *known)
+{
+    const struct graph_names *names = &graph->names;
+    bool named = pattern->class_number >= names->class_count;
+    uint32_t class_string = named ? pattern->class_number - names->class_count : names->classes[pattern->class_number].name;
+    uint32_t label = common_string(likeness, graph, graph_label_detail(pattern->label), known);
+    uint32_t class_name = common_string(likeness, graph, class_string, known);
+    uint32_t place = find_or_add(likeness, parent, graph_label_kind(pattern->label) << 1 | named);
+
+    if (label == UINT32_MAX || class_name == UINT32_MAX) return 0;
+    if (place) place = find_or_add(likeness, place, label);
+    return place ? find_or_add(likeness, place, class_name) : 0;
 }
 
 /* Returns the common number of each pattern, to be freed; NULL if there is no memory. */
@@ -76,15 +85,17 @@ static uint32_t *
 number_patterns(struct likeness *likeness, const struct graph *graph, const struct graph_patterns *patterns)
 {
     uint32_t *numbers = calloc(patterns->count, sizeof(*numbers));
+    uint32_t *known = calloc(graph->names.string_count, sizeof(*known)); /* by string: its common number + 1 */
+    bool room = numbers && known;
 
-    for (uint32_t i = 1; numbers && i < patterns->count; i++) {
-        uint32_t name = name_of(likeness, graph, patterns, i);
-        numbers[i] = name == UINT32_MAX ? 0 : find_or_add(likeness, numbers[patterns->all[i].parent], name);
-        if (numbers[i]) continue;
-        free(numbers);
-        return NULL;
+    for (uint32_t i = 1; room && i < patterns->count; i++) {
+        numbers[i] = place_of(likeness, graph, &patterns->all[i], numbers[patterns->all[i].parent], known);
+        room = numbers[i];
     }
-    return numbers;
+    free(known);
+    if (room) return numbers;
+    free(numbers);
+    return NULL;
 }
 
 /* Pairs the objects. first[n] is where the objects of number n begin in `sorted`. */
