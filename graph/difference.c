@@ -277,9 +277,10 @@ graph_difference_make(struct graph_difference *difference, const struct graph_du
     difference->survived = calloc((size_t)dumps[count - 1].graph->count + 1, 1);
     room = difference->survived && compare(&comparison);
     difference->rows = comparison.rows[count - 1];
+    difference->last = comparison.last[0];
     for (size_t i = 0; i < count; i++) {
         free(comparison.next[i]);
-        free(comparison.last[i]);
+        if (i > 0) free(comparison.last[i]);
         if (i < count - 1) free(comparison.rows[i]);
     }
     return room;
@@ -294,6 +295,7 @@ graph_difference_free(struct graph_difference *difference)
     if (difference->patterns.space) graph_patterns_free(&difference->patterns);
     free(difference->rows);
     free(difference->survived);
+    free(difference->last);
 }
 
 /* ---- questions ---- */

@@ -54,6 +54,8 @@ struct graph_difference {
     size_t   dump_count;
     uint32_t *rows;              /* by object of the last dump: row + 1 */
     uint8_t  *survived;          /* by object of the last dump: it was in the first one */
+    uint32_t *last;              /* by object of the first dump: the same one in the last dump; 0 if
+                                    it is gone */
     uint64_t alive[GRAPH_DUMPS_MOST]; /* bytes, by dump */
     const char *inexact;         /* why objects were paired by their places; NULL if the dumps say
                                     which is which */

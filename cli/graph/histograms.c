@@ -56,6 +56,7 @@ add_dump(struct class_changes *changes, size_t dump)
         change->objects[dump]++;
         change->bytes[dump] += in->graph.sizes[object];
         if (last) change->fresh += !changes->diff->difference.survived[object];
+        if (dump == 0) change->freed += !changes->diff->difference.last[object];
     }
     free(known);
     return room;
@@ -79,7 +80,6 @@ larger_first(const void *a, const void *b, void *data)
     return bytes != others ? (bytes < others ? 1 : -1) : (one > other) - (one < other);
 }
 
-/* A survivor has the same class in all dumps. */
 static bool
 put_in_order(struct class_changes *changes)
 {
@@ -88,9 +88,7 @@ put_in_order(struct class_changes *changes)
     changes->order = calloc(changes->capacity + 1, sizeof(*changes->order));
     if (!changes->order) return false;
     for (uint32_t i = 0; i < changes->capacity; i++) {
-        struct class_change *change = &changes->all[i];
-        uint64_t survivors = change->objects[last] - change->fresh;
-        change->freed = change->objects[0] - survivors;
+        const struct class_change *change = &changes->all[i];
         if (change->objects[0] || change->objects[last]) changes->order[changes->count++] = i;
     }
     if (changes->count) {

@@ -1,6 +1,6 @@
-// graph_fuzz.cc - any blocks as a graph, with its dominators: its memory is bounded by their contents, what a number leads
-// to is there, dominators are a tree, the largest objects have their referrers, and each allocation stack is a way in a tree;
-// and what is read in one pass without it.
+// graph_fuzz.cc - any blocks as a graph, with its dominators: what a number leads to is there, dominators are a tree, the
+// largest objects have their referrers, each allocation stack is a way in a tree, and patterns add up to all that is reached; two
+// such graphs as dumps of one process, whose rows add up to the growth; and what is read in one pass without it.
 
 #include <string>
 
@@ -8,10 +8,13 @@
 #include "test/unit/graph/random.h"
 
 extern "C" {
+#include "graph/difference.h"
 #include "graph/duplicates.h"
 #include "graph/largest.h"
 #include "graph/pages.h"
+#include "graph/suspects.h"
 #include "graph/traces.h"
+#include "graph/words.h"
 }
 
 namespace {
@@ -79,6 +82,120 @@ CheckTraces(graph *graph, const graph_dominators &dominators)
     }
 }
 
+// Each reached object comes after the one it comes from.
+void
+CheckOrder(const graph &graph, const graph_tree &tree, uint32_t reached)
+{
+    std::vector<bool> seen(static_cast<size_t>(graph.count) + 1);
+
+    REQUIRE(tree.count == reached);
+    seen[0] = true;
+    for (uint32_t at = 0; at < tree.count; at++) {
+        uint32_t object = tree.order[at];
+        REQUIRE(object > 0 && object <= graph.count && !seen[object] && seen[tree.from[object]]);
+        seen[object] = true;
+    }
+}
+
+void
+CheckPatterns(const graph &graph, const graph_patterns &patterns, uint64_t reached)
+{
+    uint64_t bytes = 0;
+    char *text = nullptr;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    REQUIRE(out);
+    for (uint32_t at = 1; at < patterns.count; at++) {
+        const graph_pattern &pattern = patterns.all[at];
+        REQUIRE(pattern.parent < at && pattern.example > 0 && pattern.example <= graph.count && pattern.loop < patterns.count);
+        bytes += pattern.bytes;
+        graph_put_step(out, &graph, &patterns, at);
+        REQUIRE(fseek(out, 0, SEEK_SET) == 0);
+    }
+    REQUIRE(bytes == reached);
+    fclose(out);
+    free(text);
+}
+
+void
+CheckSuspects(graph *graph, graph_patterns *patterns, uint64_t reached)
+{
+    graph_suspect suspects[3];
+    size_t count;
+
+    if (!graph_patterns_gather(patterns, graph, reached / 20 + 1)) return;
+    CheckPatterns(*graph, *patterns, reached);
+    count = graph_suspects(suspects, 3, graph, patterns, reached / 20 + 1);
+    REQUIRE(count <= 3 || count == SIZE_MAX);
+    for (size_t i = 0; count <= 3 && i < count; i++) {
+        REQUIRE(suspects[i].pattern > 0 && suspects[i].pattern < patterns->count && suspects[i].gathered < patterns->count);
+        REQUIRE(suspects[i].retained <= reached && suspects[i].retained > reached / 20);
+    }
+}
+
+// A graph with its trees.
+struct Made {
+    LoadedGraph loaded;
+    graph_dominators dominators = {};
+    graph_tree tree = {}, shortest = {};
+    bool made;
+
+    explicit Made(const std::string &bytes) : loaded(bytes, kMost)
+    {
+        made = loaded.loaded && graph_dominators_find(&dominators, &loaded.graph, false) &&
+               graph_dominator_tree(&tree, &loaded.graph, &dominators) && graph_shortest(&shortest, &loaded.graph, nullptr);
+    }
+    ~Made()
+    {
+        if (shortest.space) graph_tree_free(&shortest);
+        if (tree.space) graph_tree_free(&tree);
+        if (dominators.space) graph_dominators_free(&dominators);
+    }
+    void Check()
+    {
+        graph *graph = &loaded.graph;
+        graph_patterns patterns;
+        graph_dominators exact;
+
+        CheckTree(*graph, dominators);
+        CheckLargest(graph, dominators);
+        CheckTraces(graph, dominators);
+        CheckOrder(*graph, tree, dominators.reached);
+        CheckOrder(*graph, shortest, dominators.reached);
+        if (graph_dominators_find(&exact, graph, true)) {
+            CheckTree(*graph, exact);
+            REQUIRE(exact.reached == dominators.reached && exact.retained[0] == dominators.retained[0]);
+        }
+        graph_dominators_free(&exact);
+        if (graph_patterns_make(&patterns, graph, &tree)) {
+            CheckPatterns(*graph, patterns, dominators.retained[0]);
+            CheckSuspects(graph, &patterns, dominators.retained[0]);
+        }
+        graph_patterns_free(&patterns);
+    }
+};
+
+void
+CheckDifference(Made *earlier, Made *later)
+{
+    graph_dump dumps[] = {{&earlier->loaded.graph, &earlier->dominators, &earlier->tree},
+                          {&later->loaded.graph, &later->dominators, &later->tree}};
+    graph_difference difference;
+
+    if (graph_difference_make(&difference, dumps, 2)) {
+        uint64_t before = 0, after = 0;
+        for (uint32_t row = 0; row < difference.count; row++) {
+            const graph_growth &growth = difference.all[row];
+            before += growth.bytes[0];
+            after += growth.bytes[1];
+            REQUIRE(growth.bytes[1] - growth.bytes[0] == growth.new_bytes - growth.freed_bytes + static_cast<uint64_t>(growth.grown));
+        }
+        REQUIRE(before == earlier->dominators.retained[0] && after == later->dominators.retained[0]);
+    }
+    graph_difference_free(&difference);
+}
+
 struct Bytes {
     const std::string *bytes;
     size_t at;
@@ -119,29 +236,38 @@ CheckOnePass(const std::string &bytes, bool accepted)
 
 } // namespace
 
+// The second dump begins with facts that make it follow the first.
 extern "C" int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     FuzzedDataProvider input(data, size);
-    std::string bytes = graph_file::Begin();
+    std::string bytes[2];
+    int dump = 0;
 
+    for (int i = 0; i < 2; i++) {
+        std::string facts;
+        for (const std::string &text : {std::string("set"), std::string("1"), std::string("dump"), std::to_string(i)}) graph_file::PutText(&facts, text);
+        bytes[i] = graph_file::Begin() + graph_file::Block(HEAPPROF_DUMP_PROCESS, facts);
+    }
     while (input.remaining_bytes() > 0) {
-        int kind = static_cast<int>(Below(&input, HEAPPROF_DUMP_BLOCK_KINDS));
-        bytes += graph_file::Block(kind, input.ConsumeRandomLengthString());
+        int kind = static_cast<int>(Below(&input, HEAPPROF_DUMP_BLOCK_KINDS + 1));
+        if (kind == HEAPPROF_DUMP_BLOCK_KINDS) dump = 1;
+        else bytes[dump] += graph_file::Block(kind, input.ConsumeRandomLengthString());
     }
-    LoadedGraph loaded(bytes, kMost);
-    graph_dominators dominators;
+    Made first(bytes[0]);
+    const graph &graph = first.loaded.graph;
 
-    REQUIRE(loaded.MemoryBytes() <= 12 * bytes.size() + (256 << 10));
-    REQUIRE((loaded.loaded && loaded.graph.complete) == loaded.error.empty());
-    CheckOnePass(bytes, loaded.loaded);
-    if (!loaded.loaded) return 0;
-    for (uint32_t i = 0; i < loaded.graph.first[loaded.graph.count + 1]; i++) REQUIRE(loaded.graph.targets[i] <= loaded.graph.count);
-    if (graph_dominators_find(&dominators, &loaded.graph, false)) {
-        CheckTree(loaded.graph, dominators);
-        CheckLargest(&loaded.graph, dominators);
-        CheckTraces(&loaded.graph, dominators);
-    }
-    graph_dominators_free(&dominators);
+    REQUIRE(first.loaded.MemoryBytes() <= 12 * bytes[0].size() + (256 << 10));
+    REQUIRE((first.loaded.loaded && graph.complete) == first.loaded.error.empty());
+    CheckOnePass(bytes[0], first.loaded.loaded);
+    if (!first.loaded.loaded) return 0;
+    for (uint32_t i = 0; i < graph.first[graph.count + 1]; i++) REQUIRE(graph.targets[i] <= graph.count);
+    if (!first.made) return 0;
+    first.Check();
+    if (!dump) return 0;
+    Made second(bytes[1]);
+    if (!second.made) return 0;
+    second.Check();
+    CheckDifference(&first, &second);
     return 0;
 }

@@ -242,7 +242,11 @@ CheckObjects(const Compared &compared)
         ASSERT_EQ(fresh[row].second, difference.all[row - 1].new_bytes);
         freed_found += difference.all[row - 1].freed_bytes;
     }
-    for (const auto &one : first_alive) freed += survivors.count(one.first) ? 0 : one.second;
+    for (const auto &one : first_alive) {
+        uint32_t now = survivors.count(one.first) ? compared.NumberOf(compared.made.size() - 1, one.first) : 0;
+        ASSERT_EQ(now, difference.last[compared.NumberOf(0, one.first)]);
+        freed += now ? 0 : one.second;
+    }
     ASSERT_EQ(freed, freed_found);
 }
 
