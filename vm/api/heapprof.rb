@@ -615,9 +615,11 @@ module ObjectSpace
     # [fork] A child of this process writes the file, and the program waits only until the child
     #        is made. +Process.wait+ and SIGCHLD do not tell of it. This thread waits until the
     #        file is written; other threads run. With +false+, or if the system allows no child,
-    #        all threads wait.
-    # [values] +:none+: no contents of strings, symbols made at run time, floats or large integers
-    #          are written. An Integer: the first bytes of each String. +:all+: everything.
+    #        all threads wait. If the child is killed, as by the system when memory runs out, this
+    #        raises RuntimeError.
+    # [values] +:none+: no contents of strings, symbols made at run time, floats or large integers,
+    #          and no names of threads are written. An Integer: the first bytes of each String.
+    #          +:all+: everything.
     def self.dump(path_or_io, gc: false, fork: true, values: :none)
       Primitive.heapprof_graph_dump(path_or_io, gc, fork, values)
     end
