@@ -15,7 +15,7 @@
 #include "graph/likeness.h"
 #include "graph/words.h"
 
-struct comparison {
+struct dump_comparison {
     struct graph_difference *result;
     const struct graph_dump *dumps;
     size_t count;
@@ -36,7 +36,7 @@ alive_p(const struct graph_dump *dump, uint32_t object)
 /* Returns for each object of the later dump the same one in the earlier; NULL if there is no
  * memory. */
 static uint32_t *
-find_before(struct comparison *comparison, size_t later)
+find_before(struct dump_comparison *comparison, size_t later)
 {
     const struct graph_dump *to = &comparison->dumps[later], *from = to - 1;
     uint32_t *before = calloc((size_t)to->graph->count + 1, sizeof(*before));
@@ -56,7 +56,7 @@ find_before(struct comparison *comparison, size_t later)
 
 /* Notes who lives on from dump to dump. An object counts only while roots reach it. */
 static bool
-connect(struct comparison *comparison, size_t later)
+connect(struct dump_comparison *comparison, size_t later)
 {
     const struct graph_dump *to = &comparison->dumps[later], *from = to - 1;
     uint32_t *before = find_before(comparison, later);
@@ -71,7 +71,7 @@ connect(struct comparison *comparison, size_t later)
 
 /* Follows the objects of the first dump to the last. */
 static void
-find_survivors(struct comparison *comparison)
+find_survivors(struct dump_comparison *comparison)
 {
     uint32_t count = comparison->dumps[0].graph->count;
     size_t end = comparison->count - 1;
@@ -90,7 +90,7 @@ find_survivors(struct comparison *comparison)
 }
 
 static bool
-identify(struct comparison *comparison)
+identify(struct dump_comparison *comparison)
 {
     for (size_t i = 0; i < comparison->count; i++) {
         size_t count = (size_t)comparison->dumps[i].graph->count + 1;
@@ -141,7 +141,7 @@ find_or_add(struct graph_difference *difference, uint32_t holder, uint32_t kind,
 
 /* Returns string + 1; 0 if there is no memory. */
 static uint32_t
-class_name_of(struct comparison *comparison, const struct graph *graph, uint32_t object)
+class_name_of(struct dump_comparison *comparison, const struct graph *graph, uint32_t object)
 {
     uint32_t *known = &comparison->class_names[graph_class_number(graph, object)];
 
@@ -156,7 +156,7 @@ class_name_of(struct comparison *comparison, const struct graph *graph, uint32_t
 /* The row of what a survivor of the last dump holds, or a root (0): of an object that the label
  * leads to. Returns row + 1; 0 if there is no memory. */
 static uint32_t
-row_of_held(struct comparison *comparison, uint32_t holder, const struct graph *graph, uint32_t object, uint32_t label)
+row_of_held(struct dump_comparison *comparison, uint32_t holder, const struct graph *graph, uint32_t object, uint32_t label)
 {
     const struct graph *last = comparison->dumps[comparison->count - 1].graph;
     uint32_t pattern = holder ? comparison->result->patterns.of[holder] : 0, class_name;
@@ -170,7 +170,7 @@ row_of_held(struct comparison *comparison, uint32_t holder, const struct graph *
 
 /* Returns row + 1 of an object that roots reach; 0 if there is no memory. */
 static uint32_t
-row_of(struct comparison *comparison, size_t dump, uint32_t object)
+row_of(struct dump_comparison *comparison, size_t dump, uint32_t object)
 {
     const struct graph_dump *in = &comparison->dumps[dump];
     uint32_t survivor = comparison->last[dump][object], next = comparison->next[dump][object], dominator;
@@ -185,7 +185,7 @@ row_of(struct comparison *comparison, size_t dump, uint32_t object)
 /* ---- what is in them ---- */
 
 static void
-add_survivor(const struct comparison *comparison, struct graph_growth *row, uint32_t object, uint64_t bytes)
+add_survivor(const struct dump_comparison *comparison, struct graph_growth *row, uint32_t object, uint64_t bytes)
 {
     const struct graph *last = comparison->dumps[comparison->count - 1].graph;
     uint32_t now = comparison->last[0][object];
@@ -196,7 +196,7 @@ add_survivor(const struct comparison *comparison, struct graph_growth *row, uint
 
 /* If a survivor or a root holds a new object directly, the row shows it. */
 static void
-add_new(const struct comparison *comparison, struct graph_growth *row, uint32_t object)
+add_new(const struct dump_comparison *comparison, struct graph_growth *row, uint32_t object)
 {
     size_t end = comparison->count - 1;
     const struct graph_dump *last = &comparison->dumps[end];
@@ -212,7 +212,7 @@ add_new(const struct comparison *comparison, struct graph_growth *row, uint32_t 
 }
 
 static bool
-add_object(struct comparison *comparison, size_t dump, uint32_t object)
+add_object(struct dump_comparison *comparison, size_t dump, uint32_t object)
 {
     const struct graph *graph = comparison->dumps[dump].graph;
     uint32_t number = comparison->rows[dump][object] = row_of(comparison, dump, object);
@@ -232,7 +232,7 @@ add_object(struct comparison *comparison, size_t dump, uint32_t object)
 }
 
 static bool
-add_dump(struct comparison *comparison, size_t dump)
+add_dump(struct dump_comparison *comparison, size_t dump)
 {
     const struct graph_dump *in = &comparison->dumps[dump];
     bool room;
@@ -256,7 +256,7 @@ why_inexact(const struct graph_dump *dumps, size_t count)
 }
 
 static bool
-compare(struct comparison *comparison)
+compare(struct dump_comparison *comparison)
 {
     const struct graph_dump *last = &comparison->dumps[comparison->count - 1];
     bool room = graph_patterns_make(&comparison->result->patterns, last->graph, last->tree) && identify(comparison);
@@ -268,7 +268,7 @@ compare(struct comparison *comparison)
 bool
 graph_difference_make(struct graph_difference *difference, const struct graph_dump *dumps, size_t count)
 {
-    struct comparison comparison = {.result = difference, .dumps = dumps, .count = count};
+    struct dump_comparison comparison = {.result = difference, .dumps = dumps, .count = count};
     bool room;
 
     *difference = (struct graph_difference){.dump_count = count, .inexact = why_inexact(dumps, count)};

@@ -156,6 +156,16 @@ find_way(struct way *way, const struct graph_tree *tree, uint32_t object)
     return true;
 }
 
+/* True if it is the label of what a class holds by a name of its own. */
+static bool
+variable_p(uint32_t label)
+{
+    switch (graph_label_kind(label)) {
+      case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_IVAR: return true;
+      default: return false;
+    }
+}
+
 /* Returns the index of the last object on the path that a named class holds directly, and the
  * name of that class; 0 if there is none. */
 static size_t
@@ -163,10 +173,19 @@ find_start(const struct way *way, const struct graph *graph, const struct graph_
            const char **name)
 {
     for (size_t at = way->count; at-- > 1;) {
-        switch (graph_label_kind(tree->labels[way->objects[at]])) {
-          case HEAPPROF_DUMP_CONSTANT: case HEAPPROF_DUMP_CVAR: case HEAPPROF_DUMP_IVAR:
-            if (named_class_p(graph, way->objects[at - 1], name)) return at;
-        }
+        if (variable_p(tree->labels[way->objects[at]]) &&
+            named_class_p(graph, way->objects[at - 1], name)) return at;
+    }
+    return 0;
+}
+
+uint32_t
+graph_way_start(const struct graph *graph, const struct graph_tree *tree, uint32_t object)
+{
+    const char *name;
+
+    for (uint32_t at = object; at && tree->from[at]; at = tree->from[at]) {
+        if (variable_p(tree->labels[at]) && named_class_p(graph, tree->from[at], &name)) return tree->from[at];
     }
     return 0;
 }

@@ -29,6 +29,9 @@ void graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, ui
 bool graph_put_way(FILE *out, const struct graph *graph, const struct graph_tree *tree,
                    uint32_t object, bool merged);
 
+/* The named class or module at which that path begins; 0 if it begins at a root. */
+uint32_t graph_way_start(const struct graph *graph, const struct graph_tree *tree, uint32_t object);
+
 /* What people would call the beginning of that path: "Cart::CACHE", "$cart", "local log".
  * Returns false if there is no memory. */
 bool graph_put_start(FILE *out, const struct graph *graph,

@@ -6,7 +6,7 @@
 #include "report/text.h"
 
 #define PERCENT_LEAST 5          /* of what is alive */
-#define BYTES_LEAST (1 << 20)    /* in a small program, less is nothing to talk about */
+#define BYTES_LEAST (1 << 20)    /* in a small program, less is no news unless it is half of all */
 
 bool
 cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *graph, size_t most, long percent)
@@ -15,7 +15,7 @@ cli_graph_suspects_find(struct cli_graph_suspects *suspects, struct cli_graph *g
 
     memset(suspects, 0, sizeof(*suspects));
     suspects->least = alive / 100 * (uint64_t)(percent < 0 ? PERCENT_LEAST : percent) + 1;
-    if (percent < 0 && suspects->least < BYTES_LEAST) suspects->least = BYTES_LEAST;
+    if (percent < 0 && suspects->least < BYTES_LEAST) suspects->least = BYTES_LEAST < alive / 2 ? BYTES_LEAST : alive / 2;
     suspects->all = calloc(most, sizeof(*suspects->all));
     if (!suspects->all || !graph_patterns_make(&suspects->patterns, &graph->graph, &graph->dominator_tree) ||
         !graph_patterns_gather(&suspects->patterns, &graph->graph, suspects->least)) return false;
@@ -52,22 +52,20 @@ put_kept(const struct telling *telling, const char *verb)
     fprintf(telling->out, " (%s)", share);
 }
 
-/* "200,000 Order", "a list of 4,000 Entry -> Array" */
+/* "200,000 Order", "a list of 4,000 Entry -> Array". The first node of a list of one step is what
+ * gathers it. */
 static void
 put_part(const struct telling *telling, uint32_t number)
 {
-    const struct graph_pattern *part = &telling->patterns->all[number];
+    const struct graph_pattern *part = &telling->patterns->all[number], *parent = &telling->patterns->all[part->parent];
+    bool list = part->loop && part->objects > 1;
+    bool first = list && part->loop == number && part->parent && parent->class_number == part->class_number;
 
-    if (part->loop && part->objects > 1) {
-        fputs("a list of ", telling->out);
-        cli_graph_put_amount(telling->out, (double)part->objects, "count");
-        fputc(' ', telling->out);
-        graph_put_period(telling->out, &telling->graph->graph, telling->patterns, number);
-        return;
-    }
-    cli_graph_put_amount(telling->out, (double)part->objects, "count");
+    if (list) fputs("a list of ", telling->out);
+    cli_graph_put_amount(telling->out, (double)(part->objects + (first ? parent->objects : 0)), "count");
     fputc(' ', telling->out);
-    graph_put_pattern_class(telling->out, &telling->graph->graph, part);
+    if (list) graph_put_period(telling->out, &telling->graph->graph, telling->patterns, number);
+    else graph_put_pattern_class(telling->out, &telling->graph->graph, part);
 }
 
 /* "`Cart::CACHE` keeps 187 MB (76%), gathered in one Hash of 200,000 Order" */

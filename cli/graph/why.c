@@ -158,17 +158,19 @@ count_entries(struct ways *ways, const struct cli_graph *graph)
 }
 
 /* Closes the objects of a path except the chain, and the references between objects of the chain
- * that are not the only entry. Sets any if something was closed. Returns false if there is no
+ * that are not the only entry. What is above the class at which the path begins stays open: other
+ * ways to a class are no news. Sets any if something was closed. Returns false if there is no
  * memory. */
 static bool
-close_way(struct ways *ways, const struct graph_tree *tree, uint32_t object, bool *any)
+close_way(struct ways *ways, const struct graph *graph, const struct graph_tree *tree, uint32_t object, bool *any)
 {
     struct graph_closed *closed = &ways->closed;
+    uint32_t start = graph_way_start(graph, tree, object);
 
     *any = false;
-    for (uint32_t at = object; at; at = tree->from[at]) {
+    for (uint32_t at = object; at != start; at = tree->from[at]) {
         uint32_t from = tree->from[at];
-        bool direct = ways->chain[at] && (!from || ways->chain[from]);
+        bool direct = ways->chain[at] && (from == start || ways->chain[from]);
         if (!ways->chain[at]) closed->objects[at] = 1;
         else if (ways->entries[at] < 2) continue;
         else ways->entries[at]--;
@@ -193,7 +195,7 @@ put_open_ways(struct question *question, struct ways *ways, uint32_t object)
         struct graph_tree tree;
         room = graph_shortest(&tree, &question->graph->graph, &ways->closed);
         more = room && tree.from[object] != GRAPH_UNREACHED;
-        if (more) room = put_way(question, &tree, object, number) && close_way(ways, &tree, object, &more);
+        if (more) room = put_way(question, &tree, object, number) && close_way(ways, &question->graph->graph, &tree, object, &more);
         graph_tree_free(&tree);
     }
     return room;

@@ -150,14 +150,15 @@ class TestHeapprofGraphLeaks < Test::Unit::TestCase
       end
       3.times { |number| turn(number) }
     RUBY
-      rows = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph", "--json").json["growth"]
-      rows = rows.to_h { |row| [row["class"], row.values_at("way", "objects", "new", "kept")] }
-      assert_equal ["constant LEAK -> []", [1000, 2000, 3000], [1000], [1000]], rows["Leaked"]
-      assert_equal ["constant CACHE -> []", [500, 501, 502], [502], [0]], rows["Replaced"]
-      assert_equal ["constant PASSING -> []", [0, 100, 200], [200], [0]], rows["Passing"]
-      assert_nil rows["Steady"]
+      json = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph", "--json").json
+      rows = json["rows"].to_h { |row| [row["way"], row] }
+      leak, passing = rows.values_at("constant LEAK", "constant PASSING")
+      assert_equal [4000, 0, true], [*[leak["new"], leak["freed"]].map { |flow| flow["objects"] }, leak["by_step"].all?(&:positive?)]
+      assert_equal [400, 0, true], [*[passing["new"], passing["freed"]].map { |flow| flow["objects"] }, passing["by_step"].all?(&:positive?)]
+      assert_nil rows["constant STEADY"]
+      assert_equal json["growth"], json["rows"].sum { |row| row["growth"] } + json["rest"]
       text = heapprof!("graph", "diff", "1.graph", "2.graph", "3.graph").out
-      assert_match(/^ +[\d.]+ kB +1,000 +2,000 +3,000 +1,000 +1,000  Leaked  constant LEAK -> \[\](; allocated at .*)?$/, text)
+      assert_match(/^ +[\d.]+ kB +[\d.]+ kB +[\d.]+ kB +[\d.]+ kB +0 B  Array  constant LEAK: 4,000 new objects, such as Leaked(; allocated at .*)?$/, text)
     end
   end
 end
