@@ -74,7 +74,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
                             "allocated at /srv/cart.rb:12 Cart#add\n"
       assert_includes text, "\n2. `$list` keeps 97.7 kB (13.5%), gathered in a list of 1,000 Node; alive by global $list\n"
       assert_operator text.lines.size, :<=, 24
-      suspects = heapprof!("graph", "report", FILE, "--json").json["suspects"]
+      suspects = heapprof!("graph", "report", FILE, "--least=5", "--json").json["suspects"]
       assert_equal ["constant Cart::CACHE -> @items", "global $list"], suspects.map { |suspect| suspect["way"] }
       assert_equal [address(@cache), address(@items)], suspects[0].values_at("object", "gathered").map { |object| object["address"] }
       assert_equal({ "file" => "/srv/cart.rb", "line" => 12, "method" => "Cart#add" }, suspects[0]["stack"][0])
@@ -343,7 +343,7 @@ class TestHeapprofGraph < Test::Unit::TestCase
       assert_equal [0, 2_500_000, 10_000_000], samples.map(&:first)
       bytes = [0] * 3
       timeline["nodes"].each_slice(7) { |_, _, id, size| bytes[samples.find_index { |_, last| id <= last }] += size }
-      assert_equal [100 + 40, 200, 400], bytes # of each dump what is alive in the third; with the Hash
+      assert_equal [10_000 + 40, 20_000, 40_000], bytes # of each dump what is alive in the third; with the Hash
       assert_equal [[], 0], [snapshot["samples"], snapshot["snapshot"]["trace_function_count"]]
     end
   end
