@@ -19,7 +19,8 @@
 enum {
     GRAPH_VALUE_OF_SYMBOL = HEAPPROF_DUMP_LABELS, /* the value of a Hash; detail: the string of
                                                      its Symbol key */
-    GRAPH_VALUE_OF_INTEGER                        /* the value of a Hash; detail: its Integer key */
+    GRAPH_VALUE_OF_INTEGER,                       /* the value of a Hash; detail: its Integer key */
+    GRAPH_VALUE_OF_STRING                         /* detail: the text of its String key */
 };
 #define GRAPH_DETAIL_BITS 27
 #define GRAPH_DETAIL_MOST ((UINT32_C(1) << GRAPH_DETAIL_BITS) - 1) /* stands for this value and
@@ -56,6 +57,8 @@ graph_merged_label(uint32_t label)
       case HEAPPROF_DUMP_INDEX: case HEAPPROF_DUMP_KEY: case HEAPPROF_DUMP_VALUE:
       case GRAPH_VALUE_OF_INTEGER:
         return graph_label(kind, 0);
+      case GRAPH_VALUE_OF_STRING:
+        return graph_label(HEAPPROF_DUMP_VALUE, 0);
       default:
         return label;
     }
@@ -99,6 +102,10 @@ struct graph {
     uint32_t *layouts;
     uint64_t *sizes;             /* bytes in the slot and outside it */
     uint16_t *bits;              /* enum heapprof_dump_object_bit */
+    uint32_t *lengths;           /* bytes of a String, elements of an Array, pairs of a Hash, plus 1;
+                                    0 if the file does not say. These three are read if wanted */
+    uint16_t *slots;             /* bytes in the slot, divided by 8 */
+    uint64_t *hashes;            /* of the content; 0 if the file has none */
     uint32_t *first;             /* count + 2 elements */
     uint32_t *targets, *labels;  /* indexed by reference */
     struct graph_root *roots;
@@ -115,6 +122,7 @@ struct graph {
                                     in the dump */
     bool      complete;
     size_t object_places_capacity, layouts_capacity, sizes_capacity, bits_capacity, first_capacity,
+           lengths_capacity, slots_capacity, hashes_capacity,
            targets_capacity, labels_capacity, roots_capacity, texts_capacity, samples_capacity,
            moves_capacity, layout_classes_capacity;
 };
@@ -125,6 +133,11 @@ struct graph {
 bool graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
                 char error[HEAPPROF_DUMP_ERROR_MAX]);
 void graph_free(struct graph *graph);
+
+/* The same, and reads what else is wanted. LENGTHS: lengths and slots. HASHES: hashes. */
+enum {GRAPH_LENGTHS = 1, GRAPH_HASHES = 2};
+bool graph_load_wanted(struct graph *graph, unsigned wanted, heapprof_dump_more_i *more, void *data,
+                       size_t limit_bytes, char error[HEAPPROF_DUMP_ERROR_MAX]);
 
 /* How many references an object has, not counting the one to its class. */
 static inline uint32_t

@@ -13,6 +13,7 @@
 
 struct load {
     struct graph *graph;
+    unsigned wanted;
     uint32_t reference_count;
     const char *wrong;           /* why loading cannot continue; NULL means no memory */
 };
@@ -113,13 +114,41 @@ add_sample(struct graph *graph, const struct heapprof_dump_read_object *object)
 
 /* Makes room for one more object, and for the extra element at the end of first. */
 static bool
-reserve_object(struct graph *graph)
+reserve_object(struct load *load)
 {
+    struct graph *graph = load->graph;
     size_t count = (size_t)graph->count + 3;
 
+    if ((load->wanted & GRAPH_LENGTHS) && (!GROW(graph, lengths, count) || !GROW(graph, slots, count))) return false;
+    if ((load->wanted & GRAPH_HASHES) && !GROW(graph, hashes, count)) return false;
     return GROW(graph, object_places, count) && GROW(graph, layouts, count) &&
            GROW(graph, sizes, count) &&
            GROW(graph, bits, count) && GROW(graph, first, count);
+}
+
+/* Elements are counted when they come. */
+static uint32_t
+length_of(const struct graph *graph, const struct heapprof_dump_read_object *object)
+{
+    const struct graph_layout *layout = &graph->names.layouts[object->layout];
+
+    if (!layout->collection) return 0;
+    if (object->bits & HEAPPROF_DUMP_LENGTH) {
+        return object->length < UINT32_MAX - 1 ? (uint32_t)object->length + 1 : UINT32_MAX;
+    }
+    return layout->counted;
+}
+
+static void
+note_wanted(struct load *load, const struct heapprof_dump_read_object *object)
+{
+    struct graph *graph = load->graph;
+
+    if (load->wanted & GRAPH_LENGTHS) {
+        graph->lengths[graph->count] = length_of(graph, object);
+        graph->slots[graph->count] = (uint16_t)(object->slot_bytes / 8);
+    }
+    if (load->wanted & GRAPH_HASHES) graph->hashes[graph->count] = object->hash;
 }
 
 static bool
@@ -130,7 +159,7 @@ on_object(void *data, const struct heapprof_dump_read_object *object)
     uint32_t place = place_of(load, object->address), number;
     enum graph_places_added added;
 
-    if (place == GRAPH_NO_PLACE_AT || !reserve_object(graph)) return false;
+    if (place == GRAPH_NO_PLACE_AT || !reserve_object(load)) return false;
     added = graph_places_add(&graph->places, place);
     if (added != GRAPH_PLACED) {
         if (added == GRAPH_PLACE_TWICE) load->wrong = "has objects that are not in the order of their pages";
@@ -143,6 +172,7 @@ on_object(void *data, const struct heapprof_dump_read_object *object)
     graph->bits[number] = (uint16_t)object->bits;
     graph->first[number] = load->reference_count;
     graph->bytes += graph->sizes[number];
+    note_wanted(load, object);
     return (!object->text || add_text(graph, object->text)) &&
            (!object->stack || add_sample(graph, object));
 }
@@ -186,6 +216,20 @@ on_reference(void *data, const struct heapprof_dump_reference *reference)
     graph->targets[load->reference_count] = place;
     graph->labels[load->reference_count++] = label_of(reference);
     return true;
+}
+
+/* Counts also what is no object. */
+static bool
+on_counted_reference(void *data, const struct heapprof_dump_reference *reference)
+{
+    struct graph *graph = ((struct load *)data)->graph;
+    uint32_t *length = &graph->lengths[graph->count];
+    bool element = reference->label == HEAPPROF_DUMP_INDEX || reference->label == HEAPPROF_DUMP_KEY;
+
+    if (element && *length && reference->index < UINT32_MAX - 1 && *length < reference->index + 2) {
+        *length = (uint32_t)reference->index + 2;
+    }
+    return on_reference(data, reference);
 }
 
 /* ---- after the last object ---- */
@@ -240,20 +284,21 @@ find_classes(struct graph *graph)
 static bool
 finish(struct load *load)
 {
-    if (!reserve_object(load->graph)) return false;
+    if (!reserve_object(load)) return false;
     number_references(load);
     number_roots(load->graph);
     return find_classes(load->graph);
 }
 
 bool
-graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
-           char error[HEAPPROF_DUMP_ERROR_MAX])
+graph_load_wanted(struct graph *graph, unsigned wanted, heapprof_dump_more_i *more, void *data,
+                  size_t limit_bytes, char error[HEAPPROF_DUMP_ERROR_MAX])
 {
-    struct load load = {.graph = graph};
+    struct load load = {.graph = graph, .wanted = wanted};
     struct heapprof_dump_visitor visitor = {
         .data = &load, .fact = on_fact, .string = on_string, .stack = on_stack, .layout = on_layout, .root = on_root,
-        .object = on_object, .reference = on_reference, .move = on_move,
+        .object = on_object, .move = on_move,
+        .reference = wanted & GRAPH_LENGTHS ? on_counted_reference : on_reference,
     };
     enum heapprof_dump_result result = HEAPPROF_DUMP_STOPPED;
 
@@ -271,6 +316,13 @@ graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t l
     return false;
 }
 
+bool
+graph_load(struct graph *graph, heapprof_dump_more_i *more, void *data, size_t limit_bytes,
+           char error[HEAPPROF_DUMP_ERROR_MAX])
+{
+    return graph_load_wanted(graph, 0, more, data, limit_bytes, error);
+}
+
 void
 graph_free(struct graph *graph)
 {
@@ -281,6 +333,9 @@ graph_free(struct graph *graph)
     RELEASE(layouts);
     RELEASE(sizes);
     RELEASE(bits);
+    RELEASE(lengths);
+    RELEASE(slots);
+    RELEASE(hashes);
     RELEASE(first);
     RELEASE(targets);
     RELEASE(labels);

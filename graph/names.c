@@ -155,6 +155,24 @@ structure_p(const char *type)
     return false;
 }
 
+static enum graph_collection
+collection_of(const char *type)
+{
+    if (!strcmp(type, "T_STRING")) return GRAPH_STRING;
+    if (!strcmp(type, "T_ARRAY")) return GRAPH_ARRAY;
+    return strcmp(type, "T_HASH") ? GRAPH_NO_COLLECTION : GRAPH_HASH;
+}
+
+static bool
+shared_p(const struct graph_names *names, const struct heapprof_dump_read_layout *layout)
+{
+    for (uint32_t i = 0; i < layout->label_count; i++) {
+        if (layout->labels[i].label == HEAPPROF_DUMP_FIELD &&
+            graph_role(names, layout->labels[i].name) == GRAPH_ROLE_SHARED) return true;
+    }
+    return false;
+}
+
 bool
 graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_layout *layout)
 {
@@ -170,6 +188,8 @@ graph_names_layout(struct graph_names *names, const struct heapprof_dump_read_la
     names->layouts[names->layout_count++] = (struct graph_layout){
         .class_address = layout->class_address, .class_number = class_number, .type = layout->type,
         .module = module, .thread = thread, .structure = structure_p(type),
+        .collection = (uint8_t)collection_of(type), .counted = layout->tail != HEAPPROF_DUMP_NO_TAIL,
+        .shared = shared_p(names, layout),
     };
     return true;
 }

@@ -6,6 +6,9 @@
 #include "dump/reader.h"
 #include "graph/space.h"
 
+/* What has a length and room for more. */
+enum graph_collection {GRAPH_NO_COLLECTION, GRAPH_STRING, GRAPH_ARRAY, GRAPH_HASH};
+
 struct graph_layout {
     uint64_t class_address;
     uint32_t class_number;       /* index in classes */
@@ -14,6 +17,9 @@ struct graph_layout {
     bool     thread;             /* true if its objects are threads, fibers or Ractors */
     bool     structure;          /* true if its objects hold a program together: they keep much by
                                     their nature */
+    uint8_t  collection;         /* enum graph_collection of its objects */
+    bool     counted;            /* true if the number of its objects' elements is in the file */
+    bool     shared;             /* true if their content is in another object */
 };
 
 /* What a string means as the name of a FIELD, or of a LOCAL. */

@@ -6,7 +6,7 @@
 
 /* A kind of label, for a dominator without a direct reference to the object it dominates. The
  * detail is the name of a constant that holds the object; 0 if there is none. */
-#define GRAPH_INDIRECT (GRAPH_VALUE_OF_INTEGER + 1)
+#define GRAPH_INDIRECT (GRAPH_VALUE_OF_STRING + 1)
 
 struct graph_tree {
     struct graph_space *space;

@@ -8,6 +8,7 @@
 #include "report/text.h"
 
 #define REPEATS_SHOWN 3 /* repetitions, one behind the other, that are not counted but shown */
+#define KEY_BYTES_MOST 60 /* of a String key that are shown */
 #define PERIOD_MOST 8   /* steps that repeat together */
 
 /* ---- objects ---- */
@@ -52,6 +53,15 @@ graph_put_object(FILE *out, const struct graph *graph, uint32_t object)
 
 /* ---- labels ---- */
 
+static void
+put_quoted_key(FILE *out, const char *key)
+{
+    size_t length = strlen(key), shown = length < KEY_BYTES_MOST ? length : KEY_BYTES_MOST;
+
+    while (shown < length && shown > 0 && (key[shown] & 0xc0) == 0x80) shown--; /* inside a character */
+    fprintf(out, "[\"%.*s%s\"]", (int)shown, key, shown < length ? "..." : "");
+}
+
 void
 graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merged)
 {
@@ -75,6 +85,10 @@ graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merge
         return;
       case GRAPH_VALUE_OF_SYMBOL:
         fprintf(out, "[:%s]", string(graph, detail));
+        return;
+      case GRAPH_VALUE_OF_STRING:
+        if (merged) fputs("(value)", out);
+        else put_quoted_key(out, string(graph, detail));
         return;
       case HEAPPROF_DUMP_KEY:
         fputs("(key)", out);

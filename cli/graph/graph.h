@@ -35,8 +35,22 @@ struct cli_graph {
                                                    complete */
 };
 
-/* The trees that a command may ask for. EXACTLY: dominators look through nothing. */
-enum {CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2, CLI_GRAPH_EXACTLY = 4};
+/* The trees that a command may ask for, and what else. EXACTLY: dominators look through nothing.
+ * LENGTHS and HASHES: see graph_load_wanted. KEYS: String keys are in paths. */
+enum {
+    CLI_GRAPH_SHORTEST = 1, CLI_GRAPH_DOMINATOR_TREE = 2, CLI_GRAPH_EXACTLY = 4, CLI_GRAPH_LENGTHS = 8,
+    CLI_GRAPH_HASHES = 16, CLI_GRAPH_KEYS = 32
+};
+
+/* An option of a command that shows paths, and CLI_GRAPH_KEYS if it is given. */
+#define CLI_GRAPH_KEYS_OPTION \
+    {"--keys", 0, NULL, NULL, "Show the String keys of Hashes in paths, if the dump was made with values"}
+
+static inline int
+cli_graph_keys(const struct cli *cli, int option)
+{
+    return cli->values[option] ? CLI_GRAPH_KEYS : 0;
+}
 
 /* CLI_GRAPH_EXACTLY if the option --exact is given, otherwise 0. */
 static inline int

@@ -9,7 +9,7 @@
 #define CLASSES_MOST 8
 #define SUSPECTS_MOST 1000
 
-enum {LEAST = CLI_GRAPH_KEEPER_OWN_OPTIONS, COUNT};
+enum {LEAST = CLI_GRAPH_KEEPER_OWN_OPTIONS, COUNT, KEYS};
 
 struct page {
     const struct cli_graph *graph;
@@ -159,7 +159,8 @@ run(struct cli *cli)
         !cli_number(cli, COUNT, 1, CLI_GRAPH_SUSPECTS_MOST, &most)) return CLI_USAGE;
     if (most > SUSPECTS_MOST) return cli_usage(cli, "--count=%s: at most %d", cli->values[COUNT], SUSPECTS_MOST);
     status = cli_graph_read(cli, cli->operands[0], &graph,
-                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
+                            CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli) |
+                                cli_graph_keys(cli, KEYS));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(cli, &graph, least, most) ? cli_finish(cli) : cli_wrong(cli, "no memory");
@@ -172,6 +173,7 @@ static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
     {"--least", 'l', "PERCENT", NULL, "What part of the live memory a suspect keeps at least (default: 5, and 1 MB)"},
     {"--count", 'n', "N", NULL, "How many suspects (default: 5)"},
+    CLI_GRAPH_KEYS_OPTION,
     {0}
 };
 

@@ -15,7 +15,7 @@
 #define WAYS_MOST 5
 #define STEPS_MOST 40 /* of a way that are shown, half of them from its end */
 
-enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS};
+enum {COUNT = CLI_GRAPH_KEEPER_OWN_OPTIONS, KEYS};
 
 struct question {
     const struct cli *cli;
@@ -376,7 +376,7 @@ run(struct cli *cli)
     int status;
 
     if (!cli_number(cli, COUNT, 0, 10, &question.limit)) return CLI_USAGE;
-    status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli));
+    status = cli_graph_read(cli, cli->operands[0], &graph, cli_graph_exactly(cli) | cli_graph_keys(cli, KEYS));
     if (status == CLI_DONE) {
         cli_graph_warn(cli, cli->operands[0], &graph);
         status = show(&question);
@@ -388,6 +388,7 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     CLI_GRAPH_KEEPER_OPTIONS,
     {"--count", 'n', "N", NULL, "How many paths for a class; 0: all (default: 10)"},
+    CLI_GRAPH_KEYS_OPTION,
     {0}
 };
 

@@ -218,10 +218,10 @@ RandomDrawing(std::mt19937 *random)
 // A dump in memory, loaded.
 class LoadedGraph {
 public:
-    explicit LoadedGraph(const std::string &bytes, size_t limit_bytes = SIZE_MAX) : bytes_(bytes)
+    explicit LoadedGraph(const std::string &bytes, size_t limit_bytes = SIZE_MAX, unsigned wanted = 0) : bytes_(bytes)
     {
         char error[HEAPPROF_DUMP_ERROR_MAX];
-        loaded = graph_load(&graph, More, this, limit_bytes, error);
+        loaded = graph_load_wanted(&graph, wanted, More, this, limit_bytes, error);
         this->error = error;
     }
     ~LoadedGraph() { graph_free(&graph); }
