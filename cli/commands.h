@@ -15,6 +15,7 @@
     X(graph_why) \
     X(graph_tree) \
     X(graph_show) \
+    X(graph_query) \
     X(graph_diff) \
     X(graph_dups) \
     X(graph_pages) \

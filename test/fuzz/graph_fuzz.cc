@@ -10,6 +10,8 @@
 extern "C" {
 #include "graph/difference.h"
 #include "graph/duplicates.h"
+#include "graph/fields.h"
+#include "graph/keys.h"
 #include "graph/largest.h"
 #include "graph/pages.h"
 #include "graph/suspects.h"
@@ -196,6 +198,29 @@ CheckDifference(Made *earlier, Made *later)
     graph_difference_free(&difference);
 }
 
+// What a query asks of objects; the labels that --keys gives lead to strings.
+void
+CheckFields(graph *graph, const graph_dominators &dominators)
+{
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        for (int i = 0; i < GRAPH_FIELDS; i++) {
+            graph_field field = static_cast<graph_field>(i);
+            const char *text = nullptr;
+            double number = -1;
+            if (graph_field_kind(field) == GRAPH_FIELD_TEXT) {
+                REQUIRE(!graph_field_text(graph, object, field, &text) || text);
+            }
+            else REQUIRE(!graph_field_number(graph, &dominators, object, field, &number) || number >= 0);
+            if (field == GRAPH_FILL_FIELD) REQUIRE(number <= 100);
+        }
+    }
+    graph_name_keys(graph);
+    for (uint32_t i = 0; i < graph->first[graph->count + 1]; i++) {
+        if (graph_label_kind(graph->labels[i]) != GRAPH_VALUE_OF_STRING) continue;
+        REQUIRE(graph_label_detail(graph->labels[i]) < graph->names.string_count);
+    }
+}
+
 struct Bytes {
     const std::string *bytes;
     size_t at;
@@ -264,6 +289,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < graph.first[graph.count + 1]; i++) REQUIRE(graph.targets[i] <= graph.count);
     if (!first.made) return 0;
     first.Check();
+    LoadedGraph wanted(bytes[0], kMost, GRAPH_LENGTHS | GRAPH_HASHES);
+    if (wanted.loaded) CheckFields(&wanted.graph, first.dominators);
     if (!dump) return 0;
     Made second(bytes[1]);
     if (!second.made) return 0;
