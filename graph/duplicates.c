@@ -61,6 +61,15 @@ on_object(void *data, const struct heapprof_dump_read_object *object)
     return true;
 }
 
+static bool
+begin(struct graph_duplicates *duplicates, size_t limit_bytes)
+{
+    memset(duplicates, 0, sizeof(*duplicates));
+    graph_space_init(&duplicates->space, limit_bytes);
+    rb_heapprof_mem_init(&duplicates->index_mem, SIZE_MAX);
+    return graph_names_init(&duplicates->names, &duplicates->space);
+}
+
 bool
 graph_duplicates_read(struct graph_duplicates *duplicates, heapprof_dump_more_i *more,
                       void *data,
@@ -72,14 +81,29 @@ graph_duplicates_read(struct graph_duplicates *duplicates, heapprof_dump_more_i 
     };
     enum heapprof_dump_result result;
 
-    memset(duplicates, 0, sizeof(*duplicates));
-    graph_space_init(&duplicates->space, limit_bytes);
-    rb_heapprof_mem_init(&duplicates->index_mem, SIZE_MAX);
     snprintf(error, HEAPPROF_DUMP_ERROR_MAX, "no memory");
-    if (!graph_names_init(&duplicates->names, &duplicates->space)) return false;
+    if (!begin(duplicates, limit_bytes)) return false;
     result = rb_heapprof_dump_read(more, data, &visitor, error);
     *complete = result == HEAPPROF_DUMP_COMPLETE;
     return result == HEAPPROF_DUMP_COMPLETE || result == HEAPPROF_DUMP_INCOMPLETE;
+}
+
+bool
+graph_duplicates_find(struct graph_duplicates *duplicates, const struct graph *graph, size_t limit_bytes,
+                      uint32_t *contents)
+{
+    if (!begin(duplicates, limit_bytes)) return false;
+    for (uint32_t object = 1; object <= graph->count; object++) {
+        struct graph_duplicate *duplicate;
+        if (!(graph->bits[object] & HEAPPROF_DUMP_HASHED)) continue;
+        duplicate = find_or_add(duplicates, graph->hashes[object], graph->sizes[object],
+                                graph_class_number(graph, object));
+        if (!duplicate) return false;
+        duplicates->objects++;
+        if (!duplicate->objects++) duplicate->example = graph_address(graph, object);
+        contents[object] = (uint32_t)(duplicate - duplicates->all) + 1;
+    }
+    return true;
 }
 
 void

@@ -2,7 +2,7 @@
 #define GRAPH_DUPLICATES_H
 /* Finds objects of one class and size with equal content. A dump has a keyed hash of the
  * content, even if it has no values. Reads the dump in one pass, without building the graph. */
-#include "graph/names.h"
+#include "graph/graph.h"
 
 struct graph_duplicate {
     uint64_t hash;
@@ -28,6 +28,12 @@ struct graph_duplicates {
 bool graph_duplicates_read(struct graph_duplicates *duplicates,
                            heapprof_dump_more_i *more, void *data,
                            size_t limit_bytes, bool *complete, char error[HEAPPROF_DUMP_ERROR_MAX]);
+
+/* The same of a graph that was loaded with GRAPH_HASHES; names, text and stack stay empty. Sets
+ * contents, by object, to the index of its content in all, plus 1; 0 if it has no hash. Returns
+ * false if there is no memory. */
+bool graph_duplicates_find(struct graph_duplicates *duplicates, const struct graph *graph, size_t limit_bytes,
+                           uint32_t *contents);
 void graph_duplicates_free(struct graph_duplicates *duplicates);
 
 /* The bytes that would be free if the content existed once. */

@@ -103,7 +103,7 @@ graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool merge
       case HEAPPROF_DUMP_C_GLOBAL: fputs("C global ", out); break;
       default: break;
     }
-    fputs(string(graph, detail), out);
+    fputs(string(graph, detail)[0] ? string(graph, detail) : "(unnamed)", out);
 }
 
 const char *
@@ -253,9 +253,10 @@ static void
 put_step(FILE *out, const struct graph *graph, const struct graph_tree *tree,
          uint32_t object, bool merged)
 {
-    uint32_t kind = graph_label_kind(tree->labels[object]);
+    uint32_t label = tree->labels[object];
+    bool field = graph_label_kind(label) == HEAPPROF_DUMP_FIELD;
 
-    if (kind == HEAPPROF_DUMP_UNLABELLED) {
+    if (graph_label_kind(label) == HEAPPROF_DUMP_UNLABELLED || (field && !graph_label_name(graph, label)[0])) {
         fprintf(out, "(%s)", graph_class_name(graph, object));
     }
     else graph_put_label(out, graph, tree->labels[object], merged);

@@ -1,11 +1,11 @@
 /* dups.c - `heapprof graph dups`: lists content that exists many times. */
 #include <inttypes.h>
+#include <string.h>
 
-#include "cli/graph/graph.h"
-#include "graph/duplicates.h"
+#include "cli/graph/repeats.h"
 #include "report/text.h"
 
-enum {COUNT = CLI_GRAPH_OWN_OPTIONS};
+enum {COUNT = CLI_GRAPH_OWN_OPTIONS, GROUP};
 
 #define TEXT_COLUMNS 40
 
@@ -112,6 +112,7 @@ show(const struct cli *cli, struct graph_duplicates *duplicates, long rows)
 static int
 run(struct cli *cli)
 {
+    const char *group = cli->values[GROUP];
     struct graph_duplicates duplicates;
     char error[HEAPPROF_DUMP_ERROR_MAX];
     struct cli_input input;
@@ -121,6 +122,8 @@ run(struct cli *cli)
     int status = CLI_WRONG;
 
     if (!cli_number(cli, COUNT, 0, 20, &rows) || !cli_graph_limit(cli, &limit_bytes)) return CLI_USAGE;
+    if (group && !strcmp(group, "holder")) return cli_graph_repeats(cli, GRAPH_REPEATS_BY_HOLDER, rows);
+    if (group && !strcmp(group, "line")) return cli_graph_repeats(cli, GRAPH_REPEATS_BY_LINE, rows);
     if (!cli_open(cli, &input, cli->operands[0])) return CLI_WRONG;
     read = graph_duplicates_read(&duplicates, cli_more, &input, limit_bytes, &complete, error);
     cli_close(&input);
@@ -133,20 +136,27 @@ run(struct cli *cli)
 static const struct cli_option options[] = {
     CLI_GRAPH_OPTIONS,
     {"--count", 'n', "N", NULL, "How many rows; 0: all (default: 20)"},
+    {"--group", 'g', "GROUP", "content holder line", "What a row stands for (default: content)"},
     {0}
 };
 
 static const struct cli_example examples[] = {
     {"heapprof graph dups app.graph", "which strings exist many times, and how much memory that wastes"},
+    {"heapprof graph dups app.graph --group holder", "which variables hold them"},
     {0}
 };
 
 const struct cli_command cli_graph_dups_command = {
-    .name = "graph dups", .arguments = "FILE [-n N]",
+    .name = "graph dups", .arguments = "FILE [--group=GROUP] [-n N]",
     .summary = "Objects of a dump with the same content",
     .description =
         "Groups objects of one class and size that have the same content, such as strings\n"
         "of equal bytes. A dump has a hash of the content, and the key of the hash stays in\n"
-        "the process, so the dump needs no values. Garbage counts, too.",
+        "the process, so the dump needs no values. Garbage counts, too.\n"
+        "\n"
+        "By holder, a row is a path from a root, without indices and keys. By line, it is the\n"
+        "line that allocated the objects, and a sampled object counts as the objects it\n"
+        "stands for: the numbers are estimates. Of k objects with one content k - 1 are too\n"
+        "many. Each of them counts as that share of its bytes.",
     .options = options, .examples = examples, .least = 1, .most = 1, .run = run,
 };
