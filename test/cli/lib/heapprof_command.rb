@@ -13,6 +13,12 @@ require "stringio"
 require "tmpdir"
 require "zlib"
 
+# A shell has SIGINT and SIGQUIT of what it runs in the background ignored, and what tests start would inherit that.
+%w[INT QUIT].each do |signal|
+  before = trap(signal, "DEFAULT")
+  trap(signal, before) unless before == "IGNORE"
+end
+
 # A profile, by its things; the bytes are those of profile.proto.
 class ProfileBytes
   def initialize

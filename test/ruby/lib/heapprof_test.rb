@@ -13,9 +13,11 @@ require "zlib"
 require_relative "estimator"
 require_relative "raw_profile"
 
-# nohup has SIGHUP ignored, and what tests start would inherit that.
-before = trap("HUP", "DEFAULT")
-trap("HUP", before) unless before == "IGNORE"
+# nohup has SIGHUP ignored, and a shell SIGINT and SIGQUIT of what it runs in the background. What tests start would inherit that.
+%w[HUP INT QUIT].each do |signal|
+  before = trap(signal, "DEFAULT")
+  trap(signal, before) unless before == "IGNORE"
+end
 
 module HeapProfTest
   CHILD = File.join(__dir__, "child.rb")
