@@ -67,7 +67,8 @@ class TestHeapprofAnywhere < Test::Unit::TestCase
   # Its threads have other numbers there than here.
   def test_a_pid_namespace_of_its_own
     beside_in(NAMESPACES["pid"]) do |pid|
-      native = threads(pid).map { |thread| thread["native_id"] }
+      all = threads_until(pid) { |found| found.size == 2 && labels(found[1]).include?("Object#spin") }
+      native = all.map { |thread| thread["native_id"] }
       assert_equal 1, native.first
       refute_equal 1, pid
       inside = Dir["/proc/#{pid}/task/*/status"].map { |status| File.read(status)[/^NSpid:.*\t(\d+)$/, 1].to_i }

@@ -275,15 +275,22 @@ class TestHeapprofUndisturbed < Test::Unit::TestCase
   def test_threads_and_ractors_that_come_and_go
     script = <<~'RUBY'
       def short = 200.times { |i| i.to_s }
-      def in_thread = short
+      def in_thread = (short; $stay && ($stdout.syswrite("stays\n"); loop { 1 + 1 }))
       def in_ractor = short
+      trap(:USR1) { $stay = true }
       Thread.new { loop { Ractor.new { in_ractor }.take } }
       $ready.call
       loop { 4.times.map { Thread.new { in_thread } }.each(&:join) }
     RUBY
-    beside(script, "-W0") do |pid|
-      %w[auto always].each do |whom|
-        ran = record(500, pid, "--rate=1000", "--stop", whom)
+    %w[auto always].each do |whom|
+      beside(script, "-W0") do |pid, _, output|
+        ran = record_by_bell("--format=collapsed", "--rate=1000", "--stop", whom, pid) do |bell,|
+          assert bell.ring(500)
+          Process.kill(:USR1, pid)
+          assert_equal "stays\n", output.gets # whoever comes now does not go
+          assert bell.ring(20)
+        end
+        assert_match COUNTS, ran.err
         stacks = collapsed(ran.out).keys
         assert_empty stacks.select { |stack| stack.include?("Object#in_thread") && stack.include?("Object#in_ractor") }
         assert_includes stacks.flatten, "Object#in_thread"

@@ -313,6 +313,8 @@ class TestHeapProfRss < Test::Unit::TestCase
       HeapProfile.start
       string = "x" * (50 * MEGA)
       pid = fork do
+        ladder # a child has the pages of files only when it has touched them
+        HeapProfile.snapshot(rss: true)
         assert_ladder
         assert_adds_up HeapProfile.snapshot(rss: true)
         Process.exit!(string.size == 50 * MEGA ? 0 : 2)
