@@ -62,17 +62,30 @@ common_string(struct likeness *likeness, const struct graph *graph, uint32_t str
     return known[string] - 1;
 }
 
+/* What the objects of a pattern are: a thread or fiber by place, or a module by name, or else the
+ * name of the class. Returns its common string; UINT32_MAX if there is no memory. */
+static uint32_t
+common_class(struct likeness *likeness, const struct graph *graph, const struct graph_patterns *patterns,
+             const struct graph_pattern *pattern, uint32_t *known)
+{
+    const struct graph_names *names = &graph->names;
+    const char *place = graph_pattern_place(graph, patterns, pattern);
+    uint32_t number = pattern->class_number;
+
+    if (place) return rb_heapprof_strings_intern(&likeness->strings, place, strlen(place));
+    return common_string(likeness, graph, number < names->class_count ? names->classes[number].name
+                                                                      : number - names->class_count, known);
+}
+
 /* The place of a pattern is below that of its parent, three steps down: what kind of label it
  * has, which name is in it, and which class. */
 static uint32_t
-place_of(struct likeness *likeness, const struct graph *graph, const struct graph_pattern *pattern, uint32_t parent,
-         uint32_t *known)
+place_of(struct likeness *likeness, const struct graph *graph, const struct graph_patterns *patterns,
+         const struct graph_pattern *pattern, uint32_t parent, uint32_t *known)
 {
-    const struct graph_names *names = &graph->names;
-    bool named = pattern->class_number >= names->class_count;
-    uint32_t class_string = named ? pattern->class_number - names->class_count : names->classes[pattern->class_number].name;
+    bool named = pattern->class_number >= graph->names.class_count;
     uint32_t label = common_string(likeness, graph, graph_label_detail(pattern->label), known);
-    uint32_t class_name = common_string(likeness, graph, class_string, known);
+    uint32_t class_name = common_class(likeness, graph, patterns, pattern, known);
     uint32_t place = find_or_add(likeness, parent, graph_label_kind(pattern->label) << 1 | named);
 
     if (label == UINT32_MAX || class_name == UINT32_MAX) return 0;
@@ -89,7 +102,7 @@ number_patterns(struct likeness *likeness, const struct graph *graph, const stru
     bool room = numbers && known;
 
     for (uint32_t i = 1; room && i < patterns->count; i++) {
-        numbers[i] = place_of(likeness, graph, &patterns->all[i], numbers[patterns->all[i].parent], known);
+        numbers[i] = place_of(likeness, graph, patterns, &patterns->all[i], numbers[patterns->all[i].parent], known);
         room = numbers[i];
     }
     free(known);

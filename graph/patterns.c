@@ -6,6 +6,7 @@
 #include "graph/patterns.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/words.h"
 
@@ -65,13 +66,32 @@ find_or_add(struct graph_patterns *patterns, uint32_t parent, uint32_t label, ui
     return patterns->count++;
 }
 
-uint32_t
-graph_pattern_class(const struct graph *graph, uint32_t object)
-{
-    uint32_t name = graph_module_name(graph, object);
+#define PLACE_BYTES 600
 
-    if (!name && graph->names.layouts[graph->layouts[object]].thread) name = graph_text(graph, object);
-    return name ? graph->names.class_count + name : graph_class_number(graph, object);
+/* Returns the number of the place of a thread or fiber; UINT32_MAX if there is no memory. */
+static uint32_t
+place_of(struct graph_patterns *patterns, const struct graph *graph, uint32_t object, uint32_t text_string)
+{
+    const char *text = graph_string(&graph->names, text_string);
+    char place[PLACE_BYTES];
+
+    snprintf(place, sizeof(place), "%.80s %.*s", graph_class_name(graph, object), (int)graph_place_length(text), text);
+    return rb_heapprof_strings_intern(&patterns->places, place, strlen(place));
+}
+
+/* Returns the number of an object's class in a pattern (class_number); UINT32_MAX if there is no
+ * memory. */
+static uint32_t
+pattern_class(struct graph_patterns *patterns, const struct graph *graph, uint32_t object)
+{
+    const struct graph_names *names = &graph->names;
+    uint32_t name = graph_module_name(graph, object), text, place;
+
+    if (name) return names->class_count + name;
+    text = names->layouts[graph->layouts[object]].thread ? graph_text(graph, object) : 0;
+    if (!text) return graph_class_number(graph, object);
+    place = place_of(patterns, graph, object, text);
+    return place == UINT32_MAX ? place : names->class_count + names->string_count + place;
 }
 
 bool
@@ -80,14 +100,16 @@ graph_patterns_make(struct graph_patterns *patterns, struct graph *graph,
 {
     *patterns = (struct graph_patterns){.space = &graph->space, .count = 1};
     rb_heapprof_mem_init(&patterns->index_mem, SIZE_MAX);
+    rb_heapprof_strings_init(&patterns->places, &patterns->index_mem);
     if (!GRAPH_SPACE_GROW(patterns->space, patterns->all, patterns->all_capacity, 1) ||
         !GRAPH_SPACE_GROW(patterns->space, patterns->of, patterns->of_capacity,
                           (size_t)graph->count + 1)) return false;
     for (uint32_t at = 0; at < tree->count; at++) {
         uint32_t object = tree->order[at], number = patterns->of[tree->from[object]];
         if (!graph_shared_p(graph, tree->labels[object]) || !number) {
-            number = find_or_add(patterns, number, graph_merged_label(tree->labels[object]),
-                                 graph_pattern_class(graph, object), object);
+            uint32_t class_number = pattern_class(patterns, graph, object);
+            if (class_number == UINT32_MAX) return false;
+            number = find_or_add(patterns, number, graph_merged_label(tree->labels[object]), class_number, object);
             if (!number) return false;
             patterns->all[number].objects++;
         }
@@ -103,15 +125,29 @@ graph_patterns_free(struct graph_patterns *patterns)
     GRAPH_SPACE_RELEASE(patterns->space, patterns->all, patterns->all_capacity);
     GRAPH_SPACE_RELEASE(patterns->space, patterns->of, patterns->of_capacity);
     rb_heapprof_index_release(&patterns->index, &patterns->index_mem);
+    rb_heapprof_strings_free(&patterns->places);
+}
+
+const char *
+graph_pattern_place(const struct graph *graph, const struct graph_patterns *patterns, const struct graph_pattern *pattern)
+{
+    uint32_t places = graph->names.class_count + graph->names.string_count;
+
+    return pattern->class_number < places ? NULL
+                                          : rb_heapprof_strings_get(&patterns->places, pattern->class_number - places, NULL);
 }
 
 void
-graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph_pattern *pattern)
+graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+                        const struct graph_pattern *pattern)
 {
-    bool named = pattern->class_number >= graph->names.class_count && pattern->siblings < 2;
+    const char *place = graph_pattern_place(graph, patterns, pattern);
 
-    if (named) graph_put_object(out, graph, pattern->example);
-    else fputs(graph_class_name(graph, pattern->example), out);
+    if (pattern->siblings > 1 || pattern->class_number < graph->names.class_count) {
+        fputs(graph_class_name(graph, pattern->example), out);
+    }
+    else if (place) fputs(place, out);
+    else graph_put_object(out, graph, pattern->example);
 }
 
 /* Goes up from the last step of the period, so the steps are collected first. */
@@ -126,7 +162,7 @@ graph_put_period(FILE *out, const struct graph *graph, const struct graph_patter
         if (at == first) break;
     }
     while (count-- > 0) {
-        graph_put_pattern_class(out, graph, &patterns->all[steps[count]]);
+        graph_put_pattern_class(out, graph, patterns, &patterns->all[steps[count]]);
         if (count) fputs(" -> ", out);
     }
 }
@@ -137,7 +173,7 @@ graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patte
     const struct graph_pattern *pattern = &patterns->all[number];
 
     if (!pattern->loop || pattern->objects < 2) {
-        graph_put_pattern_class(out, graph, pattern);
+        graph_put_pattern_class(out, graph, patterns, pattern);
         return;
     }
     fputs("list of ", out);

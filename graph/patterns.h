@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "base/index.h"
+#include "base/strings.h"
 #include "graph/tree.h"
 
 #define GRAPH_PERIOD_MOST 8 /* steps of a period */
@@ -24,9 +25,8 @@
 struct graph_pattern {
     uint32_t parent;             /* pattern; 0 if a root refers to it */
     uint32_t label;
-    uint32_t class_number;       /* index in names.classes; higher values are named: classes and
-                                    modules by the string of their name, threads and fibers by
-                                    that of their place */
+    uint32_t class_number;       /* index in names.classes; then come classes and modules, by the
+                                    string of their name; then threads and fibers, by place */
     uint32_t example;            /* its first object, the nearest to the roots */
     uint32_t loop;               /* the last pattern of the period that begins here; 0 if none
                                     does */
@@ -42,7 +42,8 @@ struct graph_patterns {
     uint32_t *of;                /* by object; 0 if it is not reached */
     size_t    all_capacity, of_capacity;
     struct heapprof_index index;
-    struct heapprof_mem index_mem;
+    struct heapprof_strings places; /* where threads and fibers were started: "Thread worker.rb:12" */
+    struct heapprof_mem index_mem; /* of these two */
 };
 
 /* Returns false if there is no memory. The caller frees the patterns either way, before the
@@ -56,12 +57,10 @@ void graph_patterns_free(struct graph_patterns *patterns);
  * there is no memory. */
 bool graph_patterns_gather(struct graph_patterns *patterns, struct graph *graph, uint64_t least);
 
-/* The number of an object's class in a pattern: see class_number. */
-uint32_t graph_pattern_class(const struct graph *graph, uint32_t object);
-
 /* Writes what the objects of the pattern are: the name of their class; for a class or module its
  * own name. graph_put_pattern also says "list of Entry -> Array" of a period. */
-void graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph_pattern *pattern);
+void graph_put_pattern_class(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
+                             const struct graph_pattern *pattern);
 void graph_put_pattern(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
                        uint32_t number);
 
@@ -74,6 +73,10 @@ void graph_put_pattern_label(FILE *out, const struct graph *graph, const struct 
 /* Writes the label and what the objects are: "constant CACHE: Hash". */
 void graph_put_step(FILE *out, const struct graph *graph, const struct graph_patterns *patterns,
                     uint32_t number);
+
+/* The place of the threads or fibers of a pattern; NULL if it is of other objects. */
+const char *graph_pattern_place(const struct graph *graph, const struct graph_patterns *patterns,
+                                const struct graph_pattern *pattern);
 
 /* The tree of patterns from the top down. */
 struct graph_branches {

@@ -51,6 +51,22 @@ graph_put_object(FILE *out, const struct graph *graph, uint32_t object)
     if (text) fprintf(out, !strcmp(type, "T_STRING") ? " \"%s\"" : " %s", string(graph, text));
 }
 
+#define PLACE_MOST 500 /* characters; a hostile text may have millions */
+
+size_t
+graph_place_length(const char *text)
+{
+    size_t length = strnlen(text, PLACE_MOST), end = length;
+
+    while (end > 0 && strncmp(text + end, ", ", 2)) end--;
+    if (end == 0) end = length;
+    for (size_t i = 1; i < end; i++) {
+        bool place = (text[i - 1] >= '0' && text[i - 1] <= '9') || (i == 6 && !strncmp(text, "C code", 6));
+        if (place && !strncmp(text + i, " (", 2)) return i;
+    }
+    return end;
+}
+
 /* ---- labels ---- */
 
 static void

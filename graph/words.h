@@ -9,6 +9,10 @@
 /* "Hash", "class Cart", "T_IMEMO(iseq) Cart#load". */
 void graph_put_object(FILE *out, const struct graph *graph, uint32_t object);
 
+/* How many characters of the text of a thread or fiber say where it was started: of
+ * "worker.rb:12 (NAME), sleeps" the first 12. */
+size_t graph_place_length(const char *text);
+
 /* The name of the class; without a class, the type: "Hash", "T_IMEMO(iseq)". */
 const char *graph_class_name(const struct graph *graph, uint32_t object);
 

@@ -1,4 +1,5 @@
 /* suspects.c - describes what may be a leak, for `graph report` and `graph view`. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ put_part(const struct telling *telling, uint32_t number)
     cli_graph_put_amount(telling->out, (double)(part->objects + (first ? parent->objects : 0)), "count");
     fputc(' ', telling->out);
     if (list) graph_put_period(telling->out, &telling->graph->graph, telling->patterns, number);
-    else graph_put_pattern_class(telling->out, &telling->graph->graph, part);
+    else graph_put_pattern_class(telling->out, &telling->graph->graph, telling->patterns, part);
 }
 
 /* "`Cart::CACHE` keeps 187 MB (76%), gathered in one Hash of 200,000 Order" */
@@ -93,16 +94,20 @@ put_one(const struct telling *telling)
     return room;
 }
 
-/* "130 Thread started at worker.rb:12" */
+/* "130 Thread started at worker.rb:12"; of one it also says what it does. */
 static void
 put_threads(const struct telling *telling)
 {
     const struct graph *graph = &telling->graph->graph;
     uint32_t text = graph_text(graph, telling->suspect->object);
+    const char *place;
 
     cli_graph_put_amount(telling->out, telling->suspect->count, "count");
     fprintf(telling->out, " %s", graph_class_name(graph, telling->suspect->object));
-    if (text) fprintf(telling->out, " started at %s", graph_string(&graph->names, text));
+    if (!text) return;
+    fputs(" started at ", telling->out);
+    place = graph_string(&graph->names, text);
+    fprintf(telling->out, "%.*s", telling->suspect->count == 1 ? INT_MAX : (int)graph_place_length(place), place);
 }
 
 /* Many side by side: siblings with names of their own, threads, what a root keeps many of, objects

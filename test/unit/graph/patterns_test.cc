@@ -264,22 +264,37 @@ TEST(Patterns, SiblingsKeepTheirLists)
     EXPECT_EQ(50u, merged.Of(3).objects);
 }
 
-// Threads are one if they were started at one place; modules are never one.
+// Threads are one if they were started at one place, whatever their names are and whatever they do; modules are never one.
 TEST(Patterns, ThreadsAreMergedByPlaceAndModulesAreNot)
 {
     Drawing drawing(1);
     uint32_t ractor = drawing.Add("T_DATA(ractor)", "Ractor");
 
     drawing.Root(ractor, HEAPPROF_DUMP_ROOT, "ractor");
-    for (int i = 0; i < 6; i++) drawing.Refer(ractor, drawing.Add("T_DATA(VM/thread)", "Thread", i < 4 ? "a:1" : "b:2"), HEAPPROF_DUMP_FIELD, "thread");
+    for (const char *text : {"a.rb:1, sleeps", "a.rb:1 (x, y), runs", "a.rb:1", "a.rb:1, has ended", "b.rb:2, runs", "b.rb:2 (z), runs"}) {
+        drawing.Refer(ractor, drawing.Add("T_DATA(VM/thread)", "Thread", text), HEAPPROF_DUMP_FIELD, "thread");
+    }
     for (int i = 0; i < 2; i++) drawing.Refer(ractor, drawing.Add("T_CLASS", "Class", "C" + std::to_string(i)), HEAPPROF_DUMP_FIELD, "class");
     Made made(FileOf(drawing));
     Merged merged(made.graph, &made.dominator_tree);
 
     EXPECT_EQ(6u, merged.patterns.count);
     EXPECT_EQ(4u, merged.Of(2).objects);
-    EXPECT_EQ("thread: Thread a:1", Step(made, merged, 2));
+    EXPECT_EQ("thread: Thread a.rb:1", Step(made, merged, 2));
     EXPECT_EQ("class: class C1", Step(made, merged, 9));
+}
+
+TEST(Words, APlaceIsWhatIsBeforeNameAndState)
+{
+    auto place = [](const std::string &text) { return text.substr(0, graph_place_length(text.c_str())); };
+
+    EXPECT_EQ("worker.rb:12", place("worker.rb:12, sleeps for ever"));
+    EXPECT_EQ("worker.rb:12", place("worker.rb:12 (mail, 3), runs"));
+    EXPECT_EQ("/a, b (c)/d.rb:1", place("/a, b (c)/d.rb:1, suspended"));
+    EXPECT_EQ("C code", place("C code (puma 1), runs"));
+    EXPECT_EQ("main", place("main, runs"));
+    EXPECT_EQ("", place(""));
+    EXPECT_EQ(500u, graph_place_length(std::string(10000, 'x').c_str()));
 }
 
 } // namespace
