@@ -147,13 +147,14 @@ static const char *
 plural_of(uint32_t kind)
 {
     switch (kind) {
-      case HEAPPROF_DUMP_CONSTANT: return "constants ";
-      case HEAPPROF_DUMP_GLOBAL: return "globals ";
-      case HEAPPROF_DUMP_LOCAL: return "locals ";
-      case HEAPPROF_DUMP_FIELD: return "methods ";
-      case GRAPH_INDIRECT: return "(several ways) constants ";
-      case GRAPH_VALUE_OF_SYMBOL: return "[:";
-      default: return "";
+      case HEAPPROF_DUMP_CONSTANT: return "constants";
+      case HEAPPROF_DUMP_GLOBAL: return "globals";
+      case HEAPPROF_DUMP_LOCAL: return "locals";
+      case HEAPPROF_DUMP_IVAR: return "instance variables";
+      case HEAPPROF_DUMP_CVAR: return "class variables";
+      case HEAPPROF_DUMP_FIELD: return "methods";
+      case GRAPH_VALUE_OF_SYMBOL: return "Symbol keys";
+      default: return "(several ways) constants";
     }
 }
 
@@ -161,11 +162,15 @@ void
 graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_t count, uint32_t prefix)
 {
     uint32_t kind = graph_label_kind(label), skipped = kind == HEAPPROF_DUMP_FIELD ? sizeof("method ") - 1 : 0;
-    const char *name = graph_label_name(graph, label);
+    uint32_t sigils = kind == HEAPPROF_DUMP_IVAR || kind == HEAPPROF_DUMP_GLOBAL ? 1 : kind == HEAPPROF_DUMP_CVAR ? 2 : 0;
+    const char *name = graph_label_name(graph, label) + skipped;
+    int length = prefix > skipped ? (int)(prefix - skipped) : 0;
 
-    fputs(plural_of(kind), out);
-    if (prefix > skipped) fprintf(out, "%.*s", (int)(prefix - skipped), name + skipped);
-    put_count(out, kind == GRAPH_VALUE_OF_SYMBOL ? "*] (" : "* (", count, ")");
+    if (length <= (int)sigils) put_count(out, "", count, " ");
+    if (kind != GRAPH_VALUE_OF_SYMBOL || length == 0) fputs(plural_of(kind), out);
+    if (length <= (int)sigils) return;
+    fprintf(out, kind == GRAPH_VALUE_OF_SYMBOL ? "[:%.*s*]" : " %.*s*", length, name);
+    put_count(out, " (", count, ")");
 }
 
 /* ---- ways ---- */

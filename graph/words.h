@@ -23,8 +23,8 @@ void graph_put_label(FILE *out, const struct graph *graph, uint32_t label, bool 
 /* The name in a label: "items" is that of @items' string; "" if the label has none. */
 const char *graph_label_name(const struct graph *graph, uint32_t label);
 
-/* Labels of one kind, which begin with the same characters: "methods show_* (2,000)",
- * "[:sentry_*] (650)". */
+/* Labels of one kind, and how their names begin: "methods show_* (2,000)", "[:sentry_*] (650)";
+ * "650 constants" if each begins differently. */
 void graph_put_siblings(FILE *out, const struct graph *graph, uint32_t label, uint32_t count, uint32_t prefix);
 
 /* The path to an object: "constant Cart::CACHE -> @items -> [7]". It begins at the last named

@@ -284,6 +284,42 @@ TEST(Patterns, ThreadsAreMergedByPlaceAndModulesAreNot)
     EXPECT_EQ("class: class C1", Step(made, merged, 9));
 }
 
+TEST(Words, SiblingsHaveWhatIsCommonInTheirNames)
+{
+    Drawing drawing(1);
+    drawing.Add("T_ARRAY", "Array");
+    drawing.Root(1, HEAPPROF_DUMP_GLOBAL, "$sentry_one");
+    drawing.Refer(1, 1, HEAPPROF_DUMP_IVAR, "@key_one");
+    drawing.Refer(1, 1, HEAPPROF_DUMP_CONSTANT, "One");
+    drawing.Refer(1, 1, HEAPPROF_DUMP_FIELD, "method show_1");
+    Made made(FileOf(drawing));
+    const graph &graph = *made.graph;
+    auto siblings = [&](uint32_t label, uint32_t prefix) {
+        return Written([&](FILE *out) { graph_put_siblings(out, &graph, label, 650, prefix); });
+    };
+
+    EXPECT_EQ("globals $sentry_* (650)", siblings(graph_root_label(&graph.roots[0]), 8));
+    EXPECT_EQ("650 globals", siblings(graph_root_label(&graph.roots[0]), 1));
+    for (uint32_t at = graph.first[1]; at < graph.first[2]; at++) {
+        uint32_t label = graph.labels[at], string = graph_label_detail(label);
+        switch (graph_label_kind(label)) {
+          case HEAPPROF_DUMP_IVAR:
+            EXPECT_EQ("instance variables @key_* (650)", siblings(label, 5));
+            EXPECT_EQ("650 instance variables", siblings(label, 1));
+            EXPECT_EQ("[:@key_*] (650)", siblings(graph_label(GRAPH_VALUE_OF_SYMBOL, string), 5));
+            EXPECT_EQ("650 Symbol keys", siblings(graph_label(GRAPH_VALUE_OF_SYMBOL, string), 0));
+            break;
+          case HEAPPROF_DUMP_CONSTANT:
+            EXPECT_EQ("650 constants", siblings(label, 0));
+            EXPECT_EQ("650 (several ways) constants", siblings(graph_label(GRAPH_INDIRECT, string), 0));
+            break;
+          default:
+            EXPECT_EQ("methods show_* (650)", siblings(label, 12));
+            EXPECT_EQ("650 methods", siblings(label, 7));
+        }
+    }
+}
+
 TEST(Words, APlaceIsWhatIsBeforeNameAndState)
 {
     auto place = [](const std::string &text) { return text.substr(0, graph_place_length(text.c_str())); };
