@@ -1,0 +1,203 @@
+# frozen_string_literal: true
+#
+# test_graph_answers.rb - small programs that heapprof graph once told something wrong about: what grew between two dumps, and
+# what keeps an object alive.
+
+require_relative "lib/heapprof_command"
+
+class TestHeapprofGraphAnswers < Test::Unit::TestCase
+  include HeapprofCommand
+
+  # Runs the program, each of whose calls of dump writes 1.graph, 2.graph ...
+  def in_dumps_of(program)
+    in_directory do
+      write("program.rb", <<~RUBY)
+        $VERBOSE = nil
+        DUMPS = []
+        def dump = ObjectSpace::HeapGraph.dump("\#{DUMPS.push(nil).size}.graph", gc: true)
+        #{program}
+      RUBY
+      _, err, status = EnvUtil.invoke_ruby(["--disable-gems", "program.rb"], "", true, true, timeout: 120)
+      assert_equal ["", true], [err, status.success?]
+      yield
+    end
+  end
+
+  # The rows of the difference by their way. They and the rest are the growth.
+  def difference
+    json = heapprof!("graph", "diff", *Dir["*.graph"].sort, "--json", "-n0").json
+    assert_nil json["inexact"]
+    assert_equal json["growth"], json["bytes"].last - json["bytes"].first
+    assert_equal json["growth"], json["rows"].sum { |row| row["growth"] } + json["rest"]
+    json["rows"].each { |row| assert_equal row["growth"], row["new"]["bytes"] - row["freed"]["bytes"] + row["grown"] }
+    json["rows"].to_h { |row| [row["way"], row] }
+  end
+
+  def suspects(*options, dump: 1)
+    heapprof!("graph", "report", "#{dump}.graph", "--json", *options).json["suspects"].map { |suspect| suspect["text"] }
+  end
+
+  def ways_to(class_name)
+    address = heapprof!("graph", "why", "1.graph", class_name, "--json").json[0]["example"]["address"]
+    heapprof!("graph", "why", "1.graph", address, "--json").json["ways"].map { |way| way["way"] }
+  end
+
+  def test_the_first_use_of_a_constant_is_no_growth
+    in_dumps_of(<<~RUBY) do
+      class Leak; end
+      L = Array.new(100_000) { Leak.new }
+      def use = L.size
+      dump
+      use
+      dump
+    RUBY
+      assert_equal [], difference.keys.grep(/constant L\b/)
+      assert_operator heapprof!("graph", "diff", "1.graph", "2.graph", "--json").json["growth"].abs, :<, 100_000
+    end
+  end
+
+  def test_a_leak_beside_a_first_use_has_a_row_of_its_own
+    in_dumps_of(<<~RUBY) do
+      class Leak; end
+      L = Array.new(1000) { Leak.new }
+      def use = L.size
+      def grow(n) = L.concat(Array.new(n) { Leak.new })
+      dump
+      use; grow(20_000)
+      dump
+      grow(20_000)
+      dump
+    RUBY
+      way, row = difference.first
+      assert_equal ["constant L", 40_000, 0, true], [way, row["new"]["objects"], row["freed"]["objects"], row["by_step"].all? { |bytes| bytes >= 800_000 }]
+    end
+  end
+
+  def test_a_buffer_that_is_appended_to_grows_in_place
+    in_dumps_of(<<~RUBY) do
+      LOG = +""
+      20_000.times { LOG << "entry " * 10 }
+      dump
+      80_000.times { LOG << "entry " * 10 }
+      dump
+    RUBY
+      way, row = difference.first
+      assert_equal ["constant LOG", 0, row["growth"]], [way, row["new"]["objects"], row["grown"]]
+      assert_operator row["growth"], :>=, 4_000_000
+      assert_match(/^ +[\d.]+ MB +0 B +0 B  String  constant LOG: grew in place, to [\d.]+ MB$/, heapprof!("graph", "diff", "1.graph", "2.graph").out)
+    end
+  end
+
+  def test_collections_of_what_is_no_object_grow_in_place
+    in_dumps_of(<<~RUBY) do
+      NUMBERS, COUNTS = [], {}
+      dump
+      100_000.times { |i| NUMBERS << i; COUNTS[i] = i }
+      dump
+    RUBY
+      rows = difference
+      assert_equal [true, true], ["constant NUMBERS", "constant COUNTS"].map { |way| rows.fetch(way)["grown"] >= 800_000 }
+    end
+  end
+
+  # At shift the elements' memory becomes an object of its own, which the Array shares with nobody.
+  def test_a_queue_cancels_out
+    in_dumps_of(<<~RUBY) do
+      class Job; def initialize(n) = @n = "j" * 500; end
+      QUEUE = Array.new(2000) { Job.new(_1) }
+      dump
+      QUEUE.shift
+      QUEUE.push(Job.new(1))
+      dump
+    RUBY
+      assert_operator difference.fetch("constant QUEUE", { "growth" => 0 })["growth"].abs, :<, 20_000
+    end
+  end
+
+  def test_methods_with_names_of_their_own_are_one_row_and_a_suspect
+    in_dumps_of(<<~RUBY) do
+      module Views; end
+      def render(n) = Views.module_eval("def show_\#{n} = [\#{'1,' * 300}]")
+      50.times { |n| render(n) }
+      dump
+      (50...2000).each { |n| render(n) }
+      dump
+    RUBY
+      way, row = difference.first
+      assert_match(/\Aconstant Views -> method show_/, way)
+      assert_operator row["growth"], :>=, 4_000_000
+      assert_match(/\Amethods show_\* \(2,000\) of module Views keep [\d.]+ MB \(\d+\.\d%\)/, suspects(dump: 2)[0])
+    end
+  end
+
+  def test_a_list_of_two_steps_is_folded
+    in_dumps_of(<<~RUBY) do
+      class Entry; def initialize(p) = @pair = [p, 1]; end
+      $tail = nil
+      2000.times { $tail = Entry.new($tail) }
+      dump
+      2000.times { $tail = Entry.new($tail) }
+      dump
+    RUBY
+      assert_equal ["global $tail"], difference.first(1).map(&:first)
+      assert_match(/\A`\$tail` keeps [\d.]+ kB .*a list of 2,000 (Entry -> Array|Array -> Entry); alive by global \$tail/, suspects("--least=5")[0])
+      assert_operator heapprof!("graph", "why", "1.graph", "Entry").out.bytesize, :<, 1000
+      assert_operator heapprof!("graph", "tree", "1.graph").out.lines.grep(/Entry/).size, :<=, 4
+      assert_operator heapprof!("graph", "convert", "1.graph", "--to=pprof").out.bytesize, :<, 200_000
+    end
+  end
+
+  def test_threads_of_one_place_are_one_suspect
+    in_dumps_of(<<~RUBY) do
+      class Job; def initialize(n) = @body = "b" * 100_000; end
+      30.times { |n| Thread.new { j = Job.new(n); n.odd? ? sleep : sleep(100) } }
+      sleep 0.5
+      dump
+    RUBY
+      assert_match(/\A30 Thread started at \S*program\.rb:5 keep 3\.\d+ MB \(\d+\.\d%\), most of it by 30 Job; alive by /, suspects[0])
+    end
+  end
+
+  def test_finalizers_that_keep_their_objects_are_a_suspect
+    in_dumps_of(<<~RUBY) do
+      class Conn; def initialize = (@b = "x" * 1000; ObjectSpace.define_finalizer(self, proc { close })); def close = 1; end
+      3000.times { Conn.new }
+      dump
+    RUBY
+      assert_match(/\A3,000 times finalizer of Conn keep [\d.]+ MB \(\d+\.\d%\), most of it by 3,000 Conn; alive by finalizer of Conn/, suspects[0])
+    end
+  end
+
+  def test_an_object_is_told_by_each_name_it_has
+    in_dumps_of(<<~RUBY) do
+      class Thing; end
+      class Other; end
+      KEPT = [Thing.new]
+      def hold = $direct = KEPT[0]
+      hold
+      $one = $two = Other.new
+      dump
+    RUBY
+      assert_equal ["constant KEPT -> [0]", "global $direct"], ways_to("Thing").sort
+      assert_equal ["global $one", "global $two"], ways_to("Other").sort
+    end
+  end
+
+  # Neither its load path nor what C code has registered.
+  def test_the_vm_is_no_suspect
+    in_dumps_of("dump") { assert_equal [], suspects("--least=5").grep(/\$:|LOAD_PATH|`RubyVM`|one RubyVM|registered/) }
+  end
+
+  def test_a_class_that_gets_its_name_between_dumps_has_neither_new_objects_nor_freed_ones
+    in_dumps_of(<<~RUBY) do
+      one = Class.new
+      KEPT = Array.new(100) { one.new }
+      dump
+      Named = one
+      dump
+    RUBY
+      row = heapprof!("graph", "diff", "1.graph", "2.graph", "--group=class", "--json").json["classes"].find { |one| one["name"] == "Named" }
+      assert_equal [[0, 100], 0, 0], row.values_at("objects", "new", "freed")
+    end
+  end
+end
