@@ -18,10 +18,6 @@
 #define FILE_MOST ((size_t)4 << 20)
 #define ALL_MOST  ((size_t)8 << 20) /* bytes of lines that are put, of all files together */
 
-struct place {
-    uint32_t file, line;
-};
-
 struct text {
     char  *bytes;
     size_t size;
@@ -37,31 +33,34 @@ struct blocks {
 
 /* ---- which lines ---- */
 
+bool
+cli_sources_add(struct cli_sources *sources, const char *path, uint32_t file, uint32_t line)
+{
+    if (sources->count == sources->capacity) {
+        size_t capacity = sources->capacity ? 2 * sources->capacity : 256;
+        struct cli_source_place *places = realloc(sources->places, capacity * sizeof(*places));
+        if (!places) return false;
+        sources->places = places;
+        sources->capacity = capacity;
+    }
+    sources->places[sources->count++] = (struct cli_source_place){path, file, line};
+    return true;
+}
+
+void
+cli_sources_free(struct cli_sources *sources)
+{
+    free(sources->places);
+    cli_source_roots_free(&sources->roots);
+}
+
 static int
 compare_places(const void *a, const void *b)
 {
-    const struct place *one = a, *other = b;
+    const struct cli_source_place *one = a, *other = b;
 
     if (one->file != other->file) return one->file < other->file ? -1 : 1;
     return (one->line > other->line) - (one->line < other->line);
-}
-
-/* Returns all places, sorted. *count is their number. Returns NULL if there are none, or no
- * memory. */
-static struct place *
-used_places(const struct report_page_tables *tables, size_t *count)
-{
-    struct place *places = malloc(((size_t)tables->nodes.count + 1) * sizeof(*places));
-
-    *count = 0;
-    for (uint32_t node = 1; places && node <= tables->nodes.count; node++) {
-        const uint32_t *tuple = report_tuples_get(&tables->nodes, node);
-        if (tuple[2] == 0) continue;
-        places[*count].file = report_tuples_get(&tables->functions, tuple[1])[1];
-        places[(*count)++].line = tuple[2];
-    }
-    if (places) qsort(places, *count, sizeof(*places), compare_places);
-    return places;
 }
 
 /* ---- which files ---- */
@@ -141,7 +140,7 @@ end_block(struct blocks *blocks)
 
 /* Goes through the text once. places are the places in this file, in order. */
 static void
-put_blocks(struct blocks *blocks, const struct text *text, const struct place *places, size_t count)
+put_blocks(struct blocks *blocks, const struct text *text, const struct cli_source_place *places, size_t count)
 {
     const char *at = text->bytes, *end = text->bytes + text->size;
     size_t next = 0; /* the first place whose surroundings are not yet passed */
@@ -166,17 +165,15 @@ put_blocks(struct blocks *blocks, const struct text *text, const struct place *p
 }
 
 static void
-put_file(struct blocks *blocks, struct cli_sources *sources, const struct place *places, size_t count)
+put_file(struct blocks *blocks, struct cli_sources *sources, const struct cli_source_place *places, size_t count)
 {
-    const struct report_page_tables *tables = sources->tables;
-    uint32_t name = report_tuples_get(&tables->files, places[0].file)[0];
     struct report_json *json = blocks->json;
     struct text text;
 
-    if (open_text(sources, rb_heapprof_strings_get(&tables->strings, name, NULL), &text)) {
+    if (open_text(sources, places[0].path, &text)) {
         size_t before = blocks->lines;
         report_json_begin(json, '{');
-        report_json_member_unsigned(json, "file", places[0].file - 1);
+        report_json_member_unsigned(json, "file", places[0].file);
         report_json_member_bool(json, "changed", text.changed);
         report_json_member_begin(json, "blocks", '[');
         put_blocks(blocks, &text, places, count);
@@ -191,18 +188,17 @@ void
 cli_put_sources(struct report_json *json, void *data)
 {
     struct cli_sources *sources = data;
+    struct cli_source_place *places = sources->places;
     struct blocks blocks = {.json = json};
-    size_t count;
-    struct place *places = used_places(sources->tables, &count);
 
+    if (sources->count) qsort(places, sources->count, sizeof(*places), compare_places);
     report_json_begin(json, '[');
-    for (size_t first = 0, end; first < count && blocks.bytes < ALL_MOST; first = end) {
-        for (end = first; end < count && places[end].file == places[first].file; end++);
+    for (size_t first = 0, end; first < sources->count && blocks.bytes < ALL_MOST; first = end) {
+        for (end = first; end < sources->count && places[end].file == places[first].file; end++);
         put_file(&blocks, sources, places + first, end - first);
     }
     report_json_end(json, ']');
     sources->lines = blocks.lines;
-    free(places);
 }
 
 void
@@ -211,4 +207,22 @@ cli_put_no_sources(struct report_json *json, void *data)
     (void)data;
     report_json_begin(json, '[');
     report_json_end(json, ']');
+}
+
+void
+cli_sources_say(const struct cli_sources *sources, const char *command)
+{
+    if (sources->files + sources->outside == 0) return;
+    if (sources->files) {
+        fprintf(stderr, "%s: the page has %zu line%s of %zu source file%s in it "
+                        "(--no-sources leaves them out)", command, sources->lines,
+                sources->lines == 1 ? "" : "s", sources->files, sources->files == 1 ? "" : "s");
+    }
+    else fprintf(stderr, "%s: the page has no sources in it", command);
+    if (sources->outside) {
+        fprintf(stderr, "; %zu file%s not where sources are read: "
+                        "name the program's directory by --sources=DIR",
+                sources->outside, sources->outside == 1 ? " is" : "s are");
+    }
+    fputc('\n', stderr);
 }

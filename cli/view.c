@@ -75,6 +75,20 @@ struct shown {
     struct cli_sources sources;
 };
 
+/* Adds the lines that the profile's frames are at. */
+static bool
+add_places(struct cli_sources *sources, const struct report_page_tables *tables)
+{
+    for (uint32_t node = 1; node <= tables->nodes.count; node++) {
+        const uint32_t *tuple = report_tuples_get(&tables->nodes, node);
+        uint32_t file = report_tuples_get(&tables->functions, tuple[1])[1];
+        uint32_t name = report_tuples_get(&tables->files, file)[0];
+        const char *path = rb_heapprof_strings_get(&tables->strings, name, NULL);
+        if (tuple[2] && !cli_sources_add(sources, path, file - 1, tuple[2])) return false;
+    }
+    return true;
+}
+
 static void
 put_page(FILE *out, struct shown *shown, const struct report_page_tables *tables)
 {
@@ -85,7 +99,6 @@ put_page(FILE *out, struct shown *shown, const struct report_page_tables *tables
         .put_sources = cli->values[NO_SOURCES] ? cli_put_no_sources : cli_put_sources, .data = &shown->sources,
     };
 
-    shown->sources.tables = tables;
     report_page_write(out, &page);
 }
 
@@ -96,31 +109,13 @@ put(FILE *out, void *data)
     struct report_page_tables tables;
     bool done = fill_tables(&tables, shown->cli->values[APP], shown->model, shown->old);
 
+    done = done && (shown->cli->values[NO_SOURCES] || add_places(&shown->sources, &tables));
     if (done) put_page(out, shown, &tables);
     report_page_tables_free(&tables);
     return done;
 }
 
 /* ---- the command ---- */
-
-/* Says what the page has that the profile does not have: the user may give the page on. */
-static void
-say_sources(const struct shown *shown)
-{
-    const struct cli_sources *sources = &shown->sources;
-
-    if (shown->cli->values[NO_SOURCES] || sources->files + sources->outside == 0) return;
-    if (sources->files) {
-        fprintf(stderr, "heapprof view: the page has %zu line%s of %zu source file%s in it (--no-sources leaves them out)",
-                sources->lines, sources->lines == 1 ? "" : "s", sources->files, sources->files == 1 ? "" : "s");
-    }
-    else fprintf(stderr, "heapprof view: the page has no sources in it");
-    if (sources->outside) {
-        fprintf(stderr, "; %zu file%s not where sources are read: name the program's directory by --sources=DIR", sources->outside,
-                sources->outside == 1 ? " is" : "s are");
-    }
-    fputc('\n', stderr);
-}
 
 static int
 view(const struct cli *cli, const struct heapprof_model *model, const struct heapprof_model *old)
@@ -135,8 +130,8 @@ view(const struct cli *cli, const struct heapprof_model *model, const struct hea
     if (!cli_source_roots_find(&shown.sources.roots, cli, cli->values[SOURCES], cli->operands[0],
                                rb_heapprof_model_comment(model, "directory: "))) return CLI_USAGE;
     status = cli_html_show(cli, put, &shown, cli->values[OUTPUT], cli->values[OPEN]);
-    if (status == CLI_DONE) say_sources(&shown);
-    cli_source_roots_free(&shown.sources.roots);
+    if (status == CLI_DONE && !cli->values[NO_SOURCES]) cli_sources_say(&shown.sources, "heapprof view");
+    cli_sources_free(&shown.sources);
     return status;
 }
 

@@ -1,6 +1,6 @@
 // source.js - a function's file, where the page has it, with what each line holds.
 
-import { element } from "./dom.js";
+import { drawCode } from "./code.js";
 import { formatValue, formatChange } from "./format.js";
 import { fileName } from "./profile.js";
 
@@ -40,35 +40,15 @@ export function heaviestLine(profile, f, lines) {
 // Shows the lines of the file that the page has, and scrolls to one.
 export function drawSource(place, profile, { file, line, lines, unit, signed }) {
     const text = (value) => (value === 0 ? "" : signed ? formatChange(value, unit) : formatValue(value, unit));
-    const path = fileName(profile, file);
-    const source = profile.sources.find((one) => one.file === file);
-    if (!source) {
-        place.replaceChildren(element("p", { class: "quiet" }, noSource(path)));
-        return;
-    }
-    const body = element("tbody");
-    source.blocks.forEach(([first, texts], block) => {
-        if (block > 0) body.append(element("tr", { class: "gap" }, element("td", { colspan: "4" }, "⋯")));
-        texts.forEach((one, i) => body.append(lineRow(first + i, one, lines.get(first + i), text, line)));
+    drawCode(place, {
+        path: fileName(profile, file),
+        source: profile.sources.find((one) => one.file === file),
+        command: "heapprof view",
+        heads: ["self", "with calls"],
+        cells: (number) => {
+            const sum = lines.get(number);
+            return sum ? [text(sum.self), text(sum.total)] : ["", ""];
+        },
+        current: line,
     });
-    const head = element("tr", {}, ...["self", "with calls", "line", "source"].map((name) =>
-        element("th", { scope: "col" }, name)));
-    const table = element("table", { class: "source" }, element("thead", {}, head), body);
-    const note = source.changed ? `${path} (changed since the profile was taken)` : path;
-    const pane = element("div", { class: "scroll", tabindex: "0" }, table);
-    place.replaceChildren(element("p", { class: "quiet" }, note), pane);
-    const current = body.querySelector(".current");
-    if (current) pane.scrollTop = current.offsetTop - pane.clientHeight / 2;
-}
-
-function lineRow(number, text, sum, format, current) {
-    return element("tr", { class: number === current ? "current" : sum ? "used" : undefined },
-        element("td", { class: "number" }, sum ? format(sum.self) : ""),
-        element("td", { class: "number" }, sum ? format(sum.total) : ""),
-        element("td", { class: "number" }, String(number)),
-        element("td", { class: "code" }, text));
-}
-
-function noSource(path) {
-    return path === "" ? "This frame has no file." : `The page has no source of this file (heapprof view --sources=DIR): ${path}`;
 }
