@@ -230,26 +230,41 @@ put_flow(struct report_json *json, const char *key, uint64_t objects, uint64_t b
     report_json_end(json, '}');
 }
 
+struct cli_graph_diff_shown
+cli_graph_diff_shown(const struct cli_graph_diff *diff, uint32_t number)
+{
+    const struct graph_growth *row = &diff->difference.all[number];
+    uint32_t holder = row->holder ? diff->difference.patterns.all[row->holder].example : 0;
+    struct cli_graph_diff_shown shown = {.holder = example_of(diff, row)};
+
+    shown.example = row->fresh ? row->fresh : shown.holder;
+    shown.way = row->structure ? shown.example : shown.holder;
+    if (row->structure) shown.holder = holder;
+    return shown;
+}
+
 static bool
-json_objects(struct report_json *json, const struct cli_graph_diff *diff, const struct graph_growth *row)
+json_object(struct report_json *json, const char *key, const struct cli_graph *graph, uint32_t object)
+{
+    bool room;
+
+    report_json_member_begin(json, key, '{');
+    room = cli_graph_json_object(json, graph, object);
+    report_json_end(json, '}');
+    return room;
+}
+
+static bool
+json_objects(struct report_json *json, const struct cli_graph_diff *diff, uint32_t number)
 {
     const struct cli_graph *last = last_of(diff);
-    uint32_t example = row->fresh ? row->fresh : example_of(diff, row), holder = example_of(diff, row);
-    const struct graph_sample *sample = example ? graph_sample(&last->graph, example) : NULL;
-    uint32_t way = row->structure ? example : holder;
+    struct cli_graph_diff_shown shown = cli_graph_diff_shown(diff, number);
+    bool many = diff->difference.all[number].new_objects > 1;
+    const struct graph_sample *sample = shown.example ? graph_sample(&last->graph, shown.example) : NULL;
 
-    if (way && !cli_graph_json_way(json, "way", &last->graph, &last->shortest, way, row->new_objects > 1)) return false;
-    if (row->structure) holder = row->holder ? diff->difference.patterns.all[row->holder].example : 0;
-    if (holder) {
-        report_json_member_begin(json, "holder", '{');
-        if (!cli_graph_json_object(json, last, holder)) return false;
-        report_json_end(json, '}');
-    }
-    if (example) {
-        report_json_member_begin(json, "example", '{');
-        if (!cli_graph_json_object(json, last, example)) return false;
-        report_json_end(json, '}');
-    }
+    if (shown.way && !cli_graph_json_way(json, "way", &last->graph, &last->shortest, shown.way, many)) return false;
+    if (shown.holder && !json_object(json, "holder", last, shown.holder)) return false;
+    if (shown.example && !json_object(json, "example", last, shown.example)) return false;
     report_json_key(json, "stack");
     cli_graph_json_stack(json, &last->graph, sample ? sample->stack : 0);
     return true;
@@ -273,7 +288,7 @@ json_row(struct report_json *json, const struct cli_graph_diff *diff, uint32_t n
     if (!cli_text_begin(&text) || !cli_graph_diff_put(text.out, diff, number)) return false;
     report_json_key(json, "what");
     cli_text_json(&text, json);
-    if (!json_objects(json, diff, row)) return false;
+    if (!json_objects(json, diff, number)) return false;
     report_json_end(json, '}');
     return true;
 }

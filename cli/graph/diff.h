@@ -23,6 +23,14 @@ struct cli_graph_diff {
 int cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int exactly);
 void cli_graph_diff_free(struct cli_graph_diff *diff);
 
+/* Objects of the last dump that stand for a row: an example of what changed, what holds it, and
+ * the one whose path is shown. 0 if there is none. */
+struct cli_graph_diff_shown {
+    uint32_t example, holder, way;
+};
+
+struct cli_graph_diff_shown cli_graph_diff_shown(const struct cli_graph_diff *diff, uint32_t number);
+
 /* Writes a row in words, up to limit rows as text to stdout (0: all), or the members of a JSON
  * object with all rows. Each returns false if there is no memory. */
 bool cli_graph_diff_put(FILE *out, const struct cli_graph_diff *diff, uint32_t number);

@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 #
-# test_sources.rb - which lines of source `heapprof view` copies into its page: whatever a profile says, only what is below the user's
+# test_sources.rb - which lines of source `heapprof view` and `graph view` copy into their page: whatever a profile says, only what is below the user's
 # directories; no link leads out, and what is no regular file is not opened.
 
 require "timeout"
+require_relative "lib/graph_bytes"
 require_relative "lib/heapprof_command"
 
 class TestHeapprofSources < Test::Unit::TestCase
@@ -50,6 +51,25 @@ class TestHeapprofSources < Test::Unit::TestCase
                    "sources are read: name the program's directory by --sources=DIR\n", said
       Dir.chdir("app") { assert_equal lines, view("p.pb.gz")[0] }
       assert_equal [[], ""], view("app/p.pb.gz", "--no-sources")
+    end
+  end
+
+  # Of a dump, what its objects' stacks are at: of one dump, and of the last of several.
+  def test_the_same_of_a_dump
+    in_application do |root|
+      graph = GraphBytes.new
+      graph.fact("directory", root)
+      stack = graph.stack(":0 push", "#{root}/app/cart.rb:1 add", "#{root}/secret.rb:1 f", "#{root}/app/../secret.rb:1 f", "/dev/tty:1 f")
+      graph.root(:GLOBAL, "$order", graph.object("Order", stack: stack))
+      bytes = graph.bytes
+      2.times { |i| File.binwrite("app/#{i}.graph", bytes) }
+      [%w[app/0.graph], %w[app/0.graph app/1.graph]].each do |files|
+        ran = heapprof("graph", "view", "-o", "-", *files, env: CLEAN.merge("HOME" => File.expand_path("home")))
+        assert_equal 0, ran.status, ran.err
+        assert_equal ["inside cart"], ran.out.scan(/"((?:in|out)side [^"]*)"/).flatten
+        assert_match(/^heapprof graph view: the page has 1 line of 1 source file in it \(--no-sources leaves them out\); 2 files are not /, ran.err)
+        assert_not_include heapprof("graph", "view", "-o", "-", "--no-sources", *files).out, "inside cart"
+      end
     end
   end
 

@@ -97,8 +97,10 @@ class TestHeapprofUnseen < Test::Unit::TestCase
         assert_all_seen("graph", "diff", "0.graph", "1.graph", *json, status: 0)
       end
       %w[dot jsonl heapsnapshot].each { |format| assert_all_seen("graph", "convert", "0.graph", "--to", format, status: 0) }
-      ran = heapprof("graph", "view", "0.graph", "-o", "-")
-      assert_seen ran.out[/^.*"kind":"graph".*$/], "graph view"
+      [%w[0.graph], %w[0.graph 1.graph]].each do |files|
+        ran = heapprof("graph", "view", *files, "-o", "-")
+        assert_seen ran.out[/^.*"kind":"graph".*$/], "graph view"
+      end
     end
   end
 

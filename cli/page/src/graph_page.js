@@ -1,26 +1,36 @@
 // graph_page.js - the page of `heapprof graph view`: its state, and what is drawn anew when that changes.
 
-import { FOUND, NEUTRAL, originColour } from "./colours.js";
+import { drawChanges } from "./changes.js";
+import { changeColour, FOUND, NEUTRAL, originColour } from "./colours.js";
 import { json } from "./data.js";
 import { byId, element } from "./dom.js";
 import { createFlame } from "./flame.js";
-import { formatShare, formatValue } from "./format.js";
+import { formatChange, formatShare, formatValue } from "./format.js";
 import { leftOut, readTree, treeSums } from "./graph.js";
 import { listenToKeys } from "./keys.js";
 import { drawObject, objectName } from "./object.js";
+import { parseQuery } from "./query.js";
 import { matcher, sumFound } from "./search.js";
 import { drawTable } from "./table.js";
+import { meaning, termList } from "./terms.js";
 import { createTreemap } from "./treemap.js";
 
 const tree = readTree(json);
 const sums = treeSums(tree);
 const chosen = new Map(json.chosen.map((object) => [object.address, object]));
-const groups = [
-    { name: "class", list: json.classes, left: json.classesLeftOut,
-      columns: [["bytes", "bytes"], ["retained", "retained"], ["objects", "objects"]], choose: (group) => search(`: ${quoted(group.name)}$`) },
-    { name: "object", list: json.chosen.map((object) => ({ ...object, what: object.name, name: objectName(object), detail: object.way })), left: json.objects - chosen.size,
-      columns: [["bytes", "bytes"], ["retained", "retained"]], choose: (group) => show(group.address) },
-];
+const sources = new Map(json.sources.map((source) => [source.file, source]));
+const classes = {
+    name: "class", list: json.classes, left: json.classesLeftOut,
+    columns: [["bytes", "bytes"], ["retained", "retained"], ["objects", "objects"]],
+    choose: (group) => search(`: (list of )?${quoted(group.name)}( ->.*)?$`),
+};
+const objects = {
+    name: "object", left: json.objects - chosen.size,
+    list: json.chosen.map((object) => ({ ...object, what: object.name, name: objectName(object), detail: object.way })),
+    columns: [["bytes", "bytes"], ["retained", "retained"]],
+    choose: (group) => open(group.address),
+};
+const groups = [classes, objects];
 const events = {
     describe: (data) => (data.rest ? data.name : describeFrame(data.frame)),
     colour: (data) => frameColour(data),
@@ -40,6 +50,9 @@ const state = {
     selected: 0,  // a frame
     search: "",
     object: null, // an address
+    line: null,   // of that object's stack, the frame whose code is shown; null: none was chosen
+    query: "",    // which objects are in the table
+    changesBy: null, // a column of the changes
 };
 let found = null; // by frame: 1, the others 0; null: nothing is searched for
 
@@ -50,17 +63,23 @@ const count = (value) => formatValue(value, "count");
 
 function describeFrame(frame) {
     const share = formatShare(tree.retained[frame], json.bytes);
-    if (frame === 0) return `all: ${bytes(json.bytes)}, ${count(json.objects)} objects`;
+    if (frame === 0) return `all: ${bytes(json.bytes)}, ${count(json.objects)} objects${growthText(0)}`;
     const objects = tree.objects[frame] === 1 ? "1 object" : `${count(tree.objects[frame])} objects`;
     const left = leftOut(tree, frame);
-    return `${tree.name[frame]}: retains ${bytes(tree.retained[frame])}, ${share}\n` +
+    return `${tree.name[frame]}: retains ${bytes(tree.retained[frame])}, ${share}${growthText(frame)}\n` +
         `${objects}, themselves ${bytes(tree.bytes[frame])}${left > 0 ? `; ${bytes(left)} below it are too small for this page` : ""}`;
 }
 
-// Classes and modules hold a program together; the others have a shade of their class.
+// With all below it, since the first dump.
+function growthText(frame) {
+    return json.diff ? `; growth ${formatChange(tree.growth[frame], "bytes")}` : "";
+}
+
+// Of several dumps, how much of it has grown. Of one, classes and modules hold a program together; the others have a shade of their class.
 function frameColour({ frame, rest }) {
     if (frame === 0 || rest) return NEUTRAL;
     if (found?.[frame]) return FOUND;
+    if (json.diff) return changeColour(tree.growth[frame] / tree.retained[frame]);
     const what = tree.name[frame].replace(/^.*: /s, "");
     return /^(class|module) /.test(what) ? originColour("library", what) : originColour("gem", what);
 }
@@ -87,24 +106,52 @@ function drawPicture() {
 // A class is searched for in the picture, where "label: class" stands: the table shows all.
 function drawGroups(matches) {
     const { list, columns, left, choose } = state.group;
+    const query = state.group === objects ? readQuery() : null;
     drawTable(byId("table"), {
-        groups: list,
+        groups: query ? list.filter(query) : list,
         columns,
         by: columns.some(([key]) => key === state.by) ? state.by : "retained",
         text: (value, key) => formatValue(value, key === "objects" ? "count" : "bytes"),
         whole: state.by === "objects" ? json.objects : json.bytes,
         signed: false,
         matches: ({ what, name }) => !matches || matches(`: ${what ?? name}`) || matches(name),
+        explain: meaning,
         onChoose: choose,
         onSort: (by) => change({ by }),
     });
     byId("table").append(element("p", { class: "quiet" }, left > 0 ? `${count(left)} are not in this page.` : ""));
 }
 
+// A function of an object; null: all of them are wanted, or the query is wrong. It says which.
+function readQuery() {
+    let query = null;
+    let said = `of the ${count(chosen.size)} objects of this page, such as: Hash with bytes > 1M and not frozen`;
+    try {
+        if (state.query !== "") {
+            query = parseQuery(state.query);
+            const these = json.chosen.filter(query);
+            said = `${count(these.length)} of the ${count(chosen.size)} objects of this page, ${bytes(these.reduce((sum, one) => sum + one.bytes, 0))}`;
+        }
+    } catch (error) {
+        said = error.message;
+    }
+    byId("query-said").textContent = said;
+    return query;
+}
+
 function drawShownObject() {
     const object = chosen.get(state.object);
     byId("object").hidden = !object;
-    if (object) drawObject(byId("object"), object, { has: (address) => chosen.has(address), onChoose: show, onClose: () => show(null) });
+    if (!object) return;
+    drawObject(byId("object"), object, {
+        has: (address) => chosen.has(address),
+        source: (file) => sources.get(file),
+        line: state.line,
+        onChoose: open,
+        onLine: (line) => change({ line }),
+        onPlace: () => findInTree(object.frame),
+        onClose: () => show(null),
+    });
 }
 
 function drawStatus() {
@@ -115,15 +162,38 @@ function drawStatus() {
     byId("found").textContent = `${frames === 1 ? "1 frame" : `${frames} frames`}, ${bytes(sum)}, ${formatShare(sum, json.bytes)}`;
 }
 
+// Each leads to the object where the memory is gathered, to one of those that it consists of, and to its place in the tree.
 function drawSuspects() {
-    const items = json.suspects.map(({ text, gathered }) => {
-        const button = element("button", { type: "button", class: "suspect" }, text);
-        button.addEventListener("click", () => show(gathered.address));
-        return element("li", {}, button);
+    const link = (text, action, title) => {
+        const button = element("button", { type: "button", class: "suspect", title }, text);
+        button.addEventListener("click", action);
+        return button;
+    };
+    const items = json.suspects.map(({ text, gathered }, i) => {
+        const example = json.chosen[json.suspectExamples[i]];
+        const place = chosen.get(gathered.address)?.frame;
+        return element("li", {}, link(text, () => open(gathered.address), meaning(text)), " – ",
+            link(`an example: ${objectName(example)}`, () => open(example.address)), " – ", link("in the tree", () => findInTree(place)));
     });
     byId("suspects").hidden = false;
-    byId("suspects").replaceChildren(element("h2", {}, items.length > 0 ? "Suspects" : "Nothing keeps more than 5% by itself."),
+    byId("suspects").replaceChildren(element("h2", {}, items.length > 0 ? "Suspects" : "No suspects: nothing keeps more than 5% and 1 MB by itself."),
         element("ol", {}, ...items));
+}
+
+function drawDifference() {
+    byId("changes").hidden = !json.diff;
+    if (!json.diff) return;
+    drawChanges(byId("changes"), json.diff, {
+        by: state.changesBy,
+        has: (address) => chosen.has(address),
+        onChoose: open,
+        onSort: (by) => {
+            const column = [...byId("changes").querySelectorAll("th button")].indexOf(document.activeElement);
+            state.changesBy = by;
+            drawDifference();
+            byId("changes").querySelectorAll("th button")[column]?.focus();
+        },
+    });
 }
 
 // ---- what people do ----
@@ -136,7 +206,7 @@ function change(changes) {
 // A frame's object is shown, too, if the page has it.
 function zoom(frame) {
     const example = frame > 0 ? json.chosen[tree.example[frame]] : undefined;
-    change({ zoomed: frame, selected: frame, object: example?.address ?? null });
+    change({ zoomed: frame, selected: frame, object: example?.address ?? null, line: null });
 }
 
 function select(frame) {
@@ -146,7 +216,20 @@ function select(frame) {
 }
 
 function show(address) {
-    change({ object: address });
+    change({ object: address, line: null });
+}
+
+// Shows an object, and goes there.
+function open(address) {
+    show(address);
+    byId("object").querySelector("h2")?.focus();
+}
+
+// Goes to a frame of the picture.
+function findInTree(frame) {
+    change({ zoomed: frame, selected: frame });
+    byId("flame").scrollIntoView({ block: "nearest" });
+    byId("flame").focus();
 }
 
 function search(text) {
@@ -168,8 +251,9 @@ function describeDump() {
         json.incomplete && `the file is incomplete: ${json.incomplete}`,
         ...[...json.process, ...json.footer].map(([key, value]) => `${key}: ${value}`),
     ].filter((fact) => fact);
-    document.title = `${json.name} – heapprof graph`;
-    byId("title").textContent = json.name;
+    const title = json.diff ? json.diff.names.join(" → ") : json.name;
+    document.title = `${title} – heapprof graph`;
+    byId("title").textContent = title;
     byId("when").textContent = json.time > 0 ? new Date(json.time).toLocaleString() : "";
     byId("facts").replaceChildren(...facts.map((fact) => element("li", {}, fact)));
     byId("types").hidden = true;
@@ -177,6 +261,11 @@ function describeDump() {
     byId("search").placeholder = "label or class ( / )";
     byId("graph").setAttribute("aria-label", "Dominator tree");
     byId("pictures").hidden = false;
+    byId("difference").hidden = !json.diff;
+    byId("widths").textContent = "what it retains; its colour says how much of that is growth";
+    byId("queries").hidden = false;
+    byId("terms").hidden = false;
+    byId("meanings").replaceChildren(...termList());
     byId("picture").append(...pictures.map(({ name }, i) => element("option", { value: String(i) }, name)));
     byId("group").append(...groups.map(({ name }, i) => element("option", { value: String(i), selected: i === 0 }, name)));
 }
@@ -184,16 +273,21 @@ function describeDump() {
 function listen() {
     byId("group").addEventListener("change", (event) => change({ group: groups[Number(event.target.value)] }));
     byId("picture").addEventListener("change", (event) => change({ picture: pictures[Number(event.target.value)] }));
+    byId("query").addEventListener("input", (event) => {
+        byId("group").value = String(groups.indexOf(objects));
+        change({ group: objects, query: event.target.value.trim() });
+    });
     byId("search").addEventListener("input", (event) => change({ search: event.target.value.trim() }));
     byId("reset").addEventListener("click", () => {
-        byId("search").value = "";
-        change({ zoomed: 0, search: "", selected: 0, object: null });
+        byId("search").value = byId("query").value = "";
+        change({ zoomed: 0, search: "", selected: 0, object: null, line: null, query: "" });
     });
     listenToKeys(byId("flame"), byId("search"), { profile: tree, sums: () => sums, selected: () => state.selected, zoom, select });
     window.addEventListener("resize", draw);
 }
 
 describeDump();
+drawDifference();
 drawSuspects();
 listen();
 draw();
