@@ -317,7 +317,7 @@ read_dump(struct cli_graph_diff *diff, const char *path)
     size_t place = diff->count++;
     struct cli_graph *graph = &diff->graphs[place];
     bool last = diff->count == diff->cli->operand_count;
-    int status = cli_graph_read(diff->cli, path, graph, diff->exactly | CLI_GRAPH_DOMINATOR_TREE |
+    int status = cli_graph_read(diff->cli, path, graph, diff->wanted | CLI_GRAPH_DOMINATOR_TREE |
                                                             (last ? CLI_GRAPH_SHORTEST : 0));
 
     if (status != CLI_DONE) return status;
@@ -327,12 +327,12 @@ read_dump(struct cli_graph_diff *diff, const char *path)
 }
 
 int
-cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int exactly)
+cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int wanted)
 {
     int status = CLI_DONE;
     bool room;
 
-    *diff = (struct cli_graph_diff){.cli = cli, .exactly = exactly};
+    *diff = (struct cli_graph_diff){.cli = cli, .wanted = wanted};
     for (size_t i = 0; status == CLI_DONE && i < cli->operand_count; i++) status = read_dump(diff, cli->operands[i]);
     if (status != CLI_DONE) return status;
     cli_doing("comparing");

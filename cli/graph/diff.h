@@ -6,7 +6,7 @@
 
 struct cli_graph_diff {
     const struct cli *cli;
-    int    exactly;              /* CLI_GRAPH_EXACTLY or 0 */
+    int    wanted;               /* of each dump: CLI_GRAPH_EXACTLY, CLI_GRAPH_LENGTHS or 0 */
     struct cli_graph graphs[GRAPH_DUMPS_MOST];
     struct graph_dump dumps[GRAPH_DUMPS_MOST];
     size_t count;                /* of dumps */
@@ -20,7 +20,7 @@ struct cli_graph_diff {
 
 /* Reads all dumps that the command line names, and compares them. Returns a status; unless it is
  * CLI_DONE, the error has been printed. The caller frees diff either way. */
-int cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int exactly);
+int cli_graph_diff_read(struct cli_graph_diff *diff, const struct cli *cli, int wanted);
 void cli_graph_diff_free(struct cli_graph_diff *diff);
 
 /* Objects of the last dump that stand for a row: an example of what changed, what holds it, and

@@ -7,7 +7,7 @@
 #include "cli/sources.h"
 
 struct cli_graph_page {
-    struct cli_graph *graph;     /* with both trees */
+    struct cli_graph *graph;     /* with both trees, and lengths */
     struct cli_graph_diff *diff; /* whose last dump graph is; NULL without earlier dumps. Rows that
                                     are too many for the page are moved to the rest */
     struct cli_sources *sources; /* where code is read, without places; NULL for a page without code */

@@ -1,6 +1,7 @@
 /* page_objects.c - the objects on the page of `graph view`: what each is, where it was allocated,
  * and its references. */
 #include "cli/graph/page_writer.h"
+#include "graph/fields.h"
 #include "report/own.h"
 
 /* Writes a reference from or to an object; 0 is a root. */
@@ -102,6 +103,17 @@ put_stack(struct cli_graph_page_writer *writer, uint32_t stack)
     return true;
 }
 
+/* Writes a number that a collection has. */
+static void
+put_number(struct cli_graph_page_writer *writer, uint32_t object, const char *key, enum graph_field field)
+{
+    const struct cli_graph *graph = writer->graph;
+    double value;
+
+    if (!graph_field_number(&graph->graph, &graph->dominators, object, field, &value)) return;
+    report_json_member_number(&writer->json, key, value);
+}
+
 /* Writes what the object is, and the path to it. */
 static bool
 put_object_head(struct cli_graph_page_writer *writer, uint32_t object)
@@ -117,6 +129,9 @@ put_object_head(struct cli_graph_page_writer *writer, uint32_t object)
     report_json_member_text(json, "class", graph_class_name(graph, object));
     report_json_member_text(json, "type", graph_type(graph, object));
     report_json_member_text(json, "text", text ? graph_string(&graph->names, text) : NULL);
+    put_number(writer, object, "length", GRAPH_LENGTH_FIELD);
+    put_number(writer, object, "capacity", GRAPH_CAPACITY_FIELD);
+    put_number(writer, object, "unused", GRAPH_UNUSED_FIELD);
     report_json_member_unsigned(json, "refs", graph_degree(graph, object));
     report_json_member_unsigned(json, "age", graph->bits[object] & HEAPPROF_DUMP_AGE);
     report_json_member_unsigned(json, "frame", cli_graph_page_frame(&writer->tree, object));

@@ -45,7 +45,8 @@ show_one(const struct cli *cli, struct cli_graph_page *page)
 {
     struct cli_graph graph;
     int status = cli_graph_read(cli, cli->operands[0], &graph,
-                                CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | cli_graph_exactly(cli));
+                                CLI_GRAPH_SHORTEST | CLI_GRAPH_DOMINATOR_TREE | CLI_GRAPH_LENGTHS |
+                                cli_graph_exactly(cli));
 
     if (status == CLI_DONE) {
         page->graph = &graph;
@@ -60,7 +61,7 @@ static int
 show_difference(const struct cli *cli, struct cli_graph_page *page)
 {
     struct cli_graph_diff diff;
-    int status = cli_graph_diff_read(&diff, cli, cli_graph_exactly(cli));
+    int status = cli_graph_diff_read(&diff, cli, CLI_GRAPH_LENGTHS | cli_graph_exactly(cli));
 
     if (status == CLI_DONE) {
         page->diff = &diff;

@@ -495,6 +495,31 @@ test("a query means in the page what it means to heapprof graph query", () => {
     ]) assert.throws(() => parseQuery(query), (error) => assert.match(error.message, pattern, query) ?? true);
 });
 
+test("a query finds in the page the objects that heapprof graph query finds", async () => {
+    const path = dump("queried", `
+        stack = graph.stack(":0 push", "/srv/cart.rb:12 Cart#add")
+        texts = Array.new(20) { |i| graph.object("String", 40 + 100 * i, type: "T_STRING", length: 50 * i, bits: i % 4, text: "text #{i}", stack: i.even? ? stack : nil) }
+        orders = Array.new(10) { |i| graph.object("Shop::Order", 80, labels: { [:IVAR, "@text"] => texts[i] }, bits: i.odd? ? 128 : 0) }
+        hash = graph.object("Hash", 40 + 64 * 24, type: "T_HASH", tail: orders.each_with_index.map { |to, i| [graph.integer(i), to] })
+        graph.root(:GLOBAL, "$all", graph.object("Array", 40 + 800, type: "T_ARRAY", tail: texts + [hash]))
+        graph.root(:GLOBAL, "$new", graph.object("T_DATA(mutex)", 40, type: "T_DATA"))`);
+    const page = await view(path, "-n", "1000");
+    for (const query of ["String", "String with length > 500", "length = 50", "size != 50", "not size != 50", "(Array or Hash) with fill < 50%",
+        "capacity > 100 and not String", "unused > 1k", "refs > 1", "age = 3", "not old and bytes >= 1.5k", "frozen", "class =~ /^Shop::/", "class != String",
+        "T_DATA(mutex)", "file = cart.rb and line = 12", "line != 12", "not line = 12", "method =~ /#add$/", "text = 'text 7'", "text =~ /1/", "retained > 1k or frozen"]) {
+        const expected = JSON.parse(heapprof("graph", "query", path, query, "--json", "-n", "0"));
+        const said = await page.evaluate((value) => {
+            const input = document.querySelector("#query");
+            input.value = value;
+            input.dispatchEvent(new Event("input"));
+            return document.querySelector("#query-said").textContent;
+        }, query);
+        assert.equal(said.split(" objects")[0], `${expected.objects} of the 33`, query);
+        assert.deepEqual((await rows(page)).map((row) => row.at(-1).match(/0x\S+$/)?.[0]).sort(), expected.rows.map(({ address }) => address).sort(), query);
+    }
+    await page.verify();
+});
+
 test("a page with 10,000 objects answers at once", async () => {
     const page = await view(dump("many", `
         names = Array.new(12_000) { |i| graph.object("Order", 100 + i) }
