@@ -64,9 +64,9 @@ class TestHeapProfRack < Test::Unit::TestCase
         thread = Thread.new { body(Heapprof::Rack, "/heap?seconds=1") }
         sleep 0.01 until thread.backtrace&.first.to_s.include?("sleep") # as between its two snapshots alone
         $kept.concat(Array.new(30) { Late.new })
-        File.binwrite("p.pb.gz", thread.value)
+        File.binwrite("difference.pb.gz", thread.value)
       RUBY
-      assert_equal [0, 30], %w[Early Late].map { |name| read_profile("p.pb.gz").total(class_name: name) }
+      assert_equal [0, 30], %w[Early Late].map { |name| read_profile("difference.pb.gz").total(class_name: name) }
     end
   end
 
