@@ -12,7 +12,8 @@ require_relative "lib/program"
 # name    what the program does
 # setup   before the first dump; what it defines stays
 # work    between the two
-SteadyProgram = Struct.new(:name, :setup, :work) do
+# alone   in a process of its own
+SteadyProgram = Struct.new(:name, :setup, :work, :alone) do
   def text = "#{setup}\ndump\n#{work}\ndump\n"
 end
 
@@ -27,12 +28,14 @@ class Steady
   TOGETHER = 6 # programs of a process
 
   ALL = []
-  def self.steady(name, setup, work) = ALL << SteadyProgram.new(name, setup, work)
+  def self.steady(name, setup, work, alone: false) = ALL << SteadyProgram.new(name, setup, work, alone)
 
   def self.check(heapprof, word)
     table = Table.new("steady", COLUMNS, except: EXCEPT)
     cases = ALL.select { |steady| word.nil? || steady.name.include?(word) }
-    each_outcome(table, cases.each_slice(TOGETHER).map { |some| Together.new(some.first.name, some) }) { |some| outcomes(some.cases, heapprof) }
+    alone, others = cases.partition(&:alone)
+    together = [*others.each_slice(TOGETHER), *alone.each_slice(1)].map { |some| Together.new(some.first.name, some) }
+    each_outcome(table, together) { |some| outcomes(some.cases, heapprof) }
     table
   end
 
@@ -82,3 +85,4 @@ end
 require_relative "steady/objects"
 require_relative "steady/running"
 require_relative "steady/applications"
+require_relative "steady/rails"
