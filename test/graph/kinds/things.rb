@@ -10,7 +10,7 @@ class Kinds
   kind "string of a StringIO", "require 'stringio'; STRING_IO = StringIO.new(CLASS.new('abc'))", /STRING_IO/, base: "String"
   kind "string of a StringScanner", "require 'strscan'; SCANNER = StringScanner.new(CLASS.new('abc'))", /SCANNER/, base: "String"
   kind "Delegator", "require 'delegate'; DELEGATES = SimpleDelegator.new(THING)", /DELEGATES -> @delegate_sd_obj/
-  kind "element of ARGV", "ARGV << CLASS.new('abc')", /ARGV|\$\*/, base: "String"
+  kind "element of ARGV", "ARGV << CLASS.new('abc')", /constant ARGV/, ordered: false, base: "String"
   kind "element of $LOAD_PATH", "$LOAD_PATH << CLASS.new('/nowhere/kept')", /\$:|LOAD_PATH/, base: "String"
   kind "element of $LOADED_FEATURES", "$LOADED_FEATURES << CLASS.new('/nowhere/kept.rb')", /\$"|LOADED_FEATURES/, base: "String"
   kind "value of a WeakKeyMap", "WEAK_KEY = Object.new; WEAK_KEYS = ObjectSpace::WeakKeyMap.new; WEAK_KEYS[WEAK_KEY] = THING", /WEAK_KEYS/

@@ -84,7 +84,7 @@ class Leaks
     define_method(:leak) { |n| n.times { results << Leaked.new } } # here
   RUBY
 
-  leak "class_attribute chain", <<~RUBY, holder: /ApplicationJob/, path: /ApplicationJob/, holds: %w[ApplicationJob]
+  leak "class_attribute chain", <<~RUBY, holder: /ApplicationJob/, path: /ApplicationJob/, holds: LEAKED
     class Class; def class_attribute(name, value) = define_singleton_method(name) { value }; end
     class ApplicationJob; class_attribute(:callbacks, []); end
     class MailJob < ApplicationJob; end

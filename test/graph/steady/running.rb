@@ -11,12 +11,13 @@ class Steady
     apart { jobs(500) }
   RUBY
 
-  steady "pool that replaces its threads", <<~RUBY, "apart { renew }; sleep 0.2"
+  steady "pool that replaces its threads", <<~RUBY, "apart { renew }; wait_for_crew"
     TASKS = Queue.new
     def worker = Thread.new { kept = "k" * 20_000; loop { TASKS.pop == :end and break }; kept }
     CREW = Array.new(5) { worker }
     def renew = (CREW.size.times { TASKS << :end }; CREW.each(&:join); CREW.map! { worker })
-    sleep 0.2
+    def wait_for_crew = (sleep 0.01 until TASKS.num_waiting == CREW.size)
+    2.times { apart { renew }; wait_for_crew }
   RUBY
 
   steady "a thread for each request", <<~RUBY, "apart { serve_in_threads }"
