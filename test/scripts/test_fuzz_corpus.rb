@@ -3,11 +3,14 @@
 # test_fuzz_corpus.rb - scripts/fuzz-corpus with a toy target: a shell script that says of an input what libFuzzer would. Each line
 # of an input is a line of toy.c, below, that it runs; the functions begin in lines 1 and 5.
 
+require "open3"
 require "test/unit"
 require "digest"
 require_relative "scratch_repository"
 
 class TestScriptsFuzzCorpus < Test::Unit::TestCase
+  BASERUBY = ENV.fetch("BASERUBY", "ruby").split.first # the one that runs it when it is used
+
   TOY = "int parse(const char *text)\n    if (!text) return BAD_END;\n    return 0;\n\nint rb_heapprof_toy_read(void)\n    {\n"
   TARGET = <<~'SH'
     #!/bin/sh
@@ -65,8 +68,9 @@ class TestScriptsFuzzCorpus < Test::Unit::TestCase
       File.chmod(0o755, repository.path("build/fuzz/toy_fuzz"))
       named.each { |name, text| repository.write("test/fuzz/corpus/toy/#{name}", text) }
       found.each { |text| repository.write("test/fuzz/corpus/toy/#{Digest::SHA1.hexdigest(text)}", text) }
-      _, err, ok = repository.run("fuzz-corpus", "build/fuzz/toy_fuzz")
-      yield repository, err, ok
+      _, err, status = Open3.capture3({ "RUBYOPT" => nil, "RUBYLIB" => nil }, BASERUBY, repository.path("scripts/fuzz-corpus"),
+                                      "build/fuzz/toy_fuzz", chdir: repository.path("."))
+      yield repository, err, status.success?
     end
   end
 end
