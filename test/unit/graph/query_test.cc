@@ -244,12 +244,13 @@ private:
     {
         uint32_t number = Below(static_cast<uint32_t>(shape_.size()) + 1);
         std::string text = std::to_string(number);
+        const Shape &shape = shape_; // outlives this generator
         switch (Below(5)) {
-          case 0: return {"bytes>" + std::to_string(40 + number), 3, [=](uint32_t object) { return object > number; }};
-          case 1: return {"length <= " + text, 3, [=](uint32_t object) { return shape_.references[object].size() <= number; }};
-          case 2: return {"C" + text, 3, [=](uint32_t object) { return shape_.classes[object] == number; }};
-          case 3: return {"class =~ /" + text + "$/", 3, [=](uint32_t object) {
-              std::string name = "C" + std::to_string(shape_.classes[object]);
+          case 0: return {"bytes>" + std::to_string(40 + number), 3, [number](uint32_t object) { return object > number; }};
+          case 1: return {"length <= " + text, 3, [&shape, number](uint32_t object) { return shape.references[object].size() <= number; }};
+          case 2: return {"C" + text, 3, [&shape, number](uint32_t object) { return shape.classes[object] == number; }};
+          case 3: return {"class =~ /" + text + "$/", 3, [&shape, text](uint32_t object) {
+              std::string name = "C" + std::to_string(shape.classes[object]);
               return name.size() > text.size() && name.substr(name.size() - text.size()) == text;
           }};
           default: return {"not old", 3, [](uint32_t) { return true; }};
