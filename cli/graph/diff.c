@@ -9,7 +9,7 @@
 #include "cli/graph/diff.h"
 #include "report/text.h"
 
-enum {GROUP = CLI_GRAPH_KEEPER_OWN_OPTIONS, LEAST, COUNT};
+enum {GROUP = CLI_GRAPH_KEEPER_OWN_OPTIONS, COUNT};
 
 /* Less is not worth a row: it is left in the rest. */
 #define LEAST_BYTES 1024

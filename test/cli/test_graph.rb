@@ -292,6 +292,24 @@ class TestHeapprofGraph < Test::Unit::TestCase
     end
   end
 
+  def test_diff_shows_so_many_rows
+    in_directory do
+      { 1 => 1, 2 => 3 }.each do |dump, orders|
+        graph = GraphBytes.new
+        { "set" => "1", "dump" => dump.to_s }.each { |key, value| graph.fact(key, value) }
+        %w[$first $second].each do |name|
+          elements = Array.new(orders) { |i| graph.object("Order", 10_000, bits: dump == 2 && i == 0 ? 64 : 0) }
+          graph.root(:GLOBAL, name, graph.object("Array", type: "T_ARRAY", bits: dump == 1 ? 0 : 64, tail: elements))
+        end
+        write("#{dump}.graph", graph.bytes)
+      end
+      diff = ->(*arguments) { heapprof!("graph", "diff", "1.graph", "2.graph", *arguments).out.lines }
+      assert_equal [2, 1], [diff.(), diff.("-n", "1")].map { |lines| lines.grep(/global \$/).size }
+      assert_match(/^ +19\.5 kB +the rest: 1 more rows, and smaller changes$/, diff.("-n", "1").last)
+      assert_equal "... and 1 more\n", diff.("--group=class", "-n", "1").last
+    end
+  end
+
   # By the name of the class, in the order of their addresses.
   def ids(class_name, *files)
     snapshot = JSON.parse(heapprof!("graph", "convert", *files, "--to", "heapsnapshot").out)
