@@ -106,6 +106,15 @@ graph_duplicates_find(struct graph_duplicates *duplicates, const struct graph *g
     return true;
 }
 
+uint64_t
+graph_all_wasted(const struct graph_duplicates *duplicates)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < duplicates->count; i++) bytes += graph_wasted(&duplicates->all[i]);
+    return bytes;
+}
+
 void
 graph_duplicates_free(struct graph_duplicates *duplicates)
 {

@@ -43,6 +43,9 @@ graph_wasted(const struct graph_duplicate *duplicate)
     return (uint64_t)(duplicate->objects - 1) * duplicate->bytes;
 }
 
+/* The same of all contents together. */
+uint64_t graph_all_wasted(const struct graph_duplicates *duplicates);
+
 /* Sorts by wasted bytes, largest first. */
 void graph_duplicates_sort(struct graph_duplicates *duplicates);
 

@@ -9,15 +9,6 @@ enum {COUNT = CLI_GRAPH_OWN_OPTIONS, GROUP};
 
 #define TEXT_COLUMNS 40
 
-static uint64_t
-all_wasted(const struct graph_duplicates *duplicates)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < duplicates->count; i++) bytes += graph_wasted(&duplicates->all[i]);
-    return bytes;
-}
-
 static bool
 put_row(const struct graph_names *names, const struct graph_duplicate *duplicate)
 {
@@ -50,7 +41,7 @@ put_text(const struct graph_duplicates *duplicates, uint32_t limit)
     char objects[REPORT_AMOUNT_MAX], bytes[REPORT_AMOUNT_MAX];
 
     report_amount(objects, (double)(duplicates->objects - duplicates->count), "count");
-    report_amount(bytes, (double)all_wasted(duplicates), "bytes");
+    report_amount(bytes, (double)graph_all_wasted(duplicates), "bytes");
     printf("%s objects repeat the content of another one: %s\n\n", objects, bytes);
     printf("%10s  %12s  %10s  %-14s  class\n", "wasted", "objects", "bytes each", "one of them");
     for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
@@ -87,7 +78,7 @@ put_json(const struct graph_duplicates *duplicates, uint32_t limit)
 
     report_json_begin(&json, '{');
     report_json_member_unsigned(&json, "objects", duplicates->objects - duplicates->count);
-    report_json_member_unsigned(&json, "wasted", all_wasted(duplicates));
+    report_json_member_unsigned(&json, "wasted", graph_all_wasted(duplicates));
     report_json_member_begin(&json, "groups", '[');
     for (uint32_t i = 0; i < limit && duplicates->all[i].objects > 1; i++) {
         json_row(&json, &duplicates->names, &duplicates->all[i]);

@@ -6,7 +6,6 @@
 #include "report/text.h"
 
 struct repeats_view {
-    const struct cli *cli;
     const struct cli_graph *graph;
     const struct graph_repeats *repeats;
     enum graph_repeats_by by;
@@ -32,15 +31,6 @@ put_name(FILE *out, const struct repeats_view *view, const struct graph_repeat *
     return graph_put_way(out, graph, &view->graph->shortest, pattern->example, pattern->objects > 1);
 }
 
-static uint64_t
-all_wasted(const struct graph_duplicates *duplicates)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < duplicates->count; i++) bytes += graph_wasted(&duplicates->all[i]);
-    return bytes;
-}
-
 static bool
 put_text(const struct repeats_view *view)
 {
@@ -49,7 +39,7 @@ put_text(const struct repeats_view *view)
 
     cli_graph_put_amount(stdout, (double)(duplicates->objects - duplicates->count), "count");
     fputs(" objects repeat the content of another one: ", stdout);
-    cli_graph_put_amount(stdout, (double)all_wasted(duplicates), "bytes");
+    cli_graph_put_amount(stdout, (double)graph_all_wasted(duplicates), "bytes");
     printf("\n\n%10s  %12s  %-14s  %s\n", "wasted", "objects", "one of them",
            view->by == GRAPH_REPEATS_BY_LINE ? "allocated at" : "class, and what holds them");
     for (uint32_t i = 0; i < view->limit; i++) {
@@ -80,7 +70,7 @@ put_json(const struct repeats_view *view)
 
     report_json_begin(&json, '{');
     report_json_member_unsigned(&json, "objects", duplicates->objects - duplicates->count);
-    report_json_member_unsigned(&json, "wasted", all_wasted(duplicates));
+    report_json_member_unsigned(&json, "wasted", graph_all_wasted(duplicates));
     report_json_member_begin(&json, "groups", '[');
     for (uint32_t i = 0; i < view->limit; i++) {
         const struct graph_repeat *row = &view->repeats->all[i];
@@ -111,7 +101,7 @@ static bool
 show(const struct cli *cli, struct cli_graph *graph, size_t limit_bytes, enum graph_repeats_by by, long rows)
 {
     struct graph_repeats repeats;
-    struct repeats_view view = {.cli = cli, .graph = graph, .repeats = &repeats, .by = by};
+    struct repeats_view view = {.graph = graph, .repeats = &repeats, .by = by};
     bool room;
 
     cli_doing("adding up duplicates");
