@@ -208,7 +208,6 @@ add_new(const struct dump_comparison *comparison, struct graph_growth *row, uint
     if ((dominator && !comparison->last[end][dominator]) || retained <= row->fresh_retained) return;
     row->fresh = object;
     row->fresh_retained = retained;
-    row->fresh_label = last->tree->labels[object];
 }
 
 static bool

@@ -40,7 +40,6 @@ struct graph_growth {
                                     survivor */
     uint32_t fresh;              /* the new object directly below a holder that retains most; 0 if there is none */
     uint64_t fresh_retained;
-    uint32_t fresh_label;        /* of the reference to it */
 };
 
 struct graph_difference {

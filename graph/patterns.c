@@ -1,13 +1,11 @@
 /* patterns.c - makes the patterns in the order of the tree: the object before on the path
  * always has its pattern already. */
-#ifndef _GNU_SOURCE
-# define _GNU_SOURCE /* qsort_r */
-#endif
 #include "graph/patterns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/largest.h"
 #include "graph/words.h"
 
 static uint64_t
@@ -209,16 +207,6 @@ graph_patterns_retained(const struct graph_patterns *patterns, uint64_t *retaine
 
 /* ---- from the top down ---- */
 
-static int
-larger_first(const void *a, const void *b, void *data)
-{
-    const uint64_t *retained = data;
-    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-
-    return retained[one] != retained[other] ? (retained[one] < retained[other]) - (retained[one] > retained[other])
-                                            : (one > other) - (one < other);
-}
-
 bool
 graph_branches_make(struct graph_branches *branches, const struct graph_patterns *patterns)
 {
@@ -234,8 +222,7 @@ graph_branches_make(struct graph_branches *branches, const struct graph_patterns
     for (uint32_t i = 0; i < count; i++) first[i + 2] += first[i + 1];
     for (uint32_t i = 1; i < count; i++) branches->children[first[all[i].parent + 1]++] = i;
     for (uint32_t i = 0; i < count; i++) {
-        qsort_r(branches->children + first[i], first[i + 1] - first[i], sizeof(*branches->children), larger_first,
-                branches->retained);
+        graph_largest_sort(branches->children + first[i], first[i + 1] - first[i], branches->retained);
     }
     return true;
 }
